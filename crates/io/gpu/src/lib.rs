@@ -1,0 +1,1 @@
+//! NVIDIA's libraries, loaded at run time.

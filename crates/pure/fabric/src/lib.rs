@@ -1,0 +1,1 @@
+//! Cages and twins, ceilings: what the facts mean for the fabric.

@@ -1,0 +1,1 @@
+//! The allow-list and the walk over it.

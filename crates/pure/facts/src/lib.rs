@@ -1,0 +1,16 @@
+//! From what was read on a node to what it means, with one parser for each fact.
+//!
+//! ```text
+//! a live node ──Source──▶ collect (allow-list) ──▶ Raw ──▶ facts ──▶ Facts
+//! a capture   ────────────────────────────────────▶ Raw ──▶ facts ──▶ Facts
+//! ```
+//!
+//! [`Raw`] is a capture in memory. Live collection produces the same shape, so everything behind it is shared, and a
+//! bug report is a test fixture.
+
+pub mod collect;
+pub mod raw;
+pub mod source;
+
+pub use raw::{Entry, Gap, Meta, Raw};
+pub use source::Source;

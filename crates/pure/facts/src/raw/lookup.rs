@@ -1,0 +1,262 @@
+//! Reading a capture: links are followed inside the map, with a bound, as the kernel does.
+
+use std::str::FromStr;
+
+use crosstie_model::Reading;
+
+use super::{Entry, Gap, Raw, path::resolve};
+use crate::source::Source;
+
+/// The kernel's own limit on links followed in one look-up (`MAXSYMLINKS`).
+const MAX_LINKS: usize = 40;
+
+impl Raw {
+    /// Where a path leads once every link on the way is followed; `None` for a loop or a dead end through a file.
+    pub fn real_path(&self, path: &str) -> Option<String> {
+        self.walk(path, true)
+    }
+
+    /// Follows the links in the directories of `path`, and in its last part if asked to.
+    fn walk(&self, path: &str, follow_last: bool) -> Option<String> {
+        let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        let mut done = String::new();
+        let mut links = 0;
+        while let Some(part) = rest.pop() {
+            if part.is_empty() || part == "." {
+                continue;
+            }
+            if part == ".." {
+                done.truncate(done.rfind('/').unwrap_or(0));
+                continue;
+            }
+            let directory_end = done.len();
+            if !done.is_empty() {
+                done.push('/');
+            }
+            done.push_str(&part);
+            let Some(Entry::Link(target)) = self.tree.get(&done) else {
+                continue;
+            };
+            if rest.is_empty() && !follow_last {
+                break;
+            }
+            links += 1;
+            if links > MAX_LINKS || target.len() > 4096 {
+                return None;
+            }
+            done.truncate(directory_end);
+            let directory: Vec<&str> = done.split('/').filter(|part| !part.is_empty()).collect();
+            let target: Vec<String> = resolve(&directory, target)
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            rest.extend(target.into_iter().rev());
+            done.clear();
+        }
+        Some(done)
+    }
+
+    fn get(&self, path: &str) -> Option<&Entry> {
+        self.tree.get(&self.real_path(path)?)
+    }
+
+    pub fn bytes(&self, path: &str) -> Reading<&[u8]> {
+        entry_bytes(self.get(path))
+    }
+
+    /// The text of a file, less surrounding white space.
+    pub fn text(&self, path: &str) -> Reading<&str> {
+        self.bytes(path).and_then(utf8).map(str::trim)
+    }
+
+    /// A file that holds one value.
+    pub fn value<T: FromStr>(&self, path: &str) -> Reading<T> {
+        self.text(path).and_then(|text| match text.parse() {
+            Ok(value) => Reading::Value(value),
+            Err(_) => Reading::malformed(text),
+        })
+    }
+
+    /// Text worth keeping: an empty file says as much as none.
+    pub fn word(&self, path: &str) -> Reading<String> {
+        self.text(path).and_then(|text| {
+            if text.is_empty() {
+                Reading::Absent
+            } else {
+                Reading::Value(text.to_owned())
+            }
+        })
+    }
+
+    /// Names in a directory, sorted, links followed.
+    pub fn names(&self, path: &str) -> Vec<&str> {
+        let Some(directory) = self.real_path(path) else {
+            return Vec::new();
+        };
+        let prefix = if directory.is_empty() {
+            directory
+        } else {
+            directory + "/"
+        };
+        let mut names: Vec<&str> = self
+            .tree
+            .range(prefix.clone()..)
+            .map_while(|(path, _)| path.strip_prefix(&prefix))
+            .map(|rest| rest.split('/').next().unwrap_or(rest))
+            .collect();
+        names.dedup();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Whether anything is there: a file, a directory, a link, or something that could not be read.
+    pub fn exists(&self, path: &str) -> bool {
+        match self.get(path) {
+            Some(Entry::Gap(Gap::Absent)) => false,
+            Some(_) => true,
+            None => !self.names(path).is_empty(),
+        }
+    }
+
+    /// The last part of a link's target: how sysfs names a driver, a group, a device.
+    pub fn link_name(&self, path: &str) -> Reading<&str> {
+        let name = self.walk(path, false).and_then(|path| self.tree.get(&path));
+        match name {
+            Some(Entry::Link(target)) => target
+                .rsplit('/')
+                .find(|part| !part.is_empty())
+                .map_or_else(|| Reading::malformed(target), Reading::Value),
+            Some(Entry::Gap(Gap::Denied)) => Reading::Denied,
+            _ => Reading::Absent,
+        }
+    }
+
+    /// What a command printed, as text.
+    pub fn command(&self, name: &str) -> Reading<&str> {
+        entry_bytes(self.commands.get(name)).and_then(utf8)
+    }
+}
+
+fn entry_bytes(entry: Option<&Entry>) -> Reading<&[u8]> {
+    match entry {
+        Some(Entry::File(bytes)) => Reading::Value(bytes),
+        Some(Entry::Gap(Gap::Denied)) => Reading::Denied,
+        Some(Entry::Gap(gap @ (Gap::TooLarge | Gap::Failed(_)))) => {
+            Reading::malformed(&gap.to_string())
+        }
+        Some(Entry::Directory) => Reading::malformed("a directory"),
+        Some(Entry::Link(_) | Entry::Gap(Gap::Absent)) | None => Reading::Absent,
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Reading<&str> {
+    std::str::from_utf8(bytes).map_or_else(
+        |_| Reading::malformed(&String::from_utf8_lossy(&bytes[..bytes.len().min(200)])),
+        Reading::Value,
+    )
+}
+
+/// A capture can be collected from again, which is how one made by hand is cut down to the allow-list.
+impl Source for Raw {
+    fn read(&self, path: &str) -> Result<Vec<u8>, Gap> {
+        match self.get(path) {
+            Some(Entry::File(bytes)) => Ok(bytes.clone()),
+            Some(Entry::Gap(gap)) => Err(gap.clone()),
+            _ => Err(Gap::Absent),
+        }
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, Gap> {
+        let names = self.names(path);
+        if names.is_empty() && !matches!(self.get(path), Some(Entry::Directory)) {
+            return Err(Gap::Absent);
+        }
+        Ok(names.into_iter().map(str::to_owned).collect())
+    }
+
+    fn read_link(&self, path: &str) -> Result<String, Gap> {
+        match self.walk(path, false).and_then(|path| self.tree.get(&path)) {
+            Some(Entry::Link(target)) => Ok(target.clone()),
+            Some(Entry::Gap(gap)) => Err(gap.clone()),
+            _ => Err(Gap::Absent),
+        }
+    }
+
+    fn access(&self, path: &str) -> Result<(), Gap> {
+        match self.get(path) {
+            Some(Entry::Gap(gap)) => Err(gap.clone()),
+            None if self.names(path).is_empty() => Err(Gap::Absent),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(entries: &[(&str, Entry)]) -> Raw {
+        let mut raw = Raw::default();
+        for (path, entry) in entries {
+            raw.insert(path, entry.clone());
+        }
+        raw
+    }
+
+    fn file(text: &str) -> Entry {
+        Entry::File(text.as_bytes().to_vec())
+    }
+
+    fn link(target: &str) -> Entry {
+        Entry::Link(target.to_owned())
+    }
+
+    #[test]
+    fn links_are_followed_as_sysfs_lays_them() {
+        let raw = raw(&[
+            ("sys/class/net/eth0", link("../../devices/pci0/net/eth0")),
+            ("sys/devices/pci0/net/eth0/mtu", file("9000\n")),
+            ("sys/devices/pci0/net/eth0/device", link("../..")),
+            (
+                "sys/devices/pci0/driver",
+                link("../../bus/drivers/mlx5_core"),
+            ),
+        ]);
+        assert_eq!(raw.value("sys/class/net/eth0/mtu"), Reading::Value(9000));
+        assert_eq!(
+            raw.link_name("sys/class/net/eth0/device/driver"),
+            Reading::Value("mlx5_core")
+        );
+        assert_eq!(
+            raw.real_path("sys/class/net/eth0/device").as_deref(),
+            Some("sys/devices/pci0")
+        );
+        assert_eq!(raw.names("sys/class/net"), ["eth0"]);
+        assert_eq!(raw.names("sys/class/net/eth0"), ["device", "mtu"]);
+    }
+
+    #[test]
+    fn loops_and_escapes_end_in_absence() {
+        let raw = raw(&[
+            ("a", link("b")),
+            ("b", link("a")),
+            ("out", link("../../../../etc/shadow")),
+            ("self", link("self/x")),
+        ]);
+        for path in ["a", "a/x", "out", "self", "self/y"] {
+            assert_eq!(raw.text(path), Reading::Absent, "{path}");
+        }
+    }
+
+    #[test]
+    fn gaps_keep_their_reason() {
+        let raw = raw(&[
+            ("x", Entry::Gap(Gap::Denied)),
+            ("y", Entry::File(vec![0xff, 0xfe])),
+        ]);
+        assert_eq!(raw.text("x"), Reading::Denied);
+        assert!(matches!(raw.text("y"), Reading::Malformed(_)));
+        assert_eq!(raw.value::<u32>("z"), Reading::Absent);
+    }
+}

@@ -1,0 +1,76 @@
+//! The facts of one node: what was read there, parsed, and nothing that was concluded from it.
+
+pub mod gpu;
+pub mod host;
+pub mod link;
+pub mod nccl;
+pub mod net;
+pub mod pci;
+pub mod persistence;
+pub mod rdma;
+pub mod software;
+pub mod system;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Reading;
+
+pub use gpu::Gpus;
+pub use host::Host;
+pub use nccl::NcclSettings;
+pub use net::Network;
+pub use pci::PciDevice;
+pub use persistence::Persistence;
+pub use rdma::RdmaDevice;
+pub use software::Software;
+pub use system::System;
+
+/// Everything Crosstie knows of one node at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    pub host: Host,
+    pub system: System,
+    /// Every PCI function, in address order.
+    pub pci: Vec<PciDevice>,
+    pub network: Network,
+    pub rdma: Vec<RdmaDevice>,
+    pub gpus: Gpus,
+    pub software: Software,
+    /// By sysctl name, such as `net.core.rmem_max`.
+    pub sysctls: BTreeMap<String, String>,
+    pub nccl: NcclSettings,
+    pub persistence: Persistence,
+    /// What collection wanted to read and could not, with the reason.
+    pub unread: Vec<Unread>,
+}
+
+/// One gap in the facts, for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// The file, or the command whose output is missing.
+    pub what: String,
+    pub why: String,
+    /// Root would have read it.
+    pub root_would: bool,
+}
+
+impl Facts {
+    pub fn pci_device(&self, address: crate::PciAddress) -> Option<&PciDevice> {
+        self.pci
+            .binary_search_by_key(&address, |device| device.address)
+            .ok()
+            .map(|index| &self.pci[index])
+    }
+
+    pub fn rdma_device(&self, name: &str) -> Option<&RdmaDevice> {
+        self.rdma.iter().find(|device| device.name == name)
+    }
+}
+
+/// Counters by the kernel's own names.
+pub type Counters = BTreeMap<String, u64>;
+
+/// A setting that may be anything the driver or a person wrote.
+pub type TextReading = Reading<String>;

@@ -1,0 +1,133 @@
+//! Network interfaces, addresses and the ways out.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use super::{Counters, TextReading, link::LinkSettings};
+use crate::{HardwareAddress, Mtu, PciAddress, Reading};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Network {
+    pub interfaces: Vec<Interface>,
+    pub routes: Reading<Vec<Route>>,
+    pub rules: Reading<Vec<Rule>>,
+    pub neighbours: Reading<Vec<Neighbour>>,
+    /// The node's own end of the ssh connection that we came in by.
+    pub ssh_address: Reading<IpAddr>,
+    pub firewall: Reading<Firewall>,
+}
+
+impl Network {
+    pub fn interface(&self, name: &str) -> Option<&Interface> {
+        self.interfaces
+            .iter()
+            .find(|interface| interface.name == name)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interface {
+    pub name: String,
+    pub index: Reading<u32>,
+    pub mac: Reading<HardwareAddress>,
+    /// Where the kernel's ARPHRD type says what it is: 1 Ethernet, 32 InfiniBand, 772 loopback.
+    pub hardware_type: Reading<u32>,
+    pub mtu: Reading<Mtu>,
+    pub max_mtu: Reading<Mtu>,
+    /// Administratively up (`IFF_UP`).
+    pub up: Reading<bool>,
+    pub operstate: TextReading,
+    pub carrier: Reading<bool>,
+    pub carrier_changes: Reading<u64>,
+    /// Mb/s; the kernel's -1 is an absent reading.
+    pub speed_mbps: Reading<u64>,
+    pub addresses: Vec<Address>,
+    /// The bond, bridge or VRF that it belongs to.
+    pub master: Reading<String>,
+    /// The interface below, for VLANs, macvlans and the like.
+    pub lower: Reading<String>,
+    /// `vlan`, `bond`, `bridge`, `veth`, …; absent for hardware.
+    pub kind: TextReading,
+    pub vlan: Reading<u16>,
+    pub switch_id: TextReading,
+    pub port_name: TextReading,
+    pub dev_id: Reading<u32>,
+    pub dev_port: Reading<u32>,
+    pub pci: Reading<PciAddress>,
+    pub manager: Manager,
+    pub link: LinkSettings,
+    pub qos: super::link::PortQos,
+    pub statistics: Counters,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// The address with its prefix length, host bits kept.
+    pub net: IpNet,
+    /// `global`, `link`, `host`.
+    pub scope: String,
+    /// Leased or autoconfigured: it has a lifetime.
+    pub dynamic: bool,
+}
+
+/// Who configures an interface.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Manager {
+    NetworkManager,
+    Networkd,
+    Ifupdown,
+    /// A manager is known to run, and it leaves this interface alone.
+    Nobody,
+    #[default]
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// `None` is the default route.
+    pub destination: Option<IpNet>,
+    pub gateway: Option<IpAddr>,
+    pub interface: Option<String>,
+    pub source: Option<IpAddr>,
+    pub metric: u32,
+    pub table: String,
+    pub protocol: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    pub priority: u32,
+    /// `None` is everything.
+    pub from: Option<IpNet>,
+    pub to: Option<IpNet>,
+    pub interface: Option<String>,
+    pub table: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Neighbour {
+    pub address: IpAddr,
+    pub interface: Option<String>,
+    pub mac: Option<HardwareAddress>,
+    pub state: Vec<String>,
+}
+
+/// The packet filter, as far as it decides whether the fabric is let in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Firewall {
+    /// Base chains on the input hook.
+    pub input: Vec<InputChain>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputChain {
+    pub family: String,
+    pub table: String,
+    pub chain: String,
+    pub policy: String,
+    /// The chain's rules and those of the chains it jumps to, in nft's JSON, one rule each.
+    pub rules: Vec<String>,
+}

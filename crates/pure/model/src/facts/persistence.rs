@@ -1,0 +1,70 @@
+//! What will still be there after a reboot: the files that network managers and the boot read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Reading;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Persistence {
+    /// Interface definitions in every manager's files, as far as they can be parsed.
+    pub profiles: Vec<Profile>,
+    /// Files that were there and could not be parsed: path → what is wrong.
+    pub broken: BTreeMap<String, String>,
+    /// Modules that the boot loads, with the file that names each.
+    pub modules: BTreeMap<String, String>,
+    /// A ConnectX hot-plug marker that DGX OS leaves behind.
+    pub cx7_hotplug_marker: bool,
+}
+
+/// One interface definition in one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    pub file: String,
+    pub format: Format,
+    /// What it applies to.
+    pub matches: Match,
+    /// Static addresses in CIDR notation, as written.
+    pub addresses: Vec<String>,
+    pub mtu: Option<u32>,
+    pub dhcp: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// With the renderer that is in force for the interface.
+    NetplanNetworkManager,
+    NetplanNetworkd,
+    NetworkManager,
+    Networkd,
+    Ifupdown,
+}
+
+/// Every given condition must hold; names and drivers may be globs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Match {
+    pub names: Vec<String>,
+    pub macs: Vec<String>,
+    pub drivers: Vec<String>,
+}
+
+/// A limit on locked memory for a login.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitLine {
+    pub file: String,
+    /// `*`, a user, `@group`, …
+    pub domain: String,
+    /// `soft`, `hard` or `-` for both.
+    pub kind: String,
+    pub item: String,
+    pub value: String,
+}
+
+/// A limit of the collecting process: soft and hard, `None` being unlimited.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProcessLimit {
+    pub soft: Reading<Option<u64>>,
+    pub hard: Reading<Option<u64>>,
+}

@@ -1,0 +1,52 @@
+//! Modules, packages, libraries and services.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::TextReading;
+use crate::Reading;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Software {
+    /// Loaded modules that matter to RDMA and GPUs.
+    pub modules: BTreeMap<String, Module>,
+    /// Where depmod would load a module from, relative to `/lib/modules/RELEASE`.
+    pub module_paths: Reading<BTreeMap<String, String>>,
+    /// Installed packages that matter, name → version. Absent where there is no dpkg.
+    pub packages: Reading<BTreeMap<String, String>>,
+    /// `libnccl`, `libibverbs`, … found on disk.
+    pub libraries: Vec<Library>,
+    /// Services now running, of those that matter.
+    pub services: Vec<String>,
+    pub nvidia_module: TextReading,
+}
+
+impl Software {
+    pub fn module(&self, name: &str) -> Option<&Module> {
+        self.modules.get(name)
+    }
+
+    pub fn package(&self, name: &str) -> Option<&str> {
+        self.packages.known()?.get(name).map(String::as_str)
+    }
+
+    pub fn runs(&self, service: &str) -> bool {
+        self.services.iter().any(|running| running == service)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Module {
+    pub version: TextReading,
+    /// Built outside the kernel tree (taint flag `O`).
+    pub out_of_tree: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Library {
+    /// `libnccl`, `libibverbs`, `libnccl-net`, …
+    pub name: String,
+    pub path: String,
+    pub version: TextReading,
+}

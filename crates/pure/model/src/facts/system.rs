@@ -1,0 +1,32 @@
+//! The rest of the machine's state that decides whether RDMA works: limits, clock, containers, kernel log.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    TextReading,
+    persistence::{LimitLine, ProcessLimit},
+};
+use crate::Reading;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct System {
+    /// Whether collection ran as root.
+    pub root: Reading<bool>,
+    pub locked_memory: ProcessLimit,
+    /// Lines of limits.conf and limits.d about locked memory.
+    pub limit_lines: Vec<LimitLine>,
+    pub clock_synchronised: Reading<bool>,
+    /// The kind of container that collection ran in; absent on a machine of its own.
+    pub container: TextReading,
+    /// Allow-listed lines of the kernel log.
+    pub kernel_log: Reading<Vec<LogLine>>,
+    /// The selected `pcie_aspm` policy.
+    pub aspm_policy: TextReading,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// Microseconds since boot.
+    pub at_us: Reading<u64>,
+    pub text: String,
+}

@@ -1,0 +1,18 @@
+//! The nouns that every other room speaks of.
+//!
+//! Nothing here reads a file, a clock or a socket. A value of these types can be saved as JSON, compared and
+//! replayed, which is what makes every later stage testable with no node in reach.
+
+pub mod cable;
+pub mod facts;
+pub mod ids;
+pub mod reading;
+pub mod spec;
+pub mod units;
+
+pub use cable::{Cable, PortRef};
+pub use facts::Facts;
+pub use ids::{Gid, Guid, HardwareAddress, PciAddress};
+pub use reading::Reading;
+pub use spec::Spec;
+pub use units::{Bytes, Gbps, Mtu};

@@ -1,0 +1,154 @@
+//! The cluster as its owner wants it: `cluster.toml`.
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Cable, Gbps, Guid, HardwareAddress, Mtu};
+
+/// Version of the file format that this build reads and writes.
+pub const FORMAT: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    pub format: u32,
+    pub name: String,
+    #[serde(default)]
+    pub fabric: Fabric,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos: Option<Qos>,
+    #[serde(default, rename = "node")]
+    pub nodes: Vec<Node>,
+    #[serde(default, rename = "cable")]
+    pub cables: Vec<Cable>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fabric {
+    pub mtu: Option<Mtu>,
+    /// Subnets for cables and twins are cut from here.
+    pub pool: Option<IpNet>,
+    pub rate_gbps: Option<Gbps>,
+    pub twin_addresses: TwinAddresses,
+}
+
+/// Which twins of a cage get an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TwinAddresses {
+    #[default]
+    All,
+    First,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Qos {
+    /// The 802.1p priority that carries RDMA and is made lossless.
+    pub priority: u8,
+    pub dscp: u8,
+    #[serde(default)]
+    pub ecn: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    pub name: String,
+    /// OpenSSH destination; the node's name when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh: Option<String>,
+    #[serde(default, rename = "cage", skip_serializing_if = "Vec::is_empty")]
+    pub cages: Vec<Cage>,
+}
+
+/// An explicit grouping of ports into one cage. It wins over what the driver reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cage {
+    pub id: String,
+    pub ports: Vec<PortMatch>,
+}
+
+/// How a cluster file points at a port: by what stays, with the name as a label for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum PortMatch {
+    /// A bare string is the RDMA device's present name.
+    Name(String),
+    Guid {
+        guid: Guid,
+    },
+    Mac {
+        mac: HardwareAddress,
+    },
+}
+
+#[derive(Debug, Error)]
+pub enum SpecError {
+    #[error("the cluster file is not valid")]
+    Parse(#[source] toml::de::Error),
+    #[error("the cluster file has format {found}; this build reads format {FORMAT}")]
+    Format { found: u32 },
+}
+
+impl Spec {
+    pub fn from_toml(text: &str) -> Result<Self, SpecError> {
+        let spec: Self = toml::from_str(text).map_err(SpecError::Parse)?;
+        if spec.format != FORMAT {
+            return Err(SpecError::Format { found: spec.format });
+        }
+        Ok(spec)
+    }
+
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = r#"
+        format = 1
+        name = "sparks"
+        [fabric]
+        mtu = 9000
+        pool = "10.77.0.0/16"
+        [[node]]
+        name = "spark-a"
+        [[node.cage]]
+        id = "p1"
+        ports = ["rocep1s0f1", { guid = "4e10:20ff:fe30:0b17" }]
+        [[cable]]
+        a = "spark-a:p1"
+        b = "spark-b:p1"
+        [[cable]]
+        port = "spark-a:p0"
+        plane = "leaf-1"
+    "#;
+
+    #[test]
+    fn a_cluster_file_survives_a_round_trip() {
+        let spec = Spec::from_toml(SAMPLE).unwrap();
+        assert_eq!(spec.cables.len(), 2);
+        assert_eq!(spec.cables[0].ends().count(), 2);
+        let again = toml::to_string(&spec).unwrap();
+        assert_eq!(Spec::from_toml(&again).unwrap(), spec);
+    }
+
+    #[test]
+    fn unknown_keys_and_formats_are_refused() {
+        assert!(matches!(
+            Spec::from_toml("format = 1\nname = 'x'\nmtuu = 1"),
+            Err(SpecError::Parse(_))
+        ));
+        assert!(matches!(
+            Spec::from_toml("format = 2\nname = 'x'"),
+            Err(SpecError::Format { found: 2 })
+        ));
+    }
+}

@@ -1,0 +1,1 @@
+//! Values to terminal views and JSON.
