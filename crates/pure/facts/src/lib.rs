@@ -11,6 +11,7 @@
 pub mod collect;
 pub mod raw;
 pub mod source;
+mod yaml;
 
 pub use raw::{Entry, Gap, Meta, Raw};
 pub use source::Source;

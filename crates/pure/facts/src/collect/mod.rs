@@ -1,1 +1,12 @@
-//! The allow-list and the walk over it.
+//! What is read of a node's file tree, and how it is cut down.
+//!
+//! One table ([`RULES`]) decides what collection reads, what a capture holds and what its documentation says. Nothing
+//! outside the table leaves a node, so that a capture can be posted in public.
+
+mod filter;
+mod pattern;
+mod rules;
+mod walk;
+
+pub use rules::{Keep, RULES, Rule};
+pub use walk::{Alias, tree};

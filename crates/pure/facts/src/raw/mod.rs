@@ -6,6 +6,7 @@ mod path;
 use std::collections::BTreeMap;
 
 pub use path::clean;
+pub(crate) use path::resolve;
 
 /// A node's text, as it was read. Untrusted: it may come from a stranger's archive.
 ///

@@ -12,7 +12,7 @@ pub fn clean(path: &str) -> Option<String> {
 
 /// The components of a link's target, seen from the directory the link stands in. `..` at the top stays at the top,
 /// as it does at `/` on a real machine.
-pub(super) fn resolve<'a>(directory: &[&'a str], target: &'a str) -> Vec<&'a str> {
+pub(crate) fn resolve<'a>(directory: &[&'a str], target: &'a str) -> Vec<&'a str> {
     let mut parts = if target.starts_with('/') {
         Vec::new()
     } else {

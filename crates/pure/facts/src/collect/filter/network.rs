@@ -1,0 +1,261 @@
+//! Network configuration: what it says of wired interfaces, and no key, password or Wi-Fi name.
+
+use serde_json::Value;
+
+use super::{is_comment, keyed, lines};
+
+/// Keys of netplan that are kept, at any depth below the definition of an interface.
+const NETPLAN_KEYS: &[&str] = &[
+    "version",
+    "renderer",
+    "match",
+    "macaddress",
+    "name",
+    "driver",
+    "set-name",
+    "dhcp4",
+    "dhcp6",
+    "accept-ra",
+    "addresses",
+    "gateway4",
+    "gateway6",
+    "routes",
+    "to",
+    "via",
+    "metric",
+    "table",
+    "on-link",
+    "scope",
+    "from",
+    "routing-policy",
+    "priority",
+    "mtu",
+    "optional",
+    "ignore-carrier",
+    "critical",
+    "link-local",
+    "interfaces",
+    "parameters",
+    "mode",
+    "id",
+    "link",
+    "activation-mode",
+    "wakeonlan",
+    "virtual-function-count",
+    "embedded-switch-mode",
+    "infiniband-mode",
+];
+const NETPLAN_KINDS: &[&str] = &[
+    "ethernets",
+    "bonds",
+    "bridges",
+    "vlans",
+    "dummy-devices",
+    "vrfs",
+];
+
+/// Netplan's YAML cut to wired interfaces, written as JSON, which is YAML too. What does not parse is kept as a
+/// mark that it does not: the plan must not touch a node whose files are broken.
+pub(in crate::collect) fn netplan(text: &str) -> Option<String> {
+    let Ok(document) = crate::yaml::parse(text) else {
+        return Some(crate::yaml::BROKEN.to_owned());
+    };
+    let network = document.get("network").and_then(Value::as_object);
+    let mut kept = serde_json::Map::new();
+    for (key, value) in network.into_iter().flatten() {
+        if NETPLAN_KINDS.contains(&key.as_str()) {
+            let interfaces = value.as_object().into_iter().flatten();
+            let interfaces = interfaces.map(|(name, body)| (name.clone(), allowed(body)));
+            kept.insert(key.clone(), interfaces.collect());
+        } else if NETPLAN_KEYS.contains(&key.as_str()) {
+            kept.insert(key.clone(), allowed(value));
+        }
+    }
+    let document = serde_json::json!({ "network": kept });
+    Some(format!("{document:#}\n"))
+}
+
+fn allowed(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(key, _)| NETPLAN_KEYS.contains(&key.as_str()) || is_address(key))
+            .map(|(key, value)| (key.clone(), allowed(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(allowed).collect(),
+        plain => plain.clone(),
+    }
+}
+
+/// An address may be a key, with its options below it.
+fn is_address(key: &str) -> bool {
+    key.parse::<ipnet::IpNet>().is_ok()
+}
+
+/// Keeps the lines of allow-listed sections, by section and key.
+fn sections(text: &str, keep: impl Fn(&str, &str) -> bool) -> Option<String> {
+    let mut section = String::new();
+    let mut kept = String::new();
+    for line in text.lines().filter(|line| !is_comment(line)) {
+        let trimmed = line.trim();
+        if let Some(name) = trimmed
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
+            name.clone_into(&mut section);
+            if keep(&section, "") {
+                kept.push_str(trimmed);
+                kept.push('\n');
+            }
+        } else if let Some((key, _)) = trimmed.split_once('=')
+            && keep(&section, key.trim())
+        {
+            kept.push_str(trimmed);
+            kept.push('\n');
+        }
+    }
+    (!kept.is_empty()).then_some(kept)
+}
+
+/// A NetworkManager profile, unless it is for Wi-Fi, a modem or a tunnel: their very names are private.
+pub(in crate::collect) fn keyfile(text: &str) -> Option<String> {
+    const WIRED: [&str; 8] = [
+        "ethernet",
+        "802-3-ethernet",
+        "infiniband",
+        "bond",
+        "bridge",
+        "vlan",
+        "dummy",
+        "macvlan",
+    ];
+    let kind = text
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .find(|(key, _)| key.trim() == "type")?
+        .1;
+    if !WIRED.contains(&kind.trim()) {
+        return None;
+    }
+    sections(text, |section, key| match section {
+        "connection" => matches!(
+            key,
+            "" | "type"
+                | "interface-name"
+                | "autoconnect"
+                | "autoconnect-priority"
+                | "master"
+                | "controller"
+                | "slave-type"
+                | "port-type"
+        ),
+        "match" | "vlan" | "bond" | "infiniband" => true,
+        "ethernet" | "802-3-ethernet" => matches!(key, "" | "mac-address" | "mtu"),
+        "ipv4" | "ipv6" => {
+            matches!(
+                key,
+                "" | "method" | "gateway" | "never-default" | "route-metric"
+            ) || key.starts_with("address")
+                || key.starts_with("route")
+        }
+        _ => false,
+    })
+}
+
+pub(in crate::collect) fn networkd(text: &str) -> Option<String> {
+    const SECTIONS: [&str; 10] = [
+        "Match",
+        "Network",
+        "Address",
+        "Route",
+        "RoutingPolicyRule",
+        "Link",
+        "NetDev",
+        "VLAN",
+        "Bond",
+        "Bridge",
+    ];
+    const SECRET: [&str; 4] = ["Key", "Password", "SSID", "WLANInterfaceType"];
+    sections(text, |section, key| {
+        SECTIONS.contains(&section) && !SECRET.iter().any(|part| key.contains(part))
+    })
+}
+
+/// Interface stanzas, without the commands that may hang off them.
+pub(in crate::collect) fn ifupdown(text: &str) -> Option<String> {
+    const WORDS: [&str; 14] = [
+        "auto",
+        "allow-hotplug",
+        "iface",
+        "address",
+        "netmask",
+        "gateway",
+        "mtu",
+        "source",
+        "source-directory",
+        "vlan-raw-device",
+        "bond-mode",
+        "bond-slaves",
+        "bridge_ports",
+        "hwaddress",
+    ];
+    lines(text, |line| {
+        WORDS.contains(&line.split_whitespace().next().unwrap_or(""))
+    })
+}
+
+pub(in crate::collect) fn nm_device(text: &str) -> Option<String> {
+    sections(text, |section, key| {
+        section == "device" && matches!(key, "" | "managed" | "nm-owned")
+    })
+}
+
+pub(in crate::collect) fn networkd_link(text: &str) -> Option<String> {
+    keyed(text, '=', &["ADMIN_STATE", "OPER_STATE", "NETWORK_FILE"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn netplan_keeps_wires_and_drops_wifi() {
+        let text = "network:\n  version: 2\n  wifis:\n    wl0:\n      access-points:\n        HomeNet: {password: geheim}\n  ethernets:\n    en0:\n      mtu: 9000\n      addresses: [10.0.0.1/24, {10.0.0.2/24: {label: x}}]\n      auth: {password: geheim}\n";
+        let kept = netplan(text).unwrap();
+        assert!(
+            !kept.contains("geheim") && !kept.contains("HomeNet"),
+            "{kept}"
+        );
+        assert!(
+            kept.contains("10.0.0.1/24") && kept.contains("10.0.0.2/24") && kept.contains("9000")
+        );
+        assert_eq!(netplan(&kept).unwrap(), kept);
+    }
+
+    #[test]
+    fn broken_netplan_is_marked_broken() {
+        let kept = netplan("network:\n\t bad: [").unwrap();
+        assert!(crate::yaml::parse(&kept).is_err());
+        assert_eq!(netplan(&kept).unwrap(), kept);
+    }
+
+    #[test]
+    fn wifi_profiles_leave_no_trace() {
+        assert_eq!(
+            keyfile("[connection]\nid=HomeNet\ntype=wifi\n[wifi-security]\npsk=x\n"),
+            None
+        );
+        let kept = keyfile("[connection]\nid=Office\ntype=ethernet\ninterface-name=en0\n[802-1x]\npassword=x\n[ipv4]\nmethod=manual\naddress1=10.0.0.1/24\n").unwrap();
+        assert_eq!(
+            kept,
+            "[connection]\ntype=ethernet\ninterface-name=en0\n[ipv4]\nmethod=manual\naddress1=10.0.0.1/24\n"
+        );
+        assert_eq!(keyfile(&kept).unwrap(), kept);
+    }
+
+    #[test]
+    fn wireguard_keys_stay_on_the_node() {
+        let kept = networkd("[NetDev]\nName=wg0\n[WireGuard]\nPrivateKey=abc\n").unwrap();
+        assert_eq!(kept, "[NetDev]\nName=wg0\n");
+    }
+}

@@ -1,0 +1,90 @@
+//! One component of a rule's path: a name, a glob, or alternatives of both: `{address,mtu}`, `uverbs*`.
+
+/// Writes out alternatives that span components: `{etc,usr/lib}/netplan` is two paths.
+pub(super) fn expand(path: String) -> Vec<String> {
+    let group = path.match_indices('{').find_map(|(open, _)| {
+        let close = open + path[open..].find('}')?;
+        path[open..close].contains('/').then_some((open, close))
+    });
+    let Some((open, close)) = group else {
+        return vec![path];
+    };
+    path[open + 1..close]
+        .split(',')
+        .flat_map(|part| expand(format!("{}{part}{}", &path[..open], &path[close + 1..])))
+        .collect()
+}
+
+/// Names or globs of which one must match.
+pub(super) struct Component<'a> {
+    alternatives: Vec<&'a str>,
+}
+
+impl<'a> Component<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let inner = text
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'));
+        let alternatives = inner.map_or_else(|| vec![text], |inner| inner.split(',').collect());
+        Self { alternatives }
+    }
+
+    /// The names themselves, if no directory has to be listed to know them.
+    pub(super) fn literals(&self) -> Option<&[&'a str]> {
+        let literal = !self.alternatives.iter().any(|part| part.contains('*'));
+        literal.then_some(&self.alternatives)
+    }
+
+    pub(super) fn matches(&self, name: &str) -> bool {
+        self.alternatives
+            .iter()
+            .any(|glob| glob_matches(glob, name))
+    }
+}
+
+/// `*` stands for any run of characters; everything else for itself.
+pub fn glob_matches(glob: &str, name: &str) -> bool {
+    let Some((first, rest)) = glob.split_once('*') else {
+        return glob == name;
+    };
+    let Some(mut name) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or("");
+    for part in parts {
+        let Some(at) = name.find(part) else {
+            return false;
+        };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_match_whole_names() {
+        assert!(glob_matches("en*np*", "enp1s0f0np0"));
+        assert!(glob_matches("*", ""));
+        assert!(glob_matches("*.service", "opensm.service"));
+        assert!(!glob_matches("*.service", "opensm.service.d"));
+        assert!(!glob_matches("ab*ba", "aba"));
+        assert!(!glob_matches("mtu", "mtu2"));
+    }
+
+    #[test]
+    fn alternatives_across_components_are_written_out() {
+        let paths = expand("{etc,usr/lib}/x/{a,b}".to_owned());
+        assert_eq!(paths, ["etc/x/{a,b}", "usr/lib/x/{a,b}"]);
+    }
+
+    #[test]
+    fn alternatives_without_a_star_need_no_listing() {
+        assert_eq!(Component::new("{a,b}").literals(), Some(&["a", "b"][..]));
+        assert!(Component::new("{a,b*}").literals().is_none());
+        assert!(Component::new("{a,b*}").matches("bcd"));
+    }
+}

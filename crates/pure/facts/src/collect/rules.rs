@@ -1,0 +1,159 @@
+//! The allow-list: every file that collection reads.
+
+use super::filter;
+use crate::raw::Entry;
+
+/// Files to read, and what to keep of each.
+pub struct Rule {
+    /// Components may be names, globs or `{alternatives}`; `$release` is the running kernel's.
+    pub path: &'static str,
+    pub keep: Keep,
+}
+
+/// How much of a file a capture holds.
+#[derive(Clone, Copy)]
+pub enum Keep {
+    /// As it is: files that hold one value or a table of the kernel's.
+    Whole,
+    /// What the filter lets through; nothing at all where it returns `None`.
+    Filtered(fn(&str) -> Option<String>),
+    /// As `Filtered`, and even the names of unreadable files stay here.
+    Private(fn(&str) -> Option<String>),
+    /// Where a link points.
+    Link,
+    /// That it is there, and where it points if it is a link.
+    Name,
+    /// That it is there, and whether the user may open it.
+    Access,
+    /// A GID and its attributes, if it holds one.
+    Gid,
+}
+
+impl Keep {
+    /// The entry to record for a file that was read.
+    pub(super) fn apply(self, bytes: &[u8]) -> Option<Entry> {
+        match self {
+            Self::Filtered(filter) | Self::Private(filter) => {
+                // A configuration file with one stray byte is still worth reading.
+                filter(&String::from_utf8_lossy(bytes)).map(|text| Entry::File(text.into_bytes()))
+            }
+            _ => Some(Entry::File(bytes.to_vec())),
+        }
+    }
+}
+
+const fn whole(path: &'static str) -> Rule {
+    Rule {
+        path,
+        keep: Keep::Whole,
+    }
+}
+
+const fn filtered(path: &'static str, filter: fn(&str) -> Option<String>) -> Rule {
+    Rule {
+        path,
+        keep: Keep::Filtered(filter),
+    }
+}
+
+const fn rule(path: &'static str, keep: Keep) -> Rule {
+    Rule { path, keep }
+}
+
+#[rustfmt::skip] // one rule a line reads as the table it is
+pub const RULES: &[Rule] = &[
+    // The machine
+    whole("etc/hostname"),
+    filtered("etc/os-release", filter::os_release),
+    filtered("etc/machine-id", filter::machine_id),
+    whole("sys/class/dmi/id/{sys_vendor,product_name,board_name,bios_version}"),
+    whole("proc/sys/kernel/{arch,hostname,osrelease}"),
+    whole("proc/sys/kernel/random/boot_id"),
+    filtered("proc/cmdline", filter::kernel_parameters),
+    filtered("proc/meminfo", filter::meminfo),
+    filtered("proc/cpuinfo", filter::cpuinfo),
+    whole("sys/devices/system/cpu/online"),
+    whole("sys/devices/system/node/node*/cpulist"),
+    filtered("sys/devices/system/node/node*/meminfo", filter::node_meminfo),
+
+    // PCI
+    whole("sys/bus/pci/devices/*/{vendor,device,class,subsystem_vendor,subsystem_device}"),
+    whole("sys/bus/pci/devices/*/{current_link_speed,current_link_width,max_link_speed,max_link_width}"),
+    whole("sys/bus/pci/devices/*/{numa_node,sriov_numvfs}"),
+    rule("sys/bus/pci/devices/*/{driver,iommu_group,physfn}", Keep::Link),
+    whole("sys/bus/pci/devices/*/hwmon/*/{name,temp*_input,temp*_crit,temp*_label}"),
+    whole("sys/kernel/iommu_groups/*/type"),
+    whole("sys/module/pcie_aspm/parameters/policy"),
+
+    // Network interfaces
+    whole("sys/class/net/*/{address,mtu,operstate,carrier,carrier_changes,speed,ifindex,type,flags}"),
+    whole("sys/class/net/*/{dev_id,dev_port,phys_switch_id,phys_port_name}"),
+    whole("sys/class/net/*/statistics/{rx_bytes,tx_bytes,rx_errors,tx_errors,rx_dropped,tx_dropped}"),
+    whole("sys/class/net/*/qos/{trust,pfc,dscp2prio}"),
+    whole("sys/class/net/*/ecn/{roce_np,roce_rp}/enable/*"),
+    rule("sys/class/net/*/{device,master}", Keep::Link),
+
+    // RDMA
+    whole("sys/class/infiniband/*/{node_guid,sys_image_guid,node_type,fw_ver,board_id,hca_type,parent}"),
+    rule("sys/class/infiniband/*/device", Keep::Link),
+    whole("sys/class/infiniband/*/ports/*/{state,phys_state,rate,link_layer,lid,sm_lid}"),
+    whole("sys/class/infiniband/*/ports/*/{counters,hw_counters}/*"),
+    rule("sys/class/infiniband/*/ports/*/gids/*", Keep::Gid),
+    whole("sys/class/infiniband/*/tc/*/traffic_class"),
+    whole("sys/class/infiniband_verbs/*/ibdev"),
+    rule("dev/infiniband/*", Keep::Access),
+    whole("sys/kernel/config/rdma_cm/*/ports/*/{default_roce_mode,default_roce_tos}"),
+
+    // Drivers and user space
+    filtered("proc/modules", filter::modules),
+    whole("sys/module/{mlx5_core,mlx5_ib,ib_core,nvidia,nvidia_peermem,nv_peer_mem,rdma_rxe}/version"),
+    filtered("lib/modules/$release/modules.dep", filter::module_paths),
+    whole("proc/driver/nvidia/version"),
+    filtered("var/lib/dpkg/status", filter::dpkg_status),
+    rule("{usr/lib,usr/local/lib}/{libnccl*.so*,libibverbs.so*,librdmacm.so*}", Keep::Name),
+    rule("usr/lib/*-linux-gnu/{libnccl*.so*,libibverbs.so*,librdmacm.so*,libcuda.so*}", Keep::Name),
+    rule("usr/local/cuda*/lib64/libnccl*.so*", Keep::Name),
+    rule("usr/{lib,local/lib}/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", Keep::Name),
+    rule("usr/{lib,local/lib}/python3*/{dist-packages,site-packages}/nvidia/nccl/lib/libnccl.so*", Keep::Name),
+    rule("sys/fs/cgroup/system.slice/{opensm*,NetworkManager,systemd-networkd,chrony*,ntp*,systemd-timesyncd}.service", Keep::Name),
+    rule("sys/fs/cgroup/system.slice/{docker,containerd,lldpad,openibd,nvidia-persistenced,firewalld,ufw,ssh,sshd}.service", Keep::Name),
+
+    // Limits and kernel settings
+    filtered("proc/self/limits", filter::process_limits),
+    filtered("etc/security/limits.conf", filter::login_limits),
+    filtered("etc/security/limits.d/*.conf", filter::login_limits),
+    filtered("etc/systemd/{system,user}.conf", filter::manager_limits),
+    filtered("etc/systemd/{system,user}.conf.d/*.conf", filter::manager_limits),
+    whole("proc/sys/net/core/{rmem_max,wmem_max,rmem_default,wmem_default,netdev_max_backlog}"),
+    whole("proc/sys/net/ipv4/{tcp_rmem,tcp_wmem,tcp_mtu_probing,tcp_congestion_control,ip_forward}"),
+    whole("proc/sys/net/ipv4/conf/*/{arp_ignore,arp_announce,arp_filter,rp_filter}"),
+    whole("proc/sys/net/ipv6/conf/*/disable_ipv6"),
+    whole("proc/sys/kernel/numa_balancing"),
+
+    // What survives a reboot
+    filtered("{etc,run,usr/lib}/netplan/*.yaml", filter::netplan),
+    rule("{etc,run,usr/lib}/NetworkManager/system-connections/*", Keep::Private(filter::keyfile)),
+    filtered("{etc,run,usr/lib}/systemd/network/{*.network,*.link,*.netdev}", filter::networkd),
+    filtered("{etc,run,usr/lib}/systemd/network/{*.network.d,*.link.d}/*.conf", filter::networkd),
+    filtered("etc/network/interfaces", filter::ifupdown),
+    filtered("etc/network/interfaces.d/*", filter::ifupdown),
+    filtered("etc/modules", filter::without_comments),
+    filtered("{etc,run,usr/lib}/modules-load.d/*.conf", filter::without_comments),
+    filtered("etc/sysctl.conf", filter::sysctl_file),
+    filtered("{etc,run,usr/lib}/sysctl.d/*.conf", filter::sysctl_file),
+    rule("etc/nvidia/cx7-hotplug-enabled", Keep::Name),
+
+    // Who manages what now
+    filtered("run/NetworkManager/devices/*", filter::nm_device),
+    filtered("run/systemd/netif/links/*", filter::networkd_link),
+    whole("run/network/ifstate"),
+    whole("run/systemd/container"),
+    rule("{.dockerenv,run/.containerenv}", Keep::Name),
+
+    // NCCL
+    filtered("etc/nccl.conf", filter::engine_settings),
+    filtered("home/.nccl.conf", filter::engine_settings),
+    filtered("home/nccl-conf-file", filter::engine_settings),
+    filtered("etc/environment", filter::engine_settings),
+    filtered("etc/profile.d/*.sh", filter::engine_settings),
+];
