@@ -9,9 +9,11 @@
 //! bug report is a test fixture.
 
 pub mod collect;
+mod parse;
 pub mod raw;
 pub mod source;
 mod yaml;
 
+pub use parse::facts;
 pub use raw::{Entry, Gap, Meta, Raw};
 pub use source::Source;

@@ -8,5 +8,6 @@ mod pattern;
 mod rules;
 mod walk;
 
+pub(crate) use pattern::glob_matches;
 pub use rules::{Keep, RULES, Rule};
 pub use walk::{Alias, tree};

@@ -43,7 +43,7 @@ impl<'a> Component<'a> {
 }
 
 /// `*` stands for any run of characters; everything else for itself.
-pub fn glob_matches(glob: &str, name: &str) -> bool {
+pub(crate) fn glob_matches(glob: &str, name: &str) -> bool {
     let Some((first, rest)) = glob.split_once('*') else {
         return glob == name;
     };

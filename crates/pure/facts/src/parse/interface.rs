@@ -1,0 +1,145 @@
+//! Network interfaces: sysfs and `ip` together.
+
+use crosstie_model::{
+    Mtu, Reading,
+    facts::{
+        Counters, PciDevice, Persistence,
+        net::{Interface, Network},
+    },
+};
+use serde_json::Value;
+
+use super::{ethtool, firewall, hex, ip, manager::Managers, number, qos, string};
+use crate::Raw;
+
+const CLASS: &str = "sys/class/net";
+
+pub(super) fn network(raw: &Raw, pci: &[PciDevice], persistence: &Persistence) -> Network {
+    let links = ip::links(raw).into_known().unwrap_or_default();
+    let managers = Managers::new(raw);
+    let mut names: Vec<&str> = raw
+        .names(CLASS)
+        .into_iter()
+        .filter(|name| *name != "bonding_masters")
+        .chain(links.iter().filter_map(|link| link.get("ifname")?.as_str()))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let none = Value::Null;
+    let interfaces = names.into_iter().map(|name| {
+        let named = |link: &&Value| link.get("ifname").and_then(Value::as_str) == Some(name);
+        let mut interface = interface(raw, name, links.iter().find(named).unwrap_or(&none));
+        let driver = interface.pci.known().and_then(|address| {
+            let index = pci
+                .binary_search_by_key(address, |device| device.address)
+                .ok()?;
+            pci[index].driver.known()
+        });
+        interface.manager = managers.of(&interface, driver.map(String::as_str), persistence);
+        interface
+    });
+    Network {
+        interfaces: interfaces.collect(),
+        routes: ip::routes(raw),
+        rules: ip::rules(raw),
+        neighbours: ip::neighbours(raw),
+        ssh_address: super::nccl::environment(raw, "SSH_SERVER_ADDRESS").and_then(|address| {
+            address
+                .parse()
+                .map_or_else(|_| Reading::malformed(&address), Reading::Value)
+        }),
+        firewall: firewall::firewall(raw),
+    }
+}
+
+fn interface(raw: &Raw, name: &str, link: &Value) -> Interface {
+    let at = |attribute: &str| format!("{CLASS}/{name}/{attribute}");
+    let hex_value = |attribute| {
+        raw.text(&at(attribute))
+            .and_then(|text| hex(text).map_or_else(|| Reading::malformed(text), Reading::Value))
+    };
+    let info = link.get("linkinfo").unwrap_or(&Value::Null);
+    let info_data = info.get("info_data").unwrap_or(&Value::Null);
+    Interface {
+        name: name.to_owned(),
+        index: raw
+            .value(&at("ifindex"))
+            .or_else(|| number(link, "ifindex").into()),
+        mac: raw.value(&at("address")).or_else(|| {
+            string(link, "address")
+                .and_then(|mac| mac.parse().ok())
+                .into()
+        }),
+        hardware_type: raw.value(&at("type")),
+        mtu: raw
+            .value(&at("mtu"))
+            .or_else(|| number(link, "mtu").into())
+            .map(Mtu),
+        max_mtu: Reading::from(number(link, "max_mtu")).map(Mtu),
+        up: up(link).or_else(|| hex_value("flags").map(|flags| flags & 1 == 1)),
+        operstate: raw.word(&at("operstate")).or_else(|| {
+            string(link, "operstate")
+                .map(|state| state.to_lowercase())
+                .into()
+        }),
+        // Reading the carrier of an interface that is down fails: that is no carrier to speak of.
+        carrier: raw.value::<u8>(&at("carrier")).map(|carrier| carrier == 1),
+        carrier_changes: raw.value(&at("carrier_changes")),
+        speed_mbps: raw.value::<i64>(&at("speed")).and_then(|speed| {
+            Reading::from(
+                u64::try_from(speed)
+                    .ok()
+                    .filter(|speed| (1..0xffff_ffff).contains(speed)),
+            )
+        }),
+        addresses: ip::addresses(link),
+        master: raw
+            .link_name(&at("master"))
+            .map(str::to_owned)
+            .or_else(|| string(link, "master").into()),
+        lower: string(link, "link").into(),
+        kind: string(info, "info_kind").into(),
+        vlan: number(info_data, "id").into(),
+        switch_id: raw
+            .word(&at("phys_switch_id"))
+            .or_else(|| string(link, "phys_switch_id").into()),
+        port_name: raw
+            .word(&at("phys_port_name"))
+            .or_else(|| string(link, "phys_port_name").into()),
+        dev_id: hex_value("dev_id"),
+        dev_port: raw.value(&at("dev_port")),
+        pci: pci_of(raw, &at("device")),
+        manager: crosstie_model::facts::net::Manager::Unknown,
+        link: ethtool::settings(raw, name),
+        qos: qos::port(raw, name),
+        statistics: counters(raw, &at("statistics")),
+    }
+}
+
+fn up(link: &Value) -> Reading<bool> {
+    let flags = link.get("flags").and_then(Value::as_array);
+    flags
+        .map(|flags| flags.iter().any(|flag| flag == "UP"))
+        .into()
+}
+
+/// The nearest PCI function at or above a device: a virtio interface hangs one level below its own.
+pub(super) fn pci_of(raw: &Raw, device: &str) -> Reading<crosstie_model::PciAddress> {
+    if !raw.exists(device) {
+        return Reading::Absent;
+    }
+    let path = raw.real_path(device).unwrap_or_default();
+    let address = path.rsplit('/').find_map(|part| part.parse().ok());
+    address.into()
+}
+
+/// Every file of a directory that holds a number.
+pub(super) fn counters(raw: &Raw, directory: &str) -> Counters {
+    raw.names(directory)
+        .into_iter()
+        .filter_map(|name| {
+            let value = raw.value(&format!("{directory}/{name}")).into_known()?;
+            Some((name.to_owned(), value))
+        })
+        .collect()
+}

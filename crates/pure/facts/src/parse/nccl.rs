@@ -1,0 +1,102 @@
+//! NCCL's settings, in NCCL's own order: environment, the file that `NCCL_CONF_FILE` names instead of the one in the
+//! home directory, `/etc/nccl.conf`; then what login shells would add.
+
+use crosstie_model::{
+    Reading,
+    facts::nccl::{NcclSettings, Setting},
+};
+
+use crate::Raw;
+
+pub(super) fn settings(raw: &Raw) -> NcclSettings {
+    let mut settings = Vec::new();
+    let environment = raw.command("environment.txt").into_known().unwrap_or("");
+    add(&mut settings, environment, "environment", is_engine_name);
+    let conf_file = raw.text("home/nccl-conf-file");
+    let home = match conf_file {
+        Reading::Absent => ("~/.nccl.conf", raw.text("home/.nccl.conf")),
+        replaced => ("NCCL_CONF_FILE", replaced),
+    };
+    add(
+        &mut settings,
+        home.1.into_known().unwrap_or(""),
+        home.0,
+        is_engine_name,
+    );
+    for path in ["etc/nccl.conf", "etc/environment"] {
+        add(
+            &mut settings,
+            raw.text(path).into_known().unwrap_or(""),
+            &format!("/{path}"),
+            is_engine_name,
+        );
+    }
+    for name in raw.names("etc/profile.d") {
+        let path = format!("etc/profile.d/{name}");
+        let text = raw.text(&path).into_known().unwrap_or("");
+        add(&mut settings, text, &format!("/{path}"), is_engine_name);
+    }
+    NcclSettings { settings }
+}
+
+/// One variable of the collecting user's environment.
+pub(super) fn environment(raw: &Raw, name: &str) -> Reading<String> {
+    raw.command("environment.txt").and_then(|text| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        lines
+            .find(|(found, _)| *found == name)
+            .map(|(_, value)| value.to_owned())
+            .into()
+    })
+}
+
+fn is_engine_name(name: &str) -> bool {
+    ["NCCL_", "GLOO_", "TP_SOCKET", "UCX_", "OMPI_MCA_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+fn add(settings: &mut Vec<Setting>, text: &str, source: &str, wanted: fn(&str) -> bool) {
+    for line in text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with('#'))
+    {
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let Some((name, value)) = line.split_once('=') else {
+            continue;
+        };
+        if wanted(name.trim()) {
+            settings.push(Setting {
+                name: name.trim().to_owned(),
+                value: value.trim().trim_matches(['"', '\'']).to_owned(),
+                source: source.to_owned(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::Entry;
+
+    #[test]
+    fn the_environment_wins_and_the_conf_file_replaces_home() {
+        let mut raw = Raw::default();
+        let file = |text: &str| Entry::File(text.as_bytes().to_vec());
+        raw.insert_command("environment.txt", file("NCCL_DEBUG=INFO\nUID=0\n"));
+        raw.insert("home/.nccl.conf", file("NCCL_IB_HCA=home\n"));
+        raw.insert("home/nccl-conf-file", file("NCCL_IB_HCA==conf\n"));
+        raw.insert("etc/nccl.conf", file("NCCL_DEBUG=WARN\nNCCL_IB_HCA=etc\n"));
+        let settings = settings(&raw);
+        assert_eq!(settings.effective("NCCL_DEBUG").unwrap().value, "INFO");
+        assert_eq!(settings.effective("NCCL_IB_HCA").unwrap().value, "=conf");
+        assert!(
+            !settings
+                .settings
+                .iter()
+                .any(|setting| setting.value == "home")
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! Netplan: files of all places, merged by name order, with the renderer that is in force for each interface.
+
+use crosstie_model::facts::persistence::{Format, Match, Persistence, Profile};
+use serde_json::Value;
+
+use crate::{Raw, yaml};
+
+pub(super) fn read(raw: &Raw, found: &mut Persistence) {
+    let mut files: Vec<(String, String)> = super::unhidden(raw, "netplan")
+        .into_iter()
+        .flat_map(|(place, names)| {
+            names
+                .into_iter()
+                .map(move |name| (name.to_owned(), format!("{place}/netplan/{name}")))
+        })
+        .filter(|(name, _)| name.ends_with(".yaml"))
+        .collect();
+    files.sort();
+    let mut documents = Vec::new();
+    for (_, path) in files {
+        let Some(text) = raw.text(&path).into_known() else {
+            continue;
+        };
+        match yaml::parse(text) {
+            Ok(document) => documents.push((format!("/{path}"), document)),
+            Err(error) => {
+                found.broken.insert(format!("/{path}"), error);
+            }
+        }
+    }
+    // A global renderer holds for every file; the last one wins.
+    let renderer = documents
+        .iter()
+        .rev()
+        .find_map(|(_, document)| renderer(document.get("network")?));
+    for (path, document) in &documents {
+        found
+            .profiles
+            .extend(profiles(path, document, renderer.unwrap_or("networkd")));
+    }
+}
+
+fn renderer(value: &Value) -> Option<&str> {
+    value.get("renderer")?.as_str()
+}
+
+fn profiles(path: &str, document: &Value, global: &str) -> Vec<Profile> {
+    let network = document.get("network").and_then(Value::as_object);
+    network
+        .into_iter()
+        .flatten()
+        .filter_map(|(kind, value)| {
+            Some((renderer(value).unwrap_or(global), kind, value.as_object()?))
+        })
+        .filter(|(_, kind, _)| kind.ends_with('s'))
+        .flat_map(|(renderer, _, interfaces)| {
+            interfaces
+                .iter()
+                .filter(|(name, _)| *name != "renderer")
+                .map(move |(id, body)| profile(path, id, body, renderer))
+        })
+        .collect()
+}
+
+fn profile(path: &str, id: &str, body: &Value, inherited: &str) -> Profile {
+    let format = match renderer(body).unwrap_or(inherited) {
+        "NetworkManager" => Format::NetplanNetworkManager,
+        _ => Format::NetplanNetworkd,
+    };
+    Profile {
+        file: path.to_owned(),
+        format,
+        matches: matches(id, body.get("match")),
+        addresses: addresses(body),
+        mtu: body
+            .get("mtu")
+            .and_then(Value::as_u64)
+            .and_then(|mtu| mtu.try_into().ok()),
+        dhcp: truthy(body.get("dhcp4")) || truthy(body.get("dhcp6")),
+    }
+}
+
+/// Without `match`, the id is the interface's name.
+fn matches(id: &str, conditions: Option<&Value>) -> Match {
+    let Some(conditions) = conditions else {
+        return Match {
+            names: vec![id.to_owned()],
+            ..Match::default()
+        };
+    };
+    let list = |key: &str| match conditions.get(key) {
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(Value::Array(many)) => many
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
+        _ => Vec::new(),
+    };
+    Match {
+        names: list("name"),
+        macs: list("macaddress"),
+        drivers: list("driver"),
+    }
+}
+
+/// Plain strings, or objects whose key is the address.
+fn addresses(body: &Value) -> Vec<String> {
+    let items = body
+        .get("addresses")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    items
+        .flat_map(|item| match item {
+            Value::String(text) => vec![text.clone()],
+            Value::Object(fields) => fields.keys().cloned().collect(),
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+/// YAML 1.1 booleans, as netplan reads them.
+fn truthy(value: Option<&Value>) -> bool {
+    match value {
+        Some(Value::Bool(on)) => *on,
+        Some(Value::String(word)) => {
+            matches!(word.to_lowercase().as_str(), "yes" | "true" | "on" | "y")
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::Entry;
+
+    fn read_files(files: &[(&str, &str)]) -> Persistence {
+        let mut raw = Raw::default();
+        for (path, text) in files {
+            raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+        }
+        let mut found = Persistence::default();
+        read(&raw, &mut found);
+        found
+    }
+
+    #[test]
+    fn a_global_renderer_holds_for_every_file() {
+        let found = read_files(&[
+            (
+                "etc/netplan/40-fabric.yaml",
+                "network:\n  ethernets:\n    enp1s0f1np1: {dhcp4: no, mtu: 9000, addresses: [192.168.177.11/24]}\n",
+            ),
+            (
+                "usr/lib/netplan/00-network-manager-all.yaml",
+                "network: {version: 2, renderer: NetworkManager}\n",
+            ),
+        ]);
+        assert_eq!(found.profiles[0].format, Format::NetplanNetworkManager);
+        assert_eq!(found.profiles[0].addresses, ["192.168.177.11/24"]);
+        assert!(!found.profiles[0].dhcp);
+    }
+
+    #[test]
+    fn a_file_in_etc_hides_its_namesake_and_a_broken_one_is_named() {
+        let found = read_files(&[
+            (
+                "etc/netplan/a.yaml",
+                "network: {ethernets: {x: {dhcp4: yes, match: {driver: mlx5*}}}}",
+            ),
+            ("run/netplan/a.yaml", "network: {ethernets: {y: {}}}"),
+            ("etc/netplan/b.yaml", "network: ["),
+        ]);
+        assert_eq!(found.profiles.len(), 1);
+        assert_eq!(found.profiles[0].matches.drivers, ["mlx5*"]);
+        assert!(found.profiles[0].dhcp);
+        assert!(found.broken.contains_key("/etc/netplan/b.yaml"));
+    }
+}

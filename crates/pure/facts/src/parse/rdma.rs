@@ -1,0 +1,224 @@
+//! RDMA devices, their ports and GID tables.
+
+use crosstie_model::{
+    Gbps, Gid, PciAddress, Reading,
+    facts::rdma::{
+        GidEntry, GidKind, LinkLayer, PhysicalState, PortState, RdmaDevice, RdmaPort, VerbsNode,
+    },
+};
+
+use super::{
+    hex,
+    interface::{counters, pci_of},
+    resource,
+};
+use crate::{Raw, raw::Gap, source::Source};
+
+const CLASS: &str = "sys/class/infiniband";
+
+pub(super) fn devices(raw: &Raw) -> Vec<RdmaDevice> {
+    raw.names(CLASS)
+        .into_iter()
+        .map(|name| device(raw, name))
+        .collect()
+}
+
+fn device(raw: &Raw, name: &str) -> RdmaDevice {
+    let at = |attribute: &str| format!("{CLASS}/{name}/{attribute}");
+    let pci = pci_of(raw, &at("device"));
+    let mut numbers: Vec<u32> = raw
+        .names(&at("ports"))
+        .into_iter()
+        .filter_map(|port| port.parse().ok())
+        .collect();
+    numbers.sort_unstable();
+    RdmaDevice {
+        name: name.to_owned(),
+        node_guid: raw.value(&at("node_guid")),
+        system_guid: raw.value(&at("sys_image_guid")),
+        node_type: raw
+            .text(&at("node_type"))
+            .map(|text| worded(text).to_owned()),
+        firmware: raw.word(&at("fw_ver")),
+        board: raw.word(&at("board_id")),
+        model: raw.word(&at("hca_type")),
+        verbs: verbs(raw, name),
+        ports: numbers
+            .into_iter()
+            .map(|number| port(raw, name, number, pci.known()))
+            .collect(),
+        queue_pairs: resource::queue_pairs(raw, name),
+        pci,
+    }
+}
+
+/// `4: ACTIVE` → `ACTIVE`.
+fn worded(text: &str) -> &str {
+    text.split_once(": ").map_or(text, |(_, word)| word)
+}
+
+fn port(raw: &Raw, device: &str, number: u32, pci: Option<&PciAddress>) -> RdmaPort {
+    let at = |attribute: &str| format!("{CLASS}/{device}/ports/{number}/{attribute}");
+    let word = |attribute| {
+        raw.word(&at(attribute))
+            .map(|text| worded(&text).to_owned())
+    };
+    let lid = |attribute| {
+        raw.text(&at(attribute))
+            .and_then(|text| hex(text).map_or_else(|| Reading::malformed(text), Reading::Value))
+    };
+    let rate_text = raw.word(&at("rate"));
+    let gids = gids(raw, &at);
+    let roce = format!("sys/kernel/config/rdma_cm/{device}/ports/{number}/default_roce_mode");
+    RdmaPort {
+        number,
+        state: word("state").map(PortState::from),
+        physical_state: word("phys_state").map(PhysicalState::from),
+        link_layer: word("link_layer").map(LinkLayer::from),
+        rate: rate_text.as_ref().and_then(|text| rate(text)),
+        rate_text,
+        lid: lid("lid"),
+        sm_lid: lid("sm_lid"),
+        netdev: netdev(raw, device, number, &gids, pci),
+        gids,
+        counters: counters(raw, &at("counters")),
+        hw_counters: counters(raw, &at("hw_counters")),
+        traffic_class: raw
+            .text(&format!("{CLASS}/{device}/tc/{number}/traffic_class"))
+            .and_then(traffic_class),
+        cm_roce_mode: raw.word(&roce),
+    }
+}
+
+/// `200 Gb/sec (2X NDR)`, `2.5 Gb/sec (1X SDR)`.
+fn rate(text: &str) -> Reading<Gbps> {
+    let number = text
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse::<f64>().ok());
+    match number {
+        Some(rate) if rate.is_finite() && rate > 0.0 && text.contains("Gb/sec") => {
+            Reading::Value(Gbps(rate))
+        }
+        _ => Reading::malformed(text),
+    }
+}
+
+/// OFED prints `Global tclass=106` first, if one is set.
+fn traffic_class(text: &str) -> Reading<u8> {
+    let first = text.lines().next().unwrap_or("");
+    let number = first
+        .rsplit_once('=')
+        .map_or(first, |(_, number)| number)
+        .trim();
+    number
+        .parse()
+        .map_or_else(|_| Reading::malformed(text), Reading::Value)
+}
+
+fn gids(raw: &Raw, at: &impl Fn(&str) -> String) -> Vec<GidEntry> {
+    let mut gids: Vec<GidEntry> = raw
+        .names(&at("gids"))
+        .into_iter()
+        .filter_map(|name| {
+            let index: u32 = name.parse().ok()?;
+            let gid: Gid = raw.value(&at(&format!("gids/{name}"))).into_known()?;
+            (!gid.is_empty()).then(|| GidEntry {
+                index,
+                gid,
+                kind: raw
+                    .word(&at(&format!("gid_attrs/types/{name}")))
+                    .map(GidKind::from),
+                netdev: raw.word(&at(&format!("gid_attrs/ndevs/{name}"))),
+            })
+        })
+        .collect();
+    gids.sort_by_key(|entry| entry.index);
+    gids
+}
+
+/// The interface of a port, in the order of how sure the source is:
+/// GID 0 is the port's own (a VLAN's comes later in the table), Soft-RoCE names its parent, and a card's functions
+/// carry their interfaces below the same PCI device, told apart by `dev_port`.
+fn netdev(
+    raw: &Raw,
+    device: &str,
+    number: u32,
+    gids: &[GidEntry],
+    pci: Option<&PciAddress>,
+) -> Reading<String> {
+    let attribute = |path: String| raw.word(&path);
+    attribute(format!("{CLASS}/{device}/ports/{number}/gid_attrs/ndevs/0"))
+        .or_else(|| {
+            gids.first()
+                .map_or(Reading::Absent, |entry| entry.netdev.clone())
+        })
+        .or_else(|| attribute(format!("{CLASS}/{device}/parent")))
+        .or_else(|| {
+            pci.map_or(Reading::Absent, |pci| {
+                interface_of_function(raw, *pci, number).into()
+            })
+        })
+}
+
+fn interface_of_function(raw: &Raw, pci: PciAddress, port: u32) -> Option<String> {
+    let mut below: Vec<(u32, &str)> = raw
+        .names("sys/class/net")
+        .into_iter()
+        .filter(|name| pci_of(raw, &format!("sys/class/net/{name}/device")).known() == Some(&pci))
+        .map(|name| {
+            (
+                raw.value(&format!("sys/class/net/{name}/dev_port"))
+                    .into_known()
+                    .unwrap_or(0),
+                name,
+            )
+        })
+        .collect();
+    below.sort_unstable();
+    let by_port = below
+        .iter()
+        .find(|(dev_port, _)| Some(*dev_port) == port.checked_sub(1));
+    // One interface below the function is the port's, whatever it says.
+    by_port
+        .or(below.first().filter(|_| below.len() == 1))
+        .map(|(_, name)| (*name).to_owned())
+}
+
+fn verbs(raw: &Raw, device: &str) -> Reading<VerbsNode> {
+    const VERBS: &str = "sys/class/infiniband_verbs";
+    let mut nodes = raw.names(VERBS).into_iter();
+    let node =
+        nodes.find(|name| raw.text(&format!("{VERBS}/{name}/ibdev")).into_known() == Some(device));
+    Reading::from(node).map(|name| {
+        let access = raw.access(&format!("dev/infiniband/{name}"));
+        VerbsNode {
+            name: name.to_owned(),
+            present: !matches!(access, Err(Gap::Absent)),
+            accessible: match access {
+                Ok(()) => Reading::Value(true),
+                Err(Gap::Denied) => Reading::Value(false),
+                Err(_) => Reading::Absent,
+            },
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_gigabits() {
+        assert_eq!(rate("200 Gb/sec (2X NDR)"), Reading::Value(Gbps(200.0)));
+        assert_eq!(rate("2.5 Gb/sec (1X SDR)"), Reading::Value(Gbps(2.5)));
+        assert!(matches!(rate("inf Gb/sec"), Reading::Malformed(_)));
+    }
+
+    #[test]
+    fn traffic_classes_of_either_wording() {
+        assert_eq!(traffic_class("106"), Reading::Value(106));
+        assert_eq!(traffic_class("Global tclass=106\n"), Reading::Value(106));
+        assert!(matches!(traffic_class("300"), Reading::Malformed(_)));
+    }
+}
