@@ -1,1 +1,16 @@
-//! Cages and twins, ceilings: what the facts mean for the fabric.
+//! What the facts of a node mean for the fabric: cages, what physics allows through each, and which interfaces are
+//! for management.
+//!
+//! A **cage** is where a cable goes in. A DGX Spark shows four RDMA devices and has two cages: each cage is served by
+//! two functions, *twins*, on separate PCI Express links. Counting interfaces instead of cages is how people end up
+//! with half the bandwidth.
+
+pub mod cage;
+pub mod ceiling;
+pub mod management;
+pub mod pcie;
+pub mod wire;
+
+pub use cage::{Cage, Grouping, PortId, cages};
+pub use ceiling::{Ceiling, Limit, port_ceiling};
+pub use management::{carries_management, management};

@@ -48,6 +48,8 @@ fn device(raw: &Raw, name: &str) -> RdmaDevice {
             .map(|number| port(raw, name, number, pci.known()))
             .collect(),
         queue_pairs: resource::queue_pairs(raw, name),
+        // Soft-RoCE alone has `parent`; older kernels hang it below the card of the interface it runs on.
+        software: raw.exists(&at("parent")) || pci.known().is_none(),
         pci,
     }
 }

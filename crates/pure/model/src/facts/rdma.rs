@@ -18,18 +18,13 @@ pub struct RdmaDevice {
     pub board: TextReading,
     pub model: TextReading,
     pub pci: Reading<PciAddress>,
+    /// Soft-RoCE, Soft-iWARP: verbs in the kernel over any network interface.
+    pub software: bool,
     /// `/dev/infiniband/uverbsN` that belongs to it.
     pub verbs: Reading<VerbsNode>,
     pub ports: Vec<RdmaPort>,
     /// Queue pairs now alive on the device.
     pub queue_pairs: Reading<Vec<QueuePair>>,
-}
-
-impl RdmaDevice {
-    /// Soft-RoCE, Soft-iWARP: verbs in the kernel over any network interface.
-    pub fn is_software(&self) -> bool {
-        self.pci.known().is_none()
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
