@@ -1,1 +1,4 @@
-//! Values to terminal views and JSON.
+//! Values to what people and programs read.
+
+pub mod scan;
+pub mod text;

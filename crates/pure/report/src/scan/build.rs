@@ -1,0 +1,262 @@
+//! Facts → the view of a scan.
+
+use std::fmt::Display;
+
+use crosstie_fabric::{self as fabric, Grouping, Limit, pcie, port_ceiling, wire};
+use crosstie_model::{
+    Facts, Reading, Spec,
+    facts::{
+        net::{self, Manager},
+        rdma::{QueuePair, RdmaDevice, RdmaPort as Port},
+    },
+};
+
+use super::{Cage, Driver, Gid, Gpu, Interface, Node, Pcie, RdmaPort, Unread};
+
+pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
+    let cages = fabric::cages(facts, spec);
+    let host = &facts.host;
+    let ports = facts
+        .rdma
+        .iter()
+        .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
+    let management = fabric::management(facts);
+    Node {
+        host: host.name.clone(),
+        arch: host.arch.known().cloned(),
+        vendor: host.dmi.vendor.known().cloned(),
+        product: host.dmi.product.known().cloned(),
+        distro: host.distro.pretty.known().cloned(),
+        kernel: host.kernel.known().cloned(),
+        cpus: host.cpu.online.known().copied(),
+        memory_bytes: host.memory.total.known().map(|bytes| bytes.0),
+        rdma: ports
+            .map(|(device, port)| rdma_port(facts, &cages, device, port))
+            .collect(),
+        cages: cages.iter().map(cage).collect(),
+        gpus: facts.gpus.iter().map(gpu).collect(),
+        gpu_driver: facts.gpus.driver.known().cloned(),
+        cuda: facts.gpus.cuda.known().cloned(),
+        interfaces: facts
+            .network
+            .interfaces
+            .iter()
+            .filter(|interface| interface.name != "lo")
+            .map(|interface| self::interface(facts, interface))
+            .collect(),
+        management,
+        drivers: drivers(facts),
+        unread: facts
+            .unread
+            .iter()
+            .map(|gap| Unread {
+                what: gap.what.clone(),
+                why: gap.why.clone(),
+                root_would: gap.root_would,
+            })
+            .collect(),
+    }
+}
+
+fn text<T: Display>(reading: &Reading<T>) -> Option<String> {
+    reading.known().map(ToString::to_string)
+}
+
+fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::PortRate => "port-rate",
+        Limit::Pcie => "pcie",
+    }
+}
+
+fn rdma_port(facts: &Facts, cages: &[fabric::Cage], device: &RdmaDevice, port: &Port) -> RdmaPort {
+    let netdev = port
+        .netdev
+        .known()
+        .and_then(|name| facts.network.interface(name));
+    let cage = cages.iter().find(|cage| {
+        cage.members
+            .iter()
+            .any(|member| member.device == device.name && member.port == port.number)
+    });
+    let ceiling = port_ceiling(facts, device, port);
+    RdmaPort {
+        name: device.name.clone(),
+        port: port.number,
+        netdev: port.netdev.known().cloned(),
+        pci: text(&device.pci),
+        guid: text(&device.node_guid),
+        firmware: device.firmware.known().cloned(),
+        board: device.board.known().cloned(),
+        software: device.software,
+        state: text(&port.state),
+        physical_state: text(&port.physical_state),
+        link_layer: text(&port.link_layer),
+        rate_gbps: port.rate.known().map(|rate| rate.0),
+        mtu: netdev
+            .and_then(|netdev| netdev.mtu.known())
+            .map(|mtu| mtu.0),
+        path_mtu: wire::path_mtu(facts, port).map(|mtu| mtu.0),
+        gids: port
+            .gids
+            .iter()
+            .map(|entry| Gid {
+                index: entry.index,
+                gid: entry.gid.to_string(),
+                kind: text(&entry.kind),
+                netdev: entry.netdev.known().cloned(),
+            })
+            .collect(),
+        addresses: netdev.map_or_else(Vec::new, addresses),
+        pcie: pcie_of(facts, device),
+        cage: cage.map(|cage| cage.id.clone()),
+        ceiling_gbps: ceiling.map(|ceiling| ceiling.rate.rounded()),
+        limit: ceiling.map(|ceiling| limit_name(ceiling.limit).to_owned()),
+        user_queue_pairs: device
+            .queue_pairs
+            .known()
+            .map(|pairs| user_queue_pairs(pairs, port.number)),
+    }
+}
+
+/// Those with a process behind them: the kernel's own (GSI, SMI) are always there.
+fn user_queue_pairs(pairs: &[QueuePair], port: u32) -> u32 {
+    let held = pairs
+        .iter()
+        .filter(|pair| pair.pid.is_some() && pair.port.is_none_or(|found| found == port));
+    u32::try_from(held.count()).unwrap_or(u32::MAX)
+}
+
+fn pcie_of(facts: &Facts, device: &RdmaDevice) -> Option<Pcie> {
+    if device.software {
+        return None;
+    }
+    let function = facts.pci_device(*device.pci.known()?)?;
+    let narrowest = pcie::bottleneck(facts, function.address);
+    Some(Pcie {
+        gt_per_s: function.link.speed.known().map(|speed| speed.0),
+        width: function.link.width.known().copied(),
+        max_width: function.link.max_width.known().copied(),
+        gbps: narrowest.map(|link| link.rate.rounded()),
+        narrowest: narrowest.map(|link| link.at.to_string()),
+    })
+}
+
+fn cage(cage: &fabric::Cage) -> Cage {
+    Cage {
+        id: cage.id.clone(),
+        members: cage
+            .members
+            .iter()
+            .map(|member| member.device.clone())
+            .collect(),
+        active: cage.active,
+        ceiling_gbps: cage.ceiling.map(|ceiling| ceiling.rate.rounded()),
+        limit: cage
+            .ceiling
+            .map(|ceiling| limit_name(ceiling.limit).to_owned()),
+        grouping: match cage.grouping {
+            Grouping::Spec => "spec",
+            Grouping::Driver => "driver",
+            Grouping::Chip => "chip",
+            Grouping::Alone => "alone",
+        },
+    }
+}
+
+fn gpu(gpu: &crosstie_model::facts::gpu::Gpu) -> Gpu {
+    Gpu {
+        name: gpu.name.clone(),
+        pci: text(&gpu.pci),
+        memory_bytes: gpu.memory.known().map(|bytes| bytes.0),
+    }
+}
+
+fn addresses(interface: &net::Interface) -> Vec<String> {
+    interface
+        .addresses
+        .iter()
+        .map(|address| address.net.to_string())
+        .collect()
+}
+
+fn interface(facts: &Facts, interface: &net::Interface) -> Interface {
+    let routes = facts.network.routes.known();
+    let ssh = facts.network.ssh_address.known();
+    Interface {
+        name: interface.name.clone(),
+        mac: text(&interface.mac),
+        state: interface.operstate.known().cloned(),
+        speed_mbps: interface.speed_mbps.known().copied(),
+        mtu: interface.mtu.known().map(|mtu| mtu.0),
+        addresses: addresses(interface),
+        default_route: routes.into_iter().flatten().any(|route| {
+            route.destination.is_none() && route.interface.as_deref() == Some(&interface.name)
+        }),
+        ssh: ssh.is_some_and(|ssh| interface.addresses.iter().any(|own| own.net.addr() == *ssh)),
+        manager: match interface.manager {
+            Manager::NetworkManager => "NetworkManager",
+            Manager::Networkd => "networkd",
+            Manager::Ifupdown => "ifupdown",
+            Manager::Nobody => "nobody",
+            Manager::Unknown => "unknown",
+        },
+    }
+}
+
+/// What decides whether RDMA and NCCL work, in the order in which one would ask.
+fn drivers(facts: &Facts) -> Vec<Driver> {
+    const MODULES: [&str; 5] = [
+        "mlx5_core",
+        "mlx5_ib",
+        "rdma_rxe",
+        "nvidia_peermem",
+        "nv_peer_mem",
+    ];
+    const PACKAGES: [&str; 5] = [
+        "rdma-core",
+        "mlnx-ofed-kernel-dkms",
+        "doca-ofed",
+        "perftest",
+        "opensm",
+    ];
+    let software = &facts.software;
+    let paths = software.module_paths.known();
+    let modules = MODULES.iter().filter_map(|name| {
+        let module = software.module(name)?;
+        let path = paths.and_then(|paths| paths.get(*name));
+        Some(Driver {
+            name: (*name).to_owned(),
+            version: module.version.known().cloned(),
+            kind: "module",
+            origin: path.map(|path| {
+                if path.starts_with("kernel/") {
+                    "in-tree"
+                } else {
+                    "added"
+                }
+                .to_owned()
+            }),
+        })
+    });
+    let packages = PACKAGES.iter().filter_map(|name| {
+        let version = software.package(name)?.to_owned();
+        Some(Driver {
+            name: (*name).to_owned(),
+            version: Some(version),
+            kind: "package",
+            origin: None,
+        })
+    });
+    let libraries = software
+        .libraries
+        .iter()
+        .filter(|library| library.name == "libnccl")
+        .map(|library| Driver {
+            name: library.name.clone(),
+            version: library.version.known().cloned(),
+            kind: "library",
+            origin: Some(library.path.clone()),
+        });
+    modules.chain(packages).chain(libraries).collect()
+}

@@ -1,0 +1,340 @@
+//! A scan on one screen.
+
+use crosstie_model::{Bytes, Gbps, facts::pci::LinkSpeed};
+
+use super::{Cage, Interface, Node, Outcome, RdmaPort};
+use crate::text::{Palette, Span, Tone, columns, line};
+
+/// The nodes, one below the other, then what to do next.
+pub fn view(outcomes: &[Outcome], next: &str, palette: Palette) -> String {
+    let mut out = String::new();
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Node(node) => draw(node, palette, &mut out),
+            Outcome::Failed { host, error } => {
+                line(
+                    palette,
+                    &[
+                        strong(host),
+                        Span::new(Tone::Bad, format!("  not scanned: {error}")),
+                    ],
+                    &mut out,
+                );
+            }
+        }
+        out.push('\n');
+    }
+    line(
+        palette,
+        &[quiet("Next: "), Span::new(Tone::Accent, next)],
+        &mut out,
+    );
+    out
+}
+
+fn plain(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Plain, text)
+}
+
+fn strong(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Strong, text)
+}
+
+fn quiet(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Quiet, text)
+}
+
+fn draw(node: &Node, palette: Palette, out: &mut String) {
+    line(
+        palette,
+        &[strong(&node.host), quiet(format!("  {}", machine(node)))],
+        out,
+    );
+    out.push('\n');
+    if node.rdma.is_empty() {
+        line(palette, &[Span::new(Tone::Bad, "  no RDMA device")], out);
+    }
+    for cage in &node.cages {
+        line(palette, &headline(cage, node), out);
+    }
+    if !node.rdma.is_empty() {
+        out.push('\n');
+        columns(palette, &port_rows(node), out);
+    }
+    out.push('\n');
+    for (label, text) in notes(node) {
+        line(
+            palette,
+            &[quiet(format!("  {label:<11} ")), plain(text)],
+            out,
+        );
+    }
+    for text in unread(node) {
+        line(
+            palette,
+            &[
+                quiet(format!("  {:<11} ", "unread")),
+                Span::new(Tone::Bad, text),
+            ],
+            out,
+        );
+    }
+}
+
+fn machine(node: &Node) -> String {
+    let product = node
+        .product
+        .as_ref()
+        .map(|product| product.replace('_', " "));
+    let parts = [
+        product,
+        node.distro.clone(),
+        node.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
+        node.arch.clone(),
+        node.cpus.map(|cpus| format!("{cpus} CPUs")),
+        node.memory_bytes.map(|bytes| Bytes(bytes).to_string()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// `● p1  196.1 Gb/s, limited by the port rate; twins rocep1s0f1 + roceP2p1s0f1`
+fn headline(cage: &Cage, node: &Node) -> Vec<Span> {
+    let twins = if cage.members.len() > 1 {
+        ", twins"
+    } else {
+        ""
+    };
+    let members = format!("{twins} {}", cage.members.join(" + "));
+    if !cage.active {
+        let what = if physically_up(cage, node) {
+            "link up, not active"
+        } else {
+            "no link"
+        };
+        return vec![quiet(format!("  ○ {}  {what}{members}", cage.id))];
+    }
+    let software = node
+        .rdma
+        .iter()
+        .any(|port| port.software && cage.members.contains(&port.name));
+    let ceiling = match (cage.ceiling_gbps, cage.limit.as_deref()) {
+        (Some(rate), Some("pcie")) => format!("{} ceiling, by PCIe", Gbps(rate)),
+        (Some(rate), _) => format!("{} ceiling, by the port rate", Gbps(rate)),
+        (None, _) if software => "active, a software device: no physical ceiling".to_owned(),
+        (None, _) => "active, ceiling unknown".to_owned(),
+    };
+    vec![
+        Span::new(Tone::Good, "  ● "),
+        strong(&cage.id),
+        plain(format!("  {ceiling}")),
+        quiet(members),
+    ]
+}
+
+fn physically_up(cage: &Cage, node: &Node) -> bool {
+    let mut members = node
+        .rdma
+        .iter()
+        .filter(|port| cage.members.contains(&port.name));
+    members.any(|port| port.physical_state.as_deref() == Some("LinkUp"))
+}
+
+fn port_rows(node: &Node) -> Vec<(Vec<Span>, Vec<Span>)> {
+    let titles = [
+        "cage",
+        "device",
+        "interface",
+        "link",
+        "PCIe",
+        "MTU",
+        "address",
+        "GID",
+    ];
+    let header = (vec![quiet("  ")], titles.map(quiet).to_vec());
+    // Cage by cage, as they stand above; what serves no cage comes last.
+    let place = |port: &&RdmaPort| {
+        let cage = port.cage.as_ref();
+        node.cages
+            .iter()
+            .position(|found| Some(&found.id) == cage)
+            .unwrap_or(usize::MAX)
+    };
+    let mut ports: Vec<&RdmaPort> = node.rdma.iter().collect();
+    ports.sort_by_key(place);
+    let rows = ports.into_iter().map(|port| {
+        let active = port.state.as_deref() == Some("ACTIVE");
+        let tone = if active { Tone::Plain } else { Tone::Quiet };
+        let cells = [
+            port.cage.clone().unwrap_or_else(|| "–".to_owned()),
+            if port.port == 1 {
+                port.name.clone()
+            } else {
+                format!("{}/{}", port.name, port.port)
+            },
+            port.netdev.clone().unwrap_or_else(|| "–".to_owned()),
+            link(port, active),
+            pcie(port),
+            mtu(port),
+            port.addresses
+                .first()
+                .cloned()
+                .unwrap_or_else(|| "none".to_owned()),
+            gid(port),
+        ];
+        (
+            vec![quiet("  ")],
+            cells.map(|cell| Span::new(tone, cell)).to_vec(),
+        )
+    });
+    std::iter::once(header).chain(rows).collect()
+}
+
+fn link(port: &RdmaPort, active: bool) -> String {
+    let infiniband = if port.link_layer.as_deref() == Some("InfiniBand") {
+        " IB"
+    } else {
+        ""
+    };
+    match (active, port.rate_gbps) {
+        (true, Some(rate)) => format!("{}{infiniband}", Gbps(rate)),
+        (true, None) => "rate unknown".to_owned(),
+        (false, _) => {
+            let state = port.state.as_deref().unwrap_or("state unknown");
+            let physical = port
+                .physical_state
+                .as_deref()
+                .map(|state| format!(" ({state})"));
+            format!("{}{}", state.to_lowercase(), physical.unwrap_or_default())
+        }
+    }
+}
+
+fn pcie(port: &RdmaPort) -> String {
+    let Some(pcie) = &port.pcie else {
+        return if port.software {
+            "software".to_owned()
+        } else {
+            "unknown".to_owned()
+        };
+    };
+    let (Some(speed), Some(width)) = (pcie.gt_per_s, pcie.width) else {
+        return "unknown".to_owned();
+    };
+    let rate = pcie.gbps.map(|rate| format!(" {}", Gbps(rate)));
+    let above = pcie.narrowest != port.pci;
+    let narrower = if above { " above" } else { "" };
+    format!(
+        "{} x{width}{}{narrower}",
+        LinkSpeed(speed),
+        rate.unwrap_or_default()
+    )
+}
+
+fn mtu(port: &RdmaPort) -> String {
+    match (port.mtu, port.path_mtu) {
+        (Some(mtu), Some(path)) => format!("{mtu} ({path})"),
+        (Some(mtu), None) => mtu.to_string(),
+        (None, _) => "–".to_owned(),
+    }
+}
+
+/// The entry that engines should use: RoCE v2, of an address that is not link-local.
+fn gid(port: &RdmaPort) -> String {
+    let usable =
+        |gid: &&super::Gid| gid.kind.as_deref() == Some("RoCE v2") && !gid.gid.starts_with("fe80:");
+    match port.gids.iter().find(usable) {
+        Some(gid) => format!("{} RoCE v2", gid.index),
+        None if port.link_layer.as_deref() == Some("InfiniBand") => "0 IB".to_owned(),
+        None if port.gids.is_empty() => "none".to_owned(),
+        None => "link-local only".to_owned(),
+    }
+}
+
+fn notes(node: &Node) -> Vec<(&'static str, String)> {
+    let mut notes = Vec::new();
+    for (index, gpu) in node.gpus.iter().enumerate() {
+        let memory = gpu.memory_bytes.map_or_else(
+            || "memory shared with the CPU".to_owned(),
+            |bytes| Bytes(bytes).to_string(),
+        );
+        let at = gpu
+            .pci
+            .as_ref()
+            .map(|pci| format!(" at {pci}"))
+            .unwrap_or_default();
+        let mut text = format!("{}{at} · {memory}", gpu.name);
+        if index == 0 {
+            let driver = node
+                .gpu_driver
+                .as_ref()
+                .map(|driver| format!(" · driver {driver}"));
+            let cuda = node.cuda.as_ref().map(|cuda| format!(" · CUDA {cuda}"));
+            text += &driver.unwrap_or_default();
+            text += &cuda.unwrap_or_default();
+        }
+        notes.push(("GPU", text));
+    }
+    for name in &node.management {
+        let found = node
+            .interfaces
+            .iter()
+            .find(|interface| interface.name == *name);
+        notes.push(("management", found.map_or_else(|| name.clone(), management)));
+    }
+    let drivers: Vec<String> = node.drivers.iter().map(driver).collect();
+    if !drivers.is_empty() {
+        notes.push(("drivers", drivers.join(" · ")));
+    }
+    notes
+}
+
+fn management(interface: &Interface) -> String {
+    let mut parts = vec![interface.name.clone()];
+    parts.extend(interface.addresses.first().cloned());
+    parts.extend(interface.default_route.then(|| "default route".to_owned()));
+    parts.extend(interface.ssh.then(|| "this ssh connection".to_owned()));
+    parts.push(match interface.manager {
+        "unknown" => "manager unknown".to_owned(),
+        "nobody" => "managed by nobody".to_owned(),
+        manager => format!("managed by {manager}"),
+    });
+    parts.join(" · ")
+}
+
+fn driver(driver: &super::Driver) -> String {
+    let parts = [
+        Some(driver.name.clone()),
+        driver.version.clone(),
+        driver.origin.clone(),
+    ];
+    let shown = if driver.kind == "library" { 2 } else { 3 };
+    parts
+        .into_iter()
+        .take(shown)
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Files that root would have read count together: one cure for all of them.
+fn unread(node: &Node) -> Vec<String> {
+    let (denied, other): (Vec<_>, Vec<_>) = node.unread.iter().partition(|gap| gap.root_would);
+    let mut lines: Vec<String> = other
+        .iter()
+        .map(|gap| format!("{}: {}", gap.what, gap.why))
+        .collect();
+    if !denied.is_empty() {
+        let names: Vec<&str> = denied.iter().map(|gap| gap.what.as_str()).collect();
+        let (shown, rest) = names.split_at(names.len().min(4));
+        let more = if rest.is_empty() {
+            String::new()
+        } else {
+            format!(" and {} more", rest.len())
+        };
+        lines.push(format!(
+            "{}{more}: only root may read them (sudo crosstie scan)",
+            shown.join(", ")
+        ));
+    }
+    lines
+}

@@ -1,0 +1,141 @@
+//! Text for a terminal: styled, aligned, and with nothing in it that a node could use to talk to the terminal.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+/// What a piece of text means; the palette decides how it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Strong,
+    Good,
+    Bad,
+    Quiet,
+    Accent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Palette {
+    Colour,
+    Plain,
+}
+
+impl Palette {
+    fn style(self, tone: Tone) -> Style {
+        let style = Style::new();
+        match (self, tone) {
+            (Self::Plain, _) | (_, Tone::Plain) => style,
+            (_, Tone::Strong) => style.bold(),
+            (_, Tone::Good) => style.fg_color(Some(AnsiColor::Green.into())),
+            (_, Tone::Bad) => style.fg_color(Some(AnsiColor::Yellow.into())),
+            (_, Tone::Quiet) => style.dimmed(),
+            (_, Tone::Accent) => style.fg_color(Some(AnsiColor::Cyan.into())),
+        }
+    }
+}
+
+/// A run of text with one meaning. Control characters of foreign text become visible replacements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    text: String,
+    tone: Tone,
+}
+
+impl Span {
+    pub fn new(tone: Tone, text: impl AsRef<str>) -> Self {
+        Self {
+            text: printable(text.as_ref()),
+            tone,
+        }
+    }
+
+    /// Columns that it takes, counting every character as one.
+    pub fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+
+    fn paint(&self, palette: Palette, out: &mut String) {
+        let style = palette.style(self.tone);
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{style}{}{style:#}", self.text);
+    }
+}
+
+/// Control, format and bidirectional characters could rewrite the line around them.
+pub fn printable(text: &str) -> String {
+    let hostile = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars()
+        .map(|c| if hostile(c) { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// One line of spans.
+pub fn line(palette: Palette, spans: &[Span], out: &mut String) {
+    for span in spans {
+        span.paint(palette, out);
+    }
+    trim_line(out);
+    out.push('\n');
+}
+
+/// Rows with their cells in columns as wide as the widest cell, two spaces apart, each behind its own indent.
+pub fn columns(palette: Palette, rows: &[(Vec<Span>, Vec<Span>)], out: &mut String) {
+    let count = rows.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+    let widest = |column: usize| {
+        rows.iter()
+            .filter_map(|(_, cells)| cells.get(column))
+            .map(Span::width)
+            .max()
+    };
+    let widths: Vec<usize> = (0..count)
+        .map(|column| widest(column).unwrap_or(0))
+        .collect();
+    for (indent, cells) in rows {
+        for span in indent {
+            span.paint(palette, out);
+        }
+        for (cell, width) in cells.iter().zip(&widths).filter(|(_, width)| **width > 0) {
+            cell.paint(palette, out);
+            out.extend(std::iter::repeat_n(' ', width - cell.width() + 2));
+        }
+        trim_line(out);
+        out.push('\n');
+    }
+}
+
+fn trim_line(out: &mut String) {
+    out.truncate(out.trim_end_matches(' ').len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_cannot_talk_to_the_terminal() {
+        let span = Span::new(Tone::Plain, "spark\u{1b}]0;owned\u{7}\u{202e}\n");
+        let mut out = String::new();
+        line(Palette::Plain, &[span], &mut out);
+        assert!(
+            !out.trim_end_matches('\n')
+                .contains(|c: char| c.is_control()),
+            "{out:?}"
+        );
+    }
+
+    #[test]
+    fn columns_line_up_and_empty_ones_vanish() {
+        let cell = |text: &str| Span::new(Tone::Plain, text);
+        let rows = [
+            (vec![], vec![cell("a"), cell(""), cell("1")]),
+            (vec![], vec![cell("bbb"), cell(""), cell("22")]),
+        ];
+        let mut out = String::new();
+        columns(Palette::Plain, &rows, &mut out);
+        assert_eq!(out, "a    1\nbbb  22\n");
+    }
+}
