@@ -1,1 +1,3 @@
 //! What runs on a node: collection, captures.
+
+pub mod capture;

@@ -3,10 +3,12 @@
 mod lookup;
 mod path;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Bound};
 
-pub use path::clean;
 pub(crate) use path::resolve;
+pub use path::{KEEP, MAX_DEPTH, MAX_NAME, MAX_PATH, MAX_TARGET, clean};
+
+use crate::source::MAX_FILE;
 
 /// A node's text, as it was read. Untrusted: it may come from a stranger's archive.
 ///
@@ -61,15 +63,47 @@ impl Raw {
         }
     }
 
-    /// Puts an entry into the tree. A path that is not clean (see [`clean`]) is dropped: nothing could look it up.
+    /// Puts an entry into the tree. What no capture on disk could hold is dropped: a path that is not clean (see
+    /// [`clean`]), too long, too deep or called [`KEEP`], and a link whose target is empty, overlong or holds a NUL. A
+    /// file longer than [`MAX_FILE`] turns into [`Gap::TooLarge`].
+    ///
+    /// Entries below a file or a link are kept, unlike on a file system; a capture in a directory leaves them out.
     pub fn insert(&mut self, path: &str, entry: Entry) {
-        if let Some(path) = clean(path) {
+        if let (Some(path), Some(entry)) = (clean(path), keepable(entry))
+            && path::fits(&path)
+        {
             self.tree.insert(path, entry);
         }
     }
 
+    /// Puts a command's output in, on the terms of [`Raw::insert`]; the name is a single component.
     pub fn insert_command(&mut self, name: &str, entry: Entry) {
-        self.commands.insert(name.to_owned(), entry);
+        let is_name = !name.contains('/') && clean(name).is_some_and(|name| path::fits(&name));
+        if let Some(entry) = keepable(entry)
+            && is_name
+        {
+            self.commands.insert(name.to_owned(), entry);
+        }
+    }
+
+    /// The entry at exactly this path, links not followed.
+    pub fn entry(&self, path: &str) -> Option<&Entry> {
+        self.tree.get(path)
+    }
+
+    pub fn command_entry(&self, name: &str) -> Option<&Entry> {
+        self.commands.get(name)
+    }
+
+    /// Whether the tree has an entry at this clean path or below it. No links are followed.
+    pub fn holds(&self, path: &str) -> bool {
+        let below = format!("{path}/");
+        self.tree.contains_key(path)
+            || self
+                .tree
+                .range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded))
+                .next()
+                .is_some_and(|(next, _)| next.starts_with(&below))
     }
 
     pub fn tree(&self) -> impl Iterator<Item = (&str, &Entry)> {
@@ -86,5 +120,17 @@ impl Raw {
     pub fn merge(&mut self, other: Self) {
         self.tree.extend(other.tree);
         self.commands.extend(other.commands);
+    }
+}
+
+fn keepable(entry: Entry) -> Option<Entry> {
+    match entry {
+        Entry::File(bytes) if bytes.len() as u64 > MAX_FILE => Some(Entry::Gap(Gap::TooLarge)),
+        Entry::Link(target)
+            if target.is_empty() || target.len() > MAX_TARGET || target.contains('\0') =>
+        {
+            None
+        }
+        entry => Some(entry),
     }
 }

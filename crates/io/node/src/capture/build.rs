@@ -1,0 +1,158 @@
+//! Puts a capture's parts together, whichever way they were read.
+
+use std::sync::atomic::AtomicU64;
+
+use crosstie_facts::{
+    Entry, Gap, Raw,
+    raw::{KEEP, clean},
+};
+
+use super::{
+    COMMANDS, LoadError, META, ROOT,
+    limits::{Budget, Limit, MAX_META},
+    meta,
+};
+
+pub(super) struct Builder<'a> {
+    raw: Raw,
+    meta: Option<Vec<u8>>,
+    /// Directories seen; those that turn out empty become entries.
+    directories: Vec<String>,
+    budget: Budget<'a>,
+    is_capture: bool,
+}
+
+/// Whether a path inside an archive or directory can belong to a capture that starts there.
+pub(super) fn is_part(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or(path);
+    path == META || first == ROOT || first == COMMANDS
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(together: &'a AtomicU64) -> Self {
+        Self {
+            raw: Raw::default(),
+            meta: None,
+            directories: Vec::new(),
+            budget: Budget::new(together),
+            is_capture: false,
+        }
+    }
+
+    /// Counts something that was met, whether or not it is kept.
+    pub(super) fn count(&mut self) -> Result<(), Limit> {
+        self.budget.entry()
+    }
+
+    /// Takes one part: a clean path that starts at the capture's top, such as `root/etc/hostname`.
+    pub(super) fn add(&mut self, path: &str, entry: Entry) -> Result<(), Limit> {
+        let content = match &entry {
+            Entry::File(bytes) => bytes.len(),
+            Entry::Link(target) => target.len(),
+            Entry::Directory | Entry::Gap(_) => 0,
+        };
+        self.budget.store(path.len() + content)?;
+        match path.split_once('/') {
+            Some((ROOT, path)) => self.add_to_tree(path, entry),
+            Some((COMMANDS, name)) => self.add_command(name, entry),
+            None if path == META => return self.add_meta(entry),
+            None if path == ROOT || path == COMMANDS => {
+                self.is_capture |= entry == Entry::Directory;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        }
+        self.is_capture = true;
+        Ok(())
+    }
+
+    fn add_to_tree(&mut self, path: &str, entry: Entry) {
+        match entry {
+            Entry::Directory => self.directories.push(path.to_owned()),
+            Entry::File(_) if path == KEEP => {}
+            Entry::File(_) if path.ends_with("/.keep") => {
+                let directory = &path[..path.len() - KEEP.len() - 1];
+                self.raw.insert(directory, Entry::Directory);
+            }
+            entry => self.raw.insert(path, entry),
+        }
+    }
+
+    /// Anything below a command's name means that a directory took its place.
+    fn add_command(&mut self, name: &str, entry: Entry) {
+        match name.split_once('/') {
+            None => self.raw.insert_command(name, entry),
+            Some((name, _)) => self.raw.insert_command(name, Entry::Directory),
+        }
+    }
+
+    fn add_meta(&mut self, entry: Entry) -> Result<(), Limit> {
+        match entry {
+            Entry::File(bytes) if bytes.len() as u64 <= MAX_META => {
+                self.meta = Some(bytes);
+                self.is_capture = true;
+                Ok(())
+            }
+            Entry::File(_) | Entry::Gap(Gap::TooLarge) => Err(Limit::Meta),
+            // As good as missing.
+            Entry::Link(_) | Entry::Directory | Entry::Gap(_) => Ok(()),
+        }
+    }
+
+    /// The capture, called after `stem` if nothing in it says what the host is called.
+    pub(super) fn finish(mut self, stem: &str) -> Result<Raw, LoadError> {
+        if !self.is_capture {
+            return Err(LoadError::NotACapture);
+        }
+        let mut host = None;
+        if let Some(bytes) = self.meta.take() {
+            let parsed = meta::parse(&bytes)?;
+            for (path, gap) in parsed.gaps() {
+                self.budget.entry()?;
+                self.budget.store(path.len())?;
+                self.add_gap(path, gap);
+            }
+            host = parsed.host;
+            self.raw.meta.captured = parsed.captured;
+        }
+        self.add_empty_directories();
+        let host = host
+            .or_else(|| self.hostname())
+            .unwrap_or_else(|| stem.to_owned());
+        self.raw.meta.host = host;
+        self.budget.keep();
+        Ok(self.raw)
+    }
+
+    fn hostname(&self) -> Option<String> {
+        let text = self.raw.text("etc/hostname").into_known()?;
+        let line = text.lines().next()?.trim();
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    /// A note that something is missing does not displace what is there.
+    fn add_gap(&mut self, path: &str, gap: Gap) {
+        let Some(path) = clean(path) else {
+            return;
+        };
+        match path.split_once('/') {
+            Some((ROOT, path)) if self.raw.entry(path).is_none() => {
+                self.raw.insert(path, Entry::Gap(gap));
+            }
+            Some((COMMANDS, name)) if self.raw.command_entry(name).is_none() => {
+                self.raw.insert_command(name, Entry::Gap(gap));
+            }
+            _ => {}
+        }
+    }
+
+    fn add_empty_directories(&mut self) {
+        // Deepest first: a directory that holds an empty one is not empty itself.
+        self.directories.sort_unstable_by(|a, b| b.cmp(a));
+        for directory in &self.directories {
+            if !self.raw.holds(directory) {
+                self.raw.insert(directory, Entry::Directory);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `meta.toml`: who was captured and when, and what could not be read.
+
+use crosstie_facts::{Entry, Gap, Meta, Raw};
+use toml::{Table, Value};
+
+use super::{COMMANDS, FORMAT, LoadError, ROOT};
+
+const DENIED: &str = "denied";
+const TOO_LARGE: &str = "too-large";
+const ABSENT: &str = "absent";
+const FAILED: &str = "failed: ";
+
+/// What a `meta.toml` says, less what it need not say.
+pub(super) struct Parsed {
+    pub(super) host: Option<String>,
+    pub(super) captured: String,
+    gaps: Table,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, LoadError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| LoadError::MetaText)?;
+    let mut table: Table = text
+        .parse()
+        .map_err(|error| LoadError::Meta(Box::new(error)))?;
+    match table.get("format") {
+        Some(Value::Integer(FORMAT)) => {}
+        found => {
+            let found = found.map_or_else(|| "unknown".to_owned(), ToString::to_string);
+            return Err(LoadError::Format {
+                found: found.chars().take(40).collect(),
+            });
+        }
+    }
+    Ok(Parsed {
+        host: text_of(table.remove("host")),
+        captured: match table.remove("captured") {
+            Some(Value::Datetime(time)) => time.to_string(),
+            captured => text_of(captured).unwrap_or_default(),
+        },
+        gaps: match table.remove("gaps") {
+            Some(Value::Table(gaps)) => gaps,
+            _ => Table::new(),
+        },
+    })
+}
+
+fn text_of(value: Option<Value>) -> Option<String> {
+    match value {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+impl Parsed {
+    /// The gaps as entries of the capture: `root/…` or `cmd/…` → why it is missing.
+    pub(super) fn gaps(&self) -> impl Iterator<Item = (&str, Gap)> {
+        self.gaps.iter().filter_map(|(path, reason)| {
+            let reason = reason.as_str()?;
+            Some((path.as_str(), gap(reason)))
+        })
+    }
+}
+
+fn gap(reason: &str) -> Gap {
+    match reason {
+        DENIED => Gap::Denied,
+        TOO_LARGE => Gap::TooLarge,
+        ABSENT => Gap::Absent,
+        other => Gap::Failed(other.strip_prefix(FAILED).unwrap_or(other).to_owned()),
+    }
+}
+
+fn reason(gap: &Gap) -> String {
+    match gap {
+        Gap::Denied => DENIED.to_owned(),
+        Gap::TooLarge => TOO_LARGE.to_owned(),
+        Gap::Absent => ABSENT.to_owned(),
+        Gap::Failed(text) => format!("{FAILED}{text}"),
+    }
+}
+
+pub(super) fn render(raw: &Raw) -> String {
+    let Meta { host, captured } = &raw.meta;
+    let quote = |text: &str| Value::from(text).to_string();
+    let mut text = format!(
+        "format = {FORMAT}\nhost = {}\ncaptured = {}\n",
+        quote(host),
+        quote(captured)
+    );
+    let tree = raw.tree().map(|(path, entry)| (ROOT, path, entry));
+    let commands = raw.commands().map(|(name, entry)| (COMMANDS, name, entry));
+    let gaps: Table = tree
+        .chain(commands)
+        .filter_map(|(folder, name, entry)| match entry {
+            Entry::Gap(gap) => Some((format!("{folder}/{name}"), Value::from(reason(gap)))),
+            _ => None,
+        })
+        .collect();
+    if !gaps.is_empty() {
+        text.push_str("\n[gaps]\n");
+        text.push_str(&gaps.to_string());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_formats_are_named() {
+        for (text, found) in [
+            ("format = 2", "2"),
+            ("format = '1'", "\"1\""),
+            ("host = 'a'", "unknown"),
+        ] {
+            let error = parse(text.as_bytes()).err().unwrap().to_string();
+            assert!(error.contains(&format!("format {found};")), "{error}");
+            assert!(error.contains("reads format 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn wrong_types_are_as_good_as_missing() {
+        let meta = parse(b"format = 1\nhost = 5\ncaptured = []\ngaps = 'x'").unwrap();
+        assert_eq!(meta.host, None);
+        assert_eq!(meta.captured, "");
+        assert_eq!(meta.gaps().count(), 0);
+    }
+
+    #[test]
+    fn gaps_keep_their_reason() {
+        let text = "format = 1\n[gaps]\n'root/a' = 'denied'\n'root/b' = 'too-large'\n'cmd/c' = 'failed: no such tool'\n'root/d' = 'odd'\n'root/e' = 1";
+        let meta = parse(text.as_bytes()).unwrap();
+        let gaps: Vec<_> = meta.gaps().collect();
+        assert_eq!(
+            gaps,
+            [
+                ("cmd/c", Gap::Failed("no such tool".into())),
+                ("root/a", Gap::Denied),
+                ("root/b", Gap::TooLarge),
+                ("root/d", Gap::Failed("odd".into())),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_plain_capture_reads_as_a_person_would_write_it() {
+        let raw = Raw::new(Meta {
+            host: "spark-a".into(),
+            captured: "2026-11-01T12:00:00Z".into(),
+        });
+        assert_eq!(
+            render(&raw),
+            "format = 1\nhost = \"spark-a\"\ncaptured = \"2026-11-01T12:00:00Z\"\n"
+        );
+    }
+}
