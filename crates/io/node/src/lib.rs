@@ -1,1 +1,5 @@
-//! What runs on a node: collection, captures.
+//! What runs on a node: reading this machine, and captures.
+
+pub mod local;
+
+pub use local::Local;
