@@ -199,7 +199,7 @@ mod tests {
         let (directory, local) = tree();
         let file = directory.path().join("secret");
         fs::write(&file, "x").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
         if rustix::process::geteuid().is_root() {
             assert_eq!(local.read("secret"), Ok(b"x".to_vec()));
         } else {
