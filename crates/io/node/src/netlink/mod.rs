@@ -1,0 +1,65 @@
+//! What the kernel says over netlink, in the shapes that iproute2's JSON has.
+//!
+//! The parsers behind it read captures that may come from the commands themselves, so the keys and words here are
+//! theirs; the numbers are those of the kernel's `uapi` headers.
+
+mod address;
+mod link;
+mod link_kind;
+mod message;
+mod names;
+mod neighbour;
+mod object;
+mod route;
+mod rule;
+mod socket;
+
+use crosstie_facts::Gap;
+use serde_json::Value;
+
+use link::Links;
+use socket::Socket;
+
+/// What routing knows of this network namespace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tables {
+    /// `ip -j -d addr show`
+    pub addresses: Result<Value, Gap>,
+    /// `ip -j route show table all`
+    pub routes: Result<Value, Gap>,
+    /// `ip -j rule show`, IPv4 then IPv6, each with its `family`
+    pub rules: Result<Value, Gap>,
+    /// `ip -j neigh show`
+    pub neighbours: Result<Value, Gap>,
+}
+
+/// Reads them all, over one socket.
+pub fn tables() -> Tables {
+    let opened = Socket::open(None).and_then(|mut socket| {
+        let links = Links::read(&mut socket)?;
+        Ok((socket, links))
+    });
+    let (mut socket, links) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return Tables::unread(&error.into()),
+    };
+    let addresses = address::read(&mut socket).map(|addresses| links.to_json(addresses));
+    Tables {
+        addresses: addresses.map_err(Gap::from),
+        routes: route::read(&mut socket, &links).map_err(Gap::from),
+        rules: rule::read(&mut socket).map_err(Gap::from),
+        neighbours: neighbour::read(&mut socket, &links).map_err(Gap::from),
+    }
+}
+
+impl Tables {
+    fn unread(gap: &Gap) -> Self {
+        let gap = || Err(gap.clone());
+        Self {
+            addresses: gap(),
+            routes: gap(),
+            rules: gap(),
+            neighbours: gap(),
+        }
+    }
+}
