@@ -1,1 +1,47 @@
-fn main() {}
+//! `crosstie`: from "the cable is in" to "configured, proven and serving".
+
+mod args;
+mod exit;
+mod generate;
+mod output;
+mod scan;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    log(arguments.verbose);
+    let result = match arguments.command {
+        Command::Scan(scan) => scan::run(&scan, arguments.colour),
+        Command::Completions { shell } => generate::completions(shell),
+        Command::Man { out } => generate::man(out.as_deref()),
+        Command::Schema { what } => generate::schema(what),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            output::complain(&error);
+            exit::tool_failed()
+        }
+    }
+}
+
+/// Logs go to stderr and stay silent unless asked for: `-v`, or `CROSSTIE_LOG=debug`.
+fn log(verbose: u8) {
+    use tracing_subscriber::EnvFilter;
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_env("CROSSTIE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
+}

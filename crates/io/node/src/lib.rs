@@ -1,7 +1,9 @@
 //! What runs on a node: reading this machine, and captures.
 
 pub mod capture;
+mod collect;
 pub mod local;
 pub mod netlink;
 
+pub use collect::{collect, sanitised};
 pub use local::Local;

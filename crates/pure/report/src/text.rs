@@ -82,28 +82,45 @@ pub fn line(palette: Palette, spans: &[Span], out: &mut String) {
     out.push('\n');
 }
 
-/// Rows with their cells in columns as wide as the widest cell, two spaces apart, each behind its own indent.
-pub fn columns(palette: Palette, rows: &[(Vec<Span>, Vec<Span>)], out: &mut String) {
-    let count = rows.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+/// A line of a table.
+pub enum Row {
+    /// Runs across all columns.
+    Heading(Vec<Span>),
+    /// An indent, then cells that line up with those above and below.
+    Cells(usize, Vec<Span>),
+}
+
+/// Rows with their cells in columns as wide as the widest cell, two spaces apart. Columns that are empty vanish.
+pub fn table(palette: Palette, rows: &[Row], out: &mut String) {
+    let cells = || {
+        rows.iter().filter_map(|row| match row {
+            Row::Cells(_, cells) => Some(cells),
+            Row::Heading(_) => None,
+        })
+    };
+    let count = cells().map(Vec::len).max().unwrap_or(0);
     let widest = |column: usize| {
-        rows.iter()
-            .filter_map(|(_, cells)| cells.get(column))
+        cells()
+            .filter_map(|cells| cells.get(column))
             .map(Span::width)
             .max()
     };
     let widths: Vec<usize> = (0..count)
         .map(|column| widest(column).unwrap_or(0))
         .collect();
-    for (indent, cells) in rows {
-        for span in indent {
-            span.paint(palette, out);
+    for row in rows {
+        match row {
+            Row::Heading(spans) => line(palette, spans, out),
+            Row::Cells(indent, cells) => {
+                out.extend(std::iter::repeat_n(' ', *indent));
+                for (cell, width) in cells.iter().zip(&widths).filter(|(_, width)| **width > 0) {
+                    cell.paint(palette, out);
+                    out.extend(std::iter::repeat_n(' ', width - cell.width() + 2));
+                }
+                trim_line(out);
+                out.push('\n');
+            }
         }
-        for (cell, width) in cells.iter().zip(&widths).filter(|(_, width)| **width > 0) {
-            cell.paint(palette, out);
-            out.extend(std::iter::repeat_n(' ', width - cell.width() + 2));
-        }
-        trim_line(out);
-        out.push('\n');
     }
 }
 
@@ -131,11 +148,12 @@ mod tests {
     fn columns_line_up_and_empty_ones_vanish() {
         let cell = |text: &str| Span::new(Tone::Plain, text);
         let rows = [
-            (vec![], vec![cell("a"), cell(""), cell("1")]),
-            (vec![], vec![cell("bbb"), cell(""), cell("22")]),
+            Row::Cells(0, vec![cell("a"), cell(""), cell("1")]),
+            Row::Heading(vec![cell("heading")]),
+            Row::Cells(0, vec![cell("bbb"), cell(""), cell("22")]),
         ];
         let mut out = String::new();
-        columns(Palette::Plain, &rows, &mut out);
-        assert_eq!(out, "a    1\nbbb  22\n");
+        table(Palette::Plain, &rows, &mut out);
+        assert_eq!(out, "a    1\nheading\nbbb  22\n");
     }
 }

@@ -16,11 +16,15 @@ use crate::{Raw, raw::Gap, source::Source};
 
 const CLASS: &str = "sys/class/infiniband";
 
+/// In the order of their place in the machine, which does not change with their names.
 pub(super) fn devices(raw: &Raw) -> Vec<RdmaDevice> {
-    raw.names(CLASS)
+    let mut devices: Vec<RdmaDevice> = raw
+        .names(CLASS)
         .into_iter()
         .map(|name| device(raw, name))
-        .collect()
+        .collect();
+    devices.sort_by_key(|device| (device.pci.known().is_none(), device.pci.known().copied()));
+    devices
 }
 
 fn device(raw: &Raw, name: &str) -> RdmaDevice {

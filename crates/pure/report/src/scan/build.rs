@@ -23,6 +23,7 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
     let management = fabric::management(facts);
     Node {
         host: host.name.clone(),
+        source: None,
         arch: host.arch.known().cloned(),
         vendor: host.dmi.vendor.known().cloned(),
         product: host.dmi.product.known().cloned(),

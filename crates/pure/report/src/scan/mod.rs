@@ -24,6 +24,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Node {
     pub host: String,
+    /// The capture that it was read from; none for a live node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// As the kernel names it: `aarch64`, `x86_64`.
     pub arch: Option<String>,
     pub vendor: Option<String>,

@@ -3,7 +3,7 @@
 use crosstie_model::{Bytes, Gbps, facts::pci::LinkSpeed};
 
 use super::{Cage, Interface, Node, Outcome, RdmaPort};
-use crate::text::{Palette, Span, Tone, columns, line};
+use crate::text::{Palette, Row, Span, Tone, line, table};
 
 /// The nodes, one below the other, then what to do next.
 pub fn view(outcomes: &[Outcome], next: &str, palette: Palette) -> String {
@@ -45,21 +45,21 @@ fn quiet(text: impl AsRef<str>) -> Span {
 }
 
 fn draw(node: &Node, palette: Palette, out: &mut String) {
-    line(
-        palette,
-        &[strong(&node.host), quiet(format!("  {}", machine(node)))],
-        out,
-    );
+    let source = node
+        .source
+        .as_ref()
+        .map(|source| format!("  from {source}"));
+    let title = [
+        strong(&node.host),
+        quiet(source.unwrap_or_default()),
+        quiet(format!("  {}", machine(node))),
+    ];
+    line(palette, &title, out);
     out.push('\n');
     if node.rdma.is_empty() {
         line(palette, &[Span::new(Tone::Bad, "  no RDMA device")], out);
-    }
-    for cage in &node.cages {
-        line(palette, &headline(cage, node), out);
-    }
-    if !node.rdma.is_empty() {
-        out.push('\n');
-        columns(palette, &port_rows(node), out);
+    } else {
+        table(palette, &ports(node), out);
     }
     out.push('\n');
     for (label, text) in notes(node) {
@@ -97,29 +97,28 @@ fn machine(node: &Node) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// `● p1  196.1 Gb/s, limited by the port rate; twins rocep1s0f1 + roceP2p1s0f1`
+/// `● p1  196.1 Gb/s ceiling, set by the port rate · twins`
 fn headline(cage: &Cage, node: &Node) -> Vec<Span> {
-    let twins = if cage.members.len() > 1 {
-        ", twins"
+    let twins = quiet(if cage.members.len() > 1 {
+        " · twins"
     } else {
         ""
-    };
-    let members = format!("{twins} {}", cage.members.join(" + "));
+    });
     if !cage.active {
         let what = if physically_up(cage, node) {
             "link up, not active"
         } else {
             "no link"
         };
-        return vec![quiet(format!("  ○ {}  {what}{members}", cage.id))];
+        return vec![quiet(format!("  ○ {}  {what}", cage.id)), twins];
     }
     let software = node
         .rdma
         .iter()
         .any(|port| port.software && cage.members.contains(&port.name));
     let ceiling = match (cage.ceiling_gbps, cage.limit.as_deref()) {
-        (Some(rate), Some("pcie")) => format!("{} ceiling, by PCIe", Gbps(rate)),
-        (Some(rate), _) => format!("{} ceiling, by the port rate", Gbps(rate)),
+        (Some(rate), Some("pcie")) => format!("{} ceiling, set by PCIe", Gbps(rate)),
+        (Some(rate), _) => format!("{} ceiling, set by the port rate", Gbps(rate)),
         (None, _) if software => "active, a software device: no physical ceiling".to_owned(),
         (None, _) => "active, ceiling unknown".to_owned(),
     };
@@ -127,7 +126,7 @@ fn headline(cage: &Cage, node: &Node) -> Vec<Span> {
         Span::new(Tone::Good, "  ● "),
         strong(&cage.id),
         plain(format!("  {ceiling}")),
-        quiet(members),
+        twins,
     ]
 }
 
@@ -139,54 +138,66 @@ fn physically_up(cage: &Cage, node: &Node) -> bool {
     members.any(|port| port.physical_state.as_deref() == Some("LinkUp"))
 }
 
-fn port_rows(node: &Node) -> Vec<(Vec<Span>, Vec<Span>)> {
-    let titles = [
-        "cage",
+/// Cage by cage, those with a link first; what serves no cage comes last.
+fn ports(node: &Node) -> Vec<Row> {
+    const TITLES: [&str; 7] = [
         "device",
         "interface",
         "link",
         "PCIe",
-        "MTU",
+        "MTU (path)",
         "address",
         "GID",
     ];
-    let header = (vec![quiet("  ")], titles.map(quiet).to_vec());
-    // Cage by cage, as they stand above; what serves no cage comes last.
-    let place = |port: &&RdmaPort| {
-        let cage = port.cage.as_ref();
-        node.cages
-            .iter()
-            .position(|found| Some(&found.id) == cage)
-            .unwrap_or(usize::MAX)
-    };
-    let mut ports: Vec<&RdmaPort> = node.rdma.iter().collect();
-    ports.sort_by_key(place);
-    let rows = ports.into_iter().map(|port| {
-        let active = port.state.as_deref() == Some("ACTIVE");
-        let tone = if active { Tone::Plain } else { Tone::Quiet };
-        let cells = [
-            port.cage.clone().unwrap_or_else(|| "–".to_owned()),
-            if port.port == 1 {
-                port.name.clone()
-            } else {
-                format!("{}/{}", port.name, port.port)
-            },
-            port.netdev.clone().unwrap_or_else(|| "–".to_owned()),
-            link(port, active),
-            pcie(port),
-            mtu(port),
-            port.addresses
-                .first()
-                .cloned()
-                .unwrap_or_else(|| "none".to_owned()),
-            gid(port),
-        ];
-        (
-            vec![quiet("  ")],
-            cells.map(|cell| Span::new(tone, cell)).to_vec(),
-        )
-    });
-    std::iter::once(header).chain(rows).collect()
+    let mut rows = vec![Row::Cells(4, TITLES.map(quiet).to_vec())];
+    let mut cages: Vec<&Cage> = node.cages.iter().collect();
+    cages.sort_by_key(|cage| !cage.active);
+    for cage in cages {
+        rows.push(Row::Heading(headline(cage, node)));
+        rows.extend(
+            node.rdma
+                .iter()
+                .filter(|port| port.cage.as_ref() == Some(&cage.id))
+                .map(row),
+        );
+    }
+    let mut others = node
+        .rdma
+        .iter()
+        .filter(|port| port.cage.is_none())
+        .peekable();
+    if others.peek().is_some() {
+        rows.push(Row::Heading(vec![quiet("  virtual functions")]));
+        rows.extend(others.map(row));
+    }
+    rows
+}
+
+fn row(port: &RdmaPort) -> Row {
+    let active = port.state.as_deref() == Some("ACTIVE");
+    let tone = if active { Tone::Plain } else { Tone::Quiet };
+    let cells = [
+        if port.port == 1 {
+            port.name.clone()
+        } else {
+            format!("{}/{}", port.name, port.port)
+        },
+        port.netdev.clone().unwrap_or_else(|| "–".to_owned()),
+        link(port, active),
+        pcie(port),
+        mtu(port),
+        addresses(port),
+        gid(port),
+    ];
+    Row::Cells(4, cells.map(|cell| Span::new(tone, cell)).to_vec())
+}
+
+fn addresses(port: &RdmaPort) -> String {
+    match port.addresses.as_slice() {
+        [] => "none".to_owned(),
+        [only] => only.clone(),
+        [first, more @ ..] => format!("{first} +{}", more.len()),
+    }
 }
 
 fn link(port: &RdmaPort, active: bool) -> String {

@@ -1,0 +1,44 @@
+//! What is generated from the command line's own description.
+
+use std::{fs, path::Path, process::ExitCode};
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use crate::{
+    args::{Arguments, Schema},
+    exit, output,
+};
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "crosstie", &mut script);
+    output::print(&String::from_utf8_lossy(&script))?;
+    Ok(exit::CLEAN)
+}
+
+pub(crate) fn man(out: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let command = Arguments::command();
+    match out {
+        Some(directory) => {
+            fs::create_dir_all(directory)
+                .with_context(|| format!("cannot make {}", directory.display()))?;
+            clap_mangen::generate_to(command, directory)
+                .with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
+        }
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(command).render(&mut page)?;
+            output::print(&String::from_utf8_lossy(&page))?;
+        }
+    }
+    Ok(exit::CLEAN)
+}
+
+pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
+    let schema = match what {
+        Schema::Scan => crosstie_report::scan::schema(),
+    };
+    output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
+    Ok(exit::CLEAN)
+}

@@ -1,0 +1,46 @@
+//! Data on stdout, everything else on stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::ColorChoice;
+use crosstie_report::text::{Palette, printable};
+
+/// Prints to stdout. A reader that has seen enough (`| head`) is no error.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// An error with all its causes, one a line. Its text may quote a node, so it is made printable.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let mut stderr = io::stderr().lock();
+    // Nobody is left to tell if stderr is gone.
+    let _ = writeln!(stderr, "crosstie: {}", printable(&error.to_string()));
+    for cause in error.chain().skip(1) {
+        for line in cause.to_string().lines() {
+            let _ = writeln!(stderr, "  {}", printable(line));
+        }
+    }
+}
+
+pub(crate) fn palette(choice: ColorChoice) -> Palette {
+    let colour = match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            io::stdout().is_terminal() && !unwanted
+        }
+    };
+    if colour {
+        Palette::Colour
+    } else {
+        Palette::Plain
+    }
+}

@@ -1,0 +1,138 @@
+//! `crosstie scan`.
+
+use std::{path::Path, process::ExitCode, time::Duration};
+
+use anyhow::{Context, bail};
+use clap::ColorChoice;
+use crosstie_facts::{Raw, facts};
+use crosstie_model::{Facts, Spec};
+use crosstie_node::capture;
+use crosstie_reach::{InProcess, Session};
+use crosstie_report::scan::{Outcome, node, view};
+use serde_json::Value;
+
+use crate::{args::Scan, exit, output};
+
+/// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
+const COLLECT: Duration = Duration::from_secs(20);
+
+/// What was read of one node, or why nothing was.
+type Reading = (String, Result<Raw, String>);
+
+pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    let spec = scan.cluster.as_deref().map(cluster_file).transpose()?;
+    let readings = if scan.from.is_empty() {
+        live(&scan.nodes)?
+    } else {
+        captured(scan)?
+    };
+    if let Some(path) = &scan.capture {
+        keep(&readings, path)?;
+    }
+    let from_capture = !scan.from.is_empty();
+    let scanned: Vec<(Outcome, Option<Facts>)> = readings
+        .into_iter()
+        .map(|(name, raw)| match raw {
+            Ok(raw) => {
+                let facts = facts(&raw);
+                let mut node = node(&facts, spec.as_ref());
+                node.source = from_capture.then_some(name);
+                (Outcome::Node(Box::new(node)), Some(facts))
+            }
+            Err(error) => (Outcome::Failed { host: name, error }, None),
+        })
+        .collect();
+    let failed = scanned.iter().any(|(_, facts)| facts.is_none());
+    if scan.json {
+        output::print(&json(&scanned, scan.facts)?)?;
+    } else {
+        let outcomes: Vec<Outcome> = scanned.into_iter().map(|(outcome, _)| outcome).collect();
+        output::print(&view(
+            &outcomes,
+            &next(scan, &outcomes),
+            output::palette(colour),
+        ))?;
+    }
+    Ok(if failed {
+        exit::tool_failed()
+    } else {
+        exit::CLEAN
+    })
+}
+
+fn cluster_file(path: &Path) -> anyhow::Result<Spec> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the cluster file {}", path.display()))?;
+    Spec::from_toml(&text).with_context(|| format!("cannot use {}", path.display()))
+}
+
+fn live(nodes: &[String]) -> anyhow::Result<Vec<Reading>> {
+    if let Some(node) = nodes.iter().find(|node| *node != ".") {
+        bail!(
+            "cannot scan '{node}' from here: this version reads only the machine it runs on\n\
+             On that node: crosstie scan --capture node.tar.gz; then here: crosstie scan --from node.tar.gz"
+        );
+    }
+    let mut session = InProcess;
+    let raw = session.collect(COLLECT).map_err(|error| error.to_string());
+    Ok(vec![(session.name().to_owned(), raw)])
+}
+
+fn captured(scan: &Scan) -> anyhow::Result<Vec<Reading>> {
+    let mut readings = Vec::new();
+    for path in &scan.from {
+        for loaded in capture::load(path)? {
+            let name = loaded.path.file_name().unwrap_or(loaded.path.as_os_str());
+            let raw = loaded
+                .raw
+                .map_err(|error| format!("{:#}", anyhow::Error::from(error)));
+            readings.push((name.to_string_lossy().into_owned(), raw));
+        }
+    }
+    Ok(readings)
+}
+
+/// A capture made by hand is cut down to the allow-list on its way through.
+fn keep(readings: &[Reading], path: &Path) -> anyhow::Result<()> {
+    let [(_, Ok(raw))] = readings else {
+        bail!(
+            "--capture keeps one node, and {} were read",
+            readings.iter().filter(|(_, raw)| raw.is_ok()).count()
+        );
+    };
+    capture::write(&crosstie_node::sanitised(raw), path)?;
+    Ok(())
+}
+
+fn json(scanned: &[(Outcome, Option<Facts>)], with_facts: bool) -> anyhow::Result<String> {
+    let mut nodes = Vec::new();
+    for (outcome, facts) in scanned {
+        let mut value = serde_json::to_value(outcome)?;
+        if let (true, Some(facts), Value::Object(fields)) = (with_facts, facts, &mut value) {
+            fields.insert("facts".to_owned(), serde_json::to_value(facts)?);
+        }
+        nodes.push(value);
+    }
+    Ok(format!("{}\n", serde_json::to_string_pretty(&nodes)?))
+}
+
+/// The command that a person would want now.
+fn next(scan: &Scan, outcomes: &[Outcome]) -> String {
+    match (&scan.capture, scan.from.first(), outcomes) {
+        (Some(path), _, _) => format!(
+            "crosstie scan --from {}    shows the capture, here or elsewhere",
+            path.display()
+        ),
+        (None, Some(path), _) => format!(
+            "crosstie scan --from {} --json    for programs",
+            path.display()
+        ),
+        (None, None, [Outcome::Node(node)]) => {
+            format!(
+                "crosstie scan --capture {}.tar.gz    keeps this, to share or to compare",
+                node.host
+            )
+        }
+        _ => "crosstie scan --help".to_owned(),
+    }
+}
