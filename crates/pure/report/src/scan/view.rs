@@ -49,12 +49,12 @@ fn draw(node: &Node, palette: Palette, out: &mut String) {
         .source
         .as_ref()
         .map(|source| format!("  from {source}"));
-    let title = [
-        strong(&node.host),
-        quiet(source.unwrap_or_default()),
-        quiet(format!("  {}", machine(node))),
-    ];
-    line(palette, &title, out);
+    line(
+        palette,
+        &[strong(&node.host), quiet(source.unwrap_or_default())],
+        out,
+    );
+    line(palette, &[quiet(format!("  {}", machine(node)))], out);
     out.push('\n');
     if node.rdma.is_empty() {
         line(palette, &[Span::new(Tone::Bad, "  no RDMA device")], out);
