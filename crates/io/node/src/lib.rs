@@ -1,5 +1,6 @@
 //! What runs on a node: reading this machine, and captures.
 
+pub mod command;
 pub mod local;
 pub mod netlink;
 
