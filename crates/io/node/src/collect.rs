@@ -1,19 +1,79 @@
 //! Reading this machine, all of it at once.
 
-use crosstie_facts::{Meta, Raw, collect};
+use std::{env, path::PathBuf};
 
-use crate::Local;
+use crosstie_facts::{
+    Meta, Raw,
+    collect::{self, Alias},
+};
+
+use crate::{Local, commands};
 
 /// Everything that facts are parsed from, read of the machine that this runs on.
 pub fn collect() -> Raw {
+    let machine = Local::machine();
     let mut raw = Raw::new(Meta::default());
-    collect::tree(&Local::machine(), &[], &mut raw);
-    raw.meta.host = raw
-        .text("proc/sys/kernel/hostname")
-        .into_known()
-        .unwrap_or("")
-        .to_owned();
+    let fabric = commands::fabric_interfaces(&machine);
+    std::thread::scope(|scope| {
+        let commands = scope.spawn(|| commands::gather(&fabric));
+        collect::tree(&machine, &aliases(), &mut raw);
+        // A panic over there is a bug, and still no reason to lose what was read here.
+        for (name, entry) in commands.join().unwrap_or_default() {
+            raw.insert_command(&name, entry);
+        }
+    });
+    let host = raw.text("proc/sys/kernel/hostname").into_known();
+    raw.meta.host = host.unwrap_or("").to_owned();
+    raw.meta.captured = now();
     raw
+}
+
+/// NCCL's files of the user who runs this, recorded without saying who that is.
+fn aliases() -> Vec<Alias> {
+    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".nccl.conf"));
+    let named = env::var_os("NCCL_CONF_FILE").map(PathBuf::from);
+    let places = [
+        (home, collect::HOME_NCCL_CONF),
+        (named, collect::NAMED_NCCL_CONF),
+    ];
+    places
+        .into_iter()
+        .filter_map(|(path, recorded)| {
+            let path = path.filter(|path| path.is_absolute())?;
+            Some(Alias {
+                actual: path.to_str()?.trim_start_matches('/').to_owned(),
+                recorded,
+            })
+        })
+        .collect()
+}
+
+/// RFC 3339, in UTC.
+fn now() -> String {
+    rfc3339(
+        std::time::UNIX_EPOCH
+            .elapsed()
+            .unwrap_or_default()
+            .as_secs(),
+    )
+}
+
+/// Days to a date by the era method: 400 years repeat exactly, and a year that starts in March ends in its leap day.
+fn rfc3339(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * day + 2) / 153;
+    let day = day - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
+    let year = era * 400 + year + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// The capture cut down to the allow-list, however it was made.
@@ -24,4 +84,19 @@ pub fn sanitised(raw: &Raw) -> Raw {
         kept.insert_command(name, entry.clone());
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_what_date_prints() {
+        // date -u -d @N +%FT%TZ
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(951_782_399), "2000-02-28T23:59:59Z");
+        assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(rfc3339(1_798_761_599), "2026-12-31T23:59:59Z");
+        assert_eq!(rfc3339(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
 }

@@ -2,6 +2,8 @@
 
 pub mod capture;
 mod collect;
+pub mod command;
+pub mod commands;
 pub mod local;
 pub mod netlink;
 

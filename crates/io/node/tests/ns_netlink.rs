@@ -2,6 +2,8 @@
 //!
 //! Needs root, and Debian's `iproute2`.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -186,4 +188,44 @@ fn ns_tables_are_what_iproute2_shows() {
         &tables.neighbours.expect("neighbours"),
         "neigh",
     );
+}
+
+/// Runs a program inside the namespace and gives its standard output.
+fn inside(namespace: &Namespace, command: &str) -> String {
+    let mut all = vec!["netns", "exec", namespace.0.as_str()];
+    all.extend(command.split_whitespace());
+    let output = ip(&all);
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn ns_link_settings_are_what_ethtool_prints() {
+    let namespace = Namespace::new("ethtool");
+    namespace.ip("link add rail0 type veth peer name rail1");
+    namespace.ip("link set rail0 up");
+    let theirs = inside(&namespace, "ethtool rail0");
+    assert!(
+        theirs.contains("Settings for rail0"),
+        "no answer from ethtool (Debian package ethtool): {theirs}"
+    );
+    let (settings, correction, qos) = namespace.enter(|| {
+        let mut ethtool = crosstie_node::netlink::Ethtool::open().expect("the ethtool family");
+        (
+            ethtool.settings("rail0"),
+            ethtool.error_correction("rail0"),
+            crosstie_node::netlink::qos("rail0"),
+        )
+    });
+    let settings = settings.expect("settings");
+    let ours: Vec<&str> = settings.lines().collect();
+    // Crossed pairs are a matter of twisted copper.
+    let theirs: Vec<&str> = theirs
+        .lines()
+        .filter(|line| !line.contains("MDI-X"))
+        .collect();
+    assert!(ours.len() > 10, "{settings}");
+    assert_eq!(ours, theirs);
+    // A veth has neither error correction nor data centre bridging.
+    assert_eq!(correction, Err(crosstie_facts::Gap::Absent));
+    assert_eq!(qos, Err(crosstie_facts::Gap::Absent));
 }

@@ -4,18 +4,28 @@
 //! theirs; the numbers are those of the kernel's `uapi` headers.
 
 mod address;
+mod bitset;
+mod dcb;
+mod ethtool;
 mod link;
 mod link_kind;
 mod message;
 mod names;
 mod neighbour;
 mod object;
+mod rdma;
 mod route;
 mod rule;
 mod socket;
+#[cfg(test)]
+mod tests;
 
 use crosstie_facts::Gap;
 use serde_json::Value;
+
+pub use dcb::qos;
+pub use ethtool::Ethtool;
+pub use rdma::queue_pairs;
 
 use link::Links;
 use socket::Socket;

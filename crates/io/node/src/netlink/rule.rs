@@ -134,12 +134,11 @@ fn put_prefix(
 
 fn put_selectors(attributes: Attributes<'_>, object: &mut Object) {
     let mark = attributes.u32(FRA_FWMARK);
-    let mask = attributes.u32(FRA_FWMASK);
-    if mark.is_some() || mask.is_some() {
+    let bits = attributes.u32(FRA_FWMASK);
+    if mark.is_some() || bits.is_some() {
         object.put("fwmark", format!("{:#x}", mark.unwrap_or(0)));
-        if let Some(mask) = mask.filter(|mask| *mask != u32::MAX) {
-            object.put("fwmask", format!("{mask:#x}"));
-        }
+        let some = bits.filter(|bits| *bits != u32::MAX);
+        object.put_some("fwmask", some.map(|bits| format!("{bits:#x}")));
     }
     for (kind, key) in [(FRA_IIFNAME, "iif"), (FRA_OIFNAME, "oif")] {
         object.put_some(key, attributes.text(kind));

@@ -9,5 +9,5 @@ mod rules;
 mod walk;
 
 pub(crate) use pattern::glob_matches;
-pub use rules::{Keep, RULES, Rule};
+pub use rules::{HOME_NCCL_CONF, Keep, NAMED_NCCL_CONF, RULES, Rule};
 pub use walk::{Alias, tree};

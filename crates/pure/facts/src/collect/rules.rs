@@ -60,6 +60,11 @@ const fn rule(path: &'static str, keep: Keep) -> Rule {
     Rule { path, keep }
 }
 
+/// Where a capture keeps the user's `~/.nccl.conf`.
+pub const HOME_NCCL_CONF: &str = "home/.nccl.conf";
+/// Where it keeps the file that `NCCL_CONF_FILE` names.
+pub const NAMED_NCCL_CONF: &str = "home/nccl-conf-file";
+
 #[rustfmt::skip] // one rule a line reads as the table it is
 pub const RULES: &[Rule] = &[
     // The machine
@@ -152,8 +157,8 @@ pub const RULES: &[Rule] = &[
 
     // NCCL
     filtered("etc/nccl.conf", filter::engine_settings),
-    filtered("home/.nccl.conf", filter::engine_settings),
-    filtered("home/nccl-conf-file", filter::engine_settings),
+    filtered(HOME_NCCL_CONF, filter::engine_settings),
+    filtered(NAMED_NCCL_CONF, filter::engine_settings),
     filtered("etc/environment", filter::engine_settings),
     filtered("etc/profile.d/*.sh", filter::engine_settings),
 ];

@@ -11,12 +11,11 @@ use crate::{
     source::Source,
 };
 
-/// A file that stands somewhere else on this machine, and is recorded where a capture keeps it: the home directory
-/// of whoever runs the tool is nobody's business.
+/// A file that stands somewhere else on this machine, and is recorded where a rule has it: the home directory of
+/// whoever runs the tool is nobody's business.
 pub struct Alias {
     pub actual: String,
-    pub recorded: String,
-    pub keep: Keep,
+    pub recorded: &'static str,
 }
 
 /// Reads everything that the rules name into `raw`.
@@ -35,13 +34,14 @@ pub fn tree(source: &dyn Source, aliases: &[Alias], raw: &mut Raw) {
         }
     }
     for alias in aliases {
-        let entry = match source.read(&alias.actual) {
-            Ok(bytes) => alias.keep.apply(&bytes),
-            Err(Gap::Absent) => None,
-            Err(gap) => Some(Entry::Gap(gap)),
+        let rule = RULES.iter().find(|rule| rule.path == alias.recorded);
+        let entry = match (rule, source.read(&alias.actual)) {
+            (Some(rule), Ok(bytes)) => rule.keep.apply(&bytes),
+            (_, Err(Gap::Absent)) | (None, _) => None,
+            (_, Err(gap)) => Some(Entry::Gap(gap)),
         };
         if let Some(entry) = entry {
-            walk.raw.insert(&alias.recorded, entry);
+            walk.raw.insert(alias.recorded, entry);
         }
     }
 }

@@ -6,15 +6,18 @@ use crosstie_model::{
     facts::nccl::{NcclSettings, Setting},
 };
 
-use crate::Raw;
+use crate::{
+    Raw,
+    collect::{HOME_NCCL_CONF, NAMED_NCCL_CONF},
+};
 
 pub(super) fn settings(raw: &Raw) -> NcclSettings {
     let mut settings = Vec::new();
     let environment = raw.command("environment.txt").into_known().unwrap_or("");
     add(&mut settings, environment, "environment", is_engine_name);
-    let conf_file = raw.text("home/nccl-conf-file");
+    let conf_file = raw.text(NAMED_NCCL_CONF);
     let home = match conf_file {
-        Reading::Absent => ("~/.nccl.conf", raw.text("home/.nccl.conf")),
+        Reading::Absent => ("~/.nccl.conf", raw.text(HOME_NCCL_CONF)),
         replaced => ("NCCL_CONF_FILE", replaced),
     };
     add(

@@ -1,0 +1,75 @@
+//! NVML, the library under nvidia-smi.
+
+use std::{
+    ffi::OsStr,
+    sync::mpsc::{RecvTimeoutError, sync_channel},
+    time::Duration,
+};
+
+use nvml_wrapper::{
+    Nvml, cuda_driver_version_major, cuda_driver_version_minor, error::NvmlError as Cause,
+};
+
+use crate::{Gpu, Inventory};
+
+/// The name with the ABI's number comes with the driver; the bare one only with development packages.
+const LIBRARY: &str = "libnvidia-ml.so.1";
+
+const MIB: u64 = 1 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum NvmlError {
+    #[error("{LIBRARY} could not be loaded or initialised: is NVIDIA's driver installed?")]
+    Library(#[source] Cause),
+    #[error("NVML did not say how many GPUs there are")]
+    Count(#[source] Cause),
+    #[error("NVML gave no answer within {0:?}: see `dmesg` for NVRM messages")]
+    Silent(Duration),
+    #[error("the thread that asks NVML could not be started")]
+    Thread(#[source] std::io::Error),
+}
+
+/// Asks NVML in a thread of its own: a call into the driver of a sick GPU may never return, and the thread is then
+/// left behind.
+pub fn read(deadline: Duration) -> Result<Inventory, NvmlError> {
+    let (sender, receiver) = sync_channel(1);
+    std::thread::Builder::new()
+        .name("nvml".to_owned())
+        .spawn(move || sender.send(ask()))
+        .map_err(NvmlError::Thread)?;
+    match receiver.recv_timeout(deadline) {
+        Ok(answer) => answer,
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            Err(NvmlError::Silent(deadline))
+        }
+    }
+}
+
+fn ask() -> Result<Inventory, NvmlError> {
+    let nvml = Nvml::builder()
+        .lib_path(OsStr::new(LIBRARY))
+        .init()
+        .map_err(NvmlError::Library)?;
+    let attached = nvml.device_count().map_err(NvmlError::Count)?;
+    let cuda = nvml.sys_cuda_driver_version().ok().map(|version| {
+        let major = cuda_driver_version_major(version);
+        format!("{major}.{}", cuda_driver_version_minor(version))
+    });
+    Ok(Inventory {
+        driver: nvml.sys_driver_version().ok(),
+        cuda,
+        attached,
+        gpus: (0..attached)
+            .filter_map(|index| gpu(&nvml, index))
+            .collect(),
+    })
+}
+
+fn gpu(nvml: &Nvml, index: u32) -> Option<Gpu> {
+    let device = nvml.device_by_index(index).ok()?;
+    Some(Gpu {
+        name: device.name().unwrap_or_else(|_| "N/A".to_owned()),
+        pci: device.pci_info().ok()?.bus_id,
+        memory_mib: device.memory_info().ok().map(|memory| memory.total / MIB),
+    })
+}

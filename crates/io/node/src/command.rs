@@ -1,0 +1,311 @@
+//! Other programs' output: with a deadline, a bound, a bare environment, and never a shell.
+
+use std::{
+    io::Read,
+    os::{fd::AsFd, unix::process::CommandExt},
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use crosstie_facts::Gap;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{Access, OFlags},
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal},
+};
+
+/// Where the system's own programs are. The user's `PATH` is left alone: this may run as root.
+const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Longest standard error that is read; the rest is drained away.
+const MAX_COMPLAINT: usize = 64 << 10;
+
+/// How long and how much.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    pub deadline: Duration,
+    /// Bytes on standard output; more is a [`Gap::TooLarge`].
+    pub output: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(2),
+            output: 4 << 20,
+        }
+    }
+}
+
+/// What `program` prints. One that is not installed is absent; one that asks for root is denied.
+pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>, Gap> {
+    let path = find(program).ok_or(Gap::Absent)?;
+    let until = Instant::now() + bounds.deadline;
+    let child = Command::new(path)
+        .args(arguments)
+        .env_clear()
+        .env("PATH", PATH)
+        .env("LC_ALL", "C")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| failed(&error))?;
+    let mut running = Running(child);
+    let (output, complaint) = running
+        .drain(bounds.output, until)
+        .map_err(|stop| match stop {
+            Stop::Deadline => Gap::Failed(format!(
+                "gave no answer within {} s",
+                bounds.deadline.as_secs()
+            )),
+            Stop::TooLarge => Gap::TooLarge,
+            Stop::System(errno) => failed(&errno.into()),
+        })?;
+    let status = running.finish().map_err(|error| failed(&error))?;
+    if status.success() {
+        return Ok(output);
+    }
+    Err(refusal(status, &String::from_utf8_lossy(&complaint)))
+}
+
+/// The program's full path, if it is installed and may be run.
+pub fn find(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return None;
+    }
+    DIRECTORIES
+        .iter()
+        .map(|directory| PathBuf::from(directory).join(program))
+        .find(|path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok())
+}
+
+fn failed(error: &std::io::Error) -> Gap {
+    Gap::Failed(error.to_string())
+}
+
+fn refusal(status: ExitStatus, complaint: &str) -> Gap {
+    let asks_for_root = [
+        "operation not permitted",
+        "permission denied",
+        "must be root",
+        "superuser",
+    ];
+    let lower = complaint.to_lowercase();
+    if asks_for_root.iter().any(|words| lower.contains(words)) {
+        return Gap::Denied;
+    }
+    let first: String = complaint
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or("no reason given")
+        .chars()
+        .filter(|character| !character.is_control())
+        .take(200)
+        .collect();
+    Gap::Failed(format!("{status}: {first}"))
+}
+
+/// A child in a process group of its own, which ends with the value.
+struct Running(Child);
+
+enum Stop {
+    Deadline,
+    TooLarge,
+    System(Errno),
+}
+
+impl From<Errno> for Stop {
+    fn from(errno: Errno) -> Self {
+        Self::System(errno)
+    }
+}
+
+impl Running {
+    /// Reads both pipes until the child has ended. A grandchild that keeps them open is not waited for.
+    fn drain(&mut self, limit: usize, until: Instant) -> Result<(Vec<u8>, Vec<u8>), Stop> {
+        let pid = Pid::from_child(&self.0);
+        let ended = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+        let (Some(mut output), Some(mut complaint)) = (self.0.stdout.take(), self.0.stderr.take())
+        else {
+            return Err(Errno::BADF.into());
+        };
+        rustix::fs::fcntl_setfl(&output, OFlags::NONBLOCK)?;
+        rustix::fs::fcntl_setfl(&complaint, OFlags::NONBLOCK)?;
+        let mut said = Sink::new(limit);
+        let mut complained = Sink::new(MAX_COMPLAINT);
+        loop {
+            let child_ended = wait(&ended, [&output, &complaint], [&said, &complained], until)?;
+            said.take(&mut output)?;
+            complained.take(&mut complaint)?;
+            if said.overflowed {
+                return Err(Stop::TooLarge);
+            }
+            if child_ended {
+                return Ok((said.bytes, complained.bytes));
+            }
+        }
+    }
+
+    fn finish(mut self) -> std::io::Result<ExitStatus> {
+        self.end_group();
+        self.0.wait()
+    }
+
+    /// Until it is waited for, the child's number is its own, so the group cannot be another's.
+    fn end_group(&self) {
+        let _ = rustix::process::kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            self.end_group();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Waits until a pipe has something to say or the child has ended, which is the answer.
+fn wait(
+    ended: &impl AsFd,
+    pipes: [&dyn AsFd; 2],
+    sinks: [&Sink; 2],
+    until: Instant,
+) -> Result<bool, Stop> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(Stop::Deadline);
+    }
+    let mut waited = vec![PollFd::new(ended, PollFlags::IN)];
+    for (pipe, sink) in pipes.into_iter().zip(sinks) {
+        if !sink.ended {
+            waited.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
+        }
+    }
+    let timeout = Timespec::try_from(left).map_err(|_| Stop::Deadline)?;
+    match poll(&mut waited, Some(&timeout)) {
+        Ok(0) => Err(Stop::Deadline),
+        Ok(_) => Ok(!waited[0].revents().is_empty()),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// What came out of a pipe so far.
+struct Sink {
+    bytes: Vec<u8>,
+    limit: usize,
+    ended: bool,
+    overflowed: bool,
+}
+
+impl Sink {
+    fn new(limit: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            limit,
+            ended: false,
+            overflowed: false,
+        }
+    }
+
+    /// Reads what is there now: as much as the largest pipe holds, so that one that never ends cannot keep us.
+    fn take(&mut self, pipe: &mut impl Read) -> Result<(), Stop> {
+        let mut chunk = [0; 16 << 10];
+        for _ in 0..64 {
+            if self.ended {
+                break;
+            }
+            match pipe.read(&mut chunk) {
+                Ok(0) => self.ended = true,
+                Ok(length) => {
+                    let room = self.limit.saturating_sub(self.bytes.len());
+                    self.bytes.extend_from_slice(&chunk[..length.min(room)]);
+                    self.overflowed |= length > room;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO).into());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(milliseconds: u64, output: usize) -> Bounds {
+        Bounds {
+            deadline: Duration::from_millis(milliseconds),
+            output,
+        }
+    }
+
+    #[test]
+    fn output_comes_back_whole() {
+        let output = run("seq", &["1", "100000"], Bounds::default()).unwrap();
+        assert_eq!(output.len(), 588_895);
+    }
+
+    #[test]
+    fn the_environment_is_bare() {
+        let output = run("env", &[], Bounds::default()).unwrap();
+        let text = String::from_utf8(output).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["LC_ALL=C", &format!("PATH={PATH}")]);
+    }
+
+    #[test]
+    fn gaps_have_their_reasons() {
+        let gap = |program: &str, arguments: &[&str]| run(program, arguments, Bounds::default());
+        assert_eq!(gap("no-such-program", &[]), Err(Gap::Absent));
+        assert_eq!(gap("../bin/true", &[]), Err(Gap::Absent));
+        let failed = gap("false", &[]);
+        let expected = "exit status: 1: no reason given".to_owned();
+        assert_eq!(failed, Err(Gap::Failed(expected)));
+        let status = ExitStatus::default();
+        let complaint = "dmesg: read kernel buffer failed: Operation not permitted";
+        assert_eq!(refusal(status, complaint), Gap::Denied);
+    }
+
+    #[test]
+    fn a_deadline_ends_the_whole_group() {
+        let started = Instant::now();
+        let script = "sleep 30 & echo started; sleep 30";
+        let gap = run("sh", &["-c", script], bounds(200, 1000));
+        let expected = Gap::Failed("gave no answer within 0 s".to_owned());
+        assert_eq!(gap, Err(expected));
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_grandchild_on_the_pipe_is_not_waited_for() {
+        let started = Instant::now();
+        let output = run("sh", &["-c", "sleep 30 & echo done"], Bounds::default());
+        assert_eq!(output, Ok(b"done\n".to_vec()));
+        assert!(started.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn endless_output_is_cut_off() {
+        let gap = run("yes", &[], bounds(5000, 1 << 20));
+        assert_eq!(gap, Err(Gap::TooLarge));
+        // Neither pipe may fill up and stall the other.
+        let script = "yes | head -c 300000 >&2; echo done";
+        let output = run("sh", &["-c", script], bounds(5000, 1 << 20));
+        assert_eq!(output, Ok(b"done\n".to_vec()));
+    }
+}

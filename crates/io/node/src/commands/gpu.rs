@@ -1,0 +1,66 @@
+//! GPUs: NVML in this process, else nvidia-smi.
+
+use std::time::Duration;
+
+use crosstie_facts::{Gap, Source};
+use crosstie_gpu::NvmlError;
+
+use crate::{
+    Local,
+    command::{Bounds, run},
+};
+
+/// A driver that was idle wakes its GPUs first, a second or two each.
+const DEADLINE: Duration = Duration::from_secs(8);
+
+pub(super) fn read(machine: &Local) -> Result<Vec<u8>, Gap> {
+    if !driver_is_loaded(machine) {
+        return Err(if has_gpu(machine) {
+            Gap::Failed("NVIDIA's driver is not loaded".to_owned())
+        } else {
+            Gap::Absent
+        });
+    }
+    match crosstie_gpu::read(DEADLINE) {
+        Ok(inventory) => Ok(inventory.to_xml().into_bytes()),
+        // nvidia-smi would hang just the same.
+        Err(error @ NvmlError::Silent(_)) => Err(Gap::Failed(error.to_string())),
+        Err(error) => {
+            tracing::debug!(%error, "NVML does not answer, trying nvidia-smi");
+            by_command()
+        }
+    }
+}
+
+fn by_command() -> Result<Vec<u8>, Gap> {
+    let bounds = Bounds {
+        deadline: DEADLINE,
+        ..Bounds::default()
+    };
+    let output = run("nvidia-smi", &["-q", "-x"], bounds)?;
+    let inventory = crosstie_gpu::from_smi(&String::from_utf8_lossy(&output));
+    let inventory = inventory.map_err(|error| Gap::Failed(error.to_string()))?;
+    Ok(inventory.to_xml().into_bytes())
+}
+
+/// NVIDIA's tools load the driver where it is not, and a scan changes nothing.
+fn driver_is_loaded(machine: &Local) -> bool {
+    ["sys/bus/pci/drivers/nvidia", "proc/driver/nvidia"]
+        .iter()
+        .any(|path| machine.list(path).is_ok())
+}
+
+/// A PCI function of NVIDIA's that displays or computes.
+fn has_gpu(machine: &Local) -> bool {
+    let devices = "sys/bus/pci/devices";
+    let starts =
+        |path: String, text: &[u8]| machine.read(&path).is_ok_and(|read| read.starts_with(text));
+    machine
+        .list(devices)
+        .unwrap_or_default()
+        .iter()
+        .any(|device| {
+            starts(format!("{devices}/{device}/vendor"), b"0x10de")
+                && starts(format!("{devices}/{device}/class"), b"0x03")
+        })
+}

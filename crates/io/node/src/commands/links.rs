@@ -1,0 +1,63 @@
+//! A fabric port's own settings and counters.
+
+use crosstie_facts::Gap;
+
+use super::{Entries, entry, json, one, reduce};
+use crate::{
+    command::{Bounds, run},
+    netlink::{Ethtool, qos},
+};
+
+/// `IFNAMSIZ` less the closing NUL; names become file names and arguments.
+const MAX_NAME: usize = 15;
+
+pub(super) fn is_safe(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len())
+        && !name.starts_with(['-', '.'])
+        && !name.contains(|character: char| {
+            character == '/' || character.is_whitespace() || character.is_control()
+        })
+}
+
+pub(super) fn settings(interfaces: &[&str]) -> Entries {
+    let mut ethtool = Ethtool::open();
+    let mut entries = Entries::new();
+    for interface in interfaces {
+        let mut ask = |question: fn(&mut Ethtool, &str) -> Result<String, Gap>| {
+            let ethtool = ethtool.as_mut().map_err(|gap| gap.clone())?;
+            question(ethtool, interface).map(String::into_bytes)
+        };
+        let link = ask(Ethtool::settings);
+        let correction = ask(Ethtool::error_correction);
+        entries.push((format!("ethtool-{interface}.txt"), entry(link)));
+        entries.push((format!("ethtool-fec-{interface}.txt"), entry(correction)));
+        entries.push((format!("dcb-{interface}.json"), entry(json(qos(interface)))));
+    }
+    entries
+}
+
+/// The driver's own statistics, which only an ioctl gives.
+pub(super) fn driver_counters(interface: &str) -> Entries {
+    let output = run("ethtool", &["-S", interface], Bounds::default());
+    let output = match output {
+        Ok(output) => Ok(reduce::driver_counters(&output)),
+        Err(Gap::Failed(text)) if text.contains("no stats available") => Err(Gap::Absent),
+        Err(gap) => Err(gap),
+    };
+    one(&format!("ethtool-S-{interface}.txt"), output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_are_used() {
+        for name in ["enP2p1s0f1np1", "bond0.177", "ib0", "rail0:1"] {
+            assert!(is_safe(name), "{name}");
+        }
+        for name in ["", "-S", "..", "a/b", "a b", "a\nb", "much-too-long-a-name"] {
+            assert!(!is_safe(name), "{name}");
+        }
+    }
+}

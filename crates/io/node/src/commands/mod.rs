@@ -1,0 +1,209 @@
+//! What a capture holds besides files: the kernel's tables, and other programs' answers, cut down to what may be
+//! posted in public.
+
+mod environment;
+mod fabric;
+mod gpu;
+mod links;
+mod reduce;
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError, mpsc},
+    time::Instant,
+};
+
+use crosstie_facts::{Entry, Gap, Source};
+use serde_json::Value;
+
+use crate::{
+    Local,
+    command::{Bounds, run},
+    netlink,
+};
+
+pub use fabric::fabric_interfaces;
+
+/// Most of the work is waiting for others.
+const THREADS: usize = 8;
+
+type Entries = Vec<(String, Entry)>;
+type Task<'a> = Box<dyn FnOnce() -> Entries + Send + 'a>;
+
+/// Reads everything at once; `fabric` names the interfaces whose links are looked at closely (see
+/// [`fabric_interfaces`]). Entries come sorted by name, with a [`Gap`] for what could not be read.
+pub fn gather(fabric: &[String]) -> Vec<(String, Entry)> {
+    let machine = Local::machine();
+    // Interface names go into file names and on command lines.
+    let fabric: Vec<&str> = fabric
+        .iter()
+        .map(String::as_str)
+        .filter(|name| links::is_safe(name))
+        .collect();
+    let machine = &machine;
+    // The slowest first.
+    let mut tasks: VecDeque<Task<'_>> = VecDeque::new();
+    tasks.push_back(Box::new(move || one("nvidia-smi.xml", gpu::read(machine))));
+    tasks.push_back(Box::new(move || one("timedatectl.txt", clock(machine))));
+    tasks.push_back(Box::new(move || one("nft.json", firewall(machine))));
+    tasks.push_back(Box::new(|| one("dmesg.txt", kernel_log())));
+    for interface in fabric.clone() {
+        tasks.push_back(Box::new(move || links::driver_counters(interface)));
+    }
+    tasks.push_back(Box::new(move || links::settings(&fabric)));
+    tasks.push_back(Box::new(tables));
+    tasks.push_back(Box::new(move || {
+        one("rdma-resource.json", queue_pairs(machine))
+    }));
+    tasks.push_back(Box::new(move || {
+        let text = environment::read(machine);
+        one("environment.txt", Ok(text.into_bytes()))
+    }));
+    let mut entries = all(tasks);
+    entries.sort_by(|left, right| left.0.cmp(&right.0));
+    entries
+}
+
+/// Runs the tasks on a few threads.
+fn all(tasks: VecDeque<Task<'_>>) -> Entries {
+    let threads = tasks.len().min(THREADS);
+    let tasks = Mutex::new(tasks);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (tasks, sender) = (&tasks, sender.clone());
+            scope.spawn(move || {
+                loop {
+                    let task = tasks
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .pop_front();
+                    let Some(task) = task else { return };
+                    let started = Instant::now();
+                    let entries = task();
+                    let name = entries.first().map_or("nothing", |(name, _)| name);
+                    tracing::debug!(name, elapsed = ?started.elapsed(), "gathered");
+                    let _ = sender.send(entries);
+                }
+            });
+        }
+    });
+    drop(sender);
+    receiver.into_iter().flatten().collect()
+}
+
+fn one(name: &str, read: Result<Vec<u8>, Gap>) -> Entries {
+    vec![(name.to_owned(), entry(read))]
+}
+
+fn entry(read: Result<Vec<u8>, Gap>) -> Entry {
+    read.map_or_else(Entry::Gap, Entry::File)
+}
+
+fn json(value: Result<Value, Gap>) -> Result<Vec<u8>, Gap> {
+    serde_json::to_vec(&value?).map_err(|error| Gap::Failed(error.to_string()))
+}
+
+fn tables() -> Entries {
+    let tables = netlink::tables();
+    [
+        ("ip-addr.json", tables.addresses),
+        ("ip-route.json", tables.routes),
+        ("ip-rule.json", tables.rules),
+        ("ip-neigh.json", tables.neighbours),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), entry(json(value))))
+    .collect()
+}
+
+/// Opening the socket would load the RDMA modules where they are not wanted.
+fn queue_pairs(machine: &Local) -> Result<Vec<u8>, Gap> {
+    machine.list("sys/class/infiniband")?;
+    json(netlink::queue_pairs())
+}
+
+fn kernel_log() -> Result<Vec<u8>, Gap> {
+    let bounds = Bounds {
+        output: 16 << 20,
+        ..Bounds::default()
+    };
+    Ok(reduce::kernel_log(&run("dmesg", &[], bounds)?))
+}
+
+fn clock(machine: &Local) -> Result<Vec<u8>, Gap> {
+    // There only where systemd is what booted the machine.
+    machine.list("run/systemd/system")?;
+    let output = run("timedatectl", &["show"], Bounds::default())?;
+    Ok(reduce::clock(&output))
+}
+
+fn firewall(machine: &Local) -> Result<Vec<u8>, Gap> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Gap::Denied);
+    }
+    if !is_there(machine, "nf_tables") {
+        return Err(Gap::Absent);
+    }
+    let output = run("nft", &["-j", "list", "ruleset"], Bounds::default())?;
+    reduce::firewall(&output)
+}
+
+/// Whether a kernel module is loaded or built in. Asking what is not there would make the kernel load it, and a scan
+/// changes nothing.
+fn is_there(machine: &Local, module: &str) -> bool {
+    if machine.list(&format!("sys/module/{module}")).is_ok() {
+        return true;
+    }
+    let release = machine
+        .read("proc/sys/kernel/osrelease")
+        .unwrap_or_default();
+    let release = String::from_utf8_lossy(&release);
+    let modules = format!("lib/modules/{}", release.trim());
+    match machine.read(&format!("{modules}/modules.builtin")) {
+        Ok(built_in) => {
+            let file = format!("/{module}.ko");
+            String::from_utf8_lossy(&built_in)
+                .lines()
+                .any(|line| line.ends_with(&file))
+        }
+        // No modules to load: the kernel has it or has it not.
+        Err(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_has_a_name_and_an_answer() {
+        let interfaces = ["lo".to_owned(), "-S".to_owned(), "../x".to_owned()];
+        let entries = gather(&interfaces);
+        let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
+            "dcb-lo.json",
+            "dmesg.txt",
+            "environment.txt",
+            "ethtool-S-lo.txt",
+            "ethtool-fec-lo.txt",
+            "ethtool-lo.txt",
+            "ip-addr.json",
+            "ip-neigh.json",
+            "ip-route.json",
+            "ip-rule.json",
+            "nft.json",
+            "nvidia-smi.xml",
+            "rdma-resource.json",
+            "timedatectl.txt",
+        ];
+        assert_eq!(names, expected);
+        let get = |name: &str| &entries.iter().find(|(found, _)| found == name).unwrap().1;
+        let Entry::File(addresses) = get("ip-addr.json") else {
+            panic!("{:?}", get("ip-addr.json"))
+        };
+        let addresses: Vec<Value> = serde_json::from_slice(addresses).unwrap();
+        assert!(addresses.iter().any(|link| link["ifname"] == "lo"));
+        assert_eq!(get("dcb-lo.json"), &Entry::Gap(Gap::Absent));
+    }
+}
