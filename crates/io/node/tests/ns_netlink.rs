@@ -229,3 +229,17 @@ fn ns_link_settings_are_what_ethtool_prints() {
     assert_eq!(correction, Err(crosstie_facts::Gap::Absent));
     assert_eq!(qos, Err(crosstie_facts::Gap::Absent));
 }
+
+#[test]
+fn ns_packet_filter_is_seen() {
+    let namespace = Namespace::new("filter");
+    let has = || namespace.enter(crosstie_node::netlink::has_packet_filter);
+    assert_eq!(has(), Ok(false));
+    inside(&namespace, "nft add table inet crosstie");
+    let shown = inside(&namespace, "nft list tables");
+    assert!(
+        shown.contains("crosstie"),
+        "no answer from nft (Debian package nftables): {shown}"
+    );
+    assert_eq!(has(), Ok(true));
+}

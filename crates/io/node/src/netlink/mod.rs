@@ -13,6 +13,7 @@ mod message;
 mod names;
 mod neighbour;
 mod object;
+mod packet_filter;
 mod rdma;
 mod route;
 mod rule;
@@ -25,6 +26,7 @@ use serde_json::Value;
 
 pub use dcb::qos;
 pub use ethtool::Ethtool;
+pub use packet_filter::has_packet_filter;
 pub use rdma::queue_pairs;
 
 use link::Links;

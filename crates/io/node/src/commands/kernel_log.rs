@@ -1,0 +1,109 @@
+//! The kernel's log, record by record from `/dev/kmsg`, as `dmesg` prints it.
+
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+use crosstie_facts::Gap;
+use rustix::{
+    fs::{Mode, OFlags},
+    io::Errno,
+};
+
+use super::reduce;
+use crate::{
+    command::{Bounds, run},
+    local::gap,
+};
+
+/// One read gives one record; the kernel's own buffer for it is 2 KiB.
+const RECORD: usize = 8 << 10;
+const MAX_LOG: usize = 16 << 20;
+const DEADLINE: Duration = Duration::from_secs(2);
+
+pub(super) fn read() -> Result<Vec<u8>, Gap> {
+    let log = match records() {
+        // Containers have no such device, and may have the system call that dmesg falls back to.
+        Err(Gap::Absent) => {
+            let bounds = Bounds {
+                deadline: DEADLINE,
+                output: MAX_LOG,
+            };
+            run("dmesg", &[], bounds)?
+        }
+        other => other?.into_bytes(),
+    };
+    Ok(reduce::kernel_log(&log))
+}
+
+fn records() -> Result<String, Gap> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let device = rustix::fs::open("/dev/kmsg", flags, Mode::empty()).map_err(gap)?;
+    let until = Instant::now() + DEADLINE;
+    let mut text = String::new();
+    let mut record = [0; RECORD];
+    while text.len() < MAX_LOG && Instant::now() < until {
+        match rustix::io::read(&device, &mut record[..]) {
+            Ok(0) | Err(Errno::AGAIN) => break,
+            Ok(length) => line(&record[..length], &mut text),
+            // The record was overwritten before it was read, or is longer than any should be.
+            Err(Errno::INTR | Errno::PIPE | Errno::INVAL) => {}
+            Err(errno) => return Err(gap(errno)),
+        }
+    }
+    Ok(text)
+}
+
+/// `priority,sequence,microseconds,flags;message`, then lines of key and value, which start with a space
+/// (Documentation/ABI/testing/dev-kmsg).
+fn line(record: &[u8], text: &mut String) {
+    let record = String::from_utf8_lossy(record);
+    let Some((head, message)) = record.split_once(';') else {
+        return;
+    };
+    let time = head
+        .split(',')
+        .nth(2)
+        .and_then(|time| time.parse::<u64>().ok());
+    let Some(time) = time else { return };
+    let message = message.split('\n').next().unwrap_or_default();
+    let (seconds, rest) = (time / 1_000_000, time % 1_000_000);
+    let _ = writeln!(text, "[{seconds:5}.{rest:06}] {message}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_read_as_dmesg_prints_them() {
+        let mut text = String::new();
+        for record in [
+            &b"6,12,1000042,-;mlx5_core 0000:01:00.0: a; b\n SUBSYSTEM=pci\n DEVICE=+pci:0000:01:00.0\n"[..],
+            b"4,13,123456789012,c;late",
+            b"no record",
+            b"6,1,x,-;no time",
+            b"\xff\xfe;",
+        ] {
+            line(record, &mut text);
+        }
+        let expected = "[    1.000042] mlx5_core 0000:01:00.0: a; b\n[123456.789012] late\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_log_is_what_dmesg_shows() {
+        let printed = run("dmesg", &[], Bounds::default());
+        match (printed, read()) {
+            (Ok(printed), Ok(read)) => {
+                let printed = reduce::kernel_log(&printed);
+                assert_eq!(
+                    String::from_utf8_lossy(&read),
+                    String::from_utf8_lossy(&printed)
+                );
+            }
+            (printed, read) => assert_eq!(read.err(), printed.err()),
+        }
+    }
+}
