@@ -45,7 +45,7 @@ dist: ## Release binaries in dist/x86_64 and dist/aarch64, GLIBC floor checked
 ##@ More
 
 setup: ## Install the packages of every tier now
-	$(INSTALL) build ns lab bench fresh dist
+	$(INSTALL) build ns lab dist bench fresh fuzz
 
 build: ## The release binary for this machine
 	$(INSTALL) build
@@ -55,7 +55,7 @@ test-full: ## `make test`, then the long tests, `fresh` and `fuzz`; output kept 
 	$(INSTALL) build ns lab
 	scripts/test-full
 
-fresh: ## `make check` of the committed tree in a bare Debian chroot; needs root
+fresh: ## `make check` of the committed tree in a bare Debian chroot; root, or sudo
 	$(INSTALL) build fresh
 	scripts/fresh
 
