@@ -1,0 +1,72 @@
+# Two commands do everything, set-up included, on a fresh Debian 12+ or Ubuntu 22.04+ with cargo:
+#   make demo    build crosstie and show what it does, on this machine and on sample captures
+#   make test    every test that should pass before a change is merged
+# The work is done by small scripts in scripts/; missing packages come from packaging/apt-packages.txt.
+
+# rustup's cargo goes before a distribution's: `make dist` may install the latter for cross-building.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+export CARGO_TERM_PROGRESS_WHEN ?= never
+
+# `make TARGET INSTALL=:` leaves the machine's packages alone.
+INSTALL ?= scripts/install-packages
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build demo check ns lab dist test test-full fresh bench fuzz clean
+
+help:
+	@awk -F ':.*## ' '/^##@/ { print substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+##@ The two commands
+
+demo: build ## Build crosstie, then scan this machine and the sample captures
+	scripts/demo
+
+test: check ns lab dist ## All tiers: check, ns, lab, and binaries for both architectures
+
+##@ Tiers of `make test`
+
+check: ## Formatting, lints, licences, layers, and every test that needs no root
+	$(INSTALL) build
+	scripts/check
+
+ns: ## Tests in real network namespaces (tests/ns_*.rs); root, or sudo
+	$(INSTALL) build ns
+	scripts/test-tier ns
+
+lab: ## Tests on virtual machines with Soft-RoCE (tests/lab_*.rs)
+	$(INSTALL) build lab
+	scripts/test-tier lab
+
+dist: ## Release binaries in dist/x86_64 and dist/aarch64, GLIBC floor checked
+	$(INSTALL) build dist
+	scripts/dist
+
+##@ More
+
+setup: ## Install the packages of every tier now
+	$(INSTALL) build ns lab dist bench fresh fuzz
+
+build: ## The release binary for this machine
+	$(INSTALL) build
+	cargo build --release --locked --package crosstie
+
+test-full: ## `make test`, then the long tests, `fresh` and `fuzz`; output kept in docs/test-full.txt
+	$(INSTALL) build ns lab
+	scripts/test-full
+
+fresh: ## `make check` of the committed tree in a bare Debian chroot; root, or sudo
+	$(INSTALL) build fresh
+	scripts/fresh
+
+bench: build ## Measure against the usual tools; writes docs/benchmarks.md
+	$(INSTALL) bench
+	scripts/bench
+
+fuzz: ## Fuzz every parser, FUZZ_SECONDS (60) each
+	$(INSTALL) build fuzz
+	scripts/fuzz
+
+clean: ## Remove what was built
+	cargo clean
+	rm -rf dist fuzz/target
