@@ -58,7 +58,7 @@ pub(crate) enum Command {
     },
 }
 
-/// What is here: RDMA ports, cages and twins, PCIe, GPUs, addresses, drivers
+/// What is here: RDMA ports, cages and twins, `PCIe`, GPUs, addresses, drivers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   crosstie scan                              this machine

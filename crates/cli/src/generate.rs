@@ -19,18 +19,15 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCod
 
 pub(crate) fn man(out: Option<&Path>) -> anyhow::Result<ExitCode> {
     let command = Arguments::command();
-    match out {
-        Some(directory) => {
-            fs::create_dir_all(directory)
-                .with_context(|| format!("cannot make {}", directory.display()))?;
-            clap_mangen::generate_to(command, directory)
-                .with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
-        }
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(command).render(&mut page)?;
-            output::print(&String::from_utf8_lossy(&page))?;
-        }
+    if let Some(directory) = out {
+        fs::create_dir_all(directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+        clap_mangen::generate_to(command, directory)
+            .with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).render(&mut page)?;
+        output::print(&String::from_utf8_lossy(&page))?;
     }
     Ok(exit::CLEAN)
 }

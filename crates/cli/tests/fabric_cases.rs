@@ -1,5 +1,7 @@
 //! Cages and ceilings on the sample nodes, bent into the cases that people meet.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
+
 use std::path::PathBuf;
 
 use crosstie_fabric::{Cage, Grouping, Limit, cages, carries_management, management};

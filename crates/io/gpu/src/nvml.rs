@@ -10,7 +10,10 @@ use nvml_wrapper::{
     Nvml, cuda_driver_version_major, cuda_driver_version_minor, error::NvmlError as Cause,
 };
 
-use crate::{Gpu, Inventory};
+use crosstie_model::{
+    Bytes, Reading,
+    facts::gpu::{Gpu, Gpus},
+};
 
 /// The name with the ABI's number comes with the driver; the bare one only with development packages.
 const LIBRARY: &str = "libnvidia-ml.so.1";
@@ -31,7 +34,7 @@ pub enum NvmlError {
 
 /// Asks NVML in a thread of its own: a call into the driver of a sick GPU may never return, and the thread is then
 /// left behind.
-pub fn read(deadline: Duration) -> Result<Inventory, NvmlError> {
+pub fn read(deadline: Duration) -> Result<Gpus, NvmlError> {
     let (sender, receiver) = sync_channel(1);
     std::thread::Builder::new()
         .name("nvml".to_owned())
@@ -45,7 +48,7 @@ pub fn read(deadline: Duration) -> Result<Inventory, NvmlError> {
     }
 }
 
-fn ask() -> Result<Inventory, NvmlError> {
+fn ask() -> Result<Gpus, NvmlError> {
     let nvml = Nvml::builder()
         .lib_path(OsStr::new(LIBRARY))
         .init()
@@ -55,21 +58,27 @@ fn ask() -> Result<Inventory, NvmlError> {
         let major = cuda_driver_version_major(version);
         format!("{major}.{}", cuda_driver_version_minor(version))
     });
-    Ok(Inventory {
-        driver: nvml.sys_driver_version().ok(),
-        cuda,
-        attached,
-        gpus: (0..attached)
-            .filter_map(|index| gpu(&nvml, index))
-            .collect(),
+    let devices = (0..attached).filter_map(|index| gpu(&nvml, index));
+    Ok(Gpus {
+        devices: Reading::Value(devices.collect()),
+        driver: nvml.sys_driver_version().ok().into(),
+        cuda: cuda.into(),
     })
 }
 
+/// One that fell off the bus is counted and does not answer.
 fn gpu(nvml: &Nvml, index: u32) -> Option<Gpu> {
     let device = nvml.device_by_index(index).ok()?;
+    let memory = device.memory_info().ok();
     Some(Gpu {
-        name: device.name().unwrap_or_else(|_| "N/A".to_owned()),
-        pci: device.pci_info().ok()?.bus_id,
-        memory_mib: device.memory_info().ok().map(|memory| memory.total / MIB),
+        name: device.name().unwrap_or_else(|_| "unnamed GPU".to_owned()),
+        pci: Reading::from(
+            device
+                .pci_info()
+                .ok()
+                .and_then(|pci| pci.bus_id.parse().ok()),
+        ),
+        // Whole mebibytes, as nvidia-smi prints them.
+        memory: Reading::from(memory.map(|memory| Bytes(memory.total / MIB * MIB))),
     })
 }

@@ -1,4 +1,4 @@
-//! NVML as this machine has it: an inventory, or an error that says what is missing.
+//! NVML as this machine has it: its GPUs, or an error that says what is missing.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,7 @@ use std::time::{Duration, Instant};
 fn nvml_answers_or_says_why_not() {
     let started = Instant::now();
     match crosstie_gpu::read(Duration::from_secs(8)) {
-        Ok(inventory) => {
-            assert!(inventory.driver.is_some());
-            let read = crosstie_gpu::from_smi(&inventory.to_xml()).unwrap();
-            assert_eq!(read, inventory);
-        }
+        Ok(gpus) => assert!(gpus.driver.known().is_some(), "{gpus:?}"),
         Err(error) => assert!(error.to_string().contains("libnvidia-ml.so.1"), "{error}"),
     }
     assert!(started.elapsed() < Duration::from_secs(10));

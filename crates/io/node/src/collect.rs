@@ -3,7 +3,7 @@
 use std::{env, path::PathBuf};
 
 use crosstie_facts::{
-    Meta, Raw,
+    Entry, Meta, Raw,
     collect::{self, Alias},
 };
 
@@ -22,8 +22,8 @@ pub fn collect() -> Raw {
             raw.insert_command(&name, entry);
         }
     });
-    let host = raw.text("proc/sys/kernel/hostname").into_known();
-    raw.meta.host = host.unwrap_or("").to_owned();
+    let host = raw.word("proc/sys/kernel/hostname").into_known();
+    raw.meta.host = host.unwrap_or_default();
     raw.meta.captured = now();
     raw
 }
@@ -81,7 +81,13 @@ pub fn sanitised(raw: &Raw) -> Raw {
     let mut kept = Raw::new(raw.meta.clone());
     collect::tree(raw, &[], &mut kept);
     for (name, entry) in raw.commands() {
-        kept.insert_command(name, entry.clone());
+        let entry = match entry {
+            Entry::File(output) => collect::command(name, output),
+            other => Some(other.clone()),
+        };
+        if let Some(entry) = entry {
+            kept.insert_command(name, entry);
+        }
     }
     kept
 }

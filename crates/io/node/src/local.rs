@@ -64,16 +64,24 @@ impl Source for Local {
         }
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = rustix::fs::open(&full, flags, Mode::empty()).map_err(gap)?;
-        let mut first = [0; PAGE];
-        let mut length = read(&file, &mut first)?;
-        let mut bytes = first[..length].to_vec();
-        let whole_attribute = kernel_file && path.starts_with("sys/") && length < PAGE;
-        if length == 0 || whole_attribute {
+        let mut page = [0; PAGE];
+        let length = read(&file, &mut page)?;
+        let mut bytes = page[..length].to_vec();
+        if kernel_file && path.starts_with("sys/") && length < PAGE {
             return Ok(bytes);
         }
-        let mut chunk = vec![0; 16 * PAGE];
-        while length != 0 {
-            length = read(&file, &mut chunk)?;
+        // Most files end here: only a long one is worth a large buffer.
+        let length = read(&file, &mut page)?;
+        bytes.extend_from_slice(&page[..length]);
+        if length == 0 {
+            return Ok(bytes);
+        }
+        let mut chunk = vec![0; 64 * PAGE];
+        loop {
+            let length = read(&file, &mut chunk)?;
+            if length == 0 {
+                break;
+            }
             bytes.extend_from_slice(&chunk[..length]);
             if bytes.len() as u64 > MAX_FILE {
                 return Err(Gap::TooLarge);

@@ -87,7 +87,7 @@ pub fn cages(facts: &Facts, spec: Option<&Spec>) -> Vec<Cage> {
             cage(facts, name, key, ports)
         })
         .collect();
-    cages.sort_by(|a, b| natural(&a.id).cmp(&natural(&b.id)));
+    cages.sort_by_key(|a| natural(&a.id));
     cages
 }
 

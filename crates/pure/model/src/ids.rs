@@ -52,8 +52,8 @@ impl FromStr for Guid {
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d] = [48, 32, 16, 0].map(|shift| self.0 >> shift & 0xffff);
-        write!(f, "{a:04x}:{b:04x}:{c:04x}:{d:04x}")
+        let groups = [48, 32, 16, 0].map(|shift| format!("{:04x}", (self.0 >> shift) & 0xffff));
+        f.write_str(&groups.join(":"))
     }
 }
 

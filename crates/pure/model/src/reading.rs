@@ -62,6 +62,7 @@ impl<T> Reading<T> {
     }
 
     /// The first of two places that may hold the fact; a gap in the first keeps its reason if both are gaps.
+    #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {
             Self::Value(_) => self,

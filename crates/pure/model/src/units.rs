@@ -10,10 +10,6 @@ use serde::{Deserialize, Serialize};
 pub struct Gbps(pub f64);
 
 impl Gbps {
-    pub fn min(self, other: Self) -> Self {
-        Self(self.0.min(other.0))
-    }
-
     /// One decimal: what a person compares; the full value stays in the field.
     pub fn rounded(self) -> f64 {
         (self.0 * 10.0).round() / 10.0

@@ -2,18 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use crosstie_facts::Source;
+use crosstie_facts::{Source, collect::is_engine_variable};
 
 use crate::Local;
 
-const NAMES: [&str; 5] = [
-    "GLOO_SOCKET_IFNAME",
-    "TP_SOCKET_IFNAME",
-    "UCX_NET_DEVICES",
-    "UCX_TLS",
-    "OMPI_MCA_btl_tcp_if_include",
-];
-const PREFIX: &str = "NCCL_";
 /// `client port server port`
 const SSH: &str = "SSH_CONNECTION";
 
@@ -35,7 +27,7 @@ pub(super) fn read(machine: &Local) -> String {
 }
 
 fn is_listed(name: &str) -> bool {
-    name == SSH || name.starts_with(PREFIX) || NAMES.contains(&name)
+    name == SSH || is_engine_variable(name)
 }
 
 /// sudo drops the user's variables, and its own process still has them; the ssh connection is looked for higher up.

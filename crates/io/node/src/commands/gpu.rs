@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crosstie_facts::{Gap, Source};
+use crosstie_facts::{Gap, Source, collect::gpu_xml};
 use crosstie_gpu::NvmlError;
 
 use crate::{
@@ -22,7 +22,7 @@ pub(super) fn read(machine: &Local) -> Result<Vec<u8>, Gap> {
         });
     }
     match crosstie_gpu::read(DEADLINE) {
-        Ok(inventory) => Ok(inventory.to_xml().into_bytes()),
+        Ok(gpus) => Ok(gpu_xml(&gpus).into_bytes()),
         // nvidia-smi would hang just the same.
         Err(error @ NvmlError::Silent(_)) => Err(Gap::Failed(error.to_string())),
         Err(error) => {
@@ -37,10 +37,7 @@ fn by_command() -> Result<Vec<u8>, Gap> {
         deadline: DEADLINE,
         ..Bounds::default()
     };
-    let output = run("nvidia-smi", &["-q", "-x"], bounds)?;
-    let inventory = crosstie_gpu::from_smi(&String::from_utf8_lossy(&output));
-    let inventory = inventory.map_err(|error| Gap::Failed(error.to_string()))?;
-    Ok(inventory.to_xml().into_bytes())
+    run("nvidia-smi", &["-q", "-x"], bounds)
 }
 
 /// NVIDIA's tools load the driver where it is not, and a scan changes nothing.

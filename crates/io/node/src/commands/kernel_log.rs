@@ -11,7 +11,6 @@ use rustix::{
     io::Errno,
 };
 
-use super::reduce;
 use crate::{
     command::{Bounds, run},
     local::gap,
@@ -23,18 +22,17 @@ const MAX_LOG: usize = 16 << 20;
 const DEADLINE: Duration = Duration::from_secs(2);
 
 pub(super) fn read() -> Result<Vec<u8>, Gap> {
-    let log = match records() {
+    match records() {
         // Containers have no such device, and may have the system call that dmesg falls back to.
         Err(Gap::Absent) => {
             let bounds = Bounds {
                 deadline: DEADLINE,
                 output: MAX_LOG,
             };
-            run("dmesg", &[], bounds)?
+            run("dmesg", &[], bounds)
         }
-        other => other?.into_bytes(),
-    };
-    Ok(reduce::kernel_log(&log))
+        other => other.map(String::into_bytes),
+    }
 }
 
 fn records() -> Result<String, Gap> {
@@ -74,6 +72,8 @@ fn line(record: &[u8], text: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use crosstie_facts::collect::command;
+
     use super::*;
 
     #[test]
@@ -97,11 +97,7 @@ mod tests {
         let printed = run("dmesg", &[], Bounds::default());
         match (printed, read()) {
             (Ok(printed), Ok(read)) => {
-                let printed = reduce::kernel_log(&printed);
-                assert_eq!(
-                    String::from_utf8_lossy(&read),
-                    String::from_utf8_lossy(&printed)
-                );
+                assert_eq!(command("dmesg.txt", &read), command("dmesg.txt", &printed));
             }
             (printed, read) => assert_eq!(read.err(), printed.err()),
         }

@@ -2,7 +2,7 @@
 
 use crosstie_facts::Gap;
 
-use super::{Entries, entry, json, one, reduce};
+use super::{Answers, json};
 use crate::{
     command::{Bounds, run},
     netlink::{Ethtool, qos},
@@ -19,9 +19,9 @@ pub(super) fn is_safe(name: &str) -> bool {
         })
 }
 
-pub(super) fn settings(interfaces: &[&str]) -> Entries {
+pub(super) fn settings(interfaces: &[&str]) -> Answers {
     let mut ethtool = Ethtool::open();
-    let mut entries = Entries::new();
+    let mut entries = Answers::new();
     for interface in interfaces {
         let mut ask = |question: fn(&mut Ethtool, &str) -> Result<String, Gap>| {
             let ethtool = ethtool.as_mut().map_err(|gap| gap.clone())?;
@@ -29,22 +29,21 @@ pub(super) fn settings(interfaces: &[&str]) -> Entries {
         };
         let link = ask(Ethtool::settings);
         let correction = ask(Ethtool::error_correction);
-        entries.push((format!("ethtool-{interface}.txt"), entry(link)));
-        entries.push((format!("ethtool-fec-{interface}.txt"), entry(correction)));
-        entries.push((format!("dcb-{interface}.json"), entry(json(qos(interface)))));
+        entries.push((format!("ethtool-{interface}.txt"), link));
+        entries.push((format!("ethtool-fec-{interface}.txt"), correction));
+        entries.push((format!("dcb-{interface}.json"), json(qos(interface))));
     }
     entries
 }
 
 /// The driver's own statistics, which only an ioctl gives.
-pub(super) fn driver_counters(interface: &str) -> Entries {
+pub(super) fn driver_counters(interface: &str) -> Answers {
     let output = run("ethtool", &["-S", interface], Bounds::default());
     let output = match output {
-        Ok(output) => Ok(reduce::driver_counters(&output)),
         Err(Gap::Failed(text)) if text.contains("no stats available") => Err(Gap::Absent),
-        Err(gap) => Err(gap),
+        other => other,
     };
-    one(&format!("ethtool-S-{interface}.txt"), output)
+    vec![(format!("ethtool-S-{interface}.txt"), output)]
 }
 
 #[cfg(test)]

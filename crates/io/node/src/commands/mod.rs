@@ -6,7 +6,6 @@ mod fabric;
 mod gpu;
 mod kernel_log;
 mod links;
-mod reduce;
 
 use std::{
     collections::VecDeque,
@@ -14,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-use crosstie_facts::{Entry, Gap, Source};
+use crosstie_facts::{Entry, Gap, Source, collect};
 use serde_json::Value;
 
 use crate::{
@@ -28,11 +27,12 @@ pub use fabric::fabric_interfaces;
 /// Most of the work is waiting for others.
 const THREADS: usize = 8;
 
-type Entries = Vec<(String, Entry)>;
-type Task<'a> = Box<dyn FnOnce() -> Entries + Send + 'a>;
+/// Whole answers, by the names that they have in a capture.
+type Answers = Vec<(String, Result<Vec<u8>, Gap>)>;
+type Task<'a> = Box<dyn FnOnce() -> Answers + Send + 'a>;
 
 /// Reads everything at once; `fabric` names the interfaces whose links are looked at closely (see
-/// [`fabric_interfaces`]). Entries come sorted by name, with a [`Gap`] for what could not be read.
+/// [`fabric_interfaces`]). Answers come sorted by name, with a [`Gap`] for what is there and could not be read.
 pub fn gather(fabric: &[String]) -> Vec<(String, Entry)> {
     let machine = Local::machine();
     // Interface names go into file names and on command lines.
@@ -60,13 +60,23 @@ pub fn gather(fabric: &[String]) -> Vec<(String, Entry)> {
         let text = environment::read(machine);
         one("environment.txt", Ok(text.into_bytes()))
     }));
-    let mut entries = all(tasks);
+    let mut entries: Vec<(String, Entry)> = all(tasks).into_iter().filter_map(reduced).collect();
     entries.sort_by(|left, right| left.0.cmp(&right.0));
     entries
 }
 
+/// What a capture keeps of an answer. That a thing is not there needs no entry.
+fn reduced((name, answer): (String, Result<Vec<u8>, Gap>)) -> Option<(String, Entry)> {
+    let entry = match answer {
+        Ok(output) => collect::command(&name, &output)?,
+        Err(Gap::Absent) => return None,
+        Err(gap) => Entry::Gap(gap),
+    };
+    Some((name, entry))
+}
+
 /// Runs the tasks on a few threads.
-fn all(tasks: VecDeque<Task<'_>>) -> Entries {
+fn all(tasks: VecDeque<Task<'_>>) -> Answers {
     let threads = tasks.len().min(THREADS);
     let tasks = Mutex::new(tasks);
     let (sender, receiver) = mpsc::channel();
@@ -93,19 +103,15 @@ fn all(tasks: VecDeque<Task<'_>>) -> Entries {
     receiver.into_iter().flatten().collect()
 }
 
-fn one(name: &str, read: Result<Vec<u8>, Gap>) -> Entries {
-    vec![(name.to_owned(), entry(read))]
-}
-
-fn entry(read: Result<Vec<u8>, Gap>) -> Entry {
-    read.map_or_else(Entry::Gap, Entry::File)
+fn one(name: &str, read: Result<Vec<u8>, Gap>) -> Answers {
+    vec![(name.to_owned(), read)]
 }
 
 fn json(value: Result<Value, Gap>) -> Result<Vec<u8>, Gap> {
     serde_json::to_vec(&value?).map_err(|error| Gap::Failed(error.to_string()))
 }
 
-fn tables() -> Entries {
+fn tables() -> Answers {
     let tables = netlink::tables();
     [
         ("ip-addr.json", tables.addresses),
@@ -114,7 +120,7 @@ fn tables() -> Entries {
         ("ip-neigh.json", tables.neighbours),
     ]
     .into_iter()
-    .map(|(name, value)| (name.to_owned(), entry(json(value))))
+    .map(|(name, value)| (name.to_owned(), json(value)))
     .collect()
 }
 
@@ -127,8 +133,7 @@ fn queue_pairs(machine: &Local) -> Result<Vec<u8>, Gap> {
 fn clock(machine: &Local) -> Result<Vec<u8>, Gap> {
     // There only where systemd is what booted the machine.
     machine.list("run/systemd/system")?;
-    let output = run("timedatectl", &["show"], Bounds::default())?;
-    Ok(reduce::clock(&output))
+    run("timedatectl", &["show"], Bounds::default())
 }
 
 fn firewall(machine: &Local) -> Result<Vec<u8>, Gap> {
@@ -143,7 +148,7 @@ fn firewall(machine: &Local) -> Result<Vec<u8>, Gap> {
         return Ok(br#"{"nftables":[]}"#.to_vec());
     }
     let output = run("nft", &["-j", "list", "ruleset"], Bounds::default())?;
-    reduce::firewall(&output)
+    Ok(output)
 }
 
 /// Whether a kernel module is loaded or built in. Asking what is not there would make the kernel load it, and a scan

@@ -80,7 +80,7 @@ mod tests {
     fn ethtool_output_is_understood() {
         let mut raw = Raw::default();
         let mut put = |name: &str, text: &str| {
-            raw.insert_command(name, Entry::File(text.as_bytes().to_vec()))
+            raw.insert_command(name, Entry::File(text.as_bytes().to_vec()));
         };
         put(
             "ethtool-e.txt",

@@ -9,30 +9,37 @@ use roxmltree::{Document, Node, ParsingOptions};
 use crate::Raw;
 
 pub(super) fn gpus(raw: &Raw) -> Gpus {
-    let text = raw.command("nvidia-smi.xml");
+    match raw.command("nvidia-smi.xml") {
+        Reading::Value(text) => from_xml(text).unwrap_or_else(|| Gpus {
+            devices: Reading::malformed(text),
+            ..Gpus::default()
+        }),
+        gap => Gpus {
+            devices: gap.map(|_| Vec::new()),
+            ..Gpus::default()
+        },
+    }
+}
+
+/// `None` if the text is not nvidia-smi's XML.
+pub(crate) fn from_xml(text: &str) -> Option<Gpus> {
     // The driver's own output names a DTD that is not there; only the declaration is allowed, and few nodes.
     let options = ParsingOptions {
         allow_dtd: true,
         nodes_limit: 1 << 20,
         ..ParsingOptions::default()
     };
-    let document = text
-        .clone()
-        .into_known()
-        .and_then(|text| Document::parse_with_options(text, options).ok());
-    let Some(document) = document else {
-        return Gpus {
-            devices: text.and_then(Reading::malformed),
-            ..Gpus::default()
-        };
-    };
+    let document = Document::parse_with_options(text, options).ok()?;
     let log = document.root_element();
+    if !log.has_tag_name("nvidia_smi_log") {
+        return None;
+    }
     let devices = log.children().filter(|node| node.has_tag_name("gpu"));
-    Gpus {
+    Some(Gpus {
         devices: Reading::Value(devices.map(gpu).collect()),
         driver: known_text(log, &["driver_version"]).into(),
         cuda: known_text(log, &["cuda_version"]).into(),
-    }
+    })
 }
 
 fn gpu(node: Node) -> Gpu {
@@ -55,7 +62,10 @@ fn known_text(node: Node, path: &[&str]) -> Option<String> {
         node.children().find(|child| child.has_tag_name(*tag))
     })?;
     let text = found.text()?.trim();
-    let gap = text.is_empty() || text.starts_with("N/A") || text.starts_with('[');
+    let gap = text.is_empty()
+        || text.starts_with("N/A")
+        || text.starts_with('[')
+        || text == "Not Supported";
     (!gap).then(|| text.to_owned())
 }
 

@@ -82,9 +82,9 @@ fn cpu(raw: &Raw) -> Cpu {
 /// How many numbers a list such as `0-3,8-11` names.
 fn count_ranges(list: &str) -> Option<u32> {
     list.split(',').try_fold(0_u32, |count, range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        count.checked_add(last.checked_sub(first)?.checked_add(1)?)
+        let (start, end) = range.split_once('-').unwrap_or((range, range));
+        let (start, end): (u32, u32) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
+        count.checked_add(end.checked_sub(start)?.checked_add(1)?)
     })
 }
 

@@ -27,8 +27,8 @@ pub(super) fn network(raw: &Raw, pci: &[PciDevice], persistence: &Persistence) -
     names.dedup();
     let none = Value::Null;
     let interfaces = names.into_iter().map(|name| {
-        let named = |link: &&Value| link.get("ifname").and_then(Value::as_str) == Some(name);
-        let mut interface = interface(raw, name, links.iter().find(named).unwrap_or(&none));
+        let is_its_own = |link: &&Value| link.get("ifname").and_then(Value::as_str) == Some(name);
+        let mut interface = interface(raw, name, links.iter().find(is_its_own).unwrap_or(&none));
         let driver = interface.pci.known().and_then(|address| {
             let index = pci
                 .binary_search_by_key(address, |device| device.address)

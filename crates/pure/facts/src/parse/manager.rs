@@ -74,8 +74,8 @@ impl<'a> Managers<'a> {
 /// What the files would make of it. The last file that matches is the one in force in netplan.
 fn declared(interface: &Interface, driver: Option<&str>, files: &Persistence) -> Option<Manager> {
     let profiles = files.profiles.iter();
-    let matching = profiles.filter(|profile| covers(profile, interface, driver));
-    matching.last().map(|profile| match profile.format {
+    let mut matching = profiles.filter(|profile| covers(profile, interface, driver));
+    matching.next_back().map(|profile| match profile.format {
         Format::NetplanNetworkManager | Format::NetworkManager => Manager::NetworkManager,
         Format::NetplanNetworkd | Format::Networkd => Manager::Networkd,
         Format::Ifupdown => Manager::Ifupdown,
@@ -93,7 +93,7 @@ fn covers(profile: &Profile, interface: &Interface, driver: Option<&str>) -> boo
                     .any(|glob| crate::collect::glob_matches(glob, value))
             })
     };
-    let mac = interface.mac.known().map(|mac| mac.to_string());
+    let mac = interface.mac.known().map(std::string::ToString::to_string);
     let macs: Vec<String> = conditions
         .macs
         .iter()

@@ -19,6 +19,8 @@ mod sysctl;
 mod system;
 mod unread;
 
+pub(crate) use gpu::from_xml as gpus_from_xml;
+
 use crosstie_model::Facts;
 use serde_json::Value;
 

@@ -8,36 +8,30 @@ use crosstie_model::{
 
 use crate::{
     Raw,
-    collect::{HOME_NCCL_CONF, NAMED_NCCL_CONF},
+    collect::{HOME_NCCL_CONF, NAMED_NCCL_CONF, is_engine_variable},
 };
 
 pub(super) fn settings(raw: &Raw) -> NcclSettings {
     let mut settings = Vec::new();
     let environment = raw.command("environment.txt").into_known().unwrap_or("");
-    add(&mut settings, environment, "environment", is_engine_name);
+    add(&mut settings, environment, "environment");
     let conf_file = raw.text(NAMED_NCCL_CONF);
     let home = match conf_file {
         Reading::Absent => ("~/.nccl.conf", raw.text(HOME_NCCL_CONF)),
         replaced => ("NCCL_CONF_FILE", replaced),
     };
-    add(
-        &mut settings,
-        home.1.into_known().unwrap_or(""),
-        home.0,
-        is_engine_name,
-    );
+    add(&mut settings, home.1.into_known().unwrap_or(""), home.0);
     for path in ["etc/nccl.conf", "etc/environment"] {
         add(
             &mut settings,
             raw.text(path).into_known().unwrap_or(""),
             &format!("/{path}"),
-            is_engine_name,
         );
     }
     for name in raw.names("etc/profile.d") {
         let path = format!("etc/profile.d/{name}");
         let text = raw.text(&path).into_known().unwrap_or("");
-        add(&mut settings, text, &format!("/{path}"), is_engine_name);
+        add(&mut settings, text, &format!("/{path}"));
     }
     NcclSettings { settings }
 }
@@ -53,13 +47,7 @@ pub(super) fn environment(raw: &Raw, name: &str) -> Reading<String> {
     })
 }
 
-fn is_engine_name(name: &str) -> bool {
-    ["NCCL_", "GLOO_", "TP_SOCKET", "UCX_", "OMPI_MCA_"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
-}
-
-fn add(settings: &mut Vec<Setting>, text: &str, source: &str, wanted: fn(&str) -> bool) {
+fn add(settings: &mut Vec<Setting>, text: &str, source: &str) {
     for line in text
         .lines()
         .map(str::trim)
@@ -69,7 +57,7 @@ fn add(settings: &mut Vec<Setting>, text: &str, source: &str, wanted: fn(&str) -
         let Some((name, value)) = line.split_once('=') else {
             continue;
         };
-        if wanted(name.trim()) {
+        if is_engine_variable(name.trim()) {
             settings.push(Setting {
                 name: name.trim().to_owned(),
                 value: value.trim().trim_matches(['"', '\'']).to_owned(),

@@ -62,7 +62,7 @@ fn locked_memory(raw: &Raw) -> ProcessLimit {
     }
 }
 
-/// In the order in which pam_limits reads them: limits.conf, then limits.d by name.
+/// In the order in which `pam_limits` reads them: limits.conf, then limits.d by name.
 fn limit_lines(raw: &Raw) -> Vec<LimitLine> {
     let dropins = raw.names("etc/security/limits.d").into_iter();
     let dropins = dropins.map(|name| format!("etc/security/limits.d/{name}"));

@@ -25,7 +25,12 @@ fn is_engine_assignment(line: &str) -> bool {
     };
     // A second command on the line could carry anything.
     let plain = !value.contains([';', '&', '|', '`', '$', '(']);
-    plain && PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    plain && is_engine_variable(name)
+}
+
+/// Whether a variable is one that NCCL, Gloo, UCX or Open MPI read to choose their network.
+pub fn is_engine_variable(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 //! Every filter is idempotent, keeps by allow-list, and leaves text that the file's own parser reads: a capture is cut
 //! down, not converted.
 
+#![allow(clippy::unnecessary_wraps)] // filters share one type
+
 mod engines;
 mod network;
 mod packages;
 mod system;
 
 pub(super) use engines::engine_settings;
+pub use engines::is_engine_variable;
 pub(super) use network::{ifupdown, keyfile, netplan, networkd, networkd_link, nm_device};
 pub(super) use packages::{dpkg_status, module_paths, modules};
 pub(super) use system::{

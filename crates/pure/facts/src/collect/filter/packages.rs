@@ -2,21 +2,21 @@
 
 use super::lines;
 
-/// Parts of package names; a package is kept if its name contains one of them.
+/// How the names of packages that matter begin, less a leading `lib`.
 const PACKAGES: &[&str] = &[
     "rdma",
-    "ibverbs",
+    "ib",
     "infiniband",
     "mlnx",
-    "mlx5",
+    "mlx",
     "ofed",
     "doca",
     "mft",
     "mstflint",
     "perftest",
     "opensm",
-    "ibsim",
     "ucx",
+    "ucc",
     "openmpi",
     "nccl",
     "nvidia",
@@ -33,6 +33,7 @@ const PACKAGES: &[&str] = &[
     "chrony",
     "ntp",
     "linux-modules-extra",
+    "linux-modules-nvidia",
     "openssh-server",
     "docker",
     "podman",
@@ -40,31 +41,35 @@ const PACKAGES: &[&str] = &[
     "lldpad",
     "iperf3",
     "avahi-daemon",
+    "systemd-timesyncd",
 ];
-const EXACT_PACKAGES: &[&str] = &["systemd", "systemd-timesyncd", "libc6", "rasdaemon"];
 
-/// dpkg's status, less what is not installed or not ours to know, and less all but four fields.
+fn package_matters(name: &str) -> bool {
+    let stem = name.strip_prefix("lib").unwrap_or(name);
+    name == "systemd" || name == "libc6" || PACKAGES.iter().any(|start| stem.starts_with(start))
+}
+
+/// dpkg's status, less what is not ours to know, and less all but four fields.
 pub(in crate::collect) fn dpkg_status(text: &str) -> Option<String> {
     let mut kept = String::new();
-    for stanza in text.split("\n\n") {
-        let name = stanza
-            .trim_start()
-            .strip_prefix("Package:")
-            .and_then(|rest| rest.lines().next())
-            .map_or("", str::trim);
-        let matters =
-            EXACT_PACKAGES.contains(&name) || PACKAGES.iter().any(|part| name.contains(part));
-        if name.is_empty() || !matters {
+    let mut keeping = false;
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("Package:") {
+            keeping = package_matters(name.trim());
+        }
+        if !keeping {
             continue;
         }
-        for line in stanza.lines() {
-            let field = line.split_once(':').map_or("", |(field, _)| field);
-            if matches!(field, "Package" | "Status" | "Architecture" | "Version") {
-                kept.push_str(line);
-                kept.push('\n');
-            }
+        if line.is_empty() {
+            keeping = false;
+            kept.push('\n');
+        } else if ["Package:", "Status:", "Architecture:", "Version:"]
+            .iter()
+            .any(|field| line.starts_with(field))
+        {
+            kept.push_str(line);
+            kept.push('\n');
         }
-        kept.push('\n');
     }
     // An empty status still says that dpkg is there and has none of them.
     Some(kept)
@@ -121,11 +126,11 @@ mod tests {
 
     #[test]
     fn stanzas_are_cut_to_name_state_and_version() {
-        let status = "Package: rdma-core\nStatus: install ok installed\nMaintainer: A <a@b.c>\nVersion: 44.0-2\nDescription: x\n y\n\nPackage: secret-tool\nStatus: install ok installed\nVersion: 1\n";
+        let status = "Package: rdma-core\nStatus: install ok installed\nMaintainer: A <a@b.c>\nVersion: 44.0-2\nDescription: x\n y\n\nPackage: secret-tool\nStatus: install ok installed\nVersion: 1\n\nPackage: librdmacm1\nVersion: 44.0-2\n";
         let kept = dpkg_status(status).unwrap();
         assert_eq!(
             kept,
-            "Package: rdma-core\nStatus: install ok installed\nVersion: 44.0-2\n\n"
+            "Package: rdma-core\nStatus: install ok installed\nVersion: 44.0-2\n\nPackage: librdmacm1\nVersion: 44.0-2\n"
         );
         assert_eq!(dpkg_status(&kept).unwrap(), kept);
     }

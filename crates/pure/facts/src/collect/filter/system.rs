@@ -24,11 +24,8 @@ pub(in crate::collect) fn machine_id(text: &str) -> Option<String> {
         return (!id.is_empty()).then(|| format!("{id}\n"));
     }
     let digest = Sha256::digest(format!("crosstie machine-id {id}"));
-    let hex: String = digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let half: [u8; 16] = std::array::from_fn(|index| digest[index]);
+    let hex = format!("{:032x}", u128::from_be_bytes(half));
     Some(format!("{MARK}{hex}\n"))
 }
 

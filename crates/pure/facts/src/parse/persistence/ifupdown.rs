@@ -19,7 +19,7 @@ pub(super) fn parse(path: &str, text: &str) -> Vec<Profile> {
                 dhcp: rest.last() == Some(&"dhcp"),
             }),
             (["address", address, ..], Some(profile)) => {
-                profile.addresses.push((*address).to_owned())
+                profile.addresses.push((*address).to_owned());
             }
             (["mtu", mtu, ..], Some(profile)) => profile.mtu = mtu.parse().ok(),
             _ => {}

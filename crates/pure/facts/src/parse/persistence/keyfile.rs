@@ -21,7 +21,7 @@ pub(super) fn parse(path: &str, text: &str) -> Vec<Profile> {
                     profile.matches.macs.push(value.to_owned());
                 }
                 ("ethernet" | "802-3-ethernet" | "infiniband", "mtu") => {
-                    profile.mtu = value.parse().ok()
+                    profile.mtu = value.parse().ok();
                 }
                 ("ipv4" | "ipv6", "method") => profile.dhcp |= value == "auto",
                 // `address1=10.0.0.1/24,10.0.0.254`: the gateway may follow.

@@ -13,7 +13,7 @@ pub(super) fn read(raw: &Raw, found: &mut Persistence) {
                 .into_iter()
                 .map(move |name| (name.to_owned(), format!("{place}/netplan/{name}")))
         })
-        .filter(|(name, _)| name.ends_with(".yaml"))
+        .filter(|(name, _)| name.strip_suffix(".yaml").is_some())
         .collect();
     files.sort();
     let mut documents = Vec::new();

@@ -22,12 +22,12 @@ pub(super) fn parse(path: &str, text: &str) -> Vec<Profile> {
             match (section, key) {
                 ("Match", "Name") => profile.matches.names.extend(words(value)),
                 ("Match", "MACAddress" | "PermanentMACAddress") => {
-                    profile.matches.macs.extend(words(value))
+                    profile.matches.macs.extend(words(value));
                 }
                 ("Match", "Driver") => profile.matches.drivers.extend(words(value)),
                 ("Network" | "Address", "Address") => profile.addresses.push(value.to_owned()),
                 ("Network", "DHCP") => {
-                    profile.dhcp |= !matches!(value, "no" | "false" | "off" | "0")
+                    profile.dhcp |= !matches!(value, "no" | "false" | "off" | "0");
                 }
                 ("Link", "MTUBytes") => profile.mtu = value.parse().ok(),
                 _ => {}

@@ -1,7 +1,6 @@
-//! Command output, cut down by allow-list: a capture may be posted in public.
+//! Output that is lines: those that are listed stay.
 
-use crosstie_facts::Gap;
-use serde_json::Value;
+use crate::collect::filter::is_engine_variable;
 
 const MAX_LINE: usize = 500;
 /// A card that floods the log with errors leaves its start and its end.
@@ -28,8 +27,7 @@ const LOG_WORDS: [&str; 15] = [
 ];
 
 /// Lines of `dmesg`.
-pub(super) fn kernel_log(output: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(output);
+pub(super) fn kernel_log(text: &str) -> String {
     let kept: Vec<&str> = text
         .lines()
         .filter(|line| {
@@ -47,12 +45,19 @@ pub(super) fn kernel_log(output: &[u8]) -> Vec<u8> {
 }
 
 /// Lines of `timedatectl show`.
-pub(super) fn clock(output: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(output);
+pub(super) fn clock(text: &str) -> String {
     lines(text.lines().filter(|line| {
         ["NTP=", "NTPSynchronized=", "CanNTP="]
             .iter()
             .any(|key| line.starts_with(key))
+    }))
+}
+
+/// Variables of the collecting user's environment.
+pub(super) fn environment(text: &str) -> String {
+    lines(text.lines().filter(|line| {
+        let name = line.split_once('=').map_or("", |(name, _)| name);
+        matches!(name, "UID" | "SSH_SERVER_ADDRESS") || is_engine_variable(name)
     }))
 }
 
@@ -71,8 +76,7 @@ const COUNTER_WORDS: [&str; 11] = [
 ];
 
 /// Lines of `ethtool -S`, the heading included.
-pub(super) fn driver_counters(output: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(output);
+pub(super) fn driver_counters(text: &str) -> String {
     lines(text.lines().filter(|line| {
         let counter = line.split_once(':').is_some_and(|(name, _)| {
             let name = name.to_lowercase();
@@ -82,7 +86,7 @@ pub(super) fn driver_counters(output: &[u8]) -> Vec<u8> {
     }))
 }
 
-fn lines<'a>(kept: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+fn lines<'a>(kept: impl IntoIterator<Item = &'a str>) -> String {
     let mut text = String::new();
     for line in kept {
         text.extend(
@@ -92,46 +96,12 @@ fn lines<'a>(kept: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
         );
         text.push('\n');
     }
-    text.into_bytes()
-}
-
-/// nft's JSON without comments, which people write, and counters, which change.
-pub(super) fn firewall(output: &[u8]) -> Result<Vec<u8>, Gap> {
-    let mut ruleset: Value = serde_json::from_slice(output)
-        .map_err(|error| Gap::Failed(format!("nft printed no JSON: {error}")))?;
-    strip(&mut ruleset);
-    serde_json::to_vec(&ruleset).map_err(|error| Gap::Failed(error.to_string()))
-}
-
-/// `serde_json` bounds the depth at 128.
-fn strip(value: &mut Value) {
-    match value {
-        Value::Object(object) => {
-            object.remove("comment");
-            object.values_mut().for_each(strip);
-        }
-        Value::Array(array) => {
-            let is_counter = |value: &Value| {
-                value
-                    .as_object()
-                    .is_some_and(|object| object.len() == 1 && object.contains_key("counter"))
-            };
-            array.retain(|value| !is_counter(value));
-            array.iter_mut().for_each(strip);
-        }
-        _ => {}
-    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    fn text(bytes: Vec<u8>) -> String {
-        String::from_utf8(bytes).unwrap()
-    }
 
     #[test]
     fn the_kernel_log_keeps_what_is_listed() {
@@ -143,7 +113,7 @@ mod tests {
             [    3.000000] pcieport 0000:00:01.0: AER: Corrected error\n\
             [    4.000000] mlx5_core 0000:01:00.0: Detected insufficient power on the PCIe slot (27W).\n\
             [    5.000000] NVRM: loading NVIDIA UNIX Open Kernel Module\n";
-        let kept = text(kernel_log(log.as_bytes()));
+        let kept = kernel_log(log);
         let times: Vec<&str> = kept.lines().map(|line| &line[5..6]).collect();
         assert_eq!(times, ["0", "1", "3", "4", "5"]);
         assert!(!kept.contains("password"));
@@ -153,50 +123,20 @@ mod tests {
     fn a_flooded_log_keeps_its_ends() {
         let flood: Vec<String> = (0..100_000).map(|line| format!("mlx5 {line}")).collect();
         let flood = flood.join("\n");
-        let kept = text(kernel_log(flood.as_bytes()));
+        let kept = kernel_log(&flood);
         assert_eq!(kept.lines().count(), FIRST_LINES + LAST_LINES);
         assert!(kept.starts_with("mlx5 0\n") && kept.ends_with("mlx5 99999\n"));
-        let long = text(kernel_log(
-            format!("mlx5{}\u{1b}[0m", "x".repeat(9000)).as_bytes(),
-        ));
+        let long = kernel_log(&format!("mlx5{}\u{1b}[0m", "x".repeat(9000)));
         assert_eq!(long.len(), MAX_LINE + 1);
     }
 
     #[test]
     fn clocks_and_counters_keep_what_is_listed() {
         let shown =
-            b"Timezone=Europe/Berlin\nLocalRTC=no\nCanNTP=yes\nNTP=yes\nNTPSynchronized=no\n";
-        assert_eq!(
-            text(clock(shown)),
-            "CanNTP=yes\nNTP=yes\nNTPSynchronized=no\n"
-        );
-        let shown = b"NIC statistics:\n     rx_packets: 1\n     rx_prio3_pause: 2\n     rx_out_of_buffer: 3\n";
+            "Timezone=Europe/Berlin\nLocalRTC=no\nCanNTP=yes\nNTP=yes\nNTPSynchronized=no\n";
+        assert_eq!(clock(shown), "CanNTP=yes\nNTP=yes\nNTPSynchronized=no\n");
+        let shown = "NIC statistics:\n     rx_packets: 1\n     rx_prio3_pause: 2\n     rx_out_of_buffer: 3\n";
         let expected = "NIC statistics:\n     rx_prio3_pause: 2\n     rx_out_of_buffer: 3\n";
-        assert_eq!(text(driver_counters(shown)), expected);
-    }
-
-    #[test]
-    fn rules_lose_comments_and_counters() {
-        let ruleset = json!({ "nftables": [
-            { "metainfo": { "version": "1.0.9" } },
-            { "counter": { "family": "inet", "name": "total", "packets": 1 } },
-            { "chain": { "family": "inet", "table": "filter", "name": "input", "hook": "input",
-                         "policy": "drop", "comment": "call Bob" } },
-            { "rule": { "family": "inet", "chain": "input", "comment": "x", "expr": [
-                { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": "lo" } },
-                { "counter": { "packets": 7, "bytes": 9 } },
-                { "accept": null } ] } },
-        ] });
-        let kept = firewall(&serde_json::to_vec(&ruleset).unwrap()).unwrap();
-        let kept: Value = serde_json::from_slice(&kept).unwrap();
-        let list = kept["nftables"].as_array().unwrap();
-        assert_eq!(list.len(), 3);
-        assert_eq!(list[2]["rule"]["expr"].as_array().unwrap().len(), 2);
-        let printed = kept.to_string();
-        assert!(
-            !printed.contains("comment") && !printed.contains("counter"),
-            "{printed}"
-        );
-        assert!(matches!(firewall(b"Error"), Err(Gap::Failed(_))));
+        assert_eq!(driver_counters(shown), expected);
     }
 }
