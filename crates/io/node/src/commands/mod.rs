@@ -179,33 +179,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_has_a_name_and_an_answer() {
+    fn what_is_there_has_a_name_and_an_answer() {
         let interfaces = ["lo".to_owned(), "-S".to_owned(), "../x".to_owned()];
         let entries = gather(&interfaces);
-        let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
-        let expected = [
-            "dcb-lo.json",
-            "dmesg.txt",
-            "environment.txt",
-            "ethtool-S-lo.txt",
-            "ethtool-fec-lo.txt",
-            "ethtool-lo.txt",
-            "ip-addr.json",
-            "ip-neigh.json",
-            "ip-route.json",
-            "ip-rule.json",
-            "nft.json",
-            "nvidia-smi.xml",
-            "rdma-resource.json",
-            "timedatectl.txt",
-        ];
-        assert_eq!(names, expected);
-        let get = |name: &str| &entries.iter().find(|(found, _)| found == name).unwrap().1;
-        let Entry::File(addresses) = get("ip-addr.json") else {
-            panic!("{:?}", get("ip-addr.json"))
+        let get = |name: &str| {
+            entries
+                .iter()
+                .find(|(found, _)| found == name)
+                .map(|(_, entry)| entry)
+        };
+        let Some(Entry::File(addresses)) = get("ip-addr.json") else {
+            panic!("{entries:?}")
         };
         let addresses: Vec<Value> = serde_json::from_slice(addresses).unwrap();
         assert!(addresses.iter().any(|link| link["ifname"] == "lo"));
-        assert_eq!(get("dcb-lo.json"), &Entry::Gap(Gap::Absent));
+        for name in [
+            "dmesg.txt",
+            "environment.txt",
+            "ip-neigh.json",
+            "ip-route.json",
+            "ip-rule.json",
+        ] {
+            assert!(get(name).is_some(), "{name}");
+        }
+        // A loopback has no bridging: what is not there needs no entry, nor do names that are none.
+        assert_eq!(get("dcb-lo.json"), None);
+        assert!(
+            !entries
+                .iter()
+                .any(|(name, _)| name.contains("..") || name.contains("--"))
+        );
     }
 }
