@@ -1,3 +1,4 @@
 //! What runs on a node: collection, captures.
 
 pub mod capture;
+pub mod fuzz;
