@@ -156,6 +156,20 @@ fn nothing_but_a_folder_is_a_capture_with_everything_absent() {
 }
 
 #[test]
+fn a_host_is_named_by_meta_then_hostname_then_the_path() {
+    let home = tempfile::tempdir().unwrap();
+    let top = home.path().join("by-path");
+    fs::create_dir_all(top.join("root/etc")).unwrap();
+    assert_eq!(load_one(&top).unwrap().meta.host, "by-path");
+    fs::write(top.join("root/etc/hostname"), "by-hostname\n").unwrap();
+    assert_eq!(load_one(&top).unwrap().meta.host, "by-hostname");
+    fs::write(top.join("meta.toml"), "format = 1").unwrap();
+    assert_eq!(load_one(&top).unwrap().meta.host, "by-hostname");
+    fs::write(top.join("meta.toml"), "format = 1\nhost = 'by-meta'").unwrap();
+    assert_eq!(load_one(&top).unwrap().meta.host, "by-meta");
+}
+
+#[test]
 fn fifos_and_sockets_do_not_block() {
     let home = tempfile::tempdir().unwrap();
     let top = home.path().join("node");
