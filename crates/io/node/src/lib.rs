@@ -4,6 +4,7 @@ pub mod capture;
 mod collect;
 pub mod command;
 pub mod commands;
+pub mod fuzz;
 pub mod local;
 pub mod netlink;
 

@@ -2,23 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
+use common::fixtures;
 use crosstie_facts::{Entry, Gap, Meta, Raw};
 use crosstie_node::capture::{WriteError, load, pack, unpack, write};
 use proptest::prelude::*;
 
-fn fixtures() -> &'static Path {
-    Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../fixtures/nodes"
-    ))
-}
-
 fn load_one(path: &Path) -> Raw {
-    let mut loaded = load(path).unwrap();
-    assert_eq!(loaded.len(), 1, "{loaded:?}");
-    loaded.remove(0).raw.unwrap()
+    common::load_one(path).unwrap()
 }
 
 fn name() -> impl Strategy<Value = String> {
@@ -95,7 +89,7 @@ fn on_a_file_system(raw: &Raw) -> Raw {
 
 fn some_cases() -> ProptestConfig {
     ProptestConfig {
-        cases: 128,
+        cases: 64,
         failure_persistence: None,
         ..ProptestConfig::default()
     }

@@ -9,6 +9,7 @@
 //! bug report is a test fixture.
 
 pub mod collect;
+pub mod fuzz;
 mod parse;
 pub mod raw;
 pub mod source;

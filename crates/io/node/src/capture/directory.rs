@@ -239,7 +239,6 @@ fn read_all(file: BorrowedFd<'_>, size: u64, longest: u64) -> Result<Option<Vec<
         };
         // As long as it claimed to be, with room to spare that was not used: that is its end.
         if count == 0 || (bytes.len() == size && bytes.capacity() > size) {
-            bytes.shrink_to_fit();
             return Ok(Some(bytes));
         }
     }

@@ -37,8 +37,14 @@ pub enum LoadError {
         "capture of format {found}; this build reads format {FORMAT}: use the release of crosstie that wrote it, or a newer one"
     )]
     Format { found: String },
-    #[error("gave up on the capture: {0}")]
-    Limit(#[from] Limit),
+    #[error("gave up on the capture, which has {0}")]
+    Limit(Limit),
+}
+
+impl From<Limit> for LoadError {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
 }
 
 /// Why a capture was not written. Nothing is left behind.
@@ -48,7 +54,7 @@ pub enum WriteError {
     Exists { path: PathBuf },
     #[error("{} does not name a file or directory that can be made", path.display())]
     Name { path: PathBuf },
-    #[error("the capture could not be read back: {0}")]
+    #[error("the capture could not be loaded again, as it has {0}")]
     TooLarge(Limit),
     #[error("cannot {action} {}", path.display())]
     Io {

@@ -52,7 +52,7 @@ pub fn load(path: &Path) -> Result<Vec<Loaded>, LoadError> {
         let raw = directory::load(
             handle.as_fd(),
             Builder::new(&AtomicU64::new(0)),
-            &stem(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+            &stem(&path.canonicalize().unwrap_or_else(|_| path.to_owned())),
         );
         let path = path.to_owned();
         return Ok(vec![Loaded { path, raw }]);
