@@ -1,30 +1,60 @@
 //! Reading this machine, all of it at once.
 
-use std::{env, path::PathBuf};
+use std::{env, path::PathBuf, time::Instant};
 
 use crosstie_facts::{
     Entry, Meta, Raw,
-    collect::{self, Alias},
+    collect::{self, Alias, Rule},
 };
 
 use crate::{Local, commands};
 
 /// Everything that facts are parsed from, read of the machine that this runs on.
+///
+/// Where there are RDMA cards, each group of files has a thread of its own, since their firmware is slow to answer.
+/// Elsewhere one more thread is all that pays for itself.
 pub fn collect() -> Raw {
     let machine = Local::machine();
-    let mut raw = Raw::new(Meta::default());
     let fabric = commands::fabric_interfaces(&machine);
+    let mut raw = Raw::default();
     std::thread::scope(|scope| {
         let commands = scope.spawn(|| commands::gather(&fabric));
-        collect::tree(&machine, &aliases(), &mut raw);
-        // A panic over there is a bug, and still no reason to lose what was read here.
+        let (here, beside) = collect::GROUPS.split_at(if fabric.is_empty() { 4 } else { 1 });
+        let beside: Vec<_> = beside
+            .iter()
+            .map(|rules| scope.spawn(|| group(&machine, rules)))
+            .collect();
+        for rules in here {
+            raw.merge(group(&machine, rules));
+        }
+        // A panic over there is a bug, and still no reason to lose what was read elsewhere.
+        for group in beside {
+            raw.merge(group.join().unwrap_or_default());
+        }
         for (name, entry) in commands.join().unwrap_or_default() {
             raw.insert_command(&name, entry);
         }
     });
-    let host = raw.word("proc/sys/kernel/hostname").into_known();
-    raw.meta.host = host.unwrap_or_default();
-    raw.meta.captured = now();
+    for alias in aliases() {
+        if let Some(entry) = collect::alias(&machine, &alias) {
+            raw.insert(alias.recorded, entry);
+        }
+    }
+    raw.meta = Meta {
+        host: raw
+            .word("proc/sys/kernel/hostname")
+            .into_known()
+            .unwrap_or_default(),
+        captured: now(),
+    };
+    raw
+}
+
+fn group(machine: &Local, rules: &[Rule]) -> Raw {
+    let started = Instant::now();
+    let raw = collect::group(machine, rules);
+    let first = rules.first().map_or("nothing", |rule| rule.path);
+    tracing::debug!(first, elapsed = ?started.elapsed(), "read a group of files");
     raw
 }
 
@@ -78,8 +108,8 @@ fn rfc3339(seconds: u64) -> String {
 
 /// The capture cut down to the allow-list, however it was made.
 pub fn sanitised(raw: &Raw) -> Raw {
-    let mut kept = Raw::new(raw.meta.clone());
-    collect::tree(raw, &[], &mut kept);
+    let mut kept = collect::tree(raw);
+    kept.meta = raw.meta.clone();
     for (name, entry) in raw.commands() {
         let entry = match entry {
             Entry::File(output) => collect::command(name, output),

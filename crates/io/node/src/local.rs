@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
@@ -40,6 +41,21 @@ impl Local {
         self.root == Path::new("/") && (path.starts_with("sys/") || path.starts_with("proc/"))
     }
 
+    /// Opens what cannot keep us waiting: a regular file.
+    fn open(&self, path: &str) -> Result<OwnedFd, Gap> {
+        let full = self.full(path)?;
+        if !self.is_kernel_file(path) {
+            let mode = rustix::fs::stat(&full).map_err(gap)?.st_mode;
+            match FileType::from_raw_mode(mode) {
+                FileType::RegularFile => {}
+                FileType::Directory => return Err(gap(Errno::ISDIR)),
+                _ => return Err(Gap::Failed("neither a file nor a directory".to_owned())),
+            }
+        }
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        rustix::fs::open(&full, flags, Mode::empty()).map_err(gap)
+    }
+
     fn full(&self, path: &str) -> Result<PathBuf, Gap> {
         // `Path::join` would let an absolute path replace the root.
         let path = path.trim_start_matches('/');
@@ -50,44 +66,37 @@ impl Local {
     }
 }
 
+/// Reads on to the end.
+fn pieces(file: &OwnedFd, buffer: &mut [u8], piece: &mut dyn FnMut(&[u8])) -> Result<(), Gap> {
+    let mut left = MAX_FILE;
+    loop {
+        let length = read(file, buffer)?;
+        if length == 0 {
+            return Ok(());
+        }
+        left = left.checked_sub(length as u64).ok_or(Gap::TooLarge)?;
+        piece(&buffer[..length]);
+    }
+}
+
 impl Source for Local {
     fn read(&self, path: &str) -> Result<Vec<u8>, Gap> {
-        let full = self.full(path)?;
-        let kernel_file = self.is_kernel_file(path);
-        if !kernel_file {
-            let kind = rustix::fs::stat(&full).map_err(gap)?.st_mode;
-            match FileType::from_raw_mode(kind) {
-                FileType::RegularFile => {}
-                FileType::Directory => return Err(gap(Errno::ISDIR)),
-                _ => return Err(Gap::Failed("neither a file nor a directory".to_owned())),
-            }
-        }
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let file = rustix::fs::open(&full, flags, Mode::empty()).map_err(gap)?;
+        let file = self.open(path)?;
         let mut page = [0; PAGE];
         let length = read(&file, &mut page)?;
         let mut bytes = page[..length].to_vec();
-        if kernel_file && path.starts_with("sys/") && length < PAGE {
+        // An attribute of sysfs comes with one read.
+        if self.is_kernel_file(path) && path.starts_with("sys/") && length < PAGE {
             return Ok(bytes);
         }
-        // Most files end here: only a long one is worth a large buffer.
-        let length = read(&file, &mut page)?;
-        bytes.extend_from_slice(&page[..length]);
-        if length == 0 {
-            return Ok(bytes);
-        }
-        let mut chunk = vec![0; 64 * PAGE];
-        loop {
-            let length = read(&file, &mut chunk)?;
-            if length == 0 {
-                break;
-            }
-            bytes.extend_from_slice(&chunk[..length]);
-            if bytes.len() as u64 > MAX_FILE {
-                return Err(Gap::TooLarge);
-            }
-        }
+        pieces(&file, &mut page, &mut |piece| {
+            bytes.extend_from_slice(piece);
+        })?;
         Ok(bytes)
+    }
+
+    fn read_pieces(&self, path: &str, piece: &mut dyn FnMut(&[u8])) -> Result<(), Gap> {
+        pieces(&self.open(path)?, &mut vec![0; 16 * PAGE], piece)
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, Gap> {

@@ -8,6 +8,11 @@ use crate::raw::Gap;
 pub trait Source {
     fn read(&self, path: &str) -> Result<Vec<u8>, Gap>;
 
+    /// The file piece by piece, for files too long to hold for the little that is kept of them.
+    fn read_pieces(&self, path: &str, piece: &mut dyn FnMut(&[u8])) -> Result<(), Gap> {
+        self.read(path).map(|bytes| piece(&bytes))
+    }
+
     /// Names in a directory, sorted; symbolic links to directories count as directories.
     fn list(&self, path: &str) -> Result<Vec<String>, Gap>;
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crosstie_facts::{Gap, Source, collect::gpu_xml};
 use crosstie_gpu::NvmlError;
 
+use super::Ready;
 use crate::{
     Local,
     command::{Bounds, run},
@@ -13,14 +14,15 @@ use crate::{
 /// A driver that was idle wakes its GPUs first, a second or two each.
 const DEADLINE: Duration = Duration::from_secs(8);
 
-pub(super) fn read(machine: &Local) -> Result<Vec<u8>, Gap> {
-    if !driver_is_loaded(machine) {
-        return Err(if has_gpu(machine) {
-            Gap::Failed("NVIDIA's driver is not loaded".to_owned())
-        } else {
-            Gap::Absent
-        });
+pub(super) fn ready(machine: &Local) -> Ready {
+    match (driver_is_loaded(machine), has_gpu(machine)) {
+        (true, _) => Ready::Ask,
+        (false, true) => Ready::Known(Err(Gap::Failed("NVIDIA's driver is not loaded".to_owned()))),
+        (false, false) => Ready::Known(Err(Gap::Absent)),
     }
+}
+
+pub(super) fn read() -> Result<Vec<u8>, Gap> {
     match crosstie_gpu::read(DEADLINE) {
         Ok(gpus) => Ok(gpu_xml(&gpus).into_bytes()),
         // nvidia-smi would hang just the same.

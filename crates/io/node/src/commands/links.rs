@@ -2,7 +2,7 @@
 
 use crosstie_facts::Gap;
 
-use super::{Answers, json};
+use super::{Answer, Answers, json};
 use crate::{
     command::{Bounds, run},
     netlink::{Ethtool, qos},
@@ -37,13 +37,13 @@ pub(super) fn settings(interfaces: &[&str]) -> Answers {
 }
 
 /// The driver's own statistics, which only an ioctl gives.
-pub(super) fn driver_counters(interface: &str) -> Answers {
+pub(super) fn driver_counters(interface: &str) -> Answer {
     let output = run("ethtool", &["-S", interface], Bounds::default());
     let output = match output {
         Err(Gap::Failed(text)) if text.contains("no stats available") => Err(Gap::Absent),
         other => other,
     };
-    vec![(format!("ethtool-S-{interface}.txt"), output)]
+    (format!("ethtool-S-{interface}.txt"), output)
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ mod kernel_log;
 mod links;
 
 use std::{
-    collections::VecDeque,
     sync::{Mutex, PoisonError, mpsc},
     time::Instant,
 };
@@ -24,15 +23,23 @@ use crate::{
 
 pub use fabric::fabric_interfaces;
 
-/// Most of the work is waiting for others.
+/// At most this many other programs and drivers are waited for at once.
 const THREADS: usize = 8;
 
 /// Whole answers, by the names that they have in a capture.
-type Answers = Vec<(String, Result<Vec<u8>, Gap>)>;
-type Task<'a> = Box<dyn FnOnce() -> Answers + Send + 'a>;
+type Answers = Vec<Answer>;
+type Answer = (String, Result<Vec<u8>, Gap>);
+type Task<'a> = Box<dyn FnOnce() -> Answer + Send + 'a>;
+
+/// Whether somebody else has to be asked.
+enum Ready {
+    Ask,
+    /// It is plain what they would say.
+    Known(Result<Vec<u8>, Gap>),
+}
 
 /// Reads everything at once; `fabric` names the interfaces whose links are looked at closely (see
-/// [`fabric_interfaces`]). Answers come sorted by name, with a [`Gap`] for what is there and could not be read.
+/// [`fabric_interfaces`]). Entries come sorted by name, with a [`Gap`] for what is there and could not be read.
 pub fn gather(fabric: &[String]) -> Vec<(String, Entry)> {
     let machine = Local::machine();
     // Interface names go into file names and on command lines.
@@ -41,28 +48,42 @@ pub fn gather(fabric: &[String]) -> Vec<(String, Entry)> {
         .map(String::as_str)
         .filter(|name| links::is_safe(name))
         .collect();
-    let machine = &machine;
-    // The slowest first.
-    let mut tasks: VecDeque<Task<'_>> = VecDeque::new();
-    tasks.push_back(Box::new(move || one("nvidia-smi.xml", gpu::read(machine))));
-    tasks.push_back(Box::new(move || one("timedatectl.txt", clock(machine))));
-    tasks.push_back(Box::new(move || one("nft.json", firewall(machine))));
-    tasks.push_back(Box::new(|| one("dmesg.txt", kernel_log::read())));
-    for interface in fabric.clone() {
-        tasks.push_back(Box::new(move || links::driver_counters(interface)));
-    }
-    tasks.push_back(Box::new(move || links::settings(&fabric)));
-    tasks.push_back(Box::new(tables));
-    tasks.push_back(Box::new(move || {
-        one("rdma-resource.json", queue_pairs(machine))
-    }));
-    tasks.push_back(Box::new(move || {
-        let text = environment::read(machine);
-        one("environment.txt", Ok(text.into_bytes()))
-    }));
-    let mut entries: Vec<(String, Entry)> = all(tasks).into_iter().filter_map(reduced).collect();
+    let (mut answers, waits) = others(&machine, &fabric);
+    answers.extend(meanwhile(waits, || own(&machine, &fabric)));
+    let mut entries: Vec<(String, Entry)> = answers.into_iter().filter_map(reduced).collect();
     entries.sort_by(|left, right| left.0.cmp(&right.0));
     entries
+}
+
+/// What the kernel tells us itself: done before a thread for it would have started.
+fn own(machine: &Local, fabric: &[&str]) -> Answers {
+    let mut answers = tables();
+    answers.push(("dmesg.txt".to_owned(), kernel_log::read()));
+    answers.push(("rdma-resource.json".to_owned(), queue_pairs(machine)));
+    let environment = environment::read(machine).into_bytes();
+    answers.push(("environment.txt".to_owned(), Ok(environment)));
+    answers.extend(links::settings(fabric));
+    answers
+}
+
+/// What others have to be asked for, and what need not be asked since it is plain that they have no answer.
+fn others<'a>(machine: &Local, fabric: &[&'a str]) -> (Answers, Vec<Task<'a>>) {
+    let mut answers = Answers::new();
+    let mut waits: Vec<Task<'a>> = Vec::new();
+    let mut ask = |name: &str, ready: Ready, question: fn() -> Result<Vec<u8>, Gap>| {
+        let name = name.to_owned();
+        match ready {
+            Ready::Ask => waits.push(Box::new(move || (name, question()))),
+            Ready::Known(answer) => answers.push((name, answer)),
+        }
+    };
+    ask("nvidia-smi.xml", gpu::ready(machine), gpu::read);
+    ask("timedatectl.txt", clock_ready(machine), clock);
+    ask("nft.json", firewall_ready(machine), firewall);
+    for interface in fabric.iter().copied() {
+        waits.push(Box::new(move || links::driver_counters(interface)));
+    }
+    (answers, waits)
 }
 
 /// What a capture keeps of an answer. That a thing is not there needs no entry.
@@ -75,36 +96,32 @@ fn reduced((name, answer): (String, Result<Vec<u8>, Gap>)) -> Option<(String, En
     Some((name, entry))
 }
 
-/// Runs the tasks on a few threads.
-fn all(tasks: VecDeque<Task<'_>>) -> Answers {
+/// Runs the tasks on a few threads, and `work` on this one.
+fn meanwhile(tasks: Vec<Task<'_>>, work: impl FnOnce() -> Answers) -> Answers {
     let threads = tasks.len().min(THREADS);
-    let tasks = Mutex::new(tasks);
+    let tasks = Mutex::new(tasks.into_iter());
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let (tasks, sender) = (&tasks, sender.clone());
             scope.spawn(move || {
                 loop {
-                    let task = tasks
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .pop_front();
-                    let Some(task) = task else { return };
+                    let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some(task) = next else { return };
                     let started = Instant::now();
-                    let entries = task();
-                    let name = entries.first().map_or("nothing", |(name, _)| name);
-                    tracing::debug!(name, elapsed = ?started.elapsed(), "gathered");
-                    let _ = sender.send(entries);
+                    let answer = task();
+                    tracing::debug!(name = answer.0, elapsed = ?started.elapsed(), "gathered");
+                    let _ = sender.send(answer);
                 }
             });
         }
-    });
-    drop(sender);
-    receiver.into_iter().flatten().collect()
-}
-
-fn one(name: &str, read: Result<Vec<u8>, Gap>) -> Answers {
-    vec![(name.to_owned(), read)]
+        drop(sender);
+        let started = Instant::now();
+        let mut answers = work();
+        tracing::debug!(elapsed = ?started.elapsed(), "asked the kernel");
+        answers.extend(receiver);
+        answers
+    })
 }
 
 fn json(value: Result<Value, Gap>) -> Result<Vec<u8>, Gap> {
@@ -130,25 +147,34 @@ fn queue_pairs(machine: &Local) -> Result<Vec<u8>, Gap> {
     json(netlink::queue_pairs())
 }
 
-fn clock(machine: &Local) -> Result<Vec<u8>, Gap> {
-    // There only where systemd is what booted the machine.
-    machine.list("run/systemd/system")?;
+/// There only where systemd is what booted the machine.
+fn clock_ready(machine: &Local) -> Ready {
+    match machine.list("run/systemd/system") {
+        Ok(_) => Ready::Ask,
+        Err(gap) => Ready::Known(Err(gap)),
+    }
+}
+
+fn clock() -> Result<Vec<u8>, Gap> {
     run("timedatectl", &["show"], Bounds::default())
 }
 
-fn firewall(machine: &Local) -> Result<Vec<u8>, Gap> {
+fn firewall_ready(machine: &Local) -> Ready {
     if !rustix::process::geteuid().is_root() {
-        return Err(Gap::Denied);
+        return Ready::Known(Err(Gap::Denied));
     }
     if !is_there(machine, "nf_tables") {
-        return Err(Gap::Absent);
+        return Ready::Known(Err(Gap::Absent));
     }
     // Most nodes of a fabric have no rules: the program need not be started to say so.
     if netlink::has_packet_filter() == Ok(false) {
-        return Ok(br#"{"nftables":[]}"#.to_vec());
+        return Ready::Known(Ok(br#"{"nftables":[]}"#.to_vec()));
     }
-    let output = run("nft", &["-j", "list", "ruleset"], Bounds::default())?;
-    Ok(output)
+    Ready::Ask
+}
+
+fn firewall() -> Result<Vec<u8>, Gap> {
+    run("nft", &["-j", "list", "ruleset"], Bounds::default())
 }
 
 /// Whether a kernel module is loaded or built in. Asking what is not there would make the kernel load it, and a scan

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     link_kind,
-    message::{Attributes, Request, text, u16_at, u32_at},
+    message::{Attributes, Request, text, u16_at, u32_at, u64_at},
     names,
     object::Object,
     socket::{NetlinkError, Socket},
@@ -26,7 +26,6 @@ const IFLA_TXQLEN: u16 = 13;
 const IFLA_OPERSTATE: u16 = 16;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_GROUP: u16 = 27;
-const IFLA_EXT_MASK: u16 = 29;
 const IFLA_PHYS_PORT_ID: u16 = 34;
 const IFLA_PHYS_SWITCH_ID: u16 = 36;
 const IFLA_LINK_NETNSID: u16 = 37;
@@ -34,8 +33,18 @@ const IFLA_PROP_LIST: u16 = 52;
 const IFLA_ALT_IFNAME: u16 = 53;
 const IFLA_PERM_ADDRESS: u16 = 54;
 
-/// Counters come from sysfs, and virtual functions are asked of the firmware one by one: neither is wanted here.
-const RTEXT_FILTER_SKIP_STATS: u32 = 1 << 3;
+/// `rtnl_link_stats64`: these, then more, each a u64.
+const IFLA_STATS64: u16 = 23;
+const STATISTICS: [(&str, &str); 8] = [
+    ("rx", "packets"),
+    ("tx", "packets"),
+    ("rx", "bytes"),
+    ("tx", "bytes"),
+    ("rx", "errors"),
+    ("tx", "errors"),
+    ("rx", "dropped"),
+    ("tx", "dropped"),
+];
 
 const IFF_UP: u32 = 1;
 const IFF_RUNNING: u32 = 0x40;
@@ -97,6 +106,16 @@ const OPERSTATES: [&str; 7] = [
     "UP",
 ];
 
+fn statistics(counters: &[u8]) -> Value {
+    let mut sides = json!({ "rx": {}, "tx": {} });
+    for (index, (side, name)) in STATISTICS.iter().enumerate() {
+        if let Some(count) = u64_at(counters, 8 * index) {
+            sides[side][name] = count.into();
+        }
+    }
+    sides
+}
+
 /// The interfaces of this network namespace, by index.
 #[derive(Debug, Default)]
 pub(super) struct Links {
@@ -113,9 +132,8 @@ struct Link {
 
 impl Links {
     pub(super) fn read(socket: &mut Socket) -> Result<Self, NetlinkError> {
-        let request =
-            Request::new(RTM_GETLINK, &[0; FIXED]).u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-        let answer = socket.dump(&request)?;
+        // No extensions are asked for: virtual functions would be asked of the firmware one by one.
+        let answer = socket.dump(&Request::new(RTM_GETLINK, &[0; FIXED]))?;
         let mut links = Self::default();
         for (_, body) in answer.iter().filter(|(kind, _)| *kind == RTM_NEWLINK) {
             links.insert(body);
@@ -163,6 +181,9 @@ impl Links {
         object.put_some("link_netnsid", namespace.map(u32::cast_signed));
         let master = attributes.u32(IFLA_MASTER);
         object.put_some("master", master.map(|index| self.name(index)));
+        if let Some(counters) = attributes.get(IFLA_STATS64) {
+            object.put("stats64", statistics(counters));
+        }
         if let Some(state) = attributes.u8(IFLA_OPERSTATE) {
             match OPERSTATES.get(usize::from(state)) {
                 Some(name) => object.put("operstate", *name),

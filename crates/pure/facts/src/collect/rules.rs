@@ -1,5 +1,7 @@
 //! The allow-list: every file that collection reads.
 
+use std::borrow::Cow;
+
 use super::filter;
 use crate::raw::Entry;
 
@@ -8,6 +10,9 @@ pub struct Rule {
     /// Components may be names, globs or `{alternatives}`; `$release` is the running kernel's.
     pub path: &'static str,
     pub keep: Keep,
+    /// Not so: a live machine tells it over netlink, all interfaces at once, and only captures by other hands have the
+    /// file.
+    pub live: bool,
 }
 
 /// How much of a file a capture holds.
@@ -17,6 +22,8 @@ pub enum Keep {
     Whole,
     /// What the filter lets through; nothing at all where it returns `None`.
     Filtered(fn(&str) -> Option<String>),
+    /// As `Filtered`, for long files of stanzas that empty lines divide: the filter sees some whole stanzas at a time.
+    Stanzas(fn(&str) -> Option<String>),
     /// As `Filtered`, and even the names of unreadable files stay here.
     Private(fn(&str) -> Option<String>),
     /// Where a link points.
@@ -33,31 +40,42 @@ impl Keep {
     /// The entry to record for a file that was read.
     pub(super) fn apply(self, bytes: &[u8]) -> Option<Entry> {
         match self {
-            Self::Filtered(filter) | Self::Private(filter) => {
+            Self::Filtered(filter) | Self::Stanzas(filter) | Self::Private(filter) => {
                 // A configuration file with one stray byte is still worth reading.
-                filter(&String::from_utf8_lossy(bytes)).map(|text| Entry::File(text.into_bytes()))
+                filter(&text(bytes)).map(|kept| Entry::File(kept.into_bytes()))
             }
             _ => Some(Entry::File(bytes.to_vec())),
         }
     }
 }
 
+/// As `from_utf8_lossy`, which is slow on text that has nothing to lose.
+pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
 const fn whole(path: &'static str) -> Rule {
+    rule(path, Keep::Whole)
+}
+
+const fn in_captures(path: &'static str) -> Rule {
     Rule {
         path,
         keep: Keep::Whole,
+        live: false,
     }
 }
 
 const fn filtered(path: &'static str, filter: fn(&str) -> Option<String>) -> Rule {
-    Rule {
-        path,
-        keep: Keep::Filtered(filter),
-    }
+    rule(path, Keep::Filtered(filter))
 }
 
 const fn rule(path: &'static str, keep: Keep) -> Rule {
-    Rule { path, keep }
+    Rule {
+        path,
+        keep,
+        live: true,
+    }
 }
 
 /// Where a capture keeps the user's `~/.nccl.conf`.
@@ -65,8 +83,68 @@ pub const HOME_NCCL_CONF: &str = "home/.nccl.conf";
 /// Where it keeps the file that `NCCL_CONF_FILE` names.
 pub const NAMED_NCCL_CONF: &str = "home/nccl-conf-file";
 
+/// The whole list. The groups have little in common, and each may be read by a thread of its own: a card's firmware
+/// takes its time to answer for every counter.
+pub const GROUPS: [&[Rule]; 5] = [RDMA, INTERFACES, PCI, MACHINE, SOFTWARE];
+
+/// RDMA devices and what user space sees of them.
 #[rustfmt::skip] // one rule a line reads as the table it is
-pub const RULES: &[Rule] = &[
+const RDMA: &[Rule] = &[
+    whole("sys/class/infiniband/*/{node_guid,sys_image_guid,node_type,fw_ver,board_id,hca_type,parent}"),
+    rule("sys/class/infiniband/*/device", Keep::Link),
+    whole("sys/class/infiniband/*/ports/*/{state,phys_state,rate,link_layer,lid,sm_lid}"),
+    whole("sys/class/infiniband/*/ports/*/{counters,hw_counters}/*"),
+    rule("sys/class/infiniband/*/ports/*/gids/*", Keep::Gid),
+    whole("sys/class/infiniband/*/tc/*/traffic_class"),
+    whole("sys/class/infiniband_verbs/*/ibdev"),
+    rule("dev/infiniband/*", Keep::Access),
+    whole("sys/kernel/config/rdma_cm/*/ports/*/{default_roce_mode,default_roce_tos}"),
+];
+
+/// Network interfaces.
+#[rustfmt::skip] // one rule a line reads as the table it is
+const INTERFACES: &[Rule] = &[
+    whole("sys/class/net/*/{carrier_changes,speed,dev_id,dev_port}"),
+    in_captures("sys/class/net/*/{address,mtu,operstate,carrier,ifindex,type,flags,phys_switch_id,phys_port_name}"),
+    in_captures("sys/class/net/*/statistics/{rx_bytes,tx_bytes,rx_errors,tx_errors,rx_dropped,tx_dropped}"),
+    whole("sys/class/net/*/qos/{trust,pfc,dscp2prio}"),
+    whole("sys/class/net/*/ecn/{roce_np,roce_rp}/enable/*"),
+    rule("sys/class/net/*/device", Keep::Link),
+    Rule { path: "sys/class/net/*/master", keep: Keep::Link, live: false },
+];
+
+/// The PCI tree.
+#[rustfmt::skip] // one rule a line reads as the table it is
+const PCI: &[Rule] = &[
+    whole("sys/bus/pci/devices/*/{vendor,device,class,subsystem_vendor,subsystem_device}"),
+    whole("sys/bus/pci/devices/*/{current_link_speed,current_link_width,max_link_speed,max_link_width}"),
+    whole("sys/bus/pci/devices/*/{numa_node,sriov_numvfs}"),
+    rule("sys/bus/pci/devices/*/{driver,iommu_group,physfn}", Keep::Link),
+    whole("sys/bus/pci/devices/*/hwmon/*/{name,temp*_input,temp*_crit,temp*_label}"),
+    whole("sys/kernel/iommu_groups/*/type"),
+    whole("sys/module/pcie_aspm/parameters/policy"),
+];
+
+/// Drivers and user space.
+#[rustfmt::skip] // one rule a line reads as the table it is
+const SOFTWARE: &[Rule] = &[
+    filtered("proc/modules", filter::modules),
+    whole("sys/module/{mlx5_core,mlx5_ib,ib_core,nvidia,nvidia_peermem,nv_peer_mem,rdma_rxe}/version"),
+    filtered("lib/modules/$release/modules.dep", filter::module_paths),
+    whole("proc/driver/nvidia/version"),
+    rule("var/lib/dpkg/status", Keep::Stanzas(filter::dpkg_status)),
+    rule("{usr/lib,usr/local/lib}/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1}", Keep::Name),
+    rule("usr/lib/*-linux-gnu/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1,libcuda.so.1}", Keep::Name),
+    rule("usr/local/cuda*/lib64/{libnccl.so.2,libnccl-net.so}", Keep::Name),
+    rule("usr/{lib,local/lib}/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", Keep::Name),
+    rule("usr/{lib,local/lib}/python3*/{dist-packages,site-packages}/nvidia/nccl/lib/libnccl.so.2", Keep::Name),
+    rule("sys/fs/cgroup/system.slice/{opensm*,NetworkManager,systemd-networkd,chrony*,ntp*,systemd-timesyncd}.service", Keep::Name),
+    rule("sys/fs/cgroup/system.slice/{docker,containerd,lldpad,openibd,nvidia-persistenced,firewalld,ufw,ssh,sshd}.service", Keep::Name),
+];
+
+/// Everything else.
+#[rustfmt::skip] // one rule a line reads as the table it is
+const MACHINE: &[Rule] = &[
     // The machine
     whole("etc/hostname"),
     filtered("etc/os-release", filter::os_release),
@@ -80,48 +158,6 @@ pub const RULES: &[Rule] = &[
     whole("sys/devices/system/cpu/online"),
     whole("sys/devices/system/node/node*/cpulist"),
     filtered("sys/devices/system/node/node*/meminfo", filter::node_meminfo),
-
-    // PCI
-    whole("sys/bus/pci/devices/*/{vendor,device,class,subsystem_vendor,subsystem_device}"),
-    whole("sys/bus/pci/devices/*/{current_link_speed,current_link_width,max_link_speed,max_link_width}"),
-    whole("sys/bus/pci/devices/*/{numa_node,sriov_numvfs}"),
-    rule("sys/bus/pci/devices/*/{driver,iommu_group,physfn}", Keep::Link),
-    whole("sys/bus/pci/devices/*/hwmon/*/{name,temp*_input,temp*_crit,temp*_label}"),
-    whole("sys/kernel/iommu_groups/*/type"),
-    whole("sys/module/pcie_aspm/parameters/policy"),
-
-    // Network interfaces
-    whole("sys/class/net/*/{address,mtu,operstate,carrier,carrier_changes,speed,ifindex,type,flags}"),
-    whole("sys/class/net/*/{dev_id,dev_port,phys_switch_id,phys_port_name}"),
-    whole("sys/class/net/*/statistics/{rx_bytes,tx_bytes,rx_errors,tx_errors,rx_dropped,tx_dropped}"),
-    whole("sys/class/net/*/qos/{trust,pfc,dscp2prio}"),
-    whole("sys/class/net/*/ecn/{roce_np,roce_rp}/enable/*"),
-    rule("sys/class/net/*/{device,master}", Keep::Link),
-
-    // RDMA
-    whole("sys/class/infiniband/*/{node_guid,sys_image_guid,node_type,fw_ver,board_id,hca_type,parent}"),
-    rule("sys/class/infiniband/*/device", Keep::Link),
-    whole("sys/class/infiniband/*/ports/*/{state,phys_state,rate,link_layer,lid,sm_lid}"),
-    whole("sys/class/infiniband/*/ports/*/{counters,hw_counters}/*"),
-    rule("sys/class/infiniband/*/ports/*/gids/*", Keep::Gid),
-    whole("sys/class/infiniband/*/tc/*/traffic_class"),
-    whole("sys/class/infiniband_verbs/*/ibdev"),
-    rule("dev/infiniband/*", Keep::Access),
-    whole("sys/kernel/config/rdma_cm/*/ports/*/{default_roce_mode,default_roce_tos}"),
-
-    // Drivers and user space
-    filtered("proc/modules", filter::modules),
-    whole("sys/module/{mlx5_core,mlx5_ib,ib_core,nvidia,nvidia_peermem,nv_peer_mem,rdma_rxe}/version"),
-    filtered("lib/modules/$release/modules.dep", filter::module_paths),
-    whole("proc/driver/nvidia/version"),
-    filtered("var/lib/dpkg/status", filter::dpkg_status),
-    rule("{usr/lib,usr/local/lib}/{libnccl*.so*,libibverbs.so*,librdmacm.so*}", Keep::Name),
-    rule("usr/lib/*-linux-gnu/{libnccl*.so*,libibverbs.so*,librdmacm.so*,libcuda.so*}", Keep::Name),
-    rule("usr/local/cuda*/lib64/libnccl*.so*", Keep::Name),
-    rule("usr/{lib,local/lib}/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", Keep::Name),
-    rule("usr/{lib,local/lib}/python3*/{dist-packages,site-packages}/nvidia/nccl/lib/libnccl.so*", Keep::Name),
-    rule("sys/fs/cgroup/system.slice/{opensm*,NetworkManager,systemd-networkd,chrony*,ntp*,systemd-timesyncd}.service", Keep::Name),
-    rule("sys/fs/cgroup/system.slice/{docker,containerd,lldpad,openibd,nvidia-persistenced,firewalld,ufw,ssh,sshd}.service", Keep::Name),
 
     // Limits and kernel settings
     filtered("proc/self/limits", filter::process_limits),

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use memchr::memmem;
+
 use super::{
     pattern::{Component, expand},
-    rules::{Keep, RULES},
+    rules::{GROUPS, Keep, Rule, text},
 };
 use crate::{
     raw::{Entry, Gap, Raw, resolve},
@@ -18,31 +20,46 @@ pub struct Alias {
     pub recorded: &'static str,
 }
 
-/// Reads everything that the rules name into `raw`.
-pub fn tree(source: &dyn Source, aliases: &[Alias], raw: &mut Raw) {
+/// Reads everything of a capture that the allow-list names.
+pub fn tree(source: &dyn Source) -> Raw {
+    let mut raw = Raw::default();
+    for rules in GROUPS {
+        raw.merge(read(source, rules.iter()));
+    }
+    raw
+}
+
+/// Reads what one group of rules names of a live machine.
+pub fn group(source: &dyn Source, rules: &[Rule]) -> Raw {
+    read(source, rules.iter().filter(|rule| rule.live))
+}
+
+fn read<'a>(source: &dyn Source, rules: impl Iterator<Item = &'a Rule>) -> Raw {
     let release = source.read("proc/sys/kernel/osrelease").unwrap_or_default();
     let release = String::from_utf8_lossy(&release).trim().to_owned();
+    let mut raw = Raw::default();
     let mut walk = Walk {
         source,
-        raw,
+        raw: &mut raw,
         real: HashMap::new(),
     };
-    for rule in RULES {
+    for rule in rules {
         for path in expand(rule.path.replace("$release", &release)) {
             let components: Vec<Component> = path.split('/').map(Component::new).collect();
             walk.descend("", &components, rule.keep);
         }
     }
-    for alias in aliases {
-        let rule = RULES.iter().find(|rule| rule.path == alias.recorded);
-        let entry = match (rule, source.read(&alias.actual)) {
-            (Some(rule), Ok(bytes)) => rule.keep.apply(&bytes),
-            (_, Err(Gap::Absent)) | (None, _) => None,
-            (_, Err(gap)) => Some(Entry::Gap(gap)),
-        };
-        if let Some(entry) = entry {
-            walk.raw.insert(alias.recorded, entry);
-        }
+    raw
+}
+
+/// The entry for a file that stands somewhere else; `None` if it is not there.
+pub fn alias(source: &dyn Source, alias: &Alias) -> Option<Entry> {
+    let mut rules = GROUPS.into_iter().flatten();
+    let rule = rules.find(|rule| rule.path == alias.recorded)?;
+    match source.read(&alias.actual) {
+        Ok(bytes) => rule.keep.apply(&bytes),
+        Err(Gap::Absent) => None,
+        Err(gap) => Some(Entry::Gap(gap)),
     }
 }
 
@@ -86,6 +103,10 @@ impl Walk<'_> {
     /// Where a path leads once every link is followed, recording the links on the way.
     fn enter(&mut self, path: &str, links: usize) -> Option<String> {
         const MAX_LINKS: usize = 40;
+        // sysfs and procfs lay their own directories without links.
+        if path.starts_with("sys/devices/") || path.starts_with("proc/sys/") {
+            return Some(path.to_owned());
+        }
         if let Some(known) = self.real.get(path) {
             return known.clone();
         }
@@ -121,8 +142,11 @@ impl Walk<'_> {
                 Err(_) => {}
             },
             Keep::Gid => self.take_gid(path),
-            Keep::Whole | Keep::Filtered(_) | Keep::Private(_) => {
-                if let Some(real) = self.enter(path, 0) {
+            Keep::Whole | Keep::Filtered(_) | Keep::Stanzas(_) | Keep::Private(_) => {
+                // The kernel's own files are no links; elsewhere (`/etc/os-release`) they may be.
+                if path.starts_with("sys/") || path.starts_with("proc/") {
+                    self.take_file(path, keep);
+                } else if let Some(real) = self.enter(path, 0) {
                     self.take_file(&real, keep);
                 }
             }
@@ -130,13 +154,13 @@ impl Walk<'_> {
     }
 
     fn take_file(&mut self, path: &str, keep: Keep) {
-        match self.source.read(path) {
-            Ok(bytes) => {
-                if let Some(entry) = keep.apply(&bytes) {
-                    self.raw.insert(path, entry);
-                }
-            }
-            Err(Gap::Absent) => {}
+        let read = match keep {
+            Keep::Stanzas(filter) => stanzas(self.source, path, filter),
+            _ => self.source.read(path).map(|bytes| keep.apply(&bytes)),
+        };
+        match read {
+            Ok(Some(entry)) => self.raw.insert(path, entry),
+            Ok(None) | Err(Gap::Absent) => {}
             // A driver that refuses an attribute does not have it.
             Err(Gap::Failed(_)) if path.starts_with("sys/") => {}
             Err(gap) => {
@@ -188,4 +212,28 @@ fn join(directory: &str, name: &str) -> String {
     } else {
         format!("{directory}/{name}")
     }
+}
+
+/// What a filter keeps of a file of stanzas, in memory for a few of them at a time.
+fn stanzas(
+    source: &dyn Source,
+    path: &str,
+    filter: fn(&str) -> Option<String>,
+) -> Result<Option<Entry>, Gap> {
+    let mut kept: Option<String> = None;
+    let mut keep = |stanzas: &[u8]| {
+        if let Some(more) = filter(&text(stanzas)) {
+            kept.get_or_insert_default().push_str(&more);
+        }
+    };
+    let mut pending: Vec<u8> = Vec::new();
+    source.read_pieces(path, &mut |piece| {
+        pending.extend_from_slice(piece);
+        if let Some(end) = memmem::rfind(&pending, b"\n\n") {
+            keep(&pending[..end + 2]);
+            pending.drain(..end + 2);
+        }
+    })?;
+    keep(&pending);
+    Ok(kept.map(|text| Entry::File(text.into_bytes())))
 }

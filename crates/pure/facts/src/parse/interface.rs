@@ -70,7 +70,9 @@ fn interface(raw: &Raw, name: &str, link: &Value) -> Interface {
                 .and_then(|mac| mac.parse().ok())
                 .into()
         }),
-        hardware_type: raw.value(&at("type")),
+        hardware_type: raw
+            .value(&at("type"))
+            .or_else(|| hardware_type(link).into()),
         mtu: raw
             .value(&at("mtu"))
             .or_else(|| number(link, "mtu").into())
@@ -83,7 +85,10 @@ fn interface(raw: &Raw, name: &str, link: &Value) -> Interface {
                 .into()
         }),
         // Reading the carrier of an interface that is down fails: that is no carrier to speak of.
-        carrier: raw.value::<u8>(&at("carrier")).map(|carrier| carrier == 1),
+        carrier: raw
+            .value::<u8>(&at("carrier"))
+            .map(|carrier| carrier == 1)
+            .or_else(|| carrier(link)),
         carrier_changes: raw.value(&at("carrier_changes")),
         speed_mbps: raw.value::<i64>(&at("speed")).and_then(|speed| {
             Reading::from(
@@ -112,8 +117,42 @@ fn interface(raw: &Raw, name: &str, link: &Value) -> Interface {
         manager: crosstie_model::facts::net::Manager::Unknown,
         link: ethtool::settings(raw, name),
         qos: qos::port(raw, name),
-        statistics: counters(raw, &at("statistics")),
+        statistics: statistics(raw, &at("statistics"), link),
     }
+}
+
+/// The kernel tells it of interfaces that are up.
+fn carrier(link: &Value) -> Reading<bool> {
+    let flags = link.get("flags").and_then(Value::as_array);
+    let up = flags.filter(|flags| flags.iter().any(|flag| flag == "UP"));
+    up.map(|flags| flags.iter().any(|flag| flag == "LOWER_UP"))
+        .into()
+}
+
+/// The ARPHRD number of the types that matter here, by `ip`'s name for them.
+fn hardware_type(link: &Value) -> Option<u32> {
+    match link.get("link_type")?.as_str()? {
+        "ether" => Some(1),
+        "infiniband" => Some(32),
+        "loopback" => Some(772),
+        _ => None,
+    }
+}
+
+/// `rx_bytes`, `tx_dropped`, …: from a directory of them, or from `ip -s`.
+fn statistics(raw: &Raw, directory: &str, link: &Value) -> Counters {
+    let mut statistics = counters(raw, directory);
+    for side in ["rx", "tx"] {
+        let counts = link
+            .get("stats64")
+            .and_then(|sides| sides.get(side)?.as_object());
+        for (name, count) in counts.into_iter().flatten() {
+            if let Some(count) = count.as_u64() {
+                statistics.entry(format!("{side}_{name}")).or_insert(count);
+            }
+        }
+    }
+    statistics
 }
 
 fn up(link: &Value) -> Reading<bool> {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crosstie_model::Reading;
 
-use super::{Entry, Gap, Raw, path::resolve};
+use super::{Entry, Gap, Raw};
 use crate::source::Source;
 
 /// The kernel's own limit on links followed in one look-up (`MAXSYMLINKS`).
@@ -16,42 +16,48 @@ impl Raw {
         self.walk(path, true)
     }
 
-    /// Follows the links in the directories of `path`, and in its last part if asked to.
-    fn walk(&self, path: &str, follow_last: bool) -> Option<String> {
-        let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
-        let mut done = String::new();
+    /// Follows the links in the directories of `path`, and in its last part if asked to. `..` at the top stays at the
+    /// top, as it does at `/` on a real machine.
+    fn walk<'a>(&'a self, path: &'a str, follow_last: bool) -> Option<String> {
+        let mut done = String::with_capacity(2 * path.len());
+        // What is left to walk: the rest of the path below the rest of each link's target.
+        let mut rest = vec![path.split('/')];
         let mut links = 0;
-        while let Some(part) = rest.pop() {
-            if part.is_empty() || part == "." {
-                continue;
-            }
-            if part == ".." {
-                done.truncate(done.rfind('/').unwrap_or(0));
-                continue;
-            }
-            let directory_end = done.len();
-            if !done.is_empty() {
-                done.push('/');
-            }
-            done.push_str(&part);
-            let Some(Entry::Link(target)) = self.tree.get(&done) else {
+        while let Some(parts) = rest.last_mut() {
+            let Some(part) = parts.next() else {
+                rest.pop();
                 continue;
             };
-            if rest.is_empty() && !follow_last {
-                break;
+            let directory_end = done.len();
+            match part {
+                "" | "." => continue,
+                ".." => {
+                    done.truncate(done.rfind('/').unwrap_or(0));
+                    continue;
+                }
+                name => {
+                    if !done.is_empty() {
+                        done.push('/');
+                    }
+                    done.push_str(name);
+                }
             }
-            links += 1;
-            if links > MAX_LINKS || target.len() > 4096 {
-                return None;
+            if let Some(Entry::Link(target)) = self.tree.get(&done) {
+                let is_last = || rest.iter().all(|parts| parts.clone().all(str::is_empty));
+                if !follow_last && is_last() {
+                    break;
+                }
+                links += 1;
+                if links > MAX_LINKS {
+                    return None;
+                }
+                done.truncate(if target.starts_with('/') {
+                    0
+                } else {
+                    directory_end
+                });
+                rest.push(target.split('/'));
             }
-            done.truncate(directory_end);
-            let directory: Vec<&str> = done.split('/').filter(|part| !part.is_empty()).collect();
-            let target: Vec<String> = resolve(&directory, target)
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
-            rest.extend(target.into_iter().rev());
-            done.clear();
         }
         Some(done)
     }

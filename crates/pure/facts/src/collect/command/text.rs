@@ -1,11 +1,16 @@
 //! Output that is lines: those that are listed stay.
 
+use memchr::{memchr_iter, memmem};
+
 use crate::collect::filter::is_engine_variable;
 
 const MAX_LINE: usize = 500;
 /// A card that floods the log with errors leaves its start and its end.
 const FIRST_LINES: usize = 1000;
 const LAST_LINES: usize = 3000;
+
+/// The command line can name `iommu=pt` beside a password for the network boot.
+const LOG_SECRETS: [&str; 1] = ["command line"];
 
 /// What the kernel says of the fabric, its buses and its drivers.
 const LOG_WORDS: [&str; 15] = [
@@ -28,20 +33,36 @@ const LOG_WORDS: [&str; 15] = [
 
 /// Lines of `dmesg`.
 pub(super) fn kernel_log(text: &str) -> String {
-    let kept: Vec<&str> = text
-        .lines()
-        .filter(|line| {
-            let lower = line.to_lowercase();
-            // It can name `iommu=pt` beside a password for the network boot.
-            !lower.contains("command line") && LOG_WORDS.iter().any(|word| lower.contains(word))
-        })
-        .collect();
+    let kept = lines_with(text, &LOG_WORDS, &LOG_SECRETS);
     if kept.len() <= FIRST_LINES + LAST_LINES {
         return lines(kept);
     }
     let (first, rest) = kept.split_at(FIRST_LINES);
     let last = &rest[rest.len() - LAST_LINES..];
     lines(first.iter().chain(last).copied())
+}
+
+/// The lines that have one of the words, in any case, and none of the unwanted ones. The log is long and few lines are
+/// kept, so it is searched for each word rather than line by line.
+fn lines_with<'a>(text: &'a str, words: &[&str], unwanted: &[&str]) -> Vec<&'a str> {
+    let lower = text.to_ascii_lowercase();
+    let ends: Vec<usize> = memchr_iter(b'\n', lower.as_bytes())
+        .chain([lower.len()])
+        .collect();
+    let mut keep = vec![false; ends.len()];
+    for (list, wanted) in [(words, true), (unwanted, false)] {
+        for at in list
+            .iter()
+            .flat_map(|word| memmem::find_iter(lower.as_bytes(), word))
+        {
+            keep[ends.partition_point(|end| *end < at)] = wanted;
+        }
+    }
+    text.split('\n')
+        .zip(keep)
+        .filter(|(_, keep)| *keep)
+        .map(|(line, _)| line.trim_end_matches('\r'))
+        .collect()
 }
 
 /// Lines of `timedatectl show`.

@@ -1,5 +1,7 @@
 //! Packages and modules that matter to RDMA, GPUs and the network.
 
+use memchr::memmem;
+
 use super::lines;
 
 /// How the names of packages that matter begin, less a leading `lib`.
@@ -49,25 +51,25 @@ fn package_matters(name: &str) -> bool {
     name == "systemd" || name == "libc6" || PACKAGES.iter().any(|start| stem.starts_with(start))
 }
 
-/// dpkg's status, less what is not ours to know, and less all but four fields.
+/// dpkg's status, less what is not ours to know, and less all but four fields. The file is long and most of it is
+/// left out, so it is searched rather than read.
 pub(in crate::collect) fn dpkg_status(text: &str) -> Option<String> {
+    const START: &str = "Package:";
     let mut kept = String::new();
-    let mut keeping = false;
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("Package:") {
-            keeping = package_matters(name.trim());
-        }
-        if !keeping {
-            continue;
-        }
-        if line.is_empty() {
-            keeping = false;
-            kept.push('\n');
-        } else if ["Package:", "Status:", "Architecture:", "Version:"]
-            .iter()
-            .any(|field| line.starts_with(field))
-        {
-            kept.push_str(line);
+    for start in memmem::find_iter(text.as_bytes(), START) {
+        let stanza = &text[start..];
+        let begins_a_line = start == 0 || text.as_bytes()[start - 1] == b'\n';
+        let name = stanza[START.len()..].lines().next().unwrap_or("").trim();
+        if begins_a_line && package_matters(name) {
+            for line in stanza.lines().take_while(|line| !line.is_empty()) {
+                if [START, "Status:", "Architecture:", "Version:"]
+                    .iter()
+                    .any(|field| line.starts_with(field))
+                {
+                    kept.push_str(line);
+                    kept.push('\n');
+                }
+            }
             kept.push('\n');
         }
     }
@@ -130,7 +132,7 @@ mod tests {
         let kept = dpkg_status(status).unwrap();
         assert_eq!(
             kept,
-            "Package: rdma-core\nStatus: install ok installed\nVersion: 44.0-2\n\nPackage: librdmacm1\nVersion: 44.0-2\n"
+            "Package: rdma-core\nStatus: install ok installed\nVersion: 44.0-2\n\nPackage: librdmacm1\nVersion: 44.0-2\n\n"
         );
         assert_eq!(dpkg_status(&kept).unwrap(), kept);
     }
