@@ -58,11 +58,11 @@ pub(crate) enum Command {
     },
 }
 
-/// What is here: RDMA ports, cages and twins, `PCIe`, GPUs, addresses, drivers
+/// What is here: RDMA ports, cages and twins, PCIe, GPUs, addresses, drivers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   crosstie scan                              this machine
-  crosstie scan --capture spark-a.tar.gz     and keep what was read, to look at elsewhere or to share
+  crosstie scan --capture spark-a.tar.gz     and keep what was read, to share it
   crosstie scan --from spark-a.tar.gz        a capture instead of a machine
   crosstie scan --from captures/ --json      every capture in a directory, for programs
 
