@@ -66,12 +66,7 @@ fn act(fabric: &mut Fabric, request: Request) -> Answer {
             None => Answer::Refused(format!("nothing is attached as {attachment}")),
         },
         Request::Clear { attachment: None } => {
-            let names: Vec<String> = fabric.faults().map(|(name, _)| name.to_owned()).collect();
-            for name in names {
-                if let Some(faults) = fabric.faults_mut(&name) {
-                    *faults = Faults::default();
-                }
-            }
+            fabric.clear_faults();
             Answer::Done
         }
         Request::Status => Answer::Status(Status {

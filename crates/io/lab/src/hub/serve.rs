@@ -93,11 +93,9 @@ impl Hub {
                 }
             });
             self.flush(now);
-            let (ready, held_back) = self.wait(next, now)?;
-            for (token, flags) in ready {
+            for (token, flags) in self.wait(next, now)? {
                 self.serve_token(token, flags);
             }
-            let _ = held_back;
             self.flush(self.started.elapsed());
         }
     }
@@ -106,7 +104,7 @@ impl Hub {
         &self,
         next: Option<Duration>,
         now: Duration,
-    ) -> Result<(Vec<(Token, PollFlags)>, bool), HubError> {
+    ) -> Result<Vec<(Token, PollFlags)>, HubError> {
         let mut tokens = Vec::new();
         let mut fds = Vec::new();
         let mut held_back = false;
@@ -129,10 +127,16 @@ impl Hub {
             fds.push(PollFd::from_borrowed_fd(port.stream().as_fd(), flags));
         }
         tokens.push(Token::Control);
-        fds.push(PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN));
+        fds.push(PollFd::from_borrowed_fd(
+            self.control.as_fd(),
+            PollFlags::IN,
+        ));
         for (index, client) in self.clients.iter().enumerate() {
             tokens.push(Token::Client(index));
-            fds.push(PollFd::from_borrowed_fd(client.stream.as_fd(), PollFlags::IN));
+            fds.push(PollFd::from_borrowed_fd(
+                client.stream.as_fd(),
+                PollFlags::IN,
+            ));
         }
         let mut timeout = next.map(|due| due.saturating_sub(now));
         if held_back {
@@ -143,13 +147,12 @@ impl Hub {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(HubError::Poll(error.into())),
         }
-        let ready = tokens
+        Ok(tokens
             .into_iter()
             .zip(&fds)
             .map(|(token, fd)| (token, fd.revents()))
             .filter(|(_, flags)| !flags.is_empty())
-            .collect();
-        Ok((ready, held_back))
+            .collect())
     }
 
     fn may_send(&self, port: PortIndex, now: Duration) -> bool {
@@ -209,14 +212,12 @@ impl Hub {
 
     fn flush(&mut self, now: Duration) {
         for slot in &mut self.ports {
-            if slot
-                .as_mut()
-                .is_some_and(|port| port.flush(now).is_err())
-            {
+            if slot.as_mut().is_some_and(|port| port.flush(now).is_err()) {
                 *slot = None;
             }
         }
-        self.clients.retain(|client| client.line.len() <= MAX_REQUEST);
+        self.clients
+            .retain(|client| client.line.len() <= MAX_REQUEST);
     }
 
     fn serve_client(&mut self, index: usize) {
@@ -253,8 +254,6 @@ fn listen(path: &str) -> Result<UnixListener, HubError> {
         }
     };
     let listener = UnixListener::bind(path).map_err(failed("listen on"))?;
-    listener
-        .set_nonblocking(true)
-        .map_err(failed("prepare"))?;
+    listener.set_nonblocking(true).map_err(failed("prepare"))?;
     Ok(listener)
 }
