@@ -4,6 +4,8 @@ mod check;
 mod file;
 mod shipped;
 
+pub(crate) use check::MANAGEMENT_OFFSET;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
