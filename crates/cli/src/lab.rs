@@ -21,7 +21,7 @@ use crosstie_lab::{HubProgram, Lab, Paths, Request};
   crosstie lab fault spark-a:p0 cut
   crosstie lab down")]
 pub(crate) struct LabArgs {
-    /// Where labs are kept [default: $XDG_STATE_HOME/crosstie/labs]
+    /// Where labs are kept [default: `$XDG_STATE_HOME/crosstie/labs`]
     #[arg(long, global = true, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// The lab; the only one there is when left out
@@ -250,10 +250,7 @@ fn down(
 
 fn hub_program() -> Result<HubProgram> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    Ok(HubProgram {
-        program,
-        arguments: vec!["lab".to_owned(), "hub".to_owned()],
-    })
+    Ok(HubProgram::crosstie(program))
 }
 
 const fn user(root: bool) -> Option<&'static str> {

@@ -27,6 +27,8 @@ pub use up::{HubProgram, Request, up};
 
 const QUICK: Duration = Duration::from_secs(2);
 const HUB_SOCKET: &str = "hub.control";
+const HUB_PROCESS: &str = "hub.pid";
+const GATEWAY: &str = "gateway";
 
 #[derive(Debug)]
 pub struct Lab {
@@ -261,6 +263,13 @@ impl Lab {
     fn monitor(&self, node: &Node, deadline: Duration) -> Result<Qmp, LabError> {
         let path = self.directory.join(Files(&node.name).monitor());
         Qmp::connect(&path, deadline).map_err(LabError::monitor(&node.name))
+    }
+
+    /// Whether the hub and the gateway still run: without them no node can be reached.
+    pub(crate) fn has_cables(&self) -> bool {
+        [HUB_PROCESS.to_owned(), Files(GATEWAY).process()]
+            .iter()
+            .all(|file| state::process(&self.directory, file).is_some())
     }
 
     fn hub(&self) -> hub::Client {

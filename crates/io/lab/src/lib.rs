@@ -4,6 +4,7 @@ mod access;
 mod address;
 mod digest;
 mod error;
+mod harness;
 pub mod hub;
 mod image;
 mod lab;
@@ -19,6 +20,7 @@ mod state;
 mod tools;
 
 pub use error::LabError;
+pub use harness::{KEEP, Lease, lease};
 pub use image::ImageError;
 pub use lab::{
     Executed, HubProgram, Lab, Listed, NodeState, NodeStatus, Request, down, down_all, list, names,

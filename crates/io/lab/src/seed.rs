@@ -3,8 +3,10 @@
 mod archive;
 mod files;
 
-use crate::address;
+use sha2::{Digest, Sha256};
+
 use crate::profile::{NetworkManager, Node, Profile, Sudo};
+use crate::{address, digest};
 use archive::Archive;
 
 /// The secrets of one node that go into its seed.
@@ -36,6 +38,21 @@ pub(crate) fn seed(
         files::infiniband(&mut archive, fabric)?;
     }
     archive.finish()
+}
+
+/// A digest of what the seeds hold beside secrets: part of a snapshot's key.
+pub(crate) fn shape(profile: &Profile) -> String {
+    let nobody = Identity {
+        machine_id: "",
+        host_key: "",
+        host_key_public: "",
+        authorized: "",
+    };
+    let mut hasher = Sha256::new();
+    for (index, node) in profile.nodes.iter().enumerate() {
+        hasher.update(seed(profile, index, node, &nobody).unwrap_or_default());
+    }
+    digest::short(hasher)
 }
 
 fn identify(
@@ -111,6 +128,20 @@ fn add_rdma(archive: &mut Archive, node: &Node) -> std::io::Result<()> {
         "etc/systemd/system/lab-rxe@.service",
         0o644,
         files::RXE_UNIT,
+    )?;
+    archive.file(
+        "etc/systemd/system/lab-rxe-carrier.service",
+        0o644,
+        files::CARRIER_UNIT,
+    )?;
+    archive.file(
+        "usr/local/lib/lab/rxe-carrier",
+        0o755,
+        files::CARRIER_SCRIPT,
+    )?;
+    archive.symlink(
+        "etc/systemd/system/multi-user.target.wants/lab-rxe-carrier.service",
+        "../lab-rxe-carrier.service",
     )?;
     for (_, nic) in node.nics() {
         let Some(rdma) = &nic.rdma else { continue };

@@ -14,7 +14,7 @@ use crate::lock::Lock;
 use crate::paths::Paths;
 use crate::profile::Profile;
 use crate::qemu::{self, Accel, Files};
-use crate::tools;
+use crate::{seed, tools};
 
 /// The snapshot's name inside a node's disk.
 pub(crate) const READY: &str = "ready";
@@ -32,7 +32,14 @@ pub(crate) fn place(
     command.arg("--version");
     let version = tools::output(&mut command, VERSION_WITHIN)?;
     let text = serde_json::to_string(profile).unwrap_or_default();
-    let key = digest::short_of(&[qemu::SHAPE, &version, &image.hash, &accel.key(), &text]);
+    let key = digest::short_of(&[
+        qemu::SHAPE,
+        &version,
+        &image.hash,
+        &accel.key(),
+        &text,
+        &seed::shape(profile),
+    ]);
     Ok(paths.snapshots().join(format!("{}-{key}", profile.name)))
 }
 

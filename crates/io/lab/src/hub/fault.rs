@@ -271,7 +271,7 @@ mod tests {
         let first = direction.pass(&faults, &FRAME, Duration::ZERO).unwrap();
         let second = direction.pass(&faults, &FRAME, Duration::ZERO).unwrap();
         assert_eq!(second, first * 2);
-        assert_eq!(first, Duration::from_nanos(8 * 1014 * 1000));
+        assert_eq!(first, Duration::from_micros(8 * 1014));
         let passed = (0..100)
             .filter_map(|_| direction.pass(&faults, &FRAME, Duration::ZERO))
             .count();

@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_receiver_that_takes_nothing_holds_back_for_a_while_only() {
         let (mut port, _other) = pair();
-        let frame = [0; 60_000];
+        let frame = vec![0; 60_000];
         while !port.holds_back(Duration::ZERO) {
             assert!(port.queue(&frame, Duration::ZERO));
             port.flush(Duration::ZERO).unwrap();

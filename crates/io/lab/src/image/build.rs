@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::getuid;
 
-use super::recipe::{CUSTOMIZE, Recipe, SETUP};
+use super::recipe::{CUSTOMIZE, INIT, Recipe};
 use super::{INITRD, Image, ImageError, KERNEL, ROOT};
 use crate::tools::{self, ToolError};
 use crate::{Say, paths, process};
@@ -68,7 +68,7 @@ fn prepare(work: &Path, partial: &Path) -> Result<(), ImageError> {
     let space = work.join("tmp");
     std::fs::create_dir(&space).map_err(disk("make", &space))?;
     open_to_all(&space, 0o1777)?;
-    for (name, text) in [("setup.sh", SETUP), ("customize.sh", CUSTOMIZE)] {
+    for (name, text) in [("init.sh", INIT), ("customize.sh", CUSTOMIZE)] {
         let path = work.join(name);
         std::fs::write(&path, text).map_err(disk("write", &path))?;
         open_to_all(&path, 0o755)?;
@@ -97,12 +97,9 @@ fn bootstrap(recipe: &Recipe, work: &Path, partial: &Path, lab: &Path) -> Result
         .arg(format!("--include={}", Recipe::packages()))
         .args(Recipe::exclusions())
         .arg(format!(
-            "--setup-hook=\"{}\" \"$1\"",
-            work.join("setup.sh").display()
-        ))
-        .arg(format!(
-            "--customize-hook=\"{}\" \"$1\"",
-            work.join("customize.sh").display()
+            "--customize-hook=\"{}\" \"$1\" \"{}\"",
+            work.join("customize.sh").display(),
+            work.join("init.sh").display()
         ))
         .stdout(log.try_clone().map_err(disk("write", &log_path))?)
         .stderr(log);

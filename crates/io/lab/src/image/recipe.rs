@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 
 /// Changes whenever the way of building does.
 const FORMAT: &str = "1";
-pub(super) const SETUP: &str = include_str!("../../image/setup.sh");
+pub(super) const INIT: &str = include_str!("../../image/init.sh");
 pub(super) const CUSTOMIZE: &str = include_str!("../../image/customize.sh");
 const DEFAULT_SUITE: &str = "bookworm";
 
-const PACKAGES: [&str; 30] = [
-    "busybox",
+const PACKAGES: [&str; 28] = [
+    "busybox-static",
     "dbus",
     "e2fsprogs",
     "ethtool",
@@ -19,7 +19,6 @@ const PACKAGES: [&str; 30] = [
     "ibverbs-providers",
     "ibverbs-utils",
     "infiniband-diags",
-    "initramfs-tools",
     "iperf3",
     "iproute2",
     "iputils-ping",
@@ -28,7 +27,6 @@ const PACKAGES: [&str; 30] = [
     "libibverbs1",
     "librdmacm1",
     "linux-image-amd64",
-    "lz4",
     "netplan.io",
     "network-manager",
     "nftables",
@@ -108,7 +106,7 @@ impl Recipe {
             FORMAT,
             &self.suite,
             &self.sources_text,
-            SETUP,
+            INIT,
             CUSTOMIZE,
             &PACKAGES.join(","),
             &EXCLUDED.join(","),

@@ -171,13 +171,15 @@ impl Lab {
                 .iter()
                 .map(|node| scope.spawn(move || work(node)))
                 .collect();
-            threads
+            // All are joined, whatever the first of them says.
+            let outcomes: Vec<_> = threads
                 .into_iter()
                 .map(|thread| match thread.join() {
                     Ok(outcome) => outcome,
                     Err(panic) => std::panic::resume_unwind(panic),
                 })
-                .collect()
+                .collect();
+            outcomes.into_iter().collect()
         })
     }
 

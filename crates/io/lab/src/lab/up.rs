@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{HUB_SOCKET, Lab, down, host};
+use super::{GATEWAY, HUB_PROCESS, HUB_SOCKET, Lab, down, host};
 use crate::access::{self, KEY, KEY_PUBLIC};
 use crate::error::LabError;
 use crate::hub;
@@ -22,8 +22,6 @@ const HUB_WITHIN: Duration = Duration::from_secs(10);
 const DISK_WITHIN: Duration = Duration::from_secs(60);
 const HUB_CONFIG: &str = "hub.json";
 const HUB_LOG: &str = "hub.log";
-const HUB_PROCESS: &str = "hub.pid";
-const GATEWAY: &str = "gateway";
 /// The user-mode network's addresses begin so (libslirp, `special_ethaddr`).
 const GATEWAY_MAC: [u8; 2] = [0x52, 0x55];
 
@@ -32,6 +30,24 @@ const GATEWAY_MAC: [u8; 2] = [0x52, 0x55];
 pub struct HubProgram {
     pub program: PathBuf,
     pub arguments: Vec<String>,
+}
+
+impl HubProgram {
+    /// The product's own binary.
+    pub fn crosstie(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: vec!["lab".to_owned(), "hub".to_owned()],
+        }
+    }
+
+    /// A program that is the hub and nothing else.
+    pub fn alone(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+        }
+    }
 }
 
 /// What `up` is asked for.

@@ -95,14 +95,14 @@ fn boots_with_kvm(image: &Image, lab: &Path) -> Result<(), String> {
         .arg(image.kernel())
         .arg("-initrd")
         .arg(image.initrd())
-        .args(["-append", "console=ttyS0 panic=-1 rdinit=/bin/true"]);
+        .args(["-append", "console=ttyS0 panic=-1 rdinit=/bin/busybox"]);
     let outcome = tools::run(&mut command, BOOT_WITHIN).map_err(|error| match error {
         tools::ToolError::TooSlow { .. } => {
             format!("the guest hung for {} s", BOOT_WITHIN.as_secs())
         }
         other => other.to_string(),
     })?;
-    if outcome.status.success() && outcome.stdout.contains("/bin/true as init") {
+    if outcome.status.success() && outcome.stdout.contains("/bin/busybox as init") {
         Ok(())
     } else {
         let reason = tools::tail(&outcome.stderr);

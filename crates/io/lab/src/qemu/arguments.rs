@@ -1,5 +1,6 @@
 //! Command lines. A snapshot loads only under the very arguments that it was saved under.
 
+use std::fmt::Write;
 use std::process::Command;
 
 use super::{Accel, PROGRAM};
@@ -8,7 +9,7 @@ use crate::image::Image;
 use crate::profile::{Node, Profile};
 
 /// Part of a snapshot's key: raise it when an argument below changes.
-pub(crate) const SHAPE: &str = "1";
+pub(crate) const SHAPE: &str = "2";
 
 /// Files of a node, relative to the lab's directory. QEMU runs there: a unix socket's path has 108 bytes.
 #[derive(Debug)]
@@ -114,7 +115,7 @@ pub(crate) fn node(
 
 /// No speculation to mitigate in an emulated CPU; a panic reboots, as a node with a watchdog would.
 const KERNEL_ARGUMENTS: &str =
-    "root=/dev/vda rw console=ttyS0 quiet mitigations=off random.trust_cpu=on panic=5";
+    "root=/dev/vda ro console=ttyS0 quiet mitigations=off random.trust_cpu=on panic=5";
 
 fn nics(command: &mut Command, profile: &Profile, node: &Node, files: &Files<'_>) {
     let buses = node.nics().map(|(_, nic)| nic.bus).max().unwrap_or(0);
@@ -170,7 +171,7 @@ pub(crate) fn gateway(socket: &str, ports: &[u16]) -> Command {
     );
     for (index, port) in ports.iter().enumerate() {
         let node = address::management(index);
-        user.push_str(&format!(",hostfwd=tcp:127.0.0.1:{port}-{node}:22"));
+        let _ = write!(user, ",hostfwd=tcp:127.0.0.1:{port}-{node}:22");
     }
     let mut command = Command::new(PROGRAM);
     command

@@ -9,7 +9,7 @@ use crate::profile::{Infiniband, Node, Profile, Sudo};
 /// A lab has no name service: every look-up would wait for its timeout.
 pub(super) const SSHD: &str = "UseDNS no\n";
 
-/// As DGX OS ships it; the ports themselves are left to NetworkManager's automatic profiles.
+/// As DGX OS ships it; the ports themselves are left to `NetworkManager`'s automatic profiles.
 pub(super) const NETPLAN_NETWORK_MANAGER: &str =
     "network:\n  version: 2\n  renderer: NetworkManager\n";
 
@@ -30,6 +30,36 @@ ExecStart=/bin/sh -c 'test -e /sys/class/infiniband/$RDMA || exec rdma link add 
 
 [Install]
 WantedBy=multi-user.target
+";
+
+/// Linux 6.1's rxe calls a port active once its netdev is up, carrier or not; a change of any flag makes it look again.
+pub(super) const CARRIER_UNIT: &str = "\
+[Unit]
+Description=Soft-RoCE ports follow their carrier
+After=network-pre.target
+
+[Service]
+ExecStart=/usr/local/lib/lab/rxe-carrier
+Restart=always
+
+[Install]
+WantedBy=multi-user.target
+";
+
+pub(super) const CARRIER_SCRIPT: &str = "\
+#!/bin/sh
+follow() {
+  for file in /etc/lab/rxe/*; do
+    netdev=${file##*/}
+    read -r line < \"$file\"
+    read -r carrier < \"/sys/class/net/$netdev/carrier\" || continue
+    read -r state < \"/sys/class/infiniband/${line#RDMA=}/ports/1/state\" || continue
+    case \"$carrier $state\" in
+      '0 4: ACTIVE') ip link set dev \"$netdev\" dynamic on; ip link set dev \"$netdev\" dynamic off ;;
+    esac
+  done 2> /dev/null
+}
+(echo start; exec ip -o monitor link) | while read -r _; do follow; done
 ";
 
 pub(super) fn sudoers(sudo: Sudo) -> &'static str {

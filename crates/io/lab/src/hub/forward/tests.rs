@@ -79,8 +79,8 @@ fn delayed_frames_come_out_in_order_when_due() {
     assert_eq!(heard(&mut fabric, 1, &frame(9, 2), Duration::ZERO), [0]);
     let mut out = Vec::new();
     let next = fabric.release(Duration::from_micros(1999), |_, _| ());
-    assert_eq!(next, Some(Duration::from_micros(2000)));
-    let next = fabric.release(Duration::from_micros(2000), |port, frame| {
+    assert_eq!(next, Some(Duration::from_millis(2)));
+    let next = fabric.release(Duration::from_millis(2), |port, frame| {
         out.push((port, frame[11]));
     });
     assert_eq!(next, None);
