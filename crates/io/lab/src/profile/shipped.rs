@@ -1,6 +1,6 @@
 //! The profiles inside the binary.
 
-pub const SHIPPED: [(&str, &str); 4] = [
+pub const SHIPPED: [(&str, &str); 5] = [
     ("two-sparks", include_str!("../../profiles/two-sparks.toml")),
     (
         "spark-and-workstation",
@@ -11,6 +11,7 @@ pub const SHIPPED: [(&str, &str); 4] = [
         "switch-four",
         include_str!("../../profiles/switch-four.toml"),
     ),
+    ("ib-fabric", include_str!("../../profiles/ib-fabric.toml")),
 ];
 
 pub fn shipped(name: &str) -> Option<&'static str> {

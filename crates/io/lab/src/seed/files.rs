@@ -142,8 +142,9 @@ Requires=lab-ibsim.service
 After=lab-ibsim.service
 
 [Service]
-Environment=LD_PRELOAD=libumad2sim.so SIM_HOST=@HOST@
-ExecStart=/usr/sbin/opensm -f -
+Environment=SIM_HOST=@HOST@
+WorkingDirectory=/tmp
+ExecStart=/usr/bin/ibsim-run /usr/sbin/opensm -f -
 Restart=on-failure
 RestartSec=2
 
@@ -154,6 +155,6 @@ WantedBy=multi-user.target
 const IB_SCRIPT: &str = "\
 #!/bin/sh
 # Runs a diagnostic (ibstat, ibnetdiscover, sminfo, …) inside the simulated fabric.
-export SIM_HOST=\"${SIM_HOST:-@HOST@}\" LD_PRELOAD=libumad2sim.so
-exec \"$@\"
+export SIM_HOST=\"${SIM_HOST:-@HOST@}\"
+cd /tmp && exec ibsim-run \"$@\"
 ";
