@@ -145,7 +145,7 @@ fn lab_refuses_a_full_disk_and_a_small_machine() {
     refused(
         path,
         &mut lab(path, &["up", "--profile", file.to_str().unwrap()]),
-        &["wants 1050176 MiB of memory", "available"],
+        &["wants 1051456 MiB of memory", "available"],
     );
 }
 

@@ -22,7 +22,7 @@ pub struct Lease {
     lab: Lab,
     paths: Paths,
     keep: bool,
-    _lock: Lock,
+    lock: Option<Lock>,
 }
 
 /// A lab of this profile with every node as `up` left it and no fault on any cable.
@@ -31,7 +31,7 @@ pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
     let kept = std::env::var_os(KEEP).map(PathBuf::from);
     let mut paths = Paths::new(kept.as_deref());
     if kept.is_none() {
-        paths.labs.push("tests");
+        paths.labs.set_file_name("test-labs");
     }
     // One lab at a time: a small machine holds no second one beside it.
     let lock = Lock::take(&paths.labs.join("lease.lock"), OTHERS)?;
@@ -58,7 +58,7 @@ pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
         lab,
         paths,
         keep: kept.is_some(),
-        _lock: lock,
+        lock: Some(lock),
     })
 }
 
@@ -90,6 +90,9 @@ impl Drop for Lease {
             && let Err(error) = down(&self.paths, self.lab.name(), &tell)
         {
             tracing::error!(%error, "a test's lab could not be ended");
+        }
+        if let Some(lock) = self.lock.take() {
+            lock.remove();
         }
     }
 }

@@ -17,7 +17,7 @@ use recipe::Recipe;
 /// Long enough for another command's build on a slow mirror.
 const OTHER_BUILD: Duration = Duration::from_secs(1800);
 const ROOT: &str = "root.qcow2";
-const KERNEL: &str = "vmlinuz";
+const KERNEL: &str = "kernel";
 const INITRD: &str = "initrd";
 
 /// A finished image: what QEMU boots.

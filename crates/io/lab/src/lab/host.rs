@@ -7,8 +7,8 @@ use crate::error::LabError;
 use crate::paths;
 use crate::profile::Profile;
 
-/// QEMU's own needs beside the guest's memory.
-const OVERHEAD_MIB: u64 = 100;
+/// QEMU's own needs beside the guest's memory, its copy of the unpacked kernel among them.
+const OVERHEAD_MIB: u64 = 180;
 /// Disk writes and one memory snapshot of a node.
 const NODE_DISK_MIB: u64 = 600;
 
