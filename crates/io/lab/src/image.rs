@@ -109,7 +109,21 @@ pub(crate) fn ensure(paths: &Paths, lab: &Path, say: Say<'_>) -> Result<Image, I
     Ok(image)
 }
 
-/// Removes what a killed build of this user left in the temporary directory.
-pub(crate) fn clean_up_builds() {
+/// Removes what killed builds of this user left, in the temporary directory and in the cache.
+pub(crate) fn clean_up_builds(paths: &Paths) {
     build::remove_stale();
+    let Ok(entries) = std::fs::read_dir(paths.images()) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(hash) = name.strip_suffix(".lock") else {
+            continue;
+        };
+        // A lock that is free has no builder.
+        if let Ok(lock) = Lock::take(&entry.path(), Duration::ZERO) {
+            let _ = std::fs::remove_dir_all(build::partial(&paths.images(), hash));
+            lock.remove();
+        }
+    }
 }

@@ -18,6 +18,8 @@ const CLEAN_WITHIN: Duration = Duration::from_secs(120);
 const WORK_MIB: u64 = 3_500;
 const CACHE_MIB: u64 = 900;
 const LOG: &str = "build.log";
+/// Where the log of a failed build is kept, the last one only.
+const FAILED_LOG: &str = "failed-build.log";
 const PREFIX: &str = "crosstie-image-";
 
 pub(super) fn build(
@@ -40,14 +42,12 @@ pub(super) fn build(
         Recipe::packages().split(',').count()
     ));
     let started = Instant::now();
-    let partial = images.join(format!(".{}.partial", image.hash));
+    let partial = partial(images, &image.hash);
     let outcome = prepare(&work, &partial).and_then(|()| bootstrap(recipe, &work, &partial, lab));
     remove_tree(&work);
     if let Err(error) = outcome {
-        // The log stays, the rest goes.
-        for name in [ROOT, KERNEL, INITRD] {
-            let _ = std::fs::remove_file(partial.join(name));
-        }
+        let _ = std::fs::rename(partial.join(LOG), images.join(FAILED_LOG));
+        let _ = std::fs::remove_dir_all(&partial);
         return Err(error);
     }
     std::fs::rename(&partial, &image.directory).map_err(disk("put in place", &image.directory))?;
@@ -57,6 +57,11 @@ pub(super) fn build(
         started.elapsed().as_secs()
     ));
     Ok(())
+}
+
+/// Where an image grows until it is whole.
+pub(super) fn partial(images: &Path, hash: &str) -> PathBuf {
+    images.join(format!(".{hash}.partial"))
 }
 
 /// The work directory must be open to the mapped users of an unprivileged build.
@@ -110,8 +115,9 @@ fn bootstrap(recipe: &Recipe, work: &Path, partial: &Path, lab: &Path) -> Result
         ));
     }
     command.arg(&recipe.suite).arg("-").args(&recipe.sources);
+    let failed_log = partial.with_file_name(FAILED_LOG);
     let failed = |source| ImageError::Build {
-        log: log_path.display().to_string(),
+        log: failed_log.display().to_string(),
         source,
     };
     let mut child = command

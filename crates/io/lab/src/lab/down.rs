@@ -46,7 +46,7 @@ pub(super) fn clear(paths: &Paths, name: &str, say: Say<'_>) -> Result<(), LabEr
         source,
     })?;
     std::fs::remove_dir_all(&directory).map_err(LabError::disk("remove", &directory))?;
-    image::clean_up_builds();
+    image::clean_up_builds(paths);
     say(&format!("lab \"{name}\" is gone ({ended} processes ended)"));
     Ok(())
 }
