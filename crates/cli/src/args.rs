@@ -35,6 +35,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Scan(Scan),
+    Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
     #[command(

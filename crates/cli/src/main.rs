@@ -3,6 +3,7 @@
 mod args;
 mod exit;
 mod generate;
+mod lab;
 mod output;
 mod scan;
 
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     log(arguments.verbose);
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
+        Command::Lab(lab) => lab::run(&lab),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),

@@ -1,0 +1,265 @@
+//! `crosstie lab`: a virtual cluster on this machine.
+
+mod console;
+mod show;
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use crosstie_lab::hub::{self, Fault};
+use crosstie_lab::profile::Profile;
+use crosstie_lab::{HubProgram, Lab, Paths, Request};
+
+/// A virtual RDMA cluster on this machine: QEMU nodes with the kernel's own Soft-RoCE, joined by cables that can fail.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  crosstie lab up --profile two-sparks
+  crosstie lab exec spark-a -- rdma link
+  crosstie lab fault spark-a:p0 cut
+  crosstie lab down")]
+pub(crate) struct LabArgs {
+    /// Where labs are kept [default: `$XDG_STATE_HOME/crosstie/labs`]
+    #[arg(long, global = true, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// The lab; the only one there is when left out
+    #[arg(long, short, global = true, value_name = "NAME")]
+    name: Option<String>,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Make a lab: the first time builds an image and boots (minutes), later ones load snapshots (seconds)
+    Up {
+        /// two-sparks, spark-and-workstation, three-ring, switch-four, ib-fabric, or a TOML file
+        #[arg(long, default_value = "two-sparks")]
+        profile: String,
+        /// Seed of what the cables lose and reorder
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Forward the first node's ssh from this port of 127.0.0.1, the others' from those after it [default: free ones]
+        #[arg(long, value_name = "PORT")]
+        ssh_port: Option<u16>,
+        /// Boot the nodes anew instead of loading their kept snapshots
+        #[arg(long)]
+        fresh: bool,
+    },
+    /// End a lab and remove everything of it
+    Down {
+        /// The lab [default: --name, or the only one]
+        lab: Option<String>,
+        /// End every lab
+        #[arg(long, conflicts_with = "lab")]
+        all: bool,
+    },
+    /// List the labs and what their nodes do
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Log in to a node
+    Ssh {
+        node: String,
+        /// As root instead of the user "lab"
+        #[arg(long)]
+        root: bool,
+        /// Options and a command for ssh
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Run a command on a node, its arguments kept as they are; the exit status is the command's
+    Exec {
+        node: String,
+        #[arg(long)]
+        root: bool,
+        #[arg(last = true, required = true)]
+        command: Vec<String>,
+    },
+    /// Sit at a node's serial console; Ctrl-] leaves it
+    Console { node: String },
+    /// Put nodes back to where `up` left them, disk and memory
+    Reset {
+        #[arg(required_unless_present = "all")]
+        nodes: Vec<String>,
+        /// Every node, and take all faults off the cables
+        #[arg(long, conflicts_with = "nodes")]
+        all: bool,
+    },
+    /// Reboot nodes cleanly; one that is off is started
+    Reboot {
+        #[arg(required = true)]
+        nodes: Vec<String>,
+    },
+    /// Take a node's power away in the middle of everything and boot it again
+    PowerCut {
+        node: String,
+        /// Leave it off
+        #[arg(long)]
+        stay_off: bool,
+    },
+    /// Make a fault on a cable: cut, restore, loss 1%, delay 2ms, rate 1gbit, mtu 1500, reorder [25%]
+    #[command(
+        after_help = "All of these are made on the cable itself, both directions, at the named end. `cut` also takes
+the carrier from both ends, as a pulled cable does. Several add up; `restore` takes all away.
+PORT is a cage (p0), a netdev, an RDMA device, or the management interface."
+    )]
+    Fault {
+        #[arg(value_name = "NODE[:PORT]")]
+        place: String,
+        #[arg(value_name = "FAULT")]
+        kind: String,
+        value: Option<String>,
+    },
+    /// Stop a node's CPUs: it keeps its links and answers nothing
+    Pause { node: String },
+    /// Let a paused node go on
+    Resume { node: String },
+    /// Take a node's power away and leave it off
+    Kill { node: String },
+    /// Serve cables (what `up` starts)
+    #[command(hide = true)]
+    Hub { config: PathBuf },
+}
+
+/// Runs the verb; the exit code is 0 unless a command on a node says otherwise.
+pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
+    let paths = Paths::new(arguments.dir.as_deref());
+    let started = Instant::now();
+    let say = |text: &str| show::progress(started, text);
+    let open = || Lab::open_or_only(&paths, arguments.name.as_deref());
+    match &arguments.verb {
+        Verb::Hub { config } => hub::serve(config)?,
+        Verb::Up {
+            profile,
+            seed,
+            ssh_port,
+            fresh,
+        } => {
+            let profile = Profile::find(profile)?;
+            let request = Request {
+                name: arguments
+                    .name
+                    .clone()
+                    .unwrap_or_else(|| profile.name.clone()),
+                profile,
+                seed: *seed,
+                ssh_port: *ssh_port,
+                fresh: *fresh,
+                hub: hub_program()?,
+            };
+            let lab = crosstie_lab::up(&paths, &request, &say)?;
+            show::lab(&lab)?;
+        }
+        Verb::Down { lab, all } => return down(&paths, arguments, lab.as_deref(), *all, &say),
+        Verb::List { json } => show::list(&crosstie_lab::list(&paths), *json)?,
+        Verb::Ssh {
+            node,
+            root,
+            arguments,
+        } => {
+            let mut command = open()?.ssh(node, user(*root))?;
+            return exit_with(command.args(arguments));
+        }
+        Verb::Exec {
+            node,
+            root,
+            command,
+        } => {
+            let mut ssh = open()?.exec_command(node, user(*root), command)?;
+            return exit_with(&mut ssh);
+        }
+        Verb::Console { node } => console::sit(&open()?, node)?,
+        Verb::Reset { nodes, all } => {
+            let lab = open()?;
+            if *all {
+                lab.reset_all()?;
+            }
+            for node in nodes {
+                lab.reset(node)?;
+            }
+        }
+        Verb::Reboot { nodes } => {
+            let lab = open()?;
+            nodes.iter().try_for_each(|node| lab.reboot(node))?;
+        }
+        Verb::PowerCut { node, stay_off } => {
+            let lab = open()?;
+            if *stay_off {
+                lab.kill(node)?;
+            } else {
+                lab.power_cut(node)?;
+            }
+        }
+        Verb::Fault { place, kind, value } => fault(&open()?, place, kind, value.as_deref())?,
+        Verb::Pause { node } => open()?.pause(node)?,
+        Verb::Resume { node } => open()?.resume(node)?,
+        Verb::Kill { node } => open()?.kill(node)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fault(lab: &Lab, place: &str, kind: &str, value: Option<&str>) -> Result<()> {
+    if kind == "restore" && value.is_none() {
+        lab.restore(place)?;
+    } else {
+        lab.fault(place, Fault::parse(kind, value)?)?;
+    }
+    Ok(())
+}
+
+fn down(
+    paths: &Paths,
+    arguments: &LabArgs,
+    lab: Option<&str>,
+    all: bool,
+    say: crosstie_lab::Say<'_>,
+) -> Result<ExitCode> {
+    if all {
+        let errors = crosstie_lab::down_all(paths, say);
+        for error in &errors {
+            show::error(error);
+        }
+        return Ok(if errors.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(2)
+        });
+    }
+    let known = crosstie_lab::names(paths);
+    let name = match (lab.or(arguments.name.as_deref()), known.as_slice()) {
+        (Some(name), _) => name.to_owned(),
+        (None, [only]) => only.clone(),
+        (None, []) => {
+            say("no lab is up");
+            return Ok(ExitCode::SUCCESS);
+        }
+        (None, several) => anyhow::bail!(
+            "there are several labs ({}); name one, or give --all",
+            several.join(", ")
+        ),
+    };
+    if !crosstie_lab::down(paths, &name, say)? {
+        say(&format!("there is no lab \"{name}\""));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn hub_program() -> Result<HubProgram> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    Ok(HubProgram::crosstie(program))
+}
+
+const fn user(root: bool) -> Option<&'static str> {
+    if root { Some("root") } else { None }
+}
+
+fn exit_with(command: &mut Command) -> Result<ExitCode> {
+    let status = command.status().context("cannot start ssh")?;
+    // Ended by a signal: the shell's own convention has no number for "unknown", 255 is ssh's.
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(ExitCode::from(code.unwrap_or(255)))
+}

@@ -1,0 +1,133 @@
+//! What can stop a lab command.
+
+use std::path::Path;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::hub::{FaultSyntax, HubError};
+use crate::image::ImageError;
+use crate::lock::LockError;
+use crate::process::EndError;
+use crate::profile::ProfileError;
+use crate::qemu::QmpError;
+use crate::tools::ToolError;
+
+#[derive(Debug, Error)]
+pub enum LabError {
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    #[error(transparent)]
+    Fault(#[from] FaultSyntax),
+    #[error("node \"{node}\"")]
+    Monitor {
+        node: String,
+        #[source]
+        source: QmpError,
+    },
+    #[error("lab \"{lab}\" could not be ended")]
+    End {
+        lab: String,
+        #[source]
+        source: EndError,
+    },
+    #[error("cannot {action} {path}")]
+    Disk {
+        action: &'static str,
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("a lab's name is 1 to 40 of a-z, 0-9 and -, not \"{0}\"")]
+    Name(String),
+    #[error("there is no lab \"{lab}\"{}", others(.known))]
+    NoLab { lab: String, known: Vec<String> },
+    #[error(
+        "lab \"{lab}\" is not ready: its `up` was ended early; `crosstie lab down {lab}` clears it away"
+    )]
+    NotReady { lab: String },
+    #[error(
+        "lab \"{lab}\" is already up with profile {profile}; take it down first, or give the new one another --name"
+    )]
+    OtherProfile { lab: String, profile: String },
+    #[error("lab \"{lab}\" has no node \"{node}\" (it has: {})", .known.join(", "))]
+    NoNode {
+        lab: String,
+        node: String,
+        known: Vec<String>,
+    },
+    #[error("node \"{node}\" has no port \"{port}\" (it has: {})", .known.join(", "))]
+    NoPort {
+        node: String,
+        port: String,
+        known: Vec<String>,
+    },
+    #[error("node \"{node}\" is off; `crosstie lab reboot {node}` starts it")]
+    Off { node: String },
+    #[error(
+        "profile {profile} wants {wanted_mib} MiB of memory, {available_mib} MiB are available here; end something, or use a smaller profile"
+    )]
+    NoMemory {
+        profile: String,
+        wanted_mib: u64,
+        available_mib: u64,
+    },
+    #[error(
+        "{path} has {free_mib} MiB free, the lab wants {wanted_mib} MiB there; free some, or give another directory with {option}"
+    )]
+    NoSpace {
+        path: String,
+        free_mib: u64,
+        wanted_mib: u64,
+        option: &'static str,
+    },
+    #[error(
+        "port {port} of 127.0.0.1 is taken; give another --ssh-port, or none to have a free one chosen"
+    )]
+    PortTaken { port: u16 },
+    #[error("no free port on 127.0.0.1 was found")]
+    NoPortFree(#[source] std::io::Error),
+    #[error("{role} ended as soon as it was started: {complaint}")]
+    Died { role: String, complaint: String },
+    #[error("node \"{node}\" did not answer within {} s; the end of its console: {console}", .waited.as_secs())]
+    NotUp {
+        node: String,
+        waited: Duration,
+        console: String,
+    },
+}
+
+fn others(labs: &[String]) -> String {
+    if labs.is_empty() {
+        " (none is up; `crosstie lab up` makes one)".to_owned()
+    } else {
+        format!(" (there are: {})", labs.join(", "))
+    }
+}
+
+impl LabError {
+    pub(crate) fn disk(
+        action: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let path = path.display().to_string();
+        move |source| Self::Disk {
+            action,
+            path,
+            source,
+        }
+    }
+
+    pub(crate) fn monitor(node: &str) -> impl FnOnce(QmpError) -> Self + use<> {
+        let node = node.to_owned();
+        move |source| Self::Monitor { node, source }
+    }
+}

@@ -1,0 +1,129 @@
+//! Node images: built once from the host's apt sources by mmdebstrap, kept by the hash of their recipe.
+
+mod build;
+mod recipe;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::Say;
+use crate::lock::{Lock, LockError};
+use crate::paths::Paths;
+use crate::tools::{self, ToolError};
+use recipe::Recipe;
+
+/// Long enough for another command's build on a slow mirror.
+const OTHER_BUILD: Duration = Duration::from_secs(1800);
+const ROOT: &str = "root.qcow2";
+const KERNEL: &str = "kernel";
+const INITRD: &str = "initrd";
+
+/// A finished image: what QEMU boots.
+#[derive(Debug, Clone)]
+pub(crate) struct Image {
+    pub(crate) hash: String,
+    directory: PathBuf,
+}
+
+impl Image {
+    /// An image that a lab already runs on.
+    pub(crate) fn at(directory: &Path, hash: &str) -> Self {
+        Self {
+            hash: hash.to_owned(),
+            directory: directory.to_owned(),
+        }
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.directory.join(ROOT)
+    }
+
+    pub(crate) fn kernel(&self) -> PathBuf {
+        self.directory.join(KERNEL)
+    }
+
+    pub(crate) fn initrd(&self) -> PathBuf {
+        self.directory.join(INITRD)
+    }
+}
+
+#[derive(Debug, Error)]
+pub enum ImageError {
+    #[error("cannot {action} {path}")]
+    Disk {
+        action: &'static str,
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(
+        "{path} has {free_mib} MiB free; building a node image wants {wanted_mib} MiB there. Free some, or set {variable} to another disk"
+    )]
+    NoSpace {
+        path: String,
+        free_mib: u64,
+        wanted_mib: u64,
+        variable: &'static str,
+    },
+    #[error(
+        "this user cannot make user namespaces with mapped users ({reason}); add a line to /etc/subuid and /etc/subgid, or run as root"
+    )]
+    NoNamespace { reason: &'static str },
+    #[error("building the node image failed; the whole output is in {log}")]
+    Build {
+        log: String,
+        #[source]
+        source: ToolError,
+    },
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+}
+
+/// The image of today's recipe, from the cache or built now. `lab` is the directory of the lab that it is for: a build
+/// is ended with that lab.
+pub(crate) fn ensure(paths: &Paths, lab: &Path, say: Say<'_>) -> Result<Image, ImageError> {
+    let recipe = Recipe::of_host();
+    let hash = recipe.hash();
+    let image = Image {
+        directory: paths.images().join(&hash),
+        hash,
+    };
+    if image.directory.is_dir() {
+        return Ok(image);
+    }
+    tools::require(&["mmdebstrap", "mke2fs", "qemu-img"])?;
+    let lock_path = paths.images().join(format!("{}.lock", image.hash));
+    let lock = Lock::take(&lock_path, OTHER_BUILD)?;
+    if !image.directory.is_dir() {
+        build::build(&recipe, &image, lab, say)?;
+    }
+    lock.remove();
+    Ok(image)
+}
+
+/// Removes what killed builds of this user left, in the temporary directory and in the cache.
+pub(crate) fn clean_up_builds(paths: &Paths) {
+    build::remove_stale();
+    let Ok(entries) = std::fs::read_dir(paths.images()) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(hash) = name.strip_suffix(".lock") else {
+            continue;
+        };
+        // A lock that is free has no builder.
+        if let Ok(lock) = Lock::take(&entry.path(), Duration::ZERO) {
+            let _ = std::fs::remove_dir_all(build::partial(&paths.images(), hash));
+            lock.remove();
+        }
+    }
+}

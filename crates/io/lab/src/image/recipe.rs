@@ -1,0 +1,163 @@
+//! What goes into an image, and its hash.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// Changes whenever the way of building does.
+const FORMAT: &str = "1";
+pub(super) const INIT: &str = include_str!("../../image/init.sh");
+pub(super) const CUSTOMIZE: &str = include_str!("../../image/customize.sh");
+const DEFAULT_SUITE: &str = "bookworm";
+
+const PACKAGES: [&str; 28] = [
+    "busybox-static",
+    "dbus",
+    "e2fsprogs",
+    "ethtool",
+    "ibsim-utils",
+    "ibverbs-providers",
+    "ibverbs-utils",
+    "infiniband-diags",
+    "iperf3",
+    "iproute2",
+    "iputils-ping",
+    "kmod",
+    "less",
+    "libibverbs1",
+    "librdmacm1",
+    "linux-image-amd64",
+    "netplan.io",
+    "network-manager",
+    "nftables",
+    "openssh-server",
+    "opensm",
+    "perftest",
+    "procps",
+    "rdma-core",
+    "sudo",
+    "systemd-sysv",
+    "tcpdump",
+    "udev",
+];
+
+/// Never needed in a lab, and most of an image's size.
+const EXCLUDED: [&str; 7] = [
+    "/usr/share/man/*",
+    "/usr/share/doc/*",
+    "/usr/share/locale/*",
+    "/lib/modules/*/kernel/sound/*",
+    "/lib/modules/*/kernel/drivers/gpu/*",
+    "/lib/modules/*/kernel/drivers/media/*",
+    "/lib/modules/*/kernel/drivers/net/wireless/*",
+];
+
+#[derive(Debug)]
+pub(super) struct Recipe {
+    pub(super) suite: String,
+    /// The host's own sources of the Debian archive; mmdebstrap's default mirror when there are none.
+    pub(super) sources: Vec<PathBuf>,
+    sources_text: String,
+}
+
+impl Recipe {
+    pub(super) fn of_host() -> Self {
+        let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+        let Some(suite) = debian_suite(&release) else {
+            return Self {
+                suite: DEFAULT_SUITE.to_owned(),
+                sources: Vec::new(),
+                sources_text: String::new(),
+            };
+        };
+        let sources: Vec<PathBuf> = [
+            "/etc/apt/sources.list",
+            "/etc/apt/sources.list.d/debian.sources",
+        ]
+        .iter()
+        .map(PathBuf::from)
+        .filter(|path| has_source(path))
+        .collect();
+        let sources_text = sources
+            .iter()
+            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .collect();
+        Self {
+            suite,
+            sources,
+            sources_text,
+        }
+    }
+
+    pub(super) fn packages() -> String {
+        PACKAGES.join(",")
+    }
+
+    pub(super) fn exclusions() -> impl Iterator<Item = String> {
+        EXCLUDED
+            .iter()
+            .map(|path| format!("--dpkgopt=path-exclude={path}"))
+    }
+
+    /// 16 hexadecimal digits over everything that shapes the image.
+    pub(super) fn hash(&self) -> String {
+        let mut hasher = Sha256::new();
+        let parts = [
+            FORMAT,
+            &self.suite,
+            &self.sources_text,
+            INIT,
+            CUSTOMIZE,
+            &PACKAGES.join(","),
+            &EXCLUDED.join(","),
+        ];
+        for part in parts {
+            hasher.update(part.as_bytes());
+            hasher.update([0]);
+        }
+        crate::digest::short(hasher)
+    }
+}
+
+fn debian_suite(release: &str) -> Option<String> {
+    let value = |key: &str| {
+        release
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+            .map(|value| value.trim_matches('"').to_owned())
+    };
+    (value("ID")? == "debian").then(|| value("VERSION_CODENAME"))?
+}
+
+fn has_source(path: &Path) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| {
+        text.lines()
+            .any(|line| line.starts_with("deb ") || line.starts_with("Types:"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_suite_is_the_hosts_on_debian_only() {
+        let debian = "ID=debian\nVERSION_CODENAME=trixie\n";
+        assert_eq!(debian_suite(debian).unwrap(), "trixie");
+        let ubuntu = "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n";
+        assert_eq!(debian_suite(ubuntu), None);
+    }
+
+    #[test]
+    fn another_suite_is_another_image() {
+        let recipe = |suite: &str| Recipe {
+            suite: suite.to_owned(),
+            sources: Vec::new(),
+            sources_text: String::new(),
+        };
+        assert_eq!(recipe("a").hash(), recipe("a").hash());
+        assert_ne!(recipe("a").hash(), recipe("b").hash());
+        assert_eq!(recipe("a").hash().len(), 16);
+    }
+}

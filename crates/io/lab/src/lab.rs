@@ -1,0 +1,321 @@
+//! A lab that is up, and what can be done with its nodes.
+
+mod carrier;
+mod down;
+mod fault;
+mod host;
+mod node;
+mod up;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::access;
+use crate::error::LabError;
+use crate::hub;
+use crate::paths::Paths;
+use crate::profile::{Node, Profile};
+use crate::qemu::{Accel, Files, Qmp, RunState};
+use crate::state::{self, Phase, Record};
+use crate::tools::{self, Outcome, ToolError};
+
+pub use down::{down, down_all};
+pub use up::{HubProgram, Request, up};
+
+const QUICK: Duration = Duration::from_secs(2);
+const HUB_SOCKET: &str = "hub.control";
+const HUB_PROCESS: &str = "hub.pid";
+const GATEWAY: &str = "gateway";
+
+#[derive(Debug)]
+pub struct Lab {
+    directory: PathBuf,
+    record: Record,
+}
+
+/// One line of `list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    pub lab: String,
+    pub profile: String,
+    pub nodes: Vec<NodeStatus>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NodeStatus {
+    pub name: String,
+    pub state: NodeState,
+    pub ssh_port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeState {
+    /// `up` has not finished, or was killed.
+    Starting,
+    Running,
+    Paused,
+    Off,
+}
+
+/// What a command on a node gave back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Executed {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Lab {
+    /// A lab that is up.
+    pub fn open(paths: &Paths, name: &str) -> Result<Self, LabError> {
+        let directory = paths.lab(name);
+        let record = Record::read(&directory).map_err(|_| LabError::NoLab {
+            lab: name.to_owned(),
+            known: names(paths),
+        })?;
+        if record.phase == Phase::Ready {
+            Ok(Self { directory, record })
+        } else {
+            Err(LabError::NotReady {
+                lab: name.to_owned(),
+            })
+        }
+    }
+
+    /// The only lab there is, or the named one.
+    pub fn open_or_only(paths: &Paths, name: Option<&str>) -> Result<Self, LabError> {
+        if let Some(name) = name {
+            return Self::open(paths, name);
+        }
+        match names(paths).as_slice() {
+            [only] => Self::open(paths, only),
+            known => Err(LabError::NoLab {
+                lab: "(no --name given)".to_owned(),
+                known: known.to_vec(),
+            }),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.record.name
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub fn profile(&self) -> &Profile {
+        &self.record.profile
+    }
+
+    pub fn accel(&self) -> Accel {
+        self.record.accel
+    }
+
+    /// The configuration for `ssh -F`; its hosts are the nodes' names.
+    pub fn ssh_config(&self) -> PathBuf {
+        self.directory.join(access::SSH_CONFIG)
+    }
+
+    /// The password of the nodes' user `lab`.
+    pub fn password(&self) -> &str {
+        &self.record.password
+    }
+
+    pub fn ssh_port(&self, node: &str) -> Result<u16, LabError> {
+        let (index, _) = self.find(node)?;
+        Ok(self.record.ssh_ports.get(index).copied().unwrap_or(0))
+    }
+
+    /// An ssh command to the node, to be given arguments or run as it is.
+    pub fn ssh(&self, node: &str, user: Option<&str>) -> Result<Command, LabError> {
+        self.find(node)?;
+        Ok(access::ssh(&self.directory, node, user))
+    }
+
+    /// The command line that runs `arguments` on the node, each argument kept as it is.
+    pub fn exec_command(
+        &self,
+        node: &str,
+        user: Option<&str>,
+        arguments: &[String],
+    ) -> Result<Command, LabError> {
+        let mut command = self.ssh(node, user)?;
+        command.arg("--").arg(access::quote(arguments));
+        Ok(command)
+    }
+
+    /// Runs a program on the node as its user `lab`.
+    pub fn exec(
+        &self,
+        node: &str,
+        arguments: &[&str],
+        deadline: Duration,
+    ) -> Result<Executed, LabError> {
+        self.exec_as(None, node, arguments, deadline)
+    }
+
+    pub fn exec_as_root(
+        &self,
+        node: &str,
+        arguments: &[&str],
+        deadline: Duration,
+    ) -> Result<Executed, LabError> {
+        self.exec_as(Some("root"), node, arguments, deadline)
+    }
+
+    fn exec_as(
+        &self,
+        user: Option<&str>,
+        node: &str,
+        arguments: &[&str],
+        deadline: Duration,
+    ) -> Result<Executed, LabError> {
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        let mut command = self.exec_command(node, user, &arguments)?;
+        let Outcome {
+            status,
+            stdout,
+            stderr,
+        } = tools::run(&mut command, deadline)?;
+        Ok(Executed {
+            code: status.code(),
+            stdout,
+            stderr,
+        })
+    }
+
+    pub fn status(&self) -> Listed {
+        let nodes = self
+            .record
+            .profile
+            .nodes
+            .iter()
+            .zip(&self.record.ssh_ports)
+            .map(|(node, port)| NodeStatus {
+                name: node.name.clone(),
+                state: self.state(node),
+                ssh_port: *port,
+            })
+            .collect();
+        Listed {
+            lab: self.record.name.clone(),
+            profile: self.record.profile.name.clone(),
+            nodes,
+        }
+    }
+
+    fn state(&self, node: &Node) -> NodeState {
+        if self.record.phase == Phase::Starting {
+            return NodeState::Starting;
+        }
+        if !self.is_on(node) {
+            return NodeState::Off;
+        }
+        match self
+            .monitor(node, QUICK)
+            .and_then(|mut monitor| monitor.state().map_err(LabError::monitor(&node.name)))
+        {
+            Ok(RunState::Running) => NodeState::Running,
+            Ok(RunState::Stopped) => NodeState::Paused,
+            Err(_) => NodeState::Off,
+        }
+    }
+
+    /// The unix socket of the node's serial console.
+    pub fn console(&self, node: &str) -> Result<PathBuf, LabError> {
+        let (_, node) = self.find(node)?;
+        if !self.is_on(node) {
+            return Err(LabError::Off {
+                node: node.name.clone(),
+            });
+        }
+        Ok(self.directory.join(Files(&node.name).console()))
+    }
+
+    /// Connects to the node's serial console.
+    pub fn open_console(&self, node: &str) -> Result<std::os::unix::net::UnixStream, LabError> {
+        let path = self.console(node)?;
+        crate::socket::connect(&path).map_err(LabError::disk("connect to", &path))
+    }
+
+    fn find(&self, name: &str) -> Result<(usize, &Node), LabError> {
+        let nodes = &self.record.profile.nodes;
+        nodes
+            .iter()
+            .enumerate()
+            .find(|(_, node)| node.name == name)
+            .ok_or_else(|| LabError::NoNode {
+                lab: self.record.name.clone(),
+                node: name.to_owned(),
+                known: nodes.iter().map(|node| node.name.clone()).collect(),
+            })
+    }
+
+    fn is_on(&self, node: &Node) -> bool {
+        state::process(&self.directory, &Files(&node.name).process()).is_some()
+    }
+
+    fn monitor(&self, node: &Node, deadline: Duration) -> Result<Qmp, LabError> {
+        let path = self.directory.join(Files(&node.name).monitor());
+        Qmp::connect(&path, deadline).map_err(LabError::monitor(&node.name))
+    }
+
+    /// Whether the hub and the gateway still run: without them no node can be reached.
+    pub(crate) fn has_cables(&self) -> bool {
+        [HUB_PROCESS.to_owned(), Files(GATEWAY).process()]
+            .iter()
+            .all(|file| state::process(&self.directory, file).is_some())
+    }
+
+    fn hub(&self) -> hub::Client {
+        hub::Client::new(&self.directory, HUB_SOCKET)
+    }
+
+    /// Runs a short script as root; the child is one of the lab's, so that it ends with it.
+    fn script(&self, node: &str, script: &str, deadline: Duration) -> Result<Outcome, ToolError> {
+        let mut command = access::ssh(&self.directory, node, Some("root"));
+        command
+            .env(crate::process::VARIABLE, &self.directory)
+            .args([
+                "-o",
+                "BatchMode=yes",
+                "-o",
+                "ConnectTimeout=10",
+                "--",
+                script,
+            ]);
+        tools::run(&mut command, deadline)
+    }
+}
+
+/// All labs of these paths, ready or not.
+pub fn list(paths: &Paths) -> Vec<Listed> {
+    names(paths)
+        .iter()
+        .filter_map(|name| {
+            let directory = paths.lab(name);
+            let record = Record::read(&directory).ok()?;
+            Some(Lab { directory, record }.status())
+        })
+        .collect()
+}
+
+/// The names of all labs, ready or not.
+pub fn names(paths: &Paths) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(&paths.labs) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    names
+}

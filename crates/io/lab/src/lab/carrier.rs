@@ -1,0 +1,76 @@
+//! Whether a port sees its link: a cable in it, not cut, and a powered machine at the other end.
+
+use super::Lab;
+use crate::error::LabError;
+use crate::hub::Status;
+use crate::profile::{CageRef, Node, Segment, SegmentKind};
+use crate::qemu::Qmp;
+
+impl Lab {
+    /// Gives every NIC of every powered node the carrier that it should have.
+    pub(super) fn refresh_carriers(&self) -> Result<(), LabError> {
+        let status = self.hub().status()?;
+        for node in &self.record.profile.nodes {
+            if self.is_on(node) {
+                let mut monitor = self.monitor(node, super::QUICK)?;
+                self.set_carriers(node, &mut monitor, &status)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_carriers(
+        &self,
+        node: &Node,
+        monitor: &mut Qmp,
+        status: &Status,
+    ) -> Result<(), LabError> {
+        let mut set = |interface: &str, up: bool| {
+            monitor
+                .set_link(interface, up)
+                .map_err(LabError::monitor(&node.name))
+        };
+        let management = format!("{}:{}", node.name, node.management);
+        set(&node.management, !is_cut(status, &management))?;
+        for cage in &node.cages {
+            let end = node.cage_ref(cage);
+            let up = self
+                .record
+                .profile
+                .segment_of(&end)
+                .is_some_and(|segment| self.has_light(segment, &end, status));
+            for nic in &cage.nics {
+                set(&nic.netdev, up)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_light(&self, segment: &Segment, end: &CageRef, status: &Status) -> bool {
+        if is_cut(status, &end.to_string()) {
+            return false;
+        }
+        match segment.kind {
+            SegmentKind::Switch => true,
+            SegmentKind::Cable => segment
+                .ends
+                .iter()
+                .filter(|other| *other != end)
+                .all(|other| {
+                    let powered = self
+                        .record
+                        .profile
+                        .node(&other.node)
+                        .is_some_and(|node| self.is_on(node));
+                    powered && !is_cut(status, &other.to_string())
+                }),
+        }
+    }
+}
+
+fn is_cut(status: &Status, attachment: &str) -> bool {
+    status
+        .faults
+        .get(attachment)
+        .is_some_and(|faults| faults.cut)
+}

@@ -1,0 +1,52 @@
+//! Ending labs: every process, every file.
+
+use std::time::Duration;
+
+use super::names;
+use crate::Say;
+use crate::error::LabError;
+use crate::image;
+use crate::lock::Lock;
+use crate::paths::Paths;
+use crate::process;
+
+const OTHER_COMMAND: Duration = Duration::from_secs(15);
+const END_WITHIN: Duration = Duration::from_secs(20);
+
+/// Ends the lab and removes its directory. False when there was none.
+pub fn down(paths: &Paths, name: &str, say: Say<'_>) -> Result<bool, LabError> {
+    super::up::check_name(name)?;
+    let directory = paths.lab(name);
+    if !directory.exists() {
+        let _ = std::fs::remove_file(paths.lock(name));
+        return Ok(false);
+    }
+    let lock = Lock::take(&paths.lock(name), OTHER_COMMAND)?;
+    clear(paths, name, say)?;
+    lock.remove();
+    Ok(true)
+}
+
+/// Ends every lab; the errors of those that would not end.
+pub fn down_all(paths: &Paths, say: Say<'_>) -> Vec<LabError> {
+    names(paths)
+        .iter()
+        .filter_map(|name| down(paths, name, say).err())
+        .collect()
+}
+
+/// With the lab's lock held: ends its processes, then removes its files.
+pub(super) fn clear(paths: &Paths, name: &str, say: Say<'_>) -> Result<(), LabError> {
+    let directory = paths.lab(name);
+    if !directory.exists() {
+        return Ok(());
+    }
+    let ended = process::end_all(&directory, END_WITHIN).map_err(|source| LabError::End {
+        lab: name.to_owned(),
+        source,
+    })?;
+    std::fs::remove_dir_all(&directory).map_err(LabError::disk("remove", &directory))?;
+    image::clean_up_builds(paths);
+    say(&format!("lab \"{name}\" is gone ({ended} processes ended)"));
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Faults on demand. On the cable: cut, loss, delay, rate, mtu, reorder. On the machine: pause, kill, power cut.
+
+use rustix::process::Signal;
+
+use super::Lab;
+use crate::error::LabError;
+use crate::hub::{Fault, Status};
+use crate::profile::Node;
+use crate::qemu::Files;
+use crate::state;
+
+impl Lab {
+    /// Adds a fault to the cable at `NODE[:PORT]`; without a port, to every cable of the node.
+    pub fn fault(&self, place: &str, fault: Fault) -> Result<(), LabError> {
+        for attachment in self.attachments(place)? {
+            self.hub().add(&attachment, fault)?;
+        }
+        if matches!(fault, Fault::Cut) {
+            self.refresh_carriers()?;
+        }
+        Ok(())
+    }
+
+    /// Takes all faults at `NODE[:PORT]` away.
+    pub fn restore(&self, place: &str) -> Result<(), LabError> {
+        for attachment in self.attachments(place)? {
+            self.hub().clear(Some(&attachment))?;
+        }
+        self.refresh_carriers()
+    }
+
+    pub fn restore_all(&self) -> Result<(), LabError> {
+        self.hub().clear(None)?;
+        self.refresh_carriers()
+    }
+
+    pub fn faults(&self) -> Result<Status, LabError> {
+        Ok(self.hub().status()?)
+    }
+
+    /// Where the hub knows the place: `node:cage`, or `node:interface` for the management network.
+    fn attachments(&self, place: &str) -> Result<Vec<String>, LabError> {
+        let (name, port) = match place.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (place, None),
+        };
+        let (_, node) = self.find(name)?;
+        match port {
+            None => Ok(node
+                .cages
+                .iter()
+                .map(|cage| node.cage_ref(cage))
+                .filter(|end| self.record.profile.segment_of(end).is_some())
+                .map(|end| end.to_string())
+                .collect()),
+            Some(port) if port == node.management => Ok(vec![format!("{name}:{port}")]),
+            Some(port) => {
+                let cage = node
+                    .cage_of(port)
+                    .filter(|cage| {
+                        let end = node.cage_ref(cage);
+                        self.record.profile.segment_of(&end).is_some()
+                    })
+                    .ok_or_else(|| no_port(node, port))?;
+                Ok(vec![node.cage_ref(cage).to_string()])
+            }
+        }
+    }
+
+    /// Stops the node's CPUs: it keeps its links and its connections, and answers nothing.
+    pub fn pause(&self, node: &str) -> Result<(), LabError> {
+        let (_, node) = self.find_on(node)?;
+        self.monitor(node, super::QUICK)?
+            .stop()
+            .map_err(LabError::monitor(&node.name))
+    }
+
+    pub fn resume(&self, node: &str) -> Result<(), LabError> {
+        let (_, node) = self.find_on(node)?;
+        self.monitor(node, super::QUICK)?
+            .resume()
+            .map_err(LabError::monitor(&node.name))
+    }
+
+    /// Takes the node's power away; what it had not written is lost, and its peers lose the link.
+    pub fn kill(&self, node: &str) -> Result<(), LabError> {
+        let (_, node) = self.find(node)?;
+        let name = Files(&node.name).process();
+        if let Some(process) = state::process(&self.directory, &name) {
+            process.signal(Signal::KILL);
+            process.wait_gone(super::node::KILL_WITHIN);
+        }
+        self.refresh_carriers()
+    }
+
+    fn find_on(&self, name: &str) -> Result<(usize, &Node), LabError> {
+        let (index, node) = self.find(name)?;
+        if self.is_on(node) {
+            Ok((index, node))
+        } else {
+            Err(LabError::Off {
+                node: name.to_owned(),
+            })
+        }
+    }
+}
+
+fn no_port(node: &Node, port: &str) -> LabError {
+    let mut known = vec![node.management.clone()];
+    for cage in &node.cages {
+        known.push(cage.name.clone());
+        known.extend(cage.nics.iter().map(|nic| nic.netdev.clone()));
+    }
+    LabError::NoPort {
+        node: node.name.clone(),
+        port: port.to_owned(),
+        known,
+    }
+}

@@ -1,0 +1,217 @@
+//! One node: start, wait until it answers, snapshot, reset, reboot.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::{Lab, NodeState};
+use crate::error::LabError;
+use crate::image::Image;
+use crate::profile::Node;
+use crate::qemu::{self, Files};
+use crate::snapshots::READY;
+use crate::{process, state, tools};
+
+/// A boot under TCG on a busy machine.
+pub(super) const BOOT_WITHIN: Duration = Duration::from_secs(300);
+pub(super) const KILL_WITHIN: Duration = Duration::from_secs(10);
+const START_WITHIN: Duration = Duration::from_secs(30);
+const ASK_WITHIN: Duration = Duration::from_secs(25);
+const SETTLE_WITHIN: Duration = Duration::from_secs(240);
+const LOOK: Duration = Duration::from_millis(300);
+const BOOT_ID: &str = "cat /proc/sys/kernel/random/boot_id";
+
+impl Lab {
+    /// Starts the node's QEMU, from its snapshot or from its disk, and lets it run.
+    pub(super) fn start(&self, node: &Node, snapshot: bool) -> Result<(), LabError> {
+        let files = Files(&node.name);
+        // Sockets of an earlier run: QEMU would refuse to bind, and a client would wait for nobody.
+        for stale in [files.monitor(), files.console()] {
+            let _ = std::fs::remove_file(self.directory.join(stale));
+        }
+        let image = Image::at(&self.record.image, &self.record.image_hash);
+        let mut command = qemu::node(
+            &self.record.profile,
+            node,
+            &image,
+            self.record.accel,
+            snapshot.then_some(READY),
+        );
+        let id = process::spawn(&mut command, &self.directory, &files.log())
+            .map_err(|_| self.died(&node.name, &files.log()))?;
+        state::write_process(&self.directory, &files.process(), id)
+            .map_err(LabError::disk("write into", &self.directory))?;
+        let started = Instant::now();
+        let mut monitor = loop {
+            match self.monitor(node, LOOK) {
+                Ok(monitor) => break monitor,
+                Err(_) if !id.alive() => return Err(self.died(&node.name, &files.log())),
+                Err(error) if started.elapsed() > START_WITHIN => return Err(error),
+                Err(_) => {}
+            }
+        };
+        let status = self.hub().status()?;
+        self.set_carriers(node, &mut monitor, &status)?;
+        monitor.resume().map_err(LabError::monitor(&node.name))
+    }
+
+    pub(super) fn died(&self, role: &str, log: &str) -> LabError {
+        let text = std::fs::read_to_string(self.directory.join(log)).unwrap_or_default();
+        LabError::Died {
+            role: role.to_owned(),
+            complaint: tools::tail(&text),
+        }
+    }
+
+    /// Waits until root can log in and `script` succeeds; gives back what it printed.
+    pub(super) fn wait_until(
+        &self,
+        node: &str,
+        script: &str,
+        deadline: Duration,
+    ) -> Result<String, LabError> {
+        let started = Instant::now();
+        loop {
+            if let Ok(outcome) = self.script(node, script, ASK_WITHIN)
+                && outcome.status.success()
+            {
+                return Ok(outcome.stdout);
+            }
+            let (_, machine) = self.find(node)?;
+            if !self.is_on(machine) {
+                return Err(self.died(node, &Files(node).log()));
+            }
+            if started.elapsed() > deadline {
+                return Err(self.not_up(node, deadline));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn not_up(&self, node: &str, waited: Duration) -> LabError {
+        let log = self.directory.join(Files(node).console_log());
+        let console = std::fs::read(log).unwrap_or_default();
+        LabError::NotUp {
+            node: node.to_owned(),
+            waited,
+            console: tools::tail(&String::from_utf8_lossy(&console)),
+        }
+    }
+
+    /// Waits for a booting node: ssh answers and systemd has started everything.
+    pub(super) fn wait_booted(&self, node: &str) -> Result<(), LabError> {
+        let script =
+            "s=$(systemctl is-system-running); [ \"$s\" = running ] || [ \"$s\" = degraded ]";
+        self.wait_until(node, script, BOOT_WITHIN).map(drop)
+    }
+
+    /// After a snapshot was loaded: the node's clock stands where it was saved.
+    pub(super) fn set_clock(&self, node: &str) -> Result<(), LabError> {
+        let started = Instant::now();
+        loop {
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            let script = format!(
+                "date -u -s @{}.{:03} >&2",
+                now.as_secs(),
+                now.subsec_millis()
+            );
+            let asked = Instant::now();
+            match self.script(node, &script, ASK_WITHIN) {
+                // A slow login would set a stale time: once more then, on the warm path.
+                Ok(outcome) if outcome.status.success() && asked.elapsed() < ASK_WITHIN / 5 => {
+                    return Ok(());
+                }
+                _ if started.elapsed() > SETTLE_WITHIN => {
+                    return Err(self.not_up(node, SETTLE_WITHIN));
+                }
+                _ => std::thread::sleep(LOOK),
+            }
+        }
+    }
+
+    /// Saves the running node, memory and all, as what `reset` returns to.
+    pub(super) fn save(&self, node: &Node) -> Result<(), LabError> {
+        let mut monitor = self.monitor(node, START_WITHIN)?;
+        monitor.save(READY).map_err(LabError::monitor(&node.name))
+    }
+
+    /// Puts the node back to where `up` left it, in seconds: disk, memory, but today's clock.
+    pub fn reset(&self, node: &str) -> Result<(), LabError> {
+        let (_, machine) = self.find(node)?;
+        if self.is_on(machine) {
+            let mut monitor = self.monitor(machine, START_WITHIN)?;
+            monitor.load(READY).map_err(LabError::monitor(node))?;
+            let status = self.hub().status()?;
+            self.set_carriers(machine, &mut monitor, &status)?;
+            monitor.resume().map_err(LabError::monitor(node))?;
+        } else {
+            self.start(machine, true)?;
+            self.refresh_carriers()?;
+        }
+        self.set_clock(node)
+    }
+
+    /// All nodes at once, and no fault on any cable.
+    pub fn reset_all(&self) -> Result<(), LabError> {
+        self.restore_all()?;
+        self.each_node(|node| self.reset(&node.name))
+    }
+
+    /// Runs `work` for every node at the same time; the first error wins.
+    pub(super) fn each_node(
+        &self,
+        work: impl Fn(&Node) -> Result<(), LabError> + Sync,
+    ) -> Result<(), LabError> {
+        let work = &work;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = self
+                .record
+                .profile
+                .nodes
+                .iter()
+                .map(|node| scope.spawn(move || work(node)))
+                .collect();
+            // All are joined, whatever the first of them says.
+            let outcomes: Vec<_> = threads
+                .into_iter()
+                .map(|thread| match thread.join() {
+                    Ok(outcome) => outcome,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                })
+                .collect();
+            outcomes.into_iter().collect()
+        })
+    }
+
+    /// A clean reboot, or a start when the node is off; back when it has booted.
+    pub fn reboot(&self, node: &str) -> Result<(), LabError> {
+        let (_, machine) = self.find(node)?;
+        match self.state(machine) {
+            NodeState::Off => return self.power_on(node),
+            NodeState::Paused => self.resume(node)?,
+            NodeState::Starting | NodeState::Running => {}
+        }
+        let before = self.wait_until(node, BOOT_ID, SETTLE_WITHIN)?;
+        // The connection may end before the answer comes.
+        let _ = self.script(node, "systemctl reboot", ASK_WITHIN);
+        let script = format!("[ \"$({BOOT_ID})\" != {} ]", before.trim());
+        self.wait_until(node, &script, BOOT_WITHIN)?;
+        self.wait_booted(node)
+    }
+
+    /// Power gone in the middle of everything, then back; returns when the node has booted again.
+    pub fn power_cut(&self, node: &str) -> Result<(), LabError> {
+        self.kill(node)?;
+        self.power_on(node)
+    }
+
+    /// Boots a node that is off.
+    pub fn power_on(&self, node: &str) -> Result<(), LabError> {
+        let (_, machine) = self.find(node)?;
+        if !self.is_on(machine) {
+            self.start(machine, false)?;
+            self.refresh_carriers()?;
+        }
+        self.wait_booted(node)
+    }
+}

@@ -1,0 +1,369 @@
+//! Making a lab, from nothing to nodes that answer.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::{GATEWAY, HUB_PROCESS, HUB_SOCKET, Lab, down, host};
+use crate::access::{self, KEY, KEY_PUBLIC};
+use crate::error::LabError;
+use crate::hub;
+use crate::image;
+use crate::lock::Lock;
+use crate::paths::Paths;
+use crate::profile::{Profile, SegmentKind};
+use crate::qemu::{self, Files, accel};
+use crate::snapshots::{self, PASSWORD};
+use crate::state::{self, Phase, Record};
+use crate::{Say, process, seed, tools};
+
+const OTHER_COMMAND: Duration = Duration::from_secs(15);
+const HUB_WITHIN: Duration = Duration::from_secs(10);
+const DISK_WITHIN: Duration = Duration::from_secs(60);
+const HUB_CONFIG: &str = "hub.json";
+const HUB_LOG: &str = "hub.log";
+/// The user-mode network's addresses begin so (libslirp, `special_ethaddr`).
+const GATEWAY_MAC: [u8; 2] = [0x52, 0x55];
+
+/// The program that serves as the hub: called with the arguments and the path of the hub's configuration.
+#[derive(Debug, Clone)]
+pub struct HubProgram {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+}
+
+impl HubProgram {
+    /// The product's own binary.
+    pub fn crosstie(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: vec!["lab".to_owned(), "hub".to_owned()],
+        }
+    }
+
+    /// A program that is the hub and nothing else.
+    pub fn alone(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+        }
+    }
+}
+
+/// What `up` is asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub name: String,
+    pub profile: Profile,
+    /// Of the cables' faults.
+    pub seed: u64,
+    /// The first node's forwarded ssh port; free ones are chosen without it.
+    pub ssh_port: Option<u16>,
+    /// Boot anew instead of loading kept snapshots.
+    pub fresh: bool,
+    pub hub: HubProgram,
+}
+
+/// Makes the lab, or finds it already up. On any error nothing of it is left.
+pub fn up(paths: &Paths, request: &Request, say: Say<'_>) -> Result<Lab, LabError> {
+    check_name(&request.name)?;
+    tools::require(&[qemu::PROGRAM, "qemu-img", "ssh", "ssh-keygen"])?;
+    let lock = Lock::take(&paths.lock(&request.name), OTHER_COMMAND)?;
+    if let Ok(lab) = Lab::open(paths, &request.name) {
+        return already_up(lab, request, say);
+    }
+    let directory = paths.lab(&request.name);
+    if directory.exists() {
+        say("an earlier `up` of this lab did not finish; clearing it away");
+        down::clear(paths, &request.name, say)?;
+    }
+    match make(paths, request, &directory, say) {
+        Ok(lab) => Ok(lab),
+        Err(error) => {
+            // The first error is the one to show.
+            let _ = down::clear(paths, &request.name, &|_| ());
+            lock.remove();
+            Err(error)
+        }
+    }
+}
+
+fn already_up(lab: Lab, request: &Request, say: Say<'_>) -> Result<Lab, LabError> {
+    if lab.record.profile != request.profile {
+        return Err(LabError::OtherProfile {
+            lab: lab.record.name,
+            profile: lab.record.profile.name,
+        });
+    }
+    say("it is already up");
+    Ok(lab)
+}
+
+fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Result<Lab, LabError> {
+    let profile = &request.profile;
+    host::check_memory(profile)?;
+    host::check_disk(profile, directory, "--dir")?;
+    let ssh_ports = host::ports(request.ssh_port, profile.nodes.len())?;
+    snapshots::make_private(directory)?;
+    let image = image::ensure(paths, directory, say)?;
+    let accel = accel::choose(paths, &image, directory, say);
+    say(&format!("acceleration: {accel}"));
+    let set = snapshots::place(paths, profile, &image, accel)?;
+    let kept = set.is_dir() && !request.fresh;
+    if !kept {
+        host::check_disk(profile, &set, "XDG_CACHE_HOME")?;
+    }
+    let mut lab = Lab {
+        directory: directory.to_owned(),
+        record: Record {
+            format: Record::format(),
+            name: request.name.clone(),
+            phase: Phase::Starting,
+            profile: profile.clone(),
+            accel,
+            image: image.directory().to_owned(),
+            image_hash: image.hash.clone(),
+            ssh_ports,
+            password: String::new(),
+        },
+    };
+    if kept {
+        snapshots::take(&set, profile, directory)?;
+    } else {
+        make_nodes(&lab, &image)?;
+    }
+    lab.record.password = read(&directory.join(PASSWORD))?;
+    lab.write()?;
+    access::write_ssh_files(directory, profile, &lab.record.ssh_ports)
+        .map_err(LabError::disk("write into", directory))?;
+    lab.start_cables(request)?;
+    if kept {
+        lab.wake(say)?;
+    } else {
+        lab.boot_and_keep(&set, request.fresh, say)?;
+    }
+    lab.record.phase = Phase::Ready;
+    lab.write()?;
+    Ok(lab)
+}
+
+/// Keys, seeds and empty disks for nodes that were never booted.
+fn make_nodes(lab: &Lab, image: &image::Image) -> Result<(), LabError> {
+    let directory = &lab.directory;
+    let profile = &lab.record.profile;
+    access::make_key(&directory.join(KEY), "crosstie-lab")?;
+    let authorized = read(&directory.join(KEY_PUBLIC))?;
+    write(&directory.join(PASSWORD), access::random_hex(8)?.as_bytes())?;
+    for (index, node) in profile.nodes.iter().enumerate() {
+        let files = Files(&node.name);
+        let key = directory.join(format!("{}.hostkey", node.name));
+        access::make_key(&key, &node.name)?;
+        let identity = seed::Identity {
+            machine_id: &access::random_hex(16)?,
+            host_key: &read(&key)?,
+            host_key_public: &read(&directory.join(files.host_key()))?,
+            authorized: &authorized,
+        };
+        let archive = seed::seed(profile, index, node, &identity)
+            .map_err(LabError::disk("make", &directory.join(files.seed())))?;
+        write(&directory.join(files.seed()), &archive)?;
+        std::fs::remove_file(&key).map_err(LabError::disk("remove", &key))?;
+        let mut command = Command::new("qemu-img");
+        command
+            .args(["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"])
+            .arg(image.root())
+            .arg(directory.join(files.disk()));
+        tools::output(&mut command, DISK_WITHIN)?;
+    }
+    Ok(())
+}
+
+impl Lab {
+    fn write(&self) -> Result<(), LabError> {
+        self.record
+            .write(&self.directory)
+            .map_err(LabError::disk("write into", &self.directory))
+    }
+
+    /// The hub, then the gateway that joins the management network to the host's loopback.
+    fn start_cables(&self, request: &Request) -> Result<(), LabError> {
+        let config = hub_config(&self.record.profile, request.seed);
+        let text = serde_json::to_vec_pretty(&config).unwrap_or_default();
+        write(&self.directory.join(HUB_CONFIG), &text)?;
+        let mut command = Command::new(&request.hub.program);
+        command
+            .args(&request.hub.arguments)
+            .arg(self.directory.join(HUB_CONFIG));
+        self.spawn("the hub", &mut command, HUB_LOG, HUB_PROCESS)?;
+        let started = Instant::now();
+        while let Err(error) = self.hub().status() {
+            if state::process(&self.directory, HUB_PROCESS).is_none() {
+                return Err(self.died("the hub", HUB_LOG));
+            }
+            if started.elapsed() > HUB_WITHIN {
+                return Err(error.into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let files = Files(GATEWAY);
+        let mut command = qemu::gateway(&files.socket("lan"), &self.record.ssh_ports);
+        self.spawn(
+            "the gateway to the lab",
+            &mut command,
+            &files.log(),
+            &files.process(),
+        )
+    }
+
+    fn spawn(
+        &self,
+        role: &str,
+        command: &mut Command,
+        log: &str,
+        file: &str,
+    ) -> Result<(), LabError> {
+        let id = process::spawn(command, &self.directory, log).map_err(|source| {
+            if source.kind() == std::io::ErrorKind::NotFound {
+                tools::start(command, source).into()
+            } else {
+                self.died(role, log)
+            }
+        })?;
+        state::write_process(&self.directory, file, id)
+            .map_err(LabError::disk("write into", &self.directory))
+    }
+
+    /// From kept snapshots.
+    fn wake(&self, say: Say<'_>) -> Result<(), LabError> {
+        let started = Instant::now();
+        self.each_node(|node| self.start(node, true))?;
+        self.refresh_carriers()?;
+        self.each_node(|node| self.set_clock(&node.name))?;
+        say(&format!(
+            "{} nodes ready from their snapshots in {:.1} s",
+            self.record.profile.nodes.len(),
+            started.elapsed().as_secs_f64()
+        ));
+        Ok(())
+    }
+
+    /// First boots, the users' password, and the snapshots that later labs start from.
+    fn boot_and_keep(&self, set: &Path, fresh: bool, say: Say<'_>) -> Result<(), LabError> {
+        let started = Instant::now();
+        say("first boot of these nodes (later ones start from a snapshot, in seconds)");
+        self.each_node(|node| self.start(node, false))?;
+        self.refresh_carriers()?;
+        let password = &self.record.password;
+        let script = format!("printf 'lab:%s\\n' {password} | chpasswd && sync");
+        self.each_node(|node| {
+            self.wait_booted(&node.name)?;
+            say(&format!(
+                "{} has booted after {} s",
+                node.name,
+                started.elapsed().as_secs()
+            ));
+            self.wait_until(&node.name, &script, super::node::BOOT_WITHIN)
+                .map(drop)
+        })?;
+        self.each_node(|node| self.save(node))?;
+        if !fresh {
+            self.each_node(|node| self.pause(&node.name))?;
+            let outcome = snapshots::keep(set, &self.record.profile, &self.directory);
+            self.each_node(|node| self.resume(&node.name))?;
+            outcome?;
+        }
+        say(&format!(
+            "{} nodes ready after {} s",
+            self.record.profile.nodes.len(),
+            started.elapsed().as_secs()
+        ));
+        Ok(())
+    }
+}
+
+fn hub_config(profile: &Profile, seed: u64) -> hub::Config {
+    let management = hub::Segment {
+        name: "management".to_owned(),
+        medium: hub::Medium::Learn,
+        attachments: profile
+            .nodes
+            .iter()
+            .map(|node| hub::Attachment {
+                name: format!("{}:{}", node.name, node.management),
+                sockets: vec![Files(&node.name).socket(&node.management)],
+                only_for: None,
+            })
+            .chain([hub::Attachment {
+                name: GATEWAY.to_owned(),
+                sockets: vec![Files(GATEWAY).socket("lan")],
+                only_for: Some(GATEWAY_MAC),
+            }])
+            .collect(),
+    };
+    let wired = profile.segments.iter().map(|segment| hub::Segment {
+        name: segment.name.clone(),
+        medium: match segment.kind {
+            SegmentKind::Cable => hub::Medium::Repeat,
+            SegmentKind::Switch => hub::Medium::Learn,
+        },
+        attachments: profile
+            .nodes
+            .iter()
+            .flat_map(|node| node.cages.iter().map(move |cage| (node, cage)))
+            .filter(|(node, cage)| segment.ends.contains(&node.cage_ref(cage)))
+            .map(|(node, cage)| attachment(node, cage))
+            .collect(),
+    });
+    // A cage without a cable is a segment of its own: its twins still share the card's switch.
+    let loose = profile.nodes.iter().flat_map(|node| {
+        node.cages
+            .iter()
+            .filter(|cage| profile.segment_of(&node.cage_ref(cage)).is_none())
+            .map(move |cage| hub::Segment {
+                name: node.cage_ref(cage).to_string(),
+                medium: hub::Medium::Repeat,
+                attachments: vec![attachment(node, cage)],
+            })
+    });
+    hub::Config {
+        seed,
+        control: HUB_SOCKET.to_owned(),
+        segments: std::iter::once(management)
+            .chain(wired)
+            .chain(loose)
+            .collect(),
+    }
+}
+
+fn attachment(node: &crate::profile::Node, cage: &crate::profile::Cage) -> hub::Attachment {
+    hub::Attachment {
+        name: node.cage_ref(cage).to_string(),
+        sockets: cage
+            .nics
+            .iter()
+            .map(|nic| Files(&node.name).socket(&nic.netdev))
+            .collect(),
+        only_for: None,
+    }
+}
+
+pub(super) fn check_name(name: &str) -> Result<(), LabError> {
+    let fits = (1..=40).contains(&name.len())
+        && !name.starts_with('-')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    if fits {
+        Ok(())
+    } else {
+        Err(LabError::Name(name.to_owned()))
+    }
+}
+
+fn read(path: &Path) -> Result<String, LabError> {
+    std::fs::read_to_string(path).map_err(LabError::disk("read", path))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
+    state::write_atomic(path, bytes).map_err(LabError::disk("write", path))
+}

@@ -1,0 +1,151 @@
+//! The TOML form, and its resolution into a [`Profile`].
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::check::{Problem, check};
+use super::{
+    Cage, CageRef, Infiniband, NetworkManager, Nic, Node, Profile, Segment, SegmentKind, Sudo,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    description: String,
+    #[serde(default)]
+    kind: BTreeMap<String, Kind>,
+    #[serde(default)]
+    node: Vec<NodeEntry>,
+    #[serde(default)]
+    cable: Vec<CableEntry>,
+    #[serde(default)]
+    switch: Vec<SwitchEntry>,
+    infiniband: Option<Infiniband>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kind {
+    memory_mib: u32,
+    vcpus: u8,
+    network: NetworkManager,
+    sudo: Sudo,
+    management: String,
+    #[serde(default)]
+    cage: Vec<CageEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CageEntry {
+    name: String,
+    nics: Vec<Nic>,
+}
+
+/// A node is of a kind, and may differ from it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeEntry {
+    name: String,
+    kind: String,
+    memory_mib: Option<u32>,
+    vcpus: Option<u8>,
+    network: Option<NetworkManager>,
+    sudo: Option<Sudo>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CableEntry {
+    ends: [String; 2],
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SwitchEntry {
+    name: String,
+    ports: Vec<String>,
+}
+
+impl File {
+    pub(super) fn resolve(self, name: &str) -> Result<Profile, Problem> {
+        let mut nodes = Vec::new();
+        for entry in &self.node {
+            nodes.push(self.node(entry)?);
+        }
+        let mut segments = Vec::new();
+        for (index, cable) in self.cable.iter().enumerate() {
+            let name = format!("cable-{}", index + 1);
+            segments.push(segment(name, SegmentKind::Cable, &cable.ends)?);
+        }
+        for switch in &self.switch {
+            segments.push(segment(
+                switch.name.clone(),
+                SegmentKind::Switch,
+                &switch.ports,
+            )?);
+        }
+        let profile = Profile {
+            name: name.to_owned(),
+            description: self.description,
+            nodes,
+            segments,
+            infiniband: self.infiniband,
+        };
+        check(&profile)?;
+        Ok(profile)
+    }
+
+    fn node(&self, entry: &NodeEntry) -> Result<Node, Problem> {
+        let place = format!("node \"{}\"", entry.name);
+        let kind = self.kind.get(&entry.kind).ok_or_else(|| {
+            let known: Vec<&str> = self.kind.keys().map(String::as_str).collect();
+            Problem::new(
+                place,
+                format!(
+                    "kind \"{}\" is not defined here (defined: {})",
+                    entry.kind,
+                    known.join(", ")
+                ),
+            )
+        })?;
+        Ok(Node {
+            name: entry.name.clone(),
+            memory_mib: entry.memory_mib.unwrap_or(kind.memory_mib),
+            vcpus: entry.vcpus.unwrap_or(kind.vcpus),
+            network: entry.network.unwrap_or(kind.network),
+            sudo: entry.sudo.unwrap_or(kind.sudo),
+            management: kind.management.clone(),
+            cages: kind.cage.iter().map(CageEntry::cage).collect(),
+        })
+    }
+}
+
+impl CageEntry {
+    fn cage(&self) -> Cage {
+        Cage {
+            name: self.name.clone(),
+            nics: self.nics.clone(),
+        }
+    }
+}
+
+fn segment(name: String, kind: SegmentKind, ends: &[String]) -> Result<Segment, Problem> {
+    let ends = ends
+        .iter()
+        .map(|end| {
+            let (node, cage) = end.split_once(':').ok_or_else(|| {
+                Problem::new(
+                    name.clone(),
+                    format!("\"{end}\" is not of the form NODE:CAGE"),
+                )
+            })?;
+            Ok(CageRef {
+                node: node.to_owned(),
+                cage: cage.to_owned(),
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Segment { name, kind, ends })
+}

@@ -1,0 +1,22 @@
+//! The profiles inside the binary.
+
+pub const SHIPPED: [(&str, &str); 5] = [
+    ("two-sparks", include_str!("../../profiles/two-sparks.toml")),
+    (
+        "spark-and-workstation",
+        include_str!("../../profiles/spark-and-workstation.toml"),
+    ),
+    ("three-ring", include_str!("../../profiles/three-ring.toml")),
+    (
+        "switch-four",
+        include_str!("../../profiles/switch-four.toml"),
+    ),
+    ("ib-fabric", include_str!("../../profiles/ib-fabric.toml")),
+];
+
+pub fn shipped(name: &str) -> Option<&'static str> {
+    SHIPPED
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, text)| *text)
+}

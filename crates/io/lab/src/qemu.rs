@@ -1,0 +1,12 @@
+//! QEMU: its command line, its monitor, and whether KVM can be trusted.
+
+pub(crate) mod accel;
+mod arguments;
+mod qmp;
+
+pub use accel::Accel;
+pub(crate) use arguments::{Files, SHAPE, gateway, node};
+pub use qmp::QmpError;
+pub(crate) use qmp::{Qmp, RunState};
+
+pub(crate) const PROGRAM: &str = "qemu-system-x86_64";

@@ -1,0 +1,112 @@
+//! KVM where a guest really boots with it, TCG elsewhere: `/dev/kvm` can exist and still hang a stock kernel.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::PROGRAM;
+use crate::Say;
+use crate::image::Image;
+use crate::paths::Paths;
+use crate::{process, tools};
+
+const BOOT_WITHIN: Duration = Duration::from_secs(15);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accel {
+    Kvm,
+    Tcg,
+}
+
+impl Accel {
+    pub(super) const fn arguments(self) -> [&'static str; 4] {
+        match self {
+            Self::Kvm => ["-accel", "kvm", "-cpu", "host"],
+            // Five-level paging costs a level on every miss of the emulated TLB.
+            Self::Tcg => ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"],
+        }
+    }
+
+    /// Part of a snapshot's key: memory saved on one host CPU need not load on another.
+    pub(crate) fn key(self) -> String {
+        match self {
+            Self::Tcg => "tcg".to_owned(),
+            Self::Kvm => {
+                let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+                let model = cpus.lines().find(|line| line.starts_with("model name"));
+                format!("kvm {}", model.unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Accel {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Kvm => "KVM",
+            Self::Tcg => "TCG (no usable KVM: nodes are emulated, boots take minutes)",
+        })
+    }
+}
+
+/// Decides once a boot of the host; `say` tells why.
+pub(crate) fn choose(paths: &Paths, image: &Image, lab: &Path, say: Say<'_>) -> Accel {
+    if !Path::new("/dev/kvm").exists() {
+        return Accel::Tcg;
+    }
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let known = paths.cache.join(format!("accel-{}", boot.trim()));
+    match std::fs::read_to_string(&known).as_deref() {
+        Ok("kvm") => return Accel::Kvm,
+        Ok("tcg") => return Accel::Tcg,
+        _ => {}
+    }
+    say("trying whether a guest boots with KVM");
+    let (accel, word) = match boots_with_kvm(image, lab) {
+        Ok(()) => (Accel::Kvm, "kvm"),
+        Err(reason) => {
+            say(&format!("KVM is not usable: {reason}"));
+            (Accel::Tcg, "tcg")
+        }
+    };
+    // Only a hint: without it the next command tries again.
+    let _ = std::fs::write(&known, word);
+    accel
+}
+
+/// Boots the image's kernel into a program that ends at once; the panic that follows ends QEMU.
+fn boots_with_kvm(image: &Image, lab: &Path) -> Result<(), String> {
+    let mut command = Command::new(PROGRAM);
+    command
+        .env(process::VARIABLE, lab)
+        .args([
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-no-reboot",
+        ])
+        .args(["-machine", "q35", "-m", "256", "-serial", "stdio"])
+        .args(Accel::Kvm.arguments())
+        .arg("-kernel")
+        .arg(image.kernel())
+        .arg("-initrd")
+        .arg(image.initrd())
+        .args(["-append", "console=ttyS0 panic=-1 rdinit=/bin/busybox"]);
+    let outcome = tools::run(&mut command, BOOT_WITHIN).map_err(|error| match error {
+        tools::ToolError::TooSlow { .. } => {
+            format!("the guest hung for {} s", BOOT_WITHIN.as_secs())
+        }
+        other => other.to_string(),
+    })?;
+    if outcome.status.success() && outcome.stdout.contains("/bin/busybox as init") {
+        Ok(())
+    } else {
+        let reason = tools::tail(&outcome.stderr);
+        let first = reason.lines().next().unwrap_or("the guest did not come up");
+        Err(first.to_owned())
+    }
+}

@@ -1,0 +1,100 @@
+//! Booted nodes, kept: disk with memory snapshot, keys and seed of every node of a profile.
+//!
+//! A set belongs to one image, one QEMU and one profile; a lab works on its own copy.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::access::{KEY, KEY_PUBLIC};
+use crate::digest;
+use crate::error::LabError;
+use crate::image::Image;
+use crate::lock::Lock;
+use crate::paths::Paths;
+use crate::profile::Profile;
+use crate::qemu::{self, Accel, Files};
+use crate::{seed, tools};
+
+/// The snapshot's name inside a node's disk.
+pub(crate) const READY: &str = "ready";
+pub(crate) const PASSWORD: &str = "password";
+const VERSION_WITHIN: Duration = Duration::from_secs(10);
+
+/// Where the set for these parts is, or would be.
+pub(crate) fn place(
+    paths: &Paths,
+    profile: &Profile,
+    image: &Image,
+    accel: Accel,
+) -> Result<PathBuf, LabError> {
+    let mut command = Command::new(qemu::PROGRAM);
+    command.arg("--version");
+    let version = tools::output(&mut command, VERSION_WITHIN)?;
+    let text = serde_json::to_string(profile).unwrap_or_default();
+    let key = digest::short_of(&[
+        qemu::SHAPE,
+        &version,
+        &image.hash,
+        &accel.key(),
+        &text,
+        &seed::shape(profile),
+    ]);
+    Ok(paths.snapshots().join(format!("{}-{key}", profile.name)))
+}
+
+fn names(profile: &Profile) -> Vec<String> {
+    let mut names = vec![KEY.to_owned(), KEY_PUBLIC.to_owned(), PASSWORD.to_owned()];
+    for node in &profile.nodes {
+        let files = Files(&node.name);
+        names.extend([files.disk(), files.seed(), files.host_key()]);
+    }
+    names
+}
+
+/// Copies the set into a lab's directory.
+pub(crate) fn take(set: &Path, profile: &Profile, lab: &Path) -> Result<(), LabError> {
+    copy(set, lab, profile)
+}
+
+/// Keeps a lab's stopped nodes as a set; someone else's equal one is left as it is.
+pub(crate) fn keep(set: &Path, profile: &Profile, lab: &Path) -> Result<(), LabError> {
+    let mut lock_name = set.as_os_str().to_owned();
+    lock_name.push(".lock");
+    let lock = Lock::take(Path::new(&lock_name), Duration::from_secs(300))?;
+    let mut partial_name = set.as_os_str().to_owned();
+    partial_name.push(".partial");
+    let partial = PathBuf::from(partial_name);
+    let outcome = if set.exists() {
+        Ok(())
+    } else {
+        let _ = std::fs::remove_dir_all(&partial);
+        make_private(&partial)
+            .and_then(|()| copy(lab, &partial, profile))
+            .and_then(|()| {
+                std::fs::rename(&partial, set).map_err(LabError::disk("put in place", set))
+            })
+    };
+    if outcome.is_err() {
+        let _ = std::fs::remove_dir_all(&partial);
+    }
+    lock.remove();
+    outcome
+}
+
+pub(crate) fn make_private(directory: &Path) -> Result<(), LabError> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(LabError::disk("make", directory))
+}
+
+fn copy(from: &Path, to: &Path, profile: &Profile) -> Result<(), LabError> {
+    for name in names(profile) {
+        let target = to.join(&name);
+        std::fs::copy(from.join(&name), &target).map_err(LabError::disk("copy to", &target))?;
+    }
+    Ok(())
+}

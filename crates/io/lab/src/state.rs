@@ -1,0 +1,84 @@
+//! What a lab's directory says about it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::process::ProcessId;
+use crate::profile::Profile;
+use crate::qemu::Accel;
+
+const FORMAT: u32 = 1;
+const RECORD: &str = "lab.json";
+
+/// `lab.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) format: u32,
+    pub(crate) name: String,
+    pub(crate) phase: Phase,
+    pub(crate) profile: Profile,
+    pub(crate) accel: Accel,
+    pub(crate) image: PathBuf,
+    pub(crate) image_hash: String,
+    /// In the order of the profile's nodes.
+    pub(crate) ssh_ports: Vec<u16>,
+    pub(crate) password: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Phase {
+    /// `up` is at work, or was killed.
+    Starting,
+    Ready,
+}
+
+impl Record {
+    pub(crate) const fn format() -> u32 {
+        FORMAT
+    }
+
+    pub(crate) fn read(directory: &Path) -> std::io::Result<Self> {
+        let text = std::fs::read(directory.join(RECORD))?;
+        let record: Self = serde_json::from_slice(&text)?;
+        if record.format == FORMAT {
+            Ok(record)
+        } else {
+            Err(std::io::Error::other("it is of another version"))
+        }
+    }
+
+    pub(crate) fn write(&self, directory: &Path) -> std::io::Result<()> {
+        write_atomic(&directory.join(RECORD), &serde_json::to_vec_pretty(self)?)
+    }
+}
+
+/// The process of a role (a node, the hub, the gateway), where it runs.
+pub(crate) fn process(directory: &Path, file: &str) -> Option<ProcessId> {
+    let text = std::fs::read(directory.join(file)).ok()?;
+    let id: ProcessId = serde_json::from_slice(&text).ok()?;
+    id.alive().then_some(id)
+}
+
+pub(crate) fn write_process(directory: &Path, file: &str, id: ProcessId) -> std::io::Result<()> {
+    write_atomic(&directory.join(file), &serde_json::to_vec(&id)?)
+}
+
+/// Never seen half written; readable by its owner only, since the lab's password is in one of them.
+pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let partial = PathBuf::from(name);
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&partial)?;
+    file.write_all(bytes)?;
+    drop(file);
+    std::fs::rename(partial, path)
+}
