@@ -1,9 +1,12 @@
 //! `crosstie`: from "the cable is in" to "configured, proven and serving".
 
+mod agent;
 mod args;
 mod exit;
 mod generate;
+mod nodes;
 mod output;
+mod progress;
 mod scan;
 
 use std::process::ExitCode;
@@ -17,6 +20,7 @@ fn main() -> ExitCode {
     log(arguments.verbose);
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
+        Command::Agent => agent::run(),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),

@@ -1,0 +1,22 @@
+//! `crosstie agent`: what the other commands start on a node.
+
+use std::{fs::File, process::ExitCode};
+
+use anyhow::Context;
+use crosstie_reach::{agent, binary};
+use rustix::{process::Signal, stdio};
+
+use crate::exit;
+
+pub(crate) fn run() -> anyhow::Result<ExitCode> {
+    let build = binary::own_build().context("cannot read this program's own file")?;
+    // Frames alone go to standard output: whatever else is printed goes where errors go.
+    let output = File::from(rustix::io::dup(stdio::stdout()).context("no standard output")?);
+    stdio::dup2_stdout(stdio::stderr()).context("no standard error")?;
+    // No file system is kept from being unmounted.
+    std::env::set_current_dir("/").context("cannot go to /")?;
+    let served = agent::serve(stdio::stdin(), output, &build, agent::SILENCE);
+    crosstie_node::groups::signal_all(Signal::KILL);
+    served?;
+    Ok(exit::CLEAN)
+}
