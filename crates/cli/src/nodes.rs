@@ -9,6 +9,7 @@ use std::{
 use anyhow::Context;
 use clap::ColorChoice;
 use crosstie_facts::Raw;
+use crosstie_node::groups::signal_all;
 use crosstie_reach::{
     BOUND, Route, Wanted,
     binary::Binaries,
@@ -16,6 +17,7 @@ use crosstie_reach::{
     secret::{Password, Source},
     ssh::SshOptions,
 };
+use rustix::process::Signal;
 
 use crate::{args::Reach, output, progress::Progress, scan::Reading};
 
@@ -69,6 +71,9 @@ pub(crate) fn collect(
         result
     });
     common.progress.stop();
+    crosstie_reach::end_if_interrupted();
+    // Of nodes that were given up.
+    signal_all(Signal::TERM);
     let read = results.into_iter().map(|result| match result {
         Ok(raw) => raw,
         Err(unfinished) => Err(unfinished.to_string()),
@@ -102,7 +107,8 @@ fn route(name: &str, reach: &Reach, prompts: bool) -> anyhow::Result<Route> {
         options: SshOptions {
             config: reach.ssh_config.clone(),
             prompts,
-            connect: limit.min(CONNECT),
+            // Before we give up ourselves, so that ssh can say why.
+            connect: limit.mul_f64(0.75).min(CONNECT),
         },
     })
 }

@@ -6,7 +6,7 @@ mod sshd;
 
 use std::{fs, os::unix::fs::MetadataExt};
 
-use sshd::{CROSSTIE, Furnish, Place, free_port};
+use sshd::{Furnish, Place, crosstie, free_port};
 
 #[test]
 fn ns_nodes_are_scanned_and_keep_one_file() {
@@ -34,7 +34,7 @@ fn ns_nodes_are_scanned_and_keep_one_file() {
     assert_eq!(files.len(), 1);
     let binary = files[0].metadata().unwrap();
     assert_eq!(binary.mode() & 0o7777, 0o700);
-    assert_eq!(binary.size(), fs::metadata(CROSSTIE).unwrap().size());
+    assert_eq!(binary.size(), fs::metadata(crosstie()).unwrap().size());
     let (_, output) = place.json(&["noisy"]);
     assert!(output.status.success());
     let again = fs::metadata(files[0].path()).unwrap();
@@ -58,7 +58,7 @@ fn ns_another_build_is_replaced() {
         .path();
     fs::write(&file, "#!/bin/sh\necho an agent of another build\n").unwrap();
     assert!(place.json(&["node"]).1.status.success());
-    assert_eq!(fs::read(&file).unwrap(), fs::read(CROSSTIE).unwrap());
+    assert_eq!(fs::read(&file).unwrap(), fs::read(crosstie()).unwrap());
 }
 
 #[test]

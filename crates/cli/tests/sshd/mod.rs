@@ -2,6 +2,7 @@
 //! test, and the machine keeps its own. Needs root, and Debian's `openssh-server`, `openssh-client` and `sudo`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
+#![allow(dead_code, unreachable_pub)] // each test file takes what it needs
 
 use std::{
     fs,
@@ -10,6 +11,7 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -17,7 +19,25 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
+/// The program under test, less its symbols: it travels to every node.
+pub fn crosstie() -> &'static Path {
+    static STRIPPED: OnceLock<PathBuf> = OnceLock::new();
+    STRIPPED.get_or_init(|| {
+        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let path = scratch.join(format!("{}-crosstie", env!("CARGO_CRATE_NAME")));
+        let stripped = Command::new("strip")
+            .arg("-o")
+            .arg(&path)
+            .arg(env!("CARGO_BIN_EXE_crosstie"))
+            .status();
+        assert!(
+            stripped
+                .expect("cannot run strip (Debian package binutils)")
+                .success()
+        );
+        path
+    })
+}
 
 const USER: u32 = 4242;
 pub const PASSWORD: &str = "correct horse";
@@ -203,7 +223,7 @@ impl Place {
 
     /// `crosstie scan` with this place's ssh configuration.
     pub fn scan(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(CROSSTIE);
+        let mut command = Command::new(crosstie());
         command
             .arg("scan")
             .args(arguments)
@@ -241,6 +261,16 @@ impl Node {
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
+}
+
+pub fn parent(process: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 /// Processes whose command line holds `words`, but ourselves.

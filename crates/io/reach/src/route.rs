@@ -1,8 +1,9 @@
 //! The ways to a node.
 
-use std::process::Command;
+use std::{path::PathBuf, process::Command};
 
 use crate::{
+    binary::build_of,
     connect::{self, ConnectError, Wanted},
     link::Group,
     remote::Remote,
@@ -18,8 +19,8 @@ pub enum Route {
         destination: Destination,
         options: SshOptions,
     },
-    /// A network namespace of this machine, by its name in `/run/netns`. Takes root.
-    Namespace { name: String },
+    /// A network namespace of this machine, by its name in `/run/netns`, and the agent to run there. Takes root.
+    Namespace { name: String, program: PathBuf },
 }
 
 impl Route {
@@ -28,7 +29,7 @@ impl Route {
         match self {
             Self::Here => ".".to_owned(),
             Self::Ssh { destination, .. } => destination.to_string(),
-            Self::Namespace { name } => name.clone(),
+            Self::Namespace { name, .. } => name.clone(),
         }
     }
 }
@@ -41,13 +42,12 @@ pub fn open(route: &Route, wanted: &Wanted<'_>) -> Result<Box<dyn Session>, Conn
             destination,
             options,
         } => over_ssh(destination, options, wanted).map(boxed),
-        Route::Namespace { name } => {
+        Route::Namespace { name, program } => {
             let mut command = Command::new("ip");
-            // Not `/proc/self/exe`, which would be ip by then.
-            let own = format!("/proc/{}/exe", std::process::id());
-            command.args(["netns", "exec", name, &own, "agent"]);
-            let build = crate::binary::own_build().map_err(|source| ConnectError::Spawn {
-                program: own,
+            command.args(["netns", "exec", name]);
+            command.arg(program).arg("agent");
+            let build = build_of(program).map_err(|source| ConnectError::Spawn {
+                program: program.display().to_string(),
                 source,
             })?;
             connect::direct(name, command, build, wanted).map(boxed)

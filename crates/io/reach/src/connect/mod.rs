@@ -268,6 +268,7 @@ impl<'a> Bootstrap<'a> {
         }
     }
 
+    /// As long as it moves, a slow network is given time.
     fn push(&mut self) -> Result<(), Stop> {
         let Some(binary) = self.binary.clone() else {
             return Err(LinkError::Ended.into());
@@ -276,6 +277,7 @@ impl<'a> Bootstrap<'a> {
         for (index, part) in binary.bytes.chunks(PART).enumerate() {
             let done = index * PART;
             (self.wanted.progress)(Stage::Copying { done, total });
+            self.until = Instant::now() + self.wanted.deadline;
             self.say(part)?;
         }
         Ok(())
