@@ -53,6 +53,10 @@ pub(crate) enum Command {
         out: Option<PathBuf>,
     },
 
+    /// Serve calls on standard input and output; started on nodes by the other commands
+    #[command(hide = true)]
+    Agent,
+
     /// Print the JSON schema of an output
     Schema {
         what: Schema,
@@ -63,15 +67,20 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   crosstie scan                              this machine
+  crosstie scan . spark-b                    this machine and another, over ssh
+  crosstie scan spark-a spark-b --sudo       and what only root may read
   crosstie scan --capture spark-a.tar.gz     and keep what was read, to share it
   crosstie scan --from spark-a.tar.gz        a capture instead of a machine
   crosstie scan --from captures/ --json      every capture in a directory, for programs
 
 Exit status: 0 every node was scanned, 2 one was not.")]
 pub(crate) struct Scan {
-    /// Nodes to scan; `.` is this machine, and so is no node at all
+    /// Nodes to scan, as ssh takes them; `.` is this machine, and so is no node at all
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) reach: Reach,
 
     /// Print JSON (see `crosstie schema scan`)
     #[arg(long)]
@@ -92,6 +101,31 @@ pub(crate) struct Scan {
     /// Group ports into cages as this cluster file says
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster: Option<PathBuf>,
+}
+
+/// How nodes are reached.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Reaching nodes")]
+pub(crate) struct Reach {
+    /// Read as root, too: `sudo` without a password where that works, else the password is asked for once
+    #[arg(long)]
+    pub(crate) sudo: bool,
+
+    /// Read the password for sudo from this file descriptor
+    #[arg(long, value_name = "N", requires = "sudo")]
+    pub(crate) become_password_fd: Option<u32>,
+
+    /// Give a node up after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub(crate) timeout: u32,
+
+    /// Use this ssh configuration instead of your own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ssh_config: Option<PathBuf>,
+
+    /// Where binaries for other architectures are, each in a folder named after one: DIR/aarch64/crosstie
+    #[arg(long, value_name = "DIR")]
+    pub(crate) agent_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -1,10 +1,13 @@
 //! `crosstie`: from "the cable is in" to "configured, proven and serving".
 
+mod agent;
 mod args;
 mod exit;
 mod generate;
 mod lab;
+mod nodes;
 mod output;
+mod progress;
 mod scan;
 
 use std::process::ExitCode;
@@ -19,6 +22,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
+        Command::Agent => agent::run(),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),

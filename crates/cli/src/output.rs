@@ -44,3 +44,8 @@ pub(crate) fn palette(choice: ColorChoice) -> Palette {
         Palette::Plain
     }
 }
+
+/// Whether progress may be drawn on stderr.
+pub(crate) fn draws(choice: ColorChoice) -> bool {
+    choice != ColorChoice::Never && io::stderr().is_terminal()
+}

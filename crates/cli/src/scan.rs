@@ -1,28 +1,24 @@
 //! `crosstie scan`.
 
-use std::{path::Path, process::ExitCode, time::Duration};
+use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 use clap::ColorChoice;
 use crosstie_facts::{Raw, facts};
 use crosstie_model::{Facts, Spec};
 use crosstie_node::capture;
-use crosstie_reach::{InProcess, Session};
 use crosstie_report::scan::{Outcome, node, view};
 use serde_json::Value;
 
-use crate::{args::Scan, exit, output};
-
-/// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
-const COLLECT: Duration = Duration::from_secs(20);
+use crate::{args::Scan, exit, nodes, output};
 
 /// What was read of one node, or why nothing was.
-type Reading = (String, Result<Raw, String>);
+pub(crate) type Reading = (String, Result<Raw, String>);
 
 pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let spec = scan.cluster.as_deref().map(cluster_file).transpose()?;
     let readings = if scan.from.is_empty() {
-        live(&scan.nodes)?
+        nodes::collect(&scan.nodes, &scan.reach, colour)?
     } else {
         captured(scan)?
     };
@@ -36,7 +32,11 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
             Ok(raw) => {
                 let facts = facts(&raw);
                 let mut node = node(&facts, spec.as_ref());
-                node.source = from_capture.then_some(name);
+                if from_capture {
+                    node.source = Some(name);
+                } else if name != "." {
+                    node.reached = Some(name);
+                }
                 (Outcome::Node(Box::new(node)), Some(facts))
             }
             Err(error) => (Outcome::Failed { host: name, error }, None),
@@ -64,18 +64,6 @@ fn cluster_file(path: &Path) -> anyhow::Result<Spec> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the cluster file {}", path.display()))?;
     Spec::from_toml(&text).with_context(|| format!("cannot use {}", path.display()))
-}
-
-fn live(nodes: &[String]) -> anyhow::Result<Vec<Reading>> {
-    if let Some(node) = nodes.iter().find(|node| *node != ".") {
-        bail!(
-            "cannot scan '{node}' from here: this version reads only the machine it runs on\n\
-             On that node: crosstie scan --capture node.tar.gz; then here: crosstie scan --from node.tar.gz"
-        );
-    }
-    let mut session = InProcess;
-    let raw = session.collect(COLLECT).map_err(|error| error.to_string());
-    Ok(vec![(session.name().to_owned(), raw)])
 }
 
 fn captured(scan: &Scan) -> anyhow::Result<Vec<Reading>> {

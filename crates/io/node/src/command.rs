@@ -9,6 +9,8 @@ use std::{
 };
 
 use crosstie_facts::Gap;
+
+use crate::groups::Entry;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Access, OFlags},
@@ -56,7 +58,7 @@ pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>,
         .process_group(0)
         .spawn()
         .map_err(|error| failed(&error))?;
-    let mut running = Running(child);
+    let mut running = Running::new(child);
     let (output, complaint) = running
         .drain(bounds.output, until)
         .map_err(|stop| match stop {
@@ -113,7 +115,11 @@ fn refusal(status: ExitStatus, complaint: &str) -> Gap {
 }
 
 /// A child in a process group of its own, which ends with the value.
-struct Running(Child);
+struct Running {
+    child: Child,
+    /// Until it is waited for.
+    entry: Option<Entry>,
+}
 
 enum Stop {
     Deadline,
@@ -128,11 +134,17 @@ impl From<Errno> for Stop {
 }
 
 impl Running {
+    fn new(child: Child) -> Self {
+        let entry = Some(Entry::group(&child));
+        Self { child, entry }
+    }
+
     /// Reads both pipes until the child has ended. A grandchild that keeps them open is not waited for.
     fn drain(&mut self, limit: usize, until: Instant) -> Result<(Vec<u8>, Vec<u8>), Stop> {
-        let pid = Pid::from_child(&self.0);
+        let pid = Pid::from_child(&self.child);
         let ended = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
-        let (Some(mut output), Some(mut complaint)) = (self.0.stdout.take(), self.0.stderr.take())
+        let (Some(mut output), Some(mut complaint)) =
+            (self.child.stdout.take(), self.child.stderr.take())
         else {
             return Err(Errno::BADF.into());
         };
@@ -155,20 +167,22 @@ impl Running {
 
     fn finish(mut self) -> std::io::Result<ExitStatus> {
         self.end_group();
-        self.0.wait()
+        self.child.wait()
     }
 
     /// Until it is waited for, the child's number is its own, so the group cannot be another's.
-    fn end_group(&self) {
-        let _ = rustix::process::kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+    fn end_group(&mut self) {
+        if let Some(entry) = self.entry.take() {
+            entry.signal(Signal::KILL);
+        }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if matches!(self.0.try_wait(), Ok(None)) {
+        if self.entry.is_some() {
             self.end_group();
-            let _ = self.0.wait();
+            let _ = self.child.wait();
         }
     }
 }

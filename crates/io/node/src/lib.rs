@@ -5,6 +5,7 @@ mod collect;
 pub mod command;
 pub mod commands;
 pub mod fuzz;
+pub mod groups;
 pub mod local;
 pub mod netlink;
 

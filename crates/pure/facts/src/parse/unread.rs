@@ -37,6 +37,7 @@ fn command_name(file: &str) -> String {
         "ip-rule.json" => "routing rules".to_owned(),
         "ip-neigh.json" => "neighbours".to_owned(),
         "rdma-resource.json" => "live queue pairs".to_owned(),
+        "sudo" => "what only root may read".to_owned(),
         "timedatectl.txt" => "clock synchronisation".to_owned(),
         other => other.to_owned(),
     }

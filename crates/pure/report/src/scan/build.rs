@@ -24,6 +24,7 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
     Node {
         host: host.name.clone(),
         source: None,
+        reached: None,
         arch: host.arch.known().cloned(),
         vendor: host.dmi.vendor.known().cloned(),
         product: host.dmi.product.known().cloned(),

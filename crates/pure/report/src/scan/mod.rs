@@ -27,6 +27,9 @@ pub struct Node {
     /// The capture that it was read from; none for a live node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// What it was called on the command line; none for this machine and for captures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reached: Option<String>,
     /// As the kernel names it: `aarch64`, `x86_64`.
     pub arch: Option<String>,
     pub vendor: Option<String>,

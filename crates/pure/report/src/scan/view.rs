@@ -45,10 +45,11 @@ fn quiet(text: impl AsRef<str>) -> Span {
 }
 
 fn draw(node: &Node, palette: Palette, out: &mut String) {
-    let source = node
-        .source
-        .as_ref()
-        .map(|source| format!("  from {source}"));
+    let source = match (&node.source, &node.reached) {
+        (Some(source), _) => Some(format!("  from {source}")),
+        (None, Some(name)) if *name != node.host => Some(format!("  at {name}")),
+        _ => None,
+    };
     line(
         palette,
         &[strong(&node.host), quiet(source.unwrap_or_default())],
@@ -343,7 +344,7 @@ fn unread(node: &Node) -> Vec<String> {
             format!(" and {} more", rest.len())
         };
         lines.push(format!(
-            "{}{more}: only root may read them (sudo crosstie scan)",
+            "{}{more}: only root may read them (crosstie scan --sudo)",
             shown.join(", ")
         ));
     }

@@ -1,0 +1,218 @@
+//! Where each node is, on a terminal, once a person has waited for a while.
+
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use crosstie_model::Bytes;
+use crosstie_reach::Stage;
+use crosstie_report::text::printable;
+
+/// What takes less needs no words.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+const FRAME: Duration = Duration::from_millis(200);
+
+/// Lines that are drawn at most; the others are counted.
+const MAX_LINES: usize = 16;
+
+pub(crate) struct Progress {
+    shared: Arc<Shared>,
+    drawing: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    nodes: Vec<String>,
+    /// Nothing is drawn over a question that ssh may ask.
+    prompts: bool,
+    board: Mutex<Board>,
+    stopped: AtomicBool,
+    wake: Condvar,
+}
+
+struct Board {
+    /// `None` once a node is done.
+    stages: Vec<Option<Stage>>,
+    /// Lines on the terminal now.
+    drawn: usize,
+}
+
+impl Progress {
+    pub(crate) fn start(nodes: &[String], prompts: bool, draw: bool) -> Self {
+        let shared = Arc::new(Shared {
+            nodes: nodes.iter().map(|node| printable(node)).collect(),
+            prompts,
+            board: Mutex::new(Board {
+                stages: vec![Some(Stage::Connecting); nodes.len()],
+                drawn: 0,
+            }),
+            stopped: AtomicBool::new(false),
+            wake: Condvar::new(),
+        });
+        let drawn = Arc::clone(&shared);
+        let drawing = draw.then(|| thread::spawn(move || drawn.draw()));
+        Self {
+            shared,
+            drawing: Mutex::new(drawing),
+        }
+    }
+
+    pub(crate) fn stage(&self, node: usize, stage: Stage) {
+        self.set(node, Some(stage));
+    }
+
+    pub(crate) fn done(&self, node: usize) {
+        self.set(node, None);
+    }
+
+    fn set(&self, node: usize, stage: Option<Stage>) {
+        let mut board = self.shared.board();
+        if let Some(place) = board.stages.get_mut(node) {
+            *place = stage;
+        }
+        if stage == Some(Stage::Asking) {
+            board.draw(&[]);
+        }
+    }
+
+    /// Leaves the terminal as it was.
+    pub(crate) fn stop(&self) {
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        self.shared.wake.notify_all();
+        let drawing = self
+            .drawing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(drawing) = drawing {
+            let _ = drawing.join();
+        }
+    }
+}
+
+impl Board {
+    fn draw(&mut self, lines: &[String]) {
+        let mut text = erase(self.drawn);
+        for line in lines {
+            text += line;
+            text.push('\n');
+        }
+        show(&text);
+        self.drawn = lines.len();
+    }
+}
+
+impl Shared {
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn draw(&self) {
+        let started = Instant::now();
+        let mut board = self.board();
+        loop {
+            let wait = if board.drawn == 0 { PATIENCE } else { FRAME };
+            (board, _) = self
+                .wake
+                .wait_timeout(board, wait)
+                .unwrap_or_else(PoisonError::into_inner);
+            if self.stopped.load(Ordering::SeqCst) {
+                board.draw(&[]);
+                return;
+            }
+            let asking = board.stages.contains(&Some(Stage::Asking))
+                || (self.prompts && board.stages.contains(&Some(Stage::Connecting)));
+            if !asking && started.elapsed() >= PATIENCE {
+                let lines = view(&self.nodes, &board.stages, started.elapsed());
+                board.draw(&lines);
+            }
+        }
+    }
+}
+
+/// Up, and everything below cleared (ECMA-48: CUU, ED).
+fn erase(lines: usize) -> String {
+    if lines == 0 {
+        String::new()
+    } else {
+        format!("\x1b[{lines}A\x1b[J")
+    }
+}
+
+fn show(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush());
+}
+
+fn view(nodes: &[String], stages: &[Option<Stage>], elapsed: Duration) -> Vec<String> {
+    let done = stages.iter().filter(|stage| stage.is_none()).count();
+    let mut lines = vec![format!(
+        "{done} of {} nodes read, {} s",
+        nodes.len(),
+        elapsed.as_secs()
+    )];
+    let open: Vec<_> = nodes
+        .iter()
+        .zip(stages)
+        .filter_map(|(node, stage)| Some((node, (*stage)?)))
+        .collect();
+    let width = open
+        .iter()
+        .take(MAX_LINES)
+        .map(|(node, _)| node.chars().count())
+        .max();
+    let width = width.unwrap_or(0).min(40);
+    for (node, stage) in open.iter().take(MAX_LINES) {
+        let node: String = node.chars().take(40).collect();
+        lines.push(format!("  {node:<width$}  {}", describe(*stage)));
+    }
+    if open.len() > MAX_LINES {
+        lines.push(format!("  and {} more", open.len() - MAX_LINES));
+    }
+    lines
+}
+
+fn describe(stage: Stage) -> String {
+    match stage {
+        Stage::Connecting => "connecting".to_owned(),
+        Stage::Copying { done, total } => {
+            let bytes = |count: usize| Bytes(count as u64);
+            format!("copying the agent: {} of {}", bytes(done), bytes(total))
+        }
+        Stage::Asking => "waiting for a password".to_owned(),
+        Stage::Starting => "starting the agent".to_owned(),
+        Stage::Reading => "reading".to_owned(),
+        Stage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_nodes_are_listed_and_many_are_counted() {
+        let nodes: Vec<String> = (0..20).map(|index| format!("spark-{index}")).collect();
+        let mut stages = vec![Some(Stage::Connecting); 20];
+        stages[0] = None;
+        stages[2] = Some(Stage::Copying {
+            done: 1 << 20,
+            total: 8 << 20,
+        });
+        let lines = view(&nodes, &stages, Duration::from_secs(3));
+        assert_eq!(lines[0], "1 of 20 nodes read, 3 s");
+        assert_eq!(lines[1], "  spark-1   connecting");
+        assert_eq!(lines[2], "  spark-2   copying the agent: 1 MiB of 8 MiB");
+        assert_eq!(lines.last().unwrap(), "  and 3 more");
+        assert_eq!(lines.len(), 18);
+        assert_eq!(view(&nodes[..1], &stages[..1], Duration::ZERO).len(), 1);
+    }
+}

@@ -1,0 +1,185 @@
+//! The agent's binary: this very program, or its twin for another architecture.
+
+use std::{
+    collections::HashMap,
+    fmt::Write,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// The running program, also when its file has been replaced since.
+const OWN: &str = "/proc/self/exe";
+
+/// Where packages put the binaries of other architectures, each in a folder named after one.
+const INSTALLED: &str = "/usr/lib/crosstie";
+
+/// Largest binary that is sent.
+const MAX_BINARY: u64 = 512 << 20;
+
+#[derive(Debug)]
+pub struct Binary {
+    pub bytes: Vec<u8>,
+    /// SHA-256, in hexadecimal.
+    pub sum: String,
+}
+
+#[derive(Debug, Error)]
+pub enum BinaryError {
+    #[error("it is {machine}, and there is no crosstie for {machine} in {}; pass --agent-dir DIR with DIR/{machine}/crosstie in it (make dist builds it)",
+        places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", "))]
+    Missing {
+        machine: String,
+        places: Vec<PathBuf>,
+    },
+    #[error("it is {machine}, where crosstie does not run: Linux on x86_64 or aarch64 is needed")]
+    Unsupported { machine: String },
+    #[error("{} is no program for {machine}", path.display())]
+    Wrong { path: PathBuf, machine: String },
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+}
+
+/// Binaries by architecture, each read once.
+#[derive(Debug, Default)]
+pub struct Binaries {
+    folder: Option<PathBuf>,
+    read: Mutex<HashMap<String, Arc<Binary>>>,
+}
+
+impl Binaries {
+    /// `folder` goes before the places where others may be installed.
+    pub fn new(folder: Option<PathBuf>) -> Self {
+        Self {
+            folder,
+            read: Mutex::default(),
+        }
+    }
+
+    pub fn for_machine(&self, machine: &str) -> Result<Arc<Binary>, BinaryError> {
+        let Some(number) = elf_machine(machine) else {
+            let machine = machine.to_owned();
+            return Err(BinaryError::Unsupported { machine });
+        };
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(binary) = read.get(machine) {
+            return Ok(Arc::clone(binary));
+        }
+        let path = self.find(machine)?;
+        let bytes = contents(&path).map_err(|source| BinaryError::Read {
+            path: path.clone(),
+            source,
+        })?;
+        // e_machine, little endian on both architectures (elf(5)).
+        if !bytes.starts_with(b"\x7fELF") || bytes.get(18..20) != Some(&number.to_le_bytes()) {
+            let machine = machine.to_owned();
+            return Err(BinaryError::Wrong { path, machine });
+        }
+        let sum = hexadecimal(&Sha256::digest(&bytes));
+        let binary = Arc::new(Binary { bytes, sum });
+        read.insert(machine.to_owned(), Arc::clone(&binary));
+        Ok(binary)
+    }
+
+    fn find(&self, machine: &str) -> Result<PathBuf, BinaryError> {
+        if rustix::system::uname().machine().to_bytes() == machine.as_bytes() {
+            return Ok(OWN.into());
+        }
+        let beside = std::env::current_exe().ok();
+        let beside = beside
+            .as_deref()
+            .and_then(Path::parent)
+            .and_then(Path::parent);
+        let folders = [self.folder.as_deref(), Some(Path::new(INSTALLED)), beside];
+        let places: Vec<PathBuf> = folders
+            .into_iter()
+            .flatten()
+            .map(|folder| folder.join(machine).join("crosstie"))
+            .collect();
+        let found = places.iter().find(|place| place.is_file()).cloned();
+        found.ok_or_else(|| BinaryError::Missing {
+            machine: machine.to_owned(),
+            places,
+        })
+    }
+}
+
+/// The architectures that there are agents for (`EM_X86_64`, `EM_AARCH64`).
+fn elf_machine(machine: &str) -> Option<u16> {
+    match machine {
+        "x86_64" => Some(62),
+        "aarch64" => Some(183),
+        _ => None,
+    }
+}
+
+fn contents(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BINARY).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The SHA-256 of the running program, which is what a build is known by.
+pub fn own_build() -> io::Result<String> {
+    build_of(Path::new(OWN))
+}
+
+pub fn build_of(program: &Path) -> io::Result<String> {
+    let mut file = File::open(program)?;
+    let mut sum = Sha256::new();
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hexadecimal(&sum.finalize())),
+            length => sum.update(&buffer[..length]),
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_gets_this_program() {
+        let machine = rustix::system::uname();
+        let machine = machine.machine().to_str().unwrap();
+        let binary = Binaries::default().for_machine(machine).unwrap();
+        assert_eq!(binary.sum, own_build().unwrap());
+        assert_eq!(binary.sum.len(), 64);
+    }
+
+    #[test]
+    fn others_are_looked_for_and_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = rustix::system::uname();
+        let other = if own.machine() == c"aarch64" {
+            "x86_64"
+        } else {
+            "aarch64"
+        };
+        let place = folder.path().join(other);
+        let error = || {
+            let binaries = Binaries::new(Some(folder.path().to_owned()));
+            binaries.for_machine(other).unwrap_err().to_string()
+        };
+        assert!(error().contains("--agent-dir"), "{}", error());
+        std::fs::create_dir(&place).unwrap();
+        std::fs::copy(OWN, place.join("crosstie")).unwrap();
+        assert!(error().contains(&format!("is no program for {other}")));
+        let odd = Binaries::default().for_machine("riscv64").unwrap_err();
+        assert!(odd.to_string().contains("riscv64"));
+    }
+}

@@ -1,0 +1,80 @@
+//! Why there is no agent on a node. Each text goes behind the node's name.
+
+use std::{io, time::Duration};
+
+use thiserror::Error;
+
+use crate::{binary::BinaryError, link::LinkError, protocol::PreambleError, ssh::DestinationError};
+
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    #[error("cannot run {program}; is it installed (Debian packages openssh-client, iproute2)?")]
+    Spawn { program: String, source: io::Error },
+
+    #[error(
+        "ssh refused it: its host key is not the one that is known for it. Somebody may be in between, or it was installed \
+         anew. Compare the fingerprint on its console (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub); if it is right, \
+         remove the old key with ssh-keygen -R and log in once with ssh {node}"
+    )]
+    HostKeyChanged { node: String },
+    #[error(
+        "ssh does not know its host key: log in once with ssh {node} and compare the fingerprint that it shows"
+    )]
+    HostKeyUnknown { node: String },
+    #[error(
+        "ssh was not let in ({offered}): try ssh {node}; without a key there (ssh-copy-id {node}), scan that node alone \
+         from a terminal, so that ssh can ask for the password"
+    )]
+    Denied { node: String, offered: String },
+    #[error("no machine of this name can be found: check the spelling, or give its address")]
+    Unresolved,
+    #[error("it refuses connections: is sshd running there, on this port?")]
+    Refused,
+    #[error("it did not answer: is it switched on and on this network?")]
+    Unanswered,
+    #[error("ssh failed: {said}; try ssh {node}")]
+    Ssh { node: String, said: String },
+
+    #[error("no agent there within {} s (while {phase})", after.as_secs())]
+    Deadline {
+        after: Duration,
+        phase: &'static str,
+    },
+    #[error("this is no agent: {0}")]
+    Preamble(PreambleError),
+    #[error("it runs {kernel}, and crosstie needs Linux")]
+    Kernel { kernel: String },
+    #[error(transparent)]
+    Binary(BinaryError),
+    #[error("cannot put the agent there: no space left on its disk ({why})")]
+    DiskFull { why: String },
+    #[error(
+        "cannot put the agent there: {why}; set XDG_CACHE_HOME there to a folder that can be written"
+    )]
+    Unwritable { why: String },
+    #[error("the agent's binary did not arrive whole ({why}); try again")]
+    Damaged { why: String },
+    #[error("{folder} on it belongs to somebody else than root, so root runs nothing from there")]
+    Owner { folder: String },
+    #[error(
+        "the agent may not be run there: its cache folder is mounted noexec; set XDG_CACHE_HOME there to a folder that is not"
+    )]
+    NoExec,
+    #[error("its system is too old: crosstie needs glibc 2.34 (Ubuntu 22.04, Debian 12 or newer)")]
+    OldSystem,
+    #[error("the agent does not start there: {said}")]
+    Start { said: String },
+    #[error("{why}")]
+    Sudo { why: String },
+    #[error("an agent of another build answered ({build}); try again")]
+    OtherBuild { build: String },
+    #[error(
+        "the agent for its architecture is crosstie {version}, and this is {ours}: build both at once (make dist)",
+        ours = env!("CARGO_PKG_VERSION")
+    )]
+    OtherVersion { version: String },
+    #[error("the connection failed")]
+    Link(#[source] LinkError),
+}

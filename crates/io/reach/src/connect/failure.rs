@@ -1,0 +1,179 @@
+//! What went wrong, told from what ssh, sudo, the shell or the loader complained of.
+
+use std::process::ExitStatus;
+
+use super::ConnectError;
+
+/// How far it got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Until the script speaks: whatever fails is ssh's affair.
+    Login,
+    Prepare,
+    Sudo,
+    /// The agent is about to speak.
+    Start,
+}
+
+impl Phase {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Login => "logging in",
+            Self::Prepare => "copying the agent",
+            Self::Sudo => "becoming root",
+            Self::Start => "starting the agent",
+        }
+    }
+}
+
+/// The connection ended before there was an agent.
+pub(super) fn of_end(
+    node: &str,
+    phase: Phase,
+    status: Option<ExitStatus>,
+    complaint: &str,
+    noise: &str,
+) -> ConnectError {
+    let said = last_words(complaint)
+        .or_else(|| last_words(noise))
+        .unwrap_or_else(|| match status {
+            Some(status) => format!("it gave no reason ({status})"),
+            None => "it gave no reason".to_owned(),
+        });
+    match phase {
+        Phase::Login => of_ssh(node, complaint, said),
+        Phase::Sudo => ConnectError::Sudo {
+            why: format!("sudo refused: {said}"),
+        },
+        Phase::Start if complaint.contains("GLIBC_") => ConnectError::OldSystem,
+        Phase::Start if complaint.contains("Permission denied") => ConnectError::NoExec,
+        Phase::Start => ConnectError::Start { said },
+        Phase::Prepare => ConnectError::Ssh {
+            node: node.to_owned(),
+            said,
+        },
+    }
+}
+
+/// The texts are OpenSSH's own and libc's in the C locale.
+fn of_ssh(node: &str, complaint: &str, said: String) -> ConnectError {
+    let node = node.to_owned();
+    let has = |words: &str| complaint.contains(words);
+    if has("REMOTE HOST IDENTIFICATION HAS CHANGED") || has("POSSIBLE DNS SPOOFING") {
+        return ConnectError::HostKeyChanged { node };
+    }
+    if has("Host key verification failed") {
+        return ConnectError::HostKeyUnknown { node };
+    }
+    if let Some(offered) = complaint
+        .lines()
+        .find_map(|line| line.split_once("Permission denied (")?.1.split(')').next())
+    {
+        let offered = offered.to_owned();
+        return ConnectError::Denied { node, offered };
+    }
+    if has("Could not resolve hostname") {
+        return ConnectError::Unresolved;
+    }
+    if has("Connection refused") {
+        return ConnectError::Refused;
+    }
+    if has("timed out") || has("No route to host") || has("is unreachable") {
+        return ConnectError::Unanswered;
+    }
+    ConnectError::Ssh { node, said }
+}
+
+/// The script gave up, and said where.
+pub(super) fn of_script(at: &str, why: &str) -> ConnectError {
+    let why: String = why.chars().take(300).collect();
+    let full = ["No space left", "quota exceeded"];
+    if full.iter().any(|words| why.contains(words)) {
+        return ConnectError::DiskFull { why };
+    }
+    match at {
+        "sum" => ConnectError::Damaged {
+            why: format!("{why} bytes came"),
+        },
+        "owner" => ConnectError::Owner { folder: why },
+        _ => ConnectError::Unwritable { why },
+    }
+}
+
+/// The last line that says something, made short.
+fn last_words(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    Some(line.chars().take(200).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(phase: Phase, complaint: &str) -> String {
+        of_end("spark-b", phase, None, complaint, "").to_string()
+    }
+
+    #[test]
+    fn each_complaint_of_ssh_has_its_cure() {
+        for (complaint, cure) in [
+            (
+                "@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key verification failed.",
+                "Compare the fingerprint",
+            ),
+            (
+                "No ED25519 host key is known for spark-b and you have requested strict checking.\nHost key verification failed.",
+                "log in once with ssh spark-b",
+            ),
+            (
+                "alice@spark-b: Permission denied (publickey,password).",
+                "(publickey,password)",
+            ),
+            (
+                "ssh: Could not resolve hostname spark-b: Name or service not known",
+                "spelling",
+            ),
+            (
+                "ssh: connect to host spark-b port 22: Connection refused",
+                "sshd",
+            ),
+            (
+                "ssh: connect to host spark-b port 22: Connection timed out",
+                "switched on",
+            ),
+            ("Connection timed out during banner exchange", "switched on"),
+            ("This account is currently not available.", "not available"),
+            ("", "gave no reason"),
+        ] {
+            let text = told(Phase::Login, complaint);
+            assert!(text.contains(cure), "{complaint}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_agent_that_does_not_start_says_why() {
+        let old = "crosstie: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by crosstie)";
+        assert!(told(Phase::Start, old).contains("Ubuntu 22.04"));
+        let noexec = "/bin/sh: 76: exec: /home/alice/.cache/crosstie/bin/00: Permission denied";
+        assert!(told(Phase::Start, noexec).contains("noexec"));
+        assert!(told(Phase::Start, "Exec format error").contains("Exec format error"));
+    }
+
+    #[test]
+    fn a_script_that_gave_up_says_where() {
+        let full = of_script(
+            "write",
+            "head: error writing 'standard output': No space left on device",
+        );
+        assert!(matches!(full, ConnectError::DiskFull { .. }));
+        let read_only = of_script(
+            "folder",
+            "mkdir: cannot create directory: Read-only file system",
+        );
+        assert!(read_only.to_string().contains("XDG_CACHE_HOME"));
+        assert!(matches!(
+            of_script("owner", "x"),
+            ConnectError::Owner { .. }
+        ));
+    }
+}

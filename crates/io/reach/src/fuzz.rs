@@ -1,0 +1,83 @@
+//! The readers of foreign bytes in this crate, on the terms of [`crosstie_facts::fuzz`].
+
+use crosstie_facts::fuzz::Target;
+
+use crate::protocol::{Exchange, Frames, Line, Preamble, Step};
+
+pub const TARGETS: &[Target] = &[("agent_output", agent_output)];
+
+/// What an agent may say, told whole and in small pieces: the controller must understand the same.
+fn agent_output(data: &[u8]) {
+    let Some((first, data)) = data.split_first() else {
+        return;
+    };
+    let whole = understood(data, data.len().max(1));
+    let pieces = understood(data, usize::from(*first).max(1));
+    assert_eq!(whole, pieces, "told whole, told in pieces");
+}
+
+/// The lines, then the steps of call 1, then how it ended.
+fn understood(data: &[u8], piece: usize) -> Vec<String> {
+    let mut heard = Vec::new();
+    let mut preamble = Some(Preamble::default());
+    let mut frames = Frames::default();
+    let mut exchange = Exchange::new(1);
+    for piece in data.chunks(piece) {
+        if let Some(reading) = &mut preamble {
+            reading.push(piece);
+            match lines(reading, &mut heard) {
+                Err(()) => return heard,
+                Ok(false) => continue,
+                Ok(true) => {}
+            }
+            let rest = preamble.take().map(Preamble::into_rest);
+            frames.push(&rest.unwrap_or_default());
+        } else {
+            frames.push(piece);
+        }
+        if steps(&mut frames, &mut exchange, &mut heard).is_err() {
+            return heard;
+        }
+    }
+    heard
+}
+
+/// Whether the agent has spoken.
+fn lines(preamble: &mut Preamble, heard: &mut Vec<String>) -> Result<bool, ()> {
+    loop {
+        match preamble.next_line() {
+            Ok(None) => return Ok(false),
+            Ok(Some(line)) => {
+                heard.push(format!("{line:?}"));
+                if matches!(line, Line::Agent { .. }) {
+                    return Ok(true);
+                }
+            }
+            Err(error) => {
+                heard.push(error.to_string());
+                return Err(());
+            }
+        }
+    }
+}
+
+fn steps(frames: &mut Frames, exchange: &mut Exchange, heard: &mut Vec<String>) -> Result<(), ()> {
+    loop {
+        let step = match frames.next_frame() {
+            Ok(None) => return Ok(()),
+            Ok(Some(frame)) => exchange.take(&frame),
+            Err(error) => Err(error.into()),
+        };
+        match step {
+            Ok(Step::Done(result)) => {
+                heard.push(format!("{result:?}"));
+                return Err(());
+            }
+            Ok(step) => heard.push(format!("{step:?}")),
+            Err(error) => {
+                heard.push(error.to_string());
+                return Err(());
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! A child process at the other end of three pipes, one of which leads to a node.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Read, Write},
+    os::{fd::AsFd, unix::process::CommandExt},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use crosstie_node::groups::Entry;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::OFlags,
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, pidfd_open},
+};
+use thiserror::Error;
+
+/// Most of the child's standard error that is kept: its end.
+const MAX_COMPLAINT: usize = 16 << 10;
+
+/// Most output that is taken in while we still talk; beyond it the child has to wait.
+const MAX_PENDING: usize = 2 << 20;
+
+/// How long a child may take to leave by itself once its input has ended, and then once it is asked to.
+const GRACE: Duration = Duration::from_millis(300);
+
+#[derive(Debug, Error)]
+pub enum LinkError {
+    #[error("no answer in time")]
+    Deadline,
+    #[error("the connection ended")]
+    Ended,
+    #[error("the pipe to the child process failed")]
+    Pipe(#[source] io::Error),
+}
+
+impl From<Errno> for LinkError {
+    fn from(errno: Errno) -> Self {
+        Self::Pipe(errno.into())
+    }
+}
+
+/// What came, if anything did.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Output(Vec<u8>),
+    /// Something on standard error, or nothing after all.
+    Other,
+    End,
+}
+
+/// Whose process group the child is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Ended as a whole, its own children too.
+    Own,
+    /// Ours, so that it may ask on the terminal.
+    Shared,
+}
+
+pub(crate) struct Link {
+    child: Child,
+    entry: Option<Entry>,
+    input: Option<ChildStdin>,
+    output: Option<ChildStdout>,
+    errors: Option<ChildStderr>,
+    pending: VecDeque<Vec<u8>>,
+    complaint: Vec<u8>,
+}
+
+impl Link {
+    pub(crate) fn spawn(mut command: Command, group: Group) -> io::Result<Self> {
+        if group == Group::Own {
+            command.process_group(0);
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let entry = Some(match group {
+            Group::Own => Entry::group(&child),
+            Group::Shared => Entry::single(&child),
+        });
+        let link = Self {
+            input: child.stdin.take(),
+            output: child.stdout.take(),
+            errors: child.stderr.take(),
+            child,
+            entry,
+            pending: VecDeque::new(),
+            complaint: Vec::new(),
+        };
+        let pipes = [
+            link.input.as_ref().map(AsFd::as_fd),
+            link.output.as_ref().map(AsFd::as_fd),
+            link.errors.as_ref().map(AsFd::as_fd),
+        ];
+        for pipe in pipes.into_iter().flatten() {
+            rustix::fs::fcntl_setfl(pipe, OFlags::NONBLOCK)?;
+        }
+        Ok(link)
+    }
+
+    /// Waits until something comes, or the other end is gone.
+    pub(crate) fn hear(&mut self, until: Instant) -> Result<Heard, LinkError> {
+        if let Some(output) = self.pending.pop_front() {
+            return Ok(Heard::Output(output));
+        }
+        if self.output.is_none() {
+            return Ok(Heard::End);
+        }
+        self.wait(false, until)?;
+        self.take_errors();
+        Ok(match self.take_output()? {
+            Some(output) => Heard::Output(output),
+            None if self.output.is_none() => Heard::End,
+            None => Heard::Other,
+        })
+    }
+
+    /// Says all of it. What comes meanwhile is kept for [`Link::hear`].
+    pub(crate) fn say(&mut self, mut bytes: &[u8], until: Instant) -> Result<(), LinkError> {
+        while !bytes.is_empty() {
+            if self.input.is_none() {
+                return Err(LinkError::Ended);
+            }
+            self.wait(true, until)?;
+            self.take_errors();
+            if let Some(output) = self.take_output()? {
+                self.pending.push_back(output);
+            }
+            let Some(input) = &mut self.input else {
+                return Err(LinkError::Ended);
+            };
+            match input.write(bytes) {
+                Ok(length) => bytes = &bytes[length..],
+                Err(error) if is_temporary(&error) => {}
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    self.input = None;
+                    return Err(LinkError::Ended);
+                }
+                Err(error) => return Err(LinkError::Pipe(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What the child has said on standard error, its end if it said much.
+    pub(crate) fn complaint(&self) -> String {
+        String::from_utf8_lossy(&self.complaint).into_owned()
+    }
+
+    /// Waits for the rest of standard error and for the child to leave, both briefly.
+    pub(crate) fn finish(&mut self) -> Option<ExitStatus> {
+        self.input = None;
+        let until = Instant::now() + 2 * GRACE;
+        while self.errors.is_some() && self.wait_for_errors(until).is_ok() {
+            self.take_errors();
+        }
+        let left = self.has_left(2 * GRACE);
+        left.then(|| {
+            self.entry = None;
+            self.child.wait().ok()
+        })?
+    }
+
+    fn wait(&self, to_say: bool, until: Instant) -> Result<(), LinkError> {
+        let held: usize = self.pending.iter().map(Vec::len).sum();
+        let mut waited = Vec::with_capacity(3);
+        if let Some(output) = self.output.as_ref().filter(|_| held < MAX_PENDING) {
+            waited.push(PollFd::new(output, PollFlags::IN));
+        }
+        if let Some(errors) = &self.errors {
+            waited.push(PollFd::new(errors, PollFlags::IN));
+        }
+        if let Some(input) = self.input.as_ref().filter(|_| to_say) {
+            waited.push(PollFd::new(input, PollFlags::OUT));
+        }
+        wait_for(&mut waited, until)
+    }
+
+    fn wait_for_errors(&self, until: Instant) -> Result<(), LinkError> {
+        let mut waited: Vec<_> = self
+            .errors
+            .iter()
+            .map(|errors| PollFd::new(errors, PollFlags::IN))
+            .collect();
+        wait_for(&mut waited, until)
+    }
+
+    fn take_output(&mut self) -> Result<Option<Vec<u8>>, LinkError> {
+        let Some(output) = &mut self.output else {
+            return Ok(None);
+        };
+        let mut buffer = vec![0; 64 << 10];
+        match output.read(&mut buffer) {
+            Ok(0) => {
+                self.output = None;
+                Ok(None)
+            }
+            Ok(length) => {
+                buffer.truncate(length);
+                Ok(Some(buffer))
+            }
+            Err(error) if is_temporary(&error) => Ok(None),
+            Err(error) => Err(LinkError::Pipe(error)),
+        }
+    }
+
+    fn take_errors(&mut self) {
+        let Some(errors) = &mut self.errors else {
+            return;
+        };
+        let mut buffer = [0; 4 << 10];
+        match errors.read(&mut buffer) {
+            Ok(0) => self.errors = None,
+            Ok(length) => {
+                self.complaint.extend_from_slice(&buffer[..length]);
+                let excess = self.complaint.len().saturating_sub(MAX_COMPLAINT);
+                self.complaint.drain(..excess);
+            }
+            Err(error) if is_temporary(&error) => {}
+            Err(_) => self.errors = None,
+        }
+    }
+
+    fn has_left(&self, patience: Duration) -> bool {
+        let Ok(process) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) else {
+            return false;
+        };
+        let mut waited = [PollFd::new(&process, PollFlags::IN)];
+        wait_for(&mut waited, Instant::now() + patience).is_ok()
+    }
+}
+
+/// The node's end leaves when its input ends; a child that does not follow is made to.
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.input = None;
+        self.output = None;
+        let Some(entry) = self.entry.take() else {
+            return;
+        };
+        if !self.has_left(GRACE) {
+            entry.signal(Signal::TERM);
+            self.has_left(GRACE);
+        }
+        // Also those that the child has left behind in its group.
+        entry.signal(Signal::KILL);
+        drop(entry);
+        let _ = self.child.wait();
+    }
+}
+
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+fn wait_for(waited: &mut [PollFd<'_>], until: Instant) -> Result<(), LinkError> {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(LinkError::Deadline);
+        }
+        let timeout = Timespec::try_from(left).map_err(|_| LinkError::Deadline)?;
+        match poll(waited, Some(&timeout)) {
+            Ok(0) => return Err(LinkError::Deadline),
+            Ok(_) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}

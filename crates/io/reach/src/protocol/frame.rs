@@ -1,0 +1,193 @@
+//! Frames, to and from bytes.
+
+use serde::Serialize;
+use thiserror::Error;
+
+/// Longest frame, kind and payload together.
+pub const MAX_FRAME: usize = 8 << 20;
+
+/// Bytes of the length.
+const HEADER: usize = 4;
+
+/// Bytes of the call's number at the start of a bytes frame.
+const ID: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One message, as JSON.
+    Message = 1,
+    /// A part of a long answer: the call's number, then its bytes.
+    Bytes = 2,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    pub kind: Kind,
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    /// The call and the data of a bytes frame.
+    pub fn bytes(&self) -> Option<(u64, &[u8])> {
+        let (id, data) = self.payload.split_first_chunk::<ID>()?;
+        Some((u64::from_be_bytes(*id), data))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FrameError {
+    #[error("a frame of {length} bytes; {MAX_FRAME} is the most")]
+    TooLarge { length: usize },
+    #[error("an empty frame")]
+    Empty,
+    #[error("a frame of the unknown kind {0}")]
+    Kind(u8),
+}
+
+pub fn encode(kind: Kind, payload: &[u8]) -> Result<Vec<u8>, FrameError> {
+    let length = payload.len() + 1;
+    let header = u32::try_from(length).ok().filter(|_| length <= MAX_FRAME);
+    let header = header.ok_or(FrameError::TooLarge { length })?;
+    let mut frame = Vec::with_capacity(HEADER + length);
+    frame.extend_from_slice(&header.to_be_bytes());
+    frame.push(kind as u8);
+    frame.extend_from_slice(payload);
+    Ok(frame)
+}
+
+/// A message that cannot be written as JSON does not exist among ours, and is an empty frame if it ever does.
+pub fn encode_message(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
+    let json = serde_json::to_vec(message).map_err(|_| FrameError::Empty)?;
+    encode(Kind::Message, &json)
+}
+
+pub fn encode_bytes(id: u64, data: &[u8]) -> Result<Vec<u8>, FrameError> {
+    let mut payload = Vec::with_capacity(ID + data.len());
+    payload.extend_from_slice(&id.to_be_bytes());
+    payload.extend_from_slice(data);
+    encode(Kind::Bytes, &payload)
+}
+
+/// Takes bytes as they come and gives whole frames. Memory is spent on bytes that came, never on a length that was claimed.
+#[derive(Debug, Default)]
+pub struct Frames {
+    buffer: Vec<u8>,
+    /// Where the next frame starts.
+    start: usize,
+}
+
+impl Frames {
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// After an error there is no telling where a frame would start.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        let waiting = &self.buffer[self.start..];
+        let Some((header, rest)) = waiting.split_first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes(*header) as usize;
+        if length > MAX_FRAME {
+            return Err(FrameError::TooLarge { length });
+        }
+        if length == 0 {
+            return Err(FrameError::Empty);
+        }
+        let kind = match rest.first() {
+            None => return Ok(None),
+            Some(1) => Kind::Message,
+            Some(2) => Kind::Bytes,
+            Some(other) => return Err(FrameError::Kind(*other)),
+        };
+        let Some(payload) = rest.get(1..length) else {
+            return Ok(None);
+        };
+        let payload = payload.to_vec();
+        self.start += HEADER + length;
+        Ok(Some(Frame { kind, payload }))
+    }
+
+    /// Whether it stopped inside a frame.
+    pub fn is_partial(&self) -> bool {
+        self.start < self.buffer.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kind() -> impl Strategy<Value = Kind> {
+        prop_oneof![Just(Kind::Message), Just(Kind::Bytes)]
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_back_however_they_are_cut(
+            frames in prop::collection::vec((kind(), prop::collection::vec(any::<u8>(), 0..300)), 0..8),
+            cuts in prop::collection::vec(1usize..200, 1..20),
+        ) {
+            let stream: Vec<u8> = frames.iter().flat_map(|(kind, payload)| encode(*kind, payload).unwrap()).collect();
+            let mut decoder = Frames::default();
+            let mut found = Vec::new();
+            let mut rest = stream.as_slice();
+            let mut cuts = cuts.iter().cycle();
+            while !rest.is_empty() {
+                let (chunk, after) = rest.split_at((*cuts.next().unwrap()).min(rest.len()));
+                decoder.push(chunk);
+                rest = after;
+                while let Some(frame) = decoder.next_frame().unwrap() {
+                    found.push((frame.kind, frame.payload));
+                }
+            }
+            prop_assert_eq!(found, frames);
+            prop_assert!(!decoder.is_partial());
+        }
+
+        #[test]
+        fn junk_never_panics(junk in prop::collection::vec(any::<u8>(), 0..600)) {
+            let mut decoder = Frames::default();
+            decoder.push(&junk);
+            while let Ok(Some(_)) = decoder.next_frame() {}
+        }
+    }
+
+    #[test]
+    fn a_huge_frame_is_refused_at_its_length() {
+        let mut decoder = Frames::default();
+        decoder.push(&u32::MAX.to_be_bytes());
+        let length = u32::MAX as usize;
+        assert_eq!(decoder.next_frame(), Err(FrameError::TooLarge { length }));
+        assert_eq!(
+            encode(Kind::Bytes, &vec![0; MAX_FRAME]),
+            Err(FrameError::TooLarge {
+                length: MAX_FRAME + 1
+            })
+        );
+        let mut decoder = Frames::default();
+        decoder.push(&encode(Kind::Bytes, &vec![7; MAX_FRAME - 1]).unwrap());
+        assert_eq!(
+            decoder.next_frame().unwrap().unwrap().payload.len(),
+            MAX_FRAME - 1
+        );
+    }
+
+    #[test]
+    fn odd_frames_are_named() {
+        for (bytes, expected) in [
+            (&[0, 0, 0, 0][..], FrameError::Empty),
+            (&[0, 0, 0, 1, 9], FrameError::Kind(9)),
+        ] {
+            let mut decoder = Frames::default();
+            decoder.push(bytes);
+            assert_eq!(decoder.next_frame(), Err(expected));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What agent and controller say to each other, as values: no pipes, no clocks.
+//!
+//! The agent's standard output starts with whatever the login says, then a [`Line`] behind [`MAGIC`], then frames:
+//!
+//! ```text
+//! u32 length (big endian, of what follows)   u8 kind   payload
+//! ```
+//!
+//! Both ends are the same build, so nothing here carries a version.
+
+mod exchange;
+mod frame;
+mod message;
+mod preamble;
+
+pub use exchange::{Exchange, ProtocolError, Step};
+pub use frame::{Frame, FrameError, Frames, Kind, MAX_FRAME, encode, encode_bytes, encode_message};
+pub use message::{Answer, Event, Failure, FromAgent, Hello, ToAgent, What};
+pub use preamble::{Line, MAGIC, MAX_NOISE, Preamble, PreambleError};

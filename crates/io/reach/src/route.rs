@@ -1,0 +1,98 @@
+//! The ways to a node.
+
+use std::{path::PathBuf, process::Command};
+
+use crate::{
+    binary::build_of,
+    connect::{self, ConnectError, Wanted},
+    link::Group,
+    remote::Remote,
+    session::{InProcess, Session},
+    ssh::{self, Destination, SshOptions},
+};
+
+#[derive(Debug, Clone)]
+pub enum Route {
+    /// This machine, in this process unless root is wanted and we are not.
+    Here,
+    Ssh {
+        destination: Destination,
+        options: SshOptions,
+    },
+    /// A network namespace of this machine, by its name in `/run/netns`, and the agent to run there. Takes root.
+    Namespace { name: String, program: PathBuf },
+}
+
+impl Route {
+    /// What the person called the node.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Here => ".".to_owned(),
+            Self::Ssh { destination, .. } => destination.to_string(),
+            Self::Namespace { name, .. } => name.clone(),
+        }
+    }
+}
+
+/// Opens a session. Where root is wanted and refused there is one all the same, and it says so in what it collects.
+pub fn open(route: &Route, wanted: &Wanted<'_>) -> Result<Box<dyn Session>, ConnectError> {
+    match route {
+        Route::Here => here(wanted),
+        Route::Ssh {
+            destination,
+            options,
+        } => over_ssh(destination, options, wanted).map(boxed),
+        Route::Namespace { name, program } => {
+            let mut command = Command::new("ip");
+            command.args(["netns", "exec", name]);
+            command.arg(program).arg("agent");
+            let build = build_of(program).map_err(|source| ConnectError::Spawn {
+                program: program.display().to_string(),
+                source,
+            })?;
+            connect::direct(name, command, build, wanted).map(boxed)
+        }
+    }
+}
+
+fn boxed(remote: Remote) -> Box<dyn Session> {
+    Box::new(remote)
+}
+
+fn here(wanted: &Wanted<'_>) -> Result<Box<dyn Session>, ConnectError> {
+    if wanted.root.is_none() || rustix::process::geteuid().is_root() {
+        return Ok(Box::new(InProcess::default()));
+    }
+    let shell = Command::new("/bin/sh");
+    // sudo may find a terminal to ask on, which it must not: the password is ours to ask for.
+    match connect::connect(".", shell, Group::Own, wanted, false) {
+        Err(ConnectError::Sudo { why }) => Ok(Box::new(InProcess { refusal: Some(why) })),
+        remote => remote.map(boxed),
+    }
+}
+
+fn over_ssh(
+    destination: &Destination,
+    options: &SshOptions,
+    wanted: &Wanted<'_>,
+) -> Result<Remote, ConnectError> {
+    let node = destination.to_string();
+    // A process that asks on the terminal has to be in the group that the terminal belongs to.
+    let group = if options.prompts {
+        Group::Shared
+    } else {
+        Group::Own
+    };
+    let shell = || ssh::command(destination, options);
+    match connect::connect(&node, shell(), group, wanted, true) {
+        Err(ConnectError::Sudo { why }) => {
+            let unprivileged = Wanted {
+                root: None,
+                ..*wanted
+            };
+            let remote = connect::connect(&node, shell(), group, &unprivileged, true)?;
+            Ok(remote.refused(why))
+        }
+        remote => remote,
+    }
+}

@@ -1,0 +1,222 @@
+//! The password for sudo: asked for once, kept in memory, and nowhere else.
+
+use std::{
+    fmt,
+    fs::{File, OpenOptions},
+    io::{self, Read, Write},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rustix::{
+    process::{Signal, kill_process},
+    termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
+};
+use thiserror::Error;
+
+/// Longest password; sudo itself reads no more than 256 bytes.
+const MAX_PASSWORD: usize = 256;
+
+/// Keys, which come as bytes while we ask.
+const INTERRUPT: u8 = 3;
+const END: u8 = 4;
+const BACKSPACE: u8 = 8;
+const ERASE_LINE: u8 = 21;
+const DELETE: u8 = 127;
+
+/// Bytes that are not shown, and overwritten when they are no longer needed (as well as safe code can).
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// The password and the end of line that sudo waits for.
+    pub(crate) fn line(&self) -> Self {
+        let mut line = Vec::with_capacity(self.0.len() + 1);
+        line.extend_from_slice(&self.0);
+        line.push(b'\n');
+        Self(line)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret")
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.0.fill(0);
+        std::hint::black_box(&self.0);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// There is nobody to ask.
+    Nobody,
+    /// The terminal, without echo.
+    Terminal,
+    /// The first line of an open file descriptor of this process.
+    Descriptor(u32),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PasswordError {
+    #[error(
+        "sudo wants a password there, and there is no terminal to ask on: use --become-password-fd, or allow sudo without a password"
+    )]
+    Nobody,
+    #[error("cannot read the password from file descriptor {descriptor}: {reason}")]
+    Descriptor { descriptor: u32, reason: String },
+    #[error("cannot ask for the password on the terminal: {reason}")]
+    Terminal { reason: String },
+    #[error("no password was given")]
+    Declined,
+}
+
+/// One password for all nodes.
+#[derive(Debug)]
+pub struct Password {
+    source: Source,
+    got: Mutex<Option<Result<Arc<Secret>, PasswordError>>>,
+}
+
+impl Password {
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            got: Mutex::default(),
+        }
+    }
+
+    /// Asks when it is needed for the first time; whoever comes meanwhile waits for the answer.
+    pub fn get(&self) -> Result<Arc<Secret>, PasswordError> {
+        let mut got = self.got.lock().unwrap_or_else(PoisonError::into_inner);
+        got.get_or_insert_with(|| {
+            let secret = match self.source {
+                Source::Nobody => Err(PasswordError::Nobody),
+                Source::Terminal => ask(),
+                Source::Descriptor(descriptor) => read_descriptor(descriptor),
+            };
+            secret.map(Arc::new)
+        })
+        .clone()
+    }
+}
+
+fn read_descriptor(descriptor: u32) -> Result<Secret, PasswordError> {
+    let read =
+        File::open(format!("/proc/self/fd/{descriptor}")).and_then(|mut file| line(&mut file));
+    let failed = |error: io::Error| PasswordError::Descriptor {
+        descriptor,
+        reason: error.to_string(),
+    };
+    read.map_err(failed)?.ok_or(PasswordError::Declined)
+}
+
+fn ask() -> Result<Secret, PasswordError> {
+    let asked = || {
+        let file = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
+        let _silence = Silence::new(&file)?;
+        let mut terminal = &file;
+        terminal.write_all(b"sudo password for the nodes (asked once): ")?;
+        let answer = line(&mut terminal);
+        terminal.write_all(b"\n")?;
+        answer
+    };
+    let failed = |error: io::Error| {
+        if error.kind() == io::ErrorKind::Interrupted {
+            // The terminal is as it was: now the key does what it usually does.
+            let _ = kill_process(rustix::process::getpid(), Signal::INT);
+        }
+        PasswordError::Terminal {
+            reason: error.to_string(),
+        }
+    };
+    asked().map_err(failed)?.ok_or(PasswordError::Declined)
+}
+
+/// One byte at a time: what follows the line is another's.
+fn line(from: &mut impl Read) -> io::Result<Option<Secret>> {
+    let mut secret = Secret(Vec::with_capacity(MAX_PASSWORD));
+    let mut byte = [0];
+    loop {
+        match from.read(&mut byte) {
+            Ok(0) => return Ok((!secret.0.is_empty()).then_some(secret)),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        match byte[0] {
+            b'\n' | b'\r' => return Ok(Some(secret)),
+            INTERRUPT => return Err(io::ErrorKind::Interrupted.into()),
+            END => return Ok(None),
+            BACKSPACE | DELETE => drop(secret.0.pop()),
+            ERASE_LINE => secret.0.clear(),
+            _ if secret.0.len() == MAX_PASSWORD => return Ok(None),
+            other => secret.0.push(other),
+        }
+    }
+}
+
+/// No echo, and keys come as they are struck, until dropped.
+struct Silence<'a> {
+    terminal: &'a File,
+    before: Termios,
+}
+
+impl<'a> Silence<'a> {
+    fn new(terminal: &'a File) -> io::Result<Self> {
+        let before = tcgetattr(terminal)?;
+        let mut silent = before.clone();
+        silent.local_modes -= LocalModes::ECHO | LocalModes::ISIG | LocalModes::ICANON;
+        tcsetattr(terminal, OptionalActions::Flush, &silent)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Silence<'_> {
+    fn drop(&mut self) {
+        let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn the_first_line_of_a_descriptor_is_read_once() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"correct horse\nrest").unwrap();
+        drop(writer);
+        let descriptor = u32::try_from(reader.as_raw_fd()).unwrap();
+        let password = Password::new(Source::Descriptor(descriptor));
+        for _ in 0..2 {
+            let secret = password.get().unwrap();
+            assert_eq!(secret.bytes(), b"correct horse");
+            assert_eq!(secret.line().bytes(), b"correct horse\n");
+        }
+        assert!(!format!("{password:?}").contains("horse"));
+    }
+
+    #[test]
+    fn no_password_is_told_from_an_empty_one() {
+        assert!(line(&mut &b""[..]).unwrap().is_none());
+        assert!(line(&mut &b"abc\x04"[..]).unwrap().is_none());
+        assert!(line(&mut &b"abc\x03"[..]).is_err());
+        let typed = line(&mut &b"x\x15ab\x7fc\n"[..]).unwrap().unwrap();
+        assert_eq!(typed.bytes(), b"ac");
+        assert!(line(&mut &[b'x'; 300][..]).unwrap().is_none());
+        assert_eq!(line(&mut &b"\n"[..]).unwrap().unwrap().bytes(), b"");
+        let nobody = Password::new(Source::Nobody).get();
+        assert_eq!(nobody.unwrap_err(), PasswordError::Nobody);
+        let closed = Password::new(Source::Descriptor(9999)).get();
+        assert!(closed.unwrap_err().to_string().contains("9999"));
+    }
+}
