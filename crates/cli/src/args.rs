@@ -69,6 +69,7 @@ pub(crate) enum Command {
   crosstie scan                              this machine
   crosstie scan . spark-b                    this machine and another, over ssh
   crosstie scan spark-a spark-b --sudo       and what only root may read
+  crosstie scan --lab two-sparks             every node of a lab
   crosstie scan --capture spark-a.tar.gz     and keep what was read, to share it
   crosstie scan --from spark-a.tar.gz        a capture instead of a machine
   crosstie scan --from captures/ --json      every capture in a directory, for programs
@@ -78,6 +79,10 @@ pub(crate) struct Scan {
     /// Nodes to scan, as ssh takes them; `.` is this machine, and so is no node at all
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
+
+    /// All nodes of this running lab (see `crosstie lab`)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "from", "ssh_config"])]
+    pub(crate) lab: Option<String>,
 
     #[command(flatten)]
     pub(crate) reach: Reach,

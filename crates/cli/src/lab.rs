@@ -1,7 +1,10 @@
 //! `crosstie lab`: a virtual cluster on this machine.
 
+mod cluster;
 mod console;
 mod show;
+
+pub(crate) use cluster::{LabCluster, cluster};
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IsTerminal},
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -43,6 +44,7 @@ struct Common {
 /// Reads every node, all of them at once.
 pub(crate) fn collect(
     names: &[String],
+    ssh_config: Option<&Path>,
     reach: &Reach,
     colour: ColorChoice,
 ) -> anyhow::Result<Vec<Reading>> {
@@ -53,7 +55,7 @@ pub(crate) fn collect(
     let prompts = may_prompt(names);
     let routes = names
         .iter()
-        .map(|name| route(name, reach, prompts))
+        .map(|name| route(name, ssh_config, reach, prompts))
         .collect::<anyhow::Result<Vec<Route>>>()?;
     let common = Arc::new(Common {
         binaries: Binaries::new(reach.agent_dir.clone()),
@@ -97,7 +99,12 @@ fn read(index: usize, route: &Route, common: &Common) -> Result<Raw, String> {
     raw.map_err(|error| text(error.into()))
 }
 
-fn route(name: &str, reach: &Reach, prompts: bool) -> anyhow::Result<Route> {
+fn route(
+    name: &str,
+    ssh_config: Option<&Path>,
+    reach: &Reach,
+    prompts: bool,
+) -> anyhow::Result<Route> {
     if name == "." {
         return Ok(Route::Here);
     }
@@ -105,7 +112,7 @@ fn route(name: &str, reach: &Reach, prompts: bool) -> anyhow::Result<Route> {
     Ok(Route::Ssh {
         destination: name.parse()?,
         options: SshOptions {
-            config: reach.ssh_config.clone(),
+            config: ssh_config.map(Path::to_owned),
             prompts,
             // Before we give up ourselves, so that ssh can say why.
             connect: limit.mul_f64(0.75).min(CONNECT),

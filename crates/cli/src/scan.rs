@@ -10,17 +10,36 @@ use crosstie_node::capture;
 use crosstie_report::scan::{Outcome, node, view};
 use serde_json::Value;
 
-use crate::{args::Scan, exit, nodes, output};
+use crate::{
+    args::Scan,
+    exit,
+    lab::{self, LabCluster},
+    nodes, output,
+};
 
 /// What was read of one node, or why nothing was.
 pub(crate) type Reading = (String, Result<Raw, String>);
 
 pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let spec = scan.cluster.as_deref().map(cluster_file).transpose()?;
-    let readings = if scan.from.is_empty() {
-        nodes::collect(&scan.nodes, &scan.reach, colour)?
-    } else {
-        captured(scan)?
+    let lab = scan.lab.as_deref().map(lab::cluster).transpose()?;
+    let spec = match (&scan.cluster, &lab) {
+        (Some(path), _) => Some(cluster_file(path)?),
+        (None, lab) => lab.as_ref().map(|lab| lab.spec.clone()),
+    };
+    let readings = match (&lab, scan.from.is_empty()) {
+        (
+            Some(LabCluster {
+                nodes, ssh_config, ..
+            }),
+            _,
+        ) => nodes::collect(nodes, Some(ssh_config), &scan.reach, colour)?,
+        (None, true) => nodes::collect(
+            &scan.nodes,
+            scan.reach.ssh_config.as_deref(),
+            &scan.reach,
+            colour,
+        )?,
+        (None, false) => captured(scan)?,
     };
     if let Some(path) = &scan.capture {
         keep(&readings, path)?;

@@ -205,7 +205,7 @@ impl Place {
     fn know(&self, name: &str, port: u16, key: &str) {
         assert!(!name.is_empty());
         let mut text = fs::read_to_string(self.path("known_hosts")).unwrap();
-        text += &format!("[127.0.0.1]:{port} {key}");
+        text.push_str(&["[127.0.0.1]:", &port.to_string(), " ", key].concat());
         fs::write(self.path("known_hosts"), text).unwrap();
     }
 

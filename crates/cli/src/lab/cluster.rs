@@ -1,0 +1,49 @@
+//! A running lab as a cluster: where its nodes are, and which ports share a cage.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use crosstie_lab::{Lab, Paths, profile::Node};
+use crosstie_model::spec::{self, Cage, PortMatch, Spec};
+
+/// What `--lab NAME` stands for.
+pub(crate) struct LabCluster {
+    pub(crate) nodes: Vec<String>,
+    pub(crate) ssh_config: PathBuf,
+    /// Soft-RoCE has no ids that tell twins, so the profile does.
+    pub(crate) spec: Spec,
+}
+
+pub(crate) fn cluster(name: &str) -> Result<LabCluster> {
+    let lab = Lab::open(&Paths::new(None), name)?;
+    let nodes = &lab.profile().nodes;
+    Ok(LabCluster {
+        nodes: nodes.iter().map(|node| node.name.clone()).collect(),
+        ssh_config: lab.ssh_config(),
+        spec: Spec {
+            format: spec::FORMAT,
+            name: name.to_owned(),
+            fabric: spec::Fabric::default(),
+            qos: None,
+            nodes: nodes.iter().map(node_spec).collect(),
+            cables: Vec::new(),
+        },
+    })
+}
+
+fn node_spec(node: &Node) -> spec::Node {
+    let cages = node.cages.iter().map(|cage| Cage {
+        id: cage.name.clone(),
+        ports: cage
+            .nics
+            .iter()
+            .filter_map(|nic| nic.rdma.clone())
+            .map(PortMatch::Name)
+            .collect(),
+    });
+    spec::Node {
+        name: node.name.clone(),
+        ssh: None,
+        cages: cages.collect(),
+    }
+}
