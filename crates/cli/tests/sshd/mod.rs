@@ -138,7 +138,7 @@ impl Place {
             .process_group(0)
             .spawn()
             .expect("cannot run unshare (Debian package util-linux)");
-        self.know(name, port, &key);
+        self.know(port, &key);
         self.configure(name, port, "");
         self.nodes.push(Node {
             name: name.to_owned(),
@@ -203,10 +203,9 @@ impl Place {
         fs::write(self.path("ssh_config"), text).unwrap();
     }
 
-    fn know(&self, name: &str, port: u16, key: &str) {
-        assert!(!name.is_empty());
+    fn know(&self, port: u16, key: &str) {
         let mut text = fs::read_to_string(self.path("known_hosts")).unwrap();
-        text += &format!("[127.0.0.1]:{port} {key}");
+        text.push_str(&["[127.0.0.1]:", &port.to_string(), " ", key].concat());
         fs::write(self.path("known_hosts"), text).unwrap();
     }
 
