@@ -213,7 +213,10 @@ mod tests {
         let lines = view(&nodes, &stages, Duration::from_secs(3));
         assert_eq!(lines[0], "1 of 20 read, 3 s");
         assert_eq!(lines[1], "  spark-1   connecting");
-        assert_eq!(lines[2], "  spark-2   copying the agent: 1 MiB of 8 MiB");
+        assert_eq!(
+            lines[2],
+            "  spark-2   copying the agent: 1.0 MiB of 8.0 MiB"
+        );
         assert_eq!(lines.last().unwrap(), "  and 3 more");
         assert_eq!(lines.len(), 18);
         assert_eq!(view(&nodes[..1], &stages[..1], Duration::ZERO).len(), 1);
