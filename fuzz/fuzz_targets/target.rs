@@ -5,7 +5,11 @@
 use std::sync::LazyLock;
 
 static TARGET: LazyLock<fn(&[u8])> = LazyLock::new(|| {
-    let tables = [crosstie_facts::fuzz::TARGETS, crosstie_node::fuzz::TARGETS];
+    let tables = [
+        crosstie_facts::fuzz::TARGETS,
+        crosstie_node::fuzz::TARGETS,
+        crosstie_reach::fuzz::TARGETS,
+    ];
     let wanted = env!("CARGO_BIN_NAME");
     let found = tables
         .concat()

@@ -13,6 +13,7 @@ use std::{
 use crosstie_model::Bytes;
 use crosstie_reach::Stage;
 use crosstie_report::text::printable;
+use rustix::termios::tcgetwinsize;
 
 /// What takes less needs no words.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -99,8 +100,10 @@ impl Progress {
 impl Board {
     fn draw(&mut self, lines: &[String]) {
         let mut text = erase(self.drawn);
+        // A line that wraps would be two to erase.
+        let width = tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col));
         for line in lines {
-            text += line;
+            text.extend(line.chars().take(width.saturating_sub(1)));
             text.push('\n');
         }
         show(&text);
@@ -155,7 +158,7 @@ fn show(text: &str) {
 fn view(nodes: &[String], stages: &[Option<Stage>], elapsed: Duration) -> Vec<String> {
     let done = stages.iter().filter(|stage| stage.is_none()).count();
     let mut lines = vec![format!(
-        "{done} of {} nodes read, {} s",
+        "{done} of {} read, {} s",
         nodes.len(),
         elapsed.as_secs()
     )];
@@ -208,9 +211,12 @@ mod tests {
             total: 8 << 20,
         });
         let lines = view(&nodes, &stages, Duration::from_secs(3));
-        assert_eq!(lines[0], "1 of 20 nodes read, 3 s");
+        assert_eq!(lines[0], "1 of 20 read, 3 s");
         assert_eq!(lines[1], "  spark-1   connecting");
-        assert_eq!(lines[2], "  spark-2   copying the agent: 1 MiB of 8 MiB");
+        assert_eq!(
+            lines[2],
+            "  spark-2   copying the agent: 1.0 MiB of 8.0 MiB"
+        );
         assert_eq!(lines.last().unwrap(), "  and 3 more");
         assert_eq!(lines.len(), 18);
         assert_eq!(view(&nodes[..1], &stages[..1], Duration::ZERO).len(), 1);

@@ -135,8 +135,10 @@ fn next(scan: &Scan, outcomes: &[Outcome]) -> String {
             path.display()
         ),
         (None, None, [Outcome::Node(node)]) => {
+            let name = node.reached.as_ref().map(|name| format!(" {name}"));
             format!(
-                "crosstie scan --capture {}.tar.gz    keeps this, to share or to compare",
+                "crosstie scan{} --capture {}.tar.gz    keeps this, to share or to compare",
+                name.unwrap_or_default(),
                 node.host
             )
         }

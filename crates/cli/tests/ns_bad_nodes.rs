@@ -176,6 +176,22 @@ fn ns_an_agent_that_is_killed_is_missed_at_once() {
 }
 
 #[test]
+fn ns_an_agent_that_stands_still_is_given_up() {
+    let mut place = Place::new();
+    let (scan, agent) = in_the_middle(&mut place);
+    let agent_process = Pid::from_raw(agent).unwrap();
+    kill_process(agent_process, Signal::STOP).unwrap();
+    let output = scan.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("it has not been heard of for 15 s"), "{text}");
+    kill_process(agent_process, Signal::CONT).unwrap();
+    eventually("the agent's end", || {
+        !Path::new(&format!("/proc/{agent}")).exists()
+    });
+}
+
+#[test]
 fn ns_interrupting_leaves_nothing_behind() {
     let mut place = Place::new();
     let (mut scan, agent) = in_the_middle(&mut place);

@@ -4,7 +4,11 @@
 
 mod sshd;
 
-use std::{fs, os::unix::fs::MetadataExt};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    time::{Duration, Instant},
+};
 
 use sshd::{Furnish, Place, crosstie, free_port};
 
@@ -99,11 +103,28 @@ fn ns_a_jump_host_is_passed() {
     assert!(log.contains("Accepted publickey for alice"), "{log}");
 }
 
+/// The first ssh leaves a master behind, which holds on to its standard error.
+#[test]
+fn ns_shared_connections_work() {
+    let mut place = Place::new();
+    let port = place.node("node", &Furnish::default()).port;
+    let socket = place.path("mux").display().to_string();
+    let shared = format!("ControlMaster auto\nControlPersist 3\nControlPath {socket}");
+    place.configure("shared", port, &shared);
+    let started = Instant::now();
+    for _ in 0..2 {
+        let (nodes, output) = place.json(&["shared"]);
+        assert!(output.status.success(), "{nodes:#?}");
+        assert!(place.path("mux").exists());
+    }
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
 #[test]
 fn ns_ssh_says_what_to_do() {
     let mut place = Place::new();
     let port = place.node("node", &Furnish::default()).port;
-    place.configure("stranger", port, "User nobody-there");
+    place.configure("stranger", port, "");
     fs::write(place.path("ssh_config"), {
         let text = fs::read_to_string(place.path("ssh_config")).unwrap();
         text.replace("Host stranger\n", "Host stranger\nUser mallory\n")

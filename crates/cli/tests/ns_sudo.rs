@@ -4,7 +4,11 @@
 
 mod sshd;
 
-use std::{io::Write, os::fd::AsRawFd};
+use std::{
+    fs,
+    io::Write,
+    os::unix::fs::{MetadataExt, chown},
+};
 
 use serde_json::Value;
 use sshd::{Furnish, PASSWORD, Place};
@@ -39,10 +43,8 @@ fn with_password(place: &Place, password: &str) -> (String, String) {
     let (reader, mut writer) = std::io::pipe().unwrap();
     writeln!(writer, "{password}").unwrap();
     drop(writer);
-    // A descriptor above the three passes to a child unless it is closed on exec, which `sh` does not do.
     let mut command = place.scan(&["node", "--json", "--sudo", "--become-password-fd", "0"]);
-    command.stdin(reader.try_clone().unwrap());
-    assert!(reader.as_raw_fd() > 2);
+    command.stdin(reader);
     let output = command.output().unwrap();
     let nodes: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
     let all = [output.stdout, output.stderr].concat();
@@ -57,8 +59,46 @@ fn ns_sudo_without_a_password_is_enough() {
     assert_eq!(scanned(&nodes[0]), ("alice".into(), String::new()));
     let (nodes, _) = place.json(&["node", "--sudo"]);
     assert_eq!(scanned(&nodes[0]), ("root".into(), String::new()));
-    // Root's binary is not in the user's hands.
-    assert!(!place.path("home-node/.cache/crosstie/bin/.new").exists());
+    let folder = place.path("var-node/crosstie/bin");
+    let files: Vec<_> = fs::read_dir(&folder).unwrap().map(Result::unwrap).collect();
+    assert_eq!(files.len(), 1);
+    for path in [
+        files[0].path(),
+        folder.clone(),
+        place.path("var-node/crosstie"),
+    ] {
+        let found = fs::metadata(&path).unwrap();
+        assert_eq!(
+            (found.uid(), found.gid(), found.mode() & 0o7777),
+            (0, 0, 0o755),
+            "{path:?}"
+        );
+    }
+    // One that the user could have written is not run.
+    chown(&folder, Some(4242), None).unwrap();
+    let (nodes, _) = place.json(&["node", "--sudo"]);
+    let error = nodes[0]["error"].as_str().unwrap_or_default();
+    assert!(
+        error.contains("belongs to somebody else than root"),
+        "{error}"
+    );
+}
+
+#[test]
+fn ns_this_machine_is_read_as_root_too() {
+    let place = place(WITHOUT);
+    assert!(place.json(&["node"]).1.status.success());
+    let scan = |options: &str| {
+        let line =
+            format!("for agent in .cache/crosstie/bin/*; do $agent scan --json {options}; done");
+        let output = place.ssh("node", &line);
+        let nodes: Vec<Value> = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        scanned(&nodes[0])
+    };
+    assert_eq!(scan(""), ("alice".into(), String::new()));
+    assert_eq!(scan("--sudo"), ("root".into(), String::new()));
+    assert!(place.path("var-node/crosstie/bin").exists());
 }
 
 #[test]
@@ -82,5 +122,5 @@ fn ns_a_node_where_sudo_is_refused_is_scanned_all_the_same() {
     let place = place("alice ALL=(ALL) NOPASSWD: /usr/bin/true");
     let (user, why) = with_password(&place, PASSWORD);
     assert_eq!(user, "alice");
-    assert!(why.contains("not allowed") || why.contains("sudo"), "{why}");
+    assert!(why.contains("not allowed to execute '/bin/sh"), "{why}");
 }

@@ -147,7 +147,7 @@ fn one_bad_capture_holds_up_nobody() {
 fn mistakes_are_answered_with_what_to_do() {
     let cases: [(&[&str], &str); 4] = [
         (&["scan", "--from", "nowhere"], "nowhere"),
-        (&["scan", "spark-b"], "--capture"),
+        (&["scan", "--", "-oProxyCommand=x"], "starts with a dash"),
         (
             &["scan", "--cluster", "nowhere.toml", "--from", "."],
             "nowhere.toml",

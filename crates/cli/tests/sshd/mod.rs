@@ -119,6 +119,7 @@ impl Place {
         fs::create_dir(&home).unwrap();
         fs::write(home.join(".bashrc"), furnish.bashrc).unwrap();
         chown(&home, Some(USER), Some(USER)).unwrap();
+        fs::create_dir(self.path(&format!("var-{name}"))).unwrap();
         let script = self.furnish(name, port, &home, furnish);
         let log = fs::File::create(self.path(&format!("{name}.log"))).unwrap();
         let sshd = Command::new("unshare")
@@ -137,7 +138,7 @@ impl Place {
             .process_group(0)
             .spawn()
             .expect("cannot run unshare (Debian package util-linux)");
-        self.know(name, port, &key);
+        self.know(port, &key);
         self.configure(name, port, "");
         self.nodes.push(Node {
             name: name.to_owned(),
@@ -182,7 +183,7 @@ impl Place {
         let config_path = self.path(&format!("{name}-sshd"));
         fs::write(&config_path, config).unwrap();
         format!(
-            "mount -t tmpfs tmpfs /run; mkdir /run/sshd; mount -t tmpfs tmpfs /var/lib\n\
+            "mount -t tmpfs tmpfs /run; mkdir /run/sshd; mount --bind {here}/var-{name} /var/lib\n\
              for file in passwd shadow group sudoers; do mount --bind {here}/{name}-$file /etc/$file; done\n\
              {}\nexec /usr/sbin/sshd -D -e -f {}",
             furnish.mounts,
@@ -202,8 +203,7 @@ impl Place {
         fs::write(self.path("ssh_config"), text).unwrap();
     }
 
-    fn know(&self, name: &str, port: u16, key: &str) {
-        assert!(!name.is_empty());
+    fn know(&self, port: u16, key: &str) {
         let mut text = fs::read_to_string(self.path("known_hosts")).unwrap();
         text.push_str(&["[127.0.0.1]:", &port.to_string(), " ", key].concat());
         fs::write(self.path("known_hosts"), text).unwrap();
@@ -233,6 +233,16 @@ impl Place {
             .env_remove("SSH_AUTH_SOCK")
             .stdin(Stdio::null());
         command
+    }
+
+    /// A command line that the node's user runs there.
+    pub fn ssh(&self, name: &str, line: &str) -> Output {
+        let mut command = Command::new("ssh");
+        command
+            .arg("-F")
+            .arg(self.path("ssh_config"))
+            .args(["-n", "--", name, line]);
+        command.output().unwrap()
     }
 
     /// What `scan --json` says of each node, and how it ended.

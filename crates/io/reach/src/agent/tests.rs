@@ -58,7 +58,9 @@ impl Served {
             } else {
                 preamble.push(&buffer[..length]);
                 spoke = matches!(preamble.next_line().unwrap(), Some(Line::Agent { .. }));
-                frames.push(&std::mem::take(&mut preamble).into_rest());
+                if spoke {
+                    frames.push(&std::mem::take(&mut preamble).into_rest());
+                }
             }
             while let Some(frame) = frames.next_frame().unwrap() {
                 if let Step::Done(result) = exchange.take(&frame).unwrap() {

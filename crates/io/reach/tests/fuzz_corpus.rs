@@ -11,7 +11,12 @@ fn home() -> &'static Path {
 }
 
 fn targets() -> Vec<Target> {
-    [crosstie_facts::fuzz::TARGETS, crosstie_node::fuzz::TARGETS].concat()
+    [
+        crosstie_facts::fuzz::TARGETS,
+        crosstie_node::fuzz::TARGETS,
+        crosstie_reach::fuzz::TARGETS,
+    ]
+    .concat()
 }
 
 #[test]
