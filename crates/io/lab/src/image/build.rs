@@ -157,8 +157,13 @@ fn proxy_options() -> Vec<String> {
 
 fn check_namespace() -> Result<(), ImageError> {
     tools::require(&["newuidmap"])?;
-    let user = std::env::var("USER").unwrap_or_default();
     let number = getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let user = users
+        .lines()
+        .find(|line| line.split(':').nth(2) == Some(&number))
+        .and_then(|line| line.split(':').next())
+        .unwrap_or_default();
     let has_range = |path: &str| {
         std::fs::read_to_string(path).is_ok_and(|text| {
             text.lines()
