@@ -142,6 +142,6 @@ fn next(scan: &Scan, outcomes: &[Outcome]) -> String {
                 node.host
             )
         }
-        _ => "crosstie scan --help".to_owned(),
+        _ => "crosstie scan … --json    for programs".to_owned(),
     }
 }

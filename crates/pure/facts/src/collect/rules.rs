@@ -97,7 +97,7 @@ const RDMA: &[Rule] = &[
     rule("sys/class/infiniband/*/ports/*/gids/*", Keep::Gid),
     whole("sys/class/infiniband/*/tc/*/traffic_class"),
     whole("sys/class/infiniband_verbs/*/ibdev"),
-    rule("dev/infiniband/*", Keep::Access),
+    rule("dev/infiniband/{rdma_cm,uverbs*}", Keep::Access),
     whole("sys/kernel/config/rdma_cm/*/ports/*/{default_roce_mode,default_roce_tos}"),
 ];
 

@@ -8,7 +8,11 @@ use crate::{
 };
 
 pub(super) fn unread(raw: &Raw) -> Vec<Unread> {
-    let files = raw.tree().map(|(path, entry)| (format!("/{path}"), entry));
+    // Device nodes are looked at, not read: that one may not be opened is a fact of its own.
+    let files = raw
+        .tree()
+        .filter(|(path, _)| !path.starts_with("dev/"))
+        .map(|(path, entry)| (format!("/{path}"), entry));
     let commands = raw
         .commands()
         .map(|(name, entry)| (command_name(name), entry));

@@ -193,10 +193,18 @@ fn row(port: &RdmaPort) -> Row {
     Row::Cells(4, cells.map(|cell| Span::new(tone, cell)).to_vec())
 }
 
+/// Those that other machines can be told: link-local ones come by themselves.
 fn addresses(port: &RdmaPort) -> String {
-    match port.addresses.as_slice() {
-        [] => "none".to_owned(),
-        [only] => only.clone(),
+    let local = |address: &&String| address.starts_with("fe80:");
+    let others: Vec<&String> = port
+        .addresses
+        .iter()
+        .filter(|address| !local(address))
+        .collect();
+    match others.as_slice() {
+        [] if port.addresses.is_empty() => "none".to_owned(),
+        [] => "link-local".to_owned(),
+        [only] => (*only).clone(),
         [first, more @ ..] => format!("{first} +{}", more.len()),
     }
 }
