@@ -124,6 +124,14 @@ fn ns_liars_are_found_out() {
             "--agent-dir",
         ),
         (
+            "greedy",
+            format!(
+                "echo; echo '{MAGIC} system Linux {machine} 0'; while :; do echo '{MAGIC} need'; head -c {} >/dev/null; done",
+                std::fs::metadata(crosstie()).unwrap().len()
+            ),
+            "asked for at the wrong time",
+        ),
+        (
             "other-kernel",
             format!("echo; echo '{MAGIC} system FreeBSD amd64 1000'; sleep 60"),
             "crosstie needs Linux",
