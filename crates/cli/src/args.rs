@@ -84,9 +84,6 @@ pub(crate) struct Scan {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "from", "ssh_config"])]
     pub(crate) lab: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) reach: Reach,
-
     /// Print JSON (see `crosstie schema scan`)
     #[arg(long)]
     pub(crate) json: bool,
@@ -96,7 +93,7 @@ pub(crate) struct Scan {
     pub(crate) facts: bool,
 
     /// Read captures instead of live nodes: a directory, a .tar.gz, or a directory of several
-    #[arg(long, value_name = "PATH", conflicts_with = "nodes")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "sudo"])]
     pub(crate) from: Vec<PathBuf>,
 
     /// Keep what was read: a .tar.gz, or a directory. Keys, tokens and Wi-Fi names stay out of it
@@ -106,6 +103,9 @@ pub(crate) struct Scan {
     /// Group ports into cages as this cluster file says
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reach: Reach,
 }
 
 /// How nodes are reached.

@@ -101,7 +101,8 @@ impl Board {
     fn draw(&mut self, lines: &[String]) {
         let mut text = erase(self.drawn);
         // A line that wraps would be two to erase.
-        let width = tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col));
+        let width = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+        let width = if width == 0 { 80 } else { width };
         for line in lines {
             text.extend(line.chars().take(width.saturating_sub(1)));
             text.push('\n');

@@ -35,15 +35,15 @@ fn ns_bad_nodes_hold_up_nobody() {
     place.node("hangs", &hangs);
     let started = Instant::now();
     let names = ["good", "silent", "dead", ".", "hangs", "better"];
-    let (nodes, output) = place.json(&[&names[..], &["--timeout", "8"]].concat());
-    assert!(started.elapsed() < Duration::from_secs(20));
+    let (nodes, output) = place.json(&[&names[..], &["--timeout", "20"]].concat());
+    assert!(started.elapsed() < Duration::from_secs(45));
     assert_eq!(output.status.code(), Some(2));
     for (index, error) in [
         (0, None),
         (1, Some("did not answer")),
         (2, Some("refuses connections")),
         (3, None),
-        (4, Some("within 8 s (while logging in)")),
+        (4, Some("within 20 s (while logging in)")),
         (5, None),
     ] {
         let node = &nodes[index];
@@ -68,6 +68,11 @@ fn ns_liars_are_found_out() {
     let version = env!("CARGO_PKG_VERSION");
     let machine = rustix::system::uname();
     let machine = machine.machine().to_str().unwrap();
+    let other = if machine == "aarch64" {
+        "x86_64"
+    } else {
+        "aarch64"
+    };
     // Speaks as the script does, then as an agent of this build; then says what it likes.
     let agent = format!(
         "echo; echo '{MAGIC} system Linux {machine} 0'; echo '{MAGIC} start'; echo '{MAGIC} agent {build} {version}'"
@@ -112,6 +117,31 @@ fn ns_liars_are_found_out() {
             "odd",
             format!("echo; echo '{MAGIC} dance'; sleep 60"),
             "only another build",
+        ),
+        (
+            "other-machine",
+            format!("echo; echo '{MAGIC} system Linux {other} 1000'; sleep 60"),
+            "--agent-dir",
+        ),
+        (
+            "greedy",
+            format!(
+                "echo; echo '{MAGIC} system Linux {machine} 0'; while :; do echo '{MAGIC} need'; head -c {} >/dev/null; done",
+                std::fs::metadata(crosstie()).unwrap().len()
+            ),
+            "asked for at the wrong time",
+        ),
+        (
+            "other-kernel",
+            format!("echo; echo '{MAGIC} system FreeBSD amd64 1000'; sleep 60"),
+            "crosstie needs Linux",
+        ),
+        (
+            "old",
+            format!(
+                "echo; echo '{MAGIC} start'; echo \"libc.so.6: version GLIBC_2.34 not found\" >&2; exit 1"
+            ),
+            "Ubuntu 22.04",
         ),
         (
             "gone",

@@ -41,6 +41,12 @@ fn ns_nodes_are_scanned_and_keep_one_file() {
     assert_eq!(binary.size(), fs::metadata(crosstie()).unwrap().size());
     let (_, output) = place.json(&["noisy"]);
     assert!(output.status.success());
+    let capture = place.path("noisy.tar.gz");
+    let kept = place
+        .scan(&["noisy", "--capture", capture.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(kept.status.success() && capture.exists(), "{kept:?}");
     let again = fs::metadata(files[0].path()).unwrap();
     assert_eq!(
         again.ino(),

@@ -62,7 +62,7 @@ main() {
         # Root runs nothing that another user could have written.
         umask 022
         mode=755 folder=/var/lib/crosstie/bin
-        why=$(mkdir -p "$folder" && chmod 755 "${folder%/*}" "$folder" 2>&1) || give_up folder "$why"
+        why=$({ mkdir -p "$folder" && chmod 755 "${folder%/*}" "$folder"; } 2>&1) || give_up folder "$why"
         owners=$(stat -c %u "${folder%/*}" "$folder" | sort -u)
         [ "$owners" = 0 ] || give_up owner "$folder"
         ;;

@@ -19,7 +19,7 @@ impl Phase {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Login => "logging in",
-            Self::Prepare => "copying the agent",
+            Self::Prepare => "preparing the agent",
             Self::Sudo => "becoming root",
             Self::Start => "starting the agent",
         }
