@@ -19,7 +19,8 @@ help:
 
 ##@ The two commands
 
-demo: build ## Build crosstie, then scan this machine and the sample captures
+demo: build ## Build crosstie, scan this machine and the samples, then two virtual Sparks whose cable is cut
+	$(INSTALL) lab
 	scripts/demo
 
 test: check ns lab dist ## All tiers: check, ns, lab, and binaries for both architectures
