@@ -2,7 +2,7 @@
 # The initramfs: find the disk, unpack the node's own files (identity, names, network) from QEMU's fw_cfg over it the first
 # time, go on. The root is handed over read-only, as distributions do; systemd remounts it.
 export PATH=/bin
-busybox mkdir -p /dev /proc /sys /root
+busybox mkdir -p /dev /proc /sys /newroot
 busybox mount -t devtmpfs dev /dev
 busybox mount -t proc proc /proc
 busybox mount -t sysfs sys /sys
@@ -14,14 +14,14 @@ while [ ! -b /dev/vda ] && [ $tries -lt 300 ]; do
   busybox sleep 0.1
   tries=$((tries + 1))
 done
-busybox mount -t ext4 -o ro /dev/vda /root || exec busybox poweroff -f
+busybox mount -t ext4 -o ro /dev/vda /newroot || exec busybox poweroff -f
 seed=/sys/firmware/qemu_fw_cfg/by_name/opt/org.crosstie/seed/raw
-if [ ! -e /root/var/lib/lab/seeded ] && [ -e "$seed" ]; then
-  busybox mount -o remount,rw /root
-  busybox tar -x -C /root -f "$seed" && : > /root/var/lib/lab/seeded
-  busybox mount -o remount,ro /root
+if [ ! -e /newroot/var/lib/lab/seeded ] && [ -e "$seed" ]; then
+  busybox mount -o remount,rw /newroot
+  busybox tar -x -C /newroot -f "$seed" && : > /newroot/var/lib/lab/seeded
+  busybox mount -o remount,ro /newroot
 fi
 for tree in dev proc sys; do
-  busybox mount --move "/$tree" "/root/$tree"
+  busybox mount --move "/$tree" "/newroot/$tree"
 done
-exec busybox switch_root /root /sbin/init
+exec busybox switch_root /newroot /sbin/init

@@ -326,10 +326,10 @@ fn lab_power_cut_loses_what_was_not_written_and_boots_again() {
     sh(
         &lab,
         "spark-b",
-        "echo kept > /root/kept; sync; echo lost > /root/lost",
+        "echo kept > /var/lib/kept; sync; echo lost > /var/lib/lost",
     );
     lab.power_cut("spark-b").unwrap();
-    assert_eq!(sh(&lab, "spark-b", "cat /root/kept"), "kept\n");
-    assert!(fails(&lab, "spark-b", "grep lost /root/lost"));
+    assert_eq!(sh(&lab, "spark-b", "cat /var/lib/kept"), "kept\n");
+    assert!(fails(&lab, "spark-b", "grep lost /var/lib/lost"));
     names_are_the_real_ones(&lab, "spark-b");
 }
