@@ -66,9 +66,13 @@ impl Local {
     }
 }
 
-/// Reads on to the end.
-fn pieces(file: &OwnedFd, buffer: &mut [u8], piece: &mut dyn FnMut(&[u8])) -> Result<(), Gap> {
-    let mut left = MAX_FILE;
+/// Reads on to the end, if that comes within `left` bytes.
+fn pieces(
+    file: &OwnedFd,
+    mut left: u64,
+    buffer: &mut [u8],
+    piece: &mut dyn FnMut(&[u8]),
+) -> Result<(), Gap> {
     loop {
         let length = read(file, buffer)?;
         if length == 0 {
@@ -89,14 +93,15 @@ impl Source for Local {
         if self.is_kernel_file(path) && path.starts_with("sys/") && length < PAGE {
             return Ok(bytes);
         }
-        pieces(&file, &mut page, &mut |piece| {
+        let left = MAX_FILE.saturating_sub(length as u64);
+        pieces(&file, left, &mut page, &mut |piece| {
             bytes.extend_from_slice(piece);
         })?;
         Ok(bytes)
     }
 
     fn read_pieces(&self, path: &str, piece: &mut dyn FnMut(&[u8])) -> Result<(), Gap> {
-        pieces(&self.open(path)?, &mut vec![0; 16 * PAGE], piece)
+        pieces(&self.open(path)?, MAX_FILE, &mut vec![0; 16 * PAGE], piece)
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, Gap> {
