@@ -16,12 +16,6 @@ impl Gbps {
     }
 }
 
-impl std::iter::Sum for Gbps {
-    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
-        Self(parts.map(|part| part.0).sum())
-    }
-}
-
 impl fmt::Display for Gbps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} Gb/s", self.rounded())

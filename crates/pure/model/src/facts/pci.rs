@@ -32,9 +32,6 @@ pub struct PciDevice {
 }
 
 impl PciDevice {
-    pub const NVIDIA: u16 = 0x10de;
-    pub const MELLANOX: u16 = 0x15b3;
-
     pub fn is_virtual_function(&self) -> bool {
         self.physical_function.known().is_some()
     }

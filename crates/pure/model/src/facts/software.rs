@@ -30,10 +30,6 @@ impl Software {
     pub fn package(&self, name: &str) -> Option<&str> {
         self.packages.known()?.get(name).map(String::as_str)
     }
-
-    pub fn runs(&self, service: &str) -> bool {
-        self.services.iter().any(|running| running == service)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
