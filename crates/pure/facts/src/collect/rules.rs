@@ -136,8 +136,9 @@ const SOFTWARE: &[Rule] = &[
     rule("{usr/lib,usr/local/lib}/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1}", Keep::Name),
     rule("usr/lib/*-linux-gnu/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1,libcuda.so.1}", Keep::Name),
     rule("usr/local/cuda*/lib64/{libnccl.so.2,libnccl-net.so}", Keep::Name),
-    rule("usr/{lib,local/lib}/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", Keep::Name),
-    rule("usr/{lib,local/lib}/python3*/{dist-packages,site-packages}/nvidia/nccl/lib/libnccl.so.2", Keep::Name),
+    rule("usr/lib/python3/dist-packages/nvidia_nccl_cu*.dist-info", Keep::Name),
+    rule("usr/local/lib/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", Keep::Name),
+    rule("usr/{lib/python3/dist-packages,local/lib/python3*/dist-packages,local/lib/python3*/site-packages}/nvidia/nccl/lib/libnccl.so.2", Keep::Name),
     rule("sys/fs/cgroup/system.slice/{opensm*,NetworkManager,systemd-networkd,chrony*,ntp*,systemd-timesyncd}.service", Keep::Name),
     rule("sys/fs/cgroup/system.slice/{docker,containerd,lldpad,openibd,nvidia-persistenced,firewalld,ufw,ssh,sshd}.service", Keep::Name),
 ];
