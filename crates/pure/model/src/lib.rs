@@ -5,6 +5,7 @@
 
 pub mod cable;
 pub mod facts;
+pub mod finding;
 pub mod ids;
 pub mod reading;
 pub mod spec;
@@ -12,6 +13,7 @@ pub mod units;
 
 pub use cable::{Cable, PortRef};
 pub use facts::Facts;
+pub use finding::{Evidence, Finding, Severity};
 pub use ids::{Gid, Guid, HardwareAddress, PciAddress};
 pub use reading::Reading;
 pub use spec::Spec;

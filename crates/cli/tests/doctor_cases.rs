@@ -1,0 +1,42 @@
+//! Every fault fires on its cases, with exactly the findings that each case expects, and no healthy node alarms.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
+
+mod cases;
+
+use cases::{lines, load};
+
+/// The differences of all cases at once: one change to a check may touch many.
+fn compare(folder: &str) {
+    let mut differences = String::new();
+    for (file, cases) in load(folder) {
+        for case in cases {
+            let found = lines(&case.diagnose());
+            let mut expected = case.expect.clone();
+            expected.sort();
+            for line in found.iter().filter(|line| !expected.contains(line)) {
+                differences += &format!("{folder}/{file} ({}): unexpected: {line}\n", case.name);
+            }
+            for line in expected.iter().filter(|line| !found.contains(line)) {
+                differences += &format!("{folder}/{file} ({}): missing: {line}\n", case.name);
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{differences}");
+}
+
+#[test]
+fn each_fault_is_found_and_nothing_else() {
+    compare("faults");
+}
+
+#[test]
+fn healthy_nodes_raise_no_alarm() {
+    compare("healthy");
+    for cases in load("healthy").into_values() {
+        for case in cases {
+            let loud = case.expect.iter().find(|line| !line.contains(" info "));
+            assert_eq!(loud, None, "{}: a healthy case expects an alarm", case.name);
+        }
+    }
+}

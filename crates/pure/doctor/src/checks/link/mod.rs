@@ -1,0 +1,8 @@
+//! Link.
+
+use super::Area;
+
+pub const AREA: Area = Area {
+    title: "Link",
+    checks: &[],
+};

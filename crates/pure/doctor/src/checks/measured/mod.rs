@@ -1,0 +1,8 @@
+//! Measurements.
+
+use super::Area;
+
+pub const AREA: Area = Area {
+    title: "Measurements",
+    checks: &[],
+};

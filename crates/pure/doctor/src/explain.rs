@@ -1,0 +1,33 @@
+//! The long form of a check: the same text for `crosstie explain` and for its page in the guide.
+
+use std::fmt::Write;
+
+use crate::Check;
+
+/// A page of Markdown.
+pub fn page(check: &Check) -> String {
+    let mut page = format!(
+        "# {}\n\n{}.\n\n| severity | scope |\n|---|---|\n| {} | {} |\n",
+        check.id,
+        check.title,
+        check.severity,
+        check.scope()
+    );
+    section(&mut page, "What it means", check.meaning);
+    section(&mut page, "When it is reported", check.fires);
+    let reads: Vec<String> = check
+        .reads
+        .iter()
+        .map(|read| format!("- `{read}`"))
+        .collect();
+    section(&mut page, "What is read", &reads.join("\n"));
+    section(&mut page, "Why it happens", check.cause);
+    section(&mut page, "How to mend it", check.fix);
+    section(&mut page, "How to see that it is mended", check.verify);
+    page
+}
+
+fn section(page: &mut String, heading: &str, text: &str) {
+    // Writing to a String cannot fail.
+    let _ = write!(page, "\n## {heading}\n\n{}\n", text.trim());
+}

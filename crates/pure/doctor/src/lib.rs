@@ -1,0 +1,22 @@
+//! What is wrong with a node or a cluster, with evidence, cause and fix.
+//!
+//! A check is a pure function from facts to hits, one file each under `checks/`, listed once in its area's table. The
+//! table yields the findings, `crosstie explain`, the pages under `docs/checks/` and the test that holds them to the
+//! catalogue. A false alarm is as bad as a miss: a gap in the facts is never a fault.
+
+mod check;
+pub mod checks;
+mod cluster;
+mod diagnose;
+pub mod explain;
+pub mod growth;
+mod hit;
+mod node;
+mod word;
+
+pub use check::{Check, Run};
+pub use cluster::{Cluster, End, Joined, Pair};
+pub use diagnose::{Diagnosis, NodeFindings, Patient, Selection, diagnose};
+pub use hit::Hit;
+pub use node::{FabricPort, Node, is_link_local, is_nvidia_nic, port_file};
+pub use word::word;

@@ -1,0 +1,32 @@
+//! Names in commands that a person will paste.
+
+use std::borrow::Cow;
+
+/// One word for a POSIX shell, quoted where it has to be. A name from a node may hold anything; what no terminal
+/// would show as it is, is replaced, so that nothing is pasted unseen.
+pub fn word(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
+        return Cow::Borrowed(text);
+    }
+    let shown: String = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    let path = if shown.starts_with('-') { "./" } else { "" };
+    Cow::Owned(format!("'{path}{}'", shown.replace('\'', r"'\''")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_needs_it_is_quoted() {
+        assert_eq!(word("enp1s0f1np1"), "enp1s0f1np1");
+        assert_eq!(word("a b"), "'a b'");
+        assert_eq!(word("x'; reboot #"), r"'x'\''; reboot #'");
+        assert_eq!(word("-rf"), "'./-rf'");
+        assert_eq!(word(""), "''");
+    }
+}
