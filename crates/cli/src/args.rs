@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
+use clap::{
+    ArgAction, ColorChoice, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, styling},
+};
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Cyan.on_default().bold())
@@ -35,6 +38,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Scan(Scan),
+    Doctor(Doctor),
     Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
@@ -76,13 +80,8 @@ pub(crate) enum Command {
 
 Exit status: 0 every node was scanned, 2 one was not.")]
 pub(crate) struct Scan {
-    /// Nodes to scan, as ssh takes them; `.` is this machine, and so is no node at all
-    #[arg(value_name = "NODE")]
-    pub(crate) nodes: Vec<String>,
-
-    /// All nodes of this running lab (see `crosstie lab`)
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "from", "ssh_config"])]
-    pub(crate) lab: Option<String>,
+    #[command(flatten)]
+    pub(crate) targets: Targets,
 
     /// Print JSON (see `crosstie schema scan`)
     #[arg(long)]
@@ -92,15 +91,75 @@ pub(crate) struct Scan {
     #[arg(long, requires = "json")]
     pub(crate) facts: bool,
 
+    /// Keep what was read: a .tar.gz, or a directory. Keys, tokens and Wi-Fi names stay out of it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) capture: Option<PathBuf>,
+}
+
+/// What is wrong, why, and the fix
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  crosstie doctor                            this machine
+  crosstie doctor . spark-b                  this machine and another, and what is between them
+  crosstie doctor --cluster cluster.toml     all nodes of a cluster, against what it should be
+  crosstie doctor --lab two-sparks --watch   again and again, with what changed
+  crosstie doctor --from captures/ --json    captures, for programs
+  crosstie doctor --markdown > report.md     for a bug report
+
+Exit status: 0 no faults (there may be warnings), 1 faults, 2 a node could not be examined.")]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) targets: Targets,
+
+    /// Print JSON (see `crosstie schema doctor`); with --watch one line a round
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) json: bool,
+
+    /// Print Markdown, for a bug report
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) markdown: bool,
+
+    /// Look again every few seconds and show what changed, until Ctrl-C
+    #[arg(long, conflicts_with = "from")]
+    pub(crate) watch: bool,
+
+    /// Answer in under 3 seconds: counters are read once, and a node that is slower is given up
+    #[arg(long, conflicts_with_all = ["watch", "interval", "timeout"])]
+    pub(crate) quick: bool,
+
+    /// Seconds between the two readings of counters that may grow; 0 reads them once
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = clap::value_parser!(u32).range(0..=3600))]
+    pub(crate) interval: u32,
+
+    /// Only these checks
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = check_ids(), hide_possible_values = true)]
+    pub(crate) only: Vec<String>,
+
+    /// All but these checks
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = check_ids(), hide_possible_values = true)]
+    pub(crate) skip: Vec<String>,
+}
+
+fn check_ids() -> PossibleValuesParser {
+    PossibleValuesParser::new(crosstie_doctor::checks::all().map(|check| check.id))
+}
+
+/// Which nodes a command is about.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Targets {
+    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file, else this machine
+    #[arg(value_name = "NODE")]
+    pub(crate) nodes: Vec<String>,
+
+    /// All nodes of this running lab (see `crosstie lab`)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "from", "ssh_config"])]
+    pub(crate) lab: Option<String>,
+
     /// Read captures instead of live nodes: a directory, a .tar.gz, or a directory of several
     #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "sudo"])]
     pub(crate) from: Vec<PathBuf>,
 
-    /// Keep what was read: a .tar.gz, or a directory. Keys, tokens and Wi-Fi names stay out of it
-    #[arg(long, value_name = "PATH")]
-    pub(crate) capture: Option<PathBuf>,
-
-    /// Group ports into cages as this cluster file says
+    /// The cluster file: which nodes there are, how their ports are grouped and cabled
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster: Option<PathBuf>,
 
@@ -137,4 +196,6 @@ pub(crate) struct Reach {
 pub(crate) enum Schema {
     /// `crosstie scan --json`
     Scan,
+    /// `crosstie doctor --json`
+    Doctor,
 }

@@ -5,7 +5,12 @@ use std::process::ExitCode;
 /// Done, and nothing is wrong.
 pub(crate) const CLEAN: ExitCode = ExitCode::SUCCESS;
 
-/// The tool could not do what it was asked to. Status 1 is kept for faults that it found.
+/// The tool did its work, and it found faults.
+pub(crate) fn faults() -> ExitCode {
+    ExitCode::from(1)
+}
+
+/// The tool could not do what it was asked to.
 pub(crate) fn tool_failed() -> ExitCode {
     ExitCode::from(2)
 }

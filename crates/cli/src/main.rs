@@ -2,6 +2,7 @@
 
 mod agent;
 mod args;
+mod doctor;
 mod exit;
 mod generate;
 mod lab;
@@ -9,6 +10,7 @@ mod nodes;
 mod output;
 mod progress;
 mod scan;
+mod targets;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     log(arguments.verbose);
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
+        Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent => agent::run(),
         Command::Completions { shell } => generate::completions(shell),

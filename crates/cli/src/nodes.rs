@@ -3,7 +3,7 @@
 use std::{
     io::{self, IsTerminal},
     path::Path,
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,7 @@ use clap::ColorChoice;
 use crosstie_facts::Raw;
 use crosstie_node::groups::signal_all;
 use crosstie_reach::{
-    BOUND, InProcess, Route, Session, Wanted,
+    BOUND, InProcess, Route, Session, Stage, Wanted,
     binary::Binaries,
     fan_out, open,
     secret::{Password, Source},
@@ -20,7 +20,7 @@ use crosstie_reach::{
 };
 use rustix::process::Signal;
 
-use crate::{args::Reach, output, progress::Progress, scan::Reading};
+use crate::{args::Reach, output, progress::Progress, targets::Reading};
 
 /// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
 const COLLECT: Duration = Duration::from_secs(20);
@@ -31,62 +31,130 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// For a person to type a password.
 const PERSON: Duration = Duration::from_secs(120);
 
+/// The nodes of one command. Their sessions stay open, so that they can be asked again.
+pub(crate) struct Fleet {
+    places: Vec<Arc<Place>>,
+    common: Arc<Common>,
+    /// Each step has its own limit; this one is for what none of them foresees.
+    last: Duration,
+    /// Progress is drawn.
+    draws: bool,
+}
+
+/// One node.
+struct Place {
+    name: String,
+    route: Route,
+    session: Mutex<Option<Box<dyn Session>>>,
+}
+
 /// What all nodes have in common.
 struct Common {
     binaries: Binaries,
     password: Option<Password>,
+    /// ssh may ask on the terminal.
+    prompts: bool,
     /// Up to the agent's first word.
     login: Duration,
     answer: Duration,
-    progress: Progress,
 }
 
-/// Reads every node, all of them at once.
-pub(crate) fn collect(
-    names: &[String],
-    ssh_config: Option<&Path>,
-    reach: &Reach,
-    colour: ColorChoice,
-) -> anyhow::Result<Vec<Reading>> {
-    let here = [".".to_owned()];
-    let names = if names.is_empty() { &here } else { names };
-    let limit = Duration::from_secs(reach.timeout.into());
-    if names == here && !reach.sudo {
-        return Ok(vec![this_machine(limit.min(COLLECT))]);
+impl Fleet {
+    pub(crate) fn new(
+        names: Vec<String>,
+        ssh_config: Option<&Path>,
+        reach: &Reach,
+        colour: ColorChoice,
+    ) -> anyhow::Result<Self> {
+        let names = if names.is_empty() {
+            vec![".".to_owned()]
+        } else {
+            names
+        };
+        let limit = Duration::from_secs(reach.timeout.into());
+        let prompts = may_prompt(&names);
+        let places = names
+            .into_iter()
+            .map(|name| {
+                Ok(Arc::new(Place {
+                    route: route(&name, ssh_config, reach, prompts)?,
+                    name,
+                    session: Mutex::new(None),
+                }))
+            })
+            .collect::<anyhow::Result<Vec<Arc<Place>>>>()?;
+        let common = Arc::new(Common {
+            binaries: Binaries::new(reach.agent_dir.clone()),
+            password: reach.sudo.then(|| Password::new(password_source(reach))),
+            prompts,
+            login: if prompts { limit.max(PERSON) } else { limit },
+            answer: limit.min(COLLECT),
+        });
+        let fleet = Self {
+            places,
+            last: common.login + common.answer + PERSON,
+            common,
+            draws: output::draws(colour),
+        };
+        if !fleet.is_this_machine() {
+            crosstie_reach::end_children_on_signals().context("cannot watch for Ctrl-C")?;
+        }
+        Ok(fleet)
     }
-    crosstie_reach::end_children_on_signals().context("cannot watch for Ctrl-C")?;
-    let prompts = may_prompt(names);
-    let routes = names
-        .iter()
-        .map(|name| route(name, ssh_config, reach, prompts))
-        .collect::<anyhow::Result<Vec<Route>>>()?;
-    let common = Arc::new(Common {
-        binaries: Binaries::new(reach.agent_dir.clone()),
-        password: reach.sudo.then(|| Password::new(password_source(reach))),
-        login: if prompts { limit.max(PERSON) } else { limit },
-        answer: limit.min(COLLECT),
-        progress: Progress::start(names, prompts, output::draws(colour)),
-    });
-    // Each step has its own limit; this one is for what none of them foresees.
-    let last = common.login + common.answer + PERSON;
-    let shared = Arc::clone(&common);
-    let results = fan_out(routes, BOUND, last, move |index, route| {
-        let result = read(index, route, &shared);
-        shared.progress.done(index);
-        result
-    });
-    common.progress.stop();
-    crosstie_reach::end_if_interrupted();
-    // Of nodes that were given up.
-    signal_all(Signal::TERM);
-    let read = results.into_iter().map(|result| match result {
-        Ok(raw) => raw,
-        Err(unfinished) => Err(unfinished.to_string()),
-    });
-    Ok(names.iter().cloned().zip(read).collect())
+
+    /// The same nodes, with everything that is asked of them bounded by `limit`.
+    pub(crate) fn within(self, limit: Duration) -> Self {
+        let mut fleet = self;
+        fleet.last = limit;
+        // Nobody else has it before the first reading.
+        if let Some(common) = Arc::get_mut(&mut fleet.common) {
+            common.login = limit;
+            common.answer = limit;
+        }
+        fleet
+    }
+
+    /// Reads every node, all of them at once.
+    pub(crate) fn read(&self) -> Vec<Reading> {
+        if self.is_this_machine() {
+            return vec![this_machine(self.common.answer)];
+        }
+        let names: Vec<String> = self.places.iter().map(|place| place.name.clone()).collect();
+        let progress = Arc::new(Progress::start(&names, self.common.prompts, self.draws));
+        let (shared, drawn) = (Arc::clone(&self.common), Arc::clone(&progress));
+        let results = fan_out(
+            self.places.clone(),
+            BOUND,
+            self.last,
+            move |index, place| {
+                let result = read(place, &shared, &|stage| drawn.stage(index, stage));
+                drawn.done(index);
+                result
+            },
+        );
+        progress.stop();
+        crosstie_reach::end_if_interrupted();
+        let read = results.into_iter().map(|result| match result {
+            Ok(raw) => raw,
+            Err(unfinished) => Err(unfinished.to_string()),
+        });
+        names.into_iter().zip(read).collect()
+    }
+
+    /// It takes milliseconds: threads, progress and signal handlers would take as long again.
+    fn is_this_machine(&self) -> bool {
+        matches!(self.places.as_slice(), [place] if place.name == ".")
+            && self.common.password.is_none()
+    }
 }
 
-/// It takes milliseconds: threads, progress and signal handlers would take as long again.
+impl Drop for Fleet {
+    /// Of nodes that were given up, something may still run.
+    fn drop(&mut self) {
+        signal_all(Signal::TERM);
+    }
+}
+
 fn this_machine(deadline: Duration) -> Reading {
     let mut session = InProcess::default();
     let raw = session.collect(deadline, &|_| ());
@@ -96,19 +164,29 @@ fn this_machine(deadline: Duration) -> Reading {
     )
 }
 
-fn read(index: usize, route: &Route, common: &Common) -> Result<Raw, String> {
+fn read(place: &Place, common: &Common, progress: &dyn Fn(Stage)) -> Result<Raw, String> {
     let started = Instant::now();
-    let progress = |stage| common.progress.stage(index, stage);
-    let wanted = Wanted {
-        binaries: &common.binaries,
-        root: common.password.as_ref(),
-        deadline: common.login,
-        progress: &progress,
-    };
     let text = |error: anyhow::Error| format!("{error:#}");
-    let mut session = open(route, &wanted).map_err(|error| text(error.into()))?;
-    let raw = session.collect(common.answer, &progress);
-    tracing::info!(node = %route.name(), seconds = started.elapsed().as_secs_f64(), "read");
+    let Ok(mut slot) = place.session.try_lock() else {
+        return Err("it has not answered an earlier call yet".to_owned());
+    };
+    // Out of its place while in use: a session that failed is not used again.
+    let mut session = if let Some(session) = slot.take() {
+        session
+    } else {
+        let wanted = Wanted {
+            binaries: &common.binaries,
+            root: common.password.as_ref(),
+            deadline: common.login,
+            progress,
+        };
+        open(&place.route, &wanted).map_err(|error| text(error.into()))?
+    };
+    let raw = session.collect(common.answer, progress);
+    tracing::info!(node = %place.name, seconds = started.elapsed().as_secs_f64(), "read");
+    if raw.is_ok() {
+        *slot = Some(session);
+    }
     raw.map_err(|error| text(error.into()))
 }
 

@@ -2,49 +2,27 @@
 
 use std::{path::Path, process::ExitCode};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::ColorChoice;
-use crosstie_facts::{Raw, facts};
-use crosstie_model::{Facts, Spec};
+use crosstie_facts::facts;
+use crosstie_model::Facts;
 use crosstie_node::capture;
 use crosstie_report::scan::{Outcome, node, view};
 use serde_json::Value;
 
 use crate::{
     args::Scan,
-    exit,
-    lab::{self, LabCluster},
-    nodes, output,
+    exit, output,
+    targets::{self, Found, Reading},
 };
 
-/// What was read of one node, or why nothing was.
-pub(crate) type Reading = (String, Result<Raw, String>);
-
 pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let lab = scan.lab.as_deref().map(lab::cluster).transpose()?;
-    let spec = match (&scan.cluster, &lab) {
-        (Some(path), _) => Some(cluster_file(path)?),
-        (None, lab) => lab.as_ref().map(|lab| lab.spec.clone()),
-    };
-    let readings = match (&lab, scan.from.is_empty()) {
-        (
-            Some(LabCluster {
-                nodes, ssh_config, ..
-            }),
-            _,
-        ) => nodes::collect(nodes, Some(ssh_config), &scan.reach, colour)?,
-        (None, true) => nodes::collect(
-            &scan.nodes,
-            scan.reach.ssh_config.as_deref(),
-            &scan.reach,
-            colour,
-        )?,
-        (None, false) => captured(scan)?,
-    };
+    let Found { spec, nodes } = targets::find(&scan.targets, colour)?;
+    let readings = nodes.read();
     if let Some(path) = &scan.capture {
         keep(&readings, path)?;
     }
-    let from_capture = !scan.from.is_empty();
+    let from_capture = !scan.targets.from.is_empty();
     let scanned: Vec<(Outcome, Option<Facts>)> = readings
         .into_iter()
         .map(|(name, raw)| match raw {
@@ -79,26 +57,6 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
     })
 }
 
-fn cluster_file(path: &Path) -> anyhow::Result<Spec> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the cluster file {}", path.display()))?;
-    Spec::from_toml(&text).with_context(|| format!("cannot use {}", path.display()))
-}
-
-fn captured(scan: &Scan) -> anyhow::Result<Vec<Reading>> {
-    let mut readings = Vec::new();
-    for path in &scan.from {
-        for loaded in capture::load(path)? {
-            let name = loaded.path.file_name().unwrap_or(loaded.path.as_os_str());
-            let raw = loaded
-                .raw
-                .map_err(|error| format!("{:#}", anyhow::Error::from(error)));
-            readings.push((name.to_string_lossy().into_owned(), raw));
-        }
-    }
-    Ok(readings)
-}
-
 /// A capture made by hand is cut down to the allow-list on its way through.
 fn keep(readings: &[Reading], path: &Path) -> anyhow::Result<()> {
     let [(_, Ok(raw))] = readings else {
@@ -125,7 +83,7 @@ fn json(scanned: &[(Outcome, Option<Facts>)], with_facts: bool) -> anyhow::Resul
 
 /// The command that a person would want now.
 fn next(scan: &Scan, outcomes: &[Outcome]) -> String {
-    match (&scan.capture, scan.from.first(), outcomes) {
+    match (&scan.capture, scan.targets.from.first(), outcomes) {
         (Some(path), _, _) => format!(
             "crosstie scan --from {}    shows the capture, here or elsewhere",
             path.display()

@@ -8,21 +8,24 @@ use cases::{lines, load};
 
 /// The differences of all cases at once: one change to a check may touch many.
 fn compare(folder: &str) {
-    let mut differences = String::new();
+    let mut differences: Vec<String> = Vec::new();
     for (file, cases) in load(folder) {
         for case in cases {
             let found = lines(&case.diagnose());
             let mut expected = case.expect.clone();
             expected.sort();
             for line in found.iter().filter(|line| !expected.contains(line)) {
-                differences += &format!("{folder}/{file} ({}): unexpected: {line}\n", case.name);
+                differences.push(format!(
+                    "{folder}/{file} ({}): unexpected: {line}",
+                    case.name
+                ));
             }
             for line in expected.iter().filter(|line| !found.contains(line)) {
-                differences += &format!("{folder}/{file} ({}): missing: {line}\n", case.name);
+                differences.push(format!("{folder}/{file} ({}): missing: {line}", case.name));
             }
         }
     }
-    assert!(differences.is_empty(), "\n{differences}");
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
 }
 
 #[test]

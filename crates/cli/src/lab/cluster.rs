@@ -3,14 +3,20 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use crosstie_lab::{Lab, Paths, profile::Node};
-use crosstie_model::spec::{self, Cage, PortMatch, Spec};
+use crosstie_lab::{
+    Lab, Paths,
+    profile::{CageRef, Node, Segment, SegmentKind},
+};
+use crosstie_model::{
+    Cable, PortRef,
+    spec::{self, Cage, PortMatch, Spec},
+};
 
 /// What `--lab NAME` stands for.
 pub(crate) struct LabCluster {
     pub(crate) nodes: Vec<String>,
     pub(crate) ssh_config: PathBuf,
-    /// Soft-RoCE has no ids that tell twins, so the profile does.
+    /// Soft-RoCE has no ids that tell twins, so the profile does; and it knows what is plugged in where.
     pub(crate) spec: Spec,
 }
 
@@ -26,9 +32,30 @@ pub(crate) fn cluster(name: &str) -> Result<LabCluster> {
             fabric: spec::Fabric::default(),
             qos: None,
             nodes: nodes.iter().map(node_spec).collect(),
-            cables: Vec::new(),
+            cables: lab.profile().segments.iter().flat_map(cables).collect(),
         },
     })
+}
+
+/// A cable joins two cages; whatever has more ends is a switch.
+fn cables(segment: &Segment) -> Vec<Cable> {
+    let port = |end: &CageRef| PortRef {
+        node: end.node.clone(),
+        cage: end.cage.clone(),
+    };
+    match (segment.kind, segment.ends.as_slice()) {
+        (SegmentKind::Cable, [a, b]) => vec![Cable::Direct {
+            a: port(a),
+            b: port(b),
+        }],
+        (_, ends) => ends
+            .iter()
+            .map(|end| Cable::Switched {
+                port: port(end),
+                plane: segment.name.clone(),
+            })
+            .collect(),
+    }
 }
 
 fn node_spec(node: &Node) -> spec::Node {

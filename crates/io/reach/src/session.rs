@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A node that can be asked. Every call carries a deadline and is answered once.
-pub trait Session {
+pub trait Session: Send {
     /// What the person called the node.
     fn name(&self) -> &str;
 

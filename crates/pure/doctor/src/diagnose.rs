@@ -1,6 +1,7 @@
 //! Every check over every node.
 
 use crosstie_model::{Facts, Finding, Spec};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Cluster, Hit, Node, Run, checks};
@@ -13,20 +14,22 @@ pub struct Patient<'a> {
 }
 
 /// What `doctor --json` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Diagnosis {
     pub nodes: Vec<NodeFindings>,
     /// What shows only by comparing nodes.
     pub cluster: Vec<Finding>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeFindings {
     pub host: String,
     /// Why nothing is known of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     pub findings: Vec<Finding>,
+    /// What the examination could not cover, for a person.
+    pub notes: Vec<String>,
 }
 
 impl Diagnosis {
@@ -65,6 +68,7 @@ pub fn diagnose(patients: &[Patient], spec: Option<&Spec>, selection: Selection)
                 host: node.name.to_owned(),
                 error: None,
                 findings: of_node(node, selection),
+                notes: notes(node),
             })
             .collect(),
         cluster: of_cluster(&cluster, selection),
@@ -81,6 +85,26 @@ fn of_node(node: &Node, selection: Selection) -> Vec<Finding> {
         }
         _ => Vec::new(),
     })
+}
+
+fn notes(node: &Node) -> Vec<String> {
+    const SHOWN: usize = 4;
+    if !node.concerns_us() {
+        return vec!["no RDMA card here, and no cluster file expects one".to_owned()];
+    }
+    let denied = node.facts.unread.iter().filter(|gap| gap.root_would);
+    let denied: Vec<&str> = denied.map(|gap| gap.what.as_str()).collect();
+    if denied.is_empty() {
+        return Vec::new();
+    }
+    let more = match denied.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown = denied[..denied.len().min(SHOWN)].join(", ");
+    vec![format!(
+        "not examined, since only root may read it: {shown}{more} (--sudo)"
+    )]
 }
 
 fn of_cluster(cluster: &Cluster, selection: Selection) -> Vec<Finding> {

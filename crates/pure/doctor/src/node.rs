@@ -250,15 +250,10 @@ fn fabric<'a>(facts: &'a Facts, spec: Option<&Spec>, cages: &[Cage]) -> Vec<Fabr
     free
 }
 
-/// By its cables; in a file with no cables, by its cages.
+/// By its cables: what a file says of cages is how ports are grouped, used or not.
 fn names_cage(spec: Option<&Spec>, node: &str, cage: &str) -> bool {
-    let Some(spec) = spec else { return false };
-    let mut ends = spec.cables.iter().flat_map(Cable::ends);
-    if spec.cables.is_empty() {
-        return spec
-            .node(node)
-            .is_some_and(|node| node.cages.iter().any(|declared| declared.id == cage));
-    }
+    let cables = spec.map_or(&[][..], |spec| &spec.cables);
+    let mut ends = cables.iter().flat_map(Cable::ends);
     ends.any(|end| end.node == node && end.cage == cage)
 }
 

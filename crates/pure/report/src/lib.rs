@@ -1,4 +1,6 @@
 //! Values to what people and programs read.
 
+pub mod doctor;
+pub mod finding;
 pub mod scan;
 pub mod text;

@@ -11,6 +11,7 @@ pub enum Tone {
     Strong,
     Good,
     Bad,
+    Alarm,
     Quiet,
     Accent,
 }
@@ -29,6 +30,7 @@ impl Palette {
             (_, Tone::Strong) => style.bold(),
             (_, Tone::Good) => style.fg_color(Some(AnsiColor::Green.into())),
             (_, Tone::Bad) => style.fg_color(Some(AnsiColor::Yellow.into())),
+            (_, Tone::Alarm) => style.bold().fg_color(Some(AnsiColor::Red.into())),
             (_, Tone::Quiet) => style.dimmed(),
             (_, Tone::Accent) => style.fg_color(Some(AnsiColor::Cyan.into())),
         }
@@ -71,6 +73,21 @@ pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if hostile(c) { '\u{fffd}' } else { c })
         .collect()
+}
+
+/// Lines of at most `columns` characters, broken between words; a longer word has a line of its own.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// One line of spans.
@@ -142,6 +159,15 @@ mod tests {
                 .contains(|c: char| c.is_control()),
             "{out:?}"
         );
+    }
+
+    #[test]
+    fn text_breaks_between_words() {
+        assert_eq!(
+            wrap("a bb  ccc\ndddddd e", 5),
+            ["a bb", "ccc", "dddddd", "e"]
+        );
+        assert!(wrap(" ", 5).is_empty());
     }
 
     #[test]

@@ -1,0 +1,109 @@
+//! The doctor stays: looks again and again, and says what changed.
+
+use std::{io::IsTerminal, process::ExitCode, thread, time::Duration};
+
+use clap::ColorChoice;
+use crosstie_model::Spec;
+use crosstie_report::{
+    doctor::{Change, changes, verdict, view},
+    text::{Palette, Span, Tone, line},
+};
+
+use super::{Doctor, Looked, examine, looked, output};
+use crate::nodes::Fleet;
+
+/// How many of the latest changes a screen keeps in sight.
+const KEPT: usize = 12;
+
+/// Clears the screen and goes to its upper left corner.
+const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
+
+/// Ctrl-C ends it.
+pub(super) fn run(
+    doctor: &Doctor,
+    fleet: &Fleet,
+    spec: Option<&Spec>,
+    colour: ColorChoice,
+) -> anyhow::Result<ExitCode> {
+    let palette = output::palette(colour);
+    let redraw = std::io::stdout().is_terminal() && !doctor.json;
+    let pause = Duration::from_secs(doctor.interval.max(1).into());
+    let mut before: Option<Vec<Looked>> = None;
+    let mut last = None;
+    let mut history: Vec<String> = Vec::new();
+    loop {
+        let now = looked(fleet.read());
+        let diagnosis = examine(doctor, &now, before.as_deref(), spec);
+        let new: Vec<String> = match &last {
+            Some(last) => changes(last, &diagnosis)
+                .iter()
+                .map(|change| told(change, palette))
+                .collect(),
+            None => Vec::new(),
+        };
+        if doctor.json {
+            output::print(&format!("{}\n", serde_json::to_string(&diagnosis)?))?;
+        } else if redraw {
+            history.extend(new);
+            let kept = history.len().saturating_sub(KEPT);
+            let text = view(&diagnosis, palette);
+            output::print(&format!("{CLEAR}{text}\n{}", history[kept..].concat()))?;
+        } else if last.is_none() {
+            output::print(&view(&diagnosis, palette))?;
+        } else if !new.is_empty() {
+            let mut text = new.concat();
+            line(palette, &[verdict(&diagnosis)], &mut text);
+            output::print(&text)?;
+        }
+        last = Some(diagnosis);
+        before = Some(now);
+        thread::sleep(pause);
+    }
+}
+
+/// One line: when, and what became of what.
+fn told(change: &Change, palette: Palette) -> String {
+    let (tone, what, host, subject) = match change {
+        Change::Appeared { host, finding } => (
+            Tone::Alarm,
+            format!("new {}", finding.severity),
+            host,
+            format!("{} {}", finding.id, finding.subject),
+        ),
+        Change::Gone { host, finding } => (
+            Tone::Good,
+            "mended".to_owned(),
+            host,
+            format!("{} {}", finding.id, finding.subject),
+        ),
+        Change::Turned { host, finding, was } => (
+            Tone::Bad,
+            format!("{was} is now {}", finding.severity),
+            host,
+            format!("{} {}", finding.id, finding.subject),
+        ),
+        Change::Back { host } => (Tone::Good, "answers again".to_owned(), host, String::new()),
+        Change::Lost { host, error } => (Tone::Alarm, "lost".to_owned(), host, error.clone()),
+    };
+    let mut out = String::new();
+    let spans = [
+        Span::new(Tone::Quiet, clock()),
+        Span::new(tone, format!("  {what:<14}")),
+        Span::new(Tone::Strong, format!("  {host}  ")),
+        Span::new(Tone::Plain, subject),
+    ];
+    line(palette, &spans, &mut out);
+    out
+}
+
+/// The time of day in UTC, to the second.
+fn clock() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seconds = since.map_or(0, |since| since.as_secs() % 86400);
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}

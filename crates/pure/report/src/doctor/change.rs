@@ -1,0 +1,168 @@
+//! What is different since the last look.
+
+use std::collections::BTreeMap;
+
+use crosstie_doctor::Diagnosis;
+use crosstie_model::{Finding, Severity};
+
+/// One difference between two diagnoses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    Appeared {
+        host: String,
+        finding: Finding,
+    },
+    Gone {
+        host: String,
+        finding: Finding,
+    },
+    /// The same finding, of another severity.
+    Turned {
+        host: String,
+        finding: Finding,
+        was: Severity,
+    },
+    /// A node that could not be examined before.
+    Back {
+        host: String,
+    },
+    Lost {
+        host: String,
+        error: String,
+    },
+}
+
+/// What makes two findings the same one.
+type Key<'a> = (&'a str, &'a str, &'a str);
+
+/// Losses of nodes first, then what appeared, then what is gone.
+pub fn changes(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
+    let (old, new) = (keyed(before), keyed(after));
+    let mut changes = reached(before, after);
+    // Nothing is known of a node that is lost: its findings are neither gone nor new.
+    let unread = |diagnosis: &Diagnosis, host: &str| {
+        let mut nodes = diagnosis.nodes.iter();
+        nodes.any(|node| node.host == host && node.error.is_some())
+    };
+    for (key @ (host, _, _), finding) in &new {
+        let host = (*host).to_owned();
+        let finding = (*finding).clone();
+        match old.get(key) {
+            None => changes.push(Change::Appeared { host, finding }),
+            Some(earlier) if earlier.severity != finding.severity => changes.push(Change::Turned {
+                host,
+                was: earlier.severity,
+                finding,
+            }),
+            Some(_) => {}
+        }
+    }
+    for (key @ (host, _, _), finding) in &old {
+        if !new.contains_key(key) && !unread(after, host) {
+            changes.push(Change::Gone {
+                host: (*host).to_owned(),
+                finding: (*finding).clone(),
+            });
+        }
+    }
+    changes
+}
+
+fn reached(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
+    let pairs = before.nodes.iter().zip(&after.nodes);
+    pairs
+        .filter_map(|(old, new)| match (&old.error, &new.error) {
+            (None, Some(error)) => Some(Change::Lost {
+                host: new.host.clone(),
+                error: error.clone(),
+            }),
+            (Some(_), None) => Some(Change::Back {
+                host: new.host.clone(),
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+fn keyed(diagnosis: &Diagnosis) -> BTreeMap<Key<'_>, &Finding> {
+    let nodes = diagnosis.nodes.iter();
+    let nodes = nodes.flat_map(|node| {
+        node.findings
+            .iter()
+            .map(|found| (node.host.as_str(), found))
+    });
+    let cluster = diagnosis
+        .cluster
+        .iter()
+        .map(|found| ("between nodes", found));
+    nodes
+        .chain(cluster)
+        .map(|(host, found)| ((host, found.id.as_str(), found.subject.as_str()), found))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crosstie_doctor::NodeFindings;
+
+    use super::*;
+
+    fn finding(id: &str, severity: Severity) -> Finding {
+        Finding {
+            id: id.to_owned(),
+            severity,
+            subject: "eth0".to_owned(),
+            evidence: Vec::new(),
+            cause: String::new(),
+            fix: String::new(),
+            commands: Vec::new(),
+        }
+    }
+
+    fn diagnosis(error: Option<&str>, findings: Vec<Finding>) -> Diagnosis {
+        Diagnosis {
+            nodes: vec![NodeFindings {
+                host: "a".to_owned(),
+                error: error.map(str::to_owned),
+                findings,
+                notes: Vec::new(),
+            }],
+            cluster: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_lost_node_is_not_a_mended_one() {
+        let sick = diagnosis(None, vec![finding("twin-down", Severity::Fault)]);
+        let lost = diagnosis(Some("no answer"), Vec::new());
+        let found = changes(&sick, &lost);
+        assert!(
+            matches!(found.as_slice(), [Change::Lost { .. }]),
+            "{found:?}"
+        );
+        let mended = diagnosis(None, Vec::new());
+        let found = changes(&sick, &mended);
+        assert!(
+            matches!(found.as_slice(), [Change::Gone { .. }]),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_finding_that_turned_worse_is_told_once() {
+        let mild = diagnosis(None, vec![finding("x", Severity::Warning)]);
+        let bad = diagnosis(None, vec![finding("x", Severity::Fault)]);
+        let found = changes(&mild, &bad);
+        assert!(
+            matches!(
+                found.as_slice(),
+                [Change::Turned {
+                    was: Severity::Warning,
+                    ..
+                }]
+            ),
+            "{found:?}"
+        );
+        assert!(changes(&bad, &bad).is_empty());
+    }
+}

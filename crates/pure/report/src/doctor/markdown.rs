@@ -1,0 +1,127 @@
+//! The diagnosis for a bug report.
+
+use std::fmt::Write;
+
+use crosstie_doctor::Diagnosis;
+use crosstie_model::Finding;
+
+use super::Count;
+use crate::text::printable;
+
+/// Markdown with everything from a node in code spans, where nothing of it can be taken for markup.
+pub fn markdown(diagnosis: &Diagnosis, version: &str) -> String {
+    let count = Count::all(diagnosis);
+    let words = match count.words() {
+        words if words.is_empty() => "nothing wrong".to_owned(),
+        words => words,
+    };
+    // Writing to a String cannot fail, here and below.
+    let mut out = format!(
+        "# Crosstie doctor\n\n{} nodes, {words}. Made by Crosstie {version}.\n",
+        diagnosis.nodes.len()
+    );
+    for node in &diagnosis.nodes {
+        section(
+            &mut out,
+            &code(&node.host),
+            node.error.as_deref(),
+            &node.findings,
+        );
+        for note in &node.notes {
+            let _ = writeln!(out, "\n{}.", plain(note));
+        }
+    }
+    if !diagnosis.cluster.is_empty() {
+        section(&mut out, "Between nodes", None, &diagnosis.cluster);
+    }
+    out
+}
+
+fn section(out: &mut String, title: &str, error: Option<&str>, findings: &[Finding]) {
+    let _ = write!(out, "\n## {title}\n\n");
+    match (error, findings) {
+        (Some(error), _) => {
+            let _ = writeln!(out, "Could not be examined: {}", code(error));
+        }
+        (None, []) => out.push_str("Nothing wrong.\n"),
+        (None, findings) => findings.iter().for_each(|found| finding(out, found)),
+    }
+}
+
+fn finding(out: &mut String, finding: &Finding) {
+    let _ = writeln!(
+        out,
+        "### {}: {} {}\n",
+        finding.severity,
+        finding.id,
+        code(&finding.subject)
+    );
+    if !finding.evidence.is_empty() {
+        out.push_str("| read | value | source |\n|---|---|---|\n");
+    }
+    for evidence in &finding.evidence {
+        let cells = [&evidence.what, &evidence.value, &evidence.source].map(|cell| code(cell));
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    let _ = write!(out, "\n- cause: {}\n", plain(&finding.cause));
+    let advice = finding.fix.lines().count() - finding.commands.len();
+    let advice: Vec<&str> = finding.fix.lines().take(advice).collect();
+    let _ = writeln!(out, "- fix: {}\n", plain(&advice.join(" ")));
+    if !finding.commands.is_empty() {
+        let commands: Vec<String> = finding
+            .commands
+            .iter()
+            .map(|line| printable(line))
+            .collect();
+        let commands = commands.join("\n");
+        let fence = "`".repeat(longest_ticks(&commands).max(2) + 1);
+        let _ = write!(out, "{fence}sh\n{commands}\n{fence}\n\n");
+    }
+}
+
+/// A code span, also inside a table.
+fn code(text: &str) -> String {
+    let text = printable(text).replace('|', "\u{2502}");
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let ticks = "`".repeat(longest_ticks(&text) + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{ticks}{pad}{text}{pad}{ticks}")
+}
+
+fn longest_ticks(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// Our own sentences, which may quote a node.
+fn plain(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        if matches!(
+            c,
+            '<' | '>' | '[' | ']' | '*' | '_' | '#' | '|' | '\\' | '!'
+        ) {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_cannot_write_markup() {
+        assert_eq!(code("a`b"), "``a`b``");
+        assert_eq!(code("x | y"), "`x \u{2502} y`");
+        assert_eq!(plain("<img src=x>"), "\\<img src=x\\>");
+        assert_eq!(code("`"), "`` ` ``");
+    }
+}

@@ -1,0 +1,61 @@
+//! What `crosstie doctor` says: on a terminal, in Markdown, and what changed between two looks.
+
+mod change;
+mod markdown;
+mod view;
+
+use crosstie_doctor::Diagnosis;
+use crosstie_model::Severity;
+
+pub use change::{Change, changes};
+pub use markdown::markdown;
+pub use view::{verdict, view};
+
+/// The JSON schema of `doctor --json`.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Diagnosis)
+}
+
+/// How many findings of each severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    pub faults: usize,
+    pub warnings: usize,
+    pub infos: usize,
+}
+
+impl Count {
+    pub fn of<'a>(severities: impl IntoIterator<Item = &'a Severity>) -> Self {
+        let mut count = Self::default();
+        for severity in severities {
+            *match severity {
+                Severity::Fault => &mut count.faults,
+                Severity::Warning => &mut count.warnings,
+                Severity::Info => &mut count.infos,
+            } += 1;
+        }
+        count
+    }
+
+    pub fn all(diagnosis: &Diagnosis) -> Self {
+        Self::of(diagnosis.findings().map(|finding| &finding.severity))
+    }
+
+    /// `2 faults, 1 warning`; nothing for none.
+    pub fn words(self) -> String {
+        let words = [
+            plural(self.faults, "fault"),
+            plural(self.warnings, "warning"),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        words.join(", ")
+    }
+}
+
+fn plural(count: usize, noun: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        count => Some(format!("{count} {noun}s")),
+    }
+}

@@ -1,0 +1,75 @@
+//! A finding on a terminal.
+
+use crosstie_model::{Finding, Severity};
+
+use crate::text::{Palette, Row, Span, Tone, line, table, wrap};
+
+/// Columns that long texts are folded at: what reads well, on any terminal.
+const COLUMNS: usize = 100;
+const INDENT: usize = 11;
+
+pub fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::Fault => Tone::Alarm,
+        Severity::Warning => Tone::Bad,
+        Severity::Info => Tone::Quiet,
+    }
+}
+
+/// What, where, evidence, cause and fix; a last empty line.
+pub fn finding(finding: &Finding, palette: Palette, out: &mut String) {
+    heading(finding, palette, out);
+    let rows: Vec<Row> = finding
+        .evidence
+        .iter()
+        .map(|evidence| {
+            Row::Cells(
+                INDENT,
+                vec![
+                    Span::new(Tone::Plain, &evidence.what),
+                    Span::new(Tone::Strong, &evidence.value),
+                    Span::new(Tone::Quiet, &evidence.source),
+                ],
+            )
+        })
+        .collect();
+    table(palette, &rows, out);
+    paragraph("cause", &finding.cause, palette, out);
+    // The fix ends in the commands, which a person copies: they are not folded.
+    let advice = finding.fix.lines().count() - finding.commands.len();
+    let advice: Vec<&str> = finding.fix.lines().take(advice).collect();
+    paragraph("fix", &advice.join(" "), palette, out);
+    for command in &finding.commands {
+        let indent = " ".repeat(INDENT + 7);
+        let spans = [
+            Span::new(Tone::Plain, indent),
+            Span::new(Tone::Accent, command),
+        ];
+        line(palette, &spans, out);
+    }
+    out.push('\n');
+}
+
+/// One line: for what is only worth knowing.
+pub fn heading(finding: &Finding, palette: Palette, out: &mut String) {
+    let severity = tone(finding.severity);
+    let spans = [
+        Span::new(severity, format!("  {:<9}", finding.severity)),
+        Span::new(Tone::Strong, &finding.id),
+        Span::new(Tone::Plain, "  "),
+        Span::new(Tone::Plain, &finding.subject),
+    ];
+    line(palette, &spans, out);
+}
+
+fn paragraph(label: &str, text: &str, palette: Palette, out: &mut String) {
+    let mut label = format!("{:INDENT$}{label:<7}", "");
+    for folded in wrap(text, COLUMNS - label.chars().count()) {
+        let spans = [
+            Span::new(Tone::Quiet, &label),
+            Span::new(Tone::Plain, folded),
+        ];
+        line(palette, &spans, out);
+        label = " ".repeat(INDENT + 7);
+    }
+}
