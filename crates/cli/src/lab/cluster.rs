@@ -47,6 +47,7 @@ fn cables(segment: &Segment) -> Vec<Cable> {
         (SegmentKind::Cable, [a, b]) => vec![Cable::Direct {
             a: port(a),
             b: port(b),
+            number: None,
         }],
         (_, ends) => ends
             .iter()
@@ -70,6 +71,7 @@ fn node_spec(node: &Node) -> spec::Node {
     });
     spec::Node {
         name: node.name.clone(),
+        number: None,
         ssh: None,
         cages: cages.collect(),
     }

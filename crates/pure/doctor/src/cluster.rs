@@ -97,7 +97,7 @@ fn joints(nodes: &[Node], spec: Option<&Spec>) -> Vec<Joint> {
     let mut joints: Vec<Joint> = cables
         .iter()
         .filter_map(|cable| match cable {
-            Cable::Direct { a, b } => Some(Joint {
+            Cable::Direct { a, b, .. } => Some(Joint {
                 a: place(nodes, &a.node, &a.cage)?,
                 b: place(nodes, &b.node, &b.cage)?,
                 by: Joined::Spec,

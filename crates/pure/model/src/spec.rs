@@ -1,6 +1,7 @@
 //! The cluster as its owner wants it: `cluster.toml`.
 
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -9,10 +10,12 @@ use crate::{Cable, Gbps, Guid, HardwareAddress, Mtu};
 /// Version of the file format that this build reads and writes.
 pub const FORMAT: u32 = 1;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
+    /// The version of this file's format.
     pub format: u32,
+    /// The cluster's name.
     pub name: String,
     #[serde(default)]
     pub fabric: Fabric,
@@ -24,18 +27,26 @@ pub struct Spec {
     pub cables: Vec<Cable>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fabric {
+    /// Of every fabric interface.
+    #[schemars(with = "Option<u32>")]
     pub mtu: Option<Mtu>,
     /// Subnets for cables and twins are cut from here.
+    #[schemars(with = "Option<String>")]
     pub pool: Option<IpNet>,
+    /// Prefix length of each subnet; 24 when left out.
+    pub subnet_prefix: Option<u8>,
+    /// What every fabric port should run at.
+    #[schemars(with = "Option<f64>")]
     pub rate_gbps: Option<Gbps>,
+    /// Which twins of a cage get an address.
     pub twin_addresses: TwinAddresses,
 }
 
 /// Which twins of a cage get an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TwinAddresses {
     #[default]
@@ -43,7 +54,7 @@ pub enum TwinAddresses {
     First,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Qos {
     /// The 802.1p priority that carries RDMA and is made lossless.
@@ -53,10 +64,14 @@ pub struct Qos {
     pub ecn: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
+    /// The node's own host name.
     pub name: String,
+    /// Its part of an address on a switch plane. It stays when other nodes come and go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
     /// OpenSSH destination; the node's name when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh: Option<String>,
@@ -65,7 +80,7 @@ pub struct Node {
 }
 
 /// An explicit grouping of ports into one cage. It wins over what the driver reports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cage {
     pub id: String,
@@ -73,25 +88,61 @@ pub struct Cage {
 }
 
 /// How a cluster file points at a port: by what stays, with the name as a label for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum PortMatch {
     /// A bare string is the RDMA device's present name.
     Name(String),
     Guid {
+        #[schemars(with = "String")]
         guid: Guid,
     },
     Mac {
+        #[schemars(with = "String")]
         mac: HardwareAddress,
     },
 }
 
 #[derive(Debug, Error)]
 pub enum SpecError {
-    #[error("the cluster file is not valid")]
+    #[error("the cluster file is not valid{}", suggestion(.0.message()))]
     Parse(#[source] toml::de::Error),
     #[error("the cluster file has format {found}; this build reads format {FORMAT}")]
     Format { found: u32 },
+}
+
+/// ``; did you mean `mtu`?`` where the parser names an unknown key and the keys that it knows.
+fn suggestion(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let Some(unknown) = quoted
+        .next()
+        .filter(|_| message.starts_with("unknown field"))
+    else {
+        return String::new();
+    };
+    let near = quoted
+        .map(|known| (distance(unknown, known), known))
+        .filter(|(distance, known)| *distance <= known.len().div_ceil(3))
+        .min();
+    near.map_or_else(String::new, |(_, known)| {
+        format!("; did you mean `{known}`?")
+    })
+}
+
+/// Levenshtein's: how many letters to add, take away or change.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 impl Spec {
@@ -142,10 +193,17 @@ mod tests {
 
     #[test]
     fn unknown_keys_and_formats_are_refused() {
-        assert!(matches!(
-            Spec::from_toml("format = 1\nname = 'x'\nmtuu = 1"),
-            Err(SpecError::Parse(_))
-        ));
+        let error = Spec::from_toml("format = 1\nname = 'x'\n[fabric]\nmtuu = 1").unwrap_err();
+        assert!(
+            error.to_string().ends_with("did you mean `mtu`?"),
+            "{error}"
+        );
+        let error = Spec::from_toml("format = 1\nname = 'x'\n[[cable]]\na = 'x:p0'\nplan = 's'");
+        let error = error.unwrap_err();
+        assert!(
+            error.to_string().ends_with("did you mean `plane`?"),
+            "{error}"
+        );
         assert!(matches!(
             Spec::from_toml("format = 2\nname = 'x'"),
             Err(SpecError::Format { found: 2 })
