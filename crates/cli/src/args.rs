@@ -69,6 +69,7 @@ pub(crate) enum Command {
   crosstie scan                              this machine
   crosstie scan . spark-b                    this machine and another, over ssh
   crosstie scan spark-a spark-b --sudo       and what only root may read
+  crosstie scan --discover                   who else is on the cables, if you do not know their names
   crosstie scan --lab two-sparks             every node of a lab
   crosstie scan --capture spark-a.tar.gz     and keep what was read, to share it
   crosstie scan --from spark-a.tar.gz        a capture instead of a machine
@@ -84,7 +85,15 @@ pub(crate) struct Scan {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "from", "ssh_config"])]
     pub(crate) lab: Option<String>,
 
-    /// Print JSON (see `crosstie schema scan`)
+    /// Look for machines on the local links, by multicast DNS and, on RDMA ports, the IPv6 all-nodes group
+    #[arg(long, conflicts_with_all = ["nodes", "lab", "from", "capture", "cluster", "facts", "sudo"])]
+    pub(crate) discover: bool,
+
+    /// With --discover: look on this interface alone, as if it were an RDMA port (may be repeated)
+    #[arg(long, value_name = "IF", requires = "discover")]
+    pub(crate) interface: Vec<String>,
+
+    /// Print JSON (see `crosstie schema scan`, `crosstie schema discover`)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -137,4 +146,6 @@ pub(crate) struct Reach {
 pub(crate) enum Schema {
     /// `crosstie scan --json`
     Scan,
+    /// `crosstie scan --discover --json`
+    Discover,
 }

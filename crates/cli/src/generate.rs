@@ -35,6 +35,7 @@ pub(crate) fn man(out: Option<&Path>) -> anyhow::Result<ExitCode> {
 pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
     let schema = match what {
         Schema::Scan => crosstie_report::scan::schema(),
+        Schema::Discover => crosstie_report::discover::schema(),
     };
     output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
     Ok(exit::CLEAN)

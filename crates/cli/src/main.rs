@@ -2,6 +2,7 @@
 
 mod agent;
 mod args;
+mod discover;
 mod exit;
 mod generate;
 mod lab;

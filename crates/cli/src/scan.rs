@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     args::Scan,
-    exit,
+    discover, exit,
     lab::{self, LabCluster},
     nodes, output,
 };
@@ -21,6 +21,9 @@ use crate::{
 pub(crate) type Reading = (String, Result<Raw, String>);
 
 pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    if scan.discover {
+        return discover::run(scan, colour);
+    }
     let lab = scan.lab.as_deref().map(lab::cluster).transpose()?;
     let spec = match (&scan.cluster, &lab) {
         (Some(path), _) => Some(cluster_file(path)?),

@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod binary;
 pub mod connect;
+pub mod discover;
 mod fan_out;
 pub mod fuzz;
 mod interrupt;
