@@ -129,6 +129,10 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "N", requires = "sudo")]
     pub(crate) become_password_fd: Option<u32>,
 
+    /// Ask for the password for sudo on the terminal before anything else, not only where sudo wants one
+    #[arg(long, requires = "sudo", conflicts_with = "become_password_fd")]
+    pub(crate) ask_become_pass: bool,
+
     /// Give a node up after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) timeout: u32,

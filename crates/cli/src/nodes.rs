@@ -60,9 +60,10 @@ pub(crate) fn collect(
         .iter()
         .map(|name| route(name, ssh_config, reach, prompts))
         .collect::<anyhow::Result<Vec<Route>>>()?;
+    let password = password(reach)?;
     let common = Arc::new(Common {
         binaries: Binaries::new(reach.agent_dir.clone()),
-        password: reach.sudo.then(|| Password::new(password_source(reach))),
+        password,
         login: if prompts { limit.max(PERSON) } else { limit },
         answer: limit.min(COLLECT),
         progress: Progress::start(names, prompts, output::draws(colour)),
@@ -139,10 +140,19 @@ fn may_prompt(names: &[String]) -> bool {
     remote == 1 && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn password_source(reach: &Reach) -> Source {
-    match reach.become_password_fd {
-        Some(descriptor) => Source::Descriptor(descriptor),
-        None if io::stderr().is_terminal() => Source::Terminal,
-        None => Source::Nobody,
+/// The password for root, where root is wanted: asked for now, or once a node wants it.
+fn password(reach: &Reach) -> anyhow::Result<Option<Password>> {
+    if !reach.sudo {
+        return Ok(None);
     }
+    let source = match reach.become_password_fd {
+        Some(descriptor) => Source::Descriptor(descriptor),
+        None if reach.ask_become_pass || io::stderr().is_terminal() => Source::Terminal,
+        None => Source::Nobody,
+    };
+    let password = Password::new(source);
+    if reach.ask_become_pass {
+        password.get()?;
+    }
+    Ok(Some(password))
 }

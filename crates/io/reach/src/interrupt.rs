@@ -15,6 +15,8 @@ use signal_hook::{
     low_level::{emulate_default_handler, pipe},
 };
 
+use crate::secret::restore_terminal;
+
 /// Enough for ssh to tell its helpers.
 const GRACE: Duration = Duration::from_millis(100);
 
@@ -31,6 +33,7 @@ pub fn end_children_on_signals() -> io::Result<()> {
                 signal_all(Signal::TERM);
                 thread::sleep(GRACE);
                 signal_all(Signal::KILL);
+                restore_terminal();
                 let _ = emulate_default_handler(signal);
             }
         })?;
