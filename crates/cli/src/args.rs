@@ -55,7 +55,11 @@ pub(crate) enum Command {
 
     /// Serve calls on standard input and output; started on nodes by the other commands
     #[command(hide = true)]
-    Agent,
+    Agent {
+        /// End after so long without a word from the other side
+        #[arg(long, value_name = "MILLISECONDS")]
+        silence: Option<u32>,
+    },
 
     /// Print the JSON schema of an output
     Schema {

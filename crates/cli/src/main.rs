@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
-        Command::Agent => agent::run(),
+        Command::Agent { silence } => agent::run(silence),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),
