@@ -1,6 +1,6 @@
 //! `crosstie agent`: what the other commands start on a node.
 
-use std::{fs::File, process::ExitCode};
+use std::{fs::File, process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use crosstie_reach::{agent, binary};
@@ -8,7 +8,7 @@ use rustix::{io::fcntl_dupfd_cloexec, process::Signal, stdio};
 
 use crate::exit;
 
-pub(crate) fn run() -> anyhow::Result<ExitCode> {
+pub(crate) fn run(silence: Option<u32>) -> anyhow::Result<ExitCode> {
     let build = binary::own_build().context("cannot read this program's own file")?;
     // Frames alone go to standard output: whatever else is printed goes where errors go.
     // No program that is run here may keep the connection open.
@@ -16,7 +16,8 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     stdio::dup2_stdout(stdio::stderr()).context("no standard error")?;
     // No file system is kept from being unmounted.
     std::env::set_current_dir("/").context("cannot go to /")?;
-    let served = agent::serve(stdio::stdin(), File::from(output), &build, agent::SILENCE);
+    let silence = silence.map_or(agent::SILENCE, |limit| Duration::from_millis(limit.into()));
+    let served = agent::serve(stdio::stdin(), File::from(output), &build, silence);
     crosstie_node::groups::signal_all(Signal::KILL);
     served?;
     Ok(exit::CLEAN)

@@ -59,7 +59,11 @@ pub(crate) enum Command {
 
     /// Serve calls on standard input and output; started on nodes by the other commands
     #[command(hide = true)]
-    Agent,
+    Agent {
+        /// End after so long without a word from the other side
+        #[arg(long, value_name = "MILLISECONDS")]
+        silence: Option<u32>,
+    },
 
     /// Print the JSON schema of an output
     Schema {
@@ -73,6 +77,7 @@ pub(crate) enum Command {
   crosstie scan                              this machine
   crosstie scan . spark-b                    this machine and another, over ssh
   crosstie scan spark-a spark-b --sudo       and what only root may read
+  crosstie scan --discover                   who else is on the cables, if you do not know their names
   crosstie scan --lab two-sparks             every node of a lab
   crosstie scan --capture spark-a.tar.gz     and keep what was read, to share it
   crosstie scan --from spark-a.tar.gz        a capture instead of a machine
@@ -83,7 +88,15 @@ pub(crate) struct Scan {
     #[command(flatten)]
     pub(crate) targets: Targets,
 
-    /// Print JSON (see `crosstie schema scan`)
+    /// Look for machines on the local links, by multicast DNS and, on RDMA ports, the IPv6 all-nodes group
+    #[arg(long, conflicts_with_all = ["nodes", "lab", "from", "capture", "cluster", "facts", "sudo"])]
+    pub(crate) discover: bool,
+
+    /// With --discover: look on this interface alone, as if it were an RDMA port (may be repeated)
+    #[arg(long, value_name = "IF", requires = "discover")]
+    pub(crate) interface: Vec<String>,
+
+    /// Print JSON (see `crosstie schema scan`, `crosstie schema discover`)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -179,6 +192,10 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "N", requires = "sudo")]
     pub(crate) become_password_fd: Option<u32>,
 
+    /// Ask for the password for sudo on the terminal before anything else, not only where sudo wants one
+    #[arg(long, requires = "sudo", conflicts_with = "become_password_fd")]
+    pub(crate) ask_become_pass: bool,
+
     /// Give a node up after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) timeout: u32,
@@ -198,4 +215,6 @@ pub(crate) enum Schema {
     Scan,
     /// `crosstie doctor --json`
     Doctor,
+    /// `crosstie scan --discover --json`
+    Discover,
 }

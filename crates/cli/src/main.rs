@@ -2,6 +2,7 @@
 
 mod agent;
 mod args;
+mod discover;
 mod doctor;
 mod exit;
 mod generate;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
-        Command::Agent => agent::run(),
+        Command::Agent { silence } => agent::run(silence),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),

@@ -71,6 +71,9 @@ impl Fleet {
         } else {
             names
         };
+        if !is_this_machine(names.iter(), reach.sudo) {
+            crosstie_reach::end_children_on_signals().context("cannot watch for Ctrl-C")?;
+        }
         let limit = Duration::from_secs(reach.timeout.into());
         let prompts = may_prompt(&names);
         let places = names
@@ -85,21 +88,17 @@ impl Fleet {
             .collect::<anyhow::Result<Vec<Arc<Place>>>>()?;
         let common = Arc::new(Common {
             binaries: Binaries::new(reach.agent_dir.clone()),
-            password: reach.sudo.then(|| Password::new(password_source(reach))),
+            password: password(reach)?,
             prompts,
             login: if prompts { limit.max(PERSON) } else { limit },
             answer: limit.min(COLLECT),
         });
-        let fleet = Self {
+        Ok(Self {
             places,
             last: common.login + common.answer + PERSON,
             common,
             draws: output::draws(colour),
-        };
-        if !fleet.is_this_machine() {
-            crosstie_reach::end_children_on_signals().context("cannot watch for Ctrl-C")?;
-        }
-        Ok(fleet)
+        })
     }
 
     /// The same nodes, with everything that is asked of them bounded by `limit`.
@@ -116,7 +115,8 @@ impl Fleet {
 
     /// Reads every node, all of them at once.
     pub(crate) fn read(&self) -> Vec<Reading> {
-        if self.is_this_machine() {
+        let names = self.places.iter().map(|place| &place.name);
+        if is_this_machine(names, self.common.password.is_some()) {
             return vec![this_machine(self.common.answer)];
         }
         let names: Vec<String> = self.places.iter().map(|place| place.name.clone()).collect();
@@ -140,12 +140,11 @@ impl Fleet {
         });
         names.into_iter().zip(read).collect()
     }
+}
 
-    /// It takes milliseconds: threads, progress and signal handlers would take as long again.
-    fn is_this_machine(&self) -> bool {
-        matches!(self.places.as_slice(), [place] if place.name == ".")
-            && self.common.password.is_none()
-    }
+/// It takes milliseconds: threads, progress and signal handlers would take as long again.
+fn is_this_machine<'a>(mut names: impl Iterator<Item = &'a String>, root: bool) -> bool {
+    !root && names.next().is_some_and(|name| name == ".") && names.next().is_none()
 }
 
 impl Drop for Fleet {
@@ -217,10 +216,19 @@ fn may_prompt(names: &[String]) -> bool {
     remote == 1 && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn password_source(reach: &Reach) -> Source {
-    match reach.become_password_fd {
-        Some(descriptor) => Source::Descriptor(descriptor),
-        None if io::stderr().is_terminal() => Source::Terminal,
-        None => Source::Nobody,
+/// The password for root, where root is wanted: asked for now, or once a node wants it.
+fn password(reach: &Reach) -> anyhow::Result<Option<Password>> {
+    if !reach.sudo {
+        return Ok(None);
     }
+    let source = match reach.become_password_fd {
+        Some(descriptor) => Source::Descriptor(descriptor),
+        None if reach.ask_become_pass || io::stderr().is_terminal() => Source::Terminal,
+        None => Source::Nobody,
+    };
+    let password = Password::new(source);
+    if reach.ask_become_pass {
+        password.get()?;
+    }
+    Ok(Some(password))
 }

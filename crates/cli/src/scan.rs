@@ -12,11 +12,14 @@ use serde_json::Value;
 
 use crate::{
     args::Scan,
-    exit, output,
+    discover, exit, output,
     targets::{self, Found, Reading},
 };
 
 pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    if scan.discover {
+        return discover::run(scan, colour);
+    }
     let Found { spec, nodes } = targets::find(&scan.targets, colour)?;
     let readings = nodes.read();
     if let Some(path) = &scan.capture {

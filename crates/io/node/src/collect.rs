@@ -7,7 +7,7 @@ use crosstie_facts::{
     collect::{self, Alias, Rule},
 };
 
-use crate::{Local, commands};
+use crate::{Local, commands, groups::inherited};
 
 /// Everything that facts are parsed from, read of the machine that this runs on.
 ///
@@ -18,7 +18,7 @@ pub fn collect() -> Raw {
     let fabric = commands::fabric_interfaces(&machine);
     let mut raw = Raw::default();
     std::thread::scope(|scope| {
-        let commands = scope.spawn(|| commands::gather(&fabric));
+        let commands = scope.spawn(inherited(|| commands::gather(&fabric)));
         let (here, beside) = collect::GROUPS.split_at(if fabric.is_empty() { 4 } else { 1 });
         let beside: Vec<_> = beside
             .iter()

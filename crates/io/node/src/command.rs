@@ -10,7 +10,7 @@ use std::{
 
 use crosstie_facts::Gap;
 
-use crate::groups::Entry;
+use crate::groups::{Entry, is_stopped};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Access, OFlags},
@@ -44,6 +44,11 @@ impl Default for Bounds {
 
 /// What `program` prints. One that is not installed is absent; one that asks for root is denied.
 pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>, Gap> {
+    if is_stopped() {
+        return Err(Gap::Failed(
+            "what it was wanted for was cancelled".to_owned(),
+        ));
+    }
     let path = find(program).ok_or(Gap::Absent)?;
     let until = Instant::now() + bounds.deadline;
     let child = Command::new(path)

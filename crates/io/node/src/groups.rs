@@ -1,8 +1,12 @@
-//! Children that must not outlive this process: whoever starts one enters it here.
+//! Children that must not outlive this process, or the work that they were started for: whoever starts one enters it here.
 
 use std::{
+    cell::RefCell,
     process::Child,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -13,6 +17,70 @@ static RUNNING: Mutex<Vec<Target>> = Mutex::new(Vec::new());
 struct Target {
     pid: Pid,
     whole_group: bool,
+    /// The number of the [`Work`] that it was started for.
+    work: Option<u64>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Work>> = const { RefCell::new(None) };
+}
+
+/// A piece of work that can be stopped with every child that was started for it.
+#[derive(Debug, Clone)]
+pub struct Work {
+    number: u64,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Work {
+    #[expect(clippy::new_without_default)] // each is another
+    pub fn new() -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            stopped: Arc::default(),
+        }
+    }
+
+    /// Does it. Threads that it starts take part if what they do is [`inherited`].
+    pub fn run<R>(&self, work: impl FnOnce() -> R) -> R {
+        struct Before(Option<Work>);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                CURRENT.set(self.0.take());
+            }
+        }
+        let _before = Before(CURRENT.replace(Some(self.clone())));
+        work()
+    }
+
+    /// Kills its children, and those that it may still start.
+    pub fn stop(&self) {
+        let running = running();
+        self.stopped.store(true, Ordering::SeqCst);
+        let own = running.iter();
+        for target in own.filter(|target| target.work == Some(self.number)) {
+            target.signal(Signal::KILL);
+        }
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+}
+
+/// Whether what this thread does is for work that was stopped.
+pub fn is_stopped() -> bool {
+    CURRENT.with_borrow(|current| current.as_ref().is_some_and(Work::is_stopped))
+}
+
+/// For another thread, as a part of what this one works on.
+pub fn inherited<R>(work: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    let current = CURRENT.with_borrow(Clone::clone);
+    move || match current {
+        Some(current) => current.run(work),
+        None => work(),
+    }
 }
 
 impl Target {
@@ -45,8 +113,13 @@ impl Entry {
         let target = Target {
             pid: Pid::from_child(child),
             whole_group,
+            work: CURRENT.with_borrow(|current| current.as_ref().map(|work| work.number)),
         };
-        running().push(target);
+        let mut running = running();
+        running.push(target);
+        if is_stopped() {
+            target.signal(Signal::KILL);
+        }
         Self(target)
     }
 
@@ -77,6 +150,35 @@ mod tests {
     use std::{os::unix::process::CommandExt, process::Command};
 
     use super::*;
+
+    fn sleeping() -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("30").process_group(0).spawn().unwrap()
+    }
+
+    #[test]
+    fn stopped_work_ends_its_own_children() {
+        let (work, other) = (Work::new(), Work::new());
+        let (mut early, mut bystander) = (sleeping(), sleeping());
+        let _bystander = other.run(|| Entry::group(&bystander));
+        let entry = work.run(|| {
+            let child = inherited(|| Entry::group(&early));
+            std::thread::scope(|scope| scope.spawn(child).join().unwrap())
+        });
+        work.stop();
+        assert!(!early.wait().unwrap().success());
+        drop(entry);
+        let mut late = sleeping();
+        let _late = work.run(|| {
+            assert!(is_stopped());
+            Entry::group(&late)
+        });
+        assert!(!late.wait().unwrap().success());
+        assert!(!is_stopped());
+        assert!(bystander.try_wait().unwrap().is_none());
+        bystander.kill().unwrap();
+        bystander.wait().unwrap();
+    }
 
     #[test]
     fn an_entered_group_ends_and_leaves() {

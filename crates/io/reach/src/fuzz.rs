@@ -1,10 +1,30 @@
 //! The readers of foreign bytes in this crate, on the terms of [`crosstie_facts::fuzz`].
 
+use crosstie_discover::{HostName, Hosts, dns};
 use crosstie_facts::fuzz::Target;
 
-use crate::protocol::{Exchange, Frames, Line, Preamble, Step};
+use crate::{
+    protocol::{Exchange, Frames, Line, Preamble, Step},
+    ssh::Destination,
+};
 
-pub const TARGETS: &[Target] = &[("agent_output", agent_output)];
+pub const TARGETS: &[Target] = &[("agent_output", agent_output), ("mdns", mdns)];
+
+/// A message that anybody on a link may send: what is made of it can be shown and asked again.
+fn mdns(data: &[u8]) {
+    let Ok(records) = dns::answers(data) else {
+        return;
+    };
+    let mut hosts = Hosts::default();
+    hosts.hear(&records, std::net::Ipv4Addr::LOCALHOST.into());
+    let asked = dns::question(&hosts.questions());
+    assert_eq!(dns::answers(&asked), Ok(Vec::new()), "a question");
+    for name in hosts.found().filter_map(|(name, _)| name) {
+        let again = HostName::new(&dns::Name::of(name.as_str()));
+        assert_eq!(again.as_ref(), Some(&name), "a name and its text");
+        assert!(name.as_str().parse::<Destination>().is_ok(), "{name}");
+    }
+}
 
 /// What an agent may say, told whole and in small pieces: the controller must understand the same.
 fn agent_output(data: &[u8]) {

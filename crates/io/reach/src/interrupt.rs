@@ -2,40 +2,73 @@
 
 use std::{
     io,
-    os::unix::net::UnixStream,
-    sync::atomic::{AtomicBool, Ordering},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
 
 use crosstie_node::groups::signal_all;
-use rustix::process::Signal;
+use rustix::{
+    event::{EventfdFlags, eventfd},
+    process::Signal,
+};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     low_level::{emulate_default_handler, pipe},
 };
 
-/// Enough for ssh to tell its helpers.
+use crate::secret::restore_terminal;
+
+/// Enough for ssh to tell its helpers, and for a last word to leave us.
 const GRACE: Duration = Duration::from_millis(100);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on these signals end every child first. An agent over ssh ends when its input does.
+/// Readable once a signal has come, and from then on: nobody reads it.
+static TOLD: OnceLock<OwnedFd> = OnceLock::new();
+
+/// From now on these signals end every child first. Calls that are under way are cancelled before that; an agent over ssh
+/// ends when its input does.
 pub fn end_children_on_signals() -> io::Result<()> {
+    if TOLD.get().is_none() {
+        let _ = TOLD.set(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+    }
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let (mut told, tells) = UnixStream::pair()?;
         pipe::register(signal, tells)?;
         thread::Builder::new().spawn(move || {
             if io::Read::read(&mut told, &mut [0]).is_ok() {
                 INTERRUPTED.store(true, Ordering::SeqCst);
+                cancel_calls();
                 signal_all(Signal::TERM);
                 thread::sleep(GRACE);
                 signal_all(Signal::KILL);
+                restore_terminal();
                 let _ = emulate_default_handler(signal);
             }
         })?;
     }
     Ok(())
+}
+
+/// Those who wait for an answer hear of the signal and tell the agent.
+fn cancel_calls() {
+    if let Some(told) = TOLD.get() {
+        let _ = rustix::io::write(told, &1u64.to_ne_bytes());
+    }
+    thread::sleep(GRACE);
+}
+
+/// What a wait for an answer watches, too.
+pub(crate) fn told() -> Option<BorrowedFd<'static>> {
+    TOLD.get().map(AsFd::as_fd)
 }
 
 /// Whatever ended because of a signal is no result: this process is about to end of it too.

@@ -3,6 +3,8 @@
 pub mod agent;
 pub mod binary;
 pub mod connect;
+mod conversation;
+pub mod discover;
 mod fan_out;
 pub mod fuzz;
 mod interrupt;

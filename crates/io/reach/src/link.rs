@@ -17,6 +17,8 @@ use rustix::{
 };
 use thiserror::Error;
 
+use crate::interrupt;
+
 /// Most of the child's standard error that is kept: its end.
 const MAX_COMPLAINT: usize = 16 << 10;
 
@@ -32,6 +34,8 @@ pub enum LinkError {
     Deadline,
     #[error("the connection ended")]
     Ended,
+    #[error("it was interrupted")]
+    Interrupted,
     #[error("the pipe to the child process failed")]
     Pipe(#[source] io::Error),
 }
@@ -112,7 +116,7 @@ impl Link {
         if self.output.is_none() {
             return Ok(Heard::End);
         }
-        self.wait(false, until)?;
+        self.wait(false, &[], until)?;
         self.take_errors();
         Ok(match self.take_output()? {
             Some(output) => Heard::Output(output),
@@ -121,13 +125,28 @@ impl Link {
         })
     }
 
+    /// As [`Link::hear`], and no longer than until a signal comes that ends us.
+    pub(crate) fn hear_or_interrupt(&mut self, until: Instant) -> Result<Heard, LinkError> {
+        let Some(told) = interrupt::told() else {
+            return self.hear(until);
+        };
+        if self.pending.is_empty() && self.output.is_some() {
+            let mut told = [PollFd::from_borrowed_fd(told, PollFlags::IN)];
+            self.wait(false, &told, until)?;
+            if poll(&mut told, Some(&Timespec::default())).is_ok_and(|count| count > 0) {
+                return Err(LinkError::Interrupted);
+            }
+        }
+        self.hear(until)
+    }
+
     /// Says all of it. What comes meanwhile is kept for [`Link::hear`].
     pub(crate) fn say(&mut self, mut bytes: &[u8], until: Instant) -> Result<(), LinkError> {
         while !bytes.is_empty() {
             if self.input.is_none() {
                 return Err(LinkError::Ended);
             }
-            self.wait(true, until)?;
+            self.wait(true, &[], until)?;
             self.take_errors();
             if let Some(output) = self.take_output()? {
                 self.pending.push_back(output);
@@ -167,9 +186,9 @@ impl Link {
         })?
     }
 
-    fn wait(&self, to_say: bool, until: Instant) -> Result<(), LinkError> {
+    fn wait(&self, to_say: bool, besides: &[PollFd<'_>], until: Instant) -> Result<(), LinkError> {
         let held: usize = self.pending.iter().map(Vec::len).sum();
-        let mut waited = Vec::with_capacity(3);
+        let mut waited = besides.to_vec();
         if let Some(output) = self.output.as_ref().filter(|_| held < MAX_PENDING) {
             waited.push(PollFd::new(output, PollFlags::IN));
         }

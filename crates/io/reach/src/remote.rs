@@ -1,37 +1,46 @@
 //! A session with an agent at the other end of a child process.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
 use crosstie_facts::Raw;
 use crosstie_node::capture;
 
 use crate::{
     connect::Stage,
-    link::{Heard, Link, LinkError},
-    protocol::{
-        Answer, Event, Exchange, Failure, Frames, Hello, Step, ToAgent, What, encode_message,
-    },
+    conversation::Conversation,
+    link::Link,
+    protocol::{Answer, Hello, What},
     session::{Session, SessionError, note_refusal},
 };
 
-/// While a call is under way the agent is told that we are still there.
-const PING: Duration = Duration::from_secs(5);
+/// How often an agent that is asked nothing hears of us; it ends after [`crate::agent::SILENCE`].
+const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
-/// An agent that answers no ping for this long is lost.
-const SILENCE: Duration = Duration::from_secs(15);
-
-/// The agent ends a late call itself; this is for its answer to arrive.
-const SLACK: Duration = Duration::from_secs(2);
+/// The thread that keeps a session alive does little.
+const STACK: usize = 256 << 10;
 
 pub struct Remote {
     node: String,
-    link: Link,
-    frames: Frames,
-    calls: u64,
+    shared: Arc<Shared>,
+    keeper: Option<JoinHandle<()>>,
     /// Why it does not run as root though it was asked to.
     refusal: Option<String>,
-    /// What follows an error cannot be understood.
-    broken: bool,
+}
+
+struct Shared {
+    /// Held for a whole call, so that nothing comes between its words.
+    conversation: Mutex<Conversation>,
+    pace: Mutex<Pace>,
+    changed: Condvar,
+}
+
+struct Pace {
+    every: Duration,
+    ended: bool,
 }
 
 impl Remote {
@@ -41,21 +50,34 @@ impl Remote {
         already_read: &[u8],
         refusal: Option<String>,
     ) -> Self {
-        let mut frames = Frames::default();
-        frames.push(already_read);
+        let shared = Arc::new(Shared {
+            conversation: Mutex::new(Conversation::new(link, already_read)),
+            pace: Mutex::new(Pace {
+                every: KEEP_ALIVE,
+                ended: false,
+            }),
+            changed: Condvar::new(),
+        });
+        let kept = Arc::clone(&shared);
+        let keeper = thread::Builder::new().stack_size(STACK);
         Self {
             node: node.to_owned(),
-            link,
-            frames,
-            calls: 0,
+            shared,
+            // Without one the session still works, but not after a long pause.
+            keeper: keeper.spawn(move || kept.keep_alive()).ok(),
             refusal,
-            broken: false,
         }
     }
 
     pub(crate) fn refused(mut self, why: String) -> Self {
         self.refusal = Some(why);
         self
+    }
+
+    /// Changes how often the agent hears of us between calls.
+    pub fn keep_alive_every(&mut self, every: Duration) {
+        self.shared.pace().every = every;
+        self.shared.changed.notify_all();
     }
 
     pub fn hello(&mut self, deadline: Duration) -> Result<Hello, SessionError> {
@@ -71,100 +93,56 @@ impl Remote {
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<(Answer, Vec<u8>), SessionError> {
-        if self.broken {
-            return Err(SessionError::Broken);
-        }
-        self.calls += 1;
-        let result = self.exchange(what, deadline, progress);
-        self.broken = matches!(&result, Err(error) if !matches!(error, SessionError::Answer(_)));
-        result
-    }
-
-    fn exchange(
-        &mut self,
-        what: What,
-        deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<(Answer, Vec<u8>), SessionError> {
-        let id = self.calls;
-        let until = Instant::now() + deadline + SLACK;
-        let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
-        let call = ToAgent::Call {
-            id,
-            deadline_ms,
-            what,
-        };
-        self.say(&call, until, deadline)?;
-        let mut exchange = Exchange::new(id);
-        let mut heard = Instant::now();
-        let mut pinged = heard;
-        loop {
-            while let Some(frame) = self.frames.next_frame().map_err(protocol)? {
-                match exchange.take(&frame).map_err(SessionError::Protocol)? {
-                    Step::Done(Err(Failure::Deadline)) => {
-                        return Err(SessionError::Deadline { deadline });
-                    }
-                    Step::Done(result) => return result.map_err(SessionError::Answer),
-                    Step::Event(Event::Sending { bytes }) => progress(Stage::Receiving { bytes }),
-                    Step::More | Step::Pong => {}
-                }
-            }
-            match self.link.hear(until.min(pinged + PING)) {
-                Ok(Heard::Output(bytes)) => {
-                    heard = Instant::now();
-                    self.frames.push(&bytes);
-                }
-                Ok(Heard::Other) | Err(LinkError::Deadline) => {}
-                Ok(Heard::End) => return Err(self.ended()),
-                Err(error) => return Err(SessionError::Link(error)),
-            }
-            let now = Instant::now();
-            if now >= until {
-                return Err(SessionError::Deadline { deadline });
-            }
-            if now.duration_since(heard) >= SILENCE {
-                return Err(SessionError::Silent { after: SILENCE });
-            }
-            if now.duration_since(pinged) >= PING {
-                pinged = now;
-                self.say(&ToAgent::Ping, until, deadline)?;
-            }
-        }
-    }
-
-    fn say(
-        &mut self,
-        message: &ToAgent,
-        until: Instant,
-        deadline: Duration,
-    ) -> Result<(), SessionError> {
-        let frame = encode_message(message).map_err(protocol)?;
-        match self.link.say(&frame, until) {
-            Ok(()) => Ok(()),
-            Err(LinkError::Ended) => Err(self.ended()),
-            Err(LinkError::Deadline) => Err(SessionError::Deadline { deadline }),
-            Err(error) => Err(SessionError::Link(error)),
-        }
-    }
-
-    fn ended(&mut self) -> SessionError {
-        self.link.finish();
-        let complaint = self.link.complaint();
-        let last = complaint.lines().rfind(|line| !line.trim().is_empty());
-        let said = last.map(|line| format!(": {}", line.trim()));
-        SessionError::Ended {
-            said: said.unwrap_or_default().chars().take(200).collect(),
-        }
+        let mut conversation = self.shared.conversation();
+        conversation.call(what, deadline, progress)
     }
 
     fn wrong_answer(&mut self) -> SessionError {
-        self.broken = true;
+        self.shared.conversation().give_up();
         SessionError::WrongAnswer
     }
 }
 
-fn protocol(error: crate::protocol::FrameError) -> SessionError {
-    SessionError::Protocol(error.into())
+impl Shared {
+    fn conversation(&self) -> MutexGuard<'_, Conversation> {
+        let conversation = self.conversation.lock();
+        conversation.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep_alive(&self) {
+        let mut pace = self.pace();
+        while !pace.ended {
+            let every = pace.every;
+            let waited = self.changed.wait_timeout(pace, every);
+            let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            pace = now;
+            if !timeout.timed_out() {
+                continue;
+            }
+            drop(pace);
+            // A call that is under way says by itself that we are there.
+            if let Ok(mut conversation) = self.conversation.try_lock()
+                && !conversation.keep_alive(every)
+            {
+                return;
+            }
+            pace = self.pace();
+        }
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        self.shared.pace().ended = true;
+        self.shared.changed.notify_all();
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
 }
 
 impl Session for Remote {

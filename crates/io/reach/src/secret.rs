@@ -5,6 +5,8 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Write},
     sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
 };
 
 use rustix::{
@@ -15,6 +17,9 @@ use thiserror::Error;
 
 /// Longest password; sudo itself reads no more than 256 bytes.
 const MAX_PASSWORD: usize = 256;
+
+/// For a signal to end this process.
+const TO_END: Duration = Duration::from_secs(1);
 
 /// Keys, which come as bytes while we ask.
 const INTERRUPT: u8 = 3;
@@ -131,6 +136,8 @@ fn ask() -> Result<Secret, PasswordError> {
         if error.kind() == io::ErrorKind::Interrupted {
             // The terminal is as it was: now the key does what it usually does.
             let _ = kill_process(rustix::process::getpid(), Signal::INT);
+            // It ends our children first, and us a little later: there is nothing to say meanwhile.
+            thread::sleep(TO_END);
         }
         PasswordError::Terminal {
             reason: error.to_string(),
@@ -162,25 +169,36 @@ fn line(from: &mut impl Read) -> io::Result<Option<Secret>> {
     }
 }
 
-/// No echo, and keys come as they are struck, until dropped.
-struct Silence<'a> {
-    terminal: &'a File,
-    before: Termios,
-}
+/// The terminal that is silent now, and how it was before.
+static SILENCED: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 
-impl<'a> Silence<'a> {
-    fn new(terminal: &'a File) -> io::Result<Self> {
+/// No echo, and keys come as they are struck, until dropped or [`restore_terminal`] is called.
+struct Silence;
+
+impl Silence {
+    fn new(terminal: &File) -> io::Result<Self> {
         let before = tcgetattr(terminal)?;
         let mut silent = before.clone();
         silent.local_modes -= LocalModes::ECHO | LocalModes::ISIG | LocalModes::ICANON;
+        let kept = terminal.try_clone()?;
+        let mut silenced = SILENCED.lock().unwrap_or_else(PoisonError::into_inner);
         tcsetattr(terminal, OptionalActions::Flush, &silent)?;
-        Ok(Self { terminal, before })
+        *silenced = Some((kept, before));
+        Ok(Self)
     }
 }
 
-impl Drop for Silence<'_> {
+impl Drop for Silence {
     fn drop(&mut self) {
-        let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
+        restore_terminal();
+    }
+}
+
+/// Makes the terminal speak again; also for a signal that ends us in the middle of the question.
+pub(crate) fn restore_terminal() {
+    let mut silenced = SILENCED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((terminal, before)) = silenced.take() {
+        let _ = tcsetattr(terminal, OptionalActions::Flush, &before);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use crosstie_facts::{Entry, Gap, Raw};
-use crosstie_node::capture::LoadError;
+use crosstie_node::{capture::LoadError, groups::Work};
 use thiserror::Error;
 
 use crate::{
@@ -48,6 +48,8 @@ pub enum SessionError {
     Link(#[source] LinkError),
     #[error("an earlier call broke the connection")]
     Broken,
+    #[error("it was interrupted")]
+    Interrupted,
 }
 
 /// The machine that this process runs on (`.`).
@@ -69,8 +71,13 @@ impl Session for InProcess {
     ) -> Result<Raw, SessionError> {
         progress(Stage::Reading);
         let (sender, receiver) = std::sync::mpsc::channel();
-        std::thread::spawn(move || sender.send(crosstie_node::collect()));
+        let work = Work::new();
+        let shared = work.clone();
+        std::thread::spawn(move || sender.send(shared.run(crosstie_node::collect)));
         let raw = receiver.recv_timeout(deadline);
+        if raw.is_err() {
+            work.stop();
+        }
         let mut raw = raw.map_err(|error| match error {
             RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
             RecvTimeoutError::Disconnected => SessionError::Lost,

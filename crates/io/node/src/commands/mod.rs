@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::{
     Local,
     command::{Bounds, run},
+    groups::inherited,
     netlink,
 };
 
@@ -104,7 +105,7 @@ fn meanwhile(tasks: Vec<Task<'_>>, work: impl FnOnce() -> Answers) -> Answers {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let (tasks, sender) = (&tasks, sender.clone());
-            scope.spawn(move || {
+            scope.spawn(inherited(move || {
                 loop {
                     let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
                     let Some(task) = next else { return };
@@ -113,7 +114,7 @@ fn meanwhile(tasks: Vec<Task<'_>>, work: impl FnOnce() -> Answers) -> Answers {
                     tracing::debug!(name = answer.0, elapsed = ?started.elapsed(), "gathered");
                     let _ = sender.send(answer);
                 }
-            });
+            }));
         }
         drop(sender);
         let started = Instant::now();

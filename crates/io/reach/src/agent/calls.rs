@@ -1,4 +1,5 @@
-//! The calls under way. Each is answered once: by its result, its deadline or its cancellation, whichever is first.
+//! The calls under way. Each is answered once: by its result, its deadline or its cancellation, whichever is first. The
+//! latter two end its children, and the sending of a long answer.
 
 use std::{
     any::Any,
@@ -9,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::capture;
+use crosstie_node::{capture, groups::Work};
 
 use crate::protocol::{
     Answer, Event, Failure, FromAgent, Hello, ToAgent, What, encode_bytes, encode_message,
@@ -21,7 +22,22 @@ const CHUNK: usize = 1 << 20;
 /// Longest time that a call is given, whatever it asks for.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-type Open = Arc<Mutex<HashMap<u64, Instant>>>;
+type Open = Arc<Mutex<HashMap<u64, Call>>>;
+
+struct Call {
+    until: Instant,
+    work: Work,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Working,
+    /// Its answer travels; the thread that sends it is the one that ends the call.
+    Sending,
+    /// Whatever came of it, this is the answer.
+    Failed(Failure),
+}
 
 pub(super) struct Calls {
     open: Open,
@@ -54,27 +70,48 @@ impl Calls {
             self.say(&FromAgent::Done { id, result });
             return;
         }
-        lock(&self.open).insert(id, until);
+        let work = Work::new();
+        let call = Call {
+            until,
+            work: work.clone(),
+            state: State::Working,
+        };
+        lock(&self.open).insert(id, call);
         let (open, output) = (Arc::clone(&self.open), self.output.clone());
         thread::spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(|| answer(&what)));
-            if lock(&open).remove(&id).is_some() {
-                let result = result.map_err(|panic| Failure::Panicked {
-                    message: message_of(panic.as_ref()),
-                });
-                send(id, result, &output);
+            let result = catch_unwind(AssertUnwindSafe(|| work.run(|| answer(&what))));
+            let result = result.map_err(|panic| Failure::Panicked {
+                message: message_of(panic.as_ref()),
+            });
+            match lock(&open).get_mut(&id) {
+                Some(call) => call.state = State::Sending,
+                None => return,
             }
+            let sent = result.map(|(answer, bytes)| {
+                send(id, &bytes, &output, &work);
+                answer
+            });
+            let state = lock(&open).remove(&id).map(|call| call.state);
+            let result = match state {
+                Some(State::Failed(failure)) => Err(failure),
+                _ => sent,
+            };
+            let done = FromAgent::Done { id, result };
+            // Nobody is left to tell when the channel is closed.
+            let _ = output.send(encode_message(&done).unwrap_or_default());
         });
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        lock(&self.open).values().min().copied()
+        let open = lock(&self.open);
+        let waiting = open.values().filter(|call| call.can_fail());
+        waiting.map(|call| call.until).min()
     }
 
     pub(super) fn expire(&mut self, now: Instant) {
         let late: Vec<u64> = lock(&self.open)
             .iter()
-            .filter(|(_, until)| **until <= now)
+            .filter(|(_, call)| call.can_fail() && call.until <= now)
             .map(|(id, _)| *id)
             .collect();
         for id in late {
@@ -83,10 +120,19 @@ impl Calls {
     }
 
     fn fail(&mut self, id: u64, failure: Failure) {
-        if lock(&self.open).remove(&id).is_some() {
-            let result = Err(failure);
-            self.say(&FromAgent::Done { id, result });
+        let mut open = lock(&self.open);
+        let Some(call) = open.get_mut(&id).filter(|call| call.can_fail()) else {
+            return;
+        };
+        call.work.stop();
+        if call.state == State::Sending {
+            call.state = State::Failed(failure);
+            return;
         }
+        open.remove(&id);
+        drop(open);
+        let result = Err(failure);
+        self.say(&FromAgent::Done { id, result });
     }
 
     /// Never waits: this is the reading thread.
@@ -97,7 +143,13 @@ impl Calls {
     }
 }
 
-fn lock(open: &Open) -> MutexGuard<'_, HashMap<u64, Instant>> {
+impl Call {
+    fn can_fail(&self) -> bool {
+        !matches!(self.state, State::Failed(_))
+    }
+}
+
+fn lock(open: &Open) -> MutexGuard<'_, HashMap<u64, Call>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -122,25 +174,20 @@ fn answer(what: &What) -> (Answer, Vec<u8>) {
     }
 }
 
-/// The bytes, then the answer. Nobody is left to tell when the channel is closed.
-fn send(id: u64, result: Result<(Answer, Vec<u8>), Failure>, output: &SyncSender<Vec<u8>>) {
-    let result = match result {
-        Err(failure) => Err(failure),
-        Ok((answer, bytes)) => {
-            if !bytes.is_empty() {
-                let event = Event::Sending {
-                    bytes: bytes.len() as u64,
-                };
-                let _ = output
-                    .send(encode_message(&FromAgent::Event { id, event }).unwrap_or_default());
-            }
-            for chunk in bytes.chunks(CHUNK) {
-                let _ = output.send(encode_bytes(id, chunk).unwrap_or_default());
-            }
-            Ok(answer)
+/// Sends as much of a long answer as is still wanted.
+fn send(id: u64, bytes: &[u8], output: &SyncSender<Vec<u8>>, work: &Work) {
+    if !bytes.is_empty() {
+        let event = Event::Sending {
+            bytes: bytes.len() as u64,
+        };
+        let _ = output.send(encode_message(&FromAgent::Event { id, event }).unwrap_or_default());
+    }
+    for chunk in bytes.chunks(CHUNK) {
+        if work.is_stopped() {
+            return;
         }
-    };
-    let _ = output.send(encode_message(&FromAgent::Done { id, result }).unwrap_or_default());
+        let _ = output.send(encode_bytes(id, chunk).unwrap_or_default());
+    }
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> String {

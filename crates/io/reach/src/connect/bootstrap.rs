@@ -270,7 +270,7 @@ impl<'a> Bootstrap<'a> {
                 after: self.wanted.deadline,
                 phase: self.phase.name(),
             },
-            error @ LinkError::Pipe(_) => ConnectError::Link(error),
+            error @ (LinkError::Pipe(_) | LinkError::Interrupted) => ConnectError::Link(error),
         }
     }
 }
