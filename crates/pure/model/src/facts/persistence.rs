@@ -60,9 +60,14 @@ impl Match {
     /// Whether every given condition holds for an interface.
     pub fn holds_for(&self, interface: &Interface, driver: Option<&str>) -> bool {
         let any = |globs: &[String], value: Option<&str>| {
-            let mut globs = globs.iter();
-            globs.len() == 0
-                || value.is_some_and(|value| globs.any(|glob| glob_matches(glob, value)))
+            let Some(first) = globs.first() else {
+                return true;
+            };
+            // networkd: a `!` before the first pattern turns the whole list round.
+            let negated = first.starts_with('!');
+            let patterns = globs.iter().map(|glob| glob.trim_start_matches('!'));
+            let mut patterns = patterns.into_iter();
+            value.is_some_and(|value| patterns.any(|glob| glob_matches(glob, value)) != negated)
         };
         let mac = interface.mac.known().map(ToString::to_string);
         let macs: Vec<String> = self.macs.iter().map(|mac| mac.to_lowercase()).collect();

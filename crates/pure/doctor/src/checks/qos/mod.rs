@@ -1,4 +1,4 @@
-//! RoCE QoS: only where a switch is proven, and where global pause does not do the work.
+//! Quality of service for RoCE: only where a switch is proven, and where global pause does not do the work.
 
 mod dscp_untrusted;
 mod ecn_off;

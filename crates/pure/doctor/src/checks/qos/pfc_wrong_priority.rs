@@ -47,10 +47,8 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
         .filter(|(_, _, on)| !on.contains(&wanted))
         .map(|(node, netdev, on)| {
             let name = word(&netdev.name);
-            let off: String = on
-                .iter()
-                .map(|priority| format!(" {priority}:off"))
-                .collect();
+            let off: Vec<String> = on.iter().map(|own| format!("{own}:off")).collect();
+            let off = off.join(" ");
             Hit::fault(format!("{node}:{}", netdev.name))
                 .saw(
                     "priorities with flow control",
@@ -59,7 +57,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
                 )
                 .saw("priority that it should be", wanted, source)
                 .command(format!(
-                    "sudo dcb pfc set dev {name} prio-pfc{off} {wanted}:on"
+                    "sudo dcb pfc set dev {name} prio-pfc {off} {wanted}:on"
                 ))
         })
         .collect()
