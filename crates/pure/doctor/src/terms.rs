@@ -12,6 +12,24 @@ pub(crate) fn roce<'n, 'a>(node: &'n Node<'a>) -> impl Iterator<Item = &'n Fabri
     node.fabric.iter().filter(|port| port.is_roce())
 }
 
+/// RoCE fabric ports, less those that are taken for the fabric only for want of a better one: a port with the gateway
+/// that no cluster file names is somebody's LAN, with the LAN's MTU, firewall and subnets.
+pub(crate) fn dedicated<'n, 'a>(node: &'n Node<'a>) -> impl Iterator<Item = &'n FabricPort<'a>> {
+    roce(node).filter(|port| port.named || gateway_through(node, port).is_none())
+}
+
+/// The interface of the default route, where it is the port's own or lies above it.
+pub(crate) fn gateway_through<'a>(node: &Node<'a>, port: &FabricPort<'a>) -> Option<&'a str> {
+    let facts: &'a Facts = node.facts;
+    let above = stack(facts, &port.netdev?.name);
+    let mut routes = facts.network.routes.known()?.iter();
+    routes.find_map(|route| {
+        let is_default = route.destination.is_none() && route.table == "main";
+        let interface = route.interface.as_deref().filter(|_| is_default)?;
+        above.contains(interface).then_some(interface)
+    })
+}
+
 /// Ports of RoCE in groups that share a cage.
 pub(crate) fn roce_cages<'n, 'a>(node: &'n Node<'a>) -> Vec<Vec<&'n FabricPort<'a>>> {
     let mut cages: Vec<Vec<&FabricPort>> = Vec::new();

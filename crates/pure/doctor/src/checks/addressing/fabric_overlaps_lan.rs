@@ -4,7 +4,7 @@ use crosstie_model::facts::net::{Address, Interface};
 
 use crate::{
     Check, Hit, Node, Run, is_link_local,
-    terms::{address_source, fabric_names, is_single, overlap, roce, share_routes},
+    terms::{address_source, dedicated, fabric_names, is_single, overlap, share_routes},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -37,7 +37,7 @@ fn run(node: &Node) -> Vec<Hit> {
         .filter(|(_, address)| is_subnet(address))
         .collect();
     let mut hits = Vec::new();
-    for (netdev, address) in roce(node).flat_map(crate::FabricPort::lasting_addresses) {
+    for (netdev, address) in dedicated(node).flat_map(crate::FabricPort::lasting_addresses) {
         let clashing = others.iter().filter(|(other, lan)| {
             is_subnet(address)
                 && overlap(&address.net, &lan.net)

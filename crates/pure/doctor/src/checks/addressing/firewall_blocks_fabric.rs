@@ -8,7 +8,7 @@ use crosstie_model::{
 use crate::{
     Check, Hit, Node, Run,
     firewall::{Packet, blocks},
-    terms::{address_source, roce},
+    terms::{address_source, dedicated},
     word,
 };
 
@@ -17,7 +17,7 @@ pub(super) const CHECK: Check = Check {
     title: "The firewall turns away connections that come in over the fabric",
     severity: "warning (fault when a TCP probe fails)",
     fires: "A chain on the input hook drops what no rule accepts, and no rule of it accepts the fabric interface, its \
-        subnet, or everything.",
+        subnet, or everything. A port with the default route counts only where a cluster file names it.",
     reads: &["nft list ruleset", "ip addr show"],
     cause: "ufw, firewalld or a ruleset of one's own is on, and the fabric was not let in",
     meaning: "RDMA in hardware bypasses the firewall, but everything around it is TCP: NCCL's bootstrap, Gloo, MPI, Ray, \
@@ -33,7 +33,7 @@ fn run(node: &Node) -> Vec<Hit> {
         return Vec::new();
     };
     let mut judged: Vec<(&Interface, &Address)> = Vec::new();
-    for (netdev, address) in roce(node).flat_map(crate::FabricPort::lasting_addresses) {
+    for (netdev, address) in dedicated(node).flat_map(crate::FabricPort::lasting_addresses) {
         // One address an interface; IPv4 is what engines use where there is any.
         match judged
             .iter_mut()

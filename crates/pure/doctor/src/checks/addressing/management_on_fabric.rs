@@ -4,7 +4,7 @@ use crosstie_model::{Facts, facts::net::Interface};
 
 use crate::{
     Check, Hit, Node, Run, is_link_local,
-    terms::{addresses_known, fabric_names, listed, roce, stack},
+    terms::{addresses_known, fabric_names, gateway_through, listed, roce},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -22,22 +22,17 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(node: &Node) -> Vec<Hit> {
-    let routes = node.facts.network.routes.known().into_iter().flatten();
-    let gateways: Vec<&str> = routes
-        .filter(|route| route.destination.is_none() && route.table == "main")
-        .filter_map(|route| route.interface.as_deref())
-        .collect();
-    let mut hits: Vec<Hit> = roce(node)
+    let hits: Vec<Hit> = roce(node)
         .filter_map(|port| {
-            let name = &port.netdev?.name;
-            let above = stack(node.facts, name);
-            let interface = gateways.iter().find(|gateway| above.contains(**gateway))?;
-            let value = format!("dev {interface}");
-            Some(Hit::warning(name).saw("default route", value, "ip route show default"))
+            let value = format!("dev {}", gateway_through(node, port)?);
+            let hit = Hit::warning(port.label());
+            Some(hit.saw("default route", value, "ip route show default"))
         })
         .collect();
-    if hits.is_empty() && gateways.is_empty() {
-        hits.extend(no_other_way_in(node));
+    let routes = node.facts.network.routes.known().into_iter().flatten();
+    let mut gateways = routes.filter(|route| route.destination.is_none() && route.table == "main");
+    if hits.is_empty() && gateways.next().is_none() {
+        return no_other_way_in(node).into_iter().collect();
     }
     hits
 }

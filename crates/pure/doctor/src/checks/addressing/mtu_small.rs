@@ -5,7 +5,7 @@ use crosstie_model::Mtu;
 
 use crate::{
     Check, Hit, Node, Run,
-    terms::{netdev_file, roce},
+    terms::{dedicated, netdev_file},
     word,
 };
 
@@ -16,7 +16,8 @@ pub(super) const CHECK: Check = Check {
     id: "mtu-small",
     title: "A fabric interface's MTU is too small for full RoCE packets",
     severity: "warning",
-    fires: "The MTU of a RoCE fabric port's interface is below 4192.",
+    fires: "The MTU of a RoCE fabric port's interface is below 4192. A port with the default route counts \
+        only where a cluster file names it.",
     reads: &["/sys/class/net/IF/mtu"],
     cause: "the interface still has Ethernet's default MTU of 1500, or a value chosen for something else",
     meaning: "RoCE packets carry 256, 512, 1024, 2048 or 4096 bytes: the largest size that fits the interface's MTU \
@@ -29,7 +30,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(node: &Node) -> Vec<Hit> {
-    roce(node)
+    dedicated(node)
         .filter_map(|port| {
             let netdev = port.netdev?;
             let mtu = *netdev.mtu.known()?;
