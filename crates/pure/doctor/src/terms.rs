@@ -53,6 +53,23 @@ pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Strin
     text
 }
 
+pub(crate) fn has_ipv4(port: &FabricPort) -> bool {
+    let addresses = port.addresses();
+    addresses
+        .iter()
+        .any(|(_, address)| address.net.addr().is_ipv4())
+}
+
+/// The first few names; beyond that a number says more.
+pub(crate) fn listed_briefly(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let shown = listed(names.iter().take(SHOWN));
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// Where an interface's addresses can be read.
 pub(crate) fn address_source(interface: &str) -> String {
     format!("ip addr show dev {}", word(interface))

@@ -4,7 +4,7 @@ use crosstie_model::{Cable, Facts};
 
 use crate::{
     Check, FabricPort, Hit, Node, Run,
-    terms::{effective, listed, overlap, roce, sysctl},
+    terms::{effective, has_ipv4, listed, overlap, roce, sysctl},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -81,13 +81,6 @@ fn hit(facts: &Facts, names: &[&str], group: &[&FabricPort]) -> Option<Hit> {
         hit.command("printf 'net.ipv4.conf.all.arp_ignore = 1\\nnet.ipv4.conf.all.arp_announce = 2\\n' | sudo tee /etc/sysctl.d/90-fabric-arp.conf")
             .command("sudo sysctl -p /etc/sysctl.d/90-fabric-arp.conf"),
     )
-}
-
-fn has_ipv4(port: &FabricPort) -> bool {
-    let addresses = port.addresses();
-    addresses
-        .iter()
-        .any(|(_, address)| address.net.addr().is_ipv4())
 }
 
 /// Twins share a cage; other ports may share a switch plane, or a subnet, which is meant to be one wire.

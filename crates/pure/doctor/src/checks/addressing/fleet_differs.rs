@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Check, Cluster, Hit, Node, Run, terms::listed};
+use crate::{
+    Check, Cluster, Hit, Node, Run,
+    terms::{listed, listed_briefly},
+};
 
 pub(super) const CHECK: Check = Check {
     id: "fleet-differs",
@@ -59,33 +62,20 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
 fn hit((what, source): Trait, kind: &str, votes: Votes) -> Hit {
     let mut votes: Vec<(String, Vec<&str>)> = votes.into_iter().collect();
     votes.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
-    let clear = votes.len() < 2 || votes[0].1.len() > votes[1].1.len();
-    let advice = if clear {
-        let odd = votes[1..]
-            .iter()
-            .flat_map(|(_, nodes)| nodes.iter().take(SHOWN));
-        let odd = listed(odd.take(SHOWN));
-        let count = votes[0].1.len();
-        format!(
-            "{count} nodes have {what} {}: bring {odd} to it.",
-            votes[0].0
-        )
-    } else {
-        format!("No version of {what} has a majority: choose one for all nodes.")
+    let counts: Vec<usize> = votes.iter().map(|(_, nodes)| nodes.len()).collect();
+    let advice = match votes.split_first() {
+        Some(((most, _), rest)) if counts[0] > counts[1] => {
+            let odd: Vec<&str> = rest.iter().flat_map(|(_, nodes)| nodes).copied().collect();
+            let odd = listed_briefly(&odd);
+            format!("{} nodes have {what} {most}: bring {odd} to it.", counts[0])
+        }
+        _ => format!("No version of {what} has a majority: choose one for all nodes."),
     };
     let hit = Hit::warning(format!("{what}, {kind}")).advice(advice);
     votes.into_iter().fold(hit, |hit, (value, nodes)| {
-        let more = nodes.len().saturating_sub(SHOWN);
-        let mut names = listed(&nodes[..nodes.len().min(SHOWN)]);
-        if more > 0 {
-            names = format!("{names} and {more} more");
-        }
-        hit.saw(format!("{what} {value}"), names, source)
+        hit.saw(format!("{what} {value}"), listed_briefly(&nodes), source)
     })
 }
-
-/// Nodes to name; beyond that a number says more.
-const SHOWN: usize = 8;
 
 fn traits(node: &Node) -> Vec<(Trait, String, String)> {
     let facts = node.facts;

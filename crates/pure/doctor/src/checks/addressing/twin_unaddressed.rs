@@ -4,7 +4,7 @@ use crosstie_model::spec::TwinAddresses;
 
 use crate::{
     Check, FabricPort, Hit, Node, Run,
-    terms::{address_source, roce_cages},
+    terms::{address_source, has_ipv4, roce_cages},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -46,11 +46,4 @@ fn run(node: &Node) -> Vec<Hit> {
             hits.collect::<Vec<_>>()
         })
         .collect()
-}
-
-fn has_ipv4(port: &FabricPort) -> bool {
-    let addresses = port.addresses();
-    addresses
-        .iter()
-        .any(|(_, address)| address.net.addr().is_ipv4())
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::Facts;
 
-use crate::{Check, Cluster, Hit, Run, terms::listed};
-
-/// Nodes to name; beyond that a number says more.
-const SHOWN: usize = 8;
+use crate::{
+    Check, Cluster, Hit, Run,
+    terms::{listed, listed_briefly},
+};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-version-mixed",
@@ -47,10 +47,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
     let hit = groups
         .into_iter()
         .fold(Hit::fault("libnccl"), |hit, (versions, nodes)| {
-            let mut names = listed(nodes.iter().take(SHOWN));
-            if nodes.len() > SHOWN {
-                names = format!("{names} and {} more", nodes.len() - SHOWN);
-            }
+            let names = listed_briefly(&nodes);
             hit.saw(
                 format!("NCCL {}", listed(versions)),
                 names,

@@ -29,7 +29,14 @@ fn run(node: &Node) -> Vec<Hit> {
             let name = word(&netdev.name);
             Some(
                 Hit::warning(&netdev.name)
-                    .saw("trust", trust, netdev_file(&netdev.name, "qos/trust"))
+                    .saw(
+                        "trust",
+                        trust,
+                        format!(
+                            "{}, else dcb app show dev {name}",
+                            netdev_file(&netdev.name, "qos/trust")
+                        ),
+                    )
                     .saw("DSCP of RDMA", qos.dscp, "cluster file")
                     .command(format!(
                         "sudo dcb app add dev {name} dscp-prio {}:{}",
