@@ -1,6 +1,6 @@
 //! Several nodes, and which of their cages are joined.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::{Cable, Spec};
@@ -111,20 +111,13 @@ fn joints(nodes: &[Node], spec: Option<&Spec>) -> Vec<Joint> {
     if cables.is_empty() {
         joints.extend(two_of_a_kind(nodes));
     }
-    let mut seen: Vec<((usize, usize), (usize, usize))> = Vec::new();
+    let mut seen: BTreeSet<((usize, usize), (usize, usize))> = BTreeSet::new();
     joints.retain(|joint| {
         let key = (joint.a.min(joint.b), joint.a.max(joint.b));
-        let new = !seen.contains(&key);
-        if nodes.len() <= FEW || joint.by != Joined::Subnet {
-            seen.push(key);
-        }
-        new
+        seen.insert(key)
     });
     joints
 }
-
-/// Above this many nodes the same pair is looked for among cables only: subnets yield each pair once a rail anyway.
-const FEW: usize = 16;
 
 fn place(nodes: &[Node], node: &str, cage: &str) -> Option<(usize, usize)> {
     let index = nodes.iter().position(|found| found.name == node)?;

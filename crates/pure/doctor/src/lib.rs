@@ -9,9 +9,11 @@ pub mod checks;
 mod cluster;
 mod diagnose;
 pub mod explain;
+mod firewall;
 pub mod growth;
 mod hit;
 mod node;
+mod terms;
 mod word;
 
 pub use check::{Check, Run};

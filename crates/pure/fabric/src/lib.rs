@@ -8,6 +8,7 @@
 pub mod cage;
 pub mod ceiling;
 pub mod management;
+pub mod nccl;
 pub mod pcie;
 pub mod wire;
 

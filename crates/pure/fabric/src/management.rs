@@ -1,14 +1,22 @@
 //! Which interfaces a person depends on to reach the node.
 
-use crosstie_model::{Facts, facts::net::Interface};
+use crosstie_model::{
+    Facts,
+    facts::net::{Interface, Route},
+};
 
 /// Interfaces that carry the default route or the ssh connection that we came by; where neither is known, those with
 /// a global address and no RDMA.
 pub fn management(facts: &Facts) -> Vec<String> {
     let network = &facts.network;
     let routes = network.routes.known().into_iter().flatten();
-    let default = routes
-        .filter(|route| route.destination.is_none())
+    let mut default: Vec<&Route> = routes.filter(|route| route.destination.is_none()).collect();
+    // A table of its own with a default route is how source rules are written: that is no way out for everybody.
+    if default.iter().any(|route| route.table == "main") {
+        default.retain(|route| route.table == "main");
+    }
+    let default = default
+        .into_iter()
         .filter_map(|route| route.interface.clone());
     let ssh = network.interfaces.iter().filter(|interface| {
         let address = network.ssh_address.known();

@@ -37,6 +37,7 @@ targets!(
         environment = "environment.txt",
         ethtool = "ethtool-eth0.txt",
         ethtool_fec = "ethtool-fec-eth0.txt",
+        ethtool_pause = "ethtool-pause-eth0.txt",
         ethtool_statistics = "ethtool-S-eth0.txt",
         dcb = "dcb-eth0.json";
     files:

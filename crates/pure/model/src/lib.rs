@@ -6,6 +6,7 @@
 pub mod cable;
 pub mod facts;
 pub mod finding;
+pub mod glob;
 pub mod ids;
 pub mod reading;
 pub mod spec;
@@ -14,6 +15,7 @@ pub mod units;
 pub use cable::{Cable, PortRef};
 pub use facts::Facts;
 pub use finding::{Evidence, Finding, Severity};
+pub use glob::glob_matches;
 pub use ids::{Gid, Guid, HardwareAddress, PciAddress};
 pub use reading::Reading;
 pub use spec::Spec;

@@ -29,8 +29,10 @@ pub(super) fn settings(interfaces: &[&str]) -> Answers {
         };
         let link = ask(Ethtool::settings);
         let correction = ask(Ethtool::error_correction);
+        let pause = ask(Ethtool::pause);
         entries.push((format!("ethtool-{interface}.txt"), link));
         entries.push((format!("ethtool-fec-{interface}.txt"), correction));
+        entries.push((format!("ethtool-pause-{interface}.txt"), pause));
         entries.push((format!("dcb-{interface}.json"), json(qos(interface))));
     }
     entries

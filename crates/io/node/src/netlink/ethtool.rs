@@ -1,5 +1,5 @@
-//! Link settings and error correction of one port (ethtool's generic netlink), as the text that `ethtool IF` and
-//! `ethtool --show-fec IF` print.
+//! Link settings and error correction of one port (ethtool's generic netlink), as the text that `ethtool IF`,
+//! `ethtool --show-fec IF` and `ethtool --show-pause IF` print.
 
 use std::fmt::Write as _;
 
@@ -22,6 +22,7 @@ const FIXED: usize = 4;
 const LINKINFO_GET: u8 = 2;
 const LINKMODES_GET: u8 = 4;
 const LINKSTATE_GET: u8 = 6;
+const PAUSE_GET: u8 = 21;
 const FEC_GET: u8 = 29;
 
 /// The first attribute of every request, a nest with the interface's name.
@@ -70,6 +71,14 @@ impl Ethtool {
         let reply = self.get(FEC_GET, interface)?;
         let mut text = format!("FEC parameters for {interface}:\n");
         error_correction(Attributes::new(&reply), &mut text);
+        Ok(text)
+    }
+
+    /// `ethtool --show-pause IF`
+    pub fn pause(&mut self, interface: &str) -> Result<String, Gap> {
+        let reply = self.get(PAUSE_GET, interface)?;
+        let mut text = format!("Pause parameters for {interface}:\n");
+        global_pause(Attributes::new(&reply), &mut text);
         Ok(text)
     }
 
@@ -237,6 +246,16 @@ pub(super) fn error_correction(reply: Attributes<'_>, text: &mut String) {
     let _ = writeln!(text, "Active FEC encoding: {active}");
 }
 
+/// `ETHTOOL_A_PAUSE_*`: autoneg 2, rx 3, tx 4.
+pub(super) fn global_pause(reply: Attributes<'_>, text: &mut String) {
+    for (kind, label) in [(2, "Autonegotiate:\t"), (3, "RX:\t\t"), (4, "TX:\t\t")] {
+        if let Some(on) = reply.u8(kind) {
+            let word = if on == 0 { "off" } else { "on" };
+            let _ = writeln!(text, "{label}{word}");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -333,9 +352,21 @@ mod tests {
     }
 
     #[test]
+    fn pause_reads_as_ethtool_prints_it() {
+        let reply = Request::attributes()
+            .bytes(2, &[0])
+            .bytes(3, &[1])
+            .bytes(4, &[0]);
+        let mut text = String::new();
+        global_pause(Attributes::new(&body(&reply)), &mut text);
+        assert_eq!(text, "Autonegotiate:\toff\nRX:\t\ton\nTX:\t\toff\n");
+    }
+
+    #[test]
     fn what_a_port_does_not_have_is_absent() {
         let mut ethtool = Ethtool::open().unwrap();
         assert_eq!(ethtool.error_correction("lo"), Err(Gap::Absent));
+        assert_eq!(ethtool.pause("lo"), Err(Gap::Absent));
         assert_eq!(ethtool.settings("no-such-port"), Err(Gap::Absent));
         let settings = ethtool.settings("lo").unwrap_or_default();
         assert!(settings.is_empty() || settings.contains("Link detected: yes"));
@@ -353,6 +384,7 @@ mod tests {
                 link_modes(attributes, &mut text);
                 link_information(attributes, &mut text);
                 error_correction(attributes, &mut text);
+                global_pause(attributes, &mut text);
             }
         }
     }

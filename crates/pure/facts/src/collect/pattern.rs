@@ -1,5 +1,7 @@
 //! One component of a rule's path: a name, a glob, or alternatives of both: `{address,mtu}`, `uverbs*`.
 
+use crosstie_model::glob_matches;
+
 /// Writes out alternatives that span components: `{etc,usr/lib}/netplan` is two paths.
 pub(super) fn expand(path: String) -> Vec<String> {
     let group = path.match_indices('{').find_map(|(open, _)| {
@@ -42,38 +44,9 @@ impl<'a> Component<'a> {
     }
 }
 
-/// `*` stands for any run of characters; everything else for itself.
-pub(crate) fn glob_matches(glob: &str, name: &str) -> bool {
-    let Some((first, rest)) = glob.split_once('*') else {
-        return glob == name;
-    };
-    let Some(mut name) = name.strip_prefix(first) else {
-        return false;
-    };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or("");
-    for part in parts {
-        let Some(at) = name.find(part) else {
-            return false;
-        };
-        name = &name[at + part.len()..];
-    }
-    name.ends_with(last)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn globs_match_whole_names() {
-        assert!(glob_matches("en*np*", "enp1s0f0np0"));
-        assert!(glob_matches("*", ""));
-        assert!(glob_matches("*.service", "opensm.service"));
-        assert!(!glob_matches("*.service", "opensm.service.d"));
-        assert!(!glob_matches("ab*ba", "aba"));
-        assert!(!glob_matches("mtu", "mtu2"));
-    }
 
     #[test]
     fn alternatives_across_components_are_written_out() {

@@ -10,13 +10,10 @@ use crate::Raw;
 pub(super) fn settings(raw: &Raw, interface: &str) -> LinkSettings {
     let link = raw.command(&format!("ethtool-{interface}.txt"));
     let fec = raw.command(&format!("ethtool-fec-{interface}.txt"));
+    let pause = raw.command(&format!("ethtool-pause-{interface}.txt"));
     let modes = |key| read(&link, key).and_then(|values| Reading::from(words(&values)));
     LinkSettings {
-        autoneg: read(&link, "Auto-negotiation").and_then(|values| match values[0] {
-            "on" => Reading::Value(true),
-            "off" => Reading::Value(false),
-            other => Reading::malformed(other),
-        }),
+        autoneg: switch(&link, "Auto-negotiation"),
         supported_modes: modes("Supported link modes"),
         advertised_modes: modes("Advertised link modes"),
         partner_modes: modes("Link partner advertised link modes"),
@@ -26,6 +23,8 @@ pub(super) fn settings(raw: &Raw, interface: &str) -> LinkSettings {
         fec_active: read(&fec, "Active FEC encoding")
             .or_else(|| read(&fec, "Active FEC encodings"))
             .map(|values| values.join(" ")),
+        pause_receive: switch(&pause, "RX"),
+        pause_send: switch(&pause, "TX"),
         driver_counters: raw
             .command(&format!("ethtool-S-{interface}.txt"))
             .map(counters),
@@ -34,6 +33,14 @@ pub(super) fn settings(raw: &Raw, interface: &str) -> LinkSettings {
 
 fn read<'a>(text: &Reading<&'a str>, key: &str) -> Reading<Vec<&'a str>> {
     text.clone().and_then(|text| field(text, key).into())
+}
+
+fn switch(text: &Reading<&str>, key: &str) -> Reading<bool> {
+    read(text, key).and_then(|values| match values[0] {
+        "on" => Reading::Value(true),
+        "off" => Reading::Value(false),
+        other => Reading::malformed(other),
+    })
 }
 
 /// The value of a `KEY: VALUE` line and of the bare lines that continue it.
@@ -94,7 +101,13 @@ mod tests {
             "ethtool-S-e.txt",
             "NIC statistics:\n     rx_prio0_pause: 12\n     bad: x\n",
         );
+        put(
+            "ethtool-pause-e.txt",
+            "Pause parameters for e:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\toff\n",
+        );
         let link = settings(&raw, "e");
+        assert_eq!(link.pause_receive, Reading::Value(true));
+        assert_eq!(link.has_global_pause(), Some(true));
         assert_eq!(link.autoneg, Reading::Value(true));
         assert_eq!(link.supported_modes.known().unwrap().len(), 2);
         assert_eq!(link.partner_modes, Reading::Absent);

@@ -11,6 +11,7 @@ use crate::Raw;
 
 /// A ruleset can hold any number of rules; past these, more would not change what a person does.
 const MAX_RULES: usize = 2_000;
+const MAX_BYTES: usize = 4 << 20;
 const MAX_DEPTH: usize = 8;
 
 pub(super) fn firewall(raw: &Raw) -> Reading<Firewall> {
@@ -39,8 +40,15 @@ fn input_chains(items: &[Value]) -> Vec<InputChain> {
                 string(chain, "table")?,
                 string(chain, "name")?,
             );
-            let mut rules = Vec::new();
-            rules_of(items, &family, &table, &name, 0, &mut rules);
+            let mut flattened = Flattened {
+                items,
+                family: &family,
+                table: &table,
+                rules: Vec::new(),
+                bytes: 0,
+            };
+            flattened.chain(&name, &[], 0);
+            let rules = flattened.rules;
             Some(InputChain {
                 policy: string(chain, "policy").unwrap_or_else(|| "accept".to_owned()),
                 family,
@@ -52,41 +60,52 @@ fn input_chains(items: &[Value]) -> Vec<InputChain> {
         .collect()
 }
 
-/// The rules of a chain, each followed by those of the chain it jumps to.
-fn rules_of(
-    items: &[Value],
-    family: &str,
-    table: &str,
-    chain: &str,
-    depth: usize,
-    found: &mut Vec<String>,
-) {
-    let is =
-        |rule: &Value, key: &str, value: &str| rule.get(key).and_then(Value::as_str) == Some(value);
-    let rules = items
-        .iter()
-        .filter_map(|item| item.get("rule"))
-        .filter(|rule| {
-            is(rule, "family", family) && is(rule, "table", table) && is(rule, "chain", chain)
+/// Collects the rules of a chain and, after each that jumps, those of the chain it jumps to. A rule that is reached
+/// by a jump carries the conditions of the jump before its own, so that each can be judged by itself.
+struct Flattened<'a> {
+    items: &'a [Value],
+    family: &'a str,
+    table: &'a str,
+    rules: Vec<String>,
+    bytes: usize,
+}
+
+impl Flattened<'_> {
+    fn chain(&mut self, chain: &str, conditions: &[Value], depth: usize) {
+        let is = |rule: &Value, key: &str, value: &str| {
+            rule.get(key).and_then(Value::as_str) == Some(value)
+        };
+        let items = self.items.iter().filter_map(|item| item.get("rule"));
+        let rules = items.filter(|rule| {
+            is(rule, "family", self.family)
+                && is(rule, "table", self.table)
+                && is(rule, "chain", chain)
         });
-    for rule in rules {
-        if found.len() >= MAX_RULES {
-            return;
-        }
-        let expressions = rule.get("expr").unwrap_or(&Value::Null);
-        found.push(expressions.to_string());
-        let targets = expressions
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|expression| {
-                let jump = expression.get("jump").or_else(|| expression.get("goto"))?;
-                jump.get("target")?.as_str()
-            });
-        for target in targets.filter(|_| depth < MAX_DEPTH) {
-            rules_of(items, family, table, target, depth + 1, found);
+        for rule in rules.collect::<Vec<_>>() {
+            if self.rules.len() >= MAX_RULES || self.bytes >= MAX_BYTES {
+                return;
+            }
+            let own = rule.get("expr").and_then(Value::as_array);
+            let own = own.map_or(&[][..], Vec::as_slice);
+            let all: Vec<Value> = conditions.iter().chain(own).cloned().collect();
+            let (jumps, others): (Vec<Value>, Vec<Value>) = all
+                .iter()
+                .cloned()
+                .partition(|expression| target(expression).is_some());
+            let text = Value::Array(all).to_string();
+            self.bytes += text.len();
+            self.rules.push(text);
+            for jump in jumps.iter().filter(|_| depth < MAX_DEPTH) {
+                self.chain(target(jump).unwrap_or(""), &others, depth + 1);
+            }
         }
     }
+}
+
+/// Where a `jump` or `goto` leads.
+fn target(expression: &Value) -> Option<&str> {
+    let jump = expression.get("jump").or_else(|| expression.get("goto"))?;
+    jump.get("target")?.as_str()
 }
 
 #[cfg(test)]
@@ -100,13 +119,14 @@ mod tests {
         let rule = |chain: &str, expr: Value| json!({"rule": {"family": "inet", "table": "t", "chain": chain, "expr": expr}});
         let items = [
             json!({"chain": {"family": "inet", "table": "t", "name": "in", "hook": "input", "policy": "drop"}}),
-            rule("in", json!([{"jump": {"target": "a"}}])),
+            rule("in", json!([{"match": 1}, {"jump": {"target": "a"}}])),
             rule("a", json!([{"jump": {"target": "a"}}])),
             rule("a", json!([{"accept": null}])),
         ];
         let chains = input_chains(&items);
         assert_eq!(chains[0].policy, "drop");
-        assert!(chains[0].rules.iter().any(|rule| rule.contains("accept")));
+        let accept = r#"[{"match":1},{"accept":null}]"#;
+        assert!(chains[0].rules.iter().any(|rule| rule == accept));
         assert!(chains[0].rules.len() <= MAX_RULES);
     }
 }

@@ -84,26 +84,5 @@ fn declared(interface: &Interface, driver: Option<&str>, files: &Persistence) ->
 
 /// Whether a profile applies to an interface. One that names nothing applies to everything, and says nothing here.
 fn covers(profile: &Profile, interface: &Interface, driver: Option<&str>) -> bool {
-    let conditions = &profile.matches;
-    let any = |globs: &[String], value: Option<&str>| {
-        globs.is_empty()
-            || value.is_some_and(|value| {
-                globs
-                    .iter()
-                    .any(|glob| crate::collect::glob_matches(glob, value))
-            })
-    };
-    let mac = interface.mac.known().map(std::string::ToString::to_string);
-    let macs: Vec<String> = conditions
-        .macs
-        .iter()
-        .map(|mac| mac.to_lowercase())
-        .collect();
-    let names_something = !(conditions.names.is_empty()
-        && conditions.macs.is_empty()
-        && conditions.drivers.is_empty());
-    names_something
-        && any(&conditions.names, Some(&interface.name))
-        && any(&macs, mac.as_deref())
-        && any(&conditions.drivers, driver)
+    !profile.matches.is_open() && profile.matches.holds_for(interface, driver)
 }

@@ -16,8 +16,23 @@ pub struct LinkSettings {
     pub partner_modes: Reading<Vec<String>>,
     pub fec_configured: Reading<Vec<String>>,
     pub fec_active: TextReading,
+    /// Global (802.3x) pause: obeyed when received.
+    pub pause_receive: Reading<bool>,
+    /// Global (802.3x) pause: sent when the port is full.
+    pub pause_send: Reading<bool>,
     /// Allow-listed driver statistics (`ethtool -S`): pause, discard, phy and symbol counters.
     pub driver_counters: Reading<Counters>,
+}
+
+impl LinkSettings {
+    /// Whether global pause is on in either direction.
+    pub fn has_global_pause(&self) -> Option<bool> {
+        let sides = [self.pause_receive.known(), self.pause_send.known()];
+        match sides {
+            [None, None] => None,
+            sides => Some(sides.contains(&Some(&true))),
+        }
+    }
 }
 
 /// RoCE quality of service of one port: whatever exists of it.

@@ -128,6 +128,7 @@ pub struct InputChain {
     pub table: String,
     pub chain: String,
     pub policy: String,
-    /// The chain's rules and those of the chains it jumps to, in nft's JSON, one rule each.
+    /// The chain's rules and those of the chains it jumps to, with the conditions of the jump, in nft's JSON, one rule
+    /// each.
     pub rules: Vec<String>,
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Reading;
+use super::net::Interface;
+use crate::{Reading, glob_matches};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Persistence {
@@ -48,6 +49,32 @@ pub struct Match {
     pub names: Vec<String>,
     pub macs: Vec<String>,
     pub drivers: Vec<String>,
+}
+
+impl Match {
+    /// It names no interface, driver or MAC address at all.
+    pub fn is_open(&self) -> bool {
+        self.names.is_empty() && self.macs.is_empty() && self.drivers.is_empty()
+    }
+
+    /// Whether every given condition holds for an interface.
+    pub fn holds_for(&self, interface: &Interface, driver: Option<&str>) -> bool {
+        let any = |globs: &[String], value: Option<&str>| {
+            let Some(first) = globs.first() else {
+                return true;
+            };
+            // networkd: a `!` before the first pattern turns the whole list round.
+            let negated = first.starts_with('!');
+            let patterns = globs.iter().map(|glob| glob.trim_start_matches('!'));
+            let mut patterns = patterns.into_iter();
+            value.is_some_and(|value| patterns.any(|glob| glob_matches(glob, value)) != negated)
+        };
+        let mac = interface.mac.known().map(ToString::to_string);
+        let macs: Vec<String> = self.macs.iter().map(|mac| mac.to_lowercase()).collect();
+        any(&self.names, Some(&interface.name))
+            && any(&macs, mac.as_deref())
+            && any(&self.drivers, driver)
+    }
 }
 
 /// A limit on locked memory for a login.

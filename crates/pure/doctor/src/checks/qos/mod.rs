@@ -1,8 +1,43 @@
-//! RoCE quality of service.
+//! Quality of service for RoCE: only where a switch is proven, and where global pause does not do the work.
+
+mod dscp_untrusted;
+mod ecn_off;
+mod pause_on_other_priority;
+mod pfc_off;
+mod pfc_wrong_priority;
+mod traffic_class_unset;
+
+use crosstie_model::facts::net::Interface;
 
 use super::Area;
+use crate::{FabricPort, Node, terms::roce};
 
 pub const AREA: Area = Area {
-    title: "RoCE quality of service",
-    checks: &[],
+    title: "RoCE QoS",
+    checks: &[
+        &pfc_off::CHECK,
+        &pfc_wrong_priority::CHECK,
+        &ecn_off::CHECK,
+        &dscp_untrusted::CHECK,
+        &traffic_class_unset::CHECK,
+        &pause_on_other_priority::CHECK,
+    ],
 };
+
+/// RoCE fabric ports on a switch, with their interfaces, where global pause is not known to be on.
+fn switched<'n, 'a>(
+    node: &'n Node<'a>,
+) -> impl Iterator<Item = (&'n FabricPort<'a>, &'a Interface)> {
+    roce(node)
+        .filter(|port| port.switched)
+        .filter_map(|port| Some((port, port.netdev?)))
+        .filter(|(_, netdev)| netdev.link.has_global_pause() != Some(true))
+}
+
+/// `3`, `3, 4` or `none`.
+fn priorities(list: &[u8]) -> String {
+    if list.is_empty() {
+        return "none".to_owned();
+    }
+    crate::terms::listed(list.iter().map(ToString::to_string))
+}

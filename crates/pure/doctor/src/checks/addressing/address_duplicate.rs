@@ -1,0 +1,51 @@
+//! Two nodes hold the same fabric address.
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+use crate::{
+    Check, Cluster, Hit, Run,
+    terms::{address_source, roce},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "address-duplicate",
+    title: "Two nodes hold the same fabric address",
+    severity: "fault",
+    fires: "The same IPv4 or global IPv6 address is on RoCE fabric ports of two nodes.",
+    reads: &["ip addr show"],
+    cause: "an address was copied from one node to another, or the node is a clone",
+    meaning: "Peers learn the MAC address of whichever node answered last. Connections reach the one or the other, and \
+        break when the answer changes.",
+    fix: "Give each node an address of its own, and write it down.",
+    verify: "`arping -D -I IF ADDRESS` on each node gets no answer.",
+    run: Run::Cluster(run),
+};
+
+fn run(cluster: &Cluster) -> Vec<Hit> {
+    let mut holders: BTreeMap<IpAddr, Vec<(usize, &str)>> = BTreeMap::new();
+    for (index, node) in cluster.nodes.iter().enumerate() {
+        for port in roce(node) {
+            for (netdev, address) in port.lasting_addresses() {
+                let list = holders.entry(address.net.addr()).or_default();
+                if list.iter().all(|(holder, _)| *holder != index) {
+                    list.push((index, &netdev.name));
+                }
+            }
+        }
+    }
+    holders
+        .into_iter()
+        .filter(|(_, holders)| holders.len() > 1)
+        .map(|(address, holders)| {
+            let hit = Hit::fault(address);
+            holders.into_iter().fold(hit, |hit, (node, interface)| {
+                let node = cluster.nodes[node].name;
+                hit.saw(
+                    "held by",
+                    format!("{interface} on {node}"),
+                    address_source(interface),
+                )
+            })
+        })
+        .collect()
+}

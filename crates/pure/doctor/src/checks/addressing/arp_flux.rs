@@ -1,0 +1,109 @@
+//! Interfaces on one wire answer ARP for each other's addresses.
+
+use crosstie_model::{Cable, Facts};
+
+use crate::{
+    Check, FabricPort, Hit, Node, Run,
+    terms::{effective, has_ipv4, listed, overlap, roce, sysctl},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "arp-flux",
+    title: "Interfaces on one wire answer ARP for each other's addresses",
+    severity: "warning",
+    fires: "Two or more RoCE fabric ports with IPv4 addresses hear the same frames (twins of one cage always do) while \
+        `arp_ignore` is 0, and neither `arp_filter` nor a strict `rp_filter` stands in for it.",
+    reads: &[
+        "net.ipv4.conf.{all,IF}.arp_ignore",
+        "net.ipv4.conf.{all,IF}.arp_filter",
+        "net.ipv4.conf.{all,IF}.rp_filter",
+        "ip addr show",
+    ],
+    cause: "Linux answers ARP for any of its addresses on any of its interfaces unless it is told not to",
+    meaning: "The twins of a cage hear every frame on its cable. When a peer asks who has an address, both answer, and \
+        the peer keeps the answer that came last: sometimes the other twin's MAC address. Ping still passes, since the \
+        kernel does not care which interface a packet came in by. RDMA frames reach the wrong function and are \
+        dropped: connections time out now and then, and work again a minute later.",
+    fix: "Let each interface answer for its own addresses only, and write that down in a file under `/etc/sysctl.d`.",
+    verify: "`sysctl net.ipv4.conf.all.arp_ignore` says 1; on the peer, `ip neigh flush dev IF` and a ping bring back \
+        the right MAC address each time.",
+    run: Run::Node(run),
+};
+
+fn run(node: &Node) -> Vec<Hit> {
+    let mut groups: Vec<Vec<&FabricPort>> = Vec::new();
+    for port in roce(node).filter(|port| port.netdev.is_some() && has_ipv4(port)) {
+        let fits = |other: &&FabricPort| share_wire(node, other, port);
+        match groups.iter_mut().find(|group| group.iter().any(fits)) {
+            Some(group) => group.push(port),
+            None => groups.push(vec![port]),
+        }
+    }
+    groups
+        .into_iter()
+        .filter_map(|group| {
+            let mut names: Vec<&str> = group.iter().map(|port| port.label()).collect();
+            names.sort_unstable();
+            names.dedup();
+            (names.len() > 1).then(|| hit(node.facts, &names, &group))?
+        })
+        .collect()
+}
+
+fn hit(facts: &Facts, names: &[&str], group: &[&FabricPort]) -> Option<Hit> {
+    let apart = |port: &FabricPort| {
+        let others = group.iter().filter(|other| other.label() != port.label());
+        others.into_iter().all(|other| !share_subnet(port, other))
+    };
+    let answers_for_others = |port: &&&FabricPort| {
+        let value = |setting| effective(facts, setting, port.label());
+        value("arp_ignore") == Some(0)
+            && value("arp_filter").unwrap_or(0) == 0
+            // A strict filter drops requests that come in by another way than the answer would take.
+            && !(value("rp_filter") == Some(1) && apart(port))
+    };
+    let open: Vec<&&FabricPort> = group.iter().filter(answers_for_others).collect();
+    if open.is_empty() {
+        return None;
+    }
+    let mut hit = Hit::warning(listed(names));
+    for name in std::iter::once("all").chain(open.iter().map(|port| port.label())) {
+        let key = sysctl("arp_ignore", name);
+        if let Some(value) = facts.sysctls.get(&key) {
+            hit = hit.saw(
+                &key,
+                value,
+                format!("/proc/sys/net/ipv4/conf/{name}/arp_ignore"),
+            );
+        }
+    }
+    Some(
+        hit.command("printf 'net.ipv4.conf.all.arp_ignore = 1\\nnet.ipv4.conf.all.arp_announce = 2\\n' | sudo tee /etc/sysctl.d/90-fabric-arp.conf")
+            .command("sudo sysctl -p /etc/sysctl.d/90-fabric-arp.conf"),
+    )
+}
+
+/// Twins share a cage; other ports may share a switch plane, or a subnet, which is meant to be one wire.
+fn share_wire(node: &Node, a: &FabricPort, b: &FabricPort) -> bool {
+    let plane = |port: &FabricPort| {
+        let cage = &node.cages.get(port.cage)?.id;
+        let cables = node.spec?.cables.iter();
+        cables.into_iter().find_map(|cable| match cable {
+            Cable::Switched { port, plane } if port.node == node.name && port.cage == *cage => {
+                Some(plane)
+            }
+            _ => None,
+        })
+    };
+    a.cage == b.cage
+        || share_subnet(a, b)
+        || plane(a).is_some_and(|plane_of_a| plane(b) == Some(plane_of_a))
+}
+
+fn share_subnet(a: &FabricPort, b: &FabricPort) -> bool {
+    let (own, others) = (a.lasting_addresses(), b.lasting_addresses());
+    own.iter().any(|(_, own)| {
+        let mut others = others.iter();
+        own.net.addr().is_ipv4() && others.any(|(_, other)| overlap(&own.net, &other.net))
+    })
+}

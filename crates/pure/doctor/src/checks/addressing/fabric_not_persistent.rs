@@ -1,0 +1,170 @@
+//! The fabric's settings are gone after the next reboot.
+
+use crosstie_model::{
+    Facts,
+    facts::{
+        net::{Address, Interface, Manager},
+        persistence::{Format, Profile},
+    },
+};
+
+use crate::{
+    Check, Hit, Node, Run,
+    terms::{address_source, netdev_file, roce},
+    word,
+};
+
+/// Below it an MTU says little: drivers and managers choose such values by themselves.
+const SET_ON_PURPOSE: u32 = 4192;
+
+pub(super) const CHECK: Check = Check {
+    id: "fabric-not-persistent",
+    title: "A fabric interface's settings are lost at the next reboot",
+    severity: "warning",
+    fires: "A fabric interface has a static address or an MTU of 4192 or more, and no file of netplan, NetworkManager, \
+        systemd-networkd or ifupdown covers it, by name, pattern, driver or MAC address. Silent where such files could \
+        not be read.",
+    reads: &[
+        "ip addr show",
+        "/sys/class/net/IF/mtu",
+        "/etc/netplan/*.yaml",
+        "/etc/NetworkManager/system-connections/*",
+        "/etc/systemd/network/*.network",
+        "/etc/network/interfaces",
+    ],
+    cause: "the settings were made with `ip` or a script, which change the running kernel only",
+    meaning: "What `ip addr add` and `ip link set` do is gone after a reboot, and often after a link loss. The cluster \
+        works until then, and weeks later nobody remembers what was typed.",
+    fix: "Write the settings into the files of whatever manages the network of this node.",
+    verify: "After a reboot `ip addr show` has the same addresses and MTU.",
+    run: Run::Node(run),
+};
+
+fn run(node: &Node) -> Vec<Hit> {
+    let facts = node.facts;
+    // Inside a container the host's files are out of sight; a broken file may cover anything.
+    if facts.system.container.known().is_some() || !facts.persistence.broken.is_empty() {
+        return Vec::new();
+    }
+    if facts.unread.iter().any(|gap| holds_profiles(&gap.what)) {
+        return Vec::new();
+    }
+    let mut interfaces: Vec<&Interface> = roce(node)
+        .flat_map(|port| {
+            let addressed = port.addresses().into_iter().map(|(netdev, _)| netdev);
+            addressed.chain(port.netdev)
+        })
+        .collect();
+    interfaces.sort_by_key(|interface| &interface.name);
+    interfaces.dedup_by_key(|interface| &interface.name);
+    interfaces
+        .into_iter()
+        .filter_map(|interface| hit(facts, interface))
+        .collect()
+}
+
+fn hit(facts: &Facts, interface: &Interface) -> Option<Hit> {
+    let name = &interface.name;
+    let addresses: Vec<&Address> = interface
+        .addresses
+        .iter()
+        .filter(|address| !address.dynamic && !crate::is_link_local(address.net.addr()))
+        .collect();
+    let mtu = interface.mtu.known().filter(|mtu| mtu.0 >= SET_ON_PURPOSE);
+    let nothing_set = addresses.is_empty() && mtu.is_none();
+    if nothing_set || may_be_hidden(facts, interface) || is_covered(facts, interface) {
+        return None;
+    }
+    let mut hit = Hit::warning(name);
+    for address in &addresses {
+        hit = hit.saw("address", address.net, address_source(name));
+    }
+    if let Some(mtu) = mtu {
+        hit = hit.saw("MTU", mtu, netdev_file(name, "mtu"));
+    }
+    hit = hit.saw(
+        "files that cover it",
+        "none",
+        "/etc/netplan, /etc/NetworkManager/system-connections, /etc/systemd/network, /etc/network",
+    );
+    for command in commands(facts, interface, &addresses) {
+        hit = hit.command(command);
+    }
+    Some(hit)
+}
+
+/// NetworkManager's files are for root alone, names and all.
+fn may_be_hidden(facts: &Facts, interface: &Interface) -> bool {
+    let manages = interface.manager == Manager::NetworkManager;
+    match facts.system.root.known() {
+        Some(true) => false,
+        Some(false) => manages || runs(facts, "NetworkManager"),
+        None => manages,
+    }
+}
+
+fn holds_profiles(path: &str) -> bool {
+    [
+        "/netplan",
+        "/NetworkManager",
+        "/systemd/network",
+        "/etc/network",
+        "what only root may read",
+    ]
+    .iter()
+    .any(|part| path.contains(part))
+}
+
+fn is_covered(facts: &Facts, interface: &Interface) -> bool {
+    let function = interface.pci.known().and_then(|pci| facts.pci_device(*pci));
+    let driver = function.and_then(|function| function.driver.known());
+    let covers = |profile: &Profile| {
+        if !profile.matches.is_open() {
+            return profile
+                .matches
+                .holds_for(interface, driver.map(String::as_str));
+        }
+        match profile.format {
+            Format::NetworkManager => true,
+            // Such as a match by type; those that the distribution ships are for Wi-Fi and containers.
+            Format::Networkd => !profile.file.starts_with("/usr/"),
+            _ => false,
+        }
+    };
+    facts.persistence.profiles.iter().any(covers)
+}
+
+fn runs(facts: &Facts, service: &str) -> bool {
+    facts.software.services.iter().any(|found| found == service)
+}
+
+fn commands(facts: &Facts, interface: &Interface, addresses: &[&Address]) -> Vec<String> {
+    let name = &interface.name;
+    let nets: Vec<String> = addresses
+        .iter()
+        .map(|address| address.net.to_string())
+        .collect();
+    let mtu = interface.mtu.known().map_or(9000, |mtu| mtu.0);
+    let plain = interface.kind.known().is_none();
+    let netplan = facts.software.package("netplan.io").is_some();
+    if netplan && plain {
+        let body = format!(
+            "ethernets.{name}={{dhcp4: false, mtu: {mtu}, addresses: [{}]}}",
+            nets.join(", ")
+        );
+        return vec![
+            format!("sudo netplan set --origin-hint 40-fabric {}", word(&body)),
+            "sudo netplan generate".to_owned(),
+        ];
+    }
+    let managed = interface.manager == Manager::NetworkManager || runs(facts, "NetworkManager");
+    if managed && plain && !nets.is_empty() {
+        return vec![format!(
+            "sudo nmcli connection add type ethernet con-name {} ifname {} 802-3-ethernet.mtu {mtu} ipv4.method manual ipv4.addresses {} ipv6.method link-local",
+            word(&format!("fabric-{name}")),
+            word(name),
+            nets.join(",")
+        )];
+    }
+    Vec::new()
+}

@@ -1,0 +1,61 @@
+//! A fabric subnet is also in use on another interface.
+
+use crosstie_model::facts::net::{Address, Interface};
+
+use crate::{
+    Check, Hit, Node, Run, is_link_local,
+    terms::{address_source, dedicated, fabric_names, is_single, overlap, share_routes},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "fabric-overlaps-lan",
+    title: "A fabric subnet overlaps a subnet of another interface",
+    severity: "fault",
+    fires: "A subnet of a RoCE fabric port overlaps one of an interface that is not part of the fabric: the LAN, Wi-Fi, or \
+        a bridge of Docker's or libvirt's.",
+    reads: &["ip addr show"],
+    cause: "the fabric was given a subnet that another network of this node already uses, often 192.168.0.0/24 or \
+        192.168.1.0/24",
+    meaning: "The kernel sends to a subnet through one interface only. Where two interfaces claim the same addresses, \
+        either the fabric's traffic goes out over the LAN, at a fraction of the speed, or the LAN's goes into the \
+        fabric and the node can no longer be reached.",
+    fix: "Choose a subnet for the fabric that no other interface of any node uses.",
+    verify: "`ip route get PEER` names the fabric interface for each of the peers' fabric addresses.",
+    run: Run::Node(run),
+};
+
+fn run(node: &Node) -> Vec<Hit> {
+    let fabric = fabric_names(node);
+    let others: Vec<(&Interface, &Address)> = node
+        .facts
+        .network
+        .interfaces
+        .iter()
+        .filter(|interface| interface.name != "lo" && !fabric.contains(interface.name.as_str()))
+        .filter(|interface| interface.up.known() != Some(&false))
+        .flat_map(|interface| interface.addresses.iter().map(move |own| (interface, own)))
+        .filter(|(_, address)| is_subnet(address))
+        .collect();
+    let mut hits = Vec::new();
+    for (netdev, address) in dedicated(node).flat_map(crate::FabricPort::lasting_addresses) {
+        let clashing = others.iter().filter(|(other, lan)| {
+            is_subnet(address)
+                && overlap(&address.net, &lan.net)
+                && share_routes(node.facts, netdev, other)
+        });
+        hits.extend(clashing.map(|(other, lan)| {
+            Hit::fault(format!("{} and {}", netdev.name, other.name))
+                .saw("fabric address", address.net, address_source(&netdev.name))
+                .saw("other address", lan.net, address_source(&other.name))
+        }));
+    }
+    hits
+}
+
+/// Of a lasting kind, and wide enough to send others' traffic astray. IPv6 subnets that a router announces are left
+/// alone: where the fabric hangs on the LAN's switch, both learn the same one.
+fn is_subnet(address: &Address) -> bool {
+    !is_link_local(address.net.addr())
+        && !is_single(&address.net)
+        && (address.net.addr().is_ipv4() || !address.dynamic)
+}

@@ -1,0 +1,58 @@
+//! There are RoCE ports and none has an address.
+
+use crosstie_model::facts::net::Interface;
+
+use crate::{
+    Check, FabricPort, Hit, Node, Run, is_link_local,
+    terms::{address_source, addresses_known, listed, roce, stack},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "fabric-unaddressed",
+    title: "No RoCE fabric port has an address",
+    severity: "fault",
+    fires: "A node has RoCE fabric ports, and neither they nor a VLAN, bond or bridge above them has an IPv4 or a global \
+        IPv6 address.",
+    reads: &["ip addr show"],
+    cause: "the cable is in and the network was never configured",
+    meaning: "RoCE v2 packets are IP packets: a port needs an address for peers to reach it. Without one there is only \
+        the link-local GID, which most engines do not choose.",
+    fix: "Plan addresses for the cluster and apply them: `crosstie init`, `crosstie plan`, `crosstie apply`.",
+    verify: "`ip addr show` lists an address on each fabric interface, and the peers' addresses answer ping.",
+    run: Run::Node(run),
+};
+
+fn run(node: &Node) -> Vec<Hit> {
+    let ports: Vec<&FabricPort> = roce(node).filter(|port| port.netdev.is_some()).collect();
+    let silent = ports.is_empty()
+        || !addresses_known(node.facts)
+        || ports.iter().any(|port| has_address(node, port));
+    if silent {
+        return Vec::new();
+    }
+    let mut hit = Hit::fault(listed(ports.iter().map(|port| port.label())));
+    for port in ports {
+        let what = format!("addresses of {}", port.label());
+        hit = hit.saw(what, "none", address_source(port.label()));
+    }
+    vec![hit]
+}
+
+fn has_address(node: &Node, port: &FabricPort) -> bool {
+    let usable = |interface: &Interface| {
+        // What Open vSwitch does with its ports is not told by their interfaces.
+        let foreign = interface
+            .kind
+            .known()
+            .is_some_and(|kind| kind == "openvswitch");
+        foreign
+            || interface.addresses.iter().any(|address| {
+                let address = address.net.addr();
+                address.is_ipv4() || !is_link_local(address)
+            })
+    };
+    let own = port.netdev.map(|netdev| netdev.name.as_str());
+    let above = own.into_iter().flat_map(|name| stack(node.facts, name));
+    let mut above = above.filter_map(|name| node.facts.network.interface(name));
+    port.addresses().iter().any(|(netdev, _)| usable(netdev)) || above.any(usable)
+}

@@ -1,0 +1,133 @@
+//! Two fabric interfaces of one node have addresses in one subnet.
+
+use crosstie_model::{
+    Facts, Severity,
+    facts::net::{Address, Interface, Rule},
+};
+
+use crate::{
+    Check, Hit, Node, Run,
+    terms::{address_source, effective, listed, overlap, roce, share_routes, sysctl},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "twins-same-subnet",
+    title: "Two fabric interfaces of one node hold addresses in the same subnet",
+    severity: "fault (info where source rules and ARP settings handle it)",
+    fires: "Two fabric interfaces of a node hold addresses in overlapping subnets. Link-local addresses do not count.",
+    reads: &[
+        "ip addr show",
+        "ip rule show",
+        "ip route show table all",
+        "net.ipv4.conf.{all,IF}.arp_ignore",
+        "net.ipv4.conf.{all,IF}.arp_filter",
+    ],
+    cause: "both twins were given addresses from one subnet, as if they were one interface",
+    meaning: "A node sends to a subnet through one interface: the route that comes first wins, and the other twin's \
+        address is answered, sent from and learned by peers through the wrong function. Ping passes, since the kernel \
+        takes packets for any of its addresses on any interface. RDMA does not: the card drops frames that reach the \
+        function which does not hold the address. Queue pairs time out, or half the bandwidth is missing.\n\n\
+        It can be made to work with a routing table for each address and `arp_ignore`; one subnet a twin is simpler and \
+        is what every guide for DGX Spark does.",
+    fix: "Give each twin a subnet of its own, the same pair of subnets on the peer, and write it down.",
+    verify: "`ip route get PEER` names the twin whose subnet the peer's address is in, for each of the peer's addresses.",
+    run: Run::Node(run),
+};
+
+type Held<'a> = (&'a Interface, &'a Address);
+
+fn run(node: &Node) -> Vec<Hit> {
+    groups(node)
+        .into_iter()
+        .map(|group| {
+            let severity = if is_handled(node.facts, &group) {
+                Severity::Info
+            } else {
+                Severity::Fault
+            };
+            let mut names: Vec<&str> = group.iter().map(|(netdev, _)| netdev.name.as_str()).collect();
+            names.dedup();
+            let mut hit = Hit::new(severity, listed(&names));
+            for (netdev, address) in &group {
+                let what = format!("address of {}", netdev.name);
+                hit = hit.saw(what, address.net, address_source(&netdev.name));
+            }
+            if severity == Severity::Info {
+                hit = hit
+                    .cause("both twins have addresses in one subnet, and source rules and ARP settings keep them apart")
+                    .advice("Nothing has to be done. One subnet a twin would need neither the rules nor the settings.");
+            }
+            hit
+        })
+        .collect()
+}
+
+/// Addresses of two or more interfaces that lie in one subnet.
+fn groups<'a>(node: &Node<'a>) -> Vec<Vec<Held<'a>>> {
+    let mut held: Vec<Held> = roce(node)
+        .flat_map(crate::FabricPort::lasting_addresses)
+        .collect();
+    // Where a router announces a prefix on a flat network, both twins make themselves an IPv6 address in it.
+    held.retain(|(_, address)| address.net.addr().is_ipv4() || !address.dynamic);
+    held.sort_by(|a, b| (&a.0.name, a.1.net).cmp(&(&b.0.name, b.1.net)));
+    held.dedup_by(|a, b| a.0.name == b.0.name && a.1.net == b.1.net);
+    let mut groups: Vec<Vec<Held>> = Vec::new();
+    for entry in held {
+        let fits = |(netdev, address): &Held| {
+            overlap(&address.net, &entry.1.net) && share_routes(node.facts, netdev, entry.0)
+        };
+        match groups.iter_mut().find(|group| group.iter().any(fits)) {
+            Some(group) => group.push(entry),
+            None => groups.push(vec![entry]),
+        }
+    }
+    groups.retain(|group| {
+        group
+            .iter()
+            .any(|(netdev, _)| netdev.name != group[0].0.name)
+    });
+    groups
+}
+
+/// Each address has a rule that sends what comes from it to a table of its own, and no interface answers ARP for
+/// another's address. Rules that were not read are not there; ARP settings that were not read may be.
+fn is_handled(facts: &Facts, group: &[Held]) -> bool {
+    let mut tables: Vec<(&str, &str)> = Vec::new();
+    for (netdev, address) in group {
+        let Some(rule) = source_rule(facts, address) else {
+            return false;
+        };
+        let mut routes = facts.network.routes.known().into_iter().flatten();
+        let leads_there = routes.any(|route| {
+            route.table == rule.table && route.interface.as_deref() == Some(&netdev.name)
+        });
+        let taken = tables
+            .iter()
+            .any(|(table, name)| *table == rule.table && *name != netdev.name);
+        if taken || !(leads_there || facts.network.routes.known().is_none()) {
+            return false;
+        }
+        tables.push((&rule.table, &netdev.name));
+    }
+    group.iter().all(|(netdev, address)| {
+        address.net.addr().is_ipv6() || answers_for_itself(facts, &netdev.name)
+    })
+}
+
+fn source_rule<'a>(facts: &'a Facts, address: &Address) -> Option<&'a Rule> {
+    let rules = facts.network.rules.known()?.iter();
+    rules
+        .filter(|rule| !matches!(rule.table.as_str(), "local" | "main" | "default"))
+        .filter(|rule| rule.to.is_none())
+        .filter(|rule| {
+            let from = rule.from.as_ref().filter(|from| from.prefix_len() > 0);
+            from.is_some_and(|from| from.contains(&address.net.addr()))
+        })
+        .min_by_key(|rule| rule.priority)
+}
+
+fn answers_for_itself(facts: &Facts, interface: &str) -> bool {
+    let known = |setting| facts.sysctls.contains_key(&sysctl(setting, "all"));
+    let on = |setting| effective(facts, setting, interface).is_some_and(|value| value > 0);
+    on("arp_ignore") || on("arp_filter") || !known("arp_ignore")
+}
