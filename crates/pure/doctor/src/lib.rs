@@ -11,6 +11,7 @@ mod diagnose;
 pub mod explain;
 pub mod growth;
 mod hit;
+mod kernel_parameter;
 mod node;
 mod word;
 

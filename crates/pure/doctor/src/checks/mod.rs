@@ -2,6 +2,7 @@
 
 pub mod addressing;
 pub mod drivers;
+mod kernel_log;
 pub mod link;
 pub mod log;
 pub mod measured;
