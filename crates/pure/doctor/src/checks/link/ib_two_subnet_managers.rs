@@ -71,7 +71,15 @@ fn hit(prefix: u64, managers: &Managers) -> Option<Hit> {
     if odd.is_empty() {
         return None;
     }
-    let like_most = managers.iter().find(|(_, (_, lids))| lids == most);
+    // Without a clear majority nobody is the odd one.
+    let odd = if odd.len() * 2 >= managers.len() {
+        managers.keys().collect()
+    } else {
+        odd
+    };
+    let like_most = managers
+        .iter()
+        .find(|(name, (_, lids))| lids == most && !odd.contains(name));
     let shown = managers
         .iter()
         .filter(|(name, _)| odd.contains(name))

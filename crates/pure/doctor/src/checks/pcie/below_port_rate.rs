@@ -3,7 +3,7 @@
 use crosstie_fabric::pcie::{Bottleneck, bottleneck, together};
 use crosstie_model::{Gbps, PciAddress};
 
-use super::file;
+use super::{file, speed_reduced, width_reduced};
 use crate::{Check, FabricPort, Hit, Node, Run, word};
 
 pub(super) const CHECK: Check = Check {
@@ -11,7 +11,8 @@ pub(super) const CHECK: Check = Check {
     title: "The PCIe link behind a port carries less than the port itself",
     severity: "warning",
     fires: "The narrowest PCIe link between an active fabric port and the root carries less than the port's rate, and no \
-        active twin of the same cage makes up for it.",
+        active twin of the same cage makes up for it. A link that runs below what its slot allows is reported as that \
+        instead.",
     reads: &[
         "/sys/bus/pci/devices/ADDRESS/current_link_speed",
         "/sys/bus/pci/devices/ADDRESS/current_link_width",
@@ -43,11 +44,20 @@ fn run(node: &Node) -> Vec<Hit> {
             let functions: Option<Vec<PciAddress>> = active
                 .map(|(device, _)| device.pci.known().copied())
                 .collect();
-            let carried = together(node.facts, &functions?)?;
+            let functions = functions?;
+            let carried = together(node.facts, &functions)?;
             let narrowest = bottleneck(node.facts, *port.device.pci.known()?)?;
-            (carried < rate).then(|| hit(node, port, rate, carried, narrowest))
+            let short = carried < rate && !functions.iter().any(|at| is_reduced(node, *at));
+            short.then(|| hit(node, port, rate, carried, narrowest))
         })
         .collect()
+}
+
+/// A link that trained below its slot is a fault of its own, and no matter of the slot.
+fn is_reduced(node: &Node, function: PciAddress) -> bool {
+    node.facts.pci_device(function).is_some_and(|card| {
+        width_reduced::reduced(node, card).is_some() || speed_reduced::reduced(node, card).is_some()
+    })
 }
 
 fn hit(node: &Node, port: &FabricPort, rate: Gbps, carried: Gbps, narrowest: Bottleneck) -> Hit {

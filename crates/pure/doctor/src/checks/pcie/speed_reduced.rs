@@ -1,5 +1,10 @@
 //! The card's PCIe link runs at a lower speed than both ends support.
 
+use crosstie_model::{
+    PciAddress,
+    facts::{PciDevice, pci::LinkSpeed},
+};
+
 use super::{cards, file, one_a_link, soldered};
 use crate::{Check, Hit, Node, Run};
 
@@ -24,32 +29,51 @@ pub(super) const CHECK: Check = Check {
 
 fn run(node: &Node) -> Vec<Hit> {
     one_a_link(cards(node).filter_map(|card| {
-        let now = *card.link.speed.known()?;
-        let own = *card.link.max_speed.known()?;
-        let slot = node.facts.pci_device(*card.upstream.first()?)?;
-        let above = *slot.link.max_speed.known()?;
-        let hit = || {
-            let shown = |speed: crosstie_model::facts::pci::LinkSpeed| {
-                format!("{} GT/s a lane ({speed})", speed.0)
-            };
-            let hit = Hit::fault(card.address)
-                .saw(
-                    "speed in use",
-                    shown(now),
-                    file(card.address, "current_link_speed"),
-                )
-                .saw(
-                    "speed of the card",
-                    shown(own),
-                    file(card.address, "max_link_speed"),
-                )
-                .saw(
-                    "speed of the port above it",
-                    shown(above),
-                    file(slot.address, "max_link_speed"),
-                );
-            (card.address, soldered(node, hit))
-        };
-        (now < own && now < above).then(hit)
+        let Reduced {
+            now,
+            own,
+            above,
+            at,
+        } = reduced(node, card)?;
+        let shown = |speed: LinkSpeed| format!("{} GT/s a lane ({speed})", speed.0);
+        let hit = Hit::fault(card.address)
+            .saw(
+                "speed in use",
+                shown(now),
+                file(card.address, "current_link_speed"),
+            )
+            .saw(
+                "speed of the card",
+                shown(own),
+                file(card.address, "max_link_speed"),
+            )
+            .saw(
+                "speed of the port above it",
+                shown(above),
+                file(at, "max_link_speed"),
+            );
+        Some((card.address, soldered(node, hit)))
     }))
+}
+
+pub(super) struct Reduced {
+    now: LinkSpeed,
+    own: LinkSpeed,
+    above: LinkSpeed,
+    /// The port above the card.
+    at: PciAddress,
+}
+
+pub(super) fn reduced(node: &Node, card: &PciDevice) -> Option<Reduced> {
+    let now = *card.link.speed.known()?;
+    let own = *card.link.max_speed.known()?;
+    let slot = node.facts.pci_device(*card.upstream.first()?)?;
+    let above = *slot.link.max_speed.known()?;
+    let at = slot.address;
+    (now < own && now < above).then_some(Reduced {
+        now,
+        own,
+        above,
+        at,
+    })
 }
