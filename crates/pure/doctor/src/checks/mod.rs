@@ -1,6 +1,7 @@
 //! The catalogue: one module an area, one file a check.
 
 pub mod addressing;
+mod bond;
 pub mod drivers;
 mod kernel_log;
 pub mod link;

@@ -1,6 +1,6 @@
 //! The GPU could exchange data with the card directly, and nothing lets it.
 
-use super::has_module;
+use super::{has_module, has_vendor_driver};
 use crate::{Check, Hit, Node, Run};
 
 pub(super) const CHECK: Check = Check {
@@ -54,19 +54,28 @@ fn run(node: &Node) -> Vec<Hit> {
     if !listed || peermem || (open && new_enough) {
         return Vec::new();
     }
-    vec![
-        Hit::warning(&gpu.name)
-            .saw("GPU", &gpu.name, "nvidia-smi -q -x")
-            .saw("nvidia_peermem, nv_peer_mem", "not loaded", "/proc/modules")
-            .saw(
-                "NVIDIA's kernel module",
-                driver,
-                "/proc/driver/nvidia/version",
-            )
-            .saw("kernel", release, "/proc/sys/kernel/osrelease")
-            .command("sudo modprobe nvidia-peermem")
-            .command("echo nvidia-peermem | sudo tee /etc/modules-load.d/nvidia-peermem.conf"),
-    ]
+    let hit = Hit::warning(&gpu.name)
+        .saw("GPU", &gpu.name, "nvidia-smi -q -x")
+        .saw("nvidia_peermem, nv_peer_mem", "not loaded", "/proc/modules")
+        .saw(
+            "NVIDIA's kernel module",
+            driver,
+            "/proc/driver/nvidia/version",
+        )
+        .saw("kernel", release, "/proc/sys/kernel/osrelease");
+    vec![if has_vendor_driver(node) {
+        hit.command("sudo modprobe nvidia-peermem")
+            .command("echo nvidia-peermem | sudo tee /etc/modules-load.d/nvidia-peermem.conf")
+    } else if open {
+        hit.advice(
+            "Use a kernel of 5.12 or later: NVIDIA's open kernel module then needs nothing else.",
+        )
+    } else {
+        hit.advice(
+            "The card runs on the kernel's own driver, over which `nvidia-peermem` does not load. Install the open \
+             variant of the NVIDIA driver (packages that end in `-open`), which needs no `nvidia-peermem`.",
+        )
+    }]
 }
 
 /// `6.8.0-60-generic` → (6, 8).

@@ -3,7 +3,7 @@
 use crosstie_model::{Bytes, Severity, facts::system::System};
 
 use super::{
-    container,
+    CONTAINER, container,
     limits::{Given, Limit, given, has_others, tighter},
 };
 use crate::{Check, Hit, Node, Run};
@@ -120,7 +120,7 @@ fn hit(node: &Node, severity: Severity, limit: u64, found: &Found) -> Hit {
     }
     if let Some(kind) = container(node) {
         return hit
-            .saw("container", kind, "/run/systemd/container")
+            .saw("container", kind, CONTAINER)
             .cause("the container was started with the default limit of locked memory")
             .advice("Start the container with `--ulimit memlock=-1 --cap-add IPC_LOCK`.");
     }

@@ -42,6 +42,19 @@ fn container<'a>(node: &Node<'a>) -> Option<&'a str> {
     node.facts.system.container.known().map(String::as_str)
 }
 
+/// Where a container shows.
+const CONTAINER: &str = "/run/systemd/container, /.dockerenv, /run/.containerenv";
+
+/// The driver of `MLNX_OFED` or DOCA-OFED is what runs or would be loaded: only with it `nvidia_peermem` can work.
+fn has_vendor_driver(node: &Node) -> bool {
+    let software = &node.facts.software;
+    let paths = software.module_paths.known();
+    let path = paths.and_then(|paths| paths.get("mlx5_core"));
+    let module = software.module("mlx5_core");
+    path.is_some_and(|path| !path.starts_with("kernel/"))
+        || module.is_some_and(|module| module.version.known().is_some())
+}
+
 /// The module is loaded or built in. `None` where the list of modules was not to be had.
 fn has_module(node: &Node, name: &str) -> Option<bool> {
     let modules = &node.facts.software.modules;

@@ -1,6 +1,6 @@
 //! The kernel refused to load `nvidia_peermem`.
 
-use super::has_module;
+use super::{has_module, has_vendor_driver};
 use crate::{Check, Hit, Node, Run};
 
 pub(super) const CHECK: Check = Check {
@@ -35,9 +35,14 @@ fn run(node: &Node) -> Vec<Hit> {
         .map(|line| line.text.as_str())
         .find(|line| is_failure(line));
     let hit = |line: &str| {
-        Hit::warning("nvidia_peermem")
-            .saw("what the kernel said", line, "dmesg")
-            .command("sudo dkms autoinstall && sudo modprobe nvidia-peermem")
+        let hit = Hit::warning("nvidia_peermem").saw("what the kernel said", line, "dmesg");
+        if has_vendor_driver(node) {
+            hit.command("sudo dkms autoinstall && sudo modprobe nvidia-peermem")
+        } else {
+            hit.cause(
+                "the card runs on the kernel's own driver, over which nvidia_peermem does not load",
+            )
+        }
     };
     failure.map(hit).into_iter().collect()
 }

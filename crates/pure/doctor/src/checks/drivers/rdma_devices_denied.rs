@@ -1,6 +1,6 @@
 //! The device nodes are there, and this user may not open them.
 
-use super::container;
+use super::{CONTAINER, container};
 use crate::{Check, Hit, Node, Run};
 
 pub(super) const CHECK: Check = Check {
@@ -38,7 +38,7 @@ fn run(node: &Node) -> Vec<Hit> {
     });
     if let Some(kind) = container(node) {
         return vec![
-            hit.saw("container", kind, "/run/systemd/container")
+            hit.saw("container", kind, CONTAINER)
                 .advice("Start the container with `--device /dev/infiniband`."),
         ];
     }

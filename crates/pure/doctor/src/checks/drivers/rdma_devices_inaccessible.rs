@@ -2,7 +2,7 @@
 
 use crosstie_model::facts::RdmaDevice;
 
-use super::{container, has_module};
+use super::{CONTAINER, container, has_module};
 use crate::{Check, Hit, Node, Run};
 
 pub(super) const CHECK: Check = Check {
@@ -45,10 +45,7 @@ fn run(node: &Node) -> Vec<Hit> {
     }
     if let Some(kind) = container(node) {
         let cause = format!("this {kind} container was not given /dev/infiniband");
-        return vec![
-            hit.saw("container", kind, "/run/systemd/container")
-                .cause(cause),
-        ];
+        return vec![hit.saw("container", kind, CONTAINER).cause(cause)];
     }
     vec![match has_module(node, "ib_uverbs") {
         Some(true) => hit

@@ -2,7 +2,7 @@
 
 use crosstie_model::{PciAddress, facts::PciDevice};
 
-use super::{container, has_module};
+use super::{super::bond::bond_above, container, has_module};
 use crate::{Check, Hit, Node, Run, is_nvidia_nic};
 
 pub(super) const CHECK: Check = Check {
@@ -58,7 +58,8 @@ fn has_rdma(node: &Node, at: impl Fn(PciAddress) -> bool) -> bool {
 fn is_joined(node: &Node, card: &PciDevice) -> bool {
     let mut interfaces = node.facts.network.interfaces.iter();
     let bonded = interfaces.any(|interface| {
-        interface.pci.known() == Some(&card.address) && interface.master.known().is_some()
+        interface.pci.known() == Some(&card.address)
+            && bond_above(&node.facts.network, interface).is_some()
     });
     bonded && has_rdma(node, |own| slot(own) == slot(card.address))
 }

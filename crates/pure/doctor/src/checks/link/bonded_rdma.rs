@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use crosstie_fabric::carries_management;
 use crosstie_model::{
     PciAddress,
     facts::{RdmaDevice, net::Interface},
 };
 
+use super::super::bond::{bond_above, is_bond};
 use crate::{Check, Hit, Node, Run, word};
 
 pub(super) const CHECK: Check = Check {
@@ -47,17 +49,8 @@ fn bond_of<'a>(node: &Node<'a>, device: &RdmaDevice, netdev: &'a Interface) -> O
     let own = interfaces
         .filter(|interface| device.pci.known().is_some() && interface.pci == device.pci)
         .chain([netdev]);
-    own.filter_map(|interface| node.facts.network.interface(interface.master.known()?))
-        .find(|master| is_bond(master))
-        .map(|bond| bond.name.as_str())
-}
-
-/// Without the link's details its name has to do: masters are bridges and VRFs as well.
-fn is_bond(interface: &Interface) -> bool {
-    match interface.kind.known() {
-        Some(kind) => kind == "bond",
-        None => interface.name.starts_with("bond") && interface.pci.known().is_none(),
-    }
+    let mut bonds = own.filter_map(|interface| bond_above(&node.facts.network, interface));
+    bonds.next().map(|bond| bond.name.as_str())
 }
 
 fn hit(node: &Node, bond: &str) -> Hit {
@@ -93,6 +86,9 @@ fn hit(node: &Node, bond: &str) -> Hit {
         Hit::info(bond)
             .cause("RoCE LAG: the card joined its own ports")
             .advice("Nothing has to be done. One queue pair uses one of the ports: several are needed to fill both.")
+    } else if carries_management(node.facts, bond) {
+        // A command that cuts off whoever pastes it is none.
+        Hit::fault(bond)
     } else {
         slaves.iter().fold(Hit::fault(bond), |hit, slave| {
             hit.command(format!(

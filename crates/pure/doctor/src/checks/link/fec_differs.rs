@@ -13,7 +13,7 @@ pub(super) const CHECK: Check = Check {
     cause: "the encoding was set by hand on one end, or negotiation is off",
     meaning: "Forward error correction has to be the same at both ends of a cable. Where it differs the link flaps, loses \
         packets, or comes up at a lower speed; each lost packet costs RDMA a retransmission.",
-    fix: "Let both ends choose by themselves, or set the same encoding (RS for 50 Gb/s a lane and more) on both.",
+    fix: "On both nodes let the port choose by itself, or set the same encoding (RS for 50 Gb/s a lane and more).",
     verify: "`ethtool --show-fec` shows the same active encoding at both ends.",
     run: Run::Pair(run),
 };

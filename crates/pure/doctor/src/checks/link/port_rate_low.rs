@@ -63,9 +63,10 @@ fn commands(hit: Hit, port: &FabricPort, wanted: Gbps) -> Hit {
         return hit;
     };
     let name = word(&netdev.name);
-    hit.command(format!("ethtool {name} && ethtool --show-fec {name}"))
-        .command(format!(
-            "sudo ethtool -s {name} speed {:.0} autoneg off",
-            wanted.0 * 1000.0
-        ))
+    hit.advice(format!(
+        "Compare the port's modes and forward error correction with the far end's, and try another cable. As a last \
+         resort force the speed, at both ends: `sudo ethtool -s {name} speed {:.0} autoneg off`.",
+        wanted.0 * 1000.0
+    ))
+    .command(format!("ethtool {name} && ethtool --show-fec {name}"))
 }

@@ -67,7 +67,7 @@ fn soldered(node: &Node, hit: Hit) -> Hit {
     if !node.has_gb10() {
         return hit;
     }
-    hit.advice(
+    hit.cause("firmware that is out of date, or a fault of the board").advice(
         "The card of this machine is soldered on: there is nothing to reseat. Update the firmware, switch the machine \
          off, leave it without power for a minute, and start it with the cable in. If the link stays slow, have the \
          maker's field diagnostics look at it.",

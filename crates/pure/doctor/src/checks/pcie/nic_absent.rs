@@ -49,10 +49,12 @@ fn run(node: &Node) -> Vec<Hit> {
         format!("none of {}", facts.pci.len()),
         "/sys/bus/pci/devices/*/vendor",
     );
-    if !node.has_gb10() {
-        return vec![hit];
+    if node.has_gb10() {
+        return vec![spark(node, hit)];
     }
-    vec![spark(node, hit)]
+    vec![hit.advice(
+        "See that the slot is switched on in the firmware setup. Power off, seat the card again, or try another slot.",
+    )]
 }
 
 fn spark(node: &Node, mut hit: Hit) -> Hit {
