@@ -159,12 +159,11 @@ fn resolved(raw: &Raw, path: &str) -> String {
 }
 
 fn write(raw: &mut Raw, path: &str, entry: Entry) {
-    match path.strip_prefix("cmd/") {
-        Some(name) => raw.insert_command(name, entry),
-        None => {
-            let real = resolved(raw, path);
-            raw.insert(&real, entry);
-        }
+    if let Some(name) = path.strip_prefix("cmd/") {
+        raw.insert_command(name, entry);
+    } else {
+        let real = resolved(raw, path);
+        raw.insert(&real, entry);
     }
 }
 
