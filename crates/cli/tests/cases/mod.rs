@@ -8,7 +8,7 @@ use std::{
 };
 
 use crosstie_doctor::{Diagnosis, Patient, Selection, diagnose};
-use crosstie_facts::{Entry, Raw, facts};
+use crosstie_facts::{Entry, Gap, Raw, facts};
 use crosstie_model::{Finding, Spec};
 use crosstie_node::capture;
 use serde::Deserialize;
@@ -48,6 +48,8 @@ struct Changes {
     remove: Vec<String>,
     #[serde(default)]
     write: BTreeMap<String, String>,
+    #[serde(default)]
+    deny: Vec<String>,
     #[serde(default)]
     link: BTreeMap<String, String>,
     #[serde(default)]
@@ -122,6 +124,9 @@ impl Changes {
         }
         for (path, text) in &self.write {
             write(raw, path, Entry::File(text.clone().into_bytes()));
+        }
+        for path in &self.deny {
+            write(raw, path, Entry::Gap(Gap::Denied));
         }
         for (path, target) in &self.link {
             let (parent, name) = path.rsplit_once('/').unwrap();

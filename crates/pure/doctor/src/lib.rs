@@ -12,6 +12,7 @@ pub mod explain;
 mod firewall;
 pub mod growth;
 mod hit;
+mod kernel_parameter;
 mod node;
 mod terms;
 mod word;

@@ -1,7 +1,9 @@
 //! The catalogue: one module an area, one file a check.
 
 pub mod addressing;
+mod bond;
 pub mod drivers;
+mod kernel_log;
 pub mod link;
 pub mod log;
 pub mod measured;

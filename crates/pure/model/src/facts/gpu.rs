@@ -32,4 +32,31 @@ impl Gpu {
     pub fn is_gb10(&self) -> bool {
         self.name.split_whitespace().any(|word| word == "GB10")
     }
+
+    /// NVIDIA allows GPUDirect RDMA on data-centre and professional parts; a GB10 has no memory of its own to reach.
+    pub fn can_gpudirect(&self) -> bool {
+        const WITHOUT: [&str; 5] = ["GeForce", "TITAN", "Tegra", "Orin", "Thor"];
+        !self.is_gb10() && !WITHOUT.iter().any(|family| self.name.contains(family))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_told_by_name() {
+        let can = |name: &str| {
+            let gpu = Gpu {
+                name: name.to_owned(),
+                pci: Reading::Absent,
+                memory: Reading::Absent,
+            };
+            gpu.can_gpudirect()
+        };
+        assert!(can("NVIDIA H100 80GB HBM3"));
+        assert!(can("NVIDIA RTX PRO 6000 Blackwell Workstation Edition"));
+        assert!(!can("NVIDIA GeForce RTX 4090"));
+        assert!(!can("NVIDIA GB10"));
+    }
 }

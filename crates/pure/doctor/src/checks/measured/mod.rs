@@ -1,8 +1,32 @@
 //! Measurements.
 
+mod asymmetric_pair;
+mod bandwidth_below_ceiling;
+mod collective_below_pairs;
+mod fabric_contended;
+mod gpu_path_slow;
+mod gpu_path_staged;
+mod latency_high;
+mod link_errors_growing;
+mod node_slow;
+mod pair_slow;
+mod rail_idle;
+
 use super::Area;
 
 pub const AREA: Area = Area {
     title: "Measurements",
-    checks: &[],
+    checks: &[
+        &bandwidth_below_ceiling::CHECK,
+        &latency_high::CHECK,
+        &asymmetric_pair::CHECK,
+        &node_slow::CHECK,
+        &pair_slow::CHECK,
+        &fabric_contended::CHECK,
+        &rail_idle::CHECK,
+        &gpu_path_slow::CHECK,
+        &gpu_path_staged::CHECK,
+        &collective_below_pairs::CHECK,
+        &link_errors_growing::CHECK,
+    ],
 };

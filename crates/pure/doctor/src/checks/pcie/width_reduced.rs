@@ -1,6 +1,9 @@
 //! The card trained fewer PCIe lanes than both it and its slot support.
 
-use crate::{Check, Hit, Node, Run, is_nvidia_nic};
+use crosstie_model::{PciAddress, facts::PciDevice};
+
+use super::{cards, file, one_a_link, soldered};
+use crate::{Check, Hit, Node, Run};
 
 pub(super) const CHECK: Check = Check {
     id: "pcie-width-reduced",
@@ -21,36 +24,38 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(node: &Node) -> Vec<Hit> {
-    let cards = node.facts.pci.iter();
-    let cards = cards.filter(|device| is_nvidia_nic(device) && !device.is_virtual_function());
-    cards
-        .filter_map(|card| {
-            // An unreadable width is a gap in the facts, not a fault of the card.
-            let now = *card.link.width.known()?;
-            let own = *card.link.max_width.known()?;
-            let slot = node.facts.pci_device(*card.upstream.first()?)?;
-            let able = own.min(*slot.link.max_width.known()?);
-            let file = |address: &dyn std::fmt::Display, name: &str| {
-                format!("/sys/bus/pci/devices/{address}/{name}")
-            };
-            (now < able).then(|| {
-                Hit::fault(card.address)
-                    .saw(
-                        "lanes in use",
-                        now,
-                        file(&card.address, "current_link_width"),
-                    )
-                    .saw(
-                        "lanes of the card",
-                        own,
-                        file(&card.address, "max_link_width"),
-                    )
-                    .saw(
-                        "lanes that both can use",
-                        able,
-                        file(&slot.address, "max_link_width"),
-                    )
-            })
-        })
-        .collect()
+    one_a_link(cards(node).filter_map(|card| {
+        let Reduced { now, own, able, at } = reduced(node, card)?;
+        let hit = Hit::fault(card.address)
+            .saw(
+                "lanes in use",
+                now,
+                file(card.address, "current_link_width"),
+            )
+            .saw(
+                "lanes of the card",
+                own,
+                file(card.address, "max_link_width"),
+            )
+            .saw("lanes that both can use", able, file(at, "max_link_width"));
+        Some((card.address, soldered(node, hit)))
+    }))
+}
+
+pub(super) struct Reduced {
+    now: u32,
+    own: u32,
+    able: u32,
+    /// The port above the card.
+    at: PciAddress,
+}
+
+pub(super) fn reduced(node: &Node, card: &PciDevice) -> Option<Reduced> {
+    // An unreadable width is a gap in the facts, not a fault of the card.
+    let now = *card.link.width.known()?;
+    let own = *card.link.max_width.known()?;
+    let slot = node.facts.pci_device(*card.upstream.first()?)?;
+    let able = own.min(*slot.link.max_width.known()?);
+    let at = slot.address;
+    (now < able).then_some(Reduced { now, own, able, at })
 }

@@ -1,0 +1,43 @@
+//! Programs find no RDMA library.
+
+use crate::{Check, Hit, Node, Run};
+
+pub(super) const CHECK: Check = Check {
+    id: "rdma-userspace-missing",
+    title: "The RDMA libraries are not installed",
+    severity: "fault",
+    fires: "dpkg's status does not have all of `rdma-core`, `libibverbs1` and `ibverbs-providers` as installed.",
+    reads: &["/var/lib/dpkg/status"],
+    cause: "a minimal installation, or packages removed halfway by another driver stack",
+    meaning: "NCCL, MPI and the test tools load `libibverbs` when they start, and `libibverbs` loads the part for the card \
+        from `ibverbs-providers`. If either is missing they find no RDMA device, say so in one line at most, and go over \
+        TCP. `rdma-core` makes the device nodes and gives the devices their lasting names.",
+    fix: "Install the missing packages.",
+    verify: "`ibv_devinfo` (package `ibverbs-utils`) lists the card.",
+    run: Run::Node(run),
+};
+
+const PACKAGES: [&str; 3] = ["rdma-core", "libibverbs1", "ibverbs-providers"];
+
+fn run(node: &Node) -> Vec<Hit> {
+    // Without dpkg it is not known what is installed.
+    let Some(installed) = node.facts.software.packages.known() else {
+        return Vec::new();
+    };
+    let missing: Vec<&str> = PACKAGES
+        .into_iter()
+        .filter(|package| !installed.contains_key(*package))
+        .collect();
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let hit = Hit::fault(missing.join(", "));
+    let hit = missing.iter().fold(hit, |hit, package| {
+        hit.saw(
+            format!("package {package}"),
+            "not installed",
+            "/var/lib/dpkg/status",
+        )
+    });
+    vec![hit.command(format!("sudo apt install {}", missing.join(" ")))]
+}

@@ -1,0 +1,23 @@
+//! Every pair of one node is slow.
+
+use crate::{Check, Run};
+
+pub(super) const CHECK: Check = Check {
+    id: "node-slow",
+    title: "All pairs of one node are slow",
+    severity: "fault",
+    fires: "Every measured pair that has this node (on this rail) is below its ceiling, while other nodes reach \
+        theirs among themselves. With only two nodes it can be either end.",
+    reads: &[
+        "crosstie prove",
+        "/sys/class/infiniband/DEVICE/ports/PORT/{counters,hw_counters}",
+    ],
+    cause: "the node itself, its cable or its switch port; its counters and its other rail tell which",
+    meaning: "What all the slow pairs have in common is this node. If its other rail is fast, it is the cable, the \
+        cage or the switch port of this rail. If both rails are slow, it is the machine: PCIe, power, \
+        temperature, IOMMU. Errors that grow on its port speak for the cable.",
+    fix: "Run `crosstie doctor` on the node. Swap its cable with that of a good node: if the fault moves along, it \
+        is the cable; if not, swap the switch port. Restart the node with the cable in.",
+    verify: "The node's pairs reach 90 % of their ceiling.",
+    run: Run::Measured,
+};
