@@ -4,11 +4,12 @@ use std::{
     io::{self, IsTerminal},
     path::Path,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::Context;
 use clap::ColorChoice;
+use crosstie_doctor::{ClockOffset, clock::milliseconds};
 use crosstie_facts::Raw;
 use crosstie_node::groups::signal_all;
 use crosstie_reach::{
@@ -46,6 +47,7 @@ struct Place {
     name: String,
     route: Route,
     session: Mutex<Option<Box<dyn Session>>>,
+    clock: Mutex<Option<ClockOffset>>,
 }
 
 /// What all nodes have in common.
@@ -83,6 +85,7 @@ impl Fleet {
                     route: route(&name, ssh_config, reach, prompts)?,
                     name,
                     session: Mutex::new(None),
+                    clock: Mutex::new(None),
                 }))
             })
             .collect::<anyhow::Result<Vec<Arc<Place>>>>()?;
@@ -111,6 +114,12 @@ impl Fleet {
             common.answer = limit;
         }
         fleet
+    }
+
+    /// How far each node's clock was from ours at its last reading.
+    pub(crate) fn clocks(&self) -> Vec<Option<ClockOffset>> {
+        let clock = |place: &Arc<Place>| place.clock.try_lock().ok().and_then(|clock| *clock);
+        self.places.iter().map(clock).collect()
     }
 
     /// Reads every node, all of them at once.
@@ -181,12 +190,30 @@ fn read(place: &Place, common: &Common, progress: &dyn Fn(Stage)) -> Result<Raw,
         };
         open(&place.route, &wanted).map_err(|error| text(error.into()))?
     };
+    let asked = now();
     let raw = session.collect(common.answer, progress);
+    if let Ok(mut clock) = place.clock.lock() {
+        let shown = raw
+            .as_ref()
+            .ok()
+            .map(|raw| milliseconds(&raw.meta.captured));
+        *clock = shown
+            .flatten()
+            .map(|shown| ClockOffset::between(asked, now(), shown));
+    }
     tracing::info!(node = %place.name, seconds = started.elapsed().as_secs_f64(), "read");
     if raw.is_ok() {
         *slot = Some(session);
     }
     raw.map_err(|error| text(error.into()))
+}
+
+/// Milliseconds since the epoch.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }
 
 fn route(

@@ -37,9 +37,9 @@ fn captured(case: &Case, directory: &Path) -> Vec<String> {
     for (index, node) in case.node.iter().enumerate() {
         if let Some(mut earlier) = node.earlier() {
             "2026-11-01T11:59:58Z".clone_into(&mut earlier.meta.captured);
-            capture::write(&earlier, &captures.join(format!("{index}-before"))).unwrap();
+            capture::write(&earlier, &captures.join(format!("{index}-before.tar.gz"))).unwrap();
         }
-        capture::write(&node.raw(), &captures.join(format!("{index}-now"))).unwrap();
+        capture::write(&node.raw(), &captures.join(format!("{index}-now.tar.gz"))).unwrap();
     }
     let mut arguments = vec!["--from".to_owned(), captures.display().to_string()];
     if let Some(cluster) = &case.cluster {

@@ -9,7 +9,7 @@ use crosstie_report::{
     text::{Palette, Span, Tone, line},
 };
 
-use super::{Doctor, Looked, examine, looked, output};
+use super::{Doctor, Look, examine, look, output};
 use crate::nodes::Fleet;
 
 /// How many of the latest changes a screen keeps in sight.
@@ -28,12 +28,12 @@ pub(super) fn run(
     let palette = output::palette(colour);
     let redraw = std::io::stdout().is_terminal() && !doctor.json;
     let pause = Duration::from_secs(doctor.interval.max(1).into());
-    let mut before: Option<Vec<Looked>> = None;
+    let mut before: Vec<Option<Look>> = Vec::new();
     let mut last = None;
     let mut history: Vec<String> = Vec::new();
     loop {
-        let now = looked(fleet.read());
-        let diagnosis = examine(doctor, &now, before.as_deref(), spec);
+        let now = look::live(fleet);
+        let diagnosis = examine(doctor, &now, &before, spec);
         let new: Vec<String> = match &last {
             Some(last) => changes(last, &diagnosis)
                 .iter()
@@ -56,7 +56,7 @@ pub(super) fn run(
             output::print(&text)?;
         }
         last = Some(diagnosis);
-        before = Some(now);
+        before = now.into_iter().map(Some).collect();
         thread::sleep(pause);
     }
 }

@@ -222,6 +222,7 @@ impl Case {
             .map(|(facts, earlier)| Patient {
                 facts,
                 earlier: earlier.as_ref(),
+                clock: None,
             })
             .collect();
         diagnose(&patients, self.spec().as_ref(), Selection::default())

@@ -4,13 +4,15 @@ use crosstie_model::{Facts, Finding, Spec};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Cluster, Hit, Node, Run, checks};
+use crate::{ClockOffset, Cluster, Hit, Node, Run, checks};
 
 /// What is known of one node.
 pub struct Patient<'a> {
     pub facts: &'a Facts,
     /// The same node a moment before, where counters were read twice.
     pub earlier: Option<&'a Facts>,
+    /// Known of live nodes.
+    pub clock: Option<ClockOffset>,
 }
 
 /// What `doctor --json` prints.
@@ -57,7 +59,7 @@ impl Selection<'_> {
 pub fn diagnose(patients: &[Patient], spec: Option<&Spec>, selection: Selection) -> Diagnosis {
     let nodes = patients
         .iter()
-        .map(|patient| Node::new(patient.facts, patient.earlier, spec))
+        .map(|patient| Node::new(patient, spec))
         .collect();
     let cluster = Cluster::new(nodes, spec);
     Diagnosis {

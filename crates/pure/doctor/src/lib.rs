@@ -6,6 +6,7 @@
 
 mod check;
 pub mod checks;
+pub mod clock;
 mod cluster;
 mod diagnose;
 pub mod explain;
@@ -18,6 +19,7 @@ mod terms;
 mod word;
 
 pub use check::{Check, Run};
+pub use clock::ClockOffset;
 pub use cluster::{Cluster, End, Joined, Pair};
 pub use diagnose::{Diagnosis, NodeFindings, Patient, Selection, diagnose};
 pub use hit::Hit;

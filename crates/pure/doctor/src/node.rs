@@ -12,6 +12,8 @@ use crosstie_model::{
     },
 };
 
+use crate::{ClockOffset, Patient};
+
 /// A node under examination.
 pub struct Node<'a> {
     /// The name that findings go by.
@@ -19,6 +21,8 @@ pub struct Node<'a> {
     pub facts: &'a Facts,
     /// The same node a moment before, where counters were read twice.
     pub earlier: Option<&'a Facts>,
+    /// Known of live nodes.
+    pub clock: Option<ClockOffset>,
     /// The cluster file, if there is one.
     pub spec: Option<&'a Spec>,
     /// The cluster file has this node.
@@ -45,7 +49,12 @@ pub struct FabricPort<'a> {
 }
 
 impl<'a> Node<'a> {
-    pub fn new(facts: &'a Facts, earlier: Option<&'a Facts>, spec: Option<&'a Spec>) -> Self {
+    pub fn new(patient: &Patient<'a>, spec: Option<&'a Spec>) -> Self {
+        let Patient {
+            facts,
+            earlier,
+            clock,
+        } = *patient;
         let name = facts.host.name.as_str();
         let cages = cages(facts, spec);
         let fabric = fabric(facts, spec, &cages);
@@ -53,6 +62,7 @@ impl<'a> Node<'a> {
             name,
             facts,
             earlier,
+            clock,
             spec,
             expected: spec.is_some_and(|spec| spec.node(name).is_some()),
             cages,

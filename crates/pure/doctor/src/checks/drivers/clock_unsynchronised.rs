@@ -1,19 +1,23 @@
 //! The node's clock is set by nobody.
 
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, Cluster, Hit, Node, Run};
 
 pub(super) const CHECK: Check = Check {
     id: "clock-unsynchronised",
     title: "The clock is not synchronised",
     severity: "warning",
-    fires: "`timedatectl` says that the clock is not synchronised.",
-    reads: &["timedatectl show"],
+    fires: "`timedatectl` says that the clock is not synchronised; or the clocks of two live nodes are more than a \
+        second apart, whatever they think of themselves.",
+    reads: &[
+        "timedatectl show",
+        "the time of day of each node, while it is examined",
+    ],
     cause: "no time service runs, or it reaches no server: often a fabric node without a way out",
     meaning: "RDMA does not care about the time of day. What runs on top does: TLS certificates, leases, file times on \
         shared storage, and the logs in which you look for what happened first on which node.",
     fix: "Switch time synchronisation on, and give the node a server that it can reach over the management network.",
     verify: "`timedatectl` says `System clock synchronized: yes`.",
-    run: Run::Node(run),
+    run: Run::NodeAndCluster(run, skewed),
 };
 
 fn run(node: &Node) -> Vec<Hit> {
@@ -42,4 +46,50 @@ fn run(node: &Node) -> Vec<Hit> {
         }
         None => hit.command("sudo timedatectl set-ntp true"),
     }]
+}
+
+/// Milliseconds that clocks may be apart.
+const SKEW: i64 = 1000;
+
+/// Each node against the one in the middle, so that the odd clock is named and not all the others.
+fn skewed(cluster: &Cluster) -> Vec<Hit> {
+    let mut clocks: Vec<_> = cluster
+        .nodes
+        .iter()
+        .filter_map(|node| Some((node.clock?, node.name)))
+        .collect();
+    clocks.sort_by_key(|(clock, _)| clock.least.saturating_add(clock.most));
+    let Some((middle, middle_name)) = clocks.get(clocks.len().saturating_sub(1) / 2).copied()
+    else {
+        return Vec::new();
+    };
+    clocks
+        .iter()
+        .filter(|(clock, _)| clock.apart(middle) > SKEW)
+        .map(|(clock, name)| {
+            let apart = clock.apart(middle) / 1000;
+            Hit::warning(format!("{name}, {middle_name}"))
+                .saw(
+                    format!("{name} and {middle_name} are apart by at least"),
+                    format!("{apart} s"),
+                    "the time of day of both, while they were examined",
+                )
+                .cause("the clock of one of the two is set by nobody, or by another source")
+                .command("timedatectl")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ClockOffset;
+
+    #[test]
+    fn a_clock_within_a_second_is_no_matter() {
+        let exact = ClockOffset::between(0, 10, 0);
+        let late = ClockOffset::between(0, 10, -1500);
+        assert!(late.apart(exact) <= super::SKEW);
+        let wrong = ClockOffset::between(0, 10, -7_200_000);
+        assert!(wrong.apart(exact) > super::SKEW);
+    }
 }
