@@ -15,7 +15,7 @@ use crosstie_reach::{
     BOUND, InProcess, Route, Session, Wanted,
     binary::Binaries,
     fan_out, open,
-    secret::{Password, Source},
+    secret::{Password, Purpose, Source},
     ssh::SshOptions,
 };
 use rustix::process::Signal;
@@ -62,7 +62,9 @@ pub(crate) fn collect(
         .collect::<anyhow::Result<Vec<Route>>>()?;
     let common = Arc::new(Common {
         binaries: Binaries::new(reach.agent_dir.clone()),
-        password: reach.sudo.then(|| Password::new(password_source(reach))),
+        password: reach
+            .sudo
+            .then(|| Password::new(password_source(reach), Purpose::Sudo)),
         login: if prompts { limit.max(PERSON) } else { limit },
         answer: limit.min(COLLECT),
         progress: Progress::start(names, prompts, output::draws(colour)),

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::capture;
+use crosstie_node::{capture, trust};
 
 use crate::protocol::{
     Answer, Event, Failure, FromAgent, Hello, ToAgent, What, encode_bytes, encode_message,
@@ -59,8 +59,10 @@ impl Calls {
         thread::spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(|| answer(&what)));
             if lock(&open).remove(&id).is_some() {
-                let result = result.map_err(|panic| Failure::Panicked {
-                    message: message_of(panic.as_ref()),
+                let result = result.unwrap_or_else(|panic| {
+                    Err(Failure::Panicked {
+                        message: message_of(panic.as_ref()),
+                    })
                 });
                 send(id, result, &output);
             }
@@ -101,8 +103,8 @@ fn lock(open: &Open) -> MutexGuard<'_, HashMap<u64, Instant>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answer(what: &What) -> (Answer, Vec<u8>) {
-    match what {
+fn answer(what: &What) -> Result<(Answer, Vec<u8>), Failure> {
+    Ok(match what {
         What::Hello => {
             let hello = Hello {
                 machine: rustix::system::uname()
@@ -119,7 +121,12 @@ fn answer(what: &What) -> (Answer, Vec<u8>) {
             let bytes = packed.len() as u64;
             (Answer::Collected { bytes }, packed)
         }
-    }
+        What::Trust(ask) => {
+            let settled = crate::session::trust_here(ask, trust::pushed().as_ref());
+            let settled = settled.map_err(|why| Failure::Refused { why })?;
+            (Answer::Trusted(settled), Vec::new())
+        }
+    })
 }
 
 /// The bytes, then the answer. Nobody is left to tell when the channel is closed.

@@ -24,6 +24,8 @@ pub enum Stage {
     Asking,
     Starting,
     Reading,
+    /// Files are being changed.
+    Changing,
     /// An answer of so many bytes travels.
     Receiving {
         bytes: u64,
