@@ -35,6 +35,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Scan(Scan),
+    Trust(crate::trust::TrustArgs),
     Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
@@ -120,6 +121,14 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "N", requires = "sudo")]
     pub(crate) become_password_fd: Option<u32>,
 
+    #[command(flatten)]
+    pub(crate) ways: Ways,
+}
+
+/// The way to a node.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Reaching nodes")]
+pub(crate) struct Ways {
     /// Give a node up after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) timeout: u32,

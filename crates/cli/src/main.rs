@@ -9,6 +9,7 @@ mod nodes;
 mod output;
 mod progress;
 mod scan;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -17,10 +18,14 @@ use clap::Parser;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
+    if let Some(code) = trust::answer_ssh() {
+        return code;
+    }
     let arguments = Arguments::parse();
     log(arguments.verbose);
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
+        Command::Trust(trust) => trust::run(&trust, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent => agent::run(),
         Command::Completions { shell } => generate::completions(shell),

@@ -16,20 +16,20 @@ use crosstie_reach::{
     binary::Binaries,
     fan_out, open,
     secret::{Password, Purpose, Source},
-    ssh::SshOptions,
+    ssh::{Login, SshOptions},
 };
 use rustix::process::Signal;
 
 use crate::{args::Reach, output, progress::Progress, scan::Reading};
 
 /// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
-const COLLECT: Duration = Duration::from_secs(20);
+pub(crate) const COLLECT: Duration = Duration::from_secs(20);
 
 /// For ssh to get a first word from a node.
-const CONNECT: Duration = Duration::from_secs(10);
+pub(crate) const CONNECT: Duration = Duration::from_secs(10);
 
 /// For a person to type a password.
-const PERSON: Duration = Duration::from_secs(120);
+pub(crate) const PERSON: Duration = Duration::from_secs(120);
 
 /// What all nodes have in common.
 struct Common {
@@ -50,7 +50,7 @@ pub(crate) fn collect(
 ) -> anyhow::Result<Vec<Reading>> {
     let here = [".".to_owned()];
     let names = if names.is_empty() { &here } else { names };
-    let limit = Duration::from_secs(reach.timeout.into());
+    let limit = Duration::from_secs(reach.ways.timeout.into());
     if names == here && !reach.sudo {
         return Ok(vec![this_machine(limit.min(COLLECT))]);
     }
@@ -61,7 +61,7 @@ pub(crate) fn collect(
         .map(|name| route(name, ssh_config, reach, prompts))
         .collect::<anyhow::Result<Vec<Route>>>()?;
     let common = Arc::new(Common {
-        binaries: Binaries::new(reach.agent_dir.clone()),
+        binaries: Binaries::new(reach.ways.agent_dir.clone()),
         password: reach
             .sudo
             .then(|| Password::new(password_source(reach), Purpose::Sudo)),
@@ -123,7 +123,7 @@ fn route(
     if name == "." {
         return Ok(Route::Here);
     }
-    let limit = Duration::from_secs(reach.timeout.into());
+    let limit = Duration::from_secs(reach.ways.timeout.into());
     Ok(Route::Ssh {
         destination: name.parse()?,
         options: SshOptions {
@@ -131,6 +131,8 @@ fn route(
             prompts,
             // Before we give up ourselves, so that ssh can say why.
             connect: limit.mul_f64(0.75).min(CONNECT),
+            pin: None,
+            login: Login::Configured,
         },
     })
 }

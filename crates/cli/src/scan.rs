@@ -35,7 +35,7 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
         ) => nodes::collect(nodes, Some(ssh_config), &scan.reach, colour)?,
         (None, true) => nodes::collect(
             &scan.nodes,
-            scan.reach.ssh_config.as_deref(),
+            scan.reach.ways.ssh_config.as_deref(),
             &scan.reach,
             colour,
         )?,
