@@ -20,8 +20,9 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use sshd::{Furnish, Node, PASSWORD, Place, crosstie};
+use sshd::{Furnish, Node, PASSWORD, Place, crosstie, processes};
 
 /// Every file and folder of a home directory: its mode, owner and text.
 type Tree = BTreeMap<PathBuf, (u32, u32, Vec<u8>)>;
@@ -120,18 +121,23 @@ impl Office {
         all.collect()
     }
 
-    fn command(&self, line: &str) -> std::process::Command {
+    /// With a password on a pipe that the user's own shell has made: the test's is root's.
+    fn command(&self, line: &str, password: Option<&str>) -> std::process::Command {
         let program = self.place.path("crosstie");
-        self.node("desk")
-            .shell(&format!("{} trust --json {line}", program.display()))
+        let line = format!("{} trust --json {line}", program.display());
+        let desk = self.node("desk");
+        let Some(password) = password else {
+            return desk.shell(&line);
+        };
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writeln!(writer, "{password}").unwrap();
+        let mut command = desk.shell(&format!("cat | {line} --password-fd 0"));
+        command.stdin(reader);
+        command
     }
 
     fn run(&self, line: &str, password: Option<&str>) -> (Value, Output) {
-        if let Some(password) = password {
-            let line = format!("{line} --password-fd 0");
-            return Self::json(self.command(&line).stdin(command_input(password)));
-        }
-        Self::json(&mut self.command(line))
+        Self::json(&mut self.command(line, password))
     }
 
     fn json(command: &mut std::process::Command) -> (Value, Output) {
@@ -169,12 +175,6 @@ impl Office {
         let output = self.node(from).shell(&line).output().unwrap();
         output.status.success() && output.stdout == b"alice\n"
     }
-}
-
-fn command_input(password: &str) -> Stdio {
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    writeln!(writer, "{password}").unwrap();
-    reader.into()
 }
 
 fn changes(value: &Value) -> Vec<&Value> {
@@ -363,17 +363,15 @@ fn ns_a_killed_run_is_finished_or_undone() {
     let office = Office::new(&["a", "b"]);
     let before = office.homes();
     let approved = format!("a b {}", office.approving());
-    for round in 0..8u64 {
-        let line = format!("{approved} --password-fd 0");
-        let mut command = office.command(&line);
-        let mut child = command
-            .stdin(command_input(PASSWORD))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(150 + 200 * round));
-        child.kill().unwrap();
+    for round in 0..6u64 {
+        let mut command = office.command(&approved, Some(PASSWORD));
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = quiet.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(100 + 150 * round));
+        let words = format!("{} trust", office.place.path("crosstie").display());
+        for process in processes(&words) {
+            let _ = kill_process(Pid::from_raw(process).unwrap(), Signal::KILL);
+        }
         child.wait().unwrap();
         // What it left on the nodes ends when it hears nothing more.
         std::thread::sleep(Duration::from_millis(500));

@@ -74,7 +74,7 @@ pub(super) fn settle(
     plan.journal.reach(&wanted.reached);
     know(&mut hand, &mut plan.journal, wanted);
     authorize(&mut hand, &mut plan, &wanted.authorize);
-    look_at_places(home, &mut plan)?;
+    look_at_places(home, &mut plan, !wanted.authorize.is_empty())?;
     if let Some(made) = pushed
         && !wanted.dry_run
         && !plan.journal.agents.contains(made)
@@ -177,12 +177,12 @@ fn authorize(hand: &mut Hand<'_>, plan: &mut Plan, wanted: &[Authorized]) {
 }
 
 /// What is missing and will be made; what others may write and shall not.
-fn look_at_places(home: &Home, plan: &mut Plan) -> Result<(), TrustError> {
+fn look_at_places(home: &Home, plan: &mut Plan, lets_in: bool) -> Result<(), TrustError> {
     let journal = &mut plan.journal;
     for place in Place::ALL {
         let needed = match place {
             Place::Home | Place::Ssh => true,
-            Place::AuthorizedKeys => !journal.authorized.is_empty(),
+            Place::AuthorizedKeys => lets_in || !journal.authorized.is_empty(),
             Place::Config => !journal.peers.is_empty(),
         };
         match files::mode(&home.path.join(place.path()))? {
