@@ -13,7 +13,7 @@ mod sshd;
 use std::{
     collections::BTreeMap,
     fs,
-    io::Write,
+    io::{Read, Write},
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Output, Stdio},
@@ -385,4 +385,42 @@ fn ns_a_killed_run_is_finished_or_undone() {
             assert_eq!(now, before, "round {round}");
         }
     }
+}
+
+/// With a person at a terminal: the fingerprint, the password once, and again for the node that has another.
+#[test]
+fn ns_a_person_is_asked() {
+    let office = Office::new(&["a"]);
+    let before = office.homes();
+    let program = office.place.path("crosstie");
+    let line = format!("script -qec '{} trust a' /dev/null", program.display());
+    let mut shell = office.node("desk").shell(&line);
+    let mut child = shell
+        .env("TERM", "dumb")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut seen = String::new();
+    for (question, answer) in [
+        ("(yes/no)", "yes"),
+        ("(asked once): ", "wrong horse"),
+        ("password for a: ", PASSWORD),
+    ] {
+        while !seen.contains(question) {
+            let mut bytes = [0; 4096];
+            let length = screen.read(&mut bytes).unwrap();
+            assert!(length > 0, "no {question}: {seen}");
+            seen += &String::from_utf8_lossy(&bytes[..length]);
+        }
+        write!(keys, "{answer}\r").unwrap();
+    }
+    screen.read_to_string(&mut seen).unwrap();
+    assert!(child.wait().unwrap().success(), "{seen}");
+    assert!(seen.contains(&office.fingerprint("a")), "{seen}");
+    assert!(!seen.contains("horse"), "{seen}");
+    assert!(office.logs_in("desk", "a"));
+    office.done("--undo", None);
+    assert_eq!(office.homes(), before);
 }

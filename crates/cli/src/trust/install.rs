@@ -4,37 +4,19 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::Context;
 use clap::ColorChoice;
-use crosstie_facts::facts;
 use crosstie_node::trust::{Ask, Change, Settle, Settled};
-use crosstie_reach::{BOUND, Session, fan_out, scratch::Scratch, secret::Password};
-use crosstie_trust::{
-    Authorized, Name, Owner, Party, Peer, PublicKey, Reached, addresses, peers_of,
-};
+use crosstie_reach::{BOUND, fan_out, scratch::Scratch};
+use crosstie_trust::{Authorized, Name, Owner, Party, Peer, Reached, peers_of};
 
 use super::{
     Controller, Node, Outcome, Report, TrustArgs, host_keys,
     host_keys::{Approved, Way},
-    login::{Logins, Trouble},
+    login::Logins,
     nodes,
     show::{ControllerReport, NodeReport},
+    visits::{Open, Prepared, exchange, prepare, settle},
 };
 use crate::{output, progress::Progress};
-
-/// A node that is worked on, by its place in the command line.
-#[derive(Clone)]
-struct Open {
-    index: usize,
-    node: Node,
-    approved: Approved,
-    wanted: Settle,
-}
-
-/// What a node said of itself once it had a key.
-struct Prepared {
-    party: Party,
-    key: PublicKey,
-    changed: Vec<Change>,
-}
 
 pub(super) fn run(
     args: &TrustArgs,
@@ -196,129 +178,6 @@ fn foreseen(open: &Open) -> Peer {
         port: None,
         host_key: open.approved.key.clone(),
     }
-}
-
-fn settle(session: &mut dyn Session, open: &Open, logins: &Logins) -> Result<Settled, Trouble> {
-    let progress = |stage| logins.progress.stage(open.index, stage);
-    let ask = Ask::Settle(open.wanted.clone());
-    session
-        .trust(&ask, logins.answer, &progress)
-        .map_err(Trouble::other)
-}
-
-/// The first visit, by whatever way there is: the node makes its key and lets ours in.
-fn prepare(
-    work: &[Open],
-    own: &Authorized,
-    logins: &Arc<Logins>,
-    outcomes: &mut [Outcome],
-) -> Vec<(Open, Prepared)> {
-    let mut work = work.to_vec();
-    for open in work.iter_mut().filter(|open| open.approved.way.is_some()) {
-        open.wanted.authorize.push(own.clone());
-    }
-    let password = logins.password();
-    let shared = Arc::clone(logins);
-    let results = fan_out(work.clone(), BOUND, logins.last(), move |_, open| {
-        visit(open, &shared, &password)
-    });
-    crosstie_reach::end_if_interrupted();
-    let mut prepared = Vec::new();
-    for (open, result) in work.into_iter().zip(results) {
-        let mut result =
-            result.unwrap_or_else(|unfinished| Err(Trouble::Other(unfinished.to_string())));
-        if matches!(result, Err(Trouble::WrongPassword))
-            && let Some(password) = logins.another_password(&open.node)
-        {
-            result = visit(&open, logins, &password);
-        }
-        match result {
-            Ok(visited) => {
-                outcomes[open.index].changed.clone_from(&visited.changed);
-                prepared.push((open, visited));
-            }
-            Err(trouble) => {
-                logins.progress.done(open.index);
-                outcomes[open.index].error = Some(trouble.to_string());
-            }
-        }
-    }
-    prepared
-}
-
-fn visit(open: &Open, logins: &Logins, password: &Arc<Password>) -> Result<Prepared, Trouble> {
-    let way = open.approved.way.as_ref();
-    let mut session = logins.by_any(open.index, &open.node, way, password)?;
-    let settled = settle(session.as_mut(), open, logins)?;
-    let progress = |stage| logins.progress.stage(open.index, stage);
-    let raw = session
-        .collect(logins.answer, &progress)
-        .map_err(Trouble::other)?;
-    let facts = facts(&raw);
-    let key = settled
-        .key
-        .ok_or_else(|| Trouble::Other("it made no key".to_owned()))?;
-    Ok(Prepared {
-        party: Party {
-            name: open.node.name.clone(),
-            host: facts.host.name.parse().ok(),
-            user: settled.user,
-            port: settled.port,
-            addresses: addresses(&facts),
-            host_key: open.approved.key.clone(),
-        },
-        key,
-        changed: settled.changed,
-    })
-}
-
-/// The second visit, with nothing but our key: each is told of the others.
-fn exchange(
-    prepared: &[(Open, Prepared)],
-    parties: &[Party],
-    logins: &Arc<Logins>,
-    outcomes: &mut [Outcome],
-) {
-    let work: Vec<Open> = prepared
-        .iter()
-        .enumerate()
-        .map(|(place, (open, _))| told(place, open, prepared, parties))
-        .collect();
-    let places: Vec<usize> = work.iter().map(|open| open.index).collect();
-    let shared = Arc::clone(logins);
-    let results = fan_out(work, BOUND, logins.last(), move |_, open| {
-        let session = shared.by_key(open.index, &open.node, open.approved.way.as_ref());
-        let settled = session.and_then(|mut session| settle(session.as_mut(), open, &shared));
-        shared.progress.done(open.index);
-        settled
-    });
-    for (index, result) in places.into_iter().zip(results) {
-        match result {
-            Ok(Ok(settled)) => outcomes[index].changed.extend(settled.changed),
-            Ok(Err(trouble)) => outcomes[index].error = Some(trouble.to_string()),
-            Err(unfinished) => outcomes[index].error = Some(unfinished.to_string()),
-        }
-    }
-}
-
-fn told(place: usize, open: &Open, prepared: &[(Open, Prepared)], parties: &[Party]) -> Open {
-    let others = prepared
-        .iter()
-        .filter(|(other, _)| other.index != open.index);
-    let authorize = others.map(|(_, other)| Authorized {
-        owner: Owner {
-            user: other.party.user.clone(),
-            name: other.party.name.clone(),
-        },
-        key: Some(other.key.clone()),
-    });
-    let mut open = open.clone();
-    open.wanted.authorize = authorize.collect();
-    // This machine's own view of the nodes is written last, with the ways that the user's configuration knows.
-    if open.approved.way.is_some() {
-        open.wanted.peers = peers_of(place, parties);
-    }
-    open
 }
 
 /// This machine learns of the nodes that were changed, and forgets those that were not.

@@ -8,6 +8,7 @@ mod node;
 mod show;
 mod terminal;
 mod undo;
+mod visits;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
 

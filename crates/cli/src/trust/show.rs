@@ -1,7 +1,7 @@
 //! What was done, for people and for programs.
 
 use crosstie_node::trust::Change;
-use crosstie_report::text::{Palette, Row, Span, Tone, table};
+use crosstie_report::text::{Palette, Row, Span, Tone, printable, table};
 use serde::Serialize;
 
 use super::Outcome;
@@ -84,8 +84,10 @@ impl Report {
         table(palette, &rows, &mut text);
         for hint in &self.hints {
             text.push('\n');
-            text.push_str(&crosstie_report::text::printable(hint));
-            text.push('\n');
+            for line in hint.lines() {
+                text.push_str(&printable(line));
+                text.push('\n');
+            }
         }
         text
     }

@@ -117,7 +117,7 @@ pub fn look(
     let mut taking = vec![
         ("StrictHostKeyChecking", "accept-new".to_owned()),
         ("UserKnownHostsFile", quoted(&known_hosts)),
-        ("GlobalKnownHostsFile", "none".to_owned()),
+        ("GlobalKnownHostsFile", "/dev/null".to_owned()),
         ("KnownHostsCommand", "none".to_owned()),
         ("HostKeyAlias", "shown".to_owned()),
     ];

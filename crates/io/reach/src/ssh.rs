@@ -153,7 +153,7 @@ fn pinned(command: &mut Command, pin: &Pin) {
     option(command, "HostKeyAlias", &pin.alias);
     option(command, "HostKeyAlgorithms", pin.algorithms);
     for (name, value) in [
-        ("GlobalKnownHostsFile", "none"),
+        ("GlobalKnownHostsFile", "/dev/null"),
         ("KnownHostsCommand", "none"),
         ("StrictHostKeyChecking", "yes"),
     ] {
@@ -184,7 +184,6 @@ fn log_in(command: &mut Command, login: &Login) {
             for (name, value) in [
                 ("IdentitiesOnly", "yes"),
                 ("IdentityAgent", "none"),
-                ("CertificateFile", "none"),
                 ("PreferredAuthentications", "publickey"),
             ] {
                 option(command, name, value);
@@ -290,7 +289,7 @@ mod tests {
             .collect();
         for expected in [
             "UserKnownHostsFile=\"/tmp/a b/known\"",
-            "GlobalKnownHostsFile=none",
+            "GlobalKnownHostsFile=/dev/null",
             "StrictHostKeyChecking=yes",
             "HostKeyAlias=spark-b",
             "ControlPath=none",

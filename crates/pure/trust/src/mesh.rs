@@ -59,10 +59,12 @@ fn peer(party: &Party, others: &[&Party], nets: &[IpNet]) -> Peer {
             .iter()
             .all(|other| other.name != *name && other.host.as_ref() != Some(name))
     };
+    // A whole domain name would be somebody else's to claim.
+    let is_own = |host: &&Name| **host != party.name && !host.as_str().contains('.');
     let host = party
         .host
         .iter()
-        .filter(|host| **host != party.name && is_free(host));
+        .filter(|host| is_own(host) && is_free(host));
     let numbers = unique
         .iter()
         .filter_map(|address| address.to_string().parse().ok());

@@ -28,9 +28,10 @@ impl Authorized {
 #[serde(deny_unknown_fields)]
 pub struct Peer {
     pub name: Name,
-    /// Its other names, and its addresses.
+    /// What it calls itself, and its addresses. They lead where they would lead anyway: a node that claims another's gets
+    /// nobody's logins, since the pinned key is asked for.
     pub aliases: Vec<Name>,
-    /// Where its names lead to; absent where the user's own configuration or the resolver knows.
+    /// Where its name leads to; absent where the user's own configuration or the resolver knows.
     pub address: Option<Name>,
     pub user: Option<UserName>,
     pub port: Option<u16>,
@@ -43,27 +44,15 @@ pub fn config(peers: &[Peer]) -> String {
         "# Written by crosstie trust, and written anew by the next one; `crosstie trust --undo` removes it.\n".to_owned();
     for peer in peers {
         let name = &peer.name;
-        // An address of the peer's is a name of its own here, and must lead to itself.
-        let (numbers, names): (Vec<&Name>, Vec<&Name>) = peer
-            .aliases
-            .iter()
-            .partition(|alias| alias.as_str().parse::<std::net::IpAddr>().is_ok());
-        let joined = |names: &[&Name]| {
-            names
-                .iter()
-                .fold(String::new(), |text, name| format!("{text} {name}"))
-        };
         // Writing to a String cannot fail.
-        let _ = write!(text, "\nHost {name}{}\n", joined(&names));
         if let Some(address) = &peer.address {
-            let _ = writeln!(text, "  HostName {address}");
+            let _ = write!(text, "\nHost {name}\n  HostName {address}\n");
         }
-        let _ = write!(
-            text,
-            "Host {name}{}{}\n  HostKeyAlias {name}\n",
-            joined(&names),
-            joined(&numbers)
-        );
+        let _ = write!(text, "\nHost {name}");
+        for alias in &peer.aliases {
+            let _ = write!(text, " {alias}");
+        }
+        let _ = write!(text, "\n  HostKeyAlias {name}\n");
         if let Some(user) = &peer.user {
             let _ = writeln!(text, "  User {user}");
         }
@@ -72,7 +61,7 @@ pub fn config(peers: &[Peer]) -> String {
         }
         text.push_str(
             "  IdentityFile ~/.ssh/crosstie/id_ed25519\n  IdentitiesOnly yes\n  \
-             UserKnownHostsFile ~/.ssh/crosstie/known_hosts\n  GlobalKnownHostsFile none\n  \
+             UserKnownHostsFile ~/.ssh/crosstie/known_hosts\n  GlobalKnownHostsFile /dev/null\n  \
              StrictHostKeyChecking yes\n  UpdateHostKeys no\n  CheckHostIP no\n",
         );
     }

@@ -102,7 +102,7 @@ fn each_is_told_of_the_others() {
     );
     assert_eq!(peers[0].port, None);
     let config = config(&peers);
-    assert!(config.contains("\nHost b b-host\n  HostName 192.168.1.2\nHost b b-host 10.1.0.2 192.168.1.2\n  HostKeyAlias b\n  User alice\n"), "{config}");
+    assert!(config.contains("\nHost b\n  HostName 192.168.1.2\n\nHost b b-host 10.1.0.2 192.168.1.2\n  HostKeyAlias b\n  User alice\n"), "{config}");
     assert_eq!(known_hosts(&peers), format!("b {}\n", key(2)));
 }
 
