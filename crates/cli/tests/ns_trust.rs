@@ -363,11 +363,11 @@ fn ns_a_killed_run_is_finished_or_undone() {
     let office = Office::new(&["a", "b"]);
     let before = office.homes();
     let approved = format!("a b {}", office.approving());
-    for round in 0..6u64 {
+    for round in 0..4u64 {
         let mut command = office.command(&approved, Some(PASSWORD));
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = quiet.spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(100 + 150 * round));
+        std::thread::sleep(Duration::from_millis(150 + 300 * round));
         let words = format!("{} trust", office.place.path("crosstie").display());
         for process in processes(&words) {
             let _ = kill_process(Pid::from_raw(process).unwrap(), Signal::KILL);
