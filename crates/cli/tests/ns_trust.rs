@@ -357,6 +357,28 @@ fn ns_this_machine_may_be_a_node() {
     assert_eq!(office.homes(), before);
 }
 
+/// The jump host is let in by its own new key, gets no password of the other's, and is undone last.
+#[test]
+fn ns_a_node_behind_another_is_trusted() {
+    let office = Office::new(&["a", "b"]);
+    let config = fs::read_to_string(office.node("desk").home.join(".ssh/config")).unwrap();
+    let far = format!(
+        "\nHost far\n  HostName 127.0.0.1\n  Port {}\n  ProxyJump a\n",
+        office.node("b").port
+    );
+    office.write("desk", ".ssh/config", &(config + &far), 0o600);
+    let before = office.homes();
+    let approving = office.approving();
+    let (value, _) = office.run(&format!("far {approving}"), Some(PASSWORD));
+    assert_ne!(error(&value, 0), "", "nobody lets us pass");
+    assert_eq!(office.homes(), before);
+    office.done(&format!("a {approving}"), Some(PASSWORD));
+    office.done(&format!("far {approving}"), Some(PASSWORD));
+    assert!(office.logs_in("desk", "far"));
+    office.done("--undo", None);
+    assert_eq!(office.homes(), before);
+}
+
 /// At any moment: what is there then is finished by the next run, or undone.
 #[test]
 fn ns_a_killed_run_is_finished_or_undone() {

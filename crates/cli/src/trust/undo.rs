@@ -73,11 +73,12 @@ pub(super) fn run(
         known,
         Arc::clone(&progress),
     );
-    go(
-        visits,
-        &Arc::new(logins.context("cannot find this program")?),
-        &mut outcomes,
-    );
+    let logins = Arc::new(logins.context("cannot find this program")?);
+    // Whoever is behind a jump host goes first: that may be one of the others.
+    let (behind, direct) = visits.into_iter().partition(is_behind);
+    for visits in [behind, direct] {
+        go(visits, &logins, &mut outcomes);
+    }
     progress.stop();
     crosstie_reach::end_if_interrupted();
     let gone: Vec<Name> = nodes
@@ -137,6 +138,11 @@ fn whom(
         }
     }
     Ok((found, targets))
+}
+
+fn is_behind(visit: &Visit) -> bool {
+    let way = visit.approved.way.as_ref();
+    way.is_some_and(|way| way.resolved.jumps)
 }
 
 fn go(visits: Vec<Visit>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {

@@ -24,6 +24,8 @@ use crate::{
 pub struct Resolved {
     pub user: String,
     pub port: u16,
+    /// By way of another machine.
+    pub jumps: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +83,10 @@ pub fn resolve(
         Some(Resolved {
             user: value("user")?,
             port: value("port")?.parse().ok()?,
+            jumps: ["proxyjump", "proxycommand"]
+                .into_iter()
+                .filter_map(value)
+                .any(|way| way != "none"),
         })
     };
     resolved().ok_or_else(|| HostKeyError::Resolve {
