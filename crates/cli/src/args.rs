@@ -39,6 +39,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Scan(Scan),
     Doctor(Doctor),
+    Trust(crate::trust::TrustArgs),
     Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
@@ -196,6 +197,14 @@ pub(crate) struct Reach {
     #[arg(long, requires = "sudo", conflicts_with = "become_password_fd")]
     pub(crate) ask_become_pass: bool,
 
+    #[command(flatten)]
+    pub(crate) ways: Ways,
+}
+
+/// The way to a node.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Reaching nodes")]
+pub(crate) struct Ways {
     /// Give a node up after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) timeout: u32,

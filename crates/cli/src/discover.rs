@@ -24,7 +24,7 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
     let raw = InProcess::default()
         .collect(COLLECT, &|_| ())
         .context("cannot read this machine's interfaces")?;
-    let listen = LISTEN.min(Duration::from_secs(scan.targets.reach.timeout.into()));
+    let listen = LISTEN.min(Duration::from_secs(scan.targets.reach.ways.timeout.into()));
     let discovery = discover(&facts(&raw), &scan.interface, listen)?;
     let candidates: Vec<Candidate> = discovery.found.iter().map(candidate).collect();
     if scan.json {

@@ -12,6 +12,7 @@ mod output;
 mod progress;
 mod scan;
 mod targets;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -20,11 +21,15 @@ use clap::Parser;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
+    if let Some(code) = trust::answer_ssh() {
+        return code;
+    }
     let arguments = Arguments::parse();
     log(arguments.verbose);
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
+        Command::Trust(trust) => trust::run(&trust, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
         Command::Completions { shell } => generate::completions(shell),

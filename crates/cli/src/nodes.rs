@@ -16,21 +16,21 @@ use crosstie_reach::{
     BOUND, InProcess, Route, Session, Stage, Wanted,
     binary::Binaries,
     fan_out, open,
-    secret::{Password, Source},
-    ssh::SshOptions,
+    secret::{Password, Purpose, Source},
+    ssh::{Login, SshOptions},
 };
 use rustix::process::Signal;
 
 use crate::{args::Reach, output, progress::Progress, targets::Reading};
 
 /// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
-const COLLECT: Duration = Duration::from_secs(20);
+pub(crate) const COLLECT: Duration = Duration::from_secs(20);
 
 /// For ssh to get a first word from a node.
-const CONNECT: Duration = Duration::from_secs(10);
+pub(crate) const CONNECT: Duration = Duration::from_secs(10);
 
 /// For a person to type a password.
-const PERSON: Duration = Duration::from_secs(120);
+pub(crate) const PERSON: Duration = Duration::from_secs(120);
 
 /// The nodes of one command. Their sessions stay open, so that they can be asked again.
 pub(crate) struct Fleet {
@@ -76,7 +76,7 @@ impl Fleet {
         if !is_this_machine(names.iter(), reach.sudo) {
             crosstie_reach::end_children_on_signals().context("cannot watch for Ctrl-C")?;
         }
-        let limit = Duration::from_secs(reach.timeout.into());
+        let limit = Duration::from_secs(reach.ways.timeout.into());
         let prompts = may_prompt(&names);
         let places = names
             .into_iter()
@@ -90,7 +90,7 @@ impl Fleet {
             })
             .collect::<anyhow::Result<Vec<Arc<Place>>>>()?;
         let common = Arc::new(Common {
-            binaries: Binaries::new(reach.agent_dir.clone()),
+            binaries: Binaries::new(reach.ways.agent_dir.clone()),
             password: password(reach)?,
             prompts,
             login: if prompts { limit.max(PERSON) } else { limit },
@@ -225,7 +225,7 @@ fn route(
     if name == "." {
         return Ok(Route::Here);
     }
-    let limit = Duration::from_secs(reach.timeout.into());
+    let limit = Duration::from_secs(reach.ways.timeout.into());
     Ok(Route::Ssh {
         destination: name.parse()?,
         options: SshOptions {
@@ -233,6 +233,8 @@ fn route(
             prompts,
             // Before we give up ourselves, so that ssh can say why.
             connect: limit.mul_f64(0.75).min(CONNECT),
+            pin: None,
+            login: Login::Configured,
         },
     })
 }
@@ -253,7 +255,7 @@ fn password(reach: &Reach) -> anyhow::Result<Option<Password>> {
         None if reach.ask_become_pass || io::stderr().is_terminal() => Source::Terminal,
         None => Source::Nobody,
     };
-    let password = Password::new(source);
+    let password = Password::new(source, Purpose::Sudo);
     if reach.ask_become_pass {
         password.get()?;
     }

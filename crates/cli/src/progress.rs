@@ -159,7 +159,7 @@ fn show(text: &str) {
 fn view(nodes: &[String], stages: &[Option<Stage>], elapsed: Duration) -> Vec<String> {
     let done = stages.iter().filter(|stage| stage.is_none()).count();
     let mut lines = vec![format!(
-        "{done} of {} read, {} s",
+        "{done} of {} done, {} s",
         nodes.len(),
         elapsed.as_secs()
     )];
@@ -194,6 +194,7 @@ fn describe(stage: Stage) -> String {
         Stage::Asking => "waiting for a password".to_owned(),
         Stage::Starting => "starting the agent".to_owned(),
         Stage::Reading => "reading".to_owned(),
+        Stage::Changing => "changing files".to_owned(),
         Stage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
     }
 }
@@ -212,7 +213,7 @@ mod tests {
             total: 8 << 20,
         });
         let lines = view(&nodes, &stages, Duration::from_secs(3));
-        assert_eq!(lines[0], "1 of 20 read, 3 s");
+        assert_eq!(lines[0], "1 of 20 done, 3 s");
         assert_eq!(lines[1], "  spark-1   connecting");
         assert_eq!(
             lines[2],

@@ -55,9 +55,9 @@ pub(crate) fn find(targets: &Targets, colour: ColorChoice) -> anyhow::Result<Fou
             _,
         ) => (nodes, Some(ssh_config)),
         (None, Some(spec)) if targets.nodes.is_empty() && !spec.nodes.is_empty() => {
-            (destinations(spec), reach.ssh_config.clone())
+            (destinations(spec), reach.ways.ssh_config.clone())
         }
-        (None, _) => (targets.nodes.clone(), reach.ssh_config.clone()),
+        (None, _) => (targets.nodes.clone(), reach.ways.ssh_config.clone()),
     };
     let fleet = Fleet::new(names, ssh_config.as_deref(), reach, colour)?;
     Ok(Found {

@@ -55,12 +55,14 @@ pub struct Furnish {
     pub forced: Option<String>,
     /// sudo's rule for the user.
     pub sudo: &'static str,
+    /// As sshd comes: passwords are taken, and keys from the home directory alone, if nobody else can write there.
+    pub stock: bool,
 }
 
 /// A place with an ssh configuration and the nodes that it leads to.
 pub struct Place {
     folder: TempDir,
-    nodes: Vec<Node>,
+    pub nodes: Vec<Node>,
 }
 
 pub struct Node {
@@ -175,9 +177,14 @@ impl Place {
             format!("ForceCommand /bin/sh {}\n", path.display())
         });
         let here = self.folder.path().display();
+        let logins = if furnish.stock {
+            "PasswordAuthentication yes\n".to_owned()
+        } else {
+            format!("PasswordAuthentication no\nStrictModes no\nAuthorizedKeysFile {here}/id.pub\n")
+        };
         let config = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {here}/host-{name}\nPidFile none\nUsePAM no\n\
-             PasswordAuthentication no\nStrictModes no\nAuthorizedKeysFile {here}/id.pub\nMaxStartups 100\n{}",
+             MaxStartups 100\n{logins}{}",
             forced.unwrap_or_default()
         );
         let config_path = self.path(&format!("{name}-sshd"));
@@ -263,6 +270,22 @@ impl Place {
 }
 
 impl Node {
+    /// A command line that the user runs there, not by ssh.
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        command
+            .args(["--mount", "--target", &self.sshd.id().to_string()])
+            .args(["--setuid", &USER.to_string(), "--setgid", &USER.to_string()])
+            .args(["--", "/bin/bash", "-c"])
+            .arg(format!("cd && {line}"))
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", &self.home)
+            .env("USER", "alice")
+            .stdin(Stdio::null());
+        command
+    }
+
     pub fn cache(&self) -> PathBuf {
         self.home.join(".cache/crosstie/bin")
     }

@@ -8,6 +8,7 @@ pub mod fuzz;
 pub mod groups;
 pub mod local;
 pub mod netlink;
+pub mod trust;
 
 pub use collect::{collect, sanitised};
 pub use local::Local;

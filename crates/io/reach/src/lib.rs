@@ -1,17 +1,20 @@
 //! Sessions: typed calls to a node, wherever it is.
 
 pub mod agent;
+pub mod askpass;
 pub mod binary;
 pub mod connect;
 mod conversation;
 pub mod discover;
 mod fan_out;
 pub mod fuzz;
+pub mod host_key;
 mod interrupt;
 mod link;
 pub mod protocol;
 mod remote;
 mod route;
+pub mod scratch;
 pub mod secret;
 mod session;
 pub mod ssh;

@@ -7,7 +7,10 @@ use std::{
 };
 
 use crosstie_facts::Raw;
-use crosstie_node::capture;
+use crosstie_node::{
+    capture,
+    trust::{Ask, Settled},
+};
 
 use crate::{
     connect::Stage,
@@ -83,7 +86,7 @@ impl Remote {
     pub fn hello(&mut self, deadline: Duration) -> Result<Hello, SessionError> {
         match self.call(What::Hello, deadline, &|_| ())? {
             (Answer::Hello(hello), _) => Ok(hello),
-            (Answer::Collected { .. }, _) => Err(self.wrong_answer()),
+            _ => Err(self.wrong_answer()),
         }
     }
 
@@ -163,5 +166,18 @@ impl Session for Remote {
         let mut raw = capture::unpack(&packed).map_err(SessionError::Capture)?;
         note_refusal(&mut raw, self.refusal.as_deref());
         Ok(raw)
+    }
+
+    fn trust(
+        &mut self,
+        ask: &Ask,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Settled, SessionError> {
+        progress(Stage::Changing);
+        match self.call(What::Trust(ask.clone()), deadline, progress)? {
+            (Answer::Trusted(settled), _) => Ok(settled),
+            _ => Err(self.wrong_answer()),
+        }
     }
 }

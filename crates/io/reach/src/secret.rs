@@ -1,4 +1,4 @@
-//! The password for sudo: asked for once, kept in memory, and nowhere else.
+//! Passwords for sudo and for logins: each asked for once, kept in memory, and nowhere else.
 
 use std::{
     fmt,
@@ -70,10 +70,8 @@ pub enum Source {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PasswordError {
-    #[error(
-        "sudo wants a password there, and there is no terminal to ask on: use --become-password-fd, or allow sudo without a password"
-    )]
-    Nobody,
+    #[error("{}", .0.nobody())]
+    Nobody(Purpose),
     #[error("cannot read the password from file descriptor {descriptor}: {reason}")]
     Descriptor { descriptor: u32, reason: String },
     #[error("cannot ask for the password on the terminal: {reason}")]
@@ -82,17 +80,51 @@ pub enum PasswordError {
     Declined,
 }
 
+/// What a password is for, and so how it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Purpose {
+    Sudo,
+    /// All logins.
+    Logins,
+    /// The login to this node, where the one for all was wrong.
+    Login(String),
+}
+
+impl Purpose {
+    fn question(&self) -> String {
+        match self {
+            Self::Sudo => "sudo password for the nodes (asked once): ".to_owned(),
+            Self::Logins => "password to log in to the nodes (asked once): ".to_owned(),
+            Self::Login(node) => format!("password for {node}: "),
+        }
+    }
+
+    fn nobody(&self) -> &'static str {
+        match self {
+            Self::Sudo => {
+                "sudo wants a password there, and there is no terminal to ask on: use --become-password-fd, or allow \
+                 sudo without a password"
+            }
+            Self::Logins | Self::Login(_) => {
+                "it takes no key of yours and wants a password, and there is no terminal to ask on: use --password-fd"
+            }
+        }
+    }
+}
+
 /// One password for all nodes.
 #[derive(Debug)]
 pub struct Password {
     source: Source,
+    purpose: Purpose,
     got: Mutex<Option<Result<Arc<Secret>, PasswordError>>>,
 }
 
 impl Password {
-    pub fn new(source: Source) -> Self {
+    pub fn new(source: Source, purpose: Purpose) -> Self {
         Self {
             source,
+            purpose,
             got: Mutex::default(),
         }
     }
@@ -102,8 +134,8 @@ impl Password {
         let mut got = self.got.lock().unwrap_or_else(PoisonError::into_inner);
         got.get_or_insert_with(|| {
             let secret = match self.source {
-                Source::Nobody => Err(PasswordError::Nobody),
-                Source::Terminal => ask(),
+                Source::Nobody => Err(PasswordError::Nobody(self.purpose.clone())),
+                Source::Terminal => ask(&self.purpose),
                 Source::Descriptor(descriptor) => read_descriptor(descriptor),
             };
             secret.map(Arc::new)
@@ -122,12 +154,12 @@ fn read_descriptor(descriptor: u32) -> Result<Secret, PasswordError> {
     read.map_err(failed)?.ok_or(PasswordError::Declined)
 }
 
-fn ask() -> Result<Secret, PasswordError> {
+fn ask(purpose: &Purpose) -> Result<Secret, PasswordError> {
     let asked = || {
         let file = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
         let _silence = Silence::new(&file)?;
         let mut terminal = &file;
-        terminal.write_all(b"sudo password for the nodes (asked once): ")?;
+        terminal.write_all(purpose.question().as_bytes())?;
         let answer = line(&mut terminal);
         terminal.write_all(b"\n")?;
         answer
@@ -214,7 +246,7 @@ mod tests {
         writer.write_all(b"correct horse\nrest").unwrap();
         drop(writer);
         let descriptor = u32::try_from(reader.as_raw_fd()).unwrap();
-        let password = Password::new(Source::Descriptor(descriptor));
+        let password = Password::new(Source::Descriptor(descriptor), Purpose::Logins);
         for _ in 0..2 {
             let secret = password.get().unwrap();
             assert_eq!(secret.bytes(), b"correct horse");
@@ -232,9 +264,9 @@ mod tests {
         assert_eq!(typed.bytes(), b"ac");
         assert!(line(&mut &[b'x'; 300][..]).unwrap().is_none());
         assert_eq!(line(&mut &b"\n"[..]).unwrap().unwrap().bytes(), b"");
-        let nobody = Password::new(Source::Nobody).get();
-        assert_eq!(nobody.unwrap_err(), PasswordError::Nobody);
-        let closed = Password::new(Source::Descriptor(9999)).get();
+        let nobody = Password::new(Source::Nobody, Purpose::Sudo).get();
+        assert_eq!(nobody.unwrap_err(), PasswordError::Nobody(Purpose::Sudo));
+        let closed = Password::new(Source::Descriptor(9999), Purpose::Sudo).get();
         assert!(closed.unwrap_err().to_string().contains("9999"));
     }
 }

@@ -3,7 +3,12 @@
 use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use crosstie_facts::{Entry, Gap, Raw};
-use crosstie_node::{capture::LoadError, groups::Work};
+use crosstie_node::{
+    capture::LoadError,
+    groups::Work,
+    trust::{self, Ask, Home, Settled},
+};
+use crosstie_trust::AgentMade;
 use thiserror::Error;
 
 use crate::{
@@ -23,6 +28,14 @@ pub trait Session: Send {
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<Raw, SessionError>;
+
+    /// Changes who may log in to the user's account there, and what it knows of others.
+    fn trust(
+        &mut self,
+        ask: &Ask,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Settled, SessionError>;
 }
 
 /// Why a call has no answer. Each text goes behind the node's name.
@@ -36,7 +49,7 @@ pub enum SessionError {
     Lost,
     #[error("the agent ended in the middle of a call{said}")]
     Ended { said: String },
-    #[error("the agent answered: {0}")]
+    #[error("{0}")]
     Answer(Failure),
     #[error("the agent does not speak as one of ours")]
     Protocol(#[source] ProtocolError),
@@ -85,6 +98,30 @@ impl Session for InProcess {
         note_refusal(&mut raw, self.refusal.as_deref());
         Ok(raw)
     }
+
+    fn trust(
+        &mut self,
+        ask: &Ask,
+        _deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Settled, SessionError> {
+        progress(Stage::Changing);
+        trust_here(ask, None).map_err(|why| SessionError::Answer(Failure::Refused { why }))
+    }
+}
+
+/// In the home directory of this process's user.
+pub(crate) fn trust_here(ask: &Ask, pushed: Option<&AgentMade>) -> Result<Settled, String> {
+    let settled = Home::find().and_then(|home| trust::answer(&home, ask, pushed));
+    settled.map_err(|error| {
+        let mut why = error.to_string();
+        let mut source = std::error::Error::source(&error);
+        while let Some(error) = source {
+            why = format!("{why}: {error}");
+            source = error.source();
+        }
+        why
+    })
 }
 
 /// Root was asked for and not given: that is why some of it is missing.

@@ -1,6 +1,12 @@
 //! The system's OpenSSH as a child process: the user's own configuration, agent, jump hosts and known hosts apply.
 
-use std::{fmt, path::PathBuf, process::Command, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    process::Command,
+    str::FromStr,
+    time::Duration,
+};
 
 use thiserror::Error;
 
@@ -36,6 +42,33 @@ impl FromStr for Destination {
     }
 }
 
+impl Destination {
+    /// The name alone: of `ssh://user@[host]:port` or `user@host`, the host.
+    pub fn host(&self) -> &str {
+        let uri = self.0.strip_prefix("ssh://");
+        let text = uri.unwrap_or(&self.0);
+        let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
+        match (uri, host.strip_prefix('[')) {
+            (_, Some(rest)) => rest.split(']').next().unwrap_or(rest),
+            (Some(_), None) => host.split([':', '/']).next().unwrap_or(host),
+            (None, None) => host,
+        }
+    }
+
+    /// The user and the port, where they were written with the name.
+    pub fn written(&self) -> (Option<&str>, Option<u16>) {
+        let uri = self.0.strip_prefix("ssh://");
+        let text = uri.unwrap_or(&self.0);
+        let user = text.rsplit_once('@').map(|(user, _)| user);
+        let port = uri.and_then(|uri| uri.trim_end_matches('/').rsplit_once(':'));
+        (user, port.and_then(|(_, port)| port.parse().ok()))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for Destination {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
@@ -50,6 +83,36 @@ pub struct SshOptions {
     pub prompts: bool,
     /// For the connection and the first words of the other side.
     pub connect: Duration,
+    /// The host key that it must show, and no other.
+    pub pin: Option<Pin>,
+    /// How to log in, if not as the user's configuration says.
+    pub login: Login,
+}
+
+/// A host key that was seen and approved of.
+#[derive(Debug, Clone)]
+pub struct Pin {
+    /// Holds the key, under the name below.
+    pub known_hosts: PathBuf,
+    pub alias: String,
+    pub algorithms: &'static str,
+}
+
+#[derive(Debug, Clone, Default)]
+pub enum Login {
+    #[default]
+    Configured,
+    /// With this key and nothing else.
+    Identity(PathBuf),
+    /// As configured, and with a password where no key is taken: this program answers ssh's question.
+    Askpass(Asked),
+}
+
+/// How ssh's question reaches whoever has the answer.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub program: PathBuf,
+    pub socket: PathBuf,
 }
 
 /// A shell on the node that reads its commands from standard input. Nothing is added that trusts more than the user does.
@@ -60,7 +123,8 @@ pub(crate) fn command(destination: &Destination, options: &SshOptions) -> Comman
     }
     // No terminal, agent or X11 over there.
     command.args(["-T", "-a", "-x", "-e", "none"]);
-    let batch = if options.prompts { "no" } else { "yes" };
+    let asks = options.prompts || matches!(options.login, Login::Askpass(_));
+    let batch = if asks { "no" } else { "yes" };
     let seconds = options.connect.as_secs().max(1);
     for option in [
         format!("BatchMode={batch}"),
@@ -73,10 +137,85 @@ pub(crate) fn command(destination: &Destination, options: &SshOptions) -> Comman
     ] {
         command.arg("-o").arg(option);
     }
+    if let Some(pin) = &options.pin {
+        pinned(&mut command, pin);
+    }
+    log_in(&mut command, &options.login);
     command.args(["--", &destination.0, "exec /bin/sh"]);
     // Its complaints are read; strerror(3) and gai_strerror(3) speak the user's language otherwise.
     command.env("LC_ALL", "C");
     command
+}
+
+/// Options of the command line go before those of any file, and do not reach a jump host.
+fn pinned(command: &mut Command, pin: &Pin) {
+    option(command, "UserKnownHostsFile", &quoted(&pin.known_hosts));
+    option(command, "HostKeyAlias", &pin.alias);
+    option(command, "HostKeyAlgorithms", pin.algorithms);
+    for (name, value) in [
+        ("GlobalKnownHostsFile", "/dev/null"),
+        ("KnownHostsCommand", "none"),
+        ("StrictHostKeyChecking", "yes"),
+    ] {
+        option(command, name, value);
+    }
+    own_connection(command);
+}
+
+/// Neither through somebody else's open connection, which has its own idea of the host's key, nor left open for others.
+pub(crate) fn own_connection(command: &mut Command) {
+    for (name, value) in [
+        ("VerifyHostKeyDNS", "no"),
+        ("CheckHostIP", "no"),
+        ("UpdateHostKeys", "no"),
+        ("HashKnownHosts", "no"),
+        ("ControlMaster", "no"),
+        ("ControlPath", "none"),
+    ] {
+        option(command, name, value);
+    }
+}
+
+fn log_in(command: &mut Command, login: &Login) {
+    match login {
+        Login::Configured => {}
+        Login::Identity(key) => {
+            option(command, "IdentityFile", &quoted(key));
+            for (name, value) in [
+                ("IdentitiesOnly", "yes"),
+                ("IdentityAgent", "none"),
+                ("PreferredAuthentications", "publickey"),
+            ] {
+                option(command, name, value);
+            }
+            unasked(command);
+        }
+        Login::Askpass(asked) => {
+            let methods = "publickey,password,keyboard-interactive";
+            option(command, "PreferredAuthentications", methods);
+            option(command, "NumberOfPasswordPrompts", "1");
+            command
+                .env("SSH_ASKPASS", &asked.program)
+                .env("SSH_ASKPASS_REQUIRE", "force")
+                .env(crate::askpass::SOCKET, &asked.socket);
+        }
+    }
+}
+
+/// A jump host's ssh is not in batch mode, and must not ask on the terminal behind our back.
+pub(crate) fn unasked(command: &mut Command) {
+    command
+        .env("SSH_ASKPASS", "false")
+        .env("SSH_ASKPASS_REQUIRE", "force");
+}
+
+pub(crate) fn option(command: &mut Command, name: &str, value: &str) {
+    command.arg("-o").arg(format!("{name}={value}"));
+}
+
+/// ssh takes a file's name apart at spaces and expands % in it.
+pub(crate) fn quoted(path: &Path) -> String {
+    format!("\"{}\"", path.display().to_string().replace('%', "%%"))
 }
 
 #[cfg(test)]
@@ -109,12 +248,67 @@ mod tests {
     }
 
     #[test]
+    fn the_name_is_told_from_what_is_around_it() {
+        for (text, host, written) in [
+            ("spark-b", "spark-b", (None, None)),
+            ("alice@spark-b", "spark-b", (Some("alice"), None)),
+            (
+                "ssh://alice@spark-b:2222",
+                "spark-b",
+                (Some("alice"), Some(2222)),
+            ),
+            ("ssh://[fd00::7]:22", "fd00::7", (None, Some(22))),
+            ("fd00::7", "fd00::7", (None, None)),
+        ] {
+            let destination: Destination = text.parse().unwrap();
+            assert_eq!(destination.host(), host);
+            assert_eq!(destination.written(), written, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pinned_key_is_the_only_one() {
+        let options = SshOptions {
+            config: None,
+            prompts: false,
+            connect: Duration::from_secs(10),
+            pin: Some(Pin {
+                known_hosts: "/tmp/a b/known".into(),
+                alias: "spark-b".to_owned(),
+                algorithms: "ssh-ed25519",
+            }),
+            login: Login::Askpass(Asked {
+                program: "/bin/crosstie".into(),
+                socket: "/tmp/socket".into(),
+            }),
+        };
+        let command = command(&"spark-b".parse().unwrap(), &options);
+        let arguments: Vec<_> = command
+            .get_args()
+            .map(|argument| argument.to_str().unwrap())
+            .collect();
+        for expected in [
+            "UserKnownHostsFile=\"/tmp/a b/known\"",
+            "GlobalKnownHostsFile=/dev/null",
+            "StrictHostKeyChecking=yes",
+            "HostKeyAlias=spark-b",
+            "ControlPath=none",
+            "BatchMode=no",
+            "NumberOfPasswordPrompts=1",
+        ] {
+            assert!(arguments.contains(&expected), "{arguments:?}");
+        }
+    }
+
+    #[test]
     fn host_keys_are_never_trusted_for_the_user() {
         for prompts in [false, true] {
             let options = SshOptions {
                 config: Some("lab/ssh_config".into()),
                 prompts,
                 connect: Duration::from_secs(10),
+                pin: None,
+                login: Login::Configured,
             };
             let command = command(&"spark-b".parse().unwrap(), &options);
             let arguments: Vec<_> = command

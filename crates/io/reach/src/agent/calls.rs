@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::{capture, groups::Work};
+use crosstie_node::{capture, groups::Work, trust};
 
 use crate::protocol::{
     Answer, Event, Failure, FromAgent, Hello, ToAgent, What, encode_bytes, encode_message,
@@ -80,8 +80,10 @@ impl Calls {
         let (open, output) = (Arc::clone(&self.open), self.output.clone());
         thread::spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(|| work.run(|| answer(&what))));
-            let result = result.map_err(|panic| Failure::Panicked {
-                message: message_of(panic.as_ref()),
+            let result = result.unwrap_or_else(|panic| {
+                Err(Failure::Panicked {
+                    message: message_of(panic.as_ref()),
+                })
             });
             match lock(&open).get_mut(&id) {
                 Some(call) => call.state = State::Sending,
@@ -153,8 +155,8 @@ fn lock(open: &Open) -> MutexGuard<'_, HashMap<u64, Call>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answer(what: &What) -> (Answer, Vec<u8>) {
-    match what {
+fn answer(what: &What) -> Result<(Answer, Vec<u8>), Failure> {
+    Ok(match what {
         What::Hello => {
             let hello = Hello {
                 machine: rustix::system::uname()
@@ -171,7 +173,12 @@ fn answer(what: &What) -> (Answer, Vec<u8>) {
             let bytes = packed.len() as u64;
             (Answer::Collected { bytes }, packed)
         }
-    }
+        What::Trust(ask) => {
+            let settled = crate::session::trust_here(ask, trust::pushed().as_ref());
+            let settled = settled.map_err(|why| Failure::Refused { why })?;
+            (Answer::Trusted(settled), Vec::new())
+        }
+    })
 }
 
 /// Sends as much of a long answer as is still wanted.

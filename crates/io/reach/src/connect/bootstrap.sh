@@ -34,6 +34,14 @@ become_root() {
 }
 
 fetch() {
+    # The outermost thing that was not there, for whoever takes it all away again.
+    CROSSTIE_MADE=$folder/$sum
+    if [ -e "$CROSSTIE_MADE" ]; then
+        unset CROSSTIE_MADE
+    else
+        while [ ! -e "${CROSSTIE_MADE%/*}" ]; do CROSSTIE_MADE=${CROSSTIE_MADE%/*}; done
+        export CROSSTIE_MADE
+    fi
     why=$(mkdir -p "$folder" 2>&1) || give_up folder "$why"
     new=$(mktemp "$folder/.new.XXXXXX" 2>&1) || give_up folder "$new"
     trap 'rm -f "$new"' EXIT
@@ -49,6 +57,7 @@ fetch() {
 
 main() {
     PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
+    unset CROSSTIE_MADE
     LC_ALL=C
     export PATH LC_ALL
     say system "$(uname -s)" "$(uname -m)" "$(id -u)"

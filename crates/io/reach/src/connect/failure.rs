@@ -55,6 +55,12 @@ pub(super) fn of_end(
     }
 }
 
+/// Of an ssh that ended before anybody spoke at the other end.
+pub(crate) fn ssh_failure(node: &str, complaint: &str) -> ConnectError {
+    let said = last_words(complaint).unwrap_or_else(|| "it gave no reason".to_owned());
+    of_ssh(node, complaint, said)
+}
+
 /// The texts are OpenSSH's own and libc's in the C locale.
 fn of_ssh(node: &str, complaint: &str, said: String) -> ConnectError {
     let node = node.to_owned();

@@ -7,6 +7,7 @@ mod failure;
 use std::{process::Command, time::Duration};
 
 pub use error::ConnectError;
+pub(crate) use failure::ssh_failure;
 
 use crate::{binary::Binaries, link::Group, remote::Remote, secret::Password};
 use bootstrap::Bootstrap;
@@ -24,6 +25,8 @@ pub enum Stage {
     Asking,
     Starting,
     Reading,
+    /// Files are being changed.
+    Changing,
     /// An answer of so many bytes travels.
     Receiving {
         bytes: u64,

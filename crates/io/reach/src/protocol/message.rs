@@ -1,5 +1,6 @@
 //! The messages.
 
+use crosstie_node::trust::{Ask, Settled};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -26,6 +27,8 @@ pub enum What {
     Hello,
     /// Everything that facts are parsed from, as a packed capture.
     Collect,
+    /// Logins from and to the user's home directory.
+    Trust(Ask),
 }
 
 /// From the agent. A call has any number of events and byte frames, then one `Done`.
@@ -58,6 +61,7 @@ pub enum Answer {
     Collected {
         bytes: u64,
     },
+    Trusted(Settled),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +80,8 @@ pub enum Failure {
     Deadline,
     #[error("it was cancelled")]
     Cancelled,
+    #[error("{why}")]
+    Refused { why: String },
     #[error("the agent stumbled: {message}; this is a bug, please report it")]
     Panicked { message: String },
     #[error("the agent already works on a call of this number; this is a bug, please report it")]

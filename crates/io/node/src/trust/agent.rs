@@ -1,0 +1,58 @@
+//! The agent that was brought for this alone, and goes with it.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crosstie_trust::AgentMade;
+
+use super::hand::Hand;
+
+/// Set by the script that starts an agent, if it had to fetch it: the outermost thing that it made.
+const MADE: &str = "CROSSTIE_MADE";
+
+/// What this process's coming has left here.
+pub fn pushed() -> Option<AgentMade> {
+    let outermost = PathBuf::from(std::env::var_os(MADE)?);
+    let program = std::env::current_exe().ok()?;
+    let folder = program.parent()?;
+    let ours = program.starts_with(&outermost) && outermost != Path::new("/");
+    ours.then(|| AgentMade {
+        folder: folder.display().to_string(),
+        outermost: outermost.display().to_string(),
+    })
+}
+
+/// Takes agents away, and the folders around them that were made for them and hold nothing else.
+pub(super) fn sweep<'a>(hand: &mut Hand<'_>, agents: impl IntoIterator<Item = &'a AgentMade>) {
+    for made in agents {
+        let (folder, outermost) = (Path::new(&made.folder), Path::new(&made.outermost));
+        if !folder.starts_with(outermost) {
+            // A folder that was there before: the one file in it.
+            if outermost.parent() == Some(folder) && is_agent(outermost.file_name()) {
+                hand.remove_file(outermost, "agent removed");
+            }
+            continue;
+        }
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| is_agent(Some(&entry.file_name()))) {
+            hand.remove_file(&entry.path(), "agent removed");
+        }
+        let mut around = Some(folder);
+        while let Some(path) = around.filter(|path| path.starts_with(outermost)) {
+            if !hand.remove_folder(path) {
+                break;
+            }
+            around = path.parent();
+        }
+    }
+}
+
+/// A build's SHA-256, or the beginnings of one.
+fn is_agent(name: Option<&OsStr>) -> bool {
+    let name = name.and_then(OsStr::to_str).unwrap_or_default();
+    name.starts_with(".new.")
+        || (name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}

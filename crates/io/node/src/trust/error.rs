@@ -1,0 +1,50 @@
+//! Why a home directory was not changed. Each text goes behind the node's name.
+
+use std::{io, path::PathBuf};
+
+use crosstie_trust::{JournalError, KeyError, NameError};
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum TrustError {
+    #[error("cannot tell whose home directory this is: {why}")]
+    Home { why: String },
+    #[error("cannot use its login name")]
+    User(#[source] NameError),
+    #[error("another crosstie trust works in {}; try again when it is done", path.display())]
+    Busy { path: PathBuf },
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("{} belongs to somebody else, so it is left alone", path.display())]
+    Foreign { path: PathBuf },
+    #[error("{} is {what}, so it is left alone", path.display())]
+    Odd { path: PathBuf, what: &'static str },
+    #[error("cannot use the journal {}", path.display())]
+    Journal { path: PathBuf, source: JournalError },
+    #[error("cannot make a key: {why}")]
+    Keygen { why: String },
+    #[error("cannot use the key {}", path.display())]
+    Key { path: PathBuf, source: KeyError },
+    #[error(
+        "there is no host key of an sshd in /etc/ssh: nobody can log in here (Debian package openssh-server)"
+    )]
+    NoHostKey,
+}
+
+impl TrustError {
+    pub(super) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}

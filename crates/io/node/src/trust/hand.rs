@@ -1,0 +1,79 @@
+//! Changes things, or says what it would change.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use super::{
+    Change, Home, TrustError,
+    files::{self, Found},
+};
+
+pub(super) struct Hand<'a> {
+    pub(super) home: &'a Home,
+    pub(super) dry_run: bool,
+    pub(super) changed: Vec<Change>,
+}
+
+impl<'a> Hand<'a> {
+    pub(super) fn new(home: &'a Home, dry_run: bool) -> Self {
+        Self {
+            home,
+            dry_run,
+            changed: Vec::new(),
+        }
+    }
+
+    pub(super) fn note(&mut self, path: &Path, what: impl Into<String>) {
+        let (path, what) = (self.home.shown(path), what.into());
+        self.changed.push(Change { path, what });
+    }
+
+    /// Unless it is so already. Whoever calls has noted what it means.
+    pub(super) fn write(
+        &mut self,
+        path: &Path,
+        found: Option<&Found>,
+        text: &[u8],
+    ) -> Result<(), TrustError> {
+        if self.dry_run || found.is_some_and(|found| found.text == text) {
+            return Ok(());
+        }
+        files::write(path, found, text)
+    }
+
+    pub(super) fn set_mode(
+        &mut self,
+        path: &Path,
+        before: u32,
+        after: u32,
+    ) -> Result<(), TrustError> {
+        self.note(path, format!("mode {before:o} → {after:o}"));
+        if self.dry_run {
+            return Ok(());
+        }
+        let mode = fs::Permissions::from_mode(after);
+        fs::set_permissions(path, mode).map_err(TrustError::io("change the mode of", path))
+    }
+
+    /// One that cannot be removed is in nobody's way.
+    pub(super) fn remove_file(&mut self, path: &Path, what: &str) {
+        let there = fs::symlink_metadata(path).is_ok();
+        if there && (self.dry_run || fs::remove_file(path).is_ok()) {
+            self.note(path, what);
+        }
+    }
+
+    /// If it is empty, or would be.
+    pub(super) fn remove_folder(&mut self, path: &Path) -> bool {
+        let gone = if self.dry_run {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            let mut shown = entries.map(|entry| self.home.shown(&entry.path()));
+            shown.all(|entry| self.changed.iter().any(|change| change.path == entry))
+        } else {
+            fs::remove_dir(path).is_ok()
+        };
+        if gone {
+            self.note(path, "removed");
+        }
+        gone
+    }
+}

@@ -1,0 +1,72 @@
+//! A party's own key pair, made where it stays.
+
+use std::{fs, path::Path, time::Duration};
+
+use crosstie_facts::Gap;
+use crosstie_trust::{Owner, PublicKey};
+
+use super::{
+    TrustError,
+    files::{remove_if_there, sync},
+};
+use crate::command::{Bounds, run};
+
+const HALF_MADE: &str = ".id_new";
+const HALF_MADE_PUBLIC: &str = ".id_new.pub";
+
+/// All that may be found of it.
+pub(super) const FILES: [&str; 4] = ["id_ed25519", "id_ed25519.pub", HALF_MADE, HALF_MADE_PUBLIC];
+
+/// The public half, where there is a pair.
+pub(super) fn public(identity: &Path) -> Result<Option<PublicKey>, TrustError> {
+    if !identity.is_file() {
+        return Ok(None);
+    }
+    let path = identity.with_extension("pub");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(_) => keygen(&["-y", "-f", &identity.display().to_string()])?,
+    };
+    let key = text.parse();
+    key.map(Some)
+        .map_err(|source| TrustError::Key { path, source })
+}
+
+/// The private half gets its name last: where it is, the pair is whole.
+pub(super) fn make(identity: &Path, owner: &Owner) -> Result<PublicKey, TrustError> {
+    let folder = identity.parent().unwrap_or(Path::new("/"));
+    let (half, half_public) = (folder.join(HALF_MADE), folder.join(HALF_MADE_PUBLIC));
+    let failed = |error| TrustError::io("make", identity)(error);
+    for path in [&half, &half_public] {
+        remove_if_there(path).map_err(failed)?;
+    }
+    let comment = format!("crosstie:{owner}");
+    let path = half.display().to_string();
+    keygen(&["-q", "-t", "ed25519", "-N", "", "-C", &comment, "-f", &path])?;
+    let named = || {
+        for path in [&half, &half_public] {
+            fs::File::open(path)?.sync_all()?;
+        }
+        fs::rename(&half_public, identity.with_extension("pub"))?;
+        fs::rename(&half, identity)?;
+        sync(folder)
+    };
+    named().map_err(failed)?;
+    public(identity)?.ok_or_else(|| TrustError::Keygen {
+        why: format!("ssh-keygen left no key in {}", identity.display()),
+    })
+}
+
+fn keygen(arguments: &[&str]) -> Result<String, TrustError> {
+    let bounds = Bounds {
+        deadline: Duration::from_secs(20),
+        output: 64 << 10,
+    };
+    let output = run("ssh-keygen", arguments, bounds).map_err(|gap| TrustError::Keygen {
+        why: match gap {
+            Gap::Absent => "there is no ssh-keygen (Debian package openssh-client)".to_owned(),
+            other => format!("ssh-keygen: {other:?}"),
+        },
+    })?;
+    Ok(String::from_utf8_lossy(&output).into_owned())
+}

@@ -1,0 +1,83 @@
+//! Keys and logins in a home directory: what is asked for, and what was done.
+//!
+//! Everything of ours lies in `~/.ssh/crosstie`. Beyond it a person's own files get a few lines, and the journal there
+//! knows how they were.
+
+mod agent;
+mod error;
+mod files;
+mod hand;
+mod home;
+mod key;
+mod settle;
+mod undo;
+
+use std::fmt;
+
+use crosstie_trust::{AgentMade, Authorized, Name, Peer, PublicKey, Reached, UserName};
+use serde::{Deserialize, Serialize};
+
+pub use agent::pushed;
+pub use error::TrustError;
+pub use home::{Home, host_key_here};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    Settle(Settle),
+    Undo {
+        /// These alone are forgotten; absent, everything is taken back.
+        only: Option<Vec<Name>>,
+        dry_run: bool,
+    },
+}
+
+/// What shall be so. What already is so is left alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settle {
+    /// What this party is called.
+    pub own: Name,
+    /// Keys that are let in.
+    pub authorize: Vec<Authorized>,
+    /// Machines that are logged in to.
+    pub peers: Vec<Peer>,
+    /// On a controller: the nodes that are about to be changed.
+    pub reached: Vec<Reached>,
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    pub user: UserName,
+    /// The port of the sshd that we came by.
+    pub port: Option<u16>,
+    /// Absent where none was made, in a rehearsal or after an undo.
+    pub key: Option<PublicKey>,
+    /// On a controller: the nodes where something is left to undo.
+    pub reached: Vec<Reached>,
+    pub changed: Vec<Change>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub path: String,
+    pub what: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.path, self.what)
+    }
+}
+
+/// Does it. `pushed` is the agent that this very session brought along.
+pub fn answer(home: &Home, ask: &Ask, pushed: Option<&AgentMade>) -> Result<Settled, TrustError> {
+    let _lock = home.lock()?;
+    match ask {
+        Ask::Settle(wanted) => settle::settle(home, wanted, pushed),
+        Ask::Undo { only, dry_run } => undo::undo(home, only.as_deref(), *dry_run, pushed),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Makes it so.
+
+use crosstie_trust::{
+    AgentMade, Authorized, Journal, ModeChange, Owner, Peer, Place, PublicKey, config, known_hosts,
+    text::{append, is_unterminated, lets_in, remove, with_include},
+};
+
+use super::{
+    Home, Settle, Settled, TrustError, agent,
+    files::{self, Found},
+    hand::Hand,
+    home::ssh_port,
+    key,
+};
+
+pub(super) const JOURNAL: &str = "journal.json";
+pub(super) const KNOWN_HOSTS: &str = "known_hosts";
+pub(super) const CONFIG: &str = "config";
+
+/// sshd and ssh trust no file that others may write (`StrictModes`).
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+pub(super) fn load(home: &Home) -> Result<Option<Journal>, TrustError> {
+    let path = home.ours().join(JOURNAL);
+    let found = files::read(&path)?;
+    let parsed = found.map(|found| Journal::parse(&found.text));
+    parsed
+        .transpose()
+        .map_err(|source| TrustError::Journal { path, source })
+}
+
+pub(super) fn save(home: &Home, journal: &Journal) -> Result<(), TrustError> {
+    let path = home.ours().join(JOURNAL);
+    let text = journal.to_text().map_err(|source| TrustError::Journal {
+        path: path.clone(),
+        source,
+    })?;
+    if home.ours().is_dir() {
+        let found = files::read(&path)?;
+        return files::write(&path, found.as_ref(), text.as_bytes());
+    }
+    // The folder and the journal in it appear at once, so there is no change that no journal knows of.
+    if home.ssh().is_dir() {
+        files::make_folder(&home.ours(), &[(JOURNAL, &text)])
+    } else {
+        let inside = format!("crosstie/{JOURNAL}");
+        files::make_folder(&home.ssh(), &[(&inside, &text)])
+    }
+}
+
+/// What is there, and what will be.
+struct Plan {
+    before: Option<Journal>,
+    journal: Journal,
+    authorized_keys: Option<Found>,
+    authorized_text: Vec<u8>,
+    config: Option<Found>,
+}
+
+pub(super) fn settle(
+    home: &Home,
+    wanted: &Settle,
+    pushed: Option<&AgentMade>,
+) -> Result<Settled, TrustError> {
+    let mut hand = Hand::new(home, wanted.dry_run);
+    let before = load(home)?;
+    let mut plan = Plan {
+        journal: before.clone().unwrap_or_default(),
+        before,
+        authorized_keys: files::read(&home.path.join(Place::AuthorizedKeys.path()))?,
+        authorized_text: Vec::new(),
+        config: files::read(&home.path.join(Place::Config.path()))?,
+    };
+    plan.journal.reach(&wanted.reached);
+    know(&mut hand, &mut plan.journal, wanted);
+    authorize(&mut hand, &mut plan, &wanted.authorize);
+    look_at_places(home, &mut plan, !wanted.authorize.is_empty())?;
+    if let Some(made) = pushed
+        && !wanted.dry_run
+        && !plan.journal.agents.contains(made)
+    {
+        plan.journal.agents.push(made.clone());
+    }
+    if !wanted.dry_run && plan.before.as_ref() != Some(&plan.journal) {
+        save(home, &plan.journal)?;
+    }
+    let owner = Owner {
+        user: home.user.clone(),
+        name: wanted.own.clone(),
+    };
+    let key = carry_out(&mut hand, &plan, &owner)?;
+    if wanted.dry_run {
+        // Whoever came to look leaves nothing behind, and says nothing of it.
+        let mut sweeping = Hand::new(home, false);
+        agent::sweep(&mut sweeping, pushed);
+    }
+    Ok(Settled {
+        user: home.user.clone(),
+        port: ssh_port(),
+        key,
+        reached: plan.journal.reached,
+        changed: hand.changed,
+    })
+}
+
+fn know(hand: &mut Hand<'_>, journal: &mut Journal, wanted: &Settle) {
+    let ours = hand.home.ours();
+    for peer in &wanted.peers {
+        let known = journal.peers.iter().find(|known| known.name == peer.name);
+        // A rehearsal has no addresses yet.
+        let same =
+            |known: &Peer| known == peer || (wanted.dry_run && known.host_key == peer.host_key);
+        if known.is_some_and(same) {
+            continue;
+        }
+        if known.is_none_or(|known| known.host_key != peer.host_key) {
+            hand.note(
+                &ours.join(KNOWN_HOSTS),
+                format!("host key of {}", peer.name),
+            );
+        }
+        hand.note(&ours.join(CONFIG), format!("the way to {}", peer.name));
+    }
+    if !wanted.dry_run {
+        journal.know(&wanted.peers);
+    } else if journal.peers.is_empty() {
+        journal.peers.clone_from(&wanted.peers);
+    }
+}
+
+/// Lines of ours are kept, come back if they were lost, and are replaced if their owner has another key.
+fn authorize(hand: &mut Hand<'_>, plan: &mut Plan, wanted: &[Authorized]) {
+    let path = hand.home.path.join(Place::AuthorizedKeys.path());
+    let mut text = plan
+        .authorized_keys
+        .as_ref()
+        .map(|found| found.text.clone())
+        .unwrap_or_default();
+    let journal = &mut plan.journal;
+    for new in wanted {
+        let Some(key) = &new.key else {
+            let mut known = journal.authorized.iter();
+            if !known.any(|known| known.owner == new.owner) {
+                hand.note(&path, format!("key of {}", new.owner));
+            }
+            continue;
+        };
+        let old: Vec<String> = journal
+            .authorized
+            .iter()
+            .filter(|known| known.owner == new.owner && known.key.as_ref() != Some(key))
+            .filter_map(Authorized::line)
+            .collect();
+        text = remove(&text, &old, false);
+        journal
+            .authorized
+            .retain(|known| known.owner != new.owner || known.key.as_ref() == Some(key));
+        let ours = journal
+            .authorized
+            .iter()
+            .any(|known| known.key.as_ref() == Some(key));
+        if !ours && !lets_in(&text, key) {
+            journal.authorized.push(new.clone());
+        }
+    }
+    for line in &journal.authorized {
+        let (Some(key), Some(text_line)) = (&line.key, line.line()) else {
+            continue;
+        };
+        if !lets_in(&text, key) {
+            hand.note(&path, format!("key of {}", line.owner));
+            journal.unterminated |= is_unterminated(&text);
+            text = append(&text, &[text_line]);
+        }
+    }
+    plan.authorized_text = text;
+}
+
+/// What is missing and will be made; what others may write and shall not.
+fn look_at_places(home: &Home, plan: &mut Plan, lets_in: bool) -> Result<(), TrustError> {
+    let journal = &mut plan.journal;
+    for place in Place::ALL {
+        let needed = match place {
+            Place::Home | Place::Ssh => true,
+            Place::AuthorizedKeys => lets_in || !journal.authorized.is_empty(),
+            Place::Config => !journal.peers.is_empty(),
+        };
+        match files::mode(&home.path.join(place.path()))? {
+            None if needed => {
+                journal.made.insert(place);
+            }
+            Some(before) if needed && before & WRITABLE_BY_OTHERS != 0 => {
+                let after = before & !WRITABLE_BY_OTHERS;
+                if !journal.modes.iter().any(|change| change.place == place) {
+                    journal.modes.push(ModeChange {
+                        place,
+                        before,
+                        after,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn carry_out(
+    hand: &mut Hand<'_>,
+    plan: &Plan,
+    owner: &Owner,
+) -> Result<Option<PublicKey>, TrustError> {
+    let home = hand.home;
+    if plan.before.is_none() && plan.journal.made.contains(&Place::Ssh) {
+        hand.note(&home.ssh(), "made");
+    }
+    for place in Place::ALL {
+        let path = home.path.join(place.path());
+        if let Some(before) = files::mode(&path)?
+            && before & WRITABLE_BY_OTHERS != 0
+            && plan
+                .journal
+                .modes
+                .iter()
+                .any(|change| change.place == place)
+        {
+            hand.set_mode(&path, before, before & !WRITABLE_BY_OTHERS)?;
+        }
+    }
+    let identity = home.identity();
+    let mut key = key::public(&identity)?;
+    if key.is_none() {
+        hand.note(&identity, "a key of its own");
+        if !hand.dry_run {
+            key = Some(key::make(&identity, owner)?);
+        }
+    }
+    // Read again: the modes may be others now.
+    let path = home.path.join(Place::AuthorizedKeys.path());
+    let reread =
+        |found: &Option<Found>, path| found.as_ref().map(|_| files::read(path)).transpose();
+    let found = reread(&plan.authorized_keys, &path)?.flatten();
+    if found.is_some() || !plan.authorized_text.is_empty() {
+        hand.write(&path, found.as_ref(), &plan.authorized_text)?;
+    }
+    if !plan.journal.peers.is_empty() {
+        for (name, text) in [
+            (KNOWN_HOSTS, known_hosts(&plan.journal.peers)),
+            (CONFIG, config(&plan.journal.peers)),
+        ] {
+            let path = home.ours().join(name);
+            let found = files::read(&path)?;
+            hand.write(&path, found.as_ref(), text.as_bytes())?;
+        }
+        let path = home.path.join(Place::Config.path());
+        let found = reread(&plan.config, &path)?.flatten();
+        let text = found.as_ref().map_or(&[][..], |found| &found.text);
+        let text = with_include(text);
+        if found.as_ref().is_none_or(|found| found.text != text) {
+            hand.note(&path, "Include of ~/.ssh/crosstie/config");
+        }
+        hand.write(&path, found.as_ref(), &text)?;
+    }
+    Ok(key)
+}

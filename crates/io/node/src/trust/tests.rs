@@ -1,0 +1,335 @@
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+use crosstie_trust::{AgentMade, Authorized, Name, Owner, Peer, PublicKey};
+use tempfile::TempDir;
+
+use super::*;
+
+/// Every file and folder below: its mode, and its text or where it leads.
+type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+fn tree(path: &Path) -> Tree {
+    let mut tree = Tree::new();
+    let mut open = vec![path.to_owned()];
+    while let Some(path) = open.pop() {
+        let status = fs::symlink_metadata(&path).unwrap();
+        let text = if status.is_dir() {
+            open.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+            Vec::new()
+        } else if status.is_symlink() {
+            fs::read_link(&path)
+                .unwrap()
+                .into_os_string()
+                .into_encoded_bytes()
+        } else {
+            fs::read(&path).unwrap()
+        };
+        tree.insert(path, (status.mode() & 0o7777, text));
+    }
+    tree
+}
+
+fn home() -> (TempDir, Home) {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home {
+        path: folder.path().join("home"),
+        user: "alice".parse().unwrap(),
+    };
+    fs::create_dir(&home.path).unwrap();
+    set_mode(&home.path, 0o755);
+    (folder, home)
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+const KEYS: [&str; 2] = [
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGxN8LDhNjGhbFOLZjVCCVVLlxr5eFpW9iVRCEdVNfoB",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGxN8LDhNjGhbFOLZjVCCVVLlxr5eFpW9iVRCEdVNfoC",
+];
+
+fn key(index: usize) -> PublicKey {
+    KEYS[index].parse().unwrap()
+}
+
+fn authorized(text: &str, index: usize) -> Authorized {
+    Authorized {
+        owner: Owner {
+            user: "bob".parse().unwrap(),
+            name: name(text),
+        },
+        key: Some(key(index)),
+    }
+}
+
+fn peer(text: &str) -> Peer {
+    Peer {
+        name: name(text),
+        aliases: Vec::new(),
+        address: Some(name("192.0.2.7")),
+        user: None,
+        port: None,
+        host_key: key(0),
+    }
+}
+
+fn wanted(dry_run: bool) -> Settle {
+    Settle {
+        own: name("spark-a"),
+        authorize: vec![authorized("desk", 0), authorized("spark-b", 1)],
+        peers: vec![peer("spark-b"), peer("spark-c")],
+        reached: Vec::new(),
+        dry_run,
+    }
+}
+
+fn settle(home: &Home, wanted: Settle) -> Settled {
+    answer(home, &Ask::Settle(wanted), None).unwrap()
+}
+
+fn undo(home: &Home, only: Option<Vec<Name>>) -> Settled {
+    let dry_run = false;
+    answer(home, &Ask::Undo { only, dry_run }, None).unwrap()
+}
+
+fn read(home: &Home, path: &str) -> String {
+    fs::read_to_string(home.path.join(path)).unwrap()
+}
+
+/// Each way that a home directory may be, and back.
+#[test]
+fn an_undo_leaves_every_byte_and_mode_as_it_was() {
+    let furnishings: [fn(&Home); 5] = [
+        |_| (),
+        |home| {
+            fs::create_dir(home.ssh()).unwrap();
+            set_mode(&home.ssh(), 0o775);
+            set_mode(&home.path, 0o777);
+        },
+        |home| {
+            fs::create_dir(home.ssh()).unwrap();
+            fs::write(
+                home.ssh().join("authorized_keys"),
+                "ssh-rsa AAAA mine, without an end",
+            )
+            .unwrap();
+            set_mode(&home.ssh().join("authorized_keys"), 0o664);
+            fs::write(home.ssh().join("config"), "Host *\n  User bob").unwrap();
+            set_mode(&home.ssh().join("config"), 0o640);
+        },
+        |home| {
+            fs::create_dir(home.ssh()).unwrap();
+            fs::write(home.ssh().join("authorized_keys"), "").unwrap();
+            fs::write(home.ssh().join("config"), "").unwrap();
+        },
+        |home| {
+            fs::create_dir(home.ssh()).unwrap();
+            fs::create_dir(home.path.join("dotfiles")).unwrap();
+            fs::write(home.path.join("dotfiles/config"), b"# \xff\r\nHost a\r\n").unwrap();
+            symlink("../dotfiles/config", home.ssh().join("config")).unwrap();
+        },
+    ];
+    for furnish in furnishings {
+        let (_folder, home) = home();
+        furnish(&home);
+        let before = tree(&home.path);
+        let rehearsed = settle(&home, wanted(true));
+        assert_eq!(tree(&home.path), before, "a rehearsal changes nothing");
+        assert_eq!(rehearsed.key, None);
+
+        let settled = settle(&home, wanted(false));
+        assert_eq!(settled.changed, rehearsed.changed);
+        assert!(settled.key.is_some());
+        for path in [
+            home.path.clone(),
+            home.ssh(),
+            home.ssh().join("authorized_keys"),
+            home.ssh().join("config"),
+        ] {
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o022, 0, "{path:?}");
+        }
+        assert_eq!(fs::metadata(home.ours()).unwrap().mode() & 0o7777, 0o700);
+        assert_eq!(
+            fs::metadata(home.identity()).unwrap().mode() & 0o7777,
+            0o600
+        );
+        let keys = read(&home, ".ssh/authorized_keys");
+        assert!(
+            keys.ends_with(&format!("{} crosstie:bob@spark-b\n", KEYS[1])),
+            "{keys}"
+        );
+
+        let done = tree(&home.path);
+        let again = settle(&home, wanted(false));
+        assert_eq!(again.changed, []);
+        assert_eq!(again.key, settled.key);
+        assert_eq!(settle(&home, wanted(true)).changed, []);
+        assert_eq!(tree(&home.path), done, "a second run changes nothing");
+
+        let dry_run = true;
+        let rehearsed = answer(
+            &home,
+            &Ask::Undo {
+                only: None,
+                dry_run,
+            },
+            None,
+        )
+        .unwrap();
+        assert_eq!(tree(&home.path), done);
+        let undone = undo(&home, None);
+        assert_eq!(undone.changed, rehearsed.changed);
+        assert_eq!(tree(&home.path), before);
+        assert_eq!(undo(&home, None).changed, []);
+    }
+}
+
+#[test]
+fn what_a_person_did_since_is_kept() {
+    let (_folder, home) = home();
+    fs::create_dir(home.ssh()).unwrap();
+    settle(&home, wanted(false));
+    let keys = home.ssh().join("authorized_keys");
+    fs::write(
+        &keys,
+        read(&home, ".ssh/authorized_keys") + "ssh-rsa AAAA theirs\n",
+    )
+    .unwrap();
+    let config = home.ssh().join("config");
+    fs::write(&config, read(&home, ".ssh/config") + "Host mine\n").unwrap();
+    undo(&home, None);
+    assert_eq!(read(&home, ".ssh/authorized_keys"), "ssh-rsa AAAA theirs\n");
+    assert_eq!(read(&home, ".ssh/config"), "Host mine\n");
+    assert!(!home.ours().exists());
+}
+
+#[test]
+fn one_goes_and_the_others_stay() {
+    let (_folder, home) = home();
+    let before = tree(&home.path);
+    settle(&home, wanted(false));
+    let gone = undo(&home, Some(vec![name("spark-b")]));
+    assert!(gone.key.is_some() && !gone.changed.is_empty());
+    assert!(!read(&home, ".ssh/authorized_keys").contains("spark-b"));
+    assert!(read(&home, ".ssh/authorized_keys").contains("bob@desk"));
+    let config = read(&home, ".ssh/crosstie/config");
+    assert!(!config.contains("spark-b") && config.contains("spark-c"));
+    assert!(!read(&home, ".ssh/crosstie/known_hosts").contains("spark-b"));
+    undo(&home, Some(vec![name("spark-c")]));
+    // The last one takes everything along.
+    undo(&home, Some(vec![name("desk")]));
+    assert_eq!(tree(&home.path), before);
+}
+
+/// A key that was there before is not ours to remove; one that was made anew replaces the old.
+#[test]
+fn keys_are_told_apart_by_what_they_are() {
+    let (_folder, home) = home();
+    fs::create_dir(home.ssh()).unwrap();
+    let mine = format!("{} my own words\n", KEYS[0]);
+    fs::write(home.ssh().join("authorized_keys"), &mine).unwrap();
+    settle(&home, wanted(false));
+    let keys = read(&home, ".ssh/authorized_keys");
+    assert_eq!(keys, format!("{mine}{} crosstie:bob@spark-b\n", KEYS[1]));
+    let mut other = wanted(false);
+    let third = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGxN8LDhNjGhbFOLZjVCCVVLlxr5eFpW9iVRCEdVNfoD";
+    other.authorize[1].key = Some(third.parse().unwrap());
+    settle(&home, other);
+    let keys = read(&home, ".ssh/authorized_keys");
+    assert_eq!(keys, format!("{mine}{third} crosstie:bob@spark-b\n"));
+    undo(&home, None);
+    assert_eq!(read(&home, ".ssh/authorized_keys"), mine);
+}
+
+/// What a kill may leave, at each point where one may come.
+#[test]
+fn a_run_that_was_cut_off_is_finished_or_undone() {
+    let (_folder, home) = home();
+    let before = tree(&home.path);
+    let cut = |keep: &[&str]| {
+        settle(&home, wanted(false));
+        fs::write(home.path.join(".crosstie-new"), "half").unwrap();
+        fs::write(home.ssh().join(".crosstie-new"), "half").unwrap();
+        for path in [
+            ".ssh/config",
+            ".ssh/authorized_keys",
+            ".ssh/crosstie/config",
+            ".ssh/crosstie/known_hosts",
+            ".ssh/crosstie/id_ed25519",
+            ".ssh/crosstie/id_ed25519.pub",
+        ] {
+            if !keep.contains(&path) {
+                let _ = fs::remove_file(home.path.join(path));
+            }
+        }
+    };
+    for keep in [
+        &[][..],
+        &[".ssh/crosstie/id_ed25519.pub"],
+        &[".ssh/crosstie/id_ed25519"],
+        &[".ssh/authorized_keys", ".ssh/crosstie/config"],
+    ] {
+        cut(keep);
+        settle(&home, wanted(false)).key.unwrap();
+        assert_eq!(settle(&home, wanted(false)).changed, []);
+        cut(keep);
+        undo(&home, None);
+        assert_eq!(tree(&home.path), before, "{keep:?}");
+    }
+}
+
+#[test]
+fn the_agent_goes_with_the_last_of_it() {
+    let (_folder, home) = home();
+    let before = tree(&home.path);
+    let folder = home.path.join(".cache/crosstie/bin");
+    let made = AgentMade {
+        folder: folder.display().to_string(),
+        outermost: home.path.join(".cache").display().to_string(),
+    };
+    let push = || {
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("ab".repeat(32)), "agent").unwrap();
+    };
+    push();
+    answer(&home, &Ask::Settle(wanted(true)), Some(&made)).unwrap();
+    assert_eq!(tree(&home.path), before);
+    push();
+    answer(&home, &Ask::Settle(wanted(false)), Some(&made)).unwrap();
+    fs::write(home.path.join(".cache/mine"), "").unwrap();
+    undo(&home, None);
+    assert!(!home.path.join(".cache/crosstie").exists());
+    fs::remove_file(home.path.join(".cache/mine")).unwrap();
+    fs::remove_dir(home.path.join(".cache")).unwrap();
+    assert_eq!(tree(&home.path), before);
+}
+
+#[test]
+fn what_is_not_ours_to_write_is_left_alone() {
+    let (_folder, home) = home();
+    fs::create_dir(home.ssh()).unwrap();
+    symlink("nowhere", home.ssh().join("config")).unwrap();
+    let before = tree(&home.path);
+    let error = answer(&home, &Ask::Settle(wanted(false)), None).unwrap_err();
+    assert!(error.to_string().contains("leads nowhere"), "{error}");
+    assert_eq!(tree(&home.path), before);
+    fs::remove_file(home.ssh().join("config")).unwrap();
+    fs::create_dir(home.ours()).unwrap();
+    fs::write(home.ours().join("journal.json"), "{\"format\": 2}").unwrap();
+    let error = answer(&home, &Ask::Settle(wanted(false)), None).unwrap_err();
+    assert!(matches!(error, TrustError::Journal { .. }));
+}

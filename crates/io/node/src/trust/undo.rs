@@ -1,0 +1,168 @@
+//! Takes it back.
+
+use std::fs;
+
+use crosstie_trust::{
+    AgentMade, Authorized, Journal, Name, Place, config, known_hosts,
+    text::{remove, without_include},
+};
+
+use super::{
+    Home, Settled, TrustError, agent, files,
+    hand::Hand,
+    home::ssh_port,
+    key,
+    settle::{CONFIG, JOURNAL, KNOWN_HOSTS, load, save},
+};
+
+pub(super) fn undo(
+    home: &Home,
+    only: Option<&[Name]>,
+    dry_run: bool,
+    pushed: Option<&AgentMade>,
+) -> Result<Settled, TrustError> {
+    let mut hand = Hand::new(home, dry_run);
+    let mut left = Vec::new();
+    let mut key = None;
+    let mut stays = false;
+    if let Some(whole) = load(home)? {
+        let mut journal = whole.clone();
+        let gone = only.map(|names| journal.forget(names));
+        stays = gone.is_some() && !journal.is_idle();
+        if stays {
+            key = key::public(&home.identity())?;
+            left.clone_from(&journal.reached);
+            journal.agents.extend(pushed.cloned());
+            forget(
+                &mut hand,
+                &whole,
+                &journal,
+                gone.as_deref().unwrap_or_default(),
+            )?;
+        } else {
+            agent::sweep(&mut hand, &whole.agents);
+            restore(&mut hand, &whole)?;
+        }
+    } else if !dry_run {
+        half_made(home)?;
+    }
+    if !stays || dry_run {
+        // This session's own goes without a word: it came a moment ago.
+        agent::sweep(&mut Hand::new(home, false), pushed);
+    }
+    Ok(Settled {
+        user: home.user.clone(),
+        port: ssh_port(),
+        key,
+        reached: left,
+        changed: hand.changed,
+    })
+}
+
+/// Some go, the others stay.
+fn forget(
+    hand: &mut Hand<'_>,
+    before: &Journal,
+    journal: &Journal,
+    gone: &[Authorized],
+) -> Result<(), TrustError> {
+    let home = hand.home;
+    take_lines(hand, gone, false, false)?;
+    if before.peers != journal.peers {
+        for (name, text) in [
+            (KNOWN_HOSTS, known_hosts(&journal.peers)),
+            (CONFIG, config(&journal.peers)),
+        ] {
+            let path = home.ours().join(name);
+            let found = files::read(&path)?;
+            hand.write(&path, found.as_ref(), text.as_bytes())?;
+        }
+        for peer in before
+            .peers
+            .iter()
+            .filter(|peer| !journal.peers.contains(peer))
+        {
+            hand.note(
+                &home.ours().join(CONFIG),
+                format!("the way to {} removed", peer.name),
+            );
+        }
+    }
+    if hand.dry_run || before == journal {
+        return Ok(());
+    }
+    save(home, journal)
+}
+
+/// The lines that let us in go after everything else but the journal, so that an undo that was cut off can go on.
+fn restore(hand: &mut Hand<'_>, journal: &Journal) -> Result<(), TrustError> {
+    let home = hand.home;
+    let path = home.path.join(Place::Config.path());
+    if let Some(found) = files::read(&path)? {
+        let text = without_include(&found.text);
+        if text != found.text {
+            hand.note(&path, "Include removed");
+        }
+        if text.is_empty() && journal.made.contains(&Place::Config) {
+            hand.remove_file(&found.path, "removed");
+        } else {
+            hand.write(&path, Some(&found), &text)?;
+        }
+    }
+    for name in key::FILES.into_iter().chain([KNOWN_HOSTS, CONFIG]) {
+        hand.remove_file(&home.ours().join(name), "removed");
+    }
+    let made = journal.made.contains(&Place::AuthorizedKeys);
+    take_lines(hand, &journal.authorized, journal.unterminated, made)?;
+    for change in &journal.modes {
+        let path = home.path.join(change.place.path());
+        // Somebody's own change since is kept.
+        if files::mode(&path)? == Some(change.after) {
+            hand.set_mode(&path, change.after, change.before)?;
+        }
+    }
+    if !hand.dry_run {
+        half_made(home)?;
+    }
+    hand.remove_file(&home.ours().join(JOURNAL), "removed");
+    hand.remove_folder(&home.ours());
+    if journal.made.contains(&Place::Ssh) {
+        hand.remove_folder(&home.ssh());
+    }
+    Ok(())
+}
+
+/// `made`: the file was not there before, so an empty one goes.
+fn take_lines(
+    hand: &mut Hand<'_>,
+    lines: &[Authorized],
+    unterminated: bool,
+    made: bool,
+) -> Result<(), TrustError> {
+    let path = hand.home.path.join(Place::AuthorizedKeys.path());
+    let Some(found) = files::read(&path)? else {
+        return Ok(());
+    };
+    let mut texts = Vec::new();
+    for line in lines {
+        if let Some(text) = line.line() {
+            hand.note(&path, format!("key of {} removed", line.owner));
+            texts.push(text);
+        }
+    }
+    let text = remove(&found.text, &texts, unterminated);
+    if made && text.is_empty() {
+        hand.remove_file(&found.path, "removed");
+        return Ok(());
+    }
+    hand.write(&path, Some(&found), &text)
+}
+
+fn half_made(home: &Home) -> Result<(), TrustError> {
+    for folder in [home.path.clone(), home.ssh(), home.ours()] {
+        if fs::symlink_metadata(&folder).is_ok() {
+            files::remove_half_made(&folder).map_err(TrustError::io("tidy up", &folder))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! What was changed in a home directory, and how it was before.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Authorized, Name, Peer, PublicKey};
+
+pub const FORMAT: u32 = 1;
+
+/// Written before the first change, so that each can be taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Journal {
+    pub format: u32,
+    /// What was not there.
+    #[serde(default)]
+    pub made: BTreeSet<Place>,
+    #[serde(default)]
+    pub modes: Vec<ModeChange>,
+    /// The last line of `authorized_keys` did not end.
+    #[serde(default)]
+    pub unterminated: bool,
+    /// Lines in `authorized_keys` that are ours.
+    #[serde(default)]
+    pub authorized: Vec<Authorized>,
+    /// What our configuration and known hosts are written from.
+    #[serde(default)]
+    pub peers: Vec<Peer>,
+    /// On a controller: the nodes where something was, or may have been, changed.
+    #[serde(default)]
+    pub reached: Vec<Reached>,
+    /// Agents that were brought for this and not there before.
+    #[serde(default)]
+    pub agents: Vec<AgentMade>,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            made: BTreeSet::new(),
+            modes: Vec::new(),
+            unterminated: false,
+            authorized: Vec::new(),
+            peers: Vec::new(),
+            reached: Vec::new(),
+            agents: Vec::new(),
+        }
+    }
+}
+
+/// The files and folders of a person's own that are touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    Home,
+    Ssh,
+    AuthorizedKeys,
+    Config,
+}
+
+impl Place {
+    pub const ALL: [Self; 4] = [Self::Home, Self::Ssh, Self::AuthorizedKeys, Self::Config];
+
+    /// Below the home directory.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Home => "",
+            Self::Ssh => ".ssh",
+            Self::AuthorizedKeys => ".ssh/authorized_keys",
+            Self::Config => ".ssh/config",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModeChange {
+    pub place: Place,
+    pub before: u32,
+    pub after: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reached {
+    pub name: Name,
+    /// As the person wrote it.
+    pub destination: String,
+    pub host_key: PublicKey,
+    /// The others that were told of it.
+    pub peers: BTreeSet<Name>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentMade {
+    /// The folder of the agents.
+    pub folder: String,
+    /// The outermost that was not there: an agent, the folder, or one around it.
+    pub outermost: String,
+}
+
+#[derive(Debug, Error)]
+pub enum JournalError {
+    #[error("it is of format {0}, and this crosstie knows {FORMAT}: use the one that wrote it")]
+    Format(u64),
+    #[error("it cannot be understood")]
+    Malformed(#[source] serde_json::Error),
+}
+
+impl Journal {
+    pub fn parse(text: &[u8]) -> Result<Self, JournalError> {
+        #[derive(Deserialize)]
+        struct Version {
+            format: u64,
+        }
+        let version: Version = serde_json::from_slice(text).map_err(JournalError::Malformed)?;
+        if version.format != u64::from(FORMAT) {
+            return Err(JournalError::Format(version.format));
+        }
+        serde_json::from_slice(text).map_err(JournalError::Malformed)
+    }
+
+    pub fn to_text(&self) -> Result<String, JournalError> {
+        let text = serde_json::to_string_pretty(self).map_err(JournalError::Malformed)?;
+        Ok(text + "\n")
+    }
+
+    /// Nobody is let in, nobody is known and no node is left to undo.
+    pub fn is_idle(&self) -> bool {
+        self.authorized.is_empty() && self.peers.is_empty() && self.reached.is_empty()
+    }
+
+    /// Keeps what is told of others and replaces what is told of these.
+    pub fn know(&mut self, peers: &[Peer]) {
+        for peer in peers {
+            match self.peers.iter_mut().find(|known| known.name == peer.name) {
+                Some(known) => known.clone_from(peer),
+                None => self.peers.push(peer.clone()),
+            }
+        }
+    }
+
+    pub fn reach(&mut self, nodes: &[Reached]) {
+        for node in nodes {
+            match self
+                .reached
+                .iter_mut()
+                .find(|known| known.name == node.name)
+            {
+                Some(known) => {
+                    known.destination.clone_from(&node.destination);
+                    known.host_key.clone_from(&node.host_key);
+                    known.peers.extend(node.peers.iter().cloned());
+                }
+                None => self.reached.push(node.clone()),
+            }
+        }
+    }
+
+    /// Forgets parties; the lines that let them in are the answer.
+    pub fn forget(&mut self, names: &[Name]) -> Vec<Authorized> {
+        self.peers.retain(|peer| !names.contains(&peer.name));
+        self.reached.retain(|node| !names.contains(&node.name));
+        for node in &mut self.reached {
+            node.peers.retain(|peer| !names.contains(peer));
+        }
+        let (gone, kept) = std::mem::take(&mut self.authorized)
+            .into_iter()
+            .partition(|line: &Authorized| names.contains(&line.owner.name));
+        self.authorized = kept;
+        gone
+    }
+}

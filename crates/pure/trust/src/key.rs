@@ -1,0 +1,182 @@
+//! Public keys, of users and of hosts.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::base64;
+
+/// A 16384-bit RSA key has 2 KiB.
+const MAX_BLOB: usize = 4096;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyKind {
+    Ed25519,
+    Ecdsa256,
+    Ecdsa384,
+    Ecdsa521,
+    Rsa,
+}
+
+impl KeyKind {
+    pub const ALL: [Self; 5] = [
+        Self::Ed25519,
+        Self::Ecdsa256,
+        Self::Ecdsa384,
+        Self::Ecdsa521,
+        Self::Rsa,
+    ];
+
+    /// As it stands before the key in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ed25519 => "ssh-ed25519",
+            Self::Ecdsa256 => "ecdsa-sha2-nistp256",
+            Self::Ecdsa384 => "ecdsa-sha2-nistp384",
+            Self::Ecdsa521 => "ecdsa-sha2-nistp521",
+            Self::Rsa => "ssh-rsa",
+        }
+    }
+
+    /// As ssh-keygen shows it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Ed25519 => "ED25519",
+            Self::Ecdsa256 | Self::Ecdsa384 | Self::Ecdsa521 => "ECDSA",
+            Self::Rsa => "RSA",
+        }
+    }
+
+    /// What `HostKeyAlgorithms` has to offer to be shown a key of this kind.
+    pub fn algorithms(self) -> &'static str {
+        match self {
+            Self::Rsa => "rsa-sha2-512,rsa-sha2-256",
+            other => other.name(),
+        }
+    }
+}
+
+/// A key whose every byte was looked at; written from what was understood, never from the text that came.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PublicKey {
+    kind: KeyKind,
+    blob: Vec<u8>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum KeyError {
+    #[error("a key of a kind that is not used here: {0:?}")]
+    Kind(String),
+    #[error("a key that is not whole")]
+    Malformed,
+}
+
+impl PublicKey {
+    pub fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    pub fn fingerprint(&self) -> Fingerprint {
+        let sum = Sha256::digest(&self.blob);
+        Fingerprint(base64::encode_bare(&sum))
+    }
+}
+
+/// `TYPE BASE64` and, after another space, whatever comment: it is dropped.
+impl FromStr for PublicKey {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let mut words = text.trim_end_matches(['\n', '\r']).splitn(3, ' ');
+        let name = words.next().unwrap_or_default();
+        let kind = KeyKind::ALL.into_iter().find(|kind| kind.name() == name);
+        let kind = kind.ok_or_else(|| KeyError::Kind(name.chars().take(40).collect()))?;
+        let words = words.next().filter(|word| word.len() <= 2 * MAX_BLOB);
+        let blob = words.and_then(base64::decode).ok_or(KeyError::Malformed)?;
+        if blob.len() > MAX_BLOB || !is_whole(kind, &blob) {
+            return Err(KeyError::Malformed);
+        }
+        Ok(Self { kind, blob })
+    }
+}
+
+/// RFC 4253, section 6.6; RFC 5656, section 3.1; RFC 8709, section 4.
+fn is_whole(kind: KeyKind, blob: &[u8]) -> bool {
+    let Some(fields) = fields(blob) else {
+        return false;
+    };
+    if fields.first() != Some(&kind.name().as_bytes()) {
+        return false;
+    }
+    match (kind, &fields[1..]) {
+        (KeyKind::Ed25519, [key]) => key.len() == 32,
+        (KeyKind::Rsa, [exponent, modulus]) => !exponent.is_empty() && modulus.len() >= 128,
+        (KeyKind::Ecdsa256, [curve, point]) => *curve == b"nistp256" && point.len() == 65,
+        (KeyKind::Ecdsa384, [curve, point]) => *curve == b"nistp384" && point.len() == 97,
+        (KeyKind::Ecdsa521, [curve, point]) => *curve == b"nistp521" && point.len() == 133,
+        _ => false,
+    }
+}
+
+fn fields(mut blob: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut fields = Vec::new();
+    while !blob.is_empty() {
+        let (length, rest) = blob.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let (field, rest) = rest.split_at_checked(length)?;
+        fields.push(field);
+        blob = rest;
+    }
+    Some(fields)
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = base64::encode(&self.blob);
+        write!(formatter, "{} {text}", self.kind.name())
+    }
+}
+
+impl TryFrom<String> for PublicKey {
+    type Error = KeyError;
+
+    fn try_from(text: String) -> Result<Self, KeyError> {
+        text.parse()
+    }
+}
+
+impl From<PublicKey> for String {
+    fn from(key: PublicKey) -> Self {
+        key.to_string()
+    }
+}
+
+/// SHA-256 of a key, as `ssh-keygen -l` prints it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Fingerprint(String);
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("a fingerprint is SHA256: and 43 characters, as ssh-keygen -lf prints it; this is {0:?}")]
+pub struct FingerprintError(String);
+
+impl FromStr for Fingerprint {
+    type Err = FingerprintError;
+
+    fn from_str(text: &str) -> Result<Self, FingerprintError> {
+        let sum = text.strip_prefix("SHA256:").and_then(|sum| {
+            let bytes = base64::decode(&format!("{}=", sum.trim_end_matches('=')))?;
+            (bytes.len() == 32).then(|| base64::encode_bare(&bytes))
+        });
+        sum.map(Self)
+            .ok_or_else(|| FingerprintError(text.chars().take(80).collect()))
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "SHA256:{}", self.0)
+    }
+}

@@ -1,0 +1,82 @@
+//! All parties of a trust, and what each is told of the others.
+
+use ipnet::IpNet;
+
+use crate::{Name, Peer, PublicKey, UserName};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    pub name: Name,
+    /// What the machine calls itself.
+    pub host: Option<Name>,
+    pub user: UserName,
+    /// Where its sshd listens.
+    pub port: Option<u16>,
+    /// The most likely first, with their networks.
+    pub addresses: Vec<IpNet>,
+    pub host_key: PublicKey,
+}
+
+/// What `parties[own]` is told of the others. An address that several have (a bridge of containers, a port forward) tells
+/// none of them apart and is left out.
+pub fn peers_of(own: usize, parties: &[Party]) -> Vec<Peer> {
+    let nets = parties.get(own).map(|party| party.addresses.as_slice());
+    let nets = nets.unwrap_or_default();
+    parties
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != own)
+        .map(|(index, party)| peer(party, &without(index, parties), nets))
+        .collect()
+}
+
+fn without(index: usize, parties: &[Party]) -> Vec<&Party> {
+    let others = parties.iter().enumerate();
+    others
+        .filter(|(other, _)| *other != index)
+        .map(|(_, party)| party)
+        .collect()
+}
+
+fn peer(party: &Party, others: &[&Party], nets: &[IpNet]) -> Peer {
+    let unique: Vec<_> = party
+        .addresses
+        .iter()
+        .map(IpNet::addr)
+        .filter(|address| {
+            let mut taken = others.iter().flat_map(|other| &other.addresses);
+            !taken.any(|net| net.addr() == *address)
+        })
+        .collect();
+    let near = unique
+        .iter()
+        .find(|address| nets.iter().any(|net| net.contains(*address)));
+    let address = near
+        .or(unique.first())
+        .and_then(|address| address.to_string().parse().ok());
+    let is_free = |name: &Name| {
+        others
+            .iter()
+            .all(|other| other.name != *name && other.host.as_ref() != Some(name))
+    };
+    // A whole domain name would be somebody else's to claim.
+    let is_own = |host: &&Name| **host != party.name && !host.as_str().contains('.');
+    let host = party
+        .host
+        .iter()
+        .filter(|host| is_own(host) && is_free(host));
+    let numbers = unique
+        .iter()
+        .filter_map(|address| address.to_string().parse().ok());
+    let mut aliases: Vec<Name> = host.cloned().chain(numbers).collect();
+    aliases.retain(|alias| *alias != party.name);
+    aliases.dedup();
+    Peer {
+        name: party.name.clone(),
+        aliases,
+        address,
+        user: Some(party.user.clone()),
+        port: party.port.filter(|port| *port != 22),
+        host_key: party.host_key.clone(),
+    }
+}

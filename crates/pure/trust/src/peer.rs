@@ -1,0 +1,77 @@
+//! The lines that let one party into another, and that make it find the way.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Name, Owner, PublicKey, UserName};
+
+/// A key that is let in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Authorized {
+    pub owner: Owner,
+    /// Absent while the key is still to be made, which is so in a rehearsal only.
+    pub key: Option<PublicKey>,
+}
+
+impl Authorized {
+    /// The line of `authorized_keys`.
+    pub fn line(&self) -> Option<String> {
+        let key = self.key.as_ref()?;
+        Some(format!("{key} crosstie:{}", self.owner))
+    }
+}
+
+/// A machine that is logged in to, as seen from one that logs in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    pub name: Name,
+    /// What it calls itself, and its addresses. They lead where they would lead anyway: a node that claims another's gets
+    /// nobody's logins, since the pinned key is asked for.
+    pub aliases: Vec<Name>,
+    /// Where its name leads to; absent where the user's own configuration or the resolver knows.
+    pub address: Option<Name>,
+    pub user: Option<UserName>,
+    pub port: Option<u16>,
+    pub host_key: PublicKey,
+}
+
+/// Ours, from top to bottom: whatever it says goes before what the user's own file says.
+pub fn config(peers: &[Peer]) -> String {
+    let mut text =
+        "# Written by crosstie trust, and written anew by the next one; `crosstie trust --undo` removes it.\n".to_owned();
+    for peer in peers {
+        let name = &peer.name;
+        // Writing to a String cannot fail.
+        if let Some(address) = &peer.address {
+            let _ = write!(text, "\nHost {name}\n  HostName {address}\n");
+        }
+        let _ = write!(text, "\nHost {name}");
+        for alias in &peer.aliases {
+            let _ = write!(text, " {alias}");
+        }
+        let _ = write!(text, "\n  HostKeyAlias {name}\n");
+        if let Some(user) = &peer.user {
+            let _ = writeln!(text, "  User {user}");
+        }
+        if let Some(port) = peer.port {
+            let _ = writeln!(text, "  Port {port}");
+        }
+        text.push_str(
+            "  IdentityFile ~/.ssh/crosstie/id_ed25519\n  IdentitiesOnly yes\n  \
+             UserKnownHostsFile ~/.ssh/crosstie/known_hosts\n  GlobalKnownHostsFile /dev/null\n  \
+             StrictHostKeyChecking yes\n  UpdateHostKeys no\n  CheckHostIP no\n",
+        );
+    }
+    text
+}
+
+/// The keys that are pinned, each under its peer's `HostKeyAlias`.
+pub fn known_hosts(peers: &[Peer]) -> String {
+    peers.iter().fold(String::new(), |mut text, peer| {
+        let _ = writeln!(text, "{} {}", peer.name, peer.host_key);
+        text
+    })
+}

@@ -1,0 +1,195 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::{
+    text::{append, is_unterminated, lets_in, remove, with_include, without_include},
+    *,
+};
+
+const ED25519: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGxN8LDhNjGhbFOLZjVCCVVLlxr5eFpW9iVRCEdVNfoB";
+
+fn key(byte: u8) -> PublicKey {
+    let mut blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20".to_vec();
+    blob.extend([byte; 32]);
+    format!("ssh-ed25519 {}", base64::encode(&blob))
+        .parse()
+        .unwrap()
+}
+
+fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+fn authorized(text: &str, byte: u8) -> Authorized {
+    Authorized {
+        owner: Owner {
+            user: "alice".parse().unwrap(),
+            name: name(text),
+        },
+        key: Some(key(byte)),
+    }
+}
+
+fn party(text: &str, byte: u8, addresses: &[&str]) -> Party {
+    Party {
+        name: name(text),
+        host: Some(name(&format!("{text}-host"))),
+        user: "alice".parse().unwrap(),
+        port: Some(22),
+        addresses: addresses.iter().map(|net| net.parse().unwrap()).collect(),
+        host_key: key(byte),
+    }
+}
+
+#[test]
+fn a_key_is_what_ssh_keygen_says() {
+    let key: PublicKey = format!("{ED25519} alice@spark-a\n").parse().unwrap();
+    assert_eq!(key.to_string(), ED25519);
+    assert_eq!(key.kind(), KeyKind::Ed25519);
+    let shown = key.fingerprint().to_string();
+    assert_eq!(shown, "SHA256:67XcRkPO/HytkJdWkqoM8F2+4kLeRsor2J4GvpzNkF8");
+    assert_eq!(shown.parse::<Fingerprint>().unwrap(), key.fingerprint());
+    for odd in ["SHA256:", "MD5:00", "SHA256:AAAA", ""] {
+        assert!(odd.parse::<Fingerprint>().is_err(), "{odd}");
+    }
+    for odd in [
+        "",
+        "ssh-ed25519",
+        "ssh-ed25519 AAAA",
+        "command=\"x\" ssh-ed25519 AAAA",
+        &ED25519.replace("ssh-ed25519", "ssh-rsa"),
+        &ED25519.replace("ssh-ed25519 ", "ssh-ed25519\n"),
+        &ED25519[..ED25519.len() - 1],
+        &format!("{ED25519}AAAA"),
+        &format!(" {ED25519}"),
+    ] {
+        assert!(odd.parse::<PublicKey>().is_err(), "{odd}");
+    }
+}
+
+#[test]
+fn names_are_names_alone() {
+    for plain in ["spark-a", "10.0.0.1", "fd00::1", "a_b.local", "::1"] {
+        assert!(plain.parse::<Name>().is_ok(), "{plain}");
+    }
+    for odd in [
+        "", "-a", "a b", "a\nb", "*", "a*", "!a", "%h", "a,b", "|1|x", "@a", "[a]", "none", "a#b",
+        "\"a\"", "..", "é",
+    ] {
+        assert!(odd.parse::<Name>().is_err(), "{odd}");
+        assert!(serde_json::from_value::<Name>(odd.into()).is_err());
+    }
+    for odd in ["", "-l", "a b", "a\n", ":a", "a:b", "a;b", "$USER"] {
+        assert!(odd.parse::<UserName>().is_err(), "{odd}");
+    }
+}
+
+#[test]
+fn each_is_told_of_the_others() {
+    let parties = [
+        party("a", 1, &["10.0.0.1/24", "172.17.0.1/16", "192.168.1.1/30"]),
+        party("b", 2, &["10.1.0.2/24", "172.17.0.1/16", "192.168.1.2/30"]),
+    ];
+    let peers = peers_of(0, &parties);
+    assert_eq!(peers.len(), 1);
+    // The one that is on a network of ours, though another comes first.
+    assert_eq!(peers[0].address, Some(name("192.168.1.2")));
+    assert_eq!(
+        peers[0].aliases,
+        ["b-host", "10.1.0.2", "192.168.1.2"].map(name)
+    );
+    assert_eq!(peers[0].port, None);
+    let config = config(&peers);
+    assert!(config.contains("\nHost b\n  HostName 192.168.1.2\n\nHost b b-host 10.1.0.2 192.168.1.2\n  HostKeyAlias b\n  User alice\n"), "{config}");
+    assert_eq!(known_hosts(&peers), format!("b {}\n", key(2)));
+}
+
+#[test]
+fn a_journal_keeps_forgets_and_has_a_version() {
+    let mut journal = Journal::default();
+    assert!(journal.is_idle());
+    let parties = [party("a", 1, &[]), party("b", 2, &[]), party("c", 3, &[])];
+    journal.know(&peers_of(0, &parties));
+    journal.know(&peers_of(0, &parties[..2]));
+    assert_eq!(journal.peers.len(), 2);
+    journal.authorized = vec![authorized("b", 2), authorized("c", 3)];
+    journal.reach(&[Reached {
+        name: name("b"),
+        destination: "b".into(),
+        host_key: key(2),
+        peers: BTreeSet::from([name("c")]),
+    }]);
+    let text = journal.to_text().unwrap();
+    assert_eq!(Journal::parse(text.as_bytes()).unwrap(), journal);
+    let newer = text.replace("\"format\": 1", "\"format\": 2");
+    assert!(matches!(
+        Journal::parse(newer.as_bytes()),
+        Err(JournalError::Format(2))
+    ));
+    let gone = journal.forget(&[name("c")]);
+    assert_eq!(gone, [authorized("c", 3)]);
+    assert!(journal.reached[0].peers.is_empty() && !journal.is_idle());
+    journal.forget(&[name("b")]);
+    assert!(journal.is_idle());
+}
+
+#[test]
+fn what_a_person_wrote_below_ours_is_kept() {
+    let line = authorized("b", 2).line().unwrap();
+    let with = append(b"mine", std::slice::from_ref(&line));
+    let edited = [with.as_slice(), b"theirs\n"].concat();
+    assert_eq!(remove(&edited, &[&line], true), b"mine\ntheirs\n");
+    assert_eq!(remove(&with, &[&line], true), b"mine");
+    assert!(lets_in(&with, &key(2)) && !lets_in(&with, &key(3)));
+    let conditional = format!("command=\"x\" {}\n#{}\n", key(2), key(2));
+    assert!(!lets_in(conditional.as_bytes(), &key(2)));
+}
+
+proptest! {
+    #[test]
+    fn what_was_added_is_taken_away_to_the_byte(
+        text in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), any::<u8>()], 0..200),
+        count in 0u8..4,
+    ) {
+        let lines: Vec<String> = (0..count).filter_map(|byte| authorized("b", byte).line()).collect();
+        let with = append(&text, &lines);
+        prop_assert_eq!(remove(&with, &lines, is_unterminated(&text)), text.clone());
+        prop_assert_eq!(without_include(&with_include(&text)), text);
+    }
+
+    /// Whatever a node says of itself is refused, or stays where it was put: no line and no option more.
+    #[test]
+    fn a_node_cannot_write_lines(
+        host in "[ -~\n\r\t]{0,20}|[a-z][a-z0-9.-]{0,9}[\n *,%]?[a-z]{0,5}",
+        user in "[ -~\n\r\t]{0,20}|[a-z][a-z0-9.-]{0,9}[\n *,%]?[a-z]{0,5}",
+        key_text in ".{0,80}|ssh-ed25519 [A-Za-z0-9+/=\n ]{0,90}",
+        comment in "[ -~\n]{0,40}",
+    ) {
+        if let Ok(parsed) = key_text.parse::<PublicKey>() {
+            prop_assert!(parsed.to_string().bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));
+        }
+        let commented: PublicKey = format!("{ED25519} {comment}").parse().unwrap_or_else(|_| key(0));
+        let (Ok(host), Ok(user)) = (host.parse::<Name>(), user.parse::<UserName>()) else {
+            return Ok(());
+        };
+        let owner = Owner { user: user.clone(), name: host.clone() };
+        let line = Authorized { owner, key: Some(commented.clone()) }.line().unwrap();
+        prop_assert_eq!(line.split(' ').count(), 3);
+        prop_assert!(line.starts_with("ssh-ed25519 ") && line.is_ascii() && !line.contains(char::is_control));
+        let peer = Peer {
+            name: host.clone(), aliases: vec![host.clone()], address: Some(host),
+            user: Some(user), port: Some(22), host_key: commented,
+        };
+        let hosts = known_hosts(std::slice::from_ref(&peer));
+        prop_assert_eq!(hosts.lines().count(), 1);
+        prop_assert_eq!(hosts.split_whitespace().count(), 3);
+        let config = config(&[peer]);
+        let words: Vec<&str> = config.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        prop_assert_eq!(words, ["#", "Host", "HostName", "Host", "HostKeyAlias", "User", "Port", "IdentityFile", "IdentitiesOnly",
+            "UserKnownHostsFile", "GlobalKnownHostsFile", "StrictHostKeyChecking", "UpdateHostKeys", "CheckHostIP"]);
+        let values = config.lines().filter(|line| line.starts_with("  "));
+        prop_assert!(values.into_iter().all(|line| line.split_whitespace().count() == 2));
+    }
+}
