@@ -4,6 +4,7 @@ mod agent;
 mod args;
 mod doctor;
 mod exit;
+mod explain;
 mod generate;
 mod lab;
 mod nodes;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
+        Command::Explain(explain) => explain::run(&explain, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent => agent::run(),
         Command::Completions { shell } => generate::completions(shell),

@@ -15,8 +15,9 @@ const MAX_PAIRS: usize = 8192;
 struct Gathered {
     sent: u64,
     received: u64,
-    send_devices: BTreeSet<String>,
-    receive_devices: BTreeSet<String>,
+    /// By their numbers, which is the order that people list them in.
+    send_devices: BTreeSet<(u32, String)>,
+    receive_devices: BTreeSet<(u32, String)>,
 }
 
 /// The pairs of nodes, and how many more there are.
@@ -73,9 +74,13 @@ fn route(run: &Run, (name, gdr): (NameId, bool), gathered: Gathered) -> Route {
         gdr,
         // Both ends tell of each; one of them may be missing from the log.
         channels: gathered.sent.max(gathered.received),
-        send_devices: gathered.send_devices.into_iter().collect(),
-        receive_devices: gathered.receive_devices.into_iter().collect(),
+        send_devices: names(gathered.send_devices),
+        receive_devices: names(gathered.receive_devices),
     }
+}
+
+fn names(devices: BTreeSet<(u32, String)>) -> Vec<String> {
+    devices.into_iter().map(|(_, name)| name).collect()
 }
 
 /// The host, or the rank where the log does not say where that is.
@@ -87,7 +92,7 @@ fn end(run: &Run, link: &Link, rank: u32) -> String {
 }
 
 /// The teller's device by name, or by number where it was not listed.
-fn device(run: &Run, link: &Link) -> Option<String> {
+fn device(run: &Run, link: &Link) -> Option<(u32, String)> {
     let Way::Net {
         network, device, ..
     } = link.way
@@ -98,7 +103,8 @@ fn device(run: &Run, link: &Link) -> Option<String> {
         Transport::Unknown => None,
         transport => run.devices(link.process, transport).get(device as usize),
     };
-    Some(listed.map_or_else(|| device.to_string(), |listed| listed.name.clone()))
+    let name = listed.map_or_else(|| device.to_string(), |listed| listed.name.clone());
+    Some((device, name))
 }
 
 /// Channels inside nodes by kind.

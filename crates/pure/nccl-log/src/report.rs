@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{Facts, Finding};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// What `explain --nccl-log --json` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Report {
     pub transport: Transport,
     /// Physical devices of the networks in use, in the order in which they were listed.
@@ -37,7 +38,7 @@ pub struct Report {
 }
 
 /// Processes that worked together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunReport {
     pub transport: Transport,
     pub gdr: Option<bool>,
@@ -54,7 +55,7 @@ pub struct RunReport {
     pub within_nodes: BTreeMap<String, u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Host {
     pub name: String,
     pub ranks: Vec<u32>,
@@ -64,14 +65,14 @@ pub struct Host {
 }
 
 /// One direction between two nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Pair {
     pub from: String,
     pub to: String,
     pub routes: Vec<Route>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Route {
     /// `NET/IB`, `NET/Socket`, `P2P/MNNVL`.
     pub via: String,
@@ -81,7 +82,7 @@ pub struct Route {
     pub receive_devices: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     Ib,
@@ -208,7 +209,7 @@ fn hosts(run: &Run) -> Vec<Host> {
         .map_or(&empty, |id| &run.state.communicators[id as usize].hosts);
     let networks = run.seen(|kind| matches!(kind, Kind::Network(_)));
     let hosts = run.hosts();
-    hosts
+    let mut reports: Vec<Host> = hosts
         .iter()
         .map(|host| {
             let mut names: Vec<String> = networks
@@ -244,5 +245,7 @@ fn hosts(run: &Run) -> Vec<Host> {
                 devices,
             }
         })
-        .collect()
+        .collect();
+    reports.sort_by(|one, other| one.name.cmp(&other.name));
+    reports
 }

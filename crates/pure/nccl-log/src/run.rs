@@ -228,11 +228,12 @@ impl<'a> Run<'a> {
     /// `spark-a, spark-b`, the run before it where there are several.
     pub(crate) fn subject(&self, hosts: &BTreeSet<HostId>) -> String {
         const MOST: usize = 4;
-        let names: Vec<&str> = hosts
+        let mut names: Vec<&str> = hosts
             .iter()
-            .take(MOST)
             .map(|host| self.state.hosts.get(*host))
             .collect();
+        names.sort_unstable();
+        names.truncate(MOST);
         let more = hosts.len().saturating_sub(MOST);
         let run = self
             .number

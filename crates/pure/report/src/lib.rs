@@ -1,6 +1,8 @@
 //! Values to what people and programs read.
 
 pub mod doctor;
+pub mod explain;
 pub mod finding;
+pub mod nccl_log;
 pub mod scan;
 pub mod text;

@@ -17,7 +17,7 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
     }
     let channels = !run.net_links().is_empty();
     let of = |wanted| {
-        let mut seen = run.seen(|kind| match kind {
+        run.seen(|kind| match kind {
             Kind::NetChannel { network, .. } if channels => {
                 Transport::of(run.state.names.get(network)) == wanted
             }
@@ -25,12 +25,19 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
                 Transport::of(run.state.names.get(network)) == wanted
             }
             _ => false,
-        });
-        // Two lines of each are enough to see both.
-        seen.truncate(1);
-        seen
+        })
     };
-    let seen = [of(Transport::Ib), of(Transport::Socket)].concat();
-    let hosts: BTreeSet<_> = seen.iter().map(|(_, host, _)| *host).collect();
+    let (rdma, socket) = (of(Transport::Ib), of(Transport::Socket));
+    let hosts: BTreeSet<_> = rdma
+        .iter()
+        .chain(&socket)
+        .map(|(_, host, _)| *host)
+        .collect();
+    // One host's lines of each are enough to see both.
+    let seen: Vec<_> = rdma
+        .into_iter()
+        .take(1)
+        .chain(socket.into_iter().take(1))
+        .collect();
     vec![run.lines(Hit::new(Severity::Fault, run.subject(&hosts)), &seen)]
 }

@@ -1,9 +1,10 @@
 //! Lists of devices: `[0]rocep1s0f1:1/RoCE [1]roceP2p1s0f1:1/RoCE [RO]; OOB enP7s7:10.0.0.1<0>`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A device of a network, at its place in the list that channels count by.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Device {
     /// Several physical ones that NCCL joined are `a+b`.
     pub name: String,
