@@ -14,6 +14,7 @@ mod reader;
 mod report;
 mod run;
 mod state;
+mod tables;
 
 pub use message::Device;
 pub use reader::Reader;

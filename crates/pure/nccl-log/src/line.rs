@@ -33,8 +33,9 @@ const MAX_HOST: usize = 255;
 const MAX_WORDS: usize = 12;
 
 /// The messages of a line, in order.
-pub(crate) fn segments(line: &[u8], mut each: impl FnMut(Segment)) {
-    let mut marks = memmem::find_iter(line, MARK)
+pub(crate) fn segments(line: &[u8], mark: &memmem::Finder, mut each: impl FnMut(Segment)) {
+    let mut marks = mark
+        .find_iter(line)
         .filter(|at| {
             let level = &line[at + MARK.len()..];
             level.starts_with(b"INFO ") || level.starts_with(b"WARN ")
@@ -139,7 +140,7 @@ mod tests {
     fn told(line: &str) -> Vec<String> {
         let mut told = Vec::new();
         let plain = without_colours(line.as_bytes());
-        segments(&plain, |segment| {
+        segments(&plain, &memmem::Finder::new(MARK), |segment| {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let speaker = segment.speaker.map_or_else(String::new, |speaker| {
                 format!(

@@ -76,7 +76,7 @@ impl Reader {
         let mut line = std::mem::take(&mut self.unfinished);
         self.lines += 1;
         if self.mark.find(&line).is_some() {
-            take(&mut self.state, &line, self.lines);
+            take(&mut self.state, &self.mark, &line, self.lines);
         }
         if self.vllm.find(&line).is_some() {
             take_vllm(&mut self.state, &line);
@@ -91,7 +91,7 @@ impl Reader {
         let mut number = self.lines;
         let counted = lines_with(&self.mark, block, |line, skipped| {
             number += skipped;
-            take(state, line, number);
+            take(state, &self.mark, line, number);
         });
         self.lines = number + counted;
         lines_with(&self.vllm, block, |line, _| take_vllm(state, line));
@@ -114,13 +114,13 @@ fn lines_with(words: &memmem::Finder, block: &[u8], mut each: impl FnMut(&[u8], 
     count(&block[from..])
 }
 
-fn take(state: &mut State, line: &[u8], number: u64) {
+fn take(state: &mut State, mark: &memmem::Finder, line: &[u8], number: u64) {
     let plain = without_colours(line);
     if plain.starts_with(b"(") && memmem::find(&plain, b"x across cluster]").is_some() {
         state.ray_merged = true;
     }
     let mut spoken = false;
-    segments(&plain, |segment| {
+    segments(&plain, mark, |segment| {
         spoken = true;
         state.messages += 1;
         if let Some(message) = message(segment.message) {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::{
     line::{Segment, Speaker},
     message::{Channel, Communicator, Device, Init, Message, QueuePairError, Via},
+    tables::{Bytes, Names, Recent, sum_of_end},
 };
 
 const MAX_HOSTS: usize = 4096;
@@ -33,7 +34,7 @@ pub(crate) struct State {
     pub(crate) hosts: Names,
     pub(crate) processes: Vec<Process>,
     pub(crate) communicators: Vec<Ranks>,
-    pub(crate) links: HashMap<Link, u64>,
+    pub(crate) links: Vec<(Link, u64)>,
     pub(crate) seen: BTreeMap<(Kind, ProcessId), Seen>,
     /// Networks and kinds of memory that channels go through.
     pub(crate) names: Names,
@@ -46,34 +47,13 @@ pub(crate) struct State {
     /// A table was full.
     pub(crate) truncated: bool,
     by_speaker: HashMap<Box<[u8]>, ProcessId>,
+    recent_speakers: Recent<Box<[u8]>, ProcessId>,
+    by_link: HashMap<Link, u32>,
+    recent_links: Recent<Link, u32>,
     by_communicator: HashMap<(Communicator, Option<CommunicatorId>, u32), CommunicatorId>,
     by_thread: HashMap<(ProcessId, u32), CommunicatorId>,
+    by_list: HashMap<Vec<Device>, ListId>,
     ranks: usize,
-}
-
-/// Names by number.
-#[derive(Default)]
-pub(crate) struct Names {
-    list: Vec<String>,
-    ids: HashMap<String, u32>,
-}
-
-impl Names {
-    pub(crate) fn get(&self, id: u32) -> &str {
-        self.list.get(id as usize).map_or("?", String::as_str)
-    }
-
-    fn id(&mut self, name: &str, most: usize) -> Option<u32> {
-        if let Some(id) = self.ids.get(name) {
-            return Some(*id);
-        }
-        let id = u32::try_from(self.list.len())
-            .ok()
-            .filter(|_| self.list.len() < most)?;
-        self.list.push(name.to_owned());
-        self.ids.insert(name.to_owned(), id);
-        Some(id)
-    }
 }
 
 pub(crate) struct Process {
@@ -223,7 +203,13 @@ impl State {
     }
 
     fn process(&mut self, speaker: Speaker) -> Option<ProcessId> {
+        let sum = sum_of_end(speaker.process);
+        if let Some(process) = self.recent_speakers.get(sum, &Bytes(speaker.process)) {
+            return Some(process);
+        }
         if let Some(process) = self.by_speaker.get(speaker.process) {
+            self.recent_speakers
+                .put(sum, speaker.process.into(), *process);
             return Some(*process);
         }
         if self.processes.len() >= MAX_PROCESSES {
@@ -248,16 +234,17 @@ impl State {
     }
 
     fn list(&mut self, devices: Vec<Device>) -> Option<ListId> {
-        let known = self.lists.iter().position(|list| *list == devices);
-        let place = known.unwrap_or(self.lists.len());
-        if place >= MAX_LISTS {
+        if let Some(known) = self.by_list.get(&devices) {
+            return Some(*known);
+        }
+        let id = u32::try_from(self.lists.len()).ok();
+        let Some(id) = id.filter(|_| self.lists.len() < MAX_LISTS) else {
             self.truncated = true;
             return None;
-        }
-        if known.is_none() {
-            self.lists.push(devices);
-        }
-        u32::try_from(place).ok()
+        };
+        self.by_list.insert(devices.clone(), id);
+        self.lists.push(devices);
+        Some(id)
     }
 
     /// Channels count joined devices after the physical ones.
@@ -372,7 +359,13 @@ impl State {
         process
     }
 
-    fn channel(&mut self, process: ProcessId, thread: u32, channel: &Channel, line: (u64, &[u8])) {
+    fn channel(
+        &mut self,
+        process: ProcessId,
+        thread: u32,
+        channel: &Channel,
+        spoken: (u64, &[u8]),
+    ) {
         let (name, device) = match &channel.via {
             Via::Net {
                 network,
@@ -404,35 +397,47 @@ impl State {
             receive: channel.receive,
             way,
         };
-        if let Some(count) = self.links.get_mut(&link) {
-            *count += 1;
+        if let Some(known) = self.known_link(&link) {
+            self.links[known as usize].1 += 1;
             return;
         }
-        if self.links.len() < MAX_LINKS {
-            self.links.insert(link, 1);
-        } else {
-            self.truncated = true;
+        match u32::try_from(self.links.len()) {
+            Ok(id) if self.links.len() < MAX_LINKS => {
+                self.by_link.insert(link, id);
+                self.links.push((link, 1));
+            }
+            _ => self.truncated = true,
         }
         if let Way::Net { network, gdr, .. } = way {
-            self.note(Kind::NetChannel { network, gdr }, process, line);
+            self.note(Kind::NetChannel { network, gdr }, process, spoken);
         }
+    }
+
+    fn known_link(&mut self, link: &Link) -> Option<u32> {
+        let sum = u64::from(link.from) << 32 ^ u64::from(link.to) << 8 ^ u64::from(link.receive);
+        if let Some(known) = self.recent_links.get(sum, link) {
+            return Some(known);
+        }
+        let known = self.by_link.get(link).copied()?;
+        self.recent_links.put(sum, *link, known);
+        Some(known)
     }
 
     fn note(&mut self, kind: Kind, process: ProcessId, (number, shown): (u64, &[u8])) {
         let full = self.seen.len() >= MAX_SEEN;
-        let seen = match self.seen.get_mut(&(kind, process)) {
-            Some(seen) => seen,
+        let entry = match self.seen.get_mut(&(kind, process)) {
+            Some(entry) => entry,
             None if full => {
                 self.truncated = true;
                 return;
             }
             None => self.seen.entry((kind, process)).or_default(),
         };
-        seen.count += 1;
-        if seen.lines.len() < MAX_LINES {
+        entry.count += 1;
+        if entry.lines.len() < MAX_LINES {
             let text = String::from_utf8_lossy(&shown[..shown.len().min(MAX_SHOWN)]);
             let more = if shown.len() > MAX_SHOWN { "…" } else { "" };
-            seen.lines.push(Line {
+            entry.lines.push(Line {
                 number,
                 text: format!("{}{more}", text.trim_end()),
             });

@@ -46,8 +46,8 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
 
 /// A frame as large as they get, and who answers for the address.
 fn with_probes(hit: Hit, seen: &[(Kind, HostId, &Seen)]) -> Hit {
-    let lines = seen.iter().flat_map(|(_, _, seen)| &seen.lines);
-    let peer = lines.filter_map(|line| remote_address(&line.text)).next();
+    let mut lines = seen.iter().flat_map(|(_, _, seen)| &seen.lines);
+    let peer = lines.find_map(|line| remote_address(&line.text));
     let peer = peer.map_or_else(|| "PEER".to_owned(), |peer| peer.to_string());
     hit.command(format!("ping -c 3 -M do -s 8972 {peer}"))
         .command(format!("ip neigh show {peer}"))

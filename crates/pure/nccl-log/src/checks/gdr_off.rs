@@ -35,7 +35,7 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
     )]
 }
 
-/// A GPU of the host that is neither unified memory nor GeForce, by the host's facts.
+/// A GPU of the host that has memory of its own and is no consumer's card, by the host's facts.
 fn gpu_that_can<'a>(run: &Run<'a>, host: HostId) -> Option<(&'a str, &'a str)> {
     let name = run.state.hosts.get(host);
     let facts: &'a Facts = run.facts.iter().find(|facts| facts.host.name == name)?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memmem;
+use memchr::memchr;
 
 use super::lossy;
 use crate::line::leading_number;
@@ -32,15 +32,19 @@ pub(crate) enum Via<'a> {
 
 pub(super) fn parse(text: &[u8]) -> Option<Channel<'_>> {
     // The order of a ring, `Channel 00/02 : 0 1 2 3`, has no arrow.
-    let (from, rest) = rank(text.get(memmem::find(text, b" : ")? + 3..)?)?;
+    let (from, rest) = rank(text[memchr(b':', text)? + 1..].strip_prefix(b" ")?)?;
     let rest = rest.strip_prefix(b" -")?;
     // Docker's JSON writes `>` as an escape.
     let rest = rest
         .strip_prefix(b"> ")
         .or_else(|| rest.strip_prefix(b"\\u003e "))?;
     let (to, rest) = rank(rest)?;
-    let receive = rest.starts_with(b" [receive]");
-    let via = rest.get(memmem::find(rest, b" via ")? + 5..)?;
+    let received = rest.strip_prefix(b" [receive]");
+    let receive = received.is_some();
+    let rest = received
+        .or_else(|| rest.strip_prefix(b" [send]"))
+        .unwrap_or(rest);
+    let via = rest.strip_prefix(b" via ")?;
     Some(Channel {
         from,
         to,
@@ -76,7 +80,7 @@ fn parse_via(text: &[u8]) -> Option<Via<'_>> {
         .count()..];
     // `(3)`: sent on behalf of this rank by that one's proxy.
     let rest = match rest.strip_prefix(b"(") {
-        Some(proxy) => &proxy[memchr::memchr(b')', proxy)? + 1..],
+        Some(proxy) => &proxy[memchr(b')', proxy)? + 1..],
         None => rest,
     };
     Some(Via::Net {
