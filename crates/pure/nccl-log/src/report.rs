@@ -11,7 +11,7 @@ use crate::{
     message::Device,
     pairs,
     run::{Nodes, Run, runs},
-    state::{Kind, State},
+    state::{HostId, Kind, State},
 };
 
 /// What `explain --nccl-log --json` prints.
@@ -192,7 +192,7 @@ impl RunReport {
                 Nodes::Unknown => None,
             },
             ranks: run
-                .largest()
+                .largest
                 .map(|id| run.state.communicators[id as usize].size),
             hosts,
             pairs,
@@ -203,49 +203,40 @@ impl RunReport {
 }
 
 fn hosts(run: &Run) -> Vec<Host> {
-    let empty = BTreeMap::new();
-    let ranks = run
-        .largest()
-        .map_or(&empty, |id| &run.state.communicators[id as usize].hosts);
-    let networks = run.seen(|kind| matches!(kind, Kind::Network(_)));
-    let hosts = run.hosts();
-    let mut reports: Vec<Host> = hosts
-        .iter()
-        .map(|host| {
-            let mut names: Vec<String> = networks
-                .iter()
-                .filter(|(_, teller, _)| teller == host)
-                .filter_map(|(kind, ..)| match kind {
-                    Kind::Network(name) => Some(run.state.names.get(*name).to_owned()),
-                    _ => None,
-                })
-                .collect();
-            names.dedup();
-            let processes = run
-                .processes
-                .iter()
-                .filter(|id| run.state.processes[**id as usize].host == *host);
-            let lists = processes.flat_map(|id| {
-                [Transport::Ib, Transport::Socket].map(|kind| run.devices(*id, kind))
-            });
-            let mut devices: Vec<Device> = Vec::new();
-            for device in lists.collect::<BTreeSet<_>>().into_iter().flatten() {
-                if !devices.contains(device) {
-                    devices.push(device.clone());
+    let mut hosts: BTreeMap<HostId, Host> = BTreeMap::new();
+    for process in &run.processes {
+        let id = run.state.processes[*process as usize].host;
+        let host = hosts.entry(id).or_insert_with(|| Host {
+            name: run.state.hosts.get(id).to_owned(),
+            ranks: Vec::new(),
+            networks: Vec::new(),
+            devices: Vec::new(),
+        });
+        for transport in [Transport::Ib, Transport::Socket] {
+            for device in run.devices(*process, transport) {
+                if !host.devices.contains(device) {
+                    host.devices.push(device.clone());
                 }
             }
-            Host {
-                name: run.state.hosts.get(*host).to_owned(),
-                ranks: ranks
-                    .iter()
-                    .filter(|(_, at)| *at == host)
-                    .map(|(rank, _)| *rank)
-                    .collect(),
-                networks: names,
-                devices,
+        }
+    }
+    for (kind, id, _) in run.seen(|kind| matches!(kind, Kind::Network(_))) {
+        if let (Kind::Network(name), Some(host)) = (kind, hosts.get_mut(&id)) {
+            let name = run.state.names.get(name);
+            if !host.networks.iter().any(|known| known == name) {
+                host.networks.push(name.to_owned());
             }
-        })
-        .collect();
-    reports.sort_by(|one, other| one.name.cmp(&other.name));
-    reports
+        }
+    }
+    let ranks = run
+        .largest
+        .map(|id| &run.state.communicators[id as usize].hosts);
+    for (rank, id) in ranks.into_iter().flatten() {
+        if let Some(host) = hosts.get_mut(id) {
+            host.ranks.push(*rank);
+        }
+    }
+    let mut hosts: Vec<Host> = hosts.into_values().collect();
+    hosts.sort_by(|one, other| one.name.cmp(&other.name));
+    hosts
 }

@@ -29,60 +29,91 @@ pub(crate) struct Run<'a> {
     pub(crate) nodes: Nodes,
     /// The most machines that NCCL counted.
     pub(crate) counted: Option<u32>,
+    /// Its communicator with the most ranks, which tells ranks as the user counts them.
+    pub(crate) largest: Option<CommunicatorId>,
     hosts: HashMap<(Option<CommunicatorId>, u32), HostId>,
+    seen: Vec<Sighting<'a>>,
 }
 
-/// The runs in the order of their first lines.
+/// Something remembered, and the host that said it.
+pub(crate) type Sighting<'a> = (Kind, HostId, &'a Seen);
+
+/// What is gathered for one run.
+#[derive(Default)]
+struct Parts<'a> {
+    processes: BTreeSet<ProcessId>,
+    links: Vec<(Link, u64)>,
+    seen: Vec<Sighting<'a>>,
+    largest: Option<(u32, CommunicatorId)>,
+}
+
+/// The runs in the order of their first lines. Each thing is given to its run once: a log may hold thousands of them.
 pub(crate) fn runs<'a>(state: &'a State, facts: &'a [Facts]) -> Vec<Run<'a>> {
-    let mut of_run: BTreeMap<ProcessId, BTreeSet<ProcessId>> = BTreeMap::new();
-    let mut run_of = vec![0; state.processes.len()];
-    let ids = || (0..).zip(&state.processes);
-    // Who told of no communicator is of the run whose lines stand around his.
-    let mut current = ids()
-        .find(|(_, process)| process.ranked)
-        .map_or(0, |(id, _)| state.root(id));
-    for (id, process) in ids() {
-        if process.ranked {
-            current = state.root(id);
+    let run_of = membership(state);
+    let mut parts: BTreeMap<ProcessId, Parts> = BTreeMap::new();
+    for (process, run) in (0..).zip(&run_of) {
+        parts.entry(*run).or_default().processes.insert(process);
+    }
+    let of = |process: ProcessId| run_of[process as usize];
+    for link in &state.links {
+        parts
+            .entry(of(link.0.process))
+            .or_default()
+            .links
+            .push(*link);
+    }
+    for ((kind, process), seen) in &state.seen {
+        let host = state.processes[*process as usize].host;
+        let run = parts.entry(of(*process)).or_default();
+        run.seen.push((*kind, host, seen));
+    }
+    for (id, ranks) in (0..).zip(&state.communicators) {
+        let run = parts.entry(of(ranks.founder)).or_default();
+        let largest = &mut run.largest;
+        if largest.is_none_or(|(size, _)| ranks.size > size) {
+            *largest = Some((ranks.size, id));
         }
-        run_of[id as usize] = current;
-        of_run.entry(current).or_default().insert(id);
     }
-    let mut links: BTreeMap<ProcessId, Vec<(Link, u64)>> = BTreeMap::new();
-    for (link, count) in &state.links {
-        let run = run_of[link.process as usize];
-        links.entry(run).or_default().push((*link, *count));
-    }
-    let several = of_run.len() > 1;
-    let numbered = of_run.into_iter().enumerate();
+    let several = parts.len() > 1;
+    let numbered = parts.into_values().enumerate();
     numbered
-        .map(|(index, (first, processes))| {
-            let mut links = links.remove(&first).unwrap_or_default();
-            links.sort_unstable();
-            Run::new(state, facts, several.then_some(index + 1), processes, links)
+        .map(|(index, parts)| Run::new(state, facts, several.then_some(index + 1), parts))
+        .collect()
+}
+
+/// The run of each process, by the first process of it. Who told of no communicator is of the run whose lines stand
+/// around his.
+fn membership(state: &State) -> Vec<ProcessId> {
+    let ids = || (0..).zip(&state.processes);
+    let first = ids().find(|(_, process)| process.ranked);
+    let mut current = first.map_or(0, |(id, _)| state.root(id));
+    ids()
+        .map(|(id, process)| {
+            if process.ranked {
+                current = state.root(id);
+            }
+            current
         })
         .collect()
 }
 
 impl<'a> Run<'a> {
-    fn new(
-        state: &'a State,
-        facts: &'a [Facts],
-        number: Option<usize>,
-        processes: BTreeSet<ProcessId>,
-        links: Vec<(Link, u64)>,
-    ) -> Self {
+    fn new(state: &'a State, facts: &'a [Facts], number: Option<usize>, parts: Parts<'a>) -> Self {
+        let mut links = parts.links;
+        links.sort_unstable();
+        let told = parts.processes.iter();
         let mut run = Self {
             state,
             facts,
             number,
             hosts: ranks(state, &links),
-            counted: processes
-                .iter()
+            counted: told
                 .filter_map(|id| state.processes[*id as usize].nodes)
                 .max(),
-            processes,
+            processes: parts.processes,
             links,
+            seen: parts.seen,
+            largest: parts.largest.map(|(_, id)| id),
             nodes: Nodes::Unknown,
         };
         run.nodes = run.count_nodes();
@@ -103,19 +134,11 @@ impl<'a> Run<'a> {
         if self.hosts().len() > 1 || self.links.iter().any(|(link, _)| leads_away(link)) {
             return Nodes::Many;
         }
-        let complete = self.largest().is_some_and(|id| {
+        let complete = self.largest.is_some_and(|id| {
             let ranks = &self.state.communicators[id as usize];
             ranks.hosts.len() == ranks.size as usize
         });
         if complete { Nodes::One } else { Nodes::Unknown }
-    }
-
-    /// Its communicator with the most ranks, which tells ranks as the user counts them.
-    pub(crate) fn largest(&self) -> Option<CommunicatorId> {
-        let ids = (0..).zip(&self.state.communicators);
-        let own = ids.filter(|(_, ranks)| self.processes.contains(&ranks.founder));
-        own.max_by_key(|(id, ranks)| (ranks.size, std::cmp::Reverse(*id)))
-            .map(|(id, _)| id)
     }
 
     pub(crate) fn hosts(&self) -> BTreeSet<HostId> {
@@ -209,17 +232,14 @@ impl<'a> Run<'a> {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// What was remembered of such kinds, with its host, in the order of processes.
-    pub(crate) fn seen(&self, wanted: impl Fn(Kind) -> bool) -> Vec<(Kind, HostId, &'a Seen)> {
-        let state = self.state;
-        let all = state.seen.iter();
-        all.filter(|((kind, process), _)| wanted(*kind) && self.processes.contains(process))
-            .map(|((kind, process), seen)| (*kind, state.processes[*process as usize].host, seen))
-            .collect()
+    /// What was remembered of such kinds, in the order of processes.
+    pub(crate) fn seen(&self, wanted: impl Fn(Kind) -> bool) -> Vec<Sighting<'a>> {
+        let all = self.seen.iter().filter(|(kind, ..)| wanted(*kind));
+        all.copied().collect()
     }
 
     /// A hit about the hosts that said so, with the first lines in which they did.
-    pub(crate) fn hit(&self, severity: Severity, seen: &[(Kind, HostId, &Seen)]) -> Hit {
+    pub(crate) fn hit(&self, severity: Severity, seen: &[Sighting]) -> Hit {
         let hosts: BTreeSet<HostId> = seen.iter().map(|(_, host, _)| *host).collect();
         let hit = Hit::new(severity, self.subject(&hosts));
         self.lines(hit, seen)
@@ -248,7 +268,7 @@ impl<'a> Run<'a> {
     }
 
     /// The first lines as evidence, one of each host before a second of any.
-    pub(crate) fn lines(&self, mut hit: Hit, seen: &[(Kind, HostId, &Seen)]) -> Hit {
+    pub(crate) fn lines(&self, mut hit: Hit, seen: &[Sighting]) -> Hit {
         const MOST: usize = 4;
         let mut shown: BTreeSet<HostId> = BTreeSet::new();
         let (mut first, mut second) = (Vec::new(), Vec::new());

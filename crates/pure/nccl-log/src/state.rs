@@ -60,6 +60,8 @@ pub(crate) struct Process {
     pub(crate) host: HostId,
     /// A process that shares a communicator with it: the way to the run that it belongs to. Itself where there is none.
     pub(crate) joined: ProcessId,
+    /// It told of its start.
+    started: bool,
     /// It told of a communicator.
     pub(crate) ranked: bool,
     /// The most machines that NCCL counted in one of its communicators.
@@ -152,6 +154,7 @@ impl State {
         let line = (number, segment.shown);
         match message {
             Message::Version(_) => {}
+            Message::Started => self.started(process, speaker),
             Message::Channel(channel) => self.channel(process, speaker.thread, &channel, line),
             Message::Init(init) => self.init(process, speaker.thread, &init),
             Message::InfinibandDevices(devices) => {
@@ -212,6 +215,24 @@ impl State {
                 .put(sum, speaker.process.into(), *process);
             return Some(*process);
         }
+        self.new_process(speaker)
+    }
+
+    /// Containers give the same process numbers again: a second start is another process.
+    fn started(&mut self, process: ProcessId, speaker: Speaker) {
+        let again = self.processes[process as usize].started;
+        let process = if again {
+            self.new_process(speaker)
+        } else {
+            Some(process)
+        };
+        match process {
+            Some(process) => self.processes[process as usize].started = true,
+            None => self.truncated = true,
+        }
+    }
+
+    fn new_process(&mut self, speaker: Speaker) -> Option<ProcessId> {
         if self.processes.len() >= MAX_PROCESSES {
             return None;
         }
@@ -222,6 +243,7 @@ impl State {
         self.processes.push(Process {
             host,
             joined: process,
+            started: false,
             ranked: false,
             nodes: None,
             infiniband: None,
@@ -229,6 +251,9 @@ impl State {
             first: None,
             latest: None,
         });
+        let sum = sum_of_end(speaker.process);
+        self.recent_speakers
+            .put(sum, speaker.process.into(), process);
         self.by_speaker.insert(speaker.process.into(), process);
         Some(process)
     }

@@ -6,8 +6,8 @@ use crosstie_doctor::Hit;
 use crosstie_model::Severity;
 
 use crate::{
-    run::Run,
-    state::{HostId, Kind, Seen},
+    run::{Run, Sighting},
+    state::Kind,
 };
 
 /// One hit for each status: each has its own meaning.
@@ -45,7 +45,7 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
 }
 
 /// A frame as large as they get, and who answers for the address.
-fn with_probes(hit: Hit, seen: &[(Kind, HostId, &Seen)]) -> Hit {
+fn with_probes(hit: Hit, seen: &[Sighting]) -> Hit {
     let mut lines = seen.iter().flat_map(|(_, _, seen)| &seen.lines);
     let peer = lines.find_map(|line| remote_address(&line.text));
     let peer = peer.map_or_else(|| "PEER".to_owned(), |peer| peer.to_string());

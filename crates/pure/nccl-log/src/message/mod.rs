@@ -48,6 +48,8 @@ pub(crate) enum Message<'a> {
     InfinibandDisabled,
     /// `NCCL_NET` asks for sockets.
     SocketForced,
+    /// Said once in the life of a process.
+    Started,
 }
 
 /// `None` for all that does not matter here. The first letters decide, since most lines are of no interest.
@@ -59,6 +61,7 @@ pub(crate) fn message(text: &[u8]) -> Option<Message<'_>> {
             failure::verbs_library(&lossy(text))
         }
         b'c' | b'n' | b'[' => init::parse(text).map(Message::Init),
+        b'B' => started(text),
         b'U' => network(text),
         b'S' => external_plugin(text),
         b'N' if text.starts_with(b"NET/") => net(text),
@@ -69,6 +72,15 @@ pub(crate) fn message(text: &[u8]) -> Option<Message<'_>> {
 
 pub(crate) fn lossy(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(text)
+}
+
+/// `Bootstrap : Using eth0:10.0.0.1<0>`. What is said of an RDMA device, `Bootstrap: Using mlx5_0:1`, comes again.
+fn started(text: &[u8]) -> Option<Message<'_>> {
+    let text = lossy(text.strip_prefix(b"Bootstrap")?);
+    let rest = text.trim_start_matches([' ', ':']);
+    let address = rest.strip_prefix("Using ").map(word)?;
+    let once = address.contains('<') || text.contains("\\u003c");
+    once.then_some(Message::Started)
 }
 
 fn network(text: &[u8]) -> Option<Message<'_>> {
@@ -196,6 +208,20 @@ mod tests {
             );
         }
         assert_eq!(message(b"Using non-device net plugin version 0"), None);
+    }
+
+    #[test]
+    fn a_process_starts_once() {
+        for (text, started) in [
+            ("Bootstrap : Using eth0:10.0.0.1<0>", true),
+            ("Bootstrap: Using eth0:10.0.0.1<0>", true),
+            ("Bootstrap: Using eth0:10.0.0.1\\u003c0\\u003e", true),
+            ("Bootstrap: Using mlx5_0:1", false),
+            ("Bootstrap timings total 0.1", false),
+        ] {
+            let expected = started.then_some(Message::Started);
+            assert_eq!(message(text.as_bytes()), expected, "{text}");
+        }
     }
 
     #[test]
