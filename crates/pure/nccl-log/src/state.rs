@@ -52,6 +52,7 @@ pub(crate) struct State {
     recent_links: Recent<Link, u32>,
     by_communicator: HashMap<(Communicator, Option<CommunicatorId>, u32), CommunicatorId>,
     by_thread: HashMap<(ProcessId, u32), CommunicatorId>,
+    recent_threads: Recent<(ProcessId, u32), CommunicatorId>,
     by_list: HashMap<Vec<Device>, ListId>,
     ranks: usize,
 }
@@ -309,6 +310,11 @@ impl State {
         this.latest = known;
         if self.by_thread.len() < MAX_THREADS || self.by_thread.contains_key(&(process, thread)) {
             self.by_thread.insert((process, thread), communicator);
+            self.recent_threads.put(
+                sum_of_thread(process, thread),
+                (process, thread),
+                communicator,
+            );
         } else {
             self.truncated = true;
         }
@@ -408,12 +414,8 @@ impl State {
             },
             None => Way::Memory(name),
         };
-        let this = &self.processes[process as usize];
-        let communicator = self
-            .by_thread
-            .get(&(process, thread))
-            .copied()
-            .or(this.latest);
+        let latest = self.processes[process as usize].latest;
+        let communicator = self.known_thread(process, thread).or(latest);
         let link = Link {
             process,
             communicator,
@@ -436,6 +438,16 @@ impl State {
         if let Way::Net { network, gdr, .. } = way {
             self.note(Kind::NetChannel { network, gdr }, process, spoken);
         }
+    }
+
+    fn known_thread(&mut self, process: ProcessId, thread: u32) -> Option<CommunicatorId> {
+        let (sum, key) = (sum_of_thread(process, thread), (process, thread));
+        if let Some(known) = self.recent_threads.get(sum, &key) {
+            return Some(known);
+        }
+        let known = self.by_thread.get(&key).copied()?;
+        self.recent_threads.put(sum, key, known);
+        Some(known)
     }
 
     fn known_link(&mut self, link: &Link) -> Option<u32> {
@@ -468,4 +480,8 @@ impl State {
             });
         }
     }
+}
+
+fn sum_of_thread(process: ProcessId, thread: u32) -> u64 {
+    u64::from(process) << 32 | u64::from(thread)
 }

@@ -37,11 +37,13 @@ fn place(sum: u64) -> usize {
 
 /// The last eight bytes and the length: names of processes end in what tells them apart.
 pub(crate) fn sum_of_end(bytes: &[u8]) -> u64 {
-    let end = &bytes[bytes.len().saturating_sub(8)..];
-    let value = end
-        .iter()
-        .fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
-    value ^ (bytes.len() as u64) << 56
+    let length = bytes.len() as u64;
+    match bytes.last_chunk::<8>() {
+        Some(end) => u64::from_le_bytes(*end) ^ length,
+        None => bytes
+            .iter()
+            .fold(length, |sum, byte| sum << 8 | u64::from(*byte)),
+    }
 }
 
 /// Bytes to be compared with kept ones.
