@@ -12,7 +12,7 @@ INSTALL ?= scripts/install-packages
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo check ns lab dist test test-full fresh bench fuzz clean
+.PHONY: help setup build demo check ns lab dist test test-full docs fresh bench fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^##@/ { print substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,11 @@ build: ## The release binary for this machine
 test-full: ## `make test`, then the long tests, `fresh` and `fuzz`; output kept in docs/test-full.txt
 	$(INSTALL) build ns lab
 	scripts/test-full
+
+docs: ## Write the pages and schemas that are made from the code
+	CROSSTIE_WRITE_PAGES=1 cargo test --quiet --package crosstie --test check_pages pages
+	cargo build --quiet --package crosstie
+	for what in $$(cd docs/schema && ls | sed 's/\.json$$//'); do target/debug/crosstie schema $$what > docs/schema/$$what.json; done
 
 fresh: ## `make check` of the committed tree in a bare Debian chroot; root, or sudo
 	$(INSTALL) build fresh

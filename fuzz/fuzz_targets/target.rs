@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 static TARGET: LazyLock<fn(&[u8])> = LazyLock::new(|| {
     let tables = [
         crosstie_facts::fuzz::TARGETS,
+        crosstie_nccl_log::fuzz::TARGETS,
         crosstie_node::fuzz::TARGETS,
         crosstie_reach::fuzz::TARGETS,
     ];

@@ -40,6 +40,7 @@ pub(crate) enum Command {
     Scan(Scan),
     Doctor(Doctor),
     Trust(crate::trust::TrustArgs),
+    Explain(Explain),
     Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
@@ -154,6 +155,41 @@ pub(crate) struct Doctor {
     pub(crate) skip: Vec<String>,
 }
 
+/// What a fault means and how to mend it; or what an NCCL log says
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  crosstie explain                           every fault, in one line each
+  crosstie explain twins-same-subnet         one of them at length
+  crosstie explain --nccl-log train.log      is it RDMA? between whom, over what, and what is wrong
+  docker logs vllm 2>&1 | crosstie explain --nccl-log -
+  crosstie explain --nccl-log train.log --from captures/    with the nodes' facts: twins, GPUs
+
+NCCL_DEBUG=INFO makes NCCL write such a log; NCCL_DEBUG_SUBSYS=INIT,NET,ENV adds connections and settings.
+
+Exit status: 0 no faults (there may be warnings), 1 the log shows faults, 2 it could not be read, or there is no such ID.")]
+pub(crate) struct Explain {
+    /// The fault's name, as `crosstie doctor` gives it
+    #[arg(value_name = "ID", conflicts_with = "nccl_log")]
+    pub(crate) id: Option<String>,
+
+    /// Read what NCCL logged; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nccl_log: Option<PathBuf>,
+
+    /// Print JSON (see `crosstie schema explain`)
+    #[arg(long, requires = "nccl_log", conflicts_with = "id")]
+    pub(crate) json: bool,
+
+    /// Captures of the nodes: a directory, a .tar.gz, or a directory of several
+    #[arg(
+        long,
+        value_name = "PATH",
+        requires = "nccl_log",
+        conflicts_with = "id"
+    )]
+    pub(crate) from: Vec<PathBuf>,
+}
+
 fn check_ids() -> PossibleValuesParser {
     PossibleValuesParser::new(crosstie_doctor::checks::all().map(|check| check.id))
 }
@@ -226,4 +262,6 @@ pub(crate) enum Schema {
     Doctor,
     /// `crosstie scan --discover --json`
     Discover,
+    /// `crosstie explain --nccl-log FILE --json`
+    Explain,
 }

@@ -37,6 +37,7 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
         Schema::Scan => crosstie_report::scan::schema(),
         Schema::Doctor => crosstie_report::doctor::schema(),
         Schema::Discover => crosstie_report::discover::schema(),
+        Schema::Explain => crosstie_report::nccl_log::schema(),
     };
     output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
     Ok(exit::CLEAN)

@@ -5,6 +5,7 @@ mod args;
 mod discover;
 mod doctor;
 mod exit;
+mod explain;
 mod generate;
 mod lab;
 mod nodes;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
         Command::Trust(trust) => trust::run(&trust, arguments.colour),
+        Command::Explain(explain) => explain::run(&explain, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
         Command::Completions { shell } => generate::completions(shell),

@@ -87,7 +87,8 @@ fn cluster_file(path: &Path) -> anyhow::Result<Spec> {
     Spec::from_toml(&text).with_context(|| format!("cannot use {}", path.display()))
 }
 
-fn captured(paths: &[PathBuf]) -> anyhow::Result<Vec<Reading>> {
+/// What captures hold, by their names.
+pub(crate) fn captured(paths: &[PathBuf]) -> anyhow::Result<Vec<Reading>> {
     let mut readings = Vec::new();
     for path in paths {
         for loaded in capture::load(path)? {

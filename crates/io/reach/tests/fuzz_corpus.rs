@@ -13,6 +13,7 @@ fn home() -> &'static Path {
 fn targets() -> Vec<Target> {
     [
         crosstie_facts::fuzz::TARGETS,
+        crosstie_nccl_log::fuzz::TARGETS,
         crosstie_node::fuzz::TARGETS,
         crosstie_reach::fuzz::TARGETS,
     ]

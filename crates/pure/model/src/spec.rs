@@ -130,7 +130,7 @@ fn suggestion(message: &str) -> String {
 }
 
 /// Levenshtein's: how many letters to add, take away or change.
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.chars().take(64).enumerate() {

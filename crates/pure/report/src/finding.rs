@@ -1,6 +1,6 @@
 //! A finding on a terminal.
 
-use crosstie_model::{Finding, Severity};
+use crosstie_model::{Evidence, Finding, Severity};
 
 use crate::text::{Palette, Row, Span, Tone, line, table, wrap};
 
@@ -19,21 +19,7 @@ pub fn tone(severity: Severity) -> Tone {
 /// What, where, evidence, cause and fix; a last empty line.
 pub fn finding(finding: &Finding, palette: Palette, out: &mut String) {
     heading(finding, palette, out);
-    let rows: Vec<Row> = finding
-        .evidence
-        .iter()
-        .map(|evidence| {
-            Row::Cells(
-                INDENT,
-                vec![
-                    Span::new(Tone::Plain, &evidence.what),
-                    Span::new(Tone::Strong, &evidence.value),
-                    Span::new(Tone::Quiet, &evidence.source),
-                ],
-            )
-        })
-        .collect();
-    table(palette, &rows, out);
+    evidence(&finding.evidence, palette, out);
     paragraph("cause", &finding.cause, palette, out);
     // The fix ends in the commands, which a person copies: they are not folded.
     let advice = finding.fix.lines().count() - finding.commands.len();
@@ -48,6 +34,33 @@ pub fn finding(finding: &Finding, palette: Palette, out: &mut String) {
         line(palette, &spans, out);
     }
     out.push('\n');
+}
+
+/// What was read, its value, and where, in columns. A line of a log would push its neighbours apart: it has a row of its
+/// own below what it is.
+fn evidence(evidence: &[Evidence], palette: Palette, out: &mut String) {
+    const LONG: usize = 64;
+    let is_long = |evidence: &Evidence| evidence.value.chars().count() > LONG;
+    let mut rows: Vec<Row> = Vec::new();
+    for seen in evidence {
+        let what = Span::new(Tone::Plain, &seen.what);
+        let value = Span::new(Tone::Strong, &seen.value);
+        let source = Span::new(Tone::Quiet, &seen.source);
+        if is_long(seen) {
+            let indent = Span::new(Tone::Plain, " ".repeat(INDENT));
+            let gap = Span::new(Tone::Plain, "  ");
+            rows.push(Row::Heading(vec![
+                indent.clone(),
+                what,
+                gap.clone(),
+                source,
+            ]));
+            rows.push(Row::Heading(vec![indent, gap, value]));
+        } else {
+            rows.push(Row::Cells(INDENT, vec![what, value, source]));
+        }
+    }
+    table(palette, &rows, out);
 }
 
 /// One line: for what is only worth knowing.

@@ -2,6 +2,8 @@
 
 pub mod discover;
 pub mod doctor;
+pub mod explain;
 pub mod finding;
+pub mod nccl_log;
 pub mod scan;
 pub mod text;

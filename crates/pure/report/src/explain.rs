@@ -1,0 +1,112 @@
+//! The catalogue of faults for a terminal.
+
+use crosstie_doctor::{Check, checks::AREAS, explain::page};
+use crosstie_model::spec::distance;
+
+use crate::text::{Palette, Row, Span, Tone, line, table, wrap};
+
+const WIDTH: usize = 98;
+
+/// Every fault in one line, by area.
+pub fn list(palette: Palette) -> String {
+    let mut out = String::new();
+    for area in AREAS.iter().filter(|area| !area.checks.is_empty()) {
+        line(palette, &[Span::new(Tone::Strong, area.title)], &mut out);
+        let row = |check: &&Check| {
+            let cells = [
+                Span::new(Tone::Accent, check.id),
+                Span::new(Tone::Plain, check.title),
+            ];
+            Row::Cells(2, cells.to_vec())
+        };
+        table(
+            palette,
+            &area.checks.iter().map(row).collect::<Vec<_>>(),
+            &mut out,
+        );
+        out.push('\n');
+    }
+    let next = [
+        Span::new(Tone::Quiet, "Next: "),
+        Span::new(Tone::Accent, "crosstie explain ID"),
+    ];
+    line(palette, &next, &mut out);
+    out
+}
+
+/// A check's page: its headings stand out, its paragraphs are broken to the width of a terminal.
+pub fn check(check: &Check, palette: Palette) -> String {
+    let mut out = String::new();
+    for row in page(check).lines() {
+        let title = row.trim_start_matches('#');
+        if row.starts_with('#') {
+            line(
+                palette,
+                &[Span::new(Tone::Strong, title.trim_start())],
+                &mut out,
+            );
+        } else if row.starts_with("| severity") || row.starts_with("|---") {
+            // A terminal needs no table for two words.
+        } else if row.starts_with('|') {
+            let facts = format!("{}, read from: {}", check.severity, check.scope());
+            line(palette, &[Span::new(Tone::Quiet, facts)], &mut out);
+        } else if row.is_empty() {
+            out.push('\n');
+        } else {
+            paragraph(row, palette, &mut out);
+        }
+    }
+    out
+}
+
+fn paragraph(row: &str, palette: Palette, out: &mut String) {
+    let hanging = if row.starts_with("- ") { "  " } else { "" };
+    for (index, text) in wrap(row, WIDTH).iter().enumerate() {
+        let indent = if index == 0 { "" } else { hanging };
+        let text = format!("  {indent}{text}");
+        line(palette, &[Span::new(Tone::Plain, text)], out);
+    }
+}
+
+/// The ids that are most like what was asked for, best first.
+pub fn nearest(id: &str) -> Vec<&'static str> {
+    const MOST: usize = 3;
+    let wanted = id.to_lowercase();
+    let mut ids: Vec<(usize, &str)> = crosstie_doctor::checks::all()
+        .map(|check| {
+            // A part of the name is as good as a typo.
+            let part = wanted.len() > 2 && check.id.contains(&wanted);
+            (if part { 1 } else { distance(&wanted, check.id) }, check.id)
+        })
+        .filter(|(distance, found)| *distance <= found.len() / 3)
+        .collect();
+    ids.sort_unstable();
+    ids.into_iter().take(MOST).map(|(_, id)| id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_or_a_part_finds_the_name() {
+        assert_eq!(
+            nearest("nccl-socket-falback").first(),
+            Some(&"nccl-socket-fallback")
+        );
+        assert_eq!(nearest("libibverbs").first(), Some(&"nccl-no-libibverbs"));
+        assert!(nearest("xyz").is_empty());
+    }
+
+    #[test]
+    fn a_page_fits_a_terminal() {
+        for found in crosstie_doctor::checks::all() {
+            let text = check(found, Palette::Plain);
+            assert!(text.starts_with(found.id), "{text}");
+            assert!(
+                text.lines().all(|line| line.chars().count() <= WIDTH + 4),
+                "{text}"
+            );
+        }
+    }
+}
