@@ -4,13 +4,38 @@
 
 use std::{path::PathBuf, sync::LazyLock};
 
+use crosstie_doctor::{Patient, Selection, diagnose};
 use crosstie_facts::{Entry, Gap, Raw, facts};
+use crosstie_model::Spec;
 use crosstie_node::{capture, sanitised};
 use crosstie_report::{
+    doctor,
     scan::{Outcome, node, view},
     text::Palette,
 };
 use proptest::prelude::*;
+
+/// Names the sample nodes, so that the checks which need a cluster file run too.
+const CLUSTER: &str = "
+format = 1
+name = 'samples'
+[fabric]
+rate_gbps = 200
+[qos]
+priority = 3
+dscp = 26
+ecn = true
+[[node]]
+name = 'spark-a'
+[[node]]
+name = 'work-b'
+[[cable]]
+a = 'spark-a:p1'
+b = 'work-b:p0'
+[[cable]]
+port = 'spark-c:p1'
+plane = 'leaf'
+";
 
 static SAMPLES: LazyLock<Vec<Raw>> = LazyLock::new(|| {
     let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/nodes");
@@ -103,6 +128,22 @@ proptest! {
         let screen = view(&[Outcome::Node(Box::new(scanned))], "next", Palette::Plain);
         let escaped = screen.contains('\u{1b}');
         prop_assert!(!escaped, "an escape reached the screen");
+    }
+
+    #[test]
+    fn every_capture_has_a_diagnosis(first in bent(), second in bent(), earlier in bent()) {
+        let (first, second, earlier) = (facts(&first), facts(&second), facts(&earlier));
+        let patient = |facts, earlier| Patient { facts, earlier, clock: None };
+        let patients = [patient(&first, Some(&earlier)), patient(&second, None)];
+        let spec = Spec::from_toml(CLUSTER).unwrap();
+        for spec in [None, Some(&spec)] {
+            let diagnosis = diagnose(&patients, spec, Selection::default());
+            prop_assert!(serde_json::to_string(&diagnosis).is_ok());
+            for screen in [doctor::view(&diagnosis, Palette::Plain), doctor::markdown(&diagnosis, "0")] {
+                let escaped = screen.contains('\u{1b}');
+                prop_assert!(!escaped, "an escape reached the screen");
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod sshd;
+
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -10,6 +12,7 @@ use std::{
 
 use crosstie_lab::{HubProgram, Lab, hub::Fault, lease};
 use serde_json::Value;
+use sshd::crosstie;
 
 const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
 const ASK: Duration = Duration::from_secs(120);
@@ -131,7 +134,7 @@ fn sh(lab: &Lab, node: &str, script: &str) -> String {
 
 /// Host and id of every fault and warning.
 fn doctor(lab: &Lab, cluster: &Path) -> Vec<(String, String)> {
-    let output = Command::new(CROSSTIE)
+    let output = Command::new(crosstie())
         .args(["doctor", "--json", "--sudo", "--interval", "0", "--cluster"])
         .arg(cluster)
         .arg("--ssh-config")
