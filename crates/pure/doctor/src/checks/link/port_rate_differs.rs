@@ -1,7 +1,7 @@
 //! The two ends of a cable disagree on its rate.
 
 use super::cable_ends;
-use crate::{Check, Hit, Pair, Run};
+use crate::{Check, FabricPort, Hit, Joined, Pair, Run};
 
 pub(super) const CHECK: Check = Check {
     id: "port-rate-differs",
@@ -19,6 +19,14 @@ pub(super) const CHECK: Check = Check {
     run: Run::Pair(run),
 };
 
+fn are_of_one_kind(a: &FabricPort, b: &FabricPort) -> bool {
+    let kind = |port: &FabricPort| {
+        let function = port.function?;
+        Some((*function.vendor.known()?, *function.device.known()?))
+    };
+    kind(a).is_some_and(|first| kind(b) == Some(first))
+}
+
 fn run(pair: &Pair) -> Vec<Hit> {
     let Some((a, b)) = cable_ends(pair) else {
         return Vec::new();
@@ -26,7 +34,9 @@ fn run(pair: &Pair) -> Vec<Hit> {
     let (Some(first), Some(second)) = (a.port.rate.known(), b.port.rate.known()) else {
         return Vec::new();
     };
-    if first == second {
+    // The two ends of one cable run at one rate. So where the cable is only inferred, cards of different kinds at different
+    // rates are rather no cable at all.
+    if first == second || (pair.by != Joined::Spec && !are_of_one_kind(a, b)) {
         return Vec::new();
     }
     let what = |node: &str, label: &str| format!("rate of {label} on {node}");
