@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -30,15 +31,17 @@ thread_local! {
 pub struct Work {
     number: u64,
     stopped: Arc<AtomicBool>,
+    until: Instant,
 }
 
 impl Work {
-    #[expect(clippy::new_without_default)] // each is another
-    pub fn new() -> Self {
+    /// Nobody waits for it any longer than this.
+    pub fn within(limit: Duration) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             stopped: Arc::default(),
+            until: Instant::now() + limit,
         }
     }
 
@@ -72,6 +75,12 @@ impl Work {
 /// Whether what this thread does is for work that was stopped.
 pub fn is_stopped() -> bool {
     CURRENT.with_borrow(|current| current.as_ref().is_some_and(Work::is_stopped))
+}
+
+/// How long what this thread does is still waited for; nothing where nobody set a limit.
+pub fn time_left() -> Option<Duration> {
+    let until = CURRENT.with_borrow(|current| current.as_ref().map(|work| work.until));
+    until.map(|until| until.saturating_duration_since(Instant::now()))
 }
 
 /// For another thread, as a part of what this one works on.
@@ -158,7 +167,8 @@ mod tests {
 
     #[test]
     fn stopped_work_ends_its_own_children() {
-        let (work, other) = (Work::new(), Work::new());
+        let limit = Duration::from_secs(60);
+        let (work, other) = (Work::within(limit), Work::within(limit));
         let (mut early, mut bystander) = (sleeping(), sleeping());
         let _bystander = other.run(|| Entry::group(&bystander));
         let entry = work.run(|| {

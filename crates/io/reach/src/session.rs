@@ -84,7 +84,7 @@ impl Session for InProcess {
     ) -> Result<Raw, SessionError> {
         progress(Stage::Reading);
         let (sender, receiver) = std::sync::mpsc::channel();
-        let work = Work::new();
+        let work = Work::within(deadline);
         let shared = work.clone();
         std::thread::spawn(move || sender.send(shared.run(crosstie_node::collect)));
         let raw = receiver.recv_timeout(deadline);

@@ -70,7 +70,7 @@ impl Calls {
             self.say(&FromAgent::Done { id, result });
             return;
         }
-        let work = Work::new();
+        let work = Work::within(deadline.min(LONGEST));
         let call = Call {
             until,
             work: work.clone(),
