@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod lab;
 mod sshd;
 
 use std::{
@@ -15,12 +16,12 @@ use std::{
 
 use crosstie_lab::{HubProgram, Lab, lease};
 use crosstie_reach::binary::build_of;
+use lab::{ASK, sh, told};
 use serde_json::Value;
 use sshd::crosstie;
 use tempfile::TempDir;
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
-const ASK: Duration = Duration::from_secs(60);
 /// A node is given up after it (15 s without a word, in the middle of a call), and the rest takes its time under emulation.
 const GIVEN_UP: Duration = Duration::from_secs(45);
 
@@ -51,12 +52,8 @@ impl Place<'_> {
         told(&run(scan, None))
     }
 
-    /// Runs a script as root on a node and wants success.
     fn sh(&self, node: &str, script: &str) -> String {
-        let done = self.lab.exec_as_root(node, &["sh", "-c", script], ASK);
-        let done = done.unwrap();
-        assert_eq!(done.code, Some(0), "{node}: {script}\n{}", done.stderr);
-        done.stdout
+        sh(self.lab, node, script)
     }
 }
 
@@ -67,16 +64,6 @@ fn run(mut command: Command, input: Option<&str>) -> Output {
         command.stdin(reader);
     }
     command.output().unwrap()
-}
-
-/// What was said of both nodes; the exit status must fit.
-fn told(output: &Output) -> [Value; 2] {
-    let nodes: Vec<Value> = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    let failed = nodes.iter().any(|node| node["error"].is_string());
-    let code = if failed { 2 } else { 0 };
-    assert_eq!(output.status.code(), Some(code), "{nodes:#?}");
-    nodes.try_into().unwrap()
 }
 
 fn assert_scanned(node: &Value, name: &str) {
