@@ -25,6 +25,9 @@ const NODES: [&str; 2] = ["spark-a", "spark-b"];
 /// A node is given up after it (15 s without a word, in the middle of a call), and the rest takes its time under emulation.
 const GIVEN_UP: Duration = Duration::from_secs(45);
 
+/// One after another on the same two nodes: a reset would cost the agent's way there again.
+type Scenario = fn(&Place<'_>);
+
 /// A lab, and a folder for what the person at the controller has.
 struct Place<'a> {
     lab: &'a Lab,
@@ -90,7 +93,7 @@ fn lab_nodes_are_reached_whatever_they_are_like() {
     let labs = lab.directory().parent().unwrap();
     std::os::unix::fs::symlink(labs, folder.path().join("crosstie/labs")).unwrap();
     let place = Place { lab: &lab, folder };
-    let scenarios: [(&str, fn(&Place<'_>)); 8] = [
+    let scenarios: [(&str, Scenario); 8] = [
         ("noise at login", noise_at_login),
         ("other builds", other_builds_in_the_cache),
         ("a full disk", a_full_disk),
