@@ -10,7 +10,7 @@ use crate::snapshots::READY;
 use crate::{process, state, tools};
 
 /// A boot under TCG on a busy machine.
-pub(super) const BOOT_WITHIN: Duration = Duration::from_secs(420);
+pub(super) const BOOT_WITHIN: Duration = Duration::from_secs(900);
 pub(super) const KILL_WITHIN: Duration = Duration::from_secs(10);
 const START_WITHIN: Duration = Duration::from_secs(30);
 const ASK_WITHIN: Duration = Duration::from_secs(25);
