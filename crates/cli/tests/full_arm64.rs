@@ -152,8 +152,9 @@ fn a_cut_is_seen_by_both_and_reset_heals_it(lab: &Lab) {
         carrier(node, netdev, 0);
     }
     lab.reset_all().unwrap();
-    for (node, netdev, arch) in NODES {
-        carrier(node, netdev, 1);
+    // networkd leaves a port down that nobody has configured.
+    carrier("spark", "enp1s0f0np0", 1);
+    for (node, _, arch) in NODES {
         sh(lab, node, "test ! -e /etc/netplan/60-fabric.yaml");
         assert_eq!(sh(lab, node, "uname -m").trim(), arch.name());
     }
