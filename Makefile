@@ -46,14 +46,14 @@ dist: ## Release binaries in dist/x86_64 and dist/aarch64, GLIBC floor checked
 ##@ More
 
 setup: ## Install the packages of every tier now
-	$(INSTALL) build ns lab dist bench fresh fuzz
+	$(INSTALL) build ns lab full dist bench fresh fuzz
 
 build: ## The release binary for this machine
 	$(INSTALL) build
 	cargo build --release --locked --package crosstie
 
 test-full: ## `make test`, then the long tests, `fresh` and `fuzz`; output kept in docs/test-full.txt
-	$(INSTALL) build ns lab
+	$(INSTALL) build ns lab full
 	scripts/test-full
 
 docs: ## Write the pages and schemas that are made from the code

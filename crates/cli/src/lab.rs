@@ -38,7 +38,7 @@ pub(crate) struct LabArgs {
 enum Verb {
     /// Make a lab: the first time builds an image and boots (minutes), later ones load snapshots (seconds)
     Up {
-        /// two-sparks, spark-and-workstation, three-ring, switch-four, ib-fabric, or a TOML file
+        /// two-sparks, spark-and-workstation, mixed-arch, three-ring, switch-four, ib-fabric, or a TOML file
         #[arg(long, default_value = "two-sparks")]
         profile: String,
         /// Seed of what the cables lose and reorder

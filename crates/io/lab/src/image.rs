@@ -4,11 +4,13 @@ mod build;
 mod recipe;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::Say;
+use crate::arch::Arch;
 use crate::lock::{Lock, LockError};
 use crate::paths::Paths;
 use crate::tools::{self, ToolError};
@@ -16,6 +18,7 @@ use recipe::Recipe;
 
 /// Long enough for another command's build on a slow mirror.
 const OTHER_BUILD: Duration = Duration::from_secs(1800);
+const TRY_WITHIN: Duration = Duration::from_secs(20);
 const ROOT: &str = "root.qcow2";
 const KERNEL: &str = "kernel";
 const INITRD: &str = "initrd";
@@ -28,10 +31,11 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// An image that a lab already runs on.
-    pub(crate) fn at(directory: &Path, hash: &str) -> Self {
+    /// An image that a lab already runs on; its directory is named after its hash.
+    pub(crate) fn at(directory: &Path) -> Self {
+        let hash = directory.file_name().unwrap_or_default();
         Self {
-            hash: hash.to_owned(),
+            hash: hash.to_string_lossy().into_owned(),
             directory: directory.to_owned(),
         }
     }
@@ -75,6 +79,11 @@ pub enum ImageError {
         "this user cannot make user namespaces with mapped users ({reason}); add a line to /etc/subuid and /etc/subgid, or run as root"
     )]
     NoNamespace { reason: &'static str },
+    #[error(
+        "this machine does not run programs for {arch}, which building an image for it takes: apt-get install \
+         qemu-user-static binfmt-support, then update-binfmts --enable, both as root (in a container: on its host)"
+    )]
+    NotExecutable { arch: Arch },
     #[error("building the node image failed; the whole output is in {log}")]
     Build {
         log: String,
@@ -89,8 +98,13 @@ pub enum ImageError {
 
 /// The image of today's recipe, from the cache or built now. `lab` is the directory of the lab that it is for: a build
 /// is ended with that lab.
-pub(crate) fn ensure(paths: &Paths, lab: &Path, say: Say<'_>) -> Result<Image, ImageError> {
-    let recipe = Recipe::of_host();
+pub(crate) fn ensure(
+    paths: &Paths,
+    arch: Arch,
+    lab: &Path,
+    say: Say<'_>,
+) -> Result<Image, ImageError> {
+    let recipe = Recipe::of_host(arch);
     let hash = recipe.hash();
     let image = Image {
         directory: paths.images().join(&hash),
@@ -100,6 +114,7 @@ pub(crate) fn ensure(paths: &Paths, lab: &Path, say: Say<'_>) -> Result<Image, I
         return Ok(image);
     }
     tools::require(&["mmdebstrap", "mke2fs", "qemu-img"])?;
+    check_executable(arch)?;
     let lock_path = paths.images().join(format!("{}.lock", image.hash));
     let lock = Lock::take(&lock_path, OTHER_BUILD)?;
     if !image.directory.is_dir() {
@@ -107,6 +122,20 @@ pub(crate) fn ensure(paths: &Paths, lab: &Path, say: Say<'_>) -> Result<Image, I
     }
     lock.remove();
     Ok(image)
+}
+
+/// The packages' own scripts run while an image is built.
+fn check_executable(arch: Arch) -> Result<(), ImageError> {
+    if arch == Arch::HERE {
+        return Ok(());
+    }
+    tools::require(&["arch-test", arch.user_emulator()])?;
+    let mut command = Command::new("arch-test");
+    command.arg(arch.debian());
+    let tried = tools::output(&mut command, TRY_WITHIN);
+    tried
+        .map(drop)
+        .map_err(|_| ImageError::NotExecutable { arch })
 }
 
 /// Removes what killed builds of this user left, in the temporary directory and in the cache.

@@ -2,6 +2,7 @@
 
 mod access;
 mod address;
+mod arch;
 mod digest;
 mod error;
 mod harness;
@@ -19,6 +20,7 @@ mod socket;
 mod state;
 mod tools;
 
+pub use arch::Arch;
 pub use error::LabError;
 pub use harness::{KEEP, Lease, lease};
 pub use image::ImageError;

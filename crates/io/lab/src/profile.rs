@@ -6,8 +6,12 @@ mod shipped;
 
 pub(crate) use check::MANAGEMENT_OFFSET;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::arch::Arch;
 
 pub use shipped::{SHIPPED, shipped};
 
@@ -24,6 +28,7 @@ pub struct Profile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     pub name: String,
+    pub arch: Arch,
     pub memory_mib: u32,
     pub vcpus: u8,
     pub network: NetworkManager,
@@ -172,6 +177,11 @@ impl Profile {
         self.segments
             .iter()
             .find(|segment| segment.ends.contains(end))
+    }
+
+    /// The architectures of its nodes, each once.
+    pub(crate) fn architectures(&self) -> BTreeSet<Arch> {
+        self.nodes.iter().map(|node| node.arch).collect()
     }
 
     pub fn memory_mib(&self) -> u64 {

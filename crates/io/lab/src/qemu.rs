@@ -2,11 +2,10 @@
 
 pub(crate) mod accel;
 mod arguments;
+mod board;
 mod qmp;
 
 pub use accel::Accel;
 pub(crate) use arguments::{Files, SHAPE, gateway, node};
 pub use qmp::QmpError;
 pub(crate) use qmp::{Qmp, RunState};
-
-pub(crate) const PROGRAM: &str = "qemu-system-x86_64";

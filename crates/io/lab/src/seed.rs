@@ -63,6 +63,7 @@ fn identify(
 ) -> std::io::Result<()> {
     archive.file("etc/hostname", 0o644, format!("{}\n", node.name))?;
     archive.file("etc/modprobe.d/lab.conf", 0o644, files::modprobe())?;
+    archive.file("etc/systemd/system.conf.d/lab.conf", 0o644, files::SYSTEMD)?;
     archive.file("etc/hosts", 0o644, files::hosts(profile, node))?;
     archive.file(
         "etc/machine-id",

@@ -1,12 +1,14 @@
 //! Booted nodes, kept: disk with memory snapshot, keys and seed of every node of a profile.
 //!
-//! A set belongs to one image, one QEMU and one profile; a lab works on its own copy.
+//! A set belongs to one profile, its images and their QEMUs; a lab works on its own copy.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use crate::access::{KEY, KEY_PUBLIC};
+use crate::arch::Arch;
 use crate::digest;
 use crate::error::LabError;
 use crate::image::Image;
@@ -25,17 +27,20 @@ const VERSION_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) fn place(
     paths: &Paths,
     profile: &Profile,
-    image: &Image,
+    images: &BTreeMap<Arch, Image>,
     accel: Accel,
 ) -> Result<PathBuf, LabError> {
-    let mut command = Command::new(qemu::PROGRAM);
-    command.arg("--version");
-    let version = tools::output(&mut command, VERSION_WITHIN)?;
+    let mut parts = String::new();
+    for (arch, image) in images {
+        let mut command = Command::new(arch.emulator());
+        command.arg("--version");
+        parts.push_str(&tools::output(&mut command, VERSION_WITHIN)?);
+        parts.push_str(&image.hash);
+    }
     let text = serde_json::to_string(profile).unwrap_or_default();
     let key = digest::short_of(&[
         qemu::SHAPE,
-        &version,
-        &image.hash,
+        &parts,
         &accel.key(),
         &text,
         &seed::shape(profile),

@@ -1,14 +1,17 @@
 //! What a lab's directory says about it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::arch::Arch;
+use crate::image::Image;
 use crate::process::ProcessId;
 use crate::profile::Profile;
 use crate::qemu::Accel;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const RECORD: &str = "lab.json";
 
 /// `lab.json`.
@@ -18,9 +21,10 @@ pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) phase: Phase,
     pub(crate) profile: Profile,
+    /// Of the nodes that have this machine's architecture.
     pub(crate) accel: Accel,
-    pub(crate) image: PathBuf,
-    pub(crate) image_hash: String,
+    /// The directory of each architecture's image.
+    pub(crate) images: BTreeMap<Arch, PathBuf>,
     /// In the order of the profile's nodes.
     pub(crate) ssh_ports: Vec<u16>,
     pub(crate) password: String,
@@ -47,6 +51,11 @@ impl Record {
         } else {
             Err(std::io::Error::other("it is of another version"))
         }
+    }
+
+    /// `up` put one there for every node; without it QEMU names the file that it misses.
+    pub(crate) fn image(&self, arch: Arch) -> Image {
+        Image::at(&self.images.get(&arch).cloned().unwrap_or_default())
     }
 
     pub(crate) fn write(&self, directory: &Path) -> std::io::Result<()> {

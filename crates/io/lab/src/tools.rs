@@ -34,6 +34,9 @@ pub enum ToolError {
 fn package(tool: &str) -> &'static str {
     match tool {
         "qemu-system-x86_64" => "qemu-system-x86",
+        "qemu-system-aarch64" => "qemu-system-arm",
+        "qemu-x86_64-static" | "qemu-aarch64-static" => "qemu-user-static",
+        "arch-test" => "arch-test",
         "qemu-img" => "qemu-utils",
         "ssh" | "ssh-keygen" => "openssh-client",
         "newuidmap" => "uidmap",

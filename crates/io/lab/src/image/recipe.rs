@@ -4,11 +4,16 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::arch::Arch;
+
 /// Changes whenever the way of building does.
 const FORMAT: &str = "1";
 pub(super) const INIT: &str = include_str!("../../image/init.sh");
 pub(super) const CUSTOMIZE: &str = include_str!("../../image/customize.sh");
 const DEFAULT_SUITE: &str = "bookworm";
+
+/// Stands for the package of the architecture's kernel.
+const KERNEL: &str = "linux-image";
 
 const PACKAGES: [&str; 28] = [
     "busybox-static",
@@ -26,7 +31,7 @@ const PACKAGES: [&str; 28] = [
     "less",
     "libibverbs1",
     "librdmacm1",
-    "linux-image-amd64",
+    KERNEL,
     "netplan.io",
     "network-manager",
     "nftables",
@@ -54,6 +59,7 @@ const EXCLUDED: [&str; 7] = [
 
 #[derive(Debug)]
 pub(super) struct Recipe {
+    pub(super) arch: Arch,
     pub(super) suite: String,
     /// The host's own sources of the Debian archive; mmdebstrap's default mirror when there are none.
     pub(super) sources: Vec<PathBuf>,
@@ -61,10 +67,11 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    pub(super) fn of_host() -> Self {
+    pub(super) fn of_host(arch: Arch) -> Self {
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
         let Some(suite) = debian_suite(&release) else {
             return Self {
+                arch,
                 suite: DEFAULT_SUITE.to_owned(),
                 sources: Vec::new(),
                 sources_text: String::new(),
@@ -83,14 +90,18 @@ impl Recipe {
             .filter_map(|path| std::fs::read_to_string(path).ok())
             .collect();
         Self {
+            arch,
             suite,
             sources,
             sources_text,
         }
     }
 
-    pub(super) fn packages() -> String {
-        PACKAGES.join(",")
+    pub(super) fn packages(&self) -> String {
+        let kernel = format!("{KERNEL}-{}", self.arch.debian());
+        PACKAGES
+            .map(|package| if package == KERNEL { &kernel } else { package })
+            .join(",")
     }
 
     pub(super) fn exclusions() -> impl Iterator<Item = String> {
@@ -108,7 +119,7 @@ impl Recipe {
             &self.sources_text,
             INIT,
             CUSTOMIZE,
-            &PACKAGES.join(","),
+            &self.packages(),
             &EXCLUDED.join(","),
         ];
         for part in parts {
@@ -150,14 +161,21 @@ mod tests {
     }
 
     #[test]
-    fn another_suite_is_another_image() {
-        let recipe = |suite: &str| Recipe {
+    fn another_suite_or_architecture_is_another_image() {
+        let recipe = |arch, suite: &str| Recipe {
+            arch,
             suite: suite.to_owned(),
             sources: Vec::new(),
             sources_text: String::new(),
         };
-        assert_eq!(recipe("a").hash(), recipe("a").hash());
-        assert_ne!(recipe("a").hash(), recipe("b").hash());
-        assert_eq!(recipe("a").hash().len(), 16);
+        assert_eq!(recipe(Arch::X86, "a").hash(), recipe(Arch::X86, "a").hash());
+        assert_ne!(recipe(Arch::X86, "a").hash(), recipe(Arch::X86, "b").hash());
+        assert_ne!(recipe(Arch::X86, "a").hash(), recipe(Arch::Arm, "a").hash());
+        assert!(
+            recipe(Arch::Arm, "a")
+                .packages()
+                .contains("linux-image-arm64")
+        );
+        assert_eq!(recipe(Arch::X86, "a").hash().len(), 16);
     }
 }

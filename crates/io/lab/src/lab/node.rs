@@ -4,14 +4,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::{Lab, NodeState};
 use crate::error::LabError;
-use crate::image::Image;
 use crate::profile::Node;
 use crate::qemu::{self, Files};
 use crate::snapshots::READY;
 use crate::{process, state, tools};
 
 /// A boot under TCG on a busy machine.
-pub(super) const BOOT_WITHIN: Duration = Duration::from_secs(420);
+pub(super) const BOOT_WITHIN: Duration = Duration::from_secs(900);
 pub(super) const KILL_WITHIN: Duration = Duration::from_secs(10);
 const START_WITHIN: Duration = Duration::from_secs(30);
 const ASK_WITHIN: Duration = Duration::from_secs(25);
@@ -27,12 +26,12 @@ impl Lab {
         for stale in [files.monitor(), files.console()] {
             let _ = std::fs::remove_file(self.directory.join(stale));
         }
-        let image = Image::at(&self.record.image, &self.record.image_hash);
+        let image = self.record.image(node.arch);
         let mut command = qemu::node(
             &self.record.profile,
             node,
             &image,
-            self.record.accel,
+            self.record.accel.of(node.arch),
             snapshot.then_some(READY),
         );
         let id = process::spawn(&mut command, &self.directory, &files.log())

@@ -1,18 +1,20 @@
 //! Making a lab, from nothing to nodes that answer.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::{GATEWAY, HUB_PROCESS, HUB_SOCKET, Lab, down, host};
 use crate::access::{self, KEY, KEY_PUBLIC};
+use crate::arch::Arch;
 use crate::error::LabError;
 use crate::hub;
-use crate::image;
+use crate::image::{self, Image};
 use crate::lock::Lock;
 use crate::paths::Paths;
 use crate::profile::{Profile, SegmentKind};
-use crate::qemu::{self, Files, accel};
+use crate::qemu::{self, Accel, Files, accel};
 use crate::snapshots::{self, PASSWORD};
 use crate::state::{self, Phase, Record};
 use crate::{Say, process, seed, tools};
@@ -67,7 +69,12 @@ pub struct Request {
 /// Makes the lab, or finds it already up. On any error nothing of it is left.
 pub fn up(paths: &Paths, request: &Request, say: Say<'_>) -> Result<Lab, LabError> {
     check_name(&request.name)?;
-    tools::require(&[qemu::PROGRAM, "qemu-img", "ssh", "ssh-keygen"])?;
+    let emulators = request.profile.architectures();
+    let emulators = emulators.into_iter().map(Arch::emulator);
+    let tools: Vec<&str> = emulators
+        .chain([Arch::HERE.emulator(), "qemu-img", "ssh", "ssh-keygen"])
+        .collect();
+    tools::require(&tools)?;
     let lock = Lock::take(&paths.lock(&request.name), OTHER_COMMAND)?;
     if let Ok(lab) = Lab::open(paths, &request.name) {
         return already_up(lab, request, say);
@@ -105,10 +112,12 @@ fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Res
     host::check_disk(profile, directory, "--dir")?;
     let ssh_ports = host::ports(request.ssh_port, profile.nodes.len())?;
     snapshots::make_private(directory)?;
-    let image = image::ensure(paths, directory, say)?;
-    let accel = accel::choose(paths, &image, directory, say);
-    say(&format!("acceleration: {accel}"));
-    let set = snapshots::place(paths, profile, &image, accel)?;
+    let mut images = BTreeMap::new();
+    for arch in profile.architectures() {
+        images.insert(arch, image::ensure(paths, arch, directory, say)?);
+    }
+    let accel = accelerate(paths, &images, directory, say);
+    let set = snapshots::place(paths, profile, &images, accel)?;
     let kept = set.is_dir() && !request.fresh;
     if !kept {
         host::check_disk(profile, &set, "XDG_CACHE_HOME")?;
@@ -121,8 +130,10 @@ fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Res
             phase: Phase::Starting,
             profile: profile.clone(),
             accel,
-            image: image.directory().to_owned(),
-            image_hash: image.hash.clone(),
+            images: images
+                .iter()
+                .map(|(arch, image)| (*arch, image.directory().to_owned()))
+                .collect(),
             ssh_ports,
             password: String::new(),
         },
@@ -130,7 +141,7 @@ fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Res
     if kept {
         snapshots::take(&set, profile, directory)?;
     } else {
-        make_nodes(&lab, &image)?;
+        make_nodes(&lab)?;
     }
     lab.record.password = read(&directory.join(PASSWORD))?;
     lab.write()?;
@@ -147,8 +158,29 @@ fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Res
     Ok(lab)
 }
 
+/// What the nodes of this machine's architecture get; others are always emulated.
+fn accelerate(
+    paths: &Paths,
+    images: &BTreeMap<Arch, Image>,
+    directory: &Path,
+    say: Say<'_>,
+) -> Accel {
+    for arch in images.keys().filter(|arch| **arch != Arch::HERE) {
+        say(&format!(
+            "{arch} nodes are emulated: this machine is {}",
+            Arch::HERE
+        ));
+    }
+    let Some(image) = images.get(&Arch::HERE) else {
+        return Accel::Tcg;
+    };
+    let accel = accel::choose(paths, image, directory, say);
+    say(&format!("acceleration: {accel}"));
+    accel
+}
+
 /// Keys, seeds and empty disks for nodes that were never booted.
-fn make_nodes(lab: &Lab, image: &image::Image) -> Result<(), LabError> {
+fn make_nodes(lab: &Lab) -> Result<(), LabError> {
     let directory = &lab.directory;
     let profile = &lab.record.profile;
     access::make_key(&directory.join(KEY), "crosstie-lab")?;
@@ -171,7 +203,7 @@ fn make_nodes(lab: &Lab, image: &image::Image) -> Result<(), LabError> {
         let mut command = Command::new("qemu-img");
         command
             .args(["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"])
-            .arg(image.root())
+            .arg(lab.record.image(node.arch).root())
             .arg(directory.join(files.disk()));
         tools::output(&mut command, DISK_WITHIN)?;
     }

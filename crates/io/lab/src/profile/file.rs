@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::arch::Arch;
+
 use super::check::{Problem, check};
 use super::{
     Cage, CageRef, Infiniband, NetworkManager, Nic, Node, Profile, Segment, SegmentKind, Sudo,
@@ -27,6 +29,9 @@ pub(super) struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kind {
+    /// This machine's where nothing is said.
+    #[serde(default)]
+    arch: Arch,
     memory_mib: u32,
     vcpus: u8,
     network: NetworkManager,
@@ -49,6 +54,7 @@ struct CageEntry {
 struct NodeEntry {
     name: String,
     kind: String,
+    arch: Option<Arch>,
     memory_mib: Option<u32>,
     vcpus: Option<u8>,
     network: Option<NetworkManager>,
@@ -112,6 +118,7 @@ impl File {
         })?;
         Ok(Node {
             name: entry.name.clone(),
+            arch: entry.arch.unwrap_or(kind.arch),
             memory_mib: entry.memory_mib.unwrap_or(kind.memory_mib),
             vcpus: entry.vcpus.unwrap_or(kind.vcpus),
             network: entry.network.unwrap_or(kind.network),

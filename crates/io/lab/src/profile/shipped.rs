@@ -1,11 +1,12 @@
 //! The profiles inside the binary.
 
-pub const SHIPPED: [(&str, &str); 5] = [
+pub const SHIPPED: [(&str, &str); 6] = [
     ("two-sparks", include_str!("../../profiles/two-sparks.toml")),
     (
         "spark-and-workstation",
         include_str!("../../profiles/spark-and-workstation.toml"),
     ),
+    ("mixed-arch", include_str!("../../profiles/mixed-arch.toml")),
     ("three-ring", include_str!("../../profiles/three-ring.toml")),
     (
         "switch-four",

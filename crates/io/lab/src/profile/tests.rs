@@ -101,6 +101,10 @@ fn mistakes_are_named_with_their_place() {
             "unknown variant `ifupdown`",
         ),
         (
+            two_sparks_with("vcpus = 2", "vcpus = 2\narch = \"riscv64\""),
+            "unknown variant `riscv64`, expected `x86_64` or `aarch64`",
+        ),
+        (
             "description = \"x\"".to_owned(),
             "a lab needs at least one [[node]]",
         ),
@@ -117,4 +121,19 @@ fn an_unknown_name_lists_the_shipped_ones() {
     assert!(text.contains("two-sparks, spark-and-workstation"), "{text}");
     let text = Profile::find("./nowhere.toml").unwrap_err().to_string();
     assert!(text.contains("nowhere.toml"), "{text}");
+}
+
+#[test]
+fn a_node_has_this_machines_architecture_unless_it_says_otherwise() {
+    let arch = |text: &str| Profile::parse("test", text).unwrap().nodes[1].arch;
+    assert_eq!(arch(shipped("two-sparks").unwrap()), Arch::HERE);
+    for (word, expected) in [("aarch64", Arch::Arm), ("x86_64", Arch::X86)] {
+        let node = format!("name = \"spark-b\"\narch = \"{word}\"");
+        assert_eq!(
+            arch(&two_sparks_with("name = \"spark-b\"", &node)),
+            expected
+        );
+    }
+    let mixed = Profile::find("mixed-arch").unwrap();
+    assert_eq!(mixed.architectures().len(), 2);
 }

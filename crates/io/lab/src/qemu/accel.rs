@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::PROGRAM;
+use super::board::Board;
 use crate::Say;
+use crate::arch::Arch;
 use crate::image::Image;
 use crate::paths::Paths;
 use crate::{process, tools};
@@ -22,11 +23,15 @@ pub enum Accel {
 }
 
 impl Accel {
-    pub(super) const fn arguments(self) -> [&'static str; 4] {
+    /// What a node gets where this machine's own architecture gets `self`.
+    pub(crate) fn of(self, arch: Arch) -> Self {
+        if arch == Arch::HERE { self } else { Self::Tcg }
+    }
+
+    pub(super) const fn arguments(self, board: &Board) -> [&'static str; 4] {
         match self {
             Self::Kvm => ["-accel", "kvm", "-cpu", "host"],
-            // Five-level paging costs a level on every miss of the emulated TLB.
-            Self::Tcg => ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"],
+            Self::Tcg => ["-accel", "tcg,thread=multi", "-cpu", board.emulated_cpu],
         }
     }
 
@@ -79,7 +84,8 @@ pub(crate) fn choose(paths: &Paths, image: &Image, lab: &Path, say: Say<'_>) -> 
 
 /// Boots the image's kernel into a program that ends at once; the panic that follows ends QEMU.
 fn boots_with_kvm(image: &Image, lab: &Path) -> Result<(), String> {
-    let mut command = Command::new(PROGRAM);
+    let board = Board::of(Arch::HERE);
+    let mut command = Command::new(Arch::HERE.emulator());
     command
         .env(process::VARIABLE, lab)
         .args([
@@ -89,13 +95,16 @@ fn boots_with_kvm(image: &Image, lab: &Path) -> Result<(), String> {
             "none",
             "-no-reboot",
         ])
-        .args(["-machine", "q35", "-m", "256", "-serial", "stdio"])
-        .args(Accel::Kvm.arguments())
+        .args(["-machine", board.machine, "-m", "256", "-serial", "stdio"])
+        .args(Accel::Kvm.arguments(&board))
         .arg("-kernel")
         .arg(image.kernel())
         .arg("-initrd")
         .arg(image.initrd())
-        .args(["-append", "console=ttyS0 panic=-1 rdinit=/bin/busybox"]);
+        .args([
+            "-append",
+            &format!("console={} panic=-1 rdinit=/bin/busybox", board.console),
+        ]);
     let outcome = tools::run(&mut command, BOOT_WITHIN).map_err(|error| match error {
         tools::ToolError::TooSlow { .. } => {
             format!("the guest hung for {} s", BOOT_WITHIN.as_secs())

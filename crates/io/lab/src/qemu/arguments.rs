@@ -3,13 +3,15 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use super::{Accel, PROGRAM};
+use super::Accel;
+use super::board::Board;
 use crate::address;
+use crate::arch::Arch;
 use crate::image::Image;
 use crate::profile::{Node, Profile};
 
 /// Part of a snapshot's key: raise it when an argument below changes.
-pub(crate) const SHAPE: &str = "2";
+pub(crate) const SHAPE: &str = "3";
 
 /// Files of a node, relative to the lab's directory. QEMU runs there: a unix socket's path has 108 bytes.
 #[derive(Debug)]
@@ -62,19 +64,23 @@ pub(crate) fn node(
     snapshot: Option<&str>,
 ) -> Command {
     let files = Files(&node.name);
-    let mut command = Command::new(PROGRAM);
+    let board = Board::of(node.arch);
+    let mut command = Command::new(node.arch.emulator());
     command
         .args(["-name", &format!("crosstie-lab-{}", node.name)])
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-S"])
-        .args(["-machine", "q35,vmport=off,smbus=off,hpet=off"])
-        .args(accel.arguments())
+        .args(["-machine", board.machine])
+        .args(accel.arguments(&board))
         .args(["-m", &node.memory_mib.to_string()])
         .args(["-smp", &node.vcpus.to_string()])
         .arg("-kernel")
         .arg(image.kernel())
         .arg("-initrd")
         .arg(image.initrd())
-        .args(["-append", KERNEL_ARGUMENTS])
+        .args([
+            "-append",
+            &format!("{KERNEL_ARGUMENTS} console={}", board.console),
+        ])
         .args([
             "-fw_cfg",
             &format!("name=opt/org.crosstie/seed,file={}", files.seed()),
@@ -87,8 +93,7 @@ pub(crate) fn node(
             ),
         ])
         .args(["-device", "virtio-rng-pci"])
-        // Tells the kernel to reseed its random numbers after a snapshot was loaded.
-        .args(["-device", "vmgenid,guid=auto"])
+        .args(board.devices)
         .args([
             "-chardev",
             &format!(
@@ -114,8 +119,7 @@ pub(crate) fn node(
 }
 
 /// No speculation to mitigate in an emulated CPU; a panic reboots, as a node with a watchdog would.
-const KERNEL_ARGUMENTS: &str =
-    "root=/dev/vda ro console=ttyS0 quiet mitigations=off random.trust_cpu=on panic=5";
+const KERNEL_ARGUMENTS: &str = "root=/dev/vda ro quiet mitigations=off random.trust_cpu=on panic=5";
 
 fn nics(command: &mut Command, profile: &Profile, node: &Node, files: &Files<'_>) {
     let buses = node.nics().map(|(_, nic)| nic.bus).max().unwrap_or(0);
@@ -173,7 +177,7 @@ pub(crate) fn gateway(socket: &str, ports: &[u16]) -> Command {
         let node = address::management(index);
         let _ = write!(user, ",hostfwd=tcp:127.0.0.1:{port}-{node}:22");
     }
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(Arch::HERE.emulator());
     command
         .args(["-name", "crosstie-lab-gateway", "-machine", "none"])
         .args([

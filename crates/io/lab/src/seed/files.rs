@@ -9,6 +9,10 @@ use crate::profile::{Infiniband, Node, Profile, Sudo};
 /// A lab has no name service: every look-up would wait for its timeout.
 pub(super) const SSHD: &str = "UseDNS no\n";
 
+/// The default of 90 seconds is too short for devices to be found by an emulated CPU that has a fraction of a real one.
+pub(super) const SYSTEMD: &str =
+    "[Manager]\nDefaultDeviceTimeoutSec=600\nDefaultTimeoutStartSec=600\n";
+
 /// As DGX OS ships it; the ports themselves are left to `NetworkManager`'s automatic profiles.
 pub(super) const NETPLAN_NETWORK_MANAGER: &str =
     "network:\n  version: 2\n  renderer: NetworkManager\n";
