@@ -44,7 +44,8 @@ struct Found<'a> {
 fn run(node: &Node) -> Vec<Hit> {
     let system = &node.facts.system;
     let contained = container(node).is_some();
-    let Some(found) = login(system, contained) else {
+    let everyone = everyone(system).filter(|_| !contained);
+    let Some(found) = everyone.or_else(|| login(system, contained)) else {
         return Vec::new();
     };
     let Some(limit) = found.limit else {
@@ -58,6 +59,21 @@ fn run(node: &Node) -> Vec<Hit> {
         _ => Severity::Warning,
     };
     vec![hit(node, severity, limit, &found)]
+}
+
+/// Root, who may have come by sudo, sees its own limit: too small a one that the files give everyone else is told all the
+/// same.
+fn everyone(system: &System) -> Option<Found<'_>> {
+    if system.root.known() != Some(&true) || has_others(&system.limit_lines) {
+        return None;
+    }
+    let (soft, _) = given(&system.limit_lines, false);
+    let soft = soft.filter(|soft| soft.limit.is_some_and(|limit| limit < ENOUGH))?;
+    Some(Found {
+        limit: soft.limit,
+        given: Some(soft),
+        clipped: false,
+    })
 }
 
 /// What the files give a login, else what the process that looked has. Nobody logs in to a container.
