@@ -66,13 +66,13 @@ fn every_check_has_cases_that_fire_it() {
     let cases = cases::load("faults");
     let logs = log_expectations();
     for check in checks::all() {
-        let fires = |line: &str| line.split(' ').any(|word| word == check.id);
+        let names = |line: &str| line.split(' ').any(|word| word == check.id);
         let fired = match check.run {
             Run::Measured => true,
-            Run::Log => logs.lines().any(fires),
+            Run::Log => logs.lines().any(names),
             _ => cases.get(check.id).is_some_and(|cases| {
                 let mut lines = cases.iter().flat_map(|case| &case.expect);
-                lines.any(|line| fires(line))
+                lines.any(|line| names(line))
             }),
         };
         assert!(fired, "no case in fixtures/ fires {}", check.id);
