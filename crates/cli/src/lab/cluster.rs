@@ -33,6 +33,7 @@ pub(crate) fn cluster(name: &str) -> Result<LabCluster> {
             qos: None,
             nodes: nodes.iter().map(node_spec).collect(),
             cables: lab.profile().segments.iter().flat_map(cables).collect(),
+            planes: Vec::new(),
         },
     })
 }
