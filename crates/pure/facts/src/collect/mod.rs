@@ -11,6 +11,7 @@ mod walk;
 
 pub use command::{command, gpu_xml};
 pub use filter::is_engine_variable;
+pub(crate) use filter::is_other;
 pub(crate) use pattern::glob_matches;
 pub use rules::{GROUPS, HOME_NCCL_CONF, Keep, NAMED_NCCL_CONF, Rule};
 pub use walk::{Alias, alias, group, tree};

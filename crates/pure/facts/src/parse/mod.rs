@@ -7,6 +7,7 @@ mod host;
 mod interface;
 mod ip;
 mod libraries;
+mod managed;
 mod manager;
 mod nccl;
 mod pci;
@@ -39,6 +40,7 @@ pub fn facts(raw: &Raw) -> Facts {
         software: software::software(raw),
         sysctls: sysctl::sysctls(raw),
         nccl: nccl::settings(raw),
+        managed: managed::managed(raw),
         unread: unread::unread(raw),
         pci,
         persistence,

@@ -6,6 +6,7 @@ use std::{
     net::IpAddr,
 };
 
+use ipnet::IpNet;
 use thiserror::Error;
 
 use super::Spec;
@@ -91,6 +92,30 @@ pub enum Problem {
     Prefix { prefix: u8, least: u8, most: u8 },
     #[error("`pool` is missing: the network that subnets are cut from, such as \"10.77.0.0/16\"")]
     NoPool,
+    #[error(
+        "the pool {pool} is too small: {what} needs subnet {needed} of /{prefix}, and there are {have}{}; choose a larger `pool` \
+         or a longer `subnet_prefix`",
+        if *.planes > 0 { " (planes take theirs from the end)" } else { "" }
+    )]
+    PoolTooSmall {
+        pool: IpNet,
+        what: String,
+        prefix: u8,
+        needed: u128,
+        have: u128,
+        planes: usize,
+    },
+    #[error(
+        "number {number} does not fit into a subnet of /{prefix}; choose a shorter `subnet_prefix`"
+    )]
+    NumberTooLarge { number: u32, prefix: u8 },
+    #[error("{node} has {found} cages on plane '{plane}', and {most} are the most")]
+    TooManyCages {
+        node: String,
+        plane: String,
+        found: usize,
+        most: usize,
+    },
     #[error("`priority` is {0}; 0 to 7 are possible")]
     Priority(u8),
     #[error("`dscp` is {0}; 0 to 63 are possible")]
