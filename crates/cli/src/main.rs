@@ -8,6 +8,7 @@ mod generate;
 mod lab;
 mod nodes;
 mod output;
+mod plan;
 mod progress;
 mod scan;
 mod targets;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
+        Command::Plan(plan) => plan::run(&plan, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent => agent::run(),
         Command::Completions { shell } => generate::completions(shell),

@@ -2,5 +2,6 @@
 
 pub mod doctor;
 pub mod finding;
+pub mod plan;
 pub mod scan;
 pub mod text;

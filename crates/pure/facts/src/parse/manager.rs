@@ -83,7 +83,7 @@ fn declared(interface: &Interface, driver: Option<&str>, files: &Persistence) ->
 }
 
 /// Whether a profile applies to an interface. One that names nothing applies to everything, and says nothing here.
-fn covers(profile: &Profile, interface: &Interface, driver: Option<&str>) -> bool {
+pub fn covers(profile: &Profile, interface: &Interface, driver: Option<&str>) -> bool {
     let conditions = &profile.matches;
     let any = |globs: &[String], value: Option<&str>| {
         globs.is_empty()

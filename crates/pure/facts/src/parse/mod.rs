@@ -21,6 +21,7 @@ mod system;
 mod unread;
 
 pub(crate) use gpu::from_xml as gpus_from_xml;
+pub use manager::covers;
 
 use crosstie_model::Facts;
 use serde_json::Value;

@@ -1,5 +1,6 @@
 //! What would be changed on each node, with the way back.
 
+mod boot;
 mod refusal;
 mod step;
 
@@ -7,6 +8,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use boot::{Boot, BootPort};
 pub use refusal::Refusal;
 pub use step::{
     Change, Configure, EcnPoint, FileChange, InterfaceChange, Mode, Reread, Step, Tool, aside,
