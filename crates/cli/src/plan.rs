@@ -13,11 +13,14 @@ use clap::ColorChoice;
 use crosstie_facts::facts;
 use crosstie_model::{Facts, Plan, Spec};
 use crosstie_plan::PlanError;
-use crosstie_report::plan::{Unread, Written, files, view};
+use crosstie_report::{
+    plan::{Unread, Written, files, view},
+    text::printable,
+};
 
 use crate::{
     args, exit, output,
-    targets::{self, Found},
+    targets::{self, Found, Nodes},
 };
 
 /// Where a cluster file is, unless one is named.
@@ -34,7 +37,11 @@ pub(crate) fn run(arguments: &args::Plan, colour: ColorChoice) -> anyhow::Result
     };
     // A fault of the file is told before anyone is asked for a password.
     refuse_faults(&spec, targets.cluster.as_deref())?;
-    let (read, unread) = divide(nodes.read());
+    let captured = matches!(nodes, Nodes::Captured(_));
+    let (mut read, unread) = divide(nodes.read());
+    if captured {
+        leave_strangers_out(&spec, &mut read);
+    }
     let plan = crosstie_plan::plan(&spec, &read)
         .map_err(|error| with_lines(error, targets.cluster.as_deref()))?;
     if let Some(directory) = &arguments.out {
@@ -43,7 +50,7 @@ pub(crate) fn run(arguments: &args::Plan, colour: ColorChoice) -> anyhow::Result
     if arguments.json {
         output::print(&format!("{}\n", serde_json::to_string_pretty(&plan)?))?;
         for (node, why) in &unread {
-            tracing::error!("{node} could not be read: {why}");
+            tracing::error!("{} could not be read: {}", printable(node), printable(why));
         }
     } else {
         let unread: Vec<Unread> = unread
@@ -87,6 +94,18 @@ fn divide(readings: Vec<targets::Reading>) -> (Vec<Facts>, Vec<Failed>) {
     (read.into_iter().map(|(_, facts)| facts).collect(), failed)
 }
 
+/// A folder of captures may hold other people's nodes. A node that was asked for by name is not left out.
+fn leave_strangers_out(spec: &Spec, read: &mut Vec<Facts>) {
+    let (own, others): (Vec<Facts>, Vec<Facts>) = read
+        .drain(..)
+        .partition(|facts| spec.node(&facts.host.name).is_some());
+    for facts in &others {
+        let name = printable(&facts.host.name);
+        tracing::warn!("the capture of {name} is left out: it is not in the cluster file");
+    }
+    *read = if own.is_empty() { others } else { own };
+}
+
 fn refuse_faults(spec: &Spec, path: Option<&Path>) -> anyhow::Result<()> {
     let faults = spec.check();
     if faults.is_empty() {
@@ -113,7 +132,8 @@ fn with_lines(error: PlanError, path: Option<&Path>) -> anyhow::Error {
 
 /// `DIR/NODE/etc/…`. What is there already is replaced, file by file; no link is followed out of a node's folder.
 fn write(plan: &Plan, directory: &Path) -> anyhow::Result<()> {
-    for node in &plan.nodes {
+    let allowed = plan.nodes.iter().filter(|node| node.refusals.is_empty());
+    for node in allowed {
         let folder = directory.join(folder(&node.node)?);
         for file in files(node) {
             let path = folder.join(file.path.trim_start_matches('/'));

@@ -26,6 +26,8 @@ pub fn settings(wiring: &Wiring, node: &WiredNode) -> (Vec<Setting>, Vec<String>
         .ports
         .iter()
         .filter(|port| port.address.is_some() || port.infiniband)
+        // A name that no file can hold is refused elsewhere; it must not get as far as a shell either.
+        .filter(|port| crate::files::is_plain(&port.device))
         .collect();
     if ports.is_empty() {
         return (all.settings, all.notes);

@@ -33,7 +33,13 @@ pub(crate) fn tool(facts: &Facts, interface: &Interface) -> Result<Tool, Refusal
             let wanted = facts.persistence.netplan.iter().rev();
             let wanted = wanted.filter_map(|file| file.renderer.as_deref()).next();
             let manager = running("NetworkManager");
+            // A capture without services tells nothing of them; netplan's own default is networkd.
+            let untold = facts.software.services.is_empty() && netplan;
             match (manager, running("systemd-networkd")) {
+                (false, false) if untold && wanted == Some("NetworkManager") => {
+                    Ok(network_manager())
+                }
+                (false, false) if untold => Ok(networkd()),
                 (true, false) => Ok(network_manager()),
                 (true, true) if wanted == Some("NetworkManager") => Ok(network_manager()),
                 (_, true) => Ok(networkd()),

@@ -104,8 +104,8 @@ fn interface(change: &InterfaceChange) -> String {
     if change.addresses.from != change.addresses.to {
         what.push(format!(
             "{} instead of {}",
-            list(&change.addresses.to),
-            list(&change.addresses.from)
+            addresses(&change.addresses.to),
+            addresses(&change.addresses.from)
         ));
     }
     if let (Some(to), true) = (change.mtu.to, change.mtu.from != change.mtu.to) {
@@ -123,6 +123,13 @@ fn interface(change: &InterfaceChange) -> String {
         change.name,
         what.join(", ")
     )
+}
+
+fn addresses<T: Display>(items: &[T]) -> String {
+    match items {
+        [] => "no address".to_owned(),
+        items => list(items),
+    }
 }
 
 fn list<T: Display>(items: &[T]) -> String {
