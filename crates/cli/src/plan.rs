@@ -120,14 +120,16 @@ fn with_lines(error: PlanError, path: Option<&Path>) -> anyhow::Error {
         return error.into();
     };
     let text = fs::read_to_string(path).unwrap_or_default();
-    let mut causes = String::new();
-    for fault in &error.faults {
-        let line = fault.place.line(&text);
-        let line = line.map_or_else(String::new, |line| format!("{line}: "));
-        causes += &format!("{}:{line}{fault}\n", path.display());
-    }
-    anyhow::Error::msg(causes.trim_end().to_owned())
-        .context("the cluster file asks for what cannot be")
+    let causes: Vec<String> = error
+        .faults
+        .iter()
+        .map(|fault| {
+            let line = fault.place.line(&text);
+            let line = line.map_or_else(String::new, |line| format!("{line}: "));
+            format!("{}:{line}{fault}", path.display())
+        })
+        .collect();
+    anyhow::Error::msg(causes.join("\n")).context("the cluster file asks for what cannot be")
 }
 
 /// `DIR/NODE/etc/…`. What is there already is replaced, file by file; no link is followed out of a node's folder.

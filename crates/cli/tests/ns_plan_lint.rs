@@ -171,17 +171,21 @@ fn sysctl_takes_our_file() {
         if !path.exists() {
             return;
         }
-        let (_, text) = run(
-            "procps",
-            "sysctl",
-            &["--dry-run", "--ignore", "-p", path.to_str().unwrap()],
-        );
+        // This machine has no such interfaces; the loopback stands for them.
         let wanted = fs::read_to_string(&path).unwrap();
-        for line in wanted.lines().filter(|line| !line.starts_with('#')) {
-            let (key, _) = line.split_once(" = ").unwrap();
-            let name = key.rsplit('/').nth(1).unwrap();
-            assert!(text.contains(name), "{line}: {text}");
-        }
-        assert!(!text.contains("invalid"), "{text}");
+        let lines: Vec<String> = wanted
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| {
+                let name = line.split('/').nth(3).unwrap();
+                line.replace(name, "lo")
+            })
+            .collect();
+        fs::write(&path, format!("# comment\n{}\n", lines.join("\n"))).unwrap();
+        let path = path.to_str().unwrap();
+        let (done, text) = run("procps", "sysctl", &["--dry-run", "-p", path]);
+        assert!(done, "{text}");
+        let expected: Vec<String> = lines.iter().map(|line| line.replace('/', ".")).collect();
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     });
 }

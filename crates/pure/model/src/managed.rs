@@ -56,11 +56,9 @@ pub fn head(text: &str) -> Option<&str> {
 }
 
 fn checksum(body: &str) -> String {
-    let digest = Sha256::digest(body);
-    digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let mut digits = format!("{:x}", Sha256::digest(body));
+    digits.truncate(16);
+    digits
 }
 
 /// Our block in a file that others write too.

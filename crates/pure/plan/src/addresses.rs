@@ -60,13 +60,13 @@ impl Subnets {
     pub(crate) fn of_plane(
         &self,
         place: Place,
-        (plane, number): (&str, u32),
+        (name, number): (&str, u32),
         rail: u32,
     ) -> Result<IpNet, Fault> {
         let stride = u128::from(TWINS * CAGES_OF_A_PLANE);
         let index = u128::from(number) * stride + u128::from(rail);
         if index >= self.count() {
-            return Err(self.too_small(place, format!("plane '{plane}'"), index));
+            return Err(self.too_small(place, format!("plane '{name}'"), index));
         }
         Ok(self.nth(self.count() - 1 - index))
     }
@@ -101,7 +101,7 @@ impl Subnets {
     }
 
     /// The address of a host in a subnet. IPv4's last one is for broadcast.
-    pub(crate) fn host(&self, place: Place, subnet: IpNet, host: u32) -> Result<IpNet, Fault> {
+    pub(crate) fn host(place: Place, subnet: IpNet, host: u32) -> Result<IpNet, Fault> {
         let bits = u32::from(subnet.max_prefix_len() - subnet.prefix_len());
         let hosts = 1_u128.checked_shl(bits).unwrap_or(u128::MAX);
         if host == 0 || u128::from(host) >= hosts - 1 {

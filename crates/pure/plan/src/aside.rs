@@ -13,10 +13,14 @@ use crosstie_model::{
     plan::Refusal,
 };
 
-use crate::files::{Wanted, paths};
+use crate::{
+    files::{Wanted, paths},
+    wiring::WiredNode,
+};
 
 /// Files to set aside, and why some cannot be.
-pub(crate) fn competing(facts: &Facts, wanted: &[Wanted]) -> (BTreeSet<String>, Vec<Refusal>) {
+pub(crate) fn competing(node: &WiredNode, wanted: &[Wanted]) -> (BTreeSet<String>, Vec<Refusal>) {
+    let facts = node.facts;
     let mut files = BTreeSet::new();
     let mut refusals = Vec::new();
     for own in wanted {
@@ -34,7 +38,7 @@ pub(crate) fn competing(facts: &Facts, wanted: &[Wanted]) -> (BTreeSet<String>, 
                 refusals.push(Refusal::Ifupdown { interface });
                 continue;
             }
-            match obstacle(facts, wanted, &profile.file) {
+            match obstacle(node, &profile.file) {
                 None => {
                     files.insert(profile.file.clone());
                 }
@@ -75,19 +79,18 @@ fn is_heard(own: &Wanted, profile: &Profile) -> bool {
 }
 
 /// Why a file cannot be set aside.
-fn obstacle(facts: &Facts, wanted: &[Wanted], file: &str) -> Option<&'static str> {
+fn obstacle(node: &WiredNode, file: &str) -> Option<&'static str> {
+    let facts = node.facts;
     if !file.starts_with("/etc/") {
         return Some("it is not in /etc");
     }
     let profiles = facts.persistence.profiles.iter();
     let mut inside = profiles.filter(|profile| profile.file == file);
-    if !inside.all(|profile| is_for_fabric_alone(facts, wanted, profile)) {
+    if !inside.all(|profile| is_for_fabric_alone(node, profile)) {
         return Some("it is for other interfaces too");
     }
     let netplan = facts.persistence.netplan.iter();
-    let Some(own) = netplan.clone().find(|found| found.file == file) else {
-        return None;
-    };
+    let own = netplan.clone().find(|found| found.file == file)?;
     if own.others {
         return Some("it is for other interfaces too");
     }
@@ -99,16 +102,16 @@ fn obstacle(facts: &Facts, wanted: &[Wanted], file: &str) -> Option<&'static str
     (renderer(file) != renderer("")).then_some("its `renderer` holds for every file of netplan's")
 }
 
-fn is_for_fabric_alone(facts: &Facts, wanted: &[Wanted], profile: &Profile) -> bool {
+fn is_for_fabric_alone(node: &WiredNode, profile: &Profile) -> bool {
     let conditions = &profile.matches;
     let is_own_mac = |mac: &String| {
-        let macs = wanted.iter().filter_map(|own| {
-            let interface = facts.network.interface(&own.name)?;
-            Some(interface.mac.known()?.to_string())
-        });
-        macs.into_iter().any(|own| own.eq_ignore_ascii_case(mac))
+        let mut fabric = node.facts.network.interfaces.iter();
+        fabric.any(|own| {
+            let known = own.mac.known().map(ToString::to_string);
+            node.is_fabric(&own.name) && known.is_some_and(|own| own.eq_ignore_ascii_case(mac))
+        })
     };
-    let is_own_name = |name: &String| wanted.iter().any(|own| own.name == *name);
+    let is_own_name = |name: &String| node.is_fabric(name);
     let (names, macs) = (&conditions.names, &conditions.macs);
     let by_name = !names.is_empty() && names.iter().all(is_own_name);
     let by_mac = !macs.is_empty() && macs.iter().all(is_own_mac);

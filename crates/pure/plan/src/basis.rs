@@ -1,7 +1,5 @@
 //! What of a node's facts a plan rests on. Counters, loads and link states come and go without making it stale.
 
-use std::fmt::Write;
-
 use crosstie_fabric::management;
 use crosstie_model::{Facts, facts::net::Interface};
 use serde_json::{Value, json};
@@ -10,12 +8,7 @@ use sha2::{Digest, Sha256};
 /// SHA-256, in hex: equal as long as the plan would be.
 pub fn basis(facts: &Facts) -> String {
     let text = projection(facts).to_string();
-    let digest = Sha256::digest(text);
-    digest.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    format!("{:x}", Sha256::digest(text))
 }
 
 fn projection(facts: &Facts) -> Value {

@@ -21,7 +21,7 @@ mod qos;
 mod topology;
 mod wiring;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crosstie_model::{
     Facts, NodePlan, Plan, Spec,
@@ -43,7 +43,8 @@ pub struct PlanError {
 }
 
 fn listed(faults: &[Fault]) -> String {
-    faults.iter().map(|fault| format!("\n  {fault}")).collect()
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    format!("\n  {}", faults.join("\n  "))
 }
 
 /// The plan for those nodes of the cluster whose facts are given.
@@ -58,14 +59,10 @@ pub fn plan(spec: &Spec, nodes: &[Facts]) -> Result<Plan, PlanError> {
         .iter()
         .map(|wired| node::plan(&wiring, wired))
         .collect();
-    let known: BTreeMap<&str, ()> = spec
-        .nodes
-        .iter()
-        .map(|node| (node.name.as_str(), ()))
-        .collect();
+    let known: BTreeSet<&str> = spec.nodes.iter().map(|node| node.name.as_str()).collect();
     let strangers = nodes
         .iter()
-        .filter(|facts| !known.contains_key(facts.host.name.as_str()));
+        .filter(|facts| !known.contains(facts.host.name.as_str()));
     plans.extend(strangers.map(stranger));
     Ok(Plan {
         format: FORMAT,

@@ -30,8 +30,8 @@ pub(crate) fn tool(facts: &Facts, interface: &Interface) -> Result<Tool, Refusal
         Manager::Ifupdown => Err(Refusal::Ifupdown { interface: name() }),
         // Nobody claims it: whoever is there may have it, and the one that netplan is set to comes first.
         Manager::Nobody | Manager::Unknown => {
-            let wanted = facts.persistence.netplan.iter().rev();
-            let wanted = wanted.filter_map(|file| file.renderer.as_deref()).next();
+            let mut files = facts.persistence.netplan.iter().rev();
+            let wanted = files.find_map(|file| file.renderer.as_deref());
             let manager = running("NetworkManager");
             // A capture without services tells nothing of them; netplan's own default is networkd.
             let untold = facts.software.services.is_empty() && netplan;

@@ -32,9 +32,9 @@ pub(crate) fn node(spec: &Spec, node: &WiredNode) -> Outcome {
         .collect();
     let Some(qos) = spec.qos.as_ref() else {
         if !switched.is_empty() {
-            let note = "a switch is in the path and the cluster file has no [qos]: under load it drops packets, which RoCE \
+            let warning = "a switch is in the path and the cluster file has no [qos]: under load it drops packets, which RoCE \
                         bears badly";
-            outcome.notes.push(note.to_owned());
+            outcome.notes.push(warning.to_owned());
         }
         return outcome;
     };

@@ -219,7 +219,7 @@ impl<'w, 'a> Builder<'w, 'a> {
                 (0, rails),
                 |subnets, rail| {
                     let subnet = subnets.of_cable(place, number, rail)?;
-                    subnets.host(place, subnet, host)
+                    Subnets::host(place, subnet, host)
                 },
             );
         }
@@ -229,7 +229,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         &mut self,
         subnets: Option<&Subnets>,
         place: Place,
-        plane: (&str, u32),
+        (name, number): (&str, u32),
         port: &PortRef,
         before: u32,
     ) {
@@ -237,7 +237,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         if before >= CAGES_OF_A_PLANE {
             let problem = Problem::TooManyCages {
                 node: port.node.clone(),
-                plane: plane.0.to_owned(),
+                plane: name.to_owned(),
                 found: before as usize + 1,
                 most: CAGES_OF_A_PLANE as usize,
             };
@@ -247,11 +247,11 @@ impl<'w, 'a> Builder<'w, 'a> {
         let rails = self.addressed(end.ports.len().max(1));
         let host = self.wiring.spec.nodes[end.spec_index].number_at(end.spec_index);
         let node_place = Place::Node(end.spec_index);
-        let joined = Joined::Plane(plane.0.to_owned());
+        let joined = Joined::Plane(name.to_owned());
         let rails = (before * TWINS, rails);
         self.place(&end, (subnets, place), &joined, rails, |subnets, rail| {
-            let subnet = subnets.of_plane(place, plane, rail)?;
-            subnets.host(node_place, subnet, host)
+            let subnet = subnets.of_plane(place, (name, number), rail)?;
+            Subnets::host(node_place, subnet, host)
         });
     }
 

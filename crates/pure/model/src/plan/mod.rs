@@ -104,6 +104,6 @@ pub struct SwitchSide {
     pub says: Vec<String>,
     /// For NVIDIA Cumulus Linux, by NVUE.
     pub cumulus: Vec<String>,
-    /// For SONiC.
+    /// For `SONiC`.
     pub sonic: Vec<String>,
 }

@@ -84,7 +84,7 @@ pub(super) struct Network {
 
 pub(super) fn configure(node: &WiredNode, wanted: &[Wanted], desired: &Desired) -> Network {
     let facts = node.facts;
-    let (set_aside, refusals) = aside::competing(facts, wanted);
+    let (set_aside, refusals) = aside::competing(node, wanted);
     let mut files: Vec<FileChange> = set_aside
         .iter()
         .map(|path| FileChange::Aside {

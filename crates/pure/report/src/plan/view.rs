@@ -176,7 +176,7 @@ fn verdict(plan: &Plan, unread: usize) -> Span {
         parts => parts.join(", "),
     };
     if !plan.missing.is_empty() && unread == 0 {
-        text += &format!("; not planned for: {}", plan.missing.join(", "));
+        text = format!("{text}; not planned for: {}", plan.missing.join(", "));
     }
     let tone = if refused + unread > 0 {
         Tone::Alarm
