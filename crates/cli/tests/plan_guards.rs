@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crosstie_facts::{Entry, Raw, facts};
+use crosstie_facts::{Entry, Gap, Raw, facts};
 use crosstie_model::{
     Facts, Mtu, NodePlan, Reading, Spec, Step,
     facts::{
@@ -68,7 +68,10 @@ fn management_is_never_touched() {
         interface: PORT.to_owned(),
     };
     let by_route = bent(|node| node.network.routes = Reading::Value(vec![route(PORT)]));
-    assert_eq!(by_route.refusals, [expected.clone()]);
+    assert_eq!(
+        by_route.refusals.as_slice(),
+        std::slice::from_ref(&expected)
+    );
     let address = "192.168.177.11".parse().unwrap();
     let by_ssh = bent(|node| node.network.ssh_address = Reading::Value(address));
     assert_eq!(by_ssh.refusals, [expected]);
@@ -96,6 +99,15 @@ fn ports_that_are_not_free_are_left_alone() {
         node.software.services = vec!["ssh".to_owned()];
     });
     assert!(matches!(nobody.refusals[..], [Refusal::NoManager { .. }]));
+}
+
+#[test]
+fn what_only_root_may_read_is_asked_for() {
+    let mut raw = raw("spark-healthy");
+    raw.insert("etc/netplan/40-fabric.yaml", Entry::Gap(Gap::Denied));
+    let blind = planned(facts(&raw));
+    let unread = |refusal: &Refusal| matches!(refusal, Refusal::Unread { file, .. } if file == "/etc/netplan/40-fabric.yaml");
+    assert!(blind.refusals.iter().any(unread), "{:?}", blind.refusals);
 }
 
 #[test]

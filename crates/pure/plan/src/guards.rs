@@ -6,7 +6,7 @@ use crosstie_fabric::carries_management;
 use crosstie_model::{
     Facts,
     facts::persistence::{Format, Profile},
-    plan::Refusal,
+    plan::{Engine, Refusal, Setting},
     spec::TwinAddresses,
 };
 use ipnet::IpNet;
@@ -14,7 +14,7 @@ use ipnet::IpNet;
 use crate::{
     addresses::TWINS,
     aside::is_ours,
-    files::{Wanted, is_plain},
+    files::{LONGEST, Wanted, is_plain},
     wiring::{Port, WiredNode, Wiring},
 };
 
@@ -46,6 +46,9 @@ pub(crate) fn ports(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
         }));
     }
     refusals.extend(pool(wiring, node));
+    if !node.ports.is_empty() {
+        refusals.extend(unread(node.facts));
+    }
     refusals
 }
 
@@ -130,6 +133,35 @@ fn pool(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
 
 fn overlap(a: IpNet, b: IpNet) -> bool {
     a.contains(&b) || b.contains(&a)
+}
+
+/// Files that decide what a plan would change, and that only root may read.
+fn unread(facts: &Facts) -> impl Iterator<Item = Refusal> {
+    const PLACES: [&str; 4] = [
+        "/etc/netplan",
+        "/etc/NetworkManager",
+        "/etc/systemd",
+        "/etc/network",
+    ];
+    let unread = facts.unread.iter();
+    let unread = unread.filter(|gap| PLACES.iter().any(|place| gap.what.starts_with(place)));
+    unread.map(|gap| Refusal::Unread {
+        file: gap.what.clone(),
+        why: gap.why.clone(),
+    })
+}
+
+/// Values that are too long for NCCL's own file.
+pub(crate) fn settings(settings: &[Setting]) -> Vec<Refusal> {
+    let long = settings
+        .iter()
+        .filter(|setting| setting.engine == Engine::Nccl && setting.value.len() > LONGEST);
+    long.map(|setting| Refusal::Unwritable {
+        what: setting.name.clone(),
+        value: format!("{}…", setting.value.chars().take(40).collect::<String>()),
+        format: "nccl.conf".to_owned(),
+    })
+    .collect()
 }
 
 /// What stands in the way of writing.

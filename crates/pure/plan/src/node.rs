@@ -9,7 +9,7 @@ use crosstie_fabric::carries_management;
 use crosstie_model::{
     Facts, NodePlan, Step,
     managed::BlockPlace,
-    plan::{Boot, Change, Configure, FORMAT, FabricAddress, Mode, Reread, Setting},
+    plan::{Boot, Change, Configure, FORMAT, FabricAddress, Mode, Refusal, Reread, Setting},
     spec::TwinAddresses,
 };
 
@@ -31,8 +31,15 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
     let facts = node.facts;
     let mut refusals = guards::ports(wiring, node);
     let (wanted, unmanaged) = network::wanted(wiring, node);
-    refusals.extend(unmanaged);
+    // Who runs a port cannot be told from files that could not be read.
+    if !refusals
+        .iter()
+        .any(|refusal| matches!(refusal, Refusal::Unread { .. }))
+    {
+        refusals.extend(unmanaged);
+    }
     let (settings, mut notes) = engines::settings(wiring, node);
+    refusals.extend(guards::settings(&settings));
     let qos = qos::node(wiring.spec, node);
     refusals.extend(qos.refusals);
     let down = unused(wiring, node);

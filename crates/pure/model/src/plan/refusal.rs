@@ -72,6 +72,10 @@ pub enum Refusal {
         "{file} was changed by hand after it was written; move the change to the cluster file or elsewhere, and delete {file}"
     )]
     Edited { file: String },
+    #[error(
+        "{file} could not be read ({why}), and the plan would be blind to what is in it; run it again with --sudo"
+    )]
+    Unread { file: String, why: String },
     #[error("{file} is in the way: it is not this tool's; rename it")]
     Taken { file: String },
     #[error("{what} '{value}' cannot be written in {format}")]

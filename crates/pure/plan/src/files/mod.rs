@@ -13,7 +13,7 @@ pub(crate) use hosts::hosts;
 pub(crate) use keyfile::{carrier, keyfile};
 pub(crate) use netplan::netplan;
 pub(crate) use networkd::network;
-pub(crate) use system::{limits, manager_limits, modules, nccl, sysctls};
+pub(crate) use system::{LONGEST, limits, manager_limits, modules, nccl, sysctls};
 
 use crosstie_model::{Mtu, plan::Tool};
 use ipnet::IpNet;

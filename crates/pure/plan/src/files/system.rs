@@ -35,7 +35,11 @@ pub(crate) fn sysctls(values: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// Comments stand on lines of their own: NCCL would take them for a part of the value.
+/// The longest value that NCCL reads from its file.
+pub(crate) const LONGEST: usize = 1023;
+
+/// Comments stand on lines of their own: NCCL would take them for a part of the value. Old releases know no comments at
+/// all and take any line with a `=` for a variable.
 pub(crate) fn nccl(settings: &[Setting]) -> String {
     let own = settings
         .iter()
@@ -44,7 +48,7 @@ pub(crate) fn nccl(settings: &[Setting]) -> String {
         let _ = write!(
             text,
             "# {}\n{}={}\n",
-            comment(&setting.why),
+            comment(&setting.why).replace('=', ":"),
             setting.name,
             setting.value
         );
