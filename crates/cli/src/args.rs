@@ -41,6 +41,7 @@ pub(crate) enum Command {
     Doctor(Doctor),
     Trust(crate::trust::TrustArgs),
     Explain(Explain),
+    Plan(Plan),
     Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
@@ -190,12 +191,36 @@ pub(crate) struct Explain {
     pub(crate) from: Vec<PathBuf>,
 }
 
+/// What would change on each node, as a diff
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  crosstie plan                              all nodes of ./cluster.toml
+  crosstie plan spark-b                      one of them
+  crosstie plan --out plan/                  and write each node's files to plan/NODE/etc/…
+  crosstie plan --from captures/ --json      captures, for programs
+
+Nothing is changed on any node.
+
+Exit status: 0 a plan was made, or there is nothing to do; 2 refused, or a node could not be read.")]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) targets: Targets,
+
+    /// Print JSON (see `crosstie schema plan`)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write the files that would be written, as DIR/NODE/etc/…; of files that others write too, our block
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
 fn check_ids() -> PossibleValuesParser {
     PossibleValuesParser::new(crosstie_doctor::checks::all().map(|check| check.id))
 }
 
 /// Which nodes a command is about.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Targets {
     /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file, else this machine
     #[arg(value_name = "NODE")]
@@ -218,7 +243,7 @@ pub(crate) struct Targets {
 }
 
 /// How nodes are reached.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
 pub(crate) struct Reach {
     /// Read as root, too: `sudo` without a password where that works, else the password is asked for once
@@ -238,7 +263,7 @@ pub(crate) struct Reach {
 }
 
 /// The way to a node.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
 pub(crate) struct Ways {
     /// Give a node up after so many seconds
@@ -264,4 +289,8 @@ pub(crate) enum Schema {
     Discover,
     /// `crosstie explain --nccl-log FILE --json`
     Explain,
+    /// `crosstie plan --json`
+    Plan,
+    /// The cluster file, for editors
+    Cluster,
 }

@@ -38,6 +38,8 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
         Schema::Doctor => crosstie_report::doctor::schema(),
         Schema::Discover => crosstie_report::discover::schema(),
         Schema::Explain => crosstie_report::nccl_log::schema(),
+        Schema::Plan => crosstie_report::plan::schema(),
+        Schema::Cluster => crosstie_report::plan::cluster_schema(),
     };
     output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
     Ok(exit::CLEAN)

@@ -10,6 +10,7 @@ mod generate;
 mod lab;
 mod nodes;
 mod output;
+mod plan;
 mod progress;
 mod scan;
 mod targets;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
         Command::Trust(trust) => trust::run(&trust, arguments.colour),
         Command::Explain(explain) => explain::run(&explain, arguments.colour),
+        Command::Plan(plan) => plan::run(&plan, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
         Command::Completions { shell } => generate::completions(shell),

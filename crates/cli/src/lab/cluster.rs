@@ -1,6 +1,6 @@
 //! A running lab as a cluster: where its nodes are, and which ports share a cage.
 
-use std::path::PathBuf;
+use std::{net::Ipv4Addr, path::PathBuf};
 
 use anyhow::Result;
 use crosstie_lab::{
@@ -8,9 +8,10 @@ use crosstie_lab::{
     profile::{CageRef, Node, Segment, SegmentKind},
 };
 use crosstie_model::{
-    Cable, PortRef,
+    Cable, Mtu, PortRef,
     spec::{self, Cage, PortMatch, Spec},
 };
+use ipnet::{IpNet, Ipv4Net};
 
 /// What `--lab NAME` stands for.
 pub(crate) struct LabCluster {
@@ -29,12 +30,24 @@ pub(crate) fn cluster(name: &str) -> Result<LabCluster> {
         spec: Spec {
             format: spec::FORMAT,
             name: name.to_owned(),
-            fabric: spec::Fabric::default(),
+            fabric: fabric(),
             qos: None,
             nodes: nodes.iter().map(node_spec).collect(),
             cables: lab.profile().segments.iter().flat_map(cables).collect(),
+            planes: Vec::new(),
         },
     })
+}
+
+/// What a lab's nodes are planned with where no cluster file says otherwise. Nothing in a lab has such an address.
+fn fabric() -> spec::Fabric {
+    spec::Fabric {
+        mtu: Some(Mtu(9000)),
+        pool: Ipv4Net::new(Ipv4Addr::new(10, 99, 0, 0), 16)
+            .ok()
+            .map(IpNet::V4),
+        ..spec::Fabric::default()
+    }
 }
 
 /// A cable joins two cages; whatever has more ends is a switch.

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use crosstie_model::{
     Facts, Guid, Reading, Spec,
-    facts::rdma::{RdmaDevice, RdmaPort},
+    facts::{
+        net::Interface,
+        rdma::{RdmaDevice, RdmaPort},
+    },
     spec::{self, PortMatch},
 };
 
@@ -120,15 +123,8 @@ fn cage(facts: &Facts, name: Option<&str>, key: &Key, ports: &[Port]) -> Cage {
 }
 
 fn key(facts: &Facts, declared: &[spec::Cage], (device, port): Port) -> Key {
-    let netdev = port
-        .netdev
-        .known()
-        .and_then(|name| facts.network.interface(name));
-    let matches = |wanted: &PortMatch| match wanted {
-        PortMatch::Name(name) => *name == device.name,
-        PortMatch::Guid { guid } => device.node_guid.known() == Some(guid),
-        PortMatch::Mac { mac } => netdev.and_then(|netdev| netdev.mac.known()) == Some(mac),
-    };
+    let netdev = netdev(facts, port);
+    let matches = |wanted: &PortMatch| is_meant(facts, wanted, (device, port));
     if let Some(cage) = declared.iter().find(|cage| cage.ports.iter().any(matches)) {
         return Key::Spec(cage.id.clone());
     }
@@ -150,6 +146,27 @@ fn key(facts: &Facts, declared: &[spec::Cage], (device, port): Port) -> Key {
         device: device.name.clone(),
         port: port.number,
     })
+}
+
+fn netdev<'a>(facts: &'a Facts, port: &RdmaPort) -> Option<&'a Interface> {
+    port.netdev
+        .known()
+        .and_then(|name| facts.network.interface(name))
+}
+
+/// Whether the cluster file means this port.
+pub fn is_meant(
+    facts: &Facts,
+    wanted: &PortMatch,
+    (device, port): (&RdmaDevice, &RdmaPort),
+) -> bool {
+    match wanted {
+        PortMatch::Name(name) => *name == device.name,
+        PortMatch::Guid { guid } => device.node_guid.known() == Some(guid),
+        PortMatch::Mac { mac } => {
+            netdev(facts, port).and_then(|netdev| netdev.mac.known()) == Some(mac)
+        }
+    }
 }
 
 /// By chip alone, two ports on one PCI bus are neighbours, not twins: twins come in over separate links.

@@ -12,6 +12,6 @@ pub mod nccl;
 pub mod pcie;
 pub mod wire;
 
-pub use cage::{Cage, Grouping, PortId, cages};
+pub use cage::{Cage, Grouping, PortId, cages, is_meant};
 pub use ceiling::{Ceiling, Limit, port_ceiling};
 pub use management::{carries_management, management};

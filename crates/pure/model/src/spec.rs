@@ -1,11 +1,17 @@
 //! The cluster as its owner wants it: `cluster.toml`.
 
+mod check;
+
+use std::collections::BTreeSet;
+
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Cable, Gbps, Guid, HardwareAddress, Mtu};
+pub use check::{Fault, Place, Problem};
+
+use crate::{Cable, Gbps, Guid, HardwareAddress, Mtu, PortRef};
 
 /// Version of the file format that this build reads and writes.
 pub const FORMAT: u32 = 1;
@@ -25,6 +31,8 @@ pub struct Spec {
     pub nodes: Vec<Node>,
     #[serde(default, rename = "cable")]
     pub cables: Vec<Cable>,
+    #[serde(default, rename = "plane", skip_serializing_if = "Vec::is_empty")]
+    pub planes: Vec<Plane>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +51,8 @@ pub struct Fabric {
     pub rate_gbps: Option<Gbps>,
     /// Which twins of a cage get an address.
     pub twin_addresses: TwinAddresses,
+    /// Take ports down that no cable is in.
+    pub unused_ports_down: bool,
 }
 
 /// Which twins of a cage get an address.
@@ -79,6 +89,15 @@ pub struct Node {
     pub cages: Vec<Cage>,
 }
 
+/// A switch, or the switches that are joined. Only needed to hold on to its subnets when other planes come and go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plane {
+    pub name: String,
+    /// Which of the pool's subnets are its own, counted from the pool's end.
+    pub number: u32,
+}
+
 /// An explicit grouping of ports into one cage. It wins over what the driver reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -103,6 +122,14 @@ pub enum PortMatch {
     },
 }
 
+impl Node {
+    /// Its own number, or else its place in the file, counted from 1.
+    pub fn number_at(&self, index: usize) -> u32 {
+        let place = u32::try_from(index).unwrap_or(u32::MAX);
+        self.number.unwrap_or(place.saturating_add(1))
+    }
+}
+
 #[derive(Debug, Error)]
 pub enum SpecError {
     #[error("the cluster file is not valid{}", suggestion(.0.message()))]
@@ -120,13 +147,16 @@ fn suggestion(message: &str) -> String {
     else {
         return String::new();
     };
-    let near = quoted
+    nearest(unknown, quoted).map_or_else(String::new, |known| format!("; did you mean `{known}`?"))
+}
+
+/// The one that was probably meant.
+fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
         .map(|known| (distance(unknown, known), known))
         .filter(|(distance, known)| *distance <= known.len().div_ceil(3))
-        .min();
-    near.map_or_else(String::new, |(_, known)| {
-        format!("; did you mean `{known}`?")
-    })
+        .min()
+        .map(|(_, known)| known)
 }
 
 /// Levenshtein's: how many letters to add, take away or change.
@@ -152,6 +182,37 @@ impl Spec {
             return Err(SpecError::Format { found: spec.format });
         }
         Ok(spec)
+    }
+
+    /// Cables between two cages: place in the file, number, and the ends. A cable without a number has its place among
+    /// them.
+    pub fn direct_cables(&self) -> impl Iterator<Item = (usize, u32, &PortRef, &PortRef)> {
+        let direct = self.cables.iter().enumerate();
+        let direct = direct.filter_map(|(index, cable)| match cable {
+            Cable::Direct { a, b, number } => Some((index, number, a, b)),
+            Cable::Switched { .. } => None,
+        });
+        (0..)
+            .zip(direct)
+            .map(|(position, (index, number, a, b))| (index, number.unwrap_or(position), a, b))
+    }
+
+    /// Planes and their numbers. One without a number has its place among all, in the order of the cables.
+    pub fn plane_numbers(&self) -> Vec<(&str, u32)> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for cable in &self.cables {
+            if let Cable::Switched { plane, .. } = cable
+                && seen.insert(plane)
+            {
+                names.push(plane);
+            }
+        }
+        let declared = |name: &str| self.planes.iter().find(|plane| plane.name == name);
+        (0..)
+            .zip(names)
+            .map(|(position, name)| (name, declared(name).map_or(position, |plane| plane.number)))
+            .collect()
     }
 
     pub fn node(&self, name: &str) -> Option<&Node> {

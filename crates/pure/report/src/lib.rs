@@ -5,5 +5,6 @@ pub mod doctor;
 pub mod explain;
 pub mod finding;
 pub mod nccl_log;
+pub mod plan;
 pub mod scan;
 pub mod text;

@@ -11,5 +11,6 @@ mod walk;
 
 pub use command::{command, gpu_xml};
 pub use filter::is_engine_variable;
+pub(crate) use filter::is_other;
 pub use rules::{GROUPS, HOME_NCCL_CONF, Keep, NAMED_NCCL_CONF, Rule};
 pub use walk::{Alias, alias, group, tree};

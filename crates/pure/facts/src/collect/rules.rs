@@ -42,7 +42,7 @@ impl Keep {
         match self {
             Self::Filtered(filter) | Self::Stanzas(filter) | Self::Private(filter) => {
                 // A configuration file with one stray byte is still worth reading.
-                filter(&text(bytes)).map(|kept| Entry::File(kept.into_bytes()))
+                filter::or_ours(&text(bytes), filter).map(|kept| Entry::File(kept.into_bytes()))
             }
             _ => Some(Entry::File(bytes.to_vec())),
         }
@@ -185,6 +185,14 @@ const MACHINE: &[Rule] = &[
     filtered("{etc,run,usr/lib}/sysctl.d/*.conf", filter::sysctl_file),
     rule("etc/nvidia/cx7-hotplug-enabled", Keep::Name),
 
+    // What this tool has written, where no other rule reads it (see filter::or_ours)
+    filtered("etc/NetworkManager/conf.d/90-crosstie.conf", filter::nothing),
+    filtered("etc/systemd/system/crosstie-fabric.service", filter::nothing),
+    filtered("etc/crosstie/fabric.toml", filter::nothing),
+    filtered("etc/hosts", filter::block),
+    rule("etc/systemd/system/*.wants/crosstie-*", Keep::Name),
+    rule("etc/{netplan,systemd/network}/*.crosstie~", Keep::Name),
+
     // Who manages what now
     filtered("run/NetworkManager/devices/*", filter::nm_device),
     filtered("run/systemd/netif/links/*", filter::networkd_link),
@@ -193,7 +201,7 @@ const MACHINE: &[Rule] = &[
     rule("{.dockerenv,run/.containerenv}", Keep::Name),
 
     // NCCL
-    filtered("etc/nccl.conf", filter::engine_settings),
+    filtered("etc/nccl.conf", filter::nccl_conf),
     filtered(HOME_NCCL_CONF, filter::engine_settings),
     filtered(NAMED_NCCL_CONF, filter::engine_settings),
     filtered("etc/environment", filter::engine_settings),

@@ -83,6 +83,6 @@ fn declared(interface: &Interface, driver: Option<&str>, files: &Persistence) ->
 }
 
 /// Whether a profile applies to an interface. One that names nothing applies to everything, and says nothing here.
-fn covers(profile: &Profile, interface: &Interface, driver: Option<&str>) -> bool {
+pub fn covers(profile: &Profile, interface: &Interface, driver: Option<&str>) -> bool {
     !profile.matches.is_open() && profile.matches.holds_for(interface, driver)
 }

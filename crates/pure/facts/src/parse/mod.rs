@@ -7,6 +7,7 @@ mod host;
 mod interface;
 mod ip;
 mod libraries;
+mod managed;
 mod manager;
 mod nccl;
 mod pci;
@@ -20,6 +21,7 @@ mod system;
 mod unread;
 
 pub(crate) use gpu::from_xml as gpus_from_xml;
+pub use manager::covers;
 
 use crosstie_model::Facts;
 use serde_json::Value;
@@ -39,6 +41,7 @@ pub fn facts(raw: &Raw) -> Facts {
         software: software::software(raw),
         sysctls: sysctl::sysctls(raw),
         nccl: nccl::settings(raw),
+        managed: managed::managed(raw),
         unread: unread::unread(raw),
         pci,
         persistence,

@@ -3,6 +3,7 @@
 pub mod gpu;
 pub mod host;
 pub mod link;
+pub mod managed;
 pub mod nccl;
 pub mod net;
 pub mod pci;
@@ -19,6 +20,7 @@ use crate::Reading;
 
 pub use gpu::Gpus;
 pub use host::Host;
+pub use managed::Managed;
 pub use nccl::NcclSettings;
 pub use net::Network;
 pub use pci::PciDevice;
@@ -42,6 +44,7 @@ pub struct Facts {
     pub sysctls: BTreeMap<String, String>,
     pub nccl: NcclSettings,
     pub persistence: Persistence,
+    pub managed: Managed,
     /// What collection wanted to read and could not, with the reason.
     pub unread: Vec<Unread>,
 }

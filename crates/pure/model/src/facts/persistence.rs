@@ -11,12 +11,25 @@ use crate::{Reading, glob_matches};
 pub struct Persistence {
     /// Interface definitions in every manager's files, as far as they can be parsed.
     pub profiles: Vec<Profile>,
+    /// Netplan's files, in the order in which it reads them.
+    pub netplan: Vec<NetplanFile>,
+    /// What netplan last made of its files, under /run. Absent where it has made nothing.
+    pub rendered: Reading<Vec<Profile>>,
     /// Files that were there and could not be parsed: path → what is wrong.
     pub broken: BTreeMap<String, String>,
     /// Modules that the boot loads, with the file that names each.
     pub modules: BTreeMap<String, String>,
     /// A ConnectX hot-plug marker that DGX OS leaves behind.
     pub cx7_hotplug_marker: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetplanFile {
+    pub file: String,
+    /// For every file's interfaces, not its own alone.
+    pub renderer: Option<String>,
+    /// It defines more than wired interfaces: Wi-Fi, modems, tunnels.
+    pub others: bool,
 }
 
 /// One interface definition in one file.

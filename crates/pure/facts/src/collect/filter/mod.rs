@@ -6,12 +6,15 @@
 #![allow(clippy::unnecessary_wraps)] // filters share one type
 
 mod engines;
+mod managed;
 mod network;
 mod packages;
 mod system;
 
 pub(super) use engines::engine_settings;
 pub use engines::is_engine_variable;
+pub(super) use managed::{block, nccl_conf, nothing, or_ours};
+pub(crate) use network::is_other;
 pub(super) use network::{ifupdown, keyfile, netplan, networkd, networkd_link, nm_device};
 pub(super) use packages::{dpkg_status, module_paths, modules};
 pub(super) use system::{

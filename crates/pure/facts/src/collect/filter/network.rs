@@ -54,6 +54,14 @@ const NETPLAN_KINDS: &[&str] = &[
     "vrfs",
 ];
 
+/// Stands for all definitions that are left out.
+const OTHERS: &str = "others";
+
+/// Whether a key of netplan's is for something else than wired interfaces.
+pub(crate) fn is_other(key: &str) -> bool {
+    !NETPLAN_KINDS.contains(&key) && !NETPLAN_KEYS.contains(&key)
+}
+
 /// Netplan's YAML cut to wired interfaces, written as JSON, which is YAML too. What does not parse is kept as a
 /// mark that it does not: the plan must not touch a node whose files are broken.
 pub(in crate::collect) fn netplan(text: &str) -> Option<String> {
@@ -69,6 +77,9 @@ pub(in crate::collect) fn netplan(text: &str) -> Option<String> {
             kept.insert(key.clone(), interfaces.collect());
         } else if NETPLAN_KEYS.contains(&key.as_str()) {
             kept.insert(key.clone(), allowed(value));
+        } else if is_other(key) {
+            // Nothing of a Wi-Fi but that there is one: such a file is not for one port alone.
+            kept.insert(OTHERS.to_owned(), Value::Bool(true));
         }
     }
     let document = serde_json::json!({ "network": kept });

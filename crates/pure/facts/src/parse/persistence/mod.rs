@@ -7,7 +7,11 @@ mod networkd;
 
 use std::collections::BTreeMap;
 
-use crosstie_model::facts::persistence::{Persistence, Profile};
+use crosstie_model::{
+    Reading,
+    facts::persistence::{Persistence, Profile},
+    managed::ASIDE,
+};
 
 use crate::Raw;
 
@@ -18,6 +22,7 @@ pub(super) fn persistence(raw: &Raw) -> Persistence {
     let mut found = Persistence {
         modules: modules(raw),
         cx7_hotplug_marker: raw.exists("etc/nvidia/cx7-hotplug-enabled"),
+        rendered: rendered(raw),
         ..Persistence::default()
     };
     netplan::read(raw, &mut found);
@@ -29,7 +34,7 @@ pub(super) fn persistence(raw: &Raw) -> Persistence {
             &directory,
             "",
             &mut found,
-            |name| !name.starts_with("netplan-"),
+            |name| !name.starts_with("netplan-") && !name.ends_with(ASIDE),
             keyfile::parse,
         );
     }
@@ -58,6 +63,28 @@ pub(super) fn persistence(raw: &Raw) -> Persistence {
             .extend(ifupdown::parse("/etc/network/interfaces", text));
     }
     found
+}
+
+/// Netplan's own output: profiles by the names that it gives them.
+fn rendered(raw: &Raw) -> Reading<Vec<Profile>> {
+    let mut found = Persistence::default();
+    each(
+        raw,
+        "run/NetworkManager/system-connections",
+        "",
+        &mut found,
+        |name| name.starts_with("netplan-"),
+        keyfile::parse,
+    );
+    each(
+        raw,
+        "run/systemd/network",
+        ".network",
+        &mut found,
+        |name| name.contains("-netplan-"),
+        networkd::parse,
+    );
+    Reading::from((!found.profiles.is_empty()).then_some(found.profiles))
 }
 
 /// The names in each place that no stronger place holds too.

@@ -1,9 +1,9 @@
 //! Netplan: files of all places, merged by name order, with the renderer that is in force for each interface.
 
-use crosstie_model::facts::persistence::{Format, Match, Persistence, Profile};
+use crosstie_model::facts::persistence::{Format, Match, NetplanFile, Persistence, Profile};
 use serde_json::Value;
 
-use crate::{Raw, yaml};
+use crate::{Raw, collect::is_other, yaml};
 
 pub(super) fn read(raw: &Raw, found: &mut Persistence) {
     let mut files: Vec<(String, String)> = super::unhidden(raw, "netplan")
@@ -29,14 +29,22 @@ pub(super) fn read(raw: &Raw, found: &mut Persistence) {
         }
     }
     // A global renderer holds for every file; the last one wins.
-    let renderer = documents
+    let global = documents
         .iter()
         .rev()
         .find_map(|(_, document)| renderer(document.get("network")?));
     for (path, document) in &documents {
+        let network = document.get("network");
+        found.netplan.push(NetplanFile {
+            file: path.clone(),
+            renderer: network.and_then(self::renderer).map(str::to_owned),
+            others: network
+                .and_then(Value::as_object)
+                .is_some_and(|network| network.keys().any(|key| is_other(key))),
+        });
         found
             .profiles
-            .extend(profiles(path, document, renderer.unwrap_or("networkd")));
+            .extend(profiles(path, document, global.unwrap_or("networkd")));
     }
 }
 

@@ -1,0 +1,99 @@
+//! What this tool has written on the node.
+
+use crosstie_model::{
+    facts::Managed,
+    managed::{ASIDE, Block, Origin, origin},
+};
+
+use crate::{Raw, raw::Entry};
+
+/// Files in which we have a block.
+const SHARED: [&str; 2] = ["etc/hosts", "etc/nccl.conf"];
+/// Where other people's files may have been set aside.
+const ASIDE_IN: [&str; 3] = [
+    "etc/netplan/",
+    "etc/NetworkManager/system-connections/",
+    "etc/systemd/network/",
+];
+
+pub(super) fn managed(raw: &Raw) -> Managed {
+    let mut found = Managed::default();
+    for (path, entry) in raw.tree().filter(|(path, _)| path.starts_with("etc/")) {
+        let full = format!("/{path}");
+        if let Some(original) = full.strip_suffix(ASIDE)
+            && ASIDE_IN.iter().any(|place| path.starts_with(place))
+        {
+            found.aside.insert(original.to_owned());
+        } else if let Some(unit) = started(path) {
+            found.units.insert(unit.to_owned());
+        } else if let Entry::File(bytes) = entry
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            if SHARED.contains(&path) {
+                shared(&mut found, full, text);
+                continue;
+            }
+            match origin(text) {
+                Origin::Ours => {
+                    found.files.insert(full, text.to_owned());
+                }
+                Origin::Edited => {
+                    found.edited.insert(full);
+                }
+                Origin::Foreign => {}
+            }
+        }
+    }
+    found
+}
+
+/// `etc/systemd/system/multi-user.target.wants/crosstie-fabric.service`
+fn started(path: &str) -> Option<&str> {
+    let (target, unit) = path.strip_prefix("etc/systemd/system/")?.split_once('/')?;
+    (target.strip_suffix(".wants").is_some() && !unit.contains('/')).then_some(unit)
+}
+
+fn shared(found: &mut Managed, path: String, text: &str) {
+    match Block::find(text) {
+        Some(block) if block.is_intact() => {
+            found.blocks.insert(path, block.body.to_owned());
+        }
+        Some(_) => {
+            found.edited.insert(path);
+        }
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crosstie_model::managed::{BlockPlace, seal, with_block};
+
+    use super::*;
+
+    #[test]
+    fn what_is_ours_is_told_from_what_is_not() {
+        let mut raw = Raw::default();
+        let mut file = |path: &str, text: &str| {
+            raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+        };
+        let ours = seal("rdma_ucm\n");
+        let block = with_block(None, Some("10.0.0.1 a\n"), BlockPlace::End).unwrap();
+        file("etc/modules-load.d/crosstie.conf", &ours);
+        file("etc/modules-load.d/other.conf", "x\n");
+        file("etc/sysctl.d/90-crosstie.conf", &(seal("a") + "b\n"));
+        file("etc/hosts", &block);
+        file("etc/netplan/40-x.yaml.crosstie~", "");
+        file(
+            "etc/systemd/system/multi-user.target.wants/crosstie-fabric.service",
+            "",
+        );
+        let found = managed(&raw);
+        assert_eq!(found.files["/etc/modules-load.d/crosstie.conf"], ours);
+        assert_eq!(found.files.len(), 1);
+        assert!(found.edited.contains("/etc/sysctl.d/90-crosstie.conf"));
+        assert_eq!(found.blocks["/etc/hosts"], "10.0.0.1 a\n");
+        assert!(found.aside.contains("/etc/netplan/40-x.yaml"));
+        assert!(found.units.contains("crosstie-fabric.service"));
+    }
+}

@@ -1,0 +1,109 @@
+//! What would be changed on each node, with the way back.
+
+mod boot;
+mod refusal;
+mod step;
+
+use ipnet::IpNet;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use boot::{Boot, BootPort};
+pub use refusal::Refusal;
+pub use step::{
+    Change, Configure, EcnPoint, FileChange, InterfaceChange, Mode, Reread, Step, Tool, aside,
+    global_addresses,
+};
+
+/// Version of the format that this build writes.
+pub const FORMAT: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    pub format: u32,
+    /// The cluster's name.
+    pub cluster: String,
+    pub nodes: Vec<NodePlan>,
+    /// Nodes of the cluster file that nothing was read of.
+    pub missing: Vec<String>,
+    /// What each switch must be set to, so that both ends agree.
+    pub switches: Vec<SwitchSide>,
+}
+
+impl Plan {
+    pub fn is_refused(&self) -> bool {
+        self.nodes.iter().any(|node| !node.refusals.is_empty())
+    }
+
+    pub fn has_work(&self) -> bool {
+        self.nodes.iter().any(|node| !node.steps.is_empty())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodePlan {
+    pub node: String,
+    /// SHA-256 of the facts that the plan rests on: when they have changed, the plan is stale.
+    pub basis: String,
+    /// Why nothing may be done. The steps are what would be done otherwise.
+    pub refusals: Vec<Refusal>,
+    /// In the order in which they are done. They are undone in the reverse order.
+    pub steps: Vec<Step>,
+    pub notes: Vec<String>,
+    pub addresses: Vec<FabricAddress>,
+    /// For NCCL, UCX, Gloo and Open MPI on this node.
+    pub settings: Vec<Setting>,
+}
+
+impl NodePlan {
+    /// The way back, in order.
+    pub fn undo(&self) -> Vec<Step> {
+        self.steps.iter().rev().map(Step::undo).collect()
+    }
+}
+
+/// An address that a port has, or gets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FabricAddress {
+    pub cage: String,
+    pub interface: String,
+    /// The RDMA device.
+    pub device: String,
+    /// Which of the subnets of its cable or plane.
+    pub rail: u32,
+    #[schemars(with = "String")]
+    pub address: IpNet,
+    /// The nodes that are in the same subnet.
+    pub peers: Vec<String>,
+}
+
+/// One variable of an engine's environment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    pub engine: Engine,
+    pub name: String,
+    pub value: String,
+    pub why: String,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    Nccl,
+    Ucx,
+    Gloo,
+    OpenMpi,
+}
+
+/// The other end of quality of service, for whoever runs the switch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SwitchSide {
+    pub plane: String,
+    pub says: Vec<String>,
+    /// For NVIDIA Cumulus Linux, by NVUE.
+    pub cumulus: Vec<String>,
+    /// For `SONiC`.
+    pub sonic: Vec<String>,
+}

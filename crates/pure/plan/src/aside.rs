@@ -1,0 +1,119 @@
+//! Other people's definitions of a fabric port. Netplan adds up addresses of all files, and the managers know one profile
+//! for a port at a time: theirs is set aside, if it is for fabric ports alone.
+
+use std::collections::BTreeSet;
+
+use crosstie_facts::covers;
+use crosstie_model::{
+    Facts,
+    facts::{
+        net::Interface,
+        persistence::{Format, Profile},
+    },
+    plan::Refusal,
+};
+
+use crate::{
+    files::{Wanted, paths},
+    wiring::WiredNode,
+};
+
+/// Files to set aside, and why some cannot be.
+pub(crate) fn competing(node: &WiredNode, wanted: &[Wanted]) -> (BTreeSet<String>, Vec<Refusal>) {
+    let facts = node.facts;
+    let mut files = BTreeSet::new();
+    let mut refusals = Vec::new();
+    for own in wanted {
+        let Some(interface) = facts.network.interface(&own.name) else {
+            continue;
+        };
+        let driver = driver(facts, interface);
+        let profiles = facts.persistence.profiles.iter();
+        for profile in profiles.filter(|profile| !is_ours(facts, &profile.file)) {
+            if !covers(profile, interface, driver) || !is_heard(own, profile) {
+                continue;
+            }
+            if profile.format == Format::Ifupdown {
+                let interface = own.name.clone();
+                refusals.push(Refusal::Ifupdown { interface });
+                continue;
+            }
+            match obstacle(node, &profile.file) {
+                None => {
+                    files.insert(profile.file.clone());
+                }
+                Some(why) => refusals.push(Refusal::SharedProfile {
+                    file: profile.file.clone(),
+                    interface: own.name.clone(),
+                    why: why.to_owned(),
+                }),
+            }
+        }
+    }
+    (files, refusals)
+}
+
+pub(crate) fn is_ours(facts: &Facts, file: &str) -> bool {
+    facts.managed.files.contains_key(file) || facts.managed.edited.contains(file)
+}
+
+fn driver<'a>(facts: &'a Facts, interface: &Interface) -> Option<&'a str> {
+    let function = facts.pci_device(*interface.pci.known()?)?;
+    function.driver.known().map(String::as_str)
+}
+
+/// Whether the profile would have a say beside ours.
+fn is_heard(own: &Wanted, profile: &Profile) -> bool {
+    let file = profile.file.rsplit('/').next().unwrap_or("");
+    match profile.format {
+        Format::NetplanNetworkManager | Format::NetplanNetworkd | Format::Ifupdown => true,
+        // Ours has priority over what packages ship.
+        Format::NetworkManager => {
+            own.tool.is_network_manager() && profile.file.starts_with("/etc/")
+        }
+        // The first file that matches is in force.
+        Format::Networkd if own.tool.is_network_manager() => false,
+        Format::Networkd if own.tool.is_netplan() => file < "10-netplan-",
+        Format::Networkd => file < paths::NETWORKD,
+    }
+}
+
+/// Why a file cannot be set aside.
+fn obstacle(node: &WiredNode, file: &str) -> Option<&'static str> {
+    let facts = node.facts;
+    if !file.starts_with("/etc/") {
+        return Some("it is not in /etc");
+    }
+    let profiles = facts.persistence.profiles.iter();
+    let mut inside = profiles.filter(|profile| profile.file == file);
+    if !inside.all(|profile| is_for_fabric_alone(node, profile)) {
+        return Some("it is for other interfaces too");
+    }
+    let netplan = facts.persistence.netplan.iter();
+    let own = netplan.clone().find(|found| found.file == file)?;
+    if own.others {
+        return Some("it is for other interfaces too");
+    }
+    let renderer = |without: &str| {
+        let rest = netplan.clone().rev().filter(|found| found.file != without);
+        let mut set = rest.filter_map(|found| found.renderer.as_deref());
+        set.next().unwrap_or("networkd")
+    };
+    (renderer(file) != renderer("")).then_some("its `renderer` holds for every file of netplan's")
+}
+
+fn is_for_fabric_alone(node: &WiredNode, profile: &Profile) -> bool {
+    let conditions = &profile.matches;
+    let is_own_mac = |mac: &String| {
+        let mut fabric = node.facts.network.interfaces.iter();
+        fabric.any(|own| {
+            let known = own.mac.known().map(ToString::to_string);
+            node.is_fabric(&own.name) && known.is_some_and(|own| own.eq_ignore_ascii_case(mac))
+        })
+    };
+    let is_own_name = |name: &String| node.is_fabric(name);
+    let (names, macs) = (&conditions.names, &conditions.macs);
+    let by_name = !names.is_empty() && names.iter().all(is_own_name);
+    let by_mac = !macs.is_empty() && macs.iter().all(is_own_mac);
+    by_name || by_mac
+}

@@ -1,0 +1,19 @@
+//! What does not survive a boot, and the unit that puts it back.
+
+use crosstie_model::plan::Boot;
+
+use super::paths;
+
+/// A plain table of values: it cannot fail to be written.
+pub(crate) fn boot_file(boot: &Boot) -> String {
+    toml::to_string(boot).unwrap_or_default()
+}
+
+pub(crate) fn boot_unit() -> String {
+    let (binary, file) = (paths::BINARY, paths::BOOT);
+    format!(
+        "[Unit]\nDescription=Fabric settings that do not survive a boot\nAfter=network-pre.target systemd-modules-load.service\n\
+         ConditionPathExists={file}\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=60\nExecStart={binary} restore {file}\n\n\
+         [Install]\nWantedBy=multi-user.target\n"
+    )
+}

@@ -1,0 +1,54 @@
+//! The texts of files, each with the quoting of its own format. A value that a format cannot hold is refused before.
+
+mod boot;
+mod hosts;
+mod keyfile;
+mod netplan;
+mod networkd;
+pub mod paths;
+mod system;
+
+pub(crate) use boot::{boot_file, boot_unit};
+pub(crate) use hosts::hosts;
+pub(crate) use keyfile::{carrier, keyfile};
+pub(crate) use netplan::netplan;
+pub(crate) use networkd::network;
+pub(crate) use system::{LONGEST, limits, manager_limits, modules, nccl, sysctls};
+
+use crosstie_model::{Mtu, plan::Tool};
+use ipnet::IpNet;
+
+/// An interface as the cluster file wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    pub(crate) tool: Tool,
+    /// Sorted.
+    pub(crate) addresses: Vec<IpNet>,
+    pub(crate) mtu: Option<Mtu>,
+}
+
+/// A name that is safe in every format here: YAML, systemd's and `NetworkManager`'s files, sysctl.d, nccl.conf. The
+/// kernel would allow more; nobody's card is called so.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'@');
+    let starts = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphanumeric());
+    starts && name.len() <= 64 && name.bytes().all(plain)
+}
+
+/// Text for a comment, on one line.
+pub(crate) fn comment(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect()
+}

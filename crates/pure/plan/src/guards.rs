@@ -1,0 +1,243 @@
+//! Why a node is left alone: whatever could cut someone off, or would not do what it says.
+
+use std::collections::BTreeSet;
+
+use crosstie_fabric::carries_management;
+use crosstie_model::{
+    Facts,
+    facts::persistence::{Format, Profile},
+    plan::{Engine, Refusal, Setting},
+    spec::TwinAddresses,
+};
+use ipnet::IpNet;
+
+use crate::{
+    addresses::TWINS,
+    aside::is_ours,
+    files::{LONGEST, Wanted, is_plain},
+    wiring::{Port, WiredNode, Wiring},
+};
+
+pub(crate) fn ports(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
+    let mut refusals: Vec<Refusal> = node
+        .unknown
+        .iter()
+        .map(|cage| Refusal::NoCage {
+            cage: cage.clone(),
+            known: node.cages.iter().map(|cage| cage.id.clone()).collect(),
+        })
+        .collect();
+    for port in &node.ports {
+        refusals.extend(device(port));
+        if !port.infiniband {
+            refusals.extend(interface(wiring, node.facts, port));
+        }
+    }
+    if wiring.spec.fabric.twin_addresses == TwinAddresses::All {
+        let cabled: BTreeSet<&str> = node.ports.iter().map(|port| port.cage.as_str()).collect();
+        let cages = node
+            .cages
+            .iter()
+            .filter(|cage| cabled.contains(cage.id.as_str()));
+        let crowded = cages.filter(|cage| cage.members.len() > TWINS as usize);
+        refusals.extend(crowded.map(|cage| Refusal::TooManyTwins {
+            cage: cage.id.clone(),
+            found: cage.members.len(),
+        }));
+    }
+    refusals.extend(pool(wiring, node));
+    if !node.ports.is_empty() {
+        refusals.extend(unread(node.facts));
+    }
+    refusals
+}
+
+fn device(port: &Port) -> Option<Refusal> {
+    (!is_plain(&port.device)).then(|| Refusal::Unwritable {
+        what: "RDMA device".to_owned(),
+        value: port.device.clone(),
+        format: "nccl.conf".to_owned(),
+    })
+}
+
+fn interface(wiring: &Wiring, facts: &Facts, port: &Port) -> Vec<Refusal> {
+    let found = port
+        .interface
+        .as_ref()
+        .and_then(|name| facts.network.interface(name));
+    let Some(found) = found else {
+        let device = port.device.clone();
+        return vec![Refusal::NoInterface { device }];
+    };
+    let interface = found.name.clone();
+    let mut refusals = Vec::new();
+    if !is_plain(&interface) {
+        refusals.push(Refusal::Unwritable {
+            what: "interface".to_owned(),
+            value: interface.clone(),
+            format: "the files of network managers".to_owned(),
+        });
+    }
+    if carries_management(facts, &interface) {
+        let interface = interface.clone();
+        refusals.push(Refusal::Management { interface });
+    }
+    if let Some(master) = found.master.known() {
+        refusals.push(Refusal::Enslaved {
+            interface: interface.clone(),
+            master: master.clone(),
+        });
+    }
+    if let (Some(mtu), Some(max)) = (wiring.spec.fabric.mtu, found.max_mtu.known())
+        && mtu > *max
+    {
+        refusals.push(Refusal::MtuTooLarge {
+            interface,
+            mtu: mtu.0,
+            max: max.0,
+        });
+    }
+    refusals
+}
+
+/// Networks that the node already has elsewhere.
+fn pool(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
+    let Some(pool) = wiring.spec.fabric.pool.filter(|_| !node.ports.is_empty()) else {
+        return Vec::new();
+    };
+    let network = &node.facts.network;
+    let addresses = network.interfaces.iter().flat_map(|interface| {
+        let nets = interface
+            .addresses
+            .iter()
+            .map(|address| address.net.trunc());
+        nets.map(|net| (net, interface.name.as_str()))
+    });
+    let routes = network.routes.known().into_iter().flatten();
+    let routes = routes
+        .filter(|route| matches!(route.table.as_str(), "main" | "254"))
+        .filter_map(|route| Some((route.destination?, route.interface.as_deref()?)));
+    let overlapping: BTreeSet<(IpNet, &str)> = addresses
+        .chain(routes)
+        .filter(|(net, interface)| !node.is_fabric(interface) && overlap(pool, *net))
+        .collect();
+    overlapping
+        .into_iter()
+        .map(|(net, interface)| Refusal::PoolOverlap {
+            pool: pool.to_string(),
+            network: net.to_string(),
+            interface: interface.to_owned(),
+        })
+        .collect()
+}
+
+fn overlap(a: IpNet, b: IpNet) -> bool {
+    a.contains(&b) || b.contains(&a)
+}
+
+/// Files that decide what a plan would change, and that only root may read.
+fn unread(facts: &Facts) -> impl Iterator<Item = Refusal> {
+    const PLACES: [&str; 4] = [
+        "/etc/netplan",
+        "/etc/NetworkManager",
+        "/etc/systemd",
+        "/etc/network",
+    ];
+    let unread = facts.unread.iter();
+    let unread = unread.filter(|gap| PLACES.iter().any(|place| gap.what.starts_with(place)));
+    unread.map(|gap| Refusal::Unread {
+        file: gap.what.clone(),
+        why: gap.why.clone(),
+    })
+}
+
+/// Values that are too long for NCCL's own file.
+pub(crate) fn settings(settings: &[Setting]) -> Vec<Refusal> {
+    let long = settings
+        .iter()
+        .filter(|setting| setting.engine == Engine::Nccl && setting.value.len() > LONGEST);
+    long.map(|setting| Refusal::Unwritable {
+        what: setting.name.clone(),
+        value: format!("{}…", setting.value.chars().take(40).collect::<String>()),
+        format: "nccl.conf".to_owned(),
+    })
+    .collect()
+}
+
+/// What stands in the way of writing.
+pub(crate) fn files(facts: &Facts, wanted: &[Wanted], paths: &BTreeSet<&str>) -> Vec<Refusal> {
+    let edited = facts.managed.edited.iter();
+    let edited = edited.map(|file| Refusal::Edited { file: file.clone() });
+    let profiles = facts.persistence.profiles.iter();
+    let taken: BTreeSet<&str> = profiles
+        .map(|profile| profile.file.as_str())
+        .filter(|file| paths.contains(file) && !is_ours(facts, file))
+        .collect();
+    let taken = taken.into_iter().map(|file| Refusal::Taken {
+        file: file.to_owned(),
+    });
+    let mut refusals: Vec<Refusal> = edited.chain(taken).collect();
+    if wanted.iter().any(|own| own.tool.is_netplan()) {
+        let broken = facts.persistence.broken.iter();
+        refusals.extend(broken.map(|(file, error)| Refusal::BrokenNetplan {
+            file: file.clone(),
+            error: error.clone(),
+        }));
+        refusals.extend(unapplied(facts));
+    }
+    refusals
+}
+
+/// Interfaces of which netplan's files say something else than what it last made of them. Only those can be told whose
+/// names are written out.
+fn unapplied(facts: &Facts) -> Vec<Refusal> {
+    let Some(rendered) = facts.persistence.rendered.known() else {
+        return Vec::new();
+    };
+    let declared = facts.persistence.profiles.iter();
+    let declared: Vec<&Profile> = declared
+        .filter(|profile| {
+            matches!(
+                profile.format,
+                Format::NetplanNetworkManager | Format::NetplanNetworkd
+            )
+        })
+        .collect();
+    // A definition by MAC address or driver may be any of the rendered ones.
+    if declared.iter().any(|profile| literal(profile).is_none()) {
+        return Vec::new();
+    }
+    let names = declared.iter().copied().chain(rendered).filter_map(literal);
+    let names: BTreeSet<&str> = names.collect();
+    names
+        .into_iter()
+        .filter_map(|name| {
+            let of = |profile: &&Profile| literal(profile) == Some(name);
+            let made: Vec<&Profile> = rendered.iter().filter(of).collect();
+            let said: Vec<&Profile> = declared.iter().copied().filter(of).collect();
+            let file = said
+                .first()
+                .or(made.first())
+                .map(|found| found.file.clone());
+            let differs =
+                said.is_empty() != made.is_empty() || addresses(&said) != addresses(&made);
+            differs.then(|| Refusal::UnappliedNetplan {
+                interface: name.to_owned(),
+                file: file.unwrap_or_default(),
+            })
+        })
+        .collect()
+}
+
+fn literal(profile: &Profile) -> Option<&str> {
+    let conditions = &profile.matches;
+    match conditions.names.as_slice() {
+        [name] if conditions.macs.is_empty() && !name.contains(['*', '?', '[']) => Some(name),
+        _ => None,
+    }
+}
+
+fn addresses<'a>(profiles: &[&'a Profile]) -> BTreeSet<&'a str> {
+    let all = profiles.iter().flat_map(|profile| &profile.addresses);
+    all.map(String::as_str).collect()
+}

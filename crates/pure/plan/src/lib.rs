@@ -1,0 +1,87 @@
+//! What would be changed on each node so that it is what the cluster file says: files, steps, and the way back.
+//!
+//! ```text
+//! Spec ──check──▶ wiring (who is joined to whom, addresses) ──┐
+//! Facts of all nodes ─────────────────────────────────────────┴─▶ per node: guards, files, steps ──▶ Plan
+//! ```
+//!
+//! A plan holds work, never no-ops: each wanted file and value is compared with the facts. The same facts and the same
+//! cluster file give the same plan, and a node or a cable that is added at the end changes nobody else's addresses.
+
+mod addresses;
+mod aside;
+mod basis;
+mod engines;
+mod files;
+mod guards;
+mod manager;
+pub mod memory;
+mod node;
+mod qos;
+mod topology;
+mod wiring;
+
+use std::collections::BTreeSet;
+
+use crosstie_model::{
+    Facts, NodePlan, Plan, Spec,
+    plan::{FORMAT, Refusal},
+    spec::Fault,
+};
+use thiserror::Error;
+
+pub use basis::basis;
+pub use engines::settings;
+pub use files::paths;
+pub use topology::Topology;
+pub use wiring::{Joined, Port, WiredNode, Wiring};
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the cluster file asks for what cannot be:{}", listed(.faults))]
+pub struct PlanError {
+    pub faults: Vec<Fault>,
+}
+
+fn listed(faults: &[Fault]) -> String {
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    format!("\n  {}", faults.join("\n  "))
+}
+
+/// The plan for those nodes of the cluster whose facts are given.
+pub fn plan(spec: &Spec, nodes: &[Facts]) -> Result<Plan, PlanError> {
+    let faults = spec.check();
+    if !faults.is_empty() {
+        return Err(PlanError { faults });
+    }
+    let wiring = Wiring::new(spec, nodes).map_err(|faults| PlanError { faults })?;
+    let mut plans: Vec<NodePlan> = wiring
+        .nodes
+        .iter()
+        .map(|wired| node::plan(&wiring, wired))
+        .collect();
+    let known: BTreeSet<&str> = spec.nodes.iter().map(|node| node.name.as_str()).collect();
+    let strangers = nodes
+        .iter()
+        .filter(|facts| !known.contains(facts.host.name.as_str()));
+    plans.extend(strangers.map(stranger));
+    Ok(Plan {
+        format: FORMAT,
+        cluster: spec.name.clone(),
+        nodes: plans,
+        missing: wiring.missing.clone(),
+        switches: qos::switches(spec),
+    })
+}
+
+fn stranger(facts: &Facts) -> NodePlan {
+    let name = facts.host.name.clone();
+    NodePlan {
+        node: name.clone(),
+        basis: basis(facts),
+        refusals: vec![Refusal::NotInCluster { name }],
+        steps: Vec::new(),
+        notes: Vec::new(),
+        addresses: Vec::new(),
+        settings: Vec::new(),
+    }
+}

@@ -1,0 +1,190 @@
+//! Fabric interfaces: files for the manager that runs each, and who must be configured anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crosstie_model::{
+    Facts, Step,
+    facts::{
+        net::Interface,
+        persistence::{Format, Profile},
+    },
+    plan::{
+        Change, Configure, FileChange, InterfaceChange, Mode, Refusal, Reread, Tool,
+        global_addresses,
+    },
+};
+use ipnet::IpNet;
+
+use super::desired::{Desired, Group};
+use crate::{
+    aside,
+    files::{self, Wanted, is_plain, paths},
+    manager::tool,
+    wiring::{WiredNode, Wiring},
+};
+
+/// Interfaces as they should be, and why some cannot be.
+pub(super) fn wanted(wiring: &Wiring, node: &WiredNode) -> (Vec<Wanted>, Vec<Refusal>) {
+    let mut addresses: BTreeMap<&str, BTreeSet<IpNet>> = BTreeMap::new();
+    for port in node.ports.iter().filter(|port| !port.infiniband) {
+        if let Some(name) = port.interface.as_deref().filter(|name| is_plain(name)) {
+            addresses.entry(name).or_default().extend(port.address);
+        }
+    }
+    let mut wanted = Vec::new();
+    let mut refusals = Vec::new();
+    for (name, addresses) in addresses {
+        let Some(interface) = node.facts.network.interface(name) else {
+            continue;
+        };
+        match tool(node.facts, interface) {
+            Ok(tool) => wanted.push(Wanted {
+                name: name.to_owned(),
+                tool,
+                addresses: addresses.into_iter().collect(),
+                mtu: wiring.spec.fabric.mtu,
+            }),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    (wanted, refusals)
+}
+
+pub(super) fn files(desired: &mut Desired, wanted: &[Wanted]) {
+    let by = |is: fn(Tool) -> bool| -> Vec<&Wanted> {
+        wanted.iter().filter(|own| is(own.tool)).collect()
+    };
+    let netplan = by(Tool::is_netplan);
+    if !netplan.is_empty() {
+        desired.file(paths::NETPLAN, Mode::Private, &files::netplan(&netplan));
+    }
+    let managed = by(Tool::is_network_manager);
+    if !managed.is_empty() {
+        desired.file(paths::CARRIER, Mode::Public, &files::carrier(&managed));
+    }
+    for own in wanted {
+        match own.tool {
+            Tool::NetworkManager => {
+                let path = paths::keyfile(&own.name);
+                desired.file(&path, Mode::Private, &files::keyfile(own));
+            }
+            Tool::Networkd => {
+                let path = paths::network(&own.name);
+                desired.file(&path, Mode::Public, &files::network(own));
+            }
+            Tool::NetplanNetworkd | Tool::NetplanNetworkManager => {}
+        }
+    }
+}
+
+pub(super) struct Network {
+    pub(super) step: Option<Step>,
+    pub(super) refusals: Vec<Refusal>,
+}
+
+pub(super) fn configure(node: &WiredNode, wanted: &[Wanted], desired: &Desired) -> Network {
+    let facts = node.facts;
+    let (set_aside, refusals) = aside::competing(node, wanted);
+    let mut files: Vec<FileChange> = set_aside
+        .iter()
+        .map(|path| FileChange::Aside {
+            path: path.clone(),
+            aside: Change {
+                from: false,
+                to: true,
+            },
+        })
+        .collect();
+    files.extend(desired.changes(facts, Group::Network));
+    let then: Vec<Reread> = wanted
+        .iter()
+        .filter_map(|own| change(facts, own, &set_aside))
+        .chain(given_up(node, wanted))
+        .map(Reread::Interface)
+        .collect();
+    let step = !(files.is_empty() && then.is_empty());
+    Network {
+        step: step.then_some(Step::Configure(Configure { files, then })),
+        refusals,
+    }
+}
+
+/// An interface whose definition or state differs. The others are not disturbed, though they share a file.
+fn change(facts: &Facts, own: &Wanted, set_aside: &BTreeSet<String>) -> Option<InterfaceChange> {
+    let interface = facts.network.interface(&own.name)?;
+    let current = global_addresses(interface);
+    let mtu = interface.mtu.known().copied();
+    let is_so = current == own.addresses && (own.mtu.is_none() || own.mtu == mtu);
+    let profiles = facts.persistence.profiles.iter();
+    let declared = profiles
+        .filter(|profile| aside::is_ours(facts, &profile.file))
+        .any(|profile| says(profile, own));
+    let freed = facts.persistence.profiles.iter().any(|profile| {
+        set_aside.contains(&profile.file) && profile.matches.names.contains(&own.name)
+    });
+    if is_so && declared && !freed {
+        return None;
+    }
+    Some(InterfaceChange {
+        name: own.name.clone(),
+        by: own.tool,
+        addresses: Change {
+            from: current,
+            to: own.addresses.clone(),
+        },
+        mtu: Change {
+            from: mtu,
+            to: own.mtu.or(mtu),
+        },
+    })
+}
+
+fn says(profile: &Profile, own: &Wanted) -> bool {
+    let format = match own.tool {
+        Tool::NetplanNetworkd => Format::NetplanNetworkd,
+        Tool::NetplanNetworkManager => Format::NetplanNetworkManager,
+        Tool::NetworkManager => Format::NetworkManager,
+        Tool::Networkd => Format::Networkd,
+    };
+    let addresses: BTreeSet<String> = own.addresses.iter().map(ToString::to_string).collect();
+    profile.format == format
+        && profile.matches.names == [own.name.clone()]
+        && profile.mtu == own.mtu.map(|mtu| mtu.0)
+        && profile.addresses.iter().cloned().collect::<BTreeSet<_>>() == addresses
+}
+
+/// Interfaces that our files name and the cluster file does not: they lose the addresses that we gave them.
+fn given_up(node: &WiredNode, wanted: &[Wanted]) -> Vec<InterfaceChange> {
+    let facts = node.facts;
+    let profiles = facts.persistence.profiles.iter();
+    let ours = profiles.filter(|profile| facts.managed.files.contains_key(&profile.file));
+    let mut found = BTreeMap::new();
+    for profile in ours {
+        for name in &profile.matches.names {
+            let is_wanted = wanted.iter().any(|own| own.name == *name);
+            if let Some(interface) = facts.network.interface(name).filter(|_| !is_wanted)
+                && let Ok(by) = tool(facts, interface)
+            {
+                found.insert(name, without(interface, by, &profile.addresses));
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+fn without(interface: &Interface, by: Tool, addresses: &[String]) -> InterfaceChange {
+    let current = global_addresses(interface);
+    let kept = current
+        .iter()
+        .filter(|net| !addresses.contains(&net.to_string()));
+    let mtu = interface.mtu.known().copied();
+    InterfaceChange {
+        name: interface.name.clone(),
+        by,
+        addresses: Change {
+            to: kept.copied().collect(),
+            from: current.clone(),
+        },
+        mtu: Change { from: mtu, to: mtu },
+    }
+}

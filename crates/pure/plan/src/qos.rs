@@ -1,0 +1,232 @@
+//! RoCE quality of service: only where a switch is in the path, and only what differs.
+
+use crosstie_model::{
+    Facts, Spec, Step,
+    facts::{net::Interface, rdma::RdmaPort},
+    plan::{BootPort, Change, EcnPoint, Refusal, SwitchSide},
+    spec::Qos,
+};
+
+use crate::wiring::{Joined, Port, WiredNode};
+
+/// The IPv6 traffic class or IPv4 TOS of a DSCP, with ECN-capable transport, ECT(0).
+pub(crate) fn traffic_class(qos: &Qos) -> u8 {
+    qos.dscp << 2 | 2
+}
+
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) steps: Vec<Step>,
+    /// What the boot unit puts back.
+    pub(crate) boot: Vec<BootPort>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) refusals: Vec<Refusal>,
+}
+
+pub(crate) fn node(spec: &Spec, node: &WiredNode) -> Outcome {
+    let mut outcome = Outcome::default();
+    let switched: Vec<&Port> = node
+        .ports
+        .iter()
+        .filter(|port| matches!(port.joined, Joined::Plane(_)) && !port.infiniband)
+        .collect();
+    let Some(qos) = spec.qos.as_ref() else {
+        if !switched.is_empty() {
+            let warning = "a switch is in the path and the cluster file has no [qos]: under load it drops packets, which RoCE \
+                        bears badly";
+            outcome.notes.push(warning.to_owned());
+        }
+        return outcome;
+    };
+    if switched.is_empty() {
+        return outcome;
+    }
+    let lldpad = |unit: &String| unit == "lldpad";
+    if node.facts.software.services.iter().any(lldpad) {
+        outcome.refusals.push(Refusal::Lldpad);
+    }
+    for port in switched {
+        port_steps(&mut outcome, qos, node.facts, port);
+    }
+    outcome
+}
+
+fn port_steps(outcome: &mut Outcome, qos: &Qos, facts: &Facts, port: &Port) {
+    let Some(interface) = port
+        .interface
+        .as_ref()
+        .and_then(|name| facts.network.interface(name))
+    else {
+        return;
+    };
+    let mut boot = BootPort {
+        interface: interface.name.clone(),
+        device: port.device.clone(),
+        port: port.number,
+        ..BootPort::default()
+    };
+    let before = outcome.steps.len();
+    priorities(&mut outcome.steps, &mut boot, qos, interface);
+    if interface.qos.pfc.known().is_none() {
+        outcome.notes.push(format!(
+            "{}: the driver tells nothing of priority flow control, so it is left as it is",
+            interface.name
+        ));
+    }
+    ecn(&mut outcome.steps, &mut boot, qos, interface);
+    let device = facts.rdma_device(&port.device);
+    let found = device.and_then(|device| {
+        let mut ports = device.ports.iter();
+        ports.find(|found| found.number == port.number)
+    });
+    if let Some(found) = found {
+        classes(&mut outcome.steps, &mut boot, qos, (&port.device, found));
+    }
+    let bounces = |step: &Step| matches!(step, Step::Pfc { .. });
+    if outcome.steps[before..].iter().any(bounces) {
+        outcome.notes.push(format!(
+            "{}: setting priority flow control takes the link down for a moment",
+            interface.name
+        ));
+    }
+    let empty = BootPort {
+        interface: boot.interface.clone(),
+        device: boot.device.clone(),
+        port: boot.port,
+        ..BootPort::default()
+    };
+    if boot != empty {
+        outcome.boot.push(boot);
+    }
+}
+
+fn priorities(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: &Interface) {
+    let name = || interface.name.clone();
+    if let Some(from) = interface.qos.pfc.known() {
+        boot.pfc = Some(vec![qos.priority]);
+        if let Some(priorities) = Change::between(from.clone(), vec![qos.priority]) {
+            let interface = name();
+            steps.push(Step::Pfc {
+                interface,
+                priorities,
+            });
+        }
+    }
+    if let Some(from) = interface.qos.trust.known() {
+        boot.trust = Some("dscp".to_owned());
+        if let Some(trust) = Change::between(from.clone(), "dscp".to_owned()) {
+            let interface = name();
+            steps.push(Step::Trust { interface, trust });
+        }
+    }
+    if let Some(map) = interface.qos.dscp_to_priority.known() {
+        boot.dscp = Some([(qos.dscp.to_string(), qos.priority)].into());
+        let from = map.get(&qos.dscp).copied();
+        if let Some(priority) = Change::between(from, Some(qos.priority)) {
+            steps.push(Step::Dscp {
+                interface: name(),
+                dscp: qos.dscp,
+                priority,
+            });
+        }
+    }
+}
+
+fn ecn(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: &Interface) {
+    if !qos.ecn {
+        return;
+    }
+    for point in [EcnPoint::Notification, EcnPoint::Reaction] {
+        let Some(from) = point.of(interface, qos.priority) else {
+            continue;
+        };
+        boot.ecn = Some(vec![qos.priority]);
+        if let Some(enabled) = Change::between(from, true) {
+            steps.push(Step::Ecn {
+                interface: interface.name.clone(),
+                point,
+                priority: qos.priority,
+                enabled,
+            });
+        }
+    }
+}
+
+fn classes(
+    steps: &mut Vec<Step>,
+    boot: &mut BootPort,
+    qos: &Qos,
+    (device, port): (&str, &RdmaPort),
+) {
+    const ROCE_V2: &str = "RoCE v2";
+    if let Some(from) = port.traffic_class.known() {
+        let wanted = traffic_class(qos);
+        boot.traffic_class = Some(wanted);
+        if let Some(class) = Change::between(*from, wanted) {
+            steps.push(Step::TrafficClass {
+                device: device.to_owned(),
+                port: port.number,
+                class,
+            });
+        }
+    }
+    if let Some(from) = port.cm_roce_mode.known() {
+        boot.roce_mode = Some(ROCE_V2.to_owned());
+        if let Some(mode) = Change::between(from.clone(), ROCE_V2.to_owned()) {
+            steps.push(Step::RoceMode {
+                device: device.to_owned(),
+                port: port.number,
+                mode,
+            });
+        }
+    }
+}
+
+/// What each switch must do, so that both ends of a cable mean the same.
+pub(crate) fn switches(spec: &Spec) -> Vec<SwitchSide> {
+    let Some(qos) = &spec.qos else {
+        return Vec::new();
+    };
+    let Qos {
+        priority,
+        dscp,
+        ecn,
+    } = qos;
+    let mtu = spec
+        .fabric
+        .mtu
+        .map_or(9216, |mtu| mtu.0.saturating_add(216));
+    let mut says = vec![
+        format!("trust DSCP, and map {dscp} to priority {priority}"),
+        format!("make priority {priority} lossless: priority flow control on it and on no other"),
+        format!("pass frames of {mtu} bytes"),
+    ];
+    if *ecn {
+        says.push(format!(
+            "mark ECN on priority {priority} before flow control begins"
+        ));
+    }
+    let cumulus = vec![
+        "nv set qos roce mode lossless".to_owned(),
+        format!("nv set qos mapping default-global dscp {dscp} switch-priority {priority}"),
+        format!("nv set qos pfc default-global switch-priority {priority}"),
+        "nv config apply".to_owned(),
+    ];
+    let sonic = vec![
+        format!("sonic-db-cli CONFIG_DB hset 'DSCP_TO_TC_MAP|AZURE' {dscp} {priority}"),
+        format!(
+            "sonic-db-cli CONFIG_DB hset 'PORT_QOS_MAP|EthernetN' dscp_to_tc_map AZURE pfc_enable {priority}"
+        ),
+        format!("config interface mtu EthernetN {mtu}"),
+        "config save -y".to_owned(),
+    ];
+    spec.plane_numbers()
+        .into_iter()
+        .map(|(plane, _)| SwitchSide {
+            plane: plane.to_owned(),
+            says: says.clone(),
+            cumulus: cumulus.clone(),
+            sonic: sonic.clone(),
+        })
+        .collect()
+}

@@ -1,0 +1,30 @@
+//! One file's change, as `diff -u` writes it.
+
+use similar::{ChangeTag, TextDiff};
+
+use crate::text::{Palette, Span, Tone, line};
+
+const CONTEXT: usize = 2;
+
+/// `None` is a file that is not there.
+pub fn diff(path: &str, from: Option<&str>, to: Option<&str>, palette: Palette, out: &mut String) {
+    let name = |text: Option<&str>| text.map_or("/dev/null", |_| path).to_owned();
+    let mut put = |tone: Tone, text: &str| line(palette, &[Span::new(tone, text)], out);
+    put(Tone::Strong, &format!("--- {}", name(from)));
+    put(Tone::Strong, &format!("+++ {}", name(to)));
+    let changes = TextDiff::from_lines(from.unwrap_or(""), to.unwrap_or(""));
+    for hunk in changes.unified_diff().context_radius(CONTEXT).iter_hunks() {
+        put(Tone::Accent, &hunk.header().to_string());
+        for change in hunk.iter_changes() {
+            let (tone, sign) = match change.tag() {
+                ChangeTag::Delete => (Tone::Alarm, '-'),
+                ChangeTag::Insert => (Tone::Good, '+'),
+                ChangeTag::Equal => (Tone::Plain, ' '),
+            };
+            put(
+                tone,
+                &format!("{sign}{}", change.value().trim_end_matches('\n')),
+            );
+        }
+    }
+}
