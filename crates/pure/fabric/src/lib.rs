@@ -5,6 +5,7 @@
 //! two functions, *twins*, on separate PCI Express links. Counting interfaces instead of cages is how people end up
 //! with half the bandwidth.
 
+pub mod cabling;
 pub mod cage;
 pub mod ceiling;
 pub mod management;
