@@ -194,6 +194,7 @@ fn describe(stage: Stage) -> String {
         Stage::Asking => "waiting for a password".to_owned(),
         Stage::Starting => "starting the agent".to_owned(),
         Stage::Reading => "reading".to_owned(),
+        Stage::Listening => "listening on its ports".to_owned(),
         Stage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
     }
 }

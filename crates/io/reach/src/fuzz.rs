@@ -1,10 +1,23 @@
 //! The readers of foreign bytes in this crate, on the terms of [`crosstie_facts::fuzz`].
 
+use crosstie_fabric::cabling::{Decoded, FRAME, Key, Token, decode, encode};
 use crosstie_facts::fuzz::Target;
 
 use crate::protocol::{Exchange, Frames, Line, Preamble, Step};
 
-pub const TARGETS: &[Target] = &[("agent_output", agent_output)];
+pub const TARGETS: &[Target] = &[
+    ("agent_output", agent_output),
+    ("cabling_frame", cabling_frame),
+];
+
+/// A frame from the wire. What is taken for ours must be what we would have sent.
+fn cabling_frame(data: &[u8]) {
+    let (token, key) = (Token([1; 16]), Key([2; 32]));
+    if let Some(Decoded::Ours { sender, sequence }) = decode(data, token, &key) {
+        let said = encode([0; 6], token, &key, sender, sequence);
+        assert_eq!(data.get(12..FRAME), said.get(12..), "said and heard");
+    }
+}
 
 /// What an agent may say, told whole and in small pieces: the controller must understand the same.
 fn agent_output(data: &[u8]) {

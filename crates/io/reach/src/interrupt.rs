@@ -18,6 +18,9 @@ use signal_hook::{
 /// Enough for ssh to tell its helpers.
 const GRACE: Duration = Duration::from_millis(100);
 
+/// For links of this machine that were brought up for a while.
+const PUT_BACK: Duration = Duration::from_secs(2);
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on these signals end every child first. An agent over ssh ends when its input does.
@@ -29,6 +32,7 @@ pub fn end_children_on_signals() -> io::Result<()> {
             if io::Read::read(&mut told, &mut [0]).is_ok() {
                 INTERRUPTED.store(true, Ordering::SeqCst);
                 signal_all(Signal::TERM);
+                crosstie_node::cabling::stop_all(PUT_BACK);
                 thread::sleep(GRACE);
                 signal_all(Signal::KILL);
                 let _ = emulate_default_handler(signal);

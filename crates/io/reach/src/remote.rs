@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crosstie_fabric::cabling::{Listened, Probe};
 use crosstie_facts::Raw;
 use crosstie_node::capture;
 
@@ -11,7 +12,7 @@ use crate::{
     protocol::{
         Answer, Event, Exchange, Failure, Frames, Hello, Step, ToAgent, What, encode_message,
     },
-    session::{Session, SessionError, note_refusal},
+    session::{Session, SessionError, note_refusal, with_refusal},
 };
 
 /// While a call is under way the agent is told that we are still there.
@@ -61,7 +62,7 @@ impl Remote {
     pub fn hello(&mut self, deadline: Duration) -> Result<Hello, SessionError> {
         match self.call(What::Hello, deadline, &|_| ())? {
             (Answer::Hello(hello), _) => Ok(hello),
-            (Answer::Collected { .. }, _) => Err(self.wrong_answer()),
+            _ => Err(self.wrong_answer()),
         }
     }
 
@@ -185,5 +186,20 @@ impl Session for Remote {
         let mut raw = capture::unpack(&packed).map_err(SessionError::Capture)?;
         note_refusal(&mut raw, self.refusal.as_deref());
         Ok(raw)
+    }
+
+    fn cabling(
+        &mut self,
+        probe: &Probe,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Listened, SessionError> {
+        progress(Stage::Listening);
+        match self.call(What::Cabling(probe.clone()), deadline, progress)? {
+            (Answer::Cabling(listened), _) => {
+                listened.map_err(|error| with_refusal(error, self.refusal.as_deref()))
+            }
+            _ => Err(self.wrong_answer()),
+        }
     }
 }

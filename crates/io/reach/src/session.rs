@@ -2,8 +2,12 @@
 
 use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
+use crosstie_fabric::cabling::{Listened, Probe};
 use crosstie_facts::{Entry, Gap, Raw};
-use crosstie_node::capture::LoadError;
+use crosstie_node::{
+    cabling::{self, CablingError, Stop},
+    capture::LoadError,
+};
 use thiserror::Error;
 
 use crate::{
@@ -23,6 +27,14 @@ pub trait Session: Send {
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<Raw, SessionError>;
+
+    /// Says the node's name on interfaces and listens there, as root.
+    fn cabling(
+        &mut self,
+        probe: &Probe,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Listened, SessionError>;
 }
 
 /// Why a call has no answer. Each text goes behind the node's name.
@@ -46,6 +58,8 @@ pub enum SessionError {
     Capture(#[source] LoadError),
     #[error("the connection failed")]
     Link(#[source] LinkError),
+    #[error(transparent)]
+    Cabling(CablingError),
     #[error("an earlier call broke the connection")]
     Broken,
 }
@@ -78,6 +92,39 @@ impl Session for InProcess {
         note_refusal(&mut raw, self.refusal.as_deref());
         Ok(raw)
     }
+
+    fn cabling(
+        &mut self,
+        probe: &Probe,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Listened, SessionError> {
+        progress(Stage::Listening);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (probe, stop) = (probe.clone(), Stop::default());
+        let asked = stop.clone();
+        std::thread::spawn(move || {
+            sender.send(cabling::probe(&probe, &asked, cabling::STATE.as_ref()))
+        });
+        let listened = receiver.recv_timeout(deadline).map_err(|error| {
+            stop.set();
+            match error {
+                RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
+                RecvTimeoutError::Disconnected => SessionError::Lost,
+            }
+        })?;
+        listened.map_err(|error| with_refusal(error, self.refusal.as_deref()))
+    }
+}
+
+/// What sudo said is why there is no root.
+pub(crate) fn with_refusal(error: CablingError, refusal: Option<&str>) -> SessionError {
+    SessionError::Cabling(match (error, refusal) {
+        (CablingError::NotRoot { .. }, Some(why)) => CablingError::NotRoot {
+            why: why.chars().take(300).collect(),
+        },
+        (error, _) => error,
+    })
 }
 
 /// Root was asked for and not given: that is why some of it is missing.

@@ -8,6 +8,7 @@
 pub mod cabling;
 pub mod cage;
 pub mod ceiling;
+pub mod init;
 pub mod management;
 pub mod pcie;
 pub mod wire;

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::capture;
+use crosstie_node::{
+    cabling::{self, Stop},
+    capture,
+};
 
 use crate::protocol::{
     Answer, Event, Failure, FromAgent, Hello, ToAgent, What, encode_bytes, encode_message,
@@ -21,7 +24,8 @@ const CHUNK: usize = 1 << 20;
 /// Longest time that a call is given, whatever it asks for.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-type Open = Arc<Mutex<HashMap<u64, Instant>>>;
+/// When each is late, and what ends its work.
+type Open = Arc<Mutex<HashMap<u64, (Instant, Stop)>>>;
 
 pub(super) struct Calls {
     open: Open,
@@ -54,10 +58,11 @@ impl Calls {
             self.say(&FromAgent::Done { id, result });
             return;
         }
-        lock(&self.open).insert(id, until);
+        let stop = Stop::default();
+        lock(&self.open).insert(id, (until, stop.clone()));
         let (open, output) = (Arc::clone(&self.open), self.output.clone());
         thread::spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(|| answer(&what)));
+            let result = catch_unwind(AssertUnwindSafe(|| answer(&what, &stop)));
             if lock(&open).remove(&id).is_some() {
                 let result = result.map_err(|panic| Failure::Panicked {
                     message: message_of(panic.as_ref()),
@@ -68,13 +73,13 @@ impl Calls {
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        lock(&self.open).values().min().copied()
+        lock(&self.open).values().map(|(until, _)| *until).min()
     }
 
     pub(super) fn expire(&mut self, now: Instant) {
         let late: Vec<u64> = lock(&self.open)
             .iter()
-            .filter(|(_, until)| **until <= now)
+            .filter(|(_, (until, _))| *until <= now)
             .map(|(id, _)| *id)
             .collect();
         for id in late {
@@ -83,7 +88,9 @@ impl Calls {
     }
 
     fn fail(&mut self, id: u64, failure: Failure) {
-        if lock(&self.open).remove(&id).is_some() {
+        let open = lock(&self.open).remove(&id);
+        if let Some((_, stop)) = open {
+            stop.set();
             let result = Err(failure);
             self.say(&FromAgent::Done { id, result });
         }
@@ -97,11 +104,11 @@ impl Calls {
     }
 }
 
-fn lock(open: &Open) -> MutexGuard<'_, HashMap<u64, Instant>> {
+fn lock(open: &Open) -> MutexGuard<'_, HashMap<u64, (Instant, Stop)>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answer(what: &What) -> (Answer, Vec<u8>) {
+fn answer(what: &What, stop: &Stop) -> (Answer, Vec<u8>) {
     match what {
         What::Hello => {
             let hello = Hello {
@@ -118,6 +125,10 @@ fn answer(what: &What) -> (Answer, Vec<u8>) {
             let packed = capture::pack(&crosstie_node::collect());
             let bytes = packed.len() as u64;
             (Answer::Collected { bytes }, packed)
+        }
+        What::Cabling(probe) => {
+            let listened = cabling::probe(probe, stop, cabling::STATE.as_ref());
+            (Answer::Cabling(listened), Vec::new())
         }
     }
 }

@@ -24,6 +24,8 @@ pub enum Stage {
     Asking,
     Starting,
     Reading,
+    /// It says its name on its ports and listens for others.
+    Listening,
     /// An answer of so many bytes travels.
     Receiving {
         bytes: u64,

@@ -1,5 +1,7 @@
 //! The messages.
 
+use crosstie_fabric::cabling::{Listened, Probe};
+use crosstie_node::cabling::CablingError;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -26,6 +28,8 @@ pub enum What {
     Hello,
     /// Everything that facts are parsed from, as a packed capture.
     Collect,
+    /// Say your name on these interfaces, and who was heard there.
+    Cabling(Probe),
 }
 
 /// From the agent. A call has any number of events and byte frames, then one `Done`.
@@ -58,6 +62,7 @@ pub enum Answer {
     Collected {
         bytes: u64,
     },
+    Cabling(Result<Listened, CablingError>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

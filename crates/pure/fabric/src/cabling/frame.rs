@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hmac::{TAG, hmac, is_equal};
 
-/// IEEE Std 802 local experimental EtherType 1: for what stays within a site.
+/// IEEE Std 802 local experimental `EtherType` 1: for what stays within a site.
 pub const ETHERTYPE: u16 = 0x88b5;
 
 /// A switch passes it to every port, and no host has to join a group to hear it.
@@ -96,7 +96,7 @@ pub enum Decoded {
         sender: Sender,
         sequence: u32,
     },
-    /// It has our EtherType, and it is not of this run.
+    /// It has our `EtherType`, and it is not of this run.
     Stranger,
 }
 
@@ -129,7 +129,7 @@ pub fn encode(
     frame
 }
 
-/// Reads a whole frame, its Ethernet header included. `None` is a frame that has another EtherType.
+/// Reads a whole frame, its Ethernet header included. `None` is a frame that has another `EtherType`.
 pub fn decode(frame: &[u8], token: Token, key: &Key) -> Option<Decoded> {
     if frame.get(12..HEADER)? != ETHERTYPE.to_be_bytes() {
         return None;

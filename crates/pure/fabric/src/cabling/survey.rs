@@ -84,21 +84,15 @@ fn unfit(facts: &Facts, port: &RdmaPort, interface: &str) -> Option<String> {
 
 /// The node with what its agent says that it heard.
 pub fn station(survey: Station, listened: Listened) -> (Station, Vec<Note>) {
-    let node = &survey.name;
-    let note = |what: String, put_back: bool| {
-        let node = node.clone();
-        if put_back {
-            Note::PutBack { node, what }
-        } else {
-            Note::Left { node, what }
-        }
-    };
-    let notes = listened
-        .put_back
-        .into_iter()
-        .map(|what| note(what, true))
-        .chain(listened.left.into_iter().map(|what| note(what, false)))
-        .collect();
+    let put_back = listened.put_back.into_iter().map(|what| Note::PutBack {
+        node: survey.name.clone(),
+        what,
+    });
+    let left = listened.left.into_iter().map(|what| Note::Left {
+        node: survey.name.clone(),
+        what,
+    });
+    let notes = put_back.chain(left).collect();
     let mut heard = listened.ports.into_iter();
     let jacks = survey
         .jacks
