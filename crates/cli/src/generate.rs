@@ -36,6 +36,8 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
     let schema = match what {
         Schema::Scan => crosstie_report::scan::schema(),
         Schema::Doctor => crosstie_report::doctor::schema(),
+        Schema::Init => crosstie_report::init::schema(),
+        Schema::Cluster => crosstie_report::cluster_file::schema(),
     };
     output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
     Ok(exit::CLEAN)

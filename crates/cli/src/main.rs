@@ -5,6 +5,7 @@ mod args;
 mod doctor;
 mod exit;
 mod generate;
+mod init;
 mod lab;
 mod nodes;
 mod output;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
+        Command::Init(init) => init::run(&init, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent => agent::run(),
         Command::Completions { shell } => generate::completions(shell),

@@ -48,6 +48,16 @@ pub enum Note {
         node: String,
         what: String,
     },
+    /// The cluster file has it, and it was not found.
+    Gone {
+        ports: Vec<PortRef>,
+        what: String,
+    },
+    /// It was found, and the cluster file has something else in its place.
+    Contradicts {
+        ports: Vec<PortRef>,
+        what: String,
+    },
     /// Something that was changed for listening could not be put back.
     Left {
         node: String,
@@ -69,6 +79,8 @@ impl Note {
             Self::Twins { .. } => "twins-by-hearing",
             Self::NotProbed { .. } => "not-probed",
             Self::PutBack { .. } => "put-back",
+            Self::Gone { .. } => "gone",
+            Self::Contradicts { .. } => "contradicts",
             Self::Left { .. } => "left",
         }
     }
@@ -89,7 +101,9 @@ impl Note {
             Self::OneWay { hears: a, deaf: b } | Self::Apart { a, b } | Self::Crossed { a, b } => {
                 vec![a, b]
             }
-            Self::Loop { ports } => ports.iter().collect(),
+            Self::Loop { ports } | Self::Gone { ports, .. } | Self::Contradicts { ports, .. } => {
+                ports.iter().collect()
+            }
             Self::Stranger { port, .. }
             | Self::Nobody { port }
             | Self::NoCarrier { port }
@@ -146,6 +160,7 @@ impl fmt::Display for Note {
             Self::PutBack { node, what } => {
                 write!(f, "{node}: an earlier run had been killed: {what}")
             }
+            Self::Gone { what, .. } | Self::Contradicts { what, .. } => f.write_str(what),
             Self::Left { node, what } => write!(f, "{node}: {what}"),
         }
     }
