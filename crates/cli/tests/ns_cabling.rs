@@ -120,10 +120,11 @@ fn heard(listened: &Listened, port: usize) -> Vec<(u16, u16)> {
         .collect()
 }
 
+/// Those of the runs from 10 to 15; other tests have others.
 fn journals() -> Vec<String> {
     let entries = std::fs::read_dir("/var/lib/crosstie/cabling").unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let ours = format!("{:08x}", std::process::id());
+    let ours = format!("{:08x}0", std::process::id());
     names
         .filter(|name| {
             name.starts_with(&ours) && Path::new(name).extension().is_some_and(|end| end == "json")
@@ -156,8 +157,11 @@ fn ns_links_that_are_down_come_up_to_listen_and_go_down_again() {
     cable((&b, "rail1"), (&elsewhere, "rail1"));
     b.ip("link set rail1 master bridge0");
     let [at_a, at_b] = listen_all([
-        (&a, probe(1, 0, &["rail0", "rail1", "gone"], 8)),
-        (&b, probe(1, 1, &["uplink", "rail0", "rail1", "bridge0"], 8)),
+        (&a, probe(0x11, 0, &["rail0", "rail1", "gone"], 8)),
+        (
+            &b,
+            probe(0x11, 1, &["uplink", "rail0", "rail1", "bridge0"], 8),
+        ),
     ]);
     assert_eq!(heard(&at_a, 0), [(1, 1)]);
     assert_eq!(heard(&at_b, 1), [(0, 0)]);
@@ -300,9 +304,9 @@ fn ns_one_run_at_a_time() {
     let (a, b) = (Namespace::new("busy-a"), Namespace::new("busy-b"));
     cable((&a, "rail0"), (&b, "rail0"));
     let mut first = agent(&a);
-    start(&mut first, 20, DEADLINE);
+    start(&mut first, 0x20, DEADLINE);
     wait_until("the link comes up", || a.is_up("rail0"));
-    let refused = listen(&a, &probe(21, 0, &["rail0"], 2)).unwrap_err();
+    let refused = listen(&a, &probe(0x21, 0, &["rail0"], 2)).unwrap_err();
     assert!(refused.to_string().contains("another run"), "{refused}");
     first.stdin = None;
     first.wait().unwrap();

@@ -94,7 +94,8 @@ pub(super) struct Outcome {
 
 impl Journal {
     pub(super) fn write(state: &Path, run: Token, links: Vec<Entry>) -> Result<Self, CablingError> {
-        let path = state.join(format!("{run}.json"));
+        // Two nodes of a run may be namespaces of one machine.
+        let path = state.join(format!("{run}.{}.json", namespace()));
         let content = Content {
             format: FORMAT,
             boot: boot(),
