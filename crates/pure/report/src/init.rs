@@ -123,20 +123,44 @@ pub fn numbered(cables: &[Cable], spec: &Spec) -> Vec<Cable> {
     cables.iter().map(with_number).collect()
 }
 
-/// The notes, problems first.
+/// The notes in their order, those that every other cage may have as one.
 pub fn notes(notes: &[Note], palette: Palette) -> String {
     let mut out = String::new();
+    let mut told: Vec<&str> = Vec::new();
     for note in notes {
+        let text = match together(note.kind) {
+            Some(_) if told.contains(&note.kind) => continue,
+            Some(text) => {
+                told.push(note.kind);
+                let same = notes.iter().filter(|other| other.kind == note.kind);
+                let ports: Vec<&str> = same
+                    .flat_map(|note| &note.ports)
+                    .map(String::as_str)
+                    .collect();
+                format!("{text}: {}", ports.join(", "))
+            }
+            None => note.text.clone(),
+        };
         let (mark, tone) = if note.problem {
             ("!", Tone::Bad)
         } else {
             ("·", Tone::Quiet)
         };
-        for (index, text) in wrap(&note.text, COLUMNS).iter().enumerate() {
+        for (index, text) in wrap(&text, COLUMNS).iter().enumerate() {
             let mark = if index == 0 { mark } else { " " };
             let spans = [Span::new(tone, format!("  {mark} ")), Span::new(tone, text)];
             line(palette, &spans, &mut out);
         }
     }
     out
+}
+
+fn together(kind: &str) -> Option<&'static str> {
+    match kind {
+        "no-carrier" => Some("no carrier, so nothing plugged in or a dead cable"),
+        "twins-by-hearing" => {
+            Some("the driver does not tell twins, those on one wire were taken for one cage")
+        }
+        _ => None,
+    }
 }

@@ -131,7 +131,7 @@ impl fmt::Display for Note {
             ),
             Self::Stranger { port, frames } => write!(
                 f,
-                "{port} heard {frames} frames that are not of this run: somebody else's machine is at its other end, or another run is under way"
+                "{port} heard {frames} frames that are not of this run: somebody else's machine is on that wire, or another run is under way"
             ),
             Self::Nobody { port } => write!(
                 f,

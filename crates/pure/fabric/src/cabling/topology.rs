@@ -1,11 +1,14 @@
 //! Hearings → cages, cables and what is odd about them.
 
+mod oddities;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{Cable, PortRef, Spec};
 
-use super::{Jack, Note, Station};
+use super::{Note, Station};
 use crate::cage::natural;
+use oddities::{alone, crossed, notes, twins, unfit};
 
 /// What joins the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,73 +50,62 @@ struct Unit {
     jacks: Vec<usize>,
 }
 
+/// Units with their names, and who of them heard whom.
+struct Named<'a> {
+    stations: &'a [Station],
+    units: Vec<Unit>,
+    ids: Vec<String>,
+    hearings: BTreeSet<(usize, usize)>,
+}
+
+impl Named<'_> {
+    fn port(&self, unit: usize) -> PortRef {
+        PortRef {
+            node: self.stations[self.units[unit].station].name.clone(),
+            cage: self.ids[unit].clone(),
+        }
+    }
+}
+
 /// `spec` names the planes that are known by name already.
 pub fn wiring(stations: &[Station], spec: Option<&Spec>) -> Wiring {
     let units = units(stations);
-    let hearings = hearings(stations, &units);
-    let (units, segments) = merge(units, &hearings);
-    let ids = ids(stations, &units);
-    // Told again now that some units are one.
-    let hearings = self::hearings(stations, &units);
-    let port = |unit: usize| PortRef {
-        node: stations[units[unit].station].name.clone(),
-        cage: ids[unit].clone(),
+    let (units, segments) = merge(units.clone(), &hearings(stations, &units));
+    let named = Named {
+        stations,
+        ids: ids(stations, &units),
+        // Told again now that some units are one.
+        hearings: hearings(stations, &units),
+        units,
     };
     let mut wiring = Wiring::default();
-    let mut states = vec![CageState::Cabled; units.len()];
-    let mut planes = 0;
+    let mut states = vec![CageState::Cabled; named.units.len()];
+    let mut planes = free_planes(spec);
     for segment in &segments {
-        let ports: Vec<PortRef> = segment.iter().map(|unit| port(*unit)).collect();
-        let nodes: BTreeSet<usize> = segment.iter().map(|unit| units[*unit].station).collect();
-        match segment.as_slice() {
-            [unit] => {
-                let state = alone(stations, &units[*unit]);
-                states[*unit] = state;
-                wiring.notes.extend(note_alone(state, &ports[0], || {
-                    strangers(stations, &units[*unit])
-                }));
-            }
-            _ if nodes.len() == 1 => {
-                for unit in segment {
-                    states[*unit] = CageState::Loop;
-                }
-                wiring.notes.push(Note::Loop { ports });
-            }
-            _ => {
-                let known = known_plane(spec, &ports);
-                if segment.len() > 2 && known.is_none() {
-                    planes += 1;
-                }
-                let plane = known.or((segment.len() > 2).then(|| format!("plane-{planes}")));
-                wiring.cables.extend(cables(&ports, plane.as_deref()));
-                wiring
-                    .notes
-                    .extend(silences(stations, &units, segment, &hearings, &port));
-            }
+        let ports: Vec<PortRef> = segment.iter().map(|unit| named.port(*unit)).collect();
+        let state = state(&named, segment);
+        for unit in segment {
+            states[*unit] = state;
+        }
+        wiring.notes.extend(notes(&named, segment, state));
+        if state == CageState::Cabled {
+            let is_plane = segment.len() > 2;
+            let plane =
+                known_plane(spec, &ports).or_else(|| if is_plane { planes.next() } else { None });
+            wiring.cables.extend(cables(&ports, plane.as_deref()));
         }
     }
     wiring.notes.extend(crossed(&wiring.cables));
     wiring.notes.extend(unfit(stations));
     wiring.cages = vec![Vec::new(); stations.len()];
-    for ((unit, id), state) in units.into_iter().zip(&ids).zip(states) {
+    for (index, (unit, state)) in named.units.iter().zip(states).enumerate() {
         let by_hearing = unit.cage.is_none() && unit.jacks.len() > 1;
         if by_hearing {
-            let jacks = &stations[unit.station].jacks;
-            wiring.notes.push(Note::Twins {
-                port: PortRef {
-                    node: stations[unit.station].name.clone(),
-                    cage: id.clone(),
-                },
-                devices: unit
-                    .jacks
-                    .iter()
-                    .map(|jack| jacks[*jack].device.clone())
-                    .collect(),
-            });
+            wiring.notes.push(twins(&named, index));
         }
         wiring.cages[unit.station].push(FoundCage {
-            id: id.clone(),
-            jacks: unit.jacks,
+            id: named.ids[index].clone(),
+            jacks: unit.jacks.clone(),
             by_hearing,
             state,
         });
@@ -123,6 +115,31 @@ pub fn wiring(stations: &[Station], spec: Option<&Spec>) -> Wiring {
     }
     wiring.notes.sort_by_key(|note| !note.is_problem());
     wiring
+}
+
+fn state(named: &Named, segment: &[usize]) -> CageState {
+    let nodes: BTreeSet<usize> = segment
+        .iter()
+        .map(|unit| named.units[*unit].station)
+        .collect();
+    match segment {
+        [unit] => alone(named, *unit),
+        _ if nodes.len() == 1 => CageState::Loop,
+        _ => CageState::Cabled,
+    }
+}
+
+/// Names for planes that the cluster file has not.
+fn free_planes(spec: Option<&Spec>) -> impl Iterator<Item = String> {
+    let cables = spec.into_iter().flat_map(|spec| &spec.cables);
+    let taken: BTreeSet<String> = cables
+        .filter_map(|cable| match cable {
+            Cable::Switched { plane, .. } => Some(plane.clone()),
+            Cable::Direct { .. } => None,
+        })
+        .collect();
+    let names = (1..).map(|number| format!("plane-{number}"));
+    names.filter(move |name| !taken.contains(name))
 }
 
 fn units(stations: &[Station]) -> Vec<Unit> {
@@ -251,46 +268,6 @@ fn is_port_name(name: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit())
 }
 
-fn jacks<'a>(stations: &'a [Station], unit: &Unit) -> impl Iterator<Item = &'a Jack> {
-    let all = &stations[unit.station].jacks;
-    unit.jacks.clone().into_iter().map(|jack| &all[jack])
-}
-
-fn strangers(stations: &[Station], unit: &Unit) -> u32 {
-    jacks(stations, unit)
-        .map(|jack| jack.heard.strangers)
-        .max()
-        .unwrap_or(0)
-}
-
-fn alone(stations: &[Station], unit: &Unit) -> CageState {
-    let carrier = |wanted: bool| {
-        move |jack: &Jack| jack.heard.carrier == Some(wanted) && jack.heard.problem.is_none()
-    };
-    if strangers(stations, unit) > 0 {
-        CageState::Stranger
-    } else if jacks(stations, unit).any(carrier(true)) {
-        CageState::Nobody
-    } else if jacks(stations, unit).any(carrier(false)) {
-        CageState::NoCarrier
-    } else {
-        CageState::Unknown
-    }
-}
-
-fn note_alone(state: CageState, port: &PortRef, frames: impl Fn() -> u32) -> Option<Note> {
-    let port = port.clone();
-    match state {
-        CageState::Stranger => Some(Note::Stranger {
-            port,
-            frames: frames(),
-        }),
-        CageState::Nobody => Some(Note::Nobody { port }),
-        CageState::NoCarrier => Some(Note::NoCarrier { port }),
-        CageState::Cabled | CageState::Loop | CageState::Unknown => None,
-    }
-}
-
 fn known_plane(spec: Option<&Spec>, ports: &[PortRef]) -> Option<String> {
     spec?.cables.iter().find_map(|cable| match cable {
         Cable::Switched { port, plane } if ports.contains(port) => Some(plane.clone()),
@@ -313,80 +290,6 @@ fn cables(ports: &[PortRef], plane: Option<&str>) -> Vec<Cable> {
             })
             .collect(),
     }
-}
-
-/// Pairs on one wire that do not hear each other, or only one the other.
-fn silences(
-    stations: &[Station],
-    units: &[Unit],
-    segment: &[usize],
-    hearings: &BTreeSet<(usize, usize)>,
-    port: &impl Fn(usize) -> PortRef,
-) -> Vec<Note> {
-    let listens =
-        |unit: usize| jacks(stations, &units[unit]).any(|jack| jack.heard.problem.is_none());
-    let mut notes = Vec::new();
-    for (index, a) in segment.iter().enumerate() {
-        for b in &segment[index + 1..] {
-            if units[*a].station == units[*b].station || !listens(*a) || !listens(*b) {
-                continue;
-            }
-            let (hears, is_heard) = (hearings.contains(&(*a, *b)), hearings.contains(&(*b, *a)));
-            notes.extend(match (hears, is_heard) {
-                (true, true) => None,
-                (true, false) => Some(Note::OneWay {
-                    hears: port(*a),
-                    deaf: port(*b),
-                }),
-                (false, true) => Some(Note::OneWay {
-                    hears: port(*b),
-                    deaf: port(*a),
-                }),
-                (false, false) => Some(Note::Apart {
-                    a: port(*a),
-                    b: port(*b),
-                }),
-            });
-        }
-    }
-    notes
-}
-
-/// Of a pair, cages that are called by their ports; in a ring it is how it should be.
-fn crossed(cables: &[Cable]) -> Vec<Note> {
-    let direct = cables.iter().filter_map(|cable| match cable {
-        Cable::Direct { a, b, .. } => Some((a, b)),
-        Cable::Switched { .. } => None,
-    });
-    let nodes: BTreeSet<&str> = direct
-        .clone()
-        .flat_map(|(a, b)| [a.node.as_str(), b.node.as_str()])
-        .collect();
-    if nodes.len() != 2 {
-        return Vec::new();
-    }
-    direct
-        .filter(|(a, b)| a.cage != b.cage && is_port_name(&a.cage) && is_port_name(&b.cage))
-        .map(|(a, b)| Note::Crossed {
-            a: a.clone(),
-            b: b.clone(),
-        })
-        .collect()
-}
-
-fn unfit(stations: &[Station]) -> Vec<Note> {
-    let jacks = stations
-        .iter()
-        .flat_map(|station| station.jacks.iter().map(move |jack| (station, jack)));
-    jacks
-        .filter_map(|(station, jack)| {
-            Some(Note::NotProbed {
-                node: station.name.clone(),
-                interface: jack.interface.clone(),
-                why: jack.heard.problem.clone()?,
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cabling::{Heard, PortHeard, Sender};
+use crate::cabling::{Heard, Jack, PortHeard, Sender};
 
 /// A cage: its number, how many twins it has.
 type Ports = Vec<usize>;
@@ -154,6 +154,15 @@ fn a_plane_keeps_its_name() {
     let pair = wired(&[vec![1], vec![1]], true, &[&[(0, 0), (1, 0)]]);
     let found = shown(&wiring(&pair, Some(&spec)));
     assert_eq!(found, ["node-0:p0 leaf", "node-1:p0 leaf"]);
+    // A new one takes no name that is taken.
+    let spec = Spec::from_toml(
+        &text
+            .replace("node-1:p0", "other:p0")
+            .replace("leaf", "plane-1"),
+    );
+    let three = wired(&vec![vec![1]; 3], true, &[&[(0, 0), (1, 0), (2, 0)]]);
+    let found = shown(&wiring(&three, Some(&spec.unwrap())));
+    assert_eq!(found[0], "node-0:p0 plane-2");
 }
 
 #[test]
