@@ -11,8 +11,9 @@ use crosstie_fabric::{
     cages,
     init::{Member, propose},
 };
-use crosstie_facts::facts;
+use crosstie_facts::{Entry, Raw, facts};
 use crosstie_model::{Facts, Spec};
+use crosstie_node::cabling::CablingError;
 use crosstie_report::{
     cabling::{Node, draw},
     cluster_file::{Merged, merge},
@@ -121,6 +122,10 @@ fn look(fleet: &Fleet) -> anyhow::Result<Option<Vec<Looked>>> {
     let mut looked: Vec<Looked> = Vec::new();
     let mut failed = false;
     for (destination, raw) in fleet.read() {
+        let raw = raw.and_then(|raw| match no_root(&raw) {
+            Some(why) => Err(why),
+            None => Ok(raw),
+        });
         match raw {
             Ok(raw) => looked.push(Looked {
                 destination,
@@ -152,6 +157,16 @@ fn look(fleet: &Fleet) -> anyhow::Result<Option<Vec<Looked>>> {
         }
     }
     Ok(Some(looked))
+}
+
+/// Root was asked for and not given: better said before the others have listened for nothing.
+fn no_root(raw: &Raw) -> Option<String> {
+    let (_, entry) = raw.commands().find(|(name, _)| *name == "sudo")?;
+    let Entry::Gap(gap) = entry else {
+        return None;
+    };
+    let why = gap.to_string();
+    Some(CablingError::NotRoot { why }.to_string())
 }
 
 /// Every port speaks and listens, on all nodes at once.
