@@ -142,26 +142,27 @@ impl Entry {
         };
         let interface = facts.and_then(|facts| facts.network.interface(name));
         let mut addresses = interface.into_iter().flat_map(|found| &found.addresses);
-        if let Some(own) = addresses.find(|own| own.scope != "link") {
-            return Ok(Some(format!(
-                "{name} had been brought up; it has the address {} now and stays up",
-                own.net
-            )));
-        }
-        if link.is_up {
+        let address = addresses.find(|own| own.scope != "link");
+        if link.is_up && address.is_none() {
             links.set_up(link.index, false).map_err(|error| {
                 format!("{name} was down and is still up: {error}; ip link set {name} down")
             })?;
         }
-        // While it is down, so that it gives itself no address.
+        // Where it goes down, after that, so that it gives itself no address.
         if let Some(value) = &self.disable_ipv6 {
             fs::write(disable_ipv6(name), value).map_err(|error| {
                 format!("{name} has IPv6 switched off, which was {value}: {error}")
             })?;
         }
-        Ok(link
-            .is_up
-            .then(|| format!("{name} had been left up and is down again")))
+        Ok(match address {
+            Some(own) => Some(format!(
+                "{name} had been brought up; it has the address {} now and stays up",
+                own.net
+            )),
+            None => link
+                .is_up
+                .then(|| format!("{name} had been left up and is down again")),
+        })
     }
 }
 
@@ -285,4 +286,50 @@ fn namespace() -> String {
     let link = fs::read_link("/proc/thread-self/ns/net").unwrap_or_default();
     let digits = link.to_string_lossy();
     digits.chars().filter(char::is_ascii_digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(state: &Path, name: &str, boot: &str, namespace: &str) {
+        let content = Content {
+            format: FORMAT,
+            boot: boot.to_owned(),
+            namespace: namespace.to_owned(),
+            links: Vec::new(),
+        };
+        write_durably(&state.join(name), &content).unwrap();
+    }
+
+    #[test]
+    fn journals_of_another_boot_go_and_those_of_others_stay() {
+        let state = tempfile::tempdir().unwrap();
+        write(state.path(), "ours.json", &boot(), &namespace());
+        write(state.path(), "before.json", "another boot", &namespace());
+        write(state.path(), "beside.json", &boot(), "1");
+        fs::write(state.path().join("broken.json"), "{").unwrap();
+        fs::write(state.path().join("torn.partial"), "{").unwrap();
+        let found = leftovers(state.path()).unwrap();
+        let ours = found.iter().filter_map(|found| found.as_ref().ok());
+        let paths: Vec<_> = ours.map(|journal| journal.path.clone()).collect();
+        assert_eq!(paths, [state.path().join("ours.json")]);
+        let broken: Vec<_> = found
+            .iter()
+            .filter_map(|found| found.as_ref().err())
+            .collect();
+        assert!(
+            broken.len() == 1 && broken[0].contains("broken.json"),
+            "{broken:?}"
+        );
+        assert!(!state.path().join("before.json").exists());
+        assert!(state.path().join("beside.json").exists());
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_written_is_told_before_anything_is_touched() {
+        let missing = Path::new("/proc/nowhere");
+        let error = Journal::write(missing, Token([1; 16]), Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("no link was touched"), "{error}");
+    }
 }

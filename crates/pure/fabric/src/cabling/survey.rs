@@ -68,6 +68,13 @@ pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (Station, Vec<Note>
             });
         }
     }
+    // The first twin is the one on the lower bus, whatever its name; software devices tell it by their addresses.
+    station.jacks.sort_by_key(|jack| {
+        let interface = facts.network.interface(&jack.interface);
+        let pci = interface.and_then(|interface| interface.pci.known().copied());
+        let mac = interface.and_then(|interface| interface.mac.known().cloned());
+        (pci.is_none(), pci, mac)
+    });
     (station, notes)
 }
 
