@@ -40,9 +40,13 @@ fn lab_init_finds_the_cable_and_keeps_a_persons_file() {
         serde_json::json!(["enp1s0f0np0", "enP2p1s0f0np0"])
     );
     assert_eq!(links(&lab), before, "links are as they were");
+    let mut golden = found.clone();
+    golden["file"] = "cluster.toml".into();
+    insta::assert_json_snapshot!("json", golden);
     let text = fs::read_to_string(&file).unwrap();
     let spec = Spec::from_toml(&text).unwrap();
-    assert_eq!(spec.fabric.pool, Some("10.77.0.0/16".parse().unwrap()));
+    // The lab's own network is in 10.77.0.0/16.
+    assert_eq!(spec.fabric.pool, Some("10.78.0.0/16".parse().unwrap()));
     assert!(matches!(
         spec.cables[..],
         [Cable::Direct {
@@ -59,7 +63,10 @@ fn lab_init_finds_the_cable_and_keeps_a_persons_file() {
     let shown = init(&lab, &NODES, &file, &[]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), edited);
-    insta::assert_snapshot!(shown.replace(&*file.to_string_lossy(), "cluster.toml"));
+    insta::assert_snapshot!(
+        "drawing",
+        shown.replace(&*file.to_string_lossy(), "cluster.toml")
+    );
 
     // A cable that is cut is told, and stays in the file.
     lab.fault("spark-a:p0", Fault::Cut).unwrap();
