@@ -16,6 +16,8 @@ pub(crate) fn run(silence: Option<u32>) -> anyhow::Result<ExitCode> {
     stdio::dup2_stdout(stdio::stderr()).context("no standard error")?;
     // No file system is kept from being unmounted.
     std::env::set_current_dir("/").context("cannot go to /")?;
+    // Whoever ends this process must not keep it from putting links back.
+    crosstie_reach::end_children_on_signals().context("cannot watch for signals")?;
     let silence = silence.map_or(agent::SILENCE, |limit| Duration::from_millis(limit.into()));
     let served = agent::serve(stdio::stdin(), File::from(output), &build, silence);
     crosstie_node::groups::signal_all(Signal::KILL);

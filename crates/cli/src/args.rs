@@ -42,6 +42,7 @@ pub(crate) enum Command {
     Trust(crate::trust::TrustArgs),
     Explain(Explain),
     Plan(Plan),
+    Init(Init),
     Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
@@ -215,6 +216,47 @@ pub(crate) struct Plan {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// Look at the nodes and what is cabled to what, and write the cluster file
+///
+/// Every RDMA port says its name on the wire and listens for the others, which takes root on the nodes and no addresses.
+/// Links that are down are brought up for it and put back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  crosstie init . spark-b                    this machine and another → cluster.toml
+  crosstie init spark-a spark-b --dry-run    show the file instead of writing it
+  crosstie init --lab two-sparks -o lab.toml
+  crosstie init                              the nodes of cluster.toml again: adds what is new, keeps your edits
+
+Exit status: 0 done, 2 a node could not be asked or the file could not be written.")]
+pub(crate) struct Init {
+    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file
+    #[arg(value_name = "NODE")]
+    pub(crate) nodes: Vec<String>,
+
+    /// All nodes of this running lab (see `crosstie lab`)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "ssh_config"])]
+    pub(crate) lab: Option<String>,
+
+    /// The cluster file. Where it is there, what is new is added to it
+    #[arg(short, long, value_name = "FILE", default_value = "cluster.toml")]
+    pub(crate) output: PathBuf,
+
+    /// Write nothing; show what the file would be
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Print JSON (see `crosstie schema init`)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Seconds to listen; 6 when left out, 15 where links have to come up first
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(2..=300))]
+    pub(crate) listen: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+}
+
 fn check_ids() -> PossibleValuesParser {
     PossibleValuesParser::new(crosstie_doctor::checks::all().map(|check| check.id))
 }
@@ -291,6 +333,8 @@ pub(crate) enum Schema {
     Explain,
     /// `crosstie plan --json`
     Plan,
+    /// `crosstie init --json`
+    Init,
     /// The cluster file, for editors
     Cluster,
 }

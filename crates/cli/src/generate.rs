@@ -39,6 +39,7 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
         Schema::Discover => crosstie_report::discover::schema(),
         Schema::Explain => crosstie_report::nccl_log::schema(),
         Schema::Plan => crosstie_report::plan::schema(),
+        Schema::Init => crosstie_report::init::schema(),
         Schema::Cluster => crosstie_report::plan::cluster_schema(),
     };
     output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;

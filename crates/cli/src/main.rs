@@ -7,6 +7,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod generate;
+mod init;
 mod lab;
 mod nodes;
 mod output;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Trust(trust) => trust::run(&trust, arguments.colour),
         Command::Explain(explain) => explain::run(&explain, arguments.colour),
         Command::Plan(plan) => plan::run(&plan, arguments.colour),
+        Command::Init(init) => init::run(&init, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
         Command::Completions { shell } => generate::completions(shell),

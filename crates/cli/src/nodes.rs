@@ -10,10 +10,9 @@ use std::{
 use anyhow::Context;
 use clap::ColorChoice;
 use crosstie_doctor::{ClockOffset, clock::milliseconds};
-use crosstie_facts::Raw;
 use crosstie_node::groups::signal_all;
 use crosstie_reach::{
-    BOUND, InProcess, Route, Session, Stage, Wanted,
+    BOUND, InProcess, Route, Session, SessionError, Stage, Wanted,
     binary::Binaries,
     fan_out, open,
     secret::{Password, Purpose, Source},
@@ -128,26 +127,55 @@ impl Fleet {
         if is_this_machine(names, self.common.password.is_some()) {
             return vec![this_machine(self.common.answer)];
         }
+        let (answer, places) = (self.common.answer, self.places.clone());
+        self.call_all(BOUND, self.last, move |index, session, progress| {
+            let asked = now();
+            let raw = session.collect(answer, progress)?;
+            if let Ok(mut clock) = places[index].clock.lock() {
+                let shown = milliseconds(&raw.meta.captured);
+                *clock = shown.map(|shown| ClockOffset::between(asked, now(), shown));
+            }
+            Ok(raw)
+        })
+    }
+
+    /// Asks every node the same, `bound` of them at once, and gives each up after `last`.
+    pub(crate) fn call_all<T: Send + 'static>(
+        &self,
+        bound: usize,
+        last: Duration,
+        work: impl Fn(usize, &mut dyn Session, &dyn Fn(Stage)) -> Result<T, SessionError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Vec<(String, Result<T, String>)> {
         let names: Vec<String> = self.places.iter().map(|place| place.name.clone()).collect();
         let progress = Arc::new(Progress::start(&names, self.common.prompts, self.draws));
         let (shared, drawn) = (Arc::clone(&self.common), Arc::clone(&progress));
-        let results = fan_out(
-            self.places.clone(),
-            BOUND,
-            self.last,
-            move |index, place| {
-                let result = read(place, &shared, &|stage| drawn.stage(index, stage));
-                drawn.done(index);
-                result
-            },
-        );
+        let results = fan_out(self.places.clone(), bound, last, move |index, place| {
+            let stage = |stage| drawn.stage(index, stage);
+            let asked = |session: &mut dyn Session| work(index, session, &stage);
+            let result = ask(place, &shared, &stage, asked);
+            drawn.done(index);
+            result
+        });
         progress.stop();
         crosstie_reach::end_if_interrupted();
-        let read = results.into_iter().map(|result| match result {
-            Ok(raw) => raw,
+        let answers = results.into_iter().map(|result| match result {
+            Ok(answer) => answer,
             Err(unfinished) => Err(unfinished.to_string()),
         });
-        names.into_iter().zip(read).collect()
+        names.into_iter().zip(answers).collect()
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// For one question that takes so long, and whatever goes before it.
+    pub(crate) fn patience(&self, question: Duration) -> Duration {
+        self.last + question
     }
 }
 
@@ -172,7 +200,12 @@ fn this_machine(deadline: Duration) -> Reading {
     )
 }
 
-fn read(place: &Place, common: &Common, progress: &dyn Fn(Stage)) -> Result<Raw, String> {
+fn ask<T>(
+    place: &Place,
+    common: &Common,
+    progress: &dyn Fn(Stage),
+    work: impl FnOnce(&mut dyn Session) -> Result<T, SessionError>,
+) -> Result<T, String> {
     let started = Instant::now();
     let text = |error: anyhow::Error| format!("{error:#}");
     let Ok(mut slot) = place.session.try_lock() else {
@@ -190,22 +223,12 @@ fn read(place: &Place, common: &Common, progress: &dyn Fn(Stage)) -> Result<Raw,
         };
         open(&place.route, &wanted).map_err(|error| text(error.into()))?
     };
-    let asked = now();
-    let raw = session.collect(common.answer, progress);
-    if let Ok(mut clock) = place.clock.lock() {
-        let shown = raw
-            .as_ref()
-            .ok()
-            .map(|raw| milliseconds(&raw.meta.captured));
-        *clock = shown
-            .flatten()
-            .map(|shown| ClockOffset::between(asked, now(), shown));
-    }
-    tracing::info!(node = %place.name, seconds = started.elapsed().as_secs_f64(), "read");
-    if raw.is_ok() {
+    let answer = work(session.as_mut());
+    tracing::info!(node = %place.name, seconds = started.elapsed().as_secs_f64(), "asked");
+    if answer.is_ok() {
         *slot = Some(session);
     }
-    raw.map_err(|error| text(error.into()))
+    answer.map_err(|error| text(error.into()))
 }
 
 /// Milliseconds since the epoch.

@@ -195,6 +195,7 @@ fn describe(stage: Stage) -> String {
         Stage::Starting => "starting the agent".to_owned(),
         Stage::Reading => "reading".to_owned(),
         Stage::Changing => "changing files".to_owned(),
+        Stage::Listening => "listening on its ports".to_owned(),
         Stage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn find(targets: &Targets, colour: ColorChoice) -> anyhow::Result<Fou
 }
 
 /// Where the nodes of a cluster file are. Whoever sits on one of them need not have ssh to it.
-fn destinations(spec: &Spec) -> Vec<String> {
+pub(crate) fn destinations(spec: &Spec) -> Vec<String> {
     let here = rustix::system::uname()
         .nodename()
         .to_string_lossy()

@@ -1,5 +1,6 @@
 //! What runs on a node: reading this machine, and captures.
 
+pub mod cabling;
 pub mod capture;
 mod collect;
 pub mod command;

@@ -1,6 +1,7 @@
 //! The readers of foreign bytes in this crate, on the terms of [`crosstie_facts::fuzz`].
 
 use crosstie_discover::{HostName, Hosts, dns};
+use crosstie_fabric::cabling::{Decoded, FRAME, Key, Token, decode, encode};
 use crosstie_facts::fuzz::Target;
 
 use crate::{
@@ -8,7 +9,20 @@ use crate::{
     ssh::Destination,
 };
 
-pub const TARGETS: &[Target] = &[("agent_output", agent_output), ("mdns", mdns)];
+pub const TARGETS: &[Target] = &[
+    ("agent_output", agent_output),
+    ("mdns", mdns),
+    ("cabling_frame", cabling_frame),
+];
+
+/// A frame from the wire. What is taken for ours must be what we would have sent.
+fn cabling_frame(data: &[u8]) {
+    let (token, key) = (Token([1; 16]), Key([2; 32]));
+    if let Some(Decoded::Ours { sender, sequence }) = decode(data, token, &key) {
+        let said = encode([0; 6], token, &key, sender, sequence);
+        assert_eq!(data.get(12..FRAME), said.get(12..), "said and heard");
+    }
+}
 
 /// A message that anybody on a link may send: what is made of it can be shown and asked again.
 fn mdns(data: &[u8]) {

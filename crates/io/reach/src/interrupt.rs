@@ -29,6 +29,9 @@ use crate::secret::restore_terminal;
 /// Enough for ssh to tell its helpers, and for a last word to leave us.
 const GRACE: Duration = Duration::from_millis(100);
 
+/// For links of this machine that were brought up for a while.
+const PUT_BACK: Duration = Duration::from_secs(2);
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Readable once a signal has come, and from then on: nobody reads it.
@@ -48,6 +51,7 @@ pub fn end_children_on_signals() -> io::Result<()> {
                 INTERRUPTED.store(true, Ordering::SeqCst);
                 cancel_calls();
                 signal_all(Signal::TERM);
+                crosstie_node::cabling::stop_all(PUT_BACK);
                 thread::sleep(GRACE);
                 signal_all(Signal::KILL);
                 restore_terminal();

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use crosstie_fabric::cabling::{Listened, Probe};
 use crosstie_facts::Raw;
 use crosstie_node::{
     capture,
@@ -17,7 +18,7 @@ use crate::{
     conversation::Conversation,
     link::Link,
     protocol::{Answer, Hello, What},
-    session::{Session, SessionError, note_refusal},
+    session::{Session, SessionError, note_refusal, with_refusal},
 };
 
 /// How often an agent that is asked nothing hears of us; it ends after [`crate::agent::SILENCE`].
@@ -177,6 +178,21 @@ impl Session for Remote {
         progress(Stage::Changing);
         match self.call(What::Trust(ask.clone()), deadline, progress)? {
             (Answer::Trusted(settled), _) => Ok(settled),
+            _ => Err(self.wrong_answer()),
+        }
+    }
+
+    fn cabling(
+        &mut self,
+        probe: &Probe,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Listened, SessionError> {
+        progress(Stage::Listening);
+        match self.call(What::Cabling(probe.clone()), deadline, progress)? {
+            (Answer::Cabling(listened), _) => {
+                listened.map_err(|error| with_refusal(error, self.refusal.as_deref()))
+            }
             _ => Err(self.wrong_answer()),
         }
     }

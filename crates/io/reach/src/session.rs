@@ -2,8 +2,10 @@
 
 use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
+use crosstie_fabric::cabling::{Listened, Probe};
 use crosstie_facts::{Entry, Gap, Raw};
 use crosstie_node::{
+    cabling::{self, CablingError, Stop},
     capture::LoadError,
     groups::Work,
     trust::{self, Ask, Home, Settled},
@@ -36,6 +38,14 @@ pub trait Session: Send {
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<Settled, SessionError>;
+
+    /// Says the node's name on interfaces and listens there, as root.
+    fn cabling(
+        &mut self,
+        probe: &Probe,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Listened, SessionError>;
 }
 
 /// Why a call has no answer. Each text goes behind the node's name.
@@ -59,6 +69,8 @@ pub enum SessionError {
     Capture(#[source] LoadError),
     #[error("the connection failed")]
     Link(#[source] LinkError),
+    #[error(transparent)]
+    Cabling(CablingError),
     #[error("an earlier call broke the connection")]
     Broken,
     #[error("it was interrupted")]
@@ -108,6 +120,29 @@ impl Session for InProcess {
         progress(Stage::Changing);
         trust_here(ask, None).map_err(|why| SessionError::Answer(Failure::Refused { why }))
     }
+
+    fn cabling(
+        &mut self,
+        probe: &Probe,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Listened, SessionError> {
+        progress(Stage::Listening);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (probe, stop) = (probe.clone(), Stop::default());
+        let asked = stop.clone();
+        std::thread::spawn(move || {
+            sender.send(cabling::probe(&probe, &asked, cabling::STATE.as_ref()))
+        });
+        let listened = receiver.recv_timeout(deadline).map_err(|error| {
+            stop.set();
+            match error {
+                RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
+                RecvTimeoutError::Disconnected => SessionError::Lost,
+            }
+        })?;
+        listened.map_err(|error| with_refusal(error, self.refusal.as_deref()))
+    }
 }
 
 /// In the home directory of this process's user.
@@ -121,6 +156,16 @@ pub(crate) fn trust_here(ask: &Ask, pushed: Option<&AgentMade>) -> Result<Settle
             source = error.source();
         }
         why
+    })
+}
+
+/// What sudo said is why there is no root.
+pub(crate) fn with_refusal(error: CablingError, refusal: Option<&str>) -> SessionError {
+    SessionError::Cabling(match (error, refusal) {
+        (CablingError::NotRoot { .. }, Some(why)) => CablingError::NotRoot {
+            why: why.chars().take(300).collect(),
+        },
+        (error, _) => error,
     })
 }
 

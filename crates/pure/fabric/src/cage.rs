@@ -206,7 +206,7 @@ fn is_virtual_function(facts: &Facts, device: &RdmaDevice) -> bool {
 }
 
 /// `p2` before `p10`: the text with each run of digits as a number.
-fn natural(id: &str) -> Vec<(String, u64)> {
+pub(crate) fn natural(id: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();
     let mut rest = id;
     while !rest.is_empty() {

@@ -5,8 +5,10 @@
 //! two functions, *twins*, on separate PCI Express links. Counting interfaces instead of cages is how people end up
 //! with half the bandwidth.
 
+pub mod cabling;
 pub mod cage;
 pub mod ceiling;
+pub mod init;
 pub mod management;
 pub mod nccl;
 pub mod pcie;

@@ -1,9 +1,12 @@
 //! Values to what people and programs read.
 
+pub mod cabling;
+pub mod cluster_file;
 pub mod discover;
 pub mod doctor;
 pub mod explain;
 pub mod finding;
+pub mod init;
 pub mod nccl_log;
 pub mod plan;
 pub mod scan;

@@ -9,7 +9,7 @@ mod dcb;
 mod ethtool;
 mod link;
 mod link_kind;
-mod message;
+pub(crate) mod message;
 mod names;
 mod neighbour;
 mod object;
@@ -17,7 +17,7 @@ mod packet_filter;
 mod rdma;
 mod route;
 mod rule;
-mod socket;
+pub(crate) mod socket;
 #[cfg(test)]
 mod tests;
 

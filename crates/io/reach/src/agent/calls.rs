@@ -10,7 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::{capture, groups::Work, trust};
+use crosstie_node::{
+    cabling::{self, Stop},
+    capture,
+    groups::Work,
+    trust,
+};
 
 use crate::protocol::{
     Answer, Event, Failure, FromAgent, Hello, ToAgent, What, encode_bytes, encode_message,
@@ -26,7 +31,10 @@ type Open = Arc<Mutex<HashMap<u64, Call>>>;
 
 struct Call {
     until: Instant,
+    /// Ends its children.
     work: Work,
+    /// Asks it to put back what it changed, and to end.
+    stop: Stop,
     state: State,
 }
 
@@ -70,16 +78,17 @@ impl Calls {
             self.say(&FromAgent::Done { id, result });
             return;
         }
-        let work = Work::within(deadline.min(LONGEST));
+        let (work, stop) = (Work::within(deadline.min(LONGEST)), Stop::default());
         let call = Call {
             until,
             work: work.clone(),
+            stop: stop.clone(),
             state: State::Working,
         };
         lock(&self.open).insert(id, call);
         let (open, output) = (Arc::clone(&self.open), self.output.clone());
         thread::spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(|| work.run(|| answer(&what))));
+            let result = catch_unwind(AssertUnwindSafe(|| work.run(|| answer(&what, &stop))));
             let result = result.unwrap_or_else(|panic| {
                 Err(Failure::Panicked {
                     message: message_of(panic.as_ref()),
@@ -127,6 +136,7 @@ impl Calls {
             return;
         };
         call.work.stop();
+        call.stop.set();
         if call.state == State::Sending {
             call.state = State::Failed(failure);
             return;
@@ -155,7 +165,7 @@ fn lock(open: &Open) -> MutexGuard<'_, HashMap<u64, Call>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answer(what: &What) -> Result<(Answer, Vec<u8>), Failure> {
+fn answer(what: &What, stop: &Stop) -> Result<(Answer, Vec<u8>), Failure> {
     Ok(match what {
         What::Hello => {
             let hello = Hello {
@@ -177,6 +187,10 @@ fn answer(what: &What) -> Result<(Answer, Vec<u8>), Failure> {
             let settled = crate::session::trust_here(ask, trust::pushed().as_ref());
             let settled = settled.map_err(|why| Failure::Refused { why })?;
             (Answer::Trusted(settled), Vec::new())
+        }
+        What::Cabling(probe) => {
+            let listened = cabling::probe(probe, stop, cabling::STATE.as_ref());
+            (Answer::Cabling(listened), Vec::new())
         }
     })
 }

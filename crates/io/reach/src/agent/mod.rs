@@ -25,6 +25,9 @@ use calls::Calls;
 /// A controller that says nothing for this long is gone; it pings far more often.
 pub const SILENCE: Duration = Duration::from_secs(30);
 
+/// For drivers to bring links down; what takes longer is left to the next run.
+const PUT_BACK: Duration = Duration::from_secs(5);
+
 /// Frames that wait to be written.
 const WAITING_FRAMES: usize = 8;
 
@@ -43,8 +46,20 @@ pub enum ServeError {
     Message(#[source] serde_json::Error),
 }
 
-/// Serves until the input ends. What calls have started by then is the caller's to end, with the process.
+/// Serves until the input ends. What calls have changed for as long as they run is put back then; what they have started
+/// is the caller's to end, with the process.
 pub fn serve(
+    input: impl AsFd,
+    output: impl Write + Send + 'static,
+    build: &str,
+    silence: Duration,
+) -> Result<(), ServeError> {
+    let served = answer_calls(input, output, build, silence);
+    crosstie_node::cabling::stop_all(PUT_BACK);
+    served
+}
+
+fn answer_calls(
     input: impl AsFd,
     mut output: impl Write + Send + 'static,
     build: &str,

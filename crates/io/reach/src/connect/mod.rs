@@ -27,6 +27,8 @@ pub enum Stage {
     Reading,
     /// Files are being changed.
     Changing,
+    /// It says its name on its ports and listens for others.
+    Listening,
     /// An answer of so many bytes travels.
     Receiving {
         bytes: u64,

@@ -1,6 +1,10 @@
 //! The messages.
 
-use crosstie_node::trust::{Ask, Settled};
+use crosstie_fabric::cabling::{Listened, Probe};
+use crosstie_node::{
+    cabling::CablingError,
+    trust::{Ask, Settled},
+};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -29,6 +33,8 @@ pub enum What {
     Collect,
     /// Logins from and to the user's home directory.
     Trust(Ask),
+    /// Say your name on these interfaces, and who was heard there.
+    Cabling(Probe),
 }
 
 /// From the agent. A call has any number of events and byte frames, then one `Done`.
@@ -62,6 +68,7 @@ pub enum Answer {
         bytes: u64,
     },
     Trusted(Settled),
+    Cabling(Result<Listened, CablingError>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,149 @@
+//! Speaking and listening, on all interfaces at once.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use crosstie_fabric::cabling::{Decoded, FRAME, Heard, Probe, Sender, decode, encode};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
+
+use super::{Stop, guard::Port, links::Links, packet::PacketSocket};
+
+/// Each port says its name as often as this. A cable that loses nine frames in ten is still found.
+const BURST: Duration = Duration::from_millis(100);
+
+/// How long a stop may go unnoticed.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Senders that one port remembers; only our own agents can add to them.
+const MOST_SENDERS: usize = 16_384;
+
+/// Frames that are read before the others have their turn.
+const TURN: usize = 256;
+
+struct Ear {
+    /// Which of the ports.
+    port: usize,
+    sender: Sender,
+    mac: [u8; 6],
+    socket: PacketSocket,
+    heard: BTreeMap<Sender, u32>,
+}
+
+impl Ear {
+    /// What it said itself may come back.
+    fn remember(&mut self, sender: Sender) {
+        let is_known = self.heard.contains_key(&sender);
+        if sender != self.sender && (is_known || self.heard.len() < MOST_SENDERS) {
+            let frames = self.heard.entry(sender).or_default();
+            *frames = frames.saturating_add(1);
+        }
+    }
+}
+
+pub(super) fn listen(
+    probe: &Probe,
+    links: &mut Links,
+    ports: &mut [Port],
+    until: Instant,
+    stop: &Stop,
+) {
+    let mut ears = open(probe, ports);
+    let mut sequence = 0;
+    let mut next = Instant::now();
+    while !stop.is_set() && Instant::now() < until {
+        if Instant::now() >= next {
+            for ear in &ears {
+                let frame = encode(ear.mac, probe.token, &probe.key, ear.sender, sequence);
+                // A link that is not up yet, or whose queue is full: the next burst may fare better.
+                let _ = ear.socket.send(&frame);
+            }
+            look_at_carriers(links, ports);
+            sequence += 1;
+            next = Instant::now() + BURST;
+        }
+        wait(
+            &ears,
+            next.min(until).saturating_duration_since(Instant::now()),
+        );
+        for ear in &mut ears {
+            hear(probe, ear, &mut ports[ear.port]);
+        }
+    }
+    for ear in ears {
+        let heard = ear.heard.into_iter();
+        let heard = heard.map(|(sender, frames)| Heard { sender, frames });
+        ports[ear.port].heard.heard = heard.collect();
+    }
+}
+
+fn open(probe: &Probe, ports: &mut [Port]) -> Vec<Ear> {
+    let mut ears = Vec::new();
+    for (index, port) in ports.iter_mut().enumerate() {
+        let (Some(link), None) = (&port.link, &port.heard.problem) else {
+            continue;
+        };
+        let (Ok(mac), Ok(number)) = (link.mac.as_slice().try_into(), u16::try_from(index)) else {
+            continue;
+        };
+        match PacketSocket::open(&port.name) {
+            Ok(socket) => ears.push(Ear {
+                port: index,
+                sender: Sender {
+                    node: probe.node,
+                    port: number,
+                },
+                mac,
+                socket,
+                heard: BTreeMap::new(),
+            }),
+            Err(why) => port.heard.problem = Some(why),
+        }
+    }
+    ears
+}
+
+fn wait(ears: &[Ear], longest: Duration) {
+    let mut waited: Vec<PollFd<'_>> = ears
+        .iter()
+        .map(|ear| PollFd::new(ear.socket.descriptor(), PollFlags::IN))
+        .collect();
+    let timeout = Timespec::try_from(longest.min(PATIENCE)).ok();
+    // A signal, or nothing: the loop around it goes on either way.
+    let _ = poll(&mut waited, timeout.as_ref());
+}
+
+fn hear(probe: &Probe, ear: &mut Ear, port: &mut Port) {
+    // One byte more than a frame, which only padding would fill.
+    let mut buffer = [0; FRAME + 1];
+    for _ in 0..TURN {
+        let frame = match ear.socket.receive(&mut buffer) {
+            Ok(frame) => frame,
+            // The link went down or came up, and that is told once.
+            Err(Errno::NETDOWN) => continue,
+            Err(_) => return,
+        };
+        match decode(frame, probe.token, &probe.key) {
+            Some(Decoded::Ours { sender, .. }) => ear.remember(sender),
+            Some(Decoded::Stranger) => {
+                port.heard.strangers = port.heard.strangers.saturating_add(1);
+            }
+            None => {}
+        }
+    }
+}
+
+fn look_at_carriers(links: &mut Links, ports: &mut [Port]) {
+    for port in ports.iter_mut().filter(|port| port.heard.problem.is_none()) {
+        if port.heard.carrier != Some(true)
+            && let Ok(Some(link)) = links.find(&port.name)
+            && link.is_up
+        {
+            port.heard.carrier = Some(link.carrier);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Cabling: the node's part of a run in which every port says its name and listens for others.
+//!
+//! Links that are down are brought up for it. A journal on disk says so before the first of them is, and they are put
+//! back in every case: at the end, when the controller leaves, when a signal comes; and by the next run, when this
+//! process was killed.
+
+mod error;
+mod guard;
+mod journal;
+mod links;
+mod listen;
+mod packet;
+mod running;
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use crosstie_fabric::cabling::{Listened, Probe};
+
+pub use error::CablingError;
+pub use running::{Stop, stop_all};
+
+use journal::{Entry, Journal, Raised};
+use links::Links;
+
+/// Where the journals are.
+pub const STATE: &str = "/var/lib/crosstie/cabling";
+
+/// However late it began.
+const SHORTEST: Duration = Duration::from_secs(2);
+
+/// More than any machine has; and frames have 16 bits for it.
+const MOST_INTERFACES: usize = 256;
+
+/// Speaks and listens on the interfaces, and puts everything back.
+pub fn probe(probe: &Probe, stop: &Stop, state: &Path) -> Result<Listened, CablingError> {
+    let called = Instant::now();
+    if !rustix::process::geteuid().is_root() {
+        return Err(CablingError::NotRoot { why: String::new() });
+    }
+    if probe.interfaces.len() > MOST_INTERFACES {
+        return Err(CablingError::TooMany {
+            found: probe.interfaces.len(),
+        });
+    }
+    let _running = running::enter(stop);
+    let mut links = Links::open()?;
+    let _lock = journal::lock(state)?;
+    let facts = crosstie_facts::facts(&crate::collect());
+    let mut put_back = Vec::new();
+    let mut left = Vec::new();
+    for leftover in journal::leftovers(state)? {
+        match leftover {
+            Ok(leftover) => {
+                let outcome = leftover.put_back(&mut links, Some(&facts));
+                put_back.extend(outcome.done);
+                left.extend(outcome.failed);
+            }
+            Err(why) => left.push(why),
+        }
+    }
+    let mut ports = guard::ports(&facts, &mut links, &probe.interfaces);
+    let raised = raise(probe, state, &mut links, &mut ports)?;
+    let until = (called + Duration::from_millis(probe.listen_ms)).max(Instant::now() + SHORTEST);
+    listen::listen(probe, &mut links, &mut ports, until, stop);
+    if let Some(raised) = raised {
+        left.extend(raised.put_back(&mut links).failed);
+    }
+    let ports = ports.into_iter().map(|port| port.heard).collect();
+    Ok(Listened {
+        ports,
+        put_back,
+        left,
+    })
+}
+
+/// Brings up what is down and may be up; the journal is on disk before the first of them is.
+fn raise(
+    probe: &Probe,
+    state: &Path,
+    links: &mut Links,
+    ports: &mut [guard::Port],
+) -> Result<Option<Raised>, CablingError> {
+    let down = ports.iter().filter(|port| port.must_rise());
+    let down: Vec<Entry> = down.map(Entry::of).collect();
+    if down.is_empty() {
+        return Ok(None);
+    }
+    let raised = Raised::new(Journal::write(state, probe.token, down)?);
+    for port in ports.iter_mut().filter(|port| port.must_rise()) {
+        match journal::raise(links, port) {
+            Ok(()) => port.heard.raised = true,
+            Err(why) => port.heard.problem = Some(why),
+        }
+    }
+    Ok(Some(raised))
+}

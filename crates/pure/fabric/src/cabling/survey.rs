@@ -1,0 +1,114 @@
+//! Which interfaces of a node take part, and what is known of them before anything is heard.
+
+use crosstie_model::{
+    Facts,
+    facts::rdma::{LinkLayer, RdmaPort},
+};
+
+use super::{Listened, Note, PortHeard};
+use crate::{Cage, Grouping, carries_management};
+
+/// A port that takes part in a run, and what it heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Jack {
+    pub device: String,
+    pub interface: String,
+    /// `None` where nothing but the hearing can tell who its twin is.
+    pub cage: Option<String>,
+    pub heard: PortHeard,
+}
+
+/// A node that takes part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Station {
+    pub name: String,
+    /// In the order of the interfaces that its agent was given.
+    pub jacks: Vec<Jack>,
+}
+
+/// The ports of a node that can take part, and why the others cannot.
+pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (Station, Vec<Note>) {
+    let mut station = Station {
+        name: facts.host.name.clone(),
+        jacks: Vec::new(),
+    };
+    let mut notes = Vec::new();
+    for cage in cages {
+        for member in &cage.members {
+            let Some(device) = facts.rdma_device(&member.device) else {
+                continue;
+            };
+            let port = device.ports.iter().find(|port| port.number == member.port);
+            let Some((port, interface)) = port.and_then(|port| Some((port, port.netdev.known()?)))
+            else {
+                continue;
+            };
+            if station
+                .jacks
+                .iter()
+                .any(|jack| jack.interface == *interface)
+            {
+                continue;
+            }
+            if let Some(why) = unfit(facts, port, interface) {
+                notes.push(Note::NotProbed {
+                    node: station.name.clone(),
+                    interface: interface.clone(),
+                    why,
+                });
+                continue;
+            }
+            // Cards have ids, buses and chips to go by. Software devices have none of them.
+            let unknown = device.software && cage.grouping == Grouping::Alone;
+            station.jacks.push(Jack {
+                device: device.name.clone(),
+                interface: interface.clone(),
+                cage: (!unknown).then(|| cage.id.clone()),
+                heard: PortHeard::default(),
+            });
+        }
+    }
+    // The first twin is the one on the lower bus, whatever its name; software devices tell it by their addresses.
+    station.jacks.sort_by_key(|jack| {
+        let interface = facts.network.interface(&jack.interface);
+        let pci = interface.and_then(|interface| interface.pci.known().copied());
+        let mac = interface.and_then(|interface| interface.mac.known().cloned());
+        (pci.is_none(), pci, mac)
+    });
+    (station, notes)
+}
+
+fn unfit(facts: &Facts, port: &RdmaPort, interface: &str) -> Option<String> {
+    if port.link_layer.known() == Some(&LinkLayer::InfiniBand) {
+        return Some("it is InfiniBand, whose subnet manager knows the cabling".to_owned());
+    }
+    if carries_management(facts, interface) {
+        return Some("the node is managed over it".to_owned());
+    }
+    let master = facts.network.interface(interface)?.master.known()?;
+    Some(format!("it belongs to {master}"))
+}
+
+/// The node with what its agent says that it heard.
+pub fn station(survey: Station, listened: Listened) -> (Station, Vec<Note>) {
+    let put_back = listened.put_back.into_iter().map(|what| Note::PutBack {
+        node: survey.name.clone(),
+        what,
+    });
+    let left = listened.left.into_iter().map(|what| Note::Left {
+        node: survey.name.clone(),
+        what,
+    });
+    let notes = put_back.chain(left).collect();
+    let mut heard = listened.ports.into_iter();
+    let jacks = survey
+        .jacks
+        .into_iter()
+        .map(|jack| Jack {
+            heard: heard.next().unwrap_or_default(),
+            ..jack
+        })
+        .collect();
+    let name = survey.name;
+    (Station { name, jacks }, notes)
+}

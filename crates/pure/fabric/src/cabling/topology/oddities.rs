@@ -1,0 +1,134 @@
+//! What is odd about a wire, or about a cage that is on none.
+
+use std::collections::BTreeSet;
+
+use crosstie_model::Cable;
+
+use super::{CageState, Named, is_port_name};
+use crate::cabling::{Jack, Note, Station};
+
+fn jacks<'a>(named: &'a Named, unit: usize) -> impl Iterator<Item = &'a Jack> {
+    let unit = &named.units[unit];
+    let all = &named.stations[unit.station].jacks;
+    unit.jacks.iter().map(|jack| &all[*jack])
+}
+
+fn strangers(named: &Named, unit: usize) -> u32 {
+    let strangers = jacks(named, unit).map(|jack| jack.heard.strangers);
+    strangers.max().unwrap_or(0)
+}
+
+/// Of a cage that no other is heard by.
+pub(super) fn alone(named: &Named, unit: usize) -> CageState {
+    let has_carrier = |wanted: bool| {
+        jacks(named, unit)
+            .any(|jack| jack.heard.carrier == Some(wanted) && jack.heard.problem.is_none())
+    };
+    if strangers(named, unit) > 0 {
+        CageState::Stranger
+    } else if has_carrier(true) {
+        CageState::Nobody
+    } else if has_carrier(false) {
+        CageState::NoCarrier
+    } else {
+        CageState::Unknown
+    }
+}
+
+/// Of the cages on one wire.
+pub(super) fn notes(named: &Named, segment: &[usize], state: CageState) -> Vec<Note> {
+    let ports = || segment.iter().map(|unit| named.port(*unit));
+    let mut notes: Vec<Note> = match state {
+        CageState::Cabled => silences(named, segment),
+        CageState::Loop => vec![Note::Loop {
+            ports: ports().collect(),
+        }],
+        CageState::Nobody => ports().map(|port| Note::Nobody { port }).collect(),
+        CageState::NoCarrier => ports().map(|port| Note::NoCarrier { port }).collect(),
+        CageState::Stranger | CageState::Unknown => Vec::new(),
+    };
+    for unit in segment {
+        let frames = strangers(named, *unit);
+        if frames > 0 {
+            let port = named.port(*unit);
+            notes.push(Note::Stranger { port, frames });
+        }
+    }
+    notes
+}
+
+/// Pairs on one wire that do not hear each other, or only one the other.
+fn silences(named: &Named, segment: &[usize]) -> Vec<Note> {
+    let listens = |unit: usize| jacks(named, unit).any(|jack| jack.heard.problem.is_none());
+    let hears = |a: usize, b: usize| named.hearings.contains(&(a, b));
+    let mut notes = Vec::new();
+    for (index, a) in segment.iter().enumerate() {
+        for b in &segment[index + 1..] {
+            let is_one_node = named.units[*a].station == named.units[*b].station;
+            if is_one_node || !listens(*a) || !listens(*b) {
+                continue;
+            }
+            let (first, second) = (named.port(*a), named.port(*b));
+            notes.extend(match (hears(*a, *b), hears(*b, *a)) {
+                (true, true) => None,
+                (true, false) => Some(Note::OneWay {
+                    hears: first,
+                    deaf: second,
+                }),
+                (false, true) => Some(Note::OneWay {
+                    hears: second,
+                    deaf: first,
+                }),
+                (false, false) => Some(Note::Apart {
+                    a: first,
+                    b: second,
+                }),
+            });
+        }
+    }
+    notes
+}
+
+pub(super) fn twins(named: &Named, unit: usize) -> Note {
+    Note::Twins {
+        port: named.port(unit),
+        devices: jacks(named, unit).map(|jack| jack.device.clone()).collect(),
+    }
+}
+
+/// Of a pair, cages that are called by their ports; in a ring it is how it should be.
+pub(super) fn crossed(cables: &[Cable]) -> Vec<Note> {
+    let direct = cables.iter().filter_map(|cable| match cable {
+        Cable::Direct { a, b, .. } => Some((a, b)),
+        Cable::Switched { .. } => None,
+    });
+    let nodes: BTreeSet<&str> = direct
+        .clone()
+        .flat_map(|(a, b)| [a.node.as_str(), b.node.as_str()])
+        .collect();
+    if nodes.len() != 2 {
+        return Vec::new();
+    }
+    direct
+        .filter(|(a, b)| a.cage != b.cage && is_port_name(&a.cage) && is_port_name(&b.cage))
+        .map(|(a, b)| Note::Crossed {
+            a: a.clone(),
+            b: b.clone(),
+        })
+        .collect()
+}
+
+pub(super) fn unfit(stations: &[Station]) -> Vec<Note> {
+    let jacks = stations
+        .iter()
+        .flat_map(|station| station.jacks.iter().map(move |jack| (station, jack)));
+    jacks
+        .filter_map(|(station, jack)| {
+            Some(Note::NotProbed {
+                node: station.name.clone(),
+                interface: jack.interface.clone(),
+                why: jack.heard.problem.clone()?,
+            })
+        })
+        .collect()
+}

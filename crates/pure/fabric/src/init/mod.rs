@@ -1,0 +1,146 @@
+//! What a new cluster file should say: cages, cables with numbers, a pool of addresses, MTU, quality of service.
+
+mod pool;
+mod ports;
+
+use crosstie_model::{
+    Cable, Facts, Mtu, Spec,
+    spec::{self, Qos},
+};
+use ipnet::Ipv4Net;
+
+use crate::cabling::{CageState, Station, Wiring};
+
+pub use pool::free_pool;
+pub use ports::{CagePort, cage_ports};
+
+/// What nearly every fabric runs with; RoCE's largest packet of 4096 bytes fits in.
+const USUAL_MTU: u32 = 9000;
+
+/// The usual choice of NVIDIA's guides and switches: priority 3, DSCP 26.
+pub const QOS: Qos = Qos {
+    priority: 3,
+    dscp: 26,
+    ecn: true,
+};
+
+/// A node as it was found.
+pub struct Member<'a> {
+    pub facts: &'a Facts,
+    /// How it was reached.
+    pub destination: &'a str,
+    pub station: &'a Station,
+}
+
+/// A cluster file's content, from what was found alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proposal {
+    pub mtu: Option<Mtu>,
+    /// `None` where every private network is taken.
+    pub pool: Option<Ipv4Net>,
+    /// Where a switch is in the path.
+    pub qos: Option<Qos>,
+    pub nodes: Vec<ProposedNode>,
+    /// Without numbers.
+    pub cables: Vec<Cable>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedNode {
+    pub name: String,
+    pub ssh: Option<String>,
+    pub cages: Vec<ProposedCage>,
+    /// Devices whose cage nothing tells as long as nothing is plugged in.
+    pub unknown: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedCage {
+    pub id: String,
+    pub by_hearing: bool,
+    pub ports: Vec<CagePort>,
+}
+
+pub fn propose(members: &[Member], wiring: &Wiring) -> Proposal {
+    let is_switched = |cable: &Cable| matches!(cable, Cable::Switched { .. });
+    let nodes = members.iter().zip(&wiring.cages);
+    Proposal {
+        mtu: mtu(members, wiring),
+        pool: free_pool(members.iter().map(|member| member.facts)),
+        qos: wiring.cables.iter().any(is_switched).then_some(QOS),
+        nodes: nodes.map(|(member, cages)| node(member, cages)).collect(),
+        cables: wiring.cables.clone(),
+    }
+}
+
+fn node(member: &Member, cages: &[crate::cabling::FoundCage]) -> ProposedNode {
+    let name = member.facts.host.name.clone();
+    // Software devices that heard nobody may be anybody's twins.
+    let is_known = |cage: &crate::cabling::FoundCage| {
+        cage.state == CageState::Cabled
+            || cage.jacks.len() > 1
+            || cage
+                .jacks
+                .iter()
+                .any(|jack| member.station.jacks[*jack].cage.is_some())
+    };
+    let devices = |cage: &crate::cabling::FoundCage| -> Vec<String> {
+        let jacks = cage.jacks.iter();
+        jacks
+            .map(|jack| member.station.jacks[*jack].device.clone())
+            .collect()
+    };
+    let (known, unknown): (Vec<_>, Vec<_>) = cages.iter().partition(|cage| is_known(cage));
+    ProposedNode {
+        ssh: (member.destination != name && member.destination != ".")
+            .then(|| member.destination.to_owned()),
+        name,
+        cages: known
+            .into_iter()
+            .map(|cage| ProposedCage {
+                id: cage.id.clone(),
+                by_hearing: cage.by_hearing,
+                ports: cage_ports(member.facts, &devices(cage)),
+            })
+            .collect(),
+        unknown: unknown.into_iter().flat_map(devices).collect(),
+    }
+}
+
+/// The most that every cabled port can carry, and no more than is usual.
+fn mtu(members: &[Member], wiring: &Wiring) -> Option<Mtu> {
+    let mut least = None;
+    for (member, cages) in members.iter().zip(&wiring.cages) {
+        for cage in cages.iter().filter(|cage| cage.state == CageState::Cabled) {
+            for jack in &cage.jacks {
+                let name = &member.station.jacks[*jack].interface;
+                let interface = member.facts.network.interface(name);
+                let able = interface.and_then(|interface| {
+                    interface.max_mtu.known().or(interface.mtu.known()).copied()
+                });
+                least = able.into_iter().chain(least).min();
+            }
+        }
+    }
+    least.map(|least| least.min(Mtu(USUAL_MTU)))
+}
+
+/// The lowest number that is free, then the next.
+pub fn free_numbers(taken: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+    let taken: std::collections::BTreeSet<u32> = taken.collect();
+    (1..).filter(move |number| !taken.contains(number))
+}
+
+/// The numbers that a cluster file's cables have.
+pub fn cable_numbers(spec: Option<&Spec>) -> impl Iterator<Item = u32> {
+    let cables = spec.into_iter().flat_map(|spec| &spec.cables);
+    cables.filter_map(|cable| match cable {
+        Cable::Direct { number, .. } => *number,
+        Cable::Switched { .. } => None,
+    })
+}
+
+pub fn node_numbers(spec: Option<&Spec>) -> impl Iterator<Item = u32> {
+    let nodes = spec.into_iter().flat_map(|spec| &spec.nodes);
+    nodes.filter_map(|node: &spec::Node| node.number)
+}

@@ -1,0 +1,182 @@
+//! The cluster file as text: a new one, or additions to a person's own, whose edits and comments stay.
+
+mod compare;
+mod fragment;
+
+use crosstie_fabric::{
+    cabling::{Note, Wiring},
+    init::{Proposal, cable_numbers, free_numbers, node_numbers},
+};
+use crosstie_model::{Cable, Spec, spec::SpecError};
+use thiserror::Error;
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError};
+
+use fragment::{cable_fragment, cage_fragment, header, node_fragment};
+
+#[derive(Debug, Error)]
+pub enum ClusterFileError {
+    #[error("the cluster file cannot be read; nothing in it was changed")]
+    Read(#[source] SpecError),
+    #[error("the cluster file cannot be taken apart; nothing in it was changed")]
+    Parse(#[source] TomlError),
+    #[error(
+        "the cluster file has `{0}` as a list in brackets; write it as [[{0}]] tables, so that it can be added to"
+    )]
+    Inline(&'static str),
+    #[error("a name that was found cannot stand in a cluster file; nothing was written")]
+    Unusable(#[source] Option<SpecError>),
+}
+
+/// What becomes of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merged {
+    pub text: String,
+    pub spec: Spec,
+    /// What is new in it, for a person.
+    pub added: Vec<String>,
+    /// What the file has and was not found, and what was found and the file contradicts.
+    pub notes: Vec<Note>,
+}
+
+/// A cluster file that is there.
+pub struct Existing {
+    text: String,
+    pub spec: Spec,
+}
+
+impl Existing {
+    pub fn read(text: String) -> Result<Self, ClusterFileError> {
+        let spec = Spec::from_toml(&text).map_err(ClusterFileError::Read)?;
+        Ok(Self { text, spec })
+    }
+}
+
+/// Adds what was found and the file has not.
+pub fn merge(
+    existing: Option<&Existing>,
+    name: &str,
+    proposal: &Proposal,
+    wiring: &Wiring,
+) -> Result<Merged, ClusterFileError> {
+    let spec = existing.map(|existing| &existing.spec);
+    let text = existing.map_or_else(|| header(name, proposal), |existing| existing.text.clone());
+    let mut document: DocumentMut = text.parse().map_err(ClusterFileError::Parse)?;
+    let mut added = Vec::new();
+    add_nodes(&mut document, spec, proposal, &mut added)?;
+    let (new, mut notes) = compare::new_cables(spec, &proposal.cables);
+    add_cables(&mut document, spec, &new, &mut added)?;
+    if let Some(spec) = spec {
+        notes.extend(compare::gone(spec, proposal, wiring));
+    }
+    let text = if added.is_empty() && existing.is_some() {
+        text
+    } else {
+        document.to_string()
+    };
+    let spec = Spec::from_toml(&text).map_err(|error| ClusterFileError::Unusable(Some(error)))?;
+    // Names with a colon read as something else.
+    if !new.iter().all(|cable| compare::has_cable(&spec, cable)) {
+        return Err(ClusterFileError::Unusable(None));
+    }
+    Ok(Merged {
+        text,
+        spec,
+        added,
+        notes,
+    })
+}
+
+fn add_nodes(
+    document: &mut DocumentMut,
+    spec: Option<&Spec>,
+    proposal: &Proposal,
+    added: &mut Vec<String>,
+) -> Result<(), ClusterFileError> {
+    let mut numbers = free_numbers(node_numbers(spec));
+    for node in &proposal.nodes {
+        let position =
+            spec.and_then(|spec| spec.nodes.iter().position(|own| own.name == node.name));
+        let Some(position) = position else {
+            let number = numbers.next().unwrap_or(0);
+            push(
+                tables(document, "node")?,
+                "node",
+                &node_fragment(node, number),
+            )?;
+            added.push(format!("node {}", node.name));
+            continue;
+        };
+        let known = spec.map_or(&[][..], |spec| &spec.nodes[position].cages);
+        for cage in &node.cages {
+            if known.iter().any(|own| own.id == cage.id) {
+                continue;
+            }
+            let table = tables(document, "node")?.get_mut(position);
+            let table = table.ok_or(ClusterFileError::Inline("node"))?;
+            push(tables(table, "cage")?, "cage", &cage_fragment(cage))?;
+            added.push(format!("cage {}:{}", node.name, cage.id));
+        }
+    }
+    Ok(())
+}
+
+fn add_cables(
+    document: &mut DocumentMut,
+    spec: Option<&Spec>,
+    new: &[&Cable],
+    added: &mut Vec<String>,
+) -> Result<(), ClusterFileError> {
+    let mut numbers = free_numbers(cable_numbers(spec));
+    for cable in new {
+        let mut cable = (*cable).clone();
+        let what = match &mut cable {
+            Cable::Direct { a, b, number } => {
+                *number = numbers.next();
+                format!("cable {}, {a} – {b}", number.unwrap_or(0))
+            }
+            Cable::Switched { port, plane } => format!("cable {port} – {plane}"),
+        };
+        push(tables(document, "cable")?, "cable", &cable_fragment(&cable))?;
+        added.push(what);
+    }
+    Ok(())
+}
+
+fn tables<'a>(
+    parent: &'a mut Table,
+    key: &'static str,
+) -> Result<&'a mut ArrayOfTables, ClusterFileError> {
+    let item = parent
+        .entry(key)
+        .or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+    item.as_array_of_tables_mut()
+        .ok_or(ClusterFileError::Inline(key))
+}
+
+/// The fragment's table, behind the others.
+fn push(tables: &mut ArrayOfTables, key: &str, fragment: &str) -> Result<(), ClusterFileError> {
+    let mut parsed: DocumentMut = fragment.parse().map_err(ClusterFileError::Parse)?;
+    let Some(Item::ArrayOfTables(mut found)) = parsed.remove(key) else {
+        return Err(ClusterFileError::Unusable(None));
+    };
+    for table in found.iter_mut() {
+        forget_positions(table);
+        tables.push(table.clone());
+    }
+    Ok(())
+}
+
+/// Tables of another document stand where that one had them, unless they forget.
+fn forget_positions(table: &mut Table) {
+    table.set_position(None);
+    for (_, item) in table.iter_mut() {
+        match item {
+            Item::Table(table) => forget_positions(table),
+            Item::ArrayOfTables(tables) => tables.iter_mut().for_each(forget_positions),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

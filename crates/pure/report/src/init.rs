@@ -1,0 +1,166 @@
+//! What `init` found and wrote, for programs and for people.
+
+use crosstie_fabric::cabling::{CageState, Note as CablingNote, Station, Wiring};
+use crosstie_model::{Cable, Spec};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::text::{Palette, Span, Tone, line, wrap};
+
+const COLUMNS: usize = 96;
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Init {
+    /// As they are found, with the cluster file's numbers.
+    pub cables: Vec<Cable>,
+    pub notes: Vec<Note>,
+    pub nodes: Vec<Node>,
+    /// The cluster file.
+    pub file: String,
+    /// It was written; not so where nothing is new, or with --dry-run.
+    pub written: bool,
+    /// What is new in the file.
+    pub added: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Note {
+    /// `one-way`, `apart`, `loop`, `stranger`, `nobody`, `no-carrier`, `crossed`, `twins-by-hearing`, `not-probed`,
+    /// `put-back`, `left`, `gone` or `contradicts`.
+    pub kind: &'static str,
+    /// Something is wrong, or may be.
+    pub problem: bool,
+    /// The cages that it is about, as NODE:CAGE.
+    pub ports: Vec<String>,
+    pub text: String,
+}
+
+impl From<&CablingNote> for Note {
+    fn from(note: &CablingNote) -> Self {
+        Self {
+            kind: note.kind(),
+            problem: note.is_problem(),
+            ports: note.ports().iter().map(ToString::to_string).collect(),
+            text: note.to_string(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Node {
+    pub name: String,
+    pub number: Option<u32>,
+    pub cages: Vec<Cage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Cage {
+    pub id: String,
+    pub devices: Vec<String>,
+    pub interfaces: Vec<String>,
+    /// `cabled`, `loop`, `stranger`, `nobody`, `no-carrier` or `unknown`.
+    pub state: &'static str,
+    /// Nothing but the hearing says that its ports are twins.
+    pub by_hearing: bool,
+}
+
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Init)
+}
+
+pub fn nodes(stations: &[Station], wiring: &Wiring, spec: &Spec) -> Vec<Node> {
+    let nodes = stations.iter().zip(&wiring.cages);
+    nodes
+        .map(|(station, cages)| Node {
+            name: station.name.clone(),
+            number: spec.node(&station.name).and_then(|node| node.number),
+            cages: cages
+                .iter()
+                .map(|cage| {
+                    let jacks = || cage.jacks.iter().map(|jack| &station.jacks[*jack]);
+                    Cage {
+                        id: cage.id.clone(),
+                        devices: jacks().map(|jack| jack.device.clone()).collect(),
+                        interfaces: jacks().map(|jack| jack.interface.clone()).collect(),
+                        state: state(cage.state),
+                        by_hearing: cage.by_hearing,
+                    }
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn state(state: CageState) -> &'static str {
+    match state {
+        CageState::Cabled => "cabled",
+        CageState::Loop => "loop",
+        CageState::Stranger => "stranger",
+        CageState::Nobody => "nobody",
+        CageState::NoCarrier => "no-carrier",
+        CageState::Unknown => "unknown",
+    }
+}
+
+/// The found cables with the numbers that the file gives them.
+pub fn numbered(cables: &[Cable], spec: &Spec) -> Vec<Cable> {
+    let with_number = |cable: &Cable| {
+        let ends = |cable: &Cable| {
+            let mut ends: Vec<_> = cable.ends().cloned().collect();
+            ends.sort();
+            ends
+        };
+        let own = spec.cables.iter().find(|own| ends(own) == ends(cable));
+        match (cable, own) {
+            (Cable::Direct { a, b, .. }, Some(Cable::Direct { number, .. })) => Cable::Direct {
+                a: a.clone(),
+                b: b.clone(),
+                number: *number,
+            },
+            _ => cable.clone(),
+        }
+    };
+    cables.iter().map(with_number).collect()
+}
+
+/// The notes in their order, those that every other cage may have as one.
+pub fn notes(notes: &[Note], palette: Palette) -> String {
+    let mut out = String::new();
+    let mut told: Vec<&str> = Vec::new();
+    for note in notes {
+        let text = match together(note.kind) {
+            Some(_) if told.contains(&note.kind) => continue,
+            Some(text) => {
+                told.push(note.kind);
+                let same = notes.iter().filter(|other| other.kind == note.kind);
+                let ports: Vec<&str> = same
+                    .flat_map(|note| &note.ports)
+                    .map(String::as_str)
+                    .collect();
+                format!("{text}: {}", ports.join(", "))
+            }
+            None => note.text.clone(),
+        };
+        let (mark, tone) = if note.problem {
+            ("!", Tone::Bad)
+        } else {
+            ("·", Tone::Quiet)
+        };
+        for (index, text) in wrap(&text, COLUMNS).iter().enumerate() {
+            let mark = if index == 0 { mark } else { " " };
+            let spans = [Span::new(tone, format!("  {mark} ")), Span::new(tone, text)];
+            line(palette, &spans, &mut out);
+        }
+    }
+    out
+}
+
+fn together(kind: &str) -> Option<&'static str> {
+    match kind {
+        "no-carrier" => Some("no carrier, so nothing plugged in or a dead cable"),
+        "twins-by-hearing" => {
+            Some("the driver does not tell twins, those on one wire were taken for one cage")
+        }
+        _ => None,
+    }
+}
