@@ -66,6 +66,8 @@ fn ns_another_build_is_replaced() {
         .unwrap()
         .unwrap()
         .path();
+    // Anew: the agent of the first scan may still be on its way out, and a running program cannot be written to.
+    fs::remove_file(&file).unwrap();
     fs::write(&file, "#!/bin/sh\necho an agent of another build\n").unwrap();
     assert!(place.json(&["node"]).1.status.success());
     assert_eq!(fs::read(&file).unwrap(), fs::read(crosstie()).unwrap());

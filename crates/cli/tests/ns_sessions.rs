@@ -71,7 +71,7 @@ fn ended(process: u32) -> bool {
     stat.is_ok_and(|stat| stat.contains(") Z ")) || !Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// What a program that collection waits for for two seconds does instead.
+/// What a program that collection waits for does instead.
 fn slow(folder: &Path) -> String {
     let script = folder.join("slow");
     let here = folder.display();
@@ -84,7 +84,7 @@ fn slow(folder: &Path) -> String {
 }
 
 #[test]
-fn ns_a_late_call_is_stopped_and_the_session_goes_on() {
+fn ns_a_slow_program_ends_with_its_call_and_the_session_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let script = format!("{}exec {} agent", slow(folder.path()), crosstie().display());
     let mut command = Command::new("unshare");
@@ -99,13 +99,15 @@ fn ns_a_late_call_is_stopped_and_the_session_goes_on() {
     let mut agent = agent(command);
     let process = agent.hello(DEADLINE).unwrap().process;
     let words = "sleep 31";
-    // Collection itself gives such a program up after two seconds, so a slow round proves nothing.
+    // Such a program is given up within the call's time, or with the call; left alone it would have six seconds, so a slow
+    // round proves nothing.
     let proven = (0..8).any(|_| {
         let called = Instant::now();
         let late = agent.collect(Duration::from_millis(700), &|_| ());
         assert!(
-            matches!(late, Err(SessionError::Deadline { .. })),
-            "{late:?}"
+            matches!(late, Ok(_) | Err(SessionError::Deadline { .. })),
+            "{:?}",
+            late.err()
         );
         let ran = fs::remove_file(folder.path().join("started")).is_ok();
         eventually("the end of its children", || {
@@ -115,7 +117,7 @@ fn ns_a_late_call_is_stopped_and_the_session_goes_on() {
         assert_eq!(agent.hello(DEADLINE).unwrap().process, process);
         ran && quick
     });
-    assert!(proven, "children of a late call outlive it");
+    assert!(proven, "children of a call outlive it");
     // One that has the time is answered.
     agent.collect(DEADLINE, &|_| ()).unwrap();
 }
