@@ -85,7 +85,7 @@ fn assert_failed(node: &Value, words: &[&str]) {
 }
 
 #[test]
-fn lab_nodes_are_reached_whatever_they_are_like() {
+fn full_nodes_are_reached_whatever_they_are_like() {
     let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     let folder = tempfile::tempdir().unwrap();
     // `--lab` looks for labs of the person, and this one is the tests'.

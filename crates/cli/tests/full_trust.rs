@@ -131,7 +131,7 @@ fn logs_in(lab: &Lab, from: &str, to: &str) -> bool {
 }
 
 #[test]
-fn lab_passwords_become_keys_and_are_taken_back() {
+fn full_passwords_become_keys_and_are_taken_back() {
     let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
     for node in NODES {
         on(
