@@ -119,13 +119,18 @@ fn is_covered(facts: &Facts, interface: &Interface) -> bool {
     let function = interface.pci.known().and_then(|pci| facts.pci_device(*pci));
     let driver = function.and_then(|function| function.driver.known());
     let covers = |profile: &Profile| {
+        // Lost at reboot themselves; what netplan renders there is counted where it is declared.
+        if profile.file.trim_start_matches('/').starts_with("run/") {
+            return false;
+        }
         if !profile.matches.is_open() {
             return profile
                 .matches
                 .holds_for(interface, driver.map(String::as_str));
         }
         match profile.format {
-            Format::NetworkManager => true,
+            // A profile for any interface keeps an address only if it has one.
+            Format::NetworkManager => !profile.addresses.is_empty(),
             // Such as a match by type; those that the distribution ships are for Wi-Fi and containers.
             Format::Networkd => !profile.file.starts_with("/usr/"),
             _ => false,
