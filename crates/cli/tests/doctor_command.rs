@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
 mod cases;
+mod command;
 
 use std::{
     path::Path,
@@ -15,19 +16,7 @@ use crosstie_node::capture;
 use serde_json::Value;
 
 fn doctor(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .arg("doctor")
-        .args(arguments)
-        .current_dir(cases::fixtures())
-        .env_remove("CROSSTIE_LOG")
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    command::crosstie("", &[&["doctor"], arguments].concat())
 }
 
 /// Writes a case as the captures that it stands for; the arguments that diagnose them.

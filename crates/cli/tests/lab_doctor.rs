@@ -2,21 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod lab;
 mod sshd;
 
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
 };
 
 use crosstie_lab::{HubProgram, Lab, hub::Fault, lease};
+use lab::sh;
 use serde_json::Value;
 use sshd::crosstie;
 
 const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
-const ASK: Duration = Duration::from_secs(120);
 
 const CLUSTER: &str = "
 format = 1
@@ -122,18 +122,6 @@ const TWIN: &[Case] = &[Case {
     mend: "ip link set enP2p1s0f0np0 up",
     expect: &[("spark-a", "twin-down")],
 }];
-
-fn sh(lab: &Lab, node: &str, script: &str) -> String {
-    let done = lab.exec_as_root(node, &["sh", "-c", script], ASK).unwrap();
-    assert_eq!(
-        done.code,
-        Some(0),
-        "{node}: {script}\n{}\n{}",
-        done.stdout,
-        done.stderr
-    );
-    done.stdout
-}
 
 /// Host and id of every fault and warning.
 fn doctor(lab: &Lab, cluster: &Path) -> Vec<(String, String)> {

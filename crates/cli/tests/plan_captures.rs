@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod command;
+
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -16,18 +18,7 @@ fn root() -> PathBuf {
 }
 
 fn crosstie(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .args(arguments)
-        .current_dir(root().join("fixtures"))
-        .env_remove("CROSSTIE_LOG")
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    command::crosstie("", arguments)
 }
 
 fn plan(cluster: &str, more: &[&str]) -> (i32, String, String) {

@@ -2,27 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod command;
+
 use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;
 
-fn fixtures() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/nodes")
-}
-
 fn crosstie(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .args(arguments)
-        .current_dir(fixtures())
-        .env_remove("CROSSTIE_LOG")
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    command::crosstie("nodes", arguments)
 }
 
 fn scan_json() -> Vec<Value> {
@@ -119,7 +106,7 @@ fn the_published_schema_is_current_and_holds() {
 #[test]
 fn one_bad_capture_holds_up_nobody() {
     let folder = tempfile::tempdir().unwrap();
-    let good = fixtures().join("workstation-cx5-healthy");
+    let good = command::fixtures().join("nodes/workstation-cx5-healthy");
     std::os::unix::fs::symlink(good.canonicalize().unwrap(), folder.path().join("unused")).unwrap();
     std::fs::write(folder.path().join("bad.tar.gz"), b"not an archive").unwrap();
     let status = Command::new("cp")
