@@ -203,6 +203,11 @@ mod tests {
         .unwrap();
         assert!(first.alive());
         let deadline = Duration::from_secs(10);
+        // The shell needs a moment before it has a child to be found.
+        let started = Instant::now();
+        while of_lab(directory.path()).len() < 2 && started.elapsed() < deadline {
+            std::thread::sleep(LOOK);
+        }
         let ended = end_all(directory.path(), deadline).unwrap();
         assert!(ended >= 2, "the shell and its child: {ended}");
         assert!(!first.alive());
