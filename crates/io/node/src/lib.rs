@@ -2,6 +2,7 @@
 
 pub mod cabling;
 pub mod capture;
+pub mod change;
 mod collect;
 pub mod command;
 pub mod commands;

@@ -8,6 +8,7 @@ use std::{
 
 use crosstie_fabric::cabling::{Listened, Probe};
 use crosstie_facts::Raw;
+use crosstie_model::change::{self, Changed};
 use crosstie_node::{
     capture,
     trust::{Ask, Settled},
@@ -18,7 +19,7 @@ use crate::{
     conversation::Conversation,
     link::Link,
     protocol::{Answer, Hello, What},
-    session::{Session, SessionError, note_refusal, with_refusal},
+    session::{Session, SessionError, change_refusal, note_refusal, with_refusal},
 };
 
 /// How often an agent that is asked nothing hears of us; it ends after [`crate::agent::SILENCE`].
@@ -192,6 +193,20 @@ impl Session for Remote {
         match self.call(What::Cabling(probe.clone()), deadline, progress)? {
             (Answer::Cabling(listened), _) => {
                 listened.map_err(|error| with_refusal(error, self.refusal.as_deref()))
+            }
+            _ => Err(self.wrong_answer()),
+        }
+    }
+    fn change(
+        &mut self,
+        ask: &change::Ask,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Changed, SessionError> {
+        progress(Stage::Changing);
+        match self.call(What::Change(ask.clone()), deadline, progress)? {
+            (Answer::Changed(changed), _) => {
+                changed.map_err(|error| change_refusal(error, self.refusal.as_deref()))
             }
             _ => Err(self.wrong_answer()),
         }

@@ -4,6 +4,7 @@ use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use crosstie_fabric::cabling::{Listened, Probe};
 use crosstie_facts::{Entry, Gap, Raw};
+use crosstie_model::change::{self, ChangeError, Changed};
 use crosstie_node::{
     cabling::{self, CablingError, Stop},
     capture::LoadError,
@@ -46,6 +47,14 @@ pub trait Session: Send {
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<Listened, SessionError>;
+
+    /// Changes the node under a guard, or asks what became of a change. As root, except to probe.
+    fn change(
+        &mut self,
+        ask: &change::Ask,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Changed, SessionError>;
 }
 
 /// Why a call has no answer. Each text goes behind the node's name.
@@ -71,6 +80,8 @@ pub enum SessionError {
     Link(#[source] LinkError),
     #[error(transparent)]
     Cabling(CablingError),
+    #[error(transparent)]
+    Change(ChangeError),
     #[error("an earlier call broke the connection")]
     Broken,
     #[error("it was interrupted")]
@@ -143,6 +154,25 @@ impl Session for InProcess {
         })?;
         listened.map_err(|error| with_refusal(error, self.refusal.as_deref()))
     }
+
+    fn change(
+        &mut self,
+        ask: &change::Ask,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Changed, SessionError> {
+        progress(Stage::Changing);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let ask = ask.clone();
+        std::thread::spawn(move || sender.send(crosstie_node::change::answer(&ask)));
+        let changed = receiver
+            .recv_timeout(deadline)
+            .map_err(|error| match error {
+                RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
+                RecvTimeoutError::Disconnected => SessionError::Lost,
+            })?;
+        changed.map_err(|error| change_refusal(error, self.refusal.as_deref()))
+    }
 }
 
 /// In the home directory of this process's user.
@@ -163,6 +193,15 @@ pub(crate) fn trust_here(ask: &Ask, pushed: Option<&AgentMade>) -> Result<Settle
 pub(crate) fn with_refusal(error: CablingError, refusal: Option<&str>) -> SessionError {
     SessionError::Cabling(match (error, refusal) {
         (CablingError::NotRoot { .. }, Some(why)) => CablingError::NotRoot {
+            why: why.chars().take(300).collect(),
+        },
+        (error, _) => error,
+    })
+}
+
+pub(crate) fn change_refusal(error: ChangeError, refusal: Option<&str>) -> SessionError {
+    SessionError::Change(match (error, refusal) {
+        (ChangeError::NotRoot { .. }, Some(why)) => ChangeError::NotRoot {
             why: why.chars().take(300).collect(),
         },
         (error, _) => error,

@@ -4,6 +4,7 @@
 //! replayed, which is what makes every later stage testable with no node in reach.
 
 pub mod cable;
+pub mod change;
 pub mod facts;
 pub mod finding;
 pub mod glob;

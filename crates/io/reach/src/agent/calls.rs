@@ -12,7 +12,7 @@ use std::{
 
 use crosstie_node::{
     cabling::{self, Stop},
-    capture,
+    capture, change,
     groups::Work,
     trust,
 };
@@ -192,6 +192,7 @@ fn answer(what: &What, stop: &Stop) -> Result<(Answer, Vec<u8>), Failure> {
             let listened = cabling::probe(probe, stop, cabling::STATE.as_ref());
             (Answer::Cabling(listened), Vec::new())
         }
+        What::Change(ask) => (Answer::Changed(change::answer(ask)), Vec::new()),
     })
 }
 

@@ -80,7 +80,10 @@ impl Exchange {
                 if let Ok(answer) = &result {
                     let announced = match answer {
                         Answer::Collected { bytes } => *bytes,
-                        Answer::Hello(_) | Answer::Trusted(_) | Answer::Cabling(_) => 0,
+                        Answer::Hello(_)
+                        | Answer::Trusted(_)
+                        | Answer::Cabling(_)
+                        | Answer::Changed(_) => 0,
                     };
                     let came = bytes.len();
                     if announced != came as u64 {

@@ -1,6 +1,7 @@
 //! The messages.
 
 use crosstie_fabric::cabling::{Listened, Probe};
+use crosstie_model::change::{Ask as Change, ChangeError, Changed};
 use crosstie_node::{
     cabling::CablingError,
     trust::{Ask, Settled},
@@ -35,6 +36,8 @@ pub enum What {
     Trust(Ask),
     /// Say your name on these interfaces, and who was heard there.
     Cabling(Probe),
+    /// Change this node, or say what became of it.
+    Change(Change),
 }
 
 /// From the agent. A call has any number of events and byte frames, then one `Done`.
@@ -69,6 +72,7 @@ pub enum Answer {
     },
     Trusted(Settled),
     Cabling(Result<Listened, CablingError>),
+    Changed(Result<Changed, ChangeError>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -40,7 +40,7 @@ impl Plan {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodePlan {
     pub node: String,
     /// SHA-256 of the facts that the plan rests on: when they have changed, the plan is stale.

@@ -1,0 +1,225 @@
+//! What is asked of a node that is to be changed, and what it answers.
+//!
+//! A change is a transaction of the node's own: a journal with the way back is on its disk, and a guard is armed, before
+//! the first file is touched. Unless it is confirmed in time, the node goes back by itself.
+
+use std::net::{IpAddr, SocketAddr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{HardwareAddress, NodePlan};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// Do the plan. Answered once every step is seen to be done; the guard is armed then.
+    Apply(Box<Order>),
+    /// Run a person's own command. Answered once it has ended; the guard is armed then.
+    Try(Trial),
+    /// Keep it. Only sense over a connection that was opened after the change.
+    Confirm { transaction: String },
+    /// Back to before `transaction`, or to before the last one that is in force.
+    Rollback {
+        transaction: Option<String>,
+        /// Also where somebody has edited a file since; the edit is kept aside.
+        force: bool,
+    },
+    /// Back to before the first one, and nothing of this tool left.
+    Uninstall { force: bool },
+    Status,
+    /// What answers from here?
+    Reach { probes: Vec<Probe> },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// The cluster's name, for whoever looks at the journal.
+    pub cluster: String,
+    pub plan: NodePlan,
+    /// Seconds from arming to the way back.
+    pub guard_seconds: u32,
+    /// Also where programs have queue pairs on a port that changes.
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Program and arguments; no shell comes between.
+    pub command: Vec<String>,
+    /// Files and folders that are put back, besides the usual ones of network managers.
+    pub files: Vec<String>,
+    pub guard_seconds: u32,
+    /// The command is ended after so long.
+    pub command_seconds: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Changed {
+    /// Done and seen to be done; to be confirmed.
+    Armed(Armed),
+    Confirmed,
+    RolledBack(RolledBack),
+    /// There was nothing to go back to.
+    Nothing,
+    Status(NodeStatus),
+    Reached(Vec<Probed>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Armed {
+    pub transaction: String,
+    /// Until the node goes back by itself.
+    pub seconds_left: u32,
+    /// Of a trial: how its command ended and what it printed (the last of it).
+    pub ended: Option<Ended>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// `None` where a signal or its deadline ended it.
+    pub status: Option<i32>,
+    pub output: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RolledBack {
+    /// Transactions that are undone now, in the order in which they were.
+    pub transactions: Vec<String>,
+    /// Other people's edits, and where they are kept now.
+    pub kept: Vec<String>,
+    /// What could not be put back and does no harm (a module in use), for a person to know.
+    pub left: Vec<String>,
+}
+
+/// What a node's own journal says, and whether it is still true.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct NodeStatus {
+    /// Oldest first. Those that were rolled back are listed until the next change.
+    pub transactions: Vec<TransactionStatus>,
+    pub drift: Vec<Drift>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TransactionStatus {
+    pub id: String,
+    pub kind: Kind,
+    /// The cluster's name; of a trial, its command.
+    pub what: String,
+    pub state: State,
+    /// When it was begun, by the node's clock: `2026-11-15T10:00:00Z`.
+    pub began: String,
+    /// Until the node goes back by itself.
+    pub seconds_left: Option<u32>,
+    /// Why it was rolled back.
+    pub why: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Apply,
+    Try,
+}
+
+/// How far a transaction is. The first three end in the way back, unless they are confirmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// The journal is written; nothing is changed yet.
+    Prepared,
+    /// The guard waits; changes may have been made.
+    Armed,
+    /// Every change is made and was seen.
+    Applied,
+    Confirmed,
+    /// On the way back. It goes on with every boot until it is done.
+    RollingBack,
+    RolledBack,
+}
+
+impl State {
+    /// Neither kept nor undone.
+    pub fn is_open(self) -> bool {
+        !matches!(self, Self::Confirmed | Self::RolledBack)
+    }
+}
+
+/// A managed file or value that is not as it was left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Drift {
+    /// A path, a sysctl, an interface, a unit.
+    pub what: String,
+    pub wanted: String,
+    pub found: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "probe", rename_all = "kebab-case")]
+pub enum Probe {
+    /// An echo request.
+    Ping {
+        address: IpAddr,
+        /// Out of this interface and no other.
+        interface: Option<String>,
+        /// Size of the whole IP packet, which may not be fragmented.
+        bytes: Option<u32>,
+    },
+    /// A TCP connection to a server that speaks first (`SSH-2.0-…`).
+    Greeting { address: SocketAddr },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Probed {
+    pub probe: Probe,
+    /// Why there was no answer.
+    pub problem: Option<String>,
+    /// Whose hardware address the answer was sought at, by the kernel's neighbour table.
+    #[schemars(with = "Option<String>")]
+    pub neighbour: Option<HardwareAddress>,
+}
+
+/// Why a node was not changed, or not as asked. It travels to the controller, so causes are told as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeError {
+    #[error("changing it takes root, and there is none here{}{why}", if .why.is_empty() { "" } else { ": " })]
+    NotRoot {
+        /// What sudo said.
+        why: String,
+    },
+    #[error("{what} runs on this node now; wait for it to end")]
+    Busy { what: String },
+    #[error(
+        "transaction {transaction} is still open ({state:?}); confirm or roll it back first: crosstie rollback"
+    )]
+    Open { transaction: String, state: State },
+    #[error("it is not as it was when the plan was made: {what}; run crosstie plan again")]
+    Stale { what: String },
+    #[error(
+        "programs use RDMA on {interface} now ({users}); end them, or pass --force and break their connections"
+    )]
+    InUse { interface: String, users: String },
+    #[error("{what}: {why}; nothing was changed")]
+    Journal { what: String, why: String },
+    #[error("this node has no systemd, which the guard rests on: {why}; nothing was changed")]
+    NoGuard { why: String },
+    #[error("{step}: {why}; it is as it was before")]
+    Failed { step: String, why: String },
+    #[error(
+        "{step}: {why}; going back failed too ({also}), and is tried again by the guard and with every boot"
+    )]
+    Stuck {
+        step: String,
+        why: String,
+        also: String,
+    },
+    #[error("there is no open transaction {transaction} here: it was {state}")]
+    NotOpen { transaction: String, state: String },
+    #[error(
+        "somebody has edited {files} since; pass --force to go back all the same (the edit is kept beside the journal)"
+    )]
+    Edited { files: String },
+}
