@@ -68,6 +68,14 @@ pub(crate) enum Command {
         #[arg(long, value_name = "MILLISECONDS")]
         silence: Option<u32>,
     },
+    /// Go back from a change that nobody confirmed. The node itself starts this
+    #[command(hide = true)]
+    Guard {
+        transaction: String,
+        /// No manager of the network runs yet
+        #[arg(long)]
+        boot: bool,
+    },
 
     /// Print the JSON schema of an output
     Schema {

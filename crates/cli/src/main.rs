@@ -7,6 +7,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod generate;
+mod guard;
 mod init;
 mod lab;
 mod nodes;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Init(init) => init::run(&init, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
+        Command::Guard { transaction, boot } => guard::run(&transaction, boot),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),
