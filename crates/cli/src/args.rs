@@ -69,6 +69,12 @@ pub(crate) enum Command {
         silence: Option<u32>,
     },
 
+    /// Set what ports lose with every boot; started by the boot unit that `apply` installs
+    #[command(hide = true)]
+    Restore {
+        file: PathBuf,
+    },
+
     /// Print the JSON schema of an output
     Schema {
         what: Schema,

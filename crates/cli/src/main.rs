@@ -13,6 +13,7 @@ mod nodes;
 mod output;
 mod plan;
 mod progress;
+mod restore;
 mod scan;
 mod targets;
 mod trust;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Init(init) => init::run(&init, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
+        Command::Restore { file } => restore::run(&file),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),
