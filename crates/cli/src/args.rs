@@ -77,6 +77,12 @@ pub(crate) enum Command {
         boot: bool,
     },
 
+    /// Set what ports lose with every boot; started by the boot unit that `apply` installs
+    #[command(hide = true)]
+    Restore {
+        file: PathBuf,
+    },
+
     /// Print the JSON schema of an output
     Schema {
         what: Schema,

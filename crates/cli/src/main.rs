@@ -14,6 +14,7 @@ mod nodes;
 mod output;
 mod plan;
 mod progress;
+mod restore;
 mod scan;
 mod targets;
 mod trust;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
         Command::Guard { transaction, boot } => guard::run(&transaction, boot),
+        Command::Restore { file } => restore::run(&file),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),
