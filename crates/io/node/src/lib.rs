@@ -10,6 +10,7 @@ pub mod fuzz;
 pub mod groups;
 pub mod local;
 pub mod netlink;
+pub mod probe;
 pub mod trust;
 
 pub use collect::{collect, sanitised};
