@@ -9,5 +9,6 @@ pub mod finding;
 pub mod init;
 pub mod nccl_log;
 pub mod plan;
+pub mod proof;
 pub mod scan;
 pub mod text;
