@@ -34,7 +34,7 @@ pub use rdma::queue_pairs;
 pub use socket::NetlinkError;
 
 use link::Links;
-use socket::{NetlinkError, Socket};
+use socket::Socket;
 
 /// What routing knows of this network namespace.
 #[derive(Debug, Clone, PartialEq)]
