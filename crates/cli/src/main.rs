@@ -1,6 +1,7 @@
 //! `crosstie`: from "the cable is in" to "configured, proven and serving".
 
 mod agent;
+mod apply;
 mod args;
 mod discover;
 mod doctor;
@@ -9,12 +10,14 @@ mod explain;
 mod generate;
 mod init;
 mod lab;
+mod look;
 mod nodes;
 mod output;
 mod plan;
 mod progress;
 mod scan;
 mod targets;
+mod terminal;
 mod trust;
 
 use std::process::ExitCode;
@@ -36,6 +39,11 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain::run(&explain, arguments.colour),
         Command::Plan(plan) => plan::run(&plan, arguments.colour),
         Command::Init(init) => init::run(&init, arguments.colour),
+        Command::Apply(apply) => apply::run(&apply, arguments.colour),
+        Command::Rollback(undo) => apply::rollback(&undo, arguments.colour),
+        Command::Uninstall(undo) => apply::uninstall(&undo, arguments.colour),
+        Command::Status(status) => apply::status(&status, arguments.colour),
+        Command::Try(trial) => apply::attempt(&trial, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
         Command::Completions { shell } => generate::completions(shell),

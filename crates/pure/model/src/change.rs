@@ -19,7 +19,9 @@ pub enum Ask {
     /// Run a person's own command. Answered once it has ended; the guard is armed then.
     Try(Trial),
     /// Keep it. Only sense over a connection that was opened after the change.
-    Confirm { transaction: String },
+    Confirm {
+        transaction: String,
+    },
     /// Back to before `transaction`, or to before the last one that is in force.
     Rollback {
         transaction: Option<String>,
@@ -27,10 +29,14 @@ pub enum Ask {
         force: bool,
     },
     /// Back to before the first one, and nothing of this tool left.
-    Uninstall { force: bool },
+    Uninstall {
+        force: bool,
+    },
     Status,
     /// What answers from here?
-    Reach { probes: Vec<Probe> },
+    Reach {
+        probes: Vec<Probe>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
