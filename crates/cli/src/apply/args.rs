@@ -12,10 +12,11 @@ use crate::args::{Root, Targets};
   crosstie apply --canary spark-b --yes      that one first, and nobody is asked
   crosstie apply --lab two-sparks
 
-The plan is shown first. One node goes first; when it is confirmed over a new connection, the others follow. A node that
-cannot be reached as before is rolled back, by itself if need be, and no further one is begun.
+The plan is shown first. One node goes first; when it is confirmed over a new connection, the
+others follow. A node that cannot be reached as before is rolled back, by itself if need be, and
+no further one is begun.
 
-Exit status: 0 every node is as planned, 1 a node was rolled back or refused, 2 a node could not be read or was lost.")]
+Exit status: 0 every node is as planned, 1 one was rolled back or refused, 2 one was not read or lost.")]
 pub(crate) struct Apply {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
@@ -95,7 +96,7 @@ pub(crate) struct Undo {
   crosstie status                            all nodes of ./cluster.toml, else this machine
   crosstie status . spark-b --json           for programs
 
-Exit status: 0 all is as it was left, 1 something drifted or waits for confirmation, 2 a node could not be asked.")]
+Exit status: 0 all is as it was left, 1 something drifted or is not confirmed, 2 a node was not asked.")]
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
@@ -115,8 +116,9 @@ pub(crate) struct Status {
   crosstie try --for 5m --file /etc/frr spark-b -- systemctl restart frr
   crosstie try --yes . -- netplan apply
 
-The command runs as root, without a shell. The files of network managers, those named by --file, and addresses, routes
-and links are put back, by the node itself if need be, unless the node still answers and you say so in time.
+The command runs as root, without a shell. The files of network managers, those named by --file,
+and addresses, routes and links are put back, by the node itself if need be, unless the node still
+answers and you say so in time.
 
 Exit status: 0 it is kept, 1 it was undone, 2 the node could not be asked.")]
 pub(crate) struct Try {

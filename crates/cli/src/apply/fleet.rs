@@ -6,7 +6,7 @@ use std::{
 };
 
 use crosstie_model::change::{Ask, Order};
-use crosstie_reach::{Stage, end_if_interrupted, fan_out};
+use crosstie_reach::{Stage, Unfinished, end_if_interrupted, fan_out};
 use crosstie_report::change::{Change, Outcome};
 
 use super::{
@@ -65,7 +65,9 @@ pub(crate) fn carry_out(
         );
         end_if_interrupted();
         for (index, result) in stage.into_iter().zip(results) {
-            let late = |unfinished| Change::new(&names[index], Outcome::Failed).because(unfinished);
+            let late = |unfinished: Unfinished| {
+                Change::new(&names[index], Outcome::Failed).because(unfinished.to_string())
+            };
             changes[index] = Some(result.unwrap_or_else(late));
         }
     }
@@ -101,7 +103,7 @@ fn unless_stopped(
 ) -> Change {
     let reason = || stop.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(why) = reason().as_ref() {
-        return Change::new(&job.subject.node, Outcome::NotBegun).because(why);
+        return Change::new(&job.subject.node, Outcome::NotBegun).because(why.as_str());
     }
     let change = change(job, limits, progress);
     if !change.outcome.is_fine() {

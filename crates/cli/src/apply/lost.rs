@@ -82,12 +82,12 @@ fn back(
     };
     match ask(session, &question, limits.back, progress) {
         Ok(Changed::RolledBack(undone)) => {
-            let mut change = Change::new(node, Outcome::RolledBack).because(trouble);
+            let mut change = Change::new(node, Outcome::RolledBack).because(trouble.to_string());
             change.notes.extend(remarks(&undone));
             change
         }
-        Ok(Changed::Nothing) => Change::new(node, Outcome::RolledBack).because(trouble),
-        Ok(_) => Change::new(node, Outcome::GoingBack).because(trouble),
+        Ok(Changed::Nothing) => Change::new(node, Outcome::RolledBack).because(trouble.to_string()),
+        Ok(_) => Change::new(node, Outcome::GoingBack).because(trouble.to_string()),
         Err(also) => Change::new(node, Outcome::GoingBack).because(format!("{trouble}; {also}")),
     }
 }

@@ -19,7 +19,11 @@ mod trial;
 mod undo;
 mod witness;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use anyhow::bail;
 use clap::ColorChoice;
@@ -96,7 +100,8 @@ fn no_root(why: String) -> String {
 fn show(plan: &Plan, json: bool, colour: ColorChoice) -> anyhow::Result<()> {
     let text = plan::view(plan, &[], "", output::palette(colour));
     if json {
-        eprint!("{text}");
+        // Nobody is left to tell if stderr is gone.
+        let _ = io::stderr().write_all(text.as_bytes());
     } else {
         output::print(&format!("{text}\n"))?;
     }

@@ -108,7 +108,7 @@ fn refused(node: &str, error: &ChangeError) -> Change {
         ChangeError::Stuck { .. } => Outcome::Failed,
         _ => Outcome::Refused,
     };
-    Change::new(node, outcome).because(error)
+    Change::new(node, outcome).because(error.to_string())
 }
 
 impl Transaction<'_> {

@@ -104,15 +104,11 @@ fn decide(
 }
 
 fn told(ended: &Ended) -> String {
-    let mut text = String::new();
-    for line in ended.output.lines() {
-        text.push_str(&printable(line));
-        text.push('\n');
-    }
+    let mut lines: Vec<String> = ended.output.lines().map(printable).collect();
     match ended.status {
         Some(0) => {}
-        Some(status) => text.push_str(&format!("the command ended with status {status}\n")),
-        None => text.push_str("the command was ended by a signal, or by its deadline\n"),
+        Some(status) => lines.push(format!("the command ended with status {status}")),
+        None => lines.push("the command was ended by a signal, or by its deadline".to_owned()),
     }
-    text
+    lines.iter().flat_map(|line| [line, "\n"]).collect()
 }

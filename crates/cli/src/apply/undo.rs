@@ -69,11 +69,11 @@ fn outcome(name: &str, answer: Result<Result<Changed, ChangeError>, String>) -> 
             change
         }
         Ok(Ok(Changed::Nothing)) => change(Outcome::Unchanged).because("nothing to undo"),
-        Ok(Ok(_)) => change(Outcome::Failed).because(SessionError::WrongAnswer),
+        Ok(Ok(_)) => change(Outcome::Failed).because(SessionError::WrongAnswer.to_string()),
         Ok(Err(error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }))) => {
-            change(Outcome::Failed).because(error)
+            change(Outcome::Failed).because(error.to_string())
         }
-        Ok(Err(error)) => change(Outcome::Refused).because(error),
+        Ok(Err(error)) => change(Outcome::Refused).because(error.to_string()),
         Err(why) => change(Outcome::Failed).because(why),
     }
 }

@@ -63,8 +63,8 @@ impl Change {
     }
 
     #[must_use]
-    pub fn because(mut self, why: impl ToString) -> Self {
-        self.why = Some(why.to_string());
+    pub fn because(mut self, why: impl Into<String>) -> Self {
+        self.why = Some(why.into());
         self
     }
 

@@ -166,26 +166,23 @@ mod tests {
             wanted: "1".to_owned(),
             found: "0\u{1b}[2J".to_owned(),
         };
-        let status = |transactions, drift| {
+        let says = |transactions, drift| {
             Ok(NodeStatus {
                 transactions,
                 drift,
             })
         };
         let nodes = vec![
-            Node::new(
-                "spark-a",
-                status(vec![applied(), back.clone()], vec![drift]),
-            ),
-            Node::new("spark-b", status(vec![back], vec![])),
+            Node::new("spark-a", says(vec![applied(), back.clone()], vec![drift])),
+            Node::new("spark-b", says(vec![back], vec![])),
             Node::new(
                 "spark-c",
-                status(
+                says(
                     vec![applied(), one(Kind::Try, "ip link", State::Armed)],
                     vec![],
                 ),
             ),
-            Node::new("spark-d", status(vec![], vec![])),
+            Node::new("spark-d", says(vec![], vec![])),
             Node::new("spark-e", Err("no route to host".to_owned())),
         ];
         let states: Vec<_> = nodes.iter().map(|node| node.state).collect();
