@@ -73,6 +73,20 @@ pub(crate) enum Command {
         #[arg(long, value_name = "MILLISECONDS")]
         silence: Option<u32>,
     },
+    /// Go back from a change that nobody confirmed. The node itself starts this
+    #[command(hide = true)]
+    Guard {
+        transaction: String,
+        /// No manager of the network runs yet
+        #[arg(long)]
+        boot: bool,
+    },
+
+    /// Set what ports lose with every boot; started by the boot unit that `apply` installs
+    #[command(hide = true)]
+    Restore {
+        file: PathBuf,
+    },
 
     /// Print the JSON schema of an output
     Schema {

@@ -8,6 +8,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod generate;
+mod guard;
 mod init;
 mod lab;
 mod look;
@@ -15,6 +16,7 @@ mod nodes;
 mod output;
 mod plan;
 mod progress;
+mod restore;
 mod scan;
 mod targets;
 mod terminal;
@@ -46,6 +48,8 @@ fn main() -> ExitCode {
         Command::Try(trial) => apply::attempt(&trial, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
+        Command::Guard { transaction, boot } => guard::run(&transaction, boot),
+        Command::Restore { file } => restore::run(&file),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(what),

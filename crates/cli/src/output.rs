@@ -29,6 +29,15 @@ pub(crate) fn complain(error: &anyhow::Error) {
     }
 }
 
+/// An error with its causes on one line.
+pub(crate) fn complain_briefly(error: &anyhow::Error) {
+    let _ = writeln!(
+        io::stderr().lock(),
+        "crosstie: {}",
+        printable(&format!("{error:#}"))
+    );
+}
+
 pub(crate) fn palette(choice: ColorChoice) -> Palette {
     let colour = match choice {
         ColorChoice::Always => true,

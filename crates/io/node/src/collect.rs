@@ -79,7 +79,7 @@ fn aliases() -> Vec<Alias> {
 }
 
 /// RFC 3339, in UTC.
-fn now() -> String {
+pub(crate) fn now() -> String {
     rfc3339(
         std::time::UNIX_EPOCH
             .elapsed()

@@ -9,7 +9,10 @@ pub mod commands;
 pub mod fuzz;
 pub mod groups;
 pub mod local;
+mod names;
 pub mod netlink;
+pub mod port_settings;
+pub mod probe;
 pub mod trust;
 
 pub use collect::{collect, sanitised};

@@ -15,6 +15,6 @@ pub mod raw;
 pub mod source;
 mod yaml;
 
-pub use parse::{covers, facts};
+pub use parse::{covers, dscp_table, facts, traffic_class};
 pub use raw::{Entry, Gap, Meta, Raw};
 pub use source::Source;

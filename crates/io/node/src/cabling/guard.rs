@@ -3,7 +3,7 @@
 use crosstie_fabric::{cabling::PortHeard, carries_management};
 use crosstie_model::Facts;
 
-use super::links::{Link, Links};
+use crate::netlink::links::{Link, Links};
 
 pub(super) struct Port {
     pub(super) name: String,

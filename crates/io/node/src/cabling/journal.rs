@@ -15,7 +15,8 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{CablingError, guard::Port, links::Links};
+use super::{CablingError, guard::Port};
+use crate::netlink::links::Links;
 
 const FORMAT: u32 = 1;
 /// A journal of ours has a few kilobytes.

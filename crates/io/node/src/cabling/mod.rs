@@ -7,7 +7,6 @@
 mod error;
 mod guard;
 mod journal;
-mod links;
 mod listen;
 mod packet;
 mod running;
@@ -22,8 +21,8 @@ use crosstie_fabric::cabling::{Listened, Probe};
 pub use error::CablingError;
 pub use running::{Stop, stop_all};
 
+use crate::netlink::links::Links;
 use journal::{Entry, Journal, Raised};
-use links::Links;
 
 /// Where the journals are.
 pub const STATE: &str = "/var/lib/crosstie/cabling";
@@ -46,7 +45,9 @@ pub fn probe(probe: &Probe, stop: &Stop, state: &Path) -> Result<Listened, Cabli
         });
     }
     let _running = running::enter(stop);
-    let mut links = Links::open()?;
+    let mut links = Links::open().map_err(|error| CablingError::Links {
+        why: error.to_string(),
+    })?;
     let _lock = journal::lock(state)?;
     let facts = crosstie_facts::facts(&crate::collect());
     let mut put_back = Vec::new();

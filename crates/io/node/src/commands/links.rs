@@ -8,17 +8,6 @@ use crate::{
     netlink::{Ethtool, qos},
 };
 
-/// `IFNAMSIZ` less the closing NUL; names become file names and arguments.
-const MAX_NAME: usize = 15;
-
-pub(super) fn is_safe(name: &str) -> bool {
-    (1..=MAX_NAME).contains(&name.len())
-        && !name.starts_with(['-', '.'])
-        && !name.contains(|character: char| {
-            character == '/' || character.is_whitespace() || character.is_control()
-        })
-}
-
 pub(super) fn settings(interfaces: &[&str]) -> Answers {
     let mut ethtool = Ethtool::open();
     let mut entries = Answers::new();
@@ -46,19 +35,4 @@ pub(super) fn driver_counters(interface: &str) -> Answer {
         other => other,
     };
     (format!("ethtool-S-{interface}.txt"), output)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_plain_names_are_used() {
-        for name in ["enP2p1s0f1np1", "bond0.177", "ib0", "rail0:1"] {
-            assert!(is_safe(name), "{name}");
-        }
-        for name in ["", "-S", "..", "a/b", "a b", "a\nb", "much-too-long-a-name"] {
-            assert!(!is_safe(name), "{name}");
-        }
-    }
 }

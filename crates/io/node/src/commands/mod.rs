@@ -47,7 +47,7 @@ pub fn gather(fabric: &[String]) -> Vec<(String, Entry)> {
     let fabric: Vec<&str> = fabric
         .iter()
         .map(String::as_str)
-        .filter(|name| links::is_safe(name))
+        .filter(|name| crate::names::is_interface(name))
         .collect();
     let (mut answers, waits) = others(&machine, &fabric);
     answers.extend(meanwhile(waits, || own(&machine, &fabric)));

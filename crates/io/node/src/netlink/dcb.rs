@@ -10,17 +10,17 @@ use super::{
     socket::{NetlinkError, Socket, errno_of},
 };
 
-const RTM_GETDCB: u16 = 78;
-const DCB_CMD_IEEE_GET: u8 = 21;
+pub(super) const RTM_GETDCB: u16 = 78;
+pub(super) const DCB_CMD_IEEE_GET: u8 = 21;
 /// `dcbmsg`: family u8, command u8, pad u16.
-const FIXED: usize = 4;
+pub(super) const FIXED: usize = 4;
 
-const DCB_ATTR_IFNAME: u16 = 1;
-const DCB_ATTR_IEEE: u16 = 13;
+pub(super) const DCB_ATTR_IFNAME: u16 = 1;
+pub(super) const DCB_ATTR_IEEE: u16 = 13;
 const DCB_ATTR_IEEE_ETS: u16 = 1;
-const DCB_ATTR_IEEE_PFC: u16 = 2;
-const DCB_ATTR_IEEE_APP_TABLE: u16 = 3;
-const DCB_ATTR_IEEE_APP: u16 = 1;
+pub(super) const DCB_ATTR_IEEE_PFC: u16 = 2;
+pub(super) const DCB_ATTR_IEEE_APP_TABLE: u16 = 3;
+pub(super) const DCB_ATTR_IEEE_APP: u16 = 1;
 
 /// Priorities and traffic classes alike (`IEEE_8021QAZ_MAX_TCS`).
 const CLASSES: usize = 8;
@@ -38,15 +38,22 @@ fn read(interface: &str) -> Result<Value, NetlinkError> {
     describe(body.unwrap_or_default())
 }
 
+/// What the port says of itself in the answer to `DCB_CMD_IEEE_GET`.
+pub(super) fn ieee(body: &[u8]) -> Result<Attributes<'_>, NetlinkError> {
+    match Attributes::behind(body, FIXED).get(DCB_ATTR_IEEE) {
+        None => Err(NetlinkError::Refused(Errno::OPNOTSUPP)),
+        Some([status]) => Err(refused(*status)),
+        Some(nest) => Ok(Attributes::new(nest)),
+    }
+}
+
+/// A single byte is the command's own result: a negative errno.
+pub(super) fn refused(status: u8) -> NetlinkError {
+    NetlinkError::Refused(errno_of(-i32::from(status.cast_signed())))
+}
+
 pub(super) fn describe(body: &[u8]) -> Result<Value, NetlinkError> {
-    let attributes = Attributes::behind(body, FIXED);
-    let refused = |errno| Err(NetlinkError::Refused(errno));
-    let ieee = match attributes.get(DCB_ATTR_IEEE) {
-        None => return refused(Errno::OPNOTSUPP),
-        // A single byte is the command's own result: a negative errno.
-        Some([status]) => return refused(errno_of(-i32::from(status.cast_signed()))),
-        Some(nest) => Attributes::new(nest),
-    };
+    let ieee = ieee(body)?;
     let mut object = Object::default();
     let flow = ieee.get(DCB_ATTR_IEEE_PFC);
     object.put_some("pfc", flow.and_then(flow_control));
@@ -79,16 +86,16 @@ fn flow_control(pfc: &[u8]) -> Option<Value> {
     }))
 }
 
-/// `dcb_app`: selector u8, priority u8, protocol u16. Each kind of mapping is a list of pairs.
+/// `dcb_app`: selector u8, priority u8, protocol u16.
+pub(super) fn entries(table: Attributes<'_>) -> impl Iterator<Item = (u8, u8, u16)> {
+    let entries = table.iter().filter(|(kind, _)| *kind == DCB_ATTR_IEEE_APP);
+    entries.filter_map(|(_, entry)| Some((*entry.first()?, *entry.get(1)?, u16_at(entry, 2)?)))
+}
+
+/// Each kind of mapping is a list of pairs.
 fn applications(table: Attributes<'_>) -> Value {
     let mut object = serde_json::Map::new();
-    for (_, entry) in table.iter().filter(|(kind, _)| *kind == DCB_ATTR_IEEE_APP) {
-        let (Some(&selector), Some(&priority)) = (entry.first(), entry.get(1)) else {
-            continue;
-        };
-        let Some(protocol) = u16_at(entry, 2) else {
-            continue;
-        };
+    for (selector, priority, protocol) in entries(table) {
         let (key, value) = match (selector, protocol) {
             (1, 0) => ("default_prio", json!(priority)),
             (1, _) => ("ethtype_prio", json!([protocol, priority])),

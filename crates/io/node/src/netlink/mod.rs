@@ -6,9 +6,11 @@
 mod address;
 mod bitset;
 mod dcb;
+pub(crate) mod dcb_port;
 mod ethtool;
 mod link;
 mod link_kind;
+pub(crate) mod links;
 pub(crate) mod message;
 mod names;
 mod neighbour;
@@ -28,6 +30,7 @@ pub use dcb::qos;
 pub use ethtool::Ethtool;
 pub use packet_filter::has_packet_filter;
 pub use rdma::queue_pairs;
+pub use socket::NetlinkError;
 
 use link::Links;
 use socket::Socket;

@@ -35,14 +35,14 @@ const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLM_F_DUMP: u16 = 0x300;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NetlinkError {
+pub enum NetlinkError {
     #[error("the netlink socket failed: {0}")]
     Socket(Errno),
     /// The kernel's own answer.
     #[error("{0}")]
     Refused(Errno),
-    #[error("gave no answer within {} s", DEADLINE.as_secs())]
-    Silent,
+    #[error("gave no answer within {} s", .0.as_secs())]
+    Silent(Duration),
     #[error("kept changing while it was read, {ATTEMPTS} times")]
     Restless,
     #[error("larger than this tool reads")]
@@ -61,7 +61,7 @@ impl From<NetlinkError> for Gap {
                 other => crate::local::gap(other),
             },
             NetlinkError::TooLarge => Self::TooLarge,
-            NetlinkError::Silent | NetlinkError::Restless => Self::Failed(error.to_string()),
+            NetlinkError::Silent(_) | NetlinkError::Restless => Self::Failed(error.to_string()),
         }
     }
 }
@@ -69,6 +69,7 @@ impl From<NetlinkError> for Gap {
 #[derive(Debug)]
 pub(crate) struct Socket {
     descriptor: OwnedFd,
+    deadline: Duration,
     sequence: u32,
     buffer: Vec<u8>,
 }
@@ -81,6 +82,14 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    #[cfg(test)]
+    pub(crate) fn of(kind: u16, body: &[u8]) -> Self {
+        Self {
+            bytes: body.to_vec(),
+            messages: vec![(kind, 0..body.len())],
+        }
+    }
+
     /// Type and body of each message.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u16, &[u8])> {
         self.messages
@@ -99,6 +108,23 @@ impl Answer {
     }
 }
 
+/// Who answers requests: the kernel, or a test.
+pub(crate) trait Ask {
+    fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError>;
+}
+
+impl Ask for Socket {
+    fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
+        Socket::ask(self, request)
+    }
+}
+
+impl<A: Ask + ?Sized> Ask for &mut A {
+    fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
+        A::ask(self, request)
+    }
+}
+
 /// How far an answer has come.
 enum Progress {
     More,
@@ -110,14 +136,23 @@ enum Progress {
 impl Socket {
     /// `None` is `NETLINK_ROUTE`.
     pub(crate) fn open(protocol: Option<Protocol>) -> Result<Self, NetlinkError> {
+        Self::open_within(protocol, DEADLINE)
+    }
+
+    /// With another deadline for each answer.
+    pub(crate) fn open_within(
+        protocol: Option<Protocol>,
+        deadline: Duration,
+    ) -> Result<Self, NetlinkError> {
         let family = AddressFamily::NETLINK;
         let socket =
             rustix::net::socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)
                 .map_err(NetlinkError::Socket)?;
-        set_socket_timeout(&socket, Timeout::Recv, Some(DEADLINE)).map_err(NetlinkError::Socket)?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(deadline)).map_err(NetlinkError::Socket)?;
         rustix::net::bind(&socket, &SocketAddrNetlink::new(0, 0)).map_err(NetlinkError::Socket)?;
         Ok(Self {
             descriptor: socket,
+            deadline,
             sequence: 0,
             buffer: vec![0; BUFFER],
         })
@@ -134,7 +169,7 @@ impl Socket {
     }
 
     fn exchange(&mut self, request: &Request, flags: u16) -> Result<Answer, NetlinkError> {
-        let until = Instant::now() + DEADLINE;
+        let until = Instant::now() + self.deadline;
         for _ in 0..ATTEMPTS {
             // Parts of an answer that was given up carry the older number.
             self.sequence = self.sequence.wrapping_add(1);
@@ -151,7 +186,9 @@ impl Socket {
                 match self.receive(&mut answer)? {
                     Progress::Done => return Ok(answer),
                     Progress::Again => break,
-                    Progress::More if Instant::now() > until => return Err(NetlinkError::Silent),
+                    Progress::More if Instant::now() > until => {
+                        return Err(NetlinkError::Silent(self.deadline));
+                    }
                     Progress::More => {}
                 }
             }
@@ -167,7 +204,7 @@ impl Socket {
         let (_, length, sender) = match received {
             Ok(received) => received,
             Err(Errno::INTR) => return Ok(Progress::More),
-            Err(Errno::AGAIN) => return Err(NetlinkError::Silent),
+            Err(Errno::AGAIN) => return Err(NetlinkError::Silent(self.deadline)),
             // The kernel dropped a part for want of room in the socket.
             Err(Errno::NOBUFS) => return Ok(Progress::Again),
             Err(errno) => return Err(NetlinkError::Socket(errno)),

@@ -56,6 +56,7 @@ pub fn serve(
 ) -> Result<(), ServeError> {
     let served = answer_calls(input, output, build, silence);
     crosstie_node::cabling::stop_all(PUT_BACK);
+    crosstie_node::change::abandon();
     served
 }
 

@@ -22,6 +22,8 @@ mod unread;
 
 pub(crate) use gpu::from_xml as gpus_from_xml;
 pub use manager::covers;
+pub use qos::dscp_table;
+pub use rdma::traffic_class;
 
 use crosstie_model::Facts;
 use serde_json::Value;

@@ -23,7 +23,10 @@ pub(super) fn port(raw: &Raw, interface: &str) -> PortQos {
                 map.as_ref()
                     .map(|map| if map.is_empty() { "pcp" } else { "dscp" }.to_owned())
             }),
-        dscp_to_priority: map,
+        dscp_to_priority: raw
+            .text(&format!("sys/class/net/{interface}/qos/dscp2prio"))
+            .and_then(dscp_table)
+            .or_else(|| map),
         ecn_notify: ecn(raw, interface, "roce_np"),
         ecn_react: ecn(raw, interface, "roce_rp"),
     }
@@ -67,6 +70,20 @@ fn dscp_map(dcb: &Value) -> Option<BTreeMap<u8, u8>> {
     Some(pairs.collect())
 }
 
+/// OFED's `qos/dscp2prio`: a heading, then a line `DSCP PRIORITY` for each.
+pub fn dscp_table(text: &str) -> Reading<BTreeMap<u8, u8>> {
+    let row = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (dscp, priority) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        (words.next().is_none() && dscp < 64 && priority < 8).then_some((dscp, priority))
+    };
+    let table: BTreeMap<u8, u8> = text.lines().filter_map(row).collect();
+    if table.is_empty() {
+        return Reading::malformed(text);
+    }
+    Reading::Value(table)
+}
+
 fn ecn(raw: &Raw, interface: &str, point: &str) -> Reading<BTreeMap<u8, bool>> {
     let directory = format!("sys/class/net/{interface}/ecn/{point}/enable");
     let names = raw.names(&directory);
@@ -78,4 +95,32 @@ fn ecn(raw: &Raw, interface: &str, point: &str) -> Reading<BTreeMap<u8, bool>> {
         Some((name.parse().ok()?, on != 0))
     });
     Reading::Value(enabled.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Entry;
+
+    use super::*;
+
+    #[test]
+    fn ofeds_table_comes_before_dcb() {
+        let mut raw = Raw::default();
+        let dcb = br#"{"app": {"dscp_prio": [[26, 1]]}}"#;
+        raw.insert_command("dcb-eth1.json", Entry::File(dcb.to_vec()));
+        assert_eq!(
+            port(&raw, "eth1").dscp_to_priority,
+            Reading::Value([(26, 1)].into())
+        );
+        let table = "dscp\tprio\n 25 3\n 26 3\n 64 1\n";
+        raw.insert(
+            "sys/class/net/eth1/qos/dscp2prio",
+            Entry::File(table.into()),
+        );
+        assert_eq!(
+            port(&raw, "eth1").dscp_to_priority,
+            Reading::Value([(25, 3), (26, 3)].into())
+        );
+        assert!(matches!(dscp_table("none"), Reading::Malformed(_)));
+    }
 }

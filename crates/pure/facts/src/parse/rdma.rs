@@ -111,7 +111,7 @@ fn rate(text: &str) -> Reading<Gbps> {
 }
 
 /// OFED prints `Global tclass=106` first, if one is set.
-fn traffic_class(text: &str) -> Reading<u8> {
+pub fn traffic_class(text: &str) -> Reading<u8> {
     let first = text.lines().next().unwrap_or("");
     let number = first
         .rsplit_once('=')

@@ -3,6 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::FORMAT;
+
+#[derive(Debug, Error)]
+pub enum BootError {
+    #[error("it is no file of boot settings")]
+    Parse(#[source] toml::de::Error),
+    #[error("it has format {found}; this build reads format {FORMAT}")]
+    Format { found: u32 },
+}
 
 /// The file that the boot unit reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -14,6 +25,23 @@ pub struct Boot {
     pub down: Vec<String>,
     #[serde(default, rename = "port", skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<BootPort>,
+}
+
+impl Boot {
+    pub fn from_toml(text: &str) -> Result<Self, BootError> {
+        // Another format may have other keys, and its number says more than the first of them.
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let version: Version = toml::from_str(text).map_err(BootError::Parse)?;
+        if version.format != FORMAT {
+            return Err(BootError::Format {
+                found: version.format,
+            });
+        }
+        toml::from_str(text).map_err(BootError::Parse)
+    }
 }
 
 /// A value that is left out is left alone.

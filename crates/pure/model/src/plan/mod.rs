@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use boot::{Boot, BootPort};
+pub use boot::{Boot, BootError, BootPort};
 pub use refusal::Refusal;
 pub use step::{
     Change, Configure, EcnPoint, FileChange, InterfaceChange, Mode, Reread, Step, Tool, aside,

@@ -305,7 +305,8 @@ pub fn aside(path: &str) -> String {
 }
 
 impl Reread {
-    fn turn(&mut self) {
+    /// Makes it its own undo.
+    pub fn turn(&mut self) {
         if let Self::Interface(change) = self {
             change.addresses = change.addresses.undo();
             change.mtu = change.mtu.undo();

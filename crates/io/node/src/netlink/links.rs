@@ -1,11 +1,10 @@
-//! Links over netlink: what state they are in, up and down.
+//! One link at a time: what state it is in, up and down.
 
 use rustix::io::Errno;
 
-use super::CablingError;
-use crate::netlink::{
+use super::{
     message::{Attributes, Request, u32_at},
-    socket::{NetlinkError, Socket},
+    socket::{Ask, NetlinkError, Socket},
 };
 
 const RTM_NEWLINK: u16 = 16;
@@ -18,28 +17,27 @@ const IFF_UP: u32 = 1;
 const FIXED: usize = 16;
 const ETHERNET: u16 = 1;
 
-pub(super) struct Links(Socket);
+pub(crate) struct Links<A = Socket>(pub(crate) A);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Link {
-    pub(super) index: u32,
-    pub(super) is_up: bool,
-    pub(super) is_ethernet: bool,
+pub(crate) struct Link {
+    pub(crate) index: u32,
+    pub(crate) is_up: bool,
+    pub(crate) is_ethernet: bool,
     /// The kernel tells `false` of every link that is down.
-    pub(super) carrier: bool,
-    pub(super) mac: Vec<u8>,
+    pub(crate) carrier: bool,
+    pub(crate) mac: Vec<u8>,
 }
 
 impl Links {
-    pub(super) fn open() -> Result<Self, CablingError> {
-        let why = |error: NetlinkError| CablingError::Links {
-            why: error.to_string(),
-        };
-        Socket::open(None).map(Self).map_err(why)
+    pub(crate) fn open() -> Result<Self, NetlinkError> {
+        Socket::open(None).map(Self)
     }
+}
 
+impl<A: Ask> Links<A> {
     /// `None` is an interface that there is not.
-    pub(super) fn find(&mut self, name: &str) -> Result<Option<Link>, NetlinkError> {
+    pub(crate) fn find(&mut self, name: &str) -> Result<Option<Link>, NetlinkError> {
         let request = Request::new(RTM_GETLINK, &[0; FIXED]).text(IFLA_IFNAME, name);
         let answer = match self.0.ask(&request) {
             Err(NetlinkError::Refused(Errno::NODEV)) => return Ok(None),
@@ -49,7 +47,7 @@ impl Links {
         Ok(found.and_then(|(_, body)| parse(body)))
     }
 
-    pub(super) fn set_up(&mut self, index: u32, up: bool) -> Result<(), NetlinkError> {
+    pub(crate) fn set_up(&mut self, index: u32, up: bool) -> Result<(), NetlinkError> {
         let mut fixed = [0; FIXED];
         fixed[4..8].copy_from_slice(&index.to_ne_bytes());
         fixed[8..12].copy_from_slice(&(if up { IFF_UP } else { 0 }).to_ne_bytes());

@@ -1,0 +1,231 @@
+//! What the files of a plan would become, and making them so.
+
+use std::{collections::BTreeMap, fs, os::unix::fs::fchown, path::Path};
+
+use crosstie_model::{
+    Step,
+    managed::{Block, with_block},
+    plan::{Configure, FileChange, aside},
+};
+
+use super::{
+    image::{After, Contents, Found, Image, look, sum},
+    store,
+    system::System,
+};
+
+/// Images of every file that steps touch, with what will become of each.
+pub(super) struct Prepared {
+    pub(super) images: Vec<Image>,
+    pub(super) contents: Contents,
+    pub(super) folders: Vec<String>,
+}
+
+/// Fails where the files are not as the plan found them.
+pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, String> {
+    let mut found: BTreeMap<String, Option<Found>> = BTreeMap::new();
+    let mut now: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
+    for change in changes(steps) {
+        for path in paths(change) {
+            if found.contains_key(&path) {
+                continue;
+            }
+            check_path(&path)?;
+            let file = look(&system.path(&path)).map_err(|error| format!("{path}: {error}"))?;
+            now.insert(path.clone(), file.as_ref().map(|file| file.bytes.clone()));
+            found.insert(path, file);
+        }
+        change_text(&mut now, change)?;
+    }
+    for (unit, link) in unit_links(steps) {
+        let file = look(&system.path(&link)).map_err(|error| format!("{unit}: {error}"))?;
+        found.insert(link, file);
+    }
+    let mut images = Vec::new();
+    let mut contents = Vec::new();
+    let mut folders = Vec::new();
+    for (path, file) in found {
+        let mut image = Image::new(&path, file.as_ref());
+        image.after = now.get(&path).map(|text| match text {
+            Some(bytes) => After::Sum(sum(bytes)),
+            None => After::Gone,
+        });
+        missing_folders(system, &path, &mut folders);
+        images.push(image);
+        contents.push(file.map(|file| file.bytes));
+    }
+    Ok(Prepared {
+        images,
+        contents,
+        folders,
+    })
+}
+
+pub(super) fn changes(steps: &[Step]) -> impl Iterator<Item = &FileChange> {
+    let configures = steps.iter().filter_map(|step| match step {
+        Step::Configure(Configure { files, .. }) => Some(files),
+        _ => None,
+    });
+    configures.flatten()
+}
+
+fn paths(change: &FileChange) -> Vec<String> {
+    match change {
+        FileChange::Aside { path, .. } => vec![path.clone(), aside(path)],
+        other => vec![other.path().to_owned()],
+    }
+}
+
+/// `systemctl enable` makes these.
+fn unit_links(steps: &[Step]) -> Vec<(String, String)> {
+    let units = steps.iter().filter_map(|step| match step {
+        Step::Unit { name, .. } => Some(name),
+        _ => None,
+    });
+    units
+        .map(|name| {
+            let link = format!("/etc/systemd/system/multi-user.target.wants/{name}");
+            (name.clone(), link)
+        })
+        .collect()
+}
+
+/// Plans come over the wire: they may name files of `/etc` and nothing else.
+pub(super) fn check_path(path: &str) -> Result<(), String> {
+    let plain = path.strip_prefix("/etc/").is_some_and(|rest| {
+        let mut parts = rest.split('/');
+        parts.all(|part| !matches!(part, "" | "." | "..")) && !rest.contains('\0')
+    });
+    if plain {
+        Ok(())
+    } else {
+        Err(format!("{path}: a plan writes below /etc alone"))
+    }
+}
+
+pub(super) fn missing_folders(system: &dyn System, path: &str, folders: &mut Vec<String>) {
+    let above = Path::new(path).ancestors().skip(1);
+    let missing = above.take_while(|folder| !system.path(&folder.to_string_lossy()).exists());
+    let mut missing: Vec<String> = missing
+        .map(|folder| folder.to_string_lossy().into_owned())
+        .collect();
+    missing.reverse();
+    for folder in missing {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+}
+
+/// The text that a change leaves, from the text that is there.
+fn change_text(
+    now: &mut BTreeMap<String, Option<Vec<u8>>>,
+    change: &FileChange,
+) -> Result<(), String> {
+    let path = change.path();
+    let current = now.get(path).cloned().flatten();
+    let stale = |what: &str| format!("{path} {what}");
+    match change {
+        FileChange::Whole { text, .. } => {
+            if current.as_deref() != text.from.as_ref().map(String::as_bytes) {
+                return Err(stale("is not as it was"));
+            }
+            now.insert(path.to_owned(), text.to.clone().map(String::into_bytes));
+        }
+        FileChange::Block { place, text, .. } => {
+            let current = current.map(String::from_utf8).transpose();
+            let current = current.map_err(|_| stale("is not text"))?;
+            let block = current.as_deref().and_then(Block::find);
+            if block.map(|block| block.body) != text.from.as_deref() {
+                return Err(stale("is not as it was"));
+            }
+            let changed = with_block(current.as_deref(), text.to.as_deref(), *place);
+            now.insert(path.to_owned(), changed.map(String::into_bytes));
+        }
+        FileChange::Aside {
+            aside: direction, ..
+        } => {
+            let (from, to) = if direction.to {
+                (path.to_owned(), aside(path))
+            } else {
+                (aside(path), path.to_owned())
+            };
+            let moved = now.get(&from).cloned().flatten();
+            let moved = moved.ok_or_else(|| format!("{from} is not there"))?;
+            if now.get(&to).is_some_and(Option::is_some) {
+                return Err(format!("{to} is in the way"));
+            }
+            now.insert(from, None);
+            now.insert(to, Some(moved));
+        }
+    }
+    Ok(())
+}
+
+/// Does one change of a file.
+pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), String> {
+    let shown = change.path();
+    let path = system.path(shown);
+    let told = |error: std::io::Error| format!("{shown}: {error}");
+    if let FileChange::Aside {
+        aside: direction, ..
+    } = change
+    {
+        let beside = system.path(&aside(shown));
+        let (from, to) = if direction.to {
+            (&path, &beside)
+        } else {
+            (&beside, &path)
+        };
+        fs::rename(from, to).map_err(told)?;
+        system.edge("a file is set aside");
+        return store::sync(store::folder(&path)).map_err(told);
+    }
+    let found = look(&path).map_err(told)?;
+    let mut now = BTreeMap::from([(
+        shown.to_owned(),
+        found.as_ref().map(|file| file.bytes.clone()),
+    )]);
+    change_text(&mut now, change)?;
+    let Some(text) = now.remove(shown).flatten() else {
+        store::remove(&path).map_err(told)?;
+        system.edge("a file is removed");
+        return store::sync(store::folder(&path)).map_err(told);
+    };
+    fs::create_dir_all(store::folder(&path)).map_err(told)?;
+    let mode = match change {
+        FileChange::Whole { mode, .. } => mode.bits(),
+        _ => found.as_ref().map_or(0o644, Found::mode),
+    };
+    store::write_as(system, &path, &text, mode, |file| match &found {
+        // A shared file stays its owner's.
+        Some(found) => found.put_on(file),
+        None if rustix::process::geteuid().is_root() => fchown(file, Some(0), Some(0)),
+        None => Ok(()),
+    })
+    .map_err(told)
+}
+
+/// A shared file without our block.
+pub(super) enum Without {
+    Text(Vec<u8>),
+    NoFile,
+}
+
+/// Takes our block out of a file that somebody else has changed beside it; `None` where the block itself was edited.
+pub(super) fn undo_block(steps: &[Step], path: &str, bytes: &[u8]) -> Option<Without> {
+    let change = changes(steps).find(|change| change.path() == path)?;
+    let FileChange::Block { place, text, .. } = change else {
+        return None;
+    };
+    let now = std::str::from_utf8(bytes).ok()?;
+    let block = Block::find(now);
+    if block.map(|block| block.body) != text.to.as_deref() {
+        return None;
+    }
+    let back = with_block(Some(now), text.from.as_deref(), *place);
+    Some(match back {
+        Some(text) => Without::Text(text.into_bytes()),
+        None => Without::NoFile,
+    })
+}

@@ -1,0 +1,246 @@
+//! A file as it was before a change, with everything that makes it the same file again.
+
+use std::{
+    collections::BTreeMap,
+    ffi::CString,
+    fs::{self, File, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, fchown, lchown, symlink},
+    path::Path,
+};
+
+use rustix::{
+    fs::{
+        AtFlags, CWD, OFlags, Timespec, Timestamps, XattrFlags, fgetxattr, flistxattr, fsetxattr,
+        futimens, utimensat,
+    },
+    io::Errno,
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{store, system::System};
+
+/// No configuration file comes near.
+const LARGEST: u64 = 16 << 20;
+const LONGEST_ATTRIBUTE: usize = 64 << 10;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Image {
+    pub(super) path: String,
+    /// Nothing where there was no file.
+    pub(super) before: Option<Dress>,
+    /// SHA-256 of what was there, and of what a change would leave there; `None` where nothing is.
+    pub(super) sum: Option<String>,
+    pub(super) after: Option<After>,
+}
+
+/// The bytes of each image; nothing where there was no file.
+pub(super) type Contents = Vec<Option<Vec<u8>>>;
+
+/// What the change makes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum After {
+    Sum(String),
+    Gone,
+}
+
+/// Everything about a file but its bytes, which lie beside the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Dress {
+    mode: u32,
+    user: u32,
+    group: u32,
+    modified: (i64, i64),
+    attributes: BTreeMap<String, Vec<u8>>,
+    /// It is a link, and leads there.
+    link: Option<String>,
+}
+
+/// A file as it is now.
+pub(super) struct Found {
+    pub(super) bytes: Vec<u8>,
+    pub(super) dress: Dress,
+}
+
+impl Found {
+    pub(super) fn mode(&self) -> u32 {
+        self.dress.mode
+    }
+
+    /// Owner and attributes; not the mode, nor the times.
+    pub(super) fn put_on(&self, file: &File) -> io::Result<()> {
+        self.dress.put_on(file)
+    }
+
+    pub(super) fn sum(&self) -> String {
+        match &self.dress.link {
+            Some(target) => sum(format!("link to {target}").as_bytes()),
+            None => sum(&self.bytes),
+        }
+    }
+}
+
+pub(super) fn sum(bytes: &[u8]) -> String {
+    format!("{:x}", Sha256::digest(bytes))
+}
+
+impl Image {
+    /// Where the bytes of the image with this number are, beside the journal.
+    pub(super) fn file(index: usize) -> String {
+        format!("before-{index}")
+    }
+
+    pub(super) fn new(path: &str, found: Option<&Found>) -> Self {
+        Self {
+            path: path.to_owned(),
+            before: found.map(|found| found.dress.clone()),
+            sum: found.map(Found::sum),
+            after: None,
+        }
+    }
+
+    pub(super) fn now(&self, system: &dyn System) -> io::Result<Option<Found>> {
+        look(&system.path(&self.path))
+    }
+
+    pub(super) fn is_as_before(&self, found: Option<&Found>) -> bool {
+        self.sum == found.map(Found::sum) && self.before.as_ref() == found.map(|found| &found.dress)
+    }
+
+    /// Whether the change, and nobody else, made it what it is.
+    pub(super) fn is_as_left(&self, found: Option<&Found>) -> bool {
+        match (&self.after, found) {
+            (None, _) => true,
+            (Some(After::Gone), found) => found.is_none(),
+            (Some(After::Sum(after)), Some(found)) => *after == found.sum(),
+            (Some(After::Sum(_)), None) => false,
+        }
+    }
+
+    /// Makes it what it was.
+    pub(super) fn restore(&self, system: &dyn System, bytes: &Path) -> io::Result<()> {
+        let path = system.path(&self.path);
+        store::remove(&store::half_made(&path))?;
+        let Some(dress) = &self.before else {
+            let removed = store::remove(&path)?;
+            system.edge("a new file is removed again");
+            return if removed {
+                store::sync(store::folder(&path))
+            } else {
+                Ok(())
+            };
+        };
+        fs::create_dir_all(store::folder(&path))?;
+        if let Some(target) = &dress.link {
+            return dress.link(&path, target);
+        }
+        let bytes = read(&mut File::open(bytes)?)?;
+        store::write_as(system, &path, &bytes, dress.mode, |file| dress.put_on(file))?;
+        // After the last write to it.
+        let file = File::open(&path)?;
+        futimens(&file, &dress.times())?;
+        Ok(())
+    }
+}
+
+impl Dress {
+    fn put_on(&self, file: &File) -> io::Result<()> {
+        fchown(file, Some(self.user), Some(self.group))?;
+        for (name, value) in &self.attributes {
+            fsetxattr(file, name.as_str(), value, XattrFlags::empty())?;
+        }
+        Ok(())
+    }
+
+    fn link(&self, path: &Path, target: &str) -> io::Result<()> {
+        let half_made = store::half_made(path);
+        symlink(target, &half_made)?;
+        lchown(&half_made, Some(self.user), Some(self.group))?;
+        utimensat(CWD, &half_made, &self.times(), AtFlags::SYMLINK_NOFOLLOW)?;
+        fs::rename(&half_made, path)?;
+        store::sync(store::folder(path))
+    }
+
+    fn times(&self) -> Timestamps {
+        let time = Timespec {
+            tv_sec: self.modified.0,
+            tv_nsec: self.modified.1,
+        };
+        Timestamps {
+            last_access: time,
+            last_modification: time,
+        }
+    }
+}
+
+/// What is at a path. Only plain files and links are anything that a change may replace.
+pub(super) fn look(path: &Path) -> io::Result<Option<Found>> {
+    let status = match fs::symlink_metadata(path) {
+        Ok(status) => status,
+        Err(error) if store::is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut dress = Dress {
+        mode: status.mode() & 0o7777,
+        user: status.uid(),
+        group: status.gid(),
+        modified: (status.mtime(), status.mtime_nsec()),
+        attributes: BTreeMap::new(),
+        link: None,
+    };
+    if status.is_symlink() {
+        let target = fs::read_link(path)?.into_os_string().into_string();
+        dress.link = Some(target.map_err(|_| io::Error::other("the link leads to no name"))?);
+        return Ok(Some(Found {
+            bytes: Vec::new(),
+            dress,
+        }));
+    }
+    if !status.is_file() {
+        return Err(io::Error::other("it is neither a file nor a link"));
+    }
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    dress.attributes = attributes(&file)?;
+    Ok(Some(Found {
+        bytes: read(&mut file)?,
+        dress,
+    }))
+}
+
+fn read(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other("it is too large for a configuration file"));
+    }
+    Ok(bytes)
+}
+
+/// ACLs, capabilities, labels. File systems without them have none.
+fn attributes(file: &File) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    let mut names = vec![0; LONGEST_ATTRIBUTE];
+    let length = match flistxattr(file, &mut names[..]) {
+        Ok(length) => length,
+        Err(Errno::NOTSUP) => 0,
+        Err(errno) => return Err(errno.into()),
+    };
+    let mut found = BTreeMap::new();
+    let names = names[..length].split(|byte| *byte == 0);
+    for name in names.filter(|name| !name.is_empty()) {
+        let name = CString::new(name)?;
+        let mut value = vec![0; LONGEST_ATTRIBUTE];
+        let length = fgetxattr(file, &name, &mut value[..])?;
+        value.truncate(length);
+        let name = name.into_string().map_err(io::Error::other)?;
+        found.insert(name, value);
+    }
+    Ok(found)
+}

@@ -1,0 +1,251 @@
+//! The journal of one change: written whole before anything is changed, never written again. What changes is its state.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use crosstie_model::{
+    Step,
+    change::{Kind, State},
+    plan::{Configure, Reread},
+};
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{
+    image::{Contents, Image},
+    store,
+    system::System,
+};
+
+pub(super) const FORMAT: u32 = 1;
+/// A journal with the plan of a machine of many ports has some tens of kilobytes.
+const LONGEST: u64 = 64 << 20;
+const JOURNAL: &str = "journal.json";
+const STATE: &str = "state.json";
+const PROGRAM: &str = "crosstie";
+const UNFINISHED: &str = ".unfinished";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Journal {
+    pub(super) format: u32,
+    pub(super) id: String,
+    pub(super) kind: Kind,
+    /// The cluster's name; of a trial, its command.
+    pub(super) what: String,
+    pub(super) began: String,
+    /// After another boot, runtime values are as that boot made them.
+    pub(super) boot: String,
+    pub(super) guard_seconds: u32,
+    pub(super) steps: Vec<Step>,
+    pub(super) images: Vec<Image>,
+    /// Folders that were not there, outermost first.
+    pub(super) folders: Vec<String>,
+    /// Folders of which every file is in the images: what is new there goes.
+    #[serde(default)]
+    pub(super) watched: Vec<String>,
+    pub(super) before: Before,
+}
+
+/// Runtime state that a step's own `from` does not tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Before {
+    pub(super) links: Vec<LinkBefore>,
+    /// Of a trial: routes of the main table that somebody set, as `ip route` shows and takes them.
+    #[serde(default)]
+    pub(super) routes: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkBefore {
+    pub(super) name: String,
+    pub(super) mac: String,
+    pub(super) up: Option<bool>,
+    pub(super) mtu: Option<u32>,
+    /// Global ones.
+    pub(super) addresses: Vec<IpNet>,
+    /// `ipv4/conf/IF/arp_ignore` and its like below `/proc/sys/net`: managers set some of them.
+    pub(super) sysctls: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Progress {
+    pub(super) state: State,
+    /// The boot in which the guard was armed, and its uptime then.
+    pub(super) boot: String,
+    pub(super) armed_ms: u64,
+    /// Why it goes, or went, back.
+    pub(super) why: Option<String>,
+}
+
+impl Journal {
+    pub(super) fn rereads(&self) -> Vec<Reread> {
+        let steps = self.steps.iter().filter_map(|step| match step {
+            Step::Configure(Configure { then, .. }) => Some(then),
+            _ => None,
+        });
+        steps.flatten().cloned().collect()
+    }
+}
+
+/// A transaction on disk.
+#[derive(Debug, Clone)]
+pub(super) struct Transaction {
+    pub(super) folder: PathBuf,
+    pub(super) journal: Journal,
+    pub(super) progress: Progress,
+}
+
+impl Transaction {
+    /// All of it becomes visible at once.
+    pub(super) fn create(
+        system: &dyn System,
+        state: &Path,
+        journal: Journal,
+        contents: &Contents,
+    ) -> Result<Self, String> {
+        let folder = state.join(&journal.id);
+        let unfinished = state.join(UNFINISHED);
+        let progress = Progress {
+            state: State::Prepared,
+            boot: system.boot(),
+            armed_ms: 0,
+            why: None,
+        };
+        let made = (|| {
+            if unfinished.exists() {
+                fs::remove_dir_all(&unfinished)?;
+            }
+            store::private_folder(&unfinished)?;
+            for (index, content) in contents.iter().enumerate() {
+                if let Some(bytes) = content {
+                    store::write(system, &unfinished.join(Image::file(index)), bytes, 0o600)?;
+                }
+            }
+            write_json(system, &unfinished.join(JOURNAL), &journal)?;
+            write_json(system, &unfinished.join(STATE), &progress)
+        })();
+        made.map_err(|error| error.to_string())
+            .and_then(|()| system.store_program(&unfinished.join(PROGRAM)))
+            .and_then(|()| {
+                system.edge("a journal is written and has no name");
+                let named = fs::rename(&unfinished, &folder).and_then(|()| store::sync(state));
+                named.map_err(|error| error.to_string())
+            })
+            .inspect_err(|_| {
+                let _ = fs::remove_dir_all(&unfinished);
+            })?;
+        system.edge("a journal has its name");
+        Ok(Self {
+            folder,
+            journal,
+            progress,
+        })
+    }
+
+    pub(super) fn open(folder: &Path) -> Result<Self, String> {
+        let told = |error: io::Error| format!("{}: {error}", folder.display());
+        let journal: Journal = read_json(&folder.join(JOURNAL)).map_err(told)?;
+        if journal.format != FORMAT {
+            return Err(format!(
+                "{} has the format {}, and this build knows {FORMAT}; {} undoes it",
+                folder.display(),
+                journal.format,
+                folder.join(PROGRAM).display()
+            ));
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            journal,
+            progress: read_json(&folder.join(STATE)).map_err(told)?,
+        })
+    }
+
+    /// Oldest first.
+    pub(super) fn all(state: &Path) -> Result<Vec<Self>, String> {
+        let entries = match fs::read_dir(state) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(format!("{}: {error}", state.display())),
+        };
+        let folders = entries.flatten().map(|entry| entry.path());
+        let mut folders: Vec<PathBuf> =
+            folders.filter(|path| path.join(JOURNAL).exists()).collect();
+        folders.retain(|path| !path.ends_with(UNFINISHED));
+        folders.sort();
+        folders.iter().map(|folder| Self::open(folder)).collect()
+    }
+
+    pub(super) fn program(&self) -> PathBuf {
+        self.folder.join(PROGRAM)
+    }
+
+    pub(super) fn is_in_force(&self) -> bool {
+        self.progress.state == State::Confirmed
+    }
+
+    /// Durably.
+    pub(super) fn enter(
+        &mut self,
+        system: &dyn System,
+        state: State,
+        why: Option<&str>,
+    ) -> Result<(), String> {
+        let mut progress = self.progress.clone();
+        progress.state = state;
+        if let Some(why) = why {
+            progress.why = Some(why.to_owned());
+        }
+        if state == State::Armed {
+            progress.boot = system.boot();
+            progress.armed_ms = u64::try_from(system.uptime().as_millis()).unwrap_or(u64::MAX);
+        }
+        let path = self.folder.join(STATE);
+        write_json(system, &path, &progress)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        self.progress = progress;
+        system.edge("a state is written");
+        Ok(())
+    }
+
+    /// Until the guard acts; nothing where no guard waits.
+    pub(super) fn seconds_left(&self, system: &dyn System) -> Option<u32> {
+        let waits = matches!(self.progress.state, State::Armed | State::Applied);
+        if !waits || self.progress.boot != system.boot() {
+            return None;
+        }
+        let now = u64::try_from(system.uptime().as_millis()).unwrap_or(u64::MAX);
+        let gone = now.saturating_sub(self.progress.armed_ms) / 1000;
+        Some(
+            self.journal
+                .guard_seconds
+                .saturating_sub(u32::try_from(gone).unwrap_or(u32::MAX)),
+        )
+    }
+
+    pub(super) fn forget(&self) -> io::Result<()> {
+        // The journal goes first: a folder without one is nothing.
+        store::remove(&self.folder.join(JOURNAL))?;
+        store::sync(&self.folder)?;
+        fs::remove_dir_all(&self.folder)?;
+        store::sync(store::folder(&self.folder))
+    }
+}
+
+fn write_json(system: &dyn System, path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let bytes = serde_json::to_vec_pretty(value)?;
+    store::write(system, path, &bytes, 0o600)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}

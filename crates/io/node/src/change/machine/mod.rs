@@ -1,0 +1,167 @@
+//! The machine itself: systemd, the network managers, the kernel.
+
+mod guard;
+mod network;
+mod rehearsal;
+mod runtime;
+mod trial;
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crosstie_facts::Gap;
+use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{journal::Before, store, system::System};
+use crate::command::{self, Bounds};
+
+pub(super) use guard::start_now as start_guard;
+
+/// A program of a manager on a slow machine. Under the guard's own time, so that a hang ends in the way back.
+const PATIENCE: Duration = Duration::from_secs(60);
+const INSTALL: Duration = Duration::from_secs(600);
+
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    edges: rehearsal::Edges,
+}
+
+impl System for Machine {
+    fn path(&self, path: &str) -> PathBuf {
+        PathBuf::from(path)
+    }
+
+    fn boot(&self) -> String {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        id.unwrap_or_default().trim().to_owned()
+    }
+
+    fn uptime(&self) -> Duration {
+        let time = clock_gettime(ClockId::Boottime);
+        Duration::new(
+            u64::try_from(time.tv_sec).unwrap_or(0),
+            u32::try_from(time.tv_nsec).unwrap_or(0),
+        )
+    }
+
+    fn now(&self) -> String {
+        crate::collect::now()
+    }
+
+    fn facts(&self) -> Facts {
+        crosstie_facts::facts(&crate::collect())
+    }
+
+    fn store_program(&self, path: &Path) -> Result<(), String> {
+        copy_program(path).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), String> {
+        guard::arm(self, transaction, program, guard)
+    }
+
+    fn guard_waits(&self) -> bool {
+        guard::waits()
+    }
+
+    fn disarm(&self) -> Result<(), String> {
+        guard::disarm(self)
+    }
+
+    fn go_back_now(&self, transaction: &str) -> Result<(), String> {
+        guard::go_back_now(transaction)
+    }
+
+    fn set(&self, step: &Step) -> Result<(), String> {
+        runtime::set(step)
+    }
+
+    fn reread(&self, then: &[Reread]) -> Result<(), String> {
+        network::reread(then)
+    }
+
+    fn render_at_boot(&self) -> Result<(), String> {
+        network::render_at_boot()
+    }
+
+    fn before(&self, interfaces: &[String]) -> Before {
+        runtime::before(&self.facts(), interfaces)
+    }
+
+    fn before_all(&self) -> Before {
+        let facts = self.facts();
+        let interfaces = facts.network.interfaces.iter();
+        let names = interfaces.map(|found| found.name.clone());
+        let names: Vec<String> = names.filter(|name| name != "lo").collect();
+        Before {
+            routes: Some(network::routes()),
+            ..runtime::before(&facts, &names)
+        }
+    }
+
+    fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, String> {
+        trial::run(command, deadline)
+    }
+
+    fn reread_all(&self) -> Result<(), String> {
+        network::reread_all()
+    }
+
+    fn put_back(&self, before: &Before) -> Result<(), String> {
+        runtime::put_back(&self.facts(), before)?;
+        match &before.routes {
+            Some(routes) => network::put_routes_back(routes),
+            None => Ok(()),
+        }
+    }
+
+    fn edge(&self, name: &'static str) {
+        self.edges.pass(name);
+    }
+}
+
+/// The running program, also when its file has been replaced since. A later boot has only this.
+fn copy_program(path: &Path) -> io::Result<()> {
+    let half_made = store::half_made(path);
+    store::remove(&half_made)?;
+    let mut own = File::open("/proc/self/exe")?;
+    let mut copy = {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut options = File::options();
+        options.write(true).create_new(true).mode(0o700);
+        options.open(&half_made)?
+    };
+    let copied = io::copy(&mut own, &mut copy).and_then(|_| copy.sync_all());
+    if let Err(error) = copied {
+        let _ = store::remove(&half_made);
+        return Err(error);
+    }
+    drop(copy);
+    fs::rename(&half_made, path)?;
+    store::sync(store::folder(path))
+}
+
+/// A program of the system, with everything that it said where it failed.
+fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
+    run_within(program, arguments, PATIENCE)
+}
+
+fn run_within(program: &str, arguments: &[&str], deadline: Duration) -> Result<String, String> {
+    let bounds = Bounds {
+        deadline,
+        ..Bounds::default()
+    };
+    let shown = || format!("{program} {}", arguments.join(" "));
+    match command::run(program, arguments, bounds) {
+        Ok(output) => Ok(String::from_utf8_lossy(&output).into_owned()),
+        Err(Gap::Absent) => Err(format!("{program} is not installed")),
+        Err(Gap::Denied) => Err(format!("{}: not permitted", shown())),
+        Err(Gap::TooLarge) => Err(format!("{}: it said too much", shown())),
+        Err(Gap::Failed(why)) => Err(format!("{}: {why}", shown())),
+    }
+}

@@ -1,0 +1,153 @@
+//! Those who read network configuration, told to read it again, one interface at a time. Never `netplan apply`: it takes
+//! management down for a moment, and brings up whatever else lies in `/etc/netplan`.
+
+use std::{fs, path::Path};
+
+use crosstie_model::plan::{InterfaceChange, Reread, Tool};
+
+use super::{run, run_within};
+use crate::command;
+
+const NETPLAN_MADE: [(&str, &str); 2] = [
+    ("/run/systemd/network", "10-netplan-"),
+    ("/run/NetworkManager/system-connections", "netplan-"),
+];
+
+pub(super) fn reread(then: &[Reread]) -> Result<(), String> {
+    if then.contains(&Reread::Units) {
+        run("systemctl", &["daemon-reload"])?;
+    }
+    let interfaces = then.iter().filter_map(|reread| match reread {
+        Reread::Interface(change) => Some(change),
+        Reread::Units => None,
+    });
+    let interfaces: Vec<&InterfaceChange> = interfaces.collect();
+    if interfaces.iter().any(|change| change.by.is_netplan()) {
+        run("netplan", &["generate"])?;
+    }
+    let (managed, plain): (Vec<&InterfaceChange>, Vec<&InterfaceChange>) = interfaces
+        .into_iter()
+        .partition(|change| change.by.is_network_manager());
+    if !plain.is_empty() {
+        networkd(&plain)?;
+    }
+    if !managed.is_empty() {
+        network_manager(&managed)?;
+    }
+    Ok(())
+}
+
+fn networkd(changes: &[&InterfaceChange]) -> Result<(), String> {
+    run("networkctl", &["reload"])?;
+    for change in changes {
+        run("networkctl", &["reconfigure", &change.name])?;
+    }
+    Ok(())
+}
+
+fn network_manager(changes: &[&InterfaceChange]) -> Result<(), String> {
+    // Whether an interface keeps its addresses without a carrier stands in its own configuration.
+    run("nmcli", &["general", "reload", "conf"])?;
+    run("nmcli", &["connection", "reload"])?;
+    let known = run(
+        "nmcli",
+        &["-t", "-f", "NAME,FILENAME", "connection", "show"],
+    )?;
+    for change in changes {
+        let profile = match change.by {
+            Tool::NetplanNetworkManager => format!("netplan-{}", change.name),
+            _ => format!("crosstie-{}", change.name),
+        };
+        if known
+            .lines()
+            .any(|line| line.split(':').next() == Some(&profile))
+        {
+            run(
+                "nmcli",
+                &["--wait", "40", "connection", "up", "id", &profile],
+            )?;
+        } else {
+            // Our profile is gone: whatever else there is for the port takes over, if there is anything.
+            let _ = run(
+                "nmcli",
+                &["--wait", "20", "device", "connect", &change.name],
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Before the managers start: what netplan's generator made of files that are no longer there goes.
+pub(super) fn render_at_boot() -> Result<(), String> {
+    if command::find("netplan").is_none() {
+        return Ok(());
+    }
+    for (folder, prefix) in NETPLAN_MADE {
+        let entries = fs::read_dir(Path::new(folder)).into_iter().flatten();
+        for entry in entries.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(prefix) {
+                let path = entry.path();
+                fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+        }
+    }
+    run_within("netplan", &["generate"], std::time::Duration::from_secs(90)).map(drop)
+}
+
+/// After files changed under a person's own hands: all of them read again, nothing brought up or down for it.
+pub(super) fn reread_all() -> Result<(), String> {
+    let is_active = |unit: &str| run("systemctl", &["is-active", unit]).is_ok();
+    if command::find("netplan").is_some() {
+        run("netplan", &["generate"])?;
+    }
+    if is_active("systemd-networkd.service") {
+        run("networkctl", &["reload"])?;
+    }
+    if is_active("NetworkManager.service") {
+        run("nmcli", &["connection", "reload"])?;
+    }
+    Ok(())
+}
+
+const FAMILIES: [&str; 2] = ["-4", "-6"];
+
+/// Routes of the main table, each behind its family. The kernel's own come and go with addresses.
+pub(super) fn routes() -> Vec<String> {
+    let lines = FAMILIES.into_iter().flat_map(|family| {
+        let shown = run("ip", &[family, "route", "show", "table", "main"]).unwrap_or_default();
+        let lines: Vec<String> = shown
+            .lines()
+            .filter(|line| !line.contains(" proto kernel") && !line.contains(" proto ra"))
+            // Several next hops go over several lines; those of the first would be a route of its own.
+            .filter(|line| line.contains(" dev ") || line.contains(" via "))
+            .map(|line| format!("{family} {}", without_state(line)))
+            .collect();
+        lines
+    });
+    lines.collect()
+}
+
+/// What `ip` shows and does not take.
+fn without_state(line: &str) -> String {
+    let words = line.split_whitespace();
+    let words = words.filter(|word| !matches!(*word, "linkdown" | "dead"));
+    words.collect::<Vec<&str>>().join(" ")
+}
+
+pub(super) fn put_routes_back(before: &[String]) -> Result<(), String> {
+    let now = routes();
+    let change = |verb: &str, route: &String| {
+        let words: Vec<&str> = route.split(' ').collect();
+        let (family, rest) = words.split_first().unwrap_or((&"-4", &[]));
+        let mut arguments = vec![*family, "route", verb];
+        arguments.extend(rest);
+        run("ip", &arguments).map(drop)
+    };
+    for route in now.iter().filter(|route| !before.contains(route)) {
+        change("delete", route)?;
+    }
+    for route in before.iter().filter(|route| !now.contains(route)) {
+        change("replace", route)?;
+    }
+    Ok(())
+}

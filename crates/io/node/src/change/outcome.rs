@@ -1,0 +1,223 @@
+//! How a change ends: kept, or undone; and what is known of it afterwards.
+
+use std::{path::Path, time::Duration};
+
+use crosstie_model::change::{
+    ChangeError, Changed, NodeStatus, RolledBack, State, TransactionStatus,
+};
+
+use super::{
+    drift::drift,
+    journal::Transaction,
+    lock,
+    system::System,
+    transaction::{all, journal_error, lock as lock_now},
+    undo::{self, Moment},
+};
+
+/// A change that runs gets this long to end by itself once its time is up.
+const GUARD_PATIENCE: Duration = Duration::from_secs(20);
+/// Time for a rollback that a person asked for.
+const GUARD: Duration = Duration::from_secs(180);
+
+pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Changed, ChangeError> {
+    let _lock = lock_now(state)?;
+    let found = all(state)?.into_iter().find(|found| found.journal.id == id);
+    let not_open = |state: &str| ChangeError::NotOpen {
+        transaction: id.to_owned(),
+        state: state.to_owned(),
+    };
+    let mut transaction = found.ok_or_else(|| not_open("never begun, or swept away"))?;
+    match transaction.progress.state {
+        State::Confirmed => return Ok(Changed::Confirmed),
+        State::Applied => {}
+        State::RolledBack | State::RollingBack => {
+            let why = transaction.progress.why.as_deref().unwrap_or("");
+            return Err(not_open(&format!("rolled back ({why})")));
+        }
+        State::Prepared | State::Armed => return Err(not_open("cut off before it was done")),
+    }
+    // Whoever has the lock decides; a guard that is late by a moment finds it confirmed.
+    if transaction
+        .seconds_left(system)
+        .is_none_or(|left| left == 0)
+    {
+        return Err(not_open("too late: the guard's time is up"));
+    }
+    transaction
+        .enter(system, State::Confirmed, None)
+        .map_err(|why| journal_error("the confirmation", why))?;
+    // It is kept now, whatever becomes of the guard: that one only cleans up after itself.
+    if let Err(why) = system.disarm() {
+        tracing::warn!("the guard could not be removed and does nothing: {why}");
+    }
+    Ok(Changed::Confirmed)
+}
+
+/// The newest one that is open or in force, or the one that is named and everything after it.
+pub(super) fn rollback(
+    system: &dyn System,
+    state: &Path,
+    named: Option<&str>,
+    force: bool,
+) -> Result<Changed, ChangeError> {
+    let _lock = lock_now(state)?;
+    let live: Vec<Transaction> = all(state)?
+        .into_iter()
+        .filter(|found| found.progress.state != State::RolledBack)
+        .collect();
+    let first = match named {
+        None => live.len().saturating_sub(1),
+        Some(id) => match live.iter().position(|found| found.journal.id == id) {
+            Some(index) => index,
+            None => return Ok(Changed::Nothing),
+        },
+    };
+    let chosen = live.into_iter().skip(first).rev();
+    let outcome = take_all_back(system, chosen.collect(), force)?;
+    if outcome.transactions.is_empty() {
+        return Ok(Changed::Nothing);
+    }
+    Ok(Changed::RolledBack(outcome))
+}
+
+fn take_all_back(
+    system: &dyn System,
+    newest_first: Vec<Transaction>,
+    force: bool,
+) -> Result<RolledBack, ChangeError> {
+    let mut outcome = RolledBack::default();
+    for mut transaction in newest_first {
+        let edited = undo::edited(system, &transaction);
+        if transaction.is_in_force() && !edited.is_empty() && !force {
+            return Err(ChangeError::Edited {
+                files: edited.join(", "),
+            });
+        }
+        let id = transaction.journal.id.clone();
+        let done = take_back(system, &mut transaction, "someone asked for it");
+        let done = done.map_err(|why| ChangeError::Stuck {
+            step: format!("going back to before {id}"),
+            why,
+            also: "some of it is done".to_owned(),
+        })?;
+        outcome.transactions.extend(done.transactions);
+        outcome.kept.extend(done.kept);
+        outcome.left.extend(done.left);
+    }
+    Ok(outcome)
+}
+
+/// Under a guard of its own, so that a way back which is cut off goes on.
+pub(super) fn take_back(
+    system: &dyn System,
+    transaction: &mut Transaction,
+    why: &str,
+) -> Result<RolledBack, String> {
+    transaction.enter(system, State::RollingBack, Some(why))?;
+    if !system.guard_waits() {
+        system.arm(&transaction.journal.id, &transaction.program(), GUARD)?;
+    }
+    let outcome = undo::undo(system, transaction, Moment::Running, why)?;
+    system.disarm()?;
+    Ok(outcome)
+}
+
+/// The guard's own work, by the program beside the journal. `Ok(None)`: there was nothing to undo.
+pub(super) fn guard(
+    system: &dyn System,
+    state: &Path,
+    id: &str,
+    moment: Moment,
+) -> Result<Option<RolledBack>, String> {
+    let lock = loop {
+        let taken = lock::take(state, GUARD_PATIENCE);
+        match taken.map_err(|error| format!("{}: {error}", state.display()))? {
+            Some(lock) => break lock,
+            None => lock::end_holder(state),
+        }
+    };
+    let folder = state.join(id);
+    if !folder.exists() {
+        system.disarm()?;
+        return Ok(None);
+    }
+    let mut transaction = Transaction::open(&folder)?;
+    let outcome = if transaction.progress.state.is_open() {
+        let why = transaction.progress.why.clone();
+        let why = why.unwrap_or_else(|| reason(system, &transaction, moment));
+        Some(undo::undo(system, &mut transaction, moment, &why)?)
+    } else {
+        None
+    };
+    system.disarm()?;
+    drop(lock);
+    Ok(outcome)
+}
+
+fn reason(system: &dyn System, transaction: &Transaction, moment: Moment) -> String {
+    let state = transaction.progress.state;
+    match (moment, transaction.seconds_left(system)) {
+        (Moment::EarlyBoot, _) => "the node was started anew before it was confirmed".to_owned(),
+        (Moment::Running, Some(0)) => format!(
+            "it was not confirmed within {} s",
+            transaction.journal.guard_seconds
+        ),
+        (Moment::Running, _) if state == State::Applied => {
+            "whoever began it left without confirming it".to_owned()
+        }
+        (Moment::Running, _) => "it could not be done as planned".to_owned(),
+    }
+}
+
+/// Back to before the first, and nothing left.
+pub(super) fn uninstall(
+    system: &dyn System,
+    state: &Path,
+    force: bool,
+) -> Result<Changed, ChangeError> {
+    let lock = lock_now(state)?;
+    let live = all(state)?.into_iter().rev();
+    let live = live.filter(|found| found.progress.state != State::RolledBack);
+    let outcome = take_all_back(system, live.collect(), force)?;
+    let told = |why: String| ChangeError::Journal {
+        what: "what this tool keeps on the node cannot be removed".to_owned(),
+        why,
+    };
+    system.disarm().map_err(told)?;
+    if outcome.kept.is_empty() {
+        let home = system.path(super::HOME);
+        let removed = match std::fs::remove_dir_all(&home) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        removed.map_err(|error| told(format!("{}: {error}", home.display())))?;
+    }
+    drop(lock);
+    Ok(Changed::RolledBack(outcome))
+}
+
+pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, ChangeError> {
+    let found = all(state)?;
+    let transactions = found.iter().map(|found| TransactionStatus {
+        id: found.journal.id.clone(),
+        kind: found.journal.kind,
+        what: found.journal.what.clone(),
+        state: found.progress.state,
+        began: found.journal.began.clone(),
+        seconds_left: found.seconds_left(system),
+        why: found.progress.why.clone(),
+    });
+    let transactions = transactions.collect();
+    let in_force = found.iter().filter(|found| found.is_in_force());
+    let steps: Vec<_> = in_force.flat_map(|found| &found.journal.steps).collect();
+    let drift = if steps.is_empty() {
+        Vec::new()
+    } else {
+        drift(&steps, &system.facts())
+    };
+    Ok(NodeStatus {
+        transactions,
+        drift,
+    })
+}

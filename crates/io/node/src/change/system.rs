@@ -1,0 +1,69 @@
+//! What a change needs of the machine besides its files. The tests have one of their own, which can die at any edge.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
+
+use super::journal::Before;
+
+pub(super) trait System {
+    /// Where a file of the node is.
+    fn path(&self, path: &str) -> PathBuf;
+
+    /// Another one after every boot.
+    fn boot(&self) -> String;
+
+    /// Since the boot.
+    fn uptime(&self) -> Duration;
+
+    /// `2026-11-15T10:00:00Z`
+    fn now(&self) -> String;
+
+    /// Everything, read again.
+    fn facts(&self) -> Facts;
+
+    /// Puts this program at `path`, for the day when it is the only one that can undo.
+    fn store_program(&self, path: &Path) -> Result<(), String>;
+
+    /// From now on the node goes back by itself: after `guard`, and with a boot.
+    fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), String>;
+
+    /// Whether a guard counts down now.
+    fn guard_waits(&self) -> bool;
+
+    /// The guard goes, and nothing of it is left.
+    fn disarm(&self) -> Result<(), String>;
+
+    /// Starts the guard's work now, and waits for it.
+    fn go_back_now(&self, transaction: &str) -> Result<(), String>;
+
+    /// Runtime values, in the direction `to`. Files are not its affair.
+    fn set(&self, step: &Step) -> Result<(), String>;
+
+    /// Those who read configuration read it again.
+    fn reread(&self, then: &[Reread]) -> Result<(), String>;
+
+    /// Whatever renders other files from ours at boot does so again. Nothing else runs yet.
+    fn render_at_boot(&self) -> Result<(), String>;
+
+    /// Runtime state of interfaces, to be put back.
+    fn before(&self, interfaces: &[String]) -> Before;
+
+    /// Runtime state of the whole network.
+    fn before_all(&self) -> Before;
+
+    /// A person's own program; its status, and what it printed.
+    fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, String>;
+
+    /// Every manager that there is reads its files again.
+    fn reread_all(&self) -> Result<(), String>;
+
+    /// Puts it back. What is so already is left alone.
+    fn put_back(&self, before: &Before) -> Result<(), String>;
+
+    /// A moment at which a change may be cut off.
+    fn edge(&self, name: &'static str);
+}

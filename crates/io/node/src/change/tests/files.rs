@@ -1,0 +1,172 @@
+//! Files that others write to, and disks that take nothing.
+
+use std::fs;
+
+use crosstie_model::change::{Ask, ChangeError, Changed, NodeStatus, State, Trial};
+
+use super::{
+    super::{answer_by, system::System},
+    model::Model,
+};
+
+fn ask(model: &Model, ask: &Ask) -> Result<Changed, ChangeError> {
+    answer_by(model, &model.state(), ask)
+}
+
+fn configured(model: &Model) {
+    let applied = ask(model, &Ask::Apply(Box::new(model.order()))).unwrap();
+    let Changed::Armed(armed) = applied else {
+        panic!("{applied:?}");
+    };
+    let transaction = armed.transaction;
+    ask(model, &Ask::Confirm { transaction }).unwrap();
+}
+
+fn status(model: &Model) -> NodeStatus {
+    match ask(model, &Ask::Status).unwrap() {
+        Changed::Status(status) => status,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn rollback(force: bool) -> Ask {
+    Ask::Rollback {
+        transaction: None,
+        force,
+    }
+}
+
+#[test]
+fn an_edit_of_a_managed_file_is_seen_and_never_lost() {
+    let model = Model::new();
+    let before = model.tree();
+    configured(&model);
+    assert_eq!(status(&model).drift, []);
+    let path = model.path("/etc/netplan/90-crosstie.yaml");
+    let text = fs::read_to_string(&path).unwrap() + "# mine\n";
+    fs::write(&path, &text).unwrap();
+    let drift = status(&model).drift;
+    assert_eq!(drift.len(), 1);
+    assert_eq!(drift[0].what, "/etc/netplan/90-crosstie.yaml");
+    assert_eq!(drift[0].found, "edited by someone");
+    let refused = ask(&model, &rollback(false)).unwrap_err();
+    assert!(
+        refused.to_string().contains("90-crosstie.yaml"),
+        "{refused}"
+    );
+    let Changed::RolledBack(outcome) = ask(&model, &rollback(true)).unwrap() else {
+        panic!();
+    };
+    let kept = outcome.kept[0].split(" → ").nth(1).unwrap();
+    assert_eq!(fs::read_to_string(kept).unwrap(), text);
+    assert_eq!(model.tree(), before);
+}
+
+#[test]
+fn what_others_write_beside_our_block_stays() {
+    let model = Model::new();
+    configured(&model);
+    let path = model.path("/etc/hosts");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("192.0.2.77 printer\n{text}")).unwrap();
+    assert!(matches!(
+        ask(&model, &rollback(false)).unwrap(),
+        Changed::RolledBack(_)
+    ));
+    let now = fs::read_to_string(&path).unwrap();
+    assert!(
+        now.starts_with("192.0.2.77 printer\n") && !now.contains("crosstie"),
+        "{now}"
+    );
+}
+
+#[test]
+fn changes_are_undone_newest_first_and_nothing_is_left() {
+    let model = Model::new();
+    let before = model.tree();
+    configured(&model);
+    let tried = trial(&model, &["write", "/etc/hosts", "127.0.0.1 localhost\n"]);
+    let Changed::Armed(armed) = tried else {
+        panic!()
+    };
+    let transaction = armed.transaction;
+    ask(&model, &Ask::Confirm { transaction }).unwrap();
+    assert_eq!(status(&model).transactions.len(), 2);
+    ask(&model, &rollback(false)).unwrap();
+    let hosts = fs::read_to_string(model.path("/etc/hosts")).unwrap();
+    assert!(hosts.contains("crosstie"));
+    ask(&model, &Ask::Uninstall { force: false }).unwrap();
+    assert_eq!(model.tree(), before);
+    assert!(!model.path("/var/lib/crosstie").exists());
+}
+
+fn trial(model: &Model, command: &[&str]) -> Changed {
+    let trial = Trial {
+        command: command.iter().map(|&word| word.to_owned()).collect(),
+        files: Vec::new(),
+        guard_seconds: 60,
+        command_seconds: 10,
+    };
+    ask(model, &Ask::Try(trial)).unwrap()
+}
+
+#[test]
+fn a_trial_that_nobody_confirms_leaves_no_trace() {
+    for command in [
+        ["write", "/etc/netplan/99-new.yaml", "network: {}\n"],
+        ["write", "/etc/netplan/40-fabric.yaml", "broken"],
+        ["remove", "/etc/netplan/40-fabric.yaml", ""],
+    ] {
+        let model = Model::new();
+        let before = model.tree();
+        trial(&model, &command);
+        assert_ne!(model.tree(), before);
+        model.time_is_up();
+        assert_eq!(model.tree(), before, "{command:?}");
+        let states: Vec<State> = status(&model)
+            .transactions
+            .iter()
+            .map(|found| found.state)
+            .collect();
+        assert_eq!(states, [State::RolledBack]);
+    }
+}
+
+#[test]
+fn a_disk_that_takes_nothing_changes_nothing() {
+    for edge in 1..12 {
+        let model = Model::new();
+        let before = model.tree();
+        let order = model.order();
+        model.fill_disk_from(edge);
+        let refused = ask(&model, &Ask::Apply(Box::new(order))).unwrap_err();
+        assert!(
+            refused.to_string().contains("nothing was changed"),
+            "{refused}"
+        );
+        assert_eq!(model.tree(), before, "{edge}");
+    }
+}
+
+#[test]
+fn journals_are_for_root_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let model = Model::new();
+    configured(&model);
+    let mode = fs::metadata(model.state()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn plans_reach_no_further_than_etc() {
+    let model = Model::new();
+    let mut order = model.order();
+    let text = serde_json::to_string(&order.plan).unwrap();
+    let text = text.replace(
+        "/etc/netplan/90-crosstie.yaml",
+        "/etc/../root/.ssh/authorized_keys",
+    );
+    order.plan = serde_json::from_str(&text).unwrap();
+    let refused = ask(&model, &Ask::Apply(Box::new(order))).unwrap_err();
+    assert!(refused.to_string().contains("below /etc"), "{refused}");
+}

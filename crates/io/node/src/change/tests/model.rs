@@ -1,0 +1,385 @@
+//! A machine that can die at any edge.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        LazyLock, Mutex,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use crosstie_model::{
+    Facts, NodePlan, Spec, Step,
+    change::{Ended, Order},
+    plan::{Configure, Reread},
+};
+use crosstie_plan::memory::Memory;
+use tempfile::TempDir;
+
+use super::super::{
+    journal::{Before, LinkBefore},
+    outcome, store,
+    system::System,
+    undo::Moment,
+};
+
+pub(super) struct Model {
+    root: TempDir,
+    facts: Facts,
+    /// What the kernel holds.
+    kernel: Mutex<Memory>,
+    boots: AtomicU64,
+    passed: AtomicU32,
+    dies_at: AtomicU32,
+    /// Nothing can be written to the disk from this edge on.
+    full_from: AtomicU32,
+}
+
+/// Path → mode, owner and bytes.
+pub(super) type Tree = BTreeMap<String, (u32, u32, Vec<u8>)>;
+
+const SPARK: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../../fixtures/nodes/spark-healthy"
+);
+const CLUSTER: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../../fixtures/clusters/pair.toml"
+));
+
+/// Parsed once: there are hundreds of models.
+fn spark() -> &'static Facts {
+    static FACTS: LazyLock<Facts> = LazyLock::new(|| {
+        let loaded = crate::capture::load(Path::new(SPARK)).unwrap();
+        let raw = loaded.into_iter().next().unwrap().raw.unwrap();
+        crosstie_facts::facts(&raw)
+    });
+    &FACTS
+}
+
+fn plan(facts: &Facts) -> NodePlan {
+    let spec = Spec::from_toml(CLUSTER).unwrap();
+    let plan = crosstie_plan::plan(&spec, std::slice::from_ref(facts)).unwrap();
+    plan.nodes.into_iter().next().unwrap()
+}
+
+/// What unwinds in place of a killed process.
+struct Died;
+
+impl Model {
+    /// A Spark that others have configured already.
+    pub(super) fn new() -> Self {
+        let facts = spark().clone();
+        // In memory: thousands of files are synced to disk.
+        let root = tempfile::tempdir_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .unwrap();
+        copy(&Path::new(SPARK).join("root/etc"), &root.path().join("etc"));
+        fs::create_dir_all(root.path().join("etc/systemd/system")).unwrap();
+        fs::set_permissions(
+            root.path().join("etc/hosts"),
+            fs::Permissions::from_mode(0o664),
+        )
+        .unwrap();
+        let netplan = root.path().join("etc/netplan/40-fabric.yaml");
+        fs::set_permissions(netplan, fs::Permissions::from_mode(0o600)).unwrap();
+        let kernel = Mutex::new(Memory::of(&facts));
+        Self {
+            root,
+            facts,
+            kernel,
+            boots: AtomicU64::new(1),
+            passed: AtomicU32::new(0),
+            dies_at: AtomicU32::new(0),
+            full_from: AtomicU32::new(0),
+        }
+    }
+
+    pub(super) fn state(&self) -> PathBuf {
+        self.path(super::super::STATE)
+    }
+
+    pub(super) fn order(&self) -> Order {
+        let plan = plan(&self.facts());
+        assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+        Order {
+            cluster: "pair".to_owned(),
+            plan,
+            guard_seconds: 120,
+            force: true,
+        }
+    }
+
+    /// Runs `work`, which dies at the edge with this number. `None` where it did; edges are counted from here.
+    pub(super) fn dying<T>(&self, edge: u32, work: impl FnOnce() -> T) -> Option<T> {
+        self.passed.store(0, Ordering::SeqCst);
+        self.dies_at.store(edge, Ordering::SeqCst);
+        let result = catch_unwind(AssertUnwindSafe(work));
+        self.dies_at.store(0, Ordering::SeqCst);
+        match result {
+            Ok(value) => Some(value),
+            Err(payload) if payload.is::<Died>() => None,
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+
+    pub(super) fn edges(&self) -> u32 {
+        self.passed.load(Ordering::SeqCst)
+    }
+
+    /// Everything that is not on disk is gone; then the boot unit runs, if there is one, and the boot goes on.
+    pub(super) fn lose_power(&self) {
+        self.boots.fetch_add(1, Ordering::SeqCst);
+        tear(&self.root.path().join("etc"));
+        tear(&self.path(super::super::HOME));
+        *self.kernel.lock().unwrap() = Memory::of(&self.facts);
+        if let Some(id) = self.armed() {
+            outcome::guard(self, &self.state(), &id, Moment::EarlyBoot).unwrap();
+        }
+        self.boot_network();
+    }
+
+    /// Interfaces come up as files say.
+    fn boot_network(&self) {
+        if !self.path("/etc/netplan/90-crosstie.yaml").exists() {
+            return;
+        }
+        for step in &plan(&self.facts).steps {
+            match step {
+                Step::Configure(Configure { then, .. }) => self.reread(then).unwrap(),
+                step => self.set(step).unwrap(),
+            }
+        }
+    }
+
+    pub(super) fn armed(&self) -> Option<String> {
+        fs::read_to_string(self.root.path().join("armed")).ok()
+    }
+
+    /// The timer's work.
+    pub(super) fn time_is_up(&self) {
+        if let Some(id) = self.armed() {
+            outcome::guard(self, &self.state(), &id, Moment::Running).unwrap();
+        }
+    }
+
+    pub(super) fn fill_disk_from(&self, edge: u32) {
+        self.passed.store(0, Ordering::SeqCst);
+        self.full_from.store(edge, Ordering::SeqCst);
+    }
+
+    pub(super) fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        walk(&self.root.path().join("etc"), self.root.path(), &mut tree);
+        tree
+    }
+
+    /// What the kernel holds, but for modules, which stay loaded.
+    pub(super) fn kernel(&self) -> Memory {
+        let mut kernel = self.kernel.lock().unwrap().clone();
+        kernel.files.clear();
+        kernel
+    }
+
+    fn facts_of(&self, kernel: &Memory) -> Facts {
+        let mut memory = kernel.clone();
+        memory.files = self
+            .tree()
+            .into_iter()
+            .filter_map(|(path, (mode, _, bytes))| {
+                Some((path, (mode & 0o7777, String::from_utf8(bytes).ok()?)))
+            })
+            .collect();
+        memory.facts(&self.facts)
+    }
+}
+
+impl System for Model {
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path.trim_start_matches('/'))
+    }
+
+    fn boot(&self) -> String {
+        self.boots.load(Ordering::SeqCst).to_string()
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_secs(1000)
+    }
+
+    fn now(&self) -> String {
+        "2026-11-15T10:00:00Z".to_owned()
+    }
+
+    fn facts(&self) -> Facts {
+        self.facts_of(&self.kernel.lock().unwrap().clone())
+    }
+
+    fn store_program(&self, path: &Path) -> Result<(), String> {
+        self.edge("the program is copied");
+        fs::write(path, "program").map_err(|error| error.to_string())
+    }
+
+    fn arm(&self, transaction: &str, _program: &Path, _guard: Duration) -> Result<(), String> {
+        let path = self.root.path().join("armed");
+        store::write(self, &path, transaction.as_bytes(), 0o644).map_err(|error| error.to_string())
+    }
+
+    fn guard_waits(&self) -> bool {
+        self.armed().is_some()
+    }
+
+    fn disarm(&self) -> Result<(), String> {
+        self.edge("before the guard goes");
+        store::remove(&self.root.path().join("armed")).map_err(|error| error.to_string())?;
+        self.edge("the guard is gone");
+        Ok(())
+    }
+
+    fn go_back_now(&self, transaction: &str) -> Result<(), String> {
+        outcome::guard(self, &self.state(), transaction, Moment::Running).map(drop)
+    }
+
+    fn set(&self, step: &Step) -> Result<(), String> {
+        if step.is_done(&self.facts()) {
+            return Ok(());
+        }
+        let mut kernel = self.kernel.lock().unwrap();
+        kernel.apply(step).map_err(|stale| stale.to_string())
+    }
+
+    fn reread(&self, then: &[Reread]) -> Result<(), String> {
+        let mut kernel = self.kernel.lock().unwrap();
+        for reread in then {
+            if let Reread::Interface(change) = reread {
+                let interface = kernel.interfaces.get_mut(&change.name).unwrap();
+                interface.addresses.clone_from(&change.addresses.to);
+                interface.mtu = change.mtu.to;
+            }
+        }
+        Ok(())
+    }
+
+    fn render_at_boot(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn before(&self, interfaces: &[String]) -> Before {
+        let kernel = self.kernel.lock().unwrap();
+        let links = interfaces.iter().map(|name| {
+            let found = &kernel.interfaces[name];
+            LinkBefore {
+                name: name.clone(),
+                mtu: found.mtu.map(|mtu| mtu.0),
+                up: found.up,
+                addresses: found.addresses.clone(),
+                ..LinkBefore::default()
+            }
+        });
+        Before {
+            links: links.collect(),
+            routes: None,
+        }
+    }
+
+    fn before_all(&self) -> Before {
+        let names = self
+            .kernel
+            .lock()
+            .unwrap()
+            .interfaces
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>();
+        self.before(&names)
+    }
+
+    fn run_trial(&self, command: &[String], _deadline: Duration) -> Result<Ended, String> {
+        // `write PATH TEXT` or `remove PATH`.
+        let path = self.path(&command[1]);
+        match command[0].as_str() {
+            "write" => fs::write(path, &command[2]).unwrap(),
+            _ => fs::remove_file(path).unwrap(),
+        }
+        Ok(Ended {
+            status: Some(0),
+            output: String::new(),
+        })
+    }
+
+    fn reread_all(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn put_back(&self, before: &Before) -> Result<(), String> {
+        let mut kernel = self.kernel.lock().unwrap();
+        for link in &before.links {
+            let found = kernel.interfaces.get_mut(&link.name).unwrap();
+            found.addresses.clone_from(&link.addresses);
+            found.up = link.up;
+        }
+        Ok(())
+    }
+
+    fn edge(&self, _name: &'static str) {
+        let number = self.passed.fetch_add(1, Ordering::SeqCst) + 1;
+        if number == self.dies_at.load(Ordering::SeqCst) {
+            resume_unwind(Box::new(Died));
+        }
+        let full = self.full_from.load(Ordering::SeqCst);
+        if full != 0 && number == full {
+            // The next file cannot be made.
+            let state = self.state();
+            let _ = fs::remove_dir_all(&state);
+            let _ = fs::write(&state, "in the way");
+        }
+    }
+}
+
+/// Files without a name may hold anything after a power cut.
+fn tear(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            tear(&path);
+        } else if path
+            .file_name()
+            .is_some_and(|name| name == ".crosstie-half-made")
+        {
+            fs::write(path, "\0\0").unwrap();
+        }
+    }
+}
+
+fn walk(folder: &Path, root: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, root, tree);
+        } else {
+            let status = fs::symlink_metadata(&path).unwrap();
+            let shown = format!("/{}", path.strip_prefix(root).unwrap().display());
+            let bytes = fs::read(&path).unwrap();
+            tree.insert(shown, (status.mode(), status.uid(), bytes));
+        }
+    }
+    let shown = format!("/{}/", folder.strip_prefix(root).unwrap().display());
+    tree.insert(shown, (0, 0, Vec::new()));
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! From an order to a change that waits to be confirmed.
+
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_model::{
+    Facts, Step,
+    change::{Armed, ChangeError, Changed, Kind, Order, State},
+    plan::{Configure, Reread},
+};
+
+use super::{
+    files::{self, Prepared},
+    journal::{FORMAT, Journal, Transaction},
+    lock::{self, Lock},
+    name, outcome,
+    system::System,
+    undo,
+};
+
+/// For managers to bring interfaces to what their files say.
+const SETTLE: Duration = Duration::from_secs(45);
+const LOOK: Duration = Duration::from_millis(500);
+/// A second order comes after the first, not beside it.
+const WAIT: Duration = Duration::from_secs(2);
+
+pub(super) fn lock(state: &Path) -> Result<Lock, ChangeError> {
+    let lock = lock::take(state, WAIT).map_err(|error| ChangeError::Journal {
+        what: state.display().to_string(),
+        why: error.to_string(),
+    })?;
+    lock.ok_or_else(|| ChangeError::Busy {
+        what: "another change".to_owned(),
+    })
+}
+
+pub(super) fn all(state: &Path) -> Result<Vec<Transaction>, ChangeError> {
+    Transaction::all(state).map_err(|why| ChangeError::Journal {
+        what: "the journals".to_owned(),
+        why,
+    })
+}
+
+/// One that is neither kept nor undone stands in the way of the next, as long as its guard waits. What was cut off
+/// before it had one is put back here.
+pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), ChangeError> {
+    for mut open in all(state)?
+        .into_iter()
+        .filter(|found| found.progress.state.is_open())
+    {
+        if system.guard_waits() {
+            return Err(ChangeError::Open {
+                transaction: open.journal.id.clone(),
+                state: open.progress.state,
+            });
+        }
+        outcome::take_back(system, &mut open, "it was cut off").map_err(|why| {
+            ChangeError::Journal {
+                what: format!("the change {} that was cut off", open.journal.id),
+                why,
+            }
+        })?;
+    }
+    Ok(())
+}
+
+pub(super) fn apply(
+    system: &dyn System,
+    state: &Path,
+    order: &Order,
+) -> Result<Changed, ChangeError> {
+    let lock = lock(state)?;
+    refuse_open(system, state)?;
+    let facts = system.facts();
+    if crosstie_plan::basis(&facts) != order.plan.basis {
+        return Err(ChangeError::Stale {
+            what: "what was read then is not what is read now".to_owned(),
+        });
+    }
+    if order.plan.steps.is_empty() {
+        return Ok(Changed::Nothing);
+    }
+    if let Some(refusal) = order.plan.refusals.first() {
+        return Err(ChangeError::Stale {
+            what: format!("the plan itself refuses ({refusal})"),
+        });
+    }
+    if !order.force {
+        refuse_in_use(&facts, &order.plan.steps)?;
+    }
+    let transaction = prepare(system, state, order)?;
+    install_packages(system, &order.plan.steps)
+        .map_err(|why| abandon(&transaction, "installing packages", why))?;
+    let mut transaction = armed(system, transaction)?;
+    let done = carry_out(system, &order.plan.steps)
+        .and_then(|()| settle(system, &order.plan.steps))
+        .and_then(|()| {
+            let entered = transaction.enter(system, State::Applied, None);
+            entered.map_err(|why| ("noting that it is done".to_owned(), why))
+        });
+    match done {
+        Ok(()) => Ok(Changed::Armed(Armed {
+            seconds_left: transaction.seconds_left(system).unwrap_or(0),
+            transaction: transaction.journal.id,
+            ended: None,
+        })),
+        Err((step, why)) => Err(back(system, lock, &transaction.journal.id, step, why)),
+    }
+}
+
+fn prepare(system: &dyn System, state: &Path, order: &Order) -> Result<Transaction, ChangeError> {
+    undo::sweep(state, None).map_err(|why| journal_error("an old journal", why))?;
+    let steps = &order.plan.steps;
+    let Prepared {
+        images,
+        contents,
+        folders,
+    } = files::images(system, steps).map_err(|what| ChangeError::Stale { what })?;
+    let journal = Journal {
+        format: FORMAT,
+        id: name(system, state),
+        kind: Kind::Apply,
+        what: order.cluster.clone(),
+        began: system.now(),
+        boot: system.boot(),
+        guard_seconds: order.guard_seconds,
+        steps: steps.clone(),
+        images,
+        folders,
+        watched: Vec::new(),
+        before: system.before(&interfaces(steps)),
+    };
+    Transaction::create(system, state, journal, &contents)
+        .map_err(|why| journal_error("the journal", why))
+}
+
+pub(super) fn journal_error(what: &str, why: String) -> ChangeError {
+    ChangeError::Journal {
+        what: format!("{what} cannot be written"),
+        why,
+    }
+}
+
+/// With the guard armed, or with nothing of it left.
+pub(super) fn armed(
+    system: &dyn System,
+    mut transaction: Transaction,
+) -> Result<Transaction, ChangeError> {
+    let guard = Duration::from_secs(transaction.journal.guard_seconds.into());
+    // The state goes first: a guard that wakes up finds something to undo.
+    let armed = transaction
+        .enter(system, State::Armed, None)
+        .and_then(|()| system.arm(&transaction.journal.id, &transaction.program(), guard));
+    match armed {
+        Ok(()) => {
+            system.edge("the guard is armed");
+            Ok(transaction)
+        }
+        Err(why) => {
+            let _ = system.disarm();
+            let _ = transaction.forget();
+            Err(ChangeError::NoGuard { why })
+        }
+    }
+}
+
+/// Before the guard was armed nothing had been changed.
+fn abandon(transaction: &Transaction, step: &str, why: String) -> ChangeError {
+    let _ = transaction.forget();
+    ChangeError::Failed {
+        step: step.to_owned(),
+        why,
+    }
+}
+
+/// It can take minutes and needs the network that is there now, so it goes before the guard.
+fn install_packages(system: &dyn System, steps: &[Step]) -> Result<(), String> {
+    let packages = steps
+        .iter()
+        .filter(|step| matches!(step, Step::Packages { .. }));
+    packages.into_iter().try_for_each(|step| system.set(step))
+}
+
+type Stopped = (String, String);
+
+fn carry_out(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
+    for step in steps {
+        let told = |why: String| (describe(step), why);
+        match step {
+            Step::Packages { .. } => continue,
+            Step::Configure(Configure { files, then }) => {
+                for file in files {
+                    files::apply(system, file).map_err(told)?;
+                    system.edge("a file is changed");
+                }
+                system.reread(then).map_err(told)?;
+            }
+            step => system.set(step).map_err(told)?,
+        }
+        system.edge("a step is done");
+    }
+    Ok(())
+}
+
+/// Everything is read again until every step is seen to be done.
+fn settle(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
+    let until = Instant::now() + SETTLE;
+    loop {
+        let facts = system.facts();
+        let open = steps.iter().find(|step| !step.is_done(&facts));
+        let Some(step) = open else {
+            return Ok(());
+        };
+        if Instant::now() >= until {
+            let why = unlike(step, &facts);
+            return Err((describe(step), why));
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn unlike(step: &Step, facts: &Facts) -> String {
+    let Step::Configure(Configure { then, .. }) = step else {
+        return "it was done, and does not show".to_owned();
+    };
+    let interfaces = then.iter().filter_map(|reread| match reread {
+        Reread::Interface(change) => Some(change),
+        Reread::Units => None,
+    });
+    let found = interfaces.filter_map(|change| {
+        let found = facts.network.interface(&change.name)?;
+        let addresses = crosstie_model::plan::global_addresses(found);
+        let wrong = addresses != change.addresses.to
+            || (change.mtu.to.is_some() && found.mtu.known() != change.mtu.to.as_ref());
+        let shown: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        wrong.then(|| {
+            let mtu = found.mtu.known().map_or(0, |mtu| mtu.0);
+            format!("{} has [{}] and MTU {mtu}", change.name, shown.join(", "))
+        })
+    });
+    let found: Vec<String> = found.collect();
+    format!("its manager did not make it so: {}", found.join("; "))
+}
+
+/// The guard does it, apart from this process and its connection.
+pub(super) fn back(
+    system: &dyn System,
+    lock: Lock,
+    transaction: &str,
+    step: String,
+    why: String,
+) -> ChangeError {
+    drop(lock);
+    match system.go_back_now(transaction) {
+        Ok(()) => ChangeError::Failed { step, why },
+        Err(also) => ChangeError::Stuck { step, why, also },
+    }
+}
+
+pub(super) fn describe(step: &Step) -> String {
+    match step {
+        Step::Configure(Configure { files, then }) => {
+            let files = files.iter().map(crosstie_model::plan::FileChange::path);
+            let names = then.iter().filter_map(|reread| match reread {
+                Reread::Interface(change) => Some(change.name.as_str()),
+                Reread::Units => None,
+            });
+            let what: Vec<&str> = names.collect();
+            if what.is_empty() {
+                format!("writing {}", files.collect::<Vec<_>>().join(", "))
+            } else {
+                format!("configuring {}", what.join(", "))
+            }
+        }
+        Step::Sysctl { name, .. } => format!("setting {name}"),
+        Step::Module { name, .. } => format!("loading {name}"),
+        Step::Packages { names, .. } => format!("installing {}", names.join(", ")),
+        Step::Unit { name, .. } => format!("enabling {name}"),
+        Step::Pfc { interface, .. }
+        | Step::Trust { interface, .. }
+        | Step::Dscp { interface, .. }
+        | Step::Ecn { interface, .. } => format!("setting priorities of {interface}"),
+        Step::TrafficClass { device, .. } | Step::RoceMode { device, .. } => {
+            format!("setting RoCE defaults of {device}")
+        }
+        Step::Link { interface, .. } => format!("switching {interface}"),
+    }
+}
+
+/// Those that steps change.
+fn interfaces(steps: &[Step]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Configure(Configure { then, .. }) => {
+                names.extend(then.iter().filter_map(|reread| match reread {
+                    Reread::Interface(change) => Some(change.name.clone()),
+                    Reread::Units => None,
+                }));
+            }
+            Step::Pfc { interface, .. } | Step::Link { interface, .. } => {
+                names.push(interface.clone());
+            }
+            _ => {}
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Queue pairs of programs. Those of the kernel's own management (GSI, SMI) are always there.
+fn refuse_in_use(facts: &Facts, steps: &[Step]) -> Result<(), ChangeError> {
+    let touched = interfaces(steps);
+    for device in &facts.rdma {
+        for port in &device.ports {
+            let Some(interface) = port.netdev.known().filter(|name| touched.contains(name)) else {
+                continue;
+            };
+            let pairs = device.queue_pairs.known().into_iter().flatten();
+            let users = pairs.filter(|pair| {
+                !matches!(pair.kind.as_str(), "GSI" | "SMI")
+                    && pair.port.is_none_or(|number| number == port.number)
+            });
+            let mut users: Vec<String> = users
+                .map(|pair| match (&pair.command, pair.pid) {
+                    (Some(command), Some(pid)) => format!("{command}, process {pid}"),
+                    (Some(command), None) => command.clone(),
+                    _ => format!("queue pair {}", pair.number),
+                })
+                .collect();
+            users.sort();
+            users.dedup();
+            if !users.is_empty() {
+                users.truncate(4);
+                return Err(ChangeError::InUse {
+                    interface: interface.clone(),
+                    users: users.join("; "),
+                });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! The values of the boot file, set again.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_model::{
+    Step,
+    plan::{Boot, BootPort, Change, EcnPoint},
+};
+
+use super::{PortSettingsError, Ports};
+
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Brings the ports to what the file says. What is not there yet is waited for, all of it no longer than `limit`; one
+/// that fails keeps nothing else from being set. What was not set comes back.
+pub fn restore(boot: &Boot, limit: Duration) -> Vec<PortSettingsError> {
+    Ports::machine().restore(boot, limit)
+}
+
+impl Ports {
+    pub(super) fn restore(&mut self, boot: &Boot, limit: Duration) -> Vec<PortSettingsError> {
+        let until = Instant::now() + limit;
+        let mut failed = Vec::new();
+        let mut waiting = Vec::new();
+        for step in steps(boot) {
+            match step {
+                Ok(step) => waiting.push(step),
+                Err(error) => failed.push(error),
+            }
+        }
+        loop {
+            let last = Instant::now() >= until;
+            waiting.retain(|step| match self.set(step) {
+                Err(error) if error.may_pass() && !last => true,
+                Err(error) => {
+                    failed.push(error);
+                    false
+                }
+                Ok(()) => false,
+            });
+            if waiting.is_empty() {
+                return failed;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// In the order of a plan.
+fn steps(boot: &Boot) -> Vec<Result<Step, PortSettingsError>> {
+    let ports = boot.ports.iter().flat_map(port_steps);
+    let down = boot.down.iter().map(|interface| {
+        Ok(Step::Link {
+            interface: interface.clone(),
+            up: to(&false),
+        })
+    });
+    ports.chain(down).collect()
+}
+
+fn port_steps(port: &BootPort) -> Vec<Result<Step, PortSettingsError>> {
+    let BootPort {
+        interface,
+        device,
+        port,
+        pfc,
+        trust,
+        ecn,
+        traffic_class,
+        roce_mode,
+        dscp,
+    } = port;
+    let (interface, device, port) = (|| interface.clone(), || device.clone(), *port);
+    let mut steps = Vec::new();
+    if let Some(priorities) = pfc {
+        steps.push(Ok(Step::Pfc {
+            interface: interface(),
+            priorities: to(priorities),
+        }));
+    }
+    if let Some(trust) = trust {
+        steps.push(Ok(Step::Trust {
+            interface: interface(),
+            trust: to(trust),
+        }));
+    }
+    for (dscp, priority) in dscp.iter().flatten() {
+        let dscp = dscp.parse().map_err(|_| PortSettingsError::Value {
+            what: "a DSCP",
+            of: interface(),
+            value: dscp.clone(),
+        });
+        steps.push(dscp.map(|dscp| Step::Dscp {
+            interface: interface(),
+            dscp,
+            priority: to(&Some(*priority)),
+        }));
+    }
+    for priority in ecn.iter().flatten() {
+        for point in [EcnPoint::Notification, EcnPoint::Reaction] {
+            steps.push(Ok(Step::Ecn {
+                interface: interface(),
+                point,
+                priority: *priority,
+                enabled: to(&true),
+            }));
+        }
+    }
+    if let Some(class) = traffic_class {
+        steps.push(Ok(Step::TrafficClass {
+            device: device(),
+            port,
+            class: to(class),
+        }));
+    }
+    if let Some(mode) = roce_mode {
+        steps.push(Ok(Step::RoceMode {
+            device: device(),
+            port,
+            mode: to(mode),
+        }));
+    }
+    steps
+}
+
+/// Whatever it was before.
+fn to<T: Clone>(value: &T) -> Change<T> {
+    Change {
+        from: value.clone(),
+        to: value.clone(),
+    }
+}

@@ -1,0 +1,77 @@
+//! What a boot puts back.
+
+use std::{thread, time::Instant};
+
+use crosstie_model::plan::{Boot, BootPort};
+
+use super::*;
+
+fn boot() -> Boot {
+    Boot {
+        format: 1,
+        down: vec!["../eth2".to_owned()],
+        ports: vec![BootPort {
+            interface: "eth1".to_owned(),
+            device: "mlx5_0".to_owned(),
+            port: 1,
+            trust: Some("dscp".to_owned()),
+            ecn: Some(vec![3]),
+            traffic_class: Some(106),
+            dscp: Some([("26".to_owned(), 3)].into()),
+            ..BootPort::default()
+        }],
+    }
+}
+
+#[test]
+fn a_boot_waits_for_ports_and_does_the_rest() {
+    const NOTIFICATION: &str = "sys/class/net/eth1/ecn/roce_np/enable/3";
+    const REACTION: &str = "sys/class/net/eth1/ecn/roce_rp/enable/3";
+    let root = tree(&[
+        ("sys/class/net/eth1/qos/trust", "pcp\n"),
+        ("sys/class/net/eth1/qos/dscp2prio", "dscp\tprio\n26 3\n"),
+        (REACTION, "0\n"),
+        ("sys/class/infiniband/mlx5_0/tc/1/traffic_class", ""),
+    ]);
+    let path = root.path().to_owned();
+    let late = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        let half_made = path.join("3");
+        fs::write(&half_made, "0\n").unwrap();
+        fs::create_dir_all(path.join(NOTIFICATION).parent().unwrap()).unwrap();
+        fs::rename(half_made, path.join(NOTIFICATION)).unwrap();
+    });
+    let mut ports = ports(root.path(), &Script::default());
+    let failed = ports.restore(&boot(), Duration::from_secs(30));
+    late.join().unwrap();
+    assert!(
+        matches!(failed[..], [PortSettingsError::Name { .. }]),
+        "{failed:?}"
+    );
+    let read = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
+    assert_eq!(read("sys/class/net/eth1/qos/trust"), "dscp");
+    assert_eq!(
+        (read(NOTIFICATION), read(REACTION)),
+        ("1".into(), "1".into())
+    );
+    assert_eq!(
+        read("sys/class/infiniband/mlx5_0/tc/1/traffic_class"),
+        "106"
+    );
+}
+
+#[test]
+fn a_boot_does_not_wait_for_ever() {
+    let root = tree(&[
+        ("sys/class/net/eth1/qos/trust", "dscp\n"),
+        ("sys/class/net/eth1/qos/dscp2prio", "26 3\n"),
+        ("sys/class/infiniband/mlx5_0/tc/1/traffic_class", "106\n"),
+    ]);
+    let began = Instant::now();
+    let mut ports = ports(root.path(), &Script::default());
+    let failed = ports.restore(&boot(), Duration::from_millis(600));
+    assert!((600..5000).contains(&began.elapsed().as_millis()));
+    let missing = |error: &PortSettingsError| matches!(error, PortSettingsError::NoFile { .. });
+    assert_eq!(failed.iter().filter(|error| missing(error)).count(), 2);
+    assert_eq!(failed.len(), 3, "{failed:?}");
+}
