@@ -43,6 +43,11 @@ pub(crate) enum Command {
     Explain(Explain),
     Plan(Plan),
     Init(Init),
+    Apply(crate::apply::args::Apply),
+    Rollback(crate::apply::args::Rollback),
+    Status(crate::apply::args::Status),
+    Try(crate::apply::args::Try),
+    Uninstall(crate::apply::args::Uninstall),
     Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
@@ -268,7 +273,7 @@ pub(crate) struct Init {
     pub(crate) listen: Option<u32>,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) root: Root,
 }
 
 fn check_ids() -> PossibleValuesParser {
@@ -318,6 +323,37 @@ pub(crate) struct Reach {
     pub(crate) ways: Ways,
 }
 
+/// How nodes are reached where nothing can be done without root.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Reaching nodes")]
+pub(crate) struct Root {
+    /// Said by habit; root is taken in any case.
+    #[arg(long, hide = true)]
+    sudo: bool,
+
+    /// Read the password for sudo from this file descriptor
+    #[arg(long, value_name = "N")]
+    become_password_fd: Option<u32>,
+
+    /// Ask for the password for sudo on the terminal before anything else, not only where sudo wants one
+    #[arg(long, conflicts_with = "become_password_fd")]
+    ask_become_pass: bool,
+
+    #[command(flatten)]
+    ways: Ways,
+}
+
+impl Root {
+    pub(crate) fn reach(&self) -> Reach {
+        Reach {
+            sudo: true,
+            become_password_fd: self.become_password_fd,
+            ask_become_pass: self.ask_become_pass,
+            ways: self.ways.clone(),
+        }
+    }
+}
+
 /// The way to a node.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
@@ -349,6 +385,10 @@ pub(crate) enum Schema {
     Plan,
     /// `crosstie init --json`
     Init,
+    /// `crosstie apply --json`, and that of `rollback` and `uninstall`
+    Apply,
+    /// `crosstie status --json`
+    Status,
     /// The cluster file, for editors
     Cluster,
 }

@@ -40,6 +40,8 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
         Schema::Explain => crosstie_report::nccl_log::schema(),
         Schema::Plan => crosstie_report::plan::schema(),
         Schema::Init => crosstie_report::init::schema(),
+        Schema::Apply => crosstie_report::change::schema(),
+        Schema::Status => crosstie_report::status::schema(),
         Schema::Cluster => crosstie_report::plan::cluster_schema(),
     };
     output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;

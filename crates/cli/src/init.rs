@@ -11,7 +11,6 @@ use crosstie_fabric::{
     cages,
     init::{Member, propose},
 };
-use crosstie_facts::{Entry, Raw, facts};
 use crosstie_model::{Facts, Spec};
 use crosstie_node::cabling::CablingError;
 use crosstie_report::{
@@ -22,7 +21,14 @@ use crosstie_report::{
 };
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::{args::Init, exit, lab, nodes::Fleet, output, targets::destinations};
+use crate::{
+    args::Init,
+    exit, lab,
+    look::{Looked, look},
+    nodes::Fleet,
+    output,
+    targets::destinations,
+};
 
 /// Where every link is up: agents begin at different times, and this is long enough for the slowest.
 const LISTEN: Duration = Duration::from_secs(6);
@@ -33,17 +39,13 @@ const LISTEN_LONG: Duration = Duration::from_secs(15);
 /// For an agent to look at its machine first, and to put links back.
 const AROUND: Duration = Duration::from_secs(30);
 
-/// A node that was looked at.
-struct Looked {
-    destination: String,
-    facts: Facts,
-}
-
 pub(crate) fn run(init: &Init, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let existing = file::read(&init.output)?;
     let spec = existing.as_ref().map(|existing| &existing.spec);
     let fleet = fleet(init, spec, colour)?;
-    let Some(looked) = look(&fleet)? else {
+    let no_root = |why| CablingError::NotRoot { why }.to_string();
+    // A cluster file is about all of them.
+    let Some(looked) = look(&fleet, no_root)? else {
         return Ok(exit::tool_failed());
     };
     let Some((stations, mut notes)) = listen(init, &fleet, &looked, spec)? else {
@@ -93,11 +95,8 @@ pub(crate) fn run(init: &Init, colour: ColorChoice) -> anyhow::Result<ExitCode> 
 }
 
 fn fleet(init: &Init, spec: Option<&Spec>, colour: ColorChoice) -> anyhow::Result<Fleet> {
-    let mut reach = crate::args::Reach {
-        // Frames of our own take root.
-        sudo: true,
-        ..init.reach.clone()
-    };
+    // Frames of our own take root.
+    let mut reach = init.root.reach();
     let names = match (&init.lab, spec) {
         (Some(lab), _) => {
             let lab = lab::cluster(lab)?;
@@ -112,58 +111,6 @@ fn fleet(init: &Init, spec: Option<&Spec>, colour: ColorChoice) -> anyhow::Resul
     };
     let config = reach.ways.ssh_config.clone();
     Fleet::new(names, config.as_deref(), &reach, colour)
-}
-
-/// The facts of every node. A cluster file is about all of them, so one that cannot be read ends it.
-fn look(fleet: &Fleet) -> anyhow::Result<Option<Vec<Looked>>> {
-    let mut looked: Vec<Looked> = Vec::new();
-    let mut failed = false;
-    for (destination, raw) in fleet.read() {
-        let raw = raw.and_then(|raw| match no_root(&raw) {
-            Some(why) => Err(why),
-            None => Ok(raw),
-        });
-        match raw {
-            Ok(raw) => looked.push(Looked {
-                destination,
-                facts: facts(&raw),
-            }),
-            Err(error) => {
-                failed = true;
-                output::complain(&anyhow::Error::msg(format!("{destination}: {error}")));
-            }
-        }
-    }
-    if failed {
-        return Ok(None);
-    }
-    for (index, node) in looked.iter().enumerate() {
-        let name = &node.facts.host.name;
-        if name.is_empty() {
-            bail!("{} does not tell its host name", node.destination);
-        }
-        let twin = looked[..index]
-            .iter()
-            .find(|other| other.facts.host.name == *name);
-        if let Some(twin) = twin {
-            bail!(
-                "{} and {} both call themselves {name}: it is one machine, named twice, or the host names must be told apart first",
-                twin.destination,
-                node.destination
-            );
-        }
-    }
-    Ok(Some(looked))
-}
-
-/// Root was asked for and not given: better said before the others have listened for nothing.
-fn no_root(raw: &Raw) -> Option<String> {
-    let (_, entry) = raw.commands().find(|(name, _)| *name == "sudo")?;
-    let Entry::Gap(gap) = entry else {
-        return None;
-    };
-    let why = gap.to_string();
-    Some(CablingError::NotRoot { why }.to_string())
 }
 
 /// Every port speaks and listens, on all nodes at once.

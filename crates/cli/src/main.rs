@@ -1,6 +1,7 @@
 //! `crosstie`: from "the cable is in" to "configured, proven and serving".
 
 mod agent;
+mod apply;
 mod args;
 mod discover;
 mod doctor;
@@ -10,6 +11,7 @@ mod generate;
 mod guard;
 mod init;
 mod lab;
+mod look;
 mod nodes;
 mod output;
 mod plan;
@@ -17,6 +19,7 @@ mod progress;
 mod restore;
 mod scan;
 mod targets;
+mod terminal;
 mod trust;
 
 use std::process::ExitCode;
@@ -38,6 +41,11 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain::run(&explain, arguments.colour),
         Command::Plan(plan) => plan::run(&plan, arguments.colour),
         Command::Init(init) => init::run(&init, arguments.colour),
+        Command::Apply(apply) => apply::run(&apply, arguments.colour),
+        Command::Rollback(undo) => apply::rollback(&undo, arguments.colour),
+        Command::Uninstall(undo) => apply::uninstall(&undo, arguments.colour),
+        Command::Status(status) => apply::status(&status, arguments.colour),
+        Command::Try(trial) => apply::attempt(&trial, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
         Command::Guard { transaction, boot } => guard::run(&transaction, boot),

@@ -1,5 +1,7 @@
 //! The nodes of a command line, and what is read of them.
 
+mod door;
+
 use std::{
     io::{self, IsTerminal},
     path::Path,
@@ -18,6 +20,8 @@ use crosstie_reach::{
     secret::{Password, Purpose, Source},
     ssh::{Login, SshOptions},
 };
+pub(crate) use door::Door;
+use door::Entrance;
 use rustix::process::Signal;
 
 use crate::{args::Reach, output, progress::Progress, targets::Reading};
@@ -58,6 +62,23 @@ struct Common {
     /// Up to the agent's first word.
     login: Duration,
     answer: Duration,
+}
+
+impl Common {
+    fn open(
+        &self,
+        route: &Route,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Box<dyn Session>, String> {
+        let wanted = Wanted {
+            binaries: &self.binaries,
+            root: self.password.as_ref(),
+            deadline,
+            progress,
+        };
+        open(route, &wanted).map_err(told)
+    }
 }
 
 impl Fleet {
@@ -150,7 +171,7 @@ impl Fleet {
         + 'static,
     ) -> Vec<(String, Result<T, String>)> {
         let names: Vec<String> = self.places.iter().map(|place| place.name.clone()).collect();
-        let progress = Arc::new(Progress::start(&names, self.common.prompts, self.draws));
+        let progress = self.progress(&names);
         let (shared, drawn) = (Arc::clone(&self.common), Arc::clone(&progress));
         let results = fan_out(self.places.clone(), bound, last, move |index, place| {
             let stage = |stage| drawn.stage(index, stage);
@@ -166,6 +187,23 @@ impl Fleet {
             Err(unfinished) => Err(unfinished.to_string()),
         });
         names.into_iter().zip(answers).collect()
+    }
+
+    /// Each node by itself, for work that keeps sessions in its own hands.
+    pub(crate) fn doors(&self) -> Vec<Arc<dyn Door>> {
+        let door = |place: &Arc<Place>| Arc::new(Entrance::new(place, &self.common));
+        let doors = self.places.iter().map(door);
+        doors.map(|door| door as Arc<dyn Door>).collect()
+    }
+
+    /// Where each node is shown while it is worked on.
+    pub(crate) fn progress(&self, nodes: &[String]) -> Arc<Progress> {
+        Arc::new(Progress::start(nodes, self.common.prompts, self.draws))
+    }
+
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let places = self.places.iter();
+        places.map(|place| place.name.as_str()).collect()
     }
 
     /// How many nodes there are.
@@ -207,7 +245,6 @@ fn ask<T>(
     work: impl FnOnce(&mut dyn Session) -> Result<T, SessionError>,
 ) -> Result<T, String> {
     let started = Instant::now();
-    let text = |error: anyhow::Error| format!("{error:#}");
     let Ok(mut slot) = place.session.try_lock() else {
         return Err("it has not answered an earlier call yet".to_owned());
     };
@@ -215,20 +252,19 @@ fn ask<T>(
     let mut session = if let Some(session) = slot.take() {
         session
     } else {
-        let wanted = Wanted {
-            binaries: &common.binaries,
-            root: common.password.as_ref(),
-            deadline: common.login,
-            progress,
-        };
-        open(&place.route, &wanted).map_err(|error| text(error.into()))?
+        common.open(&place.route, common.login, progress)?
     };
     let answer = work(session.as_mut());
     tracing::info!(node = %place.name, seconds = started.elapsed().as_secs_f64(), "asked");
     if answer.is_ok() {
         *slot = Some(session);
     }
-    answer.map_err(|error| text(error.into()))
+    answer.map_err(told)
+}
+
+/// With all its causes.
+fn told(error: impl Into<anyhow::Error>) -> String {
+    format!("{:#}", error.into())
 }
 
 /// Milliseconds since the epoch.
@@ -256,6 +292,7 @@ fn route(
             prompts,
             // Before we give up ourselves, so that ssh can say why.
             connect: limit.mul_f64(0.75).min(CONNECT),
+            alone: false,
             pin: None,
             login: Login::Configured,
         },

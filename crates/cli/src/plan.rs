@@ -19,31 +19,19 @@ use crosstie_report::{
 };
 
 use crate::{
-    args, exit, output,
-    targets::{self, Found, Nodes},
+    args::{self, Targets},
+    exit, output,
+    targets::{self, CLUSTER, Found, Nodes},
 };
 
-/// Where a cluster file is, unless one is named.
-const CLUSTER: &str = "cluster.toml";
-
 pub(crate) fn run(arguments: &args::Plan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let mut targets = arguments.targets.clone();
-    if targets.cluster.is_none() && targets.lab.is_none() {
-        targets.cluster = Some(PathBuf::from(CLUSTER));
-    }
-    let Found { spec, nodes } = targets::find(&targets, colour)?;
-    let Some(spec) = spec else {
-        bail!("a plan needs a cluster file: `crosstie init NODE…` writes one");
-    };
-    // A fault of the file is told before anyone is asked for a password.
-    refuse_faults(&spec, targets.cluster.as_deref())?;
+    let (file, Found { spec, nodes }) = find(&arguments.targets, colour)?;
     let captured = matches!(nodes, Nodes::Captured(_));
     let (mut read, unread) = divide(nodes.read());
     if captured {
         leave_strangers_out(&spec, &mut read);
     }
-    let plan = crosstie_plan::plan(&spec, &read)
-        .map_err(|error| with_lines(error, targets.cluster.as_deref()))?;
+    let plan = make(&spec, &read, file.as_deref())?;
     if let Some(directory) = &arguments.out {
         write(&plan, directory)?;
     }
@@ -69,6 +57,28 @@ pub(crate) fn run(arguments: &args::Plan, colour: ColorChoice) -> anyhow::Result
     } else {
         exit::CLEAN
     })
+}
+
+/// The nodes, and the cluster file that they are planned by: where it is, and what it says.
+pub(crate) fn find(
+    targets: &Targets,
+    colour: ColorChoice,
+) -> anyhow::Result<(Option<PathBuf>, Found<Spec>)> {
+    let mut targets = targets.clone();
+    if targets.cluster.is_none() && targets.lab.is_none() {
+        targets.cluster = Some(PathBuf::from(CLUSTER));
+    }
+    let Found { spec, nodes } = targets::find(&targets, colour)?;
+    let Some(spec) = spec else {
+        bail!("a plan needs a cluster file: `crosstie init NODE…` writes one");
+    };
+    // A fault of the file is told before anyone is asked for a password.
+    refuse_faults(&spec, targets.cluster.as_deref())?;
+    Ok((targets.cluster, Found { spec, nodes }))
+}
+
+pub(crate) fn make(spec: &Spec, nodes: &[Facts], file: Option<&Path>) -> anyhow::Result<Plan> {
+    crosstie_plan::plan(spec, nodes).map_err(|error| with_lines(error, file))
 }
 
 type Failed = (String, String);

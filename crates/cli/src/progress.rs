@@ -72,7 +72,8 @@ impl Progress {
         self.set(node, None);
     }
 
-    fn set(&self, node: usize, stage: Option<Stage>) {
+    /// Where a node is; `None` once it is done.
+    pub(crate) fn set(&self, node: usize, stage: Option<Stage>) {
         let mut board = self.shared.board();
         if let Some(place) = board.stages.get_mut(node) {
             *place = stage;
@@ -194,7 +195,11 @@ fn describe(stage: Stage) -> String {
         Stage::Asking => "waiting for a password".to_owned(),
         Stage::Starting => "starting the agent".to_owned(),
         Stage::Reading => "reading".to_owned(),
+        Stage::Waiting => "waiting for its turn".to_owned(),
         Stage::Changing => "changing files".to_owned(),
+        Stage::Probing => "trying whom it reaches".to_owned(),
+        Stage::Confirming => "confirming".to_owned(),
+        Stage::GoingBack => "putting it back".to_owned(),
         Stage::Listening => "listening on its ports".to_owned(),
         Stage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
     }

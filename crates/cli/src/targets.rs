@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::ColorChoice;
 use crosstie_facts::Raw;
-use crosstie_model::Spec;
+use crosstie_model::{Spec, spec};
 use crosstie_node::capture;
 
 use crate::{
@@ -17,8 +17,11 @@ use crate::{
 /// What was read of one node, or why nothing was.
 pub(crate) type Reading = (String, Result<Raw, String>);
 
-pub(crate) struct Found {
-    pub(crate) spec: Option<Spec>,
+/// Where a cluster file is, unless one is named.
+pub(crate) const CLUSTER: &str = "cluster.toml";
+
+pub(crate) struct Found<S = Option<Spec>> {
+    pub(crate) spec: S,
     pub(crate) nodes: Nodes,
 }
 
@@ -53,11 +56,15 @@ pub(crate) fn find(targets: &Targets, colour: ColorChoice) -> anyhow::Result<Fou
                 nodes, ssh_config, ..
             }),
             _,
-        ) => (nodes, Some(ssh_config)),
+        ) => (among(&targets.nodes, nodes)?, Some(ssh_config)),
         (None, Some(spec)) if targets.nodes.is_empty() && !spec.nodes.is_empty() => {
             (destinations(spec), reach.ways.ssh_config.clone())
         }
-        (None, _) => (targets.nodes.clone(), reach.ways.ssh_config.clone()),
+        (None, spec) => {
+            let names = targets.nodes.iter();
+            let names = names.map(|name| by_name(name, spec.as_ref()));
+            (names.collect(), reach.ways.ssh_config.clone())
+        }
     };
     let fleet = Fleet::new(names, ssh_config.as_deref(), reach, colour)?;
     Ok(Found {
@@ -66,19 +73,71 @@ pub(crate) fn find(targets: &Targets, colour: ColorChoice) -> anyhow::Result<Fou
     })
 }
 
+/// Live nodes that are called by name, or those of a cluster file; `else_here`, or this machine. Whoever names nodes needs
+/// no file.
+pub(crate) fn existing(
+    targets: &Targets,
+    else_here: bool,
+    colour: ColorChoice,
+) -> anyhow::Result<(Option<Spec>, Fleet)> {
+    let mut targets = targets.clone();
+    let path = Path::new(CLUSTER);
+    if targets.cluster.is_none() && targets.lab.is_none() {
+        let is_named = !targets.nodes.is_empty();
+        if path.exists() {
+            targets.cluster = Some(path.to_owned());
+        } else if !is_named && !else_here {
+            bail!(
+                "there is no {CLUSTER} here: name the nodes, like `. spark-b`, or the file by --cluster"
+            );
+        }
+        if is_named
+            && let Err(error) = cluster_file(path)
+            && path.exists()
+        {
+            // A way back must not hang on a file that is being edited.
+            tracing::warn!("{CLUSTER} is left out: {error:#}");
+            targets.cluster = None;
+        }
+    }
+    let Found { spec, nodes } = find(&targets, colour)?;
+    match nodes {
+        Nodes::Live(fleet) => Ok((spec, fleet)),
+        Nodes::Captured(_) => bail!("captures cannot be asked"),
+    }
+}
+
 /// Where the nodes of a cluster file are. Whoever sits on one of them need not have ssh to it.
 pub(crate) fn destinations(spec: &Spec) -> Vec<String> {
-    let here = rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned();
-    let nodes = spec.nodes.iter();
-    nodes
-        .map(|node| match &node.ssh {
-            None if node.name == here => ".".to_owned(),
-            ssh => ssh.as_ref().unwrap_or(&node.name).clone(),
-        })
-        .collect()
+    spec.nodes.iter().map(destination).collect()
+}
+
+fn destination(node: &spec::Node) -> String {
+    let system = rustix::system::uname();
+    match &node.ssh {
+        None if node.name.as_bytes() == system.nodename().to_bytes() => ".".to_owned(),
+        ssh => ssh.as_ref().unwrap_or(&node.name).clone(),
+    }
+}
+
+/// A node may be called as the cluster file calls it, or as ssh does.
+fn by_name(name: &str, spec: Option<&Spec>) -> String {
+    let node = spec.and_then(|spec| spec.node(name));
+    node.map_or_else(|| name.to_owned(), destination)
+}
+
+/// Those that were named, or all.
+fn among(named: &[String], all: Vec<String>) -> anyhow::Result<Vec<String>> {
+    if named.is_empty() {
+        return Ok(all);
+    }
+    if let Some(stranger) = named.iter().find(|name| !all.contains(name)) {
+        bail!(
+            "there is no node {stranger} in this lab; it has {}",
+            all.join(", ")
+        );
+    }
+    Ok(named.to_vec())
 }
 
 fn cluster_file(path: &Path) -> anyhow::Result<Spec> {

@@ -12,7 +12,8 @@ use crosstie_reach::{
 };
 use crosstie_trust::{PublicKey, Reached};
 
-use super::{Node, TrustArgs, terminal};
+use super::{Node, TrustArgs};
+use crate::terminal;
 
 /// A node whose key is the right one.
 #[derive(Debug, Clone)]

@@ -6,7 +6,6 @@ mod install;
 mod login;
 mod node;
 mod show;
-mod terminal;
 mod undo;
 mod visits;
 

@@ -57,6 +57,7 @@ impl Node {
             config: self.config.clone(),
             prompts: false,
             connect: self.connect,
+            alone: false,
             pin: None,
             login: Login::Configured,
         }

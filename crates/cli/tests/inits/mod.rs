@@ -24,7 +24,7 @@ pub(crate) fn init(lab: &Lab, nodes: &[&str], file: &Path, arguments: &[&str]) -
         .arg(lab.ssh_config())
         .arg("-o")
         .arg(file)
-        .args(["--sudo", "--become-password-fd", "0", "--listen", "20"])
+        .args(["--become-password-fd", "0", "--listen", "20"])
         .args(arguments)
         .stdin(reader)
         .output()

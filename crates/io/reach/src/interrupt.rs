@@ -1,13 +1,13 @@
 //! Ctrl-C and its kin: whoever we started ends before we do.
 
 use std::{
-    io,
+    io::{self, Write},
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
     sync::{
-        OnceLock,
+        Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -37,12 +37,21 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Readable once a signal has come, and from then on: nobody reads it.
 static TOLD: OnceLock<OwnedFd> = OnceLock::new();
 
+/// What a person is told who interrupts us.
+static LAST_WORDS: Mutex<&str> = Mutex::new("");
+
+/// From now on, until they are changed again.
+pub fn set_last_words(words: &'static str) {
+    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
+}
+
 /// From now on these signals end every child first. Calls that are under way are cancelled before that; an agent over ssh
 /// ends when its input does.
 pub fn end_children_on_signals() -> io::Result<()> {
-    if TOLD.get().is_none() {
-        let _ = TOLD.set(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+    if TOLD.get().is_some() {
+        return Ok(());
     }
+    let _ = TOLD.set(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let (mut told, tells) = UnixStream::pair()?;
         pipe::register(signal, tells)?;
@@ -55,11 +64,19 @@ pub fn end_children_on_signals() -> io::Result<()> {
                 thread::sleep(GRACE);
                 signal_all(Signal::KILL);
                 restore_terminal();
+                say_last_words();
                 let _ = emulate_default_handler(signal);
             }
         })?;
     }
     Ok(())
+}
+
+fn say_last_words() {
+    let words = *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
+    if !words.is_empty() {
+        let _ = writeln!(io::stderr(), "\n{words}");
+    }
 }
 
 /// Those who wait for an answer hear of the signal and tell the agent.

@@ -21,7 +21,7 @@ pub mod ssh;
 
 pub use connect::{ConnectError, Stage, Wanted};
 pub use fan_out::{BOUND, Unfinished, fan_out};
-pub use interrupt::{end_children_on_signals, end_if_interrupted};
+pub use interrupt::{end_children_on_signals, end_if_interrupted, set_last_words};
 pub use link::LinkError;
 pub use remote::Remote;
 pub use route::{Route, open};

@@ -197,13 +197,14 @@ impl Session for Remote {
             _ => Err(self.wrong_answer()),
         }
     }
+
     fn change(
         &mut self,
         ask: &change::Ask,
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<Changed, SessionError> {
-        progress(Stage::Changing);
+        progress(Stage::from(ask));
         match self.call(What::Change(ask.clone()), deadline, progress)? {
             (Answer::Changed(changed), _) => {
                 changed.map_err(|error| change_refusal(error, self.refusal.as_deref()))

@@ -32,6 +32,16 @@ impl Route {
             Self::Namespace { name, .. } => name.clone(),
         }
     }
+
+    /// The same way, over a connection that nobody shares.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        let mut route = self.clone();
+        if let Self::Ssh { options, .. } = &mut route {
+            options.alone = true;
+        }
+        route
+    }
 }
 
 /// Opens a session. Where root is wanted and refused there is one all the same, and it says so in what it collects.

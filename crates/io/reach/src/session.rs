@@ -161,7 +161,7 @@ impl Session for InProcess {
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<Changed, SessionError> {
-        progress(Stage::Changing);
+        progress(Stage::from(ask));
         let (sender, receiver) = std::sync::mpsc::channel();
         let ask = ask.clone();
         std::thread::spawn(move || sender.send(crosstie_node::change::answer(&ask)));

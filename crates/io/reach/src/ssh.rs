@@ -83,6 +83,8 @@ pub struct SshOptions {
     pub prompts: bool,
     /// For the connection and the first words of the other side.
     pub connect: Duration,
+    /// Over a TCP connection that is opened now, though the user's ssh may share one that is open (`ControlMaster`).
+    pub alone: bool,
     /// The host key that it must show, and no other.
     pub pin: Option<Pin>,
     /// How to log in, if not as the user's configuration says.
@@ -137,6 +139,9 @@ pub(crate) fn command(destination: &Destination, options: &SshOptions) -> Comman
     ] {
         command.arg("-o").arg(option);
     }
+    if options.alone {
+        unshared(&mut command);
+    }
     if let Some(pin) = &options.pin {
         pinned(&mut command, pin);
     }
@@ -169,11 +174,15 @@ pub(crate) fn own_connection(command: &mut Command) {
         ("CheckHostIP", "no"),
         ("UpdateHostKeys", "no"),
         ("HashKnownHosts", "no"),
-        ("ControlMaster", "no"),
-        ("ControlPath", "none"),
     ] {
         option(command, name, value);
     }
+    unshared(command);
+}
+
+fn unshared(command: &mut Command) {
+    option(command, "ControlMaster", "no");
+    option(command, "ControlPath", "none");
 }
 
 fn log_in(command: &mut Command, login: &Login) {
@@ -272,6 +281,7 @@ mod tests {
             config: None,
             prompts: false,
             connect: Duration::from_secs(10),
+            alone: false,
             pin: Some(Pin {
                 known_hosts: "/tmp/a b/known".into(),
                 alias: "spark-b".to_owned(),
@@ -307,6 +317,7 @@ mod tests {
                 config: Some("lab/ssh_config".into()),
                 prompts,
                 connect: Duration::from_secs(10),
+                alone: false,
                 pin: None,
                 login: Login::Configured,
             };

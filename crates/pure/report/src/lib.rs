@@ -1,6 +1,7 @@
 //! Values to what people and programs read.
 
 pub mod cabling;
+pub mod change;
 pub mod cluster_file;
 pub mod discover;
 pub mod doctor;
@@ -11,4 +12,5 @@ pub mod nccl_log;
 pub mod plan;
 pub mod proof;
 pub mod scan;
+pub mod status;
 pub mod text;

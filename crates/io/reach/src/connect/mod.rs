@@ -6,6 +6,8 @@ mod failure;
 
 use std::{process::Command, time::Duration};
 
+use crosstie_model::change::Ask;
+
 pub use error::ConnectError;
 pub(crate) use failure::ssh_failure;
 
@@ -25,14 +27,33 @@ pub enum Stage {
     Asking,
     Starting,
     Reading,
+    /// It is another's turn.
+    Waiting,
     /// Files are being changed.
     Changing,
+    /// It tries whom it can reach.
+    Probing,
+    Confirming,
+    /// What was changed is put back.
+    GoingBack,
     /// It says its name on its ports and listens for others.
     Listening,
     /// An answer of so many bytes travels.
     Receiving {
         bytes: u64,
     },
+}
+
+impl From<&Ask> for Stage {
+    fn from(ask: &Ask) -> Self {
+        match ask {
+            Ask::Apply(_) | Ask::Try(_) => Self::Changing,
+            Ask::Confirm { .. } => Self::Confirming,
+            Ask::Rollback { .. } | Ask::Uninstall { .. } => Self::GoingBack,
+            Ask::Status => Self::Reading,
+            Ask::Reach { .. } => Self::Probing,
+        }
+    }
 }
 
 /// What is wanted of a connection.

@@ -1,0 +1,128 @@
+//! All nodes: one first, then the others, and no further one once a node did not come through.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use crosstie_model::change::{Ask, Order};
+use crosstie_reach::{Stage, Unfinished, end_if_interrupted, fan_out};
+use crosstie_report::change::{Change, Outcome};
+
+use super::{
+    ask::Limits,
+    transaction::{Subject, begin},
+};
+
+/// Nodes that are changed at once: few, so that a fault of the plan's meets few.
+const AT_ONCE: usize = 8;
+
+/// For the node to answer, beyond its guard.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// One node's part.
+pub(crate) struct Job {
+    pub(crate) subject: Subject,
+    pub(crate) order: Order,
+}
+
+/// Hears where each node is; `None` once it is done.
+pub(crate) type Watch = Arc<dyn Fn(usize, Option<Stage>) + Send + Sync>;
+
+/// Changes every node, `canary` first, and says what became of each, in the jobs' order.
+pub(crate) fn carry_out(
+    jobs: Vec<Job>,
+    canary: Option<usize>,
+    limits: Limits,
+    watch: &Watch,
+) -> Vec<Change> {
+    let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
+    let stages = stages(&jobs, canary);
+    let jobs: Vec<Arc<Job>> = jobs.into_iter().map(Arc::new).collect();
+    let mut changes: Vec<Option<Change>> = jobs.iter().map(|_| None).collect();
+    // The first node that did not come through, as a reason.
+    let stop: Arc<Mutex<Option<String>>> = Arc::default();
+    for index in 0..jobs.len() {
+        watch(index, Some(Stage::Waiting));
+    }
+    for stage in stages {
+        let items: Vec<(usize, Arc<Job>)> = stage
+            .iter()
+            .map(|index| (*index, Arc::clone(&jobs[*index])))
+            .collect();
+        let last = items.iter().map(|(_, job)| longest(job, limits)).max();
+        let (stop, watch) = (Arc::clone(&stop), Arc::clone(watch));
+        let results = fan_out(
+            items,
+            AT_ONCE,
+            last.unwrap_or_default(),
+            move |_, (index, job)| {
+                let change =
+                    unless_stopped(job, &stop, limits, &|stage| watch(*index, Some(stage)));
+                watch(*index, None);
+                change
+            },
+        );
+        end_if_interrupted();
+        for (index, result) in stage.into_iter().zip(results) {
+            let late = |unfinished: Unfinished| {
+                Change::new(&names[index], Outcome::Failed).because(unfinished.to_string())
+            };
+            changes[index] = Some(result.unwrap_or_else(late));
+        }
+    }
+    let changes = changes.into_iter().zip(&names);
+    changes
+        .map(|(change, name)| change.unwrap_or_else(|| Change::new(name, Outcome::NotBegun)))
+        .collect()
+}
+
+/// This machine last: the others are its witnesses, and it is where we stand.
+fn stages(jobs: &[Job], canary: Option<usize>) -> Vec<Vec<usize>> {
+    let is_here = |index: usize| jobs[index].subject.seen_by.is_some();
+    let first = canary.or_else(|| (0..jobs.len()).find(|index| !is_here(*index)));
+    let others = (0..jobs.len()).filter(|index| Some(*index) != first);
+    let (here, elsewhere) = others.partition(|index| is_here(*index));
+    vec![first.into_iter().collect(), elsewhere, here]
+}
+
+/// Beyond all that is foreseen.
+fn longest(job: &Job, limits: Limits) -> Duration {
+    guard(job) + ANSWER + limits.settle + (limits.connect + limits.answer + limits.back) * 4
+}
+
+fn guard(job: &Job) -> Duration {
+    Duration::from_secs(job.order.guard_seconds.into())
+}
+
+fn unless_stopped(
+    job: &Job,
+    stop: &Mutex<Option<String>>,
+    limits: Limits,
+    progress: &dyn Fn(Stage),
+) -> Change {
+    let reason = || stop.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(why) = reason().as_ref() {
+        return Change::new(&job.subject.node, Outcome::NotBegun).because(why.as_str());
+    }
+    let change = change(job, limits, progress);
+    if !change.outcome.is_fine() {
+        let why = || format!("{} did not come through", change.node);
+        reason().get_or_insert_with(why);
+    }
+    change
+}
+
+/// One node, from its plan to its confirmation.
+fn change(job: &Job, limits: Limits, progress: &dyn Fn(Stage)) -> Change {
+    let ask = Ask::Apply(Box::new(job.order.clone()));
+    let begun = begin(&job.subject, &ask, guard(job) + ANSWER, limits, progress);
+    let mut transaction = match begun {
+        Ok(transaction) => transaction,
+        Err(change) => return change,
+    };
+    match transaction.check(progress) {
+        Ok(()) => transaction.confirm(progress),
+        Err(why) => transaction.roll_back(&why, progress),
+    }
+}

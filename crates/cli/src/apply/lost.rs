@@ -1,0 +1,93 @@
+//! A node that was asked for a change and fell silent: its journal says what became of it.
+
+use std::{thread, time::Instant};
+
+use crosstie_model::change::{Ask, Changed, NodeStatus, State, TransactionStatus};
+use crosstie_reach::{Session, Stage};
+use crosstie_report::change::{Change, Outcome};
+
+use super::{
+    ask::{Limits, Trouble, ask},
+    transaction::{Subject, remarks},
+};
+
+/// Over a new connection: whatever is open is put back.
+pub(super) fn look_after(
+    subject: &Subject,
+    trouble: &Trouble,
+    limits: Limits,
+    progress: &dyn Fn(Stage),
+) -> Change {
+    let change = |outcome| Change::new(&subject.node, outcome);
+    let Some((mut session, status)) = status(subject, limits, progress) else {
+        return change(Outcome::GoingBack).because(format!(
+            "{trouble}; no connection to it works, so it goes back by itself"
+        ));
+    };
+    let Some(last) = status.transactions.last() else {
+        return change(Outcome::Failed).because(format!("{trouble}; nothing was changed"));
+    };
+    let mut changed = match last.state {
+        State::Confirmed => {
+            return change(Outcome::Failed).because(format!("{trouble}; nothing was changed"));
+        }
+        State::RolledBack => {
+            let why = last.why.as_deref().unwrap_or("it went back by itself");
+            change(Outcome::RolledBack).because(format!("{trouble}; {why}"))
+        }
+        _ => back(
+            session.as_mut(),
+            last,
+            trouble,
+            &subject.node,
+            limits,
+            progress,
+        ),
+    };
+    changed.transaction = Some(last.id.clone());
+    changed
+}
+
+fn status(
+    subject: &Subject,
+    limits: Limits,
+    progress: &dyn Fn(Stage),
+) -> Option<(Box<dyn Session>, NodeStatus)> {
+    let end = Instant::now() + limits.settle;
+    loop {
+        if let Ok(mut session) = subject.door.fresh(limits.connect, progress)
+            && let Ok(Changed::Status(status)) =
+                ask(session.as_mut(), &Ask::Status, limits.answer, progress)
+        {
+            return Some((session, status));
+        }
+        if Instant::now() + limits.pause >= end {
+            return None;
+        }
+        thread::sleep(limits.pause);
+    }
+}
+
+fn back(
+    session: &mut dyn Session,
+    open: &TransactionStatus,
+    trouble: &Trouble,
+    node: &str,
+    limits: Limits,
+    progress: &dyn Fn(Stage),
+) -> Change {
+    let question = Ask::Rollback {
+        transaction: Some(open.id.clone()),
+        force: true,
+    };
+    match ask(session, &question, limits.back, progress) {
+        Ok(Changed::RolledBack(undone)) => {
+            let mut change = Change::new(node, Outcome::RolledBack).because(trouble.to_string());
+            change.notes.extend(remarks(&undone));
+            change
+        }
+        Ok(Changed::Nothing) => Change::new(node, Outcome::RolledBack).because(trouble.to_string()),
+        Ok(_) => Change::new(node, Outcome::GoingBack).because(trouble.to_string()),
+        Err(also) => Change::new(node, Outcome::GoingBack).because(format!("{trouble}; {also}")),
+    }
+}

@@ -1,0 +1,210 @@
+//! `crosstie apply`, and what belongs to it: `rollback`, `uninstall`, `status`, `try`.
+//!
+//! ```text
+//! look ─▶ plan ─▶ question ─▶ canary ─▶ the others ─▶ this machine
+//!                             each: probe ─▶ change ─▶ new connection ─▶ probe ─▶ confirm, or back
+//! ```
+
+pub(crate) mod args;
+mod ask;
+mod fleet;
+mod lost;
+mod probes;
+mod status;
+mod subjects;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod trial;
+mod undo;
+mod witness;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use anyhow::bail;
+use clap::ColorChoice;
+use crosstie_model::{
+    NodePlan, Plan,
+    change::{ChangeError, Order},
+};
+use crosstie_reach::set_last_words;
+use crosstie_report::{
+    change::{Change, Changes, Outcome, view},
+    plan,
+};
+
+use crate::{
+    exit,
+    look::{Looked, look},
+    nodes::Fleet,
+    output,
+    plan::{find, make},
+    targets::{Found, Nodes},
+    terminal,
+};
+use args::Apply;
+use ask::Limits;
+use fleet::{Job, Watch, carry_out};
+use subjects::Subjects;
+
+pub(crate) use status::run as status;
+pub(crate) use trial::run as attempt;
+pub(crate) use undo::{rollback, uninstall};
+
+/// What whoever presses Ctrl-C is told.
+const INTERRUPTED: &str = "crosstie: interrupted; nodes that were not confirmed yet go back by themselves \
+     (crosstie status tells)";
+
+pub(crate) fn run(apply: &Apply, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    let (file, Found { spec, nodes }) = find(&apply.chosen.targets(&apply.root), colour)?;
+    let Nodes::Live(fleet) = nodes else {
+        bail!("captures cannot be changed");
+    };
+    terminal::is_there_or(apply.yes, "change nodes")?;
+    let Some(looked) = look(&fleet, no_root)? else {
+        return Ok(exit::tool_failed());
+    };
+    let facts: Vec<_> = looked.iter().map(|node| node.facts.clone()).collect();
+    let plan = make(&spec, &facts, file.as_deref())?;
+    let canary = apply.canary.as_deref();
+    let canary = canary.map(|name| called(name, &looked)).transpose()?;
+    show(&plan, apply.json, colour)?;
+    let mut changes: Vec<Change> = plan.nodes.iter().map(|node| before(node, &plan)).collect();
+    if !plan.is_refused() && plan.has_work() {
+        if !apply.yes && !terminal::approve(&question(&plan, apply.guard)) {
+            bail!("nothing was changed");
+        }
+        let subjects = Subjects::new(&spec, &fleet, &looked, &apply.root, colour);
+        let working = || plan.nodes.iter().filter(|node| !node.steps.is_empty());
+        let jobs = working().map(|node| job(node, &plan, apply, &looked, &subjects));
+        let jobs = jobs.collect::<anyhow::Result<Vec<Job>>>()?;
+        let canary = working().position(|node| Some(node.node.as_str()) == canary);
+        for done in watched(&fleet, jobs, canary) {
+            if let Some(change) = changes.iter_mut().find(|change| change.node == done.node) {
+                *change = done;
+            }
+        }
+    }
+    report(&Changes { nodes: changes }, false, apply.json, colour)
+}
+
+fn no_root(why: String) -> String {
+    ChangeError::NotRoot { why }.to_string()
+}
+
+/// The plan is data, unless JSON is.
+fn show(plan: &Plan, json: bool, colour: ColorChoice) -> anyhow::Result<()> {
+    let text = plan::view(plan, &[], "", output::palette(colour));
+    if json {
+        // Nobody is left to tell if stderr is gone.
+        let _ = io::stderr().write_all(text.as_bytes());
+    } else {
+        output::print(&format!("{text}\n"))?;
+    }
+    Ok(())
+}
+
+/// What there is to say of a node before anything is done.
+fn before(node: &NodePlan, plan: &Plan) -> Change {
+    if !node.refusals.is_empty() {
+        let why: Vec<String> = node.refusals.iter().map(ToString::to_string).collect();
+        return Change::new(&node.node, Outcome::Refused).because(why.join("; "));
+    }
+    if node.steps.is_empty() {
+        return Change::new(&node.node, Outcome::Unchanged);
+    }
+    let change = Change::new(&node.node, Outcome::NotBegun);
+    if plan.is_refused() {
+        return change.because("another node's plan is refused; name the others to go without it");
+    }
+    change
+}
+
+fn question(plan: &Plan, guard: u32) -> String {
+    let working = plan.nodes.iter().filter(|node| !node.steps.is_empty());
+    let names: Vec<&str> = working.map(|node| node.node.as_str()).collect();
+    format!(
+        "Change {}? Each goes back by itself unless it is reached again within {guard} s.",
+        names.join(", ")
+    )
+}
+
+/// The host name of the node that a person calls so.
+fn called<'a>(name: &str, looked: &'a [Looked]) -> anyhow::Result<&'a str> {
+    let mut hosts = looked.iter();
+    let found = hosts.find(|node| node.facts.host.name == name || node.destination == name);
+    match found {
+        Some(node) => Ok(&node.facts.host.name),
+        None => bail!("--canary {name}: it is not among the nodes"),
+    }
+}
+
+fn job(
+    node: &NodePlan,
+    plan: &Plan,
+    apply: &Apply,
+    looked: &[Looked],
+    subjects: &Subjects,
+) -> anyhow::Result<Job> {
+    let place = looked
+        .iter()
+        .position(|one| one.facts.host.name == node.node);
+    let Some(place) = place else {
+        bail!(
+            "{} was planned for and not read; this is a bug, please report it",
+            node.node
+        );
+    };
+    Ok(Job {
+        subject: subjects.subject(place),
+        order: Order {
+            cluster: plan.cluster.clone(),
+            plan: node.clone(),
+            guard_seconds: apply.guard,
+            force: apply.force,
+        },
+    })
+}
+
+/// With the progress of each drawn.
+fn watched(fleet: &Fleet, jobs: Vec<Job>, canary: Option<usize>) -> Vec<Change> {
+    set_last_words(INTERRUPTED);
+    let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
+    let progress = fleet.progress(&names);
+    let drawn = Arc::clone(&progress);
+    let watch: Watch = Arc::new(move |index, stage| drawn.set(index, stage));
+    let changes = carry_out(jobs, canary, Limits::default(), &watch);
+    progress.stop();
+    set_last_words("");
+    changes
+}
+
+/// Prints it. 1 where a node is not as it was asked for, 2 where one is lost.
+fn report(
+    changes: &Changes,
+    undone: bool,
+    json: bool,
+    colour: ColorChoice,
+) -> anyhow::Result<ExitCode> {
+    if json {
+        output::print(&format!("{}\n", serde_json::to_string_pretty(changes)?))?;
+    } else {
+        output::print(&view(changes, undone, output::palette(colour)))?;
+    }
+    let mut outcomes = changes.nodes.iter().map(|change| change.outcome);
+    Ok(
+        if outcomes.clone().any(|outcome| outcome == Outcome::Failed) {
+            exit::tool_failed()
+        } else if outcomes
+            .all(|outcome| outcome.is_fine() || (undone && outcome == Outcome::RolledBack))
+        {
+            exit::CLEAN
+        } else {
+            exit::faults()
+        },
+    )
+}

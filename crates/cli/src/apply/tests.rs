@@ -1,0 +1,263 @@
+//! The order of things, with nodes that are made up: each writes down what it is asked, and over which connection.
+
+#![allow(clippy::unwrap_used)] // a test says what went wrong by panicking
+
+mod fake;
+
+use std::{sync::Arc, time::Duration};
+
+use crosstie_model::{
+    NodePlan,
+    change::{ChangeError, Order, Probe, State},
+};
+use crosstie_report::change::{Change, Outcome};
+
+use super::{
+    ask::Limits,
+    fleet::{Job, carry_out},
+    transaction::Subject,
+    witness::SeenBy,
+};
+use fake::{Answer, Fake};
+
+const LIMITS: Limits = Limits {
+    answer: Duration::from_secs(1),
+    connect: Duration::from_secs(1),
+    back: Duration::from_secs(1),
+    settle: Duration::ZERO,
+    pause: Duration::ZERO,
+};
+
+fn gateway(last: u8) -> Probe {
+    Probe::Ping {
+        address: [192, 0, 2, last].into(),
+        interface: None,
+        bytes: None,
+    }
+}
+
+fn greeting() -> Probe {
+    Probe::Greeting {
+        address: ([192, 0, 2, 10], 22).into(),
+    }
+}
+
+fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
+    Job {
+        subject: Subject {
+            node: node.name.clone(),
+            door: Arc::clone(node) as _,
+            probes: vec![gateway(1), gateway(2)],
+            seen_by: seen_by.map(|peers| SeenBy {
+                peers: peers.iter().map(|peer| Arc::clone(peer) as _).collect(),
+                greetings: vec![greeting()],
+            }),
+        },
+        order: Order {
+            cluster: "sparks".to_owned(),
+            plan: NodePlan {
+                node: node.name.clone(),
+                basis: String::new(),
+                refusals: Vec::new(),
+                steps: Vec::new(),
+                notes: Vec::new(),
+                addresses: Vec::new(),
+                settings: Vec::new(),
+            },
+            guard_seconds: 120,
+            force: false,
+        },
+    }
+}
+
+fn carried_out(jobs: Vec<Job>, canary: Option<usize>) -> Vec<Change> {
+    carry_out(jobs, canary, LIMITS, &(Arc::new(|_, _| ()) as _))
+}
+
+fn outcomes(changes: &[Change]) -> Vec<Outcome> {
+    changes.iter().map(|change| change.outcome).collect()
+}
+
+fn only(node: &Arc<Fake>) -> Change {
+    carried_out(vec![job(node, None)], None).remove(0)
+}
+
+#[test]
+fn a_node_is_confirmed_over_a_new_connection_while_the_first_is_open() {
+    let node = Fake::new("spark-a").reaching(&[gateway(1)]);
+    let change = only(&node);
+    assert_eq!(change.outcome, Outcome::Confirmed);
+    assert_eq!(change.transaction.as_deref(), Some("7"));
+    assert_eq!(change.notes, [""; 0]);
+    assert_eq!(
+        node.log(),
+        [
+            "first: reach 192.0.2.1 192.0.2.2",
+            "first: apply",
+            "fresh: opened",
+            // What did not answer before is not asked for.
+            "fresh: reach 192.0.2.1",
+            "fresh: confirm 7",
+            "first: closed",
+        ]
+    );
+}
+
+#[test]
+fn when_the_canary_goes_back_nobody_else_is_begun() {
+    let nodes: Vec<_> = ["spark-a", "spark-b", "spark-c"].map(Fake::new).into();
+    let nodes: Vec<_> = nodes
+        .into_iter()
+        .map(|node| node.reaching(&[gateway(1)]))
+        .collect();
+    nodes[1].cuts_off(&[gateway(1)]);
+    let jobs = || nodes.iter().map(|node| job(node, None)).collect();
+    let changes = carried_out(jobs(), Some(1));
+    assert_eq!(
+        outcomes(&changes),
+        [Outcome::NotBegun, Outcome::RolledBack, Outcome::NotBegun]
+    );
+    assert!(nodes[0].log().is_empty() && nodes[2].log().is_empty());
+    let why = changes[0].why.as_deref().unwrap();
+    assert!(why.contains("spark-b"), "{why}");
+    // The same with another first: those that are confirmed stay so.
+    let changes = carried_out(jobs(), None);
+    assert_eq!(
+        outcomes(&changes)[..2],
+        [Outcome::Confirmed, Outcome::RolledBack]
+    );
+}
+
+#[test]
+fn a_gateway_that_answered_before_and_does_not_any_more_is_a_way_back() {
+    let node = Fake::new("spark-a").reaching(&[gateway(1), gateway(2)]);
+    node.cuts_off(&[gateway(2)]);
+    let change = only(&node);
+    assert_eq!(change.outcome, Outcome::RolledBack);
+    let why = change.why.unwrap();
+    assert!(why.contains("192.0.2.2"), "{why}");
+    assert_eq!(change.notes, ["left: a module"]);
+    assert_eq!(
+        node.log()[3..],
+        [
+            "fresh: reach 192.0.2.1 192.0.2.2",
+            "fresh: rollback 7",
+            "first: closed"
+        ]
+    );
+}
+
+#[test]
+fn where_the_confirmation_is_lost_it_is_rolled_back_over_what_still_works() {
+    let node = Fake::new("spark-a").reaching(&[gateway(1)]);
+    node.answers("confirm", Answer::Lost);
+    let change = only(&node);
+    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert_eq!(
+        node.log()[4..],
+        ["fresh: confirm 7", "first: rollback 7", "first: closed"]
+    );
+    let late = Fake::new("spark-b");
+    late.answers(
+        "confirm",
+        Answer::Says(ChangeError::NotOpen {
+            transaction: "7".to_owned(),
+            state: "rolled back by its guard".to_owned(),
+        }),
+    );
+    let change = only(&late);
+    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert!(late.log().iter().all(|line| !line.contains("rollback")));
+}
+
+#[test]
+fn without_a_new_connection_the_first_takes_it_back_and_without_any_the_node_does() {
+    let node = Fake::new("spark-a");
+    node.shuts(1);
+    let change = only(&node);
+    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert_eq!(
+        node.log(),
+        [
+            "first: reach 192.0.2.1 192.0.2.2",
+            "first: apply",
+            "fresh: shut",
+            "first: rollback 7",
+            "first: closed"
+        ]
+    );
+    let cut = Fake::new("spark-b");
+    cut.shuts(9);
+    cut.answers("rollback", Answer::Lost);
+    let change = only(&cut);
+    assert_eq!(change.outcome, Outcome::GoingBack);
+    let why = change.why.unwrap();
+    assert!(why.contains("goes back by itself within"), "{why}");
+}
+
+#[test]
+fn a_node_that_falls_silent_is_looked_after_by_its_journal() {
+    for (state, outcome, asked) in [
+        (None, Outcome::Failed, false),
+        (Some(State::Confirmed), Outcome::Failed, false),
+        (Some(State::RolledBack), Outcome::RolledBack, false),
+        (Some(State::Armed), Outcome::RolledBack, true),
+    ] {
+        let node = Fake::new("spark-a");
+        node.answers("apply", Answer::Lost);
+        node.stands(state);
+        let change = only(&node);
+        assert_eq!(change.outcome, outcome, "{state:?}");
+        let log = node.log();
+        // The session that began it is closed first, so that the node knows.
+        assert_eq!(
+            log[2..5],
+            ["first: closed", "fresh: opened", "fresh: status"]
+        );
+        assert_eq!(log[5..].contains(&"fresh: rollback 7".to_owned()), asked);
+    }
+}
+
+#[test]
+fn a_nodes_own_no_is_told_and_stops_the_others() {
+    let busy = ChangeError::Busy {
+        what: "another apply".to_owned(),
+    };
+    let nodes = [Fake::new("spark-a"), Fake::new("spark-b")];
+    nodes[0].answers("apply", Answer::Says(busy.clone()));
+    let jobs = nodes.iter().map(|node| job(node, None)).collect();
+    let changes = carried_out(jobs, None);
+    assert_eq!(outcomes(&changes), [Outcome::Refused, Outcome::NotBegun]);
+    assert_eq!(changes[0].why, Some(busy.to_string()));
+}
+
+#[test]
+fn a_peer_confirms_the_machine_that_we_sit_at_and_it_comes_last() {
+    let here = Fake::new(".").reaching(&[gateway(1)]);
+    let peer = Fake::new("spark-b").reaching(&[greeting()]);
+    let jobs = vec![job(&here, Some(&[&peer])), job(&peer, None)];
+    let changes = carried_out(jobs, None);
+    assert_eq!(outcomes(&changes), [Outcome::Confirmed; 2]);
+    assert_eq!(changes[0].notes, [""; 0]);
+    let log = peer.log();
+    assert_eq!(log[3], "fresh: confirm 7");
+    // It kept its session, was asked before and after, and may be asked again.
+    assert_eq!(log[5..], ["fresh: reach 192.0.2.10:22"; 2]);
+}
+
+#[test]
+fn a_peer_that_saw_this_machine_before_and_does_not_now_is_a_way_back() {
+    let here = Fake::new(".").reaching(&[gateway(1)]);
+    let blind = Fake::new("spark-a");
+    let peer = Fake::new("spark-b").reaching(&[greeting()]);
+    peer.forgets_after(1);
+    let change = carried_out(vec![job(&here, Some(&[&blind, &peer]))], None).remove(0);
+    assert_eq!(change.outcome, Outcome::RolledBack);
+    let why = change.why.unwrap();
+    assert!(why.starts_with("spark-b reached this before"), "{why}");
+    // Where nobody saw it before, its own probes have to do, and that is said.
+    let here = Fake::new(".").reaching(&[gateway(1)]);
+    let change = carried_out(vec![job(&here, Some(&[&blind]))], None).remove(0);
+    assert_eq!(change.outcome, Outcome::Confirmed);
+    assert_eq!(change.notes.len(), 1);
+}

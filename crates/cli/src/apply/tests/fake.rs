@@ -1,0 +1,260 @@
+//! A node that is made up.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use crosstie_fabric::cabling::{Listened, Probe as CablingProbe};
+use crosstie_facts::Raw;
+use crosstie_model::change::{
+    Armed, Ask, ChangeError, Changed, Kind, NodeStatus, Probe, Probed, RolledBack, State,
+    TransactionStatus,
+};
+use crosstie_node::trust;
+use crosstie_reach::{Session, SessionError, Stage};
+
+use crate::nodes::Door;
+
+#[derive(Clone)]
+pub(super) struct Fake {
+    pub(super) name: String,
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    log: Vec<String>,
+    reaches: Vec<Probe>,
+    cut: Vec<Probe>,
+    changed: bool,
+    answers: HashMap<&'static str, Answer>,
+    shut: u32,
+    stands: Option<State>,
+    /// How often it still sees anything.
+    sees: Option<u32>,
+    kept: Option<Box<dyn Session>>,
+}
+
+#[derive(Clone)]
+pub(super) enum Answer {
+    Lost,
+    Says(ChangeError),
+}
+
+impl Fake {
+    pub(super) fn new(name: &str) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            inner: Arc::default(),
+        })
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap()
+    }
+
+    pub(super) fn reaching(self: Arc<Self>, probes: &[Probe]) -> Arc<Self> {
+        self.inner().reaches = probes.to_vec();
+        self
+    }
+
+    /// What does not answer after the change.
+    pub(super) fn cuts_off(&self, probes: &[Probe]) {
+        self.inner().cut = probes.to_vec();
+    }
+
+    pub(super) fn answers(&self, ask: &'static str, answer: Answer) {
+        self.inner().answers.insert(ask, answer);
+    }
+
+    /// So many new connections fail.
+    pub(super) fn shuts(&self, times: u32) {
+        self.inner().shut = times;
+    }
+
+    pub(super) fn stands(&self, state: Option<State>) {
+        self.inner().stands = state;
+    }
+
+    pub(super) fn forgets_after(&self, times: u32) {
+        self.inner().sees = Some(times);
+    }
+
+    pub(super) fn log(&self) -> Vec<String> {
+        self.inner().log.clone()
+    }
+
+    fn open(&self, over: &'static str) -> Box<dyn Session> {
+        let node = self.clone();
+        Box::new(Connection { node, over })
+    }
+
+    fn note(&self, over: &str, what: &str) {
+        self.inner().log.push(format!("{over}: {what}"));
+    }
+
+    fn answer(&self, over: &str, ask: &Ask) -> Result<Changed, SessionError> {
+        let (kind, line) = match ask {
+            Ask::Apply(_) => ("apply", "apply".to_owned()),
+            Ask::Try(_) => ("try", "try".to_owned()),
+            Ask::Confirm { transaction } => ("confirm", format!("confirm {transaction}")),
+            Ask::Rollback { transaction, .. } => {
+                let transaction = transaction.as_deref().unwrap_or("the last");
+                ("rollback", format!("rollback {transaction}"))
+            }
+            Ask::Uninstall { .. } => ("uninstall", "uninstall".to_owned()),
+            Ask::Status => ("status", "status".to_owned()),
+            Ask::Reach { probes } => ("reach", format!("reach {}", addresses(probes))),
+        };
+        self.note(over, &line);
+        let answer = self.inner().answers.get(kind).cloned();
+        match answer {
+            Some(Answer::Lost) => Err(SessionError::Silent {
+                after: Duration::from_secs(15),
+            }),
+            Some(Answer::Says(error)) => Err(SessionError::Change(error)),
+            None => Ok(self.do_it(ask)),
+        }
+    }
+
+    fn do_it(&self, ask: &Ask) -> Changed {
+        let mut inner = self.inner();
+        match ask {
+            Ask::Apply(_) | Ask::Try(_) => {
+                inner.changed = true;
+                Changed::Armed(Armed {
+                    transaction: "7".to_owned(),
+                    seconds_left: 100,
+                    ended: None,
+                })
+            }
+            Ask::Confirm { .. } => Changed::Confirmed,
+            Ask::Rollback { .. } | Ask::Uninstall { .. } => {
+                inner.changed = false;
+                Changed::RolledBack(RolledBack {
+                    left: vec!["a module".to_owned()],
+                    ..RolledBack::default()
+                })
+            }
+            Ask::Status => Changed::Status(NodeStatus {
+                transactions: inner.stands.map(status).into_iter().collect(),
+                drift: Vec::new(),
+            }),
+            Ask::Reach { probes } => {
+                let sees = inner.sees != Some(0);
+                inner.sees = inner.sees.map(|times| times.saturating_sub(1));
+                let passes = |probe: &Probe| {
+                    let cut = inner.changed && inner.cut.contains(probe);
+                    sees && inner.reaches.contains(probe) && !cut
+                };
+                let probed = probes.iter().map(|probe| Probed {
+                    probe: probe.clone(),
+                    problem: (!passes(probe)).then(|| "no answer".to_owned()),
+                    neighbour: None,
+                });
+                Changed::Reached(probed.collect())
+            }
+        }
+    }
+}
+
+fn addresses(probes: &[Probe]) -> String {
+    let address = |probe: &Probe| match probe {
+        Probe::Ping { address, .. } => address.to_string(),
+        Probe::Greeting { address } => address.to_string(),
+    };
+    probes.iter().map(address).collect::<Vec<_>>().join(" ")
+}
+
+fn status(state: State) -> TransactionStatus {
+    TransactionStatus {
+        id: "7".to_owned(),
+        kind: Kind::Apply,
+        what: "sparks".to_owned(),
+        state,
+        began: "2026-11-15T10:00:00Z".to_owned(),
+        seconds_left: None,
+        why: None,
+    }
+}
+
+/// The door of a node is a handle on it.
+impl Door for Fake {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn session(&self, _: &dyn Fn(Stage)) -> Result<Box<dyn Session>, String> {
+        let kept = self.inner().kept.take();
+        Ok(kept.unwrap_or_else(|| self.open("first")))
+    }
+
+    fn fresh(&self, _: Duration, _: &dyn Fn(Stage)) -> Result<Box<dyn Session>, String> {
+        let mut inner = self.inner();
+        if inner.shut > 0 {
+            inner.shut -= 1;
+            inner.log.push("fresh: shut".to_owned());
+            return Err("no route to host".to_owned());
+        }
+        inner.log.push("fresh: opened".to_owned());
+        drop(inner);
+        Ok(self.open("fresh"))
+    }
+
+    fn keep(&self, session: Box<dyn Session>) {
+        let before = self.inner().kept.replace(session);
+        drop(before);
+    }
+}
+
+struct Connection {
+    node: Fake,
+    over: &'static str,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.over == "first" {
+            self.node.note(self.over, "closed");
+        }
+    }
+}
+
+impl Session for Connection {
+    fn name(&self) -> &str {
+        &self.node.name
+    }
+
+    fn collect(&mut self, _: Duration, _: &dyn Fn(Stage)) -> Result<Raw, SessionError> {
+        Err(SessionError::Lost)
+    }
+
+    fn trust(
+        &mut self,
+        _: &trust::Ask,
+        _: Duration,
+        _: &dyn Fn(Stage),
+    ) -> Result<trust::Settled, SessionError> {
+        Err(SessionError::Lost)
+    }
+
+    fn cabling(
+        &mut self,
+        _: &CablingProbe,
+        _: Duration,
+        _: &dyn Fn(Stage),
+    ) -> Result<Listened, SessionError> {
+        Err(SessionError::Lost)
+    }
+
+    fn change(
+        &mut self,
+        ask: &Ask,
+        _: Duration,
+        _: &dyn Fn(Stage),
+    ) -> Result<Changed, SessionError> {
+        self.node.answer(self.over, ask)
+    }
+}

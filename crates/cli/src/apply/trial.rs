@@ -1,0 +1,114 @@
+//! `crosstie try`.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::ColorChoice;
+use crosstie_model::change::{Ask, Ended, Trial};
+use crosstie_reach::{Stage, set_last_words};
+use crosstie_report::{
+    change::{Change, Changes},
+    text::printable,
+};
+
+use super::{
+    INTERRUPTED,
+    args::{Chosen, Try},
+    ask::Limits,
+    no_root, report,
+    subjects::Subjects,
+    transaction::{Transaction, begin},
+};
+use crate::{exit, look::look, output, progress::Progress, targets, terminal};
+
+pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    if let Some(path) = arguments.file.iter().find(|path| !path.starts_with('/')) {
+        bail!("--file {path}: give the path on the node from its root, like /etc/frr");
+    }
+    let chosen = Chosen {
+        nodes: vec![arguments.node.clone()],
+        lab: arguments.lab.clone(),
+        cluster: arguments.cluster.clone(),
+    };
+    let targets = chosen.targets(&arguments.root);
+    let (spec, fleet) = targets::existing(&targets, true, colour)?;
+    let Some(looked) = look(&fleet, no_root)? else {
+        return Ok(exit::tool_failed());
+    };
+    let subjects = Subjects::new(spec.as_ref(), &fleet, &looked, &arguments.root, colour);
+    let subject = subjects.subject(0);
+    let trial = trial(arguments);
+    let progress = fleet.progress(std::slice::from_ref(&subject.node));
+    let stage = |stage| progress.stage(0, stage);
+    set_last_words(INTERRUPTED);
+    let limits = Limits::default();
+    let deadline = arguments.time + limits.answer;
+    let change = match begin(&subject, &Ask::Try(trial), deadline, limits, &stage) {
+        Err(change) => change,
+        Ok(transaction) => decide(transaction, arguments.yes, &progress, &stage)?,
+    };
+    progress.stop();
+    crosstie_reach::end_if_interrupted();
+    set_last_words("");
+    report(
+        &Changes {
+            nodes: vec![change],
+        },
+        false,
+        false,
+        colour,
+    )
+}
+
+fn trial(arguments: &Try) -> Trial {
+    let guard = u32::try_from(arguments.time.as_secs()).unwrap_or(u32::MAX);
+    Trial {
+        command: arguments.command.clone(),
+        files: arguments.file.clone(),
+        guard_seconds: guard,
+        // What is left is for a look at the node, and for a person.
+        command_seconds: guard / 2,
+    }
+}
+
+/// Shows what the command did, looks whether the node still answers, and asks.
+fn decide(
+    mut transaction: Transaction,
+    yes: bool,
+    progress: &Progress,
+    stage: &dyn Fn(Stage),
+) -> anyhow::Result<Change> {
+    let checked = transaction.check(stage);
+    // Nothing is drawn over a question.
+    progress.stop();
+    if let Some(ended) = transaction.ended() {
+        output::print(&told(ended))?;
+    }
+    if let Err(why) = checked {
+        return Ok(transaction.roll_back(&why, stage));
+    }
+    let keeps = yes
+        || (terminal::is_there()
+            && terminal::approve_before(
+                "The node answers over a new connection. Keep it? [y/N]",
+                transaction.until(),
+            ));
+    Ok(match keeps {
+        true => transaction.confirm(stage),
+        false if terminal::is_there() => transaction.roll_back("it was not kept", stage),
+        false => transaction.roll_back(
+            "there is no terminal to ask on, and --yes was not passed",
+            stage,
+        ),
+    })
+}
+
+fn told(ended: &Ended) -> String {
+    let mut lines: Vec<String> = ended.output.lines().map(printable).collect();
+    match ended.status {
+        Some(0) => {}
+        Some(status) => lines.push(format!("the command ended with status {status}")),
+        None => lines.push("the command was ended by a signal, or by its deadline".to_owned()),
+    }
+    lines.iter().flat_map(|line| [line, "\n"]).collect()
+}

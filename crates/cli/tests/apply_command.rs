@@ -1,0 +1,114 @@
+//! `apply`, `rollback`, `uninstall`, `status` and `try`, as far as they go without nodes.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
+
+mod command;
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use command::{crosstie, fixtures};
+
+/// Without a terminal, in a folder.
+fn run(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env_remove("CROSSTIE_LOG")
+        .output()
+        .unwrap();
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), said)
+}
+
+#[test]
+fn each_says_what_it_does_and_how_it_ends() {
+    for name in ["apply", "rollback", "uninstall", "status", "try"] {
+        let (code, help, _) = crosstie(".", &[name, "--help"]);
+        assert_eq!(code, 0);
+        for part in ["Examples:", "Exit status: 0", "--become-password-fd"] {
+            assert!(help.contains(part), "{name}: {part} is not in\n{help}");
+        }
+        assert!(
+            help.lines().all(|line| line.chars().count() <= 100),
+            "{help}"
+        );
+    }
+}
+
+#[test]
+fn what_changes_nodes_asks_first_and_without_a_terminal_needs_a_yes() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = fixtures().join("clusters/switch.toml");
+    fs::copy(cluster, folder.path().join("cluster.toml")).unwrap();
+    for arguments in [
+        &["apply"][..],
+        &["rollback"],
+        &["uninstall"],
+        &["rollback", "."],
+    ] {
+        let (code, said) = run(folder.path(), arguments);
+        assert_eq!(code, 2);
+        assert!(said.contains("no terminal to ask on: pass --yes"), "{said}");
+    }
+}
+
+#[test]
+fn nodes_come_from_the_cluster_file_and_a_missing_one_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, why) in [
+        (
+            &["apply", "--yes"][..],
+            "cannot read the cluster file cluster.toml",
+        ),
+        (&["apply", "--cluster", "lab.toml"], "lab.toml"),
+        (
+            &["rollback", "--yes"],
+            "there is no cluster.toml here: name the nodes",
+        ),
+        (
+            &["uninstall", "--yes"],
+            "there is no cluster.toml here: name the nodes",
+        ),
+        (&["status", "--cluster", "lab.toml"], "lab.toml"),
+        (&["apply", "--guard", "5"], "30..=3600"),
+        (&["try", "--for", "2h", ".", "--", "true"], "like 90s or 2m"),
+        (
+            &["try", "--file", "etc/frr", ".", "--", "true"],
+            "from its root",
+        ),
+        (&["try", "."], "required"),
+    ] {
+        let (code, said) = run(folder.path(), arguments);
+        assert_eq!(code, 2, "{arguments:?}");
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+    // A fault of the file is told before any node is asked.
+    fs::write(
+        folder.path().join("cluster.toml"),
+        "format = 1\nname = 'x'\n[[node]]\nname = 'a'\n[[node]]\nname = 'a'\n",
+    )
+    .unwrap();
+    let (code, said) = run(folder.path(), &["apply", "--yes"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("cluster.toml:5:"), "{said}");
+}
+
+#[test]
+fn the_published_schemas_are_current() {
+    for name in ["apply", "status"] {
+        let (code, schema, _) = crosstie(".", &["schema", name]);
+        assert_eq!(code, 0);
+        let published = fixtures().join(format!("../docs/schema/{name}.json"));
+        assert_eq!(
+            fs::read_to_string(published).unwrap_or_default(),
+            schema,
+            "stale: crosstie schema {name} > docs/schema/{name}.json"
+        );
+    }
+}

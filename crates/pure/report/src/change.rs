@@ -1,0 +1,140 @@
+//! What became of nodes that were to be changed, for people and for programs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::text::{Palette, Row, Span, Tone, line, table};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Changes {
+    pub nodes: Vec<Change>,
+}
+
+/// Of one node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Change {
+    pub node: String,
+    pub outcome: Outcome,
+    pub transaction: Option<String>,
+    /// Why it is not as it was asked for.
+    pub why: Option<String>,
+    /// From the first change to the confirmation.
+    pub seconds: Option<u64>,
+    /// What a person should know besides.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Changed, and seen to be reached over a new connection.
+    Confirmed,
+    /// There was nothing to do.
+    Unchanged,
+    /// As it was before.
+    RolledBack,
+    /// It does not answer, and goes back by itself.
+    GoingBack,
+    /// Nothing was changed.
+    Refused,
+    /// Nothing was changed, since another node did not come through.
+    NotBegun,
+    /// What became of it is not known, or has to be looked after.
+    Failed,
+}
+
+impl Outcome {
+    /// As it was asked for.
+    pub fn is_fine(self) -> bool {
+        matches!(self, Self::Confirmed | Self::Unchanged)
+    }
+}
+
+impl Change {
+    pub fn new(node: &str, outcome: Outcome) -> Self {
+        Self {
+            node: node.to_owned(),
+            outcome,
+            transaction: None,
+            why: None,
+            seconds: None,
+            notes: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn because(mut self, why: impl Into<String>) -> Self {
+        self.why = Some(why.into());
+        self
+    }
+
+    fn words(&self) -> (Tone, String) {
+        let seconds = self.seconds.map(|seconds| format!(" in {seconds} s"));
+        let (tone, words) = match self.outcome {
+            Outcome::Confirmed => (Tone::Good, "confirmed"),
+            Outcome::Unchanged => (Tone::Good, "unchanged"),
+            Outcome::RolledBack => (Tone::Alarm, "rolled back"),
+            Outcome::GoingBack => (Tone::Alarm, "goes back by itself"),
+            Outcome::Refused => (Tone::Alarm, "refused"),
+            Outcome::NotBegun => (Tone::Bad, "not begun"),
+            Outcome::Failed => (Tone::Alarm, "failed"),
+        };
+        (tone, format!("{words}{}", seconds.unwrap_or_default()))
+    }
+}
+
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Changes)
+}
+
+/// Nodes and what became of them; `undone` where going back is what was asked for.
+pub fn view(changes: &Changes, undone: bool, palette: Palette) -> String {
+    let row = |change: &Change| {
+        let (mut tone, words) = change.words();
+        if undone && change.outcome == Outcome::RolledBack {
+            tone = Tone::Good;
+        }
+        let cells = vec![
+            Span::new(Tone::Strong, &change.node),
+            Span::new(tone, words),
+            Span::new(Tone::Plain, change.why.as_deref().unwrap_or_default()),
+        ];
+        Row::Cells(0, cells)
+    };
+    let rows: Vec<Row> = changes.nodes.iter().map(row).collect();
+    let mut out = String::new();
+    table(palette, &rows, &mut out);
+    for change in &changes.nodes {
+        for note in &change.notes {
+            let spans = [
+                Span::new(Tone::Bad, "note: "),
+                Span::new(Tone::Plain, format!("{}: {note}", change.node)),
+            ];
+            line(palette, &spans, &mut out);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_sees_of_a_canary_that_went_back() {
+        let mut canary = Change::new("spark-b", Outcome::RolledBack)
+            .because("192.0.2.1 answered before and does not any more");
+        canary.transaction = Some("20261115T100000Z-1".to_owned());
+        canary.notes = vec!["nvidia_peermem is in use and stays loaded".to_owned()];
+        let mut done = Change::new("spark-c", Outcome::Confirmed);
+        done.seconds = Some(7);
+        let nodes = vec![
+            Change::new("spark-a\u{1b}[2J", Outcome::NotBegun).because("spark-b was rolled back"),
+            canary,
+            done,
+            Change::new("spark-d", Outcome::Unchanged),
+        ];
+        let text = view(&Changes { nodes }, false, Palette::Plain);
+        insta::assert_snapshot!(text);
+    }
+}
