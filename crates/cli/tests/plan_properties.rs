@@ -18,7 +18,7 @@ use crosstie_model::{
     spec::{Fabric, Node, Qos, TwinAddresses},
 };
 use crosstie_node::capture;
-use crosstie_plan::{memory::Memory, plan};
+use crosstie_plan::{memory::Memory, plan, proof};
 use crosstie_report::{
     plan::{files, view},
     text::Palette,
@@ -300,6 +300,28 @@ proptest! {
             let shrunk = addresses(&plan(&smaller, &facts[1..]).unwrap());
             for (node, own) in &shrunk {
                 prop_assert!(own.iter().all(|address| planned[node].contains(address)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_proof_asks_every_peer_of_every_address_at_the_fabrics_mtu(case in case()) {
+        let facts = case.facts();
+        let spec = case.spec(&facts);
+        let planned = plan(&spec, &facts).unwrap();
+        let pairs = proof::pairs(&planned, &facts);
+        for node in &planned.nodes {
+            for own in &node.addresses {
+                let asked = pairs.iter().filter(|pair| pair.from.address == own.address.addr());
+                let mut asked: Vec<&String> = asked.map(|pair| &pair.to.node).collect();
+                let mut peers: Vec<&String> = own.peers.iter().collect();
+                asked.sort();
+                peers.sort();
+                prop_assert_eq!(asked, peers);
+            }
+            if node.refusals.is_empty() {
+                let mut own = pairs.iter().filter(|pair| pair.from.node == node.node);
+                prop_assert!(own.all(|pair| pair.bytes == spec.fabric.mtu.map(|mtu| mtu.0)));
             }
         }
     }

@@ -17,6 +17,7 @@ mod guards;
 mod manager;
 pub mod memory;
 mod node;
+pub mod proof;
 mod qos;
 mod topology;
 mod wiring;

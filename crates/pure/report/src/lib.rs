@@ -10,6 +10,7 @@ pub mod finding;
 pub mod init;
 pub mod nccl_log;
 pub mod plan;
+pub mod proof;
 pub mod scan;
 pub mod status;
 pub mod text;

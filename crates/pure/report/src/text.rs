@@ -99,6 +99,20 @@ pub fn line(palette: Palette, spans: &[Span], out: &mut String) {
     out.push('\n');
 }
 
+/// A text with a sign before it, indented where it goes on.
+pub fn item(palette: Palette, (tone, sign): (Tone, &str), text: &str, out: &mut String) {
+    const COLUMNS: usize = 100;
+    let indent = 2 + sign.chars().count();
+    for (index, part) in wrap(text, COLUMNS - indent).iter().enumerate() {
+        let lead = if index == 0 {
+            Span::new(tone, format!("  {sign}"))
+        } else {
+            Span::new(Tone::Plain, " ".repeat(indent))
+        };
+        line(palette, &[lead, Span::new(Tone::Plain, part)], out);
+    }
+}
+
 /// A line of a table.
 pub enum Row {
     /// Runs across all columns.

@@ -20,6 +20,7 @@ const FIXED: usize = 16;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_BROADCAST: u16 = 2;
 const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
 const IFLA_LINK: u16 = 5;
 const IFLA_MASTER: u16 = 10;
 const IFLA_TXQLEN: u16 = 13;
@@ -73,7 +74,7 @@ const FLAGS: [(u32, &str); 18] = [
 ];
 
 const NUMBERS: [(u16, &str); 12] = [
-    (4, "mtu"),
+    (IFLA_MTU, "mtu"),
     (30, "promiscuity"),
     (61, "allmulti"),
     (50, "min_mtu"),
@@ -158,6 +159,11 @@ impl Links {
         self.links
             .get(&index)
             .map_or_else(|| format!("if{index}"), |link| link.name.clone())
+    }
+
+    pub(super) fn mtu(&self, name: &str) -> Option<u32> {
+        let link = self.links.values().find(|link| link.name == name)?;
+        Attributes::behind(&link.body, FIXED).u32(IFLA_MTU)
     }
 
     /// One object an interface, with the addresses that `addresses` holds for its index.

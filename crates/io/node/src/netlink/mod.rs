@@ -28,6 +28,7 @@ use serde_json::Value;
 
 pub use dcb::qos;
 pub use ethtool::Ethtool;
+pub(crate) use neighbour::Neighbour;
 pub use packet_filter::has_packet_filter;
 pub use rdma::queue_pairs;
 pub use socket::NetlinkError;
@@ -50,11 +51,7 @@ pub struct Tables {
 
 /// Reads them all, over one socket.
 pub fn tables() -> Tables {
-    let opened = Socket::open(None).and_then(|mut socket| {
-        let links = Links::read(&mut socket)?;
-        Ok((socket, links))
-    });
-    let (mut socket, links) = match opened {
+    let (mut socket, links) = match open() {
         Ok(opened) => opened,
         Err(error) => return Tables::unread(&error.into()),
     };
@@ -65,6 +62,24 @@ pub fn tables() -> Tables {
         rules: rule::read(&mut socket).map_err(Gap::from),
         neighbours: neighbour::read(&mut socket, &links).map_err(Gap::from),
     }
+}
+
+fn open() -> Result<(Socket, Links), NetlinkError> {
+    let mut socket = Socket::open(None)?;
+    let links = Links::read(&mut socket)?;
+    Ok((socket, links))
+}
+
+/// Every address that was sought on a link, and who has it.
+pub(crate) fn neighbours() -> Result<Vec<Neighbour>, NetlinkError> {
+    let (mut socket, links) = open()?;
+    neighbour::sought(&mut socket, &links)
+}
+
+/// `None` where there is no such interface.
+pub(crate) fn mtu(interface: &str) -> Option<u32> {
+    let (_, links) = open().ok()?;
+    links.mtu(interface)
 }
 
 impl Tables {

@@ -1,5 +1,8 @@
 //! Neighbours (`RTM_GETNEIGH`), in the shape of `ip -j neigh show`.
 
+use std::net::IpAddr;
+
+use crosstie_model::HardwareAddress;
 use serde_json::Value;
 
 use super::{
@@ -31,12 +34,35 @@ const FLAGS: [(u8, &str); 4] = [
     (0x20, "offload"),
 ];
 
+/// An address that was sought on a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Neighbour {
+    pub(crate) address: IpAddr,
+    pub(crate) interface: String,
+    /// Who says to have it; `None` where nobody does.
+    pub(crate) mac: Option<HardwareAddress>,
+}
+
 pub(super) fn read(socket: &mut Socket, links: &Links) -> Result<Value, NetlinkError> {
+    all(socket, |body| describe(body, links)).map(Value::Array)
+}
+
+pub(super) fn sought(socket: &mut Socket, links: &Links) -> Result<Vec<Neighbour>, NetlinkError> {
+    all(socket, |body| {
+        let attributes = Attributes::behind(body, FIXED);
+        let mac = attributes.get(NDA_LLADDR).map(names::hardware_address);
+        Some(Neighbour {
+            address: attributes.address(NDA_DST)?,
+            interface: links.name(u32_at(body, 4)?),
+            mac: mac.and_then(|mac| mac.parse().ok()),
+        })
+    })
+}
+
+fn all<T>(socket: &mut Socket, entry: impl Fn(&[u8]) -> Option<T>) -> Result<Vec<T>, NetlinkError> {
     let answer = socket.dump(&Request::new(RTM_GETNEIGH, &[0; FIXED]))?;
     let bodies = answer.iter().filter(|(kind, _)| *kind == RTM_NEWNEIGH);
-    Ok(bodies
-        .filter_map(|(_, body)| describe(body, links))
-        .collect())
+    Ok(bodies.filter_map(|(_, body)| entry(body)).collect())
 }
 
 pub(super) fn describe(body: &[u8], links: &Links) -> Option<Value> {

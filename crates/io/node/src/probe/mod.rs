@@ -1,7 +1,157 @@
-//! Placeholder.
+//! What answers from here: the probes by which a change is confirmed.
+
+mod echo;
+mod greeting;
+mod ping;
+mod problem;
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
 use crosstie_model::change::{Probe, Probed};
-use std::time::Duration;
-pub fn reach(probes: &[Probe], _deadline: Duration) -> Vec<Probed> {
-    let _ = probes;
-    Vec::new()
+
+use crate::netlink::{self, Neighbour};
+use greeting::greeting;
+use ping::Ping;
+use problem::{Problem, Sought};
+
+/// What one probe takes at most, unless somebody knows better.
+pub const DEADLINE: Duration = Duration::from_secs(2);
+
+/// However much is asked for.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Probes under way at a time.
+const AT_ONCE: usize = 32;
+
+/// Runs all probes, some at a time, each for `deadline` at most. The answers are in the order of the probes.
+pub fn reach(probes: &[Probe], deadline: Duration) -> Vec<Probed> {
+    let deadline = deadline.min(LONGEST);
+    let next = AtomicUsize::new(0);
+    let outcomes = Mutex::new(Vec::with_capacity(probes.len()));
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(probe) = probes.get(index) else {
+                break;
+            };
+            let outcome = run(probe, deadline);
+            let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+            outcomes.push((index, probe, outcome));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..probes.len().min(AT_ONCE) {
+            // Where there can be no more threads, those that there are do the work.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut outcomes = outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    outcomes.sort_by_key(|(index, ..)| *index);
+    let neighbours = netlink::neighbours().unwrap_or_default();
+    outcomes
+        .into_iter()
+        .map(|(_, probe, outcome)| probed(probe, outcome, &neighbours))
+        .collect()
+}
+
+fn run(probe: &Probe, deadline: Duration) -> Result<(), Problem> {
+    match probe {
+        Probe::Ping {
+            address,
+            interface,
+            bytes,
+        } => Ping {
+            address: *address,
+            interface: interface.as_deref(),
+            bytes: *bytes,
+        }
+        .run(deadline),
+        Probe::Greeting { address } => greeting(*address, deadline),
+    }
+}
+
+fn probed(probe: &Probe, outcome: Result<(), Problem>, neighbours: &[Neighbour]) -> Probed {
+    let entry = match probe {
+        Probe::Ping {
+            address, interface, ..
+        } => neighbours.iter().find(|entry| {
+            let there = interface
+                .as_ref()
+                .is_none_or(|name| *name == entry.interface);
+            entry.address == *address && there
+        }),
+        Probe::Greeting { .. } => None,
+    };
+    let problem = outcome.err().map(|problem| match (problem, entry) {
+        (Problem::Silent { .. }, Some(entry)) => Problem::Silent {
+            sought: match &entry.mac {
+                Some(mac) => Sought::At(mac.clone()),
+                None => Sought::InVain,
+            },
+        },
+        (problem, _) => problem,
+    });
+    Probed {
+        probe: probe.clone(),
+        problem: problem.map(|problem| problem.to_string()),
+        neighbour: entry.and_then(|entry| entry.mac.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::{IpAddr, Ipv4Addr, Ipv6Addr},
+        time::Instant,
+    };
+
+    use super::*;
+
+    fn ping(address: impl Into<IpAddr>, interface: Option<&str>, bytes: Option<u32>) -> Probe {
+        Probe::Ping {
+            address: address.into(),
+            interface: interface.map(str::to_owned),
+            bytes,
+        }
+    }
+
+    #[test]
+    fn nothing_asked_nothing_answered() {
+        assert_eq!(reach(&[], DEADLINE), []);
+    }
+
+    #[test]
+    fn answers_are_in_order_and_no_question_is_fatal() {
+        let long = "a-name-that-no-interface-can-have";
+        let probes: Vec<Probe> = (0..50)
+            .flat_map(|round| {
+                [
+                    ping(Ipv4Addr::LOCALHOST, Some("no\0where"), Some(round)),
+                    ping(Ipv4Addr::LOCALHOST, Some(long), Some(100 + round)),
+                    ping(Ipv6Addr::LOCALHOST, None, Some(u32::MAX - round)),
+                    Probe::Greeting {
+                        address: "127.0.0.1:0".parse().unwrap(),
+                    },
+                ]
+            })
+            .collect();
+        let started = Instant::now();
+        let answers = reach(&probes, Duration::MAX);
+        assert!(started.elapsed() < LONGEST);
+        assert_eq!(answers.len(), probes.len());
+        for (answer, probe) in answers.iter().zip(&probes) {
+            assert_eq!(answer.probe, *probe);
+            assert!(answer.problem.is_some(), "{answer:?}");
+        }
+    }
 }

@@ -6,9 +6,7 @@ use crosstie_model::{
 };
 
 use super::{diff, words};
-use crate::text::{Palette, Span, Tone, line, wrap};
-
-const COLUMNS: usize = 100;
+use crate::text::{Palette, Span, Tone, item, line};
 
 /// A node that could not be read, and why.
 pub struct Unread<'a> {
@@ -106,19 +104,6 @@ fn steps(steps: &[Step], palette: Palette, out: &mut String) {
     }
     for text in steps.iter().flat_map(words) {
         item(palette, (Tone::Accent, "• "), &text, out);
-    }
-}
-
-/// A text with a sign before it, indented where it goes on.
-fn item(palette: Palette, (tone, sign): (Tone, &str), text: &str, out: &mut String) {
-    let indent = 2 + sign.chars().count();
-    for (index, part) in wrap(text, COLUMNS - indent).iter().enumerate() {
-        let lead = if index == 0 {
-            Span::new(tone, format!("  {sign}"))
-        } else {
-            Span::new(Tone::Plain, " ".repeat(indent))
-        };
-        line(palette, &[lead, Span::new(Tone::Plain, part)], out);
     }
 }
 
