@@ -126,3 +126,21 @@ pub fn wait_for(lab: &Lab, node: &str) {
         thread::sleep(Duration::from_secs(2));
     }
 }
+
+pub fn same(node: &str, before: &str, after: &str) {
+    let gone = before
+        .lines()
+        .filter(|line| !after.lines().any(|other| other == *line));
+    let new = after
+        .lines()
+        .filter(|line| !before.lines().any(|other| other == *line));
+    let lines: Vec<String> = gone
+        .map(|line| format!("- {line}"))
+        .chain(new.map(|line| format!("+ {line}")))
+        .collect();
+    assert!(
+        lines.is_empty(),
+        "{node} is not as it was:\n{}",
+        lines.join("\n")
+    );
+}

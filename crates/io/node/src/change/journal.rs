@@ -38,7 +38,7 @@ pub(super) struct Journal {
     /// The cluster's name; of a trial, its command.
     pub(super) what: String,
     pub(super) began: String,
-    /// After another boot, runtime values are as that boot made them.
+    /// The boot in which it was begun, for whoever looks.
     pub(super) boot: String,
     pub(super) guard_seconds: u32,
     pub(super) steps: Vec<Step>,

@@ -165,9 +165,8 @@ fn restore_runtime(
     outcome: &mut RolledBack,
 ) -> Result<(), String> {
     let journal = &transaction.journal;
-    let same_boot = journal.boot == system.boot();
     let mut problems = Vec::new();
-    for step in journal.steps.iter().rev().filter(|_| same_boot) {
+    for step in journal.steps.iter().rev() {
         match step {
             Step::Configure(_) | Step::Unit { .. } => {}
             Step::Packages { names, .. } => {
@@ -198,9 +197,7 @@ fn restore_runtime(
     };
     problems.extend(read.err());
     system.edge("the managers have read the old files");
-    if same_boot {
-        problems.extend(system.put_back(&journal.before).err());
-    }
+    problems.extend(system.put_back(&journal.before).err());
     if problems.is_empty() {
         Ok(())
     } else {
