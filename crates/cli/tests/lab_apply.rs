@@ -7,7 +7,7 @@ mod inits;
 mod lab;
 mod sshd;
 
-use changes::{answers, json, outcomes, run, same, shape, wait_for};
+use changes::{answers, json, outcomes, same, shape, wait_for};
 use crosstie_lab::{HubProgram, lease};
 use inits::CROSSTIE;
 use lab::sh;
