@@ -4,7 +4,6 @@ mod door;
 
 use std::{
     io::{self, IsTerminal},
-    path::Path,
     sync::{Arc, Mutex},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -84,7 +83,6 @@ impl Common {
 impl Fleet {
     pub(crate) fn new(
         names: Vec<String>,
-        ssh_config: Option<&Path>,
         reach: &Reach,
         colour: ColorChoice,
     ) -> anyhow::Result<Self> {
@@ -102,7 +100,7 @@ impl Fleet {
             .into_iter()
             .map(|name| {
                 Ok(Arc::new(Place {
-                    route: route(&name, ssh_config, reach, prompts)?,
+                    route: route(&name, reach, prompts)?,
                     name,
                     session: Mutex::new(None),
                     clock: Mutex::new(None),
@@ -275,12 +273,7 @@ fn now() -> i64 {
     })
 }
 
-fn route(
-    name: &str,
-    ssh_config: Option<&Path>,
-    reach: &Reach,
-    prompts: bool,
-) -> anyhow::Result<Route> {
+fn route(name: &str, reach: &Reach, prompts: bool) -> anyhow::Result<Route> {
     if name == "." {
         return Ok(Route::Here);
     }
@@ -288,7 +281,7 @@ fn route(
     Ok(Route::Ssh {
         destination: name.parse()?,
         options: SshOptions {
-            config: ssh_config.map(Path::to_owned),
+            config: reach.ways.ssh_config.clone(),
             prompts,
             // Before we give up ourselves, so that ssh can say why.
             connect: limit.mul_f64(0.75).min(CONNECT),
@@ -310,10 +303,13 @@ fn password(reach: &Reach) -> anyhow::Result<Option<Password>> {
     if !reach.sudo {
         return Ok(None);
     }
-    let source = match reach.become_password_fd {
-        Some(descriptor) => Source::Descriptor(descriptor),
-        None if reach.ask_become_pass || io::stderr().is_terminal() => Source::Terminal,
-        None => Source::Nobody,
+    let source = match (reach.become_password_fd, &reach.known_password) {
+        (Some(descriptor), _) => Source::Descriptor(descriptor),
+        (None, Some(known)) if !reach.ask_become_pass => {
+            return Ok(Some(Password::known(Arc::clone(known), Purpose::Sudo)));
+        }
+        _ if reach.ask_become_pass || io::stderr().is_terminal() => Source::Terminal,
+        _ => Source::Nobody,
     };
     let password = Password::new(source, Purpose::Sudo);
     if reach.ask_become_pass {
