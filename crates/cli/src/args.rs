@@ -38,6 +38,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Up(crate::up::args::Up),
     Scan(Scan),
     Doctor(Doctor),
     Trust(crate::trust::TrustArgs),
@@ -395,6 +396,8 @@ pub(crate) enum Schema {
     Apply,
     /// `crosstie status --json`
     Status,
+    /// `crosstie up --json`
+    Up,
     /// The cluster file, for editors
     Cluster,
 }

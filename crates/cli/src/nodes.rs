@@ -23,7 +23,12 @@ pub(crate) use door::Door;
 use door::Entrance;
 use rustix::process::Signal;
 
-use crate::{args::Reach, output, progress::Progress, targets::Reading};
+use crate::{
+    args::Reach,
+    output,
+    progress::{Progress, View},
+    targets::Reading,
+};
 
 /// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
 pub(crate) const COLLECT: Duration = Duration::from_secs(20);
@@ -42,6 +47,7 @@ pub(crate) struct Fleet {
     last: Duration,
     /// Progress is drawn.
     draws: bool,
+    view: Option<View>,
 }
 
 /// One node.
@@ -119,6 +125,7 @@ impl Fleet {
             last: common.login + common.answer + PERSON,
             common,
             draws: output::draws(colour),
+            view: None,
         })
     }
 
@@ -132,6 +139,11 @@ impl Fleet {
             common.answer = limit;
         }
         fleet
+    }
+
+    /// Progress is drawn so from now on.
+    pub(crate) fn show_by(&mut self, view: View) {
+        self.view = Some(view);
     }
 
     /// How far each node's clock was from ours at its last reading.
@@ -196,7 +208,13 @@ impl Fleet {
 
     /// Where each node is shown while it is worked on.
     pub(crate) fn progress(&self, nodes: &[String]) -> Arc<Progress> {
-        Arc::new(Progress::start(nodes, self.common.prompts, self.draws))
+        let view = self.view.clone();
+        Arc::new(Progress::start(
+            nodes,
+            self.common.prompts,
+            self.draws,
+            view,
+        ))
     }
 
     pub(crate) fn names(&self) -> Vec<&str> {

@@ -19,11 +19,7 @@ mod trial;
 mod undo;
 mod witness;
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{process::ExitCode, sync::Arc};
 
 use anyhow::bail;
 use clap::ColorChoice;
@@ -143,8 +139,7 @@ pub(crate) fn no_root(why: String) -> String {
 pub(crate) fn show(plan: &Plan, json: bool, colour: ColorChoice) -> anyhow::Result<()> {
     let text = plan::view(plan, &[], "", output::palette(colour));
     if json {
-        // Nobody is left to tell if stderr is gone.
-        let _ = io::stderr().write_all(text.as_bytes());
+        output::tell(&text);
     } else {
         output::print(&format!("{text}\n"))?;
     }
@@ -186,12 +181,7 @@ fn called<'a>(name: &str, looked: &'a [Looked]) -> anyhow::Result<&'a str> {
     }
 }
 
-fn job(
-    node: &NodePlan,
-    plan: &Plan,
-    means: &Means,
-    subjects: &Subjects,
-) -> anyhow::Result<Job> {
+fn job(node: &NodePlan, plan: &Plan, means: &Means, subjects: &Subjects) -> anyhow::Result<Job> {
     let mut looked = means.looked.iter();
     let place = looked.position(|one| one.facts.host.name == node.node);
     let Some(place) = place else {
@@ -243,7 +233,9 @@ pub(crate) fn status_of(changes: &Changes, undone: bool) -> ExitCode {
     let mut outcomes = changes.nodes.iter().map(|change| change.outcome);
     if outcomes.clone().any(|outcome| outcome == Outcome::Failed) {
         exit::tool_failed()
-    } else if outcomes.all(|outcome| outcome.is_fine() || (undone && outcome == Outcome::RolledBack)) {
+    } else if outcomes
+        .all(|outcome| outcome.is_fine() || (undone && outcome == Outcome::RolledBack))
+    {
         exit::CLEAN
     } else {
         exit::faults()

@@ -1,0 +1,1 @@
+//! Stages against nodes that are made up.
