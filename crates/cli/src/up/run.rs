@@ -116,7 +116,8 @@ impl<'a> Run<'a> {
         let says = match &ended {
             Ok((_, says)) => says.clone(),
             Err(Halt::Stop { why, .. }) => why.clone(),
-            Err(Halt::Error(error)) => format!("{error:#}"),
+            // Its causes are told beside it.
+            Err(Halt::Error(error)) => error.to_string(),
         };
         let took = began.elapsed();
         self.note(|record, now| record.end(now, &says));
@@ -175,6 +176,9 @@ impl<'a> Run<'a> {
         self.commands();
         if self.draws && ended.is_err() {
             self.live.leave();
+        }
+        if let Err(Halt::Error(error)) = &ended {
+            output::complain(error);
         }
         if self.arguments.json {
             let text = serde_json::to_string_pretty(&self.up)?;
