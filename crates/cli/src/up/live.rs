@@ -67,12 +67,11 @@ impl Live {
 
     /// Where it went wrong, only those nodes that did are marked, or all of them if nobody in particular did.
     pub(super) fn end(&self, went_well: bool, failed: &[&str]) {
-        let mut state = self.state();
-        let Some(stage) = state.running.take() else {
+        let mut guarded = self.state();
+        let Some(column) = guarded.running.take().map(|stage| stage as usize) else {
             return;
         };
-        let column = stage as usize;
-        for (name, cells) in &mut state.board.rows {
+        for (name, cells) in &mut guarded.board.rows {
             let fails = !went_well && (failed.is_empty() || failed.contains(&name.as_str()));
             cells[column] = if fails { Cell::Failed } else { Cell::Done };
         }

@@ -32,5 +32,5 @@ pub(crate) fn run(arguments: &args::Up, colour: ColorChoice) -> anyhow::Result<E
     terminal::is_there_or(arguments.yes, "change nodes")?;
     let mut run = Run::new(arguments, existing, fleet, colour)?;
     let ended = run.all();
-    run.finish(ended)
+    run.finish(&ended)
 }

@@ -171,13 +171,13 @@ impl<'a> Run<'a> {
     }
 
     /// The last screen, or the JSON.
-    pub(super) fn finish(mut self, ended: Result<(), Halt>) -> anyhow::Result<ExitCode> {
+    pub(super) fn finish(mut self, ended: &Result<(), Halt>) -> anyhow::Result<ExitCode> {
         set_last_words("");
         self.commands();
         if self.draws && ended.is_err() {
             self.live.leave();
         }
-        if let Err(Halt::Error(error)) = &ended {
+        if let Err(Halt::Error(error)) = ended {
             output::complain(error);
         }
         if self.arguments.json {
@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
         }
         Ok(match ended {
             Ok(()) => exit::CLEAN,
-            Err(Halt::Stop { code, .. }) => code,
+            Err(Halt::Stop { code, .. }) => *code,
             Err(Halt::Error(_)) => exit::tool_failed(),
         })
     }
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
             Some(Stage::Apply) => Some(format!("status{tail}")),
             Some(Stage::Proof) => Some(format!("doctor{tail} --sudo")),
             Some(_) => None,
-            None => Some(format!("doctor{tail} --watch")),
+            None => Some(format!("doctor{tail} --sudo --watch")),
         };
         self.up.next = next.map(|next| format!("crosstie {next}"));
     }

@@ -66,7 +66,7 @@ impl Session for Scripted {
     }
 }
 
-fn status(kind: Kind, state: Option<State>) -> Result<Changed, SessionError> {
+fn status(kind: Kind, state: Option<State>) -> Changed {
     let open = state.map(|state| TransactionStatus {
         id: "7".to_owned(),
         kind,
@@ -76,10 +76,10 @@ fn status(kind: Kind, state: Option<State>) -> Result<Changed, SessionError> {
         seconds_left: Some(42),
         why: None,
     });
-    Ok(Changed::Status(NodeStatus {
+    Changed::Status(NodeStatus {
         transactions: open.into_iter().collect(),
         drift: Vec::new(),
-    }))
+    })
 }
 
 /// What came of it, and what the node was asked.
@@ -102,7 +102,7 @@ fn settled(
 #[test]
 fn where_nothing_is_open_nothing_is_done() {
     for state in [None, Some(State::Confirmed), Some(State::RolledBack)] {
-        let (answer, asked) = settled(Some("sparks"), vec![status(Kind::Apply, state)]);
+        let (answer, asked) = settled(Some("sparks"), vec![Ok(status(Kind::Apply, state))]);
         assert_eq!(answer, Ok(None));
         assert_eq!(asked, ["status"]);
     }
@@ -116,11 +116,11 @@ fn a_run_of_our_own_that_was_cut_short_is_put_back_at_once() {
     let (answer, asked) = settled(
         Some("sparks"),
         vec![
-            status(Kind::Apply, Some(State::RollingBack)),
+            Ok(status(Kind::Apply, Some(State::RollingBack))),
             busy,
-            status(Kind::Apply, Some(State::Applied)),
+            Ok(status(Kind::Apply, Some(State::Applied))),
             Ok(Changed::RolledBack(RolledBack::default())),
-            status(Kind::Apply, Some(State::RolledBack)),
+            Ok(status(Kind::Apply, Some(State::RolledBack))),
         ],
     );
     assert!(answer.unwrap().unwrap().contains("put back"));
@@ -138,15 +138,15 @@ fn a_change_of_somebody_elses_is_waited_for_and_never_touched() {
         let (answer, asked) = settled(
             ours,
             vec![
-                status(kind, Some(State::Applied)),
-                status(kind, Some(State::Applied)),
-                status(kind, Some(State::Confirmed)),
+                Ok(status(kind, Some(State::Applied))),
+                Ok(status(kind, Some(State::Applied))),
+                Ok(status(kind, Some(State::Confirmed))),
             ],
         );
         assert!(answer.unwrap().unwrap().contains("settled"));
         assert_eq!(asked, ["status"; 3]);
     }
-    let ever = (0..1000).map(|_| status(Kind::Apply, Some(State::Applied)));
+    let ever = (0..1000).map(|_| Ok(status(Kind::Apply, Some(State::Applied))));
     let (answer, asked) = settled(None, ever.collect());
     assert!(answer.unwrap_err().contains("still open"));
     assert!(asked.len() > 1);

@@ -56,7 +56,7 @@ fn configured(plan: &NodePlan) -> BTreeSet<&str> {
     });
     let changes = rereads.flatten().filter_map(|reread| match reread {
         Reread::Interface(change) => Some(change),
-        _ => None,
+        Reread::Units => None,
     });
     changes
         .filter(|change| !change.addresses.to.is_empty())
