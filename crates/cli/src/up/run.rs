@@ -184,7 +184,9 @@ impl<'a> Run<'a> {
             let text = serde_json::to_string_pretty(&self.up)?;
             output::print(&format!("{text}\n"))?;
         } else {
-            output::print(&screen(&self.up, output::palette(self.colour)))?;
+            let home = std::env::var("HOME").ok();
+            let palette = output::palette(self.colour);
+            output::print(&screen(&self.up, home.as_deref(), palette))?;
         }
         Ok(match ended {
             Ok(()) => exit::CLEAN,

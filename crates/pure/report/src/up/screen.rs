@@ -18,7 +18,8 @@ const LABEL: usize = 10;
 /// Nodes that are named one by one; of more, those that did not come through.
 const MOST: usize = 12;
 
-pub fn screen(up: &Up, palette: Palette) -> String {
+/// Paths below `home` are shown as `~`.
+pub fn screen(up: &Up, home: Option<&str>, palette: Palette) -> String {
     let mut screen = Screen {
         palette,
         out: String::new(),
@@ -31,7 +32,7 @@ pub fn screen(up: &Up, palette: Palette) -> String {
         screen.row("proven", &[verdict(proof)]);
     }
     left(up, &mut screen);
-    settings(up, &mut screen);
+    settings(up, home, &mut screen);
     for note in &up.notes {
         screen.row("note", &[Span::new(Tone::Bad, note)]);
     }
@@ -187,13 +188,16 @@ fn left(up: &Up, screen: &mut Screen) {
     screen.row("", &[Span::new(Tone::Quiet, text)]);
 }
 
-fn settings(up: &Up, screen: &mut Screen) {
+fn settings(up: &Up, home: Option<&str>, screen: &mut Screen) {
     let files = up.environments.iter();
     let files: Vec<&str> = files.filter_map(|one| one.file.as_deref()).collect();
     let Some(first) = files.first() else {
         return;
     };
     let folder = first.rsplit_once('/').map_or(".", |(folder, _)| folder);
+    let below = home.and_then(|home| folder.strip_prefix(home));
+    let below = below.filter(|below| below.starts_with('/'));
+    let folder = below.map_or_else(|| folder.to_owned(), |below| format!("~{below}"));
     let names: Vec<&str> = files
         .iter()
         .map(|file| file.rsplit_once('/').map_or(*file, |(_, name)| name))

@@ -232,15 +232,13 @@ fn the_last_screen_says_what_was_found_changed_and_measured() {
     up.left = vec![warning("spark-a"), warning("spark-b")];
     let environment = |node: &str| Environment {
         node: node.to_owned(),
-        file: Some(format!(
-            "/home/me/.local/state/crosstie/sparks/env/{node}.sh"
-        )),
+        file: Some(format!("/house/.local/state/crosstie/sparks/env/{node}.sh")),
         settings: settings(),
     };
     up.environments = vec![environment("spark-a"), environment("spark-b")];
     up.undo = Some("crosstie rollback".to_owned());
     up.next = Some("crosstie doctor --watch".to_owned());
-    insta::assert_snapshot!(screen(&up, Palette::Plain));
+    insta::assert_snapshot!(screen(&up, Some("/house"), Palette::Plain));
 }
 
 #[test]
@@ -264,5 +262,5 @@ fn the_last_screen_says_where_it_ended() {
         why: "1 fault that the plan does not mend".to_owned(),
     });
     up.next = Some("crosstie explain port-rate-differs".to_owned());
-    insta::assert_snapshot!(screen(&up, Palette::Plain));
+    insta::assert_snapshot!(screen(&up, Some("/house"), Palette::Plain));
 }
