@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use crosstie_fabric::{
     cabling::{self, Key, Listened, Note, Probe, Station, Token, Wiring},
     cages,
@@ -135,10 +135,11 @@ fn listen(
     }
     if surveys.iter().all(|station| station.jacks.is_empty()) {
         let why: Vec<String> = notes.iter().map(ToString::to_string).collect();
-        bail!(
-            "no node has an RDMA port on Ethernet that can say its name\n{}",
-            why.join("\n")
-        );
+        let error = "no node has an RDMA port on Ethernet that can say its name";
+        return Err(match why.as_slice() {
+            [] => anyhow::Error::msg(error),
+            why => anyhow::Error::msg(why.join("\n")).context(error),
+        });
     }
     let duration = seconds.map_or_else(
         || listening(looked, &surveys),

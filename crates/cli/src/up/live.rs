@@ -66,13 +66,15 @@ impl Live {
     }
 
     /// Where it went wrong, only those nodes that did are marked, or all of them if nobody in particular did.
-    pub(super) fn end(&self, went_well: bool, failed: &[&str]) {
+    pub(super) fn end(&self, went_well: bool, failed: &[String]) {
         let mut guarded = self.state();
         let Some(column) = guarded.running.take().map(|stage| stage as usize) else {
             return;
         };
-        for (name, cells) in &mut guarded.board.rows {
-            let fails = !went_well && (failed.is_empty() || failed.contains(&name.as_str()));
+        let State { board, names, .. } = &mut *guarded;
+        for (names, (_, cells)) in names.iter().zip(&mut board.rows) {
+            let named = || names.iter().any(|name| failed.contains(name));
+            let fails = !went_well && (failed.is_empty() || named());
             cells[column] = if fails { Cell::Failed } else { Cell::Done };
         }
     }
@@ -133,7 +135,7 @@ mod tests {
         let shown = live.lines(&["spark-b".to_owned()], &[Some(Doing::Confirming)], 79);
         assert!(shown[1].starts_with("  spark-a"), "{shown:?}");
         assert!(shown[2].ends_with("confirming"), "{shown:?}");
-        live.end(false, &["spark-b"]);
+        live.end(false, &["spark-b".to_owned()]);
         let shown = live.lines(&[], &[], 79);
         assert!(
             !shown[1].contains('✗') && shown[2].contains('✗'),

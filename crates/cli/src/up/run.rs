@@ -30,6 +30,8 @@ pub(super) struct Run<'a> {
     pub(super) live: Live,
     pub(super) colour: ColorChoice,
     pub(super) up: Up,
+    /// Nodes that ended it, where it was one in particular.
+    pub(super) failing: Vec<String>,
     record: Option<(PathBuf, Record)>,
     /// The stage that was cut short the last time, and since when.
     pub(super) before: Option<(Stage, String)>,
@@ -71,6 +73,7 @@ impl<'a> Run<'a> {
             live,
             colour,
             up: Up::new(&arguments.output.display().to_string()),
+            failing: Vec::new(),
             record: None,
             before: None,
             draws: output::draws(colour),
@@ -121,9 +124,7 @@ impl<'a> Run<'a> {
         };
         let took = began.elapsed();
         self.note(|record, now| record.end(now, &says));
-        let failed: Vec<String> = self.failed();
-        let failed: Vec<&str> = failed.iter().map(String::as_str).collect();
-        self.live.end(ended.is_ok(), &failed);
+        self.live.end(ended.is_ok(), &self.failing);
         if !self.draws {
             live::line(stage, took, &says);
         }
@@ -139,13 +140,6 @@ impl<'a> Run<'a> {
             set_last_words(CONFIRMED);
         }
         ended.map(|(result, _)| result)
-    }
-
-    /// Nodes that did not come through a change.
-    fn failed(&self) -> Vec<String> {
-        let changes = self.up.changes.iter();
-        let failed = changes.filter(|change| !change.outcome.is_fine());
-        failed.map(|change| change.node.clone()).collect()
     }
 
     /// A record that cannot be written costs nobody the work.
@@ -177,8 +171,9 @@ impl<'a> Run<'a> {
         if self.draws && ended.is_err() {
             self.live.leave();
         }
-        if let Err(Halt::Error(error)) = ended {
-            output::complain(error);
+        match ended {
+            Err(Halt::Error(error)) if error.chain().len() > 1 => output::complain(error),
+            _ => {}
         }
         if self.arguments.json {
             let text = serde_json::to_string_pretty(&self.up)?;

@@ -3,6 +3,7 @@
 use crosstie_model::{Facts, Plan, Spec};
 use crosstie_reach::BOUND;
 use crosstie_report::{
+    change::Outcome,
     proof,
     up::{Environment, Stage, environments, findings, script},
 };
@@ -72,7 +73,10 @@ impl Run<'_> {
             match answer {
                 Ok(None) => {}
                 Ok(Some(done)) => self.up.notes.push(format!("{node}: {done}")),
-                Err(why) => failed.push(format!("{node}: {why}")),
+                Err(why) => {
+                    failed.push(format!("{node}: {why}"));
+                    self.failing.push(node);
+                }
             }
         }
         if failed.is_empty() {
@@ -169,11 +173,18 @@ impl Run<'_> {
         };
         let changes = apply::change(plan, &means)?;
         let code = apply::status_of(&changes, false);
-        let bad = changes
-            .nodes
-            .iter()
-            .find(|change| !change.outcome.is_fine());
-        let why = bad.map(|change| format!("{} did not come through", change.node));
+        let bad = changes.nodes.iter();
+        let bad = bad.filter(|change| !change.outcome.is_fine());
+        self.failing = bad.map(|change| change.node.clone()).collect();
+        let cause = |outcome| {
+            !matches!(
+                outcome,
+                Outcome::NotBegun | Outcome::Unchanged | Outcome::Confirmed
+            )
+        };
+        let first = changes.nodes.iter().find(|change| cause(change.outcome));
+        let first = first.map(|change| &change.node).or(self.failing.first());
+        let why = first.map(|node| format!("{node} did not come through"));
         for change in &changes.nodes {
             let notes = change.notes.iter();
             let notes = notes.map(|note| format!("{}: {note}", change.node));

@@ -37,8 +37,11 @@ pub fn screen(up: &Up, home: Option<&str>, palette: Palette) -> String {
         screen.row("note", &[Span::new(Tone::Bad, note)]);
     }
     times(up, &mut screen);
-    screen.out.push('\n');
-    for (label, command) in [("undo", &up.undo), ("next", &up.next)] {
+    let commands = [("undo", &up.undo), ("next", &up.next)];
+    if commands.iter().any(|(_, command)| command.is_some()) {
+        screen.out.push('\n');
+    }
+    for (label, command) in commands {
         if let Some(command) = command {
             screen.row(label, &[Span::new(Tone::Accent, command)]);
         }
