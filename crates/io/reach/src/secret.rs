@@ -269,6 +269,14 @@ mod tests {
     }
 
     #[test]
+    fn a_known_password_is_given_without_a_question() {
+        let secret = Arc::new(Secret::new("of the lab"));
+        let password = Password::known(secret, Purpose::Sudo);
+        assert_eq!(password.get().unwrap().line().bytes(), b"of the lab\n");
+        assert!(!format!("{password:?}").contains("lab"));
+    }
+
+    #[test]
     fn no_password_is_told_from_an_empty_one() {
         assert!(line(&mut &b""[..]).unwrap().is_none());
         assert!(line(&mut &b"abc\x04"[..]).unwrap().is_none());
