@@ -27,7 +27,7 @@ impl Default for Limits {
         Self {
             answer: Duration::from_secs(30),
             connect: Duration::from_secs(20),
-            back: Duration::from_secs(120),
+            back: Duration::from_secs(200),
             settle: Duration::from_secs(30),
             pause: Duration::from_secs(1),
         }

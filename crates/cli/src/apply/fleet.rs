@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use crosstie_model::change::{Ask, Order};
+use crosstie_model::{
+    Step,
+    change::{Ask, Order},
+};
 use crosstie_reach::{Stage, Unfinished, end_if_interrupted, fan_out};
 use crosstie_report::change::{Change, Outcome};
 
@@ -17,8 +20,8 @@ use super::{
 /// Nodes that are changed at once: few, so that a fault of the plan's meets few.
 const AT_ONCE: usize = 8;
 
-/// For the node to answer, beyond its guard.
-const ANSWER: Duration = Duration::from_secs(30);
+/// For packages to be installed, which is done before the guard is armed.
+const INSTALL: Duration = Duration::from_secs(600);
 
 /// One node's part.
 pub(crate) struct Job {
@@ -88,11 +91,17 @@ fn stages(jobs: &[Job], canary: Option<usize>) -> Vec<Vec<usize>> {
 
 /// Beyond all that is foreseen.
 fn longest(job: &Job, limits: Limits) -> Duration {
-    guard(job) + ANSWER + limits.settle + (limits.connect + limits.answer + limits.back) * 4
+    deadline(job, limits) + limits.settle + (limits.connect + limits.answer + limits.back) * 4
 }
 
-fn guard(job: &Job) -> Duration {
-    Duration::from_secs(job.order.guard_seconds.into())
+/// For the change itself, and the way back where it fails.
+fn deadline(job: &Job, limits: Limits) -> Duration {
+    let steps = &job.order.plan.steps;
+    let installs = steps
+        .iter()
+        .any(|step| matches!(step, Step::Packages { .. }));
+    let install = if installs { INSTALL } else { Duration::ZERO };
+    install + Duration::from_secs(job.order.guard_seconds.into()) + limits.back
 }
 
 fn unless_stopped(
@@ -116,7 +125,7 @@ fn unless_stopped(
 /// One node, from its plan to its confirmation.
 fn change(job: &Job, limits: Limits, progress: &dyn Fn(Stage)) -> Change {
     let ask = Ask::Apply(Box::new(job.order.clone()));
-    let begun = begin(&job.subject, &ask, guard(job) + ANSWER, limits, progress);
+    let begun = begin(&job.subject, &ask, deadline(job, limits), limits, progress);
     let mut transaction = match begun {
         Ok(transaction) => transaction,
         Err(change) => return change,

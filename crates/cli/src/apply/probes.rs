@@ -1,28 +1,9 @@
-//! How one sees that a node can still be reached.
+//! How others see that a node can still be reached.
 
 use std::net::SocketAddr;
 
 use crosstie_fabric::management;
 use crosstie_model::{Facts, change::Probe, plan::global_addresses};
-
-/// What a node can reach beyond itself as long as its management works: its default gateways.
-pub(crate) fn gateways(facts: &Facts) -> Vec<Probe> {
-    let routes = facts.network.routes.known().into_iter().flatten();
-    let mut probes: Vec<Probe> = Vec::new();
-    for route in routes.filter(|route| route.destination.is_none() && route.table == "main") {
-        if let Some(address) = route.gateway {
-            let probe = Probe::Ping {
-                address,
-                interface: route.interface.clone(),
-                bytes: None,
-            };
-            if !probes.contains(&probe) {
-                probes.push(probe);
-            }
-        }
-    }
-    probes
-}
 
 /// What others reach of a node as long as its management works: its ssh server.
 pub(crate) fn greetings(facts: &Facts, port: u16) -> Vec<Probe> {

@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use clap::ColorChoice;
 use crosstie_model::{Facts, Spec};
+use crosstie_plan::proof;
 use crosstie_reach::ssh::Destination;
 
-use super::{
-    probes::{gateways, greetings},
-    transaction::Subject,
-    witness::SeenBy,
-};
+use super::{probes::greetings, transaction::Subject, witness::SeenBy};
 use crate::{
     args::{Reach, Root},
     look::Looked,
@@ -59,7 +56,7 @@ impl<'a> Subjects<'a> {
         Subject {
             node: node.facts.host.name.clone(),
             door: Arc::clone(&self.doors[place]),
-            probes: gateways(&node.facts),
+            probes: proof::management(&node.facts),
             seen_by,
         }
     }

@@ -93,8 +93,9 @@ pub(crate) fn begin<'a>(
             notes,
         }),
         Err(Trouble::Said(error)) => Err(refused(&subject.node, &error)),
-        Ok(_) => Err(lost::look_after(subject, &Trouble::odd(), limits, progress)),
-        Err(trouble) => {
+        Ok(Changed::Nothing) => Err(Change::new(&subject.node, Outcome::Unchanged)),
+        answer => {
+            let trouble = answer.err().unwrap_or_else(Trouble::odd);
             drop(first);
             Err(lost::look_after(subject, &trouble, limits, progress))
         }

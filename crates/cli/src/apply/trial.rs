@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCo
     let stage = |stage| progress.stage(0, stage);
     set_last_words(INTERRUPTED);
     let limits = Limits::default();
-    let deadline = arguments.time + limits.answer;
+    let deadline = arguments.time + limits.back;
     let change = match begin(&subject, &Ask::Try(trial), deadline, limits, &stage) {
         Err(change) => change,
         Ok(transaction) => decide(transaction, arguments.yes, &progress, &stage)?,

@@ -61,6 +61,7 @@ pub fn end_children_on_signals() -> io::Result<()> {
                 cancel_calls();
                 signal_all(Signal::TERM);
                 crosstie_node::cabling::stop_all(PUT_BACK);
+                crosstie_node::change::abandon();
                 thread::sleep(GRACE);
                 signal_all(Signal::KILL);
                 restore_terminal();

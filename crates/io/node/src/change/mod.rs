@@ -91,7 +91,8 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, String>
     if transaction.is_empty() || transaction.contains('/') || transaction.starts_with('.') {
         return Err(format!("'{transaction}' is no transaction"));
     }
-    let moment = if early_boot {
+    // A second attempt of the boot unit may come when managers run already.
+    let moment = if early_boot && !machine::network_is_managed() {
         Moment::EarlyBoot
     } else {
         Moment::Running

@@ -50,7 +50,7 @@ pub(super) trait System {
     fn render_at_boot(&self) -> Result<(), String>;
 
     /// Runtime state of interfaces, to be put back.
-    fn before(&self, interfaces: &[String]) -> Before;
+    fn before(&self, now: &Facts, interfaces: &[String]) -> Before;
 
     /// Runtime state of the whole network.
     fn before_all(&self) -> Before;

@@ -91,7 +91,7 @@ pub(super) fn apply(
     if !order.force {
         refuse_in_use(&facts, &order.plan.steps)?;
     }
-    let transaction = prepare(system, state, order)?;
+    let transaction = prepare(system, state, order, &facts)?;
     install_packages(system, &order.plan.steps)
         .map_err(|why| abandon(&transaction, "installing packages", why))?;
     let mut transaction = armed(system, transaction)?;
@@ -111,7 +111,12 @@ pub(super) fn apply(
     }
 }
 
-fn prepare(system: &dyn System, state: &Path, order: &Order) -> Result<Transaction, ChangeError> {
+fn prepare(
+    system: &dyn System,
+    state: &Path,
+    order: &Order,
+    facts: &Facts,
+) -> Result<Transaction, ChangeError> {
     undo::sweep(state, None).map_err(|why| journal_error("an old journal", why))?;
     let steps = &order.plan.steps;
     let Prepared {
@@ -131,7 +136,7 @@ fn prepare(system: &dyn System, state: &Path, order: &Order) -> Result<Transacti
         images,
         folders,
         watched: Vec::new(),
-        before: system.before(&interfaces(steps)),
+        before: system.before(facts, &interfaces(steps)),
     };
     Transaction::create(system, state, journal, &contents)
         .map_err(|why| journal_error("the journal", why))
@@ -242,6 +247,9 @@ fn unlike(step: &Step, facts: &Facts) -> String {
         })
     });
     let found: Vec<String> = found.collect();
+    if found.is_empty() {
+        return "it was written, and is not read back".to_owned();
+    }
     format!("its manager did not make it so: {}", found.join("; "))
 }
 

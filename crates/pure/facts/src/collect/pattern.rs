@@ -2,11 +2,15 @@
 
 use crosstie_model::glob_matches;
 
-/// Writes out alternatives that span components: `{etc,usr/lib}/netplan` is two paths.
+/// Writes out alternatives that are more or less than a component: `{etc,usr/lib}/netplan` and `{system,user}.conf` are
+/// two paths each.
 pub(super) fn expand(path: String) -> Vec<String> {
     let group = path.match_indices('{').find_map(|(open, _)| {
         let close = open + path[open..].find('}')?;
-        path[open..close].contains('/').then_some((open, close))
+        let (before, after) = (&path[..open], &path[close + 1..]);
+        let is_component = (before.is_empty() || before.ends_with('/'))
+            && (after.is_empty() || after.starts_with('/'));
+        (path[open..close].contains('/') || !is_component).then_some((open, close))
     });
     let Some((open, close)) = group else {
         return vec![path];
@@ -52,6 +56,8 @@ mod tests {
     fn alternatives_across_components_are_written_out() {
         let paths = expand("{etc,usr/lib}/x/{a,b}".to_owned());
         assert_eq!(paths, ["etc/x/{a,b}", "usr/lib/x/{a,b}"]);
+        let paths = expand("etc/{a,b}.conf.d/{c,d*}".to_owned());
+        assert_eq!(paths, ["etc/a.conf.d/{c,d*}", "etc/b.conf.d/{c,d*}"]);
     }
 
     #[test]

@@ -28,9 +28,10 @@ pub(super) fn arm(
     guard: Duration,
 ) -> Result<(), String> {
     let program = program.display();
-    let seconds = guard.as_secs();
+    // Counted from the boot: one that counts from its own start begins anew whenever systemd reads its units again.
+    let seconds = (machine.uptime() + guard).as_secs();
     let timer = format!(
-        "[Unit]\nDescription=Goes back from change {transaction} unless it is confirmed\n\n[Timer]\nOnActiveSec={seconds}s\n\
+        "[Unit]\nDescription=Goes back from change {transaction} unless it is confirmed\n\n[Timer]\nOnBootSec={seconds}s\n\
          AccuracySec=100ms\nUnit={SERVICE}\n"
     );
     let service = format!(
@@ -44,7 +45,7 @@ pub(super) fn arm(
          Before=network-pre.target systemd-networkd.service NetworkManager.service systemd-sysctl.service \
          systemd-modules-load.service netplan-configure.service sysinit.target shutdown.target\n\
          Conflicts=shutdown.target\n\n[Service]\nType=oneshot\nExecStart={program} guard --boot {transaction}\n\
-         TimeoutStartSec=120\n"
+         TimeoutStartSec=120\nRestart=on-failure\nRestartSec=10s\n"
     );
     let wants = [
         (TIMER, "timers.target.wants"),

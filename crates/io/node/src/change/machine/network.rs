@@ -66,8 +66,8 @@ fn network_manager(changes: &[&InterfaceChange]) -> Result<(), String> {
                 "nmcli",
                 &["--wait", "40", "connection", "up", "id", &profile],
             )?;
-        } else {
-            // Our profile is gone: whatever else there is for the port takes over, if there is anything.
+        } else if !change.addresses.to.is_empty() {
+            // Our profile is gone: what was there before takes over.
             let _ = run(
                 "nmcli",
                 &["--wait", "20", "device", "connect", &change.name],
@@ -94,9 +94,19 @@ pub(super) fn render_at_boot() -> Result<(), String> {
     run_within("netplan", &["generate"], std::time::Duration::from_secs(90)).map(drop)
 }
 
+/// Whether a manager runs.
+pub(in crate::change) fn is_managed() -> bool {
+    ["systemd-networkd.service", "NetworkManager.service"]
+        .into_iter()
+        .any(is_active)
+}
+
+fn is_active(unit: &str) -> bool {
+    run("systemctl", &["is-active", unit]).is_ok()
+}
+
 /// After files changed under a person's own hands: all of them read again, nothing brought up or down for it.
 pub(super) fn reread_all() -> Result<(), String> {
-    let is_active = |unit: &str| run("systemctl", &["is-active", unit]).is_ok();
     if command::find("netplan").is_some() {
         run("netplan", &["generate"])?;
     }

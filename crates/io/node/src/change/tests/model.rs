@@ -269,7 +269,7 @@ impl System for Model {
         Ok(())
     }
 
-    fn before(&self, interfaces: &[String]) -> Before {
+    fn before(&self, _now: &Facts, interfaces: &[String]) -> Before {
         let kernel = self.kernel.lock().unwrap();
         let links = interfaces.iter().map(|name| {
             let found = &kernel.interfaces[name];
@@ -296,7 +296,7 @@ impl System for Model {
             .keys()
             .cloned()
             .collect::<Vec<_>>();
-        self.before(&names)
+        self.before(&self.facts, &names)
     }
 
     fn run_trial(&self, command: &[String], _deadline: Duration) -> Result<Ended, String> {

@@ -1,0 +1,128 @@
+//! Changing the nodes of a lab.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
+#![allow(dead_code, unreachable_pub)] // each test file takes what it needs
+
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_lab::Lab;
+use serde_json::Value;
+
+use crate::{lab::sh, sshd::crosstie};
+
+/// Runs the binary with the lab's nodes in reach, and the password of their users on a pipe.
+pub fn start(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Child {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writeln!(writer, "{}", lab.password()).unwrap();
+    drop(writer);
+    Command::new(crosstie())
+        .args(arguments)
+        .arg("--cluster")
+        .arg(cluster)
+        .arg("--ssh-config")
+        .arg(lab.ssh_config())
+        .args(["--become-password-fd", "0"])
+        .stdin(reader)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+pub fn run(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Output {
+    start(lab, cluster, arguments).wait_with_output().unwrap()
+}
+
+/// What it printed, if it ended with `code`.
+pub fn json(lab: &Lab, cluster: &Path, code: i32, arguments: &[&str]) -> Value {
+    let mut arguments = arguments.to_vec();
+    arguments.push("--json");
+    let output = run(lab, cluster, &arguments);
+    let said = [&output.stdout[..], &output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// Node → outcome.
+pub fn outcomes(changes: &Value) -> BTreeMap<String, String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let nodes = changes["nodes"].as_array().unwrap().iter();
+    nodes
+        .map(|node| (text(&node["node"]), text(&node["outcome"])))
+        .collect()
+}
+
+/// Everything below `/etc` with owner, mode and time; and of the ports everything that a change may touch.
+pub fn shape(lab: &Lab, node: &str) -> String {
+    let files = sh(
+        lab,
+        node,
+        "cd /etc && find . \\( -type f -exec sha256sum {} + \\) | sort; \
+         find . -printf '%M %u %g %l %p ' \\( -type f -printf '%T@\\n' -o -printf '\\n' \\) | sort",
+    );
+    files + &runtime(lab, node)
+}
+
+pub fn runtime(lab: &Lab, node: &str) -> String {
+    sh(
+        lab,
+        node,
+        "for p in /sys/class/net/*np*; do i=${p##*/}; echo $i; cat $p/mtu; \
+         ip -o link show dev $i | grep -o '[<,]UP[,>]'; ip -o addr show dev $i scope global | sed 's/ valid_lft.*//'; \
+         for f in /proc/sys/net/ipv4/conf/$i/* /proc/sys/net/ipv6/conf/$i/*; do \
+         case $f in */stable_secret) ;; *) echo $f $(cat $f 2>/dev/null);; esac; done; done; \
+         systemctl list-unit-files --no-legend 'crosstie*'; true",
+    )
+}
+
+/// Every fabric address of `to` answers `from` at 9000 bytes that may not be fragmented, at the MAC of its own port.
+pub fn answers(lab: &Lab, from: &str, to: &str) {
+    let own = sh(lab, to, "ip -o -4 addr show scope global | grep np");
+    let mut asked = 0;
+    for line in own.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (interface, net) = (words[1], words[3]);
+        let (address, length) = net.split_once('/').unwrap();
+        let mac = sh(lab, to, &format!("cat /sys/class/net/{interface}/address"));
+        let network: ipnet::Ipv4Net = format!("{address}/{length}").parse().unwrap();
+        let theirs = sh(lab, from, "ip -o -4 addr show scope global | grep np");
+        let out = theirs.lines().find_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let net: ipnet::Ipv4Net = words[3].parse().unwrap();
+            (net.trunc() == network.trunc()).then(|| words[1].to_owned())
+        });
+        let Some(out) = out else {
+            continue;
+        };
+        let script = format!(
+            "ip neigh flush dev {out}; for n in 1 2 3; do ping -q -M do -s 8972 -c 1 -W 3 -I {out} {address} && break; done && \
+             ip neigh show {address} dev {out}"
+        );
+        let shown = sh(lab, from, &script);
+        assert!(shown.contains(mac.trim()), "{address}: {shown}, not {mac}");
+        asked += 1;
+    }
+    assert!(asked > 0, "{from} has no address beside one of {to}: {own}");
+}
+
+/// Until the node answers ssh and its start is through.
+pub fn wait_for(lab: &Lab, node: &str) {
+    let until = Instant::now() + Duration::from_secs(300);
+    loop {
+        let script = "systemctl is-system-running --wait >/dev/null; true";
+        let asked = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(60));
+        if asked.is_ok_and(|asked| asked.code == Some(0)) {
+            return;
+        }
+        assert!(Instant::now() < until, "{node} does not come back");
+        thread::sleep(Duration::from_secs(2));
+    }
+}
