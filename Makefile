@@ -1,5 +1,5 @@
 # Two commands do everything, set-up included, on a fresh Debian 12+ or Ubuntu 22.04+ with cargo:
-#   make demo    build crosstie and show what it does, on this machine and on sample captures
+#   make demo    build crosstie and show what it does, on two virtual machines
 #   make test    every test that should pass before a change is merged
 # The work is done by small scripts in scripts/; missing packages come from packaging/apt-packages.txt.
 
@@ -19,7 +19,7 @@ help:
 
 ##@ The two commands
 
-demo: build ## Build crosstie, scan this machine and the samples, then two virtual Sparks whose cable is cut
+demo: build ## Build crosstie and take two virtual Sparks from cabled to proven; then their cable is cut, named and mended
 	$(INSTALL) lab
 	scripts/demo
 

@@ -1,11 +1,12 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use clap::{
     ArgAction, ColorChoice, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, styling},
 };
+use crosstie_reach::secret::Secret;
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Cyan.on_default().bold())
@@ -37,6 +38,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Up(crate::up::args::Up),
     Scan(Scan),
     Doctor(Doctor),
     Trust(crate::trust::TrustArgs),
@@ -319,6 +321,10 @@ pub(crate) struct Reach {
     #[arg(long, requires = "sudo", conflicts_with = "become_password_fd")]
     pub(crate) ask_become_pass: bool,
 
+    /// A lab's own, which is no secret of the user's.
+    #[arg(skip)]
+    pub(crate) known_password: Option<Arc<Secret>>,
+
     #[command(flatten)]
     pub(crate) ways: Ways,
 }
@@ -349,6 +355,7 @@ impl Root {
             sudo: true,
             become_password_fd: self.become_password_fd,
             ask_become_pass: self.ask_become_pass,
+            known_password: None,
             ways: self.ways.clone(),
         }
     }
@@ -389,6 +396,8 @@ pub(crate) enum Schema {
     Apply,
     /// `crosstie status --json`
     Status,
+    /// `crosstie up --json`
+    Up,
     /// The cluster file, for editors
     Cluster,
 }

@@ -42,6 +42,7 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
         Schema::Init => crosstie_report::init::schema(),
         Schema::Apply => crosstie_report::change::schema(),
         Schema::Status => crosstie_report::status::schema(),
+        Schema::Up => crosstie_report::up::schema(),
         Schema::Cluster => crosstie_report::plan::cluster_schema(),
     };
     output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;

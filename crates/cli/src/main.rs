@@ -21,6 +21,7 @@ mod scan;
 mod targets;
 mod terminal;
 mod trust;
+mod up;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Uninstall(undo) => apply::uninstall(&undo, arguments.colour),
         Command::Status(status) => apply::status(&status, arguments.colour),
         Command::Try(trial) => apply::attempt(&trial, arguments.colour),
+        Command::Up(up) => up::run(&up, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
         Command::Guard { transaction, boot } => guard::run(&transaction, boot),

@@ -4,7 +4,6 @@ mod door;
 
 use std::{
     io::{self, IsTerminal},
-    path::Path,
     sync::{Arc, Mutex},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -24,7 +23,12 @@ pub(crate) use door::Door;
 use door::Entrance;
 use rustix::process::Signal;
 
-use crate::{args::Reach, output, progress::Progress, targets::Reading};
+use crate::{
+    args::Reach,
+    output,
+    progress::{Progress, View},
+    targets::Reading,
+};
 
 /// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
 pub(crate) const COLLECT: Duration = Duration::from_secs(20);
@@ -43,6 +47,7 @@ pub(crate) struct Fleet {
     last: Duration,
     /// Progress is drawn.
     draws: bool,
+    view: Option<View>,
 }
 
 /// One node.
@@ -84,7 +89,6 @@ impl Common {
 impl Fleet {
     pub(crate) fn new(
         names: Vec<String>,
-        ssh_config: Option<&Path>,
         reach: &Reach,
         colour: ColorChoice,
     ) -> anyhow::Result<Self> {
@@ -102,7 +106,7 @@ impl Fleet {
             .into_iter()
             .map(|name| {
                 Ok(Arc::new(Place {
-                    route: route(&name, ssh_config, reach, prompts)?,
+                    route: route(&name, reach, prompts)?,
                     name,
                     session: Mutex::new(None),
                     clock: Mutex::new(None),
@@ -121,6 +125,7 @@ impl Fleet {
             last: common.login + common.answer + PERSON,
             common,
             draws: output::draws(colour),
+            view: None,
         })
     }
 
@@ -134,6 +139,11 @@ impl Fleet {
             common.answer = limit;
         }
         fleet
+    }
+
+    /// Progress is drawn so from now on.
+    pub(crate) fn show_by(&mut self, view: View) {
+        self.view = Some(view);
     }
 
     /// How far each node's clock was from ours at its last reading.
@@ -198,7 +208,13 @@ impl Fleet {
 
     /// Where each node is shown while it is worked on.
     pub(crate) fn progress(&self, nodes: &[String]) -> Arc<Progress> {
-        Arc::new(Progress::start(nodes, self.common.prompts, self.draws))
+        let view = self.view.clone();
+        Arc::new(Progress::start(
+            nodes,
+            self.common.prompts,
+            self.draws,
+            view,
+        ))
     }
 
     pub(crate) fn names(&self) -> Vec<&str> {
@@ -275,12 +291,7 @@ fn now() -> i64 {
     })
 }
 
-fn route(
-    name: &str,
-    ssh_config: Option<&Path>,
-    reach: &Reach,
-    prompts: bool,
-) -> anyhow::Result<Route> {
+fn route(name: &str, reach: &Reach, prompts: bool) -> anyhow::Result<Route> {
     if name == "." {
         return Ok(Route::Here);
     }
@@ -288,7 +299,7 @@ fn route(
     Ok(Route::Ssh {
         destination: name.parse()?,
         options: SshOptions {
-            config: ssh_config.map(Path::to_owned),
+            config: reach.ways.ssh_config.clone(),
             prompts,
             // Before we give up ourselves, so that ssh can say why.
             connect: limit.mul_f64(0.75).min(CONNECT),
@@ -310,10 +321,13 @@ fn password(reach: &Reach) -> anyhow::Result<Option<Password>> {
     if !reach.sudo {
         return Ok(None);
     }
-    let source = match reach.become_password_fd {
-        Some(descriptor) => Source::Descriptor(descriptor),
-        None if reach.ask_become_pass || io::stderr().is_terminal() => Source::Terminal,
-        None => Source::Nobody,
+    let source = match (reach.become_password_fd, &reach.known_password) {
+        (Some(descriptor), _) => Source::Descriptor(descriptor),
+        (None, Some(known)) if !reach.ask_become_pass => {
+            return Ok(Some(Password::known(Arc::clone(known), Purpose::Sudo)));
+        }
+        _ if reach.ask_become_pass || io::stderr().is_terminal() => Source::Terminal,
+        _ => Source::Nobody,
     };
     let password = Password::new(source, Purpose::Sudo);
     if reach.ask_become_pass {

@@ -17,6 +17,11 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     }
 }
 
+/// Says it on stderr. Nobody is left to tell if that is gone.
+pub(crate) fn tell(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 /// An error with all its causes, one a line. Its text may quote a node, so it is made printable.
 pub(crate) fn complain(error: &anyhow::Error) {
     let mut stderr = io::stderr().lock();

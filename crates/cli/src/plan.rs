@@ -156,12 +156,12 @@ fn write(plan: &Plan, directory: &Path) -> anyhow::Result<()> {
 }
 
 /// A node's name as the name of one folder.
-fn folder(name: &str) -> anyhow::Result<&Path> {
+pub(crate) fn folder(name: &str) -> anyhow::Result<&Path> {
     let path = Path::new(name);
     let mut parts = path.components();
     match (parts.next(), parts.next()) {
         (Some(Component::Normal(part)), None) if part.to_str() == Some(name) => Ok(path),
-        _ => bail!("'{name}' cannot be the name of a folder, so --out has no place for that node"),
+        _ => bail!("'{name}' cannot be the name of a folder"),
     }
 }
 

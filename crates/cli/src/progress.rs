@@ -23,6 +23,9 @@ const FRAME: Duration = Duration::from_millis(200);
 /// Lines that are drawn at most; the others are counted.
 const MAX_LINES: usize = 16;
 
+/// Draws nodes and where each of them is, in lines of at most so many columns.
+pub(crate) type View = Arc<dyn Fn(&[String], &[Option<Stage>], usize) -> Vec<String> + Send + Sync>;
+
 pub(crate) struct Progress {
     shared: Arc<Shared>,
     drawing: Mutex<Option<JoinHandle<()>>>,
@@ -32,6 +35,8 @@ struct Shared {
     nodes: Vec<String>,
     /// Nothing is drawn over a question that ssh may ask.
     prompts: bool,
+    /// Instead of the usual one; drawn at once, since it tells of more than this wait.
+    view: Option<View>,
     board: Mutex<Board>,
     stopped: AtomicBool,
     wake: Condvar,
@@ -45,10 +50,11 @@ struct Board {
 }
 
 impl Progress {
-    pub(crate) fn start(nodes: &[String], prompts: bool, draw: bool) -> Self {
+    pub(crate) fn start(nodes: &[String], prompts: bool, draw: bool, view: Option<View>) -> Self {
         let shared = Arc::new(Shared {
             nodes: nodes.iter().map(|node| printable(node)).collect(),
             prompts,
+            view,
             board: Mutex::new(Board {
                 stages: vec![Some(Stage::Connecting); nodes.len()],
                 drawn: 0,
@@ -101,11 +107,8 @@ impl Progress {
 impl Board {
     fn draw(&mut self, lines: &[String]) {
         let mut text = erase(self.drawn);
-        // A line that wraps would be two to erase.
-        let width = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
-        let width = if width == 0 { 80 } else { width };
         for line in lines {
-            text.extend(line.chars().take(width.saturating_sub(1)));
+            text += line;
             text.push('\n');
         }
         show(&text);
@@ -120,9 +123,10 @@ impl Shared {
 
     fn draw(&self) {
         let started = Instant::now();
+        let patience = if self.view.is_some() { FRAME } else { PATIENCE };
         let mut board = self.board();
         loop {
-            let wait = if board.drawn == 0 { PATIENCE } else { FRAME };
+            let wait = if board.drawn == 0 { patience } else { FRAME };
             (board, _) = self
                 .wake
                 .wait_timeout(board, wait)
@@ -133,12 +137,29 @@ impl Shared {
             }
             let asking = board.stages.contains(&Some(Stage::Asking))
                 || (self.prompts && board.stages.contains(&Some(Stage::Connecting)));
-            if !asking && started.elapsed() >= PATIENCE {
-                let lines = view(&self.nodes, &board.stages, started.elapsed());
+            if !asking && started.elapsed() >= patience {
+                let lines = self.lines(&board.stages, started.elapsed());
                 board.draw(&lines);
             }
         }
     }
+
+    fn lines(&self, stages: &[Option<Stage>], elapsed: Duration) -> Vec<String> {
+        let columns = columns();
+        if let Some(view) = &self.view {
+            return view(&self.nodes, stages, columns);
+        }
+        let cut = |line: String| line.chars().take(columns).collect();
+        let lines = view(&self.nodes, stages, elapsed).into_iter();
+        lines.map(cut).collect()
+    }
+}
+
+/// A line that wraps would be two to erase.
+pub(crate) fn columns() -> usize {
+    let width = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+    let width = if width == 0 { 80 } else { width };
+    width.saturating_sub(1)
 }
 
 /// Up, and everything below cleared (ECMA-48: CUU, ED).
@@ -185,7 +206,8 @@ fn view(nodes: &[String], stages: &[Option<Stage>], elapsed: Duration) -> Vec<St
     lines
 }
 
-fn describe(stage: Stage) -> String {
+/// In words.
+pub(crate) fn describe(stage: Stage) -> String {
     match stage {
         Stage::Connecting => "connecting".to_owned(),
         Stage::Copying { done, total } => {

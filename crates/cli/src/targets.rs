@@ -49,24 +49,21 @@ pub(crate) fn find(targets: &Targets, colour: ColorChoice) -> anyhow::Result<Fou
         let nodes = Nodes::Captured(captured(&targets.from)?);
         return Ok(Found { spec, nodes });
     }
-    let reach = &targets.reach;
-    let (names, ssh_config) = match (lab, &spec) {
-        (
-            Some(LabCluster {
-                nodes, ssh_config, ..
-            }),
-            _,
-        ) => (among(&targets.nodes, nodes)?, Some(ssh_config)),
+    let reach = match &lab {
+        Some(lab) => lab.reach(&targets.reach),
+        None => targets.reach.clone(),
+    };
+    let names = match (lab, &spec) {
+        (Some(LabCluster { nodes, .. }), _) => among(&targets.nodes, nodes)?,
         (None, Some(spec)) if targets.nodes.is_empty() && !spec.nodes.is_empty() => {
-            (destinations(spec), reach.ways.ssh_config.clone())
+            destinations(spec)
         }
         (None, spec) => {
             let names = targets.nodes.iter();
-            let names = names.map(|name| by_name(name, spec.as_ref()));
-            (names.collect(), reach.ways.ssh_config.clone())
+            names.map(|name| by_name(name, spec.as_ref())).collect()
         }
     };
-    let fleet = Fleet::new(names, ssh_config.as_deref(), reach, colour)?;
+    let fleet = Fleet::new(names, &reach, colour)?;
     Ok(Found {
         spec,
         nodes: Nodes::Live(fleet),

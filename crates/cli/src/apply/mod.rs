@@ -19,16 +19,12 @@ mod trial;
 mod undo;
 mod witness;
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{process::ExitCode, sync::Arc};
 
 use anyhow::bail;
 use clap::ColorChoice;
 use crosstie_model::{
-    NodePlan, Plan,
+    NodePlan, Plan, Spec,
     change::{ChangeError, Order},
 };
 use crosstie_reach::set_last_words;
@@ -38,6 +34,7 @@ use crosstie_report::{
 };
 
 use crate::{
+    args::Root,
     exit,
     look::{Looked, look},
     nodes::Fleet,
@@ -47,10 +44,10 @@ use crate::{
     terminal,
 };
 use args::Apply;
-use ask::Limits;
 use fleet::{Job, Watch, carry_out};
 use subjects::Subjects;
 
+pub(crate) use ask::Limits;
 pub(crate) use status::run as status;
 pub(crate) use trial::run as attempt;
 pub(crate) use undo::{rollback, uninstall};
@@ -73,35 +70,76 @@ pub(crate) fn run(apply: &Apply, colour: ColorChoice) -> anyhow::Result<ExitCode
     let canary = apply.canary.as_deref();
     let canary = canary.map(|name| called(name, &looked)).transpose()?;
     show(&plan, apply.json, colour)?;
-    let mut changes: Vec<Change> = plan.nodes.iter().map(|node| before(node, &plan)).collect();
+    approve(&plan, apply.guard, apply.yes)?;
+    let means = Means {
+        spec: &spec,
+        fleet: &fleet,
+        looked: &looked,
+        root: &apply.root,
+        guard: apply.guard,
+        force: apply.force,
+        canary,
+        colour,
+    };
+    report(&change(&plan, &means)?, false, apply.json, colour)
+}
+
+/// What a plan is carried out with.
+pub(crate) struct Means<'a> {
+    pub(crate) spec: &'a Spec,
+    pub(crate) fleet: &'a Fleet,
+    pub(crate) looked: &'a [Looked],
+    pub(crate) root: &'a Root,
+    /// Seconds.
+    pub(crate) guard: u32,
+    pub(crate) force: bool,
+    /// The host name of the node that goes first.
+    pub(crate) canary: Option<&'a str>,
+    pub(crate) colour: ColorChoice,
+}
+
+/// The one question. Where there is nothing to do, or nothing may be done, nobody is asked.
+pub(crate) fn approve(plan: &Plan, guard: u32, yes: bool) -> anyhow::Result<()> {
+    let asks = !yes && plan.has_work() && !plan.is_refused();
+    if asks && !terminal::approve(&question(plan, guard)) {
+        bail!("nothing was changed");
+    }
+    Ok(())
+}
+
+/// Every node of the plan, and what became of it.
+pub(crate) fn change(plan: &Plan, means: &Means) -> anyhow::Result<Changes> {
+    let mut changes: Vec<Change> = plan.nodes.iter().map(|node| before(node, plan)).collect();
     if !plan.is_refused() && plan.has_work() {
-        if !apply.yes && !terminal::approve(&question(&plan, apply.guard)) {
-            bail!("nothing was changed");
-        }
-        let subjects = Subjects::new(&spec, &fleet, &looked, &apply.root, colour);
+        let subjects = Subjects::new(
+            means.spec,
+            means.fleet,
+            means.looked,
+            means.root,
+            means.colour,
+        );
         let working = || plan.nodes.iter().filter(|node| !node.steps.is_empty());
-        let jobs = working().map(|node| job(node, &plan, apply, &looked, &subjects));
+        let jobs = working().map(|node| job(node, plan, means, &subjects));
         let jobs = jobs.collect::<anyhow::Result<Vec<Job>>>()?;
-        let canary = working().position(|node| Some(node.node.as_str()) == canary);
-        for done in watched(&fleet, jobs, canary) {
+        let canary = working().position(|node| Some(node.node.as_str()) == means.canary);
+        for done in watched(means.fleet, jobs, canary) {
             if let Some(change) = changes.iter_mut().find(|change| change.node == done.node) {
                 *change = done;
             }
         }
     }
-    report(&Changes { nodes: changes }, false, apply.json, colour)
+    Ok(Changes { nodes: changes })
 }
 
-fn no_root(why: String) -> String {
+pub(crate) fn no_root(why: String) -> String {
     ChangeError::NotRoot { why }.to_string()
 }
 
 /// The plan is data, unless JSON is.
-fn show(plan: &Plan, json: bool, colour: ColorChoice) -> anyhow::Result<()> {
+pub(crate) fn show(plan: &Plan, json: bool, colour: ColorChoice) -> anyhow::Result<()> {
     let text = plan::view(plan, &[], "", output::palette(colour));
     if json {
-        // Nobody is left to tell if stderr is gone.
-        let _ = io::stderr().write_all(text.as_bytes());
+        output::tell(&text);
     } else {
         output::print(&format!("{text}\n"))?;
     }
@@ -143,16 +181,9 @@ fn called<'a>(name: &str, looked: &'a [Looked]) -> anyhow::Result<&'a str> {
     }
 }
 
-fn job(
-    node: &NodePlan,
-    plan: &Plan,
-    apply: &Apply,
-    looked: &[Looked],
-    subjects: &Subjects,
-) -> anyhow::Result<Job> {
-    let place = looked
-        .iter()
-        .position(|one| one.facts.host.name == node.node);
+fn job(node: &NodePlan, plan: &Plan, means: &Means, subjects: &Subjects) -> anyhow::Result<Job> {
+    let mut looked = means.looked.iter();
+    let place = looked.position(|one| one.facts.host.name == node.node);
     let Some(place) = place else {
         bail!(
             "{} was planned for and not read; this is a bug, please report it",
@@ -164,8 +195,8 @@ fn job(
         order: Order {
             cluster: plan.cluster.clone(),
             plan: node.clone(),
-            guard_seconds: apply.guard,
-            force: apply.force,
+            guard_seconds: means.guard,
+            force: means.force,
         },
     })
 }
@@ -183,7 +214,6 @@ fn watched(fleet: &Fleet, jobs: Vec<Job>, canary: Option<usize>) -> Vec<Change> 
     changes
 }
 
-/// Prints it. 1 where a node is not as it was asked for, 2 where one is lost.
 fn report(
     changes: &Changes,
     undone: bool,
@@ -195,16 +225,19 @@ fn report(
     } else {
         output::print(&view(changes, undone, output::palette(colour)))?;
     }
+    Ok(status_of(changes, undone))
+}
+
+/// 1 where a node is not as it was asked for, 2 where one is lost.
+pub(crate) fn status_of(changes: &Changes, undone: bool) -> ExitCode {
     let mut outcomes = changes.nodes.iter().map(|change| change.outcome);
-    Ok(
-        if outcomes.clone().any(|outcome| outcome == Outcome::Failed) {
-            exit::tool_failed()
-        } else if outcomes
-            .all(|outcome| outcome.is_fine() || (undone && outcome == Outcome::RolledBack))
-        {
-            exit::CLEAN
-        } else {
-            exit::faults()
-        },
-    )
+    if outcomes.clone().any(|outcome| outcome == Outcome::Failed) {
+        exit::tool_failed()
+    } else if outcomes
+        .all(|outcome| outcome.is_fine() || (undone && outcome == Outcome::RolledBack))
+    {
+        exit::CLEAN
+    } else {
+        exit::faults()
+    }
 }

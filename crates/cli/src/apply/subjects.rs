@@ -97,6 +97,5 @@ fn others_of(spec: &Spec, fleet: &Fleet, root: &Root, colour: ColorChoice) -> Op
     if names.is_empty() {
         return None;
     }
-    let config = reach.ways.ssh_config.clone();
-    Fleet::new(names, config.as_deref(), &reach, colour).ok()
+    Fleet::new(names, &reach, colour).ok()
 }

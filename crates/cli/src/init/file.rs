@@ -10,7 +10,7 @@ use anyhow::Context;
 use crosstie_report::cluster_file::Existing;
 
 /// `None` is no file. One that cannot be understood is an error, and stays as it is.
-pub(super) fn read(path: &Path) -> anyhow::Result<Option<Existing>> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<Option<Existing>> {
     let shown = path.display();
     match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -22,7 +22,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Option<Existing>> {
 }
 
 /// Where the path is a link, the file behind it is replaced.
-pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut partial = target.clone().into_os_string();
     partial.push(format!(".{}.partial", std::process::id()));

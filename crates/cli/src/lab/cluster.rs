@@ -1,6 +1,6 @@
 //! A running lab as a cluster: where its nodes are, and which ports share a cage.
 
-use std::{net::Ipv4Addr, path::PathBuf};
+use std::{net::Ipv4Addr, path::PathBuf, sync::Arc};
 
 use anyhow::Result;
 use crosstie_lab::{
@@ -11,14 +11,28 @@ use crosstie_model::{
     Cable, Mtu, PortRef,
     spec::{self, Cage, PortMatch, Spec},
 };
+use crosstie_reach::secret::Secret;
 use ipnet::{IpNet, Ipv4Net};
+
+use crate::args::Reach;
 
 /// What `--lab NAME` stands for.
 pub(crate) struct LabCluster {
     pub(crate) nodes: Vec<String>,
-    pub(crate) ssh_config: PathBuf,
+    ssh_config: PathBuf,
+    password: Arc<Secret>,
     /// Soft-RoCE has no ids that tell twins, so the profile does; and it knows what is plugged in where.
     pub(crate) spec: Spec,
+}
+
+impl LabCluster {
+    /// With the lab's own ways in.
+    pub(crate) fn reach(&self, reach: &Reach) -> Reach {
+        let mut reach = reach.clone();
+        reach.ways.ssh_config = Some(self.ssh_config.clone());
+        reach.known_password = Some(Arc::clone(&self.password));
+        reach
+    }
 }
 
 pub(crate) fn cluster(name: &str) -> Result<LabCluster> {
@@ -27,6 +41,7 @@ pub(crate) fn cluster(name: &str) -> Result<LabCluster> {
     Ok(LabCluster {
         nodes: nodes.iter().map(|node| node.name.clone()).collect(),
         ssh_config: lab.ssh_config(),
+        password: Arc::new(Secret::new(lab.password())),
         spec: Spec {
             format: spec::FORMAT,
             name: name.to_owned(),

@@ -41,7 +41,7 @@ pub(super) fn run(
         here = settled.changed;
     }
     let labels: Vec<String> = nodes.iter().map(|node| node.label.clone()).collect();
-    let progress = Arc::new(Progress::start(&labels, false, output::draws(colour)));
+    let progress = Arc::new(Progress::start(&labels, false, output::draws(colour), None));
     let logins = Logins::new(
         args,
         controller.home.identity(),

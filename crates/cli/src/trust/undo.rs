@@ -65,7 +65,7 @@ pub(super) fn run(
         });
     }
     let labels: Vec<String> = nodes.iter().map(|node| node.label.clone()).collect();
-    let progress = Arc::new(Progress::start(&labels, false, output::draws(colour)));
+    let progress = Arc::new(Progress::start(&labels, false, output::draws(colour), None));
     let known = before.key.is_some();
     let logins = Logins::new(
         args,

@@ -15,12 +15,17 @@ impl Paths {
     pub fn new(directory: Option<&Path>) -> Self {
         let labs = match directory {
             Some(directory) => std::path::absolute(directory).unwrap_or_else(|_| directory.into()),
-            None => base("XDG_STATE_HOME", ".local/state").join("crosstie/labs"),
+            None => Self::state().join("labs"),
         };
         Self {
             labs,
             cache: base("XDG_CACHE_HOME", ".cache").join("crosstie"),
         }
+    }
+
+    /// Where this tool keeps what it knows between runs.
+    pub fn state() -> PathBuf {
+        base("XDG_STATE_HOME", ".local/state").join("crosstie")
     }
 
     pub(crate) fn lab(&self, name: &str) -> PathBuf {

@@ -79,7 +79,7 @@ fn aliases() -> Vec<Alias> {
 }
 
 /// RFC 3339, in UTC.
-pub(crate) fn now() -> String {
+pub fn now() -> String {
     rfc3339(
         std::time::UNIX_EPOCH
             .elapsed()

@@ -15,5 +15,5 @@ pub mod port_settings;
 pub mod probe;
 pub mod trust;
 
-pub use collect::{collect, sanitised};
+pub use collect::{collect, now, sanitised};
 pub use local::Local;

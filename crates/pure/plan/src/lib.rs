@@ -13,6 +13,7 @@ mod aside;
 mod basis;
 mod engines;
 mod files;
+mod foresee;
 mod guards;
 mod manager;
 pub mod memory;
@@ -34,6 +35,7 @@ use thiserror::Error;
 pub use basis::basis;
 pub use engines::settings;
 pub use files::paths;
+pub use foresee::foresee;
 pub use topology::Topology;
 pub use wiring::{Joined, Port, WiredNode, Wiring};
 

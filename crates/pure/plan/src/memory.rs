@@ -14,7 +14,7 @@ use crosstie_model::{
 use ipnet::IpNet;
 use thiserror::Error;
 
-use crate::node::mode_of;
+use crate::{files::paths, node::mode_of};
 
 /// The parts of a node that steps change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -223,6 +223,11 @@ impl Memory {
             .netplan
             .extend(ours.filter(|file| is_ours(&file.file)));
         persistence.modules.extend(read.persistence.modules);
+        let limits = &mut now.system.limit_lines;
+        limits.retain(|line| line.file != paths::LIMITS);
+        limits.extend(read.system.limit_lines);
+        // pam_limits reads limits.conf first, then limits.d by name.
+        limits.sort_by_key(|line| (line.file.contains("/limits.d/"), line.file.clone()));
         now.sysctls.clone_from(&self.sysctls);
         for name in &self.modules {
             now.software.modules.entry(name.clone()).or_default();

@@ -68,7 +68,7 @@ impl Change {
         self
     }
 
-    fn words(&self) -> (Tone, String) {
+    pub(crate) fn words(&self) -> (Tone, String) {
         let seconds = self.seconds.map(|seconds| format!(" in {seconds} s"));
         let (tone, words) = match self.outcome {
             Outcome::Confirmed => (Tone::Good, "confirmed"),

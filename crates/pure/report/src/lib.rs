@@ -14,3 +14,4 @@ pub mod proof;
 pub mod scan;
 pub mod status;
 pub mod text;
+pub mod up;

@@ -52,9 +52,22 @@ impl Span {
         }
     }
 
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Columns that it takes, counting every character as one.
     pub fn width(&self) -> usize {
         self.text.chars().count()
+    }
+
+    /// Its first columns.
+    #[must_use]
+    pub fn cut(mut self, columns: usize) -> Self {
+        if self.width() > columns {
+            self.text = self.text.chars().take(columns).collect();
+        }
+        self
     }
 
     fn paint(&self, palette: Palette, out: &mut String) {

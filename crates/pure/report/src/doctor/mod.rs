@@ -52,7 +52,8 @@ impl Count {
     }
 }
 
-fn plural(count: usize, noun: &str) -> Option<String> {
+/// Nothing for none.
+pub(crate) fn plural(count: usize, noun: &str) -> Option<String> {
     match count {
         0 => None,
         1 => Some(format!("1 {noun}")),

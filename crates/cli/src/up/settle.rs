@@ -1,0 +1,92 @@
+//! What an earlier run, or somebody else, left open on a node: no change is begun on top of it.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_model::change::{Ask, ChangeError, Changed, Kind, TransactionStatus};
+use crosstie_reach::{Session, SessionError, Stage};
+
+use crate::apply::Limits;
+
+/// How long another's change is waited for, and a way back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    pub(super) last: Duration,
+    pub(super) pause: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            last: Duration::from_secs(180),
+            pause: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Nothing is open any more when this returns; what was done for it, in words. A change of our own that was cut short
+/// (`ours` is the cluster's name) is put back at once, another's goes its way.
+pub(super) fn settle(
+    session: &mut dyn Session,
+    ours: Option<&str>,
+    patience: Patience,
+    progress: &dyn Fn(Stage),
+) -> Result<Option<String>, SessionError> {
+    let end = Instant::now() + patience.last;
+    let mut done = None;
+    loop {
+        let Some(open) = open(session, progress)? else {
+            return Ok(done);
+        };
+        let is_ours = open.kind == Kind::Apply && Some(open.what.as_str()) == ours;
+        if is_ours {
+            match back(session, &open, progress) {
+                Ok(()) => done = Some("an earlier run was cut short, and was put back".to_owned()),
+                Err(SessionError::Change(ChangeError::Busy { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        } else {
+            done = Some(format!("'{}' was still open, and is settled", open.what));
+        }
+        if Instant::now() + patience.pause >= end {
+            return Err(SessionError::Change(ChangeError::Open {
+                transaction: open.id,
+                state: open.state,
+            }));
+        }
+        progress(Stage::Waiting);
+        thread::sleep(patience.pause);
+    }
+}
+
+fn open(
+    session: &mut dyn Session,
+    progress: &dyn Fn(Stage),
+) -> Result<Option<TransactionStatus>, SessionError> {
+    match session.change(&Ask::Status, Limits::default().answer, progress)? {
+        Changed::Status(status) => {
+            let mut open = status.transactions.into_iter().rev();
+            Ok(open.find(|one| one.state.is_open()))
+        }
+        _ => Err(SessionError::WrongAnswer),
+    }
+}
+
+fn back(
+    session: &mut dyn Session,
+    open: &TransactionStatus,
+    progress: &dyn Fn(Stage),
+) -> Result<(), SessionError> {
+    let ask = Ask::Rollback {
+        transaction: Some(open.id.clone()),
+        force: true,
+    };
+    match session.change(&ask, Limits::default().back, progress) {
+        Ok(Changed::RolledBack(_) | Changed::Nothing)
+        | Err(SessionError::Change(ChangeError::NotOpen { .. })) => Ok(()),
+        Ok(_) => Err(SessionError::WrongAnswer),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,222 @@
+//! Stages against nodes that are made up, and against captured ones.
+
+use std::{collections::VecDeque, path::PathBuf, time::Duration};
+
+use crosstie_fabric::cabling::{Listened, Probe};
+use crosstie_facts::Raw;
+use crosstie_model::{
+    Mtu, Reading, Spec,
+    change::{Ask, ChangeError, Changed, Kind, NodeStatus, RolledBack, State, TransactionStatus},
+};
+use crosstie_node::{capture, trust};
+use crosstie_reach::{Session, SessionError, Stage};
+
+use super::{
+    diagnosis::Ward,
+    settle::{Patience, settle},
+};
+use crate::{look::Looked, plan::make};
+
+/// Answers as it was told to, and notes what it was asked.
+#[derive(Default)]
+struct Scripted {
+    answers: VecDeque<Result<Changed, SessionError>>,
+    asked: Vec<String>,
+}
+
+impl Session for Scripted {
+    fn name(&self) -> &'static str {
+        "spark-a"
+    }
+
+    fn collect(&mut self, _: Duration, _: &dyn Fn(Stage)) -> Result<Raw, SessionError> {
+        Err(SessionError::Lost)
+    }
+
+    fn trust(
+        &mut self,
+        _: &trust::Ask,
+        _: Duration,
+        _: &dyn Fn(Stage),
+    ) -> Result<trust::Settled, SessionError> {
+        Err(SessionError::Lost)
+    }
+
+    fn cabling(
+        &mut self,
+        _: &Probe,
+        _: Duration,
+        _: &dyn Fn(Stage),
+    ) -> Result<Listened, SessionError> {
+        Err(SessionError::Lost)
+    }
+
+    fn change(
+        &mut self,
+        ask: &Ask,
+        _: Duration,
+        _: &dyn Fn(Stage),
+    ) -> Result<Changed, SessionError> {
+        self.asked.push(match ask {
+            Ask::Status => "status".to_owned(),
+            Ask::Rollback { transaction, .. } => format!("rollback {transaction:?}"),
+            other => format!("{other:?}"),
+        });
+        self.answers.pop_front().unwrap_or(Err(SessionError::Lost))
+    }
+}
+
+fn status(kind: Kind, state: Option<State>) -> Changed {
+    let open = state.map(|state| TransactionStatus {
+        id: "7".to_owned(),
+        kind,
+        what: "sparks".to_owned(),
+        state,
+        began: "2026-11-15T10:00:00Z".to_owned(),
+        seconds_left: Some(42),
+        why: None,
+    });
+    Changed::Status(NodeStatus {
+        transactions: open.into_iter().collect(),
+        drift: Vec::new(),
+    })
+}
+
+/// What came of it, and what the node was asked.
+fn settled(
+    ours: Option<&str>,
+    answers: Vec<Result<Changed, SessionError>>,
+) -> (Result<Option<String>, String>, Vec<String>) {
+    let mut node = Scripted {
+        answers: answers.into(),
+        asked: Vec::new(),
+    };
+    let patience = Patience {
+        last: Duration::from_millis(200),
+        pause: Duration::from_millis(1),
+    };
+    let answer = settle(&mut node, ours, patience, &|_| ());
+    (answer.map_err(|error| error.to_string()), node.asked)
+}
+
+#[test]
+fn where_nothing_is_open_nothing_is_done() {
+    for state in [None, Some(State::Confirmed), Some(State::RolledBack)] {
+        let (answer, asked) = settled(Some("sparks"), vec![Ok(status(Kind::Apply, state))]);
+        assert_eq!(answer, Ok(None));
+        assert_eq!(asked, ["status"]);
+    }
+}
+
+#[test]
+fn a_run_of_our_own_that_was_cut_short_is_put_back_at_once() {
+    let busy = Err(SessionError::Change(ChangeError::Busy {
+        what: "the guard".to_owned(),
+    }));
+    let (answer, asked) = settled(
+        Some("sparks"),
+        vec![
+            Ok(status(Kind::Apply, Some(State::RollingBack))),
+            busy,
+            Ok(status(Kind::Apply, Some(State::Applied))),
+            Ok(Changed::RolledBack(RolledBack::default())),
+            Ok(status(Kind::Apply, Some(State::RolledBack))),
+        ],
+    );
+    assert!(answer.unwrap().unwrap().contains("put back"));
+    let back = "rollback Some(\"7\")";
+    assert_eq!(asked, ["status", back, "status", back, "status"]);
+}
+
+#[test]
+fn a_change_of_somebody_elses_is_waited_for_and_never_touched() {
+    for (ours, kind) in [
+        (None, Kind::Apply),
+        (Some("ring"), Kind::Apply),
+        (Some("sparks"), Kind::Try),
+    ] {
+        let (answer, asked) = settled(
+            ours,
+            vec![
+                Ok(status(kind, Some(State::Applied))),
+                Ok(status(kind, Some(State::Applied))),
+                Ok(status(kind, Some(State::Confirmed))),
+            ],
+        );
+        assert!(answer.unwrap().unwrap().contains("settled"));
+        assert_eq!(asked, ["status"; 3]);
+    }
+    let ever = (0..1000).map(|_| Ok(status(Kind::Apply, Some(State::Applied))));
+    let (answer, asked) = settled(None, ever.collect());
+    assert!(answer.unwrap_err().contains("still open"));
+    assert!(asked.len() > 1);
+}
+
+fn nodes() -> (Spec, Vec<Looked>) {
+    let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let cluster = std::fs::read_to_string(fixtures.join("clusters/pair.toml")).unwrap();
+    let node = |name: &str| {
+        let captures = capture::load(&fixtures.join("nodes").join(name)).unwrap();
+        let raw = captures.into_iter().next().unwrap().raw.unwrap();
+        Looked {
+            destination: raw.meta.host.clone(),
+            facts: crosstie_facts::facts(&raw),
+        }
+    };
+    let nodes = vec![node("spark-healthy"), node("spark-b-healthy")];
+    (Spec::from_toml(&cluster).unwrap(), nodes)
+}
+
+/// Of the first node's findings that are no mere remarks: which, and whether the plan mends it.
+fn fates(spec: &Spec, looked: &[Looked]) -> Vec<(String, bool)> {
+    let facts: Vec<_> = looked.iter().map(|node| node.facts.clone()).collect();
+    let plan = make(spec, &facts, None).unwrap();
+    let ward = Ward {
+        looked,
+        earlier: None,
+        clocks: &[None, None],
+        spec,
+    };
+    let seen = ward.seen(Some(&plan)).into_iter();
+    let alarms = seen.filter(|seen| seen.finding.severity != crosstie_model::Severity::Info);
+    alarms
+        .map(|seen| (seen.finding.id, seen.will_be_fixed))
+        .collect()
+}
+
+#[test]
+fn what_the_plan_mends_is_told_from_what_it_does_not() {
+    let (spec, mut looked) = nodes();
+    assert_eq!(fates(&spec, &looked), []);
+    let facts = &mut looked[0].facts;
+    let fabric: Vec<String> = facts
+        .rdma
+        .iter()
+        .flat_map(|device| &device.ports)
+        .filter_map(|port| port.netdev.known().cloned())
+        .collect();
+    for interface in &mut facts.network.interfaces {
+        if fabric.contains(&interface.name) {
+            interface.addresses.clear();
+            interface.mtu = Reading::Value(Mtu(1500));
+        }
+    }
+    facts.system.limit_lines.clear();
+    facts.system.locked_memory.soft = Reading::Value(Some(8 << 20));
+    facts.system.locked_memory.hard = Reading::Value(Some(8 << 20));
+    facts.system.clock_synchronised = Reading::Value(false);
+    let mut fates = fates(&spec, &looked);
+    fates.sort();
+    fates.dedup();
+    let fate = |id: &str, mended| (id.to_owned(), mended);
+    assert_eq!(
+        fates,
+        [
+            fate("clock-unsynchronised", false),
+            fate("fabric-unaddressed", true),
+            fate("memlock-limited", true),
+            fate("mtu-mismatch", true),
+            fate("mtu-small", true),
+        ]
+    );
+}

@@ -1,0 +1,163 @@
+//! What `crosstie up` found, did and measured, for people and for programs.
+
+mod board;
+mod environment;
+mod findings;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use crosstie_model::{Finding, Severity, plan::Setting};
+use crosstie_plan::proof::Proof;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{change::Change, init::Init};
+
+pub use board::{Board, Cell, board};
+pub use environment::{environments, script};
+pub use findings::{findings, seen};
+pub use screen::screen;
+
+/// In their order.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Every node is reached and read, and what an earlier run left open is settled.
+    Scan,
+    /// What is cabled to what is heard, and the cluster file written.
+    Cabling,
+    /// What is wrong, and which of it the plan mends.
+    Doctor,
+    Plan,
+    Apply,
+    /// Every address answers every other at the full MTU.
+    Proof,
+    /// Settings of engines.
+    Env,
+}
+
+impl Stage {
+    pub const ALL: [Self; 7] = [
+        Self::Scan,
+        Self::Cabling,
+        Self::Doctor,
+        Self::Plan,
+        Self::Apply,
+        Self::Proof,
+        Self::Env,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scan => "scan",
+            Self::Cabling => "cabling",
+            Self::Doctor => "doctor",
+            Self::Plan => "plan",
+            Self::Apply => "apply",
+            Self::Proof => "proof",
+            Self::Env => "env",
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// What `up --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Up {
+    /// The cluster's name; absent where it ended before there was one.
+    pub cluster: Option<String>,
+    /// The cluster file.
+    pub file: String,
+    /// Why it ended before the last stage.
+    pub stopped: Option<Stopped>,
+    /// Those that were begun.
+    pub stages: Vec<Timed>,
+    pub cabling: Option<Init>,
+    /// Before anything was changed.
+    pub findings: Vec<Seen>,
+    pub changes: Vec<Change>,
+    pub proof: Option<Proof>,
+    /// Findings after the change.
+    pub left: Vec<Seen>,
+    pub environments: Vec<Environment>,
+    /// What a person should know besides.
+    pub notes: Vec<String>,
+    /// The command that goes back.
+    pub undo: Option<String>,
+    /// The command that comes next.
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Stopped {
+    pub stage: Stage,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Timed {
+    pub stage: Stage,
+    pub seconds: f64,
+    /// Its outcome in a few words.
+    pub says: String,
+}
+
+/// A finding, and whether the plan mends it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Seen {
+    /// Absent where it is between nodes.
+    pub node: Option<String>,
+    pub will_be_fixed: bool,
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+impl Seen {
+    /// A fault that nothing will be done about.
+    pub fn stops(&self) -> bool {
+        self.finding.severity == Severity::Fault && !self.will_be_fixed
+    }
+}
+
+/// A node's settings for NCCL, UCX, Gloo and Open MPI.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Environment {
+    pub node: String,
+    /// The script that sets them, on this machine.
+    pub file: Option<String>,
+    pub settings: Vec<Setting>,
+}
+
+impl Up {
+    pub fn new(file: &str) -> Self {
+        Self {
+            cluster: None,
+            file: file.to_owned(),
+            stopped: None,
+            stages: Vec::new(),
+            cabling: None,
+            findings: Vec::new(),
+            changes: Vec::new(),
+            proof: None,
+            left: Vec::new(),
+            environments: Vec::new(),
+            notes: Vec::new(),
+            undo: None,
+            next: None,
+        }
+    }
+}
+
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Up)
+}
