@@ -204,7 +204,8 @@ impl Run<'_> {
         let palette = output::palette(self.colour);
         self.say(&format!("{}\n", proof::view(&proof, palette)))?;
         let holds = proof.holds() && !proof.pairs.is_empty();
-        let says = proof::verdict(&proof).text().to_owned();
+        let verdict = proof::verdict(&proof).text().to_owned();
+        let says = format!("{} directions answered", proof.pairs.len());
         self.up.proof = Some(proof);
         let after = self.look()?;
         let ward = Ward {
@@ -216,7 +217,7 @@ impl Run<'_> {
         self.up.left = ward.seen(None);
         if !holds {
             return Err(Halt::Stop {
-                why: says,
+                why: verdict,
                 code: exit::faults(),
             });
         }
