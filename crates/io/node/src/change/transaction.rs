@@ -20,6 +20,7 @@ use super::{
     system::System,
     undo,
 };
+use crate::names;
 
 /// For managers to bring interfaces to what their files say.
 const SETTLE: Duration = Duration::from_secs(45);
@@ -86,6 +87,15 @@ pub(super) fn apply(
     if let Some(refusal) = order.plan.refusals.first() {
         return Err(ChangeError::Stale {
             what: format!("the plan itself refuses ({refusal})"),
+        });
+    }
+    // A plan comes from elsewhere, and names become arguments and paths.
+    if let Some(odd) = interfaces(&order.plan.steps)
+        .into_iter()
+        .find(|name| !names::is_interface(name))
+    {
+        return Err(ChangeError::Stale {
+            what: format!("'{odd}' is no interface"),
         });
     }
     if !order.force {
