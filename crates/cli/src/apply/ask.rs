@@ -25,10 +25,11 @@ pub(crate) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            answer: Duration::from_secs(30),
-            connect: Duration::from_secs(20),
+            // A loaded or emulated machine takes its time to start an agent; the guard's time is the true limit.
+            answer: Duration::from_secs(60),
+            connect: Duration::from_secs(45),
             back: Duration::from_secs(200),
-            settle: Duration::from_secs(30),
+            settle: Duration::from_secs(60),
             pause: Duration::from_secs(1),
         }
     }
