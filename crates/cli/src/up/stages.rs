@@ -23,6 +23,9 @@ use crate::{
     output, plan,
 };
 
+/// Seconds to listen for emulated nodes, whose agents may begin far apart.
+const LISTEN_LAB: u32 = 12;
+
 impl Run<'_> {
     pub(super) fn all(&mut self) -> Result<(), Halt> {
         let first = self.stage(Stage::Scan, Self::scan)?;
@@ -96,7 +99,8 @@ impl Run<'_> {
             name: self.arguments.lab.as_deref().unwrap_or(init::NAME),
             dry_run: false,
         };
-        let found = discover(&self.fleet, looked, &place, None)?;
+        let longer = self.arguments.lab.is_some().then_some(LISTEN_LAB);
+        let found = discover(&self.fleet, looked, &place, longer)?;
         let discovered = found.ok_or_else(|| Halt::Stop {
             why: "a node could not be asked".to_owned(),
             code: exit::tool_failed(),
@@ -105,7 +109,14 @@ impl Run<'_> {
         self.up.cabling = Some(discovered.found.clone());
         let drawing = discovered.view(output::palette(self.colour));
         self.say(&format!("{drawing}\n"))?;
+        if discovered.merged.spec.cables.is_empty() {
+            return Err(Halt::Stop {
+                why: "no port heard another node".to_owned(),
+                code: exit::faults(),
+            });
+        }
         let says = match discovered.found.cables.len() {
+            0 => "no cable heard; those of the cluster file stand".to_owned(),
             1 => "1 cable".to_owned(),
             cables => format!("{cables} cables"),
         };
