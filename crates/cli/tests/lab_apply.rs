@@ -48,14 +48,14 @@ fn lab_apply_is_proven_survives_a_boot_and_goes_back() {
     sh(
         &lab,
         "spark-a",
-        &format!("cp -p {file} /root; echo '# mine' >> {file}"),
+        &format!("cp -p {file} /var/tmp; echo '# mine' >> {file}"),
     );
     let drifted = json(&lab, &cluster, 1, &["status"]);
     assert!(drifted.to_string().contains(file), "{drifted:#}");
     sh(
         &lab,
         "spark-a",
-        &format!("mv /root/90-crosstie.conf {file}"),
+        &format!("mv /var/tmp/90-crosstie.conf {file}"),
     );
 
     let back = json(&lab, &cluster, 0, &["rollback", "--yes"]);

@@ -65,7 +65,7 @@ fn lab_cut_off_changes_go_back_by_themselves() {
             scope.spawn(move || {
                 for edge in own {
                     rehearse(lab, node, &format!("{edge} reset"));
-                    let cut = run(lab, cluster, &["apply", node, "--yes", "--timeout", "30"]);
+                    let cut = run(lab, cluster, &["apply", node, "--yes"]);
                     assert_ne!(cut.status.code(), Some(0), "{node} {edge}: {cut:?}");
                     wait_for(lab, node);
                     is_back(

@@ -115,7 +115,7 @@ pub fn answers(lab: &Lab, from: &str, to: &str) {
 
 /// Until the node answers ssh and its start is through.
 pub fn wait_for(lab: &Lab, node: &str) {
-    let until = Instant::now() + Duration::from_secs(300);
+    let until = Instant::now() + Duration::from_secs(600);
     loop {
         let script = "systemctl is-system-running --wait >/dev/null; true";
         let asked = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(60));

@@ -1,0 +1,104 @@
+//! `crosstie up` on every kind of lab, through a boot; and killed at any moment, then run again.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
+
+mod changes;
+mod inits;
+mod lab;
+mod sshd;
+
+use std::{
+    path::Path,
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use changes::{answers, wait_for};
+use crosstie_lab::{HubProgram, Lab, lease};
+use inits::CROSSTIE;
+use sshd::crosstie;
+
+fn up(lab: &Lab, directory: &Path) -> Command {
+    let nodes = lab.profile().nodes.iter().map(|node| node.name.as_str());
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    std::io::Write::write_all(&mut writer, format!("{}\n", lab.password()).as_bytes()).unwrap();
+    let mut command = Command::new(crosstie());
+    command
+        .arg("up")
+        .args(nodes)
+        .arg("-o")
+        .arg(directory.join("cluster.toml"))
+        .arg("--ssh-config")
+        .arg(lab.ssh_config())
+        .args(["--yes", "--become-password-fd", "0"])
+        .env("XDG_STATE_HOME", directory)
+        .stdin(reader)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn assert_up(output: &Output) {
+    let said = [&output.stdout[..], &output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+/// Every node reaches every other that it shares a cable or a switch with.
+fn all_answer(lab: &Lab) {
+    for segment in &lab.profile().segments {
+        let nodes: Vec<&str> = segment.ends.iter().map(|end| end.node.as_str()).collect();
+        for from in &nodes {
+            for to in nodes.iter().filter(|to| *to != from) {
+                answers(lab, from, to);
+            }
+        }
+    }
+}
+
+fn comes_up_and_stays(profile: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = lease(profile, HubProgram::crosstie(CROSSTIE)).unwrap();
+    assert_up(&up(&lab, directory.path()).output().unwrap());
+    all_answer(&lab);
+    let nodes = lab.profile().nodes.iter().map(|node| node.name.as_str());
+    let nodes: Vec<&str> = nodes.collect();
+    for node in &nodes {
+        lab.reboot(node).unwrap();
+    }
+    for node in &nodes {
+        wait_for(&lab, node);
+    }
+    all_answer(&lab);
+}
+
+#[test]
+fn full_up_a_mixed_pair() {
+    comes_up_and_stays("spark-and-workstation");
+}
+
+#[test]
+fn full_up_a_ring() {
+    comes_up_and_stays("three-ring");
+}
+
+#[test]
+fn full_up_a_switch() {
+    comes_up_and_stays("switch-four");
+}
+
+/// At four moments of one run, then once to its end.
+#[test]
+fn full_up_killed_and_run_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    for seconds in [20, 60, 85, 110] {
+        let mut child = up(&lab, directory.path()).spawn().unwrap();
+        thread::sleep(Duration::from_secs(seconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert_up(&up(&lab, directory.path()).output().unwrap());
+    all_answer(&lab);
+}
