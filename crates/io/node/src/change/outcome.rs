@@ -11,7 +11,7 @@ use super::{
     journal::Transaction,
     lock,
     system::System,
-    transaction::{all, journal_error, lock as lock_now},
+    transaction::{all, journal_error, lock as lock_now, refuse_open},
     undo::{self, Moment},
 };
 
@@ -197,7 +197,16 @@ pub(super) fn uninstall(
     Ok(Changed::RolledBack(outcome))
 }
 
+/// Also settles what was cut off before a guard could. One that waits, or that works now, is left to it.
 pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, ChangeError> {
+    if state.exists()
+        && let Ok(_lock) = lock_now(state)
+    {
+        match refuse_open(system, state) {
+            Ok(()) | Err(ChangeError::Open { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
     let found = all(state)?;
     let transactions = found.iter().map(|found| TransactionStatus {
         id: found.journal.id.clone(),

@@ -46,7 +46,7 @@ pub(super) fn all(state: &Path) -> Result<Vec<Transaction>, ChangeError> {
 }
 
 /// One that is neither kept nor undone stands in the way of the next, as long as its guard waits. What was cut off
-/// before it had one is put back here.
+/// before it had one is put back here, and what is left of a guard goes.
 pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), ChangeError> {
     for mut open in all(state)?
         .into_iter()
@@ -65,7 +65,7 @@ pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), Chang
             }
         })?;
     }
-    Ok(())
+    system.disarm().map_err(|why| ChangeError::NoGuard { why })
 }
 
 pub(super) fn apply(

@@ -47,27 +47,31 @@ pub(super) fn arm(
          Conflicts=shutdown.target\n\n[Service]\nType=oneshot\nExecStart={program} guard --boot {transaction}\n\
          TimeoutStartSec=120\nRestart=on-failure\nRestartSec=10s\n"
     );
-    let wants = [
-        (TIMER, "timers.target.wants"),
-        (BOOT, "sysinit.target.wants"),
-    ];
-    for (name, text) in [(SERVICE, service), (BOOT, boot), (TIMER, timer)] {
-        let path = Path::new(UNITS).join(name);
-        store::write(machine, &path, text.as_bytes(), 0o644)
-            .map_err(|error| format!("{}: {error}", path.display()))?;
-    }
-    for (name, wants) in wants {
-        let link = wanted(name, wants);
-        let made = fs::create_dir_all(store::folder(&link))
-            .and_then(|()| store::remove(&link).map(drop))
-            .and_then(|()| symlink(Path::new(UNITS).join(name), &link))
-            .and_then(|()| store::sync(store::folder(&link)));
-        made.map_err(|error| format!("{}: {error}", link.display()))?;
-    }
+    // The boot unit comes first: from then on, what is cut off here is cleared away by a boot.
+    write_unit(machine, BOOT, &boot)?;
+    enable(BOOT, "sysinit.target.wants")?;
+    write_unit(machine, SERVICE, &service)?;
+    write_unit(machine, TIMER, &timer)?;
+    enable(TIMER, "timers.target.wants")?;
     machine.edge("the guard's units are written");
     run("systemctl", &["daemon-reload"])?;
     run("systemctl", &["restart", TIMER])?;
     Ok(())
+}
+
+fn write_unit(machine: &Machine, name: &str, text: &str) -> Result<(), String> {
+    let path = Path::new(UNITS).join(name);
+    store::write(machine, &path, text.as_bytes(), 0o644)
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn enable(name: &str, wants: &str) -> Result<(), String> {
+    let link = wanted(name, wants);
+    let made = fs::create_dir_all(store::folder(&link))
+        .and_then(|()| store::remove(&link).map(drop))
+        .and_then(|()| symlink(Path::new(UNITS).join(name), &link))
+        .and_then(|()| store::sync(store::folder(&link)));
+    made.map_err(|error| format!("{}: {error}", link.display()))
 }
 
 fn wanted(name: &str, wants: &str) -> PathBuf {
