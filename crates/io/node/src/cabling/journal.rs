@@ -5,6 +5,8 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use crosstie_fabric::cabling::Token;
@@ -21,6 +23,9 @@ use crate::netlink::links::Links;
 const FORMAT: u32 = 1;
 /// A journal of ours has a few kilobytes.
 const LONGEST: u64 = 1 << 20;
+/// For another run to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -208,10 +213,15 @@ pub(super) fn lock(state: &Path) -> Result<File, CablingError> {
         .mode(0o600)
         .open(&path)
         .map_err(error)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(Errno::WOULDBLOCK) => Err(CablingError::Busy),
-        Err(errno) => Err(error(errno.into())),
+    // A run that was cancelled a moment ago is still on its way out.
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(LOOK),
+            Err(Errno::WOULDBLOCK) => return Err(CablingError::Busy),
+            Err(errno) => return Err(error(errno.into())),
+        }
     }
 }
 

@@ -33,6 +33,15 @@ become_root() {
     esac
 }
 
+# Of what did not arrive nothing stays, nor of the folders that were made for it.
+# shellcheck disable=SC2317 # a trap calls it
+forget() {
+    rm -f "$new"
+    while case $folder/ in "${CROSSTIE_MADE:-/dev/null}"/*) rmdir "$folder" 2>/dev/null ;; *) false ;; esac; do
+        folder=${folder%/*}
+    done
+}
+
 fetch() {
     # The outermost thing that was not there, for whoever takes it all away again.
     CROSSTIE_MADE=$folder/$sum
@@ -44,7 +53,7 @@ fetch() {
     fi
     why=$(mkdir -p "$folder" 2>&1) || give_up folder "$why"
     new=$(mktemp "$folder/.new.XXXXXX" 2>&1) || give_up folder "$new"
-    trap 'rm -f "$new"' EXIT
+    trap forget EXIT
     trap 'exit 1' HUP INT TERM PIPE
     say need
     why=$({ head -c "$size" >"$new"; } 2>&1) || give_up write "$why"
