@@ -46,7 +46,7 @@ fn is_back(lab: &Lab, cluster: &Path, node: &str, before: &str, place: &str) {
 }
 
 #[test]
-fn lab_cut_off_changes_go_back_by_themselves() {
+fn full_cut_off_changes_go_back_by_themselves() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
     let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
