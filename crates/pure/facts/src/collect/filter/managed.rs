@@ -4,6 +4,9 @@ use crosstie_model::managed::{Block, Origin, head, origin};
 
 use super::engine_settings;
 
+/// In place of an addition that stays on the node.
+const CHANGED: &str = "# changed by hand\n";
+
 /// The whole of a file that is ours, else what the filter keeps. Of a file that was changed by hand, the mark stays.
 pub(in crate::collect) fn or_ours(
     text: &str,
@@ -15,11 +18,16 @@ pub(in crate::collect) fn or_ours(
         Origin::Edited => {
             let mark = head(text).unwrap_or_default();
             let body = filter(text.strip_prefix(mark).unwrap_or_default());
-            Some(format!(
+            let kept = format!(
                 "{}\n{}",
                 mark.trim_end_matches('\n'),
                 body.unwrap_or_default()
-            ))
+            );
+            // What was added may be all that the filter has taken out.
+            Some(match origin(&kept) {
+                Origin::Ours => kept + CHANGED,
+                _ => kept,
+            })
         }
     }
 }
@@ -58,6 +66,16 @@ mod tests {
     use crosstie_model::managed::{BlockPlace, seal, with_block};
 
     use super::*;
+
+    #[test]
+    fn an_addition_that_is_filtered_out_is_still_an_edit() {
+        let text = seal("net.ipv4.ip_forward = 1\n");
+        let keep = |text: &str| or_ours(text, |text| Some(text.replace("# mine\n", ""))).unwrap();
+        assert_eq!(keep(&text), text);
+        let edited = keep(&(text.clone() + "# mine\n"));
+        assert_eq!(origin(&edited), Origin::Edited);
+        assert!(!edited.contains("mine"));
+    }
 
     #[test]
     fn an_edited_file_is_cut_down_like_any_other() {
