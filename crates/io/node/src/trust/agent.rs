@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_trust::AgentMade;
 
-use super::hand::Hand;
+use super::{Home, hand::Hand};
 
 /// Set by the script that starts an agent, if it had to fetch it: the outermost thing that it made.
 const MADE: &str = "CROSSTIE_MADE";
@@ -23,6 +23,13 @@ pub fn pushed() -> Option<AgentMade> {
         folder: folder.display().to_string(),
         outermost: outermost.display().to_string(),
     })
+}
+
+/// Whoever was brought here and never asked anything leaves no trace: its controller died on the way.
+pub fn leave_no_agent() {
+    if let (Some(made), Ok(home)) = (pushed(), Home::find()) {
+        sweep(&mut Hand::new(&home, false), [&made]);
+    }
 }
 
 /// Takes agents away, and the folders around them that were made for them and hold nothing else.

@@ -17,7 +17,7 @@ use std::fmt;
 use crosstie_trust::{AgentMade, Authorized, Name, Peer, PublicKey, Reached, UserName};
 use serde::{Deserialize, Serialize};
 
-pub use agent::pushed;
+pub use agent::{leave_no_agent, pushed};
 pub use error::TrustError;
 pub use home::{Home, host_key_here};
 

@@ -19,7 +19,7 @@ use rustix::{
 };
 use thiserror::Error;
 
-use crate::protocol::{FrameError, Frames, Kind, MAGIC, ToAgent};
+use crate::protocol::{FrameError, Frames, Kind, MAGIC, ToAgent, What};
 use calls::Calls;
 
 /// A controller that says nothing for this long is gone; it pings far more often.
@@ -54,9 +54,13 @@ pub fn serve(
     build: &str,
     silence: Duration,
 ) -> Result<(), ServeError> {
-    let served = answer_calls(input, output, build, silence);
+    let mut asked = false;
+    let served = answer_calls(input, output, build, silence, &mut asked);
     crosstie_node::cabling::stop_all(PUT_BACK);
     crosstie_node::change::abandon();
+    if !asked {
+        crosstie_node::trust::leave_no_agent();
+    }
     served
 }
 
@@ -65,6 +69,7 @@ fn answer_calls(
     mut output: impl Write + Send + 'static,
     build: &str,
     silence: Duration,
+    asked: &mut bool,
 ) -> Result<(), ServeError> {
     let version = env!("CARGO_PKG_VERSION");
     write!(output, "\n{MAGIC} agent {build} {version}\n")
@@ -101,6 +106,7 @@ fn answer_calls(
             }
             let message: ToAgent =
                 serde_json::from_slice(&frame.payload).map_err(ServeError::Message)?;
+            *asked |= matches!(&message, ToAgent::Call { what, .. } if *what != What::Hello);
             calls.take(message);
         }
     }

@@ -1,8 +1,6 @@
 use std::{io::Read, thread::JoinHandle};
 
-use crate::protocol::{
-    Answer, Exchange, Failure, Line, Preamble, Step, What, encode, encode_message,
-};
+use crate::protocol::{Answer, Exchange, Failure, Line, Preamble, Step, encode, encode_message};
 
 use super::*;
 
