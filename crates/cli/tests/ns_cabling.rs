@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod namespace;
+
 use std::{
     io::Write,
     path::Path,
@@ -19,54 +21,24 @@ use crosstie_reach::{
     open,
     protocol::{ToAgent, What, encode_message},
 };
+use namespace::{Namespace, ip};
 
 const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
 const DEADLINE: Duration = Duration::from_secs(60);
 
-struct Namespace(String);
-
-impl Namespace {
-    fn new(name: &str) -> Self {
-        let namespace = Self(format!("crosstie-{name}-{}", std::process::id()));
-        ip(&format!("netns add {}", namespace.0));
-        namespace
-    }
-
-    fn ip(&self, arguments: &str) -> String {
-        ip(&format!("-n {} {arguments}", self.0))
-    }
-
-    fn is_up(&self, interface: &str) -> bool {
-        self.ip(&format!("-j link show dev {interface}"))
-            .contains("\"UP\"")
-    }
-
-    /// What a file says inside.
-    fn read(&self, path: &str) -> String {
-        ip(&format!("netns exec {} cat {path}", self.0))
-            .trim()
-            .to_owned()
-    }
-
-    fn addresses(&self, interface: &str) -> usize {
-        let shown = self.ip(&format!("-o addr show dev {interface}"));
-        shown.lines().count()
-    }
+fn is_up(node: &Namespace, interface: &str) -> bool {
+    node.ip(&format!("-j link show dev {interface}"))
+        .contains("\"UP\"")
 }
 
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "del", &self.0]).status();
-    }
+/// What a file says inside.
+fn read(node: &Namespace, path: &str) -> String {
+    node.exec(&["cat", path]).trim().to_owned()
 }
 
-fn ip(arguments: &str) -> String {
-    let output = Command::new("ip")
-        .args(arguments.split_whitespace())
-        .output()
-        .expect("cannot run ip (Debian package iproute2)");
-    assert!(output.status.success(), "ip {arguments}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
+fn addresses(node: &Namespace, interface: &str) -> usize {
+    let shown = node.ip(&format!("-o addr show dev {interface}"));
+    shown.lines().count()
 }
 
 fn cable(a: (&Namespace, &str), b: (&Namespace, &str)) {
@@ -178,12 +150,12 @@ fn ns_links_that_are_down_come_up_to_listen_and_go_down_again() {
     assert_eq!(problem(&at_b, 2), "it belongs to bridge0");
     assert_eq!(at_b.ports[3].problem, None);
     for (namespace, interface) in [(&a, "rail0"), (&a, "rail1"), (&b, "rail0"), (&b, "bridge0")] {
-        assert!(!namespace.is_up(interface), "{interface}");
-        assert_eq!(namespace.addresses(interface), 0, "{interface}");
+        assert!(!is_up(namespace, interface), "{interface}");
+        assert_eq!(addresses(namespace, interface), 0, "{interface}");
         let ipv6 = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
-        assert_eq!(namespace.read(&ipv6), "0", "{interface}");
+        assert_eq!(read(namespace, &ipv6), "0", "{interface}");
     }
-    assert!(b.is_up("uplink"));
+    assert!(is_up(&b, "uplink"));
     assert_eq!((at_a.left.len(), at_a.put_back.len()), (0, 0));
 }
 
@@ -214,7 +186,7 @@ fn ns_a_bridge_is_a_plane_and_other_runs_are_strangers() {
         assert!(listened.ports[0].strangers > 0);
         assert!(!listened.ports[0].raised);
     }
-    assert!(a.is_up("rail0"));
+    assert!(is_up(a, "rail0"));
 }
 
 /// An agent whose standard input is ours to close.
@@ -249,8 +221,8 @@ fn start(agent: &mut Child, run: u8, deadline: Duration) {
 fn ns_links_go_down_whatever_ends_the_call() {
     let (a, b) = (Namespace::new("end-a"), Namespace::new("end-b"));
     cable((&a, "rail0"), (&b, "rail0"));
-    let up = || wait_until("the link comes up", || a.is_up("rail0"));
-    let down = || wait_until("the link goes down", || !a.is_up("rail0"));
+    let up = || wait_until("the link comes up", || is_up(&a, "rail0"));
+    let down = || wait_until("the link goes down", || !is_up(&a, "rail0"));
 
     // The controller leaves.
     let mut left = agent(&a);
@@ -259,7 +231,7 @@ fn ns_links_go_down_whatever_ends_the_call() {
     assert_eq!(journals().len(), 1);
     left.stdin = None;
     assert!(left.wait().unwrap().success());
-    assert!(!a.is_up("rail0"));
+    assert!(!is_up(&a, "rail0"));
 
     // It changes its mind; it is too slow; somebody ends the agent.
     let mut agent = agent(&a);
@@ -277,7 +249,7 @@ fn ns_links_go_down_whatever_ends_the_call() {
     let process = rustix::process::Pid::from_child(&agent);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
     agent.wait().unwrap();
-    assert!(!a.is_up("rail0"));
+    assert!(!is_up(&a, "rail0"));
 
     // Killed, it cannot. The next run does, and says so.
     let mut killed = self::agent(&a);
@@ -285,17 +257,17 @@ fn ns_links_go_down_whatever_ends_the_call() {
     up();
     killed.kill().unwrap();
     killed.wait().unwrap();
-    assert!(a.is_up("rail0"));
+    assert!(is_up(&a, "rail0"));
     assert_eq!(journals().len(), 1);
-    assert_eq!(a.read("/proc/sys/net/ipv6/conf/rail0/disable_ipv6"), "1");
+    assert_eq!(read(&a, "/proc/sys/net/ipv6/conf/rail0/disable_ipv6"), "1");
     let listened = listen(&a, &probe(15, 0, &["rail0"], 3)).unwrap();
     assert_eq!(
         listened.put_back,
         ["rail0 had been left up and is down again"]
     );
     assert!(listened.ports[0].raised);
-    assert!(!a.is_up("rail0"));
-    assert_eq!(a.read("/proc/sys/net/ipv6/conf/rail0/disable_ipv6"), "0");
+    assert!(!is_up(&a, "rail0"));
+    assert_eq!(read(&a, "/proc/sys/net/ipv6/conf/rail0/disable_ipv6"), "0");
     assert_eq!(journals(), Vec::<String>::new());
 }
 
@@ -305,7 +277,7 @@ fn ns_one_run_at_a_time() {
     cable((&a, "rail0"), (&b, "rail0"));
     let mut first = agent(&a);
     start(&mut first, 0x20, DEADLINE);
-    wait_until("the link comes up", || a.is_up("rail0"));
+    wait_until("the link comes up", || is_up(&a, "rail0"));
     let refused = listen(&a, &probe(0x21, 0, &["rail0"], 2)).unwrap_err();
     assert!(refused.to_string().contains("another run"), "{refused}");
     first.stdin = None;

@@ -3,21 +3,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod namespace;
 mod sshd;
 
 use std::{
     fs::{self, File},
     net::{Ipv4Addr, UdpSocket},
-    os::{fd::AsFd, unix::process::CommandExt},
+    os::unix::process::CommandExt,
     process::{Child, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use rustix::{
-    process::{Pid, Signal, kill_process_group},
-    thread::{LinkNameSpaceType, move_into_link_name_space},
-};
+use namespace::Namespace;
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use sshd::crosstie;
 use tempfile::TempDir;
@@ -31,7 +30,7 @@ const SERVICE: &str = r#"<?xml version="1.0" standalone='no'?>
 /// Two machines: `management` between them has addresses, `fabric0` has none but those that links have.
 struct Pair {
     folder: TempDir,
-    names: [String; 2],
+    ends: [Namespace; 2],
     running: Vec<Child>,
 }
 
@@ -41,55 +40,33 @@ impl Drop for Pair {
             let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             let _ = child.wait();
         }
-        for name in &self.names {
-            ip(&["netns", "del", name]);
-        }
     }
-}
-
-fn ip(words: &[&str]) {
-    let done = Command::new("ip").args(words).status();
-    let done = done.expect("cannot run ip (Debian package iproute2)");
-    assert!(done.success(), "{words:?}");
 }
 
 impl Pair {
     fn new(tag: &str) -> Self {
-        let process = std::process::id();
-        let names = ["a", "b"].map(|end| format!("crosstie-{tag}-{process}-{end}"));
-        let pair = Self {
-            folder: tempfile::tempdir().unwrap(),
-            names: names.clone(),
-            running: Vec::new(),
-        };
-        let [a, b] = [&names[0], &names[1]].map(String::as_str);
-        for name in [a, b] {
-            ip(&["netns", "add", name]);
-            ip(&["-n", name, "link", "set", "lo", "up"]);
-        }
+        let ends = ["a", "b"].map(|end| Namespace::new(&format!("{tag}-{end}")));
+        let [a, b] = &ends;
         for link in ["management", "fabric0"] {
-            ip(&[
-                "-n", a, "link", "add", link, "type", "veth", "peer", "name", link, "netns", b,
-            ]);
+            a.ip(&format!(
+                "link add {link} type veth peer name {link} netns {}",
+                b.0
+            ));
         }
-        ip(&["-n", a, "addr", "add", "192.0.2.1/24", "dev", "management"]);
-        ip(&["-n", b, "addr", "add", "192.0.2.2/24", "dev", "management"]);
+        a.ip("addr add 192.0.2.1/24 dev management");
+        b.ip("addr add 192.0.2.2/24 dev management");
         // As a Spark's: the maker is known by it.
-        ip(&[
-            "-n",
-            b,
-            "link",
-            "set",
-            "fabric0",
-            "address",
-            "4c:bb:47:00:00:02",
-        ]);
-        for name in [a, b] {
-            for link in ["management", "fabric0"] {
-                ip(&["-n", name, "link", "set", link, "up"]);
+        b.ip("link set fabric0 address 4c:bb:47:00:00:02");
+        for end in &ends {
+            for link in ["lo", "management", "fabric0"] {
+                end.ip(&format!("link set {link} up"));
             }
         }
-        pair
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            ends,
+            running: Vec::new(),
+        }
     }
 
     /// Avahi and sshd, in the network namespace and a mount namespace of their own.
@@ -119,7 +96,7 @@ impl Pair {
         );
         let log = File::create(self.log(host)).unwrap();
         let child = Command::new("ip")
-            .args(["netns", "exec", &self.names[end]])
+            .args(["netns", "exec", &self.ends[end].0])
             .args(["unshare", "--mount", "--propagation", "private"])
             .args(["/bin/sh", "-euc", &script])
             .stdin(Stdio::null())
@@ -156,7 +133,7 @@ impl Pair {
     /// `words` run on the first machine.
     fn run(&self, words: &[&str]) -> Output {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.names[0]]).args(words);
+        command.args(["netns", "exec", &self.ends[0].0]).args(words);
         command.stdin(Stdio::null()).output().unwrap()
     }
 
@@ -215,22 +192,9 @@ fn ns_a_neighbour_is_found_and_we_are_not() {
 #[test]
 fn ns_a_neighbour_without_a_name_is_greeted() {
     let pair = Pair::new("greeted");
-    let address = [
-        "-o",
-        "addr",
-        "show",
-        "dev",
-        "fabric0",
-        "scope",
-        "link",
-        "-tentative",
-    ];
-    sshd::eventually("addresses on both ends", || {
-        pair.names.iter().all(|name| {
-            let shown = Command::new("ip").args(["-n", name]).args(address).output();
-            !shown.unwrap().stdout.is_empty()
-        })
-    });
+    for end in &pair.ends {
+        end.wait_for_link("fabric0");
+    }
     let found = pair.json(&["--interface", "fabric0"]);
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0]["host"], FABRIC);
@@ -297,16 +261,13 @@ fn answer(host: &str, addresses: &[Ipv4Addr]) -> Vec<u8> {
 
 /// Whoever asks the second machine gets these.
 fn answer_there(pair: &Pair, messages: Vec<Vec<u8>>) {
-    let namespace = File::open(format!("/run/netns/{}", pair.names[1])).unwrap();
-    let (sender, ready) = std::sync::mpsc::channel();
+    let bind = || UdpSocket::bind("0.0.0.0:5353").unwrap();
+    let socket = pair.ends[1].enter(bind);
+    let group = Ipv4Addr::new(224, 0, 0, 251);
+    socket
+        .join_multicast_v4(&group, &Ipv4Addr::new(192, 0, 2, 2))
+        .unwrap();
     thread::spawn(move || {
-        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
-        let socket = UdpSocket::bind("0.0.0.0:5353").unwrap();
-        let group = Ipv4Addr::new(224, 0, 0, 251);
-        socket
-            .join_multicast_v4(&group, &Ipv4Addr::new(192, 0, 2, 2))
-            .unwrap();
-        sender.send(()).unwrap();
         let mut buffer = [0; 9000];
         while let Ok((_, asker)) = socket.recv_from(&mut buffer) {
             for message in &messages {
@@ -314,7 +275,6 @@ fn answer_there(pair: &Pair, messages: Vec<Vec<u8>>) {
             }
         }
     });
-    ready.recv_timeout(Duration::from_secs(10)).unwrap();
 }
 
 #[test]

@@ -2,41 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
-use std::{process::Command, time::Duration};
+mod namespace;
+
+use std::time::Duration;
 
 use crosstie_reach::{Route, Wanted, binary::Binaries, open};
+use namespace::Namespace;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
 #[test]
 fn ns_a_namespace_is_a_node() {
-    struct Namespace(String);
-    impl Drop for Namespace {
-        fn drop(&mut self) {
-            ip(&["netns", "del", &self.0]);
-        }
-    }
-    fn ip(arguments: &[&str]) {
-        let done = Command::new("ip").args(arguments).status();
-        assert!(
-            done.expect("cannot run ip (Debian package iproute2)")
-                .success()
-        );
-    }
-    let namespace = Namespace(format!("crosstie-reach-{}", std::process::id()));
-    ip(&["netns", "add", &namespace.0]);
-    ip(&[
-        "-n",
-        &namespace.0,
-        "link",
-        "add",
-        "rail0",
-        "type",
-        "veth",
-        "peer",
-        "name",
-        "rail1",
-    ]);
+    let namespace = Namespace::new("reach");
+    namespace.ip("link add rail0 type veth peer name rail1");
     let route = Route::Namespace {
         name: namespace.0.clone(),
         program: env!("CARGO_BIN_EXE_crosstie").into(),

@@ -4,84 +4,36 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod namespace;
+
 use std::{
-    fs::File,
     io::Write,
     net::{SocketAddr, TcpListener},
-    os::fd::AsFd,
-    process::Command,
     thread,
     time::{Duration, Instant},
 };
 
 use crosstie_model::change::{Probe, Probed};
 use crosstie_node::probe::{DEADLINE, reach};
-use rustix::thread::{
-    CapabilitySet, LinkNameSpaceType, capabilities, move_into_link_name_space, set_capabilities,
-};
+use namespace::{Namespace, ip};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 /// How late a machine under load may be.
 const SLACK: Duration = Duration::from_secs(3);
 
-struct Namespace(String);
-
-impl Namespace {
-    fn new(name: &str) -> Self {
-        let namespace = Self(format!("crosstie-{name}-{}", std::process::id()));
-        ip(&format!("netns add {}", namespace.0));
-        namespace.ip("link set lo up");
-        namespace
-    }
-
-    fn ip(&self, arguments: &str) -> String {
-        ip(&format!("-n {} {arguments}", self.0))
-    }
-
-    fn sysctl(&self, setting: &str) {
-        let done = Command::new("ip")
-            .args(["netns", "exec", &self.0, "sysctl", "-qw", setting])
-            .status();
-        assert!(done.is_ok_and(|done| done.success()), "{setting}");
-    }
-
-    fn mac(&self, interface: &str) -> String {
-        let shown = self.ip(&format!("-o link show dev {interface}"));
-        let mut words = shown.split_whitespace();
-        words.find(|word| *word == "link/ether").unwrap();
-        words.next().unwrap().to_owned()
-    }
-
-    /// Runs `work` in a thread that has moved inside; threads that it starts are inside too.
-    fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        let namespace = File::open(format!("/run/netns/{}", self.0)).unwrap();
-        thread::scope(|scope| {
-            let inside = scope.spawn(|| {
-                let kind = Some(LinkNameSpaceType::Network);
-                move_into_link_name_space(namespace.as_fd(), kind).unwrap();
-                work()
-            });
-            inside.join().unwrap()
-        })
-    }
-
-    fn reach(&self, probes: &[Probe]) -> Vec<Probed> {
-        self.enter(|| reach(probes, DEADLINE))
-    }
+fn sysctl(node: &Namespace, setting: &str) {
+    node.exec(&["sysctl", "-qw", setting]);
 }
 
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "del", &self.0]).status();
-    }
+fn mac(node: &Namespace, interface: &str) -> String {
+    let shown = node.ip(&format!("-o link show dev {interface}"));
+    let mut words = shown.split_whitespace();
+    words.find(|word| *word == "link/ether").unwrap();
+    words.next().unwrap().to_owned()
 }
 
-fn ip(arguments: &str) -> String {
-    let output = Command::new("ip")
-        .args(arguments.split_whitespace())
-        .output()
-        .expect("cannot run ip (Debian package iproute2)");
-    assert!(output.status.success(), "ip {arguments}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
+fn ask(node: &Namespace, probes: &[Probe]) -> Vec<Probed> {
+    node.enter(|| reach(probes, DEADLINE))
 }
 
 /// `rail0` on both, with 10.77.0.1 and 10.77.0.2, and IPv6 alike.
@@ -94,7 +46,11 @@ fn pair(name: &str) -> [Namespace; 2] {
     for (node, host) in nodes.iter().zip(1..) {
         node.ip(&format!("addr add 10.77.0.{host}/24 dev rail0"));
         node.ip(&format!("addr add fd77::{host}/64 dev rail0 nodad"));
+        node.ip("link set lo up");
         node.ip("link set rail0 up");
+    }
+    for node in &nodes {
+        node.wait_for_link("rail0");
     }
     nodes
 }
@@ -124,7 +80,7 @@ fn ns_a_cable_is_proven_at_its_mtu() {
         ping("10.77.0.2", "rail7", Some(9000)),
         ping("10.77.0.2", "lo", Some(9000)),
     ];
-    let answers = a.reach(&probes);
+    let answers = ask(&a, &probes);
     assert_eq!(
         problems(&answers)[..6],
         [
@@ -141,13 +97,13 @@ fn ns_a_cable_is_proven_at_its_mtu() {
         problems(&answers)[6].starts_with("no answer"),
         "{answers:?}"
     );
-    let expected = b.mac("rail0");
+    let expected = mac(&b, "rail0");
     for answer in &answers[..3] {
         assert_eq!(answer.neighbour.as_ref().unwrap().to_string(), expected);
     }
     a.ip("link set rail0 mtu 1500");
     assert_eq!(
-        problems(&a.reach(&probes[..3])),
+        problems(&ask(&a, &probes[..3])),
         [
             "9000 bytes do not fit: the MTU of rail0 is 1500",
             "9000 bytes do not fit: the MTU of rail0 is 1500",
@@ -160,11 +116,14 @@ fn ns_a_cable_is_proven_at_its_mtu() {
 fn ns_a_small_mtu_at_the_other_end_or_on_the_way_is_seen() {
     let [a, b] = pair("probe-way");
     b.ip("link set rail0 mtu 1500");
-    let expected = b.mac("rail0");
-    let answers = a.reach(&[
-        ping("10.77.0.2", "rail0", Some(9000)),
-        ping("10.77.0.2", "rail0", Some(1500)),
-    ]);
+    let expected = mac(&b, "rail0");
+    let answers = ask(
+        &a,
+        &[
+            ping("10.77.0.2", "rail0", Some(9000)),
+            ping("10.77.0.2", "rail0", Some(1500)),
+        ],
+    );
     let silent = format!("no answer, though {expected} is known to have the address");
     assert_eq!(problems(&answers), [silent.as_str(), ""]);
 
@@ -176,15 +135,18 @@ fn ns_a_small_mtu_at_the_other_end_or_on_the_way_is_seen() {
     ));
     b.ip("addr add 10.78.0.1/24 dev rail1");
     b.ip("link set rail1 up");
-    b.sysctl("net.ipv4.ip_forward=1");
+    sysctl(&b, "net.ipv4.ip_forward=1");
     c.ip("addr add 10.78.0.2/24 dev rail0");
     c.ip("link set rail0 up");
     c.ip("route add default via 10.78.0.1");
     a.ip("route add default via 10.77.0.2");
-    let routed = a.reach(&[
-        ping("10.78.0.2", "rail0", Some(1400)),
-        ping("10.78.0.2", "rail0", Some(9000)),
-    ]);
+    let routed = ask(
+        &a,
+        &[
+            ping("10.78.0.2", "rail0", Some(1400)),
+            ping("10.78.0.2", "rail0", Some(9000)),
+        ],
+    );
     assert_eq!(
         problems(&routed),
         ["", "9000 bytes do not fit: the MTU on the way is 1400"]
@@ -200,7 +162,7 @@ fn ns_the_dead_cost_one_deadline_together() {
         .collect();
     probes.insert(7, ping("10.77.0.2", "rail0", Some(9000)));
     let started = Instant::now();
-    let answers = a.reach(&probes);
+    let answers = ask(&a, &probes);
     let took = started.elapsed();
     assert!(took < DEADLINE + SLACK, "{took:?}");
     for (index, (answer, probe)) in answers.iter().zip(&probes).enumerate() {
@@ -237,23 +199,23 @@ fn ns_an_answer_by_the_other_twin_shows_its_mac() {
         node.ip(&format!("link set {interface} up"));
     }
     // So that the race between the twins always ends the same way: the right one neither answers nor asks.
-    b.sysctl("net.ipv4.conf.rail0.arp_ignore=8");
-    let asker = a.mac("rail0");
+    sysctl(b, "net.ipv4.conf.rail0.arp_ignore=8");
+    let asker = mac(a, "rail0");
     b.ip(&format!(
         "neigh add 10.77.0.1 lladdr {asker} dev rail0 nud permanent"
     ));
     let probe = [ping("10.77.0.2", "rail0", Some(1500))];
-    let answers = a.reach(&probe);
+    let answers = ask(a, &probe);
     assert_eq!(problems(&answers), [""]);
     let found = answers[0].neighbour.as_ref().unwrap().to_string();
-    assert_eq!(found, b.mac("rail1"));
+    assert_eq!(found, mac(b, "rail1"));
     // What a plan sets.
-    b.sysctl("net.ipv4.conf.rail0.arp_ignore=1");
-    b.sysctl("net.ipv4.conf.rail1.arp_ignore=1");
+    sysctl(b, "net.ipv4.conf.rail0.arp_ignore=1");
+    sysctl(b, "net.ipv4.conf.rail1.arp_ignore=1");
     a.ip("neigh flush dev rail0");
-    let answers = a.reach(&probe);
+    let answers = ask(a, &probe);
     let found = answers[0].neighbour.as_ref().unwrap().to_string();
-    assert_eq!(found, b.mac("rail0"));
+    assert_eq!(found, mac(b, "rail0"));
 }
 
 #[test]
@@ -272,12 +234,12 @@ fn ns_those_who_are_not_root_ask_by_a_ping_socket() {
             reach(&probes, DEADLINE)
         })
     };
-    a.sysctl("net.ipv4.ping_group_range=1 0");
+    sysctl(&a, "net.ipv4.ping_group_range=1 0");
     let denied = without_capability();
     for problem in problems(&denied) {
         assert!(problem.starts_with("only root may ask"), "{problem}");
     }
-    a.sysctl("net.ipv4.ping_group_range=0 0");
+    sysctl(&a, "net.ipv4.ping_group_range=0 0");
     assert_eq!(
         problems(&without_capability()),
         ["", "", "9001 bytes do not fit: the MTU of rail0 is 9000"]
@@ -309,12 +271,15 @@ fn ns_a_server_that_greets_is_there() {
     serve(&b, "[fd77::2]:22".parse().unwrap(), b"SSH-2.0-x\r\n");
     let probe = |address| Probe::Greeting { address };
     let started = Instant::now();
-    let answers = a.reach(&[
-        probe(address(22)),
-        probe("[fd77::2]:22".parse().unwrap()),
-        probe(address(23)),
-        probe(address(24)),
-    ]);
+    let answers = ask(
+        &a,
+        &[
+            probe(address(22)),
+            probe("[fd77::2]:22".parse().unwrap()),
+            probe(address(23)),
+            probe(address(24)),
+        ],
+    );
     assert!(started.elapsed() < DEADLINE + SLACK);
     assert_eq!(
         problems(&answers)[..3],

@@ -4,69 +4,15 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
-use std::process::{Command, Output};
+#[path = "../../../cli/tests/namespace/mod.rs"]
+mod namespace;
 
+use namespace::Namespace;
 use serde_json::Value;
 
-/// A network namespace that goes away with the value, also when a test panics.
-struct Namespace(String);
-
-impl Namespace {
-    fn new(purpose: &str) -> Self {
-        assert!(
-            rustix::process::geteuid().is_root(),
-            "this test makes a network namespace: run it as root"
-        );
-        let name = format!("crosstie-{purpose}-{}", std::process::id());
-        let made = ip(&["netns", "add", &name]);
-        assert!(made.status.success(), "{made:?}");
-        Self(name)
-    }
-
-    /// Runs `ip` inside.
-    fn ip(&self, arguments: &str) -> Output {
-        let mut all = vec!["-n", self.0.as_str()];
-        all.extend(arguments.split_whitespace());
-        let output = ip(&all);
-        assert!(output.status.success(), "ip {arguments}: {output:?}");
-        output
-    }
-
-    fn json(&self, arguments: &str) -> Vec<Value> {
-        let output = self.ip(arguments);
-        serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("ip {arguments}: {error}: {output:?}"))
-    }
-
-    /// Runs `work` in a thread that has moved inside.
-    fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        let path = format!("/run/netns/{}", self.0);
-        std::thread::scope(|scope| {
-            let inside = scope.spawn(|| {
-                let namespace = std::fs::File::open(&path).expect("the namespace");
-                rustix::thread::move_into_link_name_space(
-                    std::os::fd::AsFd::as_fd(&namespace),
-                    Some(rustix::thread::LinkNameSpaceType::Network),
-                )
-                .expect("moving into the namespace");
-                work()
-            });
-            inside.join().expect("the thread inside the namespace")
-        })
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        ip(&["netns", "del", &self.0]);
-    }
-}
-
-fn ip(arguments: &[&str]) -> Output {
-    Command::new("ip")
-        .args(arguments)
-        .output()
-        .unwrap_or_else(|error| panic!("cannot run ip (Debian package iproute2): {error}"))
+fn json(namespace: &Namespace, arguments: &str) -> Vec<Value> {
+    let shown = namespace.ip(arguments);
+    serde_json::from_str(&shown).unwrap_or_else(|error| panic!("ip {arguments}: {error}: {shown}"))
 }
 
 /// Two rails, cabled to each other, with all that the tables can hold.
@@ -162,7 +108,7 @@ fn ns_tables_are_what_iproute2_shows() {
     let tables = namespace.enter(crosstie_node::netlink::tables);
 
     let addresses = tables.addresses.expect("addresses");
-    let theirs = namespace.json("-j -d -s addr show");
+    let theirs = json(&namespace, "-j -d -s addr show");
     agree(&theirs.clone().into(), &addresses, "addr");
     let ours: Vec<Value> = addresses.as_array().unwrap().clone();
     assert_eq!(keys(&ours), keys(&theirs));
@@ -173,17 +119,17 @@ fn ns_tables_are_what_iproute2_shows() {
     assert_eq!(lifetime(0), Some(u64::from(u32::MAX)));
     assert!((3590..=3600).contains(&lifetime(1).unwrap()));
 
-    let mut theirs = namespace.json("-j -4 route show table all");
-    theirs.extend(namespace.json("-j -6 route show table all"));
+    let mut theirs = json(&namespace, "-j -4 route show table all");
+    theirs.extend(json(&namespace, "-j -6 route show table all"));
     let routes = tables.routes.expect("routes");
     agree(&theirs.clone().into(), &routes, "route");
     assert_eq!(keys(routes.as_array().unwrap()), keys(&theirs));
 
-    let mut theirs = namespace.json("-j -4 rule show");
-    theirs.extend(namespace.json("-j -6 rule show"));
+    let mut theirs = json(&namespace, "-j -4 rule show");
+    theirs.extend(json(&namespace, "-j -6 rule show"));
     agree(&theirs.into(), &tables.rules.expect("rules"), "rule");
 
-    let theirs = namespace.json("-j neigh show");
+    let theirs = json(&namespace, "-j neigh show");
     assert_eq!(theirs.len(), 3, "{theirs:#?}");
     agree(
         &theirs.into(),
@@ -194,10 +140,7 @@ fn ns_tables_are_what_iproute2_shows() {
 
 /// Runs a program inside the namespace and gives its standard output.
 fn inside(namespace: &Namespace, command: &str) -> String {
-    let mut all = vec!["netns", "exec", namespace.0.as_str()];
-    all.extend(command.split_whitespace());
-    let output = ip(&all);
-    String::from_utf8(output.stdout).expect("UTF-8")
+    namespace.exec(&command.split_whitespace().collect::<Vec<_>>())
 }
 
 #[test]
@@ -257,7 +200,7 @@ fn a_link_goes_down_and_the_kernels_refusals_come_through() {
         interface: "left".to_owned(),
         up: Change { from: !up, to: up },
     };
-    let is_up = || namespace.json("-j link show left")[0]["flags"].to_string();
+    let is_up = || json(&namespace, "-j link show left")[0]["flags"].to_string();
     for up in [false, false, true] {
         namespace
             .enter(|| set(&link(up)))
