@@ -18,7 +18,7 @@ use crate::{
     engines,
     files::{self, is_plain, paths},
     guards, qos,
-    wiring::{WiredNode, Wiring},
+    wiring::{Port, WiredNode, Wiring},
 };
 pub(crate) use desired::mode_of;
 use desired::{Desired, Group};
@@ -168,10 +168,13 @@ fn packages(facts: &Facts) -> Option<Step> {
     })
 }
 
-/// Ports that hear the same frames must answer for their own addresses alone, else a peer learns the other twin's MAC.
+/// Ports that hear the same frames must answer for their own addresses alone, else a peer learns the other twin's MAC. So
+/// must one that has no address: it would answer for its twin.
 fn sysctls(node: &WiredNode) -> BTreeMap<String, String> {
+    let is_ipv4 = |port: &Port| port.address.is_some_and(|net| net.addr().is_ipv4());
     let sharing = node.ports.iter().filter(|port| {
-        port.address.is_some_and(|net| net.addr().is_ipv4()) && node.shares_a_segment(port)
+        let mut hearers = node.ports.iter().filter(|other| other.joined == port.joined);
+        node.shares_a_segment(port) && hearers.any(is_ipv4)
     });
     let names = sharing.filter_map(|port| port.interface.as_ref());
     names
