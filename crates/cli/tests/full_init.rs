@@ -1,11 +1,18 @@
-//! `crosstie init` on the other labs, and on one that is cabled badly.
+//! `crosstie init` and `crosstie plan` on every kind of lab, and `init` on one that is cabled badly.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod changes;
 mod inits;
+mod lab;
+mod lint;
+mod sshd;
 
-use crosstie_lab::{HubProgram, lease, profile::SegmentKind};
-use inits::{CROSSTIE, cables, json, notes};
+use std::{fs, path::Path};
+
+use crosstie_lab::{HubProgram, Lab, lease, profile::SegmentKind};
+use inits::{CROSSTIE, cables, init, json, notes};
+use serde_json::Value;
 
 /// What the profile has, each segment's ends in order.
 fn finds_the_profile(profile: &str) {
@@ -17,7 +24,8 @@ fn finds_the_profile(profile: &str) {
         .iter()
         .map(|node| node.name.as_str())
         .collect();
-    let found = json(&lab, &nodes, &directory.path().join("cluster.toml"));
+    let cluster = directory.path().join("cluster.toml");
+    let found = json(&lab, &nodes, &cluster);
     let mut expected: Vec<String> = Vec::new();
     for segment in &lab.profile().segments {
         let mut ends: Vec<String> = segment.ends.iter().map(ToString::to_string).collect();
@@ -37,6 +45,45 @@ fn finds_the_profile(profile: &str) {
         .iter()
         .filter(|note| note["problem"] == true);
     assert_eq!(problems.count(), 0, "{found:#}");
+    keeps(&lab, profile, &nodes, &cluster, found);
+    plans(&lab, &nodes, &cluster);
+}
+
+/// What programs get, and what a person sees of the same on the second run.
+fn keeps(lab: &Lab, name: &str, nodes: &[&str], cluster: &Path, mut found: Value) {
+    found["file"] = "cluster.toml".into();
+    insta::assert_json_snapshot!(format!("{name}_json"), found);
+    let shown = String::from_utf8(init(lab, nodes, cluster, &[]).stdout).unwrap();
+    let shown = shown.replace(&*cluster.to_string_lossy(), "cluster.toml");
+    insta::assert_snapshot!(format!("{name}_drawing"), shown);
+}
+
+/// Each node's files are taken by those who will read them.
+fn plans(lab: &Lab, nodes: &[&str], cluster: &Path) {
+    let out = cluster.with_file_name("plan");
+    let planned = changes::run(lab, cluster, &["plan", "--out", out.to_str().unwrap()]);
+    assert_eq!(planned.status.code(), Some(0), "{planned:?}");
+    for node in nodes {
+        let root = out.join(node);
+        let managers = |root: &Path| {
+            [lint::NETWORKD_UNITS, lint::CONNECTIONS].map(|made| lint::names(&root.join(made)))
+        };
+        assert_eq!(managers(&root), [Vec::<String>::new(), Vec::new()]);
+        lint::netplan(&root);
+        assert!(
+            managers(&root).iter().any(|made| !made.is_empty()),
+            "{node}"
+        );
+        lint::boot_unit(&root);
+        lint::memory_lock_defaults(&root);
+        lint::sysctl(&root);
+        lint::nccl(&root);
+    }
+}
+
+#[test]
+fn full_init_finds_two_sparks() {
+    finds_the_profile("two-sparks");
 }
 
 #[test]
@@ -94,7 +141,7 @@ ends = ["cross-a:p1", "stranger:p0"]
 fn full_init_tells_crossed_ports_and_a_stranger() {
     let directory = tempfile::tempdir().unwrap();
     let profile = directory.path().join("badly-cabled.toml");
-    std::fs::write(&profile, BADLY_CABLED).unwrap();
+    fs::write(&profile, BADLY_CABLED).unwrap();
     let lab = lease(profile.to_str().unwrap(), HubProgram::crosstie(CROSSTIE)).unwrap();
     let file = directory.path().join("cluster.toml");
     let found = json(&lab, &["cross-a", "cross-b"], &file);
@@ -104,4 +151,5 @@ fn full_init_tells_crossed_ports_and_a_stranger() {
         ["nobody cross-a:p1", "crossed cross-a:p0 cross-b:p1"],
         "{found:#}"
     );
+    keeps(&lab, "badly-cabled", &["cross-a", "cross-b"], &file, found);
 }

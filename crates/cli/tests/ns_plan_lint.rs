@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod lint;
+
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use crosstie_facts::facts;
@@ -15,7 +16,7 @@ use crosstie_model::{
     facts::{net::Manager, persistence::Persistence},
 };
 use crosstie_node::capture;
-use crosstie_plan::{paths, plan};
+use crosstie_plan::plan;
 use crosstie_report::plan::files;
 
 fn fixtures() -> PathBuf {
@@ -75,43 +76,18 @@ fn each_root(manager: &Manager, netplan: bool, mut judge: impl FnMut(&Path)) {
     }
 }
 
-fn run(package: &str, program: &str, arguments: &[&str]) -> (bool, String) {
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .unwrap_or_else(|error| panic!("{program}: {error}; apt-get install {package}"));
-    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text += &String::from_utf8_lossy(&output.stderr);
-    (output.status.success(), text)
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).into_iter().flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn netplan_takes_our_file_for_either_renderer() {
     for (manager, made, beginning) in [
-        (Manager::Networkd, "run/systemd/network", "10-netplan-"),
-        (
-            Manager::NetworkManager,
-            "run/NetworkManager/system-connections",
-            "netplan-",
-        ),
+        (Manager::Networkd, lint::NETWORKD_UNITS, "10-netplan-"),
+        (Manager::NetworkManager, lint::CONNECTIONS, "netplan-"),
     ] {
         let mut count = 0;
         each_root(&manager, true, |root| {
-            let path = root.to_str().unwrap();
-            let (done, text) = run("netplan.io", "netplan", &["generate", "--root-dir", path]);
-            assert!(done && text.is_empty(), "{text}");
-            let made = names(&root.join(made));
+            lint::netplan(root);
+            let made = lint::names(&root.join(made));
             assert!(!made.is_empty() && made.iter().all(|name| name.starts_with(beginning)));
-            let managed = root.join("run/NetworkManager/system-connections");
+            let managed = root.join(lint::CONNECTIONS);
             assert_eq!(managed.exists(), manager == Manager::NetworkManager);
             count += 1;
         });
@@ -124,7 +100,7 @@ fn networkd_takes_our_files() {
     let mut count = 0;
     each_root(&Manager::Networkd, false, |root| {
         let directory = root.join("etc/systemd/network");
-        for name in names(&directory) {
+        for name in lint::names(&directory) {
             let text = fs::read_to_string(directory.join(name)).unwrap();
             assert!(text.contains("[Match]") && text.contains("MTUBytes=9000"));
             count += 1;
@@ -137,55 +113,22 @@ fn networkd_takes_our_files() {
 fn systemd_takes_our_unit_and_defaults() {
     let mut units = 0;
     each_root(&Manager::Networkd, true, |root| {
-        let unit = root.join(paths::BOOT_UNIT.trim_start_matches('/'));
-        if !unit.exists() {
-            return;
-        }
-        // The unit names a program that only `crosstie apply` puts there.
-        let text = fs::read_to_string(&unit).unwrap();
-        assert!(text.contains(paths::BINARY));
-        fs::write(&unit, text.replace(paths::BINARY, "/bin/true")).unwrap();
-        let path = unit.to_str().unwrap();
-        let (done, text) = run("systemd", "systemd-analyze", &["verify", "--man=no", path]);
-        assert!(done && !text.contains("crosstie-fabric"), "{text}");
-        units += 1;
+        units += usize::from(lint::boot_unit(root));
+        lint::memory_lock_defaults(root);
     });
     assert_eq!(units, 3);
-    each_root(&Manager::Networkd, true, |root| {
-        let path = root.to_str().unwrap();
-        for file in ["systemd/system.conf", "systemd/user.conf"] {
-            let root = format!("--root={path}");
-            let (done, text) = run("systemd", "systemd-analyze", &["cat-config", &root, file]);
-            assert!(
-                done && text.contains("DefaultLimitMEMLOCK=infinity"),
-                "{text}"
-            );
-        }
-    });
 }
 
 #[test]
 fn sysctl_takes_our_file() {
+    let mut files = 0;
     each_root(&Manager::Networkd, true, |root| {
-        let path = root.join(paths::SYSCTL.trim_start_matches('/'));
-        if !path.exists() {
-            return;
-        }
-        // This machine has no such interfaces; the loopback stands for them.
-        let wanted = fs::read_to_string(&path).unwrap();
-        let lines: Vec<String> = wanted
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .map(|line| {
-                let name = line.split('/').nth(3).unwrap();
-                line.replace(name, "lo")
-            })
-            .collect();
-        fs::write(&path, format!("# comment\n{}\n", lines.join("\n"))).unwrap();
-        let path = path.to_str().unwrap();
-        let (done, text) = run("procps", "sysctl", &["--dry-run", "-p", path]);
-        assert!(done, "{text}");
-        let expected: Vec<String> = lines.iter().map(|line| line.replace('/', ".")).collect();
-        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+        files += usize::from(lint::sysctl(root));
     });
+    assert_eq!(files, 8);
+}
+
+#[test]
+fn nccl_takes_our_settings() {
+    each_root(&Manager::Networkd, true, lint::nccl);
 }

@@ -173,7 +173,10 @@ fn packages(facts: &Facts) -> Option<Step> {
 fn sysctls(node: &WiredNode) -> BTreeMap<String, String> {
     let is_ipv4 = |port: &Port| port.address.is_some_and(|net| net.addr().is_ipv4());
     let sharing = node.ports.iter().filter(|port| {
-        let mut hearers = node.ports.iter().filter(|other| other.joined == port.joined);
+        let mut hearers = node
+            .ports
+            .iter()
+            .filter(|other| other.joined == port.joined);
         node.shares_a_segment(port) && hearers.any(is_ipv4)
     });
     let names = sharing.filter_map(|port| port.interface.as_ref());
