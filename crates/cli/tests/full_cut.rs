@@ -9,7 +9,7 @@ mod sshd;
 
 use std::{path::Path, thread, time::Duration};
 
-use changes::{json, outcomes, run, same, shape, start, wait_for};
+use changes::{json, outcomes, run, same, shape, start, wait_for, wait_until_settled};
 use crosstie_lab::{HubProgram, Lab, lease};
 use inits::CROSSTIE;
 use lab::sh;
@@ -109,15 +109,4 @@ fn wait_for_change(lab: &Lab, node: &str) {
     let script = "for i in $(seq 120); do [ -e /etc/netplan/90-crosstie.yaml ] && exit 0; sleep 0.5; done; exit 1";
     let waited = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(150));
     assert_eq!(waited.unwrap().code, Some(0), "{node} was not changed");
-}
-
-/// Until there is no guard any more.
-fn wait_until_settled(lab: &Lab, node: &str) {
-    let script = "for i in $(seq 180); do [ -e /etc/systemd/system/crosstie-guard.timer ] || exit 0; sleep 1; done; exit 1";
-    let waited = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(240));
-    assert_eq!(
-        waited.unwrap().code,
-        Some(0),
-        "{node}: the guard still waits"
-    );
 }

@@ -127,6 +127,14 @@ pub fn wait_for(lab: &Lab, node: &str) {
     }
 }
 
+/// Until there is no guard any more.
+pub fn wait_until_settled(lab: &Lab, node: &str) {
+    let script = "for i in $(seq 180); do [ -e /etc/systemd/system/crosstie-guard.timer ] || exit 0; sleep 1; done; exit 1";
+    let waited = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(240));
+    let code = waited.unwrap().code;
+    assert_eq!(code, Some(0), "{node}: the guard still waits");
+}
+
 pub fn same(node: &str, before: &str, after: &str) {
     let gone = before
         .lines()

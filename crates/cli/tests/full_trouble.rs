@@ -1,0 +1,201 @@
+//! Changes that cannot be made, or must not stay: foreign files, no room, nothing writable, an edit, a plan that cuts the
+//! node off.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
+#![allow(clippy::print_stdout)] // how long a node was cut off is worth knowing
+
+mod changes;
+mod inits;
+mod lab;
+mod sshd;
+
+use std::{
+    io::Write,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use changes::{json, run, same, shape};
+use crosstie_lab::{HubProgram, Lab, lease};
+use crosstie_model::change::{Ask, Order};
+use crosstie_reach::protocol::{ToAgent, What, encode_message};
+use inits::CROSSTIE;
+use lab::sh;
+
+const NODE: &str = "spark-a";
+const GUARD: Duration = Duration::from_secs(60);
+/// For an emulated node to go back, and for its lease and ssh to be there again.
+const SLACK: Duration = Duration::from_secs(120);
+
+type Scenario = fn(&Place<'_>);
+
+struct Place<'a> {
+    lab: &'a Lab,
+    cluster: &'a Path,
+}
+
+impl Place<'_> {
+    fn sh(&self, script: &str) -> String {
+        sh(self.lab, NODE, script)
+    }
+
+    /// It says each of these words, and the node is what it was before.
+    fn refuses(&self, arguments: &[&str], words: &[&str]) {
+        let before = shape(self.lab, NODE);
+        let output = run(self.lab, self.cluster, arguments);
+        let said = [&output.stdout[..], &output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert_ne!(output.status.code(), Some(0), "{arguments:?}: {said}");
+        for word in words {
+            assert!(said.contains(word), "lacks {word}: {said}");
+        }
+        assert!(!said.contains(self.lab.password()), "{said}");
+        same(NODE, &before, &shape(self.lab, NODE));
+    }
+}
+
+#[test]
+fn full_trouble_is_told_and_nothing_is_lost() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    inits::json(&lab, &["spark-a", "spark-b"], &cluster);
+    let place = Place {
+        lab: &lab,
+        cluster: &cluster,
+    };
+    let scenarios: [(&str, Scenario); 5] = [
+        ("a foreign netplan file", a_foreign_netplan_file),
+        ("read-only /etc", nothing_writable),
+        ("a full disk", no_room),
+        ("management cut", a_plan_that_cuts_management),
+        ("an edit", an_edit_of_a_managed_file),
+    ];
+    for (name, scenario) in scenarios {
+        let started = Instant::now();
+        scenario(&place);
+        println!("{:5.1} s  {name}", started.elapsed().as_secs_f64());
+    }
+    let logged = place.sh(&format!(
+        "journalctl --no-pager | grep -cF '{}' || true",
+        lab.password()
+    ));
+    assert_eq!(logged.trim(), "0");
+}
+
+fn a_foreign_netplan_file(place: &Place<'_>) {
+    let file = "/etc/netplan/60-mine.yaml";
+    place.sh(&format!(
+        "umask 077; printf 'network:\\n  version: 2\\n  renderer: NetworkManager\\n  ethernets:\\n    enp1s0f0np0:\\n      addresses: [192.0.2.9/24]\\n' > {file}"
+    ));
+    place.refuses(&["apply", NODE, "--yes"], &[NODE, file]);
+    place.sh(&format!("rm {file}"));
+}
+
+fn nothing_writable(place: &Place<'_>) {
+    place.sh("mount --bind /etc /etc && mount -o remount,bind,ro /etc");
+    place.refuses(&["apply", NODE, "--yes"], &[NODE, "/etc", "ead-only"]);
+    place.sh("umount /etc");
+}
+
+fn no_room(place: &Place<'_>) {
+    // What an agent needs is there already; the journal does not fit any more.
+    place.sh("fallocate -l $(( $(df --output=avail -B1 / | tail -1) - 300000 )) /var/tmp/filler");
+    place.refuses(&["apply", NODE, "--yes"], &[NODE, "No space left"]);
+    place.sh("rm /var/tmp/filler");
+    let status = run(place.lab, place.cluster, &["status", NODE]);
+    assert_eq!(status.status.code(), Some(0), "{status:?}");
+}
+
+/// The plan takes the port that ssh comes in by for one of the fabric.
+fn a_plan_that_cuts_management(place: &Place<'_>) {
+    let before = shape(place.lab, NODE);
+    let planned = json(place.lab, place.cluster, 0, &["plan", NODE]);
+    let lie = planned["nodes"][0]
+        .to_string()
+        .replace("enp1s0f0np0", "enP7s7");
+    let order = Order {
+        cluster: "a lie".to_owned(),
+        plan: serde_json::from_str(&lie).unwrap(),
+        guard_seconds: GUARD.as_secs().try_into().unwrap(),
+        force: false,
+    };
+    let mut agent = agent(place.lab);
+    let call = ToAgent::Call {
+        id: 1,
+        deadline_ms: 600_000,
+        what: What::Change(Ask::Apply(Box::new(order))),
+    };
+    let input = agent.stdin.as_mut().unwrap();
+    input.write_all(&encode_message(&call).unwrap()).unwrap();
+    input.flush().unwrap();
+    let started = Instant::now();
+    while is_reachable(place.lab) {
+        assert!(started.elapsed() < SLACK, "the lie did not cut it off");
+        thread::sleep(Duration::from_secs(1));
+    }
+    let cut = Instant::now();
+    while !is_reachable(place.lab) {
+        assert!(cut.elapsed() < GUARD + SLACK, "cut off for good");
+        thread::sleep(Duration::from_secs(1));
+    }
+    println!("cut off for {:.0} s", cut.elapsed().as_secs_f64());
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    changes::wait_until_settled(place.lab, NODE);
+    same(NODE, &before, &shape(place.lab, NODE));
+}
+
+/// The one that was brought before, by hand.
+fn agent(lab: &Lab) -> Child {
+    Command::new("ssh")
+        .arg("-F")
+        .arg(lab.ssh_config())
+        .args([
+            NODE,
+            "sudo $(sudo find /var/lib/crosstie/bin -type f | head -1) agent",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn is_reachable(lab: &Lab) -> bool {
+    let asked = Command::new("ssh")
+        .arg("-F")
+        .arg(lab.ssh_config())
+        .args([
+            "-o",
+            "ControlPath=none",
+            "-o",
+            "ConnectTimeout=8",
+            NODE,
+            "true",
+        ])
+        .output();
+    asked.unwrap().status.success()
+}
+
+fn an_edit_of_a_managed_file(place: &Place<'_>) {
+    let file = "/etc/sysctl.d/90-crosstie.conf";
+    json(place.lab, place.cluster, 0, &["apply", "--yes"]);
+    let modes = place.sh("find /var/lib/crosstie -maxdepth 1 -printf '%f %m %u\\n'");
+    assert!(modes.contains("changes 700 root"), "{modes}");
+    place.sh(&format!("echo '# mine' >> {file}"));
+    place.refuses(&["apply", NODE, "--yes"], &[NODE, file]);
+    place.refuses(&["rollback", NODE, "--yes"], &[NODE, file]);
+    json(
+        place.lab,
+        place.cluster,
+        0,
+        &["rollback", NODE, "--yes", "--force"],
+    );
+    let kept = place.sh(&format!(
+        "ls {file} 2>/dev/null; grep -rl '^# mine' /var/lib/crosstie /etc/sysctl.d"
+    ));
+    assert_eq!(kept.lines().count(), 1, "{kept}");
+}
