@@ -58,6 +58,7 @@ test-full: ## `make test`, then the long tests, `fresh` and `fuzz`; output kept 
 
 docs: ## Write the pages and schemas that are made from the code
 	CROSSTIE_WRITE_PAGES=1 cargo test --quiet --package crosstie --test check_pages pages
+	CROSSTIE_WRITE_PAGES=1 cargo test --quiet --package crosstie-node --lib whatever_is_cut_off
 	cargo build --quiet --package crosstie
 	for what in $$(cd docs/schema && ls | sed 's/\.json$$//'); do target/debug/crosstie schema $$what > docs/schema/$$what.json; done
 

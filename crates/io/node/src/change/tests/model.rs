@@ -34,7 +34,7 @@ pub(super) struct Model {
     /// What the kernel holds.
     kernel: Mutex<Memory>,
     boots: AtomicU64,
-    passed: AtomicU32,
+    passed: Mutex<Vec<&'static str>>,
     dies_at: AtomicU32,
     /// Nothing can be written to the disk from this edge on.
     full_from: AtomicU32,
@@ -94,7 +94,7 @@ impl Model {
             facts,
             kernel,
             boots: AtomicU64::new(1),
-            passed: AtomicU32::new(0),
+            passed: Mutex::default(),
             dies_at: AtomicU32::new(0),
             full_from: AtomicU32::new(0),
         }
@@ -117,7 +117,7 @@ impl Model {
 
     /// Runs `work`, which dies at the edge with this number. `None` where it did; edges are counted from here.
     pub(super) fn dying<T>(&self, edge: u32, work: impl FnOnce() -> T) -> Option<T> {
-        self.passed.store(0, Ordering::SeqCst);
+        self.passed.lock().unwrap().clear();
         self.dies_at.store(edge, Ordering::SeqCst);
         let result = catch_unwind(AssertUnwindSafe(work));
         self.dies_at.store(0, Ordering::SeqCst);
@@ -128,15 +128,19 @@ impl Model {
         }
     }
 
-    pub(super) fn edges(&self) -> u32 {
-        self.passed.load(Ordering::SeqCst)
+    pub(super) fn edges(&self) -> Vec<&'static str> {
+        self.passed.lock().unwrap().clone()
     }
 
-    /// Everything that is not on disk is gone; then the boot unit runs, if there is one, and the boot goes on.
-    pub(super) fn lose_power(&self) {
-        self.boots.fetch_add(1, Ordering::SeqCst);
+    /// What was written and not synced may be anything.
+    pub(super) fn tear_writes(&self) {
         tear(&self.root.path().join("etc"));
         tear(&self.path(super::super::HOME));
+    }
+
+    /// What the kernel held is gone; then the boot unit runs, if there is one, and the boot goes on.
+    pub(super) fn lose_power(&self) {
+        self.boots.fetch_add(1, Ordering::SeqCst);
         *self.kernel.lock().unwrap() = Memory::of(&self.facts);
         if let Some(id) = self.armed() {
             outcome::guard(self, &self.state(), &id, Moment::EarlyBoot).unwrap();
@@ -169,7 +173,7 @@ impl Model {
     }
 
     pub(super) fn fill_disk_from(&self, edge: u32) {
-        self.passed.store(0, Ordering::SeqCst);
+        self.passed.lock().unwrap().clear();
         self.full_from.store(edge, Ordering::SeqCst);
     }
 
@@ -326,8 +330,12 @@ impl System for Model {
         Ok(())
     }
 
-    fn edge(&self, _name: &'static str) {
-        let number = self.passed.fetch_add(1, Ordering::SeqCst) + 1;
+    fn edge(&self, name: &'static str) {
+        let number = {
+            let mut passed = self.passed.lock().unwrap();
+            passed.push(name);
+            u32::try_from(passed.len()).unwrap()
+        };
         if number == self.dies_at.load(Ordering::SeqCst) {
             resume_unwind(Box::new(Died));
         }
