@@ -4,26 +4,14 @@
 
 mod command;
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path};
 
 use command::{crosstie, fixtures};
 
-/// Without a terminal, in a folder.
 fn run(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env_remove("CROSSTIE_LOG")
-        .output()
-        .unwrap();
-    assert!(output.stdout.is_empty(), "{output:?}");
-    let said = String::from_utf8(output.stderr).unwrap();
-    (output.status.code().unwrap(), said)
+    let (code, stdout, stderr) = crosstie(folder, arguments);
+    assert!(stdout.is_empty(), "{stdout}\n{stderr}");
+    (code, stderr)
 }
 
 #[test]

@@ -7,7 +7,6 @@ mod command;
 
 use std::{
     path::Path,
-    process::Command,
     time::{Duration, Instant},
 };
 
@@ -94,11 +93,7 @@ fn cases_written_as_captures_give_the_same_findings_and_the_exit_status() {
 
 #[test]
 fn the_published_schema_is_current_and_holds() {
-    let schema = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .args(["schema", "doctor"])
-        .output()
-        .unwrap();
-    let schema = String::from_utf8(schema.stdout).unwrap();
+    let (_, schema, _) = command::crosstie(".", &["schema", "doctor"]);
     let published = cases::fixtures().join("../docs/schema/doctor.json");
     assert_eq!(
         std::fs::read_to_string(published).unwrap_or_default(),

@@ -4,31 +4,16 @@
 
 mod command;
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path};
 
-use command::{crosstie, fixtures};
+use command::{command, crosstie, fixtures, said};
 
-/// Without a terminal, in a folder that is also the home.
+/// In a folder that is also the home.
 fn up(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .arg("up")
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env_remove("CROSSTIE_LOG")
-        .env("XDG_STATE_HOME", folder.join("state"))
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    let mut up = command(folder, &["up"]);
+    up.args(arguments);
+    up.env("XDG_STATE_HOME", folder.join("state"));
+    said(up.output().unwrap())
 }
 
 #[test]
