@@ -4,9 +4,12 @@
 #![allow(dead_code)] // each test file uses its share
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
+
+use serde_json::Value;
 
 pub(crate) fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
@@ -35,4 +38,35 @@ pub(crate) fn said(output: Output) -> (i32, String, String) {
 /// Without a terminal.
 pub(crate) fn crosstie(folder: impl AsRef<Path>, arguments: &[&str]) -> (i32, String, String) {
     said(command(folder, arguments).output().unwrap())
+}
+
+/// The schema of an output, as it is published and as the binary prints it.
+pub(crate) struct Schema {
+    schemas: boon::Schemas,
+    index: boon::SchemaIndex,
+}
+
+impl Schema {
+    pub(crate) fn published(name: &str) -> Self {
+        let (code, printed, _) = crosstie(".", &["schema", name]);
+        assert_eq!(code, 0);
+        let file = format!("docs/schema/{name}.json");
+        let published = fs::read_to_string(fixtures().join("..").join(&file));
+        assert_eq!(
+            published.unwrap_or_default(),
+            printed,
+            "stale: crosstie schema {name} > {file}"
+        );
+        let mut compiler = boon::Compiler::new();
+        let schema = serde_json::from_str(&printed).unwrap();
+        compiler.add_resource("schema.json", schema).unwrap();
+        let mut schemas = boon::Schemas::new();
+        let index = compiler.compile("schema.json", &mut schemas).unwrap();
+        Self { schemas, index }
+    }
+
+    pub(crate) fn allows(&self, document: &Value) -> Result<(), String> {
+        let valid = self.schemas.validate(document, self.index);
+        valid.map_err(|error| error.to_string())
+    }
 }
