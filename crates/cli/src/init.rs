@@ -42,7 +42,7 @@ pub(crate) fn run(init: &Init, colour: ColorChoice) -> anyhow::Result<ExitCode> 
         return Ok(exit::tool_failed());
     };
     let text = if init.json {
-        format!("{}\n", serde_json::to_string_pretty(&discovered.found)?)
+        output::json(&discovered.found)?
     } else {
         view(init.dry_run, &discovered, colour)
     };

@@ -176,8 +176,7 @@ impl<'a> Run<'a> {
             _ => {}
         }
         if self.arguments.json {
-            let text = serde_json::to_string_pretty(&self.up)?;
-            output::print(&format!("{text}\n"))?;
+            output::print(&output::json(&self.up)?)?;
         } else {
             let home = std::env::var("HOME").ok();
             let palette = output::palette(self.colour);
