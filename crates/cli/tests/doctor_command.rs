@@ -4,6 +4,7 @@
 
 mod cases;
 mod command;
+mod samples;
 
 use std::{
     path::Path,

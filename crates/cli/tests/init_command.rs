@@ -3,17 +3,17 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
 mod command;
+mod samples;
 
 use std::{fs, path::Path};
 
-use command::{Schema, crosstie, fixtures};
+use command::{Schema, crosstie};
 use crosstie_fabric::{
     cabling::{Heard, Listened, PortHeard, Sender, interfaces_to_probe, station, wiring},
     cages,
     init::{Member, free_pool, propose},
 };
 use crosstie_model::{Facts, spec::PortMatch};
-use crosstie_node::capture;
 use crosstie_report::cluster_file::merge;
 
 fn complaint(directory: &Path, arguments: &[&str]) -> String {
@@ -51,8 +51,7 @@ fn the_published_schemas_are_current() {
 }
 
 fn sample(name: &str) -> Facts {
-    let loaded = capture::load(&fixtures().join("nodes").join(name)).unwrap();
-    crosstie_facts::facts(loaded[0].raw.as_ref().unwrap())
+    crosstie_facts::facts(&samples::raw(name))
 }
 
 #[test]
