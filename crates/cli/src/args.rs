@@ -250,17 +250,8 @@ pub(crate) struct Plan {
 
 Exit status: 0 done, 2 a node could not be asked or the file could not be written.")]
 pub(crate) struct Init {
-    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file
-    #[arg(value_name = "NODE")]
-    pub(crate) nodes: Vec<String>,
-
-    /// All nodes of this running lab (see `crosstie lab`)
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "ssh_config"])]
-    pub(crate) lab: Option<String>,
-
-    /// The cluster file. Where it is there, what is new is added to it
-    #[arg(short, long, value_name = "FILE", default_value = "cluster.toml")]
-    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) members: Members,
 
     /// Write nothing; show what the file would be
     #[arg(long)]
@@ -280,6 +271,22 @@ pub(crate) struct Init {
 
 fn check_ids() -> PossibleValuesParser {
     PossibleValuesParser::new(crosstie_doctor::checks::all().map(|check| check.id))
+}
+
+/// Which nodes a cluster file is made of.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Members {
+    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file
+    #[arg(value_name = "NODE")]
+    pub(crate) nodes: Vec<String>,
+
+    /// All nodes of this running lab (see `crosstie lab`)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "ssh_config"])]
+    pub(crate) lab: Option<String>,
+
+    /// The cluster file. Where it is there, what is new is added to it
+    #[arg(short, long, value_name = "FILE", default_value = "cluster.toml")]
+    pub(crate) output: PathBuf,
 }
 
 /// Which nodes a command is about.

@@ -28,8 +28,7 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
     let discovery = discover(&facts(&raw), &scan.interface, listen)?;
     let candidates: Vec<Candidate> = discovery.found.iter().map(candidate).collect();
     if scan.json {
-        let json = serde_json::to_string_pretty(&candidates)?;
-        output::print(&format!("{json}\n"))?;
+        output::print(&output::json(&candidates)?)?;
         for note in &discovery.notes {
             tracing::warn!("not asked: {note}");
         }

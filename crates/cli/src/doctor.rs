@@ -36,7 +36,7 @@ pub(crate) fn run(doctor: &Doctor, colour: ColorChoice) -> anyhow::Result<ExitCo
     };
     let diagnosis = examine(doctor, &now, &before, spec);
     let text = if doctor.json {
-        format!("{}\n", serde_json::to_string_pretty(&diagnosis)?)
+        output::json(&diagnosis)?
     } else if doctor.markdown {
         markdown(&diagnosis, env!("CARGO_PKG_VERSION"))
     } else {

@@ -54,7 +54,7 @@ fn log(path: &Path, arguments: &Explain, colour: ColorChoice) -> anyhow::Result<
         read(file, &facts).with_context(cannot)?
     };
     if arguments.json {
-        output::print(&format!("{}\n", serde_json::to_string_pretty(&report)?))?;
+        output::print(&output::json(&report)?)?;
     } else {
         output::print(&nccl_log::view(&report, output::palette(colour)))?;
     }

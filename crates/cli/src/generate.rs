@@ -45,6 +45,6 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
         Schema::Up => crosstie_report::up::schema(),
         Schema::Cluster => crosstie_report::plan::cluster_schema(),
     };
-    output::print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
+    output::print(&output::json(&schema)?)?;
     Ok(exit::CLEAN)
 }

@@ -12,7 +12,7 @@ use crosstie_node::cabling::CablingError;
 use crosstie_report::text::printable;
 
 use crate::{
-    args::{self, Root},
+    args::{Init, Members, Root},
     exit, lab,
     look::look,
     nodes::Fleet,
@@ -23,25 +23,26 @@ use crate::{
 pub(crate) use discover::{Discovered, Place, discover};
 pub(crate) use file::{read, write};
 
-pub(crate) fn run(init: &args::Init, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let existing = file::read(&init.output)?;
+pub(crate) fn run(init: &Init, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    let members = &init.members;
+    let existing = file::read(&members.output)?;
     let spec = existing.as_ref().map(|existing| &existing.spec);
-    let fleet = fleet(&init.nodes, init.lab.as_deref(), &init.root, spec, colour)?;
+    let fleet = fleet(members, &init.root, spec, colour)?;
     // A cluster file is about all of them.
     let Some(looked) = look(&fleet, no_root)? else {
         return Ok(exit::tool_failed());
     };
     let place = Place {
-        path: &init.output,
+        path: &members.output,
         existing: existing.as_ref(),
-        name: init.lab.as_deref().unwrap_or(NAME),
+        name: members.lab.as_deref().unwrap_or(NAME),
         dry_run: init.dry_run,
     };
     let Some(discovered) = discover(&fleet, &looked, &place, init.listen)? else {
         return Ok(exit::tool_failed());
     };
     let text = if init.json {
-        format!("{}\n", serde_json::to_string_pretty(&discovered.found)?)
+        output::json(&discovered.found)?
     } else {
         view(init.dry_run, &discovered, colour)
     };
@@ -58,19 +59,18 @@ pub(crate) fn no_root(why: String) -> String {
 
 /// The nodes that are named, a lab's, or those of the cluster file. Frames of our own take root.
 pub(crate) fn fleet(
-    nodes: &[String],
-    lab: Option<&str>,
+    members: &Members,
     root: &Root,
     spec: Option<&Spec>,
     colour: ColorChoice,
 ) -> anyhow::Result<Fleet> {
     let reach = root.reach();
-    let (names, reach) = match (lab, spec) {
+    let (names, reach) = match (&members.lab, spec) {
         (Some(lab), _) => {
             let lab = lab::cluster(lab)?;
             (lab.nodes.clone(), lab.reach(&reach))
         }
-        (None, _) if !nodes.is_empty() => (nodes.to_vec(), reach),
+        (None, _) if !members.nodes.is_empty() => (members.nodes.clone(), reach),
         (None, Some(spec)) if !spec.nodes.is_empty() => (destinations(spec), reach),
         (None, _) => bail!(
             "name the nodes, like `. spark-b`    (`.` is this machine, others as ssh takes them)"

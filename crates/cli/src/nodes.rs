@@ -1,6 +1,8 @@
 //! The nodes of a command line, and what is read of them.
 
 mod door;
+#[cfg(test)]
+pub(crate) mod made_up;
 
 use std::{
     io::{self, IsTerminal},

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::ColorChoice;
 use crosstie_report::text::{Palette, printable};
+use serde::Serialize;
 
 /// Prints to stdout. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn print(text: &str) -> io::Result<()> {
@@ -15,6 +16,11 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
+}
+
+/// For a program, and for a person's eyes.
+pub(crate) fn json(value: &impl Serialize) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
 /// Says it on stderr. Nobody is left to tell if that is gone.

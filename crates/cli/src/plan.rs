@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &args::Plan, colour: ColorChoice) -> anyhow::Result
         write(&plan, directory)?;
     }
     if arguments.json {
-        output::print(&format!("{}\n", serde_json::to_string_pretty(&plan)?))?;
+        output::print(&output::json(&plan)?)?;
         for (node, why) in &unread {
             tracing::error!("{} could not be read: {}", printable(node), printable(why));
         }

@@ -81,7 +81,7 @@ fn json(scanned: &[(Outcome, Option<Facts>)], with_facts: bool) -> anyhow::Resul
         }
         nodes.push(value);
     }
-    Ok(format!("{}\n", serde_json::to_string_pretty(&nodes)?))
+    Ok(output::json(&nodes)?)
 }
 
 /// The command that a person would want now.

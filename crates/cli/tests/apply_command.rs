@@ -4,26 +4,14 @@
 
 mod command;
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path};
 
-use command::{crosstie, fixtures};
+use command::{Schema, crosstie, fixtures};
 
-/// Without a terminal, in a folder.
 fn run(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env_remove("CROSSTIE_LOG")
-        .output()
-        .unwrap();
-    assert!(output.stdout.is_empty(), "{output:?}");
-    let said = String::from_utf8(output.stderr).unwrap();
-    (output.status.code().unwrap(), said)
+    let (code, stdout, stderr) = crosstie(folder, arguments);
+    assert!(stdout.is_empty(), "{stdout}\n{stderr}");
+    (code, stderr)
 }
 
 #[test]
@@ -102,13 +90,6 @@ fn nodes_come_from_the_cluster_file_and_a_missing_one_is_named() {
 #[test]
 fn the_published_schemas_are_current() {
     for name in ["apply", "status"] {
-        let (code, schema, _) = crosstie(".", &["schema", name]);
-        assert_eq!(code, 0);
-        let published = fixtures().join(format!("../docs/schema/{name}.json"));
-        assert_eq!(
-            fs::read_to_string(published).unwrap_or_default(),
-            schema,
-            "stale: crosstie schema {name} > docs/schema/{name}.json"
-        );
+        Schema::published(name);
     }
 }

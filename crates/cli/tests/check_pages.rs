@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
 mod cases;
+mod samples;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -81,7 +82,7 @@ fn every_check_has_cases_that_fire_it() {
 
 /// What every sample log should raise, quotation marks taken away.
 fn log_expectations() -> String {
-    let folder = cases::fixtures().join("nccl-logs");
+    let folder = samples::fixtures().join("nccl-logs");
     let files = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());

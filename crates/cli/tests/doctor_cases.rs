@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
 mod cases;
+mod samples;
 
 use cases::{lines, load};
 

@@ -2,23 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
-use std::path::PathBuf;
+mod samples;
 
 use crosstie_fabric::{Cage, Grouping, Limit, cages, carries_management, management};
 use crosstie_facts::{Entry, Raw, facts};
 use crosstie_model::Spec;
-use crosstie_node::capture;
+use samples::raw as node;
 
 const SPARK: &str = "spark-healthy";
 const WORKSTATION: &str = "workstation-cx5-healthy";
 const CLASS: &str = "sys/class/infiniband";
-
-fn node(name: &str) -> Raw {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures/nodes")
-        .join(name);
-    capture::load(&path).unwrap().remove(0).raw.unwrap()
-}
 
 /// Writes through links, as a person with an editor would.
 fn set(raw: &mut Raw, path: &str, text: &str) {

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // a test says what went wrong by panicking
 
-use std::{path::PathBuf, sync::LazyLock};
+mod samples;
+
+use std::sync::LazyLock;
 
 use crosstie_doctor::{Patient, Selection, diagnose};
 use crosstie_facts::{Entry, Gap, Raw, facts};
@@ -37,14 +39,7 @@ port = 'spark-c:p1'
 plane = 'leaf'
 ";
 
-static SAMPLES: LazyLock<Vec<Raw>> = LazyLock::new(|| {
-    let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/nodes");
-    let loaded = capture::load(&fixtures).unwrap();
-    loaded
-        .into_iter()
-        .map(|loaded| loaded.raw.unwrap())
-        .collect()
-});
+static SAMPLES: LazyLock<Vec<Raw>> = LazyLock::new(|| samples::all().collect());
 
 /// What may stand where something else should.
 fn entry() -> impl Strategy<Value = Entry> {

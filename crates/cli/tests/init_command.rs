@@ -2,40 +2,30 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+mod command;
+mod samples;
 
+use std::{fs, path::Path};
+
+use command::{Schema, crosstie};
 use crosstie_fabric::{
     cabling::{Heard, Listened, PortHeard, Sender, interfaces_to_probe, station, wiring},
     cages,
     init::{Member, free_pool, propose},
 };
 use crosstie_model::{Facts, spec::PortMatch};
-use crosstie_node::capture;
 use crosstie_report::cluster_file::merge;
 
-fn init(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .arg("init")
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .unwrap()
-}
-
-fn complaint(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(2));
-    assert!(output.stdout.is_empty());
-    String::from_utf8(output.stderr.clone()).unwrap()
+fn complaint(directory: &Path, arguments: &[&str]) -> String {
+    let (code, stdout, stderr) = crosstie(directory, arguments);
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    stderr
 }
 
 #[test]
 fn nodes_are_asked_for_and_a_file_that_cannot_be_read_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
-    let refused = complaint(&init(directory.path(), &[]));
+    let refused = complaint(directory.path(), &["init"]);
     assert!(refused.contains("name the nodes"), "{refused}");
     let file = directory.path().join("cluster.toml");
     for (text, why) in [
@@ -47,7 +37,7 @@ fn nodes_are_asked_for_and_a_file_that_cannot_be_read_is_left_alone() {
         ("format = 9\nname = 'x'\n", "this build reads format 1"),
     ] {
         fs::write(&file, text).unwrap();
-        let refused = complaint(&init(directory.path(), &["."]));
+        let refused = complaint(directory.path(), &["init", "."]);
         assert!(refused.contains(why), "{refused}");
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
     }
@@ -56,26 +46,12 @@ fn nodes_are_asked_for_and_a_file_that_cannot_be_read_is_left_alone() {
 #[test]
 fn the_published_schemas_are_current() {
     for name in ["init", "cluster"] {
-        let schema = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-            .args(["schema", name])
-            .output()
-            .unwrap();
-        let published = root().join(format!("docs/schema/{name}.json"));
-        assert_eq!(
-            fs::read_to_string(published).unwrap_or_default(),
-            String::from_utf8(schema.stdout).unwrap(),
-            "stale: crosstie schema {name} > docs/schema/{name}.json"
-        );
+        Schema::published(name);
     }
 }
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn sample(name: &str) -> Facts {
-    let loaded = capture::load(&root().join("fixtures/nodes").join(name)).unwrap();
-    crosstie_facts::facts(loaded[0].raw.as_ref().unwrap())
+    crosstie_facts::facts(&samples::raw(name))
 }
 
 #[test]

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
-use std::{
-    collections::BTreeSet,
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+mod command;
 
+use std::{collections::BTreeSet, io::Write, process::Stdio};
+
+use command::{Schema, command, fixtures, said};
 use crosstie_doctor::{Run, checks};
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,29 +30,16 @@ struct Expected {
     from: Vec<String>,
 }
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
-}
-
 fn explain(arguments: &[&str], input: &[u8]) -> (i32, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .arg("explain")
+    let mut child = command("nccl-logs", &["explain"])
         .args(arguments)
-        .current_dir(fixtures().join("nccl-logs"))
-        .env_remove("CROSSTIE_LOG")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    said(child.wait_with_output().unwrap())
 }
 
 fn names() -> BTreeSet<String> {
@@ -259,26 +244,11 @@ fn a_hostile_log_cannot_talk_to_the_terminal() {
 
 #[test]
 fn the_published_schema_is_current_and_holds() {
-    let schema = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .args(["schema", "explain"])
-        .output()
-        .unwrap();
-    let schema = String::from_utf8(schema.stdout).unwrap();
-    let published = fixtures().join("../docs/schema/explain.json");
-    assert_eq!(
-        std::fs::read_to_string(published).unwrap_or_default(),
-        schema,
-        "stale: crosstie schema explain > docs/schema/explain.json"
-    );
-    let mut compiler = boon::Compiler::new();
-    let schema: Value = serde_json::from_str(&schema).unwrap();
-    compiler.add_resource("explain.json", schema).unwrap();
-    let mut schemas = boon::Schemas::new();
-    let index = compiler.compile("explain.json", &mut schemas).unwrap();
+    let schema = Schema::published("explain");
     for name in ["mixed-channels.log", "no-nccl.log"] {
         let (_, json, _) = explain(&["--nccl-log", name, "--json"], b"");
-        schemas
-            .validate(&serde_json::from_str(&json).unwrap(), index)
+        schema
+            .allows(&serde_json::from_str(&json).unwrap())
             .unwrap();
     }
 }

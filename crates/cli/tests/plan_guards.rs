@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
-use std::path::PathBuf;
+mod samples;
 
-use crosstie_facts::{Entry, Gap, Raw, facts};
+use crosstie_facts::{Entry, Gap, facts};
 use crosstie_model::{
     Facts, Mtu, NodePlan, Reading, Spec, Step,
     facts::{
@@ -13,20 +13,13 @@ use crosstie_model::{
     },
     plan::{FileChange, Refusal, Tool},
 };
-use crosstie_node::capture;
 use crosstie_plan::{memory::Memory, plan};
+use samples::{fixtures, raw};
 
 const PORT: &str = "enp1s0f1np1";
 
-fn raw(name: &str) -> Raw {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures/nodes")
-        .join(name);
-    capture::load(&path).unwrap().remove(0).raw.unwrap()
-}
-
 fn spec() -> Spec {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/clusters/pair.toml");
+    let path = fixtures().join("clusters/pair.toml");
     Spec::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

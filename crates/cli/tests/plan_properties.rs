@@ -3,9 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod samples;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
     sync::LazyLock,
 };
 
@@ -17,7 +18,6 @@ use crosstie_model::{
     plan::FileChange,
     spec::{Fabric, Node, Qos, TwinAddresses},
 };
-use crosstie_node::capture;
 use crosstie_plan::{memory::Memory, plan, proof};
 use crosstie_report::{
     plan::{files, view},
@@ -25,14 +25,8 @@ use crosstie_report::{
 };
 use proptest::prelude::*;
 
-static SAMPLES: LazyLock<Vec<Facts>> = LazyLock::new(|| {
-    let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/nodes");
-    let loaded = capture::load(&fixtures).unwrap();
-    loaded
-        .into_iter()
-        .map(|loaded| facts(&loaded.raw.unwrap()))
-        .collect()
-});
+static SAMPLES: LazyLock<Vec<Facts>> =
+    LazyLock::new(|| samples::all().map(|raw| facts(&raw)).collect());
 
 /// How a node differs from the sample.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
-use std::process::Command;
+mod command;
 
 use crosstie_facts::facts;
 use crosstie_node::capture;
@@ -32,16 +32,9 @@ fn a_capture_shows_what_the_machine_showed() {
     let path = folder.path().join("node.tar.gz");
     let path = path.to_str().unwrap();
     let run = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        let nodes: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+        let (code, stdout, stderr) = command::crosstie(".", arguments);
+        assert_eq!(code, 0, "{stderr}");
+        let nodes: Vec<serde_json::Value> = serde_json::from_str(&stdout).unwrap();
         nodes.into_iter().next().unwrap()
     };
     let live = run(&["scan", "--json", "--facts", "--capture", path]);

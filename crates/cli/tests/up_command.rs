@@ -4,31 +4,16 @@
 
 mod command;
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path};
 
-use command::{crosstie, fixtures};
+use command::{Schema, command, crosstie, said};
 
-/// Without a terminal, in a folder that is also the home.
+/// In a folder that is also the home.
 fn up(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosstie"))
-        .arg("up")
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env_remove("CROSSTIE_LOG")
-        .env("XDG_STATE_HOME", folder.join("state"))
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    let mut up = command(folder, &["up"]);
+    up.args(arguments);
+    up.env("XDG_STATE_HOME", folder.join("state"));
+    said(up.output().unwrap())
 }
 
 #[test]
@@ -90,12 +75,5 @@ fn a_node_that_cannot_be_reached_ends_it_before_anything_is_changed() {
 
 #[test]
 fn the_published_schema_is_current_and_kept() {
-    let (code, schema, _) = crosstie(".", &["schema", "up"]);
-    assert_eq!(code, 0);
-    let published = fixtures().join("../docs/schema/up.json");
-    assert_eq!(
-        fs::read_to_string(published).unwrap_or_default(),
-        schema,
-        "stale: crosstie schema up > docs/schema/up.json"
-    );
+    Schema::published("up");
 }

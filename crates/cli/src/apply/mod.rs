@@ -221,7 +221,7 @@ fn report(
     colour: ColorChoice,
 ) -> anyhow::Result<ExitCode> {
     if json {
-        output::print(&format!("{}\n", serde_json::to_string_pretty(changes)?))?;
+        output::print(&output::json(changes)?)?;
     } else {
         output::print(&view(changes, undone, output::palette(colour)))?;
     }

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &args::Status, colour: ColorChoice) -> anyhow::Resu
         .collect();
     let status = Status { nodes };
     if arguments.json {
-        output::print(&format!("{}\n", serde_json::to_string_pretty(&status)?))?;
+        output::print(&output::json(&status)?)?;
     } else {
         output::print(&view(&status, output::palette(colour)))?;
     }

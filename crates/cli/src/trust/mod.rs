@@ -79,7 +79,7 @@ pub(crate) fn run(args: &TrustArgs, colour: ColorChoice) -> anyhow::Result<ExitC
         install::run(args, &controller, &scratch, colour)?
     };
     if args.json {
-        output::print(&report.json()?)?;
+        output::print(&output::json(&report)?)?;
     } else {
         output::print(&report.view(output::palette(colour)))?;
     }

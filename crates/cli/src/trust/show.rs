@@ -64,10 +64,6 @@ impl Report {
         self.nodes.iter().any(|node| node.error.is_some())
     }
 
-    pub(super) fn json(&self) -> serde_json::Result<String> {
-        Ok(format!("{}\n", serde_json::to_string_pretty(self)?))
-    }
-
     pub(super) fn view(&self, palette: Palette) -> String {
         let mut rows = Vec::new();
         for node in &self.nodes {

@@ -1,8 +1,6 @@
 //! The command line of `up`.
 
-use std::path::PathBuf;
-
-use crate::args::Root;
+use crate::args::{Members, Root};
 
 /// From cabled to proven in one go: scan, cabling, doctor, plan, apply, proof, settings
 ///
@@ -20,17 +18,8 @@ question asked. A node that cannot be reached as before goes back by itself.
 Exit status: 0 every address answers every other; 1 a fault, a refusal or a node that went back
 ended it, or the proof fails; 2 a node could not be read, or is lost.")]
 pub(crate) struct Up {
-    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file
-    #[arg(value_name = "NODE")]
-    pub(crate) nodes: Vec<String>,
-
-    /// All nodes of this running lab (see `crosstie lab`)
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "ssh_config"])]
-    pub(crate) lab: Option<String>,
-
-    /// The cluster file. Where it is there, what is new is added to it
-    #[arg(short, long, value_name = "FILE", default_value = "cluster.toml")]
-    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) members: Members,
 
     /// Do not ask
     #[arg(long)]

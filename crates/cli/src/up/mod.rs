@@ -25,10 +25,9 @@ use crate::{init, terminal};
 use run::Run;
 
 pub(crate) fn run(arguments: &args::Up, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let existing = init::read(&arguments.output)?;
+    let existing = init::read(&arguments.members.output)?;
     let spec = existing.as_ref().map(|existing| &existing.spec);
-    let lab = arguments.lab.as_deref();
-    let fleet = init::fleet(&arguments.nodes, lab, &arguments.root, spec, colour)?;
+    let fleet = init::fleet(&arguments.members, &arguments.root, spec, colour)?;
     terminal::is_there_or(arguments.yes, "change nodes")?;
     let mut run = Run::new(arguments, existing, fleet, colour)?;
     let ended = run.all();

@@ -72,7 +72,7 @@ impl<'a> Run<'a> {
             fleet,
             live,
             colour,
-            up: Up::new(&arguments.output.display().to_string()),
+            up: Up::new(&arguments.members.output.display().to_string()),
             failing: Vec::new(),
             record: None,
             before: None,
@@ -95,7 +95,7 @@ impl<'a> Run<'a> {
         let before = Record::load(&folder);
         let cut_short = before.as_ref().and_then(Record::cut_short);
         self.before = cut_short.map(|(stage, since)| (stage, since.to_owned()));
-        let record = Record::new(cluster, &self.arguments.output, &self.fleet.names());
+        let record = Record::new(cluster, &self.arguments.members.output, &self.fleet.names());
         self.record = Some((folder, record));
         self.up.cluster = Some(cluster.to_owned());
         Ok(())
@@ -176,8 +176,7 @@ impl<'a> Run<'a> {
             _ => {}
         }
         if self.arguments.json {
-            let text = serde_json::to_string_pretty(&self.up)?;
-            output::print(&format!("{text}\n"))?;
+            output::print(&output::json(&self.up)?)?;
         } else {
             let home = std::env::var("HOME").ok();
             let palette = output::palette(self.colour);
@@ -210,9 +209,9 @@ impl<'a> Run<'a> {
 
     /// How other commands are told of the same nodes.
     fn tail(&self) -> String {
-        let lab = self.arguments.lab.as_deref();
+        let lab = self.arguments.members.lab.as_deref();
         let lab = lab.map(|lab| format!(" --lab {}", word(lab)));
-        let file = self.arguments.output.display().to_string();
+        let file = self.arguments.members.output.display().to_string();
         format!("{} --cluster {}", lab.unwrap_or_default(), word(&file))
     }
 }

@@ -94,12 +94,12 @@ impl Run<'_> {
     fn cabling(&mut self, looked: &[Looked]) -> Ended<Discovered> {
         let existing = self.existing.take();
         let place = Place {
-            path: &self.arguments.output,
+            path: &self.arguments.members.output,
             existing: existing.as_ref(),
-            name: self.arguments.lab.as_deref().unwrap_or(init::NAME),
+            name: self.arguments.members.lab.as_deref().unwrap_or(init::NAME),
             dry_run: false,
         };
-        let longer = self.arguments.lab.is_some().then_some(LISTEN_LAB);
+        let longer = self.arguments.members.lab.is_some().then_some(LISTEN_LAB);
         let found = discover(&self.fleet, looked, &place, longer)?;
         let discovered = found.ok_or_else(|| Halt::Stop {
             why: "a node could not be asked".to_owned(),
@@ -126,7 +126,7 @@ impl Run<'_> {
     /// A second look, since listening may have had links up; and what grew since the first is seen.
     fn doctor(&mut self, first: &[Looked], spec: &Spec) -> Ended<(Vec<Looked>, Plan)> {
         let looked = self.look()?;
-        let plan = plan::make(spec, &facts(&looked), Some(&self.arguments.output))?;
+        let plan = plan::make(spec, &facts(&looked), Some(&self.arguments.members.output))?;
         let ward = Ward {
             looked: &looked,
             earlier: Some(first),
@@ -232,7 +232,7 @@ impl Run<'_> {
                 code: exit::faults(),
             });
         }
-        let again = plan::make(spec, &facts(&after), Some(&self.arguments.output))?;
+        let again = plan::make(spec, &facts(&after), Some(&self.arguments.members.output))?;
         if again.has_work() {
             let note = "there is more to do now: run crosstie up again";
             self.up.notes.push(note.to_owned());

@@ -1,80 +1,28 @@
 //! Stages against nodes that are made up, and against captured ones.
 
-use std::{collections::VecDeque, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
-use crosstie_fabric::cabling::{Listened, Probe};
-use crosstie_facts::Raw;
 use crosstie_model::{
     Mtu, Reading, Spec,
     change::{Ask, ChangeError, Changed, Kind, NodeStatus, RolledBack, State, TransactionStatus},
 };
-use crosstie_node::{capture, trust};
-use crosstie_reach::{Session, SessionError, Stage};
+use crosstie_node::capture;
+use crosstie_reach::SessionError;
 
 use super::{
     diagnosis::Ward,
     settle::{Patience, settle},
 };
-use crate::{look::Looked, plan::make};
-
-/// Answers as it was told to, and notes what it was asked.
-#[derive(Default)]
-struct Scripted {
-    answers: VecDeque<Result<Changed, SessionError>>,
-    asked: Vec<String>,
-}
-
-impl Session for Scripted {
-    fn name(&self) -> &'static str {
-        "spark-a"
-    }
-
-    fn collect(&mut self, _: Duration, _: &dyn Fn(Stage)) -> Result<Raw, SessionError> {
-        Err(SessionError::Lost)
-    }
-
-    fn trust(
-        &mut self,
-        _: &trust::Ask,
-        _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<trust::Settled, SessionError> {
-        Err(SessionError::Lost)
-    }
-
-    fn cabling(
-        &mut self,
-        _: &Probe,
-        _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<Listened, SessionError> {
-        Err(SessionError::Lost)
-    }
-
-    fn change(
-        &mut self,
-        ask: &Ask,
-        _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<Changed, SessionError> {
-        self.asked.push(match ask {
-            Ask::Status => "status".to_owned(),
-            Ask::Rollback { transaction, .. } => format!("rollback {transaction:?}"),
-            other => format!("{other:?}"),
-        });
-        self.answers.pop_front().unwrap_or(Err(SessionError::Lost))
-    }
-}
+use crate::{
+    look::Looked,
+    nodes::made_up::{MadeUp, transaction},
+    plan::make,
+};
 
 fn status(kind: Kind, state: Option<State>) -> Changed {
     let open = state.map(|state| TransactionStatus {
-        id: "7".to_owned(),
-        kind,
-        what: "sparks".to_owned(),
-        state,
-        began: "2026-11-15T10:00:00Z".to_owned(),
         seconds_left: Some(42),
-        why: None,
+        ..transaction(kind, state)
     });
     Changed::Status(NodeStatus {
         transactions: open.into_iter().collect(),
@@ -87,16 +35,25 @@ fn settled(
     ours: Option<&str>,
     answers: Vec<Result<Changed, SessionError>>,
 ) -> (Result<Option<String>, String>, Vec<String>) {
-    let mut node = Scripted {
-        answers: answers.into(),
-        asked: Vec::new(),
+    let mut asked = Vec::new();
+    let mut answers = answers.into_iter();
+    let mut node = MadeUp {
+        name: "spark-a".to_owned(),
+        change: |ask: &Ask| {
+            asked.push(match ask {
+                Ask::Status => "status".to_owned(),
+                Ask::Rollback { transaction, .. } => format!("rollback {transaction:?}"),
+                other => format!("{other:?}"),
+            });
+            answers.next().unwrap_or(Err(SessionError::Lost))
+        },
     };
     let patience = Patience {
         last: Duration::from_millis(200),
         pause: Duration::from_millis(1),
     };
     let answer = settle(&mut node, ours, patience, &|_| ());
-    (answer.map_err(|error| error.to_string()), node.asked)
+    (answer.map_err(|error| error.to_string()), asked)
 }
 
 #[test]

@@ -2,16 +2,14 @@
 
 #![allow(dead_code)] // each test file uses its share
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 use crosstie_doctor::{Diagnosis, Patient, Selection, diagnose};
 use crosstie_facts::{Entry, Gap, Raw, facts};
 use crosstie_model::{Finding, Spec};
-use crosstie_node::capture;
 use serde::Deserialize;
+
+use crate::samples::{self, fixtures};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,10 +54,6 @@ struct Changes {
     replace: BTreeMap<String, Vec<(String, String)>>,
 }
 
-pub(crate) fn fixtures() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
-}
-
 /// The cases of every file in a folder of `fixtures/`, by the file's stem.
 pub(crate) fn load(folder: &str) -> BTreeMap<String, Vec<Case>> {
     let mut cases = BTreeMap::new();
@@ -80,8 +74,7 @@ fn stem(path: &Path) -> String {
 impl CaseNode {
     /// What collection would have read.
     pub(crate) fn raw(&self) -> Raw {
-        let path = fixtures().join("nodes").join(&self.base);
-        let mut raw = capture::load(&path).unwrap().remove(0).raw.unwrap();
+        let mut raw = samples::raw(&self.base);
         substitute(&mut raw, &self.substitute);
         self.changes.apply(&mut raw);
         raw

@@ -9,6 +9,7 @@ pub mod commands;
 pub mod fuzz;
 pub mod groups;
 pub mod local;
+mod lock;
 mod names;
 pub mod netlink;
 pub mod port_settings;

@@ -1,6 +1,10 @@
 //! Typed calls to a node, wherever it is.
 
-use std::{sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
 
 use crosstie_fabric::cabling::{Listened, Probe};
 use crosstie_facts::{Entry, Gap, Raw};
@@ -99,25 +103,16 @@ impl Session for InProcess {
         "."
     }
 
-    /// A driver can hang a read for as long as it likes, so the reading is done beside us.
     fn collect(
         &mut self,
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<Raw, SessionError> {
         progress(Stage::Reading);
-        let (sender, receiver) = std::sync::mpsc::channel();
         let work = Work::within(deadline);
         let shared = work.clone();
-        std::thread::spawn(move || sender.send(shared.run(crosstie_node::collect)));
-        let raw = receiver.recv_timeout(deadline);
-        if raw.is_err() {
-            work.stop();
-        }
-        let mut raw = raw.map_err(|error| match error {
-            RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
-            RecvTimeoutError::Disconnected => SessionError::Lost,
-        })?;
+        let raw = beside_us(deadline, move || shared.run(crosstie_node::collect));
+        let mut raw = raw.inspect_err(|_| work.stop())?;
         note_refusal(&mut raw, self.refusal.as_deref());
         Ok(raw)
     }
@@ -139,19 +134,12 @@ impl Session for InProcess {
         progress: &dyn Fn(Stage),
     ) -> Result<Listened, SessionError> {
         progress(Stage::Listening);
-        let (sender, receiver) = std::sync::mpsc::channel();
         let (probe, stop) = (probe.clone(), Stop::default());
         let asked = stop.clone();
-        std::thread::spawn(move || {
-            sender.send(cabling::probe(&probe, &asked, cabling::STATE.as_ref()))
+        let listened = beside_us(deadline, move || {
+            cabling::probe(&probe, &asked, cabling::STATE.as_ref())
         });
-        let listened = receiver.recv_timeout(deadline).map_err(|error| {
-            stop.set();
-            match error {
-                RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
-                RecvTimeoutError::Disconnected => SessionError::Lost,
-            }
-        })?;
+        let listened = listened.inspect_err(|_| stop.set())?;
         listened.map_err(|error| with_refusal(error, self.refusal.as_deref()))
     }
 
@@ -162,17 +150,25 @@ impl Session for InProcess {
         progress: &dyn Fn(Stage),
     ) -> Result<Changed, SessionError> {
         progress(Stage::from(ask));
-        let (sender, receiver) = std::sync::mpsc::channel();
         let ask = ask.clone();
-        std::thread::spawn(move || sender.send(crosstie_node::change::answer(&ask)));
-        let changed = receiver
-            .recv_timeout(deadline)
-            .map_err(|error| match error {
-                RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
-                RecvTimeoutError::Disconnected => SessionError::Lost,
-            })?;
+        let changed = beside_us(deadline, move || crosstie_node::change::answer(&ask))?;
         changed.map_err(|error| change_refusal(error, self.refusal.as_deref()))
     }
+}
+
+/// A driver can hang a call for as long as it likes.
+fn beside_us<T: Send + 'static>(
+    deadline: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, SessionError> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(work()));
+    receiver
+        .recv_timeout(deadline)
+        .map_err(|error| match error {
+            RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
+            RecvTimeoutError::Disconnected => SessionError::Lost,
+        })
 }
 
 /// In the home directory of this process's user.

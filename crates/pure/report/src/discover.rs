@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, Span, Tone, line};
+use crate::text::{Palette, Span, Tone, line, quiet};
 
 /// One element of `scan --discover --json`: a machine on a local link that may be a node.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -63,10 +63,6 @@ pub fn view(candidates: &[Candidate], looked: &Looked, palette: Palette) -> Stri
         .collect();
     next(&destinations, !candidates.is_empty(), palette, &mut out);
     out
-}
-
-fn quiet(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Quiet, text)
 }
 
 fn draw(candidate: &Candidate, palette: Palette, out: &mut String) {

@@ -5,7 +5,7 @@ use crosstie_nccl_log::{Host, Pair, Report, RunReport, Transport};
 
 use crate::{
     finding::{finding, heading},
-    text::{Palette, Row, Span, Tone, line, table},
+    text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table},
 };
 
 /// More pairs than a screen holds are left to the JSON.
@@ -52,18 +52,6 @@ fn findings(report: &Report, palette: Palette, out: &mut String) {
         let hint = format!("crosstie explain {}    tells more", worst.id);
         line(palette, &[quiet(hint)], out);
     }
-}
-
-fn strong(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Strong, text)
-}
-
-fn quiet(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Quiet, text)
-}
-
-fn plain(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Plain, text)
 }
 
 fn headline_of_nothing(report: &Report, palette: Palette, out: &mut String) {

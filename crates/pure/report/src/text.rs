@@ -77,6 +77,18 @@ impl Span {
     }
 }
 
+pub(crate) fn plain(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Plain, text)
+}
+
+pub(crate) fn strong(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Strong, text)
+}
+
+pub(crate) fn quiet(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Quiet, text)
+}
+
 /// Control, format and bidirectional characters could rewrite the line around them.
 pub fn printable(text: &str) -> String {
     let hostile = |c: char| {

@@ -6,16 +6,15 @@ use std::{
     time::Duration,
 };
 
-use crosstie_fabric::cabling::{Listened, Probe as CablingProbe};
-use crosstie_facts::Raw;
 use crosstie_model::change::{
     Armed, Ask, ChangeError, Changed, Kind, NodeStatus, Probe, Probed, RolledBack, State,
-    TransactionStatus,
 };
-use crosstie_node::trust;
 use crosstie_reach::{Session, SessionError, Stage};
 
-use crate::nodes::Door;
+use crate::nodes::{
+    Door,
+    made_up::{MadeUp, transaction},
+};
 
 #[derive(Clone)]
 pub(super) struct Fake {
@@ -88,7 +87,11 @@ impl Fake {
 
     fn open(&self, over: &'static str) -> Box<dyn Session> {
         let node = self.clone();
-        Box::new(Connection { node, over })
+        let connection = Connection { node, over };
+        Box::new(MadeUp {
+            name: self.name.clone(),
+            change: move |ask: &Ask| connection.answer(ask),
+        })
     }
 
     fn note(&self, over: &str, what: &str) {
@@ -138,10 +141,13 @@ impl Fake {
                     ..RolledBack::default()
                 })
             }
-            Ask::Status => Changed::Status(NodeStatus {
-                transactions: inner.stands.map(status).into_iter().collect(),
-                drift: Vec::new(),
-            }),
+            Ask::Status => {
+                let stands = inner.stands.map(|state| transaction(Kind::Apply, state));
+                Changed::Status(NodeStatus {
+                    transactions: stands.into_iter().collect(),
+                    drift: Vec::new(),
+                })
+            }
             Ask::Reach { probes } => {
                 let sees = inner.sees != Some(0);
                 inner.sees = inner.sees.map(|times| times.saturating_sub(1));
@@ -166,18 +172,6 @@ fn addresses(probes: &[Probe]) -> String {
         Probe::Greeting { address } => address.to_string(),
     };
     probes.iter().map(address).collect::<Vec<_>>().join(" ")
-}
-
-fn status(state: State) -> TransactionStatus {
-    TransactionStatus {
-        id: "7".to_owned(),
-        kind: Kind::Apply,
-        what: "sparks".to_owned(),
-        state,
-        began: "2026-11-15T10:00:00Z".to_owned(),
-        seconds_left: None,
-        why: None,
-    }
 }
 
 /// The door of a node is a handle on it.
@@ -214,47 +208,16 @@ struct Connection {
     over: &'static str,
 }
 
+impl Connection {
+    fn answer(&self, ask: &Ask) -> Result<Changed, SessionError> {
+        self.node.answer(self.over, ask)
+    }
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
         if self.over == "first" {
             self.node.note(self.over, "closed");
         }
-    }
-}
-
-impl Session for Connection {
-    fn name(&self) -> &str {
-        &self.node.name
-    }
-
-    fn collect(&mut self, _: Duration, _: &dyn Fn(Stage)) -> Result<Raw, SessionError> {
-        Err(SessionError::Lost)
-    }
-
-    fn trust(
-        &mut self,
-        _: &trust::Ask,
-        _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<trust::Settled, SessionError> {
-        Err(SessionError::Lost)
-    }
-
-    fn cabling(
-        &mut self,
-        _: &CablingProbe,
-        _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<Listened, SessionError> {
-        Err(SessionError::Lost)
-    }
-
-    fn change(
-        &mut self,
-        ask: &Ask,
-        _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<Changed, SessionError> {
-        self.node.answer(self.over, ask)
     }
 }

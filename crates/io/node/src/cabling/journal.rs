@@ -5,27 +5,21 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crosstie_fabric::cabling::Token;
 use crosstie_model::Facts;
-use rustix::{
-    fs::{FlockOperation, flock},
-    io::Errno,
-};
 use serde::{Deserialize, Serialize};
 
 use super::{CablingError, guard::Port};
-use crate::netlink::links::Links;
+use crate::{lock, netlink::links::Links};
 
 const FORMAT: u32 = 1;
 /// A journal of ours has a few kilobytes.
 const LONGEST: u64 = 1 << 20;
-/// For another run to end.
+/// For another run to end: one that was cancelled a moment ago is still on its way out.
 const PATIENCE: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -206,23 +200,8 @@ pub(super) fn lock(state: &Path) -> Result<File, CablingError> {
         .create(state)
         .map_err(error)?;
     let path = state.join(format!("{}.lock", namespace()));
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&path)
-        .map_err(error)?;
-    // A run that was cancelled a moment ago is still on its way out.
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(LOOK),
-            Err(Errno::WOULDBLOCK) => return Err(CablingError::Busy),
-            Err(errno) => return Err(error(errno.into())),
-        }
-    }
+    let taken = lock::take(&path, PATIENCE).map_err(error)?;
+    taken.ok_or(CablingError::Busy)
 }
 
 /// Journals of runs in this namespace that were killed. Those of another boot have nothing left to put back.

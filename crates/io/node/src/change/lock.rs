@@ -1,24 +1,18 @@
 //! One change at a time on a node.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
     path::Path,
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use rustix::{
-    fs::{FlockOperation, flock},
-    io::Errno,
-    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
-};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::store;
+use crate::lock;
 
 const LOCK: &str = "lock";
-const LOOK: Duration = Duration::from_millis(100);
 
 /// Held as long as the value lives; the kernel gives it up with the process.
 #[derive(Debug)]
@@ -27,22 +21,9 @@ pub(super) struct Lock(#[expect(dead_code, reason = "held for its lock")] File);
 /// `None` where somebody else has it for longer than `wait`.
 pub(super) fn take(state: &Path, wait: Duration) -> io::Result<Option<Lock>> {
     store::private_folder(state)?;
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(state.join(LOCK))?;
-    let until = Instant::now() + wait;
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => break,
-            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(LOOK),
-            Err(Errno::WOULDBLOCK) => return Ok(None),
-            Err(errno) => return Err(errno.into()),
-        }
-    }
+    let Some(mut file) = lock::take(&state.join(LOCK), wait)? else {
+        return Ok(None);
+    };
     // For the guard, which must get past a holder that hangs.
     let _ = file.set_len(0);
     let _ = file.rewind();

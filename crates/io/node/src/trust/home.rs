@@ -3,19 +3,17 @@
 use std::{
     fs::File,
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crosstie_trust::{PublicKey, UserName};
-use rustix::{
-    fs::{FlockOperation, flock},
-    io::Errno,
-    process::geteuid,
-};
+use rustix::process::geteuid;
 
 use super::TrustError;
-use crate::command::{Bounds, run};
+use crate::{
+    command::{Bounds, run},
+    lock,
+};
 
 /// Others hold it for a moment.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -77,20 +75,13 @@ impl Home {
 
     pub(super) fn lock(&self) -> Result<Lock, TrustError> {
         let folder = File::open(&self.path).map_err(TrustError::io("open", &self.path))?;
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Lock(Some(folder))),
-                Err(Errno::WOULDBLOCK) if Instant::now() < until => {
-                    thread::sleep(Duration::from_millis(50));
-                }
-                Err(Errno::WOULDBLOCK) => {
-                    let path = self.path.clone();
-                    return Err(TrustError::Busy { path });
-                }
-                // Some network file systems lock no folders.
-                Err(_) => return Ok(Lock(None)),
-            }
+        match lock::is_given(&folder, PATIENCE) {
+            Ok(true) => Ok(Lock(Some(folder))),
+            Ok(false) => Err(TrustError::Busy {
+                path: self.path.clone(),
+            }),
+            // Some network file systems lock no folders.
+            Err(_) => Ok(Lock(None)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crosstie_model::{Bytes, Gbps, facts::pci::LinkSpeed};
 
 use super::{Cage, Interface, Node, Outcome, RdmaPort};
-use crate::text::{Palette, Row, Span, Tone, line, table};
+use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table};
 
 /// The nodes, one below the other, then what to do next.
 pub fn view(outcomes: &[Outcome], next: &str, palette: Palette) -> String {
@@ -30,18 +30,6 @@ pub fn view(outcomes: &[Outcome], next: &str, palette: Palette) -> String {
         &mut out,
     );
     out
-}
-
-fn plain(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Plain, text)
-}
-
-fn strong(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Strong, text)
-}
-
-fn quiet(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Quiet, text)
 }
 
 fn draw(node: &Node, palette: Palette, out: &mut String) {
