@@ -110,9 +110,6 @@ pub(crate) enum Command {
 
 Exit status: 0 every node was scanned, 2 one was not.")]
 pub(crate) struct Scan {
-    #[command(flatten)]
-    pub(crate) targets: Targets,
-
     /// Look for machines on the local links, by multicast DNS and, on RDMA ports, the IPv6 all-nodes group
     #[arg(long, conflicts_with_all = ["nodes", "lab", "from", "capture", "cluster", "facts", "sudo"])]
     pub(crate) discover: bool,
@@ -132,6 +129,9 @@ pub(crate) struct Scan {
     /// Keep what was read: a .tar.gz, or a directory. Keys, tokens and Wi-Fi names stay out of it
     #[arg(long, value_name = "PATH")]
     pub(crate) capture: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) targets: Targets,
 }
 
 /// What is wrong, why, and the fix
@@ -146,9 +146,6 @@ pub(crate) struct Scan {
 
 Exit status: 0 no faults (there may be warnings), 1 faults, 2 a node could not be examined.")]
 pub(crate) struct Doctor {
-    #[command(flatten)]
-    pub(crate) targets: Targets,
-
     /// Print JSON (see `crosstie schema doctor`); with --watch one line a round
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
@@ -176,6 +173,9 @@ pub(crate) struct Doctor {
     /// All but these checks
     #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = check_ids(), hide_possible_values = true)]
     pub(crate) skip: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) targets: Targets,
 }
 
 /// What a fault means and how to mend it; or what an NCCL log says
@@ -225,9 +225,6 @@ Nothing is changed on any node.
 
 Exit status: 0 a plan was made, or there is nothing to do; 2 refused, or a node could not be read.")]
 pub(crate) struct Plan {
-    #[command(flatten)]
-    pub(crate) targets: Targets,
-
     /// Print JSON (see `crosstie schema plan`)
     #[arg(long)]
     pub(crate) json: bool,
@@ -235,6 +232,9 @@ pub(crate) struct Plan {
     /// Write the files that would be written, as DIR/NODE/etc/…; of files that others write too, our block
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) targets: Targets,
 }
 
 /// Look at the nodes and what is cabled to what, and write the cluster file
