@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use changes::{json, run, same, shape};
+use changes::{is_reachable, json, run, same, shape};
 use crosstie_lab::{HubProgram, Lab, lease};
 use crosstie_model::change::{Ask, Order};
 use crosstie_reach::protocol::{ToAgent, What, encode_message};
@@ -87,10 +87,22 @@ fn full_trouble_is_told_and_nothing_is_lost() {
 
 fn a_foreign_netplan_file(place: &Place<'_>) {
     let file = "/etc/netplan/60-mine.yaml";
-    place.sh(&format!(
-        "umask 077; printf 'network:\\n  version: 2\\n  renderer: NetworkManager\\n  ethernets:\\n    enp1s0f0np0:\\n      addresses: [192.0.2.9/24]\\n' > {file}"
-    ));
+    let write = |ports: &str| {
+        let begin = "network:\\n  version: 2\\n  renderer: NetworkManager\\n  ethernets:\\n";
+        place.sh(&format!("umask 077; printf '{begin}{ports}' > {file}"));
+    };
+    let fabric = "    enp1s0f0np0:\\n      addresses: [192.0.2.9/24]\\n";
+    // One that is about the node's own network, too, is a person's to change.
+    write(&format!("{fabric}    enP7s7:\\n      dhcp4: true\\n"));
     place.refuses(&["apply", NODE, "--yes"], &[NODE, file]);
+    // One that is about the port alone is set aside, and comes back.
+    write(fabric);
+    let before = shape(place.lab, NODE);
+    json(place.lab, place.cluster, 0, &["apply", NODE, "--yes"]);
+    let after = place.sh("ls /etc/netplan");
+    assert!(after.contains("60-mine.yaml.crosstie~"), "{after}");
+    json(place.lab, place.cluster, 0, &["rollback", NODE, "--yes"]);
+    same(NODE, &before, &shape(place.lab, NODE));
     place.sh(&format!("rm {file}"));
 }
 
@@ -132,12 +144,12 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     input.write_all(&encode_message(&call).unwrap()).unwrap();
     input.flush().unwrap();
     let started = Instant::now();
-    while is_reachable(place.lab) {
+    while is_reachable(place.lab, NODE) {
         assert!(started.elapsed() < SLACK, "the lie did not cut it off");
         thread::sleep(Duration::from_secs(1));
     }
     let cut = Instant::now();
-    while !is_reachable(place.lab) {
+    while !is_reachable(place.lab, NODE) {
         assert!(cut.elapsed() < GUARD + SLACK, "cut off for good");
         thread::sleep(Duration::from_secs(1));
     }
@@ -162,22 +174,6 @@ fn agent(lab: &Lab) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
-}
-
-fn is_reachable(lab: &Lab) -> bool {
-    let asked = Command::new("ssh")
-        .arg("-F")
-        .arg(lab.ssh_config())
-        .args([
-            "-o",
-            "ControlPath=none",
-            "-o",
-            "ConnectTimeout=8",
-            NODE,
-            "true",
-        ])
-        .output();
-    asked.unwrap().status.success()
 }
 
 fn an_edit_of_a_managed_file(place: &Place<'_>) {

@@ -10,11 +10,12 @@ mod sshd;
 use std::{
     path::Path,
     process::{Command, Output, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use changes::{answers, wait_for};
+use changes::{answers, is_reachable, wait_for};
 use crosstie_lab::{HubProgram, Lab, lease};
 use inits::CROSSTIE;
 use sshd::crosstie;
@@ -88,17 +89,47 @@ fn full_up_a_switch() {
     comes_up_and_stays("switch-four");
 }
 
-/// At four moments of one run, then once to its end.
+/// What `apply` gives a node, if nobody says otherwise, and what an emulated one needs to answer.
+const UNREACHABLE: Duration = Duration::from_secs(120 + 30);
+
+/// How long nobody could log in, at the worst.
+fn longest_silence(lab: &Lab, node: &str, over: &AtomicBool) -> Duration {
+    let (mut longest, mut heard) = (Duration::ZERO, Instant::now());
+    while !over.load(Ordering::Relaxed) {
+        if is_reachable(lab, node) {
+            longest = longest.max(heard.elapsed());
+            heard = Instant::now();
+        }
+        thread::sleep(Duration::from_secs(2));
+    }
+    longest.max(heard.elapsed())
+}
+
+/// At moments of its course, then once to its end.
 #[test]
 fn full_up_killed_and_run_again() {
     let directory = tempfile::tempdir().unwrap();
     let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
-    for seconds in [20, 60, 85, 110] {
-        let mut child = up(&lab, directory.path()).spawn().unwrap();
-        thread::sleep(Duration::from_secs(seconds));
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-    assert_up(&up(&lab, directory.path()).output().unwrap());
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let silences =
+            ["spark-a", "spark-b"].map(|node| scope.spawn(|| longest_silence(&lab, node, &over)));
+        for seconds in [13, 47, 62, 81, 96, 118] {
+            let mut child = up(&lab, directory.path()).spawn().unwrap();
+            thread::sleep(Duration::from_secs(seconds));
+            child.kill().unwrap();
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            println!("killed after {seconds} s: {:?}", said.lines().last());
+        }
+        let last = up(&lab, directory.path()).output().unwrap();
+        over.store(true, Ordering::Relaxed);
+        for silence in silences {
+            let silence = silence.join().unwrap();
+            println!("silent for {:.0} s at the most", silence.as_secs_f64());
+            assert!(silence < UNREACHABLE, "{silence:?}");
+        }
+        assert_up(&last);
+    });
     all_answer(&lab);
 }

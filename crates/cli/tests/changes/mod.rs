@@ -127,6 +127,23 @@ pub fn wait_for(lab: &Lab, node: &str) {
     }
 }
 
+/// Over a connection of its own.
+pub fn is_reachable(lab: &Lab, node: &str) -> bool {
+    let asked = Command::new("ssh")
+        .arg("-F")
+        .arg(lab.ssh_config())
+        .args([
+            "-o",
+            "ControlPath=none",
+            "-o",
+            "ConnectTimeout=8",
+            node,
+            "true",
+        ])
+        .output();
+    asked.unwrap().status.success()
+}
+
 /// Until there is no guard any more.
 pub fn wait_until_settled(lab: &Lab, node: &str) {
     let script = "for i in $(seq 180); do [ -e /etc/systemd/system/crosstie-guard.timer ] || exit 0; sleep 1; done; exit 1";
