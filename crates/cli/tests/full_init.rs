@@ -61,7 +61,11 @@ fn keeps(lab: &Lab, name: &str, nodes: &[&str], cluster: &Path, mut found: Value
 /// Each node's files are taken by those who will read them.
 fn plans(lab: &Lab, nodes: &[&str], cluster: &Path) {
     let out = cluster.with_file_name("plan");
-    let planned = changes::run(lab, cluster, &["plan", "--out", out.to_str().unwrap()]);
+    let planned = changes::run(
+        lab,
+        cluster,
+        &["plan", "--sudo", "--out", out.to_str().unwrap()],
+    );
     assert_eq!(planned.status.code(), Some(0), "{planned:?}");
     for node in nodes {
         let root = out.join(node);

@@ -103,7 +103,9 @@ fn a_foreign_netplan_file(place: &Place<'_>) {
     assert!(after.contains("60-mine.yaml.crosstie~"), "{after}");
     json(place.lab, place.cluster, 0, &["rollback", NODE, "--yes"]);
     same(NODE, &before, &shape(place.lab, NODE));
-    place.sh(&format!("rm {file}"));
+    place.sh(&format!(
+        "rm {file}; netplan generate; nmcli connection reload"
+    ));
 }
 
 fn nothing_writable(place: &Place<'_>) {
@@ -124,7 +126,7 @@ fn no_room(place: &Place<'_>) {
 /// The plan takes the port that ssh comes in by for one of the fabric.
 fn a_plan_that_cuts_management(place: &Place<'_>) {
     let before = shape(place.lab, NODE);
-    let planned = json(place.lab, place.cluster, 0, &["plan", NODE]);
+    let planned = json(place.lab, place.cluster, 0, &["plan", NODE, "--sudo"]);
     let lie = planned["nodes"][0]
         .to_string()
         .replace("enp1s0f0np0", "enP7s7");
