@@ -115,8 +115,8 @@ fn nothing_writable(place: &Place<'_>) {
 }
 
 fn no_room(place: &Place<'_>) {
-    // What an agent needs is there already; the journal does not fit any more.
-    place.sh("fallocate -l $(( $(df --output=avail -B1 / | tail -1) - 300000 )) /var/tmp/filler");
+    // What an agent needs is there already; the journal does not fit any more. Root may fill what is reserved for it.
+    place.sh("fallocate -l $(( $(stat -fc %f /) * $(stat -fc %S /) - 300000 )) /var/tmp/filler");
     place.refuses(&["apply", NODE, "--yes"], &[NODE, "No space left"]);
     place.sh("rm /var/tmp/filler");
     let status = run(place.lab, place.cluster, &["status", NODE]);
