@@ -116,9 +116,12 @@ fn nothing_writable(place: &Place<'_>) {
 
 fn no_room(place: &Place<'_>) {
     // What an agent needs is there already; the journal does not fit any more. Root may fill what is reserved for it.
-    place.sh("fallocate -l $(( $(stat -fc %f /) * $(stat -fc %S /) - 300000 )) /var/tmp/filler");
+    place.sh(
+        "fallocate -l $(( $(stat -fc %f /) * $(stat -fc %S /) - 30000000 )) /var/tmp/filler; \
+         dd if=/dev/zero of=/var/tmp/filler-too bs=64k 2>/dev/null; true",
+    );
     place.refuses(&["apply", NODE, "--yes"], &[NODE, "No space left"]);
-    place.sh("rm /var/tmp/filler");
+    place.sh("rm /var/tmp/filler*");
     let status = run(place.lab, place.cluster, &["status", NODE]);
     assert_eq!(status.status.code(), Some(0), "{status:?}");
 }
