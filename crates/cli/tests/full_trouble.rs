@@ -10,6 +10,7 @@ mod lab;
 mod sshd;
 
 use std::{
+    fs::File,
     io::Write,
     path::Path,
     process::{Child, Command, Stdio},
@@ -139,24 +140,33 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
         guard_seconds: GUARD.as_secs().try_into().unwrap(),
         force: false,
     };
-    let mut agent = agent(place.lab);
+    let answers = place.cluster.with_file_name("answers");
+    let mut agent = agent(place.lab, &answers);
     let call = ToAgent::Call {
         id: 1,
         deadline_ms: 600_000,
         what: What::Change(Ask::Apply(Box::new(order))),
     };
-    let input = agent.stdin.as_mut().unwrap();
-    input.write_all(&encode_message(&call).unwrap()).unwrap();
-    input.flush().unwrap();
+    let mut input = agent.stdin.take().unwrap();
+    // Once the node is cut off, nobody hears it.
+    let mut say = |message: &ToAgent| {
+        let _ = input.write_all(&encode_message(message).unwrap());
+        thread::sleep(Duration::from_secs(1));
+    };
+    say(&call);
     let started = Instant::now();
     while is_reachable(place.lab, NODE) {
-        assert!(started.elapsed() < SLACK, "the lie did not cut it off");
-        thread::sleep(Duration::from_secs(1));
+        say(&ToAgent::Ping);
+        assert!(
+            started.elapsed() < SLACK,
+            "the lie did not cut it off: {}",
+            String::from_utf8_lossy(&std::fs::read(&answers).unwrap())
+        );
     }
     let cut = Instant::now();
     while !is_reachable(place.lab, NODE) {
+        say(&ToAgent::Ping);
         assert!(cut.elapsed() < GUARD + SLACK, "cut off for good");
-        thread::sleep(Duration::from_secs(1));
     }
     println!("cut off for {:.0} s", cut.elapsed().as_secs_f64());
     agent.kill().unwrap();
@@ -166,7 +176,7 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
 }
 
 /// The one that was brought before, by hand.
-fn agent(lab: &Lab) -> Child {
+fn agent(lab: &Lab, answers: &Path) -> Child {
     Command::new("ssh")
         .arg("-F")
         .arg(lab.ssh_config())
@@ -175,7 +185,7 @@ fn agent(lab: &Lab) -> Child {
             "sudo $(sudo find /var/lib/crosstie/bin -type f | head -1) agent",
         ])
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(File::create(answers).unwrap())
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
