@@ -20,7 +20,11 @@ use std::{
 
 use changes::{is_reachable, json, run, same, shape};
 use crosstie_lab::{HubProgram, Lab, lease};
-use crosstie_model::change::{Ask, Order};
+use crosstie_model::{
+    NodePlan, Step,
+    change::{Ask, Order},
+    plan::Change,
+};
 use crosstie_reach::protocol::{ToAgent, What, encode_message};
 use inits::CROSSTIE;
 use lab::sh;
@@ -127,16 +131,21 @@ fn no_room(place: &Place<'_>) {
     assert_eq!(status.status.code(), Some(0), "{status:?}");
 }
 
-/// The plan takes the port that ssh comes in by for one of the fabric.
+/// The plan takes the port that ssh comes in by for one that nothing is plugged into.
 fn a_plan_that_cuts_management(place: &Place<'_>) {
     let before = shape(place.lab, NODE);
     let planned = json(place.lab, place.cluster, 0, &["plan", NODE, "--sudo"]);
-    let lie = planned["nodes"][0]
-        .to_string()
-        .replace("enp1s0f0np0", "enP7s7");
+    let mut plan: NodePlan = serde_json::from_value(planned["nodes"][0].clone()).unwrap();
+    plan.steps = vec![Step::Link {
+        interface: "enP7s7".to_owned(),
+        up: Change {
+            from: true,
+            to: false,
+        },
+    }];
     let order = Order {
         cluster: "a lie".to_owned(),
-        plan: serde_json::from_str(&lie).unwrap(),
+        plan,
         guard_seconds: GUARD.as_secs().try_into().unwrap(),
         force: false,
     };
