@@ -188,7 +188,11 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     let down = place.sh("systemctl stop watch; grep -c down /run/watch");
     println!("cut off for {} s", down.trim());
     let down = Duration::from_secs(down.trim().parse().unwrap());
-    assert!(down > GUARD / 4 && down < GUARD + SLACK, "{down:?}");
+    // The agent gives a silent controller up before the guard's time comes.
+    assert!(
+        down > Duration::from_secs(3) && down < GUARD + SLACK,
+        "{down:?}"
+    );
     agent.kill().unwrap();
     agent.wait().unwrap();
     changes::wait_until_settled(place.lab, NODE);
