@@ -9,7 +9,7 @@ use crosstie_lab::Lab;
 use serde_json::Value;
 
 /// For one command on an emulated node of a busy machine.
-pub const ASK: Duration = Duration::from_secs(90);
+pub const ASK: Duration = Duration::from_secs(180);
 
 /// Runs a script as root on a node and wants success.
 pub fn sh(lab: &Lab, node: &str, script: &str) -> String {

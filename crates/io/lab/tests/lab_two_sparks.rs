@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crosstie_lab::hub::Fault;
 use crosstie_lab::{HubProgram, Lab, Lease, NodeState, lease};
 
-const ASK: Duration = Duration::from_secs(90);
+const ASK: Duration = Duration::from_secs(180);
 const TWINS: [(&str, &str, u8); 2] = [
     ("enp1s0f0np0", "rocep1s0f0", 101),
     ("enP2p1s0f0np0", "roceP2p1s0f0", 102),
