@@ -13,7 +13,7 @@ use inits::{CROSSTIE, cables, init, json, notes};
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
 /// Flags and addresses of the ports, but for those of the link alone: NetworkManager, which finds no DHCP server on a cable,
-/// takes these away whenever it gives up. `ns_cabling` counts them where nobody else is at work.
+/// takes these away whenever it gives up. `ns_cabling` compares them where nobody else is at work.
 fn links(lab: &Lab) -> String {
     let command = "ip -o link | grep np; ip -o addr show scope global | grep np; true";
     let run = |node| lab.exec_as_root(node, &["sh", "-c", command], Duration::from_secs(60));
