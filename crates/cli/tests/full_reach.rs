@@ -8,7 +8,7 @@ mod sshd;
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -18,7 +18,7 @@ use crosstie_lab::{HubProgram, Lab, lease};
 use crosstie_reach::binary::build_of;
 use lab::{ASK, sh, told};
 use serde_json::Value;
-use sshd::crosstie;
+use sshd::{crosstie, typed};
 use tempfile::TempDir;
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -62,9 +62,7 @@ impl Place<'_> {
 
 fn run(mut command: Command, input: Option<&str>) -> Output {
     if let Some(text) = input {
-        let (reader, mut writer) = std::io::pipe().unwrap();
-        writeln!(writer, "{text}").unwrap();
-        command.stdin(reader);
+        command.stdin(typed(text));
     }
     command.output().unwrap()
 }

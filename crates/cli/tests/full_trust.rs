@@ -8,7 +8,6 @@ mod sshd;
 use std::{
     ffi::OsStr,
     fs,
-    io::Write,
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Stdio},
@@ -17,7 +16,7 @@ use std::{
 
 use crosstie_lab::{HubProgram, Lab, lease};
 use serde_json::Value;
-use sshd::crosstie;
+use sshd::{crosstie, typed};
 
 const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -110,9 +109,7 @@ impl Desk {
         let mut command = self.command(crosstie());
         command.args(["trust", "--json"]).args(arguments);
         if let Some(password) = password {
-            let (reader, mut writer) = std::io::pipe().unwrap();
-            writeln!(writer, "{password}").unwrap();
-            command.args(["--password-fd", "0"]).stdin(reader);
+            command.args(["--password-fd", "0"]).stdin(typed(password));
         }
         let output = command.output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();

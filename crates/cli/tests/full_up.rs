@@ -18,12 +18,10 @@ use std::{
 use changes::{answers, is_reachable, wait_for};
 use crosstie_lab::{HubProgram, Lab, lease};
 use inits::CROSSTIE;
-use sshd::crosstie;
+use sshd::{crosstie, typed};
 
 fn up(lab: &Lab, directory: &Path) -> Command {
     let nodes = lab.profile().nodes.iter().map(|node| node.name.as_str());
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    std::io::Write::write_all(&mut writer, format!("{}\n", lab.password()).as_bytes()).unwrap();
     let mut command = Command::new(crosstie());
     command
         .arg("up")
@@ -34,7 +32,7 @@ fn up(lab: &Lab, directory: &Path) -> Command {
         .arg(lab.ssh_config())
         .args(["--yes", "--become-password-fd", "0"])
         .env("XDG_STATE_HOME", directory)
-        .stdin(reader)
+        .stdin(typed(lab.password()))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
 mod inits;
+mod sshd;
 
 use std::{fs, time::Duration};
 

@@ -6,12 +6,11 @@ mod sshd;
 
 use std::{
     fs,
-    io::Write,
     os::unix::fs::{MetadataExt, chown},
 };
 
 use serde_json::Value;
-use sshd::{Furnish, PASSWORD, Place};
+use sshd::{Furnish, PASSWORD, Place, typed};
 
 const WITH_PASSWORD: &str = "alice ALL=(ALL) ALL";
 const WITHOUT: &str = "alice ALL=(ALL) NOPASSWD: ALL";
@@ -40,11 +39,8 @@ fn scanned(node: &Value) -> (String, String) {
 }
 
 fn with_password(place: &Place, password: &str) -> (String, String) {
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    writeln!(writer, "{password}").unwrap();
-    drop(writer);
     let mut command = place.scan(&["node", "--json", "--sudo", "--become-password-fd", "0"]);
-    command.stdin(reader);
+    command.stdin(typed(password));
     let output = command.output().unwrap();
     let nodes: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
     let all = [output.stdout, output.stderr].concat();

@@ -22,7 +22,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use sshd::{Furnish, Node, PASSWORD, Place, crosstie, processes};
+use sshd::{Furnish, Node, PASSWORD, Place, crosstie, processes, typed};
 
 /// Every file and folder of a home directory: its mode, owner and text.
 type Tree = BTreeMap<PathBuf, (u32, u32, Vec<u8>)>;
@@ -129,10 +129,8 @@ impl Office {
         let Some(password) = password else {
             return desk.shell(&line);
         };
-        let (reader, mut writer) = std::io::pipe().unwrap();
-        writeln!(writer, "{password}").unwrap();
         let mut command = desk.shell(&format!("cat | {line} --password-fd 0"));
-        command.stdin(reader);
+        command.stdin(typed(password));
         command
     }
 

@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeMap,
-    io::Write,
     path::Path,
     process::{Child, Command, Output, Stdio},
     thread,
@@ -15,13 +14,13 @@ use std::{
 use crosstie_lab::Lab;
 use serde_json::Value;
 
-use crate::{lab::sh, sshd::crosstie};
+use crate::{
+    lab::sh,
+    sshd::{crosstie, typed},
+};
 
 /// Runs the binary with the lab's nodes in reach, and the password of their users on a pipe.
 pub fn start(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Child {
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    writeln!(writer, "{}", lab.password()).unwrap();
-    drop(writer);
     Command::new(crosstie())
         .args(arguments)
         .arg("--cluster")
@@ -29,7 +28,7 @@ pub fn start(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Child {
         .arg("--ssh-config")
         .arg(lab.ssh_config())
         .args(["--become-password-fd", "0"])
-        .stdin(reader)
+        .stdin(typed(lab.password()))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -60,27 +59,16 @@ pub fn outcomes(changes: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
+const FILES: &str = "cd /etc && find . \\( -type f -exec sha256sum {} + \\) | sort; \
+     find . -printf '%M %u %g %l %p ' \\( -type f -printf '%T@\\n' -o -printf '\\n' \\) | sort";
+const PORTS: &str = "for p in /sys/class/net/*np*; do i=${p##*/}; echo $i; cat $p/mtu; \
+     ip -o link show dev $i | grep -o '[<,]UP[,>]'; ip -o addr show dev $i scope global | sed 's/ valid_lft.*//'; \
+     grep -s '' /proc/sys/net/ipv4/conf/$i/* /proc/sys/net/ipv6/conf/$i/* | grep -v stable_secret; done; \
+     systemctl list-unit-files --no-legend 'crosstie*'; true";
+
 /// Everything below `/etc` with owner, mode and time; and of the ports everything that a change may touch.
 pub fn shape(lab: &Lab, node: &str) -> String {
-    let files = sh(
-        lab,
-        node,
-        "cd /etc && find . \\( -type f -exec sha256sum {} + \\) | sort; \
-         find . -printf '%M %u %g %l %p ' \\( -type f -printf '%T@\\n' -o -printf '\\n' \\) | sort",
-    );
-    files + &runtime(lab, node)
-}
-
-pub fn runtime(lab: &Lab, node: &str) -> String {
-    sh(
-        lab,
-        node,
-        "for p in /sys/class/net/*np*; do i=${p##*/}; echo $i; cat $p/mtu; \
-         ip -o link show dev $i | grep -o '[<,]UP[,>]'; ip -o addr show dev $i scope global | sed 's/ valid_lft.*//'; \
-         for f in /proc/sys/net/ipv4/conf/$i/* /proc/sys/net/ipv6/conf/$i/*; do \
-         case $f in */stable_secret) ;; *) echo $f $(cat $f 2>/dev/null);; esac; done; done; \
-         systemctl list-unit-files --no-legend 'crosstie*'; true",
-    )
+    sh(lab, node, &format!("{FILES}; {PORTS}"))
 }
 
 /// Every fabric address of `to` answers `from` at 9000 bytes that may not be fragmented, at the MAC of its own port.

@@ -3,7 +3,6 @@
 #![allow(dead_code)] // each test file uses its share
 
 use std::{
-    io::Write,
     path::Path,
     process::{Command, Output},
 };
@@ -11,13 +10,12 @@ use std::{
 use crosstie_lab::Lab;
 use serde_json::Value;
 
+use crate::sshd::{crosstie, typed};
+
 pub(crate) const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
 
 pub(crate) fn init(lab: &Lab, nodes: &[&str], file: &Path, arguments: &[&str]) -> Output {
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    writeln!(writer, "{}", lab.password()).unwrap();
-    drop(writer);
-    Command::new(CROSSTIE)
+    Command::new(crosstie())
         .arg("init")
         .args(nodes)
         .arg("--ssh-config")
@@ -26,7 +24,7 @@ pub(crate) fn init(lab: &Lab, nodes: &[&str], file: &Path, arguments: &[&str]) -
         .arg(file)
         .args(["--become-password-fd", "0", "--listen", "20"])
         .args(arguments)
-        .stdin(reader)
+        .stdin(typed(lab.password()))
         .output()
         .unwrap()
 }

@@ -6,6 +6,7 @@
 
 use std::{
     fs,
+    io::{PipeReader, Write},
     net::{TcpListener, TcpStream},
     os::unix::fs::{PermissionsExt, chown},
     os::unix::process::CommandExt,
@@ -37,6 +38,13 @@ pub fn crosstie() -> &'static Path {
         );
         path
     })
+}
+
+/// Something to read this line from, and then the end.
+pub fn typed(line: &str) -> PipeReader {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writeln!(writer, "{line}").unwrap();
+    reader
 }
 
 const USER: u32 = 4242;

@@ -41,8 +41,9 @@ pub enum EndError {
 
 impl ProcessId {
     pub(crate) fn of(pid: i32) -> Option<Self> {
-        let (start_time, state) = stat(pid)?;
-        (state != 'Z').then_some(Self { pid, start_time })
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let start_time = start_time(&stat)?;
+        Some(Self { pid, start_time })
     }
 
     pub fn alive(self) -> bool {
@@ -75,14 +76,16 @@ impl ProcessId {
     }
 }
 
-fn stat(pid: i32) -> Option<(u64, char)> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+/// When the process started, if any part of it still runs. The first thread of a killed process may be a zombie while the
+/// others still hold its files, and the locks on them.
+fn start_time(stat: &str) -> Option<u64> {
     // The name in parentheses may hold anything, parentheses included.
-    let (_, rest) = text.rsplit_once(") ")?;
+    let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
-    let state = fields.next()?.chars().next()?;
-    let start_time = fields.nth(18)?.parse().ok()?;
-    Some((start_time, state))
+    let state = fields.next()?;
+    let threads: u32 = fields.nth(16)?.parse().ok()?;
+    let start_time = fields.nth(1)?.parse().ok()?;
+    (state != "Z" || threads > 1).then_some(start_time)
 }
 
 /// Starts a process of the lab, detached from the caller's terminal group, its output in `log`.
@@ -191,6 +194,17 @@ pub(crate) fn end_all(directory: &Path, deadline: Duration) -> Result<usize, End
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_process_lives_as_long_as_one_of_its_threads() {
+        let stat = |state: &str, threads: u32| {
+            format!("7 (qemu) (x86) {state} 1 7 7 0 -1 4 0 0 0 0 5 6 0 0 20 0 {threads} 0 4711 0 0")
+        };
+        assert_eq!(start_time(&stat("S", 1)), Some(4711));
+        assert_eq!(start_time(&stat("Z", 3)), Some(4711));
+        assert_eq!(start_time(&stat("Z", 1)), None);
+        assert_eq!(start_time("7 (qemu"), None);
+    }
 
     #[test]
     fn processes_are_found_by_what_they_carry_and_ended() {

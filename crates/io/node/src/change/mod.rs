@@ -44,7 +44,7 @@ pub fn answer(ask: &Ask) -> Result<Changed, ChangeError> {
     if !rustix::process::geteuid().is_root() {
         return Err(ChangeError::NotRoot { why: String::new() });
     }
-    let machine = Machine::default();
+    let machine = Machine;
     let changed = answer_by(&machine, Path::new(STATE), ask)?;
     let mut begun = BEGUN
         .lock()
@@ -97,7 +97,7 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, String>
     } else {
         Moment::Running
     };
-    let machine = Machine::default();
+    let machine = Machine;
     let outcome = outcome::guard(&machine, Path::new(STATE), transaction, moment)?;
     let mut lines = Vec::new();
     if let Some(outcome) = outcome {

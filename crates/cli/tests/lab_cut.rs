@@ -1,0 +1,35 @@
+//! A sample of what `full_cut` does.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
+
+mod changes;
+mod cuts;
+mod inits;
+mod lab;
+mod sshd;
+
+use crosstie_lab::{HubProgram, lease};
+use cuts::Cut;
+use inits::CROSSTIE;
+
+const NODES: [&str; 2] = ["spark-a", "spark-b"];
+
+#[test]
+fn lab_cut_off_changes_end_confirmed_or_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    inits::json(&lab, &NODES, &cluster);
+    let jobs = cuts::jobs(&cuts::edges(&lab, &cluster, NODES[0]));
+    let some = |cut: Cut, count: usize| {
+        let jobs = jobs.iter().copied();
+        jobs.filter(move |job| job.cut == cut).take(count)
+    };
+    let sample = some(Cut::Power, 6)
+        .chain(some(Cut::Agent, 1))
+        .chain(some(Cut::Controller, 1));
+    let place = (&*lab, cluster.as_path());
+    cuts::take_turns(place, &NODES, sample.collect(), |job, outcome| {
+        println!("{job}: {outcome}");
+    });
+}
