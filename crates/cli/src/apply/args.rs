@@ -138,7 +138,7 @@ pub(crate) struct Try {
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<String>,
 
-    /// Keep it if the node still answers, and do not ask
+    /// Keep it if the command succeeds and the node still answers, and do not ask
     #[arg(long)]
     pub(crate) yes: bool,
 

@@ -1,6 +1,6 @@
 //! `crosstie try`.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Instant};
 
 use anyhow::bail;
 use clap::ColorChoice;
@@ -87,20 +87,25 @@ fn decide(
     if let Err(why) = checked {
         return Ok(transaction.roll_back(&why, stage));
     }
-    let keeps = yes
-        || (terminal::is_there()
-            && terminal::approve_before(
-                "The node answers over a new connection. Keep it? [y/N]",
-                transaction.until(),
-            ));
-    Ok(match keeps {
-        true => transaction.confirm(stage),
-        false if terminal::is_there() => transaction.roll_back("it was not kept", stage),
-        false => transaction.roll_back(
-            "there is no terminal to ask on, and --yes was not passed",
-            stage,
-        ),
-    })
+    Ok(
+        match verdict(yes, transaction.ended(), transaction.until()) {
+            Ok(()) => transaction.confirm(stage),
+            Err(why) => transaction.roll_back(why, stage),
+        },
+    )
+}
+
+/// Whether to keep what answers; else why not. Somebody who is asked has seen how the command ended.
+fn verdict(yes: bool, ended: Option<&Ended>, until: Instant) -> Result<(), &'static str> {
+    const QUESTION: &str = "The node answers over a new connection. Keep it? [y/N]";
+    let failed = ended.is_some_and(|ended| ended.status != Some(0));
+    match (yes, terminal::is_there()) {
+        (true, _) if failed => Err("the command failed"),
+        (true, _) => Ok(()),
+        (false, true) if terminal::approve_before(QUESTION, until) => Ok(()),
+        (false, true) => Err("it was not kept"),
+        (false, false) => Err("there is no terminal to ask on, and --yes was not passed"),
+    }
 }
 
 fn told(ended: &Ended) -> String {

@@ -21,13 +21,15 @@ use crate::{
 
 /// Runs the binary with the lab's nodes in reach, and the password of their users on a pipe.
 pub fn start(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Child {
+    let (command, rest) = arguments.split_first().unwrap();
     Command::new(crosstie())
-        .args(arguments)
+        .arg(command)
         .arg("--cluster")
         .arg(cluster)
         .arg("--ssh-config")
         .arg(lab.ssh_config())
         .args(["--become-password-fd", "0"])
+        .args(rest)
         .stdin(typed(lab.password()))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

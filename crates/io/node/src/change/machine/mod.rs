@@ -11,6 +11,7 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    thread,
     time::Duration,
 };
 
@@ -30,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const OWN: &str = "/proc/self/exe";
 const INSTALLED: &str = "/var/lib/crosstie/bin";
 const INSTALL: Duration = Duration::from_secs(600);
+const LOOKS: u32 = 3;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(super) struct Machine;
@@ -116,16 +119,30 @@ impl System for Machine {
     }
 
     fn put_back(&self, before: &Before) -> Result<(), String> {
-        runtime::put_back(&self.facts(), before)?;
-        match &before.routes {
-            Some(routes) => network::put_routes_back(routes),
-            None => Ok(()),
-        }
+        with_another_look(|| {
+            runtime::put_back(&self.facts(), before)?;
+            match &before.routes {
+                Some(routes) => network::put_routes_back(routes),
+                None => Ok(()),
+            }
+        })
     }
 
     fn edge(&self, name: &'static str) {
         rehearsal::pass(name);
     }
+}
+
+/// A network manager moves at the same time, and may have deleted what was seen a moment ago. What failed has failed only if it
+/// is still to do.
+fn with_another_look(work: impl Fn() -> Result<(), String>) -> Result<(), String> {
+    for _ in 1..LOOKS {
+        if work().is_ok() {
+            return Ok(());
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    work()
 }
 
 /// The running program, also when its file has been replaced since. A later boot has only this.
@@ -168,5 +185,30 @@ fn run_within(program: &str, arguments: &[&str], deadline: Duration) -> Result<S
         Err(Gap::Denied) => Err(format!("{}: not permitted", shown())),
         Err(Gap::TooLarge) => Err(format!("{}: it said too much", shown())),
         Err(Gap::Failed(why)) => Err(format!("{}: {why}", shown())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::with_another_look;
+
+    #[test]
+    fn what_is_gone_at_the_next_look_has_not_failed() {
+        let looks = Cell::new(0);
+        let gone_after = |needed: u32| {
+            looks.set(0);
+            with_another_look(|| {
+                looks.set(looks.get() + 1);
+                if looks.get() < needed {
+                    return Err("Cannot assign requested address".to_owned());
+                }
+                Ok(())
+            })
+        };
+        assert!(gone_after(2).is_ok());
+        assert_eq!(looks.get(), 2);
+        assert!(gone_after(9).is_err());
     }
 }
