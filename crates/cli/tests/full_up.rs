@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use changes::{answers, is_reachable, wait_for};
+use changes::{answers, is_reachable, reboot};
 use crosstie_lab::{HubProgram, Lab, lease};
 use inits::CROSSTIE;
 use sshd::{crosstie, typed};
@@ -63,12 +63,7 @@ fn comes_up_and_stays(profile: &str) {
     all_answer(&lab);
     let nodes = lab.profile().nodes.iter().map(|node| node.name.as_str());
     let nodes: Vec<&str> = nodes.collect();
-    for node in &nodes {
-        lab.reboot(node).unwrap();
-    }
-    for node in &nodes {
-        wait_for(&lab, node);
-    }
+    reboot(&lab, &nodes);
     all_answer(&lab);
 }
 

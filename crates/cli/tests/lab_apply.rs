@@ -7,7 +7,7 @@ mod inits;
 mod lab;
 mod sshd;
 
-use changes::{answers, json, outcomes, same, shape, wait_for};
+use changes::{answers, json, outcomes, reboot, same, shape};
 use crosstie_lab::{HubProgram, lease};
 use inits::CROSSTIE;
 use lab::sh;
@@ -35,12 +35,7 @@ fn lab_apply_is_proven_survives_a_boot_and_goes_back() {
     let again = json(&lab, &cluster, 0, &["apply", "--yes"]);
     assert_eq!(outcomes(&again), all("unchanged"), "{again:#}");
 
-    for node in NODES {
-        lab.reboot(node).unwrap();
-    }
-    for node in NODES {
-        wait_for(&lab, node);
-    }
+    reboot(&lab, &NODES);
     answers(&lab, "spark-a", "spark-b");
     answers(&lab, "spark-b", "spark-a");
 

@@ -1,6 +1,9 @@
 //! One question to a node that is changed.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt, thread,
+    time::{Duration, Instant},
+};
 
 use crosstie_model::change::{Ask, ChangeError, Changed, Probe};
 use crosstie_reach::{Session, SessionError, Stage};
@@ -71,6 +74,25 @@ pub(super) fn ask(
         SessionError::Change(error) => Trouble::Said(error),
         error => Trouble::Contact(format!("{:#}", anyhow::Error::from(error))),
     })
+}
+
+/// Asks again for as long as the node's guard, or another command, is at work there.
+pub(super) fn ask_when_free(
+    session: &mut dyn Session,
+    question: &Ask,
+    deadline: Duration,
+    limits: &Limits,
+    progress: &dyn Fn(Stage),
+) -> Result<Changed, Trouble> {
+    let end = Instant::now() + limits.back;
+    loop {
+        let answer = ask(session, question, deadline, progress);
+        let busy = matches!(answer, Err(Trouble::Said(ChangeError::Busy { .. })));
+        if !busy || Instant::now() + limits.pause >= end {
+            return answer;
+        }
+        thread::sleep(limits.pause);
+    }
 }
 
 /// Of these probes, those that are answered, and those that are not with the reason.

@@ -7,7 +7,7 @@ use crosstie_reach::{Session, Stage};
 use crosstie_report::change::{Change, Outcome};
 
 use super::{
-    ask::{Limits, Trouble, ask},
+    ask::{Limits, Trouble, ask, ask_when_free},
     transaction::{Subject, remarks},
 };
 
@@ -80,7 +80,7 @@ fn back(
         transaction: Some(open.id.clone()),
         force: true,
     };
-    match ask(session, &question, limits.back, progress) {
+    match ask_when_free(session, &question, limits.back, &limits, progress) {
         Ok(Changed::RolledBack(undone)) => {
             let mut change = Change::new(node, Outcome::RolledBack).because(trouble.to_string());
             change.notes.extend(remarks(&undone));

@@ -232,6 +232,23 @@ fn a_nodes_own_no_is_told_and_stops_the_others() {
 }
 
 #[test]
+fn a_node_whose_guard_is_at_work_is_asked_again() {
+    let busy = ChangeError::Busy {
+        what: "its guard".to_owned(),
+    };
+    let node = Fake::new("spark-a").reaching(&[gateway(1)]);
+    node.answers("confirm", Answer::SaysOnce(busy.clone()));
+    let changes = carried_out(vec![job(&node, None)], None);
+    assert_eq!(outcomes(&changes), [Outcome::Confirmed]);
+
+    let node = Fake::new("spark-b").reaching(&[gateway(1)]);
+    node.cuts_off(&[gateway(1)]);
+    node.answers("rollback", Answer::SaysOnce(busy));
+    let changes = carried_out(vec![job(&node, None)], None);
+    assert_eq!(outcomes(&changes), [Outcome::RolledBack]);
+}
+
+#[test]
 fn a_peer_confirms_the_machine_that_we_sit_at_and_it_comes_last() {
     let here = Fake::new(".").reaching(&[gateway(1)]);
     let peer = Fake::new("spark-b").reaching(&[greeting()]);

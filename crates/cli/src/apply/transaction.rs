@@ -13,7 +13,7 @@ use crosstie_reach::{Session, Stage};
 use crosstie_report::change::{Change, Outcome};
 
 use super::{
-    ask::{Limits, Trouble, ask, reach},
+    ask::{Limits, Trouble, ask, ask_when_free, reach},
     lost,
     witness::{SeenBy, Witness},
 };
@@ -168,7 +168,8 @@ impl Transaction<'_> {
             transaction: self.armed.transaction.clone(),
         };
         self.confirming = true;
-        match ask(fresh.as_mut(), &question, self.limits.answer, progress) {
+        let limits = self.limits;
+        match ask_when_free(fresh.as_mut(), &question, limits.answer, &limits, progress) {
             Ok(Changed::Confirmed) => {
                 self.subject.door.keep(fresh);
                 let mut change = self.end(Outcome::Confirmed);
@@ -198,7 +199,8 @@ impl Transaction<'_> {
             let Some(mut session) = self.take(way, progress) else {
                 continue;
             };
-            match ask(session.as_mut(), &question, self.limits.back, progress) {
+            let limits = &self.limits;
+            match ask_when_free(session.as_mut(), &question, limits.back, limits, progress) {
                 Ok(Changed::RolledBack(back)) => {
                     self.notes.extend(remarks(&back));
                     return self.end(Outcome::RolledBack).because(why);

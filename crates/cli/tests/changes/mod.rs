@@ -117,6 +117,18 @@ pub fn wait_for(lab: &Lab, node: &str) {
     }
 }
 
+/// All at once, until each has started again.
+pub fn reboot(lab: &Lab, nodes: &[&str]) {
+    thread::scope(|scope| {
+        for node in nodes {
+            scope.spawn(|| {
+                lab.reboot(node).unwrap();
+                wait_for(lab, node);
+            });
+        }
+    });
+}
+
 /// Over a connection of its own.
 pub fn is_reachable(lab: &Lab, node: &str) -> bool {
     let asked = Command::new("ssh")

@@ -40,6 +40,8 @@ struct Inner {
 pub(super) enum Answer {
     Lost,
     Says(ChangeError),
+    /// And then does what it is asked.
+    SaysOnce(ChangeError),
 }
 
 impl Fake {
@@ -113,11 +115,14 @@ impl Fake {
         };
         self.note(over, &line);
         let answer = self.inner().answers.get(kind).cloned();
+        if matches!(answer, Some(Answer::SaysOnce(_))) {
+            self.inner().answers.remove(kind);
+        }
         match answer {
             Some(Answer::Lost) => Err(SessionError::Silent {
                 after: Duration::from_secs(15),
             }),
-            Some(Answer::Says(error)) => Err(SessionError::Change(error)),
+            Some(Answer::Says(error) | Answer::SaysOnce(error)) => Err(SessionError::Change(error)),
             None => Ok(self.do_it(ask)),
         }
     }
