@@ -24,7 +24,7 @@ What [edges.md](edges.md) tries in a temporary root, here on the nodes of the la
 systemd, sshd, a disk with a journal, and power that goes without warning (what was not synced is lost, so a power cut is a
 torn write too). Each cut waits until the node answers ssh again and its guard is gone.
 **back**: every file below `/etc`, its owner, mode and time, and every value of the ports are what they were.
-**kept**: the node is confirmed, and went back byte for byte when it was asked to.
+**kept**: the node is confirmed, and went back byte for byte when it was asked to. An empty cell has not been tried.
 
 `make test-full` makes this table.
 ";

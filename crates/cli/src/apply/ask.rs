@@ -91,6 +91,7 @@ pub(super) fn ask_when_free(
         if !busy || Instant::now() + limits.pause >= end {
             return answer;
         }
+        progress(Stage::Waiting);
         thread::sleep(limits.pause);
     }
 }
