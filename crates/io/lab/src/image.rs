@@ -113,7 +113,7 @@ pub(crate) fn ensure(
     if image.directory.is_dir() {
         return Ok(image);
     }
-    tools::require(&["mmdebstrap", "mke2fs", "qemu-img"])?;
+    tools::require(&["mmdebstrap", "mke2fs", "qemu-img", "xz"])?;
     check_executable(arch)?;
     let lock_path = paths.images().join(format!("{}.lock", image.hash));
     let lock = Lock::take(&lock_path, OTHER_BUILD)?;

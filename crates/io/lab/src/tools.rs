@@ -41,6 +41,7 @@ fn package(tool: &str) -> &'static str {
         "ssh" | "ssh-keygen" => "openssh-client",
         "newuidmap" => "uidmap",
         "mke2fs" => "e2fsprogs",
+        "xz" => "xz-utils",
         _ => "mmdebstrap",
     }
 }

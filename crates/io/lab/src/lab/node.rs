@@ -19,8 +19,8 @@ const LOOK: Duration = Duration::from_millis(300);
 const BOOT_ID: &str = "cat /proc/sys/kernel/random/boot_id";
 
 impl Lab {
-    /// Starts the node's QEMU, from its snapshot or from its disk, and lets it run.
-    pub(super) fn start(&self, node: &Node, snapshot: bool) -> Result<(), LabError> {
+    /// Starts the node's QEMU, from a snapshot or from its disk, and lets it run.
+    pub(super) fn start(&self, node: &Node, snapshot: Option<&str>) -> Result<(), LabError> {
         let files = Files(&node.name);
         // Sockets of an earlier run: QEMU would refuse to bind, and a client would wait for nobody.
         for stale in [files.monitor(), files.console()] {
@@ -32,7 +32,7 @@ impl Lab {
             node,
             &image,
             self.record.accel.of(node.arch),
-            snapshot.then_some(READY),
+            snapshot,
         );
         let id = process::spawn(&mut command, &self.directory, &files.log())
             .map_err(|_| self.died(&node.name, &files.log()))?;
@@ -130,21 +130,31 @@ impl Lab {
 
     /// Saves the running node, memory and all, as what `reset` returns to.
     pub(super) fn save(&self, node: &Node) -> Result<(), LabError> {
-        let mut monitor = self.monitor(node, START_WITHIN)?;
-        monitor.save(READY).map_err(LabError::monitor(&node.name))
+        self.save_as(&node.name, READY)
+    }
+
+    /// Saves the running node, memory and all, as what `reset_to` returns to while this lab is up.
+    pub fn save_as(&self, node: &str, snapshot: &str) -> Result<(), LabError> {
+        let (_, machine) = self.find(node)?;
+        let mut monitor = self.monitor(machine, START_WITHIN)?;
+        monitor.save(snapshot).map_err(LabError::monitor(node))
     }
 
     /// Puts the node back to where `up` left it, in seconds: disk, memory, but today's clock.
     pub fn reset(&self, node: &str) -> Result<(), LabError> {
+        self.reset_to(node, READY)
+    }
+
+    pub fn reset_to(&self, node: &str, snapshot: &str) -> Result<(), LabError> {
         let (_, machine) = self.find(node)?;
         if self.is_on(machine) {
             let mut monitor = self.monitor(machine, START_WITHIN)?;
-            monitor.load(READY).map_err(LabError::monitor(node))?;
+            monitor.load(snapshot).map_err(LabError::monitor(node))?;
             let status = self.hub().status()?;
             self.set_carriers(machine, &mut monitor, &status)?;
             monitor.resume().map_err(LabError::monitor(node))?;
         } else {
-            self.start(machine, true)?;
+            self.start(machine, Some(snapshot))?;
             self.refresh_carriers()?;
         }
         self.set_clock(node)
@@ -208,7 +218,7 @@ impl Lab {
     pub fn power_on(&self, node: &str) -> Result<(), LabError> {
         let (_, machine) = self.find(node)?;
         if !self.is_on(machine) {
-            self.start(machine, false)?;
+            self.start(machine, None)?;
             self.refresh_carriers()?;
         }
         self.wait_booted(node)

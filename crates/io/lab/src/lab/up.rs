@@ -268,7 +268,7 @@ impl Lab {
     /// From kept snapshots.
     fn wake(&self, say: Say<'_>) -> Result<(), LabError> {
         let started = Instant::now();
-        self.each_node(|node| self.start(node, true))?;
+        self.each_node(|node| self.start(node, Some(snapshots::READY)))?;
         self.refresh_carriers()?;
         self.each_node(|node| self.set_clock(&node.name))?;
         say(&format!(
@@ -283,7 +283,7 @@ impl Lab {
     fn boot_and_keep(&self, set: &Path, fresh: bool, say: Say<'_>) -> Result<(), LabError> {
         let started = Instant::now();
         say("first boot of these nodes (later ones start from a snapshot, in seconds)");
-        self.each_node(|node| self.start(node, false))?;
+        self.each_node(|node| self.start(node, None))?;
         self.refresh_carriers()?;
         let password = &self.record.password;
         let script = format!("printf 'lab:%s\\n' {password} | chpasswd && sync");
