@@ -9,7 +9,10 @@ mod lab;
 mod sshd;
 
 use crosstie_lab::{HubProgram, lease};
-use cuts::Cut;
+use cuts::{
+    Cut,
+    place::{places, take_turns},
+};
 use inits::CROSSTIE;
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -20,7 +23,8 @@ fn lab_cut_off_changes_end_confirmed_or_back() {
     let cluster = directory.path().join("cluster.toml");
     let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
     inits::json(&lab, &NODES, &cluster);
-    let jobs = cuts::jobs(&cuts::edges(&lab, &cluster, NODES[0]));
+    let places = places(&lab, &cluster, &NODES);
+    let jobs = cuts::jobs(&places[0].edges);
     let some = |cut: Cut, count: usize| {
         let jobs = jobs.iter().copied();
         jobs.filter(move |job| job.cut == cut).take(count)
@@ -28,8 +32,7 @@ fn lab_cut_off_changes_end_confirmed_or_back() {
     let sample = some(Cut::Power, 6)
         .chain(some(Cut::Agent, 1))
         .chain(some(Cut::Controller, 1));
-    let place = (&*lab, cluster.as_path());
-    cuts::take_turns(place, &NODES, sample.collect(), |job, outcome| {
-        println!("{job}: {outcome}");
+    take_turns(&places, sample.collect(), |job, outcome, seconds| {
+        println!("{job}: {outcome} after {seconds} s");
     });
 }

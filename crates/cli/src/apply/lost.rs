@@ -1,4 +1,4 @@
-//! A node that was asked for a change and fell silent: its journal says what became of it.
+//! A node that was asked for a change, or for the way back, and fell silent: its journal says what became of it.
 
 use std::{thread, time::Instant};
 
@@ -10,6 +10,7 @@ use super::{
     ask::{Limits, Trouble, ask, ask_when_free},
     transaction::{Subject, remarks},
 };
+use crate::nodes::Door;
 
 /// Over a new connection: whatever is open is put back.
 pub(super) fn look_after(
@@ -19,7 +20,7 @@ pub(super) fn look_after(
     progress: &dyn Fn(Stage),
 ) -> Change {
     let change = |outcome| Change::new(&subject.node, outcome);
-    let Some((mut session, status)) = status(subject, limits, progress) else {
+    let Some((mut session, status)) = status(subject.door.as_ref(), limits, progress) else {
         return change(Outcome::GoingBack).because(format!(
             "{trouble}; no connection to it works, so it goes back by itself"
         ));
@@ -48,14 +49,41 @@ pub(super) fn look_after(
     changed
 }
 
+/// A way back that fell silent is begun again where it was; the node's guard would do so too, but minutes later.
+pub(super) fn go_on(
+    door: &dyn Door,
+    trouble: &Trouble,
+    limits: Limits,
+    progress: &dyn Fn(Stage),
+) -> Change {
+    let found = status(door, limits, progress).and_then(|(session, status)| {
+        let mut all = status.transactions.into_iter();
+        let begun = all.find(|one| one.state == State::RollingBack)?;
+        Some((session, begun))
+    });
+    let Some((mut session, begun)) = found else {
+        return Change::new(door.name(), Outcome::Failed).because(trouble.to_string());
+    };
+    let mut changed = back(
+        session.as_mut(),
+        &begun,
+        trouble,
+        door.name(),
+        limits,
+        progress,
+    );
+    changed.transaction = Some(begun.id);
+    changed
+}
+
 fn status(
-    subject: &Subject,
+    door: &dyn Door,
     limits: Limits,
     progress: &dyn Fn(Stage),
 ) -> Option<(Box<dyn Session>, NodeStatus)> {
     let end = Instant::now() + limits.settle;
     loop {
-        if let Ok(mut session) = subject.door.fresh(limits.connect, progress)
+        if let Ok(mut session) = door.fresh(limits.connect, progress)
             && let Ok(Changed::Status(status)) =
                 ask(session.as_mut(), &Ask::Status, limits.answer, progress)
         {

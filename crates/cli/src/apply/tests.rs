@@ -13,8 +13,9 @@ use crosstie_model::{
 use crosstie_report::change::{Change, Outcome};
 
 use super::{
-    ask::Limits,
+    ask::{Limits, Trouble},
     fleet::{Job, carry_out},
+    lost,
     transaction::Subject,
     witness::SeenBy,
 };
@@ -215,6 +216,26 @@ fn a_node_that_falls_silent_is_looked_after_by_its_journal() {
             ["first: closed", "fresh: opened", "fresh: status"]
         );
         assert_eq!(log[5..].contains(&"fresh: rollback 7".to_owned()), asked);
+    }
+}
+
+#[test]
+fn a_way_back_that_fell_silent_is_begun_again_if_it_had_begun() {
+    for (state, outcome) in [
+        (None, Outcome::Failed),
+        (Some(State::Confirmed), Outcome::Failed),
+        // Somebody else's.
+        (Some(State::Armed), Outcome::Failed),
+        (Some(State::RollingBack), Outcome::RolledBack),
+    ] {
+        let node = Fake::new("spark-a");
+        node.stands(state);
+        let trouble = Trouble::Contact("nobody answers".to_owned());
+        let change = lost::go_on(node.as_ref(), &trouble, LIMITS, &|_| ());
+        assert_eq!(change.outcome, outcome, "{state:?}");
+        assert_eq!(change.why.as_deref(), Some("nobody answers"));
+        let asked = node.log().contains(&"fresh: rollback 7".to_owned());
+        assert_eq!(asked, outcome == Outcome::RolledBack);
     }
 }
 

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use clap::ColorChoice;
 use crosstie_model::change::{Ask, ChangeError, Changed};
-use crosstie_reach::{BOUND, SessionError};
+use crosstie_reach::BOUND;
 use crosstie_report::change::{Change, Changes, Outcome};
 
 use super::{
     args::{Rollback, Undo, Uninstall},
-    ask::Limits,
-    report,
+    ask::{Limits, Trouble, ask},
+    lost, report,
     transaction::remarks,
 };
 use crate::{targets, terminal};
@@ -35,45 +35,62 @@ pub(crate) fn uninstall(arguments: &Uninstall, colour: ColorChoice) -> anyhow::R
     )
 }
 
-fn run(undo: &Undo, ask: &Ask, what: &str, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+fn run(undo: &Undo, order: &Ask, what: &str, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let fleet = targets::existing(&undo.chosen.targets(&undo.root), false, colour)?.1;
     terminal::is_there_or(undo.yes, what)?;
     let question = format!("On {}: {what}?", fleet.names().join(", "));
     if !undo.yes && !terminal::approve(&question) {
         anyhow::bail!("nothing was changed");
     }
-    let (ask, back) = (ask.clone(), Limits::default().back);
-    let answers =
-        fleet.call_all(
-            BOUND,
-            fleet.patience(back),
-            move |_, session, progress| match session.change(&ask, back, progress) {
-                Err(SessionError::Change(error)) => Ok(Err(error)),
-                answer => answer.map(Ok),
-            },
-        );
+    let (order, limits) = (order.clone(), Limits::default());
+    let (doors, twice) = (fleet.doors(), 2 * limits.back + limits.settle);
+    let answers = fleet.call_all(
+        BOUND,
+        fleet.patience(twice),
+        move |index, session, progress| {
+            let door = doors[index].as_ref();
+            let lost = match ask(session, &order, limits.back, progress) {
+                Err(lost @ Trouble::Contact(_)) => lost,
+                answer => return Ok(outcome(door.name(), answer)),
+            };
+            Ok(match order {
+                Ask::Rollback { .. } => lost::go_on(door, &lost, limits, progress),
+                _ => outcome(door.name(), Err(lost)),
+            })
+        },
+    );
     let nodes = answers
         .into_iter()
-        .map(|(name, answer)| outcome(&name, answer))
+        .map(|(name, change)| {
+            change.unwrap_or_else(|why| Change::new(&name, Outcome::Failed).because(why))
+        })
         .collect();
     report(&Changes { nodes }, true, undo.json, colour)
 }
 
-fn outcome(name: &str, answer: Result<Result<Changed, ChangeError>, String>) -> Change {
+fn outcome(name: &str, answer: Result<Changed, Trouble>) -> Change {
     let change = |outcome| Change::new(name, outcome);
     match answer {
-        Ok(Ok(Changed::RolledBack(back))) => {
+        Ok(Changed::RolledBack(back)) => {
             let mut change = change(Outcome::RolledBack);
             change.transaction = back.transactions.last().cloned();
             change.notes = remarks(&back).collect();
             change
         }
-        Ok(Ok(Changed::Nothing)) => change(Outcome::Unchanged).because("nothing to undo"),
-        Ok(Ok(_)) => change(Outcome::Failed).because(SessionError::WrongAnswer.to_string()),
-        Ok(Err(error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }))) => {
-            change(Outcome::Failed).because(error.to_string())
+        Ok(Changed::Nothing) => change(Outcome::Unchanged).because("nothing to undo"),
+        Ok(_) => change(Outcome::Failed).because(Trouble::odd().to_string()),
+        Err(Trouble::Said(error)) => {
+            let failed = matches!(
+                error,
+                ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }
+            );
+            let outcome = if failed {
+                Outcome::Failed
+            } else {
+                Outcome::Refused
+            };
+            change(outcome).because(error.to_string())
         }
-        Ok(Err(error)) => change(Outcome::Refused).because(error.to_string()),
-        Err(why) => change(Outcome::Failed).because(why),
+        Err(Trouble::Contact(why)) => change(Outcome::Failed).because(why),
     }
 }
