@@ -5,13 +5,26 @@ use crosstie_model::{Facts, facts::net::Interface};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// SHA-256, in hex: equal as long as the plan would be.
+/// `part=digest` for each part of the node: equal as long as the plan would be.
 pub fn basis(facts: &Facts) -> String {
-    let text = projection(facts).to_string();
-    format!("{:x}", Sha256::digest(text))
+    let parts = parts(facts).map(|(part, value)| {
+        let mut digest = format!("{:x}", Sha256::digest(value.to_string()));
+        digest.truncate(16);
+        format!("{part}={digest}")
+    });
+    parts.join(" ")
 }
 
-fn projection(facts: &Facts) -> Value {
+/// The parts of a node that are not what a plan rests on.
+pub fn changed(now: &str, then: &str) -> Vec<String> {
+    let then: Vec<&str> = then.split(' ').collect();
+    let other = now.split(' ').filter(|part| !then.contains(part));
+    other
+        .filter_map(|part| Some(part.split_once('=')?.0.to_owned()))
+        .collect()
+}
+
+fn parts(facts: &Facts) -> [(&'static str, Value); 10] {
     let devices = facts.rdma.iter().map(|device| {
         let ports = device.ports.iter().map(|port| {
             json!([
@@ -29,22 +42,20 @@ fn projection(facts: &Facts) -> Value {
             ports.collect::<Vec<_>>()
         ])
     });
+    let interfaces = facts.network.interfaces.iter().map(interface);
     let software = &facts.software;
-    json!({
-        "host": facts.host.name,
-        "machine": facts.host.machine_id,
-        "management": management(facts),
-        "interfaces": facts.network.interfaces.iter().map(interface).collect::<Vec<_>>(),
-        "rdma": devices.collect::<Vec<_>>(),
-        "sysctls": facts.sysctls,
-        "persistence": facts.persistence,
-        "managed": facts.managed,
-        "packages": software.packages,
-        "modules": software.modules.keys().collect::<Vec<_>>(),
-        "services": software.services,
-        "libraries": software.libraries,
-        "nccl": facts.nccl,
-    })
+    [
+        ("identity", json!([facts.host.name, facts.host.machine_id])),
+        ("management", json!(management(facts))),
+        ("interfaces", interfaces.collect()),
+        ("rdma", devices.collect()),
+        ("sysctls", json!(facts.sysctls)),
+        ("configuration", json!([facts.persistence, facts.nccl])),
+        ("managed", json!(facts.managed)),
+        ("packages", json!([software.packages, software.libraries])),
+        ("modules", software.modules.keys().cloned().collect()),
+        ("services", json!(software.services)),
+    ]
 }
 
 fn interface(interface: &Interface) -> Value {
@@ -65,4 +76,17 @@ fn interface(interface: &Interface) -> Value {
         interface.port_name,
         addresses.map(|address| address.net).collect::<Vec<_>>(),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_is_named() {
+        let now = "identity=00 rdma=01 services=02";
+        assert_eq!(changed(now, now), [""; 0]);
+        assert_eq!(changed(now, "identity=00 rdma=07"), ["rdma", "services"]);
+        assert_eq!(changed(now, "of another version").len(), 3);
+    }
 }

@@ -25,6 +25,8 @@ use crate::names;
 /// For managers to bring interfaces to what their files say.
 const SETTLE: Duration = Duration::from_secs(45);
 const LOOK: Duration = Duration::from_millis(500);
+/// Before a plan is stale.
+const LOOKS: u32 = 3;
 /// A second order comes after the first, not beside it.
 const WAIT: Duration = Duration::from_secs(2);
 
@@ -68,6 +70,26 @@ pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), Chang
     system.disarm().map_err(|why| ChangeError::NoGuard { why })
 }
 
+/// A machine that is busy or still settles is looked at again before its plan is stale.
+fn facts_as_planned(system: &dyn System, then: &str) -> Result<Facts, ChangeError> {
+    let mut looks = 0;
+    loop {
+        let facts = system.facts();
+        let now = crosstie_plan::basis(&facts);
+        if now == then {
+            return Ok(facts);
+        }
+        looks += 1;
+        if looks == LOOKS {
+            let changed = crosstie_plan::changed(&now, then).join(", ");
+            return Err(ChangeError::Stale {
+                what: format!("{changed}: what is read now is not what was read then"),
+            });
+        }
+        thread::sleep(LOOK);
+    }
+}
+
 pub(super) fn apply(
     system: &dyn System,
     state: &Path,
@@ -75,12 +97,7 @@ pub(super) fn apply(
 ) -> Result<Changed, ChangeError> {
     let lock = lock(state)?;
     refuse_open(system, state)?;
-    let facts = system.facts();
-    if crosstie_plan::basis(&facts) != order.plan.basis {
-        return Err(ChangeError::Stale {
-            what: "what was read then is not what is read now".to_owned(),
-        });
-    }
+    let facts = facts_as_planned(system, &order.plan.basis)?;
     if order.plan.steps.is_empty() {
         return Ok(Changed::Nothing);
     }

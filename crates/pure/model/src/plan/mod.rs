@@ -43,7 +43,7 @@ impl Plan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodePlan {
     pub node: String,
-    /// SHA-256 of the facts that the plan rests on: when they have changed, the plan is stale.
+    /// `part=digest` of the facts that the plan rests on: when they have changed, the plan is stale.
     pub basis: String,
     /// Why nothing may be done. The steps are what would be done otherwise.
     pub refusals: Vec<Refusal>,
