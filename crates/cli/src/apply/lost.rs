@@ -62,7 +62,9 @@ pub(super) fn go_on(
         Some((session, begun))
     });
     let Some((mut session, begun)) = found else {
-        return Change::new(door.name(), Outcome::Failed).because(trouble.to_string());
+        let node = door.name();
+        let why = format!("{trouble}; see how it stands: crosstie status {node}");
+        return Change::new(node, Outcome::Failed).because(why);
     };
     let mut changed = back(
         session.as_mut(),

@@ -233,7 +233,7 @@ fn a_way_back_that_fell_silent_is_begun_again_if_it_had_begun() {
         let trouble = Trouble::Contact("nobody answers".to_owned());
         let change = lost::go_on(node.as_ref(), &trouble, LIMITS, &|_| ());
         assert_eq!(change.outcome, outcome, "{state:?}");
-        assert_eq!(change.why.as_deref(), Some("nobody answers"));
+        assert!(change.why.unwrap().starts_with("nobody answers"));
         let asked = node.log().contains(&"fresh: rollback 7".to_owned());
         assert_eq!(asked, outcome == Outcome::RolledBack);
     }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
 use super::store;
 use crate::lock;
@@ -31,13 +31,22 @@ pub(super) fn take(state: &Path, wait: Duration) -> io::Result<Option<Lock>> {
     Ok(Some(Lock(file)))
 }
 
+/// Who had it last.
+fn holder(state: &Path) -> Option<Pid> {
+    let mut text = String::new();
+    let file = File::open(state.join(LOCK)).ok()?;
+    file.take(32).read_to_string(&mut text).ok()?;
+    Pid::from_raw(text.trim().parse().ok()?)
+}
+
+/// Nobody has taken it since this process did.
+pub(super) fn was_ours(state: &Path) -> bool {
+    holder(state) == Some(getpid())
+}
+
 /// Ends whoever holds the lock: the guard's last means against one that hangs.
 pub(super) fn end_holder(state: &Path) {
-    let mut text = String::new();
-    let read =
-        File::open(state.join(LOCK)).and_then(|file| file.take(32).read_to_string(&mut text));
-    let holder = read.ok().and_then(|_| text.trim().parse().ok());
-    let Some(pid) = holder.and_then(Pid::from_raw) else {
+    let Some(pid) = holder(state) else {
         return;
     };
     // The number may have been used again: only a program of ours is ended.
@@ -50,5 +59,20 @@ pub(super) fn end_holder(state: &Path) {
         .any(|word| word == b"agent" || word == b"guard");
     if is_ours {
         let _ = pidfd_send_signal(descriptor, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_took_it_last_is_known() {
+        let state = tempfile::tempdir().unwrap();
+        assert!(!was_ours(state.path()));
+        let lock = take(state.path(), Duration::ZERO).unwrap();
+        assert!(lock.is_some() && was_ours(state.path()));
+        fs::write(state.path().join(LOCK), "1").unwrap();
+        assert!(!was_ours(state.path()));
     }
 }

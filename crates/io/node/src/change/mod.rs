@@ -17,7 +17,14 @@ mod transaction;
 mod trial;
 mod undo;
 
-use std::{path::Path, sync::Mutex, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use crosstie_model::change::{Ask, ChangeError, Changed};
 
@@ -35,6 +42,8 @@ const PROBES: Duration = Duration::from_secs(10);
 
 /// The change that this process has begun and nobody has confirmed.
 static BEGUN: Mutex<Option<String>> = Mutex::new(None);
+/// This process is asked for a change or for a way back, and has not answered.
+static AT_WORK: AtomicBool = AtomicBool::new(false);
 
 /// The node's part of every change.
 pub fn answer(ask: &Ask) -> Result<Changed, ChangeError> {
@@ -44,12 +53,28 @@ pub fn answer(ask: &Ask) -> Result<Changed, ChangeError> {
     if !rustix::process::geteuid().is_root() {
         return Err(ChangeError::NotRoot { why: String::new() });
     }
-    let machine = Machine;
-    let changed = answer_by(&machine, Path::new(STATE), ask)?;
+    let works = matches!(
+        ask,
+        Ask::Apply(_) | Ask::Try(_) | Ask::Rollback { .. } | Ask::Uninstall { .. }
+    );
+    if works {
+        AT_WORK.store(true, Ordering::Relaxed);
+    }
+    let changed = answer_by(&Machine, Path::new(STATE), ask);
+    if let Ok(changed) = &changed {
+        remember(ask, changed);
+    }
+    if works {
+        AT_WORK.store(false, Ordering::Relaxed);
+    }
+    changed
+}
+
+fn remember(ask: &Ask, changed: &Changed) {
     let mut begun = BEGUN
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    match (&changed, ask) {
+    match (changed, ask) {
         (Changed::Armed(armed), _) => *begun = Some(armed.transaction.clone()),
         (Changed::Confirmed, Ask::Confirm { transaction })
             if begun.as_ref() == Some(transaction) =>
@@ -58,7 +83,6 @@ pub fn answer(ask: &Ask) -> Result<Changed, ChangeError> {
         }
         _ => {}
     }
-    Ok(changed)
 }
 
 fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, ChangeError> {
@@ -75,13 +99,16 @@ fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, Ch
     }
 }
 
-/// A controller that leaves has changed its mind: what it began and did not confirm goes back now, not at the deadline.
+/// A controller that leaves has changed its mind: what it began and did not confirm goes back now, not at the deadline; so
+/// does what is being changed, or put back, at this moment.
 pub fn abandon() {
     let begun = BEGUN
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
         .take();
-    if begun.is_some() {
+    // One that still waits for its turn has changed nothing, and the guard is somebody else's.
+    let at_work = AT_WORK.load(Ordering::Relaxed) && lock::was_ours(Path::new(STATE));
+    if begun.is_some() || at_work {
         machine::start_guard();
     }
 }
