@@ -79,18 +79,10 @@ fn outcome(name: &str, answer: Result<Changed, Trouble>) -> Change {
         }
         Ok(Changed::Nothing) => change(Outcome::Unchanged).because("nothing to undo"),
         Ok(_) => change(Outcome::Failed).because(Trouble::odd().to_string()),
-        Err(Trouble::Said(error)) => {
-            let failed = matches!(
-                error,
-                ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }
-            );
-            let outcome = if failed {
-                Outcome::Failed
-            } else {
-                Outcome::Refused
-            };
-            change(outcome).because(error.to_string())
+        Err(Trouble::Said(error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }))) => {
+            change(Outcome::Failed).because(error.to_string())
         }
+        Err(Trouble::Said(error)) => change(Outcome::Refused).because(error.to_string()),
         Err(Trouble::Contact(why)) => change(Outcome::Failed).because(why),
     }
 }

@@ -148,9 +148,8 @@ pub fn is_reachable(lab: &Lab, node: &str) -> bool {
 
 /// Until there is no guard any more.
 pub fn wait_until_settled(lab: &Lab, node: &str) {
-    // A way back is given three minutes, and then begun again.
-    let script = "for i in $(seq 300); do [ -e /etc/systemd/system/crosstie-guard.timer ] || exit 0; sleep 1; done; exit 1";
-    let waited = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(360));
+    let script = "for i in $(seq 180); do [ -e /etc/systemd/system/crosstie-guard.timer ] || exit 0; sleep 1; done; exit 1";
+    let waited = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(240));
     let code = waited.unwrap().code;
     assert_eq!(code, Some(0), "{node}: the guard still waits");
 }

@@ -55,7 +55,8 @@ pub fn head(text: &str) -> Option<&str> {
         .then(|| text.split_inclusive('\n').next())?
 }
 
-fn checksum(body: &str) -> String {
+/// 16 hexadecimal digits: against edits and staleness, not against an enemy.
+pub fn checksum(body: &str) -> String {
     let mut digits = format!("{:x}", Sha256::digest(body));
     digits.truncate(16);
     digits

@@ -1,17 +1,13 @@
 //! What of a node's facts a plan rests on. Counters, loads and link states come and go without making it stale.
 
 use crosstie_fabric::management;
-use crosstie_model::{Facts, facts::net::Interface};
+use crosstie_model::{Facts, facts::net::Interface, managed::checksum};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// `part=digest` for each part of the node: equal as long as the plan would be.
 pub fn basis(facts: &Facts) -> String {
-    let parts = parts(facts).map(|(part, value)| {
-        let mut digest = format!("{:x}", Sha256::digest(value.to_string()));
-        digest.truncate(16);
-        format!("{part}={digest}")
-    });
+    let parts =
+        parts(facts).map(|(part, value)| format!("{part}={}", checksum(&value.to_string())));
     parts.join(" ")
 }
 
