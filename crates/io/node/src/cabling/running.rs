@@ -23,6 +23,11 @@ impl Stop {
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
+
+    /// Whether both are for the same work.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 pub(super) struct Running(Stop);
@@ -34,7 +39,7 @@ pub(super) fn enter(stop: &Stop) -> Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        running().retain(|stop| !Arc::ptr_eq(&stop.0, &self.0.0));
+        running().retain(|stop| !stop.is(&self.0));
     }
 }
 

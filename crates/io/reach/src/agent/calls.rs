@@ -29,6 +29,9 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 type Open = Arc<Mutex<HashMap<u64, Call>>>;
 
+/// What is told of it, and what follows in bytes.
+type Answered = Result<(Answer, Vec<u8>), Failure>;
+
 struct Call {
     until: Instant,
     /// Ends its children.
@@ -67,11 +70,18 @@ impl Calls {
                 id,
                 deadline_ms,
                 what,
-            } => self.start(id, Duration::from_millis(deadline_ms), what),
+            } => self.start(id, Duration::from_millis(deadline_ms), move |stop| {
+                answer(&what, stop)
+            }),
         }
     }
 
-    fn start(&mut self, id: u64, deadline: Duration, what: What) {
+    fn start(
+        &mut self,
+        id: u64,
+        deadline: Duration,
+        answer: impl FnOnce(&Stop) -> Answered + Send + 'static,
+    ) {
         let until = Instant::now() + deadline.min(LONGEST);
         if lock(&self.open).contains_key(&id) {
             let result = Err(Failure::Busy);
@@ -88,15 +98,16 @@ impl Calls {
         lock(&self.open).insert(id, call);
         let (open, output) = (Arc::clone(&self.open), self.output.clone());
         thread::spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(|| work.run(|| answer(&what, &stop))));
+            let result = catch_unwind(AssertUnwindSafe(|| work.run(|| answer(&stop))));
             let result = result.unwrap_or_else(|panic| {
                 Err(Failure::Panicked {
                     message: message_of(panic.as_ref()),
                 })
             });
+            // One that was given up is answered already, and its number may be another's by now.
             match lock(&open).get_mut(&id) {
-                Some(call) => call.state = State::Sending,
-                None => return,
+                Some(call) if call.stop.is(&stop) => call.state = State::Sending,
+                _ => return,
             }
             let sent = result.map(|(answer, bytes)| {
                 send(id, &bytes, &output, &work);
@@ -165,7 +176,7 @@ fn lock(open: &Open) -> MutexGuard<'_, HashMap<u64, Call>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answer(what: &What, stop: &Stop) -> Result<(Answer, Vec<u8>), Failure> {
+fn answer(what: &What, stop: &Stop) -> Answered {
     Ok(match what {
         What::Hello => {
             let hello = Hello {
@@ -218,4 +229,45 @@ fn message_of(panic: &(dyn Any + Send)) -> String {
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "for no stated reason".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel, sync_channel};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn refused(why: &str) -> Failure {
+        let why = why.to_owned();
+        Failure::Refused { why }
+    }
+
+    /// Answers when it is told what, like work that does not hear that it is given up.
+    fn told(what: Receiver<Failure>) -> impl FnOnce(&Stop) -> Answered + Send {
+        move |_| Err(what.recv().unwrap())
+    }
+
+    #[test]
+    fn what_was_given_up_does_not_answer_for_the_next_of_its_number() {
+        let (output, frames) = sync_channel(8);
+        let mut calls = Calls::new(output);
+        let ((tell_first, first), (tell_second, second)) = (channel(), channel());
+        calls.start(1, LONG, told(first));
+        calls.take(ToAgent::Cancel { id: 1 });
+        calls.start(1, LONG, told(second));
+        tell_first.send(refused("the first")).unwrap();
+        // Two threads and this one know the calls, until the first is over.
+        while Arc::strong_count(&calls.open) > 2 {
+            thread::yield_now();
+        }
+        assert!(calls.next_deadline().is_some());
+        tell_second.send(refused("the second")).unwrap();
+        for failure in [Failure::Cancelled, refused("the second")] {
+            let result = Err(failure);
+            let done = encode_message(&FromAgent::Done { id: 1, result }).unwrap();
+            assert_eq!(frames.recv().unwrap(), done);
+        }
+    }
 }
