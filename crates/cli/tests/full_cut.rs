@@ -14,8 +14,8 @@ use std::sync::Mutex;
 
 use crosstie_lab::{HubProgram, lease};
 use cuts::place::{places, take_turns};
-use inits::CROSSTIE;
 use lab::sh;
+use sshd::crosstie;
 use table::Table;
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -27,7 +27,7 @@ fn full_cut_off_changes_end_confirmed_or_back() {
     let wanted = wanted.map_or(usize::MAX, |count| count.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     inits::json(&lab, &NODES, &cluster);
     for node in NODES {
         // Then every boot shows that the way back can begin on a root that nobody can write to yet.

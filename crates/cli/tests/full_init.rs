@@ -11,13 +11,14 @@ mod sshd;
 use std::{fs, path::Path};
 
 use crosstie_lab::{HubProgram, Lab, lease, profile::SegmentKind};
-use inits::{CROSSTIE, cables, init, json, notes};
+use inits::{cables, init, json, notes};
 use serde_json::Value;
+use sshd::crosstie;
 
 /// What the profile has, each segment's ends in order.
 fn finds_the_profile(profile: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let lab = lease(profile, HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease(profile, HubProgram::crosstie(crosstie())).unwrap();
     let nodes: Vec<&str> = lab
         .profile()
         .nodes
@@ -146,7 +147,7 @@ fn full_init_tells_crossed_ports_and_a_stranger() {
     let directory = tempfile::tempdir().unwrap();
     let profile = directory.path().join("badly-cabled.toml");
     fs::write(&profile, BADLY_CABLED).unwrap();
-    let lab = lease(profile.to_str().unwrap(), HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease(profile.to_str().unwrap(), HubProgram::crosstie(crosstie())).unwrap();
     let file = directory.path().join("cluster.toml");
     let found = json(&lab, &["cross-a", "cross-b"], &file);
     assert_eq!(cables(&found), ["cross-a:p0 cross-b:p1"], "{found:#}");

@@ -26,8 +26,8 @@ use crosstie_model::{
     plan::Change,
 };
 use crosstie_reach::protocol::{ToAgent, What, encode_message};
-use inits::CROSSTIE;
 use lab::sh;
+use sshd::crosstie;
 
 const NODE: &str = "spark-a";
 const GUARD: Duration = Duration::from_secs(60);
@@ -65,7 +65,7 @@ impl Place<'_> {
 fn full_trouble_is_told_and_nothing_is_lost() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     inits::json(&lab, &["spark-a", "spark-b"], &cluster);
     let place = Place {
         lab: &lab,

@@ -18,7 +18,6 @@ use crosstie_lab::{HubProgram, Lab, lease};
 use serde_json::Value;
 use sshd::{crosstie, typed};
 
-const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 const PASSWORD: &str = "correct horse";
 
@@ -129,7 +128,7 @@ fn logs_in(lab: &Lab, from: &str, to: &str) -> bool {
 
 #[test]
 fn full_passwords_become_keys_and_are_taken_back() {
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     for node in NODES {
         on(
             &lab,

@@ -12,8 +12,8 @@ use std::{path::Path, time::Instant};
 
 use changes::{json, run, same, shape, wait_for, wait_until_settled};
 use crosstie_lab::{HubProgram, Lab, lease};
-use inits::CROSSTIE;
 use lab::sh;
+use sshd::crosstie;
 
 const NODE: &str = "spark-a";
 const ADD: &str = "ip address add 198.51.100.7/32 dev enp1s0f0np0";
@@ -48,7 +48,7 @@ impl Place<'_> {
 fn full_try_keeps_what_works_and_was_wanted() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     inits::json(&lab, &[NODE, "spark-b"], &cluster);
     let place = Place {
         lab: &lab,

@@ -17,7 +17,6 @@ use std::{
 
 use changes::{answers, is_reachable, reboot};
 use crosstie_lab::{HubProgram, Lab, lease};
-use inits::CROSSTIE;
 use sshd::{crosstie, typed};
 
 fn up(lab: &Lab, directory: &Path) -> Command {
@@ -58,7 +57,7 @@ fn all_answer(lab: &Lab) {
 
 fn comes_up_and_stays(profile: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let lab = lease(profile, HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease(profile, HubProgram::crosstie(crosstie())).unwrap();
     assert_up(&up(&lab, directory.path()).output().unwrap());
     all_answer(&lab);
     let nodes = lab.profile().nodes.iter().map(|node| node.name.as_str());
@@ -102,7 +101,7 @@ fn longest_silence(lab: &Lab, node: &str, over: &AtomicBool) -> Duration {
 #[test]
 fn full_up_killed_and_run_again() {
     let directory = tempfile::tempdir().unwrap();
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let silences =

@@ -9,8 +9,8 @@ mod sshd;
 
 use changes::{answers, json, outcomes, reboot, same, shape};
 use crosstie_lab::{HubProgram, lease};
-use inits::CROSSTIE;
 use lab::sh;
+use sshd::crosstie;
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
@@ -18,7 +18,7 @@ const NODES: [&str; 2] = ["spark-a", "spark-b"];
 fn lab_apply_is_proven_survives_a_boot_and_goes_back() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     inits::json(&lab, &NODES, &cluster);
     let before = NODES.map(|node| shape(&lab, node));
 

@@ -13,7 +13,7 @@ use cuts::{
     Cut,
     place::{places, take_turns},
 };
-use inits::CROSSTIE;
+use sshd::crosstie;
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
@@ -21,7 +21,7 @@ const NODES: [&str; 2] = ["spark-a", "spark-b"];
 fn lab_cut_off_changes_end_confirmed_or_back() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     inits::json(&lab, &NODES, &cluster);
     let places = places(&lab, &cluster, &NODES);
     let jobs = cuts::jobs(&places[0].edges);

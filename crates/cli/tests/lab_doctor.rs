@@ -15,7 +15,6 @@ use lab::sh;
 use serde_json::Value;
 use sshd::crosstie;
 
-const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
 const CLUSTER: &str = "
@@ -174,7 +173,7 @@ fn owned((host, id): (&str, &str)) -> (String, String) {
 fn lab_doctor_names_each_fault_and_sees_it_mended() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = cluster_file(directory.path());
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
 
     let bare = doctor(&lab, &cluster);
     for node in NODES {

@@ -9,7 +9,8 @@ use std::{fs, time::Duration};
 
 use crosstie_lab::{HubProgram, Lab, hub::Fault, lease};
 use crosstie_model::{Cable, Spec};
-use inits::{CROSSTIE, cables, init, json, notes};
+use inits::{cables, init, json, notes};
+use sshd::crosstie;
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
@@ -31,7 +32,7 @@ fn links(lab: &Lab) -> String {
 fn lab_init_finds_the_cable_and_keeps_a_persons_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(CROSSTIE)).unwrap();
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     let before = links(&lab);
 
     let found = json(&lab, &NODES, &file);

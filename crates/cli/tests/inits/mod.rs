@@ -12,8 +12,6 @@ use serde_json::Value;
 
 use crate::sshd::{crosstie, typed};
 
-pub(crate) const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
-
 pub(crate) fn init(lab: &Lab, nodes: &[&str], file: &Path, arguments: &[&str]) -> Output {
     Command::new(crosstie())
         .arg("init")

@@ -20,24 +20,28 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The program under test, less its symbols: it travels to every node.
+/// The program under test: that of `CROSSTIE_PROGRAM`, or else what cargo built beside the tests, less its symbols, since
+/// it travels to every node.
 pub fn crosstie() -> &'static Path {
-    static STRIPPED: OnceLock<PathBuf> = OnceLock::new();
-    STRIPPED.get_or_init(|| {
-        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let path = scratch.join(format!("{}-crosstie", env!("CARGO_CRATE_NAME")));
-        let stripped = Command::new("strip")
-            .arg("-o")
-            .arg(&path)
-            .arg(env!("CARGO_BIN_EXE_crosstie"))
-            .status();
-        assert!(
-            stripped
-                .expect("cannot run strip (Debian package binutils)")
-                .success()
-        );
-        path
-    })
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM
+        .get_or_init(|| std::env::var_os("CROSSTIE_PROGRAM").map_or_else(stripped, PathBuf::from))
+}
+
+fn stripped() -> PathBuf {
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let path = scratch.join(format!("{}-crosstie", env!("CARGO_CRATE_NAME")));
+    let stripped = Command::new("strip")
+        .arg("-o")
+        .arg(&path)
+        .arg(env!("CARGO_BIN_EXE_crosstie"))
+        .status();
+    assert!(
+        stripped
+            .expect("cannot run strip (Debian package binutils)")
+            .success()
+    );
+    path
 }
 
 /// Something to read this line from, and then the end.
