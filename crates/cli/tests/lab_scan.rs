@@ -7,6 +7,8 @@
     clippy::format_push_string
 )]
 
+mod sshd;
+
 use std::{
     path::Path,
     process::Command,
@@ -15,13 +17,13 @@ use std::{
 
 use crosstie_lab::{HubProgram, Lab, lease};
 use serde_json::Value;
+use sshd::crosstie;
 
-const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
 /// Scans nodes of the lab; the exit status and what was printed.
 fn scan(lab: &Lab, cluster: &Path, arguments: &[&str]) -> (i32, Vec<Value>) {
-    let output = Command::new(CROSSTIE)
+    let output = Command::new(crosstie())
         .args(["scan", "--json", "--facts", "--cluster"])
         .arg(cluster)
         .arg("--ssh-config")
@@ -53,7 +55,7 @@ fn cluster_file(directory: &Path) -> std::path::PathBuf {
 fn lab_scan_sees_what_the_kernel_has() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = cluster_file(directory.path());
-    let hub = HubProgram::crosstie(CROSSTIE);
+    let hub = HubProgram::crosstie(crosstie());
     let lab = lease("two-sparks", hub).unwrap();
 
     let (code, nodes) = scan(&lab, &cluster, &["--sudo", NODES[0], NODES[1]]);
