@@ -13,7 +13,9 @@ pub const ASK: Duration = Duration::from_secs(180);
 
 /// Runs a script as root on a node and wants success.
 pub fn sh(lab: &Lab, node: &str, script: &str) -> String {
-    let done = lab.exec_as_root(node, &["sh", "-c", script], ASK).unwrap();
+    let done = lab
+        .exec_as_root(node, &["sh", "-c", script], ASK)
+        .unwrap_or_else(|error| panic!("{error}; {}", lab.what_runs(node)));
     let said = [&done.stdout[..], &done.stderr].join("\n");
     assert_eq!(done.code, Some(0), "{node}: {script}\n{said}");
     done.stdout

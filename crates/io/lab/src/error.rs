@@ -103,6 +103,12 @@ pub enum LabError {
         waited: Duration,
         console: String,
     },
+    #[error("on node \"{node}\", {source}; the end of its console: {console}")]
+    Stuck {
+        node: String,
+        source: ToolError,
+        console: String,
+    },
 }
 
 fn others(labs: &[String]) -> String {

@@ -181,7 +181,20 @@ impl Lab {
             status,
             stdout,
             stderr,
-        } = tools::run(&mut command, deadline)?;
+        } = tools::run(&mut command, deadline).map_err(|error| match error {
+            ToolError::TooSlow { deadline, said, .. } => {
+                let command = arguments.join(" ");
+                self.stuck(
+                    node,
+                    ToolError::TooSlow {
+                        command,
+                        deadline,
+                        said,
+                    },
+                )
+            }
+            other => other.into(),
+        })?;
         Ok(Executed {
             code: status.code(),
             stdout,

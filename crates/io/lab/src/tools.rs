@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 const LOOK: Duration = Duration::from_millis(10);
+/// How long what a stopped program had said is waited for: a child of it may hold its output open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The end of a program's complaint is what matters.
 const MAX_SHOWN: usize = 2_000;
 
@@ -26,8 +28,12 @@ pub enum ToolError {
         status: String,
         complaint: String,
     },
-    #[error("\"{command}\" did not end within {} s and was stopped", .deadline.as_secs())]
-    TooSlow { command: String, deadline: Duration },
+    #[error("\"{command}\" did not end within {} s and was stopped{}", .deadline.as_secs(), had_said(.said))]
+    TooSlow {
+        command: String,
+        deadline: Duration,
+        said: String,
+    },
 }
 
 /// The Debian package that has a tool.
@@ -99,9 +105,16 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<Outcome, 
     let Some(status) = wait(&mut child, deadline) else {
         let _ = child.kill();
         let _ = child.wait();
+        let until = Instant::now() + LAST_WORDS;
+        let said = format!(
+            "{}\n{}",
+            last_words(stdout, until),
+            last_words(stderr, until)
+        );
         return Err(ToolError::TooSlow {
             command: shown(command),
             deadline,
+            said: tail(&said),
         });
     };
     Ok(Outcome {
@@ -141,6 +154,25 @@ fn drain(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<
     })
 }
 
+fn last_words(output: std::thread::JoinHandle<String>, until: Instant) -> String {
+    while !output.is_finished() && Instant::now() < until {
+        std::thread::sleep(LOOK);
+    }
+    if output.is_finished() {
+        output.join().unwrap_or_default()
+    } else {
+        String::new()
+    }
+}
+
+fn had_said(said: &str) -> String {
+    if said.is_empty() {
+        "; it had said nothing".to_owned()
+    } else {
+        format!("; it had said: {said}")
+    }
+}
+
 pub(crate) fn shown(command: &Command) -> String {
     let mut text = command.get_program().to_string_lossy().into_owned();
     for argument in command.get_args().take(3) {
@@ -178,11 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_program_is_stopped() {
-        let mut command = Command::new("sleep");
-        command.arg("30");
-        let error = output(&mut command, Duration::from_millis(50)).unwrap_err();
+    fn a_slow_program_is_stopped_and_its_words_are_kept() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo so far >&2; exec sleep 30"]);
+        let error = output(&mut command, Duration::from_millis(500)).unwrap_err();
         assert!(matches!(error, ToolError::TooSlow { .. }), "{error}");
+        assert!(
+            error.to_string().ends_with("it had said: so far"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -50,7 +50,9 @@ fn explain(error: &dyn std::error::Error) -> String {
 
 /// Runs a script as root and wants success.
 fn sh(lab: &Lab, node: &str, script: &str) -> String {
-    let done = lab.exec_as_root(node, &["sh", "-c", script], ASK).unwrap();
+    let done = lab
+        .exec_as_root(node, &["sh", "-c", script], ASK)
+        .unwrap_or_else(|error| panic!("{error}; {}", lab.what_runs(node)));
     assert_eq!(
         done.code,
         Some(0),

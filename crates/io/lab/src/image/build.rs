@@ -141,21 +141,23 @@ fn bootstrap(recipe: &Recipe, work: &Path, partial: &Path, lab: &Path) -> Result
         FOREIGN_BUILD_WITHIN
     };
     let status = tools::wait(&mut child, deadline);
-    if status.is_none() {
-        let _ = child.kill();
-        let _ = child.wait();
-        return Err(failed(ToolError::TooSlow {
-            command: "mmdebstrap".to_owned(),
-            deadline,
-        }));
-    }
+    let said = || tools::tail(&std::fs::read_to_string(&log_path).unwrap_or_default());
     match status {
         Some(status) if status.success() => Ok(()),
-        other => Err(failed(ToolError::Failed {
+        Some(status) => Err(failed(ToolError::Failed {
             command: "mmdebstrap".to_owned(),
-            status: other.map(|status| status.to_string()).unwrap_or_default(),
-            complaint: tools::tail(&std::fs::read_to_string(&log_path).unwrap_or_default()),
+            status: status.to_string(),
+            complaint: said(),
         })),
+        None => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(failed(ToolError::TooSlow {
+                command: "mmdebstrap".to_owned(),
+                deadline,
+                said: said(),
+            }))
+        }
     }
 }
 

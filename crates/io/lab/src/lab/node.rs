@@ -7,6 +7,7 @@ use crate::error::LabError;
 use crate::profile::Node;
 use crate::qemu::{self, Files};
 use crate::snapshots::READY;
+use crate::tools::ToolError;
 use crate::{process, state, tools};
 
 /// A boot under TCG on a busy machine.
@@ -16,6 +17,8 @@ const START_WITHIN: Duration = Duration::from_secs(30);
 const ASK_WITHIN: Duration = Duration::from_secs(25);
 const SETTLE_WITHIN: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(300);
+/// The youngest processes last, each with the kernel function that it sleeps in.
+const WHAT_RUNS: &str = "ps -e -o pid,stat,wchan:24,etimes,args --sort=start_time | grep -v '\\['";
 const BOOT_ID: &str = "cat /proc/sys/kernel/random/boot_id";
 
 impl Lab {
@@ -86,12 +89,32 @@ impl Lab {
     }
 
     fn not_up(&self, node: &str, waited: Duration) -> LabError {
-        let log = self.directory.join(Files(node).console_log());
-        let console = std::fs::read(log).unwrap_or_default();
         LabError::NotUp {
             node: node.to_owned(),
             waited,
-            console: tools::tail(&String::from_utf8_lossy(&console)),
+            console: self.end_of_console(node),
+        }
+    }
+
+    fn end_of_console(&self, node: &str) -> String {
+        let log = self.directory.join(Files(node).console_log());
+        let console = std::fs::read(log).unwrap_or_default();
+        tools::tail(&String::from_utf8_lossy(&console))
+    }
+
+    pub(super) fn stuck(&self, node: &str, source: ToolError) -> LabError {
+        LabError::Stuck {
+            node: node.to_owned(),
+            source,
+            console: self.end_of_console(node),
+        }
+    }
+
+    /// For a command that did not end: whether it hangs alone, or the node, or the way in.
+    pub fn what_runs(&self, node: &str) -> String {
+        match self.script(node, WHAT_RUNS, ASK_WITHIN) {
+            Ok(outcome) => format!("the node runs: {}", tools::tail(&outcome.stdout)),
+            Err(error) => format!("the node was asked what runs there: {error}"),
         }
     }
 
