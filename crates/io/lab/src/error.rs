@@ -103,10 +103,10 @@ pub enum LabError {
         waited: Duration,
         console: String,
     },
-    #[error("on node \"{node}\", {source}; the end of its console: {console}")]
+    #[error("on node \"{node}\", {cause}; the end of its console: {console}")]
     Stuck {
         node: String,
-        source: ToolError,
+        cause: ToolError,
         console: String,
     },
 }

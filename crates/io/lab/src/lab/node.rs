@@ -102,10 +102,10 @@ impl Lab {
         tools::tail(&String::from_utf8_lossy(&console))
     }
 
-    pub(super) fn stuck(&self, node: &str, source: ToolError) -> LabError {
+    pub(super) fn stuck(&self, node: &str, cause: ToolError) -> LabError {
         LabError::Stuck {
             node: node.to_owned(),
-            source,
+            cause,
             console: self.end_of_console(node),
         }
     }
@@ -120,8 +120,9 @@ impl Lab {
 
     /// Waits for a booting node: ssh answers and systemd has started everything.
     pub(super) fn wait_booted(&self, node: &str) -> Result<(), LabError> {
-        let script =
-            "s=$(systemctl is-system-running); [ \"$s\" = running ] || [ \"$s\" = degraded ]";
+        // One login that waits: each takes an emulated node seconds in which it could have gone on starting.
+        let script = "s=$(timeout 15 systemctl is-system-running --wait); \
+                      [ \"$s\" = running ] || [ \"$s\" = degraded ]";
         self.wait_until(node, script, BOOT_WITHIN).map(drop)
     }
 
