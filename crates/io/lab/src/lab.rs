@@ -181,19 +181,12 @@ impl Lab {
             status,
             stdout,
             stderr,
-        } = tools::run(&mut command, deadline).map_err(|error| match error {
-            ToolError::TooSlow { deadline, said, .. } => {
-                let command = arguments.join(" ");
-                self.stuck(
-                    node,
-                    ToolError::TooSlow {
-                        command,
-                        deadline,
-                        said,
-                    },
-                )
+        } = tools::run(&mut command, deadline).map_err(|mut error| match &mut error {
+            ToolError::TooSlow { command, .. } => {
+                *command = arguments.join(" ");
+                self.stuck(node, error)
             }
-            other => other.into(),
+            _ => error.into(),
         })?;
         Ok(Executed {
             code: status.code(),

@@ -323,6 +323,24 @@ fn lab_faults_are_seen_by_the_nodes_and_reset_heals_them() {
 }
 
 #[test]
+fn lab_command_that_hangs_is_told_with_what_the_node_runs() {
+    let lab = two_sparks();
+    let script = "[ -d / ] && echo begun && sleep 97; true";
+    let error = lab
+        .exec_as_root("spark-a", &["sh", "-c", script], Duration::from_secs(20))
+        .unwrap_err()
+        .to_string();
+    for told in ["spark-a", script, "it had said: begun", "console"] {
+        assert!(error.contains(told), "{error}");
+    }
+    let runs = lab.what_runs("spark-a");
+    assert!(runs.contains(script) && runs.contains("sleep 97"), "{runs}");
+    lab.kill("spark-a").unwrap();
+    let runs = lab.what_runs("spark-a");
+    assert!(runs.starts_with("the node does not say: "), "{runs}");
+}
+
+#[test]
 fn lab_power_cut_loses_what_was_not_written_and_boots_again() {
     let lab = two_sparks();
     sh(

@@ -17,8 +17,9 @@ const START_WITHIN: Duration = Duration::from_secs(30);
 const ASK_WITHIN: Duration = Duration::from_secs(25);
 const SETTLE_WITHIN: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(300);
-/// The youngest processes last, each with the kernel function that it sleeps in.
-const WHAT_RUNS: &str = "ps -e -o pid,stat,wchan:24,etimes,args --sort=start_time | grep -v '\\['";
+/// The youngest processes last, each with the kernel function that it sleeps in; none of the kernel's own.
+const WHAT_RUNS: &str =
+    "ps --ppid 2 -p 2 --deselect -o pid,stat,wchan:24,etimes,args --sort=start_time";
 const BOOT_ID: &str = "cat /proc/sys/kernel/random/boot_id";
 
 impl Lab {
@@ -113,8 +114,11 @@ impl Lab {
     /// For a command that did not end: whether it hangs alone, or the node, or the way in.
     pub fn what_runs(&self, node: &str) -> String {
         match self.script(node, WHAT_RUNS, ASK_WITHIN) {
-            Ok(outcome) => format!("the node runs: {}", tools::tail(&outcome.stdout)),
-            Err(error) => format!("the node was asked what runs there: {error}"),
+            Ok(outcome) if outcome.status.success() => {
+                format!("the node runs: {}", tools::tail(&outcome.stdout))
+            }
+            Ok(outcome) => format!("the node does not say: {}", tools::tail(&outcome.stderr)),
+            Err(error) => format!("the node does not say: {error}"),
         }
     }
 
