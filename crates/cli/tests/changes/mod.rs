@@ -148,10 +148,20 @@ pub fn is_reachable(lab: &Lab, node: &str) -> bool {
 
 /// Until there is no guard any more.
 pub fn wait_until_settled(lab: &Lab, node: &str) {
-    let script = "for i in $(seq 180); do [ -e /etc/systemd/system/crosstie-guard.timer ] || exit 0; sleep 1; done; exit 1";
-    let waited = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(240));
-    let code = waited.unwrap().code;
-    assert_eq!(code, Some(0), "{node}: the guard still waits");
+    once_settled(lab, node, "true");
+}
+
+/// What a script says once there is no guard any more: in one login, since a login takes an emulated node seconds.
+pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
+    let guard = "/etc/systemd/system/crosstie-guard.timer";
+    let script = format!(
+        "for i in $(seq 180); do [ -e {guard} ] || break; sleep 1; done; [ ! -e {guard} ] || exit 9; {script}"
+    );
+    let waited = lab.exec_as_root(node, &["sh", "-c", &script], Duration::from_secs(240));
+    let waited = waited.unwrap();
+    assert_ne!(waited.code, Some(9), "{node}: the guard still waits");
+    assert_eq!(waited.code, Some(0), "{node}: {waited:?}");
+    waited.stdout
 }
 
 pub fn same(node: &str, before: &str, after: &str) {

@@ -11,7 +11,7 @@ use crosstie_lab::Lab;
 
 use super::{Cut, Edges, Job, Operation};
 use crate::{
-    changes::{json, same, shape, start, wait_for, wait_until_settled},
+    changes::{json, once_settled, same, shape, start},
     lab::sh,
 };
 
@@ -108,10 +108,7 @@ impl<'a> Place<'a> {
             Cut::Power => lab.power_cut(node).unwrap(),
         }
         let said = controller.wait_with_output().unwrap();
-        wait_for(lab, node);
-        wait_until_settled(lab, node);
-
-        let after = sh(lab, node, &format!("{boot}; ls {ORDER} 2>&-; true"));
+        let after = once_settled(lab, node, &format!("{boot}; ls {ORDER} 2>&-; true"));
         let reached = !after.contains(ORDER) && (after != before) == (job.cut == Cut::Power);
         assert!(reached, "{node}: {job}: not reached\n{said:?}");
         // A guard that was cut off while it was armed is cleared away by whatever command comes next.
