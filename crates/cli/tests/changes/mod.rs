@@ -151,11 +151,15 @@ pub fn wait_until_settled(lab: &Lab, node: &str) {
     once_settled(lab, node, "true");
 }
 
-/// What a script says once there is no guard any more: in one login, since a login takes an emulated node seconds.
+/// What a script says once there is no guard any more and nobody at work, who may yet arm one: in one login, since a login
+/// takes an emulated node seconds.
 pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
     let guard = "/etc/systemd/system/crosstie-guard.timer";
+    let lock = "/var/lib/crosstie/changes/lock";
+    let settled =
+        format!("[ ! -e {guard} ] && {{ [ ! -e {lock} ] || flock --nonblock {lock} true; }}");
     let script = format!(
-        "for i in $(seq 180); do [ -e {guard} ] || break; sleep 1; done; [ ! -e {guard} ] || exit 9; {script}"
+        "for i in $(seq 180); do if {settled}; then {script}; exit; fi; sleep 1; done; exit 9"
     );
     let waited = lab.exec_as_root(node, &["sh", "-c", &script], Duration::from_secs(240));
     let waited = waited.unwrap();

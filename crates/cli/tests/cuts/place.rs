@@ -50,6 +50,7 @@ pub fn take_turns(places: &[Place<'_>], jobs: Vec<Job>, ended: impl Fn(Job, &str
         for place in places {
             scope.spawn(|| {
                 while let Some(job) = next() {
+                    println!("{}: {job}", place.node);
                     let started = Instant::now();
                     ended(job, place.cut(job), started.elapsed().as_secs());
                 }
