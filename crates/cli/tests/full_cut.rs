@@ -40,8 +40,7 @@ fn full_cut_off_changes_end_confirmed_or_back() {
     jobs.retain(|job| !table.has(job));
     jobs.truncate(wanted);
     let table = Mutex::new(table);
-    take_turns(&places, jobs, |job, outcome, seconds| {
-        println!("{job}: {outcome} after {seconds} s");
+    take_turns(&places, jobs, |job, outcome| {
         table.lock().unwrap().add(job, outcome);
     });
     let changed = changes::json(&lab, &cluster, 0, &["apply", "--yes"]);
