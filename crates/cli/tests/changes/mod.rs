@@ -15,7 +15,7 @@ use crosstie_lab::Lab;
 use serde_json::Value;
 
 use crate::{
-    lab::sh,
+    lab::{sh, sh_within},
     sshd::{crosstie, typed},
 };
 
@@ -146,26 +146,22 @@ pub fn is_reachable(lab: &Lab, node: &str) -> bool {
     asked.unwrap().status.success()
 }
 
-/// Until there is no guard any more.
+/// Until there is no guard any more, and nobody at work who may yet arm one.
 pub fn wait_until_settled(lab: &Lab, node: &str) {
     once_settled(lab, node, "true");
 }
 
-/// What a script says once there is no guard any more and nobody at work, who may yet arm one: in one login, since a login
-/// takes an emulated node seconds.
+/// What a script says then: in the login that waits, since another takes an emulated node seconds.
 pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
     let guard = "/etc/systemd/system/crosstie-guard.timer";
-    let lock = "/var/lib/crosstie/changes/lock";
+    let lock = format!("{}/lock", crosstie_node::change::STATE);
     let settled =
         format!("[ ! -e {guard} ] && {{ [ ! -e {lock} ] || flock --nonblock {lock} true; }}");
     let script = format!(
-        "for i in $(seq 180); do if {settled}; then {script}; exit; fi; sleep 1; done; exit 9"
+        "for i in $(seq 180); do if {settled}; then {script}; exit; fi; sleep 1; done; \
+         echo 'a guard still waits, or somebody is at work' >&2; exit 1"
     );
-    let waited = lab.exec_as_root(node, &["sh", "-c", &script], Duration::from_secs(240));
-    let waited = waited.unwrap();
-    assert_ne!(waited.code, Some(9), "{node}: the guard still waits");
-    assert_eq!(waited.code, Some(0), "{node}: {waited:?}");
-    waited.stdout
+    sh_within(lab, node, &script, Duration::from_secs(240))
 }
 
 pub fn same(node: &str, before: &str, after: &str) {

@@ -13,8 +13,12 @@ pub const ASK: Duration = Duration::from_secs(180);
 
 /// Runs a script as root on a node and wants success.
 pub fn sh(lab: &Lab, node: &str, script: &str) -> String {
+    sh_within(lab, node, script, ASK)
+}
+
+pub fn sh_within(lab: &Lab, node: &str, script: &str, deadline: Duration) -> String {
     let done = lab
-        .exec_as_root(node, &["sh", "-c", script], ASK)
+        .exec_as_root(node, &["sh", "-c", script], deadline)
         .unwrap_or_else(|error| panic!("{error}; {}", lab.what_runs(node)));
     let said = [&done.stdout[..], &done.stderr].join("\n");
     assert_eq!(done.code, Some(0), "{node}: {script}\n{said}");
