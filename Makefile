@@ -52,7 +52,7 @@ build: ## The release binary for this machine
 	$(INSTALL) build
 	cargo build --release --locked --package crosstie
 
-test-full: ## `make test`, then the long tests, `fresh` and `fuzz`; output kept in docs/test-full.txt
+test-full: ## `make test`, then `fresh`, `fuzz` and the long tests; output kept in docs/test-full.txt
 	$(INSTALL) build ns lab full
 	scripts/test-full
 

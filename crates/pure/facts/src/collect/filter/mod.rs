@@ -26,6 +26,8 @@ pub(super) use system::{
 fn lines(text: &str, keep: impl Fn(&str) -> bool) -> Option<String> {
     let kept: String = text
         .lines()
+        // What `lines` leaves of a strange line's end would be gone the second time.
+        .map(|line| line.trim_end_matches('\r'))
         .filter(|line| keep(line))
         .flat_map(|line| [line, "\n"])
         .collect();

@@ -103,25 +103,31 @@ fn is_address(key: &str) -> bool {
     key.parse::<ipnet::IpNet>().is_ok()
 }
 
-/// Keeps the lines of allow-listed sections, by section and key.
+/// Every line that is no comment, with the section that it is in. A heading is in its own.
+fn in_sections(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut section = "";
+    let plain = text.lines().filter(|line| !is_comment(line));
+    plain.map(move |line| {
+        let line = line.trim();
+        section = heading(line).unwrap_or(section);
+        (section, line)
+    })
+}
+
+fn heading(line: &str) -> Option<&str> {
+    line.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// Keeps the lines of allow-listed sections, by section and key. A heading has no key.
 fn sections(text: &str, keep: impl Fn(&str, &str) -> bool) -> Option<String> {
-    let mut section = String::new();
     let mut kept = String::new();
-    for line in text.lines().filter(|line| !is_comment(line)) {
-        let trimmed = line.trim();
-        if let Some(name) = trimmed
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
-            name.clone_into(&mut section);
-            if keep(&section, "") {
-                kept.push_str(trimmed);
-                kept.push('\n');
-            }
-        } else if let Some((key, _)) = trimmed.split_once('=')
-            && keep(&section, key.trim())
-        {
-            kept.push_str(trimmed);
+    for (section, line) in in_sections(text) {
+        let key = match heading(line) {
+            Some(_) => Some(""),
+            None => line.split_once('=').map(|(key, _)| key.trim()),
+        };
+        if key.is_some_and(|key| keep(section, key)) {
+            kept.push_str(line);
             kept.push('\n');
         }
     }
@@ -140,11 +146,10 @@ pub(in crate::collect) fn keyfile(text: &str) -> Option<String> {
         "dummy",
         "macvlan",
     ];
-    let kind = text
-        .lines()
-        .filter_map(|line| line.split_once('='))
-        .find(|(key, _)| key.trim() == "type")?
-        .1;
+    let mut connection = in_sections(text)
+        .filter(|(section, _)| *section == "connection")
+        .filter_map(|(_, line)| line.split_once('='));
+    let (_, kind) = connection.find(|(key, _)| key.trim() == "type")?;
     if !WIRED.contains(&kind.trim()) {
         return None;
     }
@@ -256,6 +261,9 @@ mod tests {
             keyfile("[connection]\nid=HomeNet\ntype=wifi\n[wifi-security]\npsk=x\n"),
             None
         );
+        // What some other section calls its type says nothing of the connection's.
+        let text = "[bond]\ntype=ethernet\n[connection]\ntype=wifi\n[ipv4]\nmethod=auto\n";
+        assert_eq!(keyfile(text), None);
         let kept = keyfile("[connection]\nid=Office\ntype=ethernet\ninterface-name=en0\n[802-1x]\npassword=x\n[ipv4]\nmethod=manual\naddress1=10.0.0.1/24\n").unwrap();
         assert_eq!(
             kept,

@@ -61,12 +61,15 @@ pub(in crate::collect) fn dpkg_status(text: &str) -> Option<String> {
         let begins_a_line = start == 0 || text.as_bytes()[start - 1] == b'\n';
         let name = stanza[START.len()..].lines().next().unwrap_or("").trim();
         if begins_a_line && package_matters(name) {
-            for line in stanza.lines().take_while(|line| !line.is_empty()) {
-                if [START, "Status:", "Architecture:", "Version:"]
+            kept.extend([START, " ", name, "\n"]);
+            // A stanza ends at the next one too: else, without empty lines, each would be kept with all that follow.
+            let fields = stanza.lines().skip(1);
+            for line in fields.take_while(|line| !line.is_empty() && !line.starts_with(START)) {
+                if ["Status:", "Architecture:", "Version:"]
                     .iter()
                     .any(|field| line.starts_with(field))
                 {
-                    kept.push_str(line);
+                    kept.push_str(line.trim_end());
                     kept.push('\n');
                 }
             }
@@ -134,6 +137,14 @@ mod tests {
             kept,
             "Package: rdma-core\nStatus: install ok installed\nVersion: 44.0-2\n\nPackage: librdmacm1\nVersion: 44.0-2\n\n"
         );
+        assert_eq!(dpkg_status(&kept).unwrap(), kept);
+    }
+
+    #[test]
+    fn stanzas_without_empty_lines_are_kept_once() {
+        let status = "Package: rdma-core\nVersion: 44.0-2\r\r\nPackage: secret-tool\nVersion: 1\n";
+        let kept = dpkg_status(&status.repeat(2)).unwrap();
+        assert_eq!(kept, "Package: rdma-core\nVersion: 44.0-2\n\n".repeat(2));
         assert_eq!(dpkg_status(&kept).unwrap(), kept);
     }
 

@@ -171,5 +171,7 @@ mod tests {
             login_limits(text).unwrap(),
             "* soft memlock unlimited\n@rdma - memlock 1024\n"
         );
+        let half_a_line_end = login_limits("* soft memlock unlimited\r").unwrap();
+        assert_eq!(half_a_line_end, "* soft memlock unlimited\n");
     }
 }
