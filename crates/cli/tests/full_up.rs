@@ -3,66 +3,30 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
 mod changes;
-mod inits;
 mod lab;
 mod sshd;
+mod ups;
 
 use std::{
+    io::{BufRead, BufReader},
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{ExitStatus, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use changes::{answers, is_reachable, reboot};
+use changes::{is_reachable, reboot};
 use crosstie_lab::{HubProgram, Lab, lease};
-use sshd::{crosstie, typed};
-
-fn up(lab: &Lab, directory: &Path) -> Command {
-    let nodes = lab.profile().nodes.iter().map(|node| node.name.as_str());
-    let mut command = Command::new(crosstie());
-    command
-        .arg("up")
-        .args(nodes)
-        .arg("-o")
-        .arg(directory.join("cluster.toml"))
-        .arg("--ssh-config")
-        .arg(lab.ssh_config())
-        .args(["--yes", "--become-password-fd", "0"])
-        .env("XDG_STATE_HOME", directory)
-        .stdin(typed(lab.password()))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
-}
-
-fn assert_up(output: &Output) {
-    let said = [&output.stdout[..], &output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-}
-
-/// Every node reaches every other that it shares a cable or a switch with.
-fn all_answer(lab: &Lab) {
-    for segment in &lab.profile().segments {
-        let nodes: Vec<&str> = segment.ends.iter().map(|end| end.node.as_str()).collect();
-        for from in &nodes {
-            for to in nodes.iter().filter(|to| *to != from) {
-                answers(lab, from, to);
-            }
-        }
-    }
-}
+use sshd::crosstie;
+use ups::{all_answer, assert_up, nodes, up};
 
 fn comes_up_and_stays(profile: &str) {
     let directory = tempfile::tempdir().unwrap();
     let lab = lease(profile, HubProgram::crosstie(crosstie())).unwrap();
     assert_up(&up(&lab, directory.path()).output().unwrap());
     all_answer(&lab);
-    let nodes = lab.profile().nodes.iter().map(|node| node.name.as_str());
-    let nodes: Vec<&str> = nodes.collect();
-    reboot(&lab, &nodes);
+    reboot(&lab, &nodes(&lab));
     all_answer(&lab);
 }
 
@@ -97,7 +61,47 @@ fn longest_silence(lab: &Lab, node: &str, over: &AtomicBool) -> Duration {
     longest.max(heard.elapsed())
 }
 
-/// At moments of its course, then once to its end.
+/// Seconds after a stage has ended, or after the start: so that a fast machine and a slow one are both met in the middle
+/// of it.
+const MOMENTS: [(Option<&str>, u64); 8] = [
+    (None, 5),
+    (Some("scan"), 6),
+    (Some("plan"), 1),
+    (Some("plan"), 5),
+    (Some("plan"), 10),
+    (Some("plan"), 18),
+    (Some("plan"), 27),
+    (Some("apply"), 2),
+];
+
+/// How it ended, and what it had said by then.
+fn kill_in_between(
+    lab: &Lab,
+    directory: &Path,
+    (stage, seconds): (Option<&str>, u64),
+) -> (ExitStatus, Vec<String>) {
+    let mut child = up(lab, directory).stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = Vec::new();
+    if let Some(stage) = stage {
+        while !said
+            .last()
+            .is_some_and(|line: &String| line.starts_with(stage))
+        {
+            let Some(line) = lines.next() else {
+                panic!("it did not come past {stage}: {said:#?}");
+            };
+            said.push(line.unwrap());
+        }
+    }
+    thread::sleep(Duration::from_secs(seconds));
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    said.extend(lines.map_while(Result::ok));
+    (status, said)
+}
+
+/// In the middle of every stage that takes time, then once to its end.
 #[test]
 fn full_up_killed_and_run_again() {
     let directory = tempfile::tempdir().unwrap();
@@ -106,13 +110,9 @@ fn full_up_killed_and_run_again() {
     thread::scope(|scope| {
         let silences =
             ["spark-a", "spark-b"].map(|node| scope.spawn(|| longest_silence(&lab, node, &over)));
-        for seconds in [13, 47, 62, 81, 96, 118] {
-            let mut child = up(&lab, directory.path()).spawn().unwrap();
-            thread::sleep(Duration::from_secs(seconds));
-            child.kill().unwrap();
-            let output = child.wait_with_output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            println!("killed after {seconds} s: {:?}", said.lines().last());
+        for moment in MOMENTS {
+            let (status, said) = kill_in_between(&lab, directory.path(), moment);
+            println!("{moment:?}: {status}, {:?}", said.last());
         }
         let last = up(&lab, directory.path()).output().unwrap();
         over.store(true, Ordering::Relaxed);

@@ -3,41 +3,39 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
 mod changes;
-mod inits;
 mod lab;
 mod sshd;
+mod ups;
 
-use changes::{answers, json, outcomes, reboot, same, shape};
+use changes::{json, outcomes, reboot, same, shape};
 use crosstie_lab::{HubProgram, lease};
 use lab::sh;
 use sshd::crosstie;
+use ups::{all_answer, assert_up, up};
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
 #[test]
-fn lab_apply_is_proven_survives_a_boot_and_goes_back() {
+fn lab_up_is_proven_survives_a_boot_and_goes_back() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
     let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
-    inits::json(&lab, &NODES, &cluster);
     let before = NODES.map(|node| shape(&lab, node));
 
-    let changed = json(&lab, &cluster, 0, &["apply", "--yes"]);
+    assert_up(&up(&lab, directory.path()).output().unwrap());
     let all = |outcome: &str| {
         NODES
             .map(|node| (node.to_owned(), outcome.to_owned()))
             .into()
     };
-    assert_eq!(outcomes(&changed), all("confirmed"), "{changed:#}");
     let status = json(&lab, &cluster, 0, &["status"]);
     assert_eq!(status["nodes"].as_array().unwrap().len(), 2, "{status:#}");
-    answers(&lab, "spark-a", "spark-b");
+    all_answer(&lab);
     let again = json(&lab, &cluster, 0, &["apply", "--yes"]);
     assert_eq!(outcomes(&again), all("unchanged"), "{again:#}");
 
     reboot(&lab, &NODES);
-    answers(&lab, "spark-a", "spark-b");
-    answers(&lab, "spark-b", "spark-a");
+    all_answer(&lab);
 
     let file = "/etc/sysctl.d/90-crosstie.conf";
     sh(
