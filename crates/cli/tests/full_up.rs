@@ -63,7 +63,7 @@ fn longest_silence(lab: &Lab, node: &str, over: &AtomicBool) -> Duration {
 
 /// Seconds after a stage has ended, or after the start: so that a fast machine and a slow one are both met in the middle
 /// of it.
-const MOMENTS: [(Option<&str>, u64); 8] = [
+const MOMENTS: [(Option<&str>, u64); 9] = [
     (None, 5),
     (Some("scan"), 6),
     (Some("plan"), 1),
@@ -71,7 +71,8 @@ const MOMENTS: [(Option<&str>, u64); 8] = [
     (Some("plan"), 10),
     (Some("plan"), 18),
     (Some("plan"), 27),
-    (Some("apply"), 2),
+    (Some("plan"), 36),
+    (Some("apply"), 0),
 ];
 
 /// How it ended, and what it had said by then.
