@@ -10,6 +10,7 @@ mod ups;
 use changes::{json, outcomes, reboot, same, shape};
 use crosstie_lab::{HubProgram, lease};
 use lab::sh;
+use serde_json::Value;
 use sshd::crosstie;
 use ups::{all_answer, assert_up, up};
 
@@ -22,12 +23,16 @@ fn lab_up_is_proven_survives_a_boot_and_goes_back() {
     let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
     let before = NODES.map(|node| shape(&lab, node));
 
-    assert_up(&up(&lab, directory.path()).output().unwrap());
+    let output = up(&lab, directory.path()).arg("--json").output().unwrap();
+    assert_up(&output);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     let all = |outcome: &str| {
         NODES
             .map(|node| (node.to_owned(), outcome.to_owned()))
             .into()
     };
+    let changed = serde_json::json!({ "nodes": told["changes"] });
+    assert_eq!(outcomes(&changed), all("confirmed"), "{told:#}");
     let status = json(&lab, &cluster, 0, &["status"]);
     assert_eq!(status["nodes"].as_array().unwrap().len(), 2, "{status:#}");
     all_answer(&lab);
