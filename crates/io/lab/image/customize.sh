@@ -1,6 +1,6 @@
 #!/bin/sh
 # After the last package: the user, what every copy must not share, the initramfs, and the file system as a qcow2 image.
-# Arguments: the root, and the initramfs's init.
+# Arguments: the root, the initramfs's init, and for an image that containers of this machine can run, the word "tree".
 set -eu
 root="$1"
 init="$2"
@@ -62,6 +62,10 @@ rm -rf "$root"/boot/* "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/*
 mount --bind "$root" "$view"
 mount -t tmpfs -o mode=755 none "$view/var/lib/lab/image"
 mount -t tmpfs -o mode=755 none "$view/var/lib/lab/view"
+if [ "${3:-}" = tree ]; then
+  # Containers run on the host's kernel.
+  tar --create --numeric-owner --xattrs --exclude=./lib/modules --exclude=./usr/lib/modules -C "$view" -f "$image/tree.tar" .
+fi
 mke2fs -q -F -t ext4 -L root -m 0 -E lazy_itable_init=1,lazy_journal_init=1 -d "$view" "$image/root.ext4" 4G
 umount "$view/var/lib/lab/image" "$view/var/lib/lab/view" "$view"
 qemu-img convert -O qcow2 "$image/root.ext4" "$image/root.qcow2"

@@ -22,6 +22,8 @@ const TRY_WITHIN: Duration = Duration::from_secs(20);
 const ROOT: &str = "root.qcow2";
 const KERNEL: &str = "kernel";
 const INITRD: &str = "initrd";
+/// The whole file system but for the kernel's modules, for containers; unpacked when the first of them starts.
+const TREE_ARCHIVE: &str = "tree.tar";
 
 /// A finished image: what QEMU boots.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::getuid;
 
 use super::recipe::{CUSTOMIZE, INIT, Recipe};
-use super::{INITRD, Image, ImageError, KERNEL, ROOT};
+use super::{INITRD, Image, ImageError, KERNEL, ROOT, TREE_ARCHIVE};
 use crate::arch::Arch;
 use crate::tools::{self, ToolError};
 use crate::{Say, paths, process};
@@ -19,7 +19,7 @@ const BUILD_WITHIN: Duration = Duration::from_secs(1500);
 const FOREIGN_BUILD_WITHIN: Duration = Duration::from_secs(5400);
 const CLEAN_WITHIN: Duration = Duration::from_secs(120);
 const WORK_MIB: u64 = 3_500;
-const CACHE_MIB: u64 = 900;
+const CACHE_MIB: u64 = 1_600;
 const LOG: &str = "build.log";
 /// Where the log of a failed build is kept, the last one only.
 const FAILED_LOG: &str = "failed-build.log";
@@ -93,6 +93,7 @@ fn prepare(work: &Path, partial: &Path) -> Result<(), ImageError> {
 fn bootstrap(recipe: &Recipe, work: &Path, partial: &Path, lab: &Path) -> Result<(), ImageError> {
     let log_path = partial.join(LOG);
     let log = File::create(&log_path).map_err(disk("write", &log_path))?;
+    let local = recipe.arch == Arch::HERE;
     let mode = if getuid().is_root() {
         "root"
     } else {
@@ -114,13 +115,15 @@ fn bootstrap(recipe: &Recipe, work: &Path, partial: &Path, lab: &Path) -> Result
         .arg(format!("--include={}", recipe.packages()))
         .args(Recipe::exclusions())
         .arg(format!(
-            "--customize-hook=\"{}\" \"$1\" \"{}\"",
+            "--customize-hook=\"{}\" \"$1\" \"{}\" {}",
             work.join("customize.sh").display(),
-            work.join("init.sh").display()
+            work.join("init.sh").display(),
+            if local { "tree" } else { "" }
         ))
         .stdout(log.try_clone().map_err(disk("write", &log_path))?)
         .stderr(log);
-    for name in [ROOT, KERNEL, INITRD] {
+    let tree = local.then_some(TREE_ARCHIVE);
+    for name in [ROOT, KERNEL, INITRD].into_iter().chain(tree) {
         command.arg(format!(
             "--customize-hook=download /var/lib/lab/image/{name} \"{}\"",
             partial.join(name).display()
@@ -135,7 +138,7 @@ fn bootstrap(recipe: &Recipe, work: &Path, partial: &Path, lab: &Path) -> Result
     let mut child = command
         .spawn()
         .map_err(|source| failed(tools::start(&command, source)))?;
-    let deadline = if recipe.arch == Arch::HERE {
+    let deadline = if local {
         BUILD_WITHIN
     } else {
         FOREIGN_BUILD_WITHIN
