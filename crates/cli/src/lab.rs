@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use crosstie_lab::hub::{self, Fault};
 use crosstie_lab::profile::Profile;
-use crosstie_lab::{HubProgram, Lab, Paths, Request};
+use crosstie_lab::{HubProgram, Kind, Lab, Paths, Request};
 
 /// A virtual RDMA cluster on this machine: QEMU nodes with the kernel's own Soft-RoCE, joined by cables that can fail.
 #[derive(Debug, Args)]
@@ -50,6 +50,9 @@ enum Verb {
         /// Boot the nodes anew instead of loading their kept snapshots
         #[arg(long)]
         fresh: bool,
+        /// Containers instead of machines: systemd, sshd and network managers at full speed, but no RDMA; needs root
+        #[arg(long, conflicts_with_all = ["seed", "fresh"])]
+        containers: bool,
     },
     /// End a lab and remove everything of it
     Down {
@@ -126,6 +129,12 @@ PORT is a cage (p0), a netdev, an RDMA device, or the management interface."
     /// Serve cables (what `up` starts)
     #[command(hide = true)]
     Hub { config: PathBuf },
+    /// Forward ssh to the containers of the lab at a directory (what `up` starts)
+    #[command(hide = true)]
+    Gateway { directory: PathBuf },
+    /// Run a container of the lab at a directory (what `up` starts)
+    #[command(hide = true)]
+    Node { directory: PathBuf, node: String },
 }
 
 /// Runs the verb; the exit code is 0 unless a command on a node says otherwise.
@@ -136,11 +145,14 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
     let open = || Lab::open_or_only(&paths, arguments.name.as_deref());
     match &arguments.verb {
         Verb::Hub { config } => hub::serve(config)?,
+        Verb::Gateway { directory } => crosstie_lab::serve_gateway(directory)?,
+        Verb::Node { directory, node } => crosstie_lab::serve_node(directory, node)?,
         Verb::Up {
             profile,
             seed,
             ssh_port,
             fresh,
+            containers,
         } => {
             let profile = Profile::find(profile)?;
             let request = Request {
@@ -149,6 +161,11 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
                     .clone()
                     .unwrap_or_else(|| profile.name.clone()),
                 profile,
+                kind: if *containers {
+                    Kind::Containers
+                } else {
+                    Kind::Machines
+                },
                 seed: *seed,
                 ssh_port: *ssh_port,
                 fresh: *fresh,
@@ -222,7 +239,10 @@ fn down(
     say: crosstie_lab::Say<'_>,
 ) -> Result<ExitCode> {
     if all {
-        let errors = crosstie_lab::down_all(paths, say);
+        let mut errors = crosstie_lab::down_all(paths, say);
+        if arguments.dir.is_none() {
+            errors.extend(crosstie_lab::down_all(&Paths::of_tests(), say));
+        }
         for error in &errors {
             show::error(error);
         }

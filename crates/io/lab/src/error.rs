@@ -55,9 +55,13 @@ pub enum LabError {
     )]
     NotReady { lab: String },
     #[error(
-        "lab \"{lab}\" is already up with profile {profile}; take it down first, or give the new one another --name"
+        "lab \"{lab}\" is already up with profile {profile}, as {kind}; take it down first, or give the new one another --name"
     )]
-    OtherProfile { lab: String, profile: String },
+    OtherProfile {
+        lab: String,
+        profile: String,
+        kind: crate::lab::Kind,
+    },
     #[error("lab \"{lab}\" has no node \"{node}\" (it has: {})", .known.join(", "))]
     NoNode {
         lab: String,
@@ -93,6 +97,20 @@ pub enum LabError {
         "port {port} of 127.0.0.1 is taken; give another --ssh-port, or none to have a free one chosen"
     )]
     PortTaken { port: u16 },
+    #[error("containers need root: run this as root, or leave --containers out")]
+    NotRoot,
+    #[error(
+        "{what} cannot be had with containers; leave --containers out, and the nodes are machines"
+    )]
+    MachinesOnly { what: String },
+    #[error(
+        "node \"{node}\" has container settings in its profile: give --containers, since a machine cannot be put into such a state"
+    )]
+    ContainersOnly { node: String },
+    #[error(
+        "{path} stays the host's own network namespace; does this kernel have network namespaces?"
+    )]
+    NoNamespace { path: String },
     #[error("no free port on 127.0.0.1 was found")]
     NoPortFree(#[source] std::io::Error),
     #[error("{role} ended as soon as it was started: {complaint}")]

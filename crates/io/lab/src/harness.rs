@@ -1,11 +1,12 @@
 //! Labs for tests: leased one at a time, reset between tests, kept running for the next one where the run asks for it.
 
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::error::LabError;
-use crate::lab::{HubProgram, Lab, NodeState, Request, down, names, up};
+use crate::lab::{HubProgram, Kind, Lab, NodeState, Request, down, names, up};
 use crate::lock::Lock;
 use crate::paths::Paths;
 use crate::profile::Profile;
@@ -28,11 +29,7 @@ pub struct Lease {
 /// A lab of this profile with every node as `up` left it and no fault on any cable.
 pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
     let profile = Profile::find(profile)?;
-    let kept = std::env::var_os(KEEP).map(PathBuf::from);
-    let mut paths = Paths::new(kept.as_deref());
-    if kept.is_none() {
-        paths.labs.set_file_name("test-labs");
-    }
+    let paths = test_paths();
     // One lab at a time: a small machine holds no second one beside it.
     let lock = Lock::take(&paths.labs.join("lease.lock"), OTHERS)?;
     let name = profile.name.clone();
@@ -46,6 +43,7 @@ pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
             let request = Request {
                 name,
                 profile,
+                kind: Kind::Machines,
                 seed: SEED,
                 ssh_port: None,
                 fresh: false,
@@ -57,8 +55,33 @@ pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
     Ok(Lease {
         lab,
         paths,
-        keep: kept.is_some(),
+        keep: std::env::var_os(KEEP).is_some(),
         lock: Some(lock),
+    })
+}
+
+/// Containers of this profile, made for the caller: quick enough that no two tests need to share them, nor wait for each
+/// other.
+pub fn lease_containers(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let profile = Profile::find(profile)?;
+    let paths = test_paths();
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let request = Request {
+        name: format!("containers-{}-{number}", std::process::id()),
+        profile,
+        kind: Kind::Containers,
+        seed: SEED,
+        ssh_port: None,
+        fresh: false,
+        hub,
+    };
+    let lab = up(&paths, &request, &tell)?;
+    Ok(Lease {
+        lab,
+        paths,
+        keep: false,
+        lock: None,
     })
 }
 
@@ -70,6 +93,13 @@ fn is_whole(lab: &Lab) -> bool {
             .nodes
             .iter()
             .all(|node| node.state != NodeState::Starting)
+}
+
+fn test_paths() -> Paths {
+    match std::env::var_os(KEEP) {
+        Some(kept) => Paths::new(Some(Path::new(&kept))),
+        None => Paths::of_tests(),
+    }
 }
 
 fn tell(text: &str) {

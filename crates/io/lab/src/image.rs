@@ -24,6 +24,8 @@ const KERNEL: &str = "kernel";
 const INITRD: &str = "initrd";
 /// The whole file system but for the kernel's modules, for containers; unpacked when the first of them starts.
 const TREE_ARCHIVE: &str = "tree.tar";
+const TREE: &str = "tree";
+const UNPACK_WITHIN: Duration = Duration::from_secs(300);
 
 /// A finished image: what QEMU boots.
 #[derive(Debug, Clone)]
@@ -56,6 +58,31 @@ impl Image {
 
     pub(crate) fn initrd(&self) -> PathBuf {
         self.directory.join(INITRD)
+    }
+
+    /// The image's file system as a directory, unpacked the first time. Root's, since it keeps owners and modes.
+    pub(crate) fn tree(&self) -> Result<PathBuf, ImageError> {
+        let tree = self.directory.join(TREE);
+        if tree.is_dir() {
+            return Ok(tree);
+        }
+        let lock = Lock::take(&self.directory.join("tree.lock"), UNPACK_WITHIN)?;
+        if !tree.is_dir() {
+            let partial = self.directory.join("tree.partial");
+            let _ = std::fs::remove_dir_all(&partial);
+            std::fs::create_dir(&partial).map_err(build::disk("make", &partial))?;
+            let mut command = Command::new("tar");
+            command
+                .args(["--extract", "--numeric-owner", "--preserve-permissions"])
+                .args(["--xattrs", "--xattrs-include=*", "--directory"])
+                .arg(&partial)
+                .arg("--file")
+                .arg(self.directory.join(TREE_ARCHIVE));
+            tools::output(&mut command, UNPACK_WITHIN)?;
+            std::fs::rename(&partial, &tree).map_err(build::disk("put in place", &tree))?;
+        }
+        lock.remove();
+        Ok(tree)
     }
 }
 

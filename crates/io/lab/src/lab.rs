@@ -1,6 +1,7 @@
 //! A lab that is up, and what can be done with its nodes.
 
 mod carrier;
+mod containers;
 mod down;
 mod fault;
 mod host;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access;
 use crate::error::LabError;
@@ -27,8 +28,28 @@ pub use up::{HubProgram, Request, up};
 
 const QUICK: Duration = Duration::from_secs(2);
 const HUB_SOCKET: &str = "hub.control";
-const HUB_PROCESS: &str = "hub.pid";
+pub(crate) const HUB_PROCESS: &str = "hub.pid";
 const GATEWAY: &str = "gateway";
+
+/// What the nodes of a lab are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// QEMU: kernels of their own, with verbs.
+    #[default]
+    Machines,
+    /// Namespaces on the host's kernel, without verbs; at its speed, and root's to make.
+    Containers,
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Machines => "machines",
+            Self::Containers => "containers",
+        })
+    }
+}
 
 #[derive(Debug)]
 pub struct Lab {
@@ -102,6 +123,10 @@ impl Lab {
 
     pub fn name(&self) -> &str {
         &self.record.name
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.record.kind
     }
 
     pub fn directory(&self) -> &Path {
@@ -222,6 +247,9 @@ impl Lab {
         if !self.is_on(node) {
             return NodeState::Off;
         }
+        if self.record.kind == Kind::Containers {
+            return self.container_state(node);
+        }
         match self
             .monitor(node, QUICK)
             .and_then(|mut monitor| monitor.state().map_err(LabError::monitor(&node.name)))
@@ -235,6 +263,11 @@ impl Lab {
     /// The unix socket of the node's serial console.
     pub fn console(&self, node: &str) -> Result<PathBuf, LabError> {
         let (_, node) = self.find(node)?;
+        if self.record.kind == Kind::Containers {
+            return Err(LabError::MachinesOnly {
+                what: "a console".to_owned(),
+            });
+        }
         if !self.is_on(node) {
             return Err(LabError::Off {
                 node: node.name.clone(),
@@ -249,7 +282,7 @@ impl Lab {
         crate::socket::connect(&path).map_err(LabError::disk("connect to", &path))
     }
 
-    fn find(&self, name: &str) -> Result<(usize, &Node), LabError> {
+    pub(crate) fn find(&self, name: &str) -> Result<(usize, &Node), LabError> {
         let nodes = &self.record.profile.nodes;
         nodes
             .iter()

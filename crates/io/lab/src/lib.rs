@@ -1,8 +1,10 @@
-//! Virtual clusters on one machine: QEMU nodes with the kernel's Soft-RoCE, joined by cables of our own.
+//! Virtual clusters on one machine: QEMU nodes with the kernel's Soft-RoCE, joined by cables of our own, or containers
+//! with everything but RDMA.
 
 mod access;
 mod address;
 mod arch;
+mod container;
 mod digest;
 mod error;
 mod harness;
@@ -21,12 +23,13 @@ mod state;
 mod tools;
 
 pub use arch::Arch;
+pub use container::{serve_gateway, serve_node};
 pub use error::LabError;
-pub use harness::{KEEP, Lease, lease};
+pub use harness::{KEEP, Lease, lease, lease_containers};
 pub use image::ImageError;
 pub use lab::{
-    Executed, HubProgram, Lab, Listed, NodeState, NodeStatus, Request, down, down_all, list, names,
-    up,
+    Executed, HubProgram, Kind, Lab, Listed, NodeState, NodeStatus, Request, down, down_all, list,
+    names, up,
 };
 pub use lock::LockError;
 pub use paths::Paths;

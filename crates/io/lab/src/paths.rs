@@ -23,6 +23,13 @@ impl Paths {
         }
     }
 
+    /// Labs of tests, apart from a person's; `lab down --all` ends those too.
+    pub fn of_tests() -> Self {
+        let mut paths = Self::new(None);
+        paths.labs.set_file_name("test-labs");
+        paths
+    }
+
     /// Where this tool keeps what it knows between runs.
     pub fn state() -> PathBuf {
         base("XDG_STATE_HOME", ".local/state").join("crosstie")

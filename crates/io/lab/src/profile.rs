@@ -36,6 +36,30 @@ pub struct Node {
     /// The name of the management interface.
     pub management: String,
     pub cages: Vec<Cage>,
+    /// What the node is like where it runs as a container.
+    #[serde(default, skip_serializing_if = "Container::is_plain")]
+    pub container: Container,
+}
+
+/// Conditions that a container can be put into and an emulated machine cannot.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Container {
+    /// `CLOCK_BOOTTIME` is this far ahead of `CLOCK_MONOTONIC`, as on a machine that was suspended for so long.
+    #[serde(default)]
+    pub slept_seconds: u32,
+    /// What systemd is told it runs in (`container=`); without it, it takes the node for a machine.
+    #[serde(default)]
+    pub manager: Option<String>,
+    /// Everything that the node writes fits into this much; without it, into what the host has left.
+    #[serde(default)]
+    pub disk_mib: Option<u32>,
+}
+
+impl Container {
+    pub(crate) fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Who configures the node's network.

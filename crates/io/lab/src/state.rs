@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arch::Arch;
 use crate::image::Image;
+use crate::lab::Kind;
 use crate::process::ProcessId;
 use crate::profile::Profile;
 use crate::qemu::Accel;
@@ -20,6 +21,8 @@ pub(crate) struct Record {
     pub(crate) format: u32,
     pub(crate) name: String,
     pub(crate) phase: Phase,
+    #[serde(default)]
+    pub(crate) kind: Kind,
     pub(crate) profile: Profile,
     /// Of the nodes that have this machine's architecture.
     pub(crate) accel: Accel,

@@ -47,6 +47,8 @@ fn package(tool: &str) -> &'static str {
         "ssh" | "ssh-keygen" => "openssh-client",
         "newuidmap" => "uidmap",
         "mke2fs" => "e2fsprogs",
+        "ip" => "iproute2",
+        "unshare" | "nsenter" | "setpriv" | "mount" => "util-linux",
         "xz" => "xz-utils",
         _ => "mmdebstrap",
     }
@@ -76,6 +78,10 @@ fn missing(tool: &str) -> ToolError {
 /// Runs to the end and returns standard output; any failure carries standard error.
 pub(crate) fn output(command: &mut Command, deadline: Duration) -> Result<String, ToolError> {
     let outcome = run(command, deadline)?;
+    succeeded(command, outcome)
+}
+
+fn succeeded(command: &Command, outcome: Outcome) -> Result<String, ToolError> {
     if outcome.status.success() {
         return Ok(outcome.stdout);
     }
@@ -84,6 +90,22 @@ pub(crate) fn output(command: &mut Command, deadline: Duration) -> Result<String
         status: outcome.status.to_string(),
         complaint: tail(&outcome.stderr),
     })
+}
+
+/// The same, for a program that reads `input`; little enough to fit into a pipe.
+pub(crate) fn output_for(
+    command: &mut Command,
+    input: &str,
+    deadline: Duration,
+) -> Result<String, ToolError> {
+    use std::io::Write;
+    let pipe = std::io::pipe().and_then(|(reader, mut writer)| {
+        writer.write_all(input.as_bytes())?;
+        Ok(reader)
+    });
+    let reader = pipe.map_err(|source| start(command, source))?;
+    let outcome = run_from(command, reader.into(), deadline)?;
+    succeeded(command, outcome)
 }
 
 #[derive(Debug)]
@@ -95,8 +117,12 @@ pub(crate) struct Outcome {
 
 /// Runs to the end, whatever its exit status.
 pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<Outcome, ToolError> {
+    run_from(command, Stdio::null(), deadline)
+}
+
+fn run_from(command: &mut Command, input: Stdio, deadline: Duration) -> Result<Outcome, ToolError> {
     command
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|source| start(command, source))?;

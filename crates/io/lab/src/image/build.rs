@@ -270,7 +270,7 @@ fn open_to_all(path: &Path, mode: u32) -> Result<(), ImageError> {
     std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(disk("open up", path))
 }
 
-fn disk(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ImageError {
+pub(super) fn disk(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ImageError {
     let path = path.display().to_string();
     move |source| ImageError::Disk {
         action,

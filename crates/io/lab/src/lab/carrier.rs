@@ -1,6 +1,6 @@
 //! Whether a port sees its link: a cable in it, not cut, and a powered machine at the other end.
 
-use super::Lab;
+use super::{Kind, Lab};
 use crate::error::LabError;
 use crate::hub::Status;
 use crate::profile::{CageRef, Node, Segment, SegmentKind};
@@ -8,8 +8,11 @@ use crate::qemu::Qmp;
 
 impl Lab {
     /// Gives every NIC of every powered node the carrier that it should have.
-    pub(super) fn refresh_carriers(&self) -> Result<(), LabError> {
-        let status = self.hub().status()?;
+    pub(crate) fn refresh_carriers(&self) -> Result<(), LabError> {
+        let status = self.faults()?;
+        if self.record.kind == Kind::Containers {
+            return self.set_container_carriers(&status);
+        }
         for node in &self.record.profile.nodes {
             if self.is_on(node) {
                 let mut monitor = self.monitor(node, super::QUICK)?;
@@ -46,7 +49,7 @@ impl Lab {
         Ok(())
     }
 
-    fn has_light(&self, segment: &Segment, end: &CageRef, status: &Status) -> bool {
+    pub(super) fn has_light(&self, segment: &Segment, end: &CageRef, status: &Status) -> bool {
         if is_cut(status, &end.to_string()) {
             return false;
         }
@@ -68,7 +71,7 @@ impl Lab {
     }
 }
 
-fn is_cut(status: &Status, attachment: &str) -> bool {
+pub(super) fn is_cut(status: &Status, attachment: &str) -> bool {
     status
         .faults
         .get(attachment)

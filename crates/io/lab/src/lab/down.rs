@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::names;
 use crate::Say;
+use crate::container::Groups;
 use crate::error::LabError;
 use crate::image;
 use crate::lock::Lock;
@@ -41,10 +42,20 @@ pub(super) fn clear(paths: &Paths, name: &str, say: Say<'_>) -> Result<(), LabEr
     if !directory.exists() {
         return Ok(());
     }
+    // Containers and what their supervisors may start until they end.
+    let end_groups = || match Groups::of(&directory) {
+        Ok(groups) => groups
+            .end_all()
+            .map_err(LabError::disk("end the control groups of", &directory)),
+        // Without control groups there was no container.
+        Err(_) => Ok(()),
+    };
+    end_groups()?;
     let ended = process::end_all(&directory, END_WITHIN).map_err(|source| LabError::End {
         lab: name.to_owned(),
         source,
     })?;
+    end_groups()?;
     std::fs::remove_dir_all(&directory).map_err(LabError::disk("remove", &directory))?;
     image::clean_up_builds(paths);
     say(&format!("lab \"{name}\" is gone ({ended} processes ended)"));

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use super::Lab;
+use super::{Kind, Lab};
 use crate::error::LabError;
 use crate::hub::{Fault, Status};
 use crate::profile::Node;
@@ -13,9 +13,12 @@ impl Lab {
     /// Adds a fault to the cable at `NODE[:PORT]`; without a port, to every cable of the node.
     pub fn fault(&self, place: &str, fault: Fault) -> Result<(), LabError> {
         for attachment in self.attachments(place)? {
-            self.hub().add(&attachment, fault)?;
+            match self.record.kind {
+                Kind::Machines => self.hub().add(&attachment, fault)?,
+                Kind::Containers => self.add_container_fault(&attachment, fault)?,
+            }
         }
-        if matches!(fault, Fault::Cut) {
+        if matches!(fault, Fault::Cut) || self.record.kind == Kind::Containers {
             self.refresh_carriers()?;
         }
         Ok(())
@@ -24,18 +27,28 @@ impl Lab {
     /// Takes all faults at `NODE[:PORT]` away.
     pub fn restore(&self, place: &str) -> Result<(), LabError> {
         for attachment in self.attachments(place)? {
-            self.hub().clear(Some(&attachment))?;
+            self.clear_faults(Some(&attachment))?;
         }
         self.refresh_carriers()
     }
 
     pub fn restore_all(&self) -> Result<(), LabError> {
-        self.hub().clear(None)?;
+        self.clear_faults(None)?;
         self.refresh_carriers()
     }
 
+    fn clear_faults(&self, attachment: Option<&str>) -> Result<(), LabError> {
+        match self.record.kind {
+            Kind::Machines => Ok(self.hub().clear(attachment)?),
+            Kind::Containers => self.clear_container_faults(attachment),
+        }
+    }
+
     pub fn faults(&self) -> Result<Status, LabError> {
-        Ok(self.hub().status()?)
+        match self.record.kind {
+            Kind::Machines => Ok(self.hub().status()?),
+            Kind::Containers => self.container_faults(),
+        }
     }
 
     /// Where the hub knows the place: `node:cage`, or `node:interface` for the management network.
@@ -70,6 +83,9 @@ impl Lab {
     /// Stops the node's CPUs: it keeps its links and its connections, and answers nothing.
     pub fn pause(&self, node: &str) -> Result<(), LabError> {
         let (_, node) = self.find_on(node)?;
+        if self.record.kind == Kind::Containers {
+            return self.freeze(node, true);
+        }
         self.monitor(node, super::QUICK)?
             .stop()
             .map_err(LabError::monitor(&node.name))
@@ -77,6 +93,9 @@ impl Lab {
 
     pub fn resume(&self, node: &str) -> Result<(), LabError> {
         let (_, node) = self.find_on(node)?;
+        if self.record.kind == Kind::Containers {
+            return self.freeze(node, false);
+        }
         self.monitor(node, super::QUICK)?
             .resume()
             .map_err(LabError::monitor(&node.name))
@@ -89,6 +108,9 @@ impl Lab {
         if let Some(process) = state::process(&self.directory, &name) {
             process.signal(Signal::KILL);
             process.wait_gone(super::node::KILL_WITHIN);
+        }
+        if self.record.kind == Kind::Containers {
+            self.end_container(node)?;
         }
         self.refresh_carriers()
     }

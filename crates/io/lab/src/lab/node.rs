@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Lab, NodeState};
+use super::{Kind, Lab, NodeState};
 use crate::error::LabError;
 use crate::profile::Node;
 use crate::qemu::{self, Files};
@@ -25,6 +25,9 @@ const BOOT_ID: &str = "cat /proc/sys/kernel/random/boot_id";
 impl Lab {
     /// Starts the node's QEMU, from a snapshot or from its disk, and lets it run.
     pub(super) fn start(&self, node: &Node, snapshot: Option<&str>) -> Result<(), LabError> {
+        if self.record.kind == Kind::Containers {
+            return self.start_container(node);
+        }
         let files = Files(&node.name);
         // Sockets of an earlier run: QEMU would refuse to bind, and a client would wait for nobody.
         for stale in [files.monitor(), files.console()] {
@@ -164,6 +167,9 @@ impl Lab {
     /// Saves the running node, memory and all, as what `reset_to` returns to while this lab is up.
     pub fn save_as(&self, node: &str, snapshot: &str) -> Result<(), LabError> {
         let (_, machine) = self.find(node)?;
+        if self.record.kind == Kind::Containers {
+            return self.save_container(machine, snapshot);
+        }
         let mut monitor = self.monitor(machine, START_WITHIN)?;
         monitor.save(snapshot).map_err(LabError::monitor(node))
     }
@@ -175,6 +181,9 @@ impl Lab {
 
     pub fn reset_to(&self, node: &str, snapshot: &str) -> Result<(), LabError> {
         let (_, machine) = self.find(node)?;
+        if self.record.kind == Kind::Containers {
+            return self.reset_container(machine, snapshot);
+        }
         if self.is_on(machine) {
             let mut monitor = self.monitor(machine, START_WITHIN)?;
             monitor.load(snapshot).map_err(LabError::monitor(node))?;

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{GATEWAY, HUB_PROCESS, HUB_SOCKET, Lab, down, host};
+use serde::{Deserialize, Serialize};
+
+use super::{GATEWAY, HUB_PROCESS, HUB_SOCKET, Kind, Lab, down, host};
 use crate::access::{self, KEY, KEY_PUBLIC};
 use crate::arch::Arch;
+use crate::container::{self, Cables};
 use crate::error::LabError;
 use crate::hub;
 use crate::image::{self, Image};
@@ -27,8 +30,8 @@ const HUB_LOG: &str = "hub.log";
 /// The user-mode network's addresses begin so (libslirp, `special_ethaddr`).
 const GATEWAY_MAC: [u8; 2] = [0x52, 0x55];
 
-/// The program that serves as the hub: called with the arguments and the path of the hub's configuration.
-#[derive(Debug, Clone)]
+/// The program that plays the parts of a lab beside its nodes: called with the arguments, the part, and where to find the rest.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HubProgram {
     pub program: PathBuf,
     pub arguments: Vec<String>,
@@ -39,16 +42,14 @@ impl HubProgram {
     pub fn crosstie(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
-            arguments: vec!["lab".to_owned(), "hub".to_owned()],
+            arguments: vec!["lab".to_owned()],
         }
     }
 
-    /// A program that is the hub and nothing else.
-    pub fn alone(program: impl Into<PathBuf>) -> Self {
-        Self {
-            program: program.into(),
-            arguments: Vec::new(),
-        }
+    pub(crate) fn role(&self, role: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).arg(role);
+        command
     }
 }
 
@@ -57,6 +58,7 @@ impl HubProgram {
 pub struct Request {
     pub name: String,
     pub profile: Profile,
+    pub kind: Kind,
     /// Of the cables' faults.
     pub seed: u64,
     /// The first node's forwarded ssh port; free ones are chosen without it.
@@ -69,12 +71,7 @@ pub struct Request {
 /// Makes the lab, or finds it already up. On any error nothing of it is left.
 pub fn up(paths: &Paths, request: &Request, say: Say<'_>) -> Result<Lab, LabError> {
     check_name(&request.name)?;
-    let emulators = request.profile.architectures();
-    let emulators = emulators.into_iter().map(Arch::emulator);
-    let tools: Vec<&str> = emulators
-        .chain([Arch::HERE.emulator(), "qemu-img", "ssh", "ssh-keygen"])
-        .collect();
-    tools::require(&tools)?;
+    check_kind(request)?;
     let lock = Lock::take(&paths.lock(&request.name), OTHER_COMMAND)?;
     if let Ok(lab) = Lab::open(paths, &request.name) {
         return already_up(lab, request, say);
@@ -96,19 +93,63 @@ pub fn up(paths: &Paths, request: &Request, say: Say<'_>) -> Result<Lab, LabErro
 }
 
 fn already_up(lab: Lab, request: &Request, say: Say<'_>) -> Result<Lab, LabError> {
-    if lab.record.profile != request.profile {
+    if lab.record.profile != request.profile || lab.record.kind != request.kind {
         return Err(LabError::OtherProfile {
             lab: lab.record.name,
             profile: lab.record.profile.name,
+            kind: lab.record.kind,
         });
     }
     say("it is already up");
     Ok(lab)
 }
 
+/// The tools that it takes, and whether it can be at all.
+fn check_kind(request: &Request) -> Result<(), LabError> {
+    let profile = &request.profile;
+    match request.kind {
+        Kind::Machines => {
+            let emulators = profile.architectures();
+            let emulators = emulators.into_iter().map(Arch::emulator);
+            let tools: Vec<&str> = emulators
+                .chain([Arch::HERE.emulator(), "qemu-img", "ssh", "ssh-keygen"])
+                .collect();
+            tools::require(&tools)?;
+            let set_up = profile.nodes.iter().find(|node| !node.container.is_plain());
+            set_up.map_or(Ok(()), |node| {
+                Err(LabError::ContainersOnly {
+                    node: node.name.clone(),
+                })
+            })
+        }
+        Kind::Containers => {
+            tools::require(&[
+                "unshare",
+                "nsenter",
+                "setpriv",
+                "mount",
+                "ip",
+                "ssh",
+                "ssh-keygen",
+            ])?;
+            if !rustix::process::geteuid().is_root() {
+                return Err(LabError::NotRoot);
+            }
+            let foreign = profile.nodes.iter().find(|node| node.arch != Arch::HERE);
+            foreign.map_or(Ok(()), |node| {
+                Err(LabError::MachinesOnly {
+                    what: format!("{} nodes", node.arch),
+                })
+            })
+        }
+    }
+}
+
 fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Result<Lab, LabError> {
     let profile = &request.profile;
-    host::check_memory(profile)?;
+    if request.kind == Kind::Machines {
+        host::check_memory(profile)?;
+    }
     host::check_disk(profile, directory, "--dir")?;
     let ssh_ports = host::ports(request.ssh_port, profile.nodes.len())?;
     snapshots::make_private(directory)?;
@@ -116,46 +157,104 @@ fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Res
     for arch in profile.architectures() {
         images.insert(arch, image::ensure(paths, arch, directory, say)?);
     }
-    let accel = accelerate(paths, &images, directory, say);
-    let set = snapshots::place(paths, profile, &images, accel)?;
-    let kept = set.is_dir() && !request.fresh;
-    if !kept {
-        host::check_disk(profile, &set, "XDG_CACHE_HOME")?;
-    }
+    let record = Record {
+        format: Record::format(),
+        name: request.name.clone(),
+        phase: Phase::Starting,
+        kind: request.kind,
+        profile: profile.clone(),
+        accel: Accel::Tcg,
+        images: images
+            .iter()
+            .map(|(arch, image)| (*arch, image.directory().to_owned()))
+            .collect(),
+        ssh_ports,
+        password: String::new(),
+    };
     let mut lab = Lab {
         directory: directory.to_owned(),
-        record: Record {
-            format: Record::format(),
-            name: request.name.clone(),
-            phase: Phase::Starting,
-            profile: profile.clone(),
-            accel,
-            images: images
-                .iter()
-                .map(|(arch, image)| (*arch, image.directory().to_owned()))
-                .collect(),
-            ssh_ports,
-            password: String::new(),
-        },
+        record,
     };
-    if kept {
-        snapshots::take(&set, profile, directory)?;
-    } else {
-        make_nodes(&lab)?;
-    }
-    lab.record.password = read(&directory.join(PASSWORD))?;
-    lab.write()?;
-    access::write_ssh_files(directory, profile, &lab.record.ssh_ports)
-        .map_err(LabError::disk("write into", directory))?;
-    lab.start_cables(request)?;
-    if kept {
-        lab.wake(say)?;
-    } else {
-        lab.boot_and_keep(&set, request.fresh, say)?;
+    match request.kind {
+        Kind::Machines => make_machines(&mut lab, paths, &images, request, say)?,
+        Kind::Containers => make_containers(&mut lab, request, say)?,
     }
     lab.record.phase = Phase::Ready;
     lab.write()?;
     Ok(lab)
+}
+
+fn make_machines(
+    lab: &mut Lab,
+    paths: &Paths,
+    images: &BTreeMap<Arch, Image>,
+    request: &Request,
+    say: Say<'_>,
+) -> Result<(), LabError> {
+    let profile = &request.profile;
+    let directory = lab.directory.clone();
+    let accel = accelerate(paths, images, &directory, say);
+    lab.record.accel = accel;
+    let set = snapshots::place(paths, profile, images, accel)?;
+    let kept = set.is_dir() && !request.fresh;
+    if !kept {
+        host::check_disk(profile, &set, "XDG_CACHE_HOME")?;
+    }
+    if kept {
+        snapshots::take(&set, profile, &directory)?;
+    } else {
+        make_nodes(lab)?;
+        make_disks(lab)?;
+    }
+    lab.write_access()?;
+    lab.start_cables(request)?;
+    if kept {
+        lab.wake(say)
+    } else {
+        lab.boot_and_keep(&set, request.fresh, say)
+    }
+}
+
+fn make_containers(lab: &mut Lab, request: &Request, say: Say<'_>) -> Result<(), LabError> {
+    let started = Instant::now();
+    lab.tree()?;
+    make_nodes(lab)?;
+    let into = |directory: &Path| LabError::disk("write into", directory);
+    for node in &lab.record.profile.nodes {
+        container::make_ports(&lab.directory, &lab.record.profile, node)
+            .map_err(into(&lab.directory))?;
+    }
+    lab.write_program(&request.hub)?;
+    lab.write_access()?;
+    let mut command = Cables::command();
+    lab.spawn(
+        "the lab's network namespace",
+        &mut command,
+        HUB_LOG,
+        HUB_PROCESS,
+    )?;
+    lab.cables()?.lay(&lab.record.profile)?;
+    let files = Files(GATEWAY);
+    let mut command = request.hub.role("gateway");
+    command.arg(&lab.directory);
+    lab.spawn(
+        "the gateway to the lab",
+        &mut command,
+        &files.log(),
+        &files.process(),
+    )?;
+    lab.each_node(|node| {
+        lab.start(node, None)?;
+        lab.wait_booted(&node.name)?;
+        lab.set_password(&node.name)
+    })?;
+    lab.refresh_carriers()?;
+    say(&format!(
+        "{} containers ready after {:.1} s; their RDMA ports are files, without verbs",
+        lab.record.profile.nodes.len(),
+        started.elapsed().as_secs_f64()
+    ));
+    Ok(())
 }
 
 /// What the nodes of this machine's architecture get; others are always emulated.
@@ -179,7 +278,7 @@ fn accelerate(
     accel
 }
 
-/// Keys, seeds and empty disks for nodes that were never booted.
+/// Keys and seeds for nodes that were never booted.
 fn make_nodes(lab: &Lab) -> Result<(), LabError> {
     let directory = &lab.directory;
     let profile = &lab.record.profile;
@@ -200,11 +299,17 @@ fn make_nodes(lab: &Lab) -> Result<(), LabError> {
             .map_err(LabError::disk("make", &directory.join(files.seed())))?;
         write(&directory.join(files.seed()), &archive)?;
         std::fs::remove_file(&key).map_err(LabError::disk("remove", &key))?;
+    }
+    Ok(())
+}
+
+fn make_disks(lab: &Lab) -> Result<(), LabError> {
+    for node in &lab.record.profile.nodes {
         let mut command = Command::new("qemu-img");
         command
             .args(["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"])
             .arg(lab.record.image(node.arch).root())
-            .arg(directory.join(files.disk()));
+            .arg(lab.directory.join(Files(&node.name).disk()));
         tools::output(&mut command, DISK_WITHIN)?;
     }
     Ok(())
@@ -217,15 +322,25 @@ impl Lab {
             .map_err(LabError::disk("write into", &self.directory))
     }
 
+    /// Ways in, for whoever has the lab's directory.
+    fn write_access(&mut self) -> Result<(), LabError> {
+        self.record.password = read(&self.directory.join(PASSWORD))?;
+        self.write()?;
+        access::write_ssh_files(
+            &self.directory,
+            &self.record.profile,
+            &self.record.ssh_ports,
+        )
+        .map_err(LabError::disk("write into", &self.directory))
+    }
+
     /// The hub, then the gateway that joins the management network to the host's loopback.
     fn start_cables(&self, request: &Request) -> Result<(), LabError> {
         let config = hub_config(&self.record.profile, request.seed);
         let text = serde_json::to_vec_pretty(&config).unwrap_or_default();
         write(&self.directory.join(HUB_CONFIG), &text)?;
-        let mut command = Command::new(&request.hub.program);
-        command
-            .args(&request.hub.arguments)
-            .arg(self.directory.join(HUB_CONFIG));
+        let mut command = request.hub.role("hub");
+        command.arg(self.directory.join(HUB_CONFIG));
         self.spawn("the hub", &mut command, HUB_LOG, HUB_PROCESS)?;
         let started = Instant::now();
         while let Err(error) = self.hub().status() {
@@ -279,14 +394,19 @@ impl Lab {
         Ok(())
     }
 
+    pub(super) fn set_password(&self, node: &str) -> Result<(), LabError> {
+        let password = &self.record.password;
+        let script = format!("printf 'lab:%s\\n' {password} | chpasswd && sync");
+        self.wait_until(node, &script, super::node::BOOT_WITHIN)
+            .map(drop)
+    }
+
     /// First boots, the users' password, and the snapshots that later labs start from.
     fn boot_and_keep(&self, set: &Path, fresh: bool, say: Say<'_>) -> Result<(), LabError> {
         let started = Instant::now();
         say("first boot of these nodes (later ones start from a snapshot, in seconds)");
         self.each_node(|node| self.start(node, None))?;
         self.refresh_carriers()?;
-        let password = &self.record.password;
-        let script = format!("printf 'lab:%s\\n' {password} | chpasswd && sync");
         self.each_node(|node| {
             self.wait_booted(&node.name)?;
             say(&format!(
@@ -294,8 +414,7 @@ impl Lab {
                 node.name,
                 started.elapsed().as_secs()
             ));
-            self.wait_until(&node.name, &script, super::node::BOOT_WITHIN)
-                .map(drop)
+            self.set_password(&node.name)
         })?;
         self.each_node(|node| self.save(node))?;
         if !fresh {

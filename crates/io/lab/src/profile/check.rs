@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Node, Profile};
+use super::{Container, Node, Profile};
 
 #[derive(Debug)]
 pub(super) struct Problem {
@@ -24,6 +24,9 @@ const MAX_NODES: usize = 16;
 const MIN_MEMORY_MIB: u32 = 384;
 const MAX_MEMORY_MIB: u32 = 65_536;
 const MAX_VCPUS: u8 = 16;
+/// Journals, the agent and what a change keeps.
+const MIN_DISK_MIB: u32 = 48;
+const MAX_MANAGER: usize = 32;
 const MAX_BUS: u8 = 8;
 /// The management NIC has this last byte.
 pub(crate) const MANAGEMENT_OFFSET: u8 = 0x80;
@@ -77,8 +80,26 @@ fn check_node(node: &Node) -> Result<(), String> {
     if !(1..=MAX_VCPUS).contains(&node.vcpus) {
         return Err(format!("vcpus is {}; 1 to {MAX_VCPUS} work", node.vcpus));
     }
+    check_container(&node.container)?;
     check_cages(node)?;
     check_cards(node)
+}
+
+fn check_container(container: &Container) -> Result<(), String> {
+    // It goes into the environment of the node's first process.
+    if let Some(manager) = &container.manager
+        && !is_word(manager, MAX_MANAGER)
+    {
+        return Err(format!(
+            "container.manager is \"{manager}\"; letters and digits, such as lxc"
+        ));
+    }
+    match container.disk_mib {
+        Some(size) if size < MIN_DISK_MIB => Err(format!(
+            "container.disk_mib is {size}; at least {MIN_DISK_MIB} work"
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_cages(node: &Node) -> Result<(), String> {

@@ -8,7 +8,8 @@ use crate::arch::Arch;
 
 use super::check::{Problem, check};
 use super::{
-    Cage, CageRef, Infiniband, NetworkManager, Nic, Node, Profile, Segment, SegmentKind, Sudo,
+    Cage, CageRef, Container, Infiniband, NetworkManager, Nic, Node, Profile, Segment, SegmentKind,
+    Sudo,
 };
 
 #[derive(Debug, Deserialize)]
@@ -59,6 +60,8 @@ struct NodeEntry {
     vcpus: Option<u8>,
     network: Option<NetworkManager>,
     sudo: Option<Sudo>,
+    #[serde(default)]
+    container: Container,
 }
 
 #[derive(Debug, Deserialize)]
@@ -125,6 +128,7 @@ impl File {
             sudo: entry.sudo.unwrap_or(kind.sudo),
             management: kind.management.clone(),
             cages: kind.cage.iter().map(CageEntry::cage).collect(),
+            container: entry.container.clone(),
         })
     }
 }
