@@ -31,11 +31,11 @@ check: ## Formatting, lints, licences, layers, and every test that needs no root
 	$(INSTALL) build
 	scripts/check
 
-ns: ## Tests in real network namespaces (tests/ns_*.rs); root, or sudo
+ns: ## Tests in real network namespaces (tests/ns/); root, or sudo
 	$(INSTALL) build ns
 	scripts/test-tier ns
 
-lab: ## Tests on virtual machines with Soft-RoCE (tests/lab_*.rs)
+lab: ## Tests on virtual machines with Soft-RoCE (tests/lab/)
 	$(INSTALL) build lab
 	scripts/test-tier lab
 
@@ -57,7 +57,7 @@ test-full: ## `make test`, then `fresh`, `fuzz` and the long tests; output kept 
 	scripts/test-full
 
 docs: ## Write the pages and schemas that are made from the code
-	CROSSTIE_WRITE_PAGES=1 cargo test --quiet --package crosstie --test check_pages pages
+	CROSSTIE_WRITE_PAGES=1 cargo test --quiet --package crosstie --test check check_pages::pages
 	CROSSTIE_WRITE_PAGES=1 cargo test --quiet --package crosstie-node --lib whatever_is_cut_off
 	cargo build --quiet --package crosstie
 	for what in $$(cd docs/schema && ls | sed 's/\.json$$//'); do target/debug/crosstie schema $$what > docs/schema/$$what.json; done

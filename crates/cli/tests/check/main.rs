@@ -1,0 +1,22 @@
+//! What one machine shows without root.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod apply_command;
+mod check_pages;
+mod doctor_cases;
+mod doctor_command;
+mod fabric_cases;
+mod hostile_facts;
+mod init_command;
+mod nccl_logs;
+mod plan_captures;
+mod plan_guards;
+mod plan_properties;
+mod restore_command;
+mod scan_captures;
+mod scan_live;
+mod up_command;

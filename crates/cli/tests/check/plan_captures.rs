@@ -1,0 +1,234 @@
+//! `crosstie plan` on the sample nodes, as a person and as a program would run it.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::common::command::{self, Schema, fixtures};
+
+fn crosstie(arguments: &[&str]) -> (i32, String, String) {
+    command::crosstie("", arguments)
+}
+
+fn plan(cluster: &str, more: &[&str]) -> (i32, String, String) {
+    let cluster = format!("clusters/{cluster}.toml");
+    let mut arguments = vec!["plan", "--from", "nodes", "--cluster", &cluster];
+    arguments.extend(more);
+    crosstie(&arguments)
+}
+
+#[test]
+fn what_a_person_sees_of_a_pair() {
+    let (code, stdout, stderr) = plan("pair", &[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("spark-c") && stderr.contains("work-b"));
+    insta::assert_snapshot!(stdout);
+}
+
+#[test]
+fn what_a_person_sees_of_a_ring() {
+    let (code, stdout, _) = plan("ring", &[]);
+    assert_eq!(code, 0);
+    insta::assert_snapshot!(stdout);
+}
+
+#[test]
+fn what_a_person_sees_of_a_switch() {
+    let (code, stdout, _) = plan("switch", &[]);
+    assert_eq!(code, 0);
+    insta::assert_snapshot!(stdout);
+}
+
+#[test]
+fn a_twin_without_a_partner_gets_no_address() {
+    let (code, stdout, _) = plan("mixed-pair", &["--json"]);
+    assert_eq!(code, 0);
+    insta::assert_snapshot!(stdout);
+}
+
+#[test]
+fn files_are_written_as_they_would_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    for _ in 0..2 {
+        let (code, ..) = plan("pair", &["--out", out]);
+        assert_eq!(code, 0);
+    }
+    let netplan = folder.path().join("spark-a/etc/netplan/90-crosstie.yaml");
+    let text = fs::read_to_string(&netplan).unwrap();
+    assert!(text.contains("\"10.77.0.1/24\"") && !text.contains("\n  renderer"));
+    let mode = fs::metadata(&netplan).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let hosts = fs::read_to_string(folder.path().join("spark-b/etc/hosts")).unwrap();
+    assert!(hosts.contains("10.77.0.1 spark-a-fabric\n"));
+    let mut names: Vec<String> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["spark-a", "spark-b"]);
+}
+
+/// A capture with what the plan for it would have written.
+fn applied(folder: &Path, node: &str, fixture: &str) {
+    let copy = |from: &Path, to: &Path| {
+        let status = Command::new("cp").arg("-a").arg(from).arg(to).status();
+        assert!(status.unwrap().success());
+    };
+    let captures = folder.join("captures");
+    fs::create_dir_all(&captures).unwrap();
+    let capture = captures.join(node);
+    copy(&fixtures().join("nodes").join(fixture), &capture);
+    let out = folder.join("out").join(node).join("etc");
+    copy(&out.join("."), &capture.join("root/etc"));
+}
+
+#[test]
+fn what_was_done_is_not_done_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let (code, ..) = plan("pair", &["--out", out.to_str().unwrap()]);
+    assert_eq!(code, 0);
+    applied(folder.path(), "spark-a", "spark-healthy");
+    applied(folder.path(), "spark-b", "spark-b-healthy");
+    for (node, old) in [("spark-a", "11"), ("spark-b", "14")] {
+        let capture = folder.path().join("captures").join(node);
+        let netplan = capture.join("root/etc/netplan");
+        fs::rename(
+            netplan.join("40-fabric.yaml"),
+            netplan.join("40-fabric.yaml.crosstie~"),
+        )
+        .unwrap();
+        let addresses = capture.join("cmd/ip-addr.json");
+        let text = fs::read_to_string(&addresses).unwrap();
+        let last = if node == "spark-a" { "1" } else { "2" };
+        let text = text
+            .replace(
+                &format!("192.168.177.{old}\""),
+                &format!("10.77.0.{last}\""),
+            )
+            .replace(
+                &format!("192.168.178.{old}\""),
+                &format!("10.77.1.{last}\""),
+            );
+        fs::write(&addresses, text).unwrap();
+    }
+    let captures = folder.path().join("captures");
+    let again = |code: i32, expected: &[&str]| {
+        let (found, stdout, stderr) = crosstie(&[
+            "plan",
+            "--cluster",
+            "clusters/pair.toml",
+            "--from",
+            captures.to_str().unwrap(),
+        ]);
+        assert_eq!(found, code, "{stdout}{stderr}");
+        for text in expected {
+            assert!(stdout.contains(text), "{text}: {stdout}");
+        }
+    };
+    again(0, &["spark-a  nothing to do", "2 nodes with nothing to do"]);
+
+    // A person's own edit is neither overwritten nor taken for ours.
+    let hosts = captures.join("spark-a/root/etc/hosts");
+    let text = fs::read_to_string(&hosts).unwrap();
+    fs::write(&hosts, text.replace("spark-b-fabric", "other")).unwrap();
+    let limits = captures.join("spark-b/root/etc/security/limits.d/90-crosstie.conf");
+    let text = fs::read_to_string(&limits).unwrap();
+    fs::write(&limits, text.replace("unlimited", "1024")).unwrap();
+    again(
+        2,
+        &[
+            "✗ /etc/hosts was changed by hand",
+            "✗ /etc/security/limits.d/90-crosstie.conf was changed by hand",
+            "2 nodes refused",
+        ],
+    );
+}
+
+#[test]
+fn mistakes_are_answered_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = fs::read_to_string(fixtures().join("clusters/pair.toml")).unwrap();
+    let cases = [
+        (
+            "spark-b:p1\"",
+            "spark-x:p1\"",
+            "14: [[cable]] 1: there is no node 'spark-x'; did you mean 'spark-a'?",
+        ),
+        (
+            "pool = \"10.77.0.0/16\"",
+            "",
+            "4: [fabric]: `pool` is missing",
+        ),
+        (
+            "10.77.0.0/16",
+            "10.77.0.0/24",
+            "the pool 10.77.0.0/24 is too small: cable 0 needs subnet 2 of /24, and there are 1",
+        ),
+        ("mtu = 9000", "mtu = 90000", "`mtu` is 90000"),
+        ("mtu", "mtuu", "did you mean `mtu`?"),
+    ];
+    for (from, to, expected) in cases {
+        let path = folder.path().join("cluster.toml");
+        fs::write(&path, base.replacen(from, to, 1)).unwrap();
+        let (code, stdout, stderr) = crosstie(&[
+            "plan",
+            "--cluster",
+            path.to_str().unwrap(),
+            "--from",
+            "nodes",
+        ]);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+        assert!(stderr.contains(expected), "{expected}: {stderr}");
+    }
+    let (code, _, stderr) = crosstie(&["plan", "--from", "nodes"]);
+    assert!(code == 2 && stderr.contains("cluster.toml"), "{stderr}");
+}
+
+#[test]
+fn what_could_cut_someone_off_is_refused() {
+    let base = fs::read_to_string(fixtures().join("clusters/pair.toml")).unwrap();
+    let cases = [
+        // The pool is where management lives.
+        (
+            "10.77.0.0/16",
+            "10.1.0.0/16",
+            "✗ the pool 10.1.0.0/16 overlaps 10.1.2.0/24, which is already in use on enP7s7",
+        ),
+        (
+            "spark-a:p1",
+            "spark-a:p7",
+            "✗ there is no cage 'p7' on this node; it has p0, p1",
+        ),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (from, to, expected) in cases {
+        let path = folder.path().join("cluster.toml");
+        fs::write(&path, base.replacen(from, to, 1)).unwrap();
+        let (code, stdout, _) = crosstie(&[
+            "plan",
+            "--cluster",
+            path.to_str().unwrap(),
+            "--from",
+            "nodes",
+        ]);
+        assert_eq!(code, 2, "{stdout}");
+        let joined = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains(expected), "{expected}: {stdout}");
+    }
+}
+
+#[test]
+fn the_published_schemas_are_current_and_hold() {
+    let (_, document, _) = plan("switch", &["--json"]);
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let cluster = fs::read_to_string(fixtures().join("clusters/switch.toml")).unwrap();
+    let cluster: Value = toml::from_str(&cluster).unwrap();
+    for (name, value) in [("plan", document), ("cluster", cluster)] {
+        let schema = Schema::published(name);
+        schema.allows(&value).unwrap();
+        let wrong = serde_json::json!({"format": "x"});
+        assert!(schema.allows(&wrong).is_err());
+    }
+}

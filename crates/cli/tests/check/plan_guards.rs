@@ -1,0 +1,284 @@
+//! What a plan refuses, each on a sample node bent into the case.
+
+use crosstie_facts::{Entry, Gap, facts};
+use crosstie_model::{
+    Facts, Mtu, NodePlan, Reading, Spec, Step,
+    facts::{
+        net::{Manager, Route},
+        persistence::Format,
+    },
+    plan::{FileChange, Refusal, Tool},
+};
+use crosstie_plan::{memory::Memory, plan};
+
+use crate::common::samples::{fixtures, raw};
+
+const PORT: &str = "enp1s0f1np1";
+
+fn spec() -> Spec {
+    let path = fixtures().join("clusters/pair.toml");
+    Spec::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn planned(node: Facts) -> NodePlan {
+    let other = facts(&raw("spark-b-healthy"));
+    plan(&spec(), &[node, other]).unwrap().nodes.remove(0)
+}
+
+fn bent(bend: impl FnOnce(&mut Facts)) -> NodePlan {
+    let mut node = facts(&raw("spark-healthy"));
+    bend(&mut node);
+    planned(node)
+}
+
+/// With a file of the capture's written.
+fn with_file(path: &str, text: &str) -> NodePlan {
+    let mut raw = raw("spark-healthy");
+    raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+    planned(facts(&raw))
+}
+
+fn port(node: &mut Facts) -> &mut crosstie_model::facts::net::Interface {
+    let mut interfaces = node.network.interfaces.iter_mut();
+    interfaces.find(|found| found.name == PORT).unwrap()
+}
+
+#[test]
+fn management_is_never_touched() {
+    let route = |interface: &str| Route {
+        destination: None,
+        gateway: Some("192.168.177.1".parse().unwrap()),
+        interface: Some(interface.to_owned()),
+        source: None,
+        metric: 50,
+        table: "main".to_owned(),
+        protocol: None,
+    };
+    let expected = Refusal::Management {
+        interface: PORT.to_owned(),
+    };
+    let by_route = bent(|node| node.network.routes = Reading::Value(vec![route(PORT)]));
+    assert_eq!(
+        by_route.refusals.as_slice(),
+        std::slice::from_ref(&expected)
+    );
+    let address = "192.168.177.11".parse().unwrap();
+    let by_ssh = bent(|node| node.network.ssh_address = Reading::Value(address));
+    assert_eq!(by_ssh.refusals, [expected]);
+}
+
+#[test]
+fn ports_that_are_not_free_are_left_alone() {
+    let enslaved = bent(|node| port(node).master = Reading::Value("bond0".to_owned()));
+    assert!(
+        matches!(&enslaved.refusals[..], [Refusal::Enslaved { master, .. }] if master == "bond0")
+    );
+    let small = bent(|node| port(node).max_mtu = Reading::Value(Mtu(2044)));
+    assert!(matches!(
+        small.refusals[..],
+        [Refusal::MtuTooLarge {
+            mtu: 9000,
+            max: 2044,
+            ..
+        }]
+    ));
+    let old = bent(|node| port(node).manager = Manager::Ifupdown);
+    assert!(matches!(old.refusals[..], [Refusal::Ifupdown { .. }]));
+    let nobody = bent(|node| {
+        port(node).manager = Manager::Nobody;
+        node.software.services = vec!["ssh".to_owned()];
+    });
+    assert!(matches!(nobody.refusals[..], [Refusal::NoManager { .. }]));
+}
+
+#[test]
+fn what_only_root_may_read_is_asked_for() {
+    let mut raw = raw("spark-healthy");
+    raw.insert("etc/netplan/40-fabric.yaml", Entry::Gap(Gap::Denied));
+    let blind = planned(facts(&raw));
+    let unread = |refusal: &Refusal| matches!(refusal, Refusal::Unread { file, .. } if file == "/etc/netplan/40-fabric.yaml");
+    assert!(blind.refusals.iter().any(unread), "{:?}", blind.refusals);
+}
+
+#[test]
+fn netplan_must_be_whole_and_applied() {
+    let broken = with_file("etc/netplan/99-other.yaml", "network: [");
+    assert!(
+        matches!(&broken.refusals[..], [Refusal::BrokenNetplan { file, .. }] if file == "/etc/netplan/99-other.yaml")
+    );
+    let made = |address: &str| format!("[Match]\nName={PORT}\n[Network]\nAddress={address}\n");
+    let path = format!("run/systemd/network/10-netplan-{PORT}.network");
+    let pending = with_file(&path, &made("192.168.177.99/24"));
+    let names: Vec<&str> = pending
+        .refusals
+        .iter()
+        .map(|refusal| match refusal {
+            Refusal::UnappliedNetplan { interface, .. } => interface.as_str(),
+            other => panic!("{other}"),
+        })
+        .collect();
+    // The twin was never rendered.
+    assert_eq!(names, ["enP2p1s0f1np1", PORT]);
+    let mut raw = raw("spark-healthy");
+    let twin = "[Match]\nName=enP2p1s0f1np1\n[Network]\nAddress=192.168.178.11/24\n";
+    raw.insert(&path, Entry::File(made("192.168.177.11/24").into_bytes()));
+    raw.insert(
+        "run/systemd/network/10-netplan-enP2p1s0f1np1.network",
+        Entry::File(twin.into()),
+    );
+    assert!(planned(facts(&raw)).refusals.is_empty());
+}
+
+#[test]
+fn someone_elses_file_is_set_aside_only_if_it_is_for_the_fabric_alone() {
+    let aside = |plan: &NodePlan| -> Vec<String> {
+        let configure = plan.steps.iter().filter_map(|step| match step {
+            Step::Configure(configure) => Some(&configure.files),
+            _ => None,
+        });
+        let files = configure.flatten().filter_map(|file| match file {
+            FileChange::Aside { path, .. } => Some(path.clone()),
+            _ => None,
+        });
+        files.collect()
+    };
+    assert_eq!(aside(&bent(|_| {})), ["/etc/netplan/40-fabric.yaml"]);
+    let cases = [
+        (
+            "network: {ethernets: {enp1s0f1np1: {mtu: 1500}, enP7s7: {dhcp4: true}}}",
+            "other interfaces",
+        ),
+        (
+            "network: {wifis: {wl0: {}}, ethernets: {enp1s0f1np1: {mtu: 1500}}}",
+            "other interfaces",
+        ),
+        (
+            "network: {ethernets: {all: {match: {name: 'en*'}, dhcp4: true}}}",
+            "other interfaces",
+        ),
+        (
+            "network: {renderer: NetworkManager, ethernets: {enp1s0f1np1: {mtu: 1500}}}",
+            "renderer",
+        ),
+    ];
+    for (text, expected) in cases {
+        let plan = with_file("etc/netplan/50-other.yaml", text);
+        let found = plan.refusals.iter().any(|refusal| {
+            matches!(refusal, Refusal::SharedProfile { file, why, .. } if file == "/etc/netplan/50-other.yaml" && why.contains(expected))
+        });
+        assert!(found, "{text}: {:?}", plan.refusals);
+    }
+    let own = with_file(
+        "etc/netplan/90-crosstie.yaml",
+        "network: {ethernets: {enp1s0f1np1: {mtu: 1500}}}",
+    );
+    let taken = |refusal: &Refusal| matches!(refusal, Refusal::Taken { .. });
+    assert!(own.refusals.iter().any(taken), "{:?}", own.refusals);
+}
+
+#[test]
+fn each_manager_gets_files_of_its_own() {
+    let cases = [
+        (
+            Manager::NetworkManager,
+            true,
+            Tool::NetplanNetworkManager,
+            "/etc/netplan/90-crosstie.yaml",
+        ),
+        (
+            Manager::Networkd,
+            true,
+            Tool::NetplanNetworkd,
+            "/etc/netplan/90-crosstie.yaml",
+        ),
+        (
+            Manager::NetworkManager,
+            false,
+            Tool::NetworkManager,
+            "/etc/NetworkManager/system-connections/crosstie-enp1s0f1np1.nmconnection",
+        ),
+        (
+            Manager::Networkd,
+            false,
+            Tool::Networkd,
+            "/etc/systemd/network/05-crosstie-enp1s0f1np1.network",
+        ),
+    ];
+    for (manager, netplan, tool, path) in cases {
+        let mut node = facts(&raw("spark-healthy"));
+        for interface in &mut node.network.interfaces {
+            interface.manager = manager.clone();
+        }
+        if !netplan {
+            node.persistence.netplan.clear();
+            for profile in &mut node.persistence.profiles {
+                "/etc/systemd/network/50-fabric.network".clone_into(&mut profile.file);
+                profile.format = Format::Networkd;
+            }
+        }
+        let plan = planned(node.clone());
+        assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+        let json = serde_json::to_string(&plan).unwrap();
+        assert!(json.contains(&format!("\"by\":{}", serde_json::to_string(&tool).unwrap())));
+        let mut memory = Memory::of(&node);
+        for step in &plan.steps {
+            memory.apply(step).unwrap();
+        }
+        assert!(
+            memory.files.contains_key(path),
+            "{path}: {:?}",
+            memory.files.keys()
+        );
+    }
+}
+
+#[test]
+fn an_old_nccl_is_told_its_gid_and_a_new_one_is_not() {
+    use crosstie_model::facts::software::Library;
+    let with = |version: &str| {
+        bent(|node| {
+            node.software.libraries = vec![Library {
+                name: "libnccl".to_owned(),
+                path: "/usr/lib/libnccl.so.2".to_owned(),
+                version: Reading::Value(version.to_owned()),
+            }];
+        })
+    };
+    assert!(
+        with("2.28.9")
+            .notes
+            .iter()
+            .all(|note| !note.contains("GID 0"))
+    );
+    let old = with("2.19.3");
+    assert!(
+        old.notes.iter().any(|note| note.contains("plan again")),
+        "{:?}",
+        old.notes
+    );
+}
+
+#[test]
+fn a_twin_of_an_active_cage_is_never_taken_down() {
+    let mut spec = spec();
+    spec.fabric.unused_ports_down = true;
+    let mut node = facts(&raw("spark-healthy"));
+    for interface in &mut node.network.interfaces {
+        interface.up = Reading::Value(true);
+    }
+    let down = |spec: &Spec, node: &Facts| -> Vec<String> {
+        let plan = plan(spec, std::slice::from_ref(node))
+            .unwrap()
+            .nodes
+            .remove(0);
+        let down = plan.steps.iter().filter_map(|step| match step {
+            Step::Link { interface, .. } => Some(interface.clone()),
+            _ => None,
+        });
+        down.collect()
+    };
+    assert_eq!(down(&spec, &node), ["enp1s0f0np0", "enP2p1s0f0np0"]);
+    // Without its cable in the file, p1 is still active.
+    spec.cables.clear();
+    assert_eq!(down(&spec, &node), ["enp1s0f0np0", "enP2p1s0f0np0"]);
+}

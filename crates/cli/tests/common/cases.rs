@@ -1,0 +1,244 @@
+//! Cases of `fixtures/`: captures bent into the faults that people meet. `fixtures/README.md` has the format.
+
+use std::{collections::BTreeMap, path::Path};
+
+use crosstie_doctor::{Diagnosis, Patient, Selection, diagnose};
+use crosstie_facts::{Entry, Gap, Raw, facts};
+use crosstie_model::{Finding, Spec};
+use serde::Deserialize;
+
+use crate::common::samples::{self, fixtures};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cases {
+    case: Vec<Case>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) expect: Vec<String>,
+    #[serde(default)]
+    pub(crate) cluster: Option<String>,
+    pub(crate) node: Vec<CaseNode>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaseNode {
+    base: String,
+    #[serde(default)]
+    substitute: Vec<(String, String)>,
+    #[serde(flatten)]
+    changes: Changes,
+    #[serde(default)]
+    earlier: Option<Changes>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Changes {
+    #[serde(default)]
+    remove: Vec<String>,
+    #[serde(default)]
+    write: BTreeMap<String, String>,
+    #[serde(default)]
+    deny: Vec<String>,
+    #[serde(default)]
+    link: BTreeMap<String, String>,
+    #[serde(default)]
+    replace: BTreeMap<String, Vec<(String, String)>>,
+}
+
+/// The cases of every file in a folder of `fixtures/`, by the file's stem.
+pub(crate) fn load(folder: &str) -> BTreeMap<String, Vec<Case>> {
+    let mut cases = BTreeMap::new();
+    for entry in fixtures().join(folder).read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let parsed: Cases =
+            toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        cases.insert(stem(&path), parsed.case);
+    }
+    cases
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+impl CaseNode {
+    /// What collection would have read.
+    pub(crate) fn raw(&self) -> Raw {
+        let mut raw = samples::raw(&self.base);
+        substitute(&mut raw, &self.substitute);
+        self.changes.apply(&mut raw);
+        raw
+    }
+
+    /// The same a moment before.
+    pub(crate) fn earlier(&self) -> Option<Raw> {
+        let mut raw = self.raw();
+        self.earlier.as_ref()?.apply(&mut raw);
+        Some(raw)
+    }
+}
+
+fn substitute(raw: &mut Raw, pairs: &[(String, String)]) {
+    if pairs.is_empty() {
+        return;
+    }
+    let changed = |text: &str| {
+        pairs
+            .iter()
+            .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    };
+    let entry = |entry: &Entry| match entry {
+        Entry::File(bytes) => Entry::File(changed(&String::from_utf8_lossy(bytes)).into_bytes()),
+        entry => entry.clone(),
+    };
+    let mut other = Raw::new(raw.meta.clone());
+    other.meta.host = changed(&raw.meta.host);
+    raw.tree()
+        .for_each(|(path, found)| other.insert(path, entry(found)));
+    raw.commands()
+        .for_each(|(name, found)| other.insert_command(name, entry(found)));
+    *raw = other;
+}
+
+impl Changes {
+    fn apply(&self, raw: &mut Raw) {
+        for path in &self.remove {
+            remove(raw, path);
+        }
+        for (path, text) in &self.write {
+            write(raw, path, Entry::File(text.clone().into_bytes()));
+        }
+        for path in &self.deny {
+            write(raw, path, Entry::Gap(Gap::Denied));
+        }
+        for (path, target) in &self.link {
+            let (parent, name) = path.rsplit_once('/').unwrap();
+            let parent = resolved(raw, parent);
+            raw.insert(&format!("{parent}/{name}"), Entry::Link(target.clone()));
+        }
+        for (path, pairs) in &self.replace {
+            let mut text = read(raw, path);
+            for (from, to) in pairs {
+                assert!(
+                    text.contains(from.as_str()),
+                    "{path} has no {from:?}:\n{text}"
+                );
+                text = text.replace(from, to);
+            }
+            write(raw, path, Entry::File(text.into_bytes()));
+        }
+    }
+}
+
+/// The path with the links of its parents resolved, whether it exists or not.
+fn resolved(raw: &Raw, path: &str) -> String {
+    if let Some(real) = raw.real_path(path) {
+        return real;
+    }
+    match path.rsplit_once('/') {
+        Some((parent, name)) => format!("{}/{name}", resolved(raw, parent)),
+        None => path.to_owned(),
+    }
+}
+
+fn write(raw: &mut Raw, path: &str, entry: Entry) {
+    if let Some(name) = path.strip_prefix("cmd/") {
+        raw.insert_command(name, entry);
+    } else {
+        let real = resolved(raw, path);
+        raw.insert(&real, entry);
+    }
+}
+
+fn read(raw: &Raw, path: &str) -> String {
+    let entry = match path.strip_prefix("cmd/") {
+        Some(name) => raw.command_entry(name),
+        None => raw.entry(&resolved(raw, path)),
+    };
+    match entry {
+        Some(Entry::File(bytes)) => String::from_utf8(bytes.clone()).unwrap(),
+        other => panic!("{path} is {other:?}"),
+    }
+}
+
+fn remove(raw: &mut Raw, path: &str) {
+    let real = resolved(raw, path);
+    let below = format!("{real}/");
+    let command = path.strip_prefix("cmd/");
+    let mut other = Raw::new(raw.meta.clone());
+    let mut found = false;
+    for (name, entry) in raw.tree() {
+        // A link is taken away by the name it has, not by what it points to.
+        if name == path || name == real || name.starts_with(&below) {
+            found = true;
+        } else {
+            other.insert(name, entry.clone());
+        }
+    }
+    for (name, entry) in raw.commands() {
+        if command == Some(name) {
+            found = true;
+        } else {
+            other.insert_command(name, entry.clone());
+        }
+    }
+    assert!(found, "nothing to remove at {path}");
+    *raw = other;
+}
+
+impl Case {
+    pub(crate) fn spec(&self) -> Option<Spec> {
+        let text = self.cluster.as_ref()?;
+        Some(Spec::from_toml(text).unwrap_or_else(|error| panic!("{}: {error:?}", self.name)))
+    }
+
+    pub(crate) fn diagnose(&self) -> Diagnosis {
+        let now: Vec<_> = self.node.iter().map(|node| facts(&node.raw())).collect();
+        let before: Vec<_> = self
+            .node
+            .iter()
+            .map(|node| node.earlier().map(|raw| facts(&raw)))
+            .collect();
+        let patients: Vec<Patient> = now
+            .iter()
+            .zip(&before)
+            .map(|(facts, earlier)| Patient {
+                facts,
+                earlier: earlier.as_ref(),
+                clock: None,
+            })
+            .collect();
+        diagnose(&patients, self.spec().as_ref(), Selection::default())
+    }
+}
+
+/// `HOST SEVERITY ID SUBJECT`, sorted.
+pub(crate) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
+    let line = |host: &str, finding: &Finding| {
+        format!(
+            "{host} {} {} {}",
+            finding.severity, finding.id, finding.subject
+        )
+    };
+    let nodes = diagnosis.nodes.iter();
+    let nodes = nodes.flat_map(|node| {
+        node.findings
+            .iter()
+            .map(|finding| line(&node.host, finding))
+    });
+    let cluster = diagnosis
+        .cluster
+        .iter()
+        .map(|finding| line("cluster", finding));
+    let mut lines: Vec<String> = nodes.chain(cluster).collect();
+    lines.sort();
+    lines
+}

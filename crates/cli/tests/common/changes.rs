@@ -1,0 +1,180 @@
+//! Changing the nodes of a lab.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_lab::Lab;
+use serde_json::Value;
+
+use crate::common::{
+    lab::{sh, sh_within},
+    sshd::{crosstie, typed},
+};
+
+/// Runs the binary with the lab's nodes in reach, and the password of their users on a pipe.
+pub fn start(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Child {
+    let (command, rest) = arguments.split_first().unwrap();
+    Command::new(crosstie())
+        .arg(command)
+        .arg("--cluster")
+        .arg(cluster)
+        .arg("--ssh-config")
+        .arg(lab.ssh_config())
+        .args(["--become-password-fd", "0"])
+        .args(rest)
+        .stdin(typed(lab.password()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+pub fn run(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Output {
+    start(lab, cluster, arguments).wait_with_output().unwrap()
+}
+
+/// What it printed, if it ended with `code`.
+pub fn json(lab: &Lab, cluster: &Path, code: i32, arguments: &[&str]) -> Value {
+    let mut arguments = arguments.to_vec();
+    arguments.push("--json");
+    let output = run(lab, cluster, &arguments);
+    let said = [&output.stdout[..], &output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// Node → outcome.
+pub fn outcomes(changes: &Value) -> BTreeMap<String, String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let nodes = changes["nodes"].as_array().unwrap().iter();
+    nodes
+        .map(|node| (text(&node["node"]), text(&node["outcome"])))
+        .collect()
+}
+
+const FILES: &str = "cd /etc && find . \\( -type f -exec sha256sum {} + \\) | sort; \
+     find . -printf '%M %u %g %l %p ' \\( -type f -printf '%T@\\n' -o -printf '\\n' \\) | sort";
+const PORTS: &str = "for p in /sys/class/net/*np*; do i=${p##*/}; echo $i; cat $p/mtu; \
+     ip -o link show dev $i | grep -o '[<,]UP[,>]'; ip -o addr show dev $i scope global | sed 's/ valid_lft.*//'; \
+     grep -s '' /proc/sys/net/ipv4/conf/$i/* /proc/sys/net/ipv6/conf/$i/* | grep -v stable_secret; done; \
+     systemctl list-unit-files --no-legend 'crosstie*'; true";
+
+/// Everything below `/etc` with owner, mode and time; and of the ports everything that a change may touch.
+pub fn shape(lab: &Lab, node: &str) -> String {
+    sh(lab, node, &format!("{FILES}; {PORTS}"))
+}
+
+/// Every fabric address of `to` answers `from` at 9000 bytes that may not be fragmented, at the MAC of its own port.
+pub fn answers(lab: &Lab, from: &str, to: &str) {
+    let own = sh(lab, to, "ip -o -4 addr show scope global | grep np");
+    let mut asked = 0;
+    for line in own.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (interface, net) = (words[1], words[3]);
+        let (address, length) = net.split_once('/').unwrap();
+        let mac = sh(lab, to, &format!("cat /sys/class/net/{interface}/address"));
+        let network: ipnet::Ipv4Net = format!("{address}/{length}").parse().unwrap();
+        let theirs = sh(lab, from, "ip -o -4 addr show scope global | grep np");
+        let out = theirs.lines().find_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let net: ipnet::Ipv4Net = words[3].parse().unwrap();
+            (net.trunc() == network.trunc()).then(|| words[1].to_owned())
+        });
+        let Some(out) = out else {
+            continue;
+        };
+        let script = format!(
+            "ip neigh flush dev {out}; for n in 1 2 3; do ping -q -M do -s 8972 -c 1 -W 3 -I {out} {address} && break; done && \
+             ip neigh show {address} dev {out}"
+        );
+        let shown = sh(lab, from, &script);
+        assert!(shown.contains(mac.trim()), "{address}: {shown}, not {mac}");
+        asked += 1;
+    }
+    assert!(asked > 0, "{from} has no address beside one of {to}: {own}");
+}
+
+/// Until the node answers ssh and its start is through.
+pub fn wait_for(lab: &Lab, node: &str) {
+    let until = Instant::now() + Duration::from_secs(600);
+    loop {
+        let script = "systemctl is-system-running --wait >/dev/null; true";
+        let asked = lab.exec_as_root(node, &["sh", "-c", script], Duration::from_secs(60));
+        if asked.is_ok_and(|asked| asked.code == Some(0)) {
+            return;
+        }
+        assert!(Instant::now() < until, "{node} does not come back");
+        thread::sleep(Duration::from_secs(2));
+    }
+}
+
+/// All at once, until each has started again.
+pub fn reboot(lab: &Lab, nodes: &[&str]) {
+    thread::scope(|scope| {
+        for node in nodes {
+            scope.spawn(|| {
+                lab.reboot(node).unwrap();
+                wait_for(lab, node);
+            });
+        }
+    });
+}
+
+/// Over a connection of its own.
+pub fn is_reachable(lab: &Lab, node: &str) -> bool {
+    let asked = Command::new("ssh")
+        .arg("-F")
+        .arg(lab.ssh_config())
+        .args([
+            "-o",
+            "ControlPath=none",
+            "-o",
+            "ConnectTimeout=8",
+            node,
+            "true",
+        ])
+        .output();
+    asked.unwrap().status.success()
+}
+
+/// Until there is no guard any more, and nobody at work who may yet arm one.
+pub fn wait_until_settled(lab: &Lab, node: &str) {
+    once_settled(lab, node, "true");
+}
+
+/// What a script says then: in the login that waits, since another takes an emulated node seconds.
+pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
+    let guard = "/etc/systemd/system/crosstie-guard.timer";
+    let lock = format!("{}/lock", crosstie_node::change::STATE);
+    let settled =
+        format!("[ ! -e {guard} ] && {{ [ ! -e {lock} ] || flock --nonblock {lock} true; }}");
+    let script = format!(
+        "for i in $(seq 180); do if {settled}; then {script}; exit; fi; sleep 1; done; \
+         echo 'a guard still waits, or somebody is at work' >&2; exit 1"
+    );
+    sh_within(lab, node, &script, Duration::from_secs(240))
+}
+
+pub fn same(node: &str, before: &str, after: &str) {
+    let gone = before
+        .lines()
+        .filter(|line| !after.lines().any(|other| other == *line));
+    let new = after
+        .lines()
+        .filter(|line| !before.lines().any(|other| other == *line));
+    let lines: Vec<String> = gone
+        .map(|line| format!("- {line}"))
+        .chain(new.map(|line| format!("+ {line}")))
+        .collect();
+    assert!(
+        lines.is_empty(),
+        "{node} is not as it was:\n{}",
+        lines.join("\n")
+    );
+}

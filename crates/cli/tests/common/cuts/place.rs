@@ -1,0 +1,139 @@
+//! A node that changes are cut off on.
+
+use std::{
+    path::Path,
+    sync::Mutex,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_lab::Lab;
+
+use super::{Cut, Edges, Job, Operation};
+use crate::common::{
+    changes::{json, once_settled, same, shape, start},
+    lab::sh,
+};
+
+const ORDER: &str = "/run/crosstie-rehearsal";
+/// The node with its change confirmed, where every way back begins.
+const CONFIRMED: &str = "confirmed";
+
+/// One node, and what it is to be after everything.
+pub struct Place<'a> {
+    lab: &'a Lab,
+    cluster: &'a Path,
+    node: &'a str,
+    before: String,
+    pub edges: Edges,
+}
+
+/// All of these nodes, each changed once and put back.
+pub fn places<'a>(lab: &'a Lab, cluster: &'a Path, nodes: &[&'a str]) -> Vec<Place<'a>> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = nodes
+            .iter()
+            .map(|node| scope.spawn(|| Place::new(lab, cluster, node)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    })
+}
+
+/// Shares the jobs among the nodes, and tells how each ended.
+#[allow(clippy::print_stdout)] // it takes hours; and a job that is begun and never ended is the one that failed
+pub fn take_turns(places: &[Place<'_>], jobs: Vec<Job>, ended: impl Fn(Job, &str) + Sync) {
+    let jobs = Mutex::new(jobs.into_iter());
+    let next = || jobs.lock().unwrap().next();
+    thread::scope(|scope| {
+        for place in places {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    println!("{}: {job}", place.node);
+                    let started = Instant::now();
+                    let outcome = place.cut(job);
+                    println!("{job}: {outcome} after {} s", started.elapsed().as_secs());
+                    ended(job, outcome);
+                }
+            });
+        }
+    });
+}
+
+impl<'a> Place<'a> {
+    fn new(lab: &'a Lab, cluster: &'a Path, node: &'a str) -> Self {
+        let mut place = Self {
+            lab,
+            cluster,
+            node,
+            before: shape(lab, node),
+            edges: Edges::new(),
+        };
+        place.list(Operation::Change);
+        lab.save_as(node, CONFIRMED).unwrap();
+        place.list(Operation::WayBack);
+        same(node, &place.before, &shape(lab, node));
+        place
+    }
+
+    /// Lets it happen, and notes what it passed.
+    fn list(&mut self, operation: Operation) {
+        let (lab, node) = (self.lab, self.node);
+        sh(lab, node, &format!("umask 077; echo list > {ORDER}"));
+        json(lab, self.cluster, 0, &operation.command(node));
+        let list = sh(lab, node, &format!("cat {ORDER}; rm {ORDER}"));
+        let names = list.lines().skip(1).map(str::to_owned);
+        self.edges.insert(operation, names.collect());
+    }
+
+    /// Whether the node is back by itself, or keeps what was confirmed.
+    fn cut(&self, job: Job) -> &'static str {
+        let (lab, cluster, node) = (self.lab, self.cluster, self.node);
+        if job.operation == Operation::WayBack {
+            lab.reset_to(node, CONFIRMED).unwrap();
+        }
+        let what = if job.cut == Cut::Agent {
+            "kill"
+        } else {
+            "hold"
+        };
+        let order = format!("umask 077; echo '{} {what}' > {ORDER}", job.edge);
+        let boot = "cat /proc/sys/kernel/random/boot_id";
+        let before = sh(lab, node, &format!("{order}; {boot}"));
+        let mut controller = start(lab, cluster, &job.operation.command(node));
+        if job.cut != Cut::Agent {
+            self.wait_until_held(&job);
+        }
+        match job.cut {
+            Cut::Agent => {}
+            Cut::Controller => controller.kill().unwrap(),
+            Cut::Power => lab.power_cut(node).unwrap(),
+        }
+        let said = controller.wait_with_output().unwrap();
+        let after = once_settled(lab, node, &format!("{boot}; ls {ORDER} 2>&-; true"));
+        let reached = !after.contains(ORDER) && (after != before) == (job.cut == Cut::Power);
+        assert!(reached, "{node}: {job}: not reached\n{said:?}");
+        // A guard that was cut off while it was armed is cleared away by whatever command comes next.
+        let status = json(lab, cluster, 0, &["status", node]);
+        let kept = status["nodes"][0]["state"] == "confirmed";
+        if kept {
+            json(lab, cluster, 0, &Operation::WayBack.command(node));
+        }
+        same(&format!("{node}: {job}"), &self.before, &shape(lab, node));
+        if kept { "kept" } else { "back" }
+    }
+
+    /// Once the order is gone, everything waits.
+    fn wait_until_held(&self, job: &Job) {
+        let script =
+            format!("for i in $(seq 240); do [ -e {ORDER} ] || exit 0; sleep 0.5; done; exit 1");
+        let arguments = ["sh", "-c", &script];
+        let waited = self
+            .lab
+            .exec_as_root(self.node, &arguments, Duration::from_secs(150));
+        let code = waited.unwrap().code;
+        assert_eq!(code, Some(0), "{}: {job}: not held", self.node);
+    }
+}

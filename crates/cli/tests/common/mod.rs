@@ -1,0 +1,15 @@
+//! What the test programs share.
+
+#![allow(dead_code, unreachable_pub)] // each program takes what it needs
+
+pub mod cases;
+pub mod changes;
+pub mod command;
+pub mod cuts;
+pub mod inits;
+pub mod lab;
+pub mod lint;
+pub mod namespace;
+pub mod samples;
+pub mod sshd;
+pub mod ups;

@@ -1,0 +1,15 @@
+//! What takes the lab hours where it has to be emulated.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod arm64;
+mod cut;
+mod init;
+mod reach;
+mod trouble;
+mod trust;
+mod r#try;
+mod up;

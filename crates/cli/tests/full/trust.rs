@@ -1,0 +1,201 @@
+//! `crosstie trust` on the lab's two Sparks: from users who have nothing but a password to logins both ways, and back to the
+//! last byte.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use crosstie_lab::{HubProgram, Lab, lease};
+use serde_json::Value;
+
+use crate::common::sshd::{crosstie, typed};
+
+const NODES: [&str; 2] = ["spark-a", "spark-b"];
+const PASSWORD: &str = "correct horse";
+
+fn as_root(lab: &Lab, node: &str, line: &str) -> (Option<i32>, String) {
+    let done = lab
+        .exec_as_root(node, &["sh", "-c", line], Duration::from_secs(60))
+        .unwrap();
+    (done.code, done.stdout + &done.stderr)
+}
+
+fn on(lab: &Lab, node: &str, line: &str) -> String {
+    let (status, output) = as_root(lab, node, line);
+    assert_eq!(status, Some(0), "{node}: {line}: {output}");
+    output
+}
+
+/// Names, modes, owners and contents.
+const FINGERPRINT_OF_HOME: &str =
+    "find . -printf '%p %y %m %u %g %l\\n' | sort; find . -type f -exec sha256sum {} + | sort";
+
+fn home_there(lab: &Lab, node: &str) -> String {
+    on(
+        lab,
+        node,
+        &format!("cd ~carol && {{ {FINGERPRINT_OF_HOME}; }}"),
+    )
+}
+
+fn home_here(home: &Path) -> String {
+    let output = Command::new("sh")
+        .args(["-c", FINGERPRINT_OF_HOME])
+        .current_dir(home)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// This machine's user with another home directory, which ssh learns from passwd and not from `$HOME`.
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new(lab: &Lab) -> Self {
+        let desk = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        let ssh = desk.folder.path().join("home/.ssh");
+        fs::create_dir_all(&ssh).unwrap();
+        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o700)).unwrap();
+        let hosts = NODES.map(|node| {
+            let port = lab.ssh_port(node).unwrap();
+            format!("Host {node}\n  HostName 127.0.0.1\n  Port {port}\n  User carol\n")
+        });
+        fs::write(ssh.join("config"), hosts.concat() + "# no end of line").unwrap();
+        let passwd = fs::read_to_string("/etc/passwd").unwrap();
+        let others = passwd
+            .lines()
+            .filter(|line| line.split(':').nth(2) != Some("0"));
+        let home = desk.folder.path().join("home");
+        let root = format!("root:x:0:0::{}:/bin/sh", home.display());
+        let lines: Vec<&str> = [root.as_str()].into_iter().chain(others).collect();
+        fs::write(desk.folder.path().join("passwd"), lines.join("\n") + "\n").unwrap();
+        desk
+    }
+
+    fn home(&self) -> std::path::PathBuf {
+        self.folder.path().join("home")
+    }
+
+    fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private"]);
+        if !rustix::process::geteuid().is_root() {
+            command.arg("--map-root-user");
+        }
+        command
+            .args(["sh", "-euc", "mount --bind \"$0\" /etc/passwd; exec \"$@\""])
+            .arg(self.folder.path().join("passwd"))
+            .arg(program)
+            .env("HOME", self.home())
+            .env_remove("SSH_AUTH_SOCK")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn trust(&self, arguments: &[&str], password: Option<&str>) -> Value {
+        let mut command = self.command(crosstie());
+        command.args(["trust", "--json"]).args(arguments);
+        if let Some(password) = password {
+            command.args(["--password-fd", "0"]).stdin(typed(password));
+        }
+        let output = command.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let value: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"));
+        assert!(output.status.success(), "{value:#}\n{errors}");
+        value
+    }
+}
+
+fn logs_in(lab: &Lab, from: &str, to: &str) -> bool {
+    let line =
+        format!("runuser -l carol -c 'ssh -o BatchMode=yes -o ConnectTimeout=20 {to} whoami'");
+    let (status, output) = as_root(lab, from, &line);
+    status == Some(0) && output.lines().any(|line| line == "carol")
+}
+
+#[test]
+fn full_passwords_become_keys_and_are_taken_back() {
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    for node in NODES {
+        on(
+            &lab,
+            node,
+            &format!("useradd -m -s /bin/bash carol && echo 'carol:{PASSWORD}' | chpasswd"),
+        );
+    }
+    on(
+        &lab,
+        NODES[1],
+        "install -d -m 775 -o carol -g carol ~carol/.ssh; printf '# mine' > ~carol/.ssh/authorized_keys; chown carol: ~carol/.ssh/authorized_keys",
+    );
+    let desk = Desk::new(&lab);
+    let homes = || {
+        (
+            NODES.map(|node| home_there(&lab, node)),
+            home_here(&desk.home()),
+        )
+    };
+    let before = homes();
+    let prints = NODES.map(|node| {
+        let shown = on(
+            &lab,
+            node,
+            "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
+        );
+        shown.split(' ').nth(1).unwrap().to_owned()
+    });
+    let approved = [
+        NODES[0],
+        NODES[1],
+        "--fingerprint",
+        &prints[0],
+        "--fingerprint",
+        &prints[1],
+        "--timeout",
+        "120",
+    ];
+
+    let value = desk.trust(&approved, Some(PASSWORD));
+    assert_eq!(value["nodes"][0]["host_key"], prints[0].as_str());
+    let addresses = NODES.map(|node| {
+        let shown = on(&lab, node, "ip -4 -o addr show enP7s7 | awk '{ print $4 }'");
+        shown.trim().split('/').next().unwrap().to_owned()
+    });
+    for (from, to) in [(0, 1), (1, 0)] {
+        assert!(logs_in(&lab, NODES[from], NODES[to]), "{}", NODES[from]);
+        assert!(
+            logs_in(&lab, NODES[from], &addresses[to]),
+            "{}",
+            addresses[to]
+        );
+    }
+    let mut ssh = desk.command("ssh");
+    let output = ssh
+        .args(["-o", "BatchMode=yes", "spark-b", "whoami"])
+        .output()
+        .unwrap();
+    assert_eq!(output.stdout, b"carol\n", "{output:?}");
+
+    let done = homes();
+    let again = desk.trust(&[NODES[0], NODES[1], "--timeout", "120"], None);
+    for changed in [&again["nodes"][0], &again["nodes"][1], &again["controller"]] {
+        assert_eq!(changed["changed"], serde_json::json!([]), "{again:#}");
+    }
+    assert_eq!(homes(), done);
+
+    desk.trust(&["--undo", "--timeout", "120"], None);
+    let after = homes();
+    assert_eq!(after.0, before.0);
+    assert_eq!(after.1, before.1);
+    assert!(!logs_in(&lab, NODES[0], NODES[1]));
+}

@@ -1,0 +1,210 @@
+//! The doctor at two real nodes: each fault is made on them, named over ssh, and gone once it is mended.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crosstie_lab::{HubProgram, Lab, hub::Fault, lease};
+use serde_json::Value;
+
+use crate::common::{lab::sh, sshd::crosstie};
+
+const NODES: [&str; 2] = ["spark-a", "spark-b"];
+
+const CLUSTER: &str = "
+format = 1
+name = 'lab'
+[[node]]
+name = 'spark-a'
+[[node.cage]]
+id = 'p0'
+ports = ['rocep1s0f0', 'roceP2p1s0f0']
+[[node.cage]]
+id = 'p1'
+ports = ['rocep1s0f1', 'roceP2p1s0f1']
+[[node]]
+name = 'spark-b'
+[[node.cage]]
+id = 'p0'
+ports = ['rocep1s0f0', 'roceP2p1s0f0']
+[[node.cage]]
+id = 'p1'
+ports = ['rocep1s0f1', 'roceP2p1s0f1']
+[[cable]]
+a = 'spark-a:p0'
+b = 'spark-b:p0'
+";
+
+/// Both twins addressed and everything else that the doctor asks for, as a person would set it up.
+const CONFIGURE: &str = r"
+umask 077
+printf '%s\n' 'network:' '  version: 2' '  ethernets:' \
+    '    enp1s0f0np0: {mtu: 9000, addresses: [192.168.101.NUMBER/24]}' \
+    '    enP2p1s0f0np0: {mtu: 9000, addresses: [192.168.102.NUMBER/24]}' > /etc/netplan/60-fabric.yaml
+umask 022
+printf '%s\n' 'net.ipv4.conf.all.arp_ignore = 1' 'net.ipv4.conf.all.arp_announce = 2' \
+    'net.core.rmem_max = 268435456' 'net.core.wmem_max = 268435456' > /etc/sysctl.d/60-fabric.conf
+printf '%s\n' '* - memlock unlimited' 'root - memlock unlimited' > /etc/security/limits.d/60-fabric.conf
+sysctl -q -p /etc/sysctl.d/60-fabric.conf
+netplan apply
+for i in $(seq 40); do
+    ip -4 -o addr show dev enp1s0f0np0 | grep -q 192.168.101 &&
+        ip -4 -o addr show dev enP2p1s0f0np0 | grep -q 192.168.102 && exit 0
+    sleep 0.5
+done
+ip addr >&2
+exit 1
+";
+
+/// How a fault is made, how it is mended, and what the doctor calls it, on which node.
+struct Case {
+    make: &'static str,
+    mend: &'static str,
+    expect: &'static [(&'static str, &'static str)],
+}
+
+/// Made all at once on spark-a, whose neighbour stays as it was; none of them hides another.
+const TOGETHER: &[Case] = &[
+    Case {
+        make: "ip link set enp1s0f0np0 mtu 1500",
+        mend: "ip link set enp1s0f0np0 mtu 9000",
+        expect: &[
+            ("spark-a", "mtu-small"),
+            ("spark-a", "twin-mtu-differs"),
+            ("cluster", "mtu-mismatch"),
+        ],
+    },
+    Case {
+        make: "nft add table inet strict
+            nft add chain inet strict input '{ type filter hook input priority 0; policy drop; }'
+            nft add rule inet strict input iifname lo accept
+            nft add rule inet strict input iifname enP7s7 accept",
+        mend: "nft delete table inet strict",
+        expect: &[("spark-a", "firewall-blocks-fabric")],
+    },
+    Case {
+        make: "printf '* - memlock 64\\n' > /etc/security/limits.d/99-small.conf",
+        mend: "rm /etc/security/limits.d/99-small.conf",
+        expect: &[("spark-a", "memlock-limited")],
+    },
+    Case {
+        make: "ip addr add 192.168.101.77/24 dev enP2p1s0f0np0",
+        mend: "ip addr del 192.168.101.77/24 dev enP2p1s0f0np0",
+        expect: &[("spark-a", "twins-same-subnet")],
+    },
+    Case {
+        make: "sysctl -q net.ipv4.conf.all.arp_ignore=0",
+        mend: "sysctl -q net.ipv4.conf.all.arp_ignore=1",
+        expect: &[("spark-a", "arp-flux")],
+    },
+    Case {
+        make: "cp /etc/machine-id /etc/machine-id.own; printf '%s\\n' OTHER_MACHINE_ID > /etc/machine-id",
+        mend: "mv /etc/machine-id.own /etc/machine-id",
+        expect: &[("cluster", "node-cloned")],
+    },
+    Case {
+        make: "mv /etc/netplan/60-fabric.yaml /etc/60-fabric.yaml.away",
+        mend: "mv /etc/60-fabric.yaml.away /etc/netplan/60-fabric.yaml",
+        expect: &[("spark-a", "fabric-not-persistent")],
+    },
+];
+
+/// A twin that is down has no address, no MTU and no ARP to be judged by.
+const TWIN: &[Case] = &[Case {
+    make: "ip link set enP2p1s0f0np0 down",
+    mend: "ip link set enP2p1s0f0np0 up",
+    expect: &[("spark-a", "twin-down")],
+}];
+
+/// Host and id of every fault and warning.
+fn doctor(lab: &Lab, cluster: &Path) -> Vec<(String, String)> {
+    let output = Command::new(crosstie())
+        .args(["doctor", "--json", "--sudo", "--interval", "0"])
+        // A lab has no way out, and so no time service: that is true of it.
+        .args(["--skip", "clock-unsynchronised", "--cluster"])
+        .arg(cluster)
+        .arg("--ssh-config")
+        .arg(lab.ssh_config())
+        .output()
+        .unwrap();
+    let value: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let mut found = Vec::new();
+    let mut add = |host: &str, findings: &Value| {
+        for finding in findings.as_array().unwrap() {
+            if finding["severity"] != "info" {
+                found.push((host.to_owned(), finding["id"].as_str().unwrap().to_owned()));
+            }
+        }
+    };
+    for node in value["nodes"].as_array().unwrap() {
+        assert!(node.get("error").is_none(), "{node}");
+        add(node["host"].as_str().unwrap(), &node["findings"]);
+    }
+    add("cluster", &value["cluster"]);
+    found
+}
+
+fn cluster_file(directory: &Path) -> PathBuf {
+    let path = directory.join("cluster.toml");
+    std::fs::write(&path, CLUSTER).unwrap();
+    path
+}
+
+fn configure(lab: &Lab) {
+    std::thread::scope(|scope| {
+        for (number, node) in [("1", "spark-a"), ("2", "spark-b")] {
+            scope.spawn(move || sh(lab, node, &CONFIGURE.replace("NUMBER", number)));
+        }
+    });
+}
+
+fn owned((host, id): (&str, &str)) -> (String, String) {
+    (host.to_owned(), id.to_owned())
+}
+
+#[test]
+fn lab_doctor_names_each_fault_and_sees_it_mended() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = cluster_file(directory.path());
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+
+    let bare = doctor(&lab, &cluster);
+    for node in NODES {
+        let wanted = owned((node, "fabric-unaddressed"));
+        assert!(bare.contains(&wanted), "{bare:?}");
+    }
+
+    configure(&lab);
+    let other = sh(&lab, "spark-b", "cat /etc/machine-id");
+    assert_eq!(doctor(&lab, &cluster), [], "set up, and nothing is wrong");
+
+    for cases in [TOGETHER, TWIN] {
+        for case in cases {
+            let make = case.make.replace("OTHER_MACHINE_ID", other.trim());
+            sh(&lab, "spark-a", &make);
+        }
+        let found = doctor(&lab, &cluster);
+        for case in cases {
+            for wanted in case.expect.iter().copied().map(owned) {
+                assert!(
+                    found.contains(&wanted),
+                    "{}\nwants {wanted:?} in {found:?}",
+                    case.make
+                );
+            }
+            sh(&lab, "spark-a", case.mend);
+        }
+        // The manager takes a moment to bring an interface back.
+        let mut looks = (0..10).map(|_| doctor(&lab, &cluster));
+        let clean = looks.any(|left| left.is_empty());
+        assert!(clean, "mended, and still {:?}", doctor(&lab, &cluster));
+    }
+
+    lab.fault("spark-a:p0", Fault::Cut).unwrap();
+    let down = NODES.map(|node| owned((node, "fabric-port-down")));
+    let mut looks = (0..10).map(|_| doctor(&lab, &cluster));
+    let seen = looks.any(|found| down.iter().all(|wanted| found.contains(wanted)));
+    assert!(seen, "a cut cable is not seen");
+}

@@ -1,0 +1,84 @@
+//! `crosstie init` on the lab's two Sparks: real kernels, Soft-RoCE, NetworkManager, sudo.
+
+use std::{fs, time::Duration};
+
+use crosstie_lab::{HubProgram, Lab, hub::Fault, lease};
+use crosstie_model::{Cable, Spec};
+
+use crate::common::{
+    inits::{cables, init, json, notes},
+    sshd::crosstie,
+};
+
+const NODES: [&str; 2] = ["spark-a", "spark-b"];
+
+/// Flags and addresses of the ports, but for those of the link alone: NetworkManager, which finds no DHCP server on a cable,
+/// takes these away whenever it gives up. `ns/cabling.rs` compares them where nobody else is at work.
+fn links(lab: &Lab) -> String {
+    let command = "ip -o link | grep np; ip -o addr show scope global | grep np; true";
+    let run = |node| lab.exec_as_root(node, &["sh", "-c", command], Duration::from_secs(60));
+    let text = |node| {
+        let shown = run(node).unwrap().stdout;
+        let mut words: Vec<String> = shown.lines().map(str::to_owned).collect();
+        words.sort();
+        words.join("\n")
+    };
+    NODES.map(text).concat()
+}
+
+#[test]
+fn lab_init_finds_the_cable_and_keeps_a_persons_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("cluster.toml");
+    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    let before = links(&lab);
+
+    let found = json(&lab, &NODES, &file);
+    assert_eq!(cables(&found), ["spark-a:p0 spark-b:p0"], "{found:#}");
+    assert_eq!(found["nodes"][0]["cages"][0]["id"], "p0");
+    assert_eq!(
+        found["nodes"][0]["cages"][0]["interfaces"],
+        serde_json::json!(["enp1s0f0np0", "enP2p1s0f0np0"])
+    );
+    assert_eq!(links(&lab), before, "links are as they were");
+    let mut golden = found.clone();
+    golden["file"] = "cluster.toml".into();
+    insta::assert_json_snapshot!("json", golden);
+    let text = fs::read_to_string(&file).unwrap();
+    let spec = Spec::from_toml(&text).unwrap();
+    // The lab's own network is in 10.77.0.0/16.
+    assert_eq!(spec.fabric.pool, Some("10.78.0.0/16".parse().unwrap()));
+    assert!(matches!(
+        spec.cables[..],
+        [Cable::Direct {
+            number: Some(1),
+            ..
+        }]
+    ));
+    assert_eq!(spec.qos, None);
+
+    // A person's edit and comment stay.
+    let edited = text.replace("mtu = 9000", "mtu = 4200 # until the new cable comes");
+    assert_ne!(edited, text);
+    fs::write(&file, &edited).unwrap();
+    let shown = init(&lab, &NODES, &file, &[]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), edited);
+    insta::assert_snapshot!(
+        "drawing",
+        shown.replace(&*file.to_string_lossy(), "cluster.toml")
+    );
+
+    // A cable that is cut is told, and stays in the file.
+    lab.fault("spark-a:p0", Fault::Cut).unwrap();
+    let found = json(&lab, &NODES, &file);
+    assert_eq!(cables(&found), [""; 0]);
+    assert_eq!(
+        notes(&found, &["gone"]),
+        ["gone spark-a:p0 spark-b:p0"],
+        "{found:#}"
+    );
+    let all = found["notes"].to_string();
+    assert!(all.contains("dead or unplugged"), "{all}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), edited);
+}

@@ -1,0 +1,14 @@
+//! Virtual machines with the kernel's Soft-RoCE.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod command;
+mod cut;
+mod doctor;
+mod init;
+mod scan;
+mod two_sparks;
+mod up;

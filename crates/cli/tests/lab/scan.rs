@@ -1,0 +1,135 @@
+//! `crosstie scan` on real kernels: Soft-RoCE, NetworkManager, sshd and sudo of the lab's two Sparks.
+
+#![allow(clippy::format_push_string)]
+
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use crosstie_lab::{HubProgram, Lab, lease};
+use serde_json::Value;
+
+use crate::common::sshd::crosstie;
+
+const NODES: [&str; 2] = ["spark-a", "spark-b"];
+
+/// Scans nodes of the lab; the exit status and what was printed.
+fn scan(lab: &Lab, cluster: &Path, arguments: &[&str]) -> (i32, Vec<Value>) {
+    let output = Command::new(crosstie())
+        .args(["scan", "--json", "--facts", "--cluster"])
+        .arg(cluster)
+        .arg("--ssh-config")
+        .arg(lab.ssh_config())
+        .args(arguments)
+        .output()
+        .unwrap();
+    let nodes = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code().unwrap(), nodes)
+}
+
+fn cluster_file(directory: &Path) -> std::path::PathBuf {
+    let mut text = "format = 1\nname = 'lab'\n".to_owned();
+    for node in NODES {
+        text.push_str(&format!("[[node]]\nname = '{node}'\n"));
+        for (cage, function) in [("p0", "f0"), ("p1", "f1")] {
+            text.push_str(&format!(
+                "[[node.cage]]\nid = '{cage}'\nports = ['rocep1s0{function}', 'roceP2p1s0{function}']\n"
+            ));
+        }
+    }
+    let path = directory.join("cluster.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn lab_scan_sees_what_the_kernel_has() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = cluster_file(directory.path());
+    let hub = HubProgram::crosstie(crosstie());
+    let lab = lease("two-sparks", hub).unwrap();
+
+    let (code, nodes) = scan(&lab, &cluster, &["--sudo", NODES[0], NODES[1]]);
+    assert_eq!(code, 0, "{nodes:#?}");
+    for (node, name) in nodes.iter().zip(NODES) {
+        assert_eq!(node["host"], name);
+        assert_eq!(node["management"], serde_json::json!(["enP7s7"]));
+        assert_eq!(node["cages"][0]["members"].as_array().unwrap().len(), 2);
+        assert_eq!(node["cages"][0]["active"], true);
+        assert_eq!(node["cages"][1]["active"], false);
+        let management = node["interfaces"].as_array().unwrap().iter();
+        let management = management
+            .clone()
+            .find(|interface| interface["name"] == "enP7s7")
+            .unwrap();
+        assert_eq!(management["manager"], "NetworkManager");
+        assert_eq!(management["ssh"], true);
+        for (device, netdev) in [
+            ("rocep1s0f0", "enp1s0f0np0"),
+            ("roceP2p1s0f0", "enP2p1s0f0np0"),
+            ("rocep1s0f1", "enp1s0f1np1"),
+            ("roceP2p1s0f1", "enP2p1s0f1np1"),
+        ] {
+            let ports = node["rdma"].as_array().unwrap();
+            let port = ports.iter().find(|port| port["name"] == device).unwrap();
+            assert_eq!(port["netdev"], netdev);
+            assert_eq!(port["software"], true);
+            assert_eq!(port["limit"], Value::Null);
+        }
+        queue_pairs_are_those_that_rdma_shows(&lab, name, node);
+    }
+
+    // A paused node costs one error and holds up nobody.
+    lab.pause("spark-b").unwrap();
+    let started = Instant::now();
+    let (code, nodes) = scan(&lab, &cluster, &["--timeout", "30", NODES[0], NODES[1]]);
+    assert_eq!(code, 2);
+    assert_eq!(nodes[0]["host"], "spark-a");
+    assert!(nodes[1]["error"].is_string(), "{:#?}", nodes[1]);
+    assert!(
+        started.elapsed() < Duration::from_secs(90),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
+/// Ours come from netlink, theirs from iproute2.
+fn queue_pairs_are_those_that_rdma_shows(lab: &Lab, name: &str, node: &Value) {
+    let shown = lab
+        .exec_as_root(
+            name,
+            &["rdma", "-j", "resource", "show", "qp"],
+            Duration::from_secs(60),
+        )
+        .unwrap();
+    let theirs: Vec<Value> = serde_json::from_str(&shown.stdout).unwrap();
+    let mut theirs: Vec<(String, u64, String)> = theirs
+        .iter()
+        .map(|pair| {
+            let text = |key: &str| pair[key].as_str().unwrap().to_owned();
+            (text("ifname"), pair["lqpn"].as_u64().unwrap(), text("type"))
+        })
+        .collect();
+    let devices = node["facts"]["rdma"].as_array().unwrap();
+    let mut ours: Vec<(String, u64, String)> = devices
+        .iter()
+        .flat_map(|device| {
+            let pairs = device["queue_pairs"]["value"].as_array().unwrap().iter();
+            pairs.map(|pair| {
+                let kind = pair["kind"].as_str().unwrap().to_owned();
+                (
+                    device["name"].as_str().unwrap().to_owned(),
+                    pair["number"].as_u64().unwrap(),
+                    kind,
+                )
+            })
+        })
+        .collect();
+    theirs.sort();
+    ours.sort();
+    assert!(!ours.is_empty());
+    assert_eq!(ours, theirs);
+}

@@ -1,0 +1,40 @@
+//! A session in a network namespace.
+
+use std::time::Duration;
+
+use crosstie_reach::{Route, Wanted, binary::Binaries, open};
+
+use crate::common::namespace::Namespace;
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+#[test]
+fn ns_a_namespace_is_a_node() {
+    let namespace = Namespace::new("reach");
+    namespace.ip("link add rail0 type veth peer name rail1");
+    let route = Route::Namespace {
+        name: namespace.0.clone(),
+        program: env!("CARGO_BIN_EXE_crosstie").into(),
+    };
+    let binaries = Binaries::default();
+    let wanted = Wanted {
+        binaries: &binaries,
+        root: None,
+        deadline: DEADLINE,
+        progress: &|_| (),
+    };
+    let mut session = open(&route, &wanted).unwrap();
+    assert_eq!(session.name(), namespace.0);
+    let raw = session.collect(DEADLINE, &|_| ()).unwrap();
+    let facts = crosstie_facts::facts(&raw);
+    let names: Vec<_> = facts
+        .network
+        .interfaces
+        .iter()
+        .map(|interface| interface.name.as_str())
+        .collect();
+    assert!(
+        names.contains(&"rail0") && names.contains(&"rail1"),
+        "{names:?}"
+    );
+}

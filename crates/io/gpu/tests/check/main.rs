@@ -1,0 +1,3 @@
+//! NVML.
+
+mod nvml;

@@ -1,0 +1,119 @@
+//! The script that starts an agent, run by this machine's shells.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, SystemTime},
+};
+
+use crosstie_reach::binary::build_of;
+use tempfile::TempDir;
+
+const AGENT: &str = "#!/bin/sh\necho the $1 ran\n";
+
+struct Home {
+    folder: TempDir,
+    shell: &'static str,
+}
+
+impl Home {
+    fn new(shell: &'static str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder, shell }
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.path().join(".cache/crosstie/bin")
+    }
+
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.cache()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    }
+
+    /// What the script says when it is told this. The script itself comes from a file, so all of this is for what it runs.
+    fn run(&self, told: &str) -> String {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/connect/bootstrap.sh");
+        let mut shell = Command::new(self.shell)
+            .arg(script)
+            .env("HOME", self.folder.path())
+            .env_remove("XDG_CACHE_HOME")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        shell
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(told.as_bytes())
+            .unwrap();
+        let said = shell.wait_with_output().unwrap().stdout;
+        String::from_utf8(said)
+            .unwrap()
+            .replace("CROSSTIE-6b1f0d3a ", "")
+    }
+}
+
+fn sum(folder: &Path) -> String {
+    let path = folder.join("agent");
+    fs::write(&path, AGENT).unwrap();
+    build_of(&path).unwrap()
+}
+
+#[test]
+fn a_binary_is_asked_for_once_and_then_run() {
+    for shell in ["sh", "bash"] {
+        let home = Home::new(shell);
+        let sum = sum(home.folder.path());
+        let words = format!("user {sum} {}\n", AGENT.len());
+        fs::create_dir_all(home.cache()).unwrap();
+        let old = File::create(home.cache().join("old")).unwrap();
+        let days = |count: u64| SystemTime::now() - Duration::from_secs(count * 86_400);
+        old.set_modified(days(9)).unwrap();
+        let recent = File::create(home.cache().join("recent")).unwrap();
+        recent.set_modified(days(2)).unwrap();
+
+        let said = home.run(&format!("{words}{AGENT}"));
+        let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+        assert!(lines[0].starts_with("system Linux "), "{said}");
+        assert_eq!(lines[1..], ["need", "start", "the agent ran"], "{shell}");
+        let mut files = home.files();
+        files.sort();
+        let mut expected = [sum.clone(), "recent".to_owned()];
+        expected.sort();
+        assert_eq!(files, expected);
+
+        let said = home.run(&words);
+        assert!(
+            !said.contains("need") && said.contains("the agent ran"),
+            "{said}"
+        );
+        fs::write(home.cache().join(&sum), "#!/bin/sh\necho something else\n").unwrap();
+        let said = home.run(&format!("{words}{AGENT}"));
+        assert!(
+            said.contains("need") && said.contains("the agent ran"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_broken_connection_leaves_nothing() {
+    let home = Home::new("sh");
+    let sum = sum(home.folder.path());
+    let said = home.run(&format!("user {sum} {}\n{}", AGENT.len(), &AGENT[..10]));
+    assert!(said.contains("failed sum 10"), "{said}");
+    // Not even the folders that were made for it.
+    assert!(!home.folder.path().join(".cache").exists());
+    for told in ["", "user", "dance 00 1\n"] {
+        let said = home.run(told);
+        assert!(
+            !said.contains("need") && !said.contains("start"),
+            "{told}: {said}"
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! NCCL's logs.
+
+#![allow(clippy::unwrap_used)] // a test says what went wrong by panicking
+
+mod reading;
