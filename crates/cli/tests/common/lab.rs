@@ -1,12 +1,47 @@
 //! What tests on labs have in common.
 
-use std::{process::Output, time::Duration};
+use std::{fs, process::Output, time::Duration};
 
-use crosstie_lab::Lab;
+use crosstie_lab::{HubProgram, Lab, Lease, lease, lease_containers, profile::shipped};
 use serde_json::Value;
+
+use super::sshd::crosstie;
 
 /// For one command on an emulated node of a busy machine.
 pub const ASK: Duration = Duration::from_secs(180);
+
+/// Machines with kernels and verbs of their own, one lab at a time.
+pub fn machines(profile: &str) -> Lease {
+    leased(lease(profile, HubProgram::crosstie(crosstie())))
+}
+
+/// Containers, the caller's own.
+pub fn containers(profile: &str) -> Lease {
+    leased(lease_containers(profile, HubProgram::crosstie(crosstie())))
+}
+
+/// Two Sparks, one of them in the conditions that `container` of a profile describes.
+pub fn containers_with(node: &str, container: &str) -> Lease {
+    let text = shipped("two-sparks").unwrap();
+    let entry = format!("name = \"{node}\"\n");
+    let changed = text.replace(&entry, &format!("{entry}container = {{ {container} }}\n"));
+    assert_ne!(changed, text, "{node}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("two-sparks.toml");
+    fs::write(&file, changed).unwrap();
+    containers(file.to_str().unwrap())
+}
+
+fn leased(lease: Result<Lease, crosstie_lab::LabError>) -> Lease {
+    lease.unwrap_or_else(|error| panic!("{}", explain(&error)))
+}
+
+fn explain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", explain(source)),
+        None => error.to_string(),
+    }
+}
 
 /// Runs a script as root on a node and wants success.
 pub fn sh(lab: &Lab, node: &str, script: &str) -> String {

@@ -7,12 +7,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crosstie_lab::{Arch, HubProgram, Lab, hub::Fault, lease};
+use crosstie_lab::{Arch, Lab, hub::Fault};
 use crosstie_reach::binary::build_of;
 use serde_json::Value;
 
 use crate::common::{
-    lab::{sh, told},
+    lab::{machines, sh, told},
     sshd::crosstie,
 };
 
@@ -57,7 +57,7 @@ fn full_arm64_and_x86_64_are_one_pair() {
         "dist/{}/crosstie is missing, and this test is about it: run make dist",
         foreign()
     );
-    let lab = lease("mixed-arch", HubProgram::crosstie(crosstie())).unwrap();
+    let lab = machines("mixed-arch");
     each_answers_in_its_own_architecture(&lab, &agent);
     rdma_passes_between_them(&lab);
     a_cut_is_seen_by_both_and_reset_heals_it(&lab);

@@ -2,8 +2,6 @@
 
 use std::sync::Mutex;
 
-use crosstie_lab::{HubProgram, lease};
-
 use crate::common::{
     changes,
     cuts::{
@@ -12,8 +10,7 @@ use crate::common::{
         table::Table,
     },
     inits,
-    lab::sh,
-    sshd::crosstie,
+    lab::{machines, sh},
 };
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -25,7 +22,7 @@ fn full_cut_off_changes_end_confirmed_or_back() {
     let wanted = wanted.map_or(usize::MAX, |count| count.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    let lab = machines("two-sparks");
     inits::json(&lab, &NODES, &cluster);
     for node in NODES {
         // Then every boot shows that the way back can begin on a root that nobody can write to yet.

@@ -7,9 +7,4 @@ mod common;
 
 mod arm64;
 mod cut;
-mod init;
-mod reach;
-mod trouble;
-mod trust;
-mod r#try;
 mod up;

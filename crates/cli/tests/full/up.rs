@@ -9,17 +9,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_lab::{HubProgram, Lab, lease};
+use crosstie_lab::Lab;
 
 use crate::common::{
     changes::{is_reachable, reboot},
-    sshd::crosstie,
+    lab::machines,
     ups::{all_answer, assert_up, nodes, up},
 };
 
 fn comes_up_and_stays(profile: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let lab = lease(profile, HubProgram::crosstie(crosstie())).unwrap();
+    let lab = machines(profile);
     assert_up(&up(&lab, directory.path()).output().unwrap());
     all_answer(&lab);
     reboot(&lab, &nodes(&lab));
@@ -102,7 +102,7 @@ fn kill_in_between(
 #[test]
 fn full_up_killed_and_run_again() {
     let directory = tempfile::tempdir().unwrap();
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    let lab = machines("two-sparks");
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let silences =

@@ -1,14 +1,12 @@
 //! A sample of what `full/cut.rs` does.
 
-use crosstie_lab::{HubProgram, lease};
-
 use crate::common::{
     cuts::{
         self, Cut,
         place::{places, take_turns},
     },
     inits,
-    sshd::crosstie,
+    lab::machines,
 };
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -17,7 +15,7 @@ const NODES: [&str; 2] = ["spark-a", "spark-b"];
 fn lab_cut_off_changes_end_confirmed_or_back() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    let lab = machines("two-sparks");
     inits::json(&lab, &NODES, &cluster);
     let places = places(&lab, &cluster, &NODES);
     let jobs = cuts::jobs(&places[0].edges);

@@ -5,10 +5,13 @@ use std::{
     process::Command,
 };
 
-use crosstie_lab::{HubProgram, Lab, hub::Fault, lease};
+use crosstie_lab::{Lab, hub::Fault};
 use serde_json::Value;
 
-use crate::common::{lab::sh, sshd::crosstie};
+use crate::common::{
+    lab::{machines, sh},
+    sshd::crosstie,
+};
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
@@ -168,7 +171,7 @@ fn owned((host, id): (&str, &str)) -> (String, String) {
 fn lab_doctor_names_each_fault_and_sees_it_mended() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = cluster_file(directory.path());
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    let lab = machines("two-sparks");
 
     let bare = doctor(&lab, &cluster);
     for node in NODES {

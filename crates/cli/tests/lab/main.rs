@@ -8,7 +8,6 @@ mod common;
 mod command;
 mod cut;
 mod doctor;
-mod init;
 mod scan;
 mod two_sparks;
 mod up;

@@ -8,10 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_lab::{HubProgram, Lab, lease};
+use crosstie_lab::Lab;
 use serde_json::Value;
 
-use crate::common::sshd::crosstie;
+use crate::common::{lab::machines, sshd::crosstie};
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
@@ -49,8 +49,7 @@ fn cluster_file(directory: &Path) -> std::path::PathBuf {
 fn lab_scan_sees_what_the_kernel_has() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = cluster_file(directory.path());
-    let hub = HubProgram::crosstie(crosstie());
-    let lab = lease("two-sparks", hub).unwrap();
+    let lab = machines("two-sparks");
 
     let (code, nodes) = scan(&lab, &cluster, &["--sudo", NODES[0], NODES[1]]);
     assert_eq!(code, 0, "{nodes:#?}");

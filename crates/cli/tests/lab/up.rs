@@ -1,12 +1,10 @@
 //! Real nodes changed, and changed back: netplan, NetworkManager, systemd, sshd, and power that goes.
 
-use crosstie_lab::{HubProgram, lease};
 use serde_json::Value;
 
 use crate::common::{
     changes::{json, outcomes, reboot, same, shape},
-    lab::sh,
-    sshd::crosstie,
+    lab::{machines, sh},
     ups::{all_answer, assert_up, up},
 };
 
@@ -16,7 +14,7 @@ const NODES: [&str; 2] = ["spark-a", "spark-b"];
 fn lab_up_is_proven_survives_a_boot_and_goes_back() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    let lab = machines("two-sparks");
     let before = NODES.map(|node| shape(&lab, node));
 
     let output = up(&lab, directory.path()).arg("--json").output().unwrap();

@@ -1,4 +1,4 @@
-//! Real network namespaces and real sshds on this machine: needs root.
+//! Real network namespaces, real sshds and systemd containers on this machine: needs root.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
@@ -9,6 +9,7 @@ mod agents;
 mod ask_password;
 mod bad_nodes;
 mod cabling;
+mod containers;
 mod discover;
 mod fresh_connection;
 mod init;

@@ -14,6 +14,11 @@ mod supervise;
 pub use gateway::serve as serve_gateway;
 pub use supervise::serve as serve_node;
 
+/// The control group that holds everything of the containers of the lab at a directory.
+pub fn control_groups(directory: &std::path::Path) -> std::io::Result<std::path::PathBuf> {
+    Ok(Groups::of(directory)?.root().to_owned())
+}
+
 pub(crate) use cables::{CableEnd, Cables};
 pub(crate) use cgroup::Groups;
 pub(crate) use disk::Disk;

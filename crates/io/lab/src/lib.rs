@@ -23,7 +23,7 @@ mod state;
 mod tools;
 
 pub use arch::Arch;
-pub use container::{serve_gateway, serve_node};
+pub use container::{control_groups, serve_gateway, serve_node};
 pub use error::LabError;
 pub use harness::{KEEP, Lease, lease, lease_containers};
 pub use image::ImageError;

@@ -36,6 +36,10 @@ impl Groups {
         })
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub(crate) fn node(&self, node: &str) -> PathBuf {
         self.root.join(node)
     }

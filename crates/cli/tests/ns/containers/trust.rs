@@ -10,10 +10,13 @@ use std::{
     time::Duration,
 };
 
-use crosstie_lab::{HubProgram, Lab, lease};
+use crosstie_lab::Lab;
 use serde_json::Value;
 
-use crate::common::sshd::{crosstie, typed};
+use crate::common::{
+    lab::containers,
+    sshd::{crosstie, typed},
+};
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 const PASSWORD: &str = "correct horse";
@@ -124,8 +127,8 @@ fn logs_in(lab: &Lab, from: &str, to: &str) -> bool {
 }
 
 #[test]
-fn full_passwords_become_keys_and_are_taken_back() {
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+fn passwords_become_keys_and_are_taken_back() {
+    let lab = containers("two-sparks");
     for node in NODES {
         on(
             &lab,

@@ -1,4 +1,4 @@
-//! Nodes as people have them, and as they break, on the lab's two Sparks: noise at login, other builds, a full disk, sudo with a
+//! Nodes as people have them, and as they break, on two Sparks: noise at login, other builds, a full disk, sudo with a
 //! password, a jump host, a changed host key, and a node that stops or dies while it is read.
 
 use std::{
@@ -9,18 +9,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_lab::{HubProgram, Lab, lease};
+use crosstie_lab::Lab;
 use crosstie_reach::binary::build_of;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{
-    lab::{ASK, sh, told},
+    lab::{ASK, containers, sh, told},
     sshd::{crosstie, typed},
 };
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
-/// A node is given up after it (15 s without a word, in the middle of a call), and the rest takes its time under emulation.
+/// A node is given up after it (15 s without a word, in the middle of a call), and the rest takes its time on a busy machine.
 const GIVEN_UP: Duration = Duration::from_secs(45);
 
 /// One after another on the same two nodes: a reset would cost the agent's way there again.
@@ -49,7 +49,7 @@ impl Place<'_> {
 
     /// Both nodes, by `--lab`.
     fn both(&self, arguments: &[&str]) -> [Value; 2] {
-        let scan = self.scan(&[&["--lab", "two-sparks"], arguments].concat());
+        let scan = self.scan(&[&["--lab", self.lab.name()], arguments].concat());
         told(&run(scan, None))
     }
 
@@ -81,8 +81,8 @@ fn assert_failed(node: &Value, words: &[&str]) {
 }
 
 #[test]
-fn full_nodes_are_reached_whatever_they_are_like() {
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+fn nodes_are_reached_whatever_they_are_like() {
+    let lab = containers("two-sparks");
     let folder = tempfile::tempdir().unwrap();
     // `--lab` looks for labs of the person, and this one is the tests'.
     fs::create_dir(folder.path().join("crosstie")).unwrap();
@@ -160,7 +160,13 @@ fn sudo_with_a_password(place: &Place<'_>) {
         "umask 337; printf 'lab ALL=(ALL:ALL) ALL\\n' > /etc/sudoers.d/lab",
     );
     let with = |password: &str| {
-        let options = ["--lab", "two-sparks", "--sudo", "--become-password-fd", "0"];
+        let options = [
+            "--lab",
+            place.lab.name(),
+            "--sudo",
+            "--become-password-fd",
+            "0",
+        ];
         let output = run(place.scan(&options), Some(password));
         let all = [&output.stdout[..], &output.stderr].concat();
         assert!(!String::from_utf8_lossy(&all).contains(password));
@@ -249,7 +255,7 @@ fn in_the_middle(place: &Place<'_>) -> Child {
     let mut said = BufReader::new(watch.stdout.take().unwrap()).lines();
     assert_eq!(said.next().unwrap().unwrap(), "watching");
     let scan = place
-        .scan(&["--lab", "two-sparks"])
+        .scan(&["--lab", place.lab.name()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -2,12 +2,12 @@
 
 use std::{fs, time::Duration};
 
-use crosstie_lab::{HubProgram, Lab, hub::Fault, lease};
+use crosstie_lab::{Lab, hub::Fault};
 use crosstie_model::{Cable, Spec};
 
 use crate::common::{
     inits::{cables, init, json, notes},
-    sshd::crosstie,
+    lab::containers,
 };
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -27,10 +27,10 @@ fn links(lab: &Lab) -> String {
 }
 
 #[test]
-fn lab_init_finds_the_cable_and_keeps_a_persons_file() {
+fn init_finds_the_cable_and_keeps_a_persons_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    let lab = containers("two-sparks");
     let before = links(&lab);
 
     let found = json(&lab, &NODES, &file);

@@ -4,13 +4,12 @@
 
 use std::{path::Path, time::Instant};
 
-use crosstie_lab::{HubProgram, Lab, lease};
+use crosstie_lab::Lab;
 
 use crate::common::{
     changes::{json, run, same, shape, wait_for, wait_until_settled},
     inits,
-    lab::sh,
-    sshd::crosstie,
+    lab::{containers, sh},
 };
 
 const NODE: &str = "spark-a";
@@ -43,10 +42,10 @@ impl Place<'_> {
 }
 
 #[test]
-fn full_try_keeps_what_works_and_was_wanted() {
+fn try_keeps_what_works_and_was_wanted() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = lease("two-sparks", HubProgram::crosstie(crosstie())).unwrap();
+    let lab = containers("two-sparks");
     inits::json(&lab, &[NODE, "spark-b"], &cluster);
     let place = Place {
         lab: &lab,

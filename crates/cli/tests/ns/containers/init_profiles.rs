@@ -2,20 +2,20 @@
 
 use std::{fs, path::Path};
 
-use crosstie_lab::{HubProgram, Lab, lease, profile::SegmentKind};
+use crosstie_lab::{Lab, profile::SegmentKind};
 use serde_json::Value;
 
 use crate::common::{
     changes,
     inits::{cables, init, json, notes},
+    lab::containers,
     lint,
-    sshd::crosstie,
 };
 
 /// What the profile has, each segment's ends in order.
 fn finds_the_profile(profile: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let lab = lease(profile, HubProgram::crosstie(crosstie())).unwrap();
+    let lab = containers(profile);
     let nodes: Vec<&str> = lab
         .profile()
         .nodes
@@ -84,22 +84,22 @@ fn plans(lab: &Lab, nodes: &[&str], cluster: &Path) {
 }
 
 #[test]
-fn full_init_finds_two_sparks() {
+fn init_finds_two_sparks() {
     finds_the_profile("two-sparks");
 }
 
 #[test]
-fn full_init_finds_a_ring() {
+fn init_finds_a_ring() {
     finds_the_profile("three-ring");
 }
 
 #[test]
-fn full_init_finds_a_switch() {
+fn init_finds_a_switch() {
     finds_the_profile("switch-four");
 }
 
 #[test]
-fn full_init_finds_a_mixed_pair() {
+fn init_finds_a_mixed_pair() {
     finds_the_profile("spark-and-workstation");
 }
 
@@ -140,11 +140,11 @@ ends = ["cross-a:p1", "stranger:p0"]
 "#;
 
 #[test]
-fn full_init_tells_crossed_ports_and_a_stranger() {
+fn init_tells_crossed_ports_and_a_stranger() {
     let directory = tempfile::tempdir().unwrap();
     let profile = directory.path().join("badly-cabled.toml");
     fs::write(&profile, BADLY_CABLED).unwrap();
-    let lab = lease(profile.to_str().unwrap(), HubProgram::crosstie(crosstie())).unwrap();
+    let lab = containers(profile.to_str().unwrap());
     let file = directory.path().join("cluster.toml");
     let found = json(&lab, &["cross-a", "cross-b"], &file);
     assert_eq!(cables(&found), ["cross-a:p0 cross-b:p1"], "{found:#}");

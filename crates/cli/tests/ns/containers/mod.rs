@@ -1,0 +1,13 @@
+//! Nodes with systemd, sshd, sudo, netplan and their network managers, in containers. Their RDMA ports are files in the
+//! kernel's layout: what needs verbs, a kernel of its own or a power cut is tested on machines (`tests/lab`).
+
+mod change;
+mod conditions;
+mod cut;
+mod init;
+mod init_profiles;
+mod leftovers;
+mod reach;
+mod trouble;
+mod trust;
+mod r#try;
