@@ -3,12 +3,12 @@
 #   make test    every test that should pass before a change is merged
 # The work is done by small scripts in scripts/; missing packages come from packaging/apt-packages.txt.
 
-# rustup's cargo goes before a distribution's: `make dist` may install the latter for cross-building.
+# rustup's cargo goes before a distribution's: scripts/cross may install the latter for the other architecture.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
 # `make TARGET INSTALL=:` leaves the machine's packages alone.
-INSTALL ?= scripts/install-packages
+export INSTALL ?= scripts/install-packages
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -23,25 +23,23 @@ demo: build ## Build crosstie and take two virtual Sparks from cabled to proven;
 	$(INSTALL) lab
 	scripts/demo
 
-test: check ns lab dist ## All tiers: check, ns, lab, and binaries for both architectures
+test: ## All tiers: check, ns and lab; ends with a table of tests and times
+	$(INSTALL) build ns lab
+	scripts/test check ns lab
 
 ##@ Tiers of `make test`
 
-check: ## Formatting, lints, licences, layers, and every test that needs no root
+check: ## Formatting, lints, licences, layers, types on the other architecture, and every test that needs no root
 	$(INSTALL) build
-	scripts/check
+	scripts/test check
 
 ns: ## Tests in real network namespaces (tests/ns/); root, or sudo
 	$(INSTALL) build ns
-	scripts/test-tier ns
+	scripts/test ns
 
 lab: ## Tests on virtual machines with Soft-RoCE (tests/lab/)
 	$(INSTALL) build lab
-	scripts/test-tier lab
-
-dist: ## Release binaries in dist/x86_64 and dist/aarch64, GLIBC floor checked
-	$(INSTALL) build dist
-	scripts/dist
+	scripts/test lab
 
 ##@ More
 
@@ -52,7 +50,11 @@ build: ## The release binary for this machine
 	$(INSTALL) build
 	cargo build --release --locked --package crosstie
 
-test-full: ## `make test`, then `fresh`, `fuzz` and the long tests; output kept in docs/test-full.txt
+dist: ## Release binaries in dist/x86_64 and dist/aarch64, GLIBC floor checked
+	$(INSTALL) build dist
+	scripts/dist
+
+test-full: ## `make test`, then `dist`, `fresh`, `fuzz` and the long tests; output kept in docs/test-full.txt
 	$(INSTALL) build ns lab full
 	scripts/test-full
 
