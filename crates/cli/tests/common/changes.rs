@@ -61,7 +61,7 @@ pub fn outcomes(changes: &Value) -> BTreeMap<String, String> {
 const FILES: &str = "cd /etc && find . \\( -type f -exec sha256sum {} + \\) | sort; \
      find . -printf '%M %u %g %l %p ' \\( -type f -printf '%T@\\n' -o -printf '\\n' \\) | sort";
 const PORTS: &str = "for p in /sys/class/net/*np*; do i=${p##*/}; echo $i; cat $p/mtu; \
-     ip -o link show dev $i | grep -o '[<,]UP[,>]'; ip -o addr show dev $i scope global | sed 's/ valid_lft.*//'; \
+     ip -o link show dev $i | grep -o '[<,]UP[,>]' | tr -d '<,>'; ip -o addr show dev $i scope global | sed 's/ valid_lft.*//'; \
      grep -s '' /proc/sys/net/ipv4/conf/$i/* /proc/sys/net/ipv6/conf/$i/* | grep -v stable_secret; done; \
      systemctl list-unit-files --no-legend 'crosstie*'; true";
 

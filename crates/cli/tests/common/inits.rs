@@ -5,12 +5,17 @@ use std::{
     process::{Command, Output},
 };
 
-use crosstie_lab::Lab;
+use crosstie_lab::{Kind, Lab};
 use serde_json::Value;
 
 use crate::common::sshd::{crosstie, typed};
 
 pub(crate) fn init(lab: &Lab, nodes: &[&str], file: &Path, arguments: &[&str]) -> Output {
+    // An emulated node needs a while to bring its links up.
+    let listen = match lab.kind() {
+        Kind::Machines => "20",
+        Kind::Containers => "4",
+    };
     Command::new(crosstie())
         .arg("init")
         .args(nodes)
@@ -18,7 +23,7 @@ pub(crate) fn init(lab: &Lab, nodes: &[&str], file: &Path, arguments: &[&str]) -
         .arg(lab.ssh_config())
         .arg("-o")
         .arg(file)
-        .args(["--become-password-fd", "0", "--listen", "20"])
+        .args(["--become-password-fd", "0", "--listen", listen])
         .args(arguments)
         .stdin(typed(lab.password()))
         .output()

@@ -6,6 +6,13 @@ disk="$lab/$node.disk" root="$lab/$node.root"
 
 mount -t overlay -o "lowerdir=$tree,upperdir=$disk/upper,workdir=$disk/work" overlay "$root"
 cd "$root"
+# Over the tree, not into the layer above it: the directories on the way keep their owners and modes.
+if [ ! -e var/lib/lab/seeded ]; then
+  for archive in seed adaptation; do
+    tar --extract --numeric-owner --preserve-permissions --file "$lab/$node.$archive"
+  done
+  : > var/lib/lab/seeded
+fi
 mount -t proc -o nosuid,nodev,noexec proc proc
 mount -t sysfs -o nosuid,nodev,noexec sysfs sys
 mount -t cgroup2 -o nosuid,nodev,noexec cgroup2 sys/fs/cgroup

@@ -1,6 +1,7 @@
 //! What makes a node itself: one archive of files, unpacked over the image before the node's first init.
 
 mod archive;
+mod container;
 mod files;
 
 use sha2::{Digest, Sha256};
@@ -8,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::profile::{NetworkManager, Node, Profile, Sudo};
 use crate::{address, digest};
 use archive::Archive;
+pub(crate) use container::adaptation;
 
 /// The secrets of one node that go into its seed.
 #[derive(Debug)]

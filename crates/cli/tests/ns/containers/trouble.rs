@@ -27,9 +27,9 @@ use crate::common::{
 };
 
 const NODE: &str = "spark-a";
-const GUARD: Duration = Duration::from_secs(60);
+const GUARD: Duration = Duration::from_secs(20);
 /// For a node to go back, and for ssh to be there again.
-const SLACK: Duration = Duration::from_secs(120);
+const SLACK: Duration = Duration::from_secs(60);
 
 type Scenario = fn(&Place<'_>);
 

@@ -59,7 +59,7 @@ fn try_keeps_what_works_and_was_wanted() {
 
     let began = Instant::now();
     let cuts_off = "ip link set enP7s7 down";
-    place.is_undone(&["--yes", "--for", "60s"], cuts_off, "spark-a");
+    place.is_undone(&["--yes", "--for", "30s"], cuts_off, "spark-a");
     println!("cut off and back within {} s", began.elapsed().as_secs());
 
     let (said, well) = place.tries(&["--yes"], ADD);

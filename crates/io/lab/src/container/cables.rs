@@ -17,6 +17,7 @@ const APART_WITHIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(2);
 /// More than any port of a node is set to, so that a whole cable loses nothing for its size.
 const MTU: u32 = 9_216;
+const TRIES: u32 = 3;
 const LAN: &str = "lan";
 /// Frames for reserved group addresses pass, but for the three that the kernel never forwards.
 const BRIDGE: &str = "mcast_snooping 0 forward_delay 0 group_fwd_mask 0xfff8";
@@ -72,15 +73,11 @@ impl Cables {
         into: ProcessId,
     ) -> Result<(), LabError> {
         wait_apart(into)?;
-        // Those of its last boot go by and by, with the namespace that they were in.
-        let stale = self.links()?;
+        self.unplug(index, node);
         let mut batch = String::new();
         let management = (far_end(index, None), LAN.to_owned(), &node.management);
         let mac = address::management_mac(&profile.name, &node.name);
         let mut add = |(far, bridge, name): (String, String, &String), mac: String| {
-            if stale.contains(&far) {
-                let _ = writeln!(batch, "link delete {far}");
-            }
             let _ = writeln!(
                 batch,
                 "link add name {far} mtu {MTU} type veth peer name {name} address {mac} netns {}\n\
@@ -97,8 +94,27 @@ impl Cables {
         self.ip(&batch)
     }
 
+    /// Nothing that the node still sends gets out. Those of an earlier boot also go by themselves, by and by, with the
+    /// namespace that they were in: what is gone already is as well.
+    pub(crate) fn unplug(self, index: usize, node: &Node) {
+        let nics = (0..node.nics().count()).map(Some);
+        for nic in nics.chain([None]) {
+            let _ = self.ip(&format!("link delete {}\n", far_end(index, nic)));
+        }
+    }
+
     /// A far end that is down takes the carrier from the node's interface, as a pulled cable does.
     pub(crate) fn set_ends(self, ends: &[(usize, CableEnd)]) -> Result<(), LabError> {
+        // Another node may be on its way out between the look and the change.
+        for _ in 1..TRIES {
+            if self.try_to_set_ends(ends).is_ok() {
+                return Ok(());
+            }
+        }
+        self.try_to_set_ends(ends)
+    }
+
+    fn try_to_set_ends(self, ends: &[(usize, CableEnd)]) -> Result<(), LabError> {
         let there = self.links()?;
         let mut batch = String::new();
         for (index, end) in ends {

@@ -109,11 +109,11 @@ impl Lab {
         let disk = Disk::of(&self.directory, &node.name);
         if snapshot == READY {
             disk.clear()?;
-        } else {
-            disk.load(snapshot)?;
+            self.power_on(&node.name)?;
+            return self.set_password(&node.name);
         }
-        self.power_on(&node.name)?;
-        self.set_password(&node.name)
+        disk.load(snapshot)?;
+        self.power_on(&node.name)
     }
 
     pub(super) fn container_faults(&self) -> Result<Status, LabError> {

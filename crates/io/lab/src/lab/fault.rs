@@ -103,7 +103,11 @@ impl Lab {
 
     /// Takes the node's power away; what it had not written is lost, and its peers lose the link.
     pub fn kill(&self, node: &str) -> Result<(), LabError> {
-        let (_, node) = self.find(node)?;
+        let (index, node) = self.find(node)?;
+        if self.record.kind == Kind::Containers {
+            // Before its sockets are closed: a machine without power says nothing any more.
+            self.cables()?.unplug(index, node);
+        }
         let name = Files(&node.name).process();
         if let Some(process) = state::process(&self.directory, &name) {
             process.signal(Signal::KILL);

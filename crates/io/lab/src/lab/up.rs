@@ -221,6 +221,9 @@ fn make_containers(lab: &mut Lab, request: &Request, say: Say<'_>) -> Result<(),
     make_nodes(lab)?;
     let into = |directory: &Path| LabError::disk("write into", directory);
     for node in &lab.record.profile.nodes {
+        let adaptation = lab.directory.join(Files(&node.name).adaptation());
+        let archive = seed::adaptation().map_err(LabError::disk("make", &adaptation))?;
+        write(&adaptation, &archive)?;
         container::make_ports(&lab.directory, &lab.record.profile, node)
             .map_err(into(&lab.directory))?;
     }

@@ -26,6 +26,11 @@ impl Files<'_> {
         format!("{}.seed", self.0)
     }
 
+    /// What the seed of a container lacks.
+    pub(crate) fn adaptation(&self) -> String {
+        format!("{}.adaptation", self.0)
+    }
+
     pub(crate) fn host_key(&self) -> String {
         format!("{}.hostkey.pub", self.0)
     }
