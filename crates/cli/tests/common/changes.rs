@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write,
     path::Path,
     process::{Child, Command, Output, Stdio},
     thread,
@@ -9,6 +10,7 @@ use std::{
 };
 
 use crosstie_lab::Lab;
+use ipnet::Ipv4Net;
 use serde_json::Value;
 
 use crate::common::{
@@ -70,34 +72,48 @@ pub fn shape(lab: &Lab, node: &str) -> String {
     sh(lab, node, &format!("{FILES}; {PORTS}"))
 }
 
+/// Interface, address with its prefix length, and MAC of every fabric port that has one.
+fn fabric_addresses(lab: &Lab, node: &str) -> Vec<(String, Ipv4Net, String)> {
+    let script = "ip -o -4 addr show scope global | while read -r _ i _ a _; do \
+         case $i in *np*) echo $i $a $(cat /sys/class/net/$i/address) ;; esac; done";
+    let shown = sh(lab, node, script);
+    let parse = |line: &str| {
+        let mut words = line.split(' ').map(str::to_owned);
+        let mut next = || words.next().unwrap();
+        (next(), next().parse().unwrap(), next())
+    };
+    shown.lines().map(parse).collect()
+}
+
 /// Every fabric address of `to` answers `from` at 9000 bytes that may not be fragmented, at the MAC of its own port.
 pub fn answers(lab: &Lab, from: &str, to: &str) {
-    let own = sh(lab, to, "ip -o -4 addr show scope global | grep np");
-    let mut asked = 0;
-    for line in own.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let (interface, net) = (words[1], words[3]);
-        let (address, length) = net.split_once('/').unwrap();
-        let mac = sh(lab, to, &format!("cat /sys/class/net/{interface}/address"));
-        let network: ipnet::Ipv4Net = format!("{address}/{length}").parse().unwrap();
-        let theirs = sh(lab, from, "ip -o -4 addr show scope global | grep np");
-        let out = theirs.lines().find_map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let net: ipnet::Ipv4Net = words[3].parse().unwrap();
-            (net.trunc() == network.trunc()).then(|| words[1].to_owned())
-        });
-        let Some(out) = out else {
-            continue;
-        };
-        let script = format!(
-            "ip neigh flush dev {out}; for n in 1 2 3; do ping -q -M do -s 8972 -c 1 -W 3 -I {out} {address} && break; done && \
-             ip neigh show {address} dev {out}"
-        );
-        let shown = sh(lab, from, &script);
-        assert!(shown.contains(mac.trim()), "{address}: {shown}, not {mac}");
-        asked += 1;
+    let theirs = fabric_addresses(lab, to);
+    let mut script = String::new();
+    let mut wanted = Vec::new();
+    for (out, net, _) in fabric_addresses(lab, from) {
+        for (_, address, mac) in &theirs {
+            if address.trunc() == net.trunc() {
+                let address = address.addr();
+                write!(
+                    script,
+                    "ip neigh flush dev {out}; for n in 1 2 3; do \
+                     ping -q -M do -s 8972 -c 1 -W 3 -I {out} {address} >&2 && break; done; ip neigh show {address} dev {out}; "
+                )
+                .unwrap();
+                wanted.push((address, mac));
+            }
+        }
     }
-    assert!(asked > 0, "{from} has no address beside one of {to}: {own}");
+    assert!(
+        !wanted.is_empty(),
+        "{from} has no address beside one of {to}"
+    );
+    let shown = sh(lab, from, &script);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines.len(), wanted.len(), "{shown}");
+    for (line, (address, mac)) in lines.iter().zip(wanted) {
+        assert!(line.contains(mac), "{address}: {line}, not {mac}");
+    }
 }
 
 /// Until the node answers ssh and its start is through.

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Output, time::Duration};
 
-use crosstie_lab::{HubProgram, Lab, Lease, lease, lease_containers, profile::shipped};
+use crosstie_lab::{HubProgram, Lab, Lease, lease, lease_at, lease_containers, profile::shipped};
 use serde_json::Value;
 
 use super::sshd::crosstie;
@@ -13,6 +13,15 @@ pub const ASK: Duration = Duration::from_secs(180);
 /// Machines with kernels and verbs of their own, one lab at a time.
 pub fn machines(profile: &str) -> Lease {
     leased(lease(profile, HubProgram::crosstie(crosstie())))
+}
+
+/// The same, as an earlier test kept them under this name, if one did.
+pub fn machines_at(profile: &str, snapshot: &str) -> Lease {
+    leased(lease_at(
+        profile,
+        snapshot,
+        HubProgram::crosstie(crosstie()),
+    ))
 }
 
 /// Containers, the caller's own.

@@ -1,14 +1,17 @@
 //! `crosstie up` on all nodes of a lab.
 
 use std::{
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
-use crosstie_lab::Lab;
+use crosstie_lab::{Lab, Lease};
+use serde_json::Value;
 
-use crate::common::{
-    changes::answers,
+use super::{
+    changes::{answers, shape},
+    lab::machines_at,
     sshd::{crosstie, typed},
 };
 
@@ -50,5 +53,40 @@ pub(crate) fn all_answer(lab: &Lab) {
                 answers(lab, from, to);
             }
         }
+    }
+}
+
+pub(crate) const AFTER_UP: &str = "after-up";
+
+/// Two Sparks that `crosstie up` has brought up: by the first test that asks, and kept for the others.
+pub(crate) struct Proven {
+    pub(crate) lab: Lease,
+    pub(crate) cluster: PathBuf,
+    /// What `up --json` printed.
+    pub(crate) told: Value,
+    /// What each node was before.
+    pub(crate) before: Vec<String>,
+}
+
+pub(crate) fn proven_two_sparks() -> Proven {
+    let lab = machines_at("two-sparks", AFTER_UP);
+    // Beside the lab, so that it goes with it.
+    let directory = lab.directory().join(AFTER_UP);
+    let record = directory.join("record.json");
+    if !lab.has_kept(AFTER_UP) {
+        fs::create_dir_all(&directory).unwrap();
+        let before: Vec<String> = nodes(&lab).iter().map(|node| shape(&lab, node)).collect();
+        let output = up(&lab, &directory).arg("--json").output().unwrap();
+        assert_up(&output);
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        fs::write(&record, serde_json::to_vec(&(told, before)).unwrap()).unwrap();
+        lab.save_all(AFTER_UP).unwrap();
+    }
+    let (told, before) = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
+    Proven {
+        cluster: directory.join("cluster.toml"),
+        lab,
+        told,
+        before,
     }
 }

@@ -1,30 +1,58 @@
-//! A sample of what `full/cut.rs` does.
+//! Power that goes without warning. What else cuts a change off is tried on containers; `full/cut.rs` tries every edge.
+
+use std::thread;
 
 use crate::common::{
-    cuts::{
-        self, Cut,
-        place::{places, take_turns},
-    },
-    inits,
-    lab::machines,
+    cuts::{Cut, Job, Operation, place::Place},
+    lab::sh,
+    ups::{Proven, proven_two_sparks},
 };
 
-const NODES: [&str; 2] = ["spark-a", "spark-b"];
+fn power_cut(place: &Place<'_>, operation: Operation, edge: usize) {
+    let cut = Cut::Power;
+    place.cut(Job {
+        operation,
+        edge,
+        cut,
+    });
+}
 
 #[test]
-fn lab_cut_off_changes_end_confirmed_or_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let cluster = directory.path().join("cluster.toml");
-    let lab = machines("two-sparks");
-    inits::json(&lab, &NODES, &cluster);
-    let places = places(&lab, &cluster, &NODES);
-    let jobs = cuts::jobs(&places[0].edges);
-    let some = |cut: Cut, count: usize| {
-        let jobs = jobs.iter().copied();
-        jobs.filter(move |job| job.cut == cut).take(count)
-    };
-    let sample = some(Cut::Power, 6)
-        .chain(some(Cut::Agent, 1))
-        .chain(some(Cut::Controller, 1));
-    take_turns(&places, sample.collect(), |_, _| {});
+fn lab_power_cut_off_changes_end_confirmed_or_back() {
+    let proven = proven_two_sparks();
+    let [a, b] = ["spark-a", "spark-b"];
+    let place = |node, index: usize| Place::proven(&proven, node, &proven.before[index]);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let place = place(a, 0);
+            // In the middle of the files, and of the kernel's values.
+            power_cut(&place, Operation::WayBack, 24);
+            power_cut(&place, Operation::Change, 58);
+        });
+        scope.spawn(|| {
+            loses_what_was_not_written(&proven, b);
+            power_cut(&place(b, 1), Operation::WayBack, 41);
+        });
+    });
+}
+
+/// Else a power cut would show nothing.
+fn loses_what_was_not_written(proven: &Proven, node: &str) {
+    let lab = &proven.lab;
+    let script = "echo kept > /var/lib/kept; sync; echo lost > /var/lib/lost";
+    sh(lab, node, script);
+    lab.power_cut(node).unwrap();
+    assert_eq!(
+        sh(
+            lab,
+            node,
+            "cat /var/lib/kept; grep lost /var/lib/lost || true"
+        ),
+        "kept\n"
+    );
+    let names = sh(lab, node, "ls /sys/class/infiniband");
+    assert_eq!(
+        names.split_whitespace().collect::<Vec<_>>(),
+        ["roceP2p1s0f0", "roceP2p1s0f1", "rocep1s0f0", "rocep1s0f1"]
+    );
 }

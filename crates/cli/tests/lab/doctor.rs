@@ -1,64 +1,13 @@
 //! The doctor at two real nodes: each fault is made on them, named over ssh, and gone once it is mended.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{path::Path, process::Command};
 
 use crosstie_lab::{Lab, hub::Fault};
 use serde_json::Value;
 
-use crate::common::{
-    lab::{machines, sh},
-    sshd::crosstie,
-};
+use crate::common::{lab::sh, sshd::crosstie, ups::proven_two_sparks};
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
-
-const CLUSTER: &str = "
-format = 1
-name = 'lab'
-[[node]]
-name = 'spark-a'
-[[node.cage]]
-id = 'p0'
-ports = ['rocep1s0f0', 'roceP2p1s0f0']
-[[node.cage]]
-id = 'p1'
-ports = ['rocep1s0f1', 'roceP2p1s0f1']
-[[node]]
-name = 'spark-b'
-[[node.cage]]
-id = 'p0'
-ports = ['rocep1s0f0', 'roceP2p1s0f0']
-[[node.cage]]
-id = 'p1'
-ports = ['rocep1s0f1', 'roceP2p1s0f1']
-[[cable]]
-a = 'spark-a:p0'
-b = 'spark-b:p0'
-";
-
-/// Both twins addressed and everything else that the doctor asks for, as a person would set it up.
-const CONFIGURE: &str = r"
-umask 077
-printf '%s\n' 'network:' '  version: 2' '  ethernets:' \
-    '    enp1s0f0np0: {mtu: 9000, addresses: [192.168.101.NUMBER/24]}' \
-    '    enP2p1s0f0np0: {mtu: 9000, addresses: [192.168.102.NUMBER/24]}' > /etc/netplan/60-fabric.yaml
-umask 022
-printf '%s\n' 'net.ipv4.conf.all.arp_ignore = 1' 'net.ipv4.conf.all.arp_announce = 2' \
-    'net.core.rmem_max = 268435456' 'net.core.wmem_max = 268435456' > /etc/sysctl.d/60-fabric.conf
-printf '%s\n' '* - memlock unlimited' 'root - memlock unlimited' > /etc/security/limits.d/60-fabric.conf
-sysctl -q -p /etc/sysctl.d/60-fabric.conf
-netplan apply
-for i in $(seq 40); do
-    ip -4 -o addr show dev enp1s0f0np0 | grep -q 192.168.101 &&
-        ip -4 -o addr show dev enP2p1s0f0np0 | grep -q 192.168.102 && exit 0
-    sleep 0.5
-done
-ip addr >&2
-exit 1
-";
 
 /// How a fault is made, how it is mended, and what the doctor calls it, on which node.
 struct Case {
@@ -92,13 +41,13 @@ const TOGETHER: &[Case] = &[
         expect: &[("spark-a", "memlock-limited")],
     },
     Case {
-        make: "ip addr add 192.168.101.77/24 dev enP2p1s0f0np0",
-        mend: "ip addr del 192.168.101.77/24 dev enP2p1s0f0np0",
+        make: "ip addr add TWIN_SUBNET.77/24 dev enP2p1s0f0np0",
+        mend: "ip addr del TWIN_SUBNET.77/24 dev enP2p1s0f0np0",
         expect: &[("spark-a", "twins-same-subnet")],
     },
     Case {
-        make: "sysctl -q net.ipv4.conf.all.arp_ignore=0",
-        mend: "sysctl -q net.ipv4.conf.all.arp_ignore=1",
+        make: "sysctl -q net.ipv4.conf.enp1s0f0np0.arp_ignore=0",
+        mend: "sysctl -q net.ipv4.conf.enp1s0f0np0.arp_ignore=1",
         expect: &[("spark-a", "arp-flux")],
     },
     Case {
@@ -107,8 +56,8 @@ const TOGETHER: &[Case] = &[
         expect: &[("cluster", "node-cloned")],
     },
     Case {
-        make: "mv /etc/netplan/60-fabric.yaml /etc/60-fabric.yaml.away",
-        mend: "mv /etc/60-fabric.yaml.away /etc/netplan/60-fabric.yaml",
+        make: "mv /etc/netplan/90-crosstie.yaml /etc/90-crosstie.yaml.away",
+        mend: "mv /etc/90-crosstie.yaml.away /etc/netplan/90-crosstie.yaml",
         expect: &[("spark-a", "fabric-not-persistent")],
     },
 ];
@@ -124,8 +73,9 @@ const TWIN: &[Case] = &[Case {
 fn doctor(lab: &Lab, cluster: &Path) -> Vec<(String, String)> {
     let output = Command::new(crosstie())
         .args(["doctor", "--json", "--sudo", "--interval", "0"])
-        // A lab has no way out, and so no time service: that is true of it.
-        .args(["--skip", "clock-unsynchronised", "--cluster"])
+        // A lab has no way out, and so no time service: that is true of it. The buffers are left to a person.
+        .args(["--skip", "clock-unsynchronised,socket-buffers-small"])
+        .arg("--cluster")
         .arg(cluster)
         .arg("--ssh-config")
         .arg(lab.ssh_config())
@@ -149,46 +99,33 @@ fn doctor(lab: &Lab, cluster: &Path) -> Vec<(String, String)> {
     found
 }
 
-fn cluster_file(directory: &Path) -> PathBuf {
-    let path = directory.join("cluster.toml");
-    std::fs::write(&path, CLUSTER).unwrap();
-    path
-}
-
-fn configure(lab: &Lab) {
-    std::thread::scope(|scope| {
-        for (number, node) in [("1", "spark-a"), ("2", "spark-b")] {
-            scope.spawn(move || sh(lab, node, &CONFIGURE.replace("NUMBER", number)));
-        }
-    });
-}
-
 fn owned((host, id): (&str, &str)) -> (String, String) {
     (host.to_owned(), id.to_owned())
 }
 
 #[test]
 fn lab_doctor_names_each_fault_and_sees_it_mended() {
-    let directory = tempfile::tempdir().unwrap();
-    let cluster = cluster_file(directory.path());
-    let lab = machines("two-sparks");
-
-    let bare = doctor(&lab, &cluster);
-    for node in NODES {
-        let wanted = owned((node, "fabric-unaddressed"));
-        assert!(bare.contains(&wanted), "{bare:?}");
-    }
-
-    configure(&lab);
-    let other = sh(&lab, "spark-b", "cat /etc/machine-id");
-    assert_eq!(doctor(&lab, &cluster), [], "set up, and nothing is wrong");
+    let proven = proven_two_sparks();
+    let (lab, cluster) = (&proven.lab, &proven.cluster);
+    let other = sh(lab, "spark-b", "cat /etc/machine-id");
+    let subnet = sh(
+        lab,
+        "spark-a",
+        "ip -o -4 addr show dev enp1s0f0np0 scope global | awk '{ print $4 }' | cut -d . -f 1-3",
+    );
+    assert_eq!(doctor(lab, cluster), [], "up, and nothing is wrong");
 
     for cases in [TOGETHER, TWIN] {
-        for case in cases {
-            let make = case.make.replace("OTHER_MACHINE_ID", other.trim());
-            sh(&lab, "spark-a", &make);
-        }
-        let found = doctor(&lab, &cluster);
+        let script = |text: &str| {
+            text.replace("OTHER_MACHINE_ID", other.trim())
+                .replace("TWIN_SUBNET", subnet.trim())
+        };
+        let join = |part: fn(&Case) -> &str| {
+            let parts: Vec<String> = cases.iter().map(|case| script(part(case))).collect();
+            format!("set -e\n{}", parts.join("\n"))
+        };
+        sh(lab, "spark-a", &join(|case| case.make));
+        let found = doctor(lab, cluster);
         for case in cases {
             for wanted in case.expect.iter().copied().map(owned) {
                 assert!(
@@ -197,17 +134,17 @@ fn lab_doctor_names_each_fault_and_sees_it_mended() {
                     case.make
                 );
             }
-            sh(&lab, "spark-a", case.mend);
         }
+        sh(lab, "spark-a", &join(|case| case.mend));
         // The manager takes a moment to bring an interface back.
-        let mut looks = (0..10).map(|_| doctor(&lab, &cluster));
+        let mut looks = (0..10).map(|_| doctor(lab, cluster));
         let clean = looks.any(|left| left.is_empty());
-        assert!(clean, "mended, and still {:?}", doctor(&lab, &cluster));
+        assert!(clean, "mended, and still {:?}", doctor(lab, cluster));
     }
 
     lab.fault("spark-a:p0", Fault::Cut).unwrap();
     let down = NODES.map(|node| owned((node, "fabric-port-down")));
-    let mut looks = (0..10).map(|_| doctor(&lab, &cluster));
+    let mut looks = (0..10).map(|_| doctor(lab, cluster));
     let seen = looks.any(|found| down.iter().all(|wanted| found.contains(wanted)));
     assert!(seen, "a cut cable is not seen");
 }

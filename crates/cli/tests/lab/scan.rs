@@ -1,7 +1,5 @@
 //! `crosstie scan` on real kernels: Soft-RoCE, NetworkManager, sshd and sudo of the lab's two Sparks.
 
-#![allow(clippy::format_push_string)]
-
 use std::{
     path::Path,
     process::Command,
@@ -11,7 +9,7 @@ use std::{
 use crosstie_lab::Lab;
 use serde_json::Value;
 
-use crate::common::{lab::machines, sshd::crosstie};
+use crate::common::{sshd::crosstie, ups::proven_two_sparks};
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
@@ -30,28 +28,12 @@ fn scan(lab: &Lab, cluster: &Path, arguments: &[&str]) -> (i32, Vec<Value>) {
     (output.status.code().unwrap(), nodes)
 }
 
-fn cluster_file(directory: &Path) -> std::path::PathBuf {
-    let mut text = "format = 1\nname = 'lab'\n".to_owned();
-    for node in NODES {
-        text.push_str(&format!("[[node]]\nname = '{node}'\n"));
-        for (cage, function) in [("p0", "f0"), ("p1", "f1")] {
-            text.push_str(&format!(
-                "[[node.cage]]\nid = '{cage}'\nports = ['rocep1s0{function}', 'roceP2p1s0{function}']\n"
-            ));
-        }
-    }
-    let path = directory.join("cluster.toml");
-    std::fs::write(&path, text).unwrap();
-    path
-}
-
 #[test]
 fn lab_scan_sees_what_the_kernel_has() {
-    let directory = tempfile::tempdir().unwrap();
-    let cluster = cluster_file(directory.path());
-    let lab = machines("two-sparks");
+    let proven = proven_two_sparks();
+    let (lab, cluster) = (&proven.lab, &proven.cluster);
 
-    let (code, nodes) = scan(&lab, &cluster, &["--sudo", NODES[0], NODES[1]]);
+    let (code, nodes) = scan(lab, cluster, &["--sudo", NODES[0], NODES[1]]);
     assert_eq!(code, 0, "{nodes:#?}");
     for (node, name) in nodes.iter().zip(NODES) {
         assert_eq!(node["host"], name);
@@ -78,13 +60,13 @@ fn lab_scan_sees_what_the_kernel_has() {
             assert_eq!(port["software"], true);
             assert_eq!(port["limit"], Value::Null);
         }
-        queue_pairs_are_those_that_rdma_shows(&lab, name, node);
+        queue_pairs_are_those_that_rdma_shows(lab, name, node);
     }
 
     // A paused node costs one error and holds up nobody.
     lab.pause("spark-b").unwrap();
     let started = Instant::now();
-    let (code, nodes) = scan(&lab, &cluster, &["--timeout", "30", NODES[0], NODES[1]]);
+    let (code, nodes) = scan(lab, cluster, &["--timeout", "30", NODES[0], NODES[1]]);
     assert_eq!(code, 2);
     assert_eq!(nodes[0]["host"], "spark-a");
     assert!(nodes[1]["error"].is_string(), "{:#?}", nodes[1]);

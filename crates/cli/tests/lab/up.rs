@@ -1,58 +1,36 @@
-//! Real nodes changed, and changed back: netplan, NetworkManager, systemd, sshd, and power that goes.
-
-use serde_json::Value;
+//! Real nodes brought up with `crosstie up`, and rolled back: netplan, `NetworkManager`, systemd, sshd, Soft-RoCE.
 
 use crate::common::{
     changes::{json, outcomes, reboot, same, shape},
-    lab::{machines, sh},
-    ups::{all_answer, assert_up, up},
+    ups::{all_answer, nodes, proven_two_sparks},
 };
 
-const NODES: [&str; 2] = ["spark-a", "spark-b"];
+use super::two_sparks::write_bandwidth;
 
 #[test]
 fn lab_up_is_proven_survives_a_boot_and_goes_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let cluster = directory.path().join("cluster.toml");
-    let lab = machines("two-sparks");
-    let before = NODES.map(|node| shape(&lab, node));
-
-    let output = up(&lab, directory.path()).arg("--json").output().unwrap();
-    assert_up(&output);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let proven = proven_two_sparks();
+    let (lab, cluster) = (&proven.lab, &proven.cluster);
+    let names = nodes(lab);
     let all = |outcome: &str| {
-        NODES
-            .map(|node| (node.to_owned(), outcome.to_owned()))
-            .into()
+        let named = |node: &&str| ((*node).to_owned(), outcome.to_owned());
+        names.iter().map(named).collect()
     };
-    let changed = serde_json::json!({ "nodes": told["changes"] });
-    assert_eq!(outcomes(&changed), all("confirmed"), "{told:#}");
-    let status = json(&lab, &cluster, 0, &["status"]);
+    let changed = serde_json::json!({ "nodes": proven.told["changes"] });
+    assert_eq!(outcomes(&changed), all("confirmed"), "{:#}", proven.told);
+    let status = json(lab, cluster, 0, &["status"]);
     assert_eq!(status["nodes"].as_array().unwrap().len(), 2, "{status:#}");
-    all_answer(&lab);
-    let again = json(&lab, &cluster, 0, &["apply", "--yes"]);
+    all_answer(lab);
+    let again = json(lab, cluster, 0, &["apply", "--yes"]);
     assert_eq!(outcomes(&again), all("unchanged"), "{again:#}");
 
-    reboot(&lab, &NODES);
-    all_answer(&lab);
+    reboot(lab, &names);
+    all_answer(lab);
+    write_bandwidth(lab, &["rocep1s0f0"]);
 
-    let file = "/etc/sysctl.d/90-crosstie.conf";
-    sh(
-        &lab,
-        "spark-a",
-        &format!("cp -p {file} /var/tmp; echo '# mine' >> {file}"),
-    );
-    let drifted = json(&lab, &cluster, 1, &["status"]);
-    assert!(drifted.to_string().contains(file), "{drifted:#}");
-    sh(
-        &lab,
-        "spark-a",
-        &format!("mv /var/tmp/90-crosstie.conf {file}"),
-    );
-
-    let back = json(&lab, &cluster, 0, &["rollback", "--yes"]);
+    let back = json(lab, cluster, 0, &["rollback", "--yes"]);
     assert_eq!(outcomes(&back), all("rolled-back"), "{back:#}");
-    for (node, before) in NODES.into_iter().zip(&before) {
-        same(node, before, &shape(&lab, node));
+    for (node, before) in names.iter().zip(&proven.before) {
+        same(node, before, &shape(lab, node));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::error::LabError;
 use crate::profile::Profile;
 use crate::qemu::Files;
-use crate::tools;
+use crate::{process, tools};
 
 pub(crate) const KEY: &str = "key";
 pub(crate) const KEY_PUBLIC: &str = "key.pub";
@@ -100,6 +100,47 @@ pub(crate) fn ssh(directory: &Path, node: &str, user: Option<&str>) -> Command {
     }
     command.arg(node);
     command
+}
+
+/// Runs a command over a connection that is kept for the next one: to log in takes an emulated node two seconds. The
+/// connection's process is one of the lab's, and ends with it.
+pub(crate) fn shared(
+    directory: &Path,
+    node: &str,
+    user: Option<&str>,
+    arguments: &[String],
+) -> Command {
+    let mut command = ssh(directory, node, user);
+    command
+        .env(process::VARIABLE, directory)
+        // Relative: a unix socket's path has 108 bytes.
+        .current_dir(directory)
+        .args(["-o", "ControlMaster=auto", "-o", "ControlPersist=yes", "-S"])
+        .arg(control_path(node, user))
+        .args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=6"])
+        .arg("--")
+        .arg(quote(arguments));
+    command
+}
+
+/// Ends the kept connections to a node.
+pub(crate) fn hang_up(directory: &Path, node: &str) {
+    for user in [None, Some("root")] {
+        let path = control_path(node, user);
+        if directory.join(&path).exists() {
+            let mut command = Command::new("ssh");
+            command
+                .current_dir(directory)
+                .args(["-O", "exit", "-S", &path, node]);
+            // It may have ended by itself.
+            let _ = tools::run(&mut command, KEY_WITHIN);
+            let _ = std::fs::remove_file(directory.join(path));
+        }
+    }
+}
+
+fn control_path(node: &str, user: Option<&str>) -> String {
+    format!("{node}.{}.ssh", user.unwrap_or(USER))
 }
 
 /// Arguments as one line for the remote shell, each kept as it is.

@@ -1,7 +1,6 @@
 //! Labs for tests: leased one at a time, reset between tests, kept running for the next one where the run asks for it.
 
 use std::ops::Deref;
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -10,8 +9,9 @@ use crate::lab::{HubProgram, Kind, Lab, NodeState, Request, down, names, up};
 use crate::lock::Lock;
 use crate::paths::Paths;
 use crate::profile::Profile;
+use crate::snapshots::READY;
 
-/// Set by a run of many test programs: its last act is `crosstie lab down --all --dir` of this directory.
+/// Set by a run of many tests, which ends the labs itself at last: `crosstie lab down --all`.
 pub const KEEP: &str = "CROSSTIE_LAB_KEEP";
 /// Longest wait for other tests: each of them has deadlines of its own.
 const OTHERS: Duration = Duration::from_secs(1800);
@@ -28,8 +28,13 @@ pub struct Lease {
 
 /// A lab of this profile with every node as `up` left it and no fault on any cable.
 pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
+    lease_at(profile, READY, hub)
+}
+
+/// The same, with every node as it was kept under this name (`Lab::save_all`) in an earlier lease of this run, if it was.
+pub fn lease_at(profile: &str, snapshot: &str, hub: HubProgram) -> Result<Lease, LabError> {
     let profile = Profile::find(profile)?;
-    let paths = test_paths();
+    let paths = Paths::of_tests();
     // One lab at a time: a small machine holds no second one beside it.
     let lock = Lock::take(&paths.labs.join("lease.lock"), OTHERS)?;
     let name = profile.name.clone();
@@ -37,7 +42,7 @@ pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
         down(&paths, other, &tell)?;
     }
     let lab = match Lab::open(&paths, &name) {
-        Ok(lab) if is_whole(&lab) && lab.reset_all().is_ok() => lab,
+        Ok(lab) if is_whole(&lab) && lab.reset_all_to(snapshot).is_ok() => lab,
         _ => {
             down(&paths, &name, &tell)?;
             let request = Request {
@@ -65,7 +70,7 @@ pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
 pub fn lease_containers(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let profile = Profile::find(profile)?;
-    let paths = test_paths();
+    let paths = Paths::of_tests();
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let request = Request {
         name: format!("containers-{}-{number}", std::process::id()),
@@ -93,13 +98,6 @@ fn is_whole(lab: &Lab) -> bool {
             .nodes
             .iter()
             .all(|node| node.state != NodeState::Starting)
-}
-
-fn test_paths() -> Paths {
-    match std::env::var_os(KEEP) {
-        Some(kept) => Paths::new(Some(Path::new(&kept))),
-        None => Paths::of_tests(),
-    }
 }
 
 fn tell(text: &str) {

@@ -202,6 +202,9 @@ impl Lab {
     ) -> Result<Executed, LabError> {
         let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
         let mut command = self.exec_command(node, user, &arguments)?;
+        if self.record.kind == Kind::Machines {
+            command = access::shared(&self.directory, node, user, &arguments);
+        }
         let Outcome {
             status,
             stdout,
@@ -218,6 +221,11 @@ impl Lab {
             stdout,
             stderr,
         })
+    }
+
+    /// A node that starts anew knows nothing of the connections to it.
+    fn hang_up(&self, node: &str) {
+        access::hang_up(&self.directory, node);
     }
 
     pub fn status(&self) -> Listed {

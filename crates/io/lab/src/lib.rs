@@ -25,7 +25,7 @@ mod tools;
 pub use arch::Arch;
 pub use container::{control_groups, serve_gateway, serve_node};
 pub use error::LabError;
-pub use harness::{KEEP, Lease, lease, lease_containers};
+pub use harness::{KEEP, Lease, lease, lease_at, lease_containers};
 pub use image::ImageError;
 pub use lab::{
     Executed, HubProgram, Kind, Lab, Listed, NodeState, NodeStatus, Request, down, down_all, list,

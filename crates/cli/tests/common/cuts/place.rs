@@ -13,10 +13,10 @@ use super::{Cut, Edges, Job, Operation};
 use crate::common::{
     changes::{json, once_settled, same, shape, start},
     lab::sh,
+    ups::{AFTER_UP, Proven},
 };
 
 const ORDER: &str = "/run/crosstie-rehearsal";
-/// The node with its change confirmed, where every way back begins.
 const CONFIRMED: &str = "confirmed";
 
 /// One node, and what it is to be after everything.
@@ -25,6 +25,8 @@ pub struct Place<'a> {
     cluster: &'a Path,
     node: &'a str,
     before: String,
+    /// The name of its snapshot with the change confirmed, where every way back begins.
+    confirmed: &'static str,
     pub edges: Edges,
 }
 
@@ -63,12 +65,25 @@ pub fn take_turns(places: &[Place<'_>], jobs: Vec<Job>, ended: impl Fn(Job, &str
 }
 
 impl<'a> Place<'a> {
+    /// A node that is up, without the list of its edges.
+    pub fn proven(proven: &'a Proven, node: &'a str, before: &str) -> Self {
+        Self {
+            lab: &proven.lab,
+            cluster: &proven.cluster,
+            node,
+            before: before.to_owned(),
+            confirmed: AFTER_UP,
+            edges: Edges::new(),
+        }
+    }
+
     fn new(lab: &'a Lab, cluster: &'a Path, node: &'a str) -> Self {
         let mut place = Self {
             lab,
             cluster,
             node,
             before: shape(lab, node),
+            confirmed: CONFIRMED,
             edges: Edges::new(),
         };
         place.list(Operation::Change);
@@ -89,10 +104,10 @@ impl<'a> Place<'a> {
     }
 
     /// Whether the node is back by itself, or keeps what was confirmed.
-    fn cut(&self, job: Job) -> &'static str {
+    pub fn cut(&self, job: Job) -> &'static str {
         let (lab, cluster, node) = (self.lab, self.cluster, self.node);
         if job.operation == Operation::WayBack {
-            lab.reset_to(node, CONFIRMED).unwrap();
+            lab.reset_to(node, self.confirmed).unwrap();
         }
         let what = if job.cut == Cut::Agent {
             "kill"

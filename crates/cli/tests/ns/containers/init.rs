@@ -1,11 +1,13 @@
 //! `crosstie init` on the lab's two Sparks: real kernels, Soft-RoCE, NetworkManager, sudo.
 
-use std::{fs, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
 use crosstie_lab::{Lab, hub::Fault};
 use crosstie_model::{Cable, Spec};
+use serde_json::Value;
 
 use crate::common::{
+    changes,
     inits::{cables, init, json, notes},
     lab::containers,
 };
@@ -26,6 +28,17 @@ fn links(lab: &Lab) -> String {
     NODES.map(text).concat()
 }
 
+/// By the doctor, which knows from the cluster file that they are to be used.
+fn bare_ports_are_named(lab: &Lab, cluster: &Path) {
+    let output = changes::run(lab, cluster, &["doctor", "--json", "--sudo"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for node in found["nodes"].as_array().unwrap() {
+        let mut findings = node["findings"].as_array().unwrap().iter();
+        let named = findings.any(|finding| finding["id"] == "fabric-unaddressed");
+        assert!(named, "{found:#}");
+    }
+}
+
 #[test]
 fn init_finds_the_cable_and_keeps_a_persons_file() {
     let directory = tempfile::tempdir().unwrap();
@@ -44,6 +57,7 @@ fn init_finds_the_cable_and_keeps_a_persons_file() {
     let mut golden = found.clone();
     golden["file"] = "cluster.toml".into();
     insta::assert_json_snapshot!("json", golden);
+    bare_ports_are_named(&lab, &file);
     let text = fs::read_to_string(&file).unwrap();
     let spec = Spec::from_toml(&text).unwrap();
     // The lab's own network is in 10.77.0.0/16.

@@ -2,6 +2,7 @@
 //! kernel's layout: what needs verbs, a kernel of its own or a power cut is tested on machines (`tests/lab`).
 
 mod change;
+mod command;
 mod conditions;
 mod cut;
 mod init;

@@ -104,6 +104,7 @@ impl Lab {
     /// Takes the node's power away; what it had not written is lost, and its peers lose the link.
     pub fn kill(&self, node: &str) -> Result<(), LabError> {
         let (index, node) = self.find(node)?;
+        self.hang_up(&node.name);
         if self.record.kind == Kind::Containers {
             // Before its sockets are closed: a machine without power says nothing any more.
             self.cables()?.unplug(index, node);

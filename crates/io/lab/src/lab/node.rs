@@ -1,5 +1,6 @@
 //! One node: start, wait until it answers, snapshot, reset, reboot.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::{Kind, Lab, NodeState};
@@ -181,6 +182,7 @@ impl Lab {
 
     pub fn reset_to(&self, node: &str, snapshot: &str) -> Result<(), LabError> {
         let (_, machine) = self.find(node)?;
+        self.hang_up(node);
         if self.record.kind == Kind::Containers {
             return self.reset_container(machine, snapshot);
         }
@@ -199,8 +201,33 @@ impl Lab {
 
     /// All nodes at once, and no fault on any cable.
     pub fn reset_all(&self) -> Result<(), LabError> {
+        self.reset_all_to(READY)
+    }
+
+    /// To what `save_all` kept under this name; to where `up` left them, if it kept nothing.
+    pub(crate) fn reset_all_to(&self, snapshot: &str) -> Result<(), LabError> {
+        let snapshot = if self.has_kept(snapshot) {
+            snapshot
+        } else {
+            READY
+        };
         self.restore_all()?;
-        self.each_node(|node| self.reset(&node.name))
+        self.each_node(|node| self.reset_to(&node.name, snapshot))
+    }
+
+    /// Saves all nodes at once, for `reset_to` and for later leases of this lab.
+    pub fn save_all(&self, snapshot: &str) -> Result<(), LabError> {
+        self.each_node(|node| self.save_as(&node.name, snapshot))?;
+        let mark = self.kept_mark(snapshot);
+        std::fs::write(&mark, "").map_err(LabError::disk("write", &mark))
+    }
+
+    pub fn has_kept(&self, snapshot: &str) -> bool {
+        self.kept_mark(snapshot).exists()
+    }
+
+    fn kept_mark(&self, snapshot: &str) -> PathBuf {
+        self.directory.join(format!("{snapshot}.kept"))
     }
 
     /// Runs `work` for every node at the same time; the first error wins.
@@ -238,6 +265,7 @@ impl Lab {
             NodeState::Starting | NodeState::Running => {}
         }
         let before = self.wait_until(node, BOOT_ID, SETTLE_WITHIN)?;
+        self.hang_up(node);
         // The connection may end before the answer comes.
         let _ = self.script(node, "systemctl reboot", ASK_WITHIN);
         let script = format!("[ \"$({BOOT_ID})\" != {} ]", before.trim());
