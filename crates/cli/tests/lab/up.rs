@@ -13,8 +13,8 @@ fn lab_up_is_proven_survives_a_boot_and_goes_back() {
     let (lab, cluster) = (&proven.lab, &proven.cluster);
     let names = nodes(lab);
     let all = |outcome: &str| {
-        let named = |node: &&str| ((*node).to_owned(), outcome.to_owned());
-        names.iter().map(named).collect()
+        let with_outcome = |node: &&str| ((*node).to_owned(), outcome.to_owned());
+        names.iter().map(with_outcome).collect()
     };
     let changed = serde_json::json!({ "nodes": proven.told["changes"] });
     assert_eq!(outcomes(&changed), all("confirmed"), "{:#}", proven.told);

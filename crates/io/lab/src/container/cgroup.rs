@@ -23,12 +23,11 @@ impl Groups {
         let mounts = fs::read_to_string("/proc/self/mounts")?;
         let hierarchy = mounts
             .lines()
-            .filter_map(|line| {
+            .find_map(|line| {
                 let mut words = line.split(' ').skip(1);
                 let (place, kind) = (words.next()?, words.next()?);
                 (kind == "cgroup2").then_some(place)
             })
-            .next()
             .ok_or_else(|| Error::new(ErrorKind::NotFound, "no cgroup2 hierarchy is mounted"))?;
         let name = digest::short_of(&[&directory.to_string_lossy()]);
         Ok(Self {

@@ -82,11 +82,11 @@ fn guid(mac: &str) -> String {
         *first ^= 2;
     }
     bytes.splice(3..3, [0xff, 0xfe]);
-    let words: Vec<String> = bytes
-        .chunks(2)
-        .map(|pair| pair.iter().map(|byte| format!("{byte:02x}")).collect())
-        .collect();
-    words.join(":")
+    let word = |pair: &[u8]| match pair {
+        [high, low] => format!("{high:02x}{low:02x}"),
+        _ => String::new(),
+    };
+    bytes.chunks(2).map(word).collect::<Vec<_>>().join(":")
 }
 
 #[cfg(test)]
