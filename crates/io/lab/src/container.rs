@@ -10,6 +10,7 @@ mod disk;
 mod gateway;
 mod rdma;
 mod supervise;
+mod watches;
 
 pub use gateway::serve as serve_gateway;
 pub use supervise::serve as serve_node;
@@ -24,3 +25,4 @@ pub(crate) use cgroup::Groups;
 pub(crate) use disk::Disk;
 pub(crate) use rdma::{make as make_ports, set_states};
 pub(crate) use supervise::command as node_command;
+pub(crate) use watches::allow as allow_watches;

@@ -12,7 +12,8 @@ use crate::tools::ToolError;
 use crate::{process, state, tools};
 
 /// A boot under TCG on a busy machine.
-pub(super) const BOOT_WITHIN: Duration = Duration::from_secs(900);
+const MACHINE_BOOT_TIMEOUT: Duration = Duration::from_secs(900);
+const CONTAINER_BOOT_TIMEOUT: Duration = Duration::from_secs(90);
 pub(super) const KILL_WITHIN: Duration = Duration::from_secs(10);
 const START_WITHIN: Duration = Duration::from_secs(30);
 const ASK_WITHIN: Duration = Duration::from_secs(25);
@@ -126,12 +127,19 @@ impl Lab {
         }
     }
 
+    pub(super) fn boot_timeout(&self) -> Duration {
+        match self.record.kind {
+            Kind::Machines => MACHINE_BOOT_TIMEOUT,
+            Kind::Containers => CONTAINER_BOOT_TIMEOUT,
+        }
+    }
+
     /// Waits for a booting node: ssh answers and systemd has started everything.
     pub(super) fn wait_booted(&self, node: &str) -> Result<(), LabError> {
         // One login that waits: each takes an emulated node seconds in which it could have gone on starting.
         let script = "s=$(timeout 15 systemctl is-system-running --wait); \
                       [ \"$s\" = running ] || [ \"$s\" = degraded ]";
-        self.wait_until(node, script, BOOT_WITHIN).map(drop)
+        self.wait_until(node, script, self.boot_timeout()).map(drop)
     }
 
     /// After a snapshot was loaded: the node's clock stands where it was saved.
@@ -269,7 +277,7 @@ impl Lab {
         // The connection may end before the answer comes.
         let _ = self.script(node, "systemctl reboot", ASK_WITHIN);
         let script = format!("[ \"$({BOOT_ID})\" != {} ]", before.trim());
-        self.wait_until(node, &script, BOOT_WITHIN)?;
+        self.wait_until(node, &script, self.boot_timeout())?;
         self.wait_booted(node)
     }
 

@@ -217,6 +217,7 @@ fn make_machines(
 
 fn make_containers(lab: &mut Lab, request: &Request, say: Say<'_>) -> Result<(), LabError> {
     let started = Instant::now();
+    container::allow_watches(say)?;
     lab.tree()?;
     make_nodes(lab)?;
     let into = |directory: &Path| LabError::disk("write into", directory);
@@ -400,7 +401,7 @@ impl Lab {
     pub(super) fn set_password(&self, node: &str) -> Result<(), LabError> {
         let password = &self.record.password;
         let script = format!("printf 'lab:%s\\n' {password} | chpasswd && sync");
-        self.wait_until(node, &script, super::node::BOOT_WITHIN)
+        self.wait_until(node, &script, self.boot_timeout())
             .map(drop)
     }
 

@@ -1,0 +1,24 @@
+//! inotify instances, which the kernel counts by user: all root's containers share one allowance, and the usual one is for a
+//! dozen nodes. Without one left, a node's udev does not start, and nothing else says so.
+
+use std::path::Path;
+
+use crate::Say;
+use crate::error::LabError;
+
+const LIMIT: &str = "/proc/sys/fs/inotify/max_user_instances";
+const ENOUGH: u32 = 2_048;
+
+/// Raises the host's limit where it is too low. It stays so until the host's next boot.
+pub(crate) fn allow(say: Say<'_>) -> Result<(), LabError> {
+    let path = Path::new(LIMIT);
+    let text = std::fs::read_to_string(path).map_err(LabError::disk("read", path))?;
+    let now: u32 = text.trim().parse().unwrap_or(0);
+    if now >= ENOUGH {
+        return Ok(());
+    }
+    say(&format!(
+        "raising this machine's fs.inotify.max_user_instances from {now} to {ENOUGH} until its next boot"
+    ));
+    std::fs::write(path, ENOUGH.to_string()).map_err(LabError::disk("write", path))
+}
