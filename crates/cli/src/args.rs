@@ -82,6 +82,9 @@ pub(crate) enum Command {
         /// No manager of the network runs yet
         #[arg(long)]
         boot: bool,
+        /// Not before this moment, in milliseconds of `CLOCK_BOOTTIME`
+        #[arg(long, value_name = "MILLISECONDS", conflicts_with = "boot")]
+        wait_until: Option<u64>,
     },
 
     /// Set what ports lose with every boot; started by the boot unit that `apply` installs

@@ -23,7 +23,7 @@ mod terminal;
 mod trust;
 mod up;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use clap::Parser;
 
@@ -50,7 +50,11 @@ fn main() -> ExitCode {
         Command::Up(up) => up::run(&up, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence } => agent::run(silence),
-        Command::Guard { transaction, boot } => guard::run(&transaction, boot),
+        Command::Guard {
+            transaction,
+            boot,
+            wait_until,
+        } => guard::run(&transaction, boot, wait_until.map(Duration::from_millis)),
         Command::Restore { file } => restore::run(&file),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),

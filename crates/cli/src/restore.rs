@@ -10,6 +10,8 @@ use crate::{exit, output};
 
 /// For drivers that are still busy with their ports. The boot unit gives us twice that.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// For network managers to have seen every port after a boot.
+const MANAGERS_START_TIMEOUT: Duration = Duration::from_secs(15);
 /// A machine with hundreds of ports is far below.
 const LONGEST: u64 = 1 << 20;
 
@@ -18,6 +20,7 @@ pub(crate) fn run(file: &Path) -> anyhow::Result<ExitCode> {
     let text = read(file).with_context(cannot)?;
     let boot = Boot::from_toml(&text).with_context(cannot)?;
     let failed = port_settings::restore(&boot, PATIENCE);
+    port_settings::keep_down(&boot, MANAGERS_START_TIMEOUT);
     if failed.is_empty() {
         return Ok(exit::CLEAN);
     }

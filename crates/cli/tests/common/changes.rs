@@ -166,7 +166,7 @@ pub fn wait_until_settled(lab: &Lab, node: &str) {
 
 /// What a script says then: in the login that waits, since another takes an emulated node seconds.
 pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
-    let guard = "/etc/systemd/system/crosstie-guard.timer";
+    let guard = "/etc/systemd/system/crosstie-guard-wait.service";
     let lock = format!("{}/lock", crosstie_node::change::STATE);
     let settled =
         format!("[ ! -e {guard} ] && {{ [ ! -e {lock} ] || flock --nonblock {lock} true; }}");

@@ -3,56 +3,55 @@
 use std::thread;
 
 use crate::common::{
+    changes::json,
     cuts::{Cut, Job, Operation, place::Place},
     lab::sh,
-    ups::{Proven, proven_two_sparks},
+    ups::proven_two_sparks,
 };
 
-fn power_cut(place: &Place<'_>, operation: Operation, edge: usize) {
-    let cut = Cut::Power;
-    place.cut(Job {
-        operation,
-        edge,
-        cut,
-    });
-}
+const KEPT: &str = "/var/lib/kept";
+const LOST: &str = "/var/lib/lost";
 
 #[test]
 fn lab_power_cut_off_changes_end_confirmed_or_back() {
     let proven = proven_two_sparks();
-    let [a, b] = ["spark-a", "spark-b"];
+    let lab = &proven.lab;
     let place = |node, index: usize| Place::proven(&proven, node, &proven.before[index]);
+    let power_cut = |operation, edge| Job {
+        operation,
+        edge,
+        cut: Cut::Power,
+    };
     thread::scope(|scope| {
         scope.spawn(|| {
-            let place = place(a, 0);
-            // In the middle of the files, and of the kernel's values.
-            power_cut(&place, Operation::WayBack, 24);
-            power_cut(&place, Operation::Change, 58);
+            let node = "spark-a";
+            // In the middle of the files. What was synced is kept and what was not is lost, or a power cut shows nothing.
+            sh(
+                lab,
+                node,
+                &format!("echo kept | dd of={KEPT} conv=fsync status=none"),
+            );
+            place(node, 0).cut_at(power_cut(Operation::WayBack, 24), || {
+                sh(lab, node, &format!("echo lost > {LOST}"));
+            });
+            let script = format!("cat {KEPT}; grep lost {LOST} || true; ls /sys/class/infiniband");
+            let found = sh(lab, node, &script);
+            assert_eq!(
+                found.split_whitespace().collect::<Vec<_>>(),
+                [
+                    "kept",
+                    "roceP2p1s0f0",
+                    "roceP2p1s0f1",
+                    "rocep1s0f0",
+                    "rocep1s0f1"
+                ]
+            );
         });
         scope.spawn(|| {
-            loses_what_was_not_written(&proven, b);
-            power_cut(&place(b, 1), Operation::WayBack, 41);
+            let node = "spark-b";
+            json(lab, &proven.cluster, 0, &["rollback", node, "--yes"]);
+            // In the middle of the kernel's values.
+            place(node, 1).cut(power_cut(Operation::Change, 58));
         });
     });
-}
-
-/// Else a power cut would show nothing.
-fn loses_what_was_not_written(proven: &Proven, node: &str) {
-    let lab = &proven.lab;
-    let script = "echo kept > /var/lib/kept; sync; echo lost > /var/lib/lost";
-    sh(lab, node, script);
-    lab.power_cut(node).unwrap();
-    assert_eq!(
-        sh(
-            lab,
-            node,
-            "cat /var/lib/kept; grep lost /var/lib/lost || true"
-        ),
-        "kept\n"
-    );
-    let names = sh(lab, node, "ls /sys/class/infiniband");
-    assert_eq!(
-        names.split_whitespace().collect::<Vec<_>>(),
-        ["roceP2p1s0f0", "roceP2p1s0f1", "rocep1s0f0", "rocep1s0f1"]
-    );
 }

@@ -1,10 +1,6 @@
 //! `crosstie scan` on real kernels: Soft-RoCE, NetworkManager, sshd and sudo of the lab's two Sparks.
 
-use std::{
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{path::Path, process::Command, time::Duration};
 
 use crosstie_lab::Lab;
 use serde_json::Value;
@@ -62,19 +58,6 @@ fn lab_scan_sees_what_the_kernel_has() {
         }
         queue_pairs_are_those_that_rdma_shows(lab, name, node);
     }
-
-    // A paused node costs one error and holds up nobody.
-    lab.pause("spark-b").unwrap();
-    let started = Instant::now();
-    let (code, nodes) = scan(lab, cluster, &["--timeout", "30", NODES[0], NODES[1]]);
-    assert_eq!(code, 2);
-    assert_eq!(nodes[0]["host"], "spark-a");
-    assert!(nodes[1]["error"].is_string(), "{:#?}", nodes[1]);
-    assert!(
-        started.elapsed() < Duration::from_secs(90),
-        "{:?}",
-        started.elapsed()
-    );
 }
 
 /// Ours come from netlink, theirs from iproute2.

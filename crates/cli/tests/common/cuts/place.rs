@@ -105,6 +105,11 @@ impl<'a> Place<'a> {
 
     /// Whether the node is back by itself, or keeps what was confirmed.
     pub fn cut(&self, job: Job) -> &'static str {
+        self.cut_at(job, || ())
+    }
+
+    /// The same; `meanwhile` is done while everything waits for the cut.
+    pub fn cut_at(&self, job: Job, meanwhile: impl FnOnce()) -> &'static str {
         let (lab, cluster, node) = (self.lab, self.cluster, self.node);
         if job.operation == Operation::WayBack {
             lab.reset_to(node, self.confirmed).unwrap();
@@ -120,6 +125,7 @@ impl<'a> Place<'a> {
         let mut controller = start(lab, cluster, &job.operation.command(node));
         if job.cut != Cut::Agent {
             self.wait_until_held(&job);
+            meanwhile();
         }
         match job.cut {
             Cut::Agent => {}

@@ -1,10 +1,12 @@
 //! Nodes with systemd, sshd, sudo, netplan and their network managers, in containers. Their RDMA ports are files in the
 //! kernel's layout: what needs verbs, a kernel of its own or a power cut is tested on machines (`tests/lab`).
 
+mod boot;
 mod change;
 mod command;
 mod conditions;
 mod cut;
+mod guard;
 mod init;
 mod init_profiles;
 mod leftovers;

@@ -89,12 +89,13 @@ fn nodes_are_reached_whatever_they_are_like() {
     let labs = lab.directory().parent().unwrap();
     std::os::unix::fs::symlink(labs, folder.path().join("crosstie/labs")).unwrap();
     let place = Place { lab: &lab, folder };
-    let scenarios: [(&str, Scenario); 7] = [
+    let scenarios: [(&str, Scenario); 8] = [
         ("noise at login", noise_at_login),
         ("full disk, other builds", a_full_disk_and_other_builds),
         ("sudo with a password", sudo_with_a_password),
         ("a jump host", through_a_jump_host),
-        ("paused", paused_in_the_middle),
+        ("paused", paused_before_it_is_asked),
+        ("paused in the middle", paused_in_the_middle),
         ("killed", killed_in_the_middle),
         ("a changed host key", a_changed_host_key),
     ];
@@ -272,6 +273,18 @@ fn given_up(scan: Child) {
     assert_scanned(&a, "spark-a");
     assert_eq!(b["host"], "spark-b");
     assert_failed(&b, &["has not been heard of for 15 s"]);
+}
+
+/// It costs one error and holds up nobody.
+fn paused_before_it_is_asked(place: &Place<'_>) {
+    place.lab.pause("spark-b").unwrap();
+    let started = Instant::now();
+    let [a, b] = place.both(&["--timeout", "10"]);
+    assert!(started.elapsed() < GIVEN_UP, "{:?}", started.elapsed());
+    assert_scanned(&a, "spark-a");
+    assert_eq!(b["host"], "spark-b");
+    assert!(b["error"].is_string(), "{b:#}");
+    place.lab.resume("spark-b").unwrap();
 }
 
 fn paused_in_the_middle(place: &Place<'_>) {

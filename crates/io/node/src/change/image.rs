@@ -3,9 +3,9 @@
 use std::{
     collections::BTreeMap,
     ffi::CString,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, Read},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, fchown, lchown, symlink},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown, symlink},
     path::Path,
 };
 
@@ -138,8 +138,14 @@ impl Image {
         if let Some(target) = &dress.link {
             return dress.link(&path, target);
         }
-        let bytes = read(&mut File::open(bytes)?)?;
-        store::write_as(system, &path, &bytes, dress.mode, |file| dress.put_on(file))?;
+        let saved = bytes;
+        let bytes = read(&mut File::open(saved)?)?;
+        let written = store::write_as(system, &path, &bytes, dress.mode, |file| dress.put_on(file));
+        match written {
+            // The saved copy has its room already.
+            Err(error) if store::is_full(&error) => dress.link_saved(system, saved, &path)?,
+            other => other?,
+        }
         // After the last write to it.
         let file = File::open(&path)?;
         futimens(&file, &dress.times())?;
@@ -154,6 +160,20 @@ impl Dress {
             fsetxattr(file, name.as_str(), value, XattrFlags::empty())?;
         }
         Ok(())
+    }
+
+    /// Makes the copy beside the journal the file itself.
+    fn link_saved(&self, system: &dyn System, saved: &Path, path: &Path) -> io::Result<()> {
+        let half_made = store::half_made(path);
+        store::remove(&half_made)?;
+        fs::hard_link(saved, &half_made)?;
+        let file = File::open(&half_made)?;
+        self.put_on(&file)?;
+        file.set_permissions(Permissions::from_mode(self.mode))?;
+        system.rename(&half_made, path)?;
+        // Where both were links to one file, a rename does nothing.
+        store::remove(&half_made)?;
+        store::sync(store::folder(path))
     }
 
     fn link(&self, path: &Path, target: &str) -> io::Result<()> {

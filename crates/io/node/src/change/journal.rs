@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{self, Read},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -16,6 +16,8 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
+    boot_program,
+    error::Obstacle,
     image::{Contents, Image},
     store,
     system::System,
@@ -28,6 +30,9 @@ const JOURNAL: &str = "journal.json";
 const STATE: &str = "state.json";
 const PROGRAM: &str = "crosstie";
 const UNFINISHED: &str = ".unfinished";
+/// Room on the disk that is given up when a rollback finds none.
+const RESERVE: &str = "reserve";
+const RESERVED: usize = 128 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +53,9 @@ pub(super) struct Journal {
     /// Folders of which every file is in the images: what is new there goes.
     #[serde(default)]
     pub(super) watched: Vec<String>,
+    /// Whether the boot unit's program was there before, of a change that puts one there.
+    #[serde(default)]
+    pub(super) boot_program: Option<bool>,
     pub(super) before: Before,
 }
 
@@ -83,6 +91,9 @@ pub(super) struct Progress {
     pub(super) armed_ms: u64,
     /// Why it goes, or went, back.
     pub(super) why: Option<String>,
+    /// What a rollback could not restore.
+    #[serde(default)]
+    pub(super) left: Vec<String>,
 }
 
 impl Journal {
@@ -108,7 +119,7 @@ impl Transaction {
     pub(super) fn create(
         system: &dyn System,
         state: &Path,
-        journal: Journal,
+        mut journal: Journal,
         contents: &Contents,
     ) -> Result<Self, String> {
         let folder = state.join(&journal.id);
@@ -118,12 +129,17 @@ impl Transaction {
             boot: system.boot(),
             armed_ms: 0,
             why: None,
+            left: Vec::new(),
         };
         let made = (|| {
             if unfinished.exists() {
                 fs::remove_dir_all(&unfinished)?;
             }
             store::private_folder(&unfinished)?;
+            if boot_program::is_needed(&journal.steps) {
+                journal.boot_program = Some(boot_program::save(system, &unfinished)?);
+            }
+            store::write(system, &unfinished.join(RESERVE), &vec![0; RESERVED], 0o600)?;
             for (index, content) in contents.iter().enumerate() {
                 if let Some(bytes) = content {
                     store::write(system, &unfinished.join(Image::file(index)), bytes, 0o600)?;
@@ -164,7 +180,7 @@ impl Transaction {
         Ok(Self {
             folder: folder.to_owned(),
             journal,
-            progress: read_json(&folder.join(STATE)).map_err(told)?,
+            progress: read_progress(&folder.join(STATE)).map_err(told)?,
         })
     }
 
@@ -198,6 +214,15 @@ impl Transaction {
         state: State,
         why: Option<&str>,
     ) -> Result<(), String> {
+        let entered = self.note(system, state, why);
+        entered.map_err(|error| format!("{}: {error}", self.state_file().display()))
+    }
+
+    pub(super) fn state_file(&self) -> PathBuf {
+        self.folder.join(STATE)
+    }
+
+    fn note(&mut self, system: &dyn System, state: State, why: Option<&str>) -> io::Result<()> {
         let mut progress = self.progress.clone();
         progress.state = state;
         if let Some(why) = why {
@@ -207,11 +232,48 @@ impl Transaction {
             progress.boot = system.boot();
             progress.armed_ms = u64::try_from(system.uptime().as_millis()).unwrap_or(u64::MAX);
         }
-        let path = self.folder.join(STATE);
-        write_json(system, &path, &progress)
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        write_json(system, &self.state_file(), &progress)?;
         self.progress = progress;
         system.edge("a state is written");
+        Ok(())
+    }
+
+    /// A step of a rollback, which a full disk does not stop: the room for it was reserved, and if others took that too, the
+    /// old state is written over in its place.
+    pub(super) fn enter_rollback(
+        &mut self,
+        system: &dyn System,
+        state: State,
+        why: Option<&str>,
+    ) -> Result<(), Obstacle> {
+        let noted = match self.note(system, state, why) {
+            Err(error) if store::is_full(&error) => {
+                let _ = store::remove(&self.folder.join(RESERVE));
+                self.note(system, state, why)
+            }
+            other => other,
+        };
+        let noted = match noted {
+            Err(error) if store::is_full(&error) => self.overwrite(state, why),
+            other => other,
+        };
+        noted.map_err(|source| Obstacle::State {
+            path: self.state_file().display().to_string(),
+            source,
+        })
+    }
+
+    fn overwrite(&mut self, state: State, why: Option<&str>) -> io::Result<()> {
+        let mut progress = self.progress.clone();
+        progress.state = state;
+        // As short as can be: it has to fit into the room of the old one.
+        progress.why = why.map(str::to_owned).or(progress.why);
+        let bytes = serde_json::to_vec(&progress)?;
+        let mut file = File::options().write(true).open(self.state_file())?;
+        file.write_all(&bytes)?;
+        file.set_len(bytes.len() as u64)?;
+        file.sync_all()?;
+        self.progress = progress;
         Ok(())
     }
 
@@ -242,6 +304,27 @@ impl Transaction {
 fn write_json(system: &dyn System, path: &Path, value: &impl Serialize) -> io::Result<()> {
     let bytes = serde_json::to_vec_pretty(value)?;
     store::write(system, path, &bytes, 0o600)
+}
+
+/// Only a rollback on a full disk ever writes over a state in its place: one that is torn is of a rollback.
+fn read_progress(path: &Path) -> io::Result<Progress> {
+    match read_json(path) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            Ok(Progress {
+                state: State::RollingBack,
+                boot: String::new(),
+                armed_ms: 0,
+                why: None,
+                left: Vec::new(),
+            })
+        }
+        other => other,
+    }
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {

@@ -4,7 +4,9 @@
 //! changed. A timer and a boot unit, both on disk, go the way back unless the state beside it says `confirmed` by then.
 //! Whoever holds the lock decides what the state is.
 
+mod boot_program;
 mod drift;
+mod error;
 mod files;
 mod image;
 mod journal;
@@ -133,6 +135,18 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, String>
         lines.extend(outcome.left);
     }
     Ok(lines)
+}
+
+/// The guard's wait: its work is started at this moment of `CLOCK_BOOTTIME`, and is done here where systemd does not start it.
+pub fn guard_at(transaction: &str, until: Duration) -> Result<Vec<String>, String> {
+    machine::wait_until(until).map_err(|error| format!("the guard cannot wait: {error}"))?;
+    match machine::start_at_deadline() {
+        Ok(()) => Ok(Vec::new()),
+        Err(error) => {
+            tracing::warn!("systemd does not start the rollback: {error}");
+            guard(transaction, false)
+        }
+    }
 }
 
 /// `0007-20261115T101500Z`: sorted as they were begun, whatever the clock says.

@@ -3,11 +3,13 @@
 use std::{path::Path, time::Duration};
 
 use crosstie_model::change::{
-    ChangeError, Changed, NodeStatus, RolledBack, State, TransactionStatus,
+    ChangeError, Changed, Drift, NodeStatus, RolledBack, State, TransactionStatus,
 };
 
 use super::{
+    boot_program,
     drift::drift,
+    error::{GuardError, told},
     journal::Transaction,
     lock,
     system::System,
@@ -48,8 +50,11 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
         .enter(system, State::Confirmed, None)
         .map_err(|why| journal_error("the confirmation", why))?;
     // It is kept now, whatever becomes of the guard: that one only cleans up after itself.
-    if let Err(why) = system.disarm() {
-        tracing::warn!("the guard could not be removed and does nothing: {why}");
+    if let Err(error) = system.disarm() {
+        tracing::warn!(
+            "the guard could not be removed and does nothing: {}",
+            told(&error)
+        );
     }
     Ok(Changed::Confirmed)
 }
@@ -96,10 +101,10 @@ fn take_all_back(
         }
         let id = transaction.journal.id.clone();
         let done = take_back(system, &mut transaction, "someone asked for it");
-        let done = done.map_err(|why| ChangeError::Stuck {
-            step: format!("going back to before {id}"),
-            why,
-            also: "some of it is done".to_owned(),
+        let done = done.map_err(|error| ChangeError::Stuck {
+            step: format!("rolling back {id}"),
+            why: told(&error),
+            also: "nothing of it is done".to_owned(),
         })?;
         outcome.transactions.extend(done.transactions);
         outcome.kept.extend(done.kept);
@@ -108,19 +113,32 @@ fn take_all_back(
     Ok(outcome)
 }
 
-/// Under a guard of its own, so that a way back which is cut off goes on.
+/// Under a guard of its own, armed before anything says that it is on the way: a rollback which is cut off goes on.
 pub(super) fn take_back(
     system: &dyn System,
     transaction: &mut Transaction,
     why: &str,
-) -> Result<RolledBack, String> {
-    transaction.enter(system, State::RollingBack, Some(why))?;
+) -> Result<RolledBack, GuardError> {
     if !system.guard_waits() {
-        system.arm(&transaction.journal.id, &transaction.program(), GUARD)?;
+        let armed = system.arm(&transaction.journal.id, &transaction.program(), GUARD);
+        // A guard needs room for its units. What is open is undone without one: it is out of force that way, too.
+        if let Err(error) = armed
+            && !transaction.progress.state.is_open()
+            && !error.is_full()
+        {
+            return Err(error);
+        }
     }
-    let outcome = undo::undo(system, transaction, Moment::Running, why)?;
-    system.disarm()?;
+    let mut outcome = undo::undo(system, transaction, Moment::Running, why);
+    disarm(system, &mut outcome);
     Ok(outcome)
+}
+
+/// A guard that stays finds nothing to do.
+fn disarm(system: &dyn System, outcome: &mut RolledBack) {
+    if let Err(error) = system.disarm() {
+        outcome.left.push(told(&error));
+    }
 }
 
 /// The guard's own work, by the program beside the journal. `Ok(None)`: there was nothing to undo.
@@ -139,18 +157,23 @@ pub(super) fn guard(
     };
     let folder = state.join(id);
     if !folder.exists() {
-        system.disarm()?;
+        system.disarm().map_err(|error| told(&error))?;
         return Ok(None);
     }
     let mut transaction = Transaction::open(&folder)?;
     let outcome = if transaction.progress.state.is_open() {
         let why = transaction.progress.why.clone();
         let why = why.unwrap_or_else(|| reason(system, &transaction, moment));
-        Some(undo::undo(system, &mut transaction, moment, &why)?)
+        Some(undo::undo(system, &mut transaction, moment, &why))
     } else {
         None
     };
-    system.disarm()?;
+    if transaction.progress.state.is_open() {
+        // The guard is started again, and every boot does so.
+        let left = outcome.map(|outcome| outcome.left).unwrap_or_default();
+        return Err(left.join("; "));
+    }
+    system.disarm().map_err(|error| told(&error))?;
     drop(lock);
     Ok(outcome)
 }
@@ -180,18 +203,16 @@ pub(super) fn uninstall(
     let live = all(state)?.into_iter().rev();
     let live = live.filter(|found| found.progress.state != State::RolledBack);
     let outcome = take_all_back(system, live.collect(), force)?;
-    let told = |why: String| ChangeError::Journal {
-        what: "what this tool keeps on the node cannot be removed".to_owned(),
-        why,
-    };
-    system.disarm().map_err(told)?;
+    let mut outcome = outcome;
+    disarm(system, &mut outcome);
     if outcome.kept.is_empty() {
         let home = system.path(super::HOME);
-        let removed = match std::fs::remove_dir_all(&home) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        };
-        removed.map_err(|error| told(format!("{}: {error}", home.display())))?;
+        match std::fs::remove_dir_all(&home) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                outcome.left.push(format!("{}: {error}", home.display()));
+            }
+            _ => {}
+        }
     }
     drop(lock);
     Ok(Changed::RolledBack(outcome))
@@ -220,11 +241,18 @@ pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, Ch
     let transactions = transactions.collect();
     let in_force = found.iter().filter(|found| found.is_in_force());
     let steps: Vec<_> = in_force.flat_map(|found| &found.journal.steps).collect();
-    let drift = if steps.is_empty() {
+    let mut drift = if steps.is_empty() {
         Vec::new()
     } else {
         drift(&steps, &system.facts())
     };
+    if let Some(path) = boot_program::missing(system, &found) {
+        drift.push(Drift {
+            what: path.display().to_string(),
+            wanted: "the program that the boot unit starts".to_owned(),
+            found: "absent".to_owned(),
+        });
+    }
     Ok(NodeStatus {
         transactions,
         drift,

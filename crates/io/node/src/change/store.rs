@@ -35,15 +35,16 @@ pub(super) fn write_as(
             .mode(0o600)
             .open(&half_made)?;
         let (first, rest) = bytes.split_at(bytes.len() / 2);
+        system.wrote(&half_made);
         file.write_all(first)?;
         system.edge("half of a file is written");
         file.write_all(rest)?;
         dress(&file)?;
         // After the owner: a change of owner takes away what this may give.
         file.set_permissions(Permissions::from_mode(mode))?;
-        file.sync_all()?;
+        system.sync(&file, &half_made)?;
         system.edge("a file is written and has no name");
-        fs::rename(&half_made, path)
+        system.rename(&half_made, path)
     })();
     if let Err(error) = written {
         let _ = remove(&half_made);
@@ -60,6 +61,20 @@ pub(super) fn half_made(path: &Path) -> PathBuf {
 
 pub(super) fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
+}
+
+/// There is no room on the disk, or none for us.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+/// Those above it too, open to all, as folders of the system are.
+pub(super) fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(path)?;
+    sync(folder(path))
 }
 
 /// What is in a folder is there after a power cut too.

@@ -1,13 +1,15 @@
 //! What a change needs of the machine besides its files. The tests have one of their own, which can die at any edge.
 
 use std::{
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 
-use super::journal::Before;
+use super::{error::GuardError, journal::Before};
 
 pub(super) trait System {
     /// Where a file of the node is.
@@ -29,13 +31,13 @@ pub(super) trait System {
     fn store_program(&self, path: &Path) -> Result<(), String>;
 
     /// From now on the node goes back by itself: after `guard`, and with a boot.
-    fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), String>;
+    fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), GuardError>;
 
     /// Whether a guard counts down now.
     fn guard_waits(&self) -> bool;
 
     /// The guard goes, and nothing of it is left.
-    fn disarm(&self) -> Result<(), String>;
+    fn disarm(&self) -> Result<(), GuardError>;
 
     /// Starts the guard's work now, and waits for it.
     fn go_back_now(&self, transaction: &str) -> Result<(), String>;
@@ -63,6 +65,24 @@ pub(super) trait System {
 
     /// Puts it back. What is so already is left alone.
     fn put_back(&self, before: &Before) -> Result<(), String>;
+
+    /// A file has bytes that a power cut may take. (Only the tests want to know.)
+    fn wrote(&self, _path: &Path) {}
+
+    /// The bytes of a file are on the disk then.
+    fn sync(&self, file: &File, _path: &Path) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    /// A file gets its name. Its bytes must be on the disk before.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    /// Between two tries of something that a moment may mend.
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
 
     /// A moment at which a change may be cut off.
     fn edge(&self, name: &'static str);

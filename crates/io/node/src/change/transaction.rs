@@ -13,6 +13,8 @@ use crosstie_model::{
 };
 
 use super::{
+    boot_program,
+    error::told,
     files::{self, Prepared},
     journal::{FORMAT, Journal, Transaction},
     lock::{self, Lock},
@@ -60,14 +62,16 @@ pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), Chang
                 state: open.progress.state,
             });
         }
-        outcome::take_back(system, &mut open, "it was cut off").map_err(|why| {
+        outcome::take_back(system, &mut open, "it was cut off").map_err(|error| {
             ChangeError::Journal {
                 what: format!("the change {} that was cut off", open.journal.id),
-                why,
+                why: told(&error),
             }
         })?;
     }
-    system.disarm().map_err(|why| ChangeError::NoGuard { why })
+    system
+        .disarm()
+        .map_err(|error| ChangeError::NoGuard { why: told(&error) })
 }
 
 /// A machine that is busy or still settles is looked at again before its plan is stale.
@@ -122,7 +126,8 @@ pub(super) fn apply(
     install_packages(system, &order.plan.steps)
         .map_err(|why| abandon(&transaction, "installing packages", why))?;
     let mut transaction = armed(system, transaction)?;
-    let done = carry_out(system, &order.plan.steps)
+    let done = install_boot_program(system, &transaction)
+        .and_then(|()| carry_out(system, &order.plan.steps))
         .and_then(|()| settle(system, &order.plan.steps))
         .and_then(|()| {
             let entered = transaction.enter(system, State::Applied, None);
@@ -163,6 +168,7 @@ fn prepare(
         images,
         folders,
         watched: Vec::new(),
+        boot_program: None,
         before: system.before(facts, &interfaces(steps)),
     };
     Transaction::create(system, state, journal, &contents)
@@ -185,7 +191,10 @@ pub(super) fn armed(
     // The state goes first: a guard that wakes up finds something to undo.
     let armed = transaction
         .enter(system, State::Armed, None)
-        .and_then(|()| system.arm(&transaction.journal.id, &transaction.program(), guard));
+        .and_then(|()| {
+            let armed = system.arm(&transaction.journal.id, &transaction.program(), guard);
+            armed.map_err(|error| told(&error))
+        });
     match armed {
         Ok(()) => {
             system.edge("the guard is armed");
@@ -217,6 +226,14 @@ fn install_packages(system: &dyn System, steps: &[Step]) -> Result<(), String> {
 }
 
 type Stopped = (String, String);
+
+fn install_boot_program(system: &dyn System, transaction: &Transaction) -> Result<(), Stopped> {
+    if transaction.journal.boot_program.is_none() {
+        return Ok(());
+    }
+    let told = |why| ("installing the boot unit's program".to_owned(), why);
+    boot_program::install(system, transaction).map_err(told)
+}
 
 fn carry_out(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
     for step in steps {

@@ -106,6 +106,7 @@ fn journal(
         images,
         folders,
         watched,
+        boot_program: None,
         before: system.before_all(),
     };
     Ok((journal, contents))

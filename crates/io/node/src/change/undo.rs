@@ -1,6 +1,6 @@
 //! The way back. Every part of it looks first, so that it can be cut off anywhere and begun again.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use crosstie_model::{
     Step,
@@ -8,13 +8,20 @@ use crosstie_model::{
 };
 
 use super::{
+    boot_program,
+    error::{Obstacle, told},
     files::{self, Without},
     image::{self, Found, Image},
     journal::Transaction,
     store,
     system::System,
+    transaction::describe,
     trial,
 };
+
+/// Of restoring files, where something stands in the way.
+const TRIES: u32 = 3;
+const BETWEEN_TRIES: Duration = Duration::from_secs(2);
 
 /// When the way back is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,57 +46,105 @@ pub(super) fn edited(system: &dyn System, transaction: &Transaction) -> Vec<Stri
     edited.map(|image| image.path.clone()).collect()
 }
 
-/// Goes back. The caller holds the lock, and the guard is armed: whatever stops this, it is begun again.
+/// Rolls back, and ends: what is in the way of one part is noted, and the rest goes on. The caller holds the lock, and the guard
+/// is armed: whatever kills this, it is begun again.
 pub(super) fn undo(
     system: &dyn System,
     transaction: &mut Transaction,
     moment: Moment,
     why: &str,
-) -> Result<RolledBack, String> {
-    transaction.enter(system, State::RollingBack, Some(why))?;
+) -> RolledBack {
     let mut outcome = RolledBack {
         transactions: vec![transaction.journal.id.clone()],
         ..RolledBack::default()
     };
-    restore_files(system, transaction, &mut outcome)?;
-    remove_new_files(system, transaction, &mut outcome)?;
-    remove_folders(system, transaction);
-    match moment {
-        Moment::EarlyBoot => system.render_at_boot()?,
-        Moment::Running => restore_runtime(system, transaction, &mut outcome)?,
+    // Nothing waits for the disk: whoever is cut off from the node is so by its network.
+    let _ = transaction.enter_rollback(system, State::RollingBack, Some(why));
+    if moment == Moment::Running {
+        // What fails here is tried again, and told, when the managers have read their files.
+        let _ = system.put_back(&transaction.journal.before);
+        system.edge("the network is what it was");
     }
-    transaction.enter(system, State::RolledBack, None)?;
-    Ok(outcome)
+    let mut obstacles = Vec::new();
+    for tries_left in (0..TRIES).rev() {
+        obstacles = restore_files(system, transaction, &mut outcome);
+        if tries_left == 0 || !obstacles.iter().any(Obstacle::may_pass) {
+            break;
+        }
+        system.pause(BETWEEN_TRIES);
+    }
+    obstacles.extend(match moment {
+        Moment::EarlyBoot => {
+            let rendered = system.render_at_boot();
+            rendered
+                .err()
+                .map(|why| Obstacle::Reread { why })
+                .into_iter()
+                .collect()
+        }
+        Moment::Running => restore_runtime(system, transaction, &mut outcome),
+    });
+    outcome
+        .left
+        .extend(obstacles.iter().map(|obstacle| told(obstacle)));
+    transaction.progress.left.clone_from(&outcome.left);
+    if let Err(obstacle) = transaction.enter_rollback(system, State::RolledBack, None) {
+        outcome.left.push(told(&obstacle));
+    }
+    outcome
 }
 
+/// Every file, the new ones first: they take room that the others may need.
 fn restore_files(
     system: &dyn System,
     transaction: &Transaction,
     outcome: &mut RolledBack,
-) -> Result<(), String> {
-    let journal = &transaction.journal;
-    for (index, image) in journal.images.iter().enumerate() {
-        let told = |error: std::io::Error| format!("{}: {error}", image.path);
-        let found = image.now(system).map_err(told)?;
-        if image.is_as_before(found.as_ref()) {
-            let half_made = store::half_made(&system.path(&image.path));
-            store::remove(&half_made).map_err(told)?;
-            continue;
+) -> Vec<Obstacle> {
+    let mut obstacles = Vec::new();
+    let images = || transaction.journal.images.iter().enumerate();
+    let (new, old): (Vec<_>, Vec<_>) = images().partition(|(_, image)| image.before.is_none());
+    for (index, image) in new.into_iter().chain(old) {
+        if let Err(source) = restore_file(system, transaction, (index, image), outcome) {
+            obstacles.push(Obstacle::File {
+                path: image.path.clone(),
+                source,
+            });
         }
-        let others = found.filter(|found| !image.is_as_left(Some(found)));
-        if let Some(found) = others {
-            if let Some(back) = files::undo_block(&journal.steps, &image.path, &found.bytes) {
-                put_text(system, image, &found, back).map_err(told)?;
-                continue;
-            }
-            let kept = keep(system, transaction, index, &found).map_err(told)?;
-            let line = format!("{} → {kept}", image.path);
+    }
+    obstacles.extend(remove_new_files(system, transaction, outcome));
+    if let Err(error) = boot_program::restore(system, transaction) {
+        obstacles.push(Obstacle::BootProgram(error));
+    }
+    remove_folders(system, transaction);
+    obstacles
+}
+
+fn restore_file(
+    system: &dyn System,
+    transaction: &Transaction,
+    (index, image): (usize, &Image),
+    outcome: &mut RolledBack,
+) -> std::io::Result<()> {
+    let journal = &transaction.journal;
+    let found = image.now(system)?;
+    if image.is_as_before(found.as_ref()) {
+        let half_made = store::half_made(&system.path(&image.path));
+        return store::remove(&half_made).map(drop);
+    }
+    let others = found.filter(|found| !image.is_as_left(Some(found)));
+    if let Some(found) = others {
+        if let Some(back) = files::undo_block(&journal.steps, &image.path, &found.bytes) {
+            return put_text(system, image, &found, back);
+        }
+        let kept = keep(system, transaction, index, &found)?;
+        let line = format!("{} → {kept}", image.path);
+        if !outcome.kept.contains(&line) {
             outcome.kept.push(line);
         }
-        let bytes = transaction.folder.join(Image::file(index));
-        image.restore(system, &bytes).map_err(told)?;
-        system.edge("a file is put back");
     }
+    let bytes = transaction.folder.join(Image::file(index));
+    image.restore(system, &bytes)?;
+    system.edge("a file is put back");
     Ok(())
 }
 
@@ -131,25 +186,32 @@ fn remove_new_files(
     system: &dyn System,
     transaction: &Transaction,
     outcome: &mut RolledBack,
-) -> Result<(), String> {
+) -> Vec<Obstacle> {
     let journal = &transaction.journal;
-    for path in journal
-        .watched
-        .iter()
-        .flat_map(|folder| trial::files_in(system, folder))
-    {
-        if journal.images.iter().any(|image| image.path == path) {
-            continue;
+    let watched = journal.watched.iter();
+    let paths = watched.flat_map(|folder| trial::files_in(system, folder));
+    let new = paths.filter(|path| !journal.images.iter().any(|image| image.path == *path));
+    let mut obstacles = Vec::new();
+    for path in new {
+        if let Err(source) = remove_new_file(system, transaction, &path, outcome) {
+            obstacles.push(Obstacle::File { path, source });
         }
-        let told = |error: std::io::Error| format!("{path}: {error}");
-        let Some(found) = image::look(&system.path(&path)).map_err(told)? else {
-            continue;
-        };
-        let kept = keep(system, transaction, usize::MAX, &found).map_err(told)?;
-        outcome.kept.push(format!("{path} → {kept}"));
-        store::remove(&system.path(&path)).map_err(told)?;
     }
-    Ok(())
+    obstacles
+}
+
+fn remove_new_file(
+    system: &dyn System,
+    transaction: &Transaction,
+    path: &str,
+    outcome: &mut RolledBack,
+) -> std::io::Result<()> {
+    let Some(found) = image::look(&system.path(path))? else {
+        return Ok(());
+    };
+    let kept = keep(system, transaction, usize::MAX, &found)?;
+    outcome.kept.push(format!("{path} → {kept}"));
+    store::remove(&system.path(path)).map(drop)
 }
 
 /// Folders of ours that are empty again, innermost first. One that somebody uses stays.
@@ -163,9 +225,9 @@ fn restore_runtime(
     system: &dyn System,
     transaction: &Transaction,
     outcome: &mut RolledBack,
-) -> Result<(), String> {
+) -> Vec<Obstacle> {
     let journal = &transaction.journal;
-    let mut problems = Vec::new();
+    let mut obstacles = Vec::new();
     for step in journal.steps.iter().rev() {
         match step {
             Step::Configure(_) | Step::Unit { .. } => {}
@@ -182,7 +244,12 @@ fn restore_runtime(
                         .push(format!("the module {name} stays loaded: {why}"));
                 }
             }
-            step => problems.extend(system.set(&step.undo()).err()),
+            step => {
+                if let Err(why) = system.set(&step.undo()) {
+                    let what = describe(step);
+                    obstacles.push(Obstacle::Value { what, why });
+                }
+            }
         }
         system.edge("a runtime value is put back");
     }
@@ -195,14 +262,11 @@ fn restore_runtime(
         Kind::Apply => system.reread(&rereads),
         Kind::Try => system.reread_all(),
     };
-    problems.extend(read.err());
+    obstacles.extend(read.err().map(|why| Obstacle::Reread { why }));
     system.edge("the managers have read the old files");
-    problems.extend(system.put_back(&journal.before).err());
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems.join("; "))
-    }
+    let restored = system.put_back(&journal.before);
+    obstacles.extend(restored.err().map(|why| Obstacle::Network { why }));
+    obstacles
 }
 
 /// What a transaction in the state `state` has left in its folder, for whoever lists it.
@@ -210,6 +274,7 @@ pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), String> {
     for transaction in Transaction::all(state)? {
         if transaction.progress.state == State::RolledBack
             && keep != Some(transaction.journal.id.as_str())
+            && transaction.progress.left.is_empty()
             && !has_kept(&transaction)
         {
             let id = &transaction.journal.id;

@@ -20,6 +20,19 @@ pub fn restore(boot: &Boot, limit: Duration) -> Vec<PortSettingsError> {
     Ports::machine().restore(boot, limit)
 }
 
+/// Takes the ports that are to stay down out of the hands of managers, which bring up what they find while they start.
+pub fn keep_down(boot: &Boot, time: Duration) {
+    let until = Instant::now() + time;
+    let mut ports = Ports::machine();
+    while !boot.down.is_empty() && Instant::now() < until {
+        for step in down(boot) {
+            // One that is not there cannot be up.
+            let _ = ports.set(&step);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
 impl Ports {
     pub(super) fn restore(&mut self, boot: &Boot, limit: Duration) -> Vec<PortSettingsError> {
         let until = Instant::now() + limit;
@@ -52,13 +65,14 @@ impl Ports {
 /// In the order of a plan.
 fn steps(boot: &Boot) -> Vec<Result<Step, PortSettingsError>> {
     let ports = boot.ports.iter().flat_map(port_steps);
-    let down = boot.down.iter().map(|interface| {
-        Ok(Step::Link {
-            interface: interface.clone(),
-            up: to(&false),
-        })
-    });
-    ports.chain(down).collect()
+    ports.chain(down(boot).map(Ok)).collect()
+}
+
+fn down(boot: &Boot) -> impl Iterator<Item = Step> {
+    boot.down.iter().map(|interface| Step::Link {
+        interface: interface.clone(),
+        up: to(&false),
+    })
 }
 
 fn port_steps(port: &BootPort) -> Vec<Result<Step, PortSettingsError>> {

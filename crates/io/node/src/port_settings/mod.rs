@@ -15,7 +15,7 @@ use std::{path::PathBuf, time::Duration};
 
 use crosstie_model::Step;
 
-pub use boot::restore;
+pub use boot::{keep_down, restore};
 pub use error::PortSettingsError;
 
 use crate::{

@@ -12,8 +12,9 @@ pub(crate) fn boot_file(boot: &Boot) -> String {
 pub(crate) fn boot_unit() -> String {
     let (binary, file) = (paths::BINARY, paths::BOOT);
     format!(
-        "[Unit]\nDescription=Fabric settings that do not survive a boot\nAfter=network-pre.target systemd-modules-load.service\n\
-         ConditionPathExists={file}\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=60\nExecStart={binary} restore {file}\n\n\
+        "[Unit]\nDescription=Fabric settings that do not survive a boot\nAfter=network-pre.target systemd-modules-load.service \
+         NetworkManager.service systemd-networkd.service\nConditionPathExists={file}\n\n[Service]\nType=exec\nRemainAfterExit=yes\n\
+         RuntimeMaxSec=120\nExecStart={binary} restore {file}\n\n\
          [Install]\nWantedBy=multi-user.target\n"
     )
 }

@@ -13,8 +13,8 @@ pub const NCCL: &str = "/etc/nccl.conf";
 pub const BOOT: &str = "/etc/crosstie/fabric.toml";
 pub const BOOT_UNIT: &str = "/etc/systemd/system/crosstie-fabric.service";
 pub const BOOT_UNIT_NAME: &str = "crosstie-fabric.service";
-/// The binary that the boot unit starts: root's own, put there by `crosstie apply`.
-pub const BINARY: &str = "/var/lib/crosstie/bin/crosstie";
+/// The binary that the boot unit starts: root's own, put there by `crosstie apply`, apart from the agents, which are swept away.
+pub const BINARY: &str = "/var/lib/crosstie/boot/crosstie";
 
 /// Sorted before any netplan file (`10-netplan-…`): the first that matches an interface is the one in force.
 pub(crate) const NETWORKD: &str = "05-crosstie-";

@@ -1,5 +1,8 @@
-//! The guard: a timer for as long as the machine runs, a unit for its next boot. Both are files, so that neither a dead
-//! controller nor a power cut takes them away, and both are gone when nothing is left to guard.
+//! The guard: a service that waits for as long as the machine runs, a unit for its next boot. Both are files, so that neither a
+//! dead controller nor a power cut takes them away, and both are gone when nothing is left to guard.
+//!
+//! The waiting is a program's, not a timer's: systemd counts a timer by `CLOCK_MONOTONIC`, which stands while a machine
+//! sleeps, from a boot that in a container is another one than the kernel's, and anew whenever it reads its units again.
 
 use std::{
     fs,
@@ -10,37 +13,44 @@ use std::{
 
 use crosstie_model::change::State;
 
-use super::{Machine, run, run_within};
-use crate::change::{STATE, journal::Transaction, store, system::System};
+use super::{Machine, run, run_within, wait};
+use crate::change::{
+    STATE,
+    error::{GuardError, ProgramError},
+    journal::Transaction,
+    store,
+    system::System,
+};
 
 const UNITS: &str = "/etc/systemd/system";
-const TIMER: &str = "crosstie-guard.timer";
+const WAIT: &str = "crosstie-guard-wait.service";
 const SERVICE: &str = "crosstie-guard.service";
 const BOOT: &str = "crosstie-recover.service";
 
 /// For the guard to undo everything on a slow machine.
-const GO_BACK: Duration = Duration::from_secs(180);
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(180);
 
 pub(super) fn arm(
     machine: &Machine,
     transaction: &str,
     program: &Path,
     guard: Duration,
-) -> Result<(), String> {
+) -> Result<(), GuardError> {
     let program = program.display();
-    // Counted from the boot: one that counts from its own start begins anew whenever systemd reads its units again.
-    let seconds = (machine.uptime() + guard).as_secs();
-    let timer = format!(
-        "[Unit]\nDescription=Goes back from change {transaction} unless it is confirmed\n\n[Timer]\nOnBootSec={seconds}s\n\
-         AccuracySec=100ms\nUnit={SERVICE}\n"
+    let until = machine.uptime() + guard;
+    let wait = format!(
+        "[Unit]\nDescription=Rolls back change {transaction} unless it is confirmed\nStartLimitIntervalSec=0\n\n[Service]\n\
+         Type=notify\nExecStart={program} guard {transaction} --wait-until {}\nRestart=on-failure\nRestartSec=1s\n\
+         OOMScoreAdjust=-1000\n",
+        until.as_millis()
     );
     let service = format!(
-        "[Unit]\nDescription=Goes back from change {transaction}\nStartLimitIntervalSec=0\n\n[Service]\nType=oneshot\n\
+        "[Unit]\nDescription=Rolls back change {transaction}\nStartLimitIntervalSec=0\n\n[Service]\nType=oneshot\n\
          ExecStart={program} guard {transaction}\nTimeoutStartSec=300\nRestart=on-failure\nRestartSec=5s\n"
     );
     // The root may be read-only until it is mounted anew. Whoever reads what is put back must wait for it.
     let boot = format!(
-        "[Unit]\nDescription=Goes back from change {transaction}, which the machine was switched off in\n\
+        "[Unit]\nDescription=Rolls back change {transaction}, which the machine was switched off in\n\
          DefaultDependencies=no\nRequiresMountsFor={STATE}\nAfter=systemd-remount-fs.service\n\
          Before=network-pre.target systemd-networkd.service NetworkManager.service systemd-sysctl.service \
          systemd-modules-load.service netplan-configure.service sysinit.target shutdown.target\n\
@@ -51,27 +61,50 @@ pub(super) fn arm(
     write_unit(machine, BOOT, &boot)?;
     enable(BOOT, "sysinit.target.wants")?;
     write_unit(machine, SERVICE, &service)?;
-    write_unit(machine, TIMER, &timer)?;
-    enable(TIMER, "timers.target.wants")?;
+    write_unit(machine, WAIT, &wait)?;
     machine.edge("the guard's units are written");
     run("systemctl", &["daemon-reload"])?;
-    run("systemctl", &["restart", TIMER])?;
-    Ok(())
+    // Back once the program says that it waits.
+    run("systemctl", &["restart", WAIT])?;
+    check(until)
 }
 
-fn write_unit(machine: &Machine, name: &str, text: &str) -> Result<(), String> {
+/// What systemd really runs, and until when it says that it waits.
+fn check(until: Duration) -> Result<(), GuardError> {
+    let shown = run(
+        "systemctl",
+        &["show", "--property=ActiveState,StatusText", WAIT],
+    )?;
+    let has = |line: String| shown.lines().any(|found| found == line);
+    let counts =
+        has("ActiveState=active".to_owned()) && has(format!("StatusText={}", wait::status(until)));
+    if counts {
+        Ok(())
+    } else {
+        Err(GuardError::NotCounting {
+            wanted: until,
+            found: shown.trim().replace('\n', ", "),
+        })
+    }
+}
+
+fn write_unit(machine: &Machine, name: &str, text: &str) -> Result<(), GuardError> {
     let path = Path::new(UNITS).join(name);
-    store::write(machine, &path, text.as_bytes(), 0o644)
-        .map_err(|error| format!("{}: {error}", path.display()))
+    store::write(machine, &path, text.as_bytes(), 0o644).map_err(unit(&path))
 }
 
-fn enable(name: &str, wants: &str) -> Result<(), String> {
+fn unit(path: &Path) -> impl FnOnce(std::io::Error) -> GuardError {
+    let path = path.display().to_string();
+    move |source| GuardError::Unit { path, source }
+}
+
+fn enable(name: &str, wants: &str) -> Result<(), GuardError> {
     let link = wanted(name, wants);
     let made = fs::create_dir_all(store::folder(&link))
         .and_then(|()| store::remove(&link).map(drop))
         .and_then(|()| symlink(Path::new(UNITS).join(name), &link))
         .and_then(|()| store::sync(store::folder(&link)));
-    made.map_err(|error| format!("{}: {error}", link.display()))
+    made.map_err(unit(&link))
 }
 
 fn wanted(name: &str, wants: &str) -> PathBuf {
@@ -79,33 +112,27 @@ fn wanted(name: &str, wants: &str) -> PathBuf {
 }
 
 pub(super) fn waits() -> bool {
-    run("systemctl", &["is-active", TIMER]).is_ok()
+    run("systemctl", &["is-active", WAIT]).is_ok()
 }
 
-pub(super) fn disarm(machine: &Machine) -> Result<(), String> {
-    // It may be the guard itself that does this: its own service is not stopped.
-    let there = [TIMER, SERVICE, BOOT].map(|name| Path::new(UNITS).join(name).exists());
+pub(super) fn disarm(machine: &Machine) -> Result<(), GuardError> {
+    // It may be the guard itself that does this: the service that rolls back is not stopped.
+    let there = [WAIT, SERVICE, BOOT].map(|name| Path::new(UNITS).join(name).exists());
     if there[0] {
-        // At early boot there is no bus yet, and no timer.
-        let _ = run_within("systemctl", &["stop", TIMER], Duration::from_secs(20));
+        // At early boot there is no bus yet, and nobody who waits.
+        let _ = run_within("systemctl", &["stop", WAIT], Duration::from_secs(20));
     }
-    let mut paths = vec![
-        wanted(BOOT, "sysinit.target.wants"),
-        wanted(TIMER, "timers.target.wants"),
-    ];
+    let mut paths = vec![wanted(BOOT, "sysinit.target.wants")];
     // What a killed run has left.
-    paths.push(store::half_made(&Path::new(UNITS).join(TIMER)));
-    paths.extend([BOOT, TIMER, SERVICE].map(|name| Path::new(UNITS).join(name)));
+    paths.push(store::half_made(&Path::new(UNITS).join(WAIT)));
+    paths.extend([BOOT, WAIT, SERVICE].map(|name| Path::new(UNITS).join(name)));
     for path in paths {
-        store::remove(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        store::remove(&path).map_err(unit(&path))?;
         machine.edge("a unit of the guard is removed");
     }
-    for folder in ["sysinit.target.wants", "timers.target.wants"] {
-        let folder = Path::new(UNITS).join(folder);
-        // Somebody else's links keep it.
-        let _ = fs::remove_dir(&folder);
-    }
-    store::sync(Path::new(UNITS)).map_err(|error| format!("{UNITS}: {error}"))?;
+    // Somebody else's links keep it.
+    let _ = fs::remove_dir(Path::new(UNITS).join("sysinit.target.wants"));
+    store::sync(Path::new(UNITS)).map_err(unit(Path::new(UNITS)))?;
     if there.contains(&true) {
         let _ = run_within("systemctl", &["daemon-reload"], Duration::from_secs(30));
     }
@@ -114,14 +141,25 @@ pub(super) fn disarm(machine: &Machine) -> Result<(), String> {
 
 /// By systemd, so that it goes on when this process and its connection are gone.
 pub(super) fn go_back_now(transaction: &str) -> Result<(), String> {
-    let started = run_within("systemctl", &["start", SERVICE], GO_BACK);
+    let started = run_within("systemctl", &["start", SERVICE], ROLLBACK_TIMEOUT);
     let found = Transaction::open(&Path::new(STATE).join(transaction))?;
     match found.progress.state {
         State::RolledBack => Ok(()),
-        _ => Err(started
-            .err()
-            .unwrap_or_else(|| "the guard did not finish".to_owned())),
+        _ => Err(started.err().map_or_else(
+            || "the guard did not finish".to_owned(),
+            |error| error.to_string(),
+        )),
     }
+}
+
+/// At the end of its wait. By systemd, as `go_back_now`; the caller does it itself where systemd does not.
+pub(in crate::change) fn start_at_deadline() -> Result<(), ProgramError> {
+    run_within(
+        "systemctl",
+        &["start", "--no-block", SERVICE],
+        Duration::from_secs(10),
+    )
+    .map(drop)
 }
 
 /// Without waiting for it.

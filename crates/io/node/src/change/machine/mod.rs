@@ -5,6 +5,7 @@ mod network;
 mod rehearsal;
 mod runtime;
 mod trial;
+mod wait;
 
 use std::{
     fs::{self, File},
@@ -19,11 +20,17 @@ use crosstie_facts::Gap;
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{journal::Before, store, system::System};
+use super::{
+    error::{GuardError, ProgramError},
+    journal::Before,
+    store,
+    system::System,
+};
 use crate::command::{self, Bounds};
 
-pub(super) use guard::start_now as start_guard;
+pub(super) use guard::{start_at_deadline, start_now as start_guard};
 pub(super) use network::is_managed as network_is_managed;
+pub(super) use wait::wait_until;
 
 /// A program of a manager on a slow machine. Under the guard's own time, so that a hang ends in the way back.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -67,7 +74,7 @@ impl System for Machine {
         store_program(path).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), String> {
+    fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), GuardError> {
         guard::arm(self, transaction, program, guard)
     }
 
@@ -75,7 +82,7 @@ impl System for Machine {
         guard::waits()
     }
 
-    fn disarm(&self) -> Result<(), String> {
+    fn disarm(&self) -> Result<(), GuardError> {
         guard::disarm(self)
     }
 
@@ -169,23 +176,32 @@ fn copy_program(path: &Path) -> io::Result<()> {
 }
 
 /// A program of the system, with everything that it said where it failed.
-fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
+fn run(program: &str, arguments: &[&str]) -> Result<String, ProgramError> {
     run_within(program, arguments, PATIENCE)
 }
 
-fn run_within(program: &str, arguments: &[&str], deadline: Duration) -> Result<String, String> {
+fn run_within(
+    program: &str,
+    arguments: &[&str],
+    deadline: Duration,
+) -> Result<String, ProgramError> {
     let bounds = Bounds {
         deadline,
         ..Bounds::default()
     };
-    let shown = || format!("{program} {}", arguments.join(" "));
-    match command::run(program, arguments, bounds) {
-        Ok(output) => Ok(String::from_utf8_lossy(&output).into_owned()),
-        Err(Gap::Absent) => Err(format!("{program} is not installed")),
-        Err(Gap::Denied) => Err(format!("{}: not permitted", shown())),
-        Err(Gap::TooLarge) => Err(format!("{}: it said too much", shown())),
-        Err(Gap::Failed(why)) => Err(format!("{}: {why}", shown())),
-    }
+    let gap = match command::run(program, arguments, bounds) {
+        Ok(output) => return Ok(String::from_utf8_lossy(&output).into_owned()),
+        Err(gap) => gap,
+    };
+    let command = format!("{program} {}", arguments.join(" "));
+    Err(match gap {
+        Gap::Absent => ProgramError::Missing {
+            program: program.to_owned(),
+        },
+        Gap::Denied => ProgramError::Denied { command },
+        Gap::TooLarge => ProgramError::TooLarge { command },
+        Gap::Failed(complaint) => ProgramError::Failed { command, complaint },
+    })
 }
 
 #[cfg(test)]

@@ -91,7 +91,9 @@ pub(super) fn render_at_boot() -> Result<(), String> {
             }
         }
     }
-    run_within("netplan", &["generate"], std::time::Duration::from_secs(90)).map(drop)
+    run_within("netplan", &["generate"], std::time::Duration::from_secs(90))
+        .map(drop)
+        .map_err(Into::into)
 }
 
 /// Whether a manager runs.

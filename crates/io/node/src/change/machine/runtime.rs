@@ -23,11 +23,13 @@ pub(super) fn set(step: &Step) -> Result<(), String> {
             } else {
                 &["-r", "--", name]
             };
-            run("modprobe", arguments).map(drop)
+            run("modprobe", arguments)?;
+            Ok(())
         }
         Step::Unit { name, enabled } => {
             let verb = if enabled.to { "enable" } else { "disable" };
-            run("systemctl", &[verb, "--", name]).map(drop)
+            run("systemctl", &[verb, "--", name])?;
+            Ok(())
         }
         Step::Packages { names, .. } => install(names),
         Step::Configure(_) => Ok(()),
@@ -57,7 +59,8 @@ fn sysctl(name: &str, value: &str) -> Result<(), String> {
 fn install(names: &[String]) -> Result<(), String> {
     let mut arguments = vec!["install", "--yes", "--no-install-recommends", "--"];
     arguments.extend(names.iter().map(String::as_str));
-    run_within("apt-get", &arguments, INSTALL).map(drop)
+    run_within("apt-get", &arguments, INSTALL)?;
+    Ok(())
 }
 
 pub(super) fn before(facts: &Facts, names: &[String]) -> Before {

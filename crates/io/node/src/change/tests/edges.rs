@@ -1,6 +1,6 @@
 //! Every edge of every operation × everything that can cut it off.
 
-use std::{fmt::Write, fs, path::Path, thread};
+use std::{fmt::Write, fs, path::Path, sync::atomic::Ordering, thread};
 
 use crosstie_model::change::{Ask, ChangeError, Changed};
 use crosstie_plan::memory::Memory;
@@ -13,33 +13,27 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     /// The guard's time comes.
-    AgentKilled,
-    /// The agent ends, and starts the guard as its last act.
-    ControllerKilled,
+    Killed,
     PowerLost,
     /// With what was not synced lost.
     TornWrite,
 }
 
-const CUTS: [Cut; 4] = [
-    Cut::AgentKilled,
-    Cut::ControllerKilled,
-    Cut::PowerLost,
-    Cut::TornWrite,
-];
+const CUTS: [Cut; 3] = [Cut::Killed, Cut::PowerLost, Cut::TornWrite];
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/edges.md");
 const INTRODUCTION: &str = "\
 # Cut off at every edge
 
 An edge is a moment at which something has just reached the disk or the kernel. Here each operation is cut off at each of
-its edges, in each of four ways, on a copy of a Spark's files in a temporary root; then the node is left to itself.
+its edges, in each of three ways, on a copy of a Spark's files in a temporary root; then the node is left to itself.
 **back**: files, modes, owners and kernel values are what they were. **kept**: they are what was planned, as confirmed.
 **next**: nothing was changed yet and no guard was armed, and the next command clears away what is left. Afterwards the
 node takes a change and goes back from it. There is no fourth outcome.
 
-A controller that dies takes its agent along, which starts the guard as it goes; after an agent that dies the guard waits
-for its time. In this table, where no time passes, the two are the same.
+**killed**: the agent dies, by itself or with its controller, and the guard's time comes. **power cut**: the machine starts anew with
+what was synced to its disk and whatever else reached it. **torn write**: likewise, and every file that was written and not
+synced holds garbage.
 
 `make check` makes this table and compares it with this page; `make docs` writes it.
 ";
@@ -99,7 +93,7 @@ fn at_every_edge(title: &str, prepare: fn(&Model), work: fn(&Model)) -> String {
     counting.dying(0, || work(&counting)).unwrap();
     let edges = counting.edges();
     let mut table = format!(
-        "\n## {title}\n\n| | edge | agent killed | controller killed | power cut | torn write |\n|--:|---|---|---|---|---|\n"
+        "\n## {title}\n\n| | edge | killed | power cut | torn write |\n|--:|---|---|---|---|\n"
     );
     for (number, name) in (1..).zip(&edges) {
         write!(table, "| {number} | {name} |").unwrap();
@@ -110,7 +104,7 @@ fn at_every_edge(title: &str, prepare: fn(&Model), work: fn(&Model)) -> String {
             let survived = model.dying(number, || work(&model));
             assert!(survived.is_none(), "{place} was not passed");
             match cut {
-                Cut::AgentKilled | Cut::ControllerKilled => model.time_is_up(),
+                Cut::Killed => model.time_is_up(),
                 Cut::PowerLost => model.lose_power(),
                 Cut::TornWrite => {
                     model.tear_writes();
@@ -245,4 +239,47 @@ fn a_second_change_waits_and_a_repeated_one_is_nothing() {
     assert!(what.contains("managed"), "{what}");
     let again = ask(&model, &Ask::Apply(Box::new(model.order()))).unwrap();
     assert_eq!(again, Changed::Nothing);
+}
+
+/// What stands in the way is told, and is not there for good.
+#[test]
+fn a_rollback_ends_whatever_stands_in_its_way() {
+    let (before, _) = ends();
+    for failing in ["managers", "interface"] {
+        let model = Model::new();
+        apply_and_confirm(&model);
+        if failing == "managers" {
+            model.managers_fail.store(true, Ordering::SeqCst);
+        } else {
+            let name = "enp1s0f1np1";
+            assert!(model.kernel().interfaces.contains_key(name));
+            model.vanished.lock().unwrap().insert(name.to_owned());
+        }
+        let asked = Ask::Rollback {
+            transaction: None,
+            force: false,
+        };
+        let Ok(Changed::RolledBack(outcome)) = ask(&model, &asked) else {
+            panic!("{failing}: it did not end");
+        };
+        assert!(!outcome.left.is_empty(), "{failing}: nothing is said");
+        assert_eq!(model.armed(), None, "{failing}: a guard is left");
+        assert_eq!(model.tree(), before.0, "{failing}");
+        let open = Transaction::all(&model.state()).unwrap();
+        assert!(open.iter().all(|found| !found.progress.state.is_open()));
+        // The next change is not held up.
+        model.managers_fail.store(false, Ordering::SeqCst);
+        model.vanished.lock().unwrap().clear();
+        apply_and_confirm(&model);
+    }
+}
+
+#[test]
+fn a_guard_says_why_it_acted() {
+    let model = Model::new();
+    apply(&model);
+    model.time_is_up();
+    let found = Transaction::all(&model.state()).unwrap();
+    let why = found[0].progress.why.clone().unwrap();
+    assert_eq!(why, "it was not confirmed within 120 s");
 }

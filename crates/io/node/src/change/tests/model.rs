@@ -1,20 +1,21 @@
 //! A machine that can die at any edge.
 
 use std::{
-    collections::BTreeMap,
-    fs,
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io,
     os::unix::fs::{MetadataExt, PermissionsExt},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::{
         LazyLock, Mutex,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use crosstie_model::{
-    Facts, NodePlan, Spec, Step,
+    Facts, Mtu, NodePlan, Spec, Step,
     change::{Ended, Order},
     plan::{Configure, Reread},
 };
@@ -22,6 +23,7 @@ use crosstie_plan::memory::Memory;
 use tempfile::TempDir;
 
 use super::super::{
+    error::GuardError,
     journal::{Before, LinkBefore},
     outcome, store,
     system::System,
@@ -38,6 +40,14 @@ pub(super) struct Model {
     dies_at: AtomicU32,
     /// Nothing can be written to the disk from this edge on.
     full_from: AtomicU32,
+    /// Milliseconds since the boot; every edge takes one.
+    clock: AtomicU64,
+    /// Written, and not synced since: a power cut may leave anything there.
+    unsynced: Mutex<BTreeSet<PathBuf>>,
+    /// Managers refuse to read their files.
+    pub(super) managers_fail: AtomicBool,
+    /// Interfaces that went while nobody looked.
+    pub(super) vanished: Mutex<BTreeSet<String>>,
 }
 
 /// Path → mode, owner and bytes.
@@ -97,6 +107,10 @@ impl Model {
             passed: Mutex::default(),
             dies_at: AtomicU32::new(0),
             full_from: AtomicU32::new(0),
+            clock: AtomicU64::new(1_000_000),
+            unsynced: Mutex::default(),
+            managers_fail: AtomicBool::new(false),
+            vanished: Mutex::default(),
         }
     }
 
@@ -134,8 +148,11 @@ impl Model {
 
     /// What was written and not synced may be anything.
     pub(super) fn tear_writes(&self) {
-        tear(&self.root.path().join("etc"));
-        tear(&self.path(super::super::HOME));
+        for path in std::mem::take(&mut *self.unsynced.lock().unwrap()) {
+            if path.exists() {
+                fs::write(path, "\0\0").unwrap();
+            }
+        }
     }
 
     /// What the kernel held is gone; then the boot unit runs, if there is one, and the boot goes on.
@@ -165,8 +182,9 @@ impl Model {
         fs::read_to_string(self.root.path().join("armed")).ok()
     }
 
-    /// The timer's work.
+    /// The guard's work, at its moment.
     pub(super) fn time_is_up(&self) {
+        self.clock.fetch_add(180_000, Ordering::SeqCst);
         if let Some(id) = self.armed() {
             outcome::guard(self, &self.state(), &id, Moment::Running).unwrap();
         }
@@ -213,7 +231,7 @@ impl System for Model {
     }
 
     fn uptime(&self) -> Duration {
-        Duration::from_secs(1000)
+        Duration::from_millis(self.clock.load(Ordering::SeqCst))
     }
 
     fn now(&self) -> String {
@@ -229,18 +247,26 @@ impl System for Model {
         fs::write(path, "program").map_err(|error| error.to_string())
     }
 
-    fn arm(&self, transaction: &str, _program: &Path, _guard: Duration) -> Result<(), String> {
+    fn arm(&self, transaction: &str, _program: &Path, _guard: Duration) -> Result<(), GuardError> {
         let path = self.root.path().join("armed");
-        store::write(self, &path, transaction.as_bytes(), 0o644).map_err(|error| error.to_string())
+        let written = store::write(self, &path, transaction.as_bytes(), 0o644);
+        written.map_err(|source| GuardError::Unit {
+            path: path.display().to_string(),
+            source,
+        })
     }
 
     fn guard_waits(&self) -> bool {
         self.armed().is_some()
     }
 
-    fn disarm(&self) -> Result<(), String> {
+    fn disarm(&self) -> Result<(), GuardError> {
         self.edge("before the guard goes");
-        store::remove(&self.root.path().join("armed")).map_err(|error| error.to_string())?;
+        let path = self.root.path().join("armed");
+        store::remove(&path).map_err(|source| GuardError::Unit {
+            path: path.display().to_string(),
+            source,
+        })?;
         self.edge("the guard is gone");
         Ok(())
     }
@@ -258,9 +284,15 @@ impl System for Model {
     }
 
     fn reread(&self, then: &[Reread]) -> Result<(), String> {
+        if self.managers_fail.load(Ordering::SeqCst) {
+            return Err("the manager does not answer".to_owned());
+        }
         let mut kernel = self.kernel.lock().unwrap();
         for reread in then {
             if let Reread::Interface(change) = reread {
+                if self.vanished.lock().unwrap().contains(&change.name) {
+                    return Err(format!("there is no {}", change.name));
+                }
                 let interface = kernel.interfaces.get_mut(&change.name).unwrap();
                 interface.addresses.clone_from(&change.addresses.to);
                 interface.mtu = change.mtu.to;
@@ -322,12 +354,38 @@ impl System for Model {
 
     fn put_back(&self, before: &Before) -> Result<(), String> {
         let mut kernel = self.kernel.lock().unwrap();
+        let vanished = self.vanished.lock().unwrap();
         for link in &before.links {
+            if vanished.contains(&link.name) {
+                continue;
+            }
             let found = kernel.interfaces.get_mut(&link.name).unwrap();
             found.addresses.clone_from(&link.addresses);
+            found.mtu = link.mtu.map(Mtu);
             found.up = link.up;
         }
         Ok(())
+    }
+
+    fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
+        self.unsynced.lock().unwrap().remove(path);
+        file.sync_all()
+    }
+
+    /// The promise of every atomic write: what gets a name is on the disk.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let unsynced = self.unsynced.lock().unwrap().contains(from);
+        assert!(!unsynced, "{} has a name before its bytes", to.display());
+        fs::rename(from, to)
+    }
+
+    fn wrote(&self, path: &Path) {
+        self.unsynced.lock().unwrap().insert(path.to_owned());
+    }
+
+    fn pause(&self, time: Duration) {
+        let time = u64::try_from(time.as_millis()).unwrap();
+        self.clock.fetch_add(time, Ordering::SeqCst);
     }
 
     fn edge(&self, name: &'static str) {
@@ -336,6 +394,7 @@ impl System for Model {
             passed.push(name);
             u32::try_from(passed.len()).unwrap()
         };
+        self.clock.fetch_add(1, Ordering::SeqCst);
         if number == self.dies_at.load(Ordering::SeqCst) {
             resume_unwind(Box::new(Died));
         }
@@ -345,21 +404,6 @@ impl System for Model {
             let state = self.state();
             let _ = fs::remove_dir_all(&state);
             let _ = fs::write(&state, "in the way");
-        }
-    }
-}
-
-/// Files without a name may hold anything after a power cut.
-fn tear(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            tear(&path);
-        } else if path
-            .file_name()
-            .is_some_and(|name| name == ".crosstie-half-made")
-        {
-            fs::write(path, "\0\0").unwrap();
         }
     }
 }

@@ -1,0 +1,90 @@
+//! The guard is on time: on a machine that was suspended, in a container, through `daemon-reload`, and when everybody who could
+//! have confirmed is dead.
+
+use std::{
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_lab::Lab;
+
+use crate::common::{
+    changes::{once_settled, same, shape},
+    lab::{containers_with, sh},
+    sshd::{crosstie, typed},
+};
+
+const GUARD: Duration = Duration::from_secs(30);
+const SLACK: Duration = Duration::from_secs(10);
+const ADD: &str = "ip address add 198.51.100.7/32 dev enp1s0f0np0";
+
+/// Armed, with the command done and nobody left to confirm or to undo it.
+fn armed_and_alone(lab: &Lab, node: &str) -> Instant {
+    let armed = Instant::now();
+    let mut controller = Command::new(crosstie())
+        .args(["try", node, "--for", "30s", "--ssh-config"])
+        .arg(lab.ssh_config())
+        .args(["--become-password-fd", "0", "--", "sh", "-c"])
+        .arg(format!("{ADD}; echo done > /run/tried; sleep 600"))
+        .stdin(typed(lab.password()))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The agent before anybody can tell it that its controller has left.
+    let script = "for i in $(seq 200); do [ -e /run/tried ] && break; sleep 0.1; done; \
+         pkill -KILL -f '/crosstie/[b]in/[0-9a-f]* agent'; pkill -KILL -f 's[l]eep 600'; true";
+    sh(lab, node, script);
+    let _ = controller.kill();
+    let _ = controller.wait();
+    armed
+}
+
+fn acts_in_time(lab: &Lab, node: &str, meanwhile: impl FnOnce()) {
+    let before = shape(lab, node);
+    let armed = armed_and_alone(lab, node);
+    meanwhile();
+    let why = "cat /var/lib/crosstie/changes/*/state.json";
+    let state = once_settled(lab, node, why);
+    let took = armed.elapsed();
+    assert!(took >= GUARD, "{node}: early, after {took:?}");
+    assert!(took < GUARD + SLACK, "{node}: late, after {took:?}");
+    assert!(state.contains("not confirmed within 30 s"), "{state}");
+    same(node, &before, &shape(lab, node));
+}
+
+#[test]
+fn guard_of_a_machine_that_slept_is_on_time() {
+    let lab = containers_with("spark-a", "slept_seconds = 28800");
+    acts_in_time(&lab, "spark-a", || {
+        // Counting is not begun anew by this.
+        thread::sleep(Duration::from_secs(8));
+        sh(&lab, "spark-a", "systemctl daemon-reload");
+    });
+}
+
+#[test]
+fn guard_in_a_container_is_on_time() {
+    let lab = containers_with("spark-a", "manager = \"lxc\"");
+    acts_in_time(&lab, "spark-a", || ());
+}
+
+/// As a machine that is suspended while it waits: nothing runs, and the time goes on.
+#[test]
+fn guard_acts_as_soon_as_its_machine_wakes_up() {
+    let lab = containers_with("spark-a", "slept_seconds = 60");
+    let before = shape(&lab, "spark-a");
+    armed_and_alone(&lab, "spark-a");
+    lab.pause("spark-a").unwrap();
+    thread::sleep(GUARD + Duration::from_secs(5));
+    lab.resume("spark-a").unwrap();
+    let woke = Instant::now();
+    once_settled(&lab, "spark-a", "true");
+    assert!(
+        woke.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        woke.elapsed()
+    );
+    same("spark-a", &before, &shape(&lab, "spark-a"));
+}
