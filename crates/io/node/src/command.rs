@@ -59,6 +59,8 @@ pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>,
         .env_clear()
         .env("PATH", PATH)
         .env("LC_ALL", "C")
+        // netplan is Python, which on a full disk keeps half of what it compiles, and fails on that half ever after.
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -11,6 +11,7 @@ mod init;
 mod init_profiles;
 mod leftovers;
 mod reach;
+mod rollback;
 mod trouble;
 mod trust;
 mod r#try;

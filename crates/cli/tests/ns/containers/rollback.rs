@@ -1,0 +1,109 @@
+//! A rollback ends, and restores what can be restored, on a node whose disk is full or whose interface is gone.
+
+use std::path::{Path, PathBuf};
+
+use crosstie_lab::{Lab, Lease};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{
+    changes::{json, once_settled, run, same, shape},
+    inits,
+    lab::{containers_with, sh},
+};
+
+const NODE: &str = "spark-a";
+const FILL: &str = "dd if=/dev/zero of=/var/tmp/filler bs=64k 2>/dev/null; \
+     dd if=/dev/zero of=/var/tmp/filler-too bs=1k 2>/dev/null; [ $(stat -fc %f /) = 0 ]";
+
+struct Place {
+    lab: Lease,
+    directory: TempDir,
+    before: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let lab = containers_with(NODE, "disk_mib = 400");
+        let directory = tempfile::tempdir().unwrap();
+        inits::json(
+            &lab,
+            &[NODE, "spark-b"],
+            &directory.path().join("cluster.toml"),
+        );
+        let before = shape(&lab, NODE);
+        Self {
+            lab,
+            directory,
+            before,
+        }
+    }
+
+    fn cluster(&self) -> PathBuf {
+        self.directory.path().join("cluster.toml")
+    }
+
+    /// Nothing is open, and the next change is not held up.
+    fn is_usable(&self) {
+        let (lab, cluster) = (&self.lab, &self.cluster());
+        assert_eq!(open_changes(lab, cluster), [""; 0]);
+        json(lab, cluster, 0, &["apply", NODE, "--yes"]);
+        json(lab, cluster, 0, &["rollback", NODE, "--yes"]);
+    }
+}
+
+fn open_changes(lab: &Lab, cluster: &Path) -> Vec<String> {
+    let status = json(lab, cluster, 0, &["status", NODE]);
+    let changes = status["nodes"][0]["transactions"].as_array().cloned();
+    let state = |change: &Value| change["state"].as_str().unwrap_or_default().to_owned();
+    let states = changes.unwrap_or_default();
+    let states = states.iter().map(state);
+    states.filter(|state| state != "rolled-back").collect()
+}
+
+#[test]
+fn rollback_on_a_full_disk() {
+    let place = Place::new();
+    let (lab, cluster) = (&place.lab, &place.cluster());
+    json(lab, cluster, 0, &["apply", NODE, "--yes"]);
+    sh(lab, NODE, FILL);
+    json(lab, cluster, 0, &["rollback", NODE, "--yes"]);
+    same(NODE, &place.before, &shape(lab, NODE));
+    sh(lab, NODE, "rm /var/tmp/filler*");
+    place.is_usable();
+}
+
+/// The guard, too: what a command did before it filled the disk is undone.
+#[test]
+fn guard_on_a_full_disk_restores_the_default_route() {
+    let place = Place::new();
+    let (lab, cluster) = (&place.lab, &place.cluster());
+    let route = sh(lab, NODE, "ip route show default");
+    assert!(route.contains("default via"), "{route}");
+    let script = format!("ip route delete default; {FILL}; exit 1");
+    let arguments = [
+        "try", NODE, "--for", "30s", "--yes", "--", "sh", "-c", &script,
+    ];
+    let output = run(lab, cluster, &arguments);
+    assert_ne!(output.status.code(), Some(0), "{output:?}");
+    let after = once_settled(lab, NODE, "ip route show default");
+    assert_eq!(after, route);
+    sh(lab, NODE, "rm /var/tmp/filler*");
+    same(NODE, &place.before, &shape(lab, NODE));
+    place.is_usable();
+}
+
+#[test]
+fn rollback_without_the_interface() {
+    let place = Place::new();
+    let (lab, cluster) = (&place.lab, &place.cluster());
+    json(lab, cluster, 0, &["apply", NODE, "--yes"]);
+    sh(lab, NODE, "ip link delete enP2p1s0f0np0");
+    let back = json(lab, cluster, 0, &["rollback", NODE, "--yes"]);
+    assert!(back.to_string().contains("enP2p1s0f0np0"), "{back:#}");
+    let files = sh(lab, NODE, "ls /etc/netplan/*crosstie* 2>&1 || true");
+    assert!(files.contains("No such file"), "{files}");
+    let other = sh(lab, NODE, "ip -o -4 addr show dev enp1s0f0np0 scope global");
+    assert_eq!(other, "", "the other twin is as it was");
+    assert_eq!(open_changes(lab, cluster), [""; 0]);
+}
