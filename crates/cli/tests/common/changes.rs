@@ -177,17 +177,21 @@ pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
     sh_within(lab, node, &script, Duration::from_secs(240))
 }
 
-pub fn same(node: &str, before: &str, after: &str) {
+/// Lines that are gone or new, marked so.
+pub fn changed_lines(before: &str, after: &str) -> Vec<String> {
     let gone = before
         .lines()
         .filter(|line| !after.lines().any(|other| other == *line));
     let new = after
         .lines()
         .filter(|line| !before.lines().any(|other| other == *line));
-    let lines: Vec<String> = gone
-        .map(|line| format!("- {line}"))
+    gone.map(|line| format!("- {line}"))
         .chain(new.map(|line| format!("+ {line}")))
-        .collect();
+        .collect()
+}
+
+pub fn same(node: &str, before: &str, after: &str) {
+    let lines = changed_lines(before, after);
     assert!(
         lines.is_empty(),
         "{node} is not as it was:\n{}",

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt};
 const GUARD: &str = "90";
 const SEED: u64 = 20_261_115;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     Change,
     WayBack,

@@ -12,10 +12,12 @@ const INTRODUCTION: &str = "\
 # Cut off at every edge, on real nodes
 
 What [edges.md](edges.md) tries in a temporary root, here on the nodes of the lab `two-sparks`: netplan, NetworkManager,
-systemd, sshd, a disk with a journal, and power that goes without warning (what was not synced is lost, so a power cut is a
-torn write too). Each cut waits until the node answers ssh again and its guard is gone.
+systemd and sshd. Agents and controllers are killed on containers; the power goes, without warning, on machines with a disk
+(what was not synced is lost, so a power cut is a torn write too). Each cut waits until the node answers ssh again and its guard is gone;
+then it is looked at before any command of ours can settle anything.
 **back**: every file below `/etc`, its owner, mode and time, and every value of the ports are what they were.
-**kept**: the node is confirmed, and went back byte for byte when it was asked to. An empty cell has not been tried.
+**kept**: the node is confirmed, and went back byte for byte when it was asked to. **next**: all but units of a guard that was
+not armed yet, or was on its way out, is what it was, and the next command removed them. An empty cell has not been tried.
 
 `make test-full` makes this table, and goes on where it stopped: one of every kind of edge first. When the code that changes
 a node is another (`crates/io/node/src/change`), it begins anew.
