@@ -2,6 +2,7 @@
 
 use crosstie_node::trust::Change;
 use crosstie_report::text::{Palette, Row, Span, Tone, printable, table};
+use crosstie_trust::{Alias, UnwrittenAlias};
 use serde::Serialize;
 
 use super::Outcome;
@@ -26,12 +27,32 @@ pub(super) struct NodeReport {
     host_key: Option<String>,
     host_key_type: Option<&'static str>,
     changed: Vec<String>,
+    #[serde(flatten)]
+    known: Known,
     error: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct ControllerReport {
     changed: Vec<String>,
+    #[serde(flatten)]
+    known: Known,
+}
+
+/// Under which names and addresses a machine finds its peers, and which it does not believe.
+#[derive(Debug, Serialize)]
+struct Known {
+    aliases: Vec<Alias>,
+    unwritten: Vec<UnwrittenAlias>,
+}
+
+impl Known {
+    fn new(outcome: &Outcome) -> Self {
+        Self {
+            aliases: outcome.aliases.iter().take(MOST).cloned().collect(),
+            unwritten: outcome.unwritten.iter().take(MOST).cloned().collect(),
+        }
+    }
 }
 
 impl NodeReport {
@@ -42,15 +63,17 @@ impl NodeReport {
             host_key: key.map(|key| key.fingerprint().to_string()),
             host_key_type: key.map(|key| key.kind().label()),
             changed: texts(&outcome.changed),
+            known: Known::new(outcome),
             error: outcome.error.clone(),
         }
     }
 }
 
 impl ControllerReport {
-    pub(super) fn new(changed: &[Change]) -> Self {
+    pub(super) fn new(outcome: &Outcome) -> Self {
         Self {
-            changed: texts(changed),
+            changed: texts(&outcome.changed),
+            known: Known::new(outcome),
         }
     }
 }
@@ -72,10 +95,11 @@ impl Report {
                 heading.push(Span::new(Tone::Quiet, format!("  {kind} {key}")));
             }
             rows.push(Row::Heading(heading));
-            self.changes(&node.changed, node.error.as_deref(), &mut rows);
+            self.changes(&node.changed, &node.known, node.error.as_deref(), &mut rows);
         }
         rows.push(Row::Heading(vec![Span::new(Tone::Strong, "this machine")]));
-        self.changes(&self.controller.changed, None, &mut rows);
+        let here = &self.controller;
+        self.changes(&here.changed, &here.known, None, &mut rows);
         let mut text = String::new();
         table(palette, &rows, &mut text);
         for hint in &self.hints {
@@ -88,7 +112,7 @@ impl Report {
         text
     }
 
-    fn changes(&self, changed: &[String], error: Option<&str>, rows: &mut Vec<Row>) {
+    fn changes(&self, changed: &[String], known: &Known, error: Option<&str>, rows: &mut Vec<Row>) {
         for change in changed {
             let (path, what) = change.split_once(": ").unwrap_or((change, ""));
             let verb = if self.dry_run { "would: " } else { "" };
@@ -97,6 +121,20 @@ impl Report {
                 vec![
                     Span::new(Tone::Plain, path),
                     Span::new(Tone::Plain, format!("{verb}{what}")),
+                ],
+            ));
+        }
+        for claim in &known.unwritten {
+            let UnwrittenAlias {
+                peer,
+                alias,
+                reason,
+            } = claim;
+            rows.push(Row::Cells(
+                2,
+                vec![
+                    Span::new(Tone::Quiet, "not written"),
+                    Span::new(Tone::Quiet, format!("{alias} is {peer}: {reason}")),
                 ],
             ));
         }
