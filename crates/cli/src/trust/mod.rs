@@ -5,6 +5,7 @@ mod host_keys;
 mod install;
 mod login;
 mod node;
+mod refresh;
 mod show;
 mod undo;
 mod visits;
@@ -24,6 +25,7 @@ use crate::{exit, output};
 pub(crate) use args::TrustArgs;
 use login::Asking;
 use node::{Node, Outcome};
+pub(crate) use refresh::refresh;
 use show::Report;
 
 /// This machine, whoever sits at it.

@@ -2,7 +2,7 @@
 
 use crosstie_node::trust::Change;
 use crosstie_report::text::{Palette, Row, Span, Tone, printable, table};
-use crosstie_trust::{Alias, UnwrittenAlias};
+use crosstie_trust::{Alias, Refusal, UnwrittenAlias};
 use serde::Serialize;
 
 use super::Outcome;
@@ -83,6 +83,29 @@ fn texts(changed: &[Change]) -> Vec<String> {
 }
 
 impl Report {
+    /// In a few lines, beside other things: what changed, and who is in the way.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let here = &self.controller;
+        let nodes = self.nodes.iter().map(|node| {
+            let error = node.error.as_deref();
+            (node.host.as_str(), &node.changed, &node.known, error)
+        });
+        let all = nodes.chain([("this machine", &here.changed, &here.known, None)]);
+        let mut notes = Vec::new();
+        for (host, changed, known, error) in all {
+            let changed = changed.iter().map(ToString::to_string);
+            let refused = known
+                .unwritten
+                .iter()
+                .filter(|claim| claim.reason != Refusal::NotSeen)
+                .map(|claim| format!("{} is not {}: {}", claim.alias, claim.peer, claim.reason));
+            let failed = error.map(|error| format!("trust was not renewed: {error}"));
+            let told = changed.chain(refused).chain(failed);
+            notes.extend(told.map(|text| format!("{host}: {text}")));
+        }
+        notes
+    }
+
     pub(super) fn failed(&self) -> bool {
         self.nodes.iter().any(|node| node.error.is_some())
     }

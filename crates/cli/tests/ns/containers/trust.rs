@@ -202,3 +202,52 @@ fn passwords_become_keys_and_are_taken_back() {
     assert_eq!(after.1, before.1);
     assert!(!logs_in(&lab, NODES[0], NODES[1]));
 }
+
+/// Nodes that trust each other before the fabric has addresses find each other there once `up` has proven it.
+#[test]
+fn up_adds_the_addresses_of_the_fabric() {
+    let lab = containers("two-sparks");
+    let desk = Desk::new(&lab);
+    let config = lab.ssh_config();
+    let config = config.to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let up = || {
+        let mut command = desk.command(crosstie());
+        command
+            .arg("up")
+            .args(NODES)
+            .arg("-o")
+            .arg(directory.path().join("cluster.toml"))
+            .args(["--ssh-config", config, "--yes", "--force", "--json"])
+            .args(["--become-password-fd", "0"])
+            .env("XDG_STATE_HOME", directory.path())
+            .stdin(typed(lab.password()));
+        let output = command.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{errors}");
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let notes: Vec<Value> = value["notes"].as_array().cloned().unwrap_or_default();
+        let notes = notes.iter().map(|note| note.as_str().unwrap().to_owned());
+        notes.collect::<Vec<String>>()
+    };
+    desk.trust(&[NODES[0], NODES[1], "--ssh-config", config], None);
+    let notes = up();
+    let prefix = "spark-a: ~/.ssh/crosstie/config: ";
+    let found = notes.iter().find_map(|note| {
+        let address = note.strip_prefix(prefix)?.strip_suffix(" is spark-b")?;
+        Some(address.to_owned())
+    });
+    let address = found.unwrap_or_else(|| panic!("{notes:#?}"));
+    let line = format!("runuser -l lab -c 'ssh -o BatchMode=yes {address} hostname'");
+    assert_eq!(on(&lab, NODES[0], &line).trim(), "spark-b");
+
+    desk.trust(&["--undo", "--ssh-config", config], None);
+    let (before, notes) = (home_here(&desk.home()), up());
+    assert!(
+        !notes.iter().any(|note| note.contains(".ssh")),
+        "{notes:#?}"
+    );
+    assert_eq!(home_here(&desk.home()), before);
+    let keys = as_root(&lab, NODES[0], "test -e ~lab/.ssh/crosstie");
+    assert_eq!(keys.0, Some(1), "{keys:?}");
+}
