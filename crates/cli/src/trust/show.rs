@@ -86,11 +86,11 @@ impl Report {
     /// In a few lines, beside other things: what changed, and who is in the way.
     pub(super) fn notes(&self) -> Vec<String> {
         let here = &self.controller;
-        let nodes = self.nodes.iter().map(|node| {
+        let machines = self.nodes.iter().map(|node| {
             let error = node.error.as_deref();
             (node.host.as_str(), &node.changed, &node.known, error)
         });
-        let all = nodes.chain([("this machine", &here.changed, &here.known, None)]);
+        let all = machines.chain([("this machine", &here.changed, &here.known, None)]);
         let mut notes = Vec::new();
         for (host, changed, known, error) in all {
             let changed = changed.iter().map(ToString::to_string);

@@ -92,9 +92,12 @@ impl PublicKey {
 
     /// `TYPE BASE64`, with any blanks between, and whatever behind.
     fn read(text: &[u8]) -> Option<Self> {
-        let (kind, rest) = text.split_at(text.iter().position(is_blank)?);
+        let (kind, rest) = text.split_at(text.iter().position(|byte| is_blank(*byte))?);
         let rest = trim_start(rest);
-        let end = rest.iter().position(is_blank).unwrap_or(rest.len());
+        let end = rest
+            .iter()
+            .position(|byte| is_blank(*byte))
+            .unwrap_or(rest.len());
         let (kind, blob) = (
             str::from_utf8(kind).ok()?,
             str::from_utf8(&rest[..end]).ok()?,
@@ -108,12 +111,12 @@ impl PublicKey {
     }
 }
 
-fn is_blank(byte: &u8) -> bool {
+fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
 fn trim_start(text: &[u8]) -> &[u8] {
-    let start = text.iter().position(|byte| !is_blank(byte));
+    let start = text.iter().position(|byte| !is_blank(*byte));
     &text[start.unwrap_or(text.len())..]
 }
 
@@ -124,7 +127,7 @@ fn past_options(line: &[u8]) -> Option<&[u8]> {
         match byte {
             b'\\' if line.get(index + 1) == Some(&b'"') => index += 1,
             b'"' => quoted = !quoted,
-            byte if !quoted && is_blank(byte) => return Some(trim_start(&line[index..])),
+            byte if !quoted && is_blank(*byte) => return Some(trim_start(&line[index..])),
             _ => {}
         }
         index += 1;

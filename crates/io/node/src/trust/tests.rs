@@ -401,16 +401,12 @@ fn authorized_keys_are_read_and_written_under_one_lock() {
 #[test]
 fn runs_at_the_same_time_lose_nothing() {
     let (_folder, home) = home();
-    let blob = |index: usize| {
-        format!(
-            "{}{}",
-            &KEYS[0][..KEYS[0].len() - 1],
-            (b'C' + index as u8) as char
-        )
-    };
+    let blobs: Vec<String> = ('C'..='J')
+        .map(|last| format!("{}{last}", &KEYS[0][..KEYS[0].len() - 1]))
+        .collect();
     std::thread::scope(|scope| {
-        for index in 0..8 {
-            let (home, key) = (&home, blob(index));
+        for (index, key) in blobs.iter().enumerate() {
+            let home = &home;
             scope.spawn(move || {
                 let mut wanted = wanted(false);
                 let mut line = authorized(&format!("node-{index}"), 0);
@@ -421,10 +417,10 @@ fn runs_at_the_same_time_lose_nothing() {
         }
     });
     let text = read(&home, ".ssh/authorized_keys");
-    for index in 0..8 {
-        assert!(text.contains(&blob(index)), "{text}");
+    for blob in &blobs {
+        assert!(text.contains(blob), "{text}");
     }
-    assert_eq!(text.lines().count(), 8, "{text}");
+    assert_eq!(text.lines().count(), blobs.len(), "{text}");
 }
 
 #[test]
