@@ -28,7 +28,7 @@ pub(super) struct NodeReport {
     host_key_type: Option<&'static str>,
     changed: Vec<String>,
     #[serde(flatten)]
-    known: Known,
+    alias_report: AliasReport,
     error: Option<String>,
 }
 
@@ -36,17 +36,17 @@ pub(super) struct NodeReport {
 pub(super) struct ControllerReport {
     changed: Vec<String>,
     #[serde(flatten)]
-    known: Known,
+    alias_report: AliasReport,
 }
 
 /// Under which names and addresses a machine finds its peers, and which it does not believe.
 #[derive(Debug, Serialize)]
-struct Known {
+struct AliasReport {
     aliases: Vec<Alias>,
     unwritten: Vec<UnwrittenAlias>,
 }
 
-impl Known {
+impl AliasReport {
     fn new(outcome: &Outcome) -> Self {
         Self {
             aliases: outcome.aliases.iter().take(MOST).cloned().collect(),
@@ -63,7 +63,7 @@ impl NodeReport {
             host_key: key.map(|key| key.fingerprint().to_string()),
             host_key_type: key.map(|key| key.kind().label()),
             changed: texts(&outcome.changed),
-            known: Known::new(outcome),
+            alias_report: AliasReport::new(outcome),
             error: outcome.error.clone(),
         }
     }
@@ -73,7 +73,7 @@ impl ControllerReport {
     pub(super) fn new(outcome: &Outcome) -> Self {
         Self {
             changed: texts(&outcome.changed),
-            known: Known::new(outcome),
+            alias_report: AliasReport::new(outcome),
         }
     }
 }
@@ -88,13 +88,13 @@ impl Report {
         let here = &self.controller;
         let machines = self.nodes.iter().map(|node| {
             let error = node.error.as_deref();
-            (node.host.as_str(), &node.changed, &node.known, error)
+            (node.host.as_str(), &node.changed, &node.alias_report, error)
         });
-        let all = machines.chain([("this machine", &here.changed, &here.known, None)]);
+        let all = machines.chain([("this machine", &here.changed, &here.alias_report, None)]);
         let mut notes = Vec::new();
-        for (host, changed, known, error) in all {
+        for (host, changed, aliases, error) in all {
             let changed = changed.iter().map(ToString::to_string);
-            let refused = known
+            let refused = aliases
                 .unwritten
                 .iter()
                 .filter(|claim| claim.reason != Refusal::NotSeen)
@@ -118,11 +118,16 @@ impl Report {
                 heading.push(Span::new(Tone::Quiet, format!("  {kind} {key}")));
             }
             rows.push(Row::Heading(heading));
-            self.changes(&node.changed, &node.known, node.error.as_deref(), &mut rows);
+            self.changes(
+                &node.changed,
+                &node.alias_report,
+                node.error.as_deref(),
+                &mut rows,
+            );
         }
         rows.push(Row::Heading(vec![Span::new(Tone::Strong, "this machine")]));
         let here = &self.controller;
-        self.changes(&here.changed, &here.known, None, &mut rows);
+        self.changes(&here.changed, &here.alias_report, None, &mut rows);
         let mut text = String::new();
         table(palette, &rows, &mut text);
         for hint in &self.hints {
@@ -135,7 +140,13 @@ impl Report {
         text
     }
 
-    fn changes(&self, changed: &[String], known: &Known, error: Option<&str>, rows: &mut Vec<Row>) {
+    fn changes(
+        &self,
+        changed: &[String],
+        aliases: &AliasReport,
+        error: Option<&str>,
+        rows: &mut Vec<Row>,
+    ) {
         for change in changed {
             let (path, what) = change.split_once(": ").unwrap_or((change, ""));
             let verb = if self.dry_run { "would: " } else { "" };
@@ -147,7 +158,7 @@ impl Report {
                 ],
             ));
         }
-        for claim in &known.unwritten {
+        for claim in &aliases.unwritten {
             let UnwrittenAlias {
                 peer,
                 alias,

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crosstie_facts::facts;
-use crosstie_node::trust::{Ask, Change, SIGHTINGS_TIMEOUT, Settle, Settled};
+use crosstie_node::trust::{ALIAS_CHECK_TIMEOUT, Ask, Change, Settle, Settled};
 use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
 use crosstie_trust::{Authorized, Owner, Party, PublicKey, addresses, peers_of};
 
@@ -39,7 +39,7 @@ pub(super) fn settle(
     let looking = if open.wanted.peers.is_empty() {
         Duration::ZERO
     } else {
-        SIGHTINGS_TIMEOUT
+        ALIAS_CHECK_TIMEOUT
     };
     session
         .trust(&ask, logins.answer + looking, &progress)

@@ -25,14 +25,14 @@ pub struct PeerClaims {
 
 /// What a machine found at a name or an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sighting {
+pub struct AliasCheck {
     /// The pinned key is shown there.
     pub key_shown: bool,
     /// Why the name stays what it is.
     pub refusal: Option<Refusal>,
 }
 
-impl Sighting {
+impl AliasCheck {
     pub const SEEN: Self = Self {
         key_shown: true,
         refusal: None,
@@ -94,9 +94,9 @@ impl PeerClaims {
     }
 
     /// What is written of it: nothing at all where it was seen nowhere.
-    pub fn believed(
+    pub fn verified_peer(
         &self,
-        sighting: impl Fn(&Name) -> Sighting,
+        check: impl Fn(&Name) -> AliasCheck,
     ) -> (Option<Peer>, Vec<UnwrittenAlias>) {
         let mut unwritten = Vec::new();
         let mut refuse = |alias: &Name, reason| {
@@ -109,15 +109,15 @@ impl PeerClaims {
         let mut address = self
             .addresses
             .iter()
-            .find(|address| sighting(address).key_shown)
+            .find(|address| check(address).key_shown)
             .cloned();
         let mut name_withheld = false;
         let is_address = self.name.as_str().parse::<IpAddr>().is_ok();
-        if self.name_seen || (is_address && sighting(&self.name) == Sighting::SEEN) {
+        if self.name_seen || (is_address && check(&self.name) == AliasCheck::SEEN) {
             // It leads where the user's own configuration says, or to itself.
             address = None;
         } else {
-            let at_name = sighting(&self.name);
+            let at_name = check(&self.name);
             let leads_nowhere = at_name.refusal == Some(Refusal::NotSeen);
             if let Some(reason) = at_name.refusal
                 && !(leads_nowhere && address.is_some())
@@ -129,7 +129,7 @@ impl PeerClaims {
         }
         let mut aliases: Vec<Name> = Vec::new();
         for alias in self.host_names.iter().chain(&self.addresses) {
-            match sighting(alias).refusal {
+            match check(alias).refusal {
                 Some(reason) => refuse(alias, reason),
                 None if aliases.contains(alias) => {}
                 None => aliases.push(alias.clone()),

@@ -14,7 +14,7 @@ mod peer;
 pub mod text;
 
 pub use addresses::addresses;
-pub use claims::{Alias, PeerClaims, Refusal, Sighting, UnwrittenAlias};
+pub use claims::{Alias, AliasCheck, PeerClaims, Refusal, UnwrittenAlias};
 pub use journal::{AgentMade, FORMAT, Journal, JournalError, ModeChange, Place, Reached};
 pub use key::{Fingerprint, FingerprintError, KeyError, KeyKind, PublicKey};
 pub use mesh::{Party, peers_of};

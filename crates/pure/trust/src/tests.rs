@@ -104,7 +104,7 @@ fn each_is_told_of_the_others() {
             .each_ref()
     );
     assert_eq!(claims[0].port, None);
-    let (peer, unwritten) = claims[0].believed(|_| Sighting::SEEN);
+    let (peer, unwritten) = claims[0].verified_peer(|_| AliasCheck::SEEN);
     assert_eq!(unwritten, []);
     let peers: Vec<Peer> = peer.into_iter().collect();
     let config = config(&peers);
@@ -116,7 +116,7 @@ fn known(parties: &[Party]) -> Vec<Peer> {
     let claims = peers_of(0, parties);
     let peers = claims
         .iter()
-        .map(|claims| claims.believed(|_| Sighting::SEEN).0);
+        .map(|claims| claims.verified_peer(|_| AliasCheck::SEEN).0);
     peers.flatten().collect()
 }
 
@@ -128,13 +128,13 @@ fn only_what_was_seen_is_believed() {
         party("b", 2, &["10.0.0.2/24", "10.9.0.2/24"]),
     ];
     let claims = &peers_of(0, &parties)[0];
-    let hosts = |seen: &[(&str, Sighting)]| {
+    let hosts = |seen: &[(&str, AliasCheck)]| {
         let found = |alias: &Name| {
             let mut seen = seen.iter();
             let found = seen.find(|(text, _)| *text == alias.as_str());
-            found.map_or(Sighting::refused(Refusal::NotSeen), |(_, found)| *found)
+            found.map_or(AliasCheck::refused(Refusal::NotSeen), |(_, found)| *found)
         };
-        let (peer, unwritten) = claims.believed(found);
+        let (peer, unwritten) = claims.verified_peer(found);
         let text = config(&peer.into_iter().collect::<Vec<_>>());
         let hosts: Vec<String> = text
             .lines()
@@ -147,24 +147,24 @@ fn only_what_was_seen_is_believed() {
             .collect();
         (hosts.join("; "), reasons.join("; "))
     };
-    let other = Sighting::refused(Refusal::AnotherKey);
+    let other = AliasCheck::refused(Refusal::AnotherKey);
     let (config, reasons) = hosts(&[]);
     assert_eq!(config, "");
     assert_eq!(reasons.matches("not seen there").count(), 4, "{reasons}");
     // Nobody has the name, and the key is at an address.
-    let (config, _) = hosts(&[("10.9.0.2", Sighting::SEEN)]);
+    let (config, _) = hosts(&[("10.9.0.2", AliasCheck::SEEN)]);
     assert_eq!(config, "Host b; HostName 10.9.0.2; Host b 10.9.0.2");
     // Somebody else has the name.
-    let (config, reasons) = hosts(&[("b", other), ("10.0.0.2", Sighting::SEEN)]);
+    let (config, reasons) = hosts(&[("b", other), ("10.0.0.2", AliasCheck::SEEN)]);
     assert_eq!(config, "Host 10.0.0.2");
     assert!(
         reasons.starts_with("b: another key is shown there"),
         "{reasons}"
     );
-    let (config, _) = hosts(&[("b", Sighting::SEEN), ("b-host", other)]);
+    let (config, _) = hosts(&[("b", AliasCheck::SEEN), ("b-host", other)]);
     assert_eq!(config, "Host b");
     // An address that known_hosts has with another key leads to the node, but is not the node.
-    let taken = Sighting {
+    let taken = AliasCheck {
         key_shown: true,
         refusal: Some(Refusal::KnownHosts),
     };

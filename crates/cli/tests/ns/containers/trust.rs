@@ -20,6 +20,8 @@ use crate::common::{
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 const PASSWORD: &str = "correct horse";
+/// Of documentation (RFC 5737): nobody else has it.
+const CLAIMED: &str = "192.0.2.77";
 
 fn as_root(lab: &Lab, node: &str, line: &str) -> (Option<i32>, String) {
     let done = lab
@@ -141,6 +143,12 @@ fn passwords_become_keys_and_are_taken_back() {
         NODES[1],
         "install -d -m 775 -o carol -g carol ~carol/.ssh; printf '# mine' > ~carol/.ssh/authorized_keys; chown carol: ~carol/.ssh/authorized_keys",
     );
+    // An address that leads nowhere from anywhere else.
+    on(
+        &lab,
+        NODES[1],
+        &format!("ip address add {CLAIMED}/32 dev enP7s7"),
+    );
     let desk = Desk::new(&lab);
     let homes = || {
         (
@@ -170,8 +178,15 @@ fn passwords_become_keys_and_are_taken_back() {
 
     let value = desk.trust(&approved, Some(PASSWORD));
     assert_eq!(value["nodes"][0]["host_key"], prints[0].as_str());
+    let claim = serde_json::json!({"peer": NODES[1], "alias": CLAIMED, "reason": "not_seen"});
+    let unwritten = value["nodes"][0]["unwritten"].as_array().unwrap();
+    assert!(unwritten.contains(&claim), "{value:#}");
     let addresses = NODES.map(|node| {
-        let shown = on(&lab, node, "ip -4 -o addr show enP7s7 | awk '{ print $4 }'");
+        let shown = on(
+            &lab,
+            node,
+            "ip -4 -o addr show enP7s7 | awk '{ print $4; exit }'",
+        );
         shown.trim().split('/').next().unwrap().to_owned()
     });
     for (from, to) in [(0, 1), (1, 0)] {

@@ -4,6 +4,7 @@
 //! knows how they were.
 
 mod agent;
+mod alias_checks;
 mod error;
 mod files;
 mod hand;
@@ -11,7 +12,6 @@ mod home;
 mod key;
 mod peers;
 mod settle;
-mod sightings;
 mod undo;
 
 use std::{fmt, time::Duration};
@@ -22,9 +22,9 @@ use crosstie_trust::{
 use serde::{Deserialize, Serialize};
 
 pub use agent::{leave_no_agent, pushed};
+use alias_checks::AliasChecks;
 pub use error::TrustError;
 pub use home::{Home, host_key_here};
-use sightings::Sightings;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,25 +80,25 @@ impl fmt::Display for Change {
 }
 
 /// How long a machine may look for its peers, beyond what the rest of a [`Settle`] takes.
-pub const SIGHTINGS_TIMEOUT: Duration = sightings::TIMEOUT;
+pub const ALIAS_CHECK_TIMEOUT: Duration = alias_checks::TIMEOUT;
 
-type Look = dyn Fn(&Home, &[PeerClaims]) -> Result<Sightings, TrustError>;
+type CheckAliases = dyn Fn(&Home, &[PeerClaims]) -> Result<AliasChecks, TrustError>;
 
 /// Does it. `pushed` is the agent that this very session brought along.
 pub fn answer(home: &Home, ask: &Ask, pushed: Option<&AgentMade>) -> Result<Settled, TrustError> {
-    answer_by(home, ask, pushed, &sightings::look_for)
+    answer_by(home, ask, pushed, &alias_checks::check_aliases)
 }
 
 fn answer_by(
     home: &Home,
     ask: &Ask,
     pushed: Option<&AgentMade>,
-    look: &Look,
+    check: &CheckAliases,
 ) -> Result<Settled, TrustError> {
     // It takes seconds, which nobody else has to wait for.
     let seen = match ask {
-        Ask::Settle(wanted) if !wanted.dry_run => look(home, &wanted.peers)?,
-        _ => Sightings::new(),
+        Ask::Settle(wanted) if !wanted.dry_run => check(home, &wanted.peers)?,
+        _ => AliasChecks::new(),
     };
     let _lock = home.lock()?;
     match ask {

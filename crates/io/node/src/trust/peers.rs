@@ -1,9 +1,9 @@
 //! What a machine knows of its peers: the pinned keys, and the names and addresses at which it has seen them.
 
-use crosstie_trust::{Alias, Journal, Name, Peer, PeerClaims, Refusal, Sighting, UnwrittenAlias};
+use crosstie_trust::{Alias, AliasCheck, Journal, Name, Peer, PeerClaims, Refusal, UnwrittenAlias};
 
 use super::{
-    Settle, Sightings,
+    AliasChecks, Settle,
     hand::Hand,
     settle::{CONFIG, KNOWN_HOSTS},
 };
@@ -13,7 +13,7 @@ pub(super) fn know(
     hand: &mut Hand<'_>,
     journal: &mut Journal,
     wanted: &Settle,
-    seen: &Sightings,
+    seen: &AliasChecks,
 ) -> Vec<UnwrittenAlias> {
     if wanted.dry_run {
         foresee(hand, journal, &wanted.peers);
@@ -27,14 +27,14 @@ pub(super) fn know(
         .filter(|peer| !named.contains(&peer.name));
     let taken: Vec<Name> = others.map(|peer| peer.name.clone()).collect();
     for claims in &wanted.peers {
-        let (peer, refused) = claims.believed(|alias| {
+        let (peer, refused) = claims.verified_peer(|alias| {
             if taken.contains(alias) {
-                return Sighting::refused(Refusal::Taken);
+                return AliasCheck::refused(Refusal::Taken);
             }
             let found = seen.get(&(claims.name.clone(), alias.clone()));
             found
                 .copied()
-                .unwrap_or(Sighting::refused(Refusal::NotSeen))
+                .unwrap_or(AliasCheck::refused(Refusal::NotSeen))
         });
         unwritten.extend(refused);
         let known = journal.peers.iter().find(|known| known.name == claims.name);
@@ -57,7 +57,7 @@ fn foresee(hand: &mut Hand<'_>, journal: &mut Journal, peers: &[PeerClaims]) {
             addresses: Vec::new(),
             ..claims.clone()
         };
-        claims.believed(|_| Sighting::SEEN).0
+        claims.verified_peer(|_| AliasCheck::SEEN).0
     };
     let foreseen: Vec<Peer> = peers.iter().filter_map(foreseen).collect();
     for peer in &foreseen {

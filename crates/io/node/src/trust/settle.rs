@@ -6,7 +6,7 @@ use crosstie_trust::{
 };
 
 use super::{
-    Home, Settle, Settled, Sightings, TrustError, agent,
+    AliasChecks, Home, Settle, Settled, TrustError, agent,
     files::{self, Found},
     hand::Hand,
     home::ssh_port,
@@ -59,7 +59,7 @@ struct Plan {
 pub(super) fn settle(
     home: &Home,
     wanted: &Settle,
-    seen: &Sightings,
+    seen: &AliasChecks,
     pushed: Option<&AgentMade>,
 ) -> Result<Settled, TrustError> {
     let mut hand = Hand::new(home, wanted.dry_run);

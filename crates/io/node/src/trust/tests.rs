@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_trust::{AgentMade, Authorized, Name, Owner, PeerClaims, PublicKey, Sighting};
+use crosstie_trust::{AgentMade, AliasCheck, Authorized, Name, Owner, PeerClaims, PublicKey};
 use tempfile::TempDir;
 
 use super::*;
@@ -100,10 +100,10 @@ fn wanted(dry_run: bool) -> Settle {
 
 /// Where every name leads to whoever claims it.
 #[expect(clippy::unnecessary_wraps, reason = "it stands for one that can fail")]
-fn all_seen(_: &Home, claims: &[PeerClaims]) -> Result<Sightings, TrustError> {
+fn all_seen(_: &Home, claims: &[PeerClaims]) -> Result<AliasChecks, TrustError> {
     let seen = claims.iter().flat_map(|peer| {
         let candidates = peer.candidates().into_iter();
-        candidates.map(|alias| ((peer.name.clone(), alias.clone()), Sighting::SEEN))
+        candidates.map(|alias| ((peer.name.clone(), alias.clone()), AliasCheck::SEEN))
     });
     Ok(seen.collect())
 }
@@ -437,7 +437,7 @@ fn what_is_seen_no_more_is_taken_out() {
     );
     assert_eq!(settled.aliases.len(), 4);
     assert!(read(&home, ".ssh/crosstie/config").contains("Host spark-b nas 192.0.2.7\n"));
-    let none = |_: &Home, _: &[PeerClaims]| Ok(Sightings::new());
+    let none = |_: &Home, _: &[PeerClaims]| Ok(AliasChecks::new());
     let settled = answer_by(&home, &Ask::Settle(claims), None, &none).unwrap();
     assert_eq!(settled.aliases, []);
     assert_eq!(settled.unwritten.len(), 4);

@@ -3,8 +3,8 @@
 //! ssh itself looks, by the user's configuration less what we have written into it: a name is judged by where it leads
 //! without us.
 
-mod known;
-mod look;
+mod known_hosts;
+mod shown_key;
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_trust::{Name, PeerClaims, Place, Refusal, Sighting, text::without_include};
+use crosstie_trust::{AliasCheck, Name, PeerClaims, Place, Refusal, text::without_include};
 
 use super::{Home, TrustError, files};
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// By the peer, and the name or address.
-pub(super) type Sightings = BTreeMap<(Name, Name), Sighting>;
+pub(super) type AliasChecks = BTreeMap<(Name, Name), AliasCheck>;
 
 /// Connections at a time. sshd drops some of more than ten that have not logged in (`MaxStartups`), and its other peers look
 /// too.
@@ -35,8 +35,8 @@ const AT_ONCE: usize = 6;
 /// For all of it; what was not looked at by then was not seen.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a look needs to know.
-struct Eyes {
+/// Looks at names and addresses with the user's own ssh.
+struct AliasChecker {
     scratch: Scratch,
     /// The user's configuration without us.
     config: PathBuf,
@@ -49,20 +49,20 @@ struct Eyes {
 }
 
 /// Looks for every claim, several at once.
-pub(super) fn look_for(home: &Home, claims: &[PeerClaims]) -> Result<Sightings, TrustError> {
+pub(super) fn check_aliases(home: &Home, claims: &[PeerClaims]) -> Result<AliasChecks, TrustError> {
     let jobs = jobs(claims);
     if jobs.is_empty() {
-        return Ok(Sightings::new());
+        return Ok(AliasChecks::new());
     }
-    let eyes = Eyes::open(home)?;
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Sightings::new()));
+    let checker = AliasChecker::open(home)?;
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(AliasChecks::new()));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE.min(jobs.len()) {
             let work = inherited(|| {
                 while let Some((claims, alias)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let sighting = eyes.sighting(claims, alias);
+                    let check = checker.check(claims, alias);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    found.insert((claims.name.clone(), (*alias).clone()), sighting);
+                    found.insert((claims.name.clone(), (*alias).clone()), check);
                 }
             });
             // Without a thread there is one less at work; without any, nothing was seen.
@@ -85,7 +85,7 @@ fn jobs(claims: &[PeerClaims]) -> Vec<(&PeerClaims, &Name)> {
         .collect()
 }
 
-impl Eyes {
+impl AliasChecker {
     fn open(home: &Home) -> Result<Self, TrustError> {
         let scratch = Scratch::new().map_err(TrustError::Scratch)?;
         let config = scratch.path().join("config");
@@ -109,9 +109,9 @@ impl Eyes {
         })
     }
 
-    fn sighting(&self, claims: &PeerClaims, alias: &Name) -> Sighting {
+    fn check(&self, claims: &PeerClaims, alias: &Name) -> AliasCheck {
         let Some(route) = self.resolve(alias) else {
-            return Sighting::refused(Refusal::NotSeen);
+            return AliasCheck::refused(Refusal::NotSeen);
         };
         let kind = claims.host_key.kind();
         let pinned = claims.host_key.fingerprint().to_string();
@@ -131,6 +131,6 @@ impl Eyes {
         } else {
             None
         };
-        Sighting { key_shown, refusal }
+        AliasCheck { key_shown, refusal }
     }
 }

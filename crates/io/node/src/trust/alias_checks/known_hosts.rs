@@ -4,18 +4,18 @@ use std::{collections::BTreeSet, fs::File, path::PathBuf};
 
 use crosstie_trust::{Name, PublicKey};
 
-use super::{Eyes, look::Route};
+use super::{AliasChecker, shown_key::ResolvedAlias};
 use crate::command::run_to_end;
 
 /// `ssh-keygen -F` for a name that is not there.
 const NOT_FOUND: i32 = 1;
 
-impl Eyes {
+impl AliasChecker {
     /// Whether a file has the name with other keys alone. What cannot be told is taken for a yes.
     pub(super) fn is_known_otherwise(
         &self,
         alias: &Name,
-        route: &Route,
+        route: &ResolvedAlias,
         port: u16,
         key: &PublicKey,
     ) -> bool {
@@ -44,7 +44,7 @@ impl Eyes {
         })
     }
 
-    fn files(&self, route: &Route) -> BTreeSet<PathBuf> {
+    fn files(&self, route: &ResolvedAlias) -> BTreeSet<PathBuf> {
         let listed = route.known_hosts.iter();
         let listed = listed.flat_map(|list| list.split(' ').chain([list.as_str()]));
         let all = self

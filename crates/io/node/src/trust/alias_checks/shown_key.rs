@@ -7,7 +7,7 @@ use std::{
 
 use crosstie_trust::{KeyKind, Name};
 
-use super::Eyes;
+use super::AliasChecker;
 use crate::command::{Bounds, run_to_end};
 
 /// For the connection and the exchange of keys.
@@ -19,7 +19,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(300);
 const MAX_LOG: usize = 256 << 10;
 
 /// What ssh makes of a name.
-pub(super) struct Route {
+pub(super) struct ResolvedAlias {
     pub(super) host: String,
     pub(super) port: u16,
     /// What its known hosts call it, if the user said so.
@@ -28,9 +28,9 @@ pub(super) struct Route {
     pub(super) known_hosts: Vec<String>,
 }
 
-impl Eyes {
+impl AliasChecker {
     /// `ssh -G`: nothing is connected to.
-    pub(super) fn resolve(&self, alias: &Name) -> Option<Route> {
+    pub(super) fn resolve(&self, alias: &Name) -> Option<ResolvedAlias> {
         let config = self.config.display().to_string();
         let arguments = ["-F", &config, "-T", "-G", "--", alias.as_str()];
         let bounds = self.bounds()?;
@@ -43,7 +43,7 @@ impl Eyes {
                 .map(|(_, value)| value.to_owned())
         };
         let known_hosts = ["userknownhostsfile", "globalknownhostsfile"];
-        Some(Route {
+        Some(ResolvedAlias {
             host: value("hostname")?,
             port: value("port")?.parse().ok()?,
             host_key_alias: value("hostkeyalias"),
