@@ -55,6 +55,8 @@ pub enum Refusal {
     KnownHosts,
     /// Another node has it.
     Taken,
+    /// ssh did not work, or there was no time left.
+    Unchecked,
 }
 
 impl fmt::Display for Refusal {
@@ -64,6 +66,7 @@ impl fmt::Display for Refusal {
             Self::AnotherKey => "another key is shown there",
             Self::KnownHosts => "known_hosts has another key for it",
             Self::Taken => "another node has this name",
+            Self::Unchecked => "it could not be checked",
         })
     }
 }

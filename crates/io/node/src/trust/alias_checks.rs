@@ -111,25 +111,27 @@ impl AliasChecker {
 
     fn check(&self, claims: &PeerClaims, alias: &Name) -> AliasCheck {
         let Some(route) = self.resolve(alias) else {
-            return AliasCheck::refused(Refusal::NotSeen);
+            return AliasCheck::refused(Refusal::Unchecked);
         };
         let kind = claims.host_key.kind();
         let pinned = claims.host_key.fingerprint().to_string();
         let shown = self.shown(alias, claims.port, kind);
         let key_shown = shown.as_ref() == Some(&pinned);
         let port = claims.port.unwrap_or(route.port);
-        let refusal = if self.is_known_otherwise(alias, &route, port, &claims.host_key) {
-            Some(Refusal::KnownHosts)
-        } else if !key_shown {
-            Some(shown.map_or(Refusal::NotSeen, |_| Refusal::AnotherKey))
-        } else if port != route.port && *alias != claims.name {
-            // A port that only the node speaks of must not lead away from whoever has the name now.
-            let there_now = self.shown(alias, None, kind);
-            there_now
-                .filter(|key| *key != pinned)
-                .map(|_| Refusal::AnotherKey)
-        } else {
-            None
+        let refusal = match self.is_known_otherwise(alias, &route, port, &claims.host_key) {
+            None => Some(Refusal::Unchecked),
+            Some(true) => Some(Refusal::KnownHosts),
+            Some(false) if !key_shown => {
+                Some(shown.map_or(Refusal::NotSeen, |_| Refusal::AnotherKey))
+            }
+            Some(false) if port != route.port && *alias != claims.name => {
+                // A port that only the node speaks of must not lead away from whoever has the name now.
+                let there_now = self.shown(alias, None, kind);
+                there_now
+                    .filter(|key| *key != pinned)
+                    .map(|_| Refusal::AnotherKey)
+            }
+            Some(false) => None,
         };
         AliasCheck { key_shown, refusal }
     }

@@ -23,7 +23,8 @@ use crate::{
 /// Others hold it for a moment.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// In the home directory, or in `.ssh` where the user may not write there. A folder cannot be locked on every file system that nodes share (NFS); a file can.
+/// In the home directory, or in `.ssh` where the user may not write there. A folder cannot be locked on every file system
+/// that nodes share (NFS); a file can.
 const LOCK_FILE: &str = ".crosstie-trust.lock";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl Home {
         }
     }
 
-    pub(super) fn lock_file(&self) -> PathBuf {
+    fn lock_file(&self) -> PathBuf {
         let writable = rustix::fs::access(&self.path, Access::WRITE_OK).is_ok();
         let folder = if writable {
             self.path.clone()
@@ -114,13 +115,14 @@ impl Home {
                 .map_err(TrustError::io("lock", &path))?;
             let left = until.saturating_duration_since(Instant::now());
             let given = lock::is_given(&file, left).map_err(TrustError::io("lock", &path))?;
-            if !given {
+            if given && is_at(&file, &path).map_err(TrustError::io("lock", &path))? {
+                return Ok(Lock { path, _file: file });
+            }
+            // A file that was taken away is followed by another one.
+            if !given || Instant::now() >= until {
                 return Err(TrustError::Busy {
                     path: self.path.clone(),
                 });
-            }
-            if is_at(&file, &path).map_err(TrustError::io("lock", &path))? {
-                return Ok(Lock { path, _file: file });
             }
         }
     }

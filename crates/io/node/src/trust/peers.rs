@@ -34,7 +34,7 @@ pub(super) fn know(
             let found = seen.get(&(claims.name.clone(), alias.clone()));
             found
                 .copied()
-                .unwrap_or(AliasCheck::refused(Refusal::NotSeen))
+                .unwrap_or(AliasCheck::refused(Refusal::Unchecked))
         });
         unwritten.extend(refused);
         let known = journal.peers.iter().find(|known| known.name == claims.name);

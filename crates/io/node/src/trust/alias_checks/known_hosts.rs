@@ -11,14 +11,14 @@ use crate::command::run_to_end;
 const NOT_FOUND: i32 = 1;
 
 impl AliasChecker {
-    /// Whether a file has the name with other keys alone. What cannot be told is taken for a yes.
+    /// Whether the files have the name with other keys alone. `None`: it cannot be told.
     pub(super) fn is_known_otherwise(
         &self,
         alias: &Name,
         route: &ResolvedAlias,
         port: u16,
         key: &PublicKey,
-    ) -> bool {
+    ) -> Option<bool> {
         let mut names = BTreeSet::new();
         let hosts = [Some(alias.as_str()), Some(&route.host)];
         for host in hosts.into_iter().chain([route.host_key_alias.as_deref()]) {
@@ -32,16 +32,16 @@ impl AliasChecker {
             names.insert(host);
         }
         let files = self.files(route);
-        names.iter().any(|name| {
+        for name in &names {
             let mut entries = Vec::new();
             for file in &files {
-                match self.entries(name, file) {
-                    Some(found) => entries.extend(found),
-                    None => return true,
-                }
+                entries.extend(self.entries(name, file)?);
             }
-            has_others(&entries, key)
-        })
+            if has_others(&entries, key) {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     fn files(&self, route: &ResolvedAlias) -> BTreeSet<PathBuf> {
