@@ -3,11 +3,10 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::Context;
-use crosstie_node::trust::host_key_here;
+use crosstie_node::{scratch::Scratch, trust::host_key_here};
 use crosstie_reach::{
     BOUND, fan_out,
     host_key::{Resolved, Shown, look, resolve},
-    scratch::Scratch,
     ssh::Pin,
 };
 use crosstie_trust::{PublicKey, Reached};

@@ -4,14 +4,17 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::Context;
 use clap::ColorChoice;
-use crosstie_node::trust::{Ask, Change, Settle, Settled};
-use crosstie_reach::{BOUND, fan_out, scratch::Scratch};
-use crosstie_trust::{Authorized, Name, Owner, Party, Peer, Reached, peers_of};
+use crosstie_node::{
+    scratch::Scratch,
+    trust::{Ask, Change, Settle, Settled},
+};
+use crosstie_reach::{BOUND, fan_out};
+use crosstie_trust::{Authorized, Name, Owner, Party, PeerClaims, Reached, peers_of};
 
 use super::{
     Controller, Node, Outcome, Report, TrustArgs, host_keys,
     host_keys::{Approved, Way},
-    login::Logins,
+    login::{Asking, Logins},
     nodes,
     show::{ControllerReport, NodeReport},
     visits::{Open, Prepared, exchange, prepare, settle},
@@ -22,6 +25,7 @@ pub(super) fn run(
     args: &TrustArgs,
     controller: &Controller,
     scratch: &Scratch,
+    asking: Asking,
     colour: ColorChoice,
 ) -> anyhow::Result<Report> {
     let nodes = nodes(&args.nodes, args, controller)?;
@@ -41,9 +45,11 @@ pub(super) fn run(
         here = settled.changed;
     }
     let labels: Vec<String> = nodes.iter().map(|node| node.label.clone()).collect();
-    let progress = Arc::new(Progress::start(&labels, false, output::draws(colour), None));
+    let draws = asking == Asking::Person && output::draws(colour);
+    let progress = Arc::new(Progress::start(&labels, false, draws, None));
     let logins = Logins::new(
         args,
+        asking,
         controller.home.identity(),
         before.key.is_some(),
         Arc::clone(&progress),
@@ -56,7 +62,10 @@ pub(super) fn run(
     if args.dry_run {
         rehearse(work.clone(), &own, &logins, &mut outcomes);
         progress.stop();
-        here = rehearse_here(controller, &work)?;
+        let here = Outcome {
+            changed: rehearse_here(controller, &work)?,
+            ..Outcome::default()
+        };
         return Ok(report(args, &nodes, &outcomes, &here));
     }
     let prepared = prepare(&work, &own, &logins, &mut outcomes);
@@ -67,9 +76,9 @@ pub(super) fn run(
     exchange(&prepared, &parties, &logins, &mut outcomes);
     progress.stop();
     crosstie_reach::end_if_interrupted();
-    let finished = finish(controller, &before, &work, &prepared, &parties)?;
-    here.extend(finished);
-    Ok(report(args, &nodes, &outcomes, &here))
+    let mut finished = finish(controller, &before, &work, &prepared, &parties)?;
+    finished.changed.splice(0..0, here);
+    Ok(report(args, &nodes, &outcomes, &finished))
 }
 
 fn outcome(approved: &Result<Approved, host_keys::Refused>) -> Outcome {
@@ -144,7 +153,7 @@ fn rehearse(mut work: Vec<Open>, own: &Authorized, logins: &Arc<Logins>, outcome
     });
     for (index, result) in places.into_iter().zip(results) {
         match result {
-            Ok(Ok(settled)) => outcomes[index].changed = settled.changed,
+            Ok(Ok(settled)) => outcomes[index].add(settled),
             Ok(Err(trouble)) => outcomes[index].error = Some(trouble.to_string()),
             Err(unfinished) => outcomes[index].error = Some(unfinished.to_string()),
         }
@@ -169,11 +178,12 @@ fn owner(open: &Open) -> Option<Owner> {
     Some(Owner { user, name })
 }
 
-fn foreseen(open: &Open) -> Peer {
-    Peer {
+fn foreseen(open: &Open) -> PeerClaims {
+    PeerClaims {
         name: open.node.name.clone(),
-        aliases: Vec::new(),
-        address: None,
+        name_seen: false,
+        host_names: Vec::new(),
+        addresses: Vec::new(),
         user: None,
         port: None,
         host_key: open.approved.key.clone(),
@@ -187,22 +197,20 @@ fn finish(
     work: &[Open],
     prepared: &[(Open, Prepared)],
     parties: &[Party],
-) -> anyhow::Result<Vec<Change>> {
-    let mut changed = Vec::new();
+) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::default();
     let here = prepared
         .iter()
         .position(|(open, _)| open.approved.way.is_none());
-    let seen_from_here = here
+    let told_here = here
         .map(|place| peers_of(place, parties))
         .unwrap_or_default();
-    let peers: Vec<Peer> = prepared
+    let peers: Vec<PeerClaims> = prepared
         .iter()
         .filter_map(|(open, prepared)| {
             let way = open.approved.way.as_ref()?;
-            let seen = seen_from_here
-                .iter()
-                .find(|peer| peer.name == open.node.name);
-            Some(peer_here(open, way, prepared, seen))
+            let told = told_here.iter().find(|peer| peer.name == open.node.name);
+            Some(peer_here(open, way, prepared, told))
         })
         .collect();
     if !peers.is_empty() {
@@ -210,7 +218,7 @@ fn finish(
             peers,
             ..controller.nothing(false)
         }))?;
-        changed = settled.changed;
+        outcome.add(settled);
     }
     let untouched: Vec<Name> = work
         .iter()
@@ -221,38 +229,37 @@ fn finish(
     if !untouched.is_empty() {
         let (only, dry_run) = (Some(untouched), false);
         let settled = controller.ask(&Ask::Undo { only, dry_run })?;
-        changed.extend(settled.changed);
+        outcome.add(settled);
     }
-    Ok(changed)
+    Ok(outcome)
 }
 
-/// Its name leads where the user's configuration says; its addresses, where this machine is a node too, to itself.
-fn peer_here(open: &Open, way: &Way, prepared: &Prepared, seen: Option<&Peer>) -> Peer {
+/// Its name leads where the user's configuration says, where its key was seen; its addresses, where this machine is a node
+/// too, to itself.
+fn peer_here(open: &Open, way: &Way, prepared: &Prepared, told: Option<&PeerClaims>) -> PeerClaims {
     let written = open
         .node
         .destination
         .as_ref()
         .map(crosstie_reach::ssh::Destination::written);
     let (user, port) = written.unwrap_or_default();
-    let direct = seen.is_some() && prepared.party.port == Some(way.resolved.port);
-    Peer {
+    let told = told.filter(|_| prepared.party.port == Some(way.resolved.port));
+    PeerClaims {
         name: open.node.name.clone(),
-        aliases: seen
-            .filter(|_| direct)
-            .map(|peer| peer.aliases.clone())
-            .unwrap_or_default(),
-        address: None,
-        user: if direct {
+        name_seen: true,
+        host_names: told.map(|peer| peer.host_names.clone()).unwrap_or_default(),
+        addresses: told.map(|peer| peer.addresses.clone()).unwrap_or_default(),
+        user: if told.is_some() {
             Some(prepared.party.user.clone())
         } else {
             user.and_then(|user| user.parse().ok())
         },
-        port: port.or(seen.filter(|_| direct).and_then(|peer| peer.port)),
+        port: port.or(told.and_then(|peer| peer.port)),
         host_key: open.approved.key.clone(),
     }
 }
 
-fn report(args: &TrustArgs, nodes: &[Node], outcomes: &[Outcome], here: &[Change]) -> Report {
+fn report(args: &TrustArgs, nodes: &[Node], outcomes: &[Outcome], here: &Outcome) -> Report {
     let mut hints = Vec::new();
     let done = outcomes.iter().any(|outcome| outcome.error.is_none());
     if let Some(config) = args.ways.ssh_config.as_ref().filter(|_| done) {

@@ -36,6 +36,13 @@ pub(super) struct Logins {
     pub(super) progress: Arc<Progress>,
 }
 
+/// Who answers questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    Person,
+    Nobody,
+}
+
 #[derive(Debug, Clone)]
 pub(super) enum Trouble {
     WrongPassword,
@@ -60,6 +67,7 @@ impl std::fmt::Display for Trouble {
 impl Logins {
     pub(super) fn new(
         args: &TrustArgs,
+        asking: Asking,
         identity: PathBuf,
         known: bool,
         progress: Arc<Progress>,
@@ -67,7 +75,7 @@ impl Logins {
         let limit = Duration::from_secs(args.ways.timeout.into());
         let source = match args.password_fd {
             Some(descriptor) => Source::Descriptor(descriptor),
-            None if io::stderr().is_terminal() => Source::Terminal,
+            None if asking == Asking::Person && io::stderr().is_terminal() => Source::Terminal,
             None => Source::Nobody,
         };
         Ok(Self {

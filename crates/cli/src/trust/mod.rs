@@ -5,6 +5,7 @@ mod host_keys;
 mod install;
 mod login;
 mod node;
+mod refresh;
 mod show;
 mod undo;
 mod visits;
@@ -13,13 +14,18 @@ use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use anyhow::{Context, bail};
 use clap::ColorChoice;
-use crosstie_node::trust::{Ask, Home, Settle, Settled, answer};
-use crosstie_reach::{askpass, scratch::Scratch};
+use crosstie_node::{
+    scratch::Scratch,
+    trust::{Ask, Home, Settle, Settled, answer},
+};
+use crosstie_reach::askpass;
 use crosstie_trust::{Name, Owner};
 
 use crate::{exit, output};
 pub(crate) use args::TrustArgs;
+use login::Asking;
 use node::{Node, Outcome};
+pub(crate) use refresh::refresh;
 use show::Report;
 
 /// This machine, whoever sits at it.
@@ -76,7 +82,7 @@ pub(crate) fn run(args: &TrustArgs, colour: ColorChoice) -> anyhow::Result<ExitC
     let report = if args.undo {
         undo::run(args, &controller, &scratch, colour)?
     } else {
-        install::run(args, &controller, &scratch, colour)?
+        install::run(args, &controller, &scratch, Asking::Person, colour)?
     };
     if args.json {
         output::print(&output::json(&report)?)?;

@@ -3,9 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context;
-use crosstie_node::trust::Change;
+use crosstie_node::trust::{Change, Settled};
 use crosstie_reach::ssh::{Destination, Login, SshOptions};
-use crosstie_trust::{Name, PublicKey};
+use crosstie_trust::{Alias, Name, PublicKey, UnwrittenAlias};
 
 use super::TrustArgs;
 use crate::nodes::CONNECT;
@@ -26,6 +26,8 @@ pub(super) struct Node {
 pub(super) struct Outcome {
     pub(super) host_key: Option<PublicKey>,
     pub(super) changed: Vec<Change>,
+    pub(super) aliases: Vec<Alias>,
+    pub(super) unwritten: Vec<UnwrittenAlias>,
     pub(super) error: Option<String>,
 }
 
@@ -65,6 +67,13 @@ impl Node {
 }
 
 impl Outcome {
+    /// What one more visit has done.
+    pub(super) fn add(&mut self, settled: Settled) {
+        self.changed.extend(settled.changed);
+        self.aliases.extend(settled.aliases);
+        self.unwritten.extend(settled.unwritten);
+    }
+
     pub(super) fn failed(error: impl Into<String>) -> Self {
         Self {
             error: Some(error.into()),

@@ -2,6 +2,7 @@
 
 use crosstie_node::trust::Change;
 use crosstie_report::text::{Palette, Row, Span, Tone, printable, table};
+use crosstie_trust::{Alias, Refusal, UnwrittenAlias};
 use serde::Serialize;
 
 use super::Outcome;
@@ -26,12 +27,32 @@ pub(super) struct NodeReport {
     host_key: Option<String>,
     host_key_type: Option<&'static str>,
     changed: Vec<String>,
+    #[serde(flatten)]
+    alias_report: AliasReport,
     error: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct ControllerReport {
     changed: Vec<String>,
+    #[serde(flatten)]
+    alias_report: AliasReport,
+}
+
+/// Under which names and addresses a machine finds its peers, and which it does not believe.
+#[derive(Debug, Serialize)]
+struct AliasReport {
+    aliases: Vec<Alias>,
+    unwritten: Vec<UnwrittenAlias>,
+}
+
+impl AliasReport {
+    fn new(outcome: &Outcome) -> Self {
+        Self {
+            aliases: outcome.aliases.iter().take(MOST).cloned().collect(),
+            unwritten: outcome.unwritten.iter().take(MOST).cloned().collect(),
+        }
+    }
 }
 
 impl NodeReport {
@@ -42,15 +63,17 @@ impl NodeReport {
             host_key: key.map(|key| key.fingerprint().to_string()),
             host_key_type: key.map(|key| key.kind().label()),
             changed: texts(&outcome.changed),
+            alias_report: AliasReport::new(outcome),
             error: outcome.error.clone(),
         }
     }
 }
 
 impl ControllerReport {
-    pub(super) fn new(changed: &[Change]) -> Self {
+    pub(super) fn new(outcome: &Outcome) -> Self {
         Self {
-            changed: texts(changed),
+            changed: texts(&outcome.changed),
+            alias_report: AliasReport::new(outcome),
         }
     }
 }
@@ -60,6 +83,29 @@ fn texts(changed: &[Change]) -> Vec<String> {
 }
 
 impl Report {
+    /// In a few lines, beside other things: what changed, and who is in the way.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let here = &self.controller;
+        let machines = self.nodes.iter().map(|node| {
+            let error = node.error.as_deref();
+            (node.host.as_str(), &node.changed, &node.alias_report, error)
+        });
+        let all = machines.chain([("this machine", &here.changed, &here.alias_report, None)]);
+        let mut notes = Vec::new();
+        for (host, changed, aliases, error) in all {
+            let changed = changed.iter().map(ToString::to_string);
+            let refused = aliases
+                .unwritten
+                .iter()
+                .filter(|claim| claim.reason != Refusal::NotSeen)
+                .map(|claim| format!("{} is not {}: {}", claim.alias, claim.peer, claim.reason));
+            let failed = error.map(|error| format!("trust was not renewed: {error}"));
+            let told = changed.chain(refused).chain(failed);
+            notes.extend(told.map(|text| format!("{host}: {text}")));
+        }
+        notes
+    }
+
     pub(super) fn failed(&self) -> bool {
         self.nodes.iter().any(|node| node.error.is_some())
     }
@@ -72,10 +118,16 @@ impl Report {
                 heading.push(Span::new(Tone::Quiet, format!("  {kind} {key}")));
             }
             rows.push(Row::Heading(heading));
-            self.changes(&node.changed, node.error.as_deref(), &mut rows);
+            self.changes(
+                &node.changed,
+                &node.alias_report,
+                node.error.as_deref(),
+                &mut rows,
+            );
         }
         rows.push(Row::Heading(vec![Span::new(Tone::Strong, "this machine")]));
-        self.changes(&self.controller.changed, None, &mut rows);
+        let here = &self.controller;
+        self.changes(&here.changed, &here.alias_report, None, &mut rows);
         let mut text = String::new();
         table(palette, &rows, &mut text);
         for hint in &self.hints {
@@ -88,7 +140,13 @@ impl Report {
         text
     }
 
-    fn changes(&self, changed: &[String], error: Option<&str>, rows: &mut Vec<Row>) {
+    fn changes(
+        &self,
+        changed: &[String],
+        aliases: &AliasReport,
+        error: Option<&str>,
+        rows: &mut Vec<Row>,
+    ) {
         for change in changed {
             let (path, what) = change.split_once(": ").unwrap_or((change, ""));
             let verb = if self.dry_run { "would: " } else { "" };
@@ -97,6 +155,20 @@ impl Report {
                 vec![
                     Span::new(Tone::Plain, path),
                     Span::new(Tone::Plain, format!("{verb}{what}")),
+                ],
+            ));
+        }
+        for claim in &aliases.unwritten {
+            let UnwrittenAlias {
+                peer,
+                alias,
+                reason,
+            } = claim;
+            rows.push(Row::Cells(
+                2,
+                vec![
+                    Span::new(Tone::Quiet, "not written"),
+                    Span::new(Tone::Quiet, format!("{alias} is {peer}: {reason}")),
                 ],
             ));
         }

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::ColorChoice;
-use crosstie_node::trust::{Ask, Settled};
-use crosstie_reach::{BOUND, Session, fan_out, scratch::Scratch, secret::Password};
+use crosstie_node::{
+    scratch::Scratch,
+    trust::{Ask, Settled},
+};
+use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
 use crosstie_trust::{Name, Reached};
 
 use super::{
     Controller, Node, Outcome, Report, TrustArgs,
     host_keys::{self, Approved},
-    login::{Logins, Trouble},
+    login::{Asking, Logins, Trouble},
     nodes,
     show::{ControllerReport, NodeReport},
 };
@@ -69,6 +72,7 @@ pub(super) fn run(
     let known = before.key.is_some();
     let logins = Logins::new(
         args,
+        Asking::Person,
         controller.home.identity(),
         known,
         Arc::clone(&progress),
@@ -93,6 +97,8 @@ pub(super) fn run(
         only: Some(gone),
         dry_run: args.dry_run,
     })?;
+    let mut done_here = Outcome::default();
+    done_here.add(here);
     Ok(Report {
         dry_run: args.dry_run,
         undo: true,
@@ -101,7 +107,7 @@ pub(super) fn run(
             .zip(&outcomes)
             .map(|(node, outcome)| NodeReport::new(node.label.clone(), outcome))
             .collect(),
-        controller: ControllerReport::new(&here.changed),
+        controller: ControllerReport::new(&done_here),
         hints: hints(args, &outcomes),
     })
 }
@@ -165,7 +171,7 @@ fn go(visits: Vec<Visit>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
         }
         let outcome = &mut outcomes[visit.index];
         match result {
-            Ok(settled) => outcome.changed = settled.changed,
+            Ok(settled) => outcome.add(settled),
             Err(trouble) => outcome.error = Some(trouble.to_string()),
         }
     }

@@ -1,9 +1,9 @@
 //! The visits to the nodes: each makes its key, then each is told of the others.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crosstie_facts::facts;
-use crosstie_node::trust::{Ask, Change, Settle, Settled};
+use crosstie_node::trust::{ALIAS_CHECK_TIMEOUT, Ask, Change, Settle, Settled};
 use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
 use crosstie_trust::{Authorized, Owner, Party, PublicKey, addresses, peers_of};
 
@@ -36,8 +36,13 @@ pub(super) fn settle(
 ) -> Result<Settled, Trouble> {
     let progress = |stage| logins.progress.stage(open.index, stage);
     let ask = Ask::Settle(open.wanted.clone());
+    let looking = if open.wanted.peers.is_empty() {
+        Duration::ZERO
+    } else {
+        ALIAS_CHECK_TIMEOUT
+    };
     session
-        .trust(&ask, logins.answer, &progress)
+        .trust(&ask, logins.answer + looking, &progress)
         .map_err(Trouble::other)
 }
 
@@ -129,7 +134,7 @@ pub(super) fn exchange(
     });
     for (index, result) in places.into_iter().zip(results) {
         match result {
-            Ok(Ok(settled)) => outcomes[index].changed.extend(settled.changed),
+            Ok(Ok(settled)) => outcomes[index].add(settled),
             Ok(Err(trouble)) => outcomes[index].error = Some(trouble.to_string()),
             Err(unfinished) => outcomes[index].error = Some(unfinished.to_string()),
         }

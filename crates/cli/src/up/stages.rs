@@ -17,10 +17,12 @@ use super::{
 };
 use crate::{
     apply::{self, Means},
+    args::Ways,
     exit,
     init::{self, Discovered, Place, discover},
+    lab,
     look::{Looked, look},
-    output, plan,
+    output, plan, trust,
 };
 
 /// Seconds to listen for emulated nodes, whose agents may begin far apart.
@@ -35,6 +37,7 @@ impl Run<'_> {
         self.stage(Stage::Plan, |run| run.plan(&plan))?;
         self.stage(Stage::Apply, |run| run.apply(&plan, spec, &looked))?;
         let after = self.stage(Stage::Proof, |run| run.proof(&plan, spec, &looked))?;
+        self.refresh_trust();
         self.stage(Stage::Env, |run| run.env(&after))
     }
 
@@ -238,6 +241,28 @@ impl Run<'_> {
             self.up.notes.push(note.to_owned());
         }
         Ok((again, says))
+    }
+
+    /// Nodes that trust each other find each other on the fabric too, now that it is proven. Nobody is asked, and a failure
+    /// costs nobody the work.
+    fn refresh_trust(&mut self) {
+        let ways = self.ways();
+        let notes = ways.and_then(|ways| trust::refresh(&self.fleet.names(), &ways));
+        match notes {
+            Ok(notes) => self.up.notes.extend(notes),
+            Err(error) => self
+                .up
+                .notes
+                .push(format!("trust was not renewed: {error:#}")),
+        }
+    }
+
+    fn ways(&self) -> anyhow::Result<Ways> {
+        let reach = self.arguments.root.reach();
+        Ok(match &self.arguments.members.lab {
+            Some(lab) => lab::cluster(lab)?.reach(&reach).ways,
+            None => reach.ways,
+        })
     }
 
     fn env(&mut self, plan: &Plan) -> Ended<()> {

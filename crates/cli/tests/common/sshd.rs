@@ -1,4 +1,4 @@
-//! Real sshds on 127.0.0.1, each in a mount namespace of its own: users, homes, sudo's rules and `/var/lib` are made for the
+//! Real sshds on 127.0.0.1, each in a mount namespace of its own, with a host name of its own: users, homes, sudo's rules and `/var/lib` are made for the
 //! test, and the machine keeps its own. Needs root, and Debian's `openssh-server`, `openssh-client` and `sudo`.
 
 use std::{
@@ -65,7 +65,7 @@ const HASH: &str = "$6$crosstie$5w81WCiQxh2yidBvbEQwxgfSyPxLBc8Z9TgzjuP4Uyqbp4s4
 pub struct Furnish {
     /// The user's `.bashrc`.
     pub bashrc: &'static str,
-    /// Shell commands that run as root in the node's mount namespace; `$HOME` is the user's.
+    /// Shell commands that run as root in the node's namespaces of mounts and of its host name; `$HOME` is the user's.
     pub mounts: &'static str,
     /// What runs in place of any command.
     pub forced: Option<String>,
@@ -143,6 +143,7 @@ impl Place {
         let sshd = Command::new("unshare")
             .args([
                 "--mount",
+                "--uts",
                 "--propagation",
                 "private",
                 "/bin/sh",

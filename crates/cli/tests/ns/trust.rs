@@ -47,17 +47,23 @@ struct Office {
     nodes: Vec<String>,
 }
 
+/// Nobody resolves these names otherwise.
+const NAMES: &str = "{ cat /etc/hosts; echo 127.0.0.1 a b c nas; } > $HOME.hosts; mount --bind $HOME.hosts /etc/hosts";
+
 impl Office {
     fn new(nodes: &[&str]) -> Self {
+        Self::furnished(nodes, |_| NAMES)
+    }
+
+    /// Each node with what runs before its sshd.
+    fn furnished(nodes: &[&str], mounts: impl Fn(&str) -> &'static str) -> Self {
         let mut place = Place::new();
-        // Nobody resolves these names otherwise.
-        let mounts = "{ cat /etc/hosts; echo 127.0.0.1 a b c; } > $HOME.hosts; mount --bind $HOME.hosts /etc/hosts";
-        let stock = Furnish {
-            stock: true,
-            mounts,
-            ..Furnish::default()
-        };
         for name in ["desk"].iter().chain(nodes) {
+            let stock = Furnish {
+                stock: true,
+                mounts: mounts(name),
+                ..Furnish::default()
+            };
             place.node(name, &stock);
         }
         let program = place.path("crosstie");
@@ -163,9 +169,23 @@ impl Office {
 
     /// Whether one is let in by the other without a word.
     fn logs_in(&self, from: &str, to: &str) -> bool {
+        self.login(from, to).is_ok()
+    }
+
+    /// What ssh complains of, if it does.
+    fn login(&self, from: &str, to: &str) -> Result<(), String> {
         let line = format!("ssh -o BatchMode=yes -o ConnectTimeout=5 {to} whoami");
         let output = self.node(from).shell(&line).output().unwrap();
-        output.status.success() && output.stdout == b"alice\n"
+        if output.status.success() && output.stdout == b"alice\n" {
+            return Ok(());
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    fn known_hosts(&self, node: &str, host: &str, key: &str) {
+        let key = fs::read_to_string(self.place.path(key)).unwrap();
+        let line = format!("{host} {key}");
+        self.write(node, ".ssh/known_hosts", &line, 0o600);
     }
 }
 
@@ -328,6 +348,89 @@ fn ns_host_keys_that_changed_are_refused() {
     let (_, output) = office.run("--undo --forget", None);
     assert_eq!(output.status.code(), Some(2));
     assert!(!journal.exists());
+}
+
+/// The claims of `peer` that a machine did not believe.
+fn unwritten(machine: &Value, peer: &str) -> Vec<(String, String)> {
+    let claims = machine["unwritten"].as_array().unwrap().iter();
+    let claims = claims.filter(|claim| claim["peer"] == peer);
+    let text = |claim: &Value, field: &str| claim[field].as_str().unwrap().to_owned();
+    claims
+        .map(|claim| (text(claim, "alias"), text(claim, "reason")))
+        .collect()
+}
+
+fn aliases(machine: &Value) -> Vec<&str> {
+    let aliases = machine["aliases"].as_array().unwrap().iter();
+    aliases
+        .map(|alias| alias["alias"].as_str().unwrap())
+        .collect()
+}
+
+/// A node that calls itself by another machine's name is not taken for that machine, and the machine itself is still judged
+/// by its own key.
+#[test]
+fn ns_a_node_is_no_other_machine_for_saying_so() {
+    let office = Office::furnished(&["a", "b", "nas"], |name| match name {
+        "b" => {
+            "{ cat /etc/hosts; echo 127.0.0.1 a b c nas; } > $HOME.hosts; mount --bind $HOME.hosts /etc/hosts; \
+             echo nas > /proc/sys/kernel/hostname"
+        }
+        _ => NAMES,
+    });
+    let port = office.node("nas").port;
+    let nas = format!("Host nas\n  HostName 127.0.0.1\n  Port {port}\n");
+    office.write("a", ".ssh/config", &nas, 0o600);
+    let by_port = format!("[127.0.0.1]:{port}");
+    for node in ["a", "desk"] {
+        office.known_hosts(node, &by_port, "host-nas.pub");
+    }
+    let all = format!(". a b {}", office.approving());
+    let is_itself = |from: &str| {
+        let refusal = office.login(from, "nas").unwrap_err();
+        assert!(refusal.contains("Permission denied"), "{from}: {refusal}");
+    };
+    let value = office.done(&all, Some(PASSWORD));
+    assert!(office.logs_in("a", "b") && office.logs_in("desk", "b"));
+    for (node, machine) in [("a", &value["nodes"][1]), ("desk", &value["controller"])] {
+        is_itself(node);
+        let refused = [("nas".to_owned(), "known_hosts".to_owned())];
+        assert_eq!(unwritten(machine, "b"), refused, "{value:#}");
+        assert!(!aliases(machine).contains(&"nas"), "{value:#}");
+        let config = office.node(node).home.join(".ssh/crosstie/config");
+        assert!(!fs::read_to_string(config).unwrap().contains("nas"));
+    }
+    for node in ["a", "desk"] {
+        office.known_hosts(node, &by_port, "host-b.pub");
+        let refusal = office.login(node, "nas").unwrap_err();
+        assert!(refusal.contains("IDENTIFICATION HAS CHANGED"), "{refusal}");
+    }
+
+    // Its key is shown there, and known to nobody.
+    office.write("a", ".ssh/known_hosts", "", 0o600);
+    let value = office.done(&all, None);
+    let refused = [("nas".to_owned(), "another_key".to_owned())];
+    assert_eq!(unwritten(&value["nodes"][1], "b"), refused, "{value:#}");
+
+    // The name leads to the node, and another key is known for it.
+    fs::remove_file(office.node("a").home.join(".ssh/config")).unwrap();
+    office.known_hosts("a", "nas", "host-nas.pub");
+    let hashed = office.node("a").shell(
+        "ssh-keygen -H -f .ssh/known_hosts 2> /dev/null > /dev/null && rm .ssh/known_hosts.old",
+    );
+    assert!({ hashed }.status().unwrap().success());
+    let value = office.done(&all, None);
+    let refused = [("nas".to_owned(), "known_hosts".to_owned())];
+    assert_eq!(unwritten(&value["nodes"][1], "b"), refused, "{value:#}");
+
+    // Nothing speaks against it any more.
+    office.write("a", ".ssh/known_hosts", "", 0o600);
+    let value = office.done(&all, None);
+    assert!(aliases(&value["nodes"][1]).contains(&"nas"), "{value:#}");
+    let told = Value::from("~/.ssh/crosstie/config: nas is b");
+    assert!(changes(&value).contains(&&told), "{value:#}");
+    assert!(office.logs_in("a", "nas"));
+    office.done("--undo", None);
 }
 
 #[test]

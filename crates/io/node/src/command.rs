@@ -43,8 +43,31 @@ impl Default for Bounds {
     }
 }
 
+/// A program that has ended, with whatever status.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) output: Vec<u8>,
+    complaint: Vec<u8>,
+}
+
 /// What `program` prints. One that is not installed is absent; one that asks for root is denied.
 pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>, Gap> {
+    let finished = run_to_end(program, arguments, &[], bounds)?;
+    if finished.status.success() {
+        return Ok(finished.output);
+    }
+    let complaint = String::from_utf8_lossy(&finished.complaint);
+    Err(refusal(finished.status, &complaint))
+}
+
+/// As [`run`], for a program whose status is an answer.
+pub(crate) fn run_to_end(
+    program: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    bounds: Bounds,
+) -> Result<Finished, Gap> {
     if is_stopped() {
         return Err(Gap::Failed(
             "what it was wanted for was cancelled".to_owned(),
@@ -61,6 +84,7 @@ pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>,
         .env("LC_ALL", "C")
         // netplan is Python, which on a full disk keeps half of what it compiles, and fails on that half ever after.
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .envs(environment.iter().copied())
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -80,10 +104,11 @@ pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>,
             Stop::System(errno) => failed(&errno.into()),
         })?;
     let status = running.finish().map_err(|error| failed(&error))?;
-    if status.success() {
-        return Ok(output);
-    }
-    Err(refusal(status, &String::from_utf8_lossy(&complaint)))
+    Ok(Finished {
+        status,
+        output,
+        complaint,
+    })
 }
 
 /// The program's full path, if it is installed and may be run.

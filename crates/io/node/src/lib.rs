@@ -14,6 +14,7 @@ mod names;
 pub mod netlink;
 pub mod port_settings;
 pub mod probe;
+pub mod scratch;
 pub mod trust;
 
 pub use collect::{collect, now, sanitised};

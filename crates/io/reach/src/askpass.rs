@@ -149,10 +149,8 @@ pub fn ask(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        scratch::Scratch,
-        secret::{Password, Purpose, Source},
-    };
+    use crate::secret::{Password, Purpose, Source};
+    use crosstie_node::scratch::Scratch;
 
     fn expected() -> Expected {
         Expected {

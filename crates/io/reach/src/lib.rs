@@ -14,7 +14,6 @@ mod link;
 pub mod protocol;
 mod remote;
 mod route;
-pub mod scratch;
 pub mod secret;
 mod session;
 pub mod ssh;

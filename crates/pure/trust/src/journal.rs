@@ -25,6 +25,9 @@ pub struct Journal {
     /// Lines in `authorized_keys` that are ours.
     #[serde(default)]
     pub authorized: Vec<Authorized>,
+    /// Lines in `authorized_keys` that hold a key of `authorized` and stood there before it: they are not ours.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
     /// What our configuration and known hosts are written from.
     #[serde(default)]
     pub peers: Vec<Peer>,
@@ -44,6 +47,7 @@ impl Default for Journal {
             modes: Vec::new(),
             unterminated: false,
             authorized: Vec::new(),
+            kept: Vec::new(),
             peers: Vec::new(),
             reached: Vec::new(),
             agents: Vec::new(),
@@ -134,9 +138,16 @@ impl Journal {
         self.authorized.is_empty() && self.peers.is_empty() && self.reached.is_empty()
     }
 
-    /// Keeps what is told of others and replaces what is told of these.
+    /// Keeps what is known of others and replaces what is known of these. A name or an address is one machine's alone.
     pub fn know(&mut self, peers: &[Peer]) {
         for peer in peers {
+            for other in self
+                .peers
+                .iter_mut()
+                .filter(|other| other.name != peer.name)
+            {
+                other.aliases.retain(|alias| !peer.aliases.contains(alias));
+            }
             match self.peers.iter_mut().find(|known| known.name == peer.name) {
                 Some(known) => known.clone_from(peer),
                 None => self.peers.push(peer.clone()),

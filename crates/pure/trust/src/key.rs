@@ -79,10 +79,60 @@ impl PublicKey {
         self.kind
     }
 
+    /// The key of a line of `authorized_keys`, as sshd reads it: with whatever options and comment
+    /// (`auth_check_authkey_line`, `sshkey_read`). A line that is commented out has none.
+    pub fn of_authorized_line(line: &[u8]) -> Option<Self> {
+        let line = trim_start(line);
+        if line.is_empty() || line.starts_with(b"#") {
+            return None;
+        }
+        let at_start = Self::read(line);
+        at_start.or_else(|| Self::read(past_options(line)?))
+    }
+
+    /// `TYPE BASE64`, with any blanks between, and whatever behind.
+    fn read(text: &[u8]) -> Option<Self> {
+        let (kind, rest) = text.split_at(text.iter().position(|byte| is_blank(*byte))?);
+        let rest = trim_start(rest);
+        let end = rest
+            .iter()
+            .position(|byte| is_blank(*byte))
+            .unwrap_or(rest.len());
+        let (kind, blob) = (
+            str::from_utf8(kind).ok()?,
+            str::from_utf8(&rest[..end]).ok()?,
+        );
+        format!("{kind} {}", blob.trim()).parse().ok()
+    }
+
     pub fn fingerprint(&self) -> Fingerprint {
         let sum = Sha256::digest(&self.blob);
         Fingerprint(base64::encode_bare(&sum))
     }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+fn trim_start(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|byte| !is_blank(*byte));
+    &text[start.unwrap_or(text.len())..]
+}
+
+/// What stands behind the options, which may hold blanks between quotes (`sshkey_advance_past_options`).
+fn past_options(line: &[u8]) -> Option<&[u8]> {
+    let (mut quoted, mut index) = (false, 0);
+    while let Some(byte) = line.get(index) {
+        match byte {
+            b'\\' if line.get(index + 1) == Some(&b'"') => index += 1,
+            b'"' => quoted = !quoted,
+            byte if !quoted && is_blank(*byte) => return Some(trim_start(&line[index..])),
+            _ => {}
+        }
+        index += 1;
+    }
+    None
 }
 
 /// `TYPE BASE64` and, after another space, whatever comment: it is dropped.

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod base64;
+mod claims;
 mod journal;
 mod key;
 mod mesh;
@@ -13,6 +14,7 @@ mod peer;
 pub mod text;
 
 pub use addresses::addresses;
+pub use claims::{Alias, AliasCheck, PeerClaims, Refusal, UnwrittenAlias};
 pub use journal::{AgentMade, FORMAT, Journal, JournalError, ModeChange, Place, Reached};
 pub use key::{Fingerprint, FingerprintError, KeyError, KeyKind, PublicKey};
 pub use mesh::{Party, peers_of};

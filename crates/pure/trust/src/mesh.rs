@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use crate::{Name, Peer, PublicKey, UserName};
+use crate::{Name, PeerClaims, PublicKey, UserName};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
@@ -17,9 +17,9 @@ pub struct Party {
     pub host_key: PublicKey,
 }
 
-/// What `parties[own]` is told of the others. An address that several have (a bridge of containers, a port forward) tells
+/// What `parties[own]` is told of the others, which it believes once it has seen it. An address that several have (a bridge of containers, a port forward) tells
 /// none of them apart and is left out.
-pub fn peers_of(own: usize, parties: &[Party]) -> Vec<Peer> {
+pub fn peers_of(own: usize, parties: &[Party]) -> Vec<PeerClaims> {
     let nets = parties.get(own).map(|party| party.addresses.as_slice());
     let nets = nets.unwrap_or_default();
     parties
@@ -38,8 +38,8 @@ fn without(index: usize, parties: &[Party]) -> Vec<&Party> {
         .collect()
 }
 
-fn peer(party: &Party, others: &[&Party], nets: &[IpNet]) -> Peer {
-    let unique: Vec<_> = party
+fn peer(party: &Party, others: &[&Party], nets: &[IpNet]) -> PeerClaims {
+    let mut addresses: Vec<_> = party
         .addresses
         .iter()
         .map(IpNet::addr)
@@ -48,12 +48,8 @@ fn peer(party: &Party, others: &[&Party], nets: &[IpNet]) -> Peer {
             !taken.any(|net| net.addr() == *address)
         })
         .collect();
-    let near = unique
-        .iter()
-        .find(|address| nets.iter().any(|net| net.contains(*address)));
-    let address = near
-        .or(unique.first())
-        .and_then(|address| address.to_string().parse().ok());
+    // Those on a network of ours come first, and keep their order.
+    addresses.sort_by_key(|address| !nets.iter().any(|net| net.contains(address)));
     let is_free = |name: &Name| {
         others
             .iter()
@@ -65,16 +61,14 @@ fn peer(party: &Party, others: &[&Party], nets: &[IpNet]) -> Peer {
         .host
         .iter()
         .filter(|host| is_own(host) && is_free(host));
-    let numbers = unique
+    let numbers = addresses
         .iter()
         .filter_map(|address| address.to_string().parse().ok());
-    let mut aliases: Vec<Name> = host.cloned().chain(numbers).collect();
-    aliases.retain(|alias| *alias != party.name);
-    aliases.dedup();
-    Peer {
+    PeerClaims {
         name: party.name.clone(),
-        aliases,
-        address,
+        name_seen: false,
+        host_names: host.cloned().collect(),
+        addresses: numbers.filter(|number| *number != party.name).collect(),
         user: Some(party.user.clone()),
         port: party.port.filter(|port| *port != 22),
         host_key: party.host_key.clone(),

@@ -28,14 +28,24 @@ impl Authorized {
 #[serde(deny_unknown_fields)]
 pub struct Peer {
     pub name: Name,
-    /// What it calls itself, and its addresses. They lead where they would lead anyway: a node that claims another's gets
-    /// nobody's logins, since the pinned key is asked for.
+    /// The name is another's on this machine, so it is none in the configuration.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub name_withheld: bool,
+    /// Host names and addresses at which this machine has seen the pinned key. They lead where they would lead anyway.
     pub aliases: Vec<Name>,
     /// Where its name leads to; absent where the user's own configuration or the resolver knows.
     pub address: Option<Name>,
     pub user: Option<UserName>,
     pub port: Option<u16>,
     pub host_key: PublicKey,
+}
+
+impl Peer {
+    /// Every word that leads to it.
+    pub fn patterns(&self) -> impl Iterator<Item = &Name> {
+        let name = (!self.name_withheld).then_some(&self.name);
+        name.into_iter().chain(&self.aliases)
+    }
 }
 
 /// Ours, from top to bottom: whatever it says goes before what the user's own file says.
@@ -45,12 +55,16 @@ pub fn config(peers: &[Peer]) -> String {
     for peer in peers {
         let name = &peer.name;
         // Writing to a String cannot fail.
-        if let Some(address) = &peer.address {
+        if let Some(address) = peer.address.as_ref().filter(|_| !peer.name_withheld) {
             let _ = write!(text, "\nHost {name}\n  HostName {address}\n");
         }
-        let _ = write!(text, "\nHost {name}");
-        for alias in &peer.aliases {
-            let _ = write!(text, " {alias}");
+        // `Host` without a pattern is an error that stops ssh.
+        if peer.patterns().next().is_none() {
+            continue;
+        }
+        text.push_str("\nHost");
+        for pattern in peer.patterns() {
+            let _ = write!(text, " {pattern}");
         }
         let _ = write!(text, "\n  HostKeyAlias {name}\n");
         if let Some(user) = &peer.user {

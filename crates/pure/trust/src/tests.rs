@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::{
-    text::{append, is_unterminated, lets_in, remove, with_include, without_include},
+    text::{
+        append, is_unterminated, lets_in, lines_with, remove_keys, with_include, without_include,
+    },
     *,
 };
 
@@ -92,18 +94,86 @@ fn each_is_told_of_the_others() {
         party("a", 1, &["10.0.0.1/24", "172.17.0.1/16", "192.168.1.1/30"]),
         party("b", 2, &["10.1.0.2/24", "172.17.0.1/16", "192.168.1.2/30"]),
     ];
-    let peers = peers_of(0, &parties);
-    assert_eq!(peers.len(), 1);
-    // The one that is on a network of ours, though another comes first.
-    assert_eq!(peers[0].address, Some(name("192.168.1.2")));
+    let claims = peers_of(0, &parties);
+    assert_eq!(claims.len(), 1);
+    // The one that is on a network of ours comes first.
     assert_eq!(
-        peers[0].aliases,
-        ["b-host", "10.1.0.2", "192.168.1.2"].map(name)
+        claims[0].candidates(),
+        ["b", "b-host", "192.168.1.2", "10.1.0.2"]
+            .map(name)
+            .each_ref()
     );
-    assert_eq!(peers[0].port, None);
+    assert_eq!(claims[0].port, None);
+    let (peer, unwritten) = claims[0].verified_peer(|_| AliasCheck::SEEN);
+    assert_eq!(unwritten, []);
+    let peers: Vec<Peer> = peer.into_iter().collect();
     let config = config(&peers);
-    assert!(config.contains("\nHost b\n  HostName 192.168.1.2\n\nHost b b-host 10.1.0.2 192.168.1.2\n  HostKeyAlias b\n  User alice\n"), "{config}");
+    assert!(config.contains("\nHost b\n  HostName 192.168.1.2\n\nHost b b-host 192.168.1.2 10.1.0.2\n  HostKeyAlias b\n  User alice\n"), "{config}");
     assert_eq!(known_hosts(&peers), format!("b {}\n", key(2)));
+}
+
+fn known(parties: &[Party]) -> Vec<Peer> {
+    let claims = peers_of(0, parties);
+    let peers = claims
+        .iter()
+        .map(|claims| claims.verified_peer(|_| AliasCheck::SEEN).0);
+    peers.flatten().collect()
+}
+
+/// What is refused, and what is left of the configuration.
+#[test]
+fn only_what_was_seen_is_believed() {
+    let parties = [
+        party("a", 1, &["10.0.0.1/24"]),
+        party("b", 2, &["10.0.0.2/24", "10.9.0.2/24"]),
+    ];
+    let claims = &peers_of(0, &parties)[0];
+    let hosts = |seen: &[(&str, AliasCheck)]| {
+        let found = |alias: &Name| {
+            let mut seen = seen.iter();
+            let found = seen.find(|(text, _)| *text == alias.as_str());
+            found.map_or(AliasCheck::refused(Refusal::NotSeen), |(_, found)| *found)
+        };
+        let (peer, unwritten) = claims.verified_peer(found);
+        let text = config(&peer.into_iter().collect::<Vec<_>>());
+        let hosts: Vec<String> = text
+            .lines()
+            .filter(|line| line.contains("Host ") || line.contains("HostName "))
+            .map(|line| line.trim().to_owned())
+            .collect();
+        let reasons: Vec<String> = unwritten
+            .iter()
+            .map(|claim| format!("{}: {}", claim.alias, claim.reason))
+            .collect();
+        (hosts.join("; "), reasons.join("; "))
+    };
+    let other = AliasCheck::refused(Refusal::AnotherKey);
+    let (config, reasons) = hosts(&[]);
+    assert_eq!(config, "");
+    assert_eq!(reasons.matches("not seen there").count(), 4, "{reasons}");
+    // Nobody has the name, and the key is at an address.
+    let (config, _) = hosts(&[("10.9.0.2", AliasCheck::SEEN)]);
+    assert_eq!(config, "Host b; HostName 10.9.0.2; Host b 10.9.0.2");
+    // Somebody else has the name.
+    let (config, reasons) = hosts(&[("b", other), ("10.0.0.2", AliasCheck::SEEN)]);
+    assert_eq!(config, "Host 10.0.0.2");
+    assert!(
+        reasons.starts_with("b: another key is shown there"),
+        "{reasons}"
+    );
+    let (config, _) = hosts(&[("b", AliasCheck::SEEN), ("b-host", other)]);
+    assert_eq!(config, "Host b");
+    // An address that known_hosts has with another key leads to the node, but is not the node.
+    let taken = AliasCheck {
+        key_shown: true,
+        refusal: Some(Refusal::KnownHosts),
+    };
+    let (config, reasons) = hosts(&[("10.0.0.2", taken)]);
+    assert_eq!(config, "Host b; HostName 10.0.0.2; Host b");
+    assert!(
+        reasons.contains("10.0.0.2: known_hosts has another key"),
+        "{reasons}"
+    );
 }
 
 #[test]
@@ -111,8 +181,8 @@ fn a_journal_keeps_forgets_and_has_a_version() {
     let mut journal = Journal::default();
     assert!(journal.is_idle());
     let parties = [party("a", 1, &[]), party("b", 2, &[]), party("c", 3, &[])];
-    journal.know(&peers_of(0, &parties));
-    journal.know(&peers_of(0, &parties[..2]));
+    journal.know(&known(&parties));
+    journal.know(&known(&parties[..2]));
     assert_eq!(journal.peers.len(), 2);
     journal.authorized = vec![authorized("b", 2), authorized("c", 3)];
     journal.reach(&[Reached {
@@ -140,11 +210,47 @@ fn what_a_person_wrote_below_ours_is_kept() {
     let line = authorized("b", 2).line().unwrap();
     let with = append(b"mine", std::slice::from_ref(&line));
     let edited = [with.as_slice(), b"theirs\n"].concat();
-    assert_eq!(remove(&edited, &[&line], true), b"mine\ntheirs\n");
-    assert_eq!(remove(&with, &[&line], true), b"mine");
+    let without = |text: &[u8]| remove_keys(text, &[&key(2)], &[], true);
+    assert_eq!(without(&edited), b"mine\ntheirs\n");
+    assert_eq!(without(&with), b"mine");
     assert!(lets_in(&with, &key(2)) && !lets_in(&with, &key(3)));
     let conditional = format!("command=\"x\" {}\n#{}\n", key(2), key(2));
     assert!(!lets_in(conditional.as_bytes(), &key(2)));
+}
+
+/// A line is known by its key: no comment and no option hides it.
+#[test]
+fn a_key_is_found_however_its_line_was_edited() {
+    let ours = key(2);
+    let line = ours.to_string();
+    let tabbed = line.replace(' ', "\t  ");
+    for edited in [
+        line.clone(),
+        format!("{line} of bob's, renamed"),
+        format!("{line} crosstie:alice@b\r"),
+        format!("  {tabbed}\tx"),
+        format!("no-pty {line}"),
+        format!("from=\"10.0.0.0/8\",command=\"echo \\\"a b\\\" c\" {line} x"),
+    ] {
+        let text = format!("ssh-rsa AAAA above\n{edited}\nbelow");
+        let left = remove_keys(text.as_bytes(), &[&ours], &[], false);
+        assert_eq!(left, b"ssh-rsa AAAA above\nbelow", "{edited}");
+        // One that stood there before us stays.
+        let kept = lines_with(text.as_bytes(), &ours);
+        assert_eq!(kept.len(), 1);
+        let left = remove_keys(text.as_bytes(), &[&ours], &kept, false);
+        assert_eq!(left, text.as_bytes());
+    }
+    for other in [
+        format!("# {line}"),
+        format!("{} {line}", key(3)),
+        format!("command=\"{line}\" {}", key(3)),
+        format!("command=\"{line}"),
+        String::new(),
+    ] {
+        let left = remove_keys(other.as_bytes(), &[&ours], &[], false);
+        assert_eq!(left, other.as_bytes());
+    }
 }
 
 proptest! {
@@ -153,9 +259,11 @@ proptest! {
         text in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), any::<u8>()], 0..200),
         count in 0u8..4,
     ) {
+        let keys: Vec<PublicKey> = (0..count).map(key).collect();
         let lines: Vec<String> = (0..count).filter_map(|byte| authorized("b", byte).line()).collect();
         let with = append(&text, &lines);
-        prop_assert_eq!(remove(&with, &lines, is_unterminated(&text)), text.clone());
+        let keys: Vec<&PublicKey> = keys.iter().collect();
+        prop_assert_eq!(remove_keys(&with, &keys, &[], is_unterminated(&text)), text.clone());
         prop_assert_eq!(without_include(&with_include(&text)), text);
     }
 
@@ -179,7 +287,7 @@ proptest! {
         prop_assert_eq!(line.split(' ').count(), 3);
         prop_assert!(line.starts_with("ssh-ed25519 ") && line.is_ascii() && !line.contains(char::is_control));
         let peer = Peer {
-            name: host.clone(), aliases: vec![host.clone()], address: Some(host),
+            name: host.clone(), name_withheld: false, aliases: vec![host.clone()], address: Some(host),
             user: Some(user), port: Some(22), host_key: commented,
         };
         let hosts = known_hosts(std::slice::from_ref(&peer));

@@ -27,14 +27,44 @@ pub fn append(text: &[u8], lines: &[String]) -> Vec<u8> {
     text
 }
 
-/// Takes lines out. `unterminated`: before [`append`] the last line did not end, and it shall not again, unless
-/// somebody has written below it meanwhile.
-pub fn remove<T: AsRef<str>>(text: &[u8], lines: &[T], unterminated: bool) -> Vec<u8> {
+/// Takes lines out.
+pub fn remove<T: AsRef<str>>(text: &[u8], lines: &[T]) -> Vec<u8> {
+    let is_ours = |line: &[u8]| lines.iter().any(|ours| ours.as_ref().as_bytes() == line);
+    remove_where(text, is_ours, false)
+}
+
+/// Takes out every line of `authorized_keys` that lets one of these keys in, whatever its options and comment are, but
+/// those of `kept`. `unterminated`: before [`append`] the last line did not end, and it shall not again, unless somebody
+/// has written below it meanwhile.
+pub fn remove_keys(
+    text: &[u8],
+    keys: &[&PublicKey],
+    kept: &[String],
+    unterminated: bool,
+) -> Vec<u8> {
+    let is_ours = |line: &[u8]| {
+        let key = PublicKey::of_authorized_line(line);
+        key.is_some_and(|key| keys.contains(&&key)) && !kept.contains(&shown(line))
+    };
+    remove_where(text, is_ours, unterminated)
+}
+
+/// The lines of `authorized_keys` that hold a key.
+pub fn lines_with(text: &[u8], key: &PublicKey) -> Vec<String> {
+    let lines = text.split(|byte| *byte == b'\n').map(bare);
+    let lines = lines.filter(|line| PublicKey::of_authorized_line(line).as_ref() == Some(key));
+    lines.map(shown).collect()
+}
+
+fn shown(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).into_owned()
+}
+
+fn remove_where(text: &[u8], is_ours: impl Fn(&[u8]) -> bool, unterminated: bool) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     let (mut removed, mut below) = (false, false);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let bare = bare(line);
-        if lines.iter().any(|ours| ours.as_ref().as_bytes() == bare) {
+        if is_ours(bare(line)) {
             removed = true;
         } else {
             below |= removed;
@@ -63,7 +93,7 @@ pub fn without_include(text: &[u8]) -> Vec<u8> {
     let block = block();
     match text.strip_prefix(block.as_bytes()) {
         Some(rest) => rest.to_vec(),
-        None => remove(text, &INCLUDE, false),
+        None => remove(text, &INCLUDE),
     }
 }
 

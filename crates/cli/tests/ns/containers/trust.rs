@@ -20,6 +20,8 @@ use crate::common::{
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 const PASSWORD: &str = "correct horse";
+/// Of documentation (RFC 5737): nobody else has it.
+const CLAIMED: &str = "192.0.2.77";
 
 fn as_root(lab: &Lab, node: &str, line: &str) -> (Option<i32>, String) {
     let done = lab
@@ -141,6 +143,12 @@ fn passwords_become_keys_and_are_taken_back() {
         NODES[1],
         "install -d -m 775 -o carol -g carol ~carol/.ssh; printf '# mine' > ~carol/.ssh/authorized_keys; chown carol: ~carol/.ssh/authorized_keys",
     );
+    // An address that leads nowhere from anywhere else.
+    on(
+        &lab,
+        NODES[1],
+        &format!("ip address add {CLAIMED}/32 dev enP7s7"),
+    );
     let desk = Desk::new(&lab);
     let homes = || {
         (
@@ -170,8 +178,15 @@ fn passwords_become_keys_and_are_taken_back() {
 
     let value = desk.trust(&approved, Some(PASSWORD));
     assert_eq!(value["nodes"][0]["host_key"], prints[0].as_str());
+    let claim = serde_json::json!({"peer": NODES[1], "alias": CLAIMED, "reason": "not_seen"});
+    let unwritten = value["nodes"][0]["unwritten"].as_array().unwrap();
+    assert!(unwritten.contains(&claim), "{value:#}");
     let addresses = NODES.map(|node| {
-        let shown = on(&lab, node, "ip -4 -o addr show enP7s7 | awk '{ print $4 }'");
+        let shown = on(
+            &lab,
+            node,
+            "ip -4 -o addr show enP7s7 | awk '{ print $4; exit }'",
+        );
         shown.trim().split('/').next().unwrap().to_owned()
     });
     for (from, to) in [(0, 1), (1, 0)] {
@@ -201,4 +216,53 @@ fn passwords_become_keys_and_are_taken_back() {
     assert_eq!(after.0, before.0);
     assert_eq!(after.1, before.1);
     assert!(!logs_in(&lab, NODES[0], NODES[1]));
+}
+
+/// Nodes that trust each other before the fabric has addresses find each other there once `up` has proven it.
+#[test]
+fn up_adds_the_addresses_of_the_fabric() {
+    let lab = containers("two-sparks");
+    let desk = Desk::new(&lab);
+    let config = lab.ssh_config();
+    let config = config.to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let up = || {
+        let mut command = desk.command(crosstie());
+        command
+            .arg("up")
+            .args(NODES)
+            .arg("-o")
+            .arg(directory.path().join("cluster.toml"))
+            .args(["--ssh-config", config, "--yes", "--force", "--json"])
+            .args(["--become-password-fd", "0"])
+            .env("XDG_STATE_HOME", directory.path())
+            .stdin(typed(lab.password()));
+        let output = command.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{errors}");
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let notes: Vec<Value> = value["notes"].as_array().cloned().unwrap_or_default();
+        let notes = notes.iter().map(|note| note.as_str().unwrap().to_owned());
+        notes.collect::<Vec<String>>()
+    };
+    desk.trust(&[NODES[0], NODES[1], "--ssh-config", config], None);
+    let notes = up();
+    let prefix = "spark-a: ~/.ssh/crosstie/config: ";
+    let found = notes.iter().find_map(|note| {
+        let address = note.strip_prefix(prefix)?.strip_suffix(" is spark-b")?;
+        Some(address.to_owned())
+    });
+    let address = found.unwrap_or_else(|| panic!("{notes:#?}"));
+    let line = format!("runuser -l lab -c 'ssh -o BatchMode=yes {address} hostname'");
+    assert_eq!(on(&lab, NODES[0], &line).trim(), "spark-b");
+
+    desk.trust(&["--undo", "--ssh-config", config], None);
+    let (before, notes) = (home_here(&desk.home()), up());
+    assert!(
+        !notes.iter().any(|note| note.contains(".ssh")),
+        "{notes:#?}"
+    );
+    assert_eq!(home_here(&desk.home()), before);
+    let keys = as_root(&lab, NODES[0], "test -e ~lab/.ssh/crosstie");
+    assert_eq!(keys.0, Some(1), "{keys:?}");
 }

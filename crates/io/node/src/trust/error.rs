@@ -23,6 +23,8 @@ pub enum TrustError {
     Foreign { path: PathBuf },
     #[error("{} is {what}, so it is left alone", path.display())]
     Odd { path: PathBuf, what: &'static str },
+    #[error("cannot make a folder for ssh's files")]
+    Scratch(#[source] io::Error),
     #[error("cannot use the journal {}", path.display())]
     Journal { path: PathBuf, source: JournalError },
     #[error("cannot make a key: {why}")]

@@ -1,13 +1,18 @@
 //! Whose home directory it is, and that nobody else works in it.
 
 use std::{
-    fs::File,
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crosstie_trust::{PublicKey, UserName};
-use rustix::process::geteuid;
+use rustix::{
+    fs::{Access, OFlags},
+    process::geteuid,
+};
 
 use super::TrustError;
 use crate::{
@@ -16,7 +21,11 @@ use crate::{
 };
 
 /// Others hold it for a moment.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// In the home directory, or in `.ssh` where the user may not write there. A folder cannot be locked on every file system
+/// that nodes share (NFS); a file can.
+const LOCK_FILE: &str = ".crosstie-trust.lock";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
@@ -24,10 +33,19 @@ pub struct Home {
     pub user: UserName,
 }
 
-/// Released when dropped.
-pub(super) struct Lock(
-    #[expect(dead_code, reason = "the lock lasts as long as it is open")] Option<File>,
-);
+/// One reads and writes in a home directory at a time. Released when dropped, and its file is gone then.
+#[derive(Debug)]
+pub(super) struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // While it is held: whoever waits for it sees that it is gone, and makes another.
+        let _ = fs::remove_file(&self.path);
+    }
+}
 
 impl Home {
     /// As ssh and sshd find it, which is not by `$HOME`.
@@ -73,16 +91,50 @@ impl Home {
         }
     }
 
+    fn lock_file(&self) -> PathBuf {
+        let writable = rustix::fs::access(&self.path, Access::WRITE_OK).is_ok();
+        let folder = if writable {
+            self.path.clone()
+        } else {
+            self.ssh()
+        };
+        folder.join(LOCK_FILE)
+    }
+
     pub(super) fn lock(&self) -> Result<Lock, TrustError> {
-        let folder = File::open(&self.path).map_err(TrustError::io("open", &self.path))?;
-        match lock::is_given(&folder, PATIENCE) {
-            Ok(true) => Ok(Lock(Some(folder))),
-            Ok(false) => Err(TrustError::Busy {
-                path: self.path.clone(),
-            }),
-            // Some network file systems lock no folders.
-            Err(_) => Ok(Lock(None)),
+        let path = self.lock_file();
+        let until = Instant::now() + LOCK_TIMEOUT;
+        loop {
+            let file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+                .open(&path)
+                .map_err(TrustError::io("lock", &path))?;
+            let left = until.saturating_duration_since(Instant::now());
+            let given = lock::is_given(&file, left).map_err(TrustError::io("lock", &path))?;
+            if given && is_at(&file, &path).map_err(TrustError::io("lock", &path))? {
+                return Ok(Lock { path, _file: file });
+            }
+            // A file that was taken away is followed by another one.
+            if !given || Instant::now() >= until {
+                return Err(TrustError::Busy {
+                    path: self.path.clone(),
+                });
+            }
         }
+    }
+}
+
+/// Whether the file is still the one of this name: who had the lock before us took it away.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

@@ -4,20 +4,25 @@
 //! knows how they were.
 
 mod agent;
+mod alias_checks;
 mod error;
 mod files;
 mod hand;
 mod home;
 mod key;
+mod peers;
 mod settle;
 mod undo;
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
-use crosstie_trust::{AgentMade, Authorized, Name, Peer, PublicKey, Reached, UserName};
+use crosstie_trust::{
+    AgentMade, Alias, Authorized, Name, PeerClaims, PublicKey, Reached, UnwrittenAlias, UserName,
+};
 use serde::{Deserialize, Serialize};
 
 pub use agent::{leave_no_agent, pushed};
+use alias_checks::AliasChecks;
 pub use error::TrustError;
 pub use home::{Home, host_key_here};
 
@@ -39,8 +44,9 @@ pub struct Settle {
     pub own: Name,
     /// Keys that are let in.
     pub authorize: Vec<Authorized>,
-    /// Machines that are logged in to.
-    pub peers: Vec<Peer>,
+    /// Machines that are logged in to. Of their names and addresses those are written at which this machine sees their
+    /// keys.
+    pub peers: Vec<PeerClaims>,
     /// On a controller: the nodes that are about to be changed.
     pub reached: Vec<Reached>,
     pub dry_run: bool,
@@ -56,6 +62,9 @@ pub struct Settled {
     /// On a controller: the nodes where something is left to undo.
     pub reached: Vec<Reached>,
     pub changed: Vec<Change>,
+    /// The names and addresses that lead to the peers now.
+    pub aliases: Vec<Alias>,
+    pub unwritten: Vec<UnwrittenAlias>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,11 +79,30 @@ impl fmt::Display for Change {
     }
 }
 
+/// How long a machine may look for its peers, beyond what the rest of a [`Settle`] takes.
+pub const ALIAS_CHECK_TIMEOUT: Duration = alias_checks::TIMEOUT;
+
+type CheckAliases = dyn Fn(&Home, &[PeerClaims]) -> Result<AliasChecks, TrustError>;
+
 /// Does it. `pushed` is the agent that this very session brought along.
 pub fn answer(home: &Home, ask: &Ask, pushed: Option<&AgentMade>) -> Result<Settled, TrustError> {
+    answer_by(home, ask, pushed, &alias_checks::check_aliases)
+}
+
+fn answer_by(
+    home: &Home,
+    ask: &Ask,
+    pushed: Option<&AgentMade>,
+    check: &CheckAliases,
+) -> Result<Settled, TrustError> {
+    // It takes seconds, which nobody else has to wait for.
+    let seen = match ask {
+        Ask::Settle(wanted) if !wanted.dry_run => check(home, &wanted.peers)?,
+        _ => AliasChecks::new(),
+    };
     let _lock = home.lock()?;
     match ask {
-        Ask::Settle(wanted) => settle::settle(home, wanted, pushed),
+        Ask::Settle(wanted) => settle::settle(home, wanted, &seen, pushed),
         Ask::Undo { only, dry_run } => undo::undo(home, only.as_deref(), *dry_run, pushed),
     }
 }

@@ -1,16 +1,16 @@
 //! Makes it so.
 
 use crosstie_trust::{
-    AgentMade, Authorized, Journal, ModeChange, Owner, Peer, Place, PublicKey, config, known_hosts,
-    text::{append, is_unterminated, lets_in, remove, with_include},
+    AgentMade, Authorized, Journal, ModeChange, Owner, Place, PublicKey, config, known_hosts,
+    text::{append, is_unterminated, lets_in, lines_with, remove_keys, with_include},
 };
 
 use super::{
-    Home, Settle, Settled, TrustError, agent,
+    AliasChecks, Home, Settle, Settled, TrustError, agent,
     files::{self, Found},
     hand::Hand,
     home::ssh_port,
-    key,
+    key, peers,
 };
 
 pub(super) const JOURNAL: &str = "journal.json";
@@ -54,25 +54,26 @@ struct Plan {
     journal: Journal,
     authorized_keys: Option<Found>,
     authorized_text: Vec<u8>,
-    config: Option<Found>,
 }
 
 pub(super) fn settle(
     home: &Home,
     wanted: &Settle,
+    seen: &AliasChecks,
     pushed: Option<&AgentMade>,
 ) -> Result<Settled, TrustError> {
     let mut hand = Hand::new(home, wanted.dry_run);
     let before = load(home)?;
+    // One that cannot be written is found out before anything is.
+    files::read(&home.path.join(Place::Config.path()))?;
     let mut plan = Plan {
         journal: before.clone().unwrap_or_default(),
         before,
         authorized_keys: files::read(&home.path.join(Place::AuthorizedKeys.path()))?,
         authorized_text: Vec::new(),
-        config: files::read(&home.path.join(Place::Config.path()))?,
     };
     plan.journal.reach(&wanted.reached);
-    know(&mut hand, &mut plan.journal, wanted);
+    let unwritten = peers::know(&mut hand, &mut plan.journal, wanted, seen);
     authorize(&mut hand, &mut plan, &wanted.authorize);
     look_at_places(home, &mut plan, !wanted.authorize.is_empty())?;
     if let Some(made) = pushed
@@ -88,7 +89,7 @@ pub(super) fn settle(
         user: home.user.clone(),
         name: wanted.own.clone(),
     };
-    let key = carry_out(&mut hand, &plan, &owner)?;
+    let key = carry_out(&mut hand, &mut plan, wanted, &owner)?;
     if wanted.dry_run {
         // Whoever came to look leaves nothing behind, and says nothing of it.
         let mut sweeping = Hand::new(home, false);
@@ -98,34 +99,11 @@ pub(super) fn settle(
         user: home.user.clone(),
         port: ssh_port(),
         key,
+        aliases: peers::aliases(&plan.journal, wanted),
+        unwritten,
         reached: plan.journal.reached,
         changed: hand.changed,
     })
-}
-
-fn know(hand: &mut Hand<'_>, journal: &mut Journal, wanted: &Settle) {
-    let ours = hand.home.ours();
-    for peer in &wanted.peers {
-        let known = journal.peers.iter().find(|known| known.name == peer.name);
-        // A rehearsal has no addresses yet.
-        let same =
-            |known: &Peer| known == peer || (wanted.dry_run && known.host_key == peer.host_key);
-        if known.is_some_and(same) {
-            continue;
-        }
-        if known.is_none_or(|known| known.host_key != peer.host_key) {
-            hand.note(
-                &ours.join(KNOWN_HOSTS),
-                format!("host key of {}", peer.name),
-            );
-        }
-        hand.note(&ours.join(CONFIG), format!("the way to {}", peer.name));
-    }
-    if !wanted.dry_run {
-        journal.know(&wanted.peers);
-    } else if journal.peers.is_empty() {
-        journal.peers.clone_from(&wanted.peers);
-    }
 }
 
 /// Lines of ours are kept, come back if they were lost, and are replaced if their owner has another key.
@@ -145,13 +123,13 @@ fn authorize(hand: &mut Hand<'_>, plan: &mut Plan, wanted: &[Authorized]) {
             }
             continue;
         };
-        let old: Vec<String> = journal
-            .authorized
-            .iter()
-            .filter(|known| known.owner == new.owner && known.key.as_ref() != Some(key))
-            .filter_map(Authorized::line)
+        let old = journal.authorized.iter();
+        let old: Vec<&PublicKey> = old
+            .filter(|known| known.owner == new.owner)
+            .filter_map(|known| known.key.as_ref())
+            .filter(|old| *old != key)
             .collect();
-        text = remove(&text, &old, false);
+        text = remove_keys(&text, &old, &journal.kept, false);
         journal
             .authorized
             .retain(|known| known.owner != new.owner || known.key.as_ref() == Some(key));
@@ -160,6 +138,7 @@ fn authorize(hand: &mut Hand<'_>, plan: &mut Plan, wanted: &[Authorized]) {
             .iter()
             .any(|known| known.key.as_ref() == Some(key));
         if !ours && !lets_in(&text, key) {
+            journal.kept.extend(lines_with(&text, key));
             journal.authorized.push(new.clone());
         }
     }
@@ -207,7 +186,8 @@ fn look_at_places(home: &Home, plan: &mut Plan, lets_in: bool) -> Result<(), Tru
 
 fn carry_out(
     hand: &mut Hand<'_>,
-    plan: &Plan,
+    plan: &mut Plan,
+    wanted: &Settle,
     owner: &Owner,
 ) -> Result<Option<PublicKey>, TrustError> {
     let home = hand.home;
@@ -235,15 +215,9 @@ fn carry_out(
             key = Some(key::make(&identity, owner)?);
         }
     }
-    // Read again: the modes may be others now.
-    let path = home.path.join(Place::AuthorizedKeys.path());
-    let reread =
-        |found: &Option<Found>, path| found.as_ref().map(|_| files::read(path)).transpose();
-    let found = reread(&plan.authorized_keys, &path)?.flatten();
-    if found.is_some() || !plan.authorized_text.is_empty() {
-        hand.write(&path, found.as_ref(), &plan.authorized_text)?;
-    }
-    if !plan.journal.peers.is_empty() {
+    write_authorized(hand, plan, wanted)?;
+    // Names that lead to nobody any more are taken out of a file that has them.
+    if !plan.journal.peers.is_empty() || home.ours().join(CONFIG).exists() {
         for (name, text) in [
             (KNOWN_HOSTS, known_hosts(&plan.journal.peers)),
             (CONFIG, config(&plan.journal.peers)),
@@ -253,7 +227,8 @@ fn carry_out(
             hand.write(&path, found.as_ref(), text.as_bytes())?;
         }
         let path = home.path.join(Place::Config.path());
-        let found = reread(&plan.config, &path)?.flatten();
+        // Read again: its mode may be another now.
+        let found = files::read(&path)?;
         let text = found.as_ref().map_or(&[][..], |found| &found.text);
         let text = with_include(text);
         if found.as_ref().is_none_or(|found| found.text != text) {
@@ -262,4 +237,30 @@ fn carry_out(
         hand.write(&path, found.as_ref(), &text)?;
     }
     Ok(key)
+}
+
+/// Since the plan was made, a key pair was: what others have written meanwhile is kept.
+fn write_authorized(
+    hand: &mut Hand<'_>,
+    plan: &mut Plan,
+    wanted: &Settle,
+) -> Result<(), TrustError> {
+    let home = hand.home;
+    let path = home.path.join(Place::AuthorizedKeys.path());
+    let text_of = |found: &Option<Found>| found.as_ref().map(|found| found.text.clone());
+    let found = files::read(&path)?;
+    let edited = text_of(&found) != text_of(&plan.authorized_keys);
+    plan.authorized_keys = found;
+    if edited && !hand.dry_run {
+        let before = plan.journal.clone();
+        // What it means was noted before.
+        authorize(&mut Hand::new(home, false), plan, &wanted.authorize);
+        if plan.journal != before {
+            save(home, &plan.journal)?;
+        }
+    }
+    if plan.authorized_keys.is_some() || !plan.authorized_text.is_empty() {
+        hand.write(&path, plan.authorized_keys.as_ref(), &plan.authorized_text)?;
+    }
+    Ok(())
 }

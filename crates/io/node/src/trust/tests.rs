@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_trust::{AgentMade, Authorized, Name, Owner, Peer, PublicKey};
+use crosstie_trust::{AgentMade, AliasCheck, Authorized, Name, Owner, PeerClaims, PublicKey};
 use tempfile::TempDir;
 
 use super::*;
@@ -76,11 +76,12 @@ fn authorized(text: &str, index: usize) -> Authorized {
     }
 }
 
-fn peer(text: &str) -> Peer {
-    Peer {
+fn peer(text: &str) -> PeerClaims {
+    PeerClaims {
         name: name(text),
-        aliases: Vec::new(),
-        address: Some(name("192.0.2.7")),
+        name_seen: false,
+        host_names: Vec::new(),
+        addresses: Vec::new(),
         user: None,
         port: None,
         host_key: key(0),
@@ -95,6 +96,20 @@ fn wanted(dry_run: bool) -> Settle {
         reached: Vec::new(),
         dry_run,
     }
+}
+
+/// Where every name leads to whoever claims it.
+#[expect(clippy::unnecessary_wraps, reason = "it stands for one that can fail")]
+fn all_seen(_: &Home, claims: &[PeerClaims]) -> Result<AliasChecks, TrustError> {
+    let seen = claims.iter().flat_map(|peer| {
+        let candidates = peer.candidates().into_iter();
+        candidates.map(|alias| ((peer.name.clone(), alias.clone()), AliasCheck::SEEN))
+    });
+    Ok(seen.collect())
+}
+
+fn answer(home: &Home, ask: &Ask, pushed: Option<&AgentMade>) -> Result<Settled, TrustError> {
+    answer_by(home, ask, pushed, &all_seen)
 }
 
 fn settle(home: &Home, wanted: Settle) -> Settled {
@@ -332,4 +347,100 @@ fn what_is_not_ours_to_write_is_left_alone() {
     fs::write(home.ours().join("journal.json"), "{\"format\": 2}").unwrap();
     let error = answer(&home, &Ask::Settle(wanted(false)), None).unwrap_err();
     assert!(matches!(error, TrustError::Journal { .. }));
+}
+
+/// Somebody has given a line another comment, and conditions: the access that it gave goes all the same.
+#[test]
+fn an_edited_line_goes_with_the_key_that_it_lets_in() {
+    let (_folder, home) = home();
+    fs::create_dir(home.ssh()).unwrap();
+    let keys = home.ssh().join("authorized_keys");
+    // One of the keys was let in on conditions before: that line is not ours.
+    let before = format!(
+        "ssh-rsa AAAA mine\nfrom=\"10.0.0.1\" {} mine too\n",
+        KEYS[0]
+    );
+    fs::write(&keys, &before).unwrap();
+    settle(&home, wanted(false));
+    let text = read(&home, ".ssh/authorized_keys");
+    let edited = text.replace("crosstie:bob@desk", "desk of bob").replace(
+        KEYS[1],
+        &format!("no-pty,command=\"ls \\\"a b\\\"\" {}", KEYS[1]),
+    );
+    assert_ne!(edited, text);
+    fs::write(&keys, &edited).unwrap();
+    undo(&home, Some(vec![name("spark-b")]));
+    assert!(!read(&home, ".ssh/authorized_keys").contains(KEYS[1]));
+    undo(&home, None);
+    assert_eq!(read(&home, ".ssh/authorized_keys"), before);
+}
+
+/// Another machine that shares the home directory holds the lock: it is waited for, and what it writes stays.
+#[test]
+fn authorized_keys_are_read_and_written_under_one_lock() {
+    let (_folder, home) = home();
+    fs::create_dir(home.ssh()).unwrap();
+    let keys = home.ssh().join("authorized_keys");
+    fs::write(&keys, "").unwrap();
+    let other = fs::File::create(home.path.join(".crosstie-trust.lock")).unwrap();
+    rustix::fs::flock(&other, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| settle(&home, wanted(false)));
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        assert!(!run.is_finished(), "it did not wait for the lock");
+        fs::write(&keys, "ssh-rsa AAAA theirs\n").unwrap();
+        drop(other);
+    });
+    let text = read(&home, ".ssh/authorized_keys");
+    assert!(text.starts_with("ssh-rsa AAAA theirs\n"), "{text}");
+    assert!(text.contains("bob@desk") && text.contains("bob@spark-b"));
+    assert!(!home.path.join(".crosstie-trust.lock").exists());
+}
+
+/// Each lets another one in, all at once.
+#[test]
+fn runs_at_the_same_time_lose_nothing() {
+    let (_folder, home) = home();
+    let blobs: Vec<String> = ('C'..='J')
+        .map(|last| format!("{}{last}", &KEYS[0][..KEYS[0].len() - 1]))
+        .collect();
+    std::thread::scope(|scope| {
+        for (index, key) in blobs.iter().enumerate() {
+            let home = &home;
+            scope.spawn(move || {
+                let mut wanted = wanted(false);
+                let mut line = authorized(&format!("node-{index}"), 0);
+                line.key = Some(key.parse().unwrap());
+                wanted.authorize = vec![line];
+                settle(home, wanted);
+            });
+        }
+    });
+    let text = read(&home, ".ssh/authorized_keys");
+    for blob in &blobs {
+        assert!(text.contains(blob), "{text}");
+    }
+    assert_eq!(text.lines().count(), blobs.len(), "{text}");
+}
+
+#[test]
+fn what_is_seen_no_more_is_taken_out() {
+    let (_folder, home) = home();
+    let mut claims = wanted(false);
+    claims.peers[0].host_names.push(name("nas"));
+    claims.peers[0].addresses.push(name("192.0.2.7"));
+    let settled = settle(&home, claims.clone());
+    let changed: Vec<String> = settled.changed.iter().map(ToString::to_string).collect();
+    assert!(
+        changed.contains(&"~/.ssh/crosstie/config: nas is spark-b".to_owned()),
+        "{changed:?}"
+    );
+    assert_eq!(settled.aliases.len(), 4);
+    assert!(read(&home, ".ssh/crosstie/config").contains("Host spark-b nas 192.0.2.7\n"));
+    let none = |_: &Home, _: &[PeerClaims]| Ok(AliasChecks::new());
+    let settled = answer_by(&home, &Ask::Settle(claims), None, &none).unwrap();
+    assert_eq!(settled.aliases, []);
+    assert_eq!(settled.unwritten.len(), 4);
+    assert!(!read(&home, ".ssh/crosstie/config").contains("Host "));
+    assert_eq!(read(&home, ".ssh/crosstie/known_hosts"), "");
 }

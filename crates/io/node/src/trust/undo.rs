@@ -3,8 +3,8 @@
 use std::fs;
 
 use crosstie_trust::{
-    AgentMade, Authorized, Journal, Name, Place, config, known_hosts,
-    text::{remove, without_include},
+    AgentMade, Authorized, Journal, Name, Place, PublicKey, config, known_hosts,
+    text::{remove_keys, without_include},
 };
 
 use super::{
@@ -56,6 +56,8 @@ pub(super) fn undo(
         key,
         reached: left,
         changed: hand.changed,
+        aliases: Vec::new(),
+        unwritten: Vec::new(),
     })
 }
 
@@ -67,7 +69,7 @@ fn forget(
     gone: &[Authorized],
 ) -> Result<(), TrustError> {
     let home = hand.home;
-    take_lines(hand, gone, false, false)?;
+    take_lines(hand, gone, before, false, false)?;
     if before.peers != journal.peers {
         for (name, text) in [
             (KNOWN_HOSTS, known_hosts(&journal.peers)),
@@ -113,7 +115,8 @@ fn restore(hand: &mut Hand<'_>, journal: &Journal) -> Result<(), TrustError> {
         hand.remove_file(&home.ours().join(name), "removed");
     }
     let made = journal.made.contains(&Place::AuthorizedKeys);
-    take_lines(hand, &journal.authorized, journal.unterminated, made)?;
+    let unterminated = journal.unterminated;
+    take_lines(hand, &journal.authorized, journal, unterminated, made)?;
     for change in &journal.modes {
         let path = home.path.join(change.place.path());
         // Somebody's own change since is kept.
@@ -132,10 +135,12 @@ fn restore(hand: &mut Hand<'_>, journal: &Journal) -> Result<(), TrustError> {
     Ok(())
 }
 
-/// `made`: the file was not there before, so an empty one goes.
+/// Every line that lets one of these keys in, also one that somebody has edited. `made`: the file was not there before, so
+/// an empty one goes.
 fn take_lines(
     hand: &mut Hand<'_>,
     lines: &[Authorized],
+    journal: &Journal,
     unterminated: bool,
     made: bool,
 ) -> Result<(), TrustError> {
@@ -143,14 +148,14 @@ fn take_lines(
     let Some(found) = files::read(&path)? else {
         return Ok(());
     };
-    let mut texts = Vec::new();
+    let mut keys: Vec<&PublicKey> = Vec::new();
     for line in lines {
-        if let Some(text) = line.line() {
+        if let Some(key) = &line.key {
             hand.note(&path, format!("key of {} removed", line.owner));
-            texts.push(text);
+            keys.push(key);
         }
     }
-    let text = remove(&found.text, &texts, unterminated);
+    let text = remove_keys(&found.text, &keys, &journal.kept, unterminated);
     if made && text.is_empty() {
         hand.remove_file(&found.path, "removed");
         return Ok(());
