@@ -1,4 +1,6 @@
-//! Addresses. What the kernel makes by itself (link-local and temporary ones) is its own affair.
+//! Addresses. Those that the kernel makes by itself (link-local, or from a router's announcement) are added again if they
+//! were deleted, for the kernel makes them only when a link comes up, and others of that sort are let be. Temporary ones are
+//! the kernel's own affair.
 
 use std::net::IpAddr;
 
@@ -58,8 +60,7 @@ fn parse(told: &RawMessage) -> Option<Address> {
     let flags = told
         .u32(IFA_FLAGS)
         .unwrap_or_else(|| told.header_u8(2).into());
-    let origin = told.u8(IFA_PROTO);
-    if family == AF_INET6 && (flags & IFA_F_TEMPORARY != 0 || origin == Some(IFAPROT_KERNEL_LL)) {
+    if family == AF_INET6 && flags & IFA_F_TEMPORARY != 0 {
         return None;
     }
     let lifetimes = told.get(IFA_CACHEINFO).unwrap_or_default();
@@ -92,15 +93,16 @@ impl Address {
         self.message == other.message && self.valid.is_some() == other.valid.is_some()
     }
 
-    fn is_link_local(&self) -> bool {
-        matches!(self.ip(), Some(IpAddr::V6(own)) if own.is_unicast_link_local())
-    }
-
-    /// The kernel made it from what a router announced.
-    fn is_announced(&self) -> bool {
+    /// Kernels since 5.18 say which addresses are their own; before, a link-local one or one with flags like this may be.
+    fn may_be_kernels(&self, says_origin: bool) -> bool {
         let flags = self.message.u32(IFA_FLAGS).unwrap_or_default();
-        let by_flags = self.valid.is_some() && flags & IFA_F_MANAGETEMPADDR != 0;
-        self.message.u8(IFA_PROTO) == Some(IFAPROT_KERNEL_RA) || by_flags
+        let is_announced = self.valid.is_some() && flags & IFA_F_MANAGETEMPADDR != 0;
+        let is_link_local =
+            matches!(self.ip(), Some(IpAddr::V6(own)) if own.is_unicast_link_local());
+        match self.message.u8(IFA_PROTO) {
+            Some(IFAPROT_KERNEL_RA | IFAPROT_KERNEL_LL) => true,
+            _ => is_announced || (is_link_local && !says_origin),
+        }
     }
 
     fn is_secondary_to(&self, other: &Self) -> bool {
@@ -169,11 +171,9 @@ pub(super) fn restore(
     }
     let coverage = &interfaces.coverage;
     let now = read(kernel, coverage)?;
-    // Kernels since 5.18 say which addresses are their own; before, a link-local one may be.
     let says_origin = now.iter().any(|own| own.message.get(IFA_PROTO).is_some());
     let extra = now.iter().filter(|own| {
-        let is_kernels = own.is_announced() || (own.is_link_local() && !says_origin);
-        !is_kernels && !wanted.iter().any(|wanted| wanted.is_like(own))
+        !own.may_be_kernels(says_origin) && !wanted.iter().any(|wanted| wanted.is_like(own))
     });
     let mut refused = Vec::new();
     for own in extra {

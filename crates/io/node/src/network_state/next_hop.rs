@@ -1,6 +1,6 @@
 //! Next-hop objects (`ip nexthop`), which routes refer to by number.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     interfaces::{Coverage, Interfaces, NoLink},
@@ -90,6 +90,22 @@ fn normal(mut hop: RawMessage) -> RawMessage {
     hop
 }
 
+/// Those of a link that is no more, and groups with such a member: which link that is.
+pub(super) fn gone(before: &[RawMessage], interfaces: &Interfaces) -> BTreeMap<u32, String> {
+    let mut gone = BTreeMap::new();
+    // Groups come last.
+    for hop in before {
+        let lost = match translated(hop, interfaces) {
+            Ok(_) => members(hop).find_map(|one| gone.get(&one).cloned()),
+            Err(NoLink(interface)) => Some(interface),
+        };
+        if let Some(interface) = lost {
+            gone.insert(number(hop), interface);
+        }
+    }
+    gone
+}
+
 fn translated(hop: &RawMessage, interfaces: &Interfaces) -> Result<RawMessage, NoLink> {
     let Some(before) = hop.u32(NHA_OIF) else {
         return Ok(hop.clone());
@@ -114,16 +130,14 @@ pub(super) fn restore(
             obstacles.push(failed(extra, call, source));
         }
     }
+    let gone = gone(before, interfaces);
+    obstacles.extend(gone.iter().map(|(number, interface)| Obstacle::Gone {
+        what: format!("next hop {number}"),
+        interface: interface.clone(),
+    }));
     let mut now = read(kernel, &interfaces.coverage)?;
-    for hop in before {
-        let hop = match translated(hop, interfaces) {
-            Ok(hop) => hop,
-            Err(NoLink(interface)) => {
-                let what = format!("next hop {}", number(hop));
-                obstacles.push(Obstacle::Gone { what, interface });
-                continue;
-            }
-        };
+    let there = before.iter().filter(|hop| !gone.contains_key(&number(hop)));
+    for hop in there.filter_map(|hop| translated(hop, interfaces).ok()) {
         if now.contains(&hop) {
             continue;
         }

@@ -128,8 +128,7 @@ impl<'a> Work<'a> {
             self.tell(done, "next hops", "RTM_GETNEXTHOP");
         }
         if let Some(routes) = &before.routes {
-            let numbers = next_hop::numbers(wanted);
-            let done = route::restore(&mut self.kernel, routes, now, &numbers);
+            let done = route::restore(&mut self.kernel, routes, now, wanted);
             self.tell(done, "routes", "RTM_GETROUTE");
         }
     }

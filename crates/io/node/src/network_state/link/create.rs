@@ -19,8 +19,10 @@ use rustix::io::Errno;
 const NESTED: u16 = 1 << 15;
 const VETH_INFO_PEER: u16 = 1;
 const IFLA_VXLAN_LINK: u16 = 3;
+const IFLA_VXLAN_REMCSUM_RX: u16 = 22;
 const IFLA_VXLAN_TTL_INHERIT: u16 = 28;
 const IFLA_BOND_MODE: u16 = 1;
+const IFLA_BR_VLAN_FILTERING: u16 = 7;
 const IFLA_BR_MULTI_BOOLOPT: u16 = 46;
 
 const RECREATABLE: [&str; 8] = [
@@ -38,23 +40,28 @@ pub(super) fn settable(kind: &str, mut told: Vec<(u16, Vec<u8>)>) -> Vec<u8> {
         "macvlan" => !matches!(attribute & !NESTED, 6 | 8),
         _ => true,
     });
+    // Switched off is how they begin, and a kernel refuses to switch off what it was built without.
+    told.retain(|(attribute, data)| {
+        let is_switch = match kind {
+            "bridge" => *attribute == IFLA_BR_VLAN_FILTERING,
+            "vxlan" => matches!(*attribute, IFLA_VXLAN_REMCSUM_RX | IFLA_VXLAN_TTL_INHERIT),
+            _ => false,
+        };
+        !is_switch || data != &[0]
+    });
     for (attribute, data) in &mut told {
-        match (kind, *attribute & !NESTED) {
-            // `br_boolopt_multi`, value and mask: kernels refuse to switch off what they were built without.
+        match (kind, *attribute) {
+            // `br_boolopt_multi`: the switches, and a mask of those that are told.
             ("bridge", IFLA_BR_MULTI_BOOLOPT) => {
                 if let Some(on) = u32_at(data, 0) {
                     *data = [on, on].map(u32::to_ne_bytes).concat();
                 }
             }
             // Told as a number, taken as a flag.
-            ("vxlan", IFLA_VXLAN_TTL_INHERIT) if data != &[0] => data.clear(),
+            ("vxlan", IFLA_VXLAN_TTL_INHERIT) => data.clear(),
             _ => {}
         }
     }
-    let is_off = |(attribute, data): &(u16, Vec<u8>)| {
-        kind == "vxlan" && *attribute == IFLA_VXLAN_TTL_INHERIT && !data.is_empty()
-    };
-    told.retain(|one| !is_off(one));
     let mut bytes = Vec::new();
     encode(&told, &mut bytes);
     bytes

@@ -1,16 +1,15 @@
 //! Routes as they were.
 
-use std::collections::BTreeSet;
-
-use super::{ROUTE, RTA_EXPIRES, RTA_MULTIPATH, RTA_OIF, describe, each_hop, read};
+use super::{ROUTE, RTA_EXPIRES, RTA_MULTIPATH, RTA_NH_ID, RTA_OIF, describe, each_hop, read};
 use crate::{
     netlink::{
         NetlinkError,
         message::{AF_INET, u32_at},
     },
     network_state::{
-        interfaces::{Interfaces, NoLink},
+        interfaces::{Coverage, Interfaces, NoLink},
         kernel::{Kernel, NLM_F_APPEND, NLM_F_CREATE},
+        next_hop,
         obstacle::Obstacle,
         raw_message::RawMessage,
         state::Route,
@@ -25,12 +24,19 @@ pub(in crate::network_state) fn restore(
     kernel: &mut Kernel,
     before: &[Route],
     interfaces: &Interfaces,
-    next_hops: &BTreeSet<u32>,
+    next_hops: &[RawMessage],
 ) -> Result<Vec<Obstacle>, NetlinkError> {
+    // A group that lost a member may still be there.
+    let there = next_hop::numbers(&next_hop::read(kernel, &Coverage::Everything)?);
+    let mut gone = next_hop::gone(next_hops, interfaces);
+    gone.retain(|number, _| !there.contains(number));
+    let next_hops = &next_hop::numbers(next_hops);
     let mut obstacles = Vec::new();
     let mut wanted = Vec::new();
     for route in before {
-        match translated(route, interfaces) {
+        let hop = route.message.u32(RTA_NH_ID);
+        let lost = hop.and_then(|hop| gone.get(&hop).cloned()).map(NoLink);
+        match lost.map_or_else(|| translated(route, interfaces), Err) {
             Ok(route) => wanted.push(route),
             Err(NoLink(interface)) => obstacles.push(Obstacle::Gone {
                 what: describe(&route.message),
