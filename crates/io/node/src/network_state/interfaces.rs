@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     kernel::Kernel,
-    link,
+    link::{self, identity::counterpart},
+    snapshot::boot,
     state::{Link, NetworkState, Scope},
 };
 use crate::netlink::NetlinkError;
@@ -21,8 +22,8 @@ impl Coverage {
         match scope {
             Scope::Everything => Self::Everything,
             Scope::Interfaces(names) => {
-                let named = links.iter().filter(|link| names.contains(&link.name));
-                Self::Indexes(named.map(|link| link.index).collect())
+                let own = links.iter().filter(|link| names.contains(&link.name));
+                Self::Indexes(own.map(|link| link.index).collect())
             }
         }
     }
@@ -64,9 +65,11 @@ impl Interfaces {
 
     pub(super) fn new(before: &NetworkState, now: Vec<Link>) -> Self {
         let links = before.links.as_deref().unwrap_or_default();
-        let pairs = links
-            .iter()
-            .filter_map(|old| Some((old.index, link::counterpart(old, links, &now)?.index)));
+        let is_same_boot = before.boot == boot();
+        let pairs = links.iter().filter_map(|old| {
+            let found = counterpart(old, links, &now, is_same_boot)?;
+            Some((old.index, found.index))
+        });
         let indexes: BTreeMap<u32, u32> = pairs.collect();
         let coverage = match Coverage::of(&before.scope, links) {
             Coverage::Everything => Coverage::Everything,

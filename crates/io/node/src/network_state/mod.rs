@@ -4,9 +4,10 @@
 //! hops, next-hop objects, encapsulations) survives. A restore compares first, changes what differs, and goes on past every
 //! obstacle. Both act on the network namespace of the calling thread.
 //!
-//! Not restored: names of interfaces; settings of ports inside a bridge or bond, VLANs and forwarding entries of bridges;
-//! neighbours, queueing disciplines, tunnels' keys, alternative names, transmit queue lengths; routes that came with a
-//! router's announcement; addresses that the kernel makes by itself; a veth whose peer is in another namespace.
+//! Not restored: names of interfaces, alternative names, queue lengths and queueing disciplines; costs of a bridge's ports,
+//! its VLANs and forwarding entries; options of a bond that its mode does not take at creation, and which port was its
+//! primary; neighbours; IPsec; multicast routes; routes that came with a router's announcement, and temporary addresses; local
+//! routes of the kernel; a veth whose peer is in another namespace; elements that a firewall's sets gathered at run time.
 
 mod address;
 mod firewall;

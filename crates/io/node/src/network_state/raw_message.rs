@@ -163,7 +163,10 @@ impl TryFrom<String> for RawMessage {
 }
 
 fn digits(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    halves
+        .filter_map(|half| char::from_digit(half.into(), 16))
+        .collect()
 }
 
 fn bytes(digits: &str) -> Result<Vec<u8>, NotHexadecimal> {

@@ -10,7 +10,7 @@ use super::{
     obstacle::Obstacle,
     route,
     rule::{self, RuleCoverage},
-    snapshot::unread,
+    snapshot::{boot, unread},
     state::{Address, NetworkState, Scope},
     sysctl,
 };
@@ -48,7 +48,9 @@ pub fn restore_and_count(before: &NetworkState) -> Restored {
         let told = firewall::restore(before, &mut restored.changes);
         if let Some(work) = &mut work {
             work.restored.obstacles.extend(told);
-            work.delete_new_links();
+            if work.is_same_boot {
+                work.delete_new_links();
+            }
         } else {
             restored.obstacles.extend(told);
         }
@@ -64,6 +66,7 @@ struct Work<'a> {
     kernel: Kernel,
     before: &'a NetworkState,
     restored: Restored,
+    is_same_boot: bool,
 }
 
 impl<'a> Work<'a> {
@@ -72,6 +75,7 @@ impl<'a> Work<'a> {
             kernel,
             before,
             restored: Restored::default(),
+            is_same_boot: before.boot == boot(),
         }
     }
 
@@ -79,12 +83,12 @@ impl<'a> Work<'a> {
     fn routing(&mut self) -> Result<(), Obstacle> {
         let before = self.before;
         let rules = self.rule_coverage()?;
-        if before.scope == Scope::Everything {
+        if before.scope == Scope::Everything && self.is_same_boot {
             let done = link::create::create_missing(&mut self.kernel, before);
             self.tell(done, "links", "RTM_GETLINK");
         }
         let now = self.interfaces()?;
-        let told = link::settings::missing(before, &now);
+        let told = link::settings::missing(before, &now, self.is_same_boot);
         self.restored.obstacles.extend(told);
         let told = link::settings::restore_masters(&mut self.kernel, before, &now);
         self.restored.obstacles.extend(told);

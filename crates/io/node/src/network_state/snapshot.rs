@@ -1,5 +1,7 @@
 //! Keeps the state. What cannot be read is an obstacle, and is left alone by a restore.
 
+use std::fs;
+
 use super::{
     address, firewall,
     interfaces::Coverage,
@@ -17,6 +19,7 @@ use crate::netlink::NetlinkError;
 pub fn snapshot(scope: &Scope) -> (NetworkState, Vec<Obstacle>) {
     let mut state = NetworkState {
         scope: scope.clone(),
+        boot: boot(),
         ..NetworkState::default()
     };
     let mut obstacles = Vec::new();
@@ -86,6 +89,11 @@ fn rule_coverage(coverage: &Coverage, links: &[Link], state: &NetworkState) -> R
         covered.map(|link| link.name.clone()),
         addresses.filter_map(super::state::Address::ip),
     )
+}
+
+pub(super) fn boot() -> String {
+    let number = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    number.unwrap_or_default().trim_end().to_owned()
 }
 
 pub(super) fn unread(what: &'static str, call: &'static str) -> impl Fn(NetlinkError) -> Obstacle {

@@ -28,6 +28,9 @@ impl Default for Scope {
 #[serde(default)]
 pub struct NetworkState {
     pub(super) scope: Scope,
+    /// The kernel's number for this boot: in another one, links have other indexes, and those that are new are not by the
+    /// change.
+    pub(super) boot: String,
     /// All of them, whatever the scope: routes and masters name links by index.
     pub(super) links: Option<Vec<Link>>,
     pub(super) addresses: Option<Vec<Address>>,
@@ -63,6 +66,8 @@ pub(super) struct Link {
     pub(super) parent_elsewhere: bool,
     /// `IFLA_INFO_DATA`: the settings of its kind.
     pub(super) settings: Hexadecimal,
+    /// `IFLA_INFO_SLAVE_DATA` of a bridge's port.
+    pub(super) port_settings: Hexadecimal,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

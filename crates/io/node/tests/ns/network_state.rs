@@ -25,6 +25,7 @@ fn node(purpose: &str) -> Namespace {
         "link add idle type veth peer name idle-peer",
         "link add br0 type bridge ageing_time 1200 stp_state 1",
         "link set idle master br0",
+        "link set idle type bridge_slave isolated on learning off priority 7",
         "link add link w0 name mv0 type macvlan mode bridge",
         "link add vx0 type vxlan id 42 dstport 4789 dev v0",
         "link set v0 up",

@@ -52,8 +52,8 @@ fn tables(saved: &str) -> Tables {
         }
         let text = found.entry(name.clone()).or_default();
         match line.split_once(" [").filter(|_| line.starts_with(':')) {
-            Some((chain, _)) => text.push_str(&format!("{chain} [0:0]\n")),
-            None => text.push_str(&format!("{line}\n")),
+            Some((chain, _)) => text.extend([chain, " [0:0]\n"]),
+            None => text.extend([line, "\n"]),
         }
         if line == "COMMIT" {
             name.clear();

@@ -1,6 +1,8 @@
-//! Links: read from the kernel, and told apart by what they are rather than by their names.
+//! Links, as the kernel tells them.
 
 pub(super) mod create;
+pub(super) mod identity;
+pub(super) mod port;
 pub(super) mod settings;
 
 use super::{
@@ -52,67 +54,10 @@ fn parse(message: &RawMessage) -> Link {
         master: message.u32(IFLA_MASTER).filter(|index| *index != 0),
         parent: message.u32(IFLA_LINK).filter(|index| *index != 0),
         parent_elsewhere: message.get(IFLA_LINK_NETNSID).is_some(),
+        port_settings: Hexadecimal(port::settable(info)),
         settings: Hexadecimal(create::settable(&kind, attributes(settings))),
         kind,
     }
-}
-
-impl Link {
-    /// Hardware keeps its own address whatever is set on top.
-    fn identity(&self) -> (&str, &[u8]) {
-        let mac = match self.permanent_mac.0.as_slice() {
-            [] => &self.mac.0,
-            permanent => permanent,
-        };
-        (&self.kind, mac)
-    }
-
-    fn has_identity(&self) -> bool {
-        self.identity().1.iter().any(|byte| *byte != 0)
-    }
-}
-
-/// What `before` is now. A MAC and a kind say more than a name; a name says which where several share a MAC, as VLANs and
-/// the ports of a bond do.
-pub(super) fn counterpart<'a>(before: &Link, all: &[Link], now: &'a [Link]) -> Option<&'a Link> {
-    let same_name = || {
-        now.iter()
-            .find(|link| link.name == before.name && link.kind == before.kind)
-    };
-    if !before.has_identity() {
-        return same_name();
-    }
-    let alike: Vec<&Link> = now
-        .iter()
-        .filter(|link| link.identity() == before.identity())
-        .collect();
-    let named = alike.iter().find(|link| link.name == before.name);
-    if let Some(found) = named {
-        return Some(found);
-    }
-    // Those that carry another's name from before are that one.
-    let free = alike.iter().filter(|link| {
-        let owner = all.iter().find(|other| other.name == link.name);
-        owner.is_none_or(|owner| owner.identity() != link.identity())
-    });
-    let free: Vec<&&Link> = free.collect();
-    match free.as_slice() {
-        [one] => return Some(one),
-        [] => {}
-        several => {
-            let same = several.iter().find(|link| link.index == before.index);
-            if let Some(found) = same {
-                return Some(found);
-            }
-        }
-    }
-    // Its MAC was changed, or it was made anew: another card behind the same name has another index or is no virtual link.
-    same_name().filter(|link| {
-        let is_anothers = all.iter().any(|other| {
-            other.name != before.name && other.has_identity() && other.identity() == link.identity()
-        });
-        !is_anothers && (!link.kind.is_empty() || link.index == before.index)
-    })
 }
 
 /// A message to the kernel about one link.

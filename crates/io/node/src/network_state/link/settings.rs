@@ -1,6 +1,6 @@
 //! Masters, MAC, MTU and state of links that are there; and links that are new.
 
-use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, request};
+use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, port, request};
 use crate::{
     netlink::NetlinkError,
     network_state::{
@@ -24,11 +24,12 @@ fn covered(before: &NetworkState) -> impl Iterator<Item = &Link> {
 pub(in crate::network_state) fn missing(
     before: &NetworkState,
     interfaces: &Interfaces,
+    is_same_boot: bool,
 ) -> Vec<Obstacle> {
     let told = covered(before).filter_map(|old| match interfaces.link(old.index) {
         Err(NoLink(interface)) => {
-            // With everything in scope, whoever creates links has told already.
-            let is_told = matches!(before.scope, Scope::Everything);
+            // Whoever creates links has told already.
+            let is_told = before.scope == Scope::Everything && is_same_boot;
             (!is_told).then(|| Obstacle::Gone {
                 what: "all settings".to_owned(),
                 interface,
@@ -106,6 +107,9 @@ pub(in crate::network_state) fn restore_settings(
         };
         if let Err(source) = set_mac(kernel, old, now) {
             obstacles.push(failed(now, "the MAC address", source));
+        }
+        if let Err(source) = port::restore(kernel, old, now) {
+            obstacles.push(failed(now, "the bridge port's settings", source));
         }
         if old.up != now.up
             && let Err(source) = set_up(kernel, now.index, old.up)

@@ -1,5 +1,7 @@
 //! Routes as they were.
 
+use std::collections::BTreeSet;
+
 use super::{ROUTE, RTA_EXPIRES, RTA_MULTIPATH, RTA_NH_ID, RTA_OIF, describe, each_hop, read};
 use crate::{
     netlink::{
@@ -47,11 +49,13 @@ pub(in crate::network_state) fn restore(
     let mut failed = Vec::new();
     for _ in 0..ROUNDS {
         let now = read(kernel, &interfaces.coverage, next_hops)?;
-        let extra = now
-            .iter()
-            .filter(|route| !route.by_kernel && !has(&wanted, route));
-        let missing: Vec<&Route> = wanted.iter().filter(|route| !has(&now, route)).collect();
-        let extra: Vec<&Route> = extra.collect();
+        let (there, needed) = (keys(&now), keys(&wanted));
+        let extra = now.iter().filter(|route| !route.by_kernel);
+        let extra: Vec<&Route> = extra
+            .filter(|route| !needed.contains(&key(route)))
+            .collect();
+        let missing = wanted.iter().filter(|route| !there.contains(&key(route)));
+        let missing: Vec<&Route> = missing.collect();
         if extra.is_empty() && missing.is_empty() {
             return Ok(obstacles);
         }
@@ -59,8 +63,9 @@ pub(in crate::network_state) fn restore(
         failed.extend(add_all(kernel, missing));
     }
     let now = read(kernel, &interfaces.coverage, next_hops)?;
+    let there = keys(&now);
     for (route, call, source) in failed {
-        if has(&now, &route) == (call == "RTM_DELROUTE") {
+        if there.contains(&key(&route)) == (call == "RTM_DELROUTE") {
             let what = describe(&route.message);
             obstacles.push(Obstacle::Kernel { what, call, source });
         }
@@ -68,10 +73,13 @@ pub(in crate::network_state) fn restore(
     Ok(obstacles)
 }
 
-fn has(routes: &[Route], route: &Route) -> bool {
-    routes.iter().any(|other| {
-        other.message == route.message && other.expires.is_some() == route.expires.is_some()
-    })
+/// Seconds count down; whether there is an end to them is a setting.
+fn key(route: &Route) -> (&RawMessage, bool) {
+    (&route.message, route.expires.is_some())
+}
+
+fn keys(routes: &[Route]) -> BTreeSet<(&RawMessage, bool)> {
+    routes.iter().map(key).collect()
 }
 
 type Failed = (Route, &'static str, NetlinkError);
