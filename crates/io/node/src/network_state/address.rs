@@ -88,9 +88,10 @@ impl Address {
         address(local.or_else(|| self.message.get(IFA_ADDRESS))?)
     }
 
-    /// Lifetimes count down; whether there is an end to them is a setting.
+    /// Lifetimes count down; whether there is an end to each is a setting.
     fn is_like(&self, other: &Self) -> bool {
-        self.message == other.message && self.valid.is_some() == other.valid.is_some()
+        let ends = |own: &Self| (own.valid.is_some(), own.preferred.is_some());
+        self.message == other.message && ends(self) == ends(other)
     }
 
     /// Kernels since 5.18 say which addresses are their own; before, a link-local one or one with flags like this may be.

@@ -174,6 +174,7 @@ fn ns_changed_settings_are_restored() {
             "ip link set w1 master br0",
             "ip addr del 10.20.0.1/24 dev v0",
             "ip addr add 10.99.0.1/24 dev v0",
+            "ip addr change fd00:21::1/64 dev w0 preferred_lft 0",
             "ip addr del 10.20.9.1 peer 10.20.9.2/32 dev v1",
             "ip -6 addr flush dev v0 scope global",
             "ip addr add fd00:98::1/64 dev br0 nodad",
@@ -241,6 +242,57 @@ fn ns_links_are_deleted_and_created_again() {
             "ip link set new0 up",
         ],
     );
+}
+
+/// `ip` by name: an index that is taken is no obstacle.
+#[test]
+fn ns_links_with_another_index_get_their_routes() {
+    let namespace = node("state-index");
+    let shown = || {
+        let lines = |arguments: &str| {
+            let text = namespace.ip(arguments);
+            let lines = text.lines().filter(|line| !line.contains("fe80::"));
+            let mut lines: Vec<String> = lines.map(without_index).collect();
+            lines.sort();
+            lines
+        };
+        [
+            "-o route show table all",
+            "-o -6 route show table all",
+            "rule show",
+            "nexthop show",
+            "-o -d link show type vxlan",
+            "-o addr show dev v0",
+            "-o addr show dev v1",
+        ]
+        .map(lines)
+    };
+    let (state, _) = keep(&namespace, &Scope::Everything);
+    let before = shown();
+    let index = |name: &str| {
+        let links: Value = serde_json::from_str(&namespace.ip("-j link show")).unwrap();
+        let found = links.as_array().unwrap().iter();
+        let mut found = found.filter(|link| link["ifname"] == name);
+        found.next().unwrap()["ifindex"].as_u64().unwrap()
+    };
+    let taken = [index("v0"), index("v1")];
+    namespace.ip("link del v0");
+    for index in taken {
+        namespace.ip(&format!("link add taker{index} index {index} type bridge"));
+    }
+    assert_eq!(causes(&restored(&namespace, &state).obstacles), [""; 0]);
+    namespace.wait_for_link("v0");
+    assert_eq!(shown(), before);
+    assert_ne!(index("v0"), taken[0]);
+    assert_eq!(restored(&namespace, &state).changes, 0);
+}
+
+/// Nor the seconds that are left.
+fn without_index(line: &str) -> String {
+    let line = line.split_once(": ").map_or(line, |(_, rest)| rest);
+    let words = line.split_whitespace();
+    let words = words.filter(|word| !word.ends_with("sec"));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -53,18 +53,37 @@ fn tables(ruleset: &str) -> Tables {
     found
 }
 
+/// Rules with parts that only `iptables` knows: older versions show those as comments, and would take the rest of the rule
+/// for all of it.
+fn is_partial(text: &str) -> bool {
+    let outside_quotes = |line: &str| -> String { line.split('"').step_by(2).collect() };
+    text.lines().any(|line| {
+        let plain = outside_quotes(line);
+        plain.contains('#') || plain.contains("xt match") || plain.contains("xt target")
+    })
+}
+
+fn partial() -> Gap {
+    Gap::Failed("it has rules of iptables, which nft shows only in part".to_owned())
+}
+
 /// Tables that `nft` would not take if it had to.
 pub(super) fn unwritable(before: &Tables) -> Vec<Obstacle> {
     let check =
         |script: &str| run_with_input(PROGRAM, &["-c", "-f", "-"], script.as_bytes(), BOUNDS);
     let all = script(before.iter(), std::iter::empty());
-    if before.is_empty() || check(&all).is_ok() {
+    let is_whole = !before.values().any(|text| is_partial(text));
+    if before.is_empty() || (is_whole && check(&all).is_ok()) {
         return Vec::new();
     }
-    let fixed = before.iter().filter_map(|table| {
-        let source = check(&script(std::iter::once(table), std::iter::empty())).err()?;
+    let fixed = before.iter().filter_map(|(name, text)| {
+        let source = if is_partial(text) {
+            partial()
+        } else {
+            check(&script(std::iter::once((name, text)), std::iter::empty())).err()?
+        };
         Some(Obstacle::FirewallFixed {
-            table: table.0.clone(),
+            table: name.clone(),
             program: PROGRAM,
             source,
         })
@@ -90,25 +109,28 @@ fn script<'a>(
 /// All in one transaction; if that is refused, table by table, so that one cannot keep the others.
 pub(super) fn restore(before: &Tables, changes: &mut usize) -> Result<(), Obstacle> {
     let now = read()?;
-    let differing: Vec<(&String, &String)> = before
+    let differing = before
         .iter()
-        .filter(|(name, text)| now.get(*name) != Some(*text))
-        .collect();
+        .filter(|(name, text)| now.get(*name) != Some(*text));
+    let (fixed, differing): (Vec<_>, Vec<_>) = differing.partition(|(_, text)| is_partial(text));
     let new: Vec<&String> = now
         .keys()
         .filter(|name| !before.contains_key(*name))
         .collect();
+    let mut refused: Vec<(&str, Gap)> = fixed
+        .iter()
+        .map(|(name, _)| (name.as_str(), partial()))
+        .collect();
     if differing.is_empty() && new.is_empty() {
-        return Ok(());
+        return told(refused);
     }
     *changes += 1;
     let write =
         |script: &str| run_with_input(PROGRAM, &["-f", "-"], script.as_bytes(), BOUNDS).map(drop);
     let all = script(differing.iter().copied(), new.iter().copied());
     if write(&all).is_ok() {
-        return Ok(());
+        return told(refused);
     }
-    let mut refused = Vec::new();
     for name in &new {
         let one = script(std::iter::empty(), std::iter::once(*name));
         refused.extend(write(&one).err().map(|gap| (name.as_str(), gap)));
@@ -117,6 +139,10 @@ pub(super) fn restore(before: &Tables, changes: &mut usize) -> Result<(), Obstac
         let one = script(std::iter::once((*name, *text)), std::iter::empty());
         refused.extend(write(&one).err().map(|gap| (name.as_str(), gap)));
     }
+    told(refused)
+}
+
+fn told(refused: Vec<(&str, Gap)>) -> Result<(), Obstacle> {
     let names: Vec<&str> = refused.iter().map(|(name, _)| *name).collect();
     let names = list(&names);
     match refused.into_iter().next() {
@@ -141,5 +167,18 @@ mod tests {
         let names: Vec<&String> = found.keys().collect();
         assert_eq!(names, ["inet filter", "ip nat", "ip6 none"]);
         assert_eq!(found["ip nat"], "table ip nat {\n\tchain out {\n\t}\n}\n");
+    }
+
+    #[test]
+    fn rules_that_are_shown_in_part_are_not_written() {
+        assert!(is_partial(
+            "\t\tmeta l4proto tcp # xt_addrtype counter drop"
+        ));
+        assert!(is_partial(
+            "\t\tip saddr 10.0.0.0/8 xt match \"addrtype\" drop"
+        ));
+        assert!(!is_partial(
+            "\t\tip saddr 10.0.0.0/8 accept comment \"rule #1\""
+        ));
     }
 }

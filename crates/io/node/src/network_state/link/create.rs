@@ -121,9 +121,11 @@ fn create(
         });
     }
     let mut first = None;
+    let is_reduced = link.kind != "veth";
     for settings in ladder(link, peer, interfaces) {
         match send(kernel, interfaces, link, &settings) {
             Ok(()) => {
+                let first = first.filter(|_| is_reduced);
                 return Ok(first.map(|source| Obstacle::DefaultSettings {
                     interface: name(),
                     kind: link.kind.clone(),
@@ -146,10 +148,15 @@ fn create(
 /// All settings; of a bond, which refuses those of other modes, the mode and what goes with every mode; none.
 fn ladder(link: &Link, peer: Option<&Link>, interfaces: &Interfaces) -> Vec<Vec<u8>> {
     if let Some(peer) = peer {
-        let mut attribute = Vec::new();
-        let inside = basics(peer).body();
-        encode(&[(VETH_INFO_PEER | NESTED, inside)], &mut attribute);
-        return vec![attribute];
+        // With its old index; and without, which may be another's by now.
+        let rungs = [peer.index, 0].map(|index| {
+            let mut inside = basics(peer);
+            inside.set_header_u32(4, index);
+            let mut attribute = Vec::new();
+            encode(&[(VETH_INFO_PEER | NESTED, inside.body())], &mut attribute);
+            attribute
+        });
+        return rungs.to_vec();
     }
     let mut all = attributes(&link.settings.0);
     for (attribute, data) in &mut all {

@@ -11,6 +11,7 @@ use crate::{
         state::{Link, NetworkState, Scope},
     },
 };
+use rustix::io::Errno;
 
 fn covered(before: &NetworkState) -> impl Iterator<Item = &Link> {
     let links = before.links.as_deref().unwrap_or_default();
@@ -144,7 +145,15 @@ fn set_mac(kernel: &mut Kernel, old: &Link, now: &Link) -> Result<(), NetlinkErr
         return Ok(());
     }
     let message = request(now.index).with(IFLA_ADDRESS, &old.mac.0);
-    kernel.change(LINK.new, 0, &message)
+    match kernel.change(LINK.new, 0, &message) {
+        // Many drivers take it only while the link is down.
+        Err(NetlinkError::Refused(Errno::BUSY)) if now.up => {
+            set_up(kernel, now.index, false)?;
+            let done = kernel.change(LINK.new, 0, &message);
+            set_up(kernel, now.index, true).and(done)
+        }
+        done => done,
+    }
 }
 
 fn set_up(kernel: &mut Kernel, index: u32, up: bool) -> Result<(), NetlinkError> {
