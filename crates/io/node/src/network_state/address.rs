@@ -55,7 +55,7 @@ pub(super) fn read(kernel: &mut Kernel, coverage: &Coverage) -> Result<Vec<Addre
     Ok(found)
 }
 
-fn parse(told: &RawMessage) -> Option<Address> {
+pub(super) fn parse(told: &RawMessage) -> Option<Address> {
     let family = told.header_u8(0);
     let flags = told
         .u32(IFA_FLAGS)
@@ -128,7 +128,7 @@ impl Address {
     }
 
     /// As it has to be now. A label begins with the interface's name.
-    fn translated(&self, interfaces: &Interfaces) -> Result<Self, NoLink> {
+    pub(super) fn translated(&self, interfaces: &Interfaces) -> Result<Self, NoLink> {
         let now = interfaces.link(self.index())?;
         let mut own = self.clone();
         own.message.set_header_u32(4, now.index);

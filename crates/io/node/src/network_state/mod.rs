@@ -23,6 +23,8 @@ mod rule;
 mod snapshot;
 mod state;
 mod sysctl;
+#[cfg(test)]
+mod tests;
 
 pub use obstacle::Obstacle;
 pub use restore::{Restored, restore, restore_and_count};

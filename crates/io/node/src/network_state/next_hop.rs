@@ -70,7 +70,7 @@ fn members(hop: &RawMessage) -> impl Iterator<Item = u32> {
 }
 
 /// What a request may hold: the kernel refuses the scope that it tells, and counters.
-fn normal(mut hop: RawMessage) -> RawMessage {
+pub(super) fn normal(mut hop: RawMessage) -> RawMessage {
     if let Some(scope) = hop.header.get_mut(1) {
         *scope = 0;
     }
@@ -127,7 +127,7 @@ pub(super) fn restore(
             && let Err(source) = delete(kernel, number(extra))
         {
             let call = "RTM_DELNEXTHOP";
-            obstacles.push(failed(extra, call, source));
+            obstacles.push(failed(extra, interfaces, call, source));
         }
     }
     let gone = gone(before, interfaces);
@@ -149,7 +149,7 @@ pub(super) fn restore(
             now = read(kernel, &interfaces.coverage)?;
         }
         if let Err(source) = done {
-            obstacles.push(failed(&hop, "RTM_NEWNEXTHOP", source));
+            obstacles.push(failed(&hop, interfaces, "RTM_NEWNEXTHOP", source));
         }
     }
     Ok(obstacles)
@@ -164,7 +164,14 @@ fn delete(kernel: &mut Kernel, number: u32) -> Result<(), NetlinkError> {
     }
 }
 
-fn failed(hop: &RawMessage, call: &'static str, source: NetlinkError) -> Obstacle {
-    let what = format!("next hop {}", number(hop));
+fn failed(
+    hop: &RawMessage,
+    interfaces: &Interfaces,
+    call: &'static str,
+    source: NetlinkError,
+) -> Obstacle {
+    let over = hop.u32(NHA_OIF).map(|index| interfaces.name_now(index));
+    let over = over.map(|name| format!(" over {name}")).unwrap_or_default();
+    let what = format!("next hop {}{over}", number(hop));
     Obstacle::Kernel { what, call, source }
 }

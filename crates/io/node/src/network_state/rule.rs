@@ -54,7 +54,7 @@ impl RuleCoverage {
         }
     }
 
-    fn covers(&self, rule: &RawMessage) -> bool {
+    pub(super) fn covers(&self, rule: &RawMessage) -> bool {
         let Self::Of { names, addresses } = self else {
             return true;
         };
@@ -112,8 +112,16 @@ fn failed(rule: &RawMessage, call: &'static str, source: NetlinkError) -> Obstac
         _ => "IPv4",
     };
     let priority = rule.u32(FRA_PRIORITY).unwrap_or_default();
+    let named = [FRA_IIFNAME, FRA_OIFNAME]
+        .into_iter()
+        .filter_map(|kind| rule.get(kind).map(text));
+    let named: Vec<String> = named.collect();
+    let over = match named.as_slice() {
+        [] => String::new(),
+        names => format!(" for {}", names.join(" and ")),
+    };
     Obstacle::Kernel {
-        what: format!("{family} rule of priority {priority}"),
+        what: format!("{family} rule of priority {priority}{over}"),
         call,
         source,
     }

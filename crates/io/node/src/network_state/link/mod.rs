@@ -39,7 +39,7 @@ pub(super) fn read(kernel: &mut Kernel) -> Result<Vec<Link>, NetlinkError> {
     Ok(messages.iter().map(parse).collect())
 }
 
-fn parse(message: &RawMessage) -> Link {
+pub(super) fn parse(message: &RawMessage) -> Link {
     let info = Attributes::new(message.get(IFLA_LINKINFO).unwrap_or_default());
     let own = |kind: u16| Hexadecimal(message.get(kind).unwrap_or_default().to_vec());
     let settings = info.get(IFLA_INFO_DATA).unwrap_or_default();

@@ -5,7 +5,7 @@ mod restore;
 use std::collections::BTreeSet;
 
 use super::{
-    interfaces::Coverage,
+    interfaces::{Coverage, Interfaces},
     kernel::{Kernel, ObjectKind},
     raw_message::RawMessage,
     state::Route,
@@ -16,6 +16,8 @@ use crate::netlink::{
 };
 
 pub(super) use restore::restore;
+#[cfg(test)]
+pub(super) use restore::translated;
 
 /// `rtmsg`: family, destination length, source length, TOS, table, protocol, scope, type: u8 each; flags u32.
 const ROUTE: ObjectKind = ObjectKind {
@@ -86,7 +88,7 @@ fn table(route: &RawMessage) -> u32 {
 }
 
 /// `None` is a route that comes and goes without anybody's doing.
-fn parse(mut message: RawMessage) -> Option<Route> {
+pub(super) fn parse(mut message: RawMessage) -> Option<Route> {
     let protocol = message.header_u8(5);
     if message.header_u32(8) & RTM_F_CLONED != 0
         || matches!(protocol, 0 | RTPROT_REDIRECT | RTPROT_RA)
@@ -173,6 +175,19 @@ fn links(route: &RawMessage) -> Vec<u32> {
     let mut indexes: Vec<u32> = route.u32(RTA_OIF).into_iter().collect();
     each_hop(&mut route.clone(), |hop| indexes.extend(u32_at(hop, 4)));
     indexes
+}
+
+/// With the interfaces of now that it leaves through.
+fn describe_over(route: &RawMessage, interfaces: &Interfaces) -> String {
+    let names: Vec<String> = links(route)
+        .into_iter()
+        .map(|index| interfaces.name_now(index))
+        .collect();
+    match (names.as_slice(), route.u32(RTA_NH_ID)) {
+        ([], None) => describe(route),
+        ([], Some(hop)) => format!("{} over next hop {hop}", describe(route)),
+        (names, _) => format!("{} over {}", describe(route), names.join(" and ")),
+    }
 }
 
 fn describe(route: &RawMessage) -> String {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{ROUTE, RTA_EXPIRES, RTA_MULTIPATH, RTA_NH_ID, RTA_OIF, describe, each_hop, read};
+use super::{
+    ROUTE, RTA_EXPIRES, RTA_MULTIPATH, RTA_NH_ID, RTA_OIF, describe, describe_over, each_hop, read,
+};
 use crate::{
     netlink::{
         NetlinkError,
@@ -21,6 +23,8 @@ use rustix::io::Errno;
 
 /// A deletion may take along what is wanted (paths of IPv6 that grew together), so it is looked at again.
 const ROUNDS: usize = 3;
+/// How many routes may lead to the gateway of another, one over the other.
+const DEEPEST: usize = 8;
 
 pub(in crate::network_state) fn restore(
     kernel: &mut Kernel,
@@ -66,7 +70,7 @@ pub(in crate::network_state) fn restore(
     let there = keys(&now);
     for (route, call, source) in failed {
         if there.contains(&key(&route)) == (call == "RTM_DELROUTE") {
-            let what = describe(&route.message);
+            let what = describe_over(&route.message, interfaces);
             obstacles.push(Obstacle::Kernel { what, call, source });
         }
     }
@@ -98,8 +102,9 @@ fn delete_all(kernel: &mut Kernel, extra: &[&Route]) -> Vec<Failed> {
 
 /// A gateway may be reached through another of the routes: as long as one is taken, those refused are tried again.
 fn add_all(kernel: &mut Kernel, mut missing: Vec<&Route>) -> Vec<Failed> {
-    loop {
-        let mut failed = Vec::new();
+    let mut failed = Vec::new();
+    for _ in 0..DEEPEST {
+        failed.clear();
         let mut refused = Vec::new();
         let before = missing.len();
         for route in missing {
@@ -109,10 +114,11 @@ fn add_all(kernel: &mut Kernel, mut missing: Vec<&Route>) -> Vec<Failed> {
             }
         }
         if refused.is_empty() || refused.len() == before {
-            return failed;
+            break;
         }
         missing = refused;
     }
+    failed
 }
 
 fn add(kernel: &mut Kernel, route: &Route) -> Result<(), NetlinkError> {
@@ -128,7 +134,10 @@ fn add(kernel: &mut Kernel, route: &Route) -> Result<(), NetlinkError> {
     kernel.change(ROUTE.new, flags, &message)
 }
 
-fn translated(route: &Route, interfaces: &Interfaces) -> Result<Route, NoLink> {
+pub(in crate::network_state) fn translated(
+    route: &Route,
+    interfaces: &Interfaces,
+) -> Result<Route, NoLink> {
     let mut route = route.clone();
     if let Some(before) = route.message.u32(RTA_OIF) {
         let now = interfaces.index(before)?;
