@@ -1,7 +1,8 @@
 //! Other programs' output: with a deadline, a bound, a bare environment, and never a shell.
 
 use std::{
-    io::Read,
+    fs::File,
+    io::{Read, Seek, Write},
     os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
@@ -13,7 +14,7 @@ use crosstie_facts::Gap;
 use crate::groups::{Entry, is_stopped, time_left};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{Access, OFlags},
+    fs::{Access, MemfdFlags, OFlags},
     io::Errno,
     process::{Pid, PidfdFlags, Signal},
 };
@@ -53,7 +54,28 @@ pub(crate) struct Finished {
 
 /// What `program` prints. One that is not installed is absent; one that asks for root is denied.
 pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>, Gap> {
-    let finished = run_to_end(program, arguments, &[], bounds)?;
+    succeeded(run_to_end(program, arguments, &[], bounds)?)
+}
+
+/// Like [`run`], with `input` as standard input: a file in memory, which neither side can make the other wait for.
+pub fn run_with_input(
+    program: &str,
+    arguments: &[&str],
+    input: &[u8],
+    bounds: Bounds,
+) -> Result<Vec<u8>, Gap> {
+    let file = memory_file(input).map_err(|error| failed(&error))?;
+    succeeded(run_with(program, arguments, &[], file.into(), bounds)?)
+}
+
+fn memory_file(content: &[u8]) -> std::io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create("input", MemfdFlags::CLOEXEC)?);
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+fn succeeded(finished: Finished) -> Result<Vec<u8>, Gap> {
     if finished.status.success() {
         return Ok(finished.output);
     }
@@ -66,6 +88,16 @@ pub(crate) fn run_to_end(
     program: &str,
     arguments: &[&str],
     environment: &[(&str, &str)],
+    bounds: Bounds,
+) -> Result<Finished, Gap> {
+    run_with(program, arguments, environment, Stdio::null(), bounds)
+}
+
+fn run_with(
+    program: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    input: Stdio,
     bounds: Bounds,
 ) -> Result<Finished, Gap> {
     if is_stopped() {
@@ -86,7 +118,7 @@ pub(crate) fn run_to_end(
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .envs(environment.iter().copied())
         .current_dir("/")
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
@@ -306,6 +338,18 @@ mod tests {
     fn output_comes_back_whole() {
         let output = run("seq", &["1", "100000"], Bounds::default()).unwrap();
         assert_eq!(output.len(), 588_895);
+    }
+
+    #[test]
+    fn input_goes_in_whole() {
+        let input = vec![b'x'; 300_000];
+        let output = run_with_input("cat", &[], &input, Bounds::default());
+        assert_eq!(output.as_deref(), Ok(input.as_slice()));
+        // A program that does not read it is not waited for.
+        assert_eq!(
+            run_with_input("true", &[], &input, Bounds::default()),
+            Ok(Vec::new())
+        );
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub mod local;
 mod lock;
 mod names;
 pub mod netlink;
+#[doc(hidden)] // its callers are inside; tests in network namespaces use it too
+pub mod network_state;
 pub mod port_settings;
 pub mod probe;
 pub mod scratch;

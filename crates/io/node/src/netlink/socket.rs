@@ -168,6 +168,12 @@ impl Socket {
         self.exchange(request, NLM_F_REQUEST | NLM_F_ACK)
     }
 
+    /// A change, with `NLM_F_CREATE` and its like.
+    pub(crate) fn change(&mut self, request: &Request, flags: u16) -> Result<(), NetlinkError> {
+        self.exchange(request, NLM_F_REQUEST | NLM_F_ACK | flags)
+            .map(drop)
+    }
+
     fn exchange(&mut self, request: &Request, flags: u16) -> Result<Answer, NetlinkError> {
         let until = Instant::now() + self.deadline;
         for _ in 0..ATTEMPTS {

@@ -6,3 +6,4 @@
 #[path = "../../../../cli/tests/common/namespace.rs"]
 mod namespace;
 mod netlink;
+mod network_state;

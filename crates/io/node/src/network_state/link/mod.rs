@@ -1,0 +1,68 @@
+//! Links, as the kernel tells them.
+
+pub(super) mod create;
+pub(super) mod identity;
+pub(super) mod port;
+pub(super) mod settings;
+
+use super::{
+    kernel::{Kernel, ObjectKind},
+    raw_message::{Hexadecimal, RawMessage, attributes},
+    state::Link,
+};
+use crate::netlink::{
+    NetlinkError,
+    message::{Attributes, text},
+};
+
+/// `ifinfomsg`: family u8, pad u8, type u16, index i32, flags u32, change u32.
+pub(super) const LINK: ObjectKind = ObjectKind {
+    get: 18,
+    new: 16,
+    delete: 17,
+    header: 16,
+};
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_LINK: u16 = 5;
+const IFLA_MASTER: u16 = 10;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_LINK_NETNSID: u16 = 37;
+const IFLA_PERM_ADDRESS: u16 = 54;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const IFF_UP: u32 = 1;
+
+pub(super) fn read(kernel: &mut Kernel) -> Result<Vec<Link>, NetlinkError> {
+    let messages = kernel.dump(LINK, 0)?;
+    Ok(messages.iter().map(parse).collect())
+}
+
+pub(super) fn parse(message: &RawMessage) -> Link {
+    let info = Attributes::new(message.get(IFLA_LINKINFO).unwrap_or_default());
+    let own = |kind: u16| Hexadecimal(message.get(kind).unwrap_or_default().to_vec());
+    let settings = info.get(IFLA_INFO_DATA).unwrap_or_default();
+    let kind = info.text(IFLA_INFO_KIND).unwrap_or_default();
+    Link {
+        name: text(message.get(IFLA_IFNAME).unwrap_or_default()),
+        index: message.header_u32(4),
+        mac: own(IFLA_ADDRESS),
+        permanent_mac: own(IFLA_PERM_ADDRESS),
+        up: message.header_u32(8) & IFF_UP != 0,
+        mtu: message.u32(IFLA_MTU).unwrap_or_default(),
+        master: message.u32(IFLA_MASTER).filter(|index| *index != 0),
+        parent: message.u32(IFLA_LINK).filter(|index| *index != 0),
+        parent_elsewhere: message.get(IFLA_LINK_NETNSID).is_some(),
+        port_settings: Hexadecimal(port::settable(info)),
+        settings: Hexadecimal(create::settable(&kind, attributes(settings))),
+        kind,
+    }
+}
+
+/// A message to the kernel about one link.
+fn request(index: u32) -> RawMessage {
+    let mut message = RawMessage::new(&[0; 16]);
+    message.set_header_u32(4, index);
+    message
+}

@@ -1,0 +1,191 @@
+//! Masters, MAC, MTU and state of links that are there; and links that are new.
+
+use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, port, request};
+use crate::{
+    netlink::NetlinkError,
+    network_state::{
+        interfaces::{Interfaces, NoLink},
+        kernel::Kernel,
+        obstacle::Obstacle,
+        raw_message::RawMessage,
+        state::{Link, NetworkState, Scope},
+    },
+};
+use rustix::io::Errno;
+
+fn covered(before: &NetworkState) -> impl Iterator<Item = &Link> {
+    let links = before.links.as_deref().unwrap_or_default();
+    links.iter().filter(|link| match &before.scope {
+        Scope::Everything => true,
+        Scope::Interfaces(names) => names.contains(&link.name),
+    })
+}
+
+/// Interfaces of the scope that have gone or have another name.
+pub(in crate::network_state) fn missing(
+    before: &NetworkState,
+    interfaces: &Interfaces,
+    is_same_boot: bool,
+) -> Vec<Obstacle> {
+    let told = covered(before).filter_map(|old| match interfaces.link(old.index) {
+        Err(NoLink(interface)) => {
+            // Whoever creates links has told already.
+            let is_told = before.scope == Scope::Everything && is_same_boot;
+            (!is_told).then(|| Obstacle::Gone {
+                what: "all settings".to_owned(),
+                interface,
+            })
+        }
+        Ok(now) => (now.name != old.name).then(|| Obstacle::Renamed {
+            interface: old.name.clone(),
+            now: now.name.clone(),
+        }),
+    });
+    told.collect()
+}
+
+pub(in crate::network_state) fn restore_masters(
+    kernel: &mut Kernel,
+    before: &NetworkState,
+    interfaces: &Interfaces,
+) -> Vec<Obstacle> {
+    let mut obstacles = Vec::new();
+    for old in covered(before) {
+        let Ok(now) = interfaces.link(old.index) else {
+            continue;
+        };
+        let master = match old.master.map(|master| interfaces.link(master)).transpose() {
+            Ok(master) => master,
+            Err(NoLink(master)) => {
+                obstacles.push(Obstacle::Gone {
+                    what: format!("the membership of {}", now.name),
+                    interface: master,
+                });
+                continue;
+            }
+        };
+        if now.master == master.map(|master| master.index) {
+            continue;
+        }
+        let mut tell = |what: &str, done: Result<(), NetlinkError>| {
+            obstacles.extend(done.err().map(|source| failed(now, what, source)));
+        };
+        if master.is_some_and(|master| master.kind == "bond") && now.up {
+            // A bond takes only links that are down.
+            tell("the state", set_up(kernel, now.index, false));
+        }
+        let index = master.map_or(0, |master| master.index);
+        let message = request(now.index).with(IFLA_MASTER, &index.to_ne_bytes());
+        tell("the master", kernel.change(LINK.new, 0, &message));
+    }
+    obstacles
+}
+
+/// MAC, MTU, then up or down. A link's MTU may be bounded by that of another, so refusals get a second try.
+pub(in crate::network_state) fn restore_settings(
+    kernel: &mut Kernel,
+    before: &NetworkState,
+    interfaces: &Interfaces,
+) -> Vec<Obstacle> {
+    let mut obstacles = Vec::new();
+    let mut pending: Vec<(&Link, &Link)> = covered(before)
+        .filter_map(|old| Some((old, interfaces.link(old.index).ok()?)))
+        .collect();
+    for is_last in [false, true] {
+        pending.retain(|(old, now)| match set_mtu(kernel, old, now) {
+            Ok(()) => false,
+            Err(source) => {
+                if is_last {
+                    obstacles.push(failed(now, "the MTU", source));
+                }
+                true
+            }
+        });
+    }
+    for old in covered(before) {
+        let Ok(now) = interfaces.link(old.index) else {
+            continue;
+        };
+        if let Err(source) = set_mac(kernel, old, now) {
+            obstacles.push(failed(now, "the MAC address", source));
+        }
+        if let Err(source) = port::restore(kernel, old, now) {
+            obstacles.push(failed(now, "the bridge port's settings", source));
+        }
+        if old.up != now.up
+            && let Err(source) = set_up(kernel, now.index, old.up)
+        {
+            let what = if old.up { "up" } else { "down" };
+            obstacles.push(failed(now, what, source));
+        }
+    }
+    obstacles
+}
+
+fn failed(link: &Link, what: &str, source: NetlinkError) -> Obstacle {
+    Obstacle::Kernel {
+        what: format!("{what} of {}", link.name),
+        call: "RTM_NEWLINK",
+        source,
+    }
+}
+
+fn set_mtu(kernel: &mut Kernel, old: &Link, now: &Link) -> Result<(), NetlinkError> {
+    if old.mtu == now.mtu || old.mtu == 0 {
+        return Ok(());
+    }
+    let message = request(now.index).with(IFLA_MTU, &old.mtu.to_ne_bytes());
+    kernel.change(LINK.new, 0, &message)
+}
+
+/// Members of a bond have its MAC.
+fn set_mac(kernel: &mut Kernel, old: &Link, now: &Link) -> Result<(), NetlinkError> {
+    let is_own = old.mac.0.len() == now.mac.0.len() && old.master.is_none();
+    if old.mac == now.mac || !is_own {
+        return Ok(());
+    }
+    let message = request(now.index).with(IFLA_ADDRESS, &old.mac.0);
+    match kernel.change(LINK.new, 0, &message) {
+        // Many drivers take it only while the link is down.
+        Err(NetlinkError::Refused(Errno::BUSY)) if now.up => {
+            set_up(kernel, now.index, false)?;
+            let done = kernel.change(LINK.new, 0, &message);
+            set_up(kernel, now.index, true).and(done)
+        }
+        done => done,
+    }
+}
+
+fn set_up(kernel: &mut Kernel, index: u32, up: bool) -> Result<(), NetlinkError> {
+    let mut message: RawMessage = request(index);
+    message.set_header_u32(8, if up { IFF_UP } else { 0 });
+    message.set_header_u32(12, IFF_UP);
+    kernel.change(LINK.new, 0, &message)
+}
+
+/// Virtual links that were made since. One may take others with it: a veth its peer, a bridge none.
+pub(in crate::network_state) fn delete_new(
+    kernel: &mut Kernel,
+    before: &NetworkState,
+) -> Result<Vec<Obstacle>, NetlinkError> {
+    let mut obstacles = Vec::new();
+    let mut tried = Vec::new();
+    loop {
+        let interfaces = Interfaces::read(kernel, before)?;
+        let new = interfaces.now.iter().find(|link| {
+            let is_new = !interfaces.was_there(link.index) && !link.kind.is_empty();
+            is_new && !tried.contains(&link.index)
+        });
+        let Some(link) = new else {
+            return Ok(obstacles);
+        };
+        tried.push(link.index);
+        if let Err(source) = kernel.change(LINK.delete, 0, &request(link.index)) {
+            obstacles.push(Obstacle::Kernel {
+                what: format!("{}, which is new and should be deleted,", link.name),
+                call: "RTM_DELLINK",
+                source,
+            });
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What could not be kept or restored. None of it ends the work.
+
+use std::{error::Error as _, io};
+
+use crosstie_facts::Gap;
+use thiserror::Error;
+
+use crate::netlink::NetlinkError;
+
+#[derive(Debug, Error)]
+pub enum Obstacle {
+    /// Left, not failed: there is nothing that it could be restored on.
+    #[error("{what} of {interface}: the interface no longer exists")]
+    Gone { what: String, interface: String },
+    /// Left, not failed: names are labels.
+    #[error("{interface} is called {now} now: its settings were restored there, its name was left")]
+    Renamed { interface: String, now: String },
+    #[error("{what} cannot be read ({call})")]
+    Unread {
+        what: &'static str,
+        call: &'static str,
+        #[source]
+        source: NetlinkError,
+    },
+    #[error("{what} cannot be restored ({call})")]
+    Kernel {
+        /// With the interface's name, where it has one.
+        what: String,
+        call: &'static str,
+        #[source]
+        source: NetlinkError,
+    },
+    #[error("{interface} was deleted, and a link of the kind '{kind}' cannot be created again")]
+    NotRecreatable { interface: String, kind: String },
+    #[error(
+        "{interface} was created again with the default settings of the kind '{kind}' (RTM_NEWLINK refused its own)"
+    )]
+    DefaultSettings {
+        interface: String,
+        kind: String,
+        #[source]
+        source: NetlinkError,
+    },
+    #[error("'{value}' cannot be written to {path}")]
+    Sysctl {
+        path: String,
+        value: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("the firewall cannot be read ({program})")]
+    FirewallUnread {
+        program: &'static str,
+        #[source]
+        source: Gap,
+    },
+    /// The program does not take its own output: rules that another program made.
+    #[error("the firewall's table {table} could not be restored if it changed ({program})")]
+    FirewallFixed {
+        table: String,
+        program: &'static str,
+        #[source]
+        source: Gap,
+    },
+    #[error("the firewall's {tables} cannot be restored ({program})")]
+    Firewall {
+        tables: String,
+        program: &'static str,
+        #[source]
+        source: Gap,
+    },
+}
+
+impl Obstacle {
+    /// Whether something was left as it is because there is nothing to restore, rather than tried in vain.
+    pub fn is_left(&self) -> bool {
+        matches!(self, Self::Gone { .. } | Self::Renamed { .. })
+    }
+
+    /// With its cause: the errno's text, or what the program said.
+    pub fn with_cause(&self) -> String {
+        match self.source() {
+            Some(source) => format!("{self}: {source}"),
+            None => self.to_string(),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Policy rules (`ip rule`), as raw messages.
+
+use std::{collections::BTreeSet, net::IpAddr};
+
+use super::{
+    interfaces::Coverage,
+    kernel::{Kernel, NLM_F_CREATE, NLM_F_EXCL, ObjectKind},
+    obstacle::Obstacle,
+    raw_message::RawMessage,
+};
+use crate::netlink::{
+    NetlinkError,
+    message::{AF_INET6, address, text},
+};
+use ipnet::IpNet;
+
+/// `fib_rule_hdr`: family, destination length, source length, TOS, table, two reserved, action: u8 each; flags u32.
+const RULE: ObjectKind = ObjectKind {
+    get: 34,
+    new: 32,
+    delete: 33,
+    header: 12,
+};
+const FRA_SRC: u16 = 2;
+const FRA_IIFNAME: u16 = 3;
+const FRA_PRIORITY: u16 = 6;
+const FRA_OIFNAME: u16 = 17;
+const FRA_PAD: u16 = 18;
+/// Inverted, and finding a source address. The others tell whether its target and interfaces are there.
+const SETTABLE: u32 = 0x2 | 0x1_0000;
+
+/// Which rules belong to the interfaces: those that name one, or that are for packets from an address of one.
+#[derive(Debug)]
+pub(super) enum RuleCoverage {
+    Everything,
+    Of {
+        names: BTreeSet<String>,
+        addresses: BTreeSet<IpAddr>,
+    },
+}
+
+impl RuleCoverage {
+    pub(super) fn new(
+        coverage: &Coverage,
+        names: impl Iterator<Item = String>,
+        addresses: impl Iterator<Item = IpAddr>,
+    ) -> Self {
+        if coverage.is_everything() {
+            return Self::Everything;
+        }
+        Self::Of {
+            names: names.collect(),
+            addresses: addresses.collect(),
+        }
+    }
+
+    pub(super) fn covers(&self, rule: &RawMessage) -> bool {
+        let Self::Of { names, addresses } = self else {
+            return true;
+        };
+        let named = [FRA_IIFNAME, FRA_OIFNAME]
+            .into_iter()
+            .filter_map(|kind| rule.get(kind).map(text));
+        let source = rule.get(FRA_SRC).and_then(address);
+        let source = source.and_then(|source| IpNet::new(source, rule.header_u8(2)).ok());
+        named.into_iter().any(|name| names.contains(&name))
+            || source.is_some_and(|net| {
+                net.prefix_len() > 0 && addresses.iter().any(|own| net.contains(own))
+            })
+    }
+}
+
+/// In the kernel's order, which counts among rules of one priority.
+pub(super) fn read(
+    kernel: &mut Kernel,
+    coverage: &RuleCoverage,
+) -> Result<Vec<RawMessage>, NetlinkError> {
+    let mut rules = kernel.dump_both(RULE)?;
+    for rule in &mut rules {
+        rule.set_header_u32(8, rule.header_u32(8) & SETTABLE);
+        rule.retain(|kind| kind != FRA_PAD);
+        // The kernel leaves a priority of zero out, and gives a rule without one another.
+        let priority = rule.u32(FRA_PRIORITY).unwrap_or_default();
+        rule.set(FRA_PRIORITY, &priority.to_ne_bytes());
+    }
+    rules.retain(|rule| coverage.covers(rule));
+    Ok(rules)
+}
+
+pub(super) fn restore(
+    kernel: &mut Kernel,
+    before: &[RawMessage],
+    coverage: &RuleCoverage,
+) -> Result<Vec<Obstacle>, NetlinkError> {
+    let now = read(kernel, coverage)?;
+    let mut obstacles = Vec::new();
+    let missing: Vec<&RawMessage> = before.iter().filter(|rule| !now.contains(rule)).collect();
+    for rule in missing {
+        let done = kernel.change(RULE.new, NLM_F_CREATE | NLM_F_EXCL, rule);
+        obstacles.extend(done.err().map(|error| failed(rule, "RTM_NEWRULE", error)));
+    }
+    for rule in now.iter().filter(|rule| !before.contains(rule)) {
+        let done = kernel.change(RULE.delete, 0, rule);
+        obstacles.extend(done.err().map(|error| failed(rule, "RTM_DELRULE", error)));
+    }
+    Ok(obstacles)
+}
+
+fn failed(rule: &RawMessage, call: &'static str, source: NetlinkError) -> Obstacle {
+    let family = match rule.header_u8(0) {
+        AF_INET6 => "IPv6",
+        _ => "IPv4",
+    };
+    let priority = rule.u32(FRA_PRIORITY).unwrap_or_default();
+    let named = [FRA_IIFNAME, FRA_OIFNAME]
+        .into_iter()
+        .filter_map(|kind| rule.get(kind).map(text));
+    let named: Vec<String> = named.collect();
+    let over = match named.as_slice() {
+        [] => String::new(),
+        names => format!(" for {}", names.join(" and ")),
+    };
+    Obstacle::Kernel {
+        what: format!("{family} rule of priority {priority}{over}"),
+        call,
+        source,
+    }
+}

@@ -1,0 +1,101 @@
+//! Keeps the state. What cannot be read is an obstacle, and is left alone by a restore.
+
+use std::fs;
+
+use super::{
+    address, firewall,
+    interfaces::Coverage,
+    kernel::Kernel,
+    link, next_hop,
+    obstacle::Obstacle,
+    route,
+    rule::{self, RuleCoverage},
+    state::{Link, NetworkState, Scope},
+    sysctl,
+};
+use crate::netlink::NetlinkError;
+
+/// Whether it can be undone is known before anything is changed: obstacles say what cannot.
+pub fn snapshot(scope: &Scope) -> (NetworkState, Vec<Obstacle>) {
+    let mut state = NetworkState {
+        scope: scope.clone(),
+        boot: boot(),
+        ..NetworkState::default()
+    };
+    let mut obstacles = Vec::new();
+    if let Err(obstacle) = routing(&mut state, &mut obstacles) {
+        obstacles.push(obstacle);
+    }
+    if *scope == Scope::Everything {
+        obstacles.extend(firewall::read(&mut state));
+    }
+    (state, obstacles)
+}
+
+fn routing(state: &mut NetworkState, obstacles: &mut Vec<Obstacle>) -> Result<(), Obstacle> {
+    let mut kernel = Kernel::open().map_err(unread("the network's state", "socket"))?;
+    let links = link::read(&mut kernel).map_err(unread("links", "RTM_GETLINK"))?;
+    if let Scope::Interfaces(names) = &state.scope {
+        let known = |name: &&String| !links.iter().any(|link| link.name == **name);
+        obstacles.extend(names.iter().filter(known).map(|name| Obstacle::Gone {
+            what: "all settings".to_owned(),
+            interface: name.clone(),
+        }));
+    }
+    let coverage = Coverage::of(&state.scope, &links);
+    let mut keep = Keep(obstacles);
+    let read = address::read(&mut kernel, &coverage);
+    state.addresses = keep.known(read, "addresses", "RTM_GETADDR");
+    let read = next_hop::read(&mut kernel, &coverage);
+    state.next_hops = keep.known(read, "next hops", "RTM_GETNEXTHOP");
+    let numbers = next_hop::numbers(state.next_hops.as_deref().unwrap_or_default());
+    let read = route::read(&mut kernel, &coverage, &numbers);
+    state.routes = keep.known(read, "routes", "RTM_GETROUTE");
+    let rules = rule_coverage(&coverage, &links, state);
+    let read = rule::read(&mut kernel, &rules);
+    state.rules = keep.known(read, "rules", "RTM_GETRULE");
+    let covered = links.iter().filter(|link| coverage.covers(link.index));
+    let mut names: Vec<&str> = covered.map(|link| link.name.as_str()).collect();
+    if coverage.is_everything() {
+        names.extend(sysctl::SHARED);
+    }
+    let values = names
+        .iter()
+        .map(|name| ((*name).to_owned(), sysctl::read(name)));
+    state.sysctls = values.collect();
+    state.links = Some(links);
+    Ok(())
+}
+
+struct Keep<'a>(&'a mut Vec<Obstacle>);
+
+impl Keep<'_> {
+    fn known<T>(
+        &mut self,
+        read: Result<T, NetlinkError>,
+        what: &'static str,
+        call: &'static str,
+    ) -> Option<T> {
+        read.map_err(|source| self.0.push(Obstacle::Unread { what, call, source }))
+            .ok()
+    }
+}
+
+fn rule_coverage(coverage: &Coverage, links: &[Link], state: &NetworkState) -> RuleCoverage {
+    let covered = links.iter().filter(|link| coverage.covers(link.index));
+    let addresses = state.addresses.iter().flatten();
+    RuleCoverage::new(
+        coverage,
+        covered.map(|link| link.name.clone()),
+        addresses.filter_map(super::state::Address::ip),
+    )
+}
+
+pub(super) fn boot() -> String {
+    let number = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    number.unwrap_or_default().trim_end().to_owned()
+}
+
+pub(super) fn unread(what: &'static str, call: &'static str) -> impl Fn(NetlinkError) -> Obstacle {
+    move |source| Obstacle::Unread { what, call, source }
+}

@@ -1,0 +1,99 @@
+//! Messages that are damaged, and journals that somebody wrote.
+
+use proptest::prelude::*;
+
+use super::{
+    NetworkState, Scope, address,
+    interfaces::Interfaces,
+    link, next_hop,
+    raw_message::RawMessage,
+    route, rule,
+    state::{Link, Route},
+};
+
+fn known() -> (NetworkState, Interfaces) {
+    let link = |index: u32, name: &str| Link {
+        index,
+        name: name.to_owned(),
+        ..Link::default()
+    };
+    let before = NetworkState {
+        scope: Scope::Everything,
+        links: Some(vec![link(2, "eth0"), link(3, "eth1")]),
+        ..NetworkState::default()
+    };
+    let interfaces = Interfaces::new(&before, vec![link(7, "eth0")]);
+    (before, interfaces)
+}
+
+/// A route over these links, side by side.
+fn side_by_side(indexes: &[u32]) -> RawMessage {
+    let mut paths = Vec::new();
+    for index in indexes {
+        paths.extend(8_u16.to_ne_bytes());
+        paths.extend([0x10 | 4, 1]);
+        paths.extend(index.to_ne_bytes());
+    }
+    RawMessage::new(&[2, 16, 0, 0, 254, 4, 0, 1, 0x14, 0, 0, 0])
+        .with(1, &[10, 31, 0, 0])
+        .with(9, &paths)
+        .with(12, &[0; 32])
+}
+
+#[test]
+fn indexes_are_translated_in_every_path() {
+    let (_, interfaces) = known();
+    let route = route::parse(side_by_side(&[2, 2])).unwrap();
+    let now = route::translated(&route, &interfaces).unwrap();
+    let mut expected = side_by_side(&[7, 7]);
+    // Carrier and counters are not settings.
+    expected = route::parse(expected).unwrap().message;
+    assert_eq!(now.message, expected);
+    assert_eq!(now.message.get(9).unwrap()[2], 4);
+    assert_eq!(now.message.get(12), None);
+    let lost = route::parse(side_by_side(&[2, 3])).unwrap();
+    let gone = route::translated(&lost, &interfaces).unwrap_err();
+    assert_eq!(gone.0, "eth1");
+}
+
+fn look_at(message: &RawMessage) {
+    let (_, interfaces) = known();
+    let _ = link::parse(message);
+    if let Some(own) = address::parse(message) {
+        let _ = (own.ip(), own.translated(&interfaces));
+    }
+    if let Some(route) = route::parse(message.clone()) {
+        let _ = route::translated(&route, &interfaces);
+    }
+    let given = Route {
+        message: message.clone(),
+        ..Route::default()
+    };
+    let _ = route::translated(&given, &interfaces);
+    let hop = next_hop::normal(message.clone());
+    let _ = next_hop::gone(&[hop], &interfaces);
+    let names = ["eth0".to_owned()].into_iter();
+    let own = ["10.0.0.1".parse().unwrap()].into_iter();
+    let coverage = super::interfaces::Coverage::Indexes([7].into());
+    let _ = rule::RuleCoverage::new(&coverage, names, own).covers(message);
+}
+
+proptest! {
+    #[test]
+    fn damaged_messages_do_no_harm(at: u16, byte: u8, end: u16, header in 0_usize..20) {
+        let mut body = side_by_side(&[2, 3]).body();
+        let length = body.len();
+        body[usize::from(at) % length] = byte;
+        for bytes in [&body[..], &body[..usize::from(end) % length]] {
+            if let Some(message) = RawMessage::parse(bytes, header) {
+                look_at(&message);
+            }
+        }
+    }
+
+    #[test]
+    fn any_journal_does_no_harm(header in proptest::collection::vec(any::<u8>(), 0..16),
+                                kind in 0_u16..32, data in proptest::collection::vec(any::<u8>(), 0..40)) {
+        look_at(&RawMessage::new(&header).with(kind, &data));
+    }
+}
