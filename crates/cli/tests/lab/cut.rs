@@ -26,12 +26,12 @@ fn lab_power_cut_off_changes_end_confirmed_or_back() {
         scope.spawn(|| {
             let place = place(a, 0);
             // In the middle of the files, and of the kernel's values.
-            power_cut(&place, Operation::WayBack, 24);
+            power_cut(&place, Operation::WayBack, 30);
             power_cut(&place, Operation::Change, 58);
         });
         scope.spawn(|| {
             loses_what_was_not_written(&proven, b);
-            power_cut(&place(b, 1), Operation::WayBack, 41);
+            power_cut(&place(b, 1), Operation::WayBack, 47);
         });
     });
 }

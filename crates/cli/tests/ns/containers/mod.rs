@@ -9,6 +9,7 @@ mod init;
 mod init_profiles;
 mod leftovers;
 mod reach;
+mod runs;
 mod trouble;
 mod trust;
 mod r#try;

@@ -72,6 +72,7 @@ fn rollback(model: &Model) {
         model,
         &Ask::Rollback {
             transaction: None,
+            only: None,
             force: false,
         },
     );
