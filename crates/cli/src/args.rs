@@ -1,11 +1,12 @@
 //! The command line.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use clap::{
     ArgAction, ColorChoice, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, styling},
 };
+use crosstie_doctor::word;
 use crosstie_reach::secret::Secret;
 
 const STYLES: styling::Styles = styling::Styles::styled()
@@ -369,14 +370,58 @@ impl Root {
             ways: self.ways.clone(),
         }
     }
+
+    /// For a command about the same nodes, which a person may paste.
+    pub(crate) fn options(&self) -> String {
+        let Ways {
+            timeout,
+            ssh_config,
+            agent_dir,
+        } = &self.ways;
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        [
+            option("become-password-fd", self.become_password_fd),
+            flag("ask-become-pass", self.ask_become_pass),
+            option("timeout", (*timeout != TIMEOUT).then_some(timeout)),
+            option("ssh-config", path(ssh_config)),
+            option("agent-dir", path(agent_dir)),
+        ]
+        .concat()
+    }
 }
+
+/// ` --NAME VALUE`, quoted where a shell needs it; nothing where there is no value.
+pub(crate) fn option(name: &str, value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(String::new, |value| {
+        format!(" --{name} {}", word(&value.to_string()))
+    })
+}
+
+pub(crate) fn flag(name: &str, given: bool) -> String {
+    if given {
+        format!(" --{name}")
+    } else {
+        String::new()
+    }
+}
+
+/// ` a b`, quoted where a shell needs it.
+pub(crate) fn words(names: &[String]) -> String {
+    names
+        .iter()
+        .flat_map(|name| [" ".into(), word(name)])
+        .collect()
+}
+
+/// Seconds, unless they are given.
+const TIMEOUT: u32 = 60;
 
 /// The way to a node.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
 pub(crate) struct Ways {
     /// Give a node up after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT, value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) timeout: u32,
 
     /// Use this ssh configuration instead of your own

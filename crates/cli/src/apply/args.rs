@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::args::{Root, Targets};
+use crate::args::{Root, Targets, flag, option, words};
+
+/// Seconds until a node goes back by itself, unless they are given.
+pub(crate) const GUARD: u32 = 120;
 
 /// Change the nodes as planned; each goes back by itself unless it is confirmed
 #[derive(Debug, clap::Args)]
@@ -30,7 +33,7 @@ pub(crate) struct Apply {
     pub(crate) force: bool,
 
     /// A node goes back by itself unless it is confirmed within so many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u32).range(30..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = GUARD, value_parser = clap::value_parser!(u32).range(30..=3600))]
     pub(crate) guard: u32,
 
     /// Which node goes first
@@ -45,14 +48,22 @@ pub(crate) struct Apply {
     pub(crate) root: Root,
 }
 
-/// Undo the last change on each node
+/// Undo the last run of `apply`, `up` or `try`, wherever it is in force
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   crosstie rollback                          all nodes of ./cluster.toml
   crosstie rollback . spark-b                this machine and another; no cluster file is needed
+  crosstie rollback --run 20261116T175500Z-1f2e3d4c
+
+All nodes are asked first. What will be undone where is shown; nodes that the run did not change, or
+that have gone back from it, are left alone.
 
 Exit status: 0 done, or there was nothing to undo; 1 a node refused; 2 one could not be asked.")]
 pub(crate) struct Rollback {
+    /// The run to undo, as `crosstie status` shows it; on each node whatever came after it is undone too
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<String>,
+
     #[command(flatten)]
     pub(crate) undo: Undo,
 }
@@ -170,7 +181,33 @@ pub(crate) struct Chosen {
     pub(crate) cluster: Option<PathBuf>,
 }
 
+impl Apply {
+    /// The command that does the same again.
+    pub(super) fn again(&self) -> String {
+        let force = flag("force", self.force);
+        let guard = option("guard", (self.guard != GUARD).then_some(self.guard));
+        format!("crosstie apply{}{force}{guard}", self.same_nodes())
+    }
+
+    /// The command that undoes a run of it.
+    pub(super) fn undo(&self, run: &str) -> String {
+        let run = option("run", Some(run));
+        format!("crosstie rollback{run}{}", self.same_nodes())
+    }
+
+    fn same_nodes(&self) -> String {
+        let chosen = self.chosen.options();
+        chosen + &flag("yes", self.yes) + &self.root.options()
+    }
+}
+
 impl Chosen {
+    /// For a command about the same nodes.
+    fn options(&self) -> String {
+        let cluster = self.cluster.as_ref().map(|path| path.display());
+        words(&self.nodes) + &option("lab", self.lab.as_ref()) + &option("cluster", cluster)
+    }
+
     pub(super) fn targets(&self, root: &Root) -> Targets {
         Targets {
             nodes: self.nodes.clone(),
@@ -199,7 +236,45 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::args::{Arguments, Command};
+
+    fn parsed(command: &str) -> Command {
+        Arguments::parse_from(command.split(' ')).command
+    }
+
+    #[test]
+    fn commands_that_make_a_cluster_whole_have_the_options_that_were_used() {
+        let nodes = "spark-a spark-b";
+        let used = "--cluster lab/sparks.toml --yes --become-password-fd 3 --timeout 90 --ssh-config lab/ssh \
+                    --agent-dir agents";
+        let whole = format!("crosstie apply {nodes} {used}");
+        let Command::Apply(apply) = parsed(&whole) else {
+            panic!()
+        };
+        assert_eq!(apply.again(), whole);
+        let undo = apply.undo("20261116T175500Z-1f2e3d4c");
+        let run = "--run 20261116T175500Z-1f2e3d4c";
+        assert_eq!(undo, format!("crosstie rollback {run} {nodes} {used}"));
+        assert!(matches!(parsed(&undo), Command::Rollback(_)));
+        for bare in [
+            "crosstie apply",
+            "crosstie apply --lab two-sparks --ask-become-pass --force --guard 300",
+        ] {
+            let Command::Apply(apply) = parsed(bare) else {
+                panic!()
+            };
+            let again = apply.again();
+            let sorted = |text: &str| {
+                let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+                words.sort();
+                words
+            };
+            assert_eq!(sorted(&again), sorted(bare));
+        }
+    }
 
     #[test]
     fn times_are_seconds_or_minutes() {

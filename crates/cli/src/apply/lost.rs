@@ -4,7 +4,10 @@ use std::{thread, time::Instant};
 
 use crosstie_model::change::{Ask, Changed, NodeStatus, State, TransactionStatus};
 use crosstie_reach::{Session, Stage};
-use crosstie_report::change::{Change, Outcome};
+use crosstie_report::{
+    change::{Change, Outcome},
+    rollback::RollbackNode,
+};
 
 use super::{
     ask::{Limits, Trouble, ask, ask_when_free},
@@ -12,9 +15,10 @@ use super::{
 };
 use crate::nodes::Door;
 
-/// Over a new connection: whatever is open is put back.
+/// Over a new connection: what `run` left open is put back, and nothing that another controller began.
 pub(super) fn look_after(
     subject: &Subject,
+    run: &str,
     trouble: &Trouble,
     limits: Limits,
     progress: &dyn Fn(Stage),
@@ -25,56 +29,55 @@ pub(super) fn look_after(
             "{trouble}; no connection to it works, so it goes back by itself"
         ));
     };
-    let Some(last) = status.transactions.last() else {
+    let mut newest_first = status.transactions.iter().rev();
+    let Some(own) = newest_first.find(|one| one.run.as_deref() == Some(run)) else {
         return change(Outcome::Failed).because(format!("{trouble}; nothing was changed"));
     };
-    let mut changed = match last.state {
+    let mut changed = match own.state {
         State::Confirmed => {
-            return change(Outcome::Failed).because(format!("{trouble}; nothing was changed"));
+            return change(Outcome::Failed).because(format!("{trouble}; yet it is confirmed"));
         }
         State::RolledBack => {
-            let why = last.why.as_deref().unwrap_or("it went back by itself");
+            let why = own.why.as_deref().unwrap_or("it went back by itself");
             change(Outcome::RolledBack).because(format!("{trouble}; {why}"))
         }
-        _ => back(
-            session.as_mut(),
-            last,
-            trouble,
-            &subject.node,
-            limits,
-            progress,
-        ),
+        _ => {
+            let question = Ask::Rollback {
+                transaction: Some(own.id.clone()),
+                only: Some(vec![own.id.clone()]),
+                force: true,
+            };
+            let node = &subject.node;
+            back(session.as_mut(), &question, trouble, node, limits, progress)
+        }
     };
-    changed.transaction = Some(last.id.clone());
+    changed.transaction = Some(own.id.clone());
     changed
 }
 
 /// A way back that fell silent is begun again where it was; the node's guard would do so too, but minutes later.
 pub(super) fn go_on(
     door: &dyn Door,
+    part: &RollbackNode,
+    question: &Ask,
     trouble: &Trouble,
     limits: Limits,
     progress: &dyn Fn(Stage),
 ) -> Change {
-    let found = status(door, limits, progress).and_then(|(session, status)| {
-        let mut all = status.transactions.into_iter();
-        let begun = all.find(|one| one.state == State::RollingBack)?;
-        Some((session, begun))
-    });
-    let Some((mut session, begun)) = found else {
+    let is_part = |id: &str| part.transactions.iter().any(|one| one.id == id);
+    let has_begun = |one: &TransactionStatus| {
+        is_part(&one.id) && matches!(one.state, State::RollingBack | State::RolledBack)
+    };
+    let found = status(door, limits, progress);
+    let found = found.filter(|(_, status)| status.transactions.iter().any(has_begun));
+    let Some((mut session, _)) = found else {
         let node = door.name();
         let why = format!("{trouble}; see how it stands: crosstie status {node}");
         return Change::new(node, Outcome::Failed).because(why);
     };
-    let mut changed = back(
-        session.as_mut(),
-        &begun,
-        trouble,
-        door.name(),
-        limits,
-        progress,
-    );
-    changed.transaction = Some(begun.id);
+    let name = door.name();
+    let mut changed = back(session.as_mut(), question, trouble, name, limits, progress);
+    changed.transaction = part.transactions.last().map(|one| one.id.clone());
     changed
 }
 
@@ -100,17 +103,13 @@ fn status(
 
 fn back(
     session: &mut dyn Session,
-    open: &TransactionStatus,
+    question: &Ask,
     trouble: &Trouble,
     node: &str,
     limits: Limits,
     progress: &dyn Fn(Stage),
 ) -> Change {
-    let question = Ask::Rollback {
-        transaction: Some(open.id.clone()),
-        force: true,
-    };
-    match ask_when_free(session, &question, limits.back, &limits, progress) {
+    match ask_when_free(session, question, limits.back, &limits, progress) {
         Ok(Changed::RolledBack(undone)) => {
             let mut change = Change::new(node, Outcome::RolledBack).because(trouble.to_string());
             change.notes.extend(remarks(&undone));

@@ -7,9 +7,11 @@
 
 pub(crate) mod args;
 mod ask;
+mod choose;
 mod fleet;
 mod lost;
 mod probes;
+mod run_id;
 mod status;
 mod subjects;
 #[cfg(test)]
@@ -48,6 +50,7 @@ use fleet::{Job, Watch, carry_out};
 use subjects::Subjects;
 
 pub(crate) use ask::Limits;
+pub(crate) use run_id::new_run_id;
 pub(crate) use status::run as status;
 pub(crate) use trial::run as attempt;
 pub(crate) use undo::{rollback, uninstall};
@@ -71,7 +74,9 @@ pub(crate) fn run(apply: &Apply, colour: ColorChoice) -> anyhow::Result<ExitCode
     let canary = canary.map(|name| called(name, &looked)).transpose()?;
     show(&plan, apply.json, colour)?;
     approve(&plan, apply.guard, apply.yes)?;
+    let run = new_run_id()?;
     let means = Means {
+        run: &run,
         spec: &spec,
         fleet: &fleet,
         looked: &looked,
@@ -81,11 +86,15 @@ pub(crate) fn run(apply: &Apply, colour: ColorChoice) -> anyhow::Result<ExitCode
         canary,
         colour,
     };
-    report(&change(&plan, &means)?, false, apply.json, colour)
+    let mut changes = change(&plan, &means)?;
+    changes.half_configured = changes.half_configured(&apply.again(), &apply.undo(&run));
+    report(&changes, false, apply.json, colour)
 }
 
 /// What a plan is carried out with.
 pub(crate) struct Means<'a> {
+    /// What the changes of all nodes share.
+    pub(crate) run: &'a str,
     pub(crate) spec: &'a Spec,
     pub(crate) fleet: &'a Fleet,
     pub(crate) looked: &'a [Looked],
@@ -109,7 +118,8 @@ pub(crate) fn approve(plan: &Plan, guard: u32, yes: bool) -> anyhow::Result<()> 
 
 /// Every node of the plan, and what became of it.
 pub(crate) fn change(plan: &Plan, means: &Means) -> anyhow::Result<Changes> {
-    let mut changes: Vec<Change> = plan.nodes.iter().map(|node| before(node, plan)).collect();
+    let nodes = plan.nodes.iter().map(|node| before(node, plan));
+    let mut changes = Changes::new(nodes.collect());
     if !plan.is_refused() && plan.has_work() {
         let subjects = Subjects::new(
             means.spec,
@@ -122,13 +132,15 @@ pub(crate) fn change(plan: &Plan, means: &Means) -> anyhow::Result<Changes> {
         let jobs = working().map(|node| job(node, plan, means, &subjects));
         let jobs = jobs.collect::<anyhow::Result<Vec<Job>>>()?;
         let canary = working().position(|node| Some(node.node.as_str()) == means.canary);
+        changes.run = Some(means.run.to_owned());
         for done in watched(means.fleet, jobs, canary) {
-            if let Some(change) = changes.iter_mut().find(|change| change.node == done.node) {
+            let mut nodes = changes.nodes.iter_mut();
+            if let Some(change) = nodes.find(|change| change.node == done.node) {
                 *change = done;
             }
         }
     }
-    Ok(Changes { nodes: changes })
+    Ok(changes)
 }
 
 pub(crate) fn no_root(why: String) -> String {
@@ -193,6 +205,7 @@ fn job(node: &NodePlan, plan: &Plan, means: &Means, subjects: &Subjects) -> anyh
     Ok(Job {
         subject: subjects.subject(place),
         order: Order {
+            run: means.run.to_owned(),
             cluster: plan.cluster.clone(),
             plan: node.clone(),
             guard_seconds: means.guard,

@@ -3,14 +3,18 @@
 #![allow(clippy::unwrap_used)] // a test says what went wrong by panicking
 
 mod fake;
+mod runs;
 
 use std::{sync::Arc, time::Duration};
 
 use crosstie_model::{
     NodePlan,
-    change::{ChangeError, Order, Probe, State},
+    change::{Ask, ChangeError, Kind, Order, Probe, State},
 };
-use crosstie_report::change::{Change, Outcome};
+use crosstie_report::{
+    change::{Change, Outcome},
+    rollback::RollbackNode,
+};
 
 use super::{
     ask::{Limits, Trouble},
@@ -19,6 +23,7 @@ use super::{
     transaction::Subject,
     witness::SeenBy,
 };
+use crate::nodes::made_up::{RUN, transaction};
 use fake::{Answer, Fake};
 
 const LIMITS: Limits = Limits {
@@ -55,6 +60,7 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
             }),
         },
         order: Order {
+            run: RUN.to_owned(),
             cluster: "sparks".to_owned(),
             plan: NodePlan {
                 node: node.name.clone(),
@@ -227,11 +233,21 @@ fn a_way_back_that_fell_silent_is_begun_again_if_it_had_begun() {
         // Somebody else's.
         (Some(State::Armed), Outcome::Failed),
         (Some(State::RollingBack), Outcome::RolledBack),
+        // By itself, meanwhile.
+        (Some(State::RolledBack), Outcome::RolledBack),
     ] {
         let node = Fake::new("spark-a");
         node.stands(state);
         let trouble = Trouble::Contact("nobody answers".to_owned());
-        let change = lost::go_on(node.as_ref(), &trouble, LIMITS, &|_| ());
+        let part = transaction(Kind::Apply, State::Confirmed);
+        let part = RollbackNode::undone("spark-a", vec![part]);
+        let question = Ask::Rollback {
+            transaction: Some("7".to_owned()),
+            only: Some(vec!["7".to_owned()]),
+            force: false,
+        };
+        let door = node.as_ref();
+        let change = lost::go_on(door, &part, &question, &trouble, LIMITS, &|_| ());
         assert_eq!(change.outcome, outcome, "{state:?}");
         let why = match outcome {
             Outcome::RolledBack => "nobody answers",

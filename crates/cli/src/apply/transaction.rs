@@ -97,8 +97,18 @@ pub(crate) fn begin<'a>(
         answer => {
             let trouble = answer.err().unwrap_or_else(Trouble::odd);
             drop(first);
-            Err(lost::look_after(subject, &trouble, limits, progress))
+            let run = run_of(change);
+            Err(lost::look_after(subject, run, &trouble, limits, progress))
         }
+    }
+}
+
+/// That which a change is part of.
+fn run_of(change: &Ask) -> &str {
+    match change {
+        Ask::Apply(order) => &order.run,
+        Ask::Try(trial) => &trial.run,
+        _ => "",
     }
 }
 
@@ -193,6 +203,7 @@ impl Transaction<'_> {
     pub(crate) fn roll_back(mut self, why: &str, progress: &dyn Fn(Stage)) -> Change {
         let question = Ask::Rollback {
             transaction: Some(self.armed.transaction.clone()),
+            only: Some(vec![self.armed.transaction.clone()]),
             force: true,
         };
         for way in [Way::Fresh, Way::First, Way::Another] {

@@ -16,6 +16,7 @@ use super::{
     args::{Chosen, Try},
     ask::Limits,
     no_root, report,
+    run_id::new_run_id,
     subjects::Subjects,
     transaction::{Transaction, begin},
 };
@@ -37,12 +38,13 @@ pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCo
     };
     let subjects = Subjects::new(spec.as_ref(), &fleet, &looked, &arguments.root, colour);
     let subject = subjects.subject(0);
-    let trial = trial(arguments);
+    let trial = trial(arguments, new_run_id()?);
     let progress = fleet.progress(std::slice::from_ref(&subject.node));
     let stage = |stage| progress.stage(0, stage);
     set_last_words(INTERRUPTED);
     let limits = Limits::default();
     let deadline = arguments.time + limits.back;
+    let run = trial.run.clone();
     let change = match begin(&subject, &Ask::Try(trial), deadline, limits, &stage) {
         Err(change) => change,
         Ok(transaction) => decide(transaction, arguments.yes, &progress, &stage)?,
@@ -50,19 +52,15 @@ pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCo
     progress.stop();
     crosstie_reach::end_if_interrupted();
     set_last_words("");
-    report(
-        &Changes {
-            nodes: vec![change],
-        },
-        false,
-        false,
-        colour,
-    )
+    let mut changes = Changes::new(vec![change]);
+    changes.run = Some(run);
+    report(&changes, false, false, colour)
 }
 
-fn trial(arguments: &Try) -> Trial {
+fn trial(arguments: &Try, run: String) -> Trial {
     let guard = u32::try_from(arguments.time.as_secs()).unwrap_or(u32::MAX);
     Trial {
+        run,
         command: arguments.command.clone(),
         files: arguments.file.clone(),
         guard_seconds: guard,

@@ -4,68 +4,177 @@ use std::process::ExitCode;
 
 use clap::ColorChoice;
 use crosstie_model::change::{Ask, ChangeError, Changed};
-use crosstie_reach::BOUND;
-use crosstie_report::change::{Change, Changes, Outcome};
+use crosstie_reach::{BOUND, Session, SessionError, Stage};
+use crosstie_report::{
+    change::{Change, Changes, Outcome},
+    rollback::{RollbackNode, RollbackPlan, view},
+};
 
 use super::{
     args::{Rollback, Undo, Uninstall},
     ask::{Limits, Trouble, ask},
+    choose::{Asked, choose},
     lost, report,
     transaction::remarks,
 };
-use crate::{targets, terminal};
+use crate::{
+    nodes::{Door, Fleet},
+    output, targets, terminal,
+};
 
 pub(crate) fn rollback(arguments: &Rollback, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let undo = &arguments.undo;
-    let ask = Ask::Rollback {
-        transaction: None,
-        force: undo.force,
+    let fleet = fleet(undo, "undo the last run", colour)?;
+    let named = arguments.run.as_deref();
+    let plan = choose(&statuses(&fleet), named)?;
+    show(&plan, undo.json, colour)?;
+    let nodes = match unsure(&plan, named) {
+        Some(nodes) => nodes,
+        None if plan.has_work() => {
+            approve(undo, "Undo this?")?;
+            undone(&fleet, &plan, undo.force)
+        }
+        None => plan.nodes.iter().map(untouched).collect(),
     };
-    run(undo, &ask, "undo the last change", colour)
+    let mut changes = Changes::new(nodes);
+    changes.run.clone_from(&plan.run);
+    changes.rollback = Some(plan);
+    report(&changes, true, undo.json, colour)
 }
 
 pub(crate) fn uninstall(arguments: &Uninstall, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let undo = &arguments.undo;
-    let ask = Ask::Uninstall { force: undo.force };
-    run(
-        undo,
-        &ask,
-        "undo every change and remove this tool's files",
-        colour,
+    let what = "undo every change and remove this tool's files";
+    let fleet = fleet(undo, what, colour)?;
+    approve(undo, &format!("On {}: {what}?", fleet.names().join(", ")))?;
+    let limits = Limits::default();
+    let question = Ask::Uninstall { force: undo.force };
+    let doors = fleet.doors();
+    let nodes = asked(&fleet, limits, move |index, session, progress| {
+        let answer = ask(session, &question, limits.back, progress);
+        outcome(doors[index].name(), answer)
+    });
+    report(&Changes::new(nodes), true, undo.json, colour)
+}
+
+fn fleet(undo: &Undo, what: &str, colour: ColorChoice) -> anyhow::Result<Fleet> {
+    let (_, fleet) = targets::existing(&undo.chosen.targets(&undo.root), false, colour)?;
+    terminal::is_there_or(undo.yes, what)?;
+    Ok(fleet)
+}
+
+fn approve(undo: &Undo, question: &str) -> anyhow::Result<()> {
+    if !undo.yes && !terminal::approve(question) {
+        anyhow::bail!("nothing was changed");
+    }
+    Ok(())
+}
+
+fn statuses(fleet: &Fleet) -> Vec<Asked> {
+    let limit = Limits::default().answer;
+    fleet.call_all(
+        BOUND,
+        fleet.patience(limit),
+        move |_, session, progress| match session.change(&Ask::Status, limit, progress)? {
+            Changed::Status(status) => Ok(status),
+            _ => Err(SessionError::WrongAnswer),
+        },
     )
 }
 
-fn run(undo: &Undo, order: &Ask, what: &str, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let fleet = targets::existing(&undo.chosen.targets(&undo.root), false, colour)?.1;
-    terminal::is_there_or(undo.yes, what)?;
-    let question = format!("On {}: {what}?", fleet.names().join(", "));
-    if !undo.yes && !terminal::approve(&question) {
-        anyhow::bail!("nothing was changed");
+/// The plan is data, unless JSON is.
+fn show(plan: &RollbackPlan, json: bool, colour: ColorChoice) -> anyhow::Result<()> {
+    let text = view(plan, output::palette(colour)) + "\n";
+    if json {
+        output::tell(&text);
+    } else {
+        output::print(&text)?;
     }
-    let (order, limits) = (order.clone(), Limits::default());
-    let (doors, twice) = (fleet.doors(), 2 * limits.back + limits.settle);
+    Ok(())
+}
+
+/// Where a node could not be asked and no run is named, the newest is not known, and nothing is undone.
+pub(super) fn unsure(plan: &RollbackPlan, named: Option<&str>) -> Option<Vec<Change>> {
+    let silent = plan.nodes.iter().find(|node| node.error.is_some())?;
+    if named.is_some() {
+        return None;
+    }
+    let run = plan.run.as_deref().unwrap_or("ID");
+    let why = format!(
+        "{} could not be asked, and may have a newer run; pass --run {run} to undo that one all the same",
+        silent.node
+    );
+    let change = |node: &RollbackNode| match node.error {
+        Some(_) => untouched(node),
+        None => Change::new(&node.node, Outcome::NotBegun).because(&why),
+    };
+    Some(plan.nodes.iter().map(change).collect())
+}
+
+/// A node on which there is nothing to undo.
+fn untouched(node: &RollbackNode) -> Change {
+    match (&node.error, node.left_alone) {
+        (Some(why), _) => Change::new(&node.node, Outcome::Failed).because(why),
+        (None, why) => {
+            let why = why.map_or("nothing to undo", |why| why.words());
+            Change::new(&node.node, Outcome::Unchanged).because(why)
+        }
+    }
+}
+
+fn undone(fleet: &Fleet, plan: &RollbackPlan, force: bool) -> Vec<Change> {
+    let limits = Limits::default();
+    let (doors, parts) = (fleet.doors(), plan.nodes.clone());
+    asked(fleet, limits, move |index, session, progress| {
+        let door = doors[index].as_ref();
+        undo_part(door, session, &parts[index], force, limits, progress)
+    })
+}
+
+/// Of every node, or why it was not asked.
+fn asked(
+    fleet: &Fleet,
+    limits: Limits,
+    work: impl Fn(usize, &mut dyn Session, &dyn Fn(Stage)) -> Change + Send + Sync + 'static,
+) -> Vec<Change> {
+    let twice = 2 * limits.back + limits.settle;
     let answers = fleet.call_all(
         BOUND,
         fleet.patience(twice),
-        move |index, session, progress| {
-            let door = doors[index].as_ref();
-            let lost = match ask(session, &order, limits.back, progress) {
-                Err(lost @ Trouble::Contact(_)) => lost,
-                answer => return Ok(outcome(door.name(), answer)),
-            };
-            Ok(match order {
-                Ask::Rollback { .. } => lost::go_on(door, &lost, limits, progress),
-                _ => outcome(door.name(), Err(lost)),
-            })
-        },
+        move |index, session, progress| Ok(work(index, session, progress)),
     );
-    let nodes = answers
+    answers
         .into_iter()
         .map(|(name, change)| {
             change.unwrap_or_else(|why| Change::new(&name, Outcome::Failed).because(why))
         })
-        .collect();
-    report(&Changes { nodes }, true, undo.json, colour)
+        .collect()
+}
+
+/// One node's part of a rollback: what was shown, and nothing else.
+pub(super) fn undo_part(
+    door: &dyn Door,
+    session: &mut dyn Session,
+    part: &RollbackNode,
+    force: bool,
+    limits: Limits,
+    progress: &dyn Fn(Stage),
+) -> Change {
+    let Some(oldest) = part.transactions.last() else {
+        return untouched(part);
+    };
+    let ids = part.transactions.iter().map(|one| one.id.clone());
+    let question = Ask::Rollback {
+        transaction: Some(oldest.id.clone()),
+        only: Some(ids.collect()),
+        force,
+    };
+    match ask(session, &question, limits.back, progress) {
+        Err(lost @ Trouble::Contact(_)) => {
+            lost::go_on(door, part, &question, &lost, limits, progress)
+        }
+        answer => outcome(&part.node, answer),
+    }
 }
 
 fn outcome(name: &str, answer: Result<Changed, Trouble>) -> Change {

@@ -54,9 +54,13 @@ where
     }
 }
 
+/// The run of every change of theirs.
+pub(crate) const RUN: &str = "20261115T095959Z-1f2e3d4c";
+
 pub(crate) fn transaction(kind: Kind, state: State) -> TransactionStatus {
     TransactionStatus {
         id: "7".to_owned(),
+        run: Some(RUN.to_owned()),
         kind,
         what: "sparks".to_owned(),
         state,

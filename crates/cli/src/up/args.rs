@@ -1,6 +1,9 @@
 //! The command line of `up`.
 
-use crate::args::{Members, Root};
+use crate::{
+    apply::args::GUARD,
+    args::{Members, Root, flag, option, words},
+};
 
 /// From cabled to proven in one go: scan, cabling, doctor, plan, apply, proof, settings
 ///
@@ -26,7 +29,7 @@ pub(crate) struct Up {
     pub(crate) yes: bool,
 
     /// A node goes back by itself unless it is confirmed within so many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u32).range(30..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = GUARD, value_parser = clap::value_parser!(u32).range(30..=3600))]
     pub(crate) guard: u32,
 
     /// Go on although there are faults that the plan does not mend, or programs that use RDMA on a port that changes
@@ -39,4 +42,56 @@ pub(crate) struct Up {
 
     #[command(flatten)]
     pub(crate) root: Root,
+}
+
+impl Up {
+    /// The command that does the same again.
+    pub(super) fn again(&self) -> String {
+        let Members { nodes, lab, output } = &self.members;
+        let options = [
+            words(nodes),
+            option("lab", lab.as_ref()),
+            option("output", Some(output.display())),
+            flag("yes", self.yes),
+            option("guard", (self.guard != GUARD).then_some(self.guard)),
+            flag("force", self.force),
+            self.root.options(),
+        ];
+        format!("crosstie up{}", options.concat())
+    }
+
+    /// The command that undoes a run of it.
+    pub(super) fn undo(&self, run: &str) -> String {
+        let run = option("run", Some(run));
+        let yes = flag("yes", self.yes);
+        format!("crosstie rollback{run}{yes}{}", self.same_nodes())
+    }
+
+    /// How other commands are told of the same nodes.
+    pub(super) fn same_nodes(&self) -> String {
+        let Members { lab, output, .. } = &self.members;
+        let cluster = option("cluster", Some(output.display()));
+        option("lab", lab.as_ref()) + &cluster + &self.root.options()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::args::{Arguments, Command};
+
+    #[test]
+    fn commands_that_follow_have_the_options_that_were_used() {
+        let used = "--yes --guard 300 --ssh-config lab/ssh";
+        let whole = format!("crosstie up . spark-b --output sparks.toml {used}");
+        let Command::Up(up) = Arguments::parse_from(whole.split(' ')).command else {
+            panic!()
+        };
+        assert_eq!(up.again(), whole);
+        assert_eq!(
+            up.undo("20261116T175500Z-1f2e3d4c"),
+            "crosstie rollback --run 20261116T175500Z-1f2e3d4c --yes --cluster sparks.toml --ssh-config lab/ssh"
+        );
+    }
 }

@@ -21,6 +21,9 @@ pub(super) struct Record {
     /// The cluster file.
     pub(super) file: String,
     pub(super) nodes: Vec<String>,
+    /// What its changes share, in the journals of the nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<String>,
     #[serde(default, rename = "stage")]
     stages: Vec<Entry>,
 }
@@ -38,12 +41,13 @@ struct Entry {
 }
 
 impl Record {
-    pub(super) fn new(cluster: &str, file: &Path, nodes: &[&str]) -> Self {
+    pub(super) fn new(cluster: &str, file: &Path, nodes: &[&str], run: &str) -> Self {
         Self {
             format: FORMAT,
             cluster: cluster.to_owned(),
             file: file.display().to_string(),
             nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
+            run: Some(run.to_owned()),
             stages: Vec::new(),
         }
     }
@@ -126,7 +130,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("sparks");
         assert!(Record::load(&folder).is_none());
-        let mut record = Record::new("sparks", Path::new("cluster.toml"), &["spark-a"]);
+        let run = "20261115T100000Z-1f2e3d4c";
+        let mut record = Record::new("sparks", Path::new("cluster.toml"), &["spark-a"], run);
         record.begin(Stage::Scan, "2026-11-15T10:00:00Z".to_owned());
         record.end("2026-11-15T10:00:03Z".to_owned(), "2 nodes");
         record.begin(Stage::Apply, "2026-11-15T10:00:04Z".to_owned());

@@ -3,7 +3,6 @@
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 use clap::ColorChoice;
-use crosstie_doctor::word;
 use crosstie_reach::set_last_words;
 use crosstie_report::{
     change::Outcome,
@@ -16,7 +15,7 @@ use super::{
     live::{self, Live},
     record::{Record, folder},
 };
-use crate::{exit, nodes::Fleet, output};
+use crate::{apply::new_run_id, exit, nodes::Fleet, output};
 
 /// What whoever presses Ctrl-C is told, while that is so.
 const UNCHANGED: &str = "crosstie: interrupted; no node was changed";
@@ -33,9 +32,18 @@ pub(super) struct Run<'a> {
     /// Nodes that ended it, where it was one in particular.
     pub(super) failing: Vec<String>,
     record: Option<(PathBuf, Record)>,
-    /// The stage that was cut short the last time, and since when.
-    pub(super) before: Option<(Stage, String)>,
+    pub(super) before: Option<CutShort>,
+    /// What the changes of all nodes share.
+    pub(super) id: String,
     draws: bool,
+}
+
+/// What is known of an earlier run that nobody finished.
+pub(super) struct CutShort {
+    pub(super) stage: Stage,
+    pub(super) since: String,
+    /// What its changes share.
+    pub(super) run: Option<String>,
 }
 
 /// Why a run ends before its last stage.
@@ -76,6 +84,7 @@ impl<'a> Run<'a> {
             failing: Vec::new(),
             record: None,
             before: None,
+            id: new_run_id()?,
             draws: output::draws(colour),
             existing: None,
         };
@@ -93,9 +102,16 @@ impl<'a> Run<'a> {
         }
         let folder = folder(cluster)?;
         let before = Record::load(&folder);
-        let cut_short = before.as_ref().and_then(Record::cut_short);
-        self.before = cut_short.map(|(stage, since)| (stage, since.to_owned()));
-        let record = Record::new(cluster, &self.arguments.members.output, &self.fleet.names());
+        self.before = before.and_then(|before| {
+            let (stage, since) = before.cut_short()?;
+            Some(CutShort {
+                stage,
+                since: since.to_owned(),
+                run: before.run.clone(),
+            })
+        });
+        let (file, names) = (&self.arguments.members.output, self.fleet.names());
+        let record = Record::new(cluster, file, &names, &self.id);
         self.record = Some((folder, record));
         self.up.cluster = Some(cluster.to_owned());
         Ok(())
@@ -191,10 +207,16 @@ impl<'a> Run<'a> {
 
     /// What undoes it, and what comes next.
     fn commands(&mut self) {
-        let tail = self.tail();
+        let tail = self.arguments.same_nodes();
         let changed = |outcome| outcome == Outcome::Confirmed;
         if self.up.changes.iter().any(|change| changed(change.outcome)) {
             self.up.undo = Some(format!("crosstie rollback{tail}"));
+        }
+        let half = self.up.half_configured.as_ref();
+        if let Some(half) = half {
+            self.up.undo = Some(half.undo.clone());
+            self.up.next = Some(half.again.clone());
+            return;
         }
         let stopping = self.up.findings.iter().find(|seen| seen.stops());
         let next = match self.up.stopped.as_ref().map(|stopped| stopped.stage) {
@@ -205,13 +227,5 @@ impl<'a> Run<'a> {
             None => Some(format!("doctor{tail} --sudo --watch")),
         };
         self.up.next = next.map(|next| format!("crosstie {next}"));
-    }
-
-    /// How other commands are told of the same nodes.
-    fn tail(&self) -> String {
-        let lab = self.arguments.members.lab.as_deref();
-        let lab = lab.map(|lab| format!(" --lab {}", word(lab)));
-        let file = self.arguments.members.output.display().to_string();
-        format!("{} --cluster {}", lab.unwrap_or_default(), word(&file))
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_model::change::{Ask, ChangeError, Changed, Kind, TransactionStatus};
+use crosstie_model::change::{Ask, ChangeError, Changed, TransactionStatus};
 use crosstie_reach::{Session, SessionError, Stage};
 
 use crate::apply::Limits;
@@ -27,7 +27,7 @@ impl Default for Patience {
 }
 
 /// Nothing is open any more when this returns; what was done for it, in words. A change of our own that was cut short
-/// (`ours` is the cluster's name) is put back at once, another's goes its way.
+/// (`ours` is its run) is put back at once, another's goes its way.
 pub(super) fn settle(
     session: &mut dyn Session,
     ours: Option<&str>,
@@ -40,8 +40,7 @@ pub(super) fn settle(
         let Some(open) = open(session, progress)? else {
             return Ok(done);
         };
-        let is_ours = open.kind == Kind::Apply && Some(open.what.as_str()) == ours;
-        if is_ours {
+        if open.run.is_some() && open.run.as_deref() == ours {
             match back(session, &open, progress) {
                 Ok(()) => done = Some("an earlier run was cut short, and was put back".to_owned()),
                 Err(SessionError::Change(ChangeError::Busy { .. })) => {}
@@ -81,6 +80,7 @@ fn back(
 ) -> Result<(), SessionError> {
     let ask = Ask::Rollback {
         transaction: Some(open.id.clone()),
+        only: Some(vec![open.id.clone()]),
         force: true,
     };
     match session.change(&ask, Limits::default().back, progress) {

@@ -12,7 +12,7 @@ use super::{
     diagnosis::Ward,
     prove::prove,
     record,
-    run::{Ended, Halt, Run},
+    run::{CutShort, Ended, Halt, Run},
     settle::{Patience, settle},
 };
 use crate::{
@@ -64,11 +64,11 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<(), Halt> {
         let patience = Patience::default();
         let cut_short = self.before.take();
-        if let Some((stage, since)) = &cut_short {
+        if let Some(CutShort { stage, since, .. }) = &cut_short {
             let note = format!("the run of {since} was cut short at {stage}");
             self.up.notes.push(note);
         }
-        let ours = cut_short.and_then(|_| self.up.cluster.clone());
+        let ours = cut_short.and_then(|cut_short| cut_short.run);
         let answers = self.fleet.call_all(
             BOUND,
             self.fleet.patience(patience.last * 2),
@@ -176,6 +176,7 @@ impl Run<'_> {
 
     fn apply(&mut self, plan: &Plan, spec: &Spec, looked: &[Looked]) -> Ended<()> {
         let means = Means {
+            run: &self.id,
             spec,
             fleet: &self.fleet,
             looked,
@@ -204,6 +205,9 @@ impl Run<'_> {
             let notes = notes.map(|note| format!("{}: {note}", change.node));
             self.up.notes.extend(notes);
         }
+        let undo = self.arguments.undo(&self.id);
+        self.up.half_configured = changes.half_configured(&self.arguments.again(), &undo);
+        self.up.run = changes.run;
         self.up.changes = changes.nodes;
         match why {
             None => Ok(((), "every node is as planned".to_owned())),

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     look::Looked,
-    nodes::made_up::{MadeUp, transaction},
+    nodes::made_up::{MadeUp, RUN, transaction},
     plan::make,
 };
 
@@ -59,7 +59,7 @@ fn settled(
 #[test]
 fn where_nothing_is_open_nothing_is_done() {
     for state in [None, Some(State::Confirmed), Some(State::RolledBack)] {
-        let (answer, asked) = settled(Some("sparks"), vec![Ok(status(Kind::Apply, state))]);
+        let (answer, asked) = settled(Some(RUN), vec![Ok(status(Kind::Apply, state))]);
         assert_eq!(answer, Ok(None));
         assert_eq!(asked, ["status"]);
     }
@@ -71,7 +71,7 @@ fn a_run_of_our_own_that_was_cut_short_is_put_back_at_once() {
         what: "the guard".to_owned(),
     }));
     let (answer, asked) = settled(
-        Some("sparks"),
+        Some(RUN),
         vec![
             Ok(status(Kind::Apply, Some(State::RollingBack))),
             busy,
@@ -89,8 +89,10 @@ fn a_run_of_our_own_that_was_cut_short_is_put_back_at_once() {
 fn a_change_of_somebody_elses_is_waited_for_and_never_touched() {
     for (ours, kind) in [
         (None, Kind::Apply),
-        (Some("ring"), Kind::Apply),
-        (Some("sparks"), Kind::Try),
+        // The same cluster, from another machine.
+        (Some("20261115T095959Z-00000000"), Kind::Apply),
+        (Some("sparks"), Kind::Apply),
+        (None, Kind::Try),
     ] {
         let (answer, asked) = settled(
             ours,

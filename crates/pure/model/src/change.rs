@@ -25,6 +25,8 @@ pub enum Ask {
     /// Back to before `transaction`, or to before the last one that is in force.
     Rollback {
         transaction: Option<String>,
+        /// Nothing but these: where another would have to be undone with them, nothing is.
+        only: Option<Vec<String>>,
         /// Also where somebody has edited a file since; the edit is kept aside.
         force: bool,
     },
@@ -41,6 +43,8 @@ pub enum Ask {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
+    /// What all nodes of one command share: `20261116T175500Z-1f2e3d4c`, by the controller's clock.
+    pub run: String,
     /// The cluster's name, for whoever looks at the journal.
     pub cluster: String,
     pub plan: NodePlan,
@@ -52,6 +56,8 @@ pub struct Order {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trial {
+    /// As in an `Order`.
+    pub run: String,
     /// Program and arguments; no shell comes between.
     pub command: Vec<String>,
     /// Files and folders that are put back, besides the usual ones of network managers.
@@ -111,6 +117,8 @@ pub struct NodeStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionStatus {
     pub id: String,
+    /// What all nodes of one command share. Absent in journals from before there were runs.
+    pub run: Option<String>,
     pub kind: Kind,
     /// The cluster's name; of a trial, its command.
     pub what: String,
@@ -150,6 +158,13 @@ impl State {
     /// Neither kept nor undone.
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Confirmed | Self::RolledBack)
+    }
+}
+
+impl TransactionStatus {
+    /// Kept, or not undone yet.
+    pub fn is_in_force(&self) -> bool {
+        self.state != State::RolledBack
     }
 }
 
@@ -224,6 +239,10 @@ pub enum ChangeError {
     },
     #[error("there is no open transaction {transaction} here: it was {state}")]
     NotOpen { transaction: String, state: String },
+    #[error(
+        "transaction {transaction} was begun on it since, and would be undone too; nothing was undone: run crosstie rollback again"
+    )]
+    Newer { transaction: String },
     #[error(
         "somebody has edited {files} since; pass --force to go back all the same (the edit is kept beside the journal)"
     )]

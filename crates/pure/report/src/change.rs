@@ -3,11 +3,31 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, Row, Span, Tone, line, table};
+use crate::{
+    rollback::RollbackPlan,
+    text::{Palette, Row, Span, Tone, line, table},
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changes {
+    /// What all nodes of this command share, in their journals too. Absent where nothing was to be changed.
+    pub run: Option<String>,
     pub nodes: Vec<Change>,
+    /// Present where the cluster is neither as planned nor as it was before.
+    pub half_configured: Option<HalfConfigured>,
+    /// Of `rollback`: what was to be undone, and where.
+    pub rollback: Option<RollbackPlan>,
+}
+
+/// Some nodes of a run are confirmed and others are not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HalfConfigured {
+    pub confirmed: Vec<String>,
+    pub others: Vec<String>,
+    /// The command that changes the others too.
+    pub again: String,
+    /// The command that undoes this run.
+    pub undo: String,
 }
 
 /// Of one node.
@@ -83,6 +103,57 @@ impl Change {
     }
 }
 
+impl Changes {
+    pub fn new(nodes: Vec<Change>) -> Self {
+        Self {
+            run: None,
+            nodes,
+            half_configured: None,
+            rollback: None,
+        }
+    }
+
+    /// Where this run left the cluster half configured: with the commands that change the others too, and that undo it.
+    pub fn half_configured(&self, again: &str, undo: &str) -> Option<HalfConfigured> {
+        let named = |wanted: fn(Outcome) -> bool| -> Vec<String> {
+            let nodes = self.nodes.iter();
+            let nodes = nodes.filter(|change| wanted(change.outcome));
+            nodes.map(|change| change.node.clone()).collect()
+        };
+        let half = HalfConfigured {
+            confirmed: named(|outcome| outcome == Outcome::Confirmed),
+            others: named(|outcome| !outcome.is_fine()),
+            again: again.to_owned(),
+            undo: undo.to_owned(),
+        };
+        (!half.confirmed.is_empty() && !half.others.is_empty()).then_some(half)
+    }
+}
+
+impl HalfConfigured {
+    pub(crate) fn sentence(&self) -> String {
+        let be = |nodes: &[String]| if nodes.len() == 1 { "is" } else { "are" };
+        format!(
+            "The cluster is half configured: {} {} confirmed, and {} {} not.",
+            self.confirmed.join(", "),
+            be(&self.confirmed),
+            self.others.join(", "),
+            be(&self.others),
+        )
+    }
+
+    fn view(&self, palette: Palette, out: &mut String) {
+        line(palette, &[Span::new(Tone::Alarm, self.sentence())], out);
+        for (label, command) in [("finish", &self.again), ("undo", &self.undo)] {
+            let spans = [
+                Span::new(Tone::Quiet, format!("  {label:<8}")),
+                Span::new(Tone::Accent, command),
+            ];
+            line(palette, &spans, out);
+        }
+    }
+}
+
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(Changes)
 }
@@ -113,6 +184,9 @@ pub fn view(changes: &Changes, undone: bool, palette: Palette) -> String {
             line(palette, &spans, &mut out);
         }
     }
+    if let Some(half) = &changes.half_configured {
+        half.view(palette, &mut out);
+    }
     out
 }
 
@@ -134,7 +208,33 @@ mod tests {
             done,
             Change::new("spark-d", Outcome::Unchanged),
         ];
-        let text = view(&Changes { nodes }, false, Palette::Plain);
+        let mut changes = Changes::new(nodes);
+        let again = "crosstie apply --cluster sparks.toml";
+        let undo = "crosstie rollback --run 20261115T100000Z-1f2e3d4c --cluster sparks.toml";
+        changes.half_configured = changes.half_configured(again, undo);
+        let text = view(&changes, false, Palette::Plain);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_cluster_is_half_configured_where_this_run_was_kept_and_not_everywhere() {
+        let half = |outcomes: &[Outcome]| {
+            let nodes = outcomes.iter().zip(["spark-a", "spark-b"]);
+            let nodes = nodes.map(|(outcome, node)| Change::new(node, *outcome));
+            let changes = Changes::new(nodes.collect());
+            changes.half_configured("", "").is_some()
+        };
+        for other in [
+            Outcome::RolledBack,
+            Outcome::GoingBack,
+            Outcome::Refused,
+            Outcome::NotBegun,
+            Outcome::Failed,
+        ] {
+            assert!(half(&[Outcome::Confirmed, other]), "{other:?}");
+            assert!(!half(&[Outcome::Unchanged, other]), "{other:?}");
+        }
+        assert!(!half(&[Outcome::Confirmed, Outcome::Unchanged]));
+        assert!(!half(&[Outcome::RolledBack, Outcome::NotBegun]));
     }
 }

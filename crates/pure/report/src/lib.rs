@@ -11,6 +11,7 @@ pub mod init;
 pub mod nccl_log;
 pub mod plan;
 pub mod proof;
+pub mod rollback;
 pub mod scan;
 pub mod status;
 pub mod text;

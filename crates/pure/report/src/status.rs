@@ -124,9 +124,12 @@ fn transaction(one: &TransactionStatus) -> Row {
             (Tone::Bad, text)
         }
     };
+    // As `rollback --run` takes it.
+    let run = one.run.as_ref().unwrap_or(&one.id);
     let cells = vec![
         Span::new(Tone::Quiet, kind),
         Span::new(Tone::Plain, &one.what),
+        Span::new(Tone::Quiet, run),
         Span::new(tone, state),
     ];
     Row::Cells(2, cells)
@@ -146,7 +149,8 @@ mod tests {
 
     fn one(kind: Kind, what: &str, state: State) -> TransactionStatus {
         TransactionStatus {
-            id: "1".to_owned(),
+            id: "0001-20261115T100000Z".to_owned(),
+            run: (kind == Kind::Apply).then(|| "20261115T095958Z-1f2e3d4c".to_owned()),
             kind,
             what: what.to_owned(),
             state,

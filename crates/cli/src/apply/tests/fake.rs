@@ -8,6 +8,7 @@ use std::{
 
 use crosstie_model::change::{
     Armed, Ask, ChangeError, Changed, Kind, NodeStatus, Probe, Probed, RolledBack, State,
+    TransactionStatus,
 };
 use crosstie_reach::{Session, SessionError, Stage};
 
@@ -30,7 +31,8 @@ struct Inner {
     changed: bool,
     answers: HashMap<&'static str, Answer>,
     shut: u32,
-    stands: Option<State>,
+    /// Oldest first.
+    journal: Vec<TransactionStatus>,
     /// How often it still sees anything.
     sees: Option<u32>,
     kept: Option<Box<dyn Session>>,
@@ -76,7 +78,20 @@ impl Fake {
     }
 
     pub(super) fn stands(&self, state: Option<State>) {
-        self.inner().stands = state;
+        let stands = state.map(|state| transaction(Kind::Apply, state));
+        self.holds(stands.as_slice());
+    }
+
+    /// What its journals say, oldest first.
+    pub(super) fn holds(&self, journal: &[TransactionStatus]) {
+        self.inner().journal = journal.to_vec();
+    }
+
+    /// Transactions that are not rolled back.
+    pub(super) fn in_force(&self) -> Vec<String> {
+        let inner = self.inner();
+        let live = inner.journal.iter().filter(|one| one.is_in_force());
+        live.map(|one| one.id.clone()).collect()
     }
 
     pub(super) fn forgets_after(&self, times: u32) {
@@ -123,8 +138,35 @@ impl Fake {
                 after: Duration::from_secs(15),
             }),
             Some(Answer::Says(error) | Answer::SaysOnce(error)) => Err(SessionError::Change(error)),
-            None => Ok(self.do_it(ask)),
+            None => {
+                if let Ask::Rollback {
+                    transaction, only, ..
+                } = ask
+                {
+                    self.undo(transaction.as_deref(), only.as_deref())?;
+                }
+                Ok(self.do_it(ask))
+            }
         }
+    }
+
+    /// The named one, and what came after it.
+    fn undo(&self, named: Option<&str>, only: Option<&[String]>) -> Result<(), SessionError> {
+        let mut inner = self.inner();
+        let live = inner.journal.iter_mut().filter(|one| one.is_in_force());
+        let undone: Vec<_> = match named {
+            Some(id) => live.skip_while(|one| one.id != id).collect(),
+            None => live.last().into_iter().collect(),
+        };
+        let is_newer = |id: &String| only.is_some_and(|only| !only.contains(id));
+        if let Some(newer) = undone.iter().find(|one| is_newer(&one.id)) {
+            let transaction = newer.id.clone();
+            return Err(SessionError::Change(ChangeError::Newer { transaction }));
+        }
+        for one in undone {
+            one.state = State::RolledBack;
+        }
+        Ok(())
     }
 
     fn do_it(&self, ask: &Ask) -> Changed {
@@ -146,13 +188,10 @@ impl Fake {
                     ..RolledBack::default()
                 })
             }
-            Ask::Status => {
-                let stands = inner.stands.map(|state| transaction(Kind::Apply, state));
-                Changed::Status(NodeStatus {
-                    transactions: stands.into_iter().collect(),
-                    drift: Vec::new(),
-                })
-            }
+            Ask::Status => Changed::Status(NodeStatus {
+                transactions: inner.journal.clone(),
+                drift: Vec::new(),
+            }),
             Ask::Reach { probes } => {
                 let sees = inner.sees != Some(0);
                 inner.sees = inner.sees.map(|times| times.saturating_sub(1));

@@ -12,6 +12,7 @@ mod init_profiles;
 mod leftovers;
 mod reach;
 mod rollback;
+mod runs;
 mod trouble;
 mod trust;
 mod r#try;

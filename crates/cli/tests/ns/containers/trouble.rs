@@ -138,6 +138,7 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
         },
     }];
     let order = Order {
+        run: "20261115T100000Z-00000001".to_owned(),
         cluster: "a lie".to_owned(),
         plan,
         guard_seconds: GUARD.as_secs().try_into().unwrap(),

@@ -39,6 +39,9 @@ const RESERVED: usize = 128 << 10;
 pub(super) struct Journal {
     pub(super) format: u32,
     pub(super) id: String,
+    /// Shared with the other nodes of the same command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<String>,
     pub(super) kind: Kind,
     /// The cluster's name; of a trial, its command.
     pub(super) what: String,

@@ -21,10 +21,7 @@ mod undo;
 
 use std::{
     path::Path,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -42,10 +39,11 @@ pub const STATE: &str = "/var/lib/crosstie/changes";
 /// Probes are few and short.
 const PROBES: Duration = Duration::from_secs(10);
 
-/// The change that this process has begun and nobody has confirmed.
-static BEGUN: Mutex<Option<String>> = Mutex::new(None);
-/// This process is asked for a change or for a way back, and has not answered.
-static AT_WORK: AtomicBool = AtomicBool::new(false);
+/// Before this process ends, for others to be done with the journals.
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+/// The transaction that this process began, or rolls back. It may have ended since, by this process or another.
+static OWN: Mutex<Option<String>> = Mutex::new(None);
 
 /// The node's part of every change.
 pub fn answer(ask: &Ask) -> Result<Changed, ChangeError> {
@@ -55,36 +53,13 @@ pub fn answer(ask: &Ask) -> Result<Changed, ChangeError> {
     if !rustix::process::geteuid().is_root() {
         return Err(ChangeError::NotRoot { why: String::new() });
     }
-    let works = matches!(
-        ask,
-        Ask::Apply(_) | Ask::Try(_) | Ask::Rollback { .. } | Ask::Uninstall { .. }
-    );
-    if works {
-        AT_WORK.store(true, Ordering::Relaxed);
-    }
-    let changed = answer_by(&Machine, Path::new(STATE), ask);
-    if let Ok(changed) = &changed {
-        remember(ask, changed);
-    }
-    if works {
-        AT_WORK.store(false, Ordering::Relaxed);
-    }
-    changed
+    answer_by(&Machine, Path::new(STATE), ask)
 }
 
-fn remember(ask: &Ask, changed: &Changed) {
-    let mut begun = BEGUN
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    match (changed, ask) {
-        (Changed::Armed(armed), _) => *begun = Some(armed.transaction.clone()),
-        (Changed::Confirmed, Ask::Confirm { transaction })
-            if begun.as_ref() == Some(transaction) =>
-        {
-            *begun = None;
-        }
-        _ => {}
-    }
+/// To be told before anything of this transaction is on disk, or is undone.
+fn own(transaction: &str) {
+    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *own = Some(transaction.to_owned());
 }
 
 fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, ChangeError> {
@@ -92,8 +67,13 @@ fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, Ch
         Ask::Apply(order) => transaction::apply(system, state, order),
         Ask::Try(trial) => trial::run(system, state, trial),
         Ask::Confirm { transaction } => outcome::confirm(system, state, transaction),
-        Ask::Rollback { transaction, force } => {
-            outcome::rollback(system, state, transaction.as_deref(), *force)
+        Ask::Rollback {
+            transaction,
+            only,
+            force,
+        } => {
+            let (named, only) = (transaction.as_deref(), only.as_deref());
+            outcome::rollback(system, state, named, only, *force)
         }
         Ask::Uninstall { force } => outcome::uninstall(system, state, *force),
         Ask::Status => outcome::status(system, state).map(Changed::Status),
@@ -102,17 +82,27 @@ fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, Ch
 }
 
 /// A controller that leaves has changed its mind: what it began and did not confirm goes back now, not at the deadline; so
-/// does what is being changed, or put back, at this moment.
+/// does what is being changed, or put back, at this moment. There is one guard, so it is left alone unless it is that of
+/// this process: by now the node may be another controller's.
 pub fn abandon() {
-    let begun = BEGUN
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .take();
-    // One that still waits for its turn has changed nothing, and the guard is somebody else's.
-    let at_work = AT_WORK.load(Ordering::Relaxed) && lock::was_ours(Path::new(STATE));
-    if begun.is_some() || at_work {
+    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let state = Path::new(STATE);
+    let Some(own) = own.filter(|own| is_open(state, own)) else {
+        return;
+    };
+    // Nobody begins another between the look and the start. Where it cannot be had, this process is at work itself, or
+    // another is, with the same transaction: nothing else is begun as long as this one is open.
+    let lock = lock::take(state, LAST_WAIT);
+    if is_open(state, &own) {
         machine::start_guard();
     }
+    drop(lock);
+}
+
+/// Neither kept nor undone, by what is on disk.
+fn is_open(state: &Path, transaction: &str) -> bool {
+    let found = journal::Transaction::open(&state.join(transaction));
+    found.is_ok_and(|found| found.progress.state.is_open())
 }
 
 /// The guard's work, at its deadline or at boot.

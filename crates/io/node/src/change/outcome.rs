@@ -11,7 +11,7 @@ use super::{
     drift::drift,
     error::{GuardError, told},
     journal::Transaction,
-    lock,
+    lock, own,
     system::System,
     transaction::{all, journal_error, lock as lock_now, refuse_open},
     undo::{self, Moment},
@@ -59,11 +59,13 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
     Ok(Changed::Confirmed)
 }
 
-/// The newest one that is open or in force, or the one that is named and everything after it.
+/// The newest one that is open or in force, or the one that is named and everything after it. Where that is more than
+/// `only`, somebody has begun another since, and nothing is undone.
 pub(super) fn rollback(
     system: &dyn System,
     state: &Path,
     named: Option<&str>,
+    only: Option<&[String]>,
     force: bool,
 ) -> Result<Changed, ChangeError> {
     let _lock = lock_now(state)?;
@@ -78,8 +80,13 @@ pub(super) fn rollback(
             None => return Ok(Changed::Nothing),
         },
     };
-    let chosen = live.into_iter().skip(first).rev();
-    let outcome = take_all_back(system, chosen.collect(), force)?;
+    let chosen: Vec<Transaction> = live.into_iter().skip(first).rev().collect();
+    let is_newer = |id: &String| only.is_some_and(|only| !only.contains(id));
+    let mut ids = chosen.iter().map(|found| &found.journal.id);
+    if let Some(transaction) = ids.find(|id| is_newer(id)).cloned() {
+        return Err(ChangeError::Newer { transaction });
+    }
+    let outcome = take_all_back(system, chosen, force)?;
     if outcome.transactions.is_empty() {
         return Ok(Changed::Nothing);
     }
@@ -100,6 +107,7 @@ fn take_all_back(
             });
         }
         let id = transaction.journal.id.clone();
+        own(&id);
         let done = take_back(system, &mut transaction, "someone asked for it");
         let done = done.map_err(|error| ChangeError::Stuck {
             step: format!("rolling back {id}"),
@@ -231,6 +239,7 @@ pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, Ch
     let found = all(state)?;
     let transactions = found.iter().map(|found| TransactionStatus {
         id: found.journal.id.clone(),
+        run: found.journal.run.clone(),
         kind: found.journal.kind,
         what: found.journal.what.clone(),
         state: found.progress.state,

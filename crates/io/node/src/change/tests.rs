@@ -4,3 +4,4 @@
 mod edges;
 mod files;
 mod model;
+mod runs;

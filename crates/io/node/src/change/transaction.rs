@@ -18,7 +18,7 @@ use super::{
     files::{self, Prepared},
     journal::{FORMAT, Journal, Transaction},
     lock::{self, Lock},
-    name, outcome,
+    name, outcome, own,
     system::System,
     undo,
 };
@@ -62,6 +62,7 @@ pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), Chang
                 state: open.progress.state,
             });
         }
+        own(&open.journal.id);
         outcome::take_back(system, &mut open, "it was cut off").map_err(|error| {
             ChangeError::Journal {
                 what: format!("the change {} that was cut off", open.journal.id),
@@ -159,6 +160,7 @@ fn prepare(
     let journal = Journal {
         format: FORMAT,
         id: name(system, state),
+        run: Some(order.run.clone()),
         kind: Kind::Apply,
         what: order.cluster.clone(),
         began: system.now(),
@@ -171,6 +173,7 @@ fn prepare(
         boot_program: None,
         before: system.before(facts, &interfaces(steps)),
     };
+    own(&journal.id);
     Transaction::create(system, state, journal, &contents)
         .map_err(|why| journal_error("the journal", why))
 }

@@ -14,7 +14,10 @@ use crosstie_plan::proof::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{change::Change, init::Init};
+use crate::{
+    change::{Change, HalfConfigured},
+    init::Init,
+};
 
 pub use board::{Board, Cell, board};
 pub use environment::{environments, script};
@@ -86,6 +89,10 @@ pub struct Up {
     /// Before anything was changed.
     pub findings: Vec<Seen>,
     pub changes: Vec<Change>,
+    /// What the changes of all nodes share, in their journals too. Absent where nothing was to be changed.
+    pub run: Option<String>,
+    /// Present where the cluster is neither as planned nor as it was before.
+    pub half_configured: Option<HalfConfigured>,
     pub proof: Option<Proof>,
     /// Findings after the change.
     pub left: Vec<Seen>,
@@ -148,6 +155,8 @@ impl Up {
             cabling: None,
             findings: Vec::new(),
             changes: Vec::new(),
+            run: None,
+            half_configured: None,
             proof: None,
             left: Vec::new(),
             environments: Vec::new(),

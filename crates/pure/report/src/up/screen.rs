@@ -41,6 +41,10 @@ pub fn screen(up: &Up, home: Option<&str>, palette: Palette) -> String {
     if commands.iter().any(|(_, command)| command.is_some()) {
         screen.out.push('\n');
     }
+    if let Some(half) = &up.half_configured {
+        let sentence = format!("  {}", half.sentence());
+        screen.spans(&[Span::new(Tone::Alarm, sentence)]);
+    }
     for (label, command) in commands {
         if let Some(command) = command {
             screen.row(label, &[Span::new(Tone::Accent, command)]);

@@ -9,7 +9,7 @@ use crosstie_plan::proof::{End, Judged, Outcome, Pair, Proof};
 
 use super::*;
 use crate::{
-    change::{Change, Outcome as Became},
+    change::{Change, Changes, Outcome as Became},
     init::{Cage, Init, Node},
     text::Palette,
 };
@@ -238,6 +238,25 @@ fn the_last_screen_says_what_was_found_changed_and_measured() {
     up.environments = vec![environment("spark-a"), environment("spark-b")];
     up.undo = Some("crosstie rollback".to_owned());
     up.next = Some("crosstie doctor --watch".to_owned());
+    insta::assert_snapshot!(screen(&up, Some("/house"), Palette::Plain));
+}
+
+#[test]
+fn the_last_screen_says_that_the_cluster_is_half_configured() {
+    let mut up = up();
+    up.stages.truncate(5);
+    up.stopped = Some(Stopped {
+        stage: Stage::Apply,
+        why: "spark-b did not come through".to_owned(),
+    });
+    let back = Change::new("spark-b", Became::RolledBack).because("it was asked for");
+    let changes = Changes::new(vec![Change::new("spark-a", Became::Confirmed), back]);
+    let again = "crosstie up --output cluster.toml";
+    let undo = "crosstie rollback --run 20261116T175500Z-1f2e3d4c --cluster cluster.toml";
+    up.half_configured = changes.half_configured(again, undo);
+    up.changes = changes.nodes;
+    up.undo = Some(undo.to_owned());
+    up.next = Some(again.to_owned());
     insta::assert_snapshot!(screen(&up, Some("/house"), Palette::Plain));
 }
 

@@ -66,6 +66,7 @@ fn rollback(model: &Model) {
         model,
         &Ask::Rollback {
             transaction: None,
+            only: None,
             force: false,
         },
     );

@@ -122,6 +122,7 @@ impl Model {
         let plan = plan(&self.facts());
         assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
         Order {
+            run: "20261115T100000Z-00000001".to_owned(),
             cluster: "pair".to_owned(),
             plan,
             guard_seconds: 120,

@@ -1,0 +1,293 @@
+//! Several runs on the same nodes: what a rollback undoes where, a cluster that is half configured, and a controller that
+//! ends late.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use crosstie_lab::Lab;
+use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
+use crosstie_reach::protocol::{
+    Answer, Exchange, Frames, MAGIC, Step, ToAgent, What, encode_message,
+};
+use serde_json::Value;
+
+use crate::common::{
+    changes::{json, outcomes, run, same, shape, wait_until_settled},
+    inits,
+    lab::{containers, sh},
+    sshd::{crosstie, typed},
+};
+
+const NODES: [&str; 2] = ["spark-a", "spark-b"];
+
+fn shapes(lab: &Lab) -> [String; 2] {
+    NODES.map(|node| shape(lab, node))
+}
+
+fn all_same(lab: &Lab, wanted: &[String; 2]) {
+    for (node, wanted) in NODES.iter().zip(wanted) {
+        same(node, wanted, &shape(lab, node));
+    }
+}
+
+fn pairs(changes: &Value) -> Vec<(String, String)> {
+    outcomes(changes).into_iter().collect()
+}
+
+fn each(a: &str, b: &str) -> Vec<(String, String)> {
+    let outcomes = NODES.iter().zip([a, b]);
+    outcomes
+        .map(|(node, outcome)| ((*node).to_owned(), outcome.to_owned()))
+        .collect()
+}
+
+/// Another size of packets, so that there is something to change.
+fn edit_mtu(cluster: &Path) {
+    let text = fs::read_to_string(cluster).unwrap();
+    let edited = text.replace("mtu = 9000", "mtu = 8000");
+    assert_ne!(edited, text, "no MTU to change");
+    fs::write(cluster, edited).unwrap();
+}
+
+#[test]
+fn rollback_is_of_a_run_and_leaves_other_nodes_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &NODES, &cluster);
+    let before = shapes(&lab);
+    let first = json(&lab, &cluster, 0, &["apply", "--yes"]);
+    let configured = shapes(&lab);
+    edit_mtu(&cluster);
+    let second = json(&lab, &cluster, 0, &["apply", "spark-a", "--yes"]);
+    assert_eq!(pairs(&second), each("confirmed", "")[..1], "{second:#}");
+    let status = json(&lab, &cluster, 0, &["status"]);
+    let run_of = |node: usize, index: usize| &status["nodes"][node]["transactions"][index]["run"];
+    assert_eq!(run_of(0, 0), &first["run"]);
+    assert_eq!(run_of(1, 0), &first["run"]);
+    assert_eq!(run_of(0, 1), &second["run"]);
+
+    let back = run(&lab, &cluster, &["rollback", "--yes"]);
+    let said = String::from_utf8(back.stdout).unwrap();
+    assert_eq!(back.status.code(), Some(0), "{said}");
+    for words in [
+        &format!("rollback of run {}", second["run"].as_str().unwrap()),
+        "spark-b  left alone: not part of it",
+        "spark-b  unchanged    not part of it",
+    ] {
+        assert!(said.contains(words), "lacks '{words}':\n{said}");
+    }
+    all_same(&lab, &configured);
+
+    let back = json(&lab, &cluster, 0, &["rollback", "--yes"]);
+    assert_eq!(pairs(&back), each("rolled-back", "rolled-back"), "{back:#}");
+    assert_eq!(back["rollback"]["run"], first["run"]);
+    all_same(&lab, &before);
+    let back = json(&lab, &cluster, 0, &["rollback", "--yes"]);
+    assert_eq!(pairs(&back), each("unchanged", "unchanged"), "{back:#}");
+}
+
+/// As printed, in a shell.
+fn pasted(lab: &Lab, command: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(crosstie(), folder.path().join("crosstie")).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .env("PATH", format!("{}:{path}", folder.path().display()))
+        .stdin(typed(lab.password()))
+        .output()
+        .unwrap();
+    let said = [&output.stdout[..], &output.stderr].concat();
+    let said = String::from_utf8(said).unwrap();
+    assert!(output.status.success(), "{command}: {said}");
+    said
+}
+
+#[test]
+fn a_half_configured_cluster_is_told_with_what_makes_it_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &NODES, &cluster);
+    let before = shapes(&lab);
+    let halve = || {
+        sh(
+            &lab,
+            "spark-b",
+            "mount --bind /etc /etc && mount -o remount,bind,ro /etc",
+        );
+        let changed = json(&lab, &cluster, 1, &["apply", "--yes"]);
+        sh(&lab, "spark-b", "umount /etc");
+        assert_eq!(pairs(&changed), each("confirmed", "refused"), "{changed:#}");
+        changed["half_configured"].clone()
+    };
+    let command = |half: &Value, which: &str| half[which].as_str().unwrap().to_owned();
+    let half = halve();
+    assert_eq!(half["confirmed"], serde_json::json!(["spark-a"]));
+    pasted(&lab, &command(&half, "undo"));
+    all_same(&lab, &before);
+
+    let half = halve();
+    pasted(&lab, &command(&half, "again"));
+    let status = json(&lab, &cluster, 0, &["status"]);
+    let mut found = status["nodes"].as_array().unwrap().iter();
+    assert!(found.all(|node| node["state"] == "confirmed"), "{status:#}");
+}
+
+/// The agent of one controller, over a connection of its own.
+struct Agent {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+    frames: Frames,
+    calls: u64,
+}
+
+impl Agent {
+    fn start(lab: &Lab, node: &str) -> Self {
+        // Nobody pings.
+        let script =
+            "sudo $(sudo find /var/lib/crosstie/bin -type f | head -1) agent --silence 600000";
+        let mut child = Command::new("ssh")
+            .arg("-F")
+            .arg(lab.ssh_config())
+            .args(["-o", "ControlPath=none", node, script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut agent = Self {
+            child,
+            input,
+            output,
+            frames: Frames::default(),
+            calls: 0,
+        };
+        agent.skip_greeting();
+        agent
+    }
+
+    /// A line, and nothing that is not of it.
+    fn skip_greeting(&mut self) {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\n") || !String::from_utf8_lossy(&line).contains(MAGIC) {
+            let mut byte = [0];
+            self.output.read_exact(&mut byte).unwrap();
+            line.extend(byte);
+        }
+    }
+
+    fn ask(&mut self, ask: Ask) -> Result<Changed, ChangeError> {
+        self.calls += 1;
+        let call = ToAgent::Call {
+            id: self.calls,
+            deadline_ms: 60_000,
+            what: What::Change(ask),
+        };
+        self.input
+            .write_all(&encode_message(&call).unwrap())
+            .unwrap();
+        let mut exchange = Exchange::new(self.calls);
+        let mut buffer = [0; 4096];
+        loop {
+            while let Some(frame) = self.frames.next_frame().unwrap() {
+                if let Step::Done(done) = exchange.take(&frame).unwrap() {
+                    match done.unwrap().0 {
+                        Answer::Changed(changed) => return changed,
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+            let length = self.output.read(&mut buffer).unwrap();
+            assert_ne!(length, 0, "the agent ended");
+            self.frames.push(&buffer[..length]);
+        }
+    }
+
+    /// An address of its own, to be confirmed.
+    fn tries(&mut self, last: u8) -> String {
+        let command = format!("ip address add 198.51.100.{last}/32 dev enp1s0f0np0");
+        let trial = Trial {
+            run: format!("20261116T100000Z-{last:08x}"),
+            command: command.split(' ').map(str::to_owned).collect(),
+            files: Vec::new(),
+            guard_seconds: 300,
+            command_seconds: 30,
+        };
+        match self.ask(Ask::Try(trial)).unwrap() {
+            Changed::Armed(armed) => armed.transaction,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn confirms(&mut self, transaction: &str) {
+        let transaction = transaction.to_owned();
+        let answer = self.ask(Ask::Confirm { transaction });
+        assert_eq!(answer, Ok(Changed::Confirmed));
+    }
+
+    fn state_of(&mut self, transaction: &str) -> Option<State> {
+        let Changed::Status(status) = self.ask(Ask::Status).unwrap() else {
+            panic!()
+        };
+        let mut all = status.transactions.into_iter();
+        all.find(|one| one.id == transaction).map(|one| one.state)
+    }
+
+    fn leaves(self) {
+        let Self {
+            mut child,
+            input,
+            output,
+            ..
+        } = self;
+        drop((input, output));
+        child.wait().unwrap();
+    }
+}
+
+/// More than a guard needs that is started now.
+const LATER: Duration = Duration::from_secs(5);
+
+#[test]
+fn a_controller_that_leaves_late_ends_no_change_but_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &NODES, &cluster);
+    // An agent of root's is there then.
+    json(&lab, &cluster, 0, &["status", "spark-a"]);
+    let before = shape(&lab, "spark-a");
+
+    let mut late = Agent::start(&lab, "spark-a");
+    let first = late.tries(7);
+    // As `apply` does: over a connection of its own.
+    let mut other = Agent::start(&lab, "spark-a");
+    other.confirms(&first);
+    let second = other.tries(8);
+    late.leaves();
+    thread::sleep(LATER);
+    assert_eq!(other.state_of(&second), Some(State::Applied));
+    other.confirms(&second);
+
+    // What is its own goes at once, long before its guard's time.
+    let third = other.tries(9);
+    other.leaves();
+    wait_until_settled(&lab, "spark-a");
+    let mut last = Agent::start(&lab, "spark-a");
+    assert_eq!(last.state_of(&third), Some(State::RolledBack));
+    assert_eq!(last.state_of(&second), Some(State::Confirmed));
+    last.leaves();
+    for _ in 0..2 {
+        json(&lab, &cluster, 0, &["rollback", "spark-a", "--yes"]);
+    }
+    same("spark-a", &before, &shape(&lab, "spark-a"));
+}

@@ -1,0 +1,118 @@
+//! Which transactions a rollback undoes, and which change a process may end.
+
+use std::fs;
+
+use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
+
+use super::{
+    super::{answer_by, is_open, system::System},
+    model::Model,
+};
+
+fn ask(model: &Model, ask: &Ask) -> Result<Changed, ChangeError> {
+    answer_by(model, &model.state(), ask)
+}
+
+fn begin(model: &Model, change: &Ask) -> String {
+    match ask(model, change).unwrap() {
+        Changed::Armed(armed) => armed.transaction,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn confirm(model: &Model, transaction: &str) {
+    let transaction = transaction.to_owned();
+    ask(model, &Ask::Confirm { transaction }).unwrap();
+}
+
+fn trial() -> Ask {
+    let command = ["write", "/etc/hosts", "127.0.0.1 localhost\n"];
+    Ask::Try(Trial {
+        run: "20261115T110000Z-00000002".to_owned(),
+        command: command.map(str::to_owned).into(),
+        files: Vec::new(),
+        guard_seconds: 60,
+        command_seconds: 10,
+    })
+}
+
+/// Every transaction that is not rolled back, with its run.
+fn in_force(model: &Model) -> Vec<(String, Option<String>)> {
+    let Changed::Status(status) = ask(model, &Ask::Status).unwrap() else {
+        panic!()
+    };
+    let found = status.transactions.into_iter();
+    found
+        .filter(|one| one.state != State::RolledBack)
+        .map(|one| (one.id, one.run))
+        .collect()
+}
+
+#[test]
+fn a_change_that_nobody_has_seen_is_not_undone_along_with_another() {
+    let model = Model::new();
+    let first = begin(&model, &Ask::Apply(Box::new(model.order())));
+    confirm(&model, &first);
+    let second = begin(&model, &trial());
+    confirm(&model, &second);
+    let run = |run: &str| Some(run.to_owned());
+    let both = [
+        (first.clone(), run("20261115T100000Z-00000001")),
+        (second.clone(), run("20261115T110000Z-00000002")),
+    ];
+    assert_eq!(in_force(&model), both);
+    let rollback = |only: &[&String]| Ask::Rollback {
+        transaction: Some(first.clone()),
+        only: Some(only.iter().map(|&id| id.clone()).collect()),
+        force: false,
+    };
+    let newer = ChangeError::Newer {
+        transaction: second.clone(),
+    };
+    assert_eq!(ask(&model, &rollback(&[&first])), Err(newer));
+    assert_eq!(in_force(&model), both);
+    let Changed::RolledBack(back) = ask(&model, &rollback(&[&first, &second])).unwrap() else {
+        panic!()
+    };
+    assert_eq!(back.transactions, [second, first]);
+}
+
+/// As builds before runs wrote it.
+#[test]
+fn a_journal_without_a_run_is_read_and_rolled_back() {
+    let model = Model::new();
+    let before = model.tree();
+    let id = begin(&model, &Ask::Apply(Box::new(model.order())));
+    confirm(&model, &id);
+    let path = model.state().join(&id).join("journal.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let lines = text.lines().filter(|line| !line.contains("\"run\""));
+    let old: String = lines.flat_map(|line| [line, "\n"]).collect();
+    assert_ne!(old, text.clone() + "\n");
+    fs::write(&path, old).unwrap();
+    assert_eq!(in_force(&model), [(id.clone(), None)]);
+    let rollback = Ask::Rollback {
+        transaction: Some(id.clone()),
+        only: Some(vec![id]),
+        force: false,
+    };
+    ask(&model, &rollback).unwrap();
+    assert_eq!(model.tree(), before);
+}
+
+/// What decides whether a process that ends starts the guard, which by then may be that of another change.
+#[test]
+fn a_change_that_has_ended_is_not_open_whoever_began_the_next() {
+    let model = Model::new();
+    let state = model.state();
+    let first = begin(&model, &Ask::Apply(Box::new(model.order())));
+    assert!(is_open(&state, &first));
+    confirm(&model, &first);
+    let second = begin(&model, &trial());
+    assert!(model.guard_waits());
+    assert!(!is_open(&state, &first), "confirmed");
+    assert!(is_open(&state, &second));
+    assert!(!is_open(&state, "0009-20261115T100000Z"), "never begun");
+    model.time_is_up();
+    assert!(!is_open(&state, &second), "rolled back");
+}

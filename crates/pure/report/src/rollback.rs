@@ -1,0 +1,168 @@
+//! What a rollback is about to undo and where, for people and for programs.
+
+use crosstie_model::change::{Kind, State, TransactionStatus};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::text::{Palette, Row, Span, Tone, table};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RollbackPlan {
+    /// The run that is undone; of a change from before there were runs, its transaction. Absent where nothing is in force.
+    pub run: Option<String>,
+    pub nodes: Vec<RollbackNode>,
+}
+
+/// Of one node: transactions that are undone, a reason why none is, or an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RollbackNode {
+    pub node: String,
+    /// Newest first, which is the order in which they are undone.
+    pub transactions: Vec<TransactionStatus>,
+    pub left_alone: Option<LeftAlone>,
+    /// Why it could not be asked.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftAlone {
+    /// The run did not change this node, or that is no longer listed.
+    NotPartOfIt,
+    AlreadyRolledBack,
+    /// No run is in force on any node.
+    NothingToUndo,
+}
+
+impl LeftAlone {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NotPartOfIt => "not part of it",
+            Self::AlreadyRolledBack => "already rolled back",
+            Self::NothingToUndo => "nothing to undo",
+        }
+    }
+}
+
+impl RollbackNode {
+    pub fn undone(node: &str, transactions: Vec<TransactionStatus>) -> Self {
+        Self {
+            node: node.to_owned(),
+            transactions,
+            left_alone: None,
+            error: None,
+        }
+    }
+
+    pub fn left_alone(node: &str, why: LeftAlone) -> Self {
+        Self {
+            left_alone: Some(why),
+            ..Self::undone(node, Vec::new())
+        }
+    }
+
+    pub fn failed(node: &str, error: &str) -> Self {
+        Self {
+            error: Some(error.to_owned()),
+            ..Self::undone(node, Vec::new())
+        }
+    }
+}
+
+impl RollbackPlan {
+    /// Whether any node has something to undo.
+    pub fn has_work(&self) -> bool {
+        self.nodes.iter().any(|node| !node.transactions.is_empty())
+    }
+}
+
+pub fn view(plan: &RollbackPlan, palette: Palette) -> String {
+    let heading = match &plan.run {
+        Some(run) => format!("rollback of run {run}"),
+        None => "rollback: no change is in force".to_owned(),
+    };
+    let mut rows = vec![Row::Heading(vec![Span::new(Tone::Strong, heading)])];
+    let names = plan.nodes.iter().map(|node| node.node.chars().count());
+    let width = names.max().unwrap_or(0);
+    for node in &plan.nodes {
+        let name = || Span::new(Tone::Strong, format!("{:<width$}", node.node));
+        let undone = node.transactions.iter();
+        rows.extend(undone.map(|one| Row::Cells(2, transaction(name(), one))));
+        let told = match (&node.error, node.left_alone) {
+            (Some(error), _) => Some((Tone::Alarm, format!("could not be asked: {error}"))),
+            (None, Some(why)) => Some((Tone::Quiet, format!("left alone: {}", why.words()))),
+            (None, None) => None,
+        };
+        if let Some((tone, words)) = told {
+            // Across the columns, which a long reason would pull apart.
+            let gap = || Span::new(Tone::Plain, "  ");
+            let spans = vec![gap(), name(), gap(), Span::new(tone, words)];
+            rows.push(Row::Heading(spans));
+        }
+    }
+    let mut out = String::new();
+    table(palette, &rows, &mut out);
+    out
+}
+
+fn transaction(node: Span, one: &TransactionStatus) -> Vec<Span> {
+    let kind = match one.kind {
+        Kind::Apply => "apply",
+        Kind::Try => "try",
+    };
+    let (tone, state) = match one.state {
+        State::RollingBack => (Tone::Bad, "on the way back"),
+        state if state.is_open() => (Tone::Bad, "not confirmed yet"),
+        _ => (Tone::Plain, "confirmed"),
+    };
+    vec![
+        node,
+        Span::new(Tone::Plain, &one.id),
+        Span::new(Tone::Plain, format!("{kind} {}", one.what)),
+        Span::new(tone, format!("{state}, since {}", one.began)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_sees_before_the_question() {
+        let one = |id: &str, kind, what: &str, state| TransactionStatus {
+            id: id.to_owned(),
+            run: Some("20261116T175500Z-1f2e3d4c".to_owned()),
+            kind,
+            what: what.to_owned(),
+            state,
+            began: "2026-11-16T17:55:01Z".to_owned(),
+            seconds_left: None,
+            why: None,
+        };
+        let nodes = vec![
+            RollbackNode::undone(
+                "spark-a",
+                vec![
+                    one("0003", Kind::Try, "ip link\u{1b}[2J", State::Applied),
+                    one("0002", Kind::Apply, "sparks", State::Confirmed),
+                ],
+            ),
+            RollbackNode::left_alone("spark-b", LeftAlone::NotPartOfIt),
+            RollbackNode::left_alone("spark-c", LeftAlone::AlreadyRolledBack),
+            RollbackNode::failed("spark-d", "no route to host"),
+        ];
+        let mut plan = RollbackPlan {
+            run: Some("20261116T175500Z-1f2e3d4c".to_owned()),
+            nodes,
+        };
+        assert!(plan.has_work());
+        insta::assert_snapshot!(view(&plan, Palette::Plain));
+        plan.run = None;
+        plan.nodes = vec![RollbackNode::left_alone(
+            "spark-a",
+            LeftAlone::NothingToUndo,
+        )];
+        assert!(!plan.has_work());
+        insta::assert_snapshot!(view(&plan, Palette::Plain));
+    }
+}
