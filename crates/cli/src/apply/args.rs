@@ -153,6 +153,10 @@ pub(crate) struct Try {
     #[arg(long)]
     pub(crate) yes: bool,
 
+    /// Run it also where something of the network, such as the firewall, cannot be read and so could not be undone
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// The node is one of this running lab's (see `crosstie lab`)
     #[arg(long, value_name = "NAME", conflicts_with = "ssh_config")]
     pub(crate) lab: Option<String>,

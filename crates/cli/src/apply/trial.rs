@@ -22,6 +22,10 @@ use super::{
 };
 use crate::{exit, look::look, output, progress::Progress, targets, terminal};
 
+/// Before the command runs.
+const UNDONE: &str = "Undone unless it is kept: files of the network managers and of --file; links, addresses, routes, rules and \
+    the firewall; sysctls of interfaces. Not undone: other files, packages, services, kernel modules, tc.\n";
+
 pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     if let Some(path) = arguments.file.iter().find(|path| !path.starts_with('/')) {
         bail!("--file {path}: give the path on the node from its root, like /etc/frr");
@@ -41,6 +45,7 @@ pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCo
     let trial = trial(arguments, new_run_id()?);
     let progress = fleet.progress(std::slice::from_ref(&subject.node));
     let stage = |stage| progress.stage(0, stage);
+    output::tell(UNDONE);
     set_last_words(INTERRUPTED);
     let limits = Limits::default();
     let deadline = arguments.time + limits.back;
@@ -66,6 +71,7 @@ fn trial(arguments: &Try, run: String) -> Trial {
         guard_seconds: guard,
         // What is left is for a look at the node, and for a person.
         command_seconds: guard / 2,
+        force: arguments.force,
     }
 }
 

@@ -65,6 +65,8 @@ pub struct Trial {
     pub guard_seconds: u32,
     /// The command is ended after so long.
     pub command_seconds: u32,
+    /// Also where something of the network could not be restored.
+    pub force: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -223,6 +225,10 @@ pub enum ChangeError {
         "programs use RDMA on {interface} now ({users}); end them, or pass --force and break their connections"
     )]
     InUse { interface: String, users: String },
+    #[error(
+        "this could not be undone: {what}; the command was not run. Pass --force to run it all the same"
+    )]
+    Irreversible { what: String },
     #[error("{what}: {why}; nothing was changed")]
     Journal { what: String, why: String },
     #[error("this node has no systemd, which the guard rests on: {why}; nothing was changed")]

@@ -216,6 +216,7 @@ impl Agent {
     fn tries(&mut self, last: u8) -> String {
         let command = format!("ip address add 198.51.100.{last}/32 dev enp1s0f0np0");
         let trial = Trial {
+            force: false,
             run: format!("20261116T100000Z-{last:08x}"),
             command: command.split(' ').map(str::to_owned).collect(),
             files: Vec::new(),

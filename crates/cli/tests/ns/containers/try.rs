@@ -69,3 +69,65 @@ fn try_keeps_what_works_and_was_wanted() {
     json(&lab, &cluster, 0, &["rollback", NODE, "--yes"]);
     same(NODE, &place.before, &shape(&lab, NODE));
 }
+
+/// What a command can do to a running network, and what it was before.
+const NETWORK: &str = "nft -s list ruleset; ip rule; ip -6 rule; ip nexthop; ip route show table all | grep -v 'table local\\|proto ra' | sort; \
+     ip -o link | sed 's/^[0-9]*: //; s/@[^:]*//; s/ qlen.*//' | sort; ip -o -4 addr | sed 's/^[0-9]*: //' | sort; \
+     cat /proc/sys/net/ipv4/conf/enp1s0f0np0/arp_ignore";
+const PREPARE: &str = "set -e
+    nmcli device set enp1s0f0np0 managed no; nmcli device set enP2p1s0f0np0 managed no
+    ip link set enp1s0f0np0 up; ip link set enP2p1s0f0np0 up
+    ip address add 192.0.2.1/24 dev enp1s0f0np0; ip address add 198.51.100.1/24 dev enP2p1s0f0np0
+    nft add table inet mine; nft add chain inet mine input '{ type filter hook input priority 0; }'
+    nft add rule inet mine input tcp dport 9 drop
+    ip rule add from 192.0.2.0/24 table 77; ip route add default via 192.0.2.9 table 77
+    ip route add 203.0.113.0/24 nexthop via 192.0.2.9 nexthop via 198.51.100.9
+    ip nexthop add id 5 via 192.0.2.9 dev enp1s0f0np0; ip route add 203.0.113.64/26 nhid 5
+    ip link add br-mine type bridge";
+const WRECK: &str = "nft flush ruleset; ip rule delete table 77; ip route flush table 77; \
+    ip route delete 203.0.113.0/24; ip nexthop delete id 5; ip link delete br-mine; ip link add br-new type bridge; \
+    ip address flush dev enP2p1s0f0np0; ip link set enp1s0f0np0 mtu 1400; ip link set enP2p1s0f0np0 down; \
+    echo 1 > /proc/sys/net/ipv4/conf/enp1s0f0np0/arp_ignore; exit 1";
+
+#[test]
+fn try_undoes_the_firewall_rules_routes_and_links() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &[NODE, "spark-b"], &cluster);
+    sh(&lab, NODE, PREPARE);
+    let before = sh(&lab, NODE, NETWORK);
+    let command = ["try", NODE, "--yes", "--", "sh", "-c", WRECK];
+    let output = run(&lab, &cluster, &command);
+    let said = [&output.stdout[..], &output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("the command failed"), "{said}");
+    wait_until_settled(&lab, NODE);
+    same(&said, &before, &sh(&lab, NODE, NETWORK));
+}
+
+/// A firewall that cannot be read could not be restored: said before the command runs.
+#[test]
+fn try_refuses_what_it_could_not_undo() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &[NODE, "spark-b"], &cluster);
+    let broken = "nft add table inet mine; printf '#!/bin/sh\\nexit 1\\n' > /run/broken; chmod 755 /run/broken; \
+         mount --bind /run/broken /usr/sbin/nft";
+    sh(&lab, NODE, broken);
+    let tried = |options: &[&str]| {
+        let command = [&["try"], options, &[NODE, "--", "touch", "/run/ran"]].concat();
+        let output = run(&lab, &cluster, &command);
+        let said = [&output.stdout[..], &output.stderr].concat();
+        String::from_utf8_lossy(&said).into_owned()
+    };
+    let said = tried(&["--yes"]);
+    assert!(
+        said.contains("firewall") && said.contains("--force"),
+        "{said}"
+    );
+    sh(&lab, NODE, "! test -e /run/ran");
+    tried(&["--yes", "--force"]);
+    sh(&lab, NODE, "test -e /run/ran");
+}

@@ -62,7 +62,7 @@ pub(super) enum Obstacle {
     Value { what: String, why: String },
     #[error("the network managers have not read their old files: {why}")]
     Reread { why: String },
-    #[error("the network is not as it was: {why}")]
+    #[error("{why}")]
     Network { why: String },
     #[error("its end is not noted in {path}")]
     State {

@@ -15,6 +15,8 @@ use crosstie_model::{
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::network_state::NetworkState;
+
 use super::{
     boot_program,
     error::Obstacle,
@@ -66,8 +68,12 @@ pub(super) struct Journal {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Before {
+    #[serde(default)]
+    pub(super) network: Option<NetworkState>,
+    /// In place of it, in journals of older builds.
+    #[serde(default)]
     pub(super) links: Vec<LinkBefore>,
-    /// Of a trial: routes of the main table that somebody set, as `ip route` shows and takes them.
+    /// Of an older build's trial: routes of the main table that somebody set, as `ip route` shows and takes them.
     #[serde(default)]
     pub(super) routes: Option<Vec<String>>,
 }

@@ -54,8 +54,8 @@ pub(super) trait System {
     /// Runtime state of interfaces, to be put back.
     fn before(&self, now: &Facts, interfaces: &[String]) -> Before;
 
-    /// Runtime state of the whole network.
-    fn before_all(&self) -> Before;
+    /// Runtime state of the whole network, and what of it could not be restored.
+    fn before_all(&self) -> (Before, Vec<String>);
 
     /// A person's own program; its status, and what it printed.
     fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, String>;
@@ -63,8 +63,8 @@ pub(super) trait System {
     /// Every manager that there is reads its files again.
     fn reread_all(&self) -> Result<(), String>;
 
-    /// Puts it back. What is so already is left alone.
-    fn put_back(&self, before: &Before) -> Result<(), String>;
+    /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
+    fn put_back(&self, before: &Before) -> Vec<String>;
 
     /// A file has bytes that a power cut may take. (Only the tests want to know.)
     fn wrote(&self, _path: &Path) {}

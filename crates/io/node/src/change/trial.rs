@@ -95,6 +95,12 @@ fn journal(
         contents.push(found.map(|found| found.bytes));
         missing_folders(system, &path, &mut folders);
     }
+    let (before, obstacles) = system.before_all();
+    if !obstacles.is_empty() && !trial.force {
+        return Err(ChangeError::Irreversible {
+            what: obstacles.join("; "),
+        });
+    }
     let journal = Journal {
         format: FORMAT,
         id: name(system, state),
@@ -109,7 +115,7 @@ fn journal(
         folders,
         watched,
         boot_program: None,
-        before: system.before_all(),
+        before,
     };
     Ok((journal, contents))
 }

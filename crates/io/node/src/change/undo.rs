@@ -264,8 +264,8 @@ fn restore_runtime(
     };
     obstacles.extend(read.err().map(|why| Obstacle::Reread { why }));
     system.edge("the managers have read the old files");
-    let restored = system.put_back(&journal.before);
-    obstacles.extend(restored.err().map(|why| Obstacle::Network { why }));
+    let left = system.put_back(&journal.before).into_iter();
+    obstacles.extend(left.map(|why| Obstacle::Network { why }));
     obstacles
 }
 

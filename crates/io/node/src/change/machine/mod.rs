@@ -26,7 +26,10 @@ use super::{
     store,
     system::System,
 };
-use crate::command::{self, Bounds};
+use crate::{
+    command::{self, Bounds},
+    network_state::{self, NetworkState, Obstacle, Scope},
+};
 
 pub(super) use guard::{start_at_deadline, start_now as start_guard};
 pub(super) use network::is_managed as network_is_managed;
@@ -102,19 +105,27 @@ impl System for Machine {
         network::render_at_boot()
     }
 
-    fn before(&self, now: &Facts, interfaces: &[String]) -> Before {
-        runtime::before(now, interfaces)
+    fn before(&self, _now: &Facts, interfaces: &[String]) -> Before {
+        let (network, obstacles) = network_state::snapshot(&Scope::Interfaces(interfaces.to_vec()));
+        for obstacle in obstacles {
+            tracing::warn!(
+                "a rollback leaves it as it is then: {}",
+                obstacle.with_cause()
+            );
+        }
+        Before {
+            network: Some(network),
+            ..Before::default()
+        }
     }
 
-    fn before_all(&self) -> Before {
-        let facts = self.facts();
-        let interfaces = facts.network.interfaces.iter();
-        let names = interfaces.map(|found| found.name.clone());
-        let names: Vec<String> = names.filter(|name| name != "lo").collect();
-        Before {
-            routes: Some(network::routes()),
-            ..runtime::before(&facts, &names)
-        }
+    fn before_all(&self) -> (Before, Vec<String>) {
+        let (network, obstacles) = network_state::snapshot(&Scope::Everything);
+        let before = Before {
+            network: Some(network),
+            ..Before::default()
+        };
+        (before, obstacles.iter().map(Obstacle::with_cause).collect())
     }
 
     fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, String> {
@@ -125,14 +136,11 @@ impl System for Machine {
         network::reread_all()
     }
 
-    fn put_back(&self, before: &Before) -> Result<(), String> {
-        with_another_look(|| {
-            runtime::put_back(&self.facts(), before)?;
-            match &before.routes {
-                Some(routes) => network::put_routes_back(routes),
-                None => Ok(()),
-            }
-        })
+    fn put_back(&self, before: &Before) -> Vec<String> {
+        match &before.network {
+            Some(network) => restore_network(network),
+            None => self.put_back_of_older_build(before),
+        }
     }
 
     fn edge(&self, name: &'static str) {
@@ -140,16 +148,29 @@ impl System for Machine {
     }
 }
 
-/// A network manager moves at the same time, and may have deleted what was seen a moment ago. What failed has failed only if it
-/// is still to do.
-fn with_another_look(work: impl Fn() -> Result<(), String>) -> Result<(), String> {
+/// A network manager moves at the same time, and may undo what was restored, or delete what was seen a moment ago: what has
+/// failed has failed only if it is still to do.
+fn restore_network(before: &NetworkState) -> Vec<String> {
+    let mut obstacles = network_state::restore(before);
     for _ in 1..LOOKS {
-        if work().is_ok() {
-            return Ok(());
+        if obstacles.iter().all(Obstacle::is_left) {
+            break;
         }
         thread::sleep(BETWEEN_LOOKS);
+        obstacles = network_state::restore(before);
     }
-    work()
+    obstacles.iter().map(Obstacle::with_cause).collect()
+}
+
+impl Machine {
+    fn put_back_of_older_build(&self, before: &Before) -> Vec<String> {
+        let mut problems = Vec::new();
+        problems.extend(runtime::put_back(&self.facts(), before).err());
+        if let Some(routes) = &before.routes {
+            problems.extend(network::put_routes_back(routes).err());
+        }
+        problems
+    }
 }
 
 /// The running program, also when its file has been replaced since. A later boot has only this.
@@ -202,29 +223,4 @@ fn run_within(
         Gap::TooLarge => ProgramError::TooLarge { command },
         Gap::Failed(complaint) => ProgramError::Failed { command, complaint },
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::with_another_look;
-
-    #[test]
-    fn what_is_gone_at_the_next_look_has_not_failed() {
-        let looks = Cell::new(0);
-        let gone_after = |needed: u32| {
-            looks.set(0);
-            with_another_look(|| {
-                looks.set(looks.get() + 1);
-                if looks.get() < needed {
-                    return Err("Cannot assign requested address".to_owned());
-                }
-                Ok(())
-            })
-        };
-        assert!(gone_after(2).is_ok());
-        assert_eq!(looks.get(), 2);
-        assert!(gone_after(9).is_err());
-    }
 }

@@ -1,10 +1,6 @@
 //! Values of the running kernel, and interfaces as they were.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use crosstie_model::{Facts, Step, facts::net::Interface, plan::global_addresses};
 use ipnet::IpNet;
@@ -63,24 +59,6 @@ fn install(names: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn before(facts: &Facts, names: &[String]) -> Before {
-    let links = names.iter().filter_map(|name| {
-        let interface = facts.network.interface(name)?;
-        Some(LinkBefore {
-            name: name.clone(),
-            mac: mac(interface),
-            up: interface.up.known().copied(),
-            mtu: interface.mtu.known().map(|mtu| mtu.0),
-            addresses: global_addresses(interface),
-            sysctls: sysctls_of(name),
-        })
-    });
-    Before {
-        links: links.collect(),
-        routes: None,
-    }
-}
-
 fn mac(interface: &Interface) -> String {
     interface
         .mac
@@ -89,27 +67,7 @@ fn mac(interface: &Interface) -> String {
         .unwrap_or_default()
 }
 
-/// What managers and drivers set for one interface, by path below `/proc/sys`.
-fn sysctls_of(name: &str) -> BTreeMap<String, String> {
-    let mut values = BTreeMap::new();
-    for family in ["net/ipv4/conf", "net/ipv6/conf"] {
-        let folder = Path::new(SYSCTLS).join(family).join(name);
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        for entry in entries {
-            let key = entry.file_name().to_string_lossy().into_owned();
-            // Secrets are not ours to keep; the MTU of IPv6 follows the link's.
-            if matches!(key.as_str(), "stable_secret" | "mtu") {
-                continue;
-            }
-            if let Ok(value) = fs::read_to_string(entry.path()) {
-                let path = format!("{family}/{name}/{key}");
-                values.insert(path, value.trim_end().to_owned());
-            }
-        }
-    }
-    values
-}
-
+/// Of a journal that an older build has written.
 pub(super) fn put_back(facts: &Facts, before: &Before) -> Result<(), String> {
     let mut problems = Vec::new();
     for link in &before.links {

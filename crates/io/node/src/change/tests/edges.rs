@@ -258,6 +258,7 @@ fn a_rollback_ends_whatever_stands_in_its_way() {
         }
         let asked = Ask::Rollback {
             transaction: None,
+            only: None,
             force: false,
         };
         let Ok(Changed::RolledBack(outcome)) = ask(&model, &asked) else {

@@ -103,6 +103,7 @@ fn changes_are_undone_newest_first_and_nothing_is_left() {
 
 fn trial(model: &Model, command: &[&str]) -> Changed {
     let trial = Trial {
+        force: false,
         run: "20261115T100000Z-00000002".to_owned(),
         command: command.iter().map(|&word| word.to_owned()).collect(),
         files: Vec::new(),

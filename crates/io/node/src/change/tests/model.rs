@@ -320,11 +320,11 @@ impl System for Model {
         });
         Before {
             links: links.collect(),
-            routes: None,
+            ..Before::default()
         }
     }
 
-    fn before_all(&self) -> Before {
+    fn before_all(&self) -> (Before, Vec<String>) {
         let names = self
             .kernel
             .lock()
@@ -333,7 +333,7 @@ impl System for Model {
             .keys()
             .cloned()
             .collect::<Vec<_>>();
-        self.before(&self.facts, &names)
+        (self.before(&self.facts, &names), Vec::new())
     }
 
     fn run_trial(&self, command: &[String], _deadline: Duration) -> Result<Ended, String> {
@@ -353,7 +353,7 @@ impl System for Model {
         Ok(())
     }
 
-    fn put_back(&self, before: &Before) -> Result<(), String> {
+    fn put_back(&self, before: &Before) -> Vec<String> {
         let mut kernel = self.kernel.lock().unwrap();
         let vanished = self.vanished.lock().unwrap();
         for link in &before.links {
@@ -365,7 +365,7 @@ impl System for Model {
             found.mtu = link.mtu.map(Mtu);
             found.up = link.up;
         }
-        Ok(())
+        Vec::new()
     }
 
     fn sync(&self, file: &File, path: &Path) -> io::Result<()> {

@@ -28,6 +28,7 @@ fn confirm(model: &Model, transaction: &str) {
 fn trial() -> Ask {
     let command = ["write", "/etc/hosts", "127.0.0.1 localhost\n"];
     Ask::Try(Trial {
+        force: false,
         run: "20261115T110000Z-00000002".to_owned(),
         command: command.map(str::to_owned).into(),
         files: Vec::new(),
