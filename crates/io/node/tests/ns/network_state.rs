@@ -400,4 +400,34 @@ fn journals_of_other_versions_are_read() {
     let namespace = node("state-empty");
     let done = restored(&namespace, &empty);
     assert_eq!((done.changes, done.obstacles.len()), (0, 0));
+    let (state, _) = keep(&namespace, &Scope::Everything);
+    let mut older = serde_json::to_value(&state).unwrap();
+    older["boot"] = "another".into();
+    namespace.ip("addr add 10.99.0.1/24 dev v0");
+    let done = restored(&namespace, &serde_json::from_value(older).unwrap());
+    assert_eq!(done.changes, 0);
+    assert!(matches!(done.obstacles.as_slice(), [Obstacle::Restarted]));
+}
+
+#[test]
+fn ns_after_a_restart_interfaces_are_known_by_their_mac() {
+    let namespace = node("state-boot");
+    let (state, _) = keep(&namespace, &Scope::Interfaces(vec!["v0".to_owned()]));
+    let mut older = serde_json::to_value(&state).unwrap();
+    older["boot"] = "another".into();
+    let older: NetworkState = serde_json::from_value(older).unwrap();
+    namespace.ip("link set v0 down");
+    namespace.ip("link set v0 name other");
+    namespace.ip("link set w0 down");
+    namespace.ip("link set w0 name v0");
+    let done = restored(&namespace, &older);
+    let told = causes(&done.obstacles);
+    let renamed = "v0 is called other now: its settings were restored there, its name was left";
+    assert!(told.iter().any(|told| told == renamed), "{told:#?}");
+    // Paths that also need the other, which is out of scope and down, are told one by one.
+    let lost = "route 10.31.0.0/16 over other and v0 cannot be restored (RTM_NEWROUTE): Invalid argument (os error 22)";
+    assert!(told.iter().any(|told| told == lost), "{told:#?}");
+    assert!(namespace.ip("route show default").contains("dev other"));
+    assert!(namespace.ip("addr show other").contains("10.20.0.1/24"));
+    assert!(namespace.ip("link show v0").contains("state DOWN"));
 }

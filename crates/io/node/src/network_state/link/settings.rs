@@ -25,12 +25,11 @@ fn covered(before: &NetworkState) -> impl Iterator<Item = &Link> {
 pub(in crate::network_state) fn missing(
     before: &NetworkState,
     interfaces: &Interfaces,
-    is_same_boot: bool,
 ) -> Vec<Obstacle> {
     let told = covered(before).filter_map(|old| match interfaces.link(old.index) {
         Err(NoLink(interface)) => {
             // Whoever creates links has told already.
-            let is_told = before.scope == Scope::Everything && is_same_boot;
+            let is_told = before.scope == Scope::Everything;
             (!is_told).then(|| Obstacle::Gone {
                 what: "all settings".to_owned(),
                 interface,
@@ -122,7 +121,14 @@ pub(in crate::network_state) fn restore_settings(
     obstacles
 }
 
+/// A link may vanish at any moment.
 fn failed(link: &Link, what: &str, source: NetlinkError) -> Obstacle {
+    if source == NetlinkError::Refused(Errno::NODEV) {
+        return Obstacle::Gone {
+            what: what.to_owned(),
+            interface: link.name.clone(),
+        };
+    }
     Obstacle::Kernel {
         what: format!("{what} of {}", link.name),
         call: "RTM_NEWLINK",
@@ -180,12 +186,13 @@ pub(in crate::network_state) fn delete_new(
             return Ok(obstacles);
         };
         tried.push(link.index);
-        if let Err(source) = kernel.change(LINK.delete, 0, &request(link.index)) {
-            obstacles.push(Obstacle::Kernel {
+        match kernel.change(LINK.delete, 0, &request(link.index)) {
+            Ok(()) | Err(NetlinkError::Refused(Errno::NODEV)) => {}
+            Err(source) => obstacles.push(Obstacle::Kernel {
                 what: format!("{}, which is new and should be deleted,", link.name),
                 call: "RTM_DELLINK",
                 source,
-            });
+            }),
         }
     }
 }
