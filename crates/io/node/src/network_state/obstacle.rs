@@ -35,6 +35,8 @@ pub enum Obstacle {
         #[source]
         source: NetlinkError,
     },
+    #[error("the kernel took {what}, and shows it otherwise ({call})")]
+    Otherwise { what: String, call: &'static str },
     #[error("{interface} was deleted, and a link of the kind '{kind}' cannot be created again")]
     NotRecreatable { interface: String, kind: String },
     #[error(

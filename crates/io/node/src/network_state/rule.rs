@@ -124,7 +124,7 @@ fn failed(rule: &RawMessage, call: &'static str, source: NetlinkError) -> Obstac
     let named: Vec<String> = named.collect();
     let over = match named.as_slice() {
         [] => String::new(),
-        names => format!(" for {}", names.join(" and ")),
+        some => format!(" for {}", some.join(" and ")),
     };
     Obstacle::Kernel {
         what: format!("{family} rule of priority {priority}{over}"),

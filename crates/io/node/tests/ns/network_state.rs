@@ -170,6 +170,9 @@ fn ns_changed_settings_are_restored() {
             "ip link set w0 down",
             "ip link set idle-peer up",
             "ip link set mv0 address 02:00:00:00:00:77",
+            "ip link set br0 type bridge stp_state 0 ageing_time 2000 mcast_snooping 0 no_linklocal_learn 1",
+            "ip link set vx0 type vxlan id 42 ageing 77",
+            "ip link set mv0 type macvlan mode private",
             "ip link set idle nomaster",
             "ip link set w1 master br0",
             "ip addr del 10.20.0.1/24 dev v0",
@@ -235,6 +238,7 @@ fn ns_links_are_deleted_and_created_again() {
         &[
             "ip link del mv0",
             "ip link del br0",
+            "ip link add br0 type veth peer name br0-peer",
             "ip link del v0",
             "ip link add new0 type veth peer name new1",
             "ip link add br9 type bridge",

@@ -1,6 +1,6 @@
 //! Masters, MAC, MTU and state of links that are there; and links that are new.
 
-use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, port, request};
+use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, kind, port, request};
 use crate::{
     netlink::NetlinkError,
     network_state::{
@@ -107,6 +107,10 @@ pub(in crate::network_state) fn restore_settings(
         };
         if let Err(source) = set_mac(kernel, old, now) {
             obstacles.push(failed(now, "the MAC address", source));
+        }
+        if let Err(source) = kind::restore(kernel, interfaces, old, now) {
+            let what = format!("the settings as a {}", old.kind);
+            obstacles.push(failed(now, &what, source));
         }
         if let Err(source) = port::restore(kernel, old, now) {
             obstacles.push(failed(now, "the bridge port's settings", source));
