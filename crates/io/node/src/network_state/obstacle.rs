@@ -15,6 +15,11 @@ pub enum Obstacle {
     /// Left, not failed: names are labels.
     #[error("{interface} is called {now} now: its settings were restored there, its name was left")]
     Renamed { interface: String, now: String },
+    /// Left, not failed: links, addresses and firewall are by now what the configuration makes of them.
+    #[error(
+        "the node was restarted since: its runtime network state is its configuration's, and was left"
+    )]
+    Restarted,
     #[error("{what} cannot be read ({call})")]
     Unread {
         what: &'static str,
@@ -30,6 +35,8 @@ pub enum Obstacle {
         #[source]
         source: NetlinkError,
     },
+    #[error("the kernel took {what}, and shows it otherwise ({call})")]
+    Otherwise { what: String, call: &'static str },
     #[error("{interface} was deleted, and a link of the kind '{kind}' cannot be created again")]
     NotRecreatable { interface: String, kind: String },
     #[error(
@@ -74,7 +81,10 @@ pub enum Obstacle {
 impl Obstacle {
     /// Whether something was left as it is because there is nothing to restore, rather than tried in vain.
     pub fn is_left(&self) -> bool {
-        matches!(self, Self::Gone { .. } | Self::Renamed { .. })
+        matches!(
+            self,
+            Self::Gone { .. } | Self::Renamed { .. } | Self::Restarted
+        )
     }
 
     /// With its cause: the errno's text, or what the program said.

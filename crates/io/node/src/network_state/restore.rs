@@ -31,6 +31,10 @@ pub fn restore(before: &NetworkState) -> Vec<Obstacle> {
 /// [`restore`], with the number of changes: none where all is as it was.
 pub fn restore_and_count(before: &NetworkState) -> Restored {
     let mut restored = Restored::default();
+    if before.scope == Scope::Everything && before.boot != boot() {
+        restored.obstacles.push(Obstacle::Restarted);
+        return restored;
+    }
     let mut work = match Kernel::open() {
         Ok(kernel) => before.links.is_some().then(|| Work::new(kernel, before)),
         Err(error) => {
@@ -48,9 +52,7 @@ pub fn restore_and_count(before: &NetworkState) -> Restored {
         let told = firewall::restore(before, &mut restored.changes);
         if let Some(work) = &mut work {
             work.restored.obstacles.extend(told);
-            if work.is_same_boot {
-                work.delete_new_links();
-            }
+            work.delete_new_links();
         } else {
             restored.obstacles.extend(told);
         }
@@ -66,7 +68,6 @@ struct Work<'a> {
     kernel: Kernel,
     before: &'a NetworkState,
     restored: Restored,
-    is_same_boot: bool,
 }
 
 impl<'a> Work<'a> {
@@ -75,7 +76,6 @@ impl<'a> Work<'a> {
             kernel,
             before,
             restored: Restored::default(),
-            is_same_boot: before.boot == boot(),
         }
     }
 
@@ -83,12 +83,12 @@ impl<'a> Work<'a> {
     fn routing(&mut self) -> Result<(), Obstacle> {
         let before = self.before;
         let rules = self.rule_coverage()?;
-        if before.scope == Scope::Everything && self.is_same_boot {
+        if before.scope == Scope::Everything {
             let done = link::create::create_missing(&mut self.kernel, before);
             self.tell(done, "links", "RTM_GETLINK");
         }
         let now = self.interfaces()?;
-        let told = link::settings::missing(before, &now, self.is_same_boot);
+        let told = link::settings::missing(before, &now);
         self.restored.obstacles.extend(told);
         let told = link::settings::restore_masters(&mut self.kernel, before, &now);
         self.restored.obstacles.extend(told);

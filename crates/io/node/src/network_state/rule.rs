@@ -13,6 +13,7 @@ use crate::netlink::{
     message::{AF_INET6, address, text},
 };
 use ipnet::IpNet;
+use rustix::io::Errno;
 
 /// `fib_rule_hdr`: family, destination length, source length, TOS, table, two reserved, action: u8 each; flags u32.
 const RULE: ObjectKind = ObjectKind {
@@ -96,12 +97,17 @@ pub(super) fn restore(
     let mut obstacles = Vec::new();
     let missing: Vec<&RawMessage> = before.iter().filter(|rule| !now.contains(rule)).collect();
     for rule in missing {
-        let done = kernel.change(RULE.new, NLM_F_CREATE | NLM_F_EXCL, rule);
-        obstacles.extend(done.err().map(|error| failed(rule, "RTM_NEWRULE", error)));
+        match kernel.change(RULE.new, NLM_F_CREATE | NLM_F_EXCL, rule) {
+            // Somebody else was faster, here and below.
+            Ok(()) | Err(NetlinkError::Refused(Errno::EXIST)) => {}
+            Err(error) => obstacles.push(failed(rule, "RTM_NEWRULE", error)),
+        }
     }
     for rule in now.iter().filter(|rule| !before.contains(rule)) {
-        let done = kernel.change(RULE.delete, 0, rule);
-        obstacles.extend(done.err().map(|error| failed(rule, "RTM_DELRULE", error)));
+        match kernel.change(RULE.delete, 0, rule) {
+            Ok(()) | Err(NetlinkError::Refused(Errno::NOENT)) => {}
+            Err(error) => obstacles.push(failed(rule, "RTM_DELRULE", error)),
+        }
     }
     Ok(obstacles)
 }
@@ -118,7 +124,7 @@ fn failed(rule: &RawMessage, call: &'static str, source: NetlinkError) -> Obstac
     let named: Vec<String> = named.collect();
     let over = match named.as_slice() {
         [] => String::new(),
-        names => format!(" for {}", names.join(" and ")),
+        some => format!(" for {}", some.join(" and ")),
     };
     Obstacle::Kernel {
         what: format!("{family} rule of priority {priority}{over}"),

@@ -28,8 +28,8 @@ impl Default for Scope {
 #[serde(default)]
 pub struct NetworkState {
     pub(super) scope: Scope,
-    /// The kernel's number for this boot: in another one, links have other indexes, and those that are new are not by the
-    /// change.
+    /// The kernel's number for this boot. In another one, links have other indexes, and everything was made anew: then only
+    /// a snapshot of some interfaces is restored.
     pub(super) boot: String,
     /// All of them, whatever the scope: routes and masters name links by index.
     pub(super) links: Option<Vec<Link>>,

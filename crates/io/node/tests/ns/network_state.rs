@@ -170,6 +170,9 @@ fn ns_changed_settings_are_restored() {
             "ip link set w0 down",
             "ip link set idle-peer up",
             "ip link set mv0 address 02:00:00:00:00:77",
+            "ip link set br0 type bridge stp_state 0 ageing_time 2000 mcast_snooping 0 no_linklocal_learn 1",
+            "ip link set vx0 type vxlan id 42 ageing 77",
+            "ip link set mv0 type macvlan mode private",
             "ip link set idle nomaster",
             "ip link set w1 master br0",
             "ip addr del 10.20.0.1/24 dev v0",
@@ -235,6 +238,7 @@ fn ns_links_are_deleted_and_created_again() {
         &[
             "ip link del mv0",
             "ip link del br0",
+            "ip link add br0 type veth peer name br0-peer",
             "ip link del v0",
             "ip link add new0 type veth peer name new1",
             "ip link add br9 type bridge",
@@ -400,4 +404,34 @@ fn journals_of_other_versions_are_read() {
     let namespace = node("state-empty");
     let done = restored(&namespace, &empty);
     assert_eq!((done.changes, done.obstacles.len()), (0, 0));
+    let (state, _) = keep(&namespace, &Scope::Everything);
+    let mut older = serde_json::to_value(&state).unwrap();
+    older["boot"] = "another".into();
+    namespace.ip("addr add 10.99.0.1/24 dev v0");
+    let done = restored(&namespace, &serde_json::from_value(older).unwrap());
+    assert_eq!(done.changes, 0);
+    assert!(matches!(done.obstacles.as_slice(), [Obstacle::Restarted]));
+}
+
+#[test]
+fn ns_after_a_restart_interfaces_are_known_by_their_mac() {
+    let namespace = node("state-boot");
+    let (state, _) = keep(&namespace, &Scope::Interfaces(vec!["v0".to_owned()]));
+    let mut older = serde_json::to_value(&state).unwrap();
+    older["boot"] = "another".into();
+    let older: NetworkState = serde_json::from_value(older).unwrap();
+    namespace.ip("link set v0 down");
+    namespace.ip("link set v0 name other");
+    namespace.ip("link set w0 down");
+    namespace.ip("link set w0 name v0");
+    let done = restored(&namespace, &older);
+    let told = causes(&done.obstacles);
+    let renamed = "v0 is called other now: its settings were restored there, its name was left";
+    assert!(told.iter().any(|told| told == renamed), "{told:#?}");
+    // Paths that also need the other, which is out of scope and down, are told one by one.
+    let lost = "route 10.31.0.0/16 over other and v0 cannot be restored (RTM_NEWROUTE): Invalid argument (os error 22)";
+    assert!(told.iter().any(|told| told == lost), "{told:#?}");
+    assert!(namespace.ip("route show default").contains("dev other"));
+    assert!(namespace.ip("addr show other").contains("10.20.0.1/24"));
+    assert!(namespace.ip("link show v0").contains("state DOWN"));
 }

@@ -2,15 +2,15 @@
 
 use super::{
     IFLA_ADDRESS, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINK, IFLA_LINKINFO, IFLA_MTU,
-    LINK, request,
+    LINK, kind, request,
 };
 use crate::{
-    netlink::{NetlinkError, message::u32_at},
+    netlink::NetlinkError,
     network_state::{
         interfaces::Interfaces,
         kernel::{Kernel, NLM_F_CREATE, NLM_F_EXCL},
         obstacle::Obstacle,
-        raw_message::{RawMessage, attributes, encode},
+        raw_message::{RawMessage, encode},
         state::{Link, NetworkState},
     },
 };
@@ -18,54 +18,11 @@ use rustix::io::Errno;
 
 const NESTED: u16 = 1 << 15;
 const VETH_INFO_PEER: u16 = 1;
-const IFLA_VXLAN_LINK: u16 = 3;
-const IFLA_VXLAN_REMCSUM_RX: u16 = 22;
-const IFLA_VXLAN_TTL_INHERIT: u16 = 28;
 const IFLA_BOND_MODE: u16 = 1;
-const IFLA_BR_VLAN_FILTERING: u16 = 7;
-const IFLA_BR_MULTI_BOOLOPT: u16 = 46;
 
 const RECREATABLE: [&str; 8] = [
     "bridge", "dummy", "vlan", "bond", "macvlan", "vxlan", "vrf", "veth",
 ];
-
-/// Without what is told and not taken, or counts: timers, identifiers that a bridge works out, members of a bond.
-pub(super) fn settable(kind: &str, mut told: Vec<(u16, Vec<u8>)>) -> Vec<u8> {
-    told.retain(|(attribute, _)| match kind {
-        // `IFLA_BR_ROOT_ID` to `IFLA_BR_GC_TIMER`; `IFLA_BR_PAD`, `IFLA_BR_MCAST_QUERIER_STATE`, `IFLA_BR_FDB_N_LEARNED`.
-        "bridge" => !matches!(attribute & !NESTED, 10..=19 | 40 | 47 | 48),
-        // `IFLA_BOND_ACTIVE_SLAVE`, `IFLA_BOND_PRIMARY`, `IFLA_BOND_AD_INFO`.
-        "bond" => !matches!(attribute & !NESTED, 2 | 11 | 23),
-        // `IFLA_MACVLAN_MACADDR_COUNT`, `IFLA_MACVLAN_BC_QUEUE_LEN_USED`.
-        "macvlan" => !matches!(attribute & !NESTED, 6 | 8),
-        _ => true,
-    });
-    // Switched off is how they begin, and a kernel refuses to switch off what it was built without.
-    told.retain(|(attribute, data)| {
-        let is_switch = match kind {
-            "bridge" => *attribute == IFLA_BR_VLAN_FILTERING,
-            "vxlan" => matches!(*attribute, IFLA_VXLAN_REMCSUM_RX | IFLA_VXLAN_TTL_INHERIT),
-            _ => false,
-        };
-        !is_switch || data != &[0]
-    });
-    for (attribute, data) in &mut told {
-        match (kind, *attribute) {
-            // `br_boolopt_multi`: the switches, and a mask of those that are told.
-            ("bridge", IFLA_BR_MULTI_BOOLOPT) => {
-                if let Some(on) = u32_at(data, 0) {
-                    *data = [on, on].map(u32::to_ne_bytes).concat();
-                }
-            }
-            // Told as a number, taken as a flag.
-            ("vxlan", IFLA_VXLAN_TTL_INHERIT) => data.clear(),
-            _ => {}
-        }
-    }
-    let mut bytes = Vec::new();
-    encode(&told, &mut bytes);
-    bytes
-}
 
 /// Those whose lower link comes back first get their turn later. `Interfaces` is read anew by the caller.
 pub(in crate::network_state) fn create_missing(
@@ -120,6 +77,7 @@ fn create(
             kind: link.kind.clone(),
         });
     }
+    make_way(kernel, interfaces, &link.name);
     let mut first = None;
     let is_reduced = link.kind != "veth";
     for settings in ladder(link, peer, interfaces) {
@@ -145,6 +103,16 @@ fn create(
     })
 }
 
+/// A new link that took the name goes at once; that it cannot is told when new links are deleted.
+fn make_way(kernel: &mut Kernel, interfaces: &Interfaces, name: &str) {
+    let taker = interfaces.now.iter().find(|link| link.name == name);
+    if let Some(taker) = taker.filter(|link| !link.kind.is_empty())
+        && !interfaces.was_there(taker.index)
+    {
+        let _ = kernel.change(LINK.delete, 0, &request(taker.index));
+    }
+}
+
 /// All settings; of a bond, which refuses those of other modes, the mode and what goes with every mode; none.
 fn ladder(link: &Link, peer: Option<&Link>, interfaces: &Interfaces) -> Vec<Vec<u8>> {
     if let Some(peer) = peer {
@@ -158,16 +126,7 @@ fn ladder(link: &Link, peer: Option<&Link>, interfaces: &Interfaces) -> Vec<Vec<
         });
         return rungs.to_vec();
     }
-    let mut all = attributes(&link.settings.0);
-    for (attribute, data) in &mut all {
-        if link.kind == "vxlan"
-            && *attribute & !NESTED == IFLA_VXLAN_LINK
-            && let Some(index) = u32_at(data, 0)
-            && let Ok(now) = interfaces.index(index)
-        {
-            *data = now.to_ne_bytes().to_vec();
-        }
-    }
+    let mut all = kind::for_creation(link, interfaces);
     let encoded = |list: &[(u16, Vec<u8>)]| {
         let mut bytes = Vec::new();
         encode(list, &mut bytes);

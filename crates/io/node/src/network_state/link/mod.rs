@@ -2,6 +2,7 @@
 
 pub(super) mod create;
 pub(super) mod identity;
+mod kind;
 pub(super) mod port;
 pub(super) mod settings;
 
@@ -55,7 +56,7 @@ pub(super) fn parse(message: &RawMessage) -> Link {
         parent: message.u32(IFLA_LINK).filter(|index| *index != 0),
         parent_elsewhere: message.get(IFLA_LINK_NETNSID).is_some(),
         port_settings: Hexadecimal(port::settable(info)),
-        settings: Hexadecimal(create::settable(&kind, attributes(settings))),
+        settings: Hexadecimal(kind::settable(&kind, attributes(settings))),
         kind,
     }
 }

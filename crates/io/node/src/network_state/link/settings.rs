@@ -1,6 +1,6 @@
 //! Masters, MAC, MTU and state of links that are there; and links that are new.
 
-use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, port, request};
+use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, kind, port, request};
 use crate::{
     netlink::NetlinkError,
     network_state::{
@@ -25,12 +25,11 @@ fn covered(before: &NetworkState) -> impl Iterator<Item = &Link> {
 pub(in crate::network_state) fn missing(
     before: &NetworkState,
     interfaces: &Interfaces,
-    is_same_boot: bool,
 ) -> Vec<Obstacle> {
     let told = covered(before).filter_map(|old| match interfaces.link(old.index) {
         Err(NoLink(interface)) => {
             // Whoever creates links has told already.
-            let is_told = before.scope == Scope::Everything && is_same_boot;
+            let is_told = before.scope == Scope::Everything;
             (!is_told).then(|| Obstacle::Gone {
                 what: "all settings".to_owned(),
                 interface,
@@ -109,6 +108,10 @@ pub(in crate::network_state) fn restore_settings(
         if let Err(source) = set_mac(kernel, old, now) {
             obstacles.push(failed(now, "the MAC address", source));
         }
+        if let Err(source) = kind::restore(kernel, interfaces, old, now) {
+            let what = format!("the settings as a {}", old.kind);
+            obstacles.push(failed(now, &what, source));
+        }
         if let Err(source) = port::restore(kernel, old, now) {
             obstacles.push(failed(now, "the bridge port's settings", source));
         }
@@ -122,7 +125,14 @@ pub(in crate::network_state) fn restore_settings(
     obstacles
 }
 
+/// A link may vanish at any moment.
 fn failed(link: &Link, what: &str, source: NetlinkError) -> Obstacle {
+    if source == NetlinkError::Refused(Errno::NODEV) {
+        return Obstacle::Gone {
+            what: what.to_owned(),
+            interface: link.name.clone(),
+        };
+    }
     Obstacle::Kernel {
         what: format!("{what} of {}", link.name),
         call: "RTM_NEWLINK",
@@ -180,12 +190,13 @@ pub(in crate::network_state) fn delete_new(
             return Ok(obstacles);
         };
         tried.push(link.index);
-        if let Err(source) = kernel.change(LINK.delete, 0, &request(link.index)) {
-            obstacles.push(Obstacle::Kernel {
+        match kernel.change(LINK.delete, 0, &request(link.index)) {
+            Ok(()) | Err(NetlinkError::Refused(Errno::NODEV)) => {}
+            Err(source) => obstacles.push(Obstacle::Kernel {
                 what: format!("{}, which is new and should be deleted,", link.name),
                 call: "RTM_DELLINK",
                 source,
-            });
+            }),
         }
     }
 }

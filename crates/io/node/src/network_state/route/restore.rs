@@ -68,6 +68,15 @@ pub(in crate::network_state) fn restore(
     }
     let now = read(kernel, &interfaces.coverage, next_hops)?;
     let there = keys(&now);
+    let tried = failed.iter().map(|(route, ..)| route);
+    let tried: BTreeSet<_> = tried.map(key).collect();
+    let otherwise = wanted
+        .iter()
+        .filter(|route| !there.contains(&key(route)) && !tried.contains(&key(route)));
+    obstacles.extend(otherwise.map(|route| Obstacle::Otherwise {
+        what: describe_over(&route.message, interfaces),
+        call: "RTM_NEWROUTE",
+    }));
     for (route, call, source) in failed {
         if there.contains(&key(&route)) == (call == "RTM_DELROUTE") {
             let what = describe_over(&route.message, interfaces);
