@@ -48,19 +48,19 @@ pub(crate) struct Apply {
     pub(crate) root: Root,
 }
 
-/// Undo the last run of `apply`, `up` or `try`, wherever it is in force
+/// Roll back the last run of `apply`, `up` or `try`, wherever it is in force
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   crosstie rollback                          all nodes of ./cluster.toml
   crosstie rollback . spark-b                this machine and another; no cluster file is needed
   crosstie rollback --run 20261116T175500Z-1f2e3d4c
 
-All nodes are asked first. What will be undone where is shown; nodes that the run did not change, or
-that have gone back from it, are left alone.
+All nodes are asked first. What is rolled back where is shown; nodes that the run did not change,
+or that have gone back from it, are left alone.
 
 Exit status: 0 done, or there was nothing to undo; 1 a node refused; 2 one could not be asked.")]
 pub(crate) struct Rollback {
-    /// The run to undo, as `crosstie status` shows it; on each node whatever came after it is undone too
+    /// The run to roll back, as `crosstie status` shows it; on each node whatever came after it goes too
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
 

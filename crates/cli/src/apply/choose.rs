@@ -102,7 +102,7 @@ fn newest(nodes: &[Asked]) -> anyhow::Result<Option<Run>> {
         None => {
             let runs: Vec<&str> = last.iter().map(Run::id).collect();
             bail!(
-                "no run is the newest on every node that it changed, so which to undo first is not known: \
+                "no run is the newest on every node that it changed, so which comes first is not known: \
                  pass --run with one of {}",
                 runs.join(", ")
             )

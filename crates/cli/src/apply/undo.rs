@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::ColorChoice;
+use crosstie_doctor::word;
 use crosstie_model::change::{Ask, ChangeError, Changed};
 use crosstie_reach::{BOUND, Session, SessionError, Stage};
 use crosstie_report::{
@@ -24,14 +25,14 @@ use crate::{
 
 pub(crate) fn rollback(arguments: &Rollback, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let undo = &arguments.undo;
-    let fleet = fleet(undo, "undo the last run", colour)?;
+    let fleet = fleet(undo, "roll back the last run", colour)?;
     let named = arguments.run.as_deref();
     let plan = choose(&statuses(&fleet), named)?;
     show(&plan, undo.json, colour)?;
     let nodes = match unsure(&plan, named) {
         Some(nodes) => nodes,
         None if plan.has_work() => {
-            approve(undo, "Undo this?")?;
+            approve(undo, "Roll this back?")?;
             undone(&fleet, &plan, undo.force)
         }
         None => plan.nodes.iter().map(untouched).collect(),
@@ -99,9 +100,10 @@ pub(super) fn unsure(plan: &RollbackPlan, named: Option<&str>) -> Option<Vec<Cha
     if named.is_some() {
         return None;
     }
-    let run = plan.run.as_deref().unwrap_or("ID");
+    // It came from a node, and may be pasted.
+    let run = word(plan.run.as_deref().unwrap_or("ID"));
     let why = format!(
-        "{} could not be asked, and may have a newer run; pass --run {run} to undo that one all the same",
+        "{} could not be asked, and may have a newer run; pass --run {run} to roll that one back all the same",
         silent.node
     );
     let change = |node: &RollbackNode| match node.error {

@@ -246,7 +246,7 @@ pub enum ChangeError {
     #[error("there is no open transaction {transaction} here: it was {state}")]
     NotOpen { transaction: String, state: String },
     #[error(
-        "transaction {transaction} was begun on it since, and would be undone too; nothing was undone: run crosstie rollback again"
+        "transaction {transaction} was begun on it since, and would be rolled back too; nothing was rolled back: run crosstie rollback again"
     )]
     Newer { transaction: String },
     #[error(

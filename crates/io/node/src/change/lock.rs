@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
 use super::store;
 use crate::lock;
@@ -39,6 +39,11 @@ fn holder(state: &Path) -> Option<Pid> {
     Pid::from_raw(text.trim().parse().ok()?)
 }
 
+/// Nobody has taken it since this process did.
+pub(super) fn was_ours(state: &Path) -> bool {
+    holder(state) == Some(getpid())
+}
+
 /// Ends whoever holds the lock: the guard's last means against one that hangs.
 pub(super) fn end_holder(state: &Path) {
     let Some(pid) = holder(state) else {
@@ -59,16 +64,15 @@ pub(super) fn end_holder(state: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use rustix::process::getpid;
-
     use super::*;
 
     #[test]
     fn whoever_took_it_last_is_known() {
         let state = tempfile::tempdir().unwrap();
-        assert_eq!(holder(state.path()), None);
+        assert!(!was_ours(state.path()));
         let lock = take(state.path(), Duration::ZERO).unwrap();
-        assert!(lock.is_some());
-        assert_eq!(holder(state.path()), Some(getpid()));
+        assert!(lock.is_some() && was_ours(state.path()));
+        fs::write(state.path().join(LOCK), "1").unwrap();
+        assert!(!was_ours(state.path()));
     }
 }

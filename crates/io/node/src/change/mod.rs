@@ -42,7 +42,7 @@ const PROBES: Duration = Duration::from_secs(10);
 /// Before this process ends, for others to be done with the journals.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// The transaction that this process began, or rolls back. It may have ended since, by this process or another.
+/// The transaction that this process began, confirms or rolls back. It may have ended since, by this process or another.
 static OWN: Mutex<Option<String>> = Mutex::new(None);
 
 /// The node's part of every change.
@@ -53,10 +53,13 @@ pub fn answer(ask: &Ask) -> Result<Changed, ChangeError> {
     if !rustix::process::geteuid().is_root() {
         return Err(ChangeError::NotRoot { why: String::new() });
     }
+    if let Ask::Confirm { transaction } = ask {
+        own(transaction);
+    }
     answer_by(&Machine, Path::new(STATE), ask)
 }
 
-/// To be told before anything of this transaction is on disk, or is undone.
+/// To be told before anything of this transaction reaches the disk.
 fn own(transaction: &str) {
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     *own = Some(transaction.to_owned());
@@ -82,27 +85,34 @@ fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, Ch
 }
 
 /// A controller that leaves has changed its mind: what it began and did not confirm goes back now, not at the deadline; so
-/// does what is being changed, or put back, at this moment. There is one guard, so it is left alone unless it is that of
-/// this process: by now the node may be another controller's.
+/// does what is being changed, or put back, at this moment; and what is left of the guard goes. There is one guard on a
+/// node, so it is not started where it may be that of another process: by now the node may be another controller's.
 pub fn abandon() {
-    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).take();
     let state = Path::new(STATE);
-    let Some(own) = own.filter(|own| is_open(state, own)) else {
+    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(own) = own.filter(|_| state.exists()) else {
         return;
     };
-    // Nobody begins another between the look and the start. Where it cannot be had, this process is at work itself, or
-    // another is, with the same transaction: nothing else is begun as long as this one is open.
+    // As long as it is held, by this process or by a thread of it that is still at work, nobody else begins anything.
     let lock = lock::take(state, LAST_WAIT);
-    if is_open(state, &own) {
+    let is_alone = matches!(lock, Ok(Some(_))) || lock::was_ours(state);
+    if guard_is_own(state, &own, is_alone) {
         machine::start_guard();
     }
     drop(lock);
 }
 
-/// Neither kept nor undone, by what is on disk.
-fn is_open(state: &Path, transaction: &str) -> bool {
-    let found = journal::Transaction::open(&state.join(transaction));
-    found.is_ok_and(|found| found.progress.state.is_open())
+/// Whether the guard can only be that of the transaction `own`. One of a transaction that has ended only clears up.
+fn guard_is_own(state: &Path, own: &str, is_alone: bool) -> bool {
+    let Ok(found) = journal::Transaction::all(state) else {
+        return false;
+    };
+    let open = found.iter().filter(|one| one.progress.state.is_open());
+    let open: Vec<&str> = open.map(|one| one.journal.id.as_str()).collect();
+    match open.as_slice() {
+        [] => is_alone,
+        open => open.iter().all(|id| *id == own),
+    }
 }
 
 /// The guard's work, at its deadline or at boot.

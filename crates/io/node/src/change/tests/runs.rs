@@ -5,7 +5,7 @@ use std::fs;
 use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
 
 use super::{
-    super::{answer_by, is_open, system::System},
+    super::{answer_by, guard_is_own, system::System},
     model::Model,
 };
 
@@ -101,19 +101,22 @@ fn a_journal_without_a_run_is_read_and_rolled_back() {
     assert_eq!(model.tree(), before);
 }
 
-/// What decides whether a process that ends starts the guard, which by then may be that of another change.
+/// A process that ends starts the guard, which by then may be that of another change.
 #[test]
-fn a_change_that_has_ended_is_not_open_whoever_began_the_next() {
+fn a_guard_is_a_processes_own_unless_another_has_begun_a_change_since() {
     let model = Model::new();
     let state = model.state();
     let first = begin(&model, &Ask::Apply(Box::new(model.order())));
-    assert!(is_open(&state, &first));
+    let is_own = |own: &str| [false, true].map(|is_alone| guard_is_own(&state, own, is_alone));
+    assert_eq!(is_own(&first), [true; 2]);
+    assert_eq!(is_own("0009-20261115T100000Z"), [false; 2]);
     confirm(&model, &first);
+    // Who is at work now may be about to begin.
+    assert_eq!(is_own(&first), [false, true]);
     let second = begin(&model, &trial());
     assert!(model.guard_waits());
-    assert!(!is_open(&state, &first), "confirmed");
-    assert!(is_open(&state, &second));
-    assert!(!is_open(&state, "0009-20261115T100000Z"), "never begun");
+    assert_eq!(is_own(&first), [false; 2]);
+    assert_eq!(is_own(&second), [true; 2]);
     model.time_is_up();
-    assert!(!is_open(&state, &second), "rolled back");
+    assert_eq!(is_own(&first), [false, true]);
 }
