@@ -43,7 +43,14 @@ pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCo
     set_last_words(INTERRUPTED);
     let limits = Limits::default();
     let deadline = arguments.time + limits.back;
-    let change = match begin(&subject, &Ask::Try(trial), deadline, limits, &stage) {
+    let change = match begin(
+        &subject,
+        &Ask::Try(trial),
+        &|_| None,
+        deadline,
+        limits,
+        &stage,
+    ) {
         Err(change) => change,
         Ok(transaction) => decide(transaction, arguments.yes, &progress, &stage)?,
     };
