@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 use clap::ColorChoice;
-use crosstie_doctor::word;
+use crosstie_model::word;
 use crosstie_reach::set_last_words;
 use crosstie_report::{
     change::Outcome,
