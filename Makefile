@@ -12,7 +12,7 @@ export INSTALL ?= scripts/install-packages
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo check ns lab dist test test-full docs fresh bench fuzz clean
+.PHONY: help setup build demo check ns lab dist test test-full docs fresh bench advisories fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^##@/ { print substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,9 @@ fresh: ## `make check` of the committed tree in a bare Debian chroot; root, or s
 bench: build ## Measure against the usual tools; writes docs/benchmarks.md
 	$(INSTALL) bench
 	scripts/bench
+
+advisories: ## Known faults of dependencies (RUSTSEC); asks over the network, with cargo-deny
+	scripts/advisories
 
 fuzz: ## Fuzz every parser, FUZZ_SECONDS (60) each
 	$(INSTALL) build fuzz

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ColorChoice;
-use crosstie_model::Spec;
+use crosstie_model::{Spec, word};
 use crosstie_node::cabling::CablingError;
 use crosstie_report::text::printable;
 
@@ -87,8 +87,9 @@ fn view(dry_run: bool, discovered: &Discovered, colour: ColorChoice) -> String {
     let last = match (dry_run, found.written) {
         (true, _) => format!("{path} would be:\n\n{}", shown.join("\n")),
         (false, true) => format!(
-            "Wrote {path}: {}\n\nNext: crosstie plan --cluster {path}",
-            printable(&merged.added.join("; "))
+            "Wrote {path}: {}\n\nNext: crosstie plan --cluster {}",
+            printable(&merged.added.join("; ")),
+            word(&found.file)
         ),
         (false, false) => format!("{path} has all of it already."),
     };

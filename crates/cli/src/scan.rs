@@ -5,7 +5,7 @@ use std::{path::Path, process::ExitCode};
 use anyhow::bail;
 use clap::ColorChoice;
 use crosstie_facts::facts;
-use crosstie_model::Facts;
+use crosstie_model::{Facts, word};
 use crosstie_node::capture;
 use crosstie_report::scan::{Outcome, node, view};
 use serde_json::Value;
@@ -89,20 +89,44 @@ fn next(scan: &Scan, outcomes: &[Outcome]) -> String {
     match (&scan.capture, scan.targets.from.first(), outcomes) {
         (Some(path), _, _) => format!(
             "crosstie scan --from {}    shows the capture, here or elsewhere",
-            path.display()
+            word(&path.display().to_string())
         ),
         (None, Some(path), _) => format!(
             "crosstie scan --from {} --json    for programs",
-            path.display()
+            word(&path.display().to_string())
         ),
         (None, None, [Outcome::Node(node)]) => {
-            let name = node.reached.as_ref().map(|name| format!(" {name}"));
+            let name = node.reached.as_ref().map(|name| format!(" {}", word(name)));
             format!(
-                "crosstie scan{} --capture {}.tar.gz    keeps this, to share or to compare",
+                "crosstie scan{} --capture {}    keeps this, to share or to compare",
                 name.unwrap_or_default(),
-                node.host
+                word(&format!("{}.tar.gz", node.host))
             )
         }
         _ => "crosstie scan … --json    for programs".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test says what went wrong by panicking
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Arguments, Command};
+
+    #[test]
+    fn a_hosts_name_is_one_word_of_the_next_command() {
+        let Command::Scan(scan) = Arguments::parse_from(["crosstie", "scan"]).command else {
+            unreachable!()
+        };
+        let mut raw = crosstie_facts::Raw::default();
+        raw.meta.host = "$(id); rm -rf ~".to_owned();
+        let mut node = node(&facts(&raw), None);
+        node.reached = Some("x; rm -rf ~".to_owned());
+        let line = next(&scan, &[Outcome::Node(Box::new(node))]);
+        let expected = "crosstie scan 'x; rm -rf ~' --capture '$(id); rm -rf ~.tar.gz'    ";
+        assert!(line.starts_with(expected), "{line}");
     }
 }

@@ -14,7 +14,7 @@ use crosstie_report::change::{Change, Outcome};
 
 use super::{
     ask::Limits,
-    transaction::{Subject, begin},
+    transaction::{PlanAgain, Subject, begin},
 };
 
 /// Nodes that are changed at once: few, so that a fault of the plan's meets few.
@@ -27,6 +27,7 @@ const INSTALL: Duration = Duration::from_secs(600);
 pub(crate) struct Job {
     pub(crate) subject: Subject,
     pub(crate) order: Order,
+    pub(crate) again: Box<PlanAgain>,
 }
 
 /// Hears where each node is; `None` once it is done.
@@ -125,7 +126,8 @@ fn unless_stopped(
 /// One node, from its plan to its confirmation.
 fn change(job: &Job, limits: Limits, progress: &dyn Fn(Stage)) -> Change {
     let ask = Ask::Apply(Box::new(job.order.clone()));
-    let begun = begin(&job.subject, &ask, deadline(job, limits), limits, progress);
+    let deadline = deadline(job, limits);
+    let begun = begin(&job.subject, &ask, &job.again, deadline, limits, progress);
     let mut transaction = match begun {
         Ok(transaction) => transaction,
         Err(change) => return change,

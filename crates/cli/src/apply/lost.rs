@@ -2,7 +2,10 @@
 
 use std::{thread, time::Instant};
 
-use crosstie_model::change::{Ask, Changed, NodeStatus, State, TransactionStatus};
+use crosstie_model::{
+    change::{Ask, Changed, NodeStatus, State, TransactionStatus},
+    word,
+};
 use crosstie_reach::{Session, Stage};
 use crosstie_report::{
     change::{Change, Outcome},
@@ -72,7 +75,10 @@ pub(super) fn go_on(
     let found = found.filter(|(_, status)| status.transactions.iter().any(has_begun));
     let Some((mut session, _)) = found else {
         let node = door.name();
-        let why = format!("{trouble}; see how it stands: crosstie status {node}");
+        let why = format!(
+            "{trouble}; see how it stands: crosstie status {}",
+            word(node)
+        );
         return Change::new(node, Outcome::Failed).because(why);
     };
     let name = door.name();

@@ -26,8 +26,8 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::bail;
 use clap::ColorChoice;
 use crosstie_model::{
-    NodePlan, Plan, Spec,
-    change::{ChangeError, Order},
+    Facts, NodePlan, Plan, Spec,
+    change::{Ask, ChangeError, Order},
 };
 use crosstie_reach::set_last_words;
 use crosstie_report::{
@@ -48,6 +48,7 @@ use crate::{
 use args::Apply;
 use fleet::{Job, Watch, carry_out};
 use subjects::Subjects;
+use transaction::PlanAgain;
 
 pub(crate) use ask::Limits;
 pub(crate) use run_id::new_run_id;
@@ -202,15 +203,36 @@ fn job(node: &NodePlan, plan: &Plan, means: &Means, subjects: &Subjects) -> anyh
             node.node
         );
     };
+    let order = Order {
+        run: means.run.to_owned(),
+        cluster: plan.cluster.clone(),
+        plan: node.clone(),
+        guard_seconds: means.guard,
+        force: means.force,
+    };
+    let nodes: Vec<Facts> = means.looked.iter().map(|one| one.facts.clone()).collect();
     Ok(Job {
         subject: subjects.subject(place),
-        order: Order {
-            run: means.run.to_owned(),
-            cluster: plan.cluster.clone(),
-            plan: node.clone(),
-            guard_seconds: means.guard,
-            force: means.force,
-        },
+        again: again(means.spec.clone(), nodes, order.clone()),
+        order,
+    })
+}
+
+/// The same order for a node that is no longer as it was, where the plan that was approved of is still the plan.
+fn again(spec: Spec, nodes: Vec<Facts>, order: Order) -> Box<PlanAgain> {
+    Box::new(move |now| {
+        let mut nodes = nodes.clone();
+        let name = &order.plan.node;
+        let place = nodes.iter().position(|facts| facts.host.name == *name)?;
+        nodes[place] = now.clone();
+        let plan = crosstie_plan::plan(&spec, &nodes).ok()?;
+        let plan = plan.nodes.into_iter().find(|node| node.node == *name)?;
+        plan.is_same_work(&order.plan).then(|| {
+            Ask::Apply(Box::new(Order {
+                plan,
+                ..order.clone()
+            }))
+        })
     })
 }
 

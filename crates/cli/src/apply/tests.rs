@@ -5,12 +5,14 @@
 mod fake;
 mod runs;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
+use crosstie_facts::facts;
 use crosstie_model::{
-    NodePlan,
+    Mtu, NodePlan, Reading, Spec,
     change::{Ask, ChangeError, Kind, Order, Probe, State},
 };
+use crosstie_node::capture;
 use crosstie_report::{
     change::{Change, Outcome},
     rollback::RollbackNode,
@@ -25,6 +27,11 @@ use super::{
 };
 use crate::nodes::made_up::{RUN, transaction};
 use fake::{Answer, Fake};
+
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../fixtures/nodes/spark-healthy"
+);
 
 const LIMITS: Limits = Limits {
     answer: Duration::from_secs(1),
@@ -74,6 +81,7 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
             guard_seconds: 120,
             force: false,
         },
+        again: Box::new(|_| None),
     }
 }
 
@@ -108,6 +116,60 @@ fn a_node_is_confirmed_over_a_new_connection_while_the_first_is_open() {
             "first: closed",
         ]
     );
+}
+
+/// The node before it may have brought up the other end of its cable.
+#[test]
+fn a_stale_plan_is_made_again_and_carried_out_if_it_is_the_same() {
+    let what = "network interfaces eth1".to_owned();
+    let stale = || Answer::SaysOnce(ChangeError::Stale { what: what.clone() });
+    let node = Fake::new("spark-a").reaching(&[gateway(1)]);
+    node.answers("apply", stale());
+    let mut same = job(&node, None);
+    let order = same.order.clone();
+    same.again = Box::new(move |_| Some(Ask::Apply(Box::new(order.clone()))));
+    let changes = carried_out(vec![same], None);
+    assert_eq!(outcomes(&changes), [Outcome::Confirmed]);
+    assert_eq!(node.log()[1..3], ["first: apply", "first: apply"]);
+
+    let node = Fake::new("spark-a").reaching(&[gateway(1)]);
+    node.answers("apply", stale());
+    let change = only(&node);
+    assert_eq!(change.outcome, Outcome::Refused);
+    assert!(change.why.unwrap().contains("network interfaces eth1"));
+    assert_eq!(node.log()[1..], ["first: apply", "first: closed"]);
+}
+
+#[test]
+fn another_plan_is_not_carried_out_in_place_of_a_stale_one() {
+    let raw = capture::load(Path::new(SAMPLE)).unwrap().remove(0).raw;
+    let then = facts(&raw.unwrap());
+    let cages = crosstie_fabric::cages(&then, None);
+    let text = format!(
+        "format = 1\nname = \"sparks\"\n[fabric]\nmtu = 9000\npool = \"10.77.0.0/16\"\n[[node]]\nname = \"{name}\"\n\
+         number = 1\n[[cable]]\nport = \"{name}:{}\"\nplane = \"leaf\"\n",
+        cages[0].id,
+        name = then.host.name
+    );
+    let spec: Spec = Spec::from_toml(&text).unwrap();
+    let plan = crosstie_plan::plan(&spec, std::slice::from_ref(&then)).unwrap();
+    let order = Order {
+        plan: plan.nodes[0].clone(),
+        ..job(&Fake::new("spark-a"), None).order
+    };
+    assert!(!order.plan.steps.is_empty());
+    let again = super::again(spec, vec![then.clone()], order.clone());
+    let mut now = then.clone();
+    now.host.boot_id = Reading::Value("another".to_owned());
+    let Some(Ask::Apply(same)) = again(&now) else {
+        panic!("a boot id is in no step");
+    };
+    assert_eq!(same.plan.steps, order.plan.steps);
+    assert_eq!(same.plan.basis, crosstie_plan::basis(&now));
+    for interface in &mut now.network.interfaces {
+        interface.max_mtu = Reading::Value(Mtu(1500));
+    }
+    assert!(again(&now).is_none());
 }
 
 #[test]

@@ -8,7 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_model::change::{Armed, Ask, ChangeError, Changed, Ended, Probe, RolledBack};
+use crosstie_facts::facts;
+use crosstie_model::{
+    Facts,
+    change::{Armed, Ask, ChangeError, Changed, Ended, Probe, RolledBack},
+};
 use crosstie_reach::{Session, Stage};
 use crosstie_report::change::{Change, Outcome};
 
@@ -57,10 +61,15 @@ enum Way {
     Another,
 }
 
+/// What to ask for instead of a plan that is stale: the same work, if that is what a plan of these facts comes to. A cable's
+/// other end that was just brought up is no reason to stop; anything that nobody has approved of is.
+pub(crate) type PlanAgain = dyn Fn(&Facts) -> Option<Ask> + Send + Sync;
+
 /// Asks for a change, once it is known what the node reaches. `Err` is the end of it.
 pub(crate) fn begin<'a>(
     subject: &'a Subject,
     change: &Ask,
+    again: &PlanAgain,
     deadline: Duration,
     limits: Limits,
     progress: &dyn Fn(Stage),
@@ -78,7 +87,14 @@ pub(crate) fn begin<'a>(
         witness
     });
     let began = Instant::now();
-    match ask(first.as_mut(), change, deadline, progress) {
+    let mut answer = ask(first.as_mut(), change, deadline, progress);
+    if let Err(Trouble::Said(ChangeError::Stale { .. })) = &answer
+        && let Ok(raw) = first.collect(limits.answer, progress)
+        && let Some(change) = again(&facts(&raw))
+    {
+        answer = ask(first.as_mut(), &change, deadline, progress);
+    }
+    match answer {
         Ok(Changed::Armed(armed)) => Ok(Transaction {
             subject,
             limits,

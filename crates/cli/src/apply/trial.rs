@@ -50,7 +50,14 @@ pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCo
     let limits = Limits::default();
     let deadline = arguments.time + limits.back;
     let run = trial.run.clone();
-    let change = match begin(&subject, &Ask::Try(trial), deadline, limits, &stage) {
+    let change = match begin(
+        &subject,
+        &Ask::Try(trial),
+        &|_| None,
+        deadline,
+        limits,
+        &stage,
+    ) {
         Err(change) => change,
         Ok(transaction) => decide(transaction, arguments.yes, &progress, &stage)?,
     };

@@ -3,6 +3,7 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::Context;
+use crosstie_model::word;
 use crosstie_node::{scratch::Scratch, trust::host_key_here};
 use crosstie_reach::{
     BOUND, fan_out,
@@ -94,7 +95,7 @@ fn judge(node: &Node, shown: &Shown, reached: &[Reached], args: &TrustArgs) -> R
              crosstie trust --undo --forget {} and trust it again",
             pinned.host_key.fingerprint(),
             kind.to_lowercase(),
-            node.label,
+            word(&node.label),
         ));
     }
     if pinned.is_some() || shown.known || args.fingerprint.contains(&fingerprint) {

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::Context;
 use clap::ColorChoice;
+use crosstie_model::word;
 use crosstie_node::{
     scratch::Scratch,
     trust::{Ask, Change, Settle, Settled},
@@ -266,7 +267,7 @@ fn report(args: &TrustArgs, nodes: &[Node], outcomes: &[Outcome], here: &Outcome
         hints.push(format!(
             "ssh -F {} does not read ~/.ssh/config: put this line at its top, for logins with the new keys:\n  \
              Include ~/.ssh/crosstie/config",
-            config.display()
+            word(&config.display().to_string())
         ));
     }
     if done && !args.dry_run {

@@ -55,7 +55,7 @@ pub fn typed(line: &str) -> PipeReader {
     reader
 }
 
-const USER: u32 = 4242;
+pub const USER: u32 = 4242;
 pub const PASSWORD: &str = "correct horse";
 /// The same, by crypt(5).
 const HASH: &str = "$6$crosstie$5w81WCiQxh2yidBvbEQwxgfSyPxLBc8Z9TgzjuP4Uyqbp4s4IRc4FZ.skVZ4K8DJyqbda3MmsTyv9YtQBu0vg/";

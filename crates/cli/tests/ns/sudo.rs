@@ -2,12 +2,14 @@
 
 use std::{
     fs,
-    os::unix::fs::{MetadataExt, chown},
+    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    path::Path,
 };
 
+use crosstie_model::{Facts, Reading};
 use serde_json::Value;
 
-use crate::common::sshd::{Furnish, PASSWORD, Place, typed};
+use crate::common::sshd::{Furnish, PASSWORD, Place, USER, typed};
 
 const WITH_PASSWORD: &str = "alice ALL=(ALL) ALL";
 const WITHOUT: &str = "alice ALL=(ALL) NOPASSWD: ALL";
@@ -108,6 +110,105 @@ fn ns_sudo_gets_its_password() {
     let (user, why) = scanned(&nodes[0]);
     assert_eq!(user, "alice");
     assert!(why.contains("--become-password-fd"), "{why}");
+}
+
+/// The texts of sudo-rs 0.2 (src/common/error.rs, src/sudo/pam.rs, src/pam/converse.rs there), before the sudo of this
+/// machine, which has a rule without a password then.
+const SUDO_RS: &str = r#"#!/bin/sh
+case $1 in
+-n)
+    echo 'sudo: interactive authentication is required' >&2
+    exit 1
+    ;;
+-S)
+    prompt=$3
+    shift 3
+    for try in 1 2 3; do
+        printf '[sudo: %s] Password: ' "$prompt" >&2
+        read -r password || break
+        [ "$password" != 'correct horse' ] || exec /run/sudo -n "$@"
+        [ "$try" = 3 ] || echo 'sudo: Authentication failed, try again.' >&2
+    done
+    echo 'sudo: maximum 3 incorrect authentication attempts' >&2
+    exit 1
+    ;;
+*)
+    echo 'sudo: invalid option provided' >&2
+    exit 1
+    ;;
+esac
+"#;
+
+#[test]
+fn ns_sudo_rs_gets_its_password_too() {
+    let mut place = Place::new();
+    let program = place.path("home-node-sudo");
+    fs::write(&program, SUDO_RS).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let furnish = Furnish {
+        sudo: WITHOUT,
+        mounts: "cp -p /usr/bin/sudo /run/sudo; mount --bind $HOME-sudo /usr/bin/sudo",
+        ..Furnish::default()
+    };
+    place.node("node", &furnish);
+    assert_eq!(
+        with_password(&place, PASSWORD),
+        ("root".into(), String::new())
+    );
+    let (user, why) = with_password(&place, "wrong horse");
+    assert_eq!(user, "alice");
+    assert!(why.contains("did not accept the password"), "{why}");
+}
+
+/// What a plan is made from as a user holds for root, who carries it out, as long as the user could read it.
+#[test]
+fn ns_a_plan_made_without_root_is_not_stale_for_root() {
+    let place = place(WITHOUT);
+    let basis = |options: &[&str]| {
+        let (nodes, _) = place.json(&[&["node", "--facts"], options].concat());
+        assert_eq!(nodes[0]["error"], Value::Null);
+        let facts: Facts = serde_json::from_value(nodes[0]["facts"].clone()).unwrap();
+        (crosstie_plan::basis(&facts), facts.system.root)
+    };
+    let (user, is_root) = basis(&[]);
+    assert_eq!(is_root, Reading::Value(false));
+    let (root, is_root) = basis(&["--sudo"]);
+    assert_eq!(is_root, Reading::Value(true));
+    assert_eq!(crosstie_plan::changed(&root, &user), [""; 0]);
+}
+
+/// One that others could have written is not run.
+#[test]
+fn ns_an_agent_in_a_shared_folder_is_not_run() {
+    let place = place(WITHOUT);
+    assert!(place.json(&["node"]).1.status.success());
+    let cache = place.nodes[0].cache();
+    let agent = fs::read_dir(&cache)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let mode = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for folder in [cache.as_path(), cache.parent().unwrap()] {
+        for (owner, bits) in [(USER, 0o770), (USER, 0o777), (0, 0o755)] {
+            chown(folder, Some(owner), None).unwrap();
+            mode(folder, bits);
+            let error = place.error("node");
+            assert!(
+                error.contains("does not belong to the user alone"),
+                "{error}"
+            );
+            chown(folder, Some(USER), None).unwrap();
+            mode(folder, 0o700);
+        }
+    }
+    // In a folder of their own, an agent of somebody else's is replaced.
+    chown(&agent, Some(4343), None).unwrap();
+    assert!(place.json(&["node"]).1.status.success());
+    assert_eq!(fs::metadata(&agent).unwrap().uid(), USER);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::{
     fs::File,
-    io::{Read, Seek, Write},
+    io::{Read, Seek, SeekFrom, Write},
     os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -14,7 +15,7 @@ use crosstie_facts::Gap;
 use crate::groups::{Entry, is_stopped, time_left};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{Access, MemfdFlags, OFlags},
+    fs::{Access, MemfdFlags, OFlags, memfd_create},
     io::Errno,
     process::{Pid, PidfdFlags, Signal},
 };
@@ -25,6 +26,7 @@ const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Longest standard error that is read; the rest is drained away.
 const MAX_COMPLAINT: usize = 64 << 10;
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long and how much.
 #[derive(Debug, Clone, Copy)]
@@ -141,6 +143,75 @@ fn run_with(
         output,
         complaint,
     })
+}
+
+/// Waits for a program that must not be cut off: it is no child that ends with this process, or with the work that it was
+/// started for. Whoever stops waiting, at the deadline or because the work was cancelled, leaves it to its end.
+pub fn run_to_its_end(program: &str, arguments: &[&str], deadline: Duration) -> Result<(), String> {
+    let path = find(program).ok_or_else(|| format!("{program} is not installed"))?;
+    // Not a pipe: the program would be killed by the first word that nobody hears.
+    let said = memfd_create("output", MemfdFlags::CLOEXEC).map(File::from);
+    let mut said = said.map_err(|error| format!("{program}: {error}"))?;
+    let output = || {
+        said.try_clone()
+            .map_err(|error| format!("{program}: {error}"))
+    };
+    let mut child = Command::new(path)
+        .args(arguments)
+        .env_clear()
+        .env("PATH", PATH)
+        .env("LC_ALL", "C")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(output()?)
+        .stderr(output()?)
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("{program}: {error}"))?;
+    let until = Instant::now() + deadline;
+    let status = loop {
+        let waited = child.try_wait();
+        if let Some(status) = waited.map_err(|error| format!("{program}: {error}"))? {
+            break status;
+        }
+        if is_stopped() || Instant::now() >= until {
+            thread::spawn(move || child.wait());
+            return Err(format!(
+                "{program} is still at work and is left to finish; try again when it has"
+            ));
+        }
+        thread::sleep(POLL_INTERVAL);
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let shown = last_lines(&mut said).unwrap_or_else(|| "no reason given".to_owned());
+    Err(format!(
+        "{program} {}: {status}: {shown}",
+        arguments.join(" ")
+    ))
+}
+
+/// The end of what a program said: there it tells why it failed.
+fn last_lines(said: &mut File) -> Option<String> {
+    let length = said.seek(SeekFrom::End(0)).ok()?;
+    let start = length.saturating_sub(MAX_COMPLAINT as u64);
+    said.seek(SeekFrom::Start(start)).ok()?;
+    let mut text = Vec::new();
+    said.take(MAX_COMPLAINT as u64)
+        .read_to_end(&mut text)
+        .ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let last = &lines[lines.len().saturating_sub(3)..];
+    let plain = |line: &&str| line.chars().filter(|c| !c.is_control()).take(200).collect();
+    let last: Vec<String> = last.iter().map(plain).collect();
+    (!last.is_empty()).then(|| last.join("; "))
 }
 
 /// The program's full path, if it is installed and may be run.
@@ -326,6 +397,7 @@ impl Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::groups::Work;
 
     fn bounds(milliseconds: u64, output: usize) -> Bounds {
         Bounds {
@@ -372,6 +444,49 @@ mod tests {
         let status = ExitStatus::default();
         let complaint = "dmesg: read kernel buffer failed: Operation not permitted";
         assert_eq!(refusal(status, complaint), Gap::Denied);
+    }
+
+    /// As it is with apt-get when somebody presses Ctrl-C: the work is stopped, and every child of this process is ended.
+    #[test]
+    fn what_runs_to_its_end_is_not_ended_with_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let (begun, done) = (folder.path().join("begun"), folder.path().join("done"));
+        let script = format!(
+            "trap '' PIPE; touch {}; sleep 1; echo said; touch {}",
+            begun.display(),
+            done.display()
+        );
+        let arguments = ["-c", script.as_str()];
+        let work = Work::within(Duration::from_secs(60));
+        let stopped = thread::scope(|scope| {
+            let running = scope
+                .spawn(|| work.run(|| run_to_its_end("sh", &arguments, Duration::from_secs(60))));
+            while !begun.exists() {
+                thread::sleep(Duration::from_millis(10));
+            }
+            work.stop();
+            running.join().unwrap()
+        });
+        assert!(stopped.unwrap_err().contains("left to finish"));
+        let until = Instant::now() + Duration::from_secs(10);
+        while !done.exists() {
+            assert!(Instant::now() < until, "it was cut off");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn what_ran_to_its_end_says_why_it_failed() {
+        let run = |script: &str| run_to_its_end("sh", &["-c", script], Duration::from_secs(60));
+        assert_eq!(run("echo much; exit 0"), Ok(()));
+        let why = run("echo Reading; echo 'E: Unable to locate package x' >&2; exit 100");
+        let why = why.unwrap_err();
+        assert!(
+            why.ends_with("exit status: 100: Reading; E: Unable to locate package x"),
+            "{why}"
+        );
+        let why = run_to_its_end("no-such-program", &[], Duration::ZERO);
+        assert_eq!(why, Err("no-such-program is not installed".to_owned()));
     }
 
     #[test]

@@ -16,12 +16,11 @@ mod hit;
 mod kernel_parameter;
 mod node;
 mod terms;
-mod word;
 
 pub use check::{Check, Run};
 pub use clock::ClockOffset;
 pub use cluster::{Cluster, End, Joined, Pair};
+pub use crosstie_model::word;
 pub use diagnose::{Diagnosis, NodeFindings, Patient, Selection, diagnose};
 pub use hit::Hit;
 pub use node::{FabricPort, Node, is_link_local, is_nvidia_nic, port_file};
-pub use word::word;

@@ -14,6 +14,7 @@ pub mod plan;
 pub mod reading;
 pub mod spec;
 pub mod units;
+pub mod word;
 
 pub use cable::{Cable, PortRef};
 pub use facts::Facts;
@@ -24,3 +25,4 @@ pub use plan::{NodePlan, Plan, Step};
 pub use reading::Reading;
 pub use spec::Spec;
 pub use units::{Bytes, Gbps, Mtu};
+pub use word::word;

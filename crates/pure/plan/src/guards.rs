@@ -135,16 +135,19 @@ fn overlap(a: IpNet, b: IpNet) -> bool {
     a.contains(&b) || b.contains(&a)
 }
 
-/// Files that decide what a plan would change, and that only root may read.
+/// Where files are that decide what a plan would change.
+pub(crate) const CONFIGURATION: [&str; 4] = [
+    "/etc/netplan",
+    "/etc/NetworkManager",
+    "/etc/systemd",
+    "/etc/network",
+];
+
+/// Those that only root may read.
 fn unread(facts: &Facts) -> impl Iterator<Item = Refusal> {
-    const PLACES: [&str; 4] = [
-        "/etc/netplan",
-        "/etc/NetworkManager",
-        "/etc/systemd",
-        "/etc/network",
-    ];
+    let is_configuration = |what: &str| CONFIGURATION.iter().any(|place| what.starts_with(place));
     let unread = facts.unread.iter();
-    let unread = unread.filter(|gap| PLACES.iter().any(|place| gap.what.starts_with(place)));
+    let unread = unread.filter(move |gap| is_configuration(&gap.what));
     unread.map(|gap| Refusal::Unread {
         file: gap.what.clone(),
         why: gap.why.clone(),

@@ -32,7 +32,7 @@ use crosstie_model::{
 };
 use thiserror::Error;
 
-pub use basis::{basis, changed};
+pub use basis::{VOLATILE, Volatile, basis, changed};
 pub use engines::settings;
 pub use files::paths;
 pub use foresee::foresee;

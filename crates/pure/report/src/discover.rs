@@ -1,5 +1,6 @@
 //! What `crosstie scan --discover` says.
 
+use crosstie_model::word;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -131,7 +132,8 @@ fn next(destinations: &[&str], found: bool, palette: Palette, out: &mut String) 
             "crosstie scan".to_owned()
         }]
     } else {
-        let all = destinations.join(" ");
+        let all: Vec<_> = destinations.iter().map(|name| word(name)).collect();
+        let all = all.join(" ");
         vec![
             format!("crosstie trust {all}    to log in without a password"),
             format!("crosstie scan {all}"),

@@ -9,6 +9,7 @@ mod cut;
 mod guard;
 mod init;
 mod init_profiles;
+mod install;
 mod leftovers;
 mod reach;
 mod rollback;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crosstie_fabric::cabling::Token;
-use crosstie_model::Facts;
+use crosstie_model::{Facts, word};
 use serde::{Deserialize, Serialize};
 
 use super::{CablingError, guard::Port};
@@ -145,7 +145,8 @@ impl Entry {
         let address = addresses.find(|own| own.scope != "link");
         if link.is_up && address.is_none() {
             links.set_up(link.index, false).map_err(|error| {
-                format!("{name} was down and is still up: {error}; ip link set {name} down")
+                let word = word(name);
+                format!("{name} was down and is still up: {error}; ip link set dev {word} down")
             })?;
         }
         // Where it goes down, after that, so that it gives itself no address.

@@ -200,7 +200,7 @@ impl<'a> Bootstrap<'a> {
         loop {
             let prompts = self.link.complaint().matches(PROMPT).count();
             if prompts > 1 {
-                let why = "sudo did not accept the password".to_owned();
+                let why = failure::WRONG_PASSWORD.to_owned();
                 return Err(ConnectError::Sudo { why }.into());
             }
             if prompts == 1 && !sent {

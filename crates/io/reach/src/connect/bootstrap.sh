@@ -16,6 +16,24 @@ is_wanted() {
     found=$(sha256sum <"$1") && [ "${found%% *}" = "$sum" ]
 }
 
+# Whoever could write to the folders could put another agent there, between the look at it and its start.
+refuse_shared() {
+    for place in "${folder%/*}" "$folder"; do
+        [ -e "$place" ] || continue
+        case $(stat -L -c '%u %A' "$place") in
+        "$(id -u) d"????-??-*) ;;
+        *) give_up shared "$place" ;;
+        esac
+    done
+}
+
+is_own() {
+    case $(stat -c '%u %A' "$1") in
+    "$(id -u) -"????-??-*) ;;
+    *) return 1 ;;
+    esac
+}
+
 # Becomes root and starts again, or returns.
 become_root() {
     again='echo; echo CROSSTIE-6b1f0d3a again; exec /bin/sh'
@@ -23,10 +41,12 @@ become_root() {
         exec sudo -n /bin/sh -c "$again"
     fi
     case $why in
-    *'password is required'*)
+    # sudo's words, and those of sudo-rs.
+    *'password is required'* | *'interactive authentication is required'*)
         say password
         read -r answer || exit 1
-        # The prompt tells the controller when to send the password, and when a password was wrong.
+        # The prompt tells the controller when to send the password, and when a password was wrong. sudo-rs writes more
+        # around it.
         [ "$answer" != yes ] || exec sudo -S -p CROSSTIE-6b1f0d3a-password /bin/sh -c "$again"
         ;;
     *) say refused "$(printf %s "$why" | tr '\n' ' ')" ;;
@@ -52,6 +72,7 @@ fetch() {
         export CROSSTIE_MADE
     fi
     why=$(mkdir -p "$folder" 2>&1) || give_up folder "$why"
+    refuse_shared
     new=$(mktemp "$folder/.new.XXXXXX" 2>&1) || give_up folder "$new"
     trap forget EXIT
     trap 'exit 1' HUP INT TERM PIPE
@@ -91,7 +112,8 @@ main() {
         ;;
     *) exit 1 ;;
     esac
-    { [ -x "$folder/$sum" ] && is_wanted "$folder/$sum"; } 2>/dev/null || fetch
+    refuse_shared
+    { [ -x "$folder/$sum" ] && is_own "$folder/$sum" && is_wanted "$folder/$sum"; } 2>/dev/null || fetch
     say start
     exec "$folder/$sum" agent
 }

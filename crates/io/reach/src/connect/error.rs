@@ -2,6 +2,7 @@
 
 use std::{io, time::Duration};
 
+use crosstie_model::word;
 use thiserror::Error;
 
 use crate::{binary::BinaryError, link::LinkError, protocol::PreambleError, ssh::DestinationError};
@@ -16,16 +17,19 @@ pub enum ConnectError {
     #[error(
         "ssh refused it: its host key is not the one that is known for it. Somebody may be in between, or it was installed \
          anew. Compare the fingerprint on its console (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub); if it is right, \
-         remove the old key with ssh-keygen -R and log in once with ssh {node}"
+         remove the old key with ssh-keygen -R and log in once with ssh {node}",
+        node = word(node)
     )]
     HostKeyChanged { node: String },
     #[error(
-        "ssh does not know its host key: log in once with ssh {node} and compare the fingerprint that it shows"
+        "ssh does not know its host key: log in once with ssh {node} and compare the fingerprint that it shows",
+        node = word(node)
     )]
     HostKeyUnknown { node: String },
     #[error(
         "ssh was not let in ({offered}): try ssh {node}; without a key there (ssh-copy-id {node}), scan that node alone \
-         from a terminal, so that ssh can ask for the password"
+         from a terminal, so that ssh can ask for the password",
+        node = word(node)
     )]
     Denied { node: String, offered: String },
     #[error("no machine of this name can be found: check the spelling, or give its address")]
@@ -34,7 +38,7 @@ pub enum ConnectError {
     Refused,
     #[error("it did not answer: is it switched on and on this network?")]
     Unanswered,
-    #[error("ssh failed: {said}; try ssh {node}")]
+    #[error("ssh failed: {said}; try ssh {node}", node = word(node))]
     Ssh { node: String, said: String },
 
     #[error("no agent there within {} s (while {phase})", after.as_secs())]
@@ -58,6 +62,11 @@ pub enum ConnectError {
     Damaged { why: String },
     #[error("{folder} on it belongs to somebody else than root, so root runs nothing from there")]
     Owner { folder: String },
+    #[error(
+        "{folder} on it does not belong to the user alone, so nothing is run from there: others could put another program in \
+         its place. See who owns it and who may write to it (ls -ld), then remove it, or take their rights away (chmod go-w)"
+    )]
+    Shared { folder: String },
     #[error(
         "the agent may not be run there: its cache folder is mounted noexec; set XDG_CACHE_HOME there to a folder that is not"
     )]

@@ -26,6 +26,8 @@ impl Phase {
     }
 }
 
+pub(super) const WRONG_PASSWORD: &str = "sudo did not accept the password";
+
 /// The connection ended before there was an agent.
 pub(super) fn of_end(
     node: &str,
@@ -42,6 +44,9 @@ pub(super) fn of_end(
         });
     match phase {
         Phase::Login => of_ssh(node, complaint, said),
+        Phase::Sudo if is_wrong_password(complaint) => ConnectError::Sudo {
+            why: WRONG_PASSWORD.to_owned(),
+        },
         Phase::Sudo => ConnectError::Sudo {
             why: format!("sudo refused: {said}"),
         },
@@ -53,6 +58,17 @@ pub(super) fn of_end(
             said,
         },
     }
+}
+
+/// Where one wrong password is one too many: sudo's `1 incorrect password attempt`, sudo-rs's `maximum 1 incorrect
+/// authentication attempts`.
+fn is_wrong_password(complaint: &str) -> bool {
+    [
+        "incorrect password attempt",
+        "incorrect authentication attempt",
+    ]
+    .iter()
+    .any(|words| complaint.contains(words))
 }
 
 /// Of an ssh that ended before anybody spoke at the other end.
@@ -102,6 +118,7 @@ pub(super) fn of_script(at: &str, why: &str) -> ConnectError {
             why: format!("{why} bytes came"),
         },
         "owner" => ConnectError::Owner { folder: why },
+        "shared" => ConnectError::Shared { folder: why },
         _ => ConnectError::Unwritable { why },
     }
 }
@@ -181,5 +198,35 @@ mod tests {
             of_script("owner", "x"),
             ConnectError::Owner { .. }
         ));
+        let shared = of_script("shared", "/home/alice/.cache/crosstie/bin").to_string();
+        assert!(shared.starts_with("/home/alice/.cache/crosstie/bin on it does not belong"));
+    }
+
+    /// The texts of sudo 1.9 and of sudo-rs 0.2.
+    #[test]
+    fn a_wrong_password_is_told_by_either_sudo() {
+        for complaint in [
+            "CROSSTIE-6b1f0d3a-passwordsudo: 1 incorrect password attempt\n",
+            "[sudo: CROSSTIE-6b1f0d3a-password] Password: sudo: maximum 1 incorrect authentication attempts\n",
+            "[sudo: CROSSTIE-6b1f0d3a-password] Password: sudo-rs: Maximum 3 incorrect authentication attempts\n",
+        ] {
+            assert_eq!(told(Phase::Sudo, complaint), WRONG_PASSWORD);
+        }
+        let other = "sudo: PAM account management error: Permission denied";
+        assert!(told(Phase::Sudo, other).starts_with("sudo refused: "));
+    }
+
+    #[test]
+    fn a_nodes_name_is_one_word_of_a_command() {
+        let name = "$(id); rm -rf ~";
+        for complaint in [
+            "REMOTE HOST IDENTIFICATION HAS CHANGED",
+            "Host key verification failed.",
+            "Permission denied (publickey).",
+            "odd",
+        ] {
+            let text = of_end(name, Phase::Login, None, complaint, "").to_string();
+            assert!(text.contains("ssh '$(id); rm -rf ~'"), "{text}");
+        }
     }
 }

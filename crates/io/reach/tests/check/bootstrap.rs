@@ -1,8 +1,9 @@
 //! The script that starts an agent, run by this machine's shells.
 
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::Write,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, SystemTime},
@@ -70,7 +71,9 @@ fn a_binary_is_asked_for_once_and_then_run() {
         let home = Home::new(shell);
         let sum = sum(home.folder.path());
         let words = format!("user {sum} {}\n", AGENT.len());
-        fs::create_dir_all(home.cache()).unwrap();
+        let mut folders = DirBuilder::new();
+        folders.recursive(true).mode(0o755);
+        folders.create(home.cache()).unwrap();
         let old = File::create(home.cache().join("old")).unwrap();
         let days = |count: u64| SystemTime::now() - Duration::from_secs(count * 86_400);
         old.set_modified(days(9)).unwrap();
@@ -93,6 +96,39 @@ fn a_binary_is_asked_for_once_and_then_run() {
             "{said}"
         );
         fs::write(home.cache().join(&sum), "#!/bin/sh\necho something else\n").unwrap();
+        let said = home.run(&format!("{words}{AGENT}"));
+        assert!(
+            said.contains("need") && said.contains("the agent ran"),
+            "{said}"
+        );
+    }
+}
+
+/// Whoever could write there could put another agent in its place.
+#[test]
+fn nothing_is_run_from_a_folder_that_others_can_write_to() {
+    for shell in ["sh", "bash"] {
+        let home = Home::new(shell);
+        let sum = sum(home.folder.path());
+        let words = format!("user {sum} {}\n", AGENT.len());
+        let said = home.run(&format!("{words}{AGENT}"));
+        assert!(said.contains("the agent ran"), "{said}");
+        let cache = home.cache();
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for folder in [cache.as_path(), cache.parent().unwrap()] {
+            for bits in [0o720, 0o702, 0o777, 0o1777] {
+                mode(folder, bits);
+                let said = home.run(&format!("{words}{AGENT}"));
+                let expected = format!("failed shared {}", folder.display());
+                assert!(said.contains(&expected), "{bits:o}: {said}");
+                assert!(!said.contains("the agent ran") && !said.contains("need"));
+            }
+            mode(folder, 0o755);
+        }
+        // The file itself is sent again.
+        mode(&cache.join(&sum), 0o722);
         let said = home.run(&format!("{words}{AGENT}"));
         assert!(
             said.contains("need") && said.contains("the agent ran"),

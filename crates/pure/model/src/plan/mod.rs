@@ -43,7 +43,8 @@ impl Plan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodePlan {
     pub node: String,
-    /// `part=digest` of the facts that the plan rests on: when they have changed, the plan is stale.
+    /// `area=digest` of the facts that the plan was made from, but those that change by themselves: when another one has
+    /// changed, the plan is stale.
     pub basis: String,
     /// Why nothing may be done. The steps are what would be done otherwise.
     pub refusals: Vec<Refusal>,
@@ -56,6 +57,27 @@ pub struct NodePlan {
 }
 
 impl NodePlan {
+    /// Whether both come to the same: they may have been made of other facts, and notes are for people.
+    pub fn is_same_work(&self, other: &Self) -> bool {
+        let Self {
+            node,
+            basis: _,
+            refusals,
+            steps,
+            notes: _,
+            addresses,
+            settings,
+        } = self;
+        (node, refusals, steps, addresses, settings)
+            == (
+                &other.node,
+                &other.refusals,
+                &other.steps,
+                &other.addresses,
+                &other.settings,
+            )
+    }
+
     /// The way back, in order.
     pub fn undo(&self) -> Vec<Step> {
         self.steps.iter().rev().map(Step::undo).collect()

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crosstie_doctor::word;
 use crosstie_model::plan::{Engine, Setting};
+use crosstie_model::word;
 
 use super::Environment;
 use crate::text::{Palette, Span, Tone, line, printable};

@@ -5,8 +5,11 @@ use std::{collections::BTreeSet, fs, path::Path};
 use crosstie_model::{Facts, Step, facts::net::Interface, plan::global_addresses};
 use ipnet::IpNet;
 
-use super::{INSTALL, run, run_within};
-use crate::change::journal::{Before, LinkBefore};
+use super::{INSTALL, run};
+use crate::{
+    change::journal::{Before, LinkBefore},
+    command::run_to_its_end,
+};
 
 const SYSCTLS: &str = "/proc/sys";
 
@@ -52,11 +55,14 @@ fn sysctl(name: &str, value: &str) -> Result<(), String> {
     fs::write(Path::new(SYSCTLS).join(swapped), value).map_err(|error| error.to_string())
 }
 
+/// dpkg is never cut off in the middle: whatever becomes of us, apt-get goes on to its end. One that is still at work for
+/// somebody else is waited for.
 fn install(names: &[String]) -> Result<(), String> {
-    let mut arguments = vec!["install", "--yes", "--no-install-recommends", "--"];
+    let wait = format!("DPkg::Lock::Timeout={}", INSTALL.as_secs() / 2);
+    let mut arguments = vec!["--option", &wait];
+    arguments.extend(["install", "--yes", "--no-install-recommends", "--"]);
     arguments.extend(names.iter().map(String::as_str));
-    run_within("apt-get", &arguments, INSTALL)?;
-    Ok(())
+    run_to_its_end("apt-get", &arguments, INSTALL)
 }
 
 fn mac(interface: &Interface) -> String {

@@ -4,7 +4,7 @@ use std::{
     io::Read,
     os::unix::process::CommandExt,
     process::{Command, Stdio},
-    sync::mpsc,
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -38,15 +38,16 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<Ended, Strin
     let spawned = child.spawn();
     drop(child);
     let mut child = spawned.map_err(|error| format!("{program}: {error}"))?;
-    let (sender, printed) = mpsc::channel();
+    // Shared rather than sent: what nobody has looked at yet must not pile up.
+    let printed: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let last = Arc::clone(&printed);
     thread::spawn(move || {
-        let mut last = Vec::new();
-        let mut part = vec![0; 4096];
+        let mut part = vec![0; SHOWN];
         while let Ok(length @ 1..) = output.read(&mut part) {
-            last.extend_from_slice(&part[..length]);
-            let extra = last.len().saturating_sub(SHOWN);
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let extra = (last.len() + length).saturating_sub(SHOWN);
             last.drain(..extra);
-            let _ = sender.send(last.clone());
+            last.extend_from_slice(&part[..length]);
         }
     });
     let until = Instant::now() + deadline;
@@ -64,9 +65,57 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<Ended, Strin
         }
     };
     thread::sleep(LOOK);
-    let output = printed.try_iter().last().unwrap_or_default();
+    let output = printed.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(Ended {
         status,
         output: String::from_utf8_lossy(&output).into_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Set for the process that has the test to itself: what is counted is the process's.
+    const ALONE: &str = "CROSSTIE_TEST_ALONE";
+    const LIMIT_KIB: u64 = 32 << 10;
+
+    /// The most memory that this process ever had.
+    fn peak_kib() -> u64 {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let words: Vec<&str> = line.unwrap().split_whitespace().collect();
+        words[0].parse().unwrap()
+    }
+
+    fn print_much() {
+        let script = "head -c 300000000 /dev/zero | tr '\\0' x; echo; echo the end";
+        let command = ["sh", "-c", script].map(str::to_owned);
+        let ended = run(&command, Duration::from_secs(120)).unwrap();
+        assert_eq!(ended.status, Some(0));
+        assert_eq!(ended.output.len(), SHOWN);
+        assert!(ended.output.ends_with("xx\nthe end\n"));
+        let peak = peak_kib();
+        assert!(peak < LIMIT_KIB, "it took {peak} KiB");
+    }
+
+    #[test]
+    fn much_output_takes_little_memory() {
+        if std::env::var_os(ALONE).is_some() {
+            print_much();
+            return;
+        }
+        let name = "change::machine::trial::tests::much_output_takes_little_memory";
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(ALONE, "1")
+            .output()
+            .unwrap();
+        let said = [&output.stdout[..], &output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("1 passed"), "{said}");
+    }
 }

@@ -71,12 +71,16 @@ fn of_node(node: &Node, holders: &BTreeMap<IpAddr, Vec<Holder>>) -> Vec<Hit> {
                     .saw(
                         format!("MAC address that {} learned", node.name),
                         learned,
-                        format!("ip neigh show {} on {}", entry.address, node.name),
+                        format!("ip neigh show {} on {}", entry.address, word(node.name)),
                     )
                     .saw(
                         format!("MAC address of {} on {}", netdev.name, peer.name),
                         mac,
-                        format!("ip link show dev {} on {}", word(&netdev.name), peer.name),
+                        format!(
+                            "ip link show dev {} on {}",
+                            word(&netdev.name),
+                            word(peer.name)
+                        ),
                     )
                     .command(format!(
                         "sudo ip neigh flush {} dev {}",

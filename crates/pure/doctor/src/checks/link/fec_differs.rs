@@ -29,7 +29,7 @@ fn run(pair: &Pair) -> Vec<Hit> {
         return Vec::new();
     }
     let seen = |hit: Hit, node: &str, name: &str, fec: &str| {
-        let source = format!("ethtool --show-fec {name}");
+        let source = format!("ethtool --show-fec {}", word(name));
         hit.saw(format!("active FEC of {name} on {node}"), fec, source)
     };
     let hit = seen(Hit::warning(pair.label()), pair.a.node.name, name_a, fec_a);

@@ -3,6 +3,7 @@
 use crate::{
     Check, FabricPort, Hit, Node, Run,
     growth::{all_grown, grown},
+    word,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -127,7 +128,7 @@ fn of_driver(node: &Node, port: &FabricPort) -> Vec<Growth> {
         .iter()
         .filter_map(|name| {
             let growth = grown(*before.get(*name)?, *after.get(*name)?);
-            let source = format!("ethtool -S {}", netdev.name);
+            let source = format!("ethtool -S {}", word(&netdev.name));
             (growth > 0).then(|| ((*name).to_owned(), growth, source))
         })
         .collect()

@@ -9,9 +9,14 @@ pub fn word(text: &str) -> Cow<'_, str> {
     if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
         return Cow::Borrowed(text);
     }
+    // Controls, and what makes a terminal show other letters than the shell reads.
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
     let shown: String = text
         .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .map(|c| if hidden(c) { '\u{fffd}' } else { c })
         .collect();
     let path = if shown.starts_with('-') { "./" } else { "" };
     Cow::Owned(format!("'{path}{}'", shown.replace('\'', r"'\''")))
@@ -28,5 +33,8 @@ mod tests {
         assert_eq!(word("x'; reboot #"), r"'x'\''; reboot #'");
         assert_eq!(word("-rf"), "'./-rf'");
         assert_eq!(word(""), "''");
+        assert_eq!(word("x; rm -rf ~"), "'x; rm -rf ~'");
+        assert_eq!(word("$(id)"), "'$(id)'");
+        assert_eq!(word("a\u{202e}b\n"), "'a\u{fffd}b\u{fffd}'");
     }
 }
