@@ -11,6 +11,7 @@ mod doctor_cases;
 mod doctor_command;
 mod fabric_cases;
 mod hostile_facts;
+mod hostile_size;
 mod init_command;
 mod nccl_logs;
 mod plan_captures;

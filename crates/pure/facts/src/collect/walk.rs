@@ -213,11 +213,12 @@ impl Walk<'_> {
         let Ok(gid) = self.source.read(path) else {
             return;
         };
-        if gid.iter().all(|byte| matches!(byte, b'0' | b':' | b'\n')) {
+        let Some(Entry::File(gid)) = Keep::Gid.apply(&gid) else {
             return;
-        }
-        if let Some(gid) = Keep::Gid.apply(&gid) {
-            self.insert(path, gid);
+        };
+        let is_empty = gid.iter().all(|byte| matches!(byte, b'0' | b':' | b'\n'));
+        if is_empty || !self.insert(path, Entry::File(gid)) {
+            return;
         }
         if let Some((port, index)) = path.rsplit_once("/gids/") {
             for attribute in ["types", "ndevs"] {

@@ -33,13 +33,13 @@ pub(in crate::collect) fn os_release(text: &str) -> Option<String> {
 pub(in crate::collect) fn machine_id(text: &str) -> Option<String> {
     const MARK: &str = "hashed-";
     let id = text.trim();
-    if id.is_empty() {
-        return None;
-    }
-    let hashed = id.strip_prefix(MARK);
-    if hashed.is_some_and(|hex| hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
-    {
+    let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if id.strip_prefix(MARK).is_some_and(is_id) {
         return Some(format!("{id}\n"));
+    }
+    // `uninitialized`, nothing but zeros: it was never set.
+    if !is_id(id) || id.bytes().all(|byte| byte == b'0') {
+        return None;
     }
     let digest = Sha256::digest(format!("crosstie machine-id {id}"));
     let half: [u8; 16] = std::array::from_fn(|index| digest[index]);
@@ -243,6 +243,7 @@ mod tests {
         let once = machine_id("0123456789abcdef0123456789abcdef\n").unwrap();
         assert!(!once.contains("0123456789abcdef"));
         assert_eq!(machine_id(&once).unwrap(), once);
+        assert_eq!(machine_id("uninitialized\n"), None);
         assert_ne!(
             machine_id("f123456789abcdef0123456789abcdef\n").unwrap(),
             once

@@ -13,7 +13,7 @@ pub(in crate::collect) fn kernel_file(text: &str) -> Option<String> {
             let kept = leading(line, usize::MAX, is_of_the_kernel);
             let rest = &line[kept.len()..];
             // What is nothing but white space stays as it is.
-            if is_assignment_or_heading(line) {
+            if is_assignment_or_heading(line) || is_assignment_or_heading(kept) {
                 String::new()
             } else if rest.trim().is_empty() {
                 line.to_owned()
