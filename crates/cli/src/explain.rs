@@ -10,12 +10,11 @@ use std::{
 use anyhow::{Context, bail};
 use clap::ColorChoice;
 use crosstie_doctor::checks;
-use crosstie_facts::facts;
 use crosstie_model::{Facts, Severity};
 use crosstie_nccl_log::{Reader, Report};
 use crosstie_report::{explain, nccl_log};
 
-use crate::{args::Explain, exit, output, targets};
+use crate::{args::Explain, exit, output, parse::parse, targets};
 
 const PIECE: usize = 256 << 10;
 
@@ -68,9 +67,9 @@ fn log(path: &Path, arguments: &Explain, colour: ColorChoice) -> anyhow::Result<
 /// The facts of captured nodes. One that cannot be read is an error: it was asked for.
 fn known(paths: &[PathBuf]) -> anyhow::Result<Vec<Facts>> {
     let mut known = Vec::new();
-    for (name, raw) in targets::captured(paths)? {
-        match raw {
-            Ok(raw) => known.push(facts(&raw)),
+    for (name, facts) in parse(targets::captured(paths)?) {
+        match facts {
+            Ok(facts) => known.push(facts),
             Err(error) => bail!("cannot use the capture {name}: {error}"),
         }
     }

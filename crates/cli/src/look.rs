@@ -4,7 +4,7 @@ use anyhow::bail;
 use crosstie_facts::{Entry, Raw, facts};
 use crosstie_model::Facts;
 
-use crate::{nodes::Fleet, output};
+use crate::{nodes::Fleet, output, parse::parse_with};
 
 /// A node that was looked at.
 pub(crate) struct Looked {
@@ -19,16 +19,13 @@ pub(crate) fn look(
 ) -> anyhow::Result<Option<Vec<Looked>>> {
     let mut looked: Vec<Looked> = Vec::new();
     let mut failed = false;
-    for (destination, raw) in fleet.read() {
-        let raw = raw.and_then(|raw| match refusal(&raw) {
+    for (destination, parsed) in parse_with(fleet.read(), |raw| (refusal(raw), facts(raw))) {
+        let facts = parsed.and_then(|(refusal, facts)| match refusal {
             Some(why) => Err(no_root(why)),
-            None => Ok(raw),
+            None => Ok(facts),
         });
-        match raw {
-            Ok(raw) => looked.push(Looked {
-                destination,
-                facts: facts(&raw),
-            }),
+        match facts {
+            Ok(facts) => looked.push(Looked { destination, facts }),
             Err(error) => {
                 failed = true;
                 output::complain(&anyhow::Error::msg(format!("{destination}: {error}")));

@@ -14,6 +14,7 @@ mod lab;
 mod look;
 mod nodes;
 mod output;
+mod parse;
 mod plan;
 mod progress;
 mod restore;

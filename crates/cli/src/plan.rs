@@ -21,6 +21,7 @@ use crosstie_report::{
 use crate::{
     args::{self, Targets},
     exit, output,
+    parse::parse_with,
     targets::{self, CLUSTER, Found, Nodes},
 };
 
@@ -87,10 +88,9 @@ type Failed = (String, String);
 fn divide(readings: Vec<targets::Reading>) -> (Vec<Facts>, Vec<Failed>) {
     let mut read: Vec<(String, Facts)> = Vec::new();
     let mut failed = Vec::new();
-    for (name, raw) in readings {
-        match raw {
-            Ok(raw) => {
-                let (captured, facts) = (raw.meta.captured.clone(), facts(&raw));
+    for (name, parsed) in parse_with(readings, |raw| (raw.meta.captured.clone(), facts(raw))) {
+        match parsed {
+            Ok((captured, facts)) => {
                 let again = |(_, other): &(String, Facts)| other.host.name == facts.host.name;
                 match read.iter().position(again) {
                     Some(index) if read[index].0 < captured => read[index] = (captured, facts),

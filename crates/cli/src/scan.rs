@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{
     args::Scan,
     discover, exit, output,
+    parse::parse_with,
     targets::{self, Found, Reading},
 };
 
@@ -26,12 +27,14 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
         keep(&readings, path)?;
     }
     let from_capture = !scan.targets.from.is_empty();
-    let scanned: Vec<(Outcome, Option<Facts>)> = readings
+    let parsed = parse_with(readings, move |raw| {
+        let facts = facts(raw);
+        (node(&facts, spec.as_ref()), facts)
+    });
+    let scanned: Vec<(Outcome, Option<Facts>)> = parsed
         .into_iter()
-        .map(|(name, raw)| match raw {
-            Ok(raw) => {
-                let facts = facts(&raw);
-                let mut node = node(&facts, spec.as_ref());
+        .map(|(name, parsed)| match parsed {
+            Ok((mut node, facts)) => {
                 if from_capture {
                     node.source = Some(name);
                 } else if name != "." {

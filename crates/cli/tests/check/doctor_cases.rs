@@ -43,3 +43,16 @@ fn healthy_nodes_raise_no_alarm() {
         }
     }
 }
+
+/// What keeps secrets out of captures keeps no fault out of sight.
+#[test]
+fn cases_that_are_cut_down_give_the_same_findings() {
+    for folder in ["faults", "healthy"] {
+        for (file, cases) in load(folder) {
+            for case in cases {
+                let found = lines(&case.diagnose_cut_down());
+                assert_eq!(found, lines(&case.diagnose()), "{file}: {}", case.name);
+            }
+        }
+    }
+}

@@ -12,6 +12,7 @@ mod doctor_command;
 mod fabric_cases;
 mod hostile_facts;
 mod hostile_names;
+mod hostile_size;
 mod init_command;
 mod nccl_logs;
 mod plan_basis;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use crosstie_doctor::{Diagnosis, Patient, Selection, diagnose};
 use crosstie_facts::{Entry, Gap, Raw, facts};
-use crosstie_model::{Finding, Spec};
+use crosstie_model::{Facts, Finding, Spec};
 use serde::Deserialize;
 
 use crate::common::samples::{self, fixtures};
@@ -201,6 +201,15 @@ impl Case {
     }
 
     pub(crate) fn diagnose(&self) -> Diagnosis {
+        self.diagnose_as(facts)
+    }
+
+    /// As a capture of it would be diagnosed.
+    pub(crate) fn diagnose_cut_down(&self) -> Diagnosis {
+        self.diagnose_as(|raw| facts(&crosstie_node::sanitised(raw)))
+    }
+
+    fn diagnose_as(&self, facts: impl Fn(&Raw) -> Facts) -> Diagnosis {
         let now: Vec<_> = self.node.iter().map(|node| facts(&node.raw())).collect();
         let before: Vec<_> = self
             .node

@@ -3,7 +3,7 @@
 use std::{env, path::PathBuf, time::Instant};
 
 use crosstie_facts::{
-    Entry, Meta, Raw,
+    Meta, Raw,
     collect::{self, Alias, Rule},
 };
 
@@ -109,17 +109,26 @@ fn rfc3339(seconds: u64) -> String {
 /// The capture cut down to the allow-list, however it was made.
 pub fn sanitised(raw: &Raw) -> Raw {
     let mut kept = collect::tree(raw);
-    kept.meta = raw.meta.clone();
+    kept.meta = meta(&raw.meta);
     for (name, entry) in raw.commands() {
-        let entry = match entry {
-            Entry::File(output) => collect::command(name, output),
-            other => Some(other.clone()),
-        };
-        if let Some(entry) = entry {
+        if let Some(entry) = collect::command(name, entry) {
             kept.insert_command(name, entry);
         }
     }
     kept
+}
+
+/// A name and a time, and nothing in their place.
+fn meta(meta: &Meta) -> Meta {
+    let is_time = |byte: u8| byte.is_ascii_digit() || b"TZ:.+-".contains(&byte);
+    Meta {
+        host: collect::host_name(&meta.host),
+        captured: if meta.captured.bytes().all(is_time) {
+            meta.captured.clone()
+        } else {
+            String::new()
+        },
+    }
 }
 
 #[cfg(test)]

@@ -160,8 +160,11 @@ fn of_subnet(nodes: &[Node], subnet: IpNet, members: &[(usize, usize)]) -> Vec<J
     let path_mtu = |(node, cage): (usize, usize)| {
         let ports = nodes[node].fabric.iter();
         let mut ports = ports.filter(|port| {
-            let addresses = port.lasting_addresses();
-            port.cage == cage && addresses.iter().any(|(_, own)| own.net.trunc() == subnet)
+            let is_member = || {
+                let addresses = port.lasting_addresses();
+                addresses.iter().any(|(_, own)| own.net.trunc() == subnet)
+            };
+            port.cage == cage && is_member()
         });
         ports
             .next()?

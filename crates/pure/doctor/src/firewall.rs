@@ -28,23 +28,37 @@ enum Holds {
 /// Ports that connections between nodes use: the kernel's own choice, unless someone narrowed it.
 const EPHEMERAL: (u64, u64) = (32768, 60999);
 
-/// Whether the chain is sure to keep the packet out. A rule that lets it in only perhaps is taken to do so.
-pub(crate) fn blocks(chain: &InputChain, packet: Packet) -> bool {
-    let meant = match chain.family.as_str() {
-        "ip" => packet.to.addr().is_ipv4(),
-        "ip6" => packet.to.addr().is_ipv6(),
-        family => family == "inet",
-    };
-    if !meant {
-        return false;
+/// A chain with its rules read.
+pub(crate) struct Judge<'a> {
+    pub(crate) chain: &'a InputChain,
+    rules: Vec<Vec<Value>>,
+    /// What no rule lets in stays out.
+    closed: bool,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(chain: &'a InputChain) -> Self {
+        let rules: Vec<Vec<Value>> = chain
+            .rules
+            .iter()
+            .filter_map(|rule| serde_json::from_str(rule).ok())
+            .collect();
+        Self {
+            chain,
+            closed: chain.policy == "drop" || ends_closed(&rules),
+            rules,
+        }
     }
-    let rules: Vec<Vec<Value>> = chain
-        .rules
-        .iter()
-        .filter_map(|rule| serde_json::from_str(rule).ok())
-        .collect();
-    let closed = chain.policy == "drop" || ends_closed(&rules);
-    closed && !rules.iter().any(|rule| lets_in(rule, packet))
+
+    /// Whether the chain is sure to keep the packet out. A rule that lets it in only perhaps is taken to do so.
+    pub(crate) fn blocks(&self, packet: Packet) -> bool {
+        let meant = match self.chain.family.as_str() {
+            "ip" => packet.to.addr().is_ipv4(),
+            "ip6" => packet.to.addr().is_ipv6(),
+            family => family == "inet",
+        };
+        meant && self.closed && !self.rules.iter().any(|rule| lets_in(rule, packet))
+    }
 }
 
 /// firewalld's way: the policy accepts, and the last rule turns away whatever is left.
@@ -260,6 +274,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn blocks(chain: &InputChain, packet: Packet) -> bool {
+        Judge::new(chain).blocks(packet)
+    }
 
     fn chain(family: &str, policy: &str, rules: &[Value]) -> InputChain {
         InputChain {

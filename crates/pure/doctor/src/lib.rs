@@ -13,8 +13,10 @@ pub mod explain;
 mod firewall;
 pub mod growth;
 mod hit;
+mod index;
 mod kernel_parameter;
 mod node;
+mod overlaps;
 mod terms;
 
 pub use check::{Check, Run};

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crosstie_fabric::{Cage, cages, carries_management};
+use crosstie_fabric::{Cage, Management, cages};
 use crosstie_model::{
     Cable, Facts, Spec,
     facts::{
@@ -12,7 +12,7 @@ use crosstie_model::{
     },
 };
 
-use crate::{ClockOffset, Patient};
+use crate::{ClockOffset, Patient, index::Index};
 
 /// A node under examination.
 pub struct Node<'a> {
@@ -30,6 +30,7 @@ pub struct Node<'a> {
     pub cages: Vec<Cage>,
     /// The ports that carry, or should carry, RDMA between nodes.
     pub fabric: Vec<FabricPort<'a>>,
+    pub(crate) index: Index<'a>,
 }
 
 /// One port of the fabric.
@@ -57,7 +58,8 @@ impl<'a> Node<'a> {
         } = *patient;
         let name = facts.host.name.as_str();
         let cages = cages(facts, spec);
-        let fabric = fabric(facts, spec, &cages);
+        let index = Index::new(facts);
+        let fabric = fabric(facts, spec, &cages, &index);
         Self {
             name,
             facts,
@@ -67,6 +69,7 @@ impl<'a> Node<'a> {
             expected: spec.is_some_and(|spec| spec.node(name).is_some()),
             cages,
             fabric,
+            index,
         }
     }
 
@@ -93,10 +96,9 @@ impl<'a> Node<'a> {
 
     /// Every port of a cage, active or not.
     pub fn members(&self, cage: usize) -> impl Iterator<Item = (&'a RdmaDevice, &'a RdmaPort)> {
-        let facts = self.facts;
-        let members = self.cages.get(cage).map(|cage| cage.members.clone());
-        members.into_iter().flatten().filter_map(move |member| {
-            let device = facts.rdma_device(&member.device)?;
+        let members = self.cages.get(cage).map(|cage| &cage.members);
+        members.into_iter().flatten().filter_map(|member| {
+            let device = self.index.device(&member.device)?;
             let port = device
                 .ports
                 .iter()
@@ -200,15 +202,20 @@ pub fn is_nvidia_nic(device: &PciDevice) -> bool {
 
 /// The ports that the cluster file names; else the active ones in the fastest class that do not carry management; else
 /// the management port itself.
-fn fabric<'a>(facts: &'a Facts, spec: Option<&Spec>, cages: &[Cage]) -> Vec<FabricPort<'a>> {
+fn fabric<'a>(
+    facts: &'a Facts,
+    spec: Option<&Spec>,
+    cages: &[Cage],
+    index: &Index<'a>,
+) -> Vec<FabricPort<'a>> {
     let ports: Vec<FabricPort> = cages
         .iter()
         .enumerate()
-        .flat_map(|(index, cage)| {
+        .flat_map(|(place, cage)| {
             let named = names_cage(spec, &facts.host.name, &cage.id);
             let switched = on_switch(spec, &facts.host.name, &cage.id);
             cage.members.iter().filter_map(move |member| {
-                let device = facts.rdma_device(&member.device)?;
+                let device = index.device(&member.device)?;
                 let port = device
                     .ports
                     .iter()
@@ -220,11 +227,12 @@ fn fabric<'a>(facts: &'a Facts, spec: Option<&Spec>, cages: &[Cage]) -> Vec<Fabr
                 Some(FabricPort {
                     device,
                     port,
-                    cage: index,
+                    cage: place,
                     netdev,
                     function: device.pci.known().and_then(|pci| facts.pci_device(*pci)),
                     named,
-                    switched: switched || has_many_neighbours(facts, netdev),
+                    switched: switched
+                        || netdev.is_some_and(|netdev| index.has_many_neighbours(&netdev.name)),
                     facts,
                 })
             })
@@ -235,19 +243,20 @@ fn fabric<'a>(facts: &'a Facts, spec: Option<&Spec>, cages: &[Cage]) -> Vec<Fabr
     }
     let rate = |port: &FabricPort| port.port.rate.known().map_or(0.0, |rate| rate.0);
     let active = |port: &&FabricPort| port.port.is_active();
-    let cage_rate = |cage: usize| {
-        let members = ports.iter().filter(active).filter(|port| port.cage == cage);
-        members.map(rate).fold(0.0, f64::max)
-    };
+    let mut cage_rates = vec![0.0_f64; cages.len()];
+    for port in ports.iter().filter(active) {
+        cage_rates[port.cage] = cage_rates[port.cage].max(rate(port));
+    }
     let highest = ports.iter().filter(active).map(rate).fold(0.0, f64::max);
+    let management = Management::new(facts);
     let management = |port: &FabricPort| {
         port.netdev
-            .is_some_and(|netdev| carries_management(facts, &netdev.name))
+            .is_some_and(|netdev| management.rests_on(&netdev.name))
     };
     let fastest: Vec<&FabricPort> = ports
         .iter()
         .filter(active)
-        .filter(|port| cage_rate(port.cage) >= highest)
+        .filter(|port| cage_rates[port.cage] >= highest)
         .collect();
     let free: Vec<FabricPort> = fastest
         .iter()
@@ -272,19 +281,4 @@ fn on_switch(spec: Option<&Spec>, node: &str, cage: &str) -> bool {
     cables.iter().any(|cable| {
         matches!(cable, Cable::Switched { port, .. } if port.node == node && port.cage == cage)
     })
-}
-
-/// The far end of a cable has two twins at most: a third neighbour is behind a switch.
-fn has_many_neighbours(facts: &Facts, netdev: Option<&Interface>) -> bool {
-    let Some(netdev) = netdev else { return false };
-    let neighbours = facts.network.neighbours.known().into_iter().flatten();
-    let mut macs: Vec<_> = neighbours
-        .filter(|neighbour| neighbour.interface.as_ref() == Some(&netdev.name))
-        // The kernel's own entries for multicast groups.
-        .filter(|neighbour| !neighbour.state.iter().any(|state| state == "NOARP"))
-        .filter_map(|neighbour| neighbour.mac.as_ref())
-        .collect();
-    macs.sort_unstable();
-    macs.dedup();
-    macs.len() > 2
 }

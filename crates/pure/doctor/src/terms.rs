@@ -1,6 +1,6 @@
 //! Words that several checks share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{Facts, facts::net::Interface};
 use ipnet::IpNet;
@@ -20,26 +20,16 @@ pub(crate) fn dedicated<'n, 'a>(node: &'n Node<'a>) -> impl Iterator<Item = &'n 
 
 /// The interface of the default route, where it is the port's own or lies above it.
 pub(crate) fn gateway_through<'a>(node: &Node<'a>, port: &FabricPort<'a>) -> Option<&'a str> {
-    let facts: &'a Facts = node.facts;
-    let above = stack(facts, &port.netdev?.name);
-    let mut routes = facts.network.routes.known()?.iter();
-    routes.find_map(|route| {
-        let is_default = route.destination.is_none() && route.table == "main";
-        let interface = route.interface.as_deref().filter(|_| is_default)?;
-        above.contains(interface).then_some(interface)
-    })
+    node.index.gateway_through(&port.netdev?.name)
 }
 
 /// Ports of RoCE in groups that share a cage.
 pub(crate) fn roce_cages<'n, 'a>(node: &'n Node<'a>) -> Vec<Vec<&'n FabricPort<'a>>> {
-    let mut cages: Vec<Vec<&FabricPort>> = Vec::new();
+    let mut cages: BTreeMap<usize, Vec<&FabricPort>> = BTreeMap::new();
     for port in roce(node) {
-        match cages.iter_mut().find(|cage| cage[0].cage == port.cage) {
-            Some(cage) => cage.push(port),
-            None => cages.push(vec![port]),
-        }
+        cages.entry(port.cage).or_default().push(port);
     }
-    cages
+    cages.into_values().collect()
 }
 
 pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
@@ -85,18 +75,19 @@ pub(crate) fn addresses_known(facts: &Facts) -> bool {
     interfaces.any(|interface| !interface.addresses.is_empty())
 }
 
-/// An interface and all that lie above it: VLANs, macvlans, the bond or bridge it belongs to.
-pub(crate) fn stack<'a>(facts: &'a Facts, name: &'a str) -> BTreeSet<&'a str> {
+/// Interfaces and all that lie above them: VLANs, macvlans, the bond or bridge they belong to.
+pub(crate) fn stack<'a>(
+    node: &Node<'a>,
+    names: impl IntoIterator<Item = &'a str>,
+) -> BTreeSet<&'a str> {
+    let facts: &'a Facts = node.facts;
     let mut found = BTreeSet::new();
-    let mut frontier = vec![name];
+    let mut frontier: Vec<&str> = names.into_iter().collect();
     while let Some(name) = frontier.pop() {
         if !found.insert(name) {
             continue;
         }
-        let interfaces = facts.network.interfaces.iter();
-        let above =
-            interfaces.filter(|upper| upper.lower.known().is_some_and(|lower| lower == name));
-        frontier.extend(above.map(|upper| upper.name.as_str()));
+        frontier.extend(node.index.above(name));
         let own = facts.network.interface(name);
         frontier.extend(own.and_then(|own| own.master.known()).map(String::as_str));
     }
@@ -105,17 +96,14 @@ pub(crate) fn stack<'a>(facts: &'a Facts, name: &'a str) -> BTreeSet<&'a str> {
 
 /// Every interface that belongs to the fabric: those of its ports, and what lies above them.
 pub(crate) fn fabric_names<'a>(node: &Node<'a>) -> BTreeSet<&'a str> {
-    let facts: &'a Facts = node.facts;
     let ports = node.fabric.iter();
-    ports
-        .flat_map(|port| {
-            let own = port.netdev.map(|netdev| netdev.name.as_str());
-            let addressed = port.addresses().into_iter();
-            own.into_iter()
-                .chain(addressed.map(|(netdev, _)| netdev.name.as_str()))
-        })
-        .flat_map(|name| stack(facts, name))
-        .collect()
+    let names = ports.flat_map(|port| {
+        let own = port.netdev.map(|netdev| netdev.name.as_str());
+        let addressed = port.addresses().into_iter();
+        own.into_iter()
+            .chain(addressed.map(|(netdev, _)| netdev.name.as_str()))
+    });
+    stack(node, names)
 }
 
 /// Whether two interfaces share one routing table: a VRF keeps its members' apart.

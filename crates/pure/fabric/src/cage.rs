@@ -1,6 +1,6 @@
 //! Ports grouped into cages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crosstie_model::{
     Facts, Guid, Reading, Spec,
@@ -75,11 +75,11 @@ pub fn cages(facts: &Facts, spec: Option<&Spec>) -> Vec<Cage> {
         }
     }
     let groups = split_false_twins(groups);
-    let port_names: Vec<&str> = groups
-        .iter()
-        .filter_map(|(key, _)| port_name(key))
-        .collect();
-    let unique = |name: &str| port_names.iter().filter(|found| **found == name).count() == 1;
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    for name in groups.iter().filter_map(|(key, _)| port_name(key)) {
+        *times.entry(name).or_default() += 1;
+    }
+    let unique = |name: &str| times.get(name) == Some(&1);
     let mut cages: Vec<Cage> = groups
         .iter()
         .map(|(key, ports)| {
@@ -90,7 +90,7 @@ pub fn cages(facts: &Facts, spec: Option<&Spec>) -> Vec<Cage> {
             cage(facts, name, key, ports)
         })
         .collect();
-    cages.sort_by_key(|a| natural(&a.id));
+    cages.sort_by_cached_key(|a| natural(&a.id));
     cages
 }
 

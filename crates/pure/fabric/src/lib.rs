@@ -16,4 +16,4 @@ pub mod wire;
 
 pub use cage::{Cage, Grouping, PortId, cages, is_meant};
 pub use ceiling::{Ceiling, Limit, port_ceiling};
-pub use management::{carries_management, management};
+pub use management::{Management, carries_management, management};

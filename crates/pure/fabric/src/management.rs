@@ -1,9 +1,8 @@
 //! Which interfaces a person depends on to reach the node.
 
-use crosstie_model::{
-    Facts,
-    facts::net::{Interface, Route},
-};
+use std::collections::{HashMap, HashSet};
+
+use crosstie_model::{Facts, facts::net::Route};
 
 /// Interfaces that carry the default route or the ssh connection that we came by; where neither is known, those with
 /// a global address and no RDMA.
@@ -31,10 +30,12 @@ pub fn management(facts: &Facts) -> Vec<String> {
         .chain(ssh.map(|interface| interface.name.clone()))
         .collect();
     if names.is_empty() {
-        let others = network
-            .interfaces
-            .iter()
-            .filter(|interface| is_plain(facts, interface));
+        let ports = facts.rdma.iter().flat_map(|device| &device.ports);
+        let fabric: HashSet<&String> = ports.filter_map(|port| port.netdev.known()).collect();
+        let others = network.interfaces.iter().filter(|interface| {
+            let mut addresses = interface.addresses.iter();
+            addresses.any(|address| address.scope == "global") && !fabric.contains(&interface.name)
+        });
         names = others.map(|interface| interface.name.clone()).collect();
     }
     names.sort_unstable();
@@ -43,37 +44,48 @@ pub fn management(facts: &Facts) -> Vec<String> {
     names
 }
 
-fn is_plain(facts: &Facts, interface: &Interface) -> bool {
-    let rdma = facts.rdma.iter().flat_map(|device| &device.ports);
-    let mut netdevs = rdma.filter_map(|port| port.netdev.known());
-    interface
-        .addresses
-        .iter()
-        .any(|address| address.scope == "global")
-        && !netdevs.any(|name| *name == interface.name)
+/// What management rests on.
+pub struct Management<'a> {
+    carriers: HashSet<&'a str>,
 }
 
-/// Whether management would suffer if this interface went down: it is one of them, or lies below one.
-pub fn carries_management(facts: &Facts, name: &str) -> bool {
-    let names = management(facts);
-    let mut frontier = vec![name];
-    let mut seen: Vec<&str> = Vec::new();
-    while let Some(name) = frontier.pop() {
-        if names.iter().any(|management| management == name) {
-            return true;
+impl<'a> Management<'a> {
+    pub fn new(facts: &'a Facts) -> Self {
+        let interfaces = &facts.network.interfaces;
+        let names: HashSet<String> = management(facts).into_iter().collect();
+        let mut slaves: HashMap<&str, Vec<&str>> = HashMap::new();
+        for interface in interfaces {
+            if let Some(master) = interface.master.known() {
+                slaves.entry(master).or_default().push(&interface.name);
+            }
         }
-        if seen.contains(&name) {
-            continue;
+        // From the interfaces themselves down to what they lie on, each passed once.
+        let routes = facts.network.routes.known().into_iter().flatten();
+        let named = routes.filter_map(|route| route.interface.as_deref());
+        let all = interfaces.iter().map(|interface| interface.name.as_str());
+        let mut frontier: Vec<&str> = all
+            .chain(named)
+            .filter(|name| names.contains(*name))
+            .collect();
+        let mut carriers = HashSet::new();
+        while let Some(name) = frontier.pop() {
+            if !carriers.insert(name) {
+                continue;
+            }
+            let own = facts.network.interface(name);
+            frontier.extend(own.and_then(|own| own.lower.known()).map(String::as_str));
+            frontier.extend(slaves.get(name).into_iter().flatten());
         }
-        seen.push(name);
-        let above = facts.network.interfaces.iter();
-        let above = above.filter(|upper| upper.lower.known().is_some_and(|lower| lower == name));
-        frontier.extend(above.map(|upper| upper.name.as_str()));
-        let own = facts
-            .network
-            .interface(name)
-            .and_then(|interface| interface.master.known());
-        frontier.extend(own.map(String::as_str));
+        Self { carriers }
     }
-    false
+
+    /// Whether management would suffer if this interface went down: it is one of them, or lies below one.
+    pub fn rests_on(&self, name: &str) -> bool {
+        self.carriers.contains(name)
+    }
+}
+
+/// [`Management::rests_on`], for one interface.
+pub fn carries_management(facts: &Facts, name: &str) -> bool {
+    Management::new(facts).rests_on(name)
 }

@@ -61,11 +61,12 @@ fn spec(data: &[u8]) {
 
 fn command(name: &str, data: &[u8]) {
     let mut raw = with_interface();
-    raw.insert_command(name, Entry::File(data.to_vec()));
+    let output = Entry::File(data.to_vec());
+    raw.insert_command(name, output.clone());
     let _ = facts(&raw);
-    if let Some(Entry::File(once)) = collect::command(name, data) {
+    if let Some(once) = collect::command(name, &output) {
         let twice = collect::command(name, &once);
-        assert_eq!(twice, Some(Entry::File(once)), "cut down once and twice");
+        assert_eq!(twice, Some(once), "cut down once and twice");
     }
 }
 

@@ -55,6 +55,29 @@ pub fn head(text: &str) -> Option<&str> {
         .then(|| text.split_inclusive('\n').next())?
 }
 
+/// The first line of a file of ours with nothing in it but the checksum that it tells.
+pub fn plain_head(line: &str) -> String {
+    let sum = plain_sum(line.strip_prefix(HEAD).unwrap_or(""));
+    format!("{HEAD}{sum}{ADVICE}")
+}
+
+/// The first line of a block of ours, on the same terms.
+pub fn plain_begin(line: &str) -> String {
+    let mark = line.strip_prefix(BEGIN).unwrap_or("");
+    let notes = [NO_FILE, NO_NEWLINE];
+    let note = notes
+        .into_iter()
+        .find(|note| mark.trim_end().ends_with(note));
+    format!("{BEGIN}{}{}\n", plain_sum(mark), note.unwrap_or(""))
+}
+
+/// The digits that a mark starts with; those of no text where it starts with anything else.
+fn plain_sum(mark: &str) -> &str {
+    let is_digit = |byte: u8| byte.is_ascii_hexdigit();
+    let sum = mark.get(..16).filter(|sum| sum.bytes().all(is_digit));
+    sum.unwrap_or("0000000000000000")
+}
+
 /// 16 hexadecimal digits: against edits and staleness, not against an enemy.
 pub fn checksum(body: &str) -> String {
     let mut digits = format!("{:x}", Sha256::digest(body));

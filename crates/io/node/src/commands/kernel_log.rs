@@ -18,6 +18,8 @@ use crate::{
 
 /// One read gives one record; the kernel's own buffer for it is 2 KiB.
 const RECORD: usize = 8 << 10;
+/// The facility of the kernel's own messages (linux/syslog.h); a priority holds it above the three bits of the level.
+const KERNEL: u32 = 0;
 const MAX_LOG: usize = 16 << 20;
 const DEADLINE: Duration = Duration::from_secs(2);
 
@@ -29,7 +31,7 @@ pub(super) fn read() -> Result<Vec<u8>, Gap> {
                 deadline: DEADLINE,
                 output: MAX_LOG,
             };
-            run("dmesg", &[], bounds)
+            run("dmesg", &["--kernel"], bounds)
         }
         other => other.map(String::into_bytes),
     }
@@ -60,6 +62,11 @@ fn line(record: &[u8], text: &mut String) {
     let Some((head, message)) = record.split_once(';') else {
         return;
     };
+    // Programs may write to the log too, and write there what they like.
+    let priority = head.split(',').next().and_then(|word| word.parse().ok());
+    if !priority.is_some_and(|priority: u32| priority >> 3 == KERNEL) {
+        return;
+    }
     let time = head
         .split(',')
         .nth(2)
@@ -72,7 +79,7 @@ fn line(record: &[u8], text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use crosstie_facts::collect::command;
+    use crosstie_facts::{Entry, collect::command};
 
     use super::*;
 
@@ -84,6 +91,7 @@ mod tests {
             b"4,13,123456789012,c;late",
             b"no record",
             b"6,1,x,-;no time",
+            b"30,14,123456789013,-;systemd[1]: a program's",
             b"\xff\xfe;",
         ] {
             line(record, &mut text);
@@ -94,10 +102,11 @@ mod tests {
 
     #[test]
     fn the_log_is_what_dmesg_shows() {
-        let printed = run("dmesg", &[], Bounds::default());
+        let printed = run("dmesg", &["--kernel"], Bounds::default());
         match (printed, read()) {
             (Ok(printed), Ok(read)) => {
-                assert_eq!(command("dmesg.txt", &read), command("dmesg.txt", &printed));
+                let kept = |output| command("dmesg.txt", &Entry::File(output));
+                assert_eq!(kept(read), kept(printed));
             }
             (printed, read) => assert_eq!(read.err(), printed.err()),
         }

@@ -89,11 +89,12 @@ fn others<'a>(machine: &Local, fabric: &[&'a str]) -> (Answers, Vec<Task<'a>>) {
 
 /// What a capture keeps of an answer. That a thing is not there needs no entry.
 fn reduced((name, answer): (String, Result<Vec<u8>, Gap>)) -> Option<(String, Entry)> {
-    let entry = match answer {
-        Ok(output) => collect::command(&name, &output)?,
+    let output = match answer {
+        Ok(output) => Entry::File(output),
         Err(Gap::Absent) => return None,
         Err(gap) => Entry::Gap(gap),
     };
+    let entry = collect::command(&name, &output)?;
     Some((name, entry))
 }
 

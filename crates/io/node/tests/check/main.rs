@@ -6,3 +6,4 @@ mod common;
 mod hostile_archives;
 mod hostile_captures;
 mod round_trip;
+mod secrets;

@@ -1,16 +1,25 @@
 //! What is read of a node, and how it is cut down.
 //!
 //! One table for files ([`GROUPS`]) and one for commands ([`command`]) decide what collection reads and what a capture holds. Nothing outside
-//! them leaves a node, so that a capture can be posted in public.
+//! them leaves a node, so that a capture can be posted in public. What looks like a secret does not leave it either, wherever
+//! it stands ([`secret`]).
 
 mod command;
 mod filter;
 mod pattern;
 mod rules;
+mod secret;
 mod walk;
 
-pub use command::{command, gpu_xml};
+pub use command::{COMMANDS, CommandRule, command, gpu_xml};
 pub use filter::is_engine_variable;
 pub(crate) use filter::is_other;
 pub use rules::{GROUPS, HOME_NCCL_CONF, Keep, NAMED_NCCL_CONF, Rule};
 pub use walk::{Alias, alias, group, tree};
+
+/// A host's name, and nothing that follows it; empty if there is none.
+pub fn host_name(text: &str) -> String {
+    let name = filter::first_word(text).unwrap_or_default();
+    let name = name.trim_end();
+    if secret::is_secret(name) { "" } else { name }.to_owned()
+}

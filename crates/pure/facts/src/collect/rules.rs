@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::filter;
+use super::{filter, secret};
 use crate::raw::Entry;
 
 /// Files to read, and what to keep of each.
@@ -18,7 +18,7 @@ pub struct Rule {
 /// How much of a file a capture holds.
 #[derive(Clone, Copy)]
 pub enum Keep {
-    /// As it is: files that hold one value or a table of the kernel's.
+    /// As it is, less comments: files that hold one value or a table of the kernel's.
     Whole,
     /// What the filter lets through; nothing at all where it returns `None`.
     Filtered(fn(&str) -> Option<String>),
@@ -39,13 +39,17 @@ pub enum Keep {
 impl Keep {
     /// The entry to record for a file that was read.
     pub(super) fn apply(self, bytes: &[u8]) -> Option<Entry> {
-        match self {
+        let kept = match self {
             Self::Filtered(filter) | Self::Stanzas(filter) | Self::Private(filter) => {
                 // A configuration file with one stray byte is still worth reading.
                 filter::or_ours(&text(bytes), filter).map(|kept| Entry::File(kept.into_bytes()))
             }
-            _ => Some(Entry::File(bytes.to_vec())),
-        }
+            Self::Whole | Self::Gid => {
+                filter::kernel_file(&text(bytes)).map(|kept| Entry::File(kept.into_bytes()))
+            }
+            Self::Link | Self::Name | Self::Access => None,
+        };
+        kept.and_then(secret::guarded)
     }
 }
 
@@ -147,7 +151,7 @@ const SOFTWARE: &[Rule] = &[
 #[rustfmt::skip] // one rule a line reads as the table it is
 const MACHINE: &[Rule] = &[
     // The machine
-    whole("etc/hostname"),
+    filtered("etc/hostname", filter::first_word),
     filtered("etc/os-release", filter::os_release),
     filtered("etc/machine-id", filter::machine_id),
     whole("sys/class/dmi/id/{sys_vendor,product_name,board_name,bios_version}"),
@@ -179,8 +183,8 @@ const MACHINE: &[Rule] = &[
     filtered("{etc,run,usr/lib}/systemd/network/{*.network.d,*.link.d}/*.conf", filter::networkd),
     filtered("etc/network/interfaces", filter::ifupdown),
     filtered("etc/network/interfaces.d/*", filter::ifupdown),
-    filtered("etc/modules", filter::without_comments),
-    filtered("{etc,run,usr/lib}/modules-load.d/*.conf", filter::without_comments),
+    filtered("etc/modules", filter::module_names),
+    filtered("{etc,run,usr/lib}/modules-load.d/*.conf", filter::module_names),
     filtered("etc/sysctl.conf", filter::sysctl_file),
     filtered("{etc,run,usr/lib}/sysctl.d/*.conf", filter::sysctl_file),
     rule("etc/nvidia/cx7-hotplug-enabled", Keep::Name),
@@ -196,8 +200,8 @@ const MACHINE: &[Rule] = &[
     // Who manages what now
     filtered("run/NetworkManager/devices/*", filter::nm_device),
     filtered("run/systemd/netif/links/*", filter::networkd_link),
-    whole("run/network/ifstate"),
-    whole("run/systemd/container"),
+    filtered("run/network/ifstate", filter::interface_states),
+    filtered("run/systemd/container", filter::first_word),
     rule("{.dockerenv,run/.containerenv}", Keep::Name),
 
     // NCCL

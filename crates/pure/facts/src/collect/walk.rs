@@ -7,6 +7,7 @@ use memchr::memmem;
 use super::{
     pattern::{Component, expand},
     rules::{GROUPS, Keep, Rule, text},
+    secret,
 };
 use crate::{
     raw::{Entry, Gap, Raw, resolve},
@@ -59,7 +60,7 @@ pub fn alias(source: &dyn Source, alias: &Alias) -> Option<Entry> {
     match source.read(&alias.actual) {
         Ok(bytes) => rule.keep.apply(&bytes),
         Err(Gap::Absent) => None,
-        Err(gap) => Some(Entry::Gap(gap)),
+        Err(gap) => secret::guarded(Entry::Gap(gap)),
     }
 }
 
@@ -87,7 +88,9 @@ impl Walk<'_> {
                     self.step(&join(directory, name), rest, keep);
                 }
             }
-            Err(Gap::Denied) => self.raw.insert(directory, Entry::Gap(Gap::Denied)),
+            Err(Gap::Denied) => {
+                self.insert(directory, Entry::Gap(Gap::Denied));
+            }
             Err(_) => {}
         }
     }
@@ -113,7 +116,8 @@ impl Walk<'_> {
         let real = self.source.read_link(path).map_or_else(
             |_| Some(path.to_owned()),
             |target| {
-                self.raw.insert(path, Entry::Link(target.clone()));
+                self.insert(path, Entry::Link(target.clone()))
+                    .then_some(())?;
                 let directory: Vec<&str> = path.split('/').collect();
                 let parts = resolve(&directory[..directory.len() - 1], &target);
                 let mut real = String::new();
@@ -128,17 +132,33 @@ impl Walk<'_> {
         real
     }
 
+    /// Records an entry, unless a secret is all of it or part of its name. Whether it was recorded.
+    fn insert(&mut self, path: &str, entry: Entry) -> bool {
+        let guarded = secret::guarded(entry).filter(|_| !secret::is_secret_path(path));
+        let is_kept = guarded.is_some();
+        if let Some(entry) = guarded {
+            self.raw.insert(path, entry);
+        }
+        is_kept
+    }
+
     /// Records what a rule's last component names.
     fn take(&mut self, path: &str, keep: Keep) {
         match keep {
             Keep::Link | Keep::Name => match self.source.read_link(path) {
-                Ok(target) => self.raw.insert(path, Entry::Link(target)),
+                Ok(target) => {
+                    self.insert(path, Entry::Link(target));
+                }
                 Err(_) if matches!(keep, Keep::Name) => self.take_name(path),
                 Err(_) => {}
             },
             Keep::Access => match self.source.access(path) {
-                Ok(()) => self.raw.insert(path, Entry::File(Vec::new())),
-                Err(Gap::Denied) => self.raw.insert(path, Entry::Gap(Gap::Denied)),
+                Ok(()) => {
+                    self.insert(path, Entry::File(Vec::new()));
+                }
+                Err(Gap::Denied) => {
+                    self.insert(path, Entry::Gap(Gap::Denied));
+                }
                 Err(_) => {}
             },
             Keep::Gid => self.take_gid(path),
@@ -159,7 +179,9 @@ impl Walk<'_> {
             _ => self.source.read(path).map(|bytes| keep.apply(&bytes)),
         };
         match read {
-            Ok(Some(entry)) => self.raw.insert(path, entry),
+            Ok(Some(entry)) => {
+                self.insert(path, entry);
+            }
             Ok(None) | Err(Gap::Absent) => {}
             // A driver that refuses an attribute does not have it.
             Err(Gap::Failed(_)) if path.starts_with("sys/") => {}
@@ -169,7 +191,7 @@ impl Walk<'_> {
                     Keep::Private(_) => path.rsplit_once('/').map_or(path, |(parent, _)| parent),
                     _ => path,
                 };
-                self.raw.insert(place, Entry::Gap(gap));
+                self.insert(place, Entry::Gap(gap));
             }
         }
     }
@@ -182,7 +204,7 @@ impl Walk<'_> {
             } else {
                 Entry::File(Vec::new())
             };
-            self.raw.insert(path, entry);
+            self.insert(path, entry);
         }
     }
 
@@ -191,10 +213,13 @@ impl Walk<'_> {
         let Ok(gid) = self.source.read(path) else {
             return;
         };
-        if gid.iter().all(|byte| matches!(byte, b'0' | b':' | b'\n')) {
+        let Some(Entry::File(gid)) = Keep::Gid.apply(&gid) else {
+            return;
+        };
+        let is_empty = gid.iter().all(|byte| matches!(byte, b'0' | b':' | b'\n'));
+        if is_empty || !self.insert(path, Entry::File(gid)) {
             return;
         }
-        self.raw.insert(path, Entry::File(gid));
         if let Some((port, index)) = path.rsplit_once("/gids/") {
             for attribute in ["types", "ndevs"] {
                 self.take_file(

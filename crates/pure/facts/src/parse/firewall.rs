@@ -1,5 +1,7 @@
 //! The input hook of the packet filter, in the shape of `nft -j list ruleset`.
 
+use std::collections::HashMap;
+
 use crosstie_model::{
     Reading,
     facts::net::{Firewall, InputChain},
@@ -30,6 +32,15 @@ pub(super) fn firewall(raw: &Raw) -> Reading<Firewall> {
 }
 
 fn input_chains(items: &[Value]) -> Vec<InputChain> {
+    let rules = items.iter().filter_map(|item| item.get("rule"));
+    let mut by_chain: HashMap<Place, Vec<&Value>> = HashMap::new();
+    for rule in rules {
+        let text = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or("");
+        let place = (text("family"), text("table"), text("chain"));
+        by_chain.entry(place).or_default().push(rule);
+    }
+    // For all chains together.
+    let mut left = (MAX_RULES, MAX_BYTES);
     items
         .iter()
         .filter_map(|item| item.get("chain"))
@@ -41,13 +52,14 @@ fn input_chains(items: &[Value]) -> Vec<InputChain> {
                 string(chain, "name")?,
             );
             let mut flattened = Flattened {
-                items,
+                by_chain: &by_chain,
                 family: &family,
                 table: &table,
                 rules: Vec::new(),
-                bytes: 0,
+                left,
             };
             flattened.chain(&name, &[], 0);
+            left = flattened.left;
             let rules = flattened.rules;
             Some(InputChain {
                 policy: string(chain, "policy").unwrap_or_else(|| "accept".to_owned()),
@@ -63,26 +75,22 @@ fn input_chains(items: &[Value]) -> Vec<InputChain> {
 /// Collects the rules of a chain and, after each that jumps, those of the chain it jumps to. A rule that is reached
 /// by a jump carries the conditions of the jump before its own, so that each can be judged by itself.
 struct Flattened<'a> {
-    items: &'a [Value],
+    by_chain: &'a HashMap<Place<'a>, Vec<&'a Value>>,
     family: &'a str,
     table: &'a str,
     rules: Vec<String>,
-    bytes: usize,
+    /// Rules and bytes that may still be added.
+    left: (usize, usize),
 }
+
+/// Family, table and chain.
+type Place<'a> = (&'a str, &'a str, &'a str);
 
 impl Flattened<'_> {
     fn chain(&mut self, chain: &str, conditions: &[Value], depth: usize) {
-        let is = |rule: &Value, key: &str, value: &str| {
-            rule.get(key).and_then(Value::as_str) == Some(value)
-        };
-        let items = self.items.iter().filter_map(|item| item.get("rule"));
-        let rules = items.filter(|rule| {
-            is(rule, "family", self.family)
-                && is(rule, "table", self.table)
-                && is(rule, "chain", chain)
-        });
-        for rule in rules.collect::<Vec<_>>() {
-            if self.rules.len() >= MAX_RULES || self.bytes >= MAX_BYTES {
+        let rules = self.by_chain.get(&(self.family, self.table, chain));
+        for rule in rules.into_iter().flatten() {
+            if self.left.0 == 0 || self.left.1 == 0 {
                 return;
             }
             let own = rule.get("expr").and_then(Value::as_array);
@@ -93,7 +101,8 @@ impl Flattened<'_> {
                 .cloned()
                 .partition(|expression| target(expression).is_some());
             let text = Value::Array(all).to_string();
-            self.bytes += text.len();
+            self.left.0 -= 1;
+            self.left.1 = self.left.1.saturating_sub(text.len());
             self.rules.push(text);
             for jump in jumps.iter().filter(|_| depth < MAX_DEPTH) {
                 self.chain(target(jump).unwrap_or(""), &others, depth + 1);

@@ -1,5 +1,7 @@
 //! Network interfaces: sysfs and `ip` together.
 
+use std::collections::HashMap;
+
 use crosstie_model::{
     Mtu, Reading,
     facts::{
@@ -16,7 +18,7 @@ const CLASS: &str = "sys/class/net";
 
 pub(super) fn network(raw: &Raw, pci: &[PciDevice], persistence: &Persistence) -> Network {
     let links = ip::links(raw).into_known().unwrap_or_default();
-    let managers = Managers::new(raw);
+    let managers = Managers::new(raw, persistence);
     let mut names: Vec<&str> = raw
         .names(CLASS)
         .into_iter()
@@ -25,17 +27,23 @@ pub(super) fn network(raw: &Raw, pci: &[PciDevice], persistence: &Persistence) -
         .collect();
     names.sort_unstable();
     names.dedup();
+    // The first of a name counts.
+    let mut by_name: HashMap<&str, &Value> = HashMap::new();
+    for link in &links {
+        if let Some(name) = link.get("ifname").and_then(Value::as_str) {
+            by_name.entry(name).or_insert(link);
+        }
+    }
     let none = Value::Null;
     let interfaces = names.into_iter().map(|name| {
-        let is_its_own = |link: &&Value| link.get("ifname").and_then(Value::as_str) == Some(name);
-        let mut interface = interface(raw, name, links.iter().find(is_its_own).unwrap_or(&none));
+        let mut interface = interface(raw, name, by_name.get(name).copied().unwrap_or(&none));
         let driver = interface.pci.known().and_then(|address| {
             let index = pci
                 .binary_search_by_key(address, |device| device.address)
                 .ok()?;
             pci[index].driver.known()
         });
-        interface.manager = managers.of(&interface, driver.map(String::as_str), persistence);
+        interface.manager = managers.of(&interface, driver.map(String::as_str));
         interface
     });
     Network {

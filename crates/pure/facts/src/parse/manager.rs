@@ -1,5 +1,7 @@
 //! Who configures an interface: asked of the managers' own state, else read off their files.
 
+use std::collections::{HashMap, HashSet};
+
 use crosstie_model::{
     Reading,
     facts::{
@@ -15,10 +17,17 @@ pub(super) struct Managers<'a> {
     raw: &'a Raw,
     /// Some manager keeps its state under /run, so silence about an interface means something.
     state_known: bool,
+    /// The lines of ifupdown's state.
+    ifupdown: HashSet<&'a str>,
+    profiles: &'a [Profile],
+    /// The last profile that applies to an interface by its name and to nothing else.
+    by_name: HashMap<&'a str, usize>,
+    /// The profiles that may apply to any interface, in their order.
+    by_match: Vec<usize>,
 }
 
 impl<'a> Managers<'a> {
-    pub(super) fn new(raw: &'a Raw) -> Self {
+    pub(super) fn new(raw: &'a Raw, files: &'a Persistence) -> Self {
         let state_known = [
             "run/NetworkManager/devices",
             "run/systemd/netif/links",
@@ -26,17 +35,29 @@ impl<'a> Managers<'a> {
         ]
         .iter()
         .any(|path| raw.exists(path));
-        Self { raw, state_known }
+        let ifupdown = raw.text("run/network/ifstate").into_known().unwrap_or("");
+        let profiles = files.profiles.as_slice();
+        let mut by_name = HashMap::new();
+        let mut by_match = Vec::new();
+        for (index, profile) in profiles.iter().enumerate() {
+            match profile.matches.whole_names() {
+                Some(names) => by_name.extend(names.iter().map(|name| (name.as_str(), index))),
+                None => by_match.push(index),
+            }
+        }
+        Self {
+            raw,
+            state_known,
+            ifupdown: ifupdown.lines().map(str::trim).collect(),
+            profiles,
+            by_name,
+            by_match,
+        }
     }
 
-    pub(super) fn of(
-        &self,
-        interface: &Interface,
-        driver: Option<&str>,
-        files: &Persistence,
-    ) -> Manager {
+    pub(super) fn of(&self, interface: &Interface, driver: Option<&str>) -> Manager {
         self.running(interface)
-            .or_else(|| declared(interface, driver, files))
+            .or_else(|| self.declared(interface, driver))
             .unwrap_or(if self.state_known {
                 Manager::Nobody
             } else {
@@ -46,14 +67,9 @@ impl<'a> Managers<'a> {
 
     fn running(&self, interface: &Interface) -> Option<Manager> {
         let index = interface.index.known()?;
-        let has = |path: String, line: &str| {
-            let text = self.raw.text(&path).into_known().unwrap_or("");
-            text.lines().any(|found| found.trim() == line)
-        };
-        if has(
-            format!("run/NetworkManager/devices/{index}"),
-            "managed=true",
-        ) {
+        let devices = format!("run/NetworkManager/devices/{index}");
+        let device = self.raw.text(&devices).into_known().unwrap_or("");
+        if device.lines().any(|line| line.trim() == "managed=true") {
             return Some(Manager::NetworkManager);
         }
         let state = self.raw.text(&format!("run/systemd/netif/links/{index}"));
@@ -63,23 +79,24 @@ impl<'a> Managers<'a> {
         {
             return Some(Manager::Networkd);
         }
-        has(
-            "run/network/ifstate".to_owned(),
-            &format!("{0}={0}", interface.name),
-        )
-        .then_some(Manager::Ifupdown)
+        let line = format!("{0}={0}", interface.name);
+        self.ifupdown
+            .contains(line.as_str())
+            .then_some(Manager::Ifupdown)
     }
-}
 
-/// What the files would make of it. The last file that matches is the one in force in netplan.
-fn declared(interface: &Interface, driver: Option<&str>, files: &Persistence) -> Option<Manager> {
-    let profiles = files.profiles.iter();
-    let mut matching = profiles.filter(|profile| covers(profile, interface, driver));
-    matching.next_back().map(|profile| match profile.format {
-        Format::NetplanNetworkManager | Format::NetworkManager => Manager::NetworkManager,
-        Format::NetplanNetworkd | Format::Networkd => Manager::Networkd,
-        Format::Ifupdown => Manager::Ifupdown,
-    })
+    /// What the files would make of it. The last file that matches is the one in force in netplan.
+    fn declared(&self, interface: &Interface, driver: Option<&str>) -> Option<Manager> {
+        let by_name = self.by_name.get(interface.name.as_str()).copied();
+        let covers = |index: &&usize| covers(&self.profiles[**index], interface, driver);
+        let by_match = self.by_match.iter().rev().find(covers).copied();
+        let profile = &self.profiles[by_name.max(by_match)?];
+        Some(match profile.format {
+            Format::NetplanNetworkManager | Format::NetworkManager => Manager::NetworkManager,
+            Format::NetplanNetworkd | Format::Networkd => Manager::Networkd,
+            Format::Ifupdown => Manager::Ifupdown,
+        })
+    }
 }
 
 /// Whether a profile applies to an interface. One that names nothing applies to everything, and says nothing here.

@@ -1,9 +1,12 @@
 //! RDMA devices, their ports and GID tables.
 
+use std::collections::HashMap;
+
 use crosstie_model::{
     Gbps, Gid, PciAddress, Reading,
     facts::rdma::{
-        GidEntry, GidKind, LinkLayer, PhysicalState, PortState, RdmaDevice, RdmaPort, VerbsNode,
+        GidEntry, GidKind, LinkLayer, PhysicalState, PortState, QueuePair, RdmaDevice, RdmaPort,
+        VerbsNode,
     },
 };
 
@@ -15,19 +18,73 @@ use super::{
 use crate::{Raw, raw::Gap, source::Source};
 
 const CLASS: &str = "sys/class/infiniband";
+const VERBS: &str = "sys/class/infiniband_verbs";
 
 /// In the order of their place in the machine, which does not change with their names.
 pub(super) fn devices(raw: &Raw) -> Vec<RdmaDevice> {
-    let mut devices: Vec<RdmaDevice> = raw
-        .names(CLASS)
+    let names = raw.names(CLASS);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let node = Node::new(raw);
+    let mut devices: Vec<RdmaDevice> = names
         .into_iter()
-        .map(|name| device(raw, name))
+        .map(|name| device(raw, name, &node))
         .collect();
     devices.sort_by_key(|device| (device.pci.known().is_none(), device.pci.known().copied()));
     devices
 }
 
-fn device(raw: &Raw, name: &str) -> RdmaDevice {
+/// What all devices of a node are looked up in.
+struct Node<'a> {
+    /// Interfaces by the function that they hang below, each with its `dev_port`, sorted.
+    interfaces: HashMap<PciAddress, Vec<(u32, &'a str)>>,
+    /// Nodes of user space by the device that they stand for.
+    verbs: HashMap<&'a str, &'a str>,
+    queue_pairs: Reading<HashMap<String, Vec<QueuePair>>>,
+}
+
+impl<'a> Node<'a> {
+    fn new(raw: &'a Raw) -> Self {
+        let mut interfaces: HashMap<PciAddress, Vec<(u32, &str)>> = HashMap::new();
+        for name in raw.names("sys/class/net") {
+            let below = pci_of(raw, &format!("sys/class/net/{name}/device"));
+            let port = raw.value(&format!("sys/class/net/{name}/dev_port"));
+            if let Some(function) = below.into_known() {
+                let port = port.into_known().unwrap_or(0);
+                interfaces.entry(function).or_default().push((port, name));
+            }
+        }
+        interfaces
+            .values_mut()
+            .for_each(|below| below.sort_unstable());
+        let mut verbs = HashMap::new();
+        for name in raw.names(VERBS) {
+            if let Some(device) = raw.text(&format!("{VERBS}/{name}/ibdev")).into_known() {
+                verbs.entry(device).or_insert(name);
+            }
+        }
+        Self {
+            interfaces,
+            verbs,
+            queue_pairs: resource::queue_pairs(raw),
+        }
+    }
+
+    /// The interface of a function's port.
+    fn interface(&self, function: PciAddress, port: u32) -> Option<String> {
+        let below = self.interfaces.get(&function)?;
+        let by_port = below
+            .iter()
+            .find(|(dev_port, _)| Some(*dev_port) == port.checked_sub(1));
+        // One interface below the function is the port's, whatever it says.
+        by_port
+            .or(below.first().filter(|_| below.len() == 1))
+            .map(|(_, name)| (*name).to_owned())
+    }
+}
+
+fn device(raw: &Raw, name: &str, node: &Node) -> RdmaDevice {
     let at = |attribute: &str| format!("{CLASS}/{name}/{attribute}");
     let pci = pci_of(raw, &at("device"));
     let mut numbers: Vec<u32> = raw
@@ -46,12 +103,15 @@ fn device(raw: &Raw, name: &str) -> RdmaDevice {
         firmware: raw.word(&at("fw_ver")),
         board: raw.word(&at("board_id")),
         model: raw.word(&at("hca_type")),
-        verbs: verbs(raw, name),
+        verbs: verbs(raw, name, node),
         ports: numbers
             .into_iter()
-            .map(|number| port(raw, name, number, pci.known()))
+            .map(|number| port(raw, name, number, pci.known(), node))
             .collect(),
-        queue_pairs: resource::queue_pairs(raw, name),
+        queue_pairs: node
+            .queue_pairs
+            .as_ref()
+            .map(|pairs| pairs.get(name).cloned().unwrap_or_default()),
         // Soft-RoCE alone has `parent`; older kernels hang it below the card of the interface it runs on.
         software: raw.exists(&at("parent")) || pci.known().is_none(),
         pci,
@@ -63,7 +123,7 @@ fn worded(text: &str) -> &str {
     text.split_once(": ").map_or(text, |(_, word)| word)
 }
 
-fn port(raw: &Raw, device: &str, number: u32, pci: Option<&PciAddress>) -> RdmaPort {
+fn port(raw: &Raw, device: &str, number: u32, pci: Option<&PciAddress>, node: &Node) -> RdmaPort {
     let at = |attribute: &str| format!("{CLASS}/{device}/ports/{number}/{attribute}");
     let word = |attribute| {
         raw.word(&at(attribute))
@@ -85,7 +145,7 @@ fn port(raw: &Raw, device: &str, number: u32, pci: Option<&PciAddress>) -> RdmaP
         rate_text,
         lid: lid("lid"),
         sm_lid: lid("sm_lid"),
-        netdev: netdev(raw, device, number, &gids, pci),
+        netdev: netdev(raw, device, number, &gids, pci, node),
         gids,
         counters: counters(raw, &at("counters")),
         hw_counters: counters(raw, &at("hw_counters")),
@@ -152,6 +212,7 @@ fn netdev(
     number: u32,
     gids: &[GidEntry],
     pci: Option<&PciAddress>,
+    node: &Node,
 ) -> Reading<String> {
     let attribute = |path: String| raw.word(&path);
     attribute(format!("{CLASS}/{device}/ports/{number}/gid_attrs/ndevs/0"))
@@ -160,43 +221,11 @@ fn netdev(
                 .map_or(Reading::Absent, |entry| entry.netdev.clone())
         })
         .or_else(|| attribute(format!("{CLASS}/{device}/parent")))
-        .or_else(|| {
-            pci.map_or(Reading::Absent, |pci| {
-                interface_of_function(raw, *pci, number).into()
-            })
-        })
+        .or_else(|| pci.map_or(Reading::Absent, |pci| node.interface(*pci, number).into()))
 }
 
-fn interface_of_function(raw: &Raw, pci: PciAddress, port: u32) -> Option<String> {
-    let mut below: Vec<(u32, &str)> = raw
-        .names("sys/class/net")
-        .into_iter()
-        .filter(|name| pci_of(raw, &format!("sys/class/net/{name}/device")).known() == Some(&pci))
-        .map(|name| {
-            (
-                raw.value(&format!("sys/class/net/{name}/dev_port"))
-                    .into_known()
-                    .unwrap_or(0),
-                name,
-            )
-        })
-        .collect();
-    below.sort_unstable();
-    let by_port = below
-        .iter()
-        .find(|(dev_port, _)| Some(*dev_port) == port.checked_sub(1));
-    // One interface below the function is the port's, whatever it says.
-    by_port
-        .or(below.first().filter(|_| below.len() == 1))
-        .map(|(_, name)| (*name).to_owned())
-}
-
-fn verbs(raw: &Raw, device: &str) -> Reading<VerbsNode> {
-    const VERBS: &str = "sys/class/infiniband_verbs";
-    let mut nodes = raw.names(VERBS).into_iter();
-    let node =
-        nodes.find(|name| raw.text(&format!("{VERBS}/{name}/ibdev")).into_known() == Some(device));
-    Reading::from(node).map(|name| {
+fn verbs(raw: &Raw, device: &str, node: &Node) -> Reading<VerbsNode> {
+    Reading::from(node.verbs.get(device).copied()).map(|name| {
         let access = raw.access(&format!("dev/infiniband/{name}"));
         VerbsNode {
             name: name.to_owned(),

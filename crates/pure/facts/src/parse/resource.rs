@@ -1,18 +1,23 @@
 //! Live queue pairs, in the shape of `rdma -j resource show qp`.
 
+use std::collections::HashMap;
+
 use crosstie_model::{Reading, facts::rdma::QueuePair};
 use serde_json::Value;
 
 use super::{json_array, number, string};
 use crate::Raw;
 
-pub(super) fn queue_pairs(raw: &Raw, device: &str) -> Reading<Vec<QueuePair>> {
+/// By device.
+pub(super) fn queue_pairs(raw: &Raw) -> Reading<HashMap<String, Vec<QueuePair>>> {
     json_array(raw, "rdma-resource.json").map(|entries| {
-        entries
-            .iter()
-            .filter(|entry| entry.get("ifname").and_then(Value::as_str) == Some(device))
-            .filter_map(queue_pair)
-            .collect()
+        let mut pairs: HashMap<String, Vec<QueuePair>> = HashMap::new();
+        for entry in &entries {
+            if let (Some(device), Some(pair)) = (string(entry, "ifname"), queue_pair(entry)) {
+                pairs.entry(device).or_default().push(pair);
+            }
+        }
+        pairs
     })
 }
 

@@ -1,6 +1,6 @@
 //! Reading a capture: links are followed inside the map, with a bound, as the kernel does.
 
-use std::str::FromStr;
+use std::{ops::Bound, str::FromStr};
 
 use crosstie_model::Reading;
 
@@ -104,16 +104,33 @@ impl Raw {
         } else {
             directory + "/"
         };
-        let mut names: Vec<&str> = self
-            .tree
-            .range(prefix.clone()..)
-            .map_while(|(path, _)| path.strip_prefix(&prefix))
-            .map(|rest| rest.split('/').next().unwrap_or(rest))
-            .collect();
-        names.dedup();
-        names.sort_unstable();
-        names.dedup();
-        names
+        let mut names: Vec<&str> = Vec::new();
+        let mut from = prefix.clone();
+        loop {
+            // What is below a name is passed over: a directory may hold a hundred names and as many thousand files.
+            let mut below = self
+                .tree
+                .range::<str, _>((Bound::Included(&*from), Bound::Unbounded));
+            let name = loop {
+                let Some(rest) = below
+                    .next()
+                    .and_then(|(path, _)| path.strip_prefix(&prefix))
+                else {
+                    names.sort_unstable();
+                    names.dedup();
+                    return names;
+                };
+                match rest.split_once('/') {
+                    None => names.push(rest),
+                    Some((name, _)) => break name,
+                }
+            };
+            names.push(name);
+            from.truncate(prefix.len());
+            from.push_str(name);
+            // Zero comes right after the slash.
+            from.push('0');
+        }
     }
 
     /// Whether anything is there: a file, a directory, a link, or something that could not be read.
@@ -121,7 +138,9 @@ impl Raw {
         match self.get(path) {
             Some(Entry::Gap(Gap::Absent)) => false,
             Some(_) => true,
-            None => !self.names(path).is_empty(),
+            None => self
+                .real_path(path)
+                .is_some_and(|path| path.is_empty() || self.holds(&path)),
         }
     }
 
@@ -192,7 +211,7 @@ impl Source for Raw {
     fn access(&self, path: &str) -> Result<(), Gap> {
         match self.get(path) {
             Some(Entry::Gap(gap)) => Err(gap.clone()),
-            None if self.names(path).is_empty() => Err(Gap::Absent),
+            None if !self.exists(path) => Err(Gap::Absent),
             _ => Ok(()),
         }
     }

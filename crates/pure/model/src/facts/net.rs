@@ -21,9 +21,17 @@ pub struct Network {
 
 impl Network {
     pub fn interface(&self, name: &str) -> Option<&Interface> {
-        self.interfaces
-            .iter()
-            .find(|interface| interface.name == name)
+        // Parsers give them by name. Whoever adds one need not.
+        let sorted = self
+            .interfaces
+            .binary_search_by(|interface| interface.name.as_str().cmp(name));
+        match sorted {
+            Ok(index) => self.interfaces.get(index),
+            Err(_) => self
+                .interfaces
+                .iter()
+                .find(|interface| interface.name == name),
+        }
     }
 }
 

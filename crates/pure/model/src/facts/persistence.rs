@@ -70,6 +70,18 @@ impl Match {
         self.names.is_empty() && self.macs.is_empty() && self.drivers.is_empty()
     }
 
+    /// The interfaces that it holds for, if that is decided by whole names alone.
+    pub fn whole_names(&self) -> Option<&[String]> {
+        let Self {
+            names,
+            macs,
+            drivers,
+        } = self;
+        let is_whole = |name: &String| !name.contains(['*', '?', '[', '!', '\\']);
+        let by_name = macs.is_empty() && drivers.is_empty() && names.iter().all(is_whole);
+        (by_name && !names.is_empty()).then_some(names)
+    }
+
     /// Whether every given condition holds for an interface.
     pub fn holds_for(&self, interface: &Interface, driver: Option<&str>) -> bool {
         let any = |globs: &[String], value: Option<&str>| {
@@ -82,11 +94,12 @@ impl Match {
             let mut patterns = patterns.into_iter();
             value.is_some_and(|value| patterns.any(|glob| glob_matches(glob, value)) != negated)
         };
-        let mac = interface.mac.known().map(ToString::to_string);
-        let macs: Vec<String> = self.macs.iter().map(|mac| mac.to_lowercase()).collect();
-        any(&self.names, Some(&interface.name))
-            && any(&macs, mac.as_deref())
-            && any(&self.drivers, driver)
+        let has_mac = || {
+            let mac = interface.mac.known().map(ToString::to_string);
+            let macs: Vec<String> = self.macs.iter().map(|mac| mac.to_lowercase()).collect();
+            any(&macs, mac.as_deref())
+        };
+        any(&self.names, Some(&interface.name)) && any(&self.drivers, driver) && has_mac()
     }
 }
 

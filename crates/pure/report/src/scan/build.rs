@@ -1,6 +1,9 @@
 //! Facts → the view of a scan.
 
-use std::fmt::Display;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Display,
+};
 
 use crosstie_fabric::{self as fabric, Grouping, Limit, pcie, port_ceiling, wire};
 use crosstie_model::{
@@ -21,6 +24,18 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
         .iter()
         .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
     let management = fabric::management(facts);
+    let mut cage_of: HashMap<(&str, u32), &str> = HashMap::new();
+    for cage in &cages {
+        for member in &cage.members {
+            let port = (member.device.as_str(), member.port);
+            cage_of.entry(port).or_insert(&cage.id);
+        }
+    }
+    let routes = facts.network.routes.known().into_iter().flatten();
+    let default_routes: HashSet<&str> = routes
+        .filter(|route| route.destination.is_none())
+        .filter_map(|route| route.interface.as_deref())
+        .collect();
     Node {
         host: host.name.clone(),
         source: None,
@@ -33,7 +48,10 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
         cpus: host.cpu.online.known().copied(),
         memory_bytes: host.memory.total.known().map(|bytes| bytes.0),
         rdma: ports
-            .map(|(device, port)| rdma_port(facts, &cages, device, port))
+            .map(|(device, port)| {
+                let cage = cage_of.get(&(device.name.as_str(), port.number));
+                rdma_port(facts, cage.copied(), device, port)
+            })
             .collect(),
         cages: cages.iter().map(cage).collect(),
         gpus: facts.gpus.iter().map(gpu).collect(),
@@ -44,7 +62,7 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
             .interfaces
             .iter()
             .filter(|interface| interface.name != "lo")
-            .map(|interface| self::interface(facts, interface))
+            .map(|interface| self::interface(facts, interface, &default_routes))
             .collect(),
         management,
         drivers: drivers(facts),
@@ -71,16 +89,11 @@ fn limit_name(limit: Limit) -> &'static str {
     }
 }
 
-fn rdma_port(facts: &Facts, cages: &[fabric::Cage], device: &RdmaDevice, port: &Port) -> RdmaPort {
+fn rdma_port(facts: &Facts, cage: Option<&str>, device: &RdmaDevice, port: &Port) -> RdmaPort {
     let netdev = port
         .netdev
         .known()
         .and_then(|name| facts.network.interface(name));
-    let cage = cages.iter().find(|cage| {
-        cage.members
-            .iter()
-            .any(|member| member.device == device.name && member.port == port.number)
-    });
     let ceiling = port_ceiling(facts, device, port);
     RdmaPort {
         name: device.name.clone(),
@@ -111,7 +124,7 @@ fn rdma_port(facts: &Facts, cages: &[fabric::Cage], device: &RdmaDevice, port: &
             .collect(),
         addresses: netdev.map_or_else(Vec::new, addresses),
         pcie: pcie_of(facts, device),
-        cage: cage.map(|cage| cage.id.clone()),
+        cage: cage.map(str::to_owned),
         ceiling_gbps: ceiling.map(|ceiling| ceiling.rate.rounded()),
         limit: ceiling.map(|ceiling| limit_name(ceiling.limit).to_owned()),
         user_queue_pairs: device
@@ -182,8 +195,11 @@ fn addresses(interface: &net::Interface) -> Vec<String> {
         .collect()
 }
 
-fn interface(facts: &Facts, interface: &net::Interface) -> Interface {
-    let routes = facts.network.routes.known();
+fn interface(
+    facts: &Facts,
+    interface: &net::Interface,
+    default_routes: &HashSet<&str>,
+) -> Interface {
     let ssh = facts.network.ssh_address.known();
     Interface {
         name: interface.name.clone(),
@@ -192,9 +208,7 @@ fn interface(facts: &Facts, interface: &net::Interface) -> Interface {
         speed_mbps: interface.speed_mbps.known().copied(),
         mtu: interface.mtu.known().map(|mtu| mtu.0),
         addresses: addresses(interface),
-        default_route: routes.into_iter().flatten().any(|route| {
-            route.destination.is_none() && route.interface.as_deref() == Some(&interface.name)
-        }),
+        default_route: default_routes.contains(interface.name.as_str()),
         ssh: ssh.is_some_and(|ssh| interface.addresses.iter().any(|own| own.net.addr() == *ssh)),
         manager: match interface.manager {
             Manager::NetworkManager => "NetworkManager",

@@ -1,10 +1,14 @@
 //! Interfaces on one wire answer ARP for each other's addresses.
 
+use std::collections::HashMap;
+
 use crosstie_model::{Cable, Facts};
+use ipnet::IpNet;
 
 use crate::{
     Check, FabricPort, Hit, Node, Run,
-    terms::{effective, has_ipv4, listed, overlap, roce, sysctl},
+    overlaps::Overlaps,
+    terms::{effective, has_ipv4, listed, roce, sysctl},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -32,9 +36,11 @@ pub(super) const CHECK: Check = Check {
 
 fn run(node: &Node) -> Vec<Hit> {
     let mut groups: Vec<Vec<&FabricPort>> = Vec::new();
+    let mut wires = Wires::default();
     for port in roce(node).filter(|port| port.netdev.is_some() && has_ipv4(port)) {
-        let fits = |other: &&FabricPort| share_wire(node, other, port);
-        match groups.iter_mut().find(|group| group.iter().any(fits)) {
+        let group = wires.group_of(node, port).unwrap_or(groups.len());
+        wires.add(node, port, group);
+        match groups.get_mut(group) {
             Some(group) => group.push(port),
             None => groups.push(vec![port]),
         }
@@ -51,9 +57,13 @@ fn run(node: &Node) -> Vec<Hit> {
 }
 
 fn hit(facts: &Facts, names: &[&str], group: &[&FabricPort]) -> Option<Hit> {
+    let mut subnets = Overlaps::default();
+    for (place, port) in group.iter().enumerate() {
+        ipv4_subnets(port).for_each(|net| subnets.insert(net, place));
+    }
     let apart = |port: &FabricPort| {
-        let others = group.iter().filter(|other| other.label() != port.label());
-        others.into_iter().all(|other| !share_subnet(port, other))
+        let mut others = ipv4_subnets(port).flat_map(|net| subnets.of(&net));
+        !others.any(|other| group[other].label() != port.label())
     };
     let answers_for_others = |port: &&&FabricPort| {
         let value = |setting| effective(facts, setting, port.label());
@@ -83,27 +93,54 @@ fn hit(facts: &Facts, names: &[&str], group: &[&FabricPort]) -> Option<Hit> {
     )
 }
 
-/// Twins share a cage; other ports may share a switch plane, or a subnet, which is meant to be one wire.
-fn share_wire(node: &Node, a: &FabricPort, b: &FabricPort) -> bool {
-    let plane = |port: &FabricPort| {
-        let cage = &node.cages.get(port.cage)?.id;
-        let cables = node.spec?.cables.iter();
-        cables.into_iter().find_map(|cable| match cable {
-            Cable::Switched { port, plane } if port.node == node.name && port.cage == *cage => {
-                Some(plane)
-            }
-            _ => None,
-        })
-    };
-    a.cage == b.cage
-        || share_subnet(a, b)
-        || plane(a).is_some_and(|plane_of_a| plane(b) == Some(plane_of_a))
+/// The first group of ports on each wire. Twins share a cage; other ports may share a switch plane, or a subnet, which is
+/// meant to be one wire.
+#[derive(Default)]
+struct Wires<'a> {
+    cages: HashMap<usize, usize>,
+    planes: HashMap<&'a str, usize>,
+    subnets: Overlaps,
 }
 
-fn share_subnet(a: &FabricPort, b: &FabricPort) -> bool {
-    let (own, others) = (a.lasting_addresses(), b.lasting_addresses());
-    own.iter().any(|(_, own)| {
-        let mut others = others.iter();
-        own.net.addr().is_ipv4() && others.any(|(_, other)| overlap(&own.net, &other.net))
+impl<'a> Wires<'a> {
+    fn group_of(&self, node: &Node<'a>, port: &FabricPort) -> Option<usize> {
+        let by_cage = self.cages.get(&port.cage).copied();
+        let by_plane = plane(node, port).and_then(|plane| self.planes.get(plane).copied());
+        let by_subnet = ipv4_subnets(port)
+            .flat_map(|net| self.subnets.of(&net))
+            .min();
+        [by_cage, by_plane, by_subnet].into_iter().flatten().min()
+    }
+
+    fn add(&mut self, node: &Node<'a>, port: &FabricPort, group: usize) {
+        let first = |found: &mut usize| *found = group.min(*found);
+        self.cages
+            .entry(port.cage)
+            .and_modify(first)
+            .or_insert(group);
+        if let Some(plane) = plane(node, port) {
+            self.planes.entry(plane).and_modify(first).or_insert(group);
+        }
+        for net in ipv4_subnets(port) {
+            self.subnets.insert(net, group);
+        }
+    }
+}
+
+fn plane<'a>(node: &Node<'a>, port: &FabricPort) -> Option<&'a str> {
+    let cage = &node.cages.get(port.cage)?.id;
+    let mut cables = node.spec?.cables.iter();
+    cables.find_map(|cable| match cable {
+        Cable::Switched { port, plane } if port.node == node.name && port.cage == *cage => {
+            Some(plane.as_str())
+        }
+        _ => None,
     })
+}
+
+fn ipv4_subnets(port: &FabricPort) -> impl Iterator<Item = IpNet> {
+    let addresses = port.lasting_addresses().into_iter();
+    addresses
+        .map(|(_, address)| address.net)
+        .filter(|net| net.addr().is_ipv4())
 }

@@ -1,5 +1,7 @@
 //! The fabric's settings are gone after the next reboot.
 
+use std::collections::HashSet;
+
 use crosstie_model::{
     Facts,
     facts::{
@@ -57,13 +59,14 @@ fn run(node: &Node) -> Vec<Hit> {
         .collect();
     interfaces.sort_by_key(|interface| &interface.name);
     interfaces.dedup_by_key(|interface| &interface.name);
+    let coverage = Coverage::new(facts);
     interfaces
         .into_iter()
-        .filter_map(|interface| hit(facts, interface))
+        .filter_map(|interface| hit(facts, interface, &coverage))
         .collect()
 }
 
-fn hit(facts: &Facts, interface: &Interface) -> Option<Hit> {
+fn hit(facts: &Facts, interface: &Interface, coverage: &Coverage) -> Option<Hit> {
     let name = &interface.name;
     let addresses: Vec<&Address> = interface
         .addresses
@@ -72,7 +75,7 @@ fn hit(facts: &Facts, interface: &Interface) -> Option<Hit> {
         .collect();
     let mtu = interface.mtu.known().filter(|mtu| mtu.0 >= SET_ON_PURPOSE);
     let nothing_set = addresses.is_empty() && mtu.is_none();
-    if nothing_set || may_be_hidden(facts, interface) || is_covered(facts, interface) {
+    if nothing_set || may_be_hidden(facts, interface) || coverage.holds(facts, interface) {
         return None;
     }
     let mut hit = Hit::warning(name);
@@ -115,28 +118,50 @@ fn holds_profiles(path: &str) -> bool {
     .any(|part| path.contains(part))
 }
 
-fn is_covered(facts: &Facts, interface: &Interface) -> bool {
-    let function = interface.pci.known().and_then(|pci| facts.pci_device(*pci));
-    let driver = function.and_then(|function| function.driver.known());
-    let covers = |profile: &Profile| {
+/// The profiles that survive a boot.
+struct Coverage<'a> {
+    /// Interfaces that are covered by their names.
+    names: HashSet<&'a str>,
+    /// Profiles that cover whatever they match.
+    others: Vec<&'a Profile>,
+}
+
+impl<'a> Coverage<'a> {
+    fn new(facts: &'a Facts) -> Self {
+        let profiles = facts.persistence.profiles.iter();
         // Lost at reboot themselves; what netplan renders there is counted where it is declared.
-        if profile.file.trim_start_matches('/').starts_with("run/") {
-            return false;
+        let lasting =
+            profiles.filter(|profile| !profile.file.trim_start_matches('/').starts_with("run/"));
+        let mut names = HashSet::new();
+        let mut others = Vec::new();
+        for profile in lasting {
+            match profile.matches.whole_names() {
+                Some(whole) => names.extend(whole.iter().map(String::as_str)),
+                None => others.push(profile),
+            }
         }
-        if !profile.matches.is_open() {
-            return profile
-                .matches
-                .holds_for(interface, driver.map(String::as_str));
-        }
-        match profile.format {
-            // A profile for any interface keeps an address only if it has one.
-            Format::NetworkManager => !profile.addresses.is_empty(),
-            // Such as a match by type; those that the distribution ships are for Wi-Fi and containers.
-            Format::Networkd => !profile.file.starts_with("/usr/"),
-            _ => false,
-        }
-    };
-    facts.persistence.profiles.iter().any(covers)
+        Self { names, others }
+    }
+
+    fn holds(&self, facts: &Facts, interface: &Interface) -> bool {
+        let function = interface.pci.known().and_then(|pci| facts.pci_device(*pci));
+        let driver = function.and_then(|function| function.driver.known());
+        let covers = |profile: &&Profile| {
+            if !profile.matches.is_open() {
+                return profile
+                    .matches
+                    .holds_for(interface, driver.map(String::as_str));
+            }
+            match profile.format {
+                // A profile for any interface keeps an address only if it has one.
+                Format::NetworkManager => !profile.addresses.is_empty(),
+                // Such as a match by type; those that the distribution ships are for Wi-Fi and containers.
+                Format::Networkd => !profile.file.starts_with("/usr/"),
+                _ => false,
+            }
+        };
+        self.names.contains(interface.name.as_str()) || self.others.iter().any(covers)
+    }
 }
 
 fn runs(facts: &Facts, service: &str) -> bool {

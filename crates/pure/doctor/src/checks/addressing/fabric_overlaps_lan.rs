@@ -4,7 +4,8 @@ use crosstie_model::facts::net::{Address, Interface};
 
 use crate::{
     Check, Hit, Node, Run, is_link_local,
-    terms::{address_source, dedicated, fabric_names, is_single, overlap, share_routes},
+    overlaps::Overlaps,
+    terms::{address_source, dedicated, fabric_names, is_single, share_routes},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -36,14 +37,16 @@ fn run(node: &Node) -> Vec<Hit> {
         .flat_map(|interface| interface.addresses.iter().map(move |own| (interface, own)))
         .filter(|(_, address)| is_subnet(address))
         .collect();
+    let overlaps = Overlaps::new(others.iter().map(|(_, address)| address.net));
     let mut hits = Vec::new();
     for (netdev, address) in dedicated(node).flat_map(crate::FabricPort::lasting_addresses) {
-        let clashing = others.iter().filter(|(other, lan)| {
-            is_subnet(address)
-                && overlap(&address.net, &lan.net)
-                && share_routes(node.facts, netdev, other)
-        });
-        hits.extend(clashing.map(|(other, lan)| {
+        if !is_subnet(address) || hits.len() >= MAX_HITS {
+            continue;
+        }
+        let clashing = overlaps.of(&address.net).into_iter();
+        let clashing = clashing.map(|place| others[place]);
+        let clashing = clashing.filter(|(other, _)| share_routes(node.facts, netdev, other));
+        hits.extend(clashing.take(MAX_HITS).map(|(other, lan)| {
             Hit::fault(format!("{} and {}", netdev.name, other.name))
                 .saw("fabric address", address.net, address_source(&netdev.name))
                 .saw("other address", lan.net, address_source(&other.name))
@@ -51,6 +54,9 @@ fn run(node: &Node) -> Vec<Hit> {
     }
     hits
 }
+
+/// Every pair is a finding, and a made-up node has millions of them.
+const MAX_HITS: usize = 1000;
 
 /// Of a lasting kind, and wide enough to send others' traffic astray. IPv6 subnets that a router announces are left
 /// alone: where the fabric hangs on the LAN's switch, both learn the same one.

@@ -52,7 +52,7 @@ fn has_address(node: &Node, port: &FabricPort) -> bool {
             })
     };
     let own = port.netdev.map(|netdev| netdev.name.as_str());
-    let above = own.into_iter().flat_map(|name| stack(node.facts, name));
+    let above = stack(node, own).into_iter();
     let mut above = above.filter_map(|name| node.facts.network.interface(name));
     port.addresses().iter().any(|(netdev, _)| usable(netdev)) || above.any(usable)
 }

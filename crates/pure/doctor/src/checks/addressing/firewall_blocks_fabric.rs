@@ -1,5 +1,7 @@
 //! The packet filter turns away connections that come in over the fabric.
 
+use std::collections::HashMap;
+
 use crosstie_model::{
     Facts,
     facts::net::{Address, InputChain, Interface},
@@ -7,7 +9,7 @@ use crosstie_model::{
 
 use crate::{
     Check, Hit, Node, Run,
-    firewall::{Packet, blocks},
+    firewall::{Judge, Packet},
     terms::{address_source, dedicated},
     word,
 };
@@ -33,17 +35,19 @@ fn run(node: &Node) -> Vec<Hit> {
         return Vec::new();
     };
     let mut judged: Vec<(&Interface, &Address)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for (netdev, address) in dedicated(node).flat_map(crate::FabricPort::lasting_addresses) {
         // One address an interface; IPv4 is what engines use where there is any.
-        match judged
-            .iter_mut()
-            .find(|(found, _)| found.name == netdev.name)
-        {
-            Some((_, chosen)) if chosen.net.addr().is_ipv6() => *chosen = address,
+        match places.get(netdev.name.as_str()) {
+            Some(place) if judged[*place].1.net.addr().is_ipv6() => judged[*place].1 = address,
             Some(_) => {}
-            None => judged.push((netdev, address)),
+            None => {
+                places.insert(&netdev.name, judged.len());
+                judged.push((netdev, address));
+            }
         }
     }
+    let judges: Vec<Judge> = firewall.input.iter().map(Judge::new).collect();
     judged
         .into_iter()
         .filter_map(|(netdev, address)| {
@@ -52,7 +56,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 to: address.net,
             };
             // A packet has to pass every chain.
-            let chain = firewall.input.iter().find(|chain| blocks(chain, packet))?;
+            let chain = judges.iter().find(|judge| judge.blocks(packet))?.chain;
             let path = format!("{} {} {}", chain.family, chain.table, chain.chain);
             Some(
                 Hit::warning(&netdev.name)

@@ -1,6 +1,6 @@
 //! The node is reached over the very network that is under test.
 
-use crosstie_model::{Facts, facts::net::Interface};
+use crosstie_model::facts::net::Interface;
 
 use crate::{
     Check, Hit, Node, Run, is_link_local,
@@ -44,7 +44,7 @@ fn no_other_way_in(node: &Node) -> Option<Hit> {
     }
     let fabric = fabric_names(node);
     let mut others = node.facts.network.interfaces.iter().filter(|interface| {
-        !fabric.contains(interface.name.as_str()) && is_way_in(node.facts, interface)
+        !fabric.contains(interface.name.as_str()) && is_way_in(node, interface)
     });
     if others.next().is_some() {
         return None;
@@ -54,16 +54,10 @@ fn no_other_way_in(node: &Node) -> Option<Hit> {
 }
 
 /// Hardware, or something above it, with an address. A bridge for containers leads nowhere.
-fn is_way_in(facts: &Facts, interface: &Interface) -> bool {
-    let members = || {
-        let mut all = facts.network.interfaces.iter();
-        all.any(|member| {
-            member.master.known() == Some(&interface.name) && member.kind.known().is_none()
-        })
-    };
+fn is_way_in(node: &Node, interface: &Interface) -> bool {
     let real = match interface.kind.known().map(String::as_str) {
         None => interface.name != "lo",
-        Some("bridge") => members(),
+        Some("bridge") => node.index.has_hardware(&interface.name),
         Some("dummy" | "veth" | "tun" | "wireguard" | "vxlan" | "vrf") => false,
         Some(_) => true,
     };

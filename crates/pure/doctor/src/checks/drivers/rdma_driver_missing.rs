@@ -34,7 +34,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 .known()
                 .is_none_or(|driver| driver != "vfio-pci")
         })
-        .filter(|card| !has_rdma(node, |own| own == card.address))
+        .filter(|card| !node.index.has_rdma(card.address))
         .filter(|card| !is_joined(node, card))
         .collect();
     missing.dedup_by_key(|card| slot(card.address));
@@ -48,20 +48,11 @@ fn slot(address: PciAddress) -> PciAddress {
     }
 }
 
-fn has_rdma(node: &Node, at: impl Fn(PciAddress) -> bool) -> bool {
-    let devices = node.facts.rdma.iter();
-    let mut places = devices.filter_map(|device| device.pci.known());
-    places.any(|place| at(*place))
-}
-
 /// RoCE LAG gives two ports of a card one RDMA device, which belongs to the first.
 fn is_joined(node: &Node, card: &PciDevice) -> bool {
-    let mut interfaces = node.facts.network.interfaces.iter();
-    let bonded = interfaces.any(|interface| {
-        interface.pci.known() == Some(&card.address)
-            && bond_above(&node.facts.network, interface).is_some()
-    });
-    bonded && has_rdma(node, |own| slot(own) == slot(card.address))
+    let mut interfaces = node.index.interfaces_of(card.address).iter();
+    let bonded = interfaces.any(|interface| bond_above(&node.facts.network, interface).is_some());
+    bonded && node.index.slot_has_rdma(card.address)
 }
 
 fn hit(node: &Node, card: &PciDevice) -> Hit {

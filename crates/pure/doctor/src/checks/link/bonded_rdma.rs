@@ -45,9 +45,11 @@ fn bond_of<'a>(node: &Node<'a>, device: &RdmaDevice, netdev: &'a Interface) -> O
     if is_bond(netdev) {
         return Some(&netdev.name);
     }
-    let interfaces = node.facts.network.interfaces.iter();
-    let own = interfaces
-        .filter(|interface| device.pci.known().is_some() && interface.pci == device.pci)
+    let function = device.pci.known();
+    let own = function
+        .map_or(&[][..], |function| node.index.interfaces_of(*function))
+        .iter()
+        .copied()
         .chain([netdev]);
     let mut bonds = own.filter_map(|interface| bond_above(&node.facts.network, interface));
     bonds.next().map(|bond| bond.name.as_str())

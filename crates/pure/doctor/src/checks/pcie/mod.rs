@@ -10,6 +10,8 @@ mod numa_gpu_apart;
 mod speed_reduced;
 mod width_reduced;
 
+use std::collections::BTreeSet;
+
 use crosstie_model::{PciAddress, facts::PciDevice};
 
 use super::Area;
@@ -33,12 +35,9 @@ pub const AREA: Area = Area {
 /// The physical functions of RDMA cards, of whatever maker. Soft-RoCE over an ordinary card does not make it one.
 fn cards<'a>(node: &Node<'a>) -> impl Iterator<Item = &'a PciDevice> {
     let facts = node.facts;
-    let carries_rdma = |device: &PciDevice| {
-        let mut hardware = facts.rdma.iter().filter(|rdma| !rdma.software);
-        hardware.any(|rdma| rdma.pci.known() == Some(&device.address))
-    };
-    facts.pci.iter().filter(move |device| {
-        !device.is_virtual_function() && (is_nvidia_nic(device) || carries_rdma(device))
+    facts.pci.iter().filter(|device| {
+        !device.is_virtual_function()
+            && (is_nvidia_nic(device) || node.index.has_rdma_hardware(device.address))
     })
 }
 
@@ -52,14 +51,10 @@ fn one_a_link(hits: impl Iterator<Item = (PciAddress, Hit)>) -> Vec<Hit> {
         function: 0,
         ..address
     };
-    let mut seen = Vec::new();
-    hits.filter(|(address, _)| {
-        let new = !seen.contains(&slot(*address));
-        seen.push(slot(*address));
-        new
-    })
-    .map(|(_, hit)| hit)
-    .collect()
+    let mut seen = BTreeSet::new();
+    hits.filter(|(address, _)| seen.insert(slot(*address)))
+        .map(|(_, hit)| hit)
+        .collect()
 }
 
 /// There is no slot to look at in a Spark: what its firmware does not mend is the maker's to mend.

@@ -5,7 +5,14 @@ use std::fmt::Write;
 
 use crosstie_model::{Reading, facts::Gpus};
 
-use crate::{parse::gpus_from_xml, raw::Gap};
+use crate::{
+    collect::{
+        filter::{is_description, leading},
+        secret::is_secret,
+    },
+    parse::gpus_from_xml,
+    raw::Gap,
+};
 
 pub(super) fn reduce(text: &str) -> Result<String, Gap> {
     let gpus = gpus_from_xml(text).ok_or_else(|| super::refused("nvidia-smi"))?;
@@ -20,11 +27,12 @@ pub fn to_xml(gpus: &Gpus) -> String {
         ("cuda_version", &gpus.cuda),
     ] {
         if let Reading::Value(text) = text {
+            let text = leading(text, 1, |word| is_description(word) && !is_secret(word));
             let _ = writeln!(xml, " <{element}>{}</{element}>", escaped(text));
         }
     }
     for gpu in gpus.iter() {
-        let name = escaped(&gpu.name);
+        let name = name(&gpu.name);
         let bus = gpu
             .pci
             .known()
@@ -41,6 +49,12 @@ pub fn to_xml(gpus: &Gpus) -> String {
     }
     xml.push_str("</nvidia_smi_log>\n");
     xml
+}
+
+/// A product has a name of some words.
+fn name(text: &str) -> String {
+    let name = leading(text.trim(), usize::MAX, is_description);
+    escaped(if is_secret(name) { "" } else { name })
 }
 
 fn escaped(text: &str) -> String {

@@ -2,15 +2,19 @@
 
 use memchr::{memchr_iter, memmem};
 
-use crate::collect::filter::is_engine_variable;
+use crate::{
+    collect::filter::{assignment, is_plain, leading},
+    raw::Gap,
+};
 
 const MAX_LINE: usize = 500;
 /// A card that floods the log with errors leaves its start and its end.
 const FIRST_LINES: usize = 1000;
 const LAST_LINES: usize = 3000;
 
-/// The command line can name `iommu=pt` beside a password for the network boot.
-const LOG_SECRETS: [&str; 1] = ["command line"];
+/// The command line can name `iommu=pt` beside a password for the network boot, and the packet filter logs packets behind a
+/// prefix that people choose.
+const LOG_SECRETS: [&str; 3] = ["command line", " in=", " out="];
 
 /// What the kernel says of the fabric, its buses and its drivers.
 const LOG_WORDS: [&str; 15] = [
@@ -32,14 +36,14 @@ const LOG_WORDS: [&str; 15] = [
 ];
 
 /// Lines of `dmesg`.
-pub(super) fn kernel_log(text: &str) -> String {
+pub(super) fn kernel_log(text: &str) -> Result<String, Gap> {
     let kept = lines_with(text, &LOG_WORDS, &LOG_SECRETS);
-    if kept.len() <= FIRST_LINES + LAST_LINES {
-        return lines(kept);
-    }
-    let (first, rest) = kept.split_at(FIRST_LINES);
-    let last = &rest[rest.len() - LAST_LINES..];
-    lines(first.iter().chain(last).copied())
+    let (first, rest) = kept.split_at(FIRST_LINES.min(kept.len()));
+    let last = &rest[rest.len().saturating_sub(LAST_LINES)..];
+    let kept = lines(first.iter().chain(last).copied());
+    // A line that was cut may have lost its word, and one without its control characters may have come by another.
+    let kept = lines(lines_with(&kept, &LOG_WORDS, &LOG_SECRETS));
+    Ok(kept)
 }
 
 /// The lines that have one of the words, in any case, and none of the unwanted ones. The log is long and few lines are
@@ -66,20 +70,35 @@ fn lines_with<'a>(text: &'a str, words: &[&str], unwanted: &[&str]) -> Vec<&'a s
 }
 
 /// Lines of `timedatectl show`.
-pub(super) fn clock(text: &str) -> String {
-    lines(text.lines().filter(|line| {
-        ["NTP=", "NTPSynchronized=", "CanNTP="]
-            .iter()
-            .any(|key| line.starts_with(key))
-    }))
+pub(super) fn clock(text: &str) -> Result<String, Gap> {
+    Ok(lines(text.lines().filter(|line| {
+        let keys = ["NTP=", "NTPSynchronized=", "CanNTP="];
+        let mut values = keys.iter().filter_map(|key| line.strip_prefix(key));
+        values.any(|value| matches!(value.trim(), "yes" | "no"))
+    })))
 }
 
 /// Variables of the collecting user's environment.
-pub(super) fn environment(text: &str) -> String {
-    lines(text.lines().filter(|line| {
-        let name = line.split_once('=').map_or("", |(name, _)| name);
-        matches!(name, "UID" | "SSH_SERVER_ADDRESS") || is_engine_variable(name)
-    }))
+pub(super) fn environment(text: &str) -> Result<String, Gap> {
+    let kept: Vec<String> = text.lines().filter_map(variable).collect();
+    Ok(lines(kept.iter().map(String::as_str)))
+}
+
+fn variable(line: &str) -> Option<String> {
+    let (name, value) = line.split_once('=')?;
+    let value = value.trim();
+    let is_address =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'.' | b'%' | b'-' | b'_');
+    match name {
+        "UID" => value
+            .parse::<u32>()
+            .ok()
+            .map(|number| format!("UID={number}")),
+        // A link-local address has an interface behind it.
+        "SSH_SERVER_ADDRESS" => (value.len() <= 64 && value.bytes().all(is_address))
+            .then(|| format!("SSH_SERVER_ADDRESS={value}")),
+        name => assignment(name, value),
+    }
 }
 
 const COUNTER_WORDS: [&str; 11] = [
@@ -97,14 +116,92 @@ const COUNTER_WORDS: [&str; 11] = [
 ];
 
 /// Lines of `ethtool -S`, the heading included.
-pub(super) fn driver_counters(text: &str) -> String {
-    lines(text.lines().filter(|line| {
-        let counter = line.split_once(':').is_some_and(|(name, _)| {
-            let name = name.to_lowercase();
+pub(super) fn driver_counters(text: &str) -> Result<String, Gap> {
+    Ok(lines(text.lines().filter(|line| {
+        let counter = line.rsplit_once(':').is_some_and(|(name, value)| {
+            let name = name.trim().to_lowercase();
             COUNTER_WORDS.iter().any(|word| name.contains(word))
+                && name.split(' ').all(is_plain)
+                && value.trim().parse::<u64>().is_ok()
         });
         counter || *line == "NIC statistics:"
-    }))
+    })))
+}
+
+/// Headings of `ethtool`, `ethtool --show-fec` and `ethtool -a`; an interface follows.
+const HEADINGS: [&str; 3] = [
+    "Settings for ",
+    "FEC parameters for ",
+    "Pause parameters for ",
+];
+
+/// Values that go on over lines of their own.
+const MODES: [&str; 3] = [
+    "Supported link modes",
+    "Advertised link modes",
+    "Link partner advertised link modes",
+];
+
+const LINK_KEYS: [&str; 16] = [
+    "Auto-negotiation",
+    "Autonegotiate",
+    "Speed",
+    "Lanes",
+    "Duplex",
+    "Port",
+    "Link detected",
+    "Supported FEC modes",
+    "Advertised FEC modes",
+    "Supported/Configured FEC encodings",
+    "Configured FEC encodings",
+    "Active FEC encoding",
+    "Active FEC encodings",
+    "RX",
+    "TX",
+    "Supported pause frame use",
+];
+
+/// Lines of `ethtool` that say what a link can do and does.
+pub(super) fn link_settings(text: &str) -> Result<String, Gap> {
+    let mut in_modes = false;
+    let mut kept = Vec::new();
+    for line in text.lines() {
+        let goes_on = in_modes && !line.contains(':');
+        let line = if goes_on {
+            leading(line, usize::MAX, is_mode)
+        } else {
+            in_modes = false;
+            setting(line, &mut in_modes)
+        };
+        if !line.is_empty() {
+            kept.push(line);
+        }
+    }
+    Ok(lines(kept))
+}
+
+fn setting<'a>(line: &'a str, in_modes: &mut bool) -> &'a str {
+    let heading = HEADINGS.iter().find(|start| line.starts_with(**start));
+    if let Some(heading) = heading {
+        return leading(line, heading.split_whitespace().count() + 1, is_plain);
+    }
+    let Some((key, value)) = line.split_once(':') else {
+        return "";
+    };
+    *in_modes = MODES.contains(&key.trim());
+    let value = if *in_modes || LINK_KEYS.contains(&key.trim()) {
+        leading(value, 16, is_plain)
+    } else {
+        return "";
+    };
+    &line[..key.len() + 1 + value.len()]
+}
+
+/// `100000baseCR4/Full`
+fn is_mode(word: &str) -> bool {
+    is_plain(word)
+        && word.contains("base")
+        && word.starts_with(|start: char| start.is_ascii_digit())
 }
 
 fn lines<'a>(kept: impl IntoIterator<Item = &'a str>) -> String {
@@ -134,7 +231,7 @@ mod tests {
             [    3.000000] pcieport 0000:00:01.0: AER: Corrected error\n\
             [    4.000000] mlx5_core 0000:01:00.0: Detected insufficient power on the PCIe slot (27W).\n\
             [    5.000000] NVRM: loading NVIDIA UNIX Open Kernel Module\n";
-        let kept = kernel_log(log);
+        let kept = kernel_log(log).unwrap();
         let times: Vec<&str> = kept.lines().map(|line| &line[5..6]).collect();
         assert_eq!(times, ["0", "1", "3", "4", "5"]);
         assert!(!kept.contains("password"));
@@ -144,10 +241,10 @@ mod tests {
     fn a_flooded_log_keeps_its_ends() {
         let flood: Vec<String> = (0..100_000).map(|line| format!("mlx5 {line}")).collect();
         let flood = flood.join("\n");
-        let kept = kernel_log(&flood);
+        let kept = kernel_log(&flood).unwrap();
         assert_eq!(kept.lines().count(), FIRST_LINES + LAST_LINES);
         assert!(kept.starts_with("mlx5 0\n") && kept.ends_with("mlx5 99999\n"));
-        let long = kernel_log(&format!("mlx5{}\u{1b}[0m", "x".repeat(9000)));
+        let long = kernel_log(&format!("mlx5{}\u{1b}[0m", "x".repeat(9000))).unwrap();
         assert_eq!(long.len(), MAX_LINE + 1);
     }
 
@@ -155,9 +252,12 @@ mod tests {
     fn clocks_and_counters_keep_what_is_listed() {
         let shown =
             "Timezone=Europe/Berlin\nLocalRTC=no\nCanNTP=yes\nNTP=yes\nNTPSynchronized=no\n";
-        assert_eq!(clock(shown), "CanNTP=yes\nNTP=yes\nNTPSynchronized=no\n");
+        assert_eq!(
+            clock(shown).unwrap(),
+            "CanNTP=yes\nNTP=yes\nNTPSynchronized=no\n"
+        );
         let shown = "NIC statistics:\n     rx_packets: 1\n     rx_prio3_pause: 2\n     rx_out_of_buffer: 3\n";
         let expected = "NIC statistics:\n     rx_prio3_pause: 2\n     rx_out_of_buffer: 3\n";
-        assert_eq!(driver_counters(shown), expected);
+        assert_eq!(driver_counters(shown).unwrap(), expected);
     }
 }

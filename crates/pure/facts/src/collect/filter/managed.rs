@@ -1,8 +1,9 @@
 //! What this tool wrote itself, and may be kept whole: its checksum says that nothing was added.
 
-use crosstie_model::managed::{Block, Origin, head, origin};
+use crosstie_model::managed::{Block, Origin, head, origin, plain_begin, plain_head};
 
 use super::engine_settings;
+use crate::collect::secret::without_secrets;
 
 /// In place of an addition that stays on the node.
 const CHANGED: &str = "# changed by hand\n";
@@ -13,16 +14,13 @@ pub(in crate::collect) fn or_ours(
     filter: fn(&str) -> Option<String>,
 ) -> Option<String> {
     match origin(text) {
-        Origin::Ours => Some(text.to_owned()),
+        // The checksum is against edits, not against an enemy.
+        Origin::Ours if without_secrets(text) == text => Some(text.to_owned()),
         Origin::Foreign => filter(text),
-        Origin::Edited => {
+        Origin::Ours | Origin::Edited => {
             let mark = head(text).unwrap_or_default();
-            let body = filter(text.strip_prefix(mark).unwrap_or_default());
-            let kept = format!(
-                "{}\n{}",
-                mark.trim_end_matches('\n'),
-                body.unwrap_or_default()
-            );
+            let body = filter(text.strip_prefix(mark).unwrap_or_default()).unwrap_or_default();
+            let kept = plain_head(mark) + &without_secrets(&body);
             // What was added may be all that the filter has taken out.
             Some(match origin(&kept) {
                 Origin::Ours => kept + CHANGED,
@@ -53,12 +51,14 @@ pub(in crate::collect) fn nccl_conf(text: &str) -> Option<String> {
 }
 
 fn kept(block: &Block, edited: &str) -> String {
-    let body = if block.is_intact() {
+    let begin = plain_begin(block.begin);
+    // The checksum is against edits, not against an enemy.
+    let body = if block.is_intact() && without_secrets(block.body) == block.body {
         block.body
     } else {
         edited
     };
-    [block.begin, body, block.end].concat()
+    [&begin, body, block.end].concat()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What is kept of files in which secrets or private names can sit.
 //!
 //! Every filter is idempotent, keeps by allow-list, and leaves text that the file's own parser reads: a capture is cut
-//! down, not converted.
+//! down, not converted. Of a line that is kept, the key and its value are: comments, second assignments and commands that
+//! follow stay on the node.
 
 #![allow(clippy::unnecessary_wraps)] // filters share one type
 
@@ -10,35 +11,46 @@ mod managed;
 mod network;
 mod packages;
 mod system;
+mod whole;
+mod word;
 
-pub(super) use engines::engine_settings;
 pub use engines::is_engine_variable;
+pub(super) use engines::{assignment, engine_settings};
 pub(super) use managed::{block, nccl_conf, nothing, or_ours};
 pub(crate) use network::is_other;
 pub(super) use network::{ifupdown, keyfile, netplan, networkd, networkd_link, nm_device};
 pub(super) use packages::{dpkg_status, module_paths, modules};
 pub(super) use system::{
-    cpuinfo, kernel_parameters, login_limits, machine_id, manager_limits, meminfo, node_meminfo,
-    os_release, process_limits, sysctl_file, without_comments,
+    cpuinfo, kernel_parameters, login_limits, machine_id, manager_limits, meminfo, module_names,
+    node_meminfo, os_release, process_limits, sysctl_file,
 };
+pub(super) use whole::{first_word, interface_states, kernel_file};
+pub(super) use word::{is_description, is_plain, leading};
 
-/// The lines that are to be kept; `None` if there is none.
-fn lines(text: &str, keep: impl Fn(&str) -> bool) -> Option<String> {
+/// What is kept of each line; `None` if that is nothing.
+fn lines<'a>(text: &'a str, kept: impl Fn(&'a str) -> Option<String>) -> Option<String> {
     let kept: String = text
         .lines()
         // What `lines` leaves of a strange line's end would be gone the second time.
         .map(|line| line.trim_end_matches('\r'))
-        .filter(|line| keep(line))
-        .flat_map(|line| [line, "\n"])
+        .filter_map(kept)
+        .flat_map(|line| [line, "\n".to_owned()])
         .collect();
     (!kept.is_empty()).then_some(kept)
 }
 
-/// Lines whose text before `separator` is one of `keys`.
-fn keyed(text: &str, separator: char, keys: &[&str]) -> Option<String> {
+/// Of lines whose text before `separator` is one of `keys`, what is kept of the text behind it.
+fn keyed(
+    text: &str,
+    separator: char,
+    keys: &[&str],
+    value: impl Fn(&str) -> &str,
+) -> Option<String> {
     lines(text, |line| {
-        line.split_once(separator)
-            .is_some_and(|(key, _)| keys.contains(&key.trim()))
+        let (key, rest) = line.split_once(separator)?;
+        let value = value(rest);
+        let kept = keys.contains(&key.trim()) && (!value.is_empty() || rest.trim().is_empty());
+        kept.then(|| format!("{key}{separator}{value}"))
     })
 }
 

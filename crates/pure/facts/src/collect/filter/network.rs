@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use super::{is_comment, keyed, lines};
+use super::{
+    is_comment, keyed, lines,
+    word::{is_plain, leading},
+};
+use crate::collect::secret::{WITHHELD, is_secret};
 
 /// Keys of netplan that are kept, at any depth below the definition of an interface.
 const NETPLAN_KEYS: &[&str] = &[
@@ -73,7 +77,7 @@ pub(in crate::collect) fn netplan(text: &str) -> Option<String> {
     for (key, value) in network.into_iter().flatten() {
         if NETPLAN_KINDS.contains(&key.as_str()) {
             let interfaces = value.as_object().into_iter().flatten();
-            let interfaces = interfaces.map(|(name, body)| (name.clone(), allowed(body)));
+            let interfaces = interfaces.map(|(name, body)| (word(name), allowed(body)));
             kept.insert(key.clone(), interfaces.collect());
         } else if NETPLAN_KEYS.contains(&key.as_str()) {
             kept.insert(key.clone(), allowed(value));
@@ -94,8 +98,17 @@ fn allowed(value: &Value) -> Value {
             .map(|(key, value)| (key.clone(), allowed(value)))
             .collect(),
         Value::Array(items) => items.iter().map(allowed).collect(),
+        Value::String(text) => Value::String(word(text)),
         plain => plain.clone(),
     }
+}
+
+/// The first word, if there is nothing in it that does not belong there.
+fn word(text: &str) -> String {
+    const LONGEST: usize = 128;
+    let word = text.split_whitespace().next().unwrap_or("");
+    let listed = is_plain(word) && word.len() <= LONGEST && !is_secret(word);
+    if listed { word } else { WITHHELD }.to_owned()
 }
 
 /// An address may be a key, with its options below it.
@@ -109,7 +122,10 @@ fn in_sections(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let plain = text.lines().filter(|line| !is_comment(line));
     plain.map(move |line| {
         let line = line.trim();
-        section = heading(line).unwrap_or(section);
+        if line.starts_with('[') {
+            // What stands below a heading that cannot be read belongs to no section that is listed.
+            section = heading(line).unwrap_or("");
+        }
         (section, line)
     })
 }
@@ -118,17 +134,53 @@ fn heading(line: &str) -> Option<&str> {
     line.strip_prefix('[')?.strip_suffix(']')
 }
 
+/// How much of a value is kept.
+#[derive(Clone, Copy)]
+enum Kept {
+    Nothing,
+    Word,
+    /// Divided by semicolons, as NetworkManager's are.
+    List,
+    Words,
+    Addresses,
+}
+
+impl Kept {
+    fn of(self, value: &str) -> &str {
+        let is_address = |word: &str| {
+            word.bytes()
+                .all(|byte| byte.is_ascii_hexdigit() || b":./,;".contains(&byte))
+        };
+        let is_list = |word: &str| word.split(';').all(is_plain);
+        match self {
+            Self::Nothing => "",
+            Self::Word => leading(value, 1, is_plain),
+            Self::List => leading(value, 1, is_list),
+            Self::Words => leading(value, usize::MAX, is_plain),
+            Self::Addresses => leading(value, usize::MAX, is_address),
+        }
+    }
+}
+
 /// Keeps the lines of allow-listed sections, by section and key. A heading has no key.
-fn sections(text: &str, keep: impl Fn(&str, &str) -> bool) -> Option<String> {
+fn sections(text: &str, keep: impl Fn(&str, &str) -> Kept) -> Option<String> {
     let mut kept = String::new();
     for (section, line) in in_sections(text) {
-        let key = match heading(line) {
-            Some(_) => Some(""),
-            None => line.split_once('=').map(|(key, _)| key.trim()),
+        if line.starts_with('[') {
+            let listed = heading(line).is_some() && !matches!(keep(section, ""), Kept::Nothing);
+            if listed {
+                kept.extend(["[", section, "]\n"]);
+            }
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=') else {
+            continue;
         };
-        if key.is_some_and(|key| keep(section, key)) {
-            kept.push_str(line);
-            kept.push('\n');
+        let (key, rule) = (key.trim(), keep(section, key.trim()));
+        let found = rule.of(value.trim());
+        let listed = !key.is_empty() && is_plain(key) && !matches!(rule, Kept::Nothing);
+        if listed && (!found.is_empty() || value.trim().is_empty()) {
+            kept.extend([key, "=", found, "\n"]);
         }
     }
     (!kept.is_empty()).then_some(kept)
@@ -153,81 +205,132 @@ pub(in crate::collect) fn keyfile(text: &str) -> Option<String> {
     if !WIRED.contains(&kind.trim()) {
         return None;
     }
-    sections(text, |section, key| match section {
-        "connection" => matches!(
-            key,
-            "" | "type"
-                | "interface-name"
-                | "autoconnect"
-                | "autoconnect-priority"
-                | "master"
-                | "controller"
-                | "slave-type"
-                | "port-type"
-        ),
-        "match" | "vlan" | "bond" | "infiniband" => true,
-        "ethernet" | "802-3-ethernet" => matches!(key, "" | "mac-address" | "mtu"),
-        "ipv4" | "ipv6" => {
-            matches!(
-                key,
-                "" | "method" | "gateway" | "never-default" | "route-metric"
-            ) || key.starts_with("address")
-                || key.starts_with("route")
+    sections(text, |section, key| match (section, key) {
+        (
+            "connection" | "match" | "vlan" | "bond" | "infiniband" | "ethernet" | "802-3-ethernet"
+            | "ipv4" | "ipv6",
+            "",
+        )
+        | (
+            "connection",
+            "type"
+            | "interface-name"
+            | "autoconnect"
+            | "autoconnect-priority"
+            | "master"
+            | "controller"
+            | "slave-type"
+            | "port-type",
+        )
+        | ("vlan", "id" | "parent" | "interface-name" | "flags")
+        | ("bond", "mode" | "miimon" | "primary" | "lacp_rate" | "xmit_hash_policy")
+        | ("infiniband", "mac-address" | "mtu" | "transport-mode" | "p-key" | "parent")
+        | ("ethernet" | "802-3-ethernet", "mac-address" | "mtu")
+        | ("ipv4" | "ipv6", "method" | "gateway" | "never-default" | "route-metric") => Kept::Word,
+        ("match", "interface-name" | "driver" | "path") => Kept::List,
+        ("ipv4" | "ipv6", key) if key.starts_with("address") || key.starts_with("route") => {
+            Kept::Addresses
         }
-        _ => false,
+        _ => Kept::Nothing,
     })
 }
 
 pub(in crate::collect) fn networkd(text: &str) -> Option<String> {
-    const SECTIONS: [&str; 10] = [
-        "Match",
-        "Network",
-        "Address",
-        "Route",
-        "RoutingPolicyRule",
-        "Link",
-        "NetDev",
-        "VLAN",
-        "Bond",
-        "Bridge",
-    ];
-    const SECRET: [&str; 4] = ["Key", "Password", "SSID", "WLANInterfaceType"];
-    sections(text, |section, key| {
-        SECTIONS.contains(&section) && !SECRET.iter().any(|part| key.contains(part))
+    sections(text, |section, key| match (section, key) {
+        (
+            "Match" | "Network" | "Address" | "Route" | "RoutingPolicyRule" | "Link" | "NetDev"
+            | "VLAN" | "Bond" | "Bridge",
+            "",
+        )
+        | (
+            "Network",
+            "Address"
+            | "DHCP"
+            | "Gateway"
+            | "LinkLocalAddressing"
+            | "IPv6AcceptRA"
+            | "VLAN"
+            | "Bond"
+            | "Bridge"
+            | "VRF"
+            | "ConfigureWithoutCarrier"
+            | "IgnoreCarrierLoss"
+            | "KeepConfiguration"
+            | "IPForward"
+            | "IPv4Forwarding"
+            | "IPv6Forwarding",
+        )
+        | ("Address", "Address" | "Scope" | "RouteMetric" | "AddPrefixRoute")
+        | (
+            "Route",
+            "Destination" | "Gateway" | "Source" | "PreferredSource" | "Metric" | "Table" | "Scope"
+            | "Type" | "GatewayOnLink",
+        )
+        | (
+            "RoutingPolicyRule",
+            "From" | "To" | "Table" | "Priority" | "IncomingInterface" | "OutgoingInterface"
+            | "Family",
+        )
+        | (
+            "Link",
+            "Name"
+            | "MTUBytes"
+            | "MACAddress"
+            | "MACAddressPolicy"
+            | "ActivationPolicy"
+            | "RequiredForOnline"
+            | "Unmanaged"
+            | "ARP"
+            | "WakeOnLan"
+            | "SR-IOVVirtualFunctions",
+        )
+        | ("NetDev", "Name" | "Kind" | "MTUBytes" | "MACAddress")
+        | ("VLAN", "Id")
+        | ("Bond", "Mode" | "MIIMonitorSec" | "LACPTransmitRate" | "TransmitHashPolicy")
+        | ("Bridge", "STP" | "VLANFiltering") => Kept::Word,
+        (
+            "Match",
+            "Name"
+            | "OriginalName"
+            | "MACAddress"
+            | "PermanentMACAddress"
+            | "Driver"
+            | "Path"
+            | "Type"
+            | "Kind",
+        )
+        | ("Link", "NamePolicy") => Kept::Words,
+        _ => Kept::Nothing,
     })
 }
 
 /// Interface stanzas, without the commands that may hang off them.
 pub(in crate::collect) fn ifupdown(text: &str) -> Option<String> {
-    const WORDS: [&str; 14] = [
-        "auto",
-        "allow-hotplug",
-        "iface",
-        "address",
-        "netmask",
-        "gateway",
-        "mtu",
-        "source",
-        "source-directory",
-        "vlan-raw-device",
-        "bond-mode",
-        "bond-slaves",
-        "bridge_ports",
-        "hwaddress",
-    ];
     lines(text, |line| {
-        WORDS.contains(&line.split_whitespace().next().unwrap_or(""))
+        let words = match line.split_whitespace().next()? {
+            "auto" | "allow-hotplug" | "bond-slaves" | "bridge_ports" => usize::MAX,
+            // `iface NAME FAMILY METHOD`
+            "iface" => 4,
+            // `hwaddress ether ADDRESS`
+            "hwaddress" => 3,
+            "address" | "netmask" | "gateway" | "mtu" | "source" | "source-directory"
+            | "vlan-raw-device" | "bond-mode" => 2,
+            _ => return None,
+        };
+        Some(leading(line, words, is_plain).to_owned())
     })
 }
 
 pub(in crate::collect) fn nm_device(text: &str) -> Option<String> {
-    sections(text, |section, key| {
-        section == "device" && matches!(key, "" | "managed" | "nm-owned")
+    sections(text, |section, key| match (section, key) {
+        ("device", "" | "managed" | "nm-owned") => Kept::Word,
+        _ => Kept::Nothing,
     })
 }
 
 pub(in crate::collect) fn networkd_link(text: &str) -> Option<String> {
-    keyed(text, '=', &["ADMIN_STATE", "OPER_STATE", "NETWORK_FILE"])
+    let keys = ["ADMIN_STATE", "OPER_STATE", "NETWORK_FILE"];
+    keyed(text, '=', &keys, |value| leading(value, 1, is_plain))
 }
 
 #[cfg(test)]
@@ -276,5 +379,21 @@ mod tests {
     fn wireguard_keys_stay_on_the_node() {
         let kept = networkd("[NetDev]\nName=wg0\n[WireGuard]\nPrivateKey=abc\n").unwrap();
         assert_eq!(kept, "[NetDev]\nName=wg0\n");
+    }
+
+    #[test]
+    fn what_follows_a_value_stays_on_the_node() {
+        let text = "[Match]\nName=en0 en1 # x\n[Network]\nDescription=x\nAddress=10.0.0.1/24 x\nDHCP=no ;x\n\
+            [WireGuard] # x\nName=x\n[Link]\nMTUBytes=9000\n";
+        let kept = networkd(text).unwrap();
+        assert_eq!(
+            kept,
+            "[Match]\nName=en0 en1\n[Network]\nAddress=10.0.0.1/24\nDHCP=no\n[Link]\nMTUBytes=9000\n"
+        );
+        let kept = ifupdown("iface en0 inet static # x\n address 10.0.0.1 x\n up x\nauto en0 ;x\n");
+        assert_eq!(
+            kept.unwrap(),
+            "iface en0 inet static\n address 10.0.0.1\nauto en0\n"
+        );
     }
 }

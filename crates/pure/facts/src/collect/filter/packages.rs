@@ -2,7 +2,10 @@
 
 use memchr::memmem;
 
-use super::lines;
+use super::{
+    lines,
+    word::{is_plain, leading},
+};
 
 /// How the names of packages that matter begin, less a leading `lib`.
 const PACKAGES: &[&str] = &[
@@ -59,19 +62,21 @@ pub(in crate::collect) fn dpkg_status(text: &str) -> Option<String> {
     for start in memmem::find_iter(text.as_bytes(), START) {
         let stanza = &text[start..];
         let begins_a_line = start == 0 || text.as_bytes()[start - 1] == b'\n';
-        let name = stanza[START.len()..].lines().next().unwrap_or("").trim();
+        let name = stanza[START.len()..].lines().next().unwrap_or("");
+        let name = leading(name, 1, is_plain).trim();
         if begins_a_line && package_matters(name) {
             kept.extend([START, " ", name, "\n"]);
             // A stanza ends at the next one too: else, without empty lines, each would be kept with all that follow.
             let fields = stanza.lines().skip(1);
             for line in fields.take_while(|line| !line.is_empty() && !line.starts_with(START)) {
-                if ["Status:", "Architecture:", "Version:"]
-                    .iter()
-                    .any(|field| line.starts_with(field))
-                {
-                    kept.push_str(line.trim_end());
-                    kept.push('\n');
-                }
+                let (field, value, words) = match line.split_once(':') {
+                    // `install ok installed`
+                    Some(("Status", value)) => ("Status:", value, 3),
+                    Some(("Architecture", value)) => ("Architecture:", value, 1),
+                    Some(("Version", value)) => ("Version:", value, 1),
+                    _ => continue,
+                };
+                kept.extend([field, leading(value, words, is_plain), "\n"]);
             }
             kept.push('\n');
         }
@@ -103,9 +108,16 @@ fn module_matters(name: &str) -> bool {
     MODULES.iter().any(|part| name.contains(part))
 }
 
+/// Lines of /proc/modules: `NAME SIZE USERS USED-BY STATE ADDRESS (TAINTS)`.
 pub(in crate::collect) fn modules(text: &str) -> Option<String> {
     lines(text, |line| {
+        let kept = leading(line, 6, is_plain);
+        let taints = line[kept.len()..].split_whitespace().next();
+        let taints =
+            taints.filter(|word| word.starts_with('(') && word.ends_with(')') && is_plain(word));
         module_matters(line.split(' ').next().unwrap_or(""))
+            .then(|| [kept, taints.map_or("", |_| " "), taints.unwrap_or("")].concat())
+            .filter(|line| !line.is_empty())
     })
 }
 
@@ -117,7 +129,7 @@ pub(in crate::collect) fn module_paths(text: &str) -> Option<String> {
             continue;
         };
         let file = path.rsplit('/').next().unwrap_or(path);
-        if module_matters(file.split('.').next().unwrap_or(file)) {
+        if is_plain(path) && module_matters(file.split('.').next().unwrap_or(file)) {
             kept.push_str(path);
             kept.push_str(":\n");
         }

@@ -2,7 +2,10 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{is_comment, keyed, lines};
+use super::{
+    is_comment, keyed, lines,
+    word::{is_description, is_number, is_plain, leading, shell_word},
+};
 
 pub(in crate::collect) fn os_release(text: &str) -> Option<String> {
     let keys = [
@@ -13,15 +16,30 @@ pub(in crate::collect) fn os_release(text: &str) -> Option<String> {
         "VERSION_ID",
         "VERSION_CODENAME",
     ];
-    keyed(text, '=', &keys)
+    lines(text, |line| {
+        let (key, value) = line.split_once('=')?;
+        let (value, _) = shell_word(value).filter(|_| keys.contains(&key))?;
+        let plain = value.split_whitespace().all(is_plain);
+        let quote = if value.contains(char::is_whitespace) {
+            "\""
+        } else {
+            ""
+        };
+        plain.then(|| format!("{key}={quote}{value}{quote}"))
+    })
 }
 
 /// machine-id(5) asks that the id stay on the machine; a keyed hash tells clones apart just as well.
 pub(in crate::collect) fn machine_id(text: &str) -> Option<String> {
     const MARK: &str = "hashed-";
     let id = text.trim();
-    if id.is_empty() || id.starts_with(MARK) {
-        return (!id.is_empty()).then(|| format!("{id}\n"));
+    let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if id.strip_prefix(MARK).is_some_and(is_id) {
+        return Some(format!("{id}\n"));
+    }
+    // `uninitialized`, nothing but zeros: it was never set.
+    if !is_id(id) || id.bytes().all(|byte| byte == b'0') {
+        return None;
     }
     let digest = Sha256::digest(format!("crosstie machine-id {id}"));
     let half: [u8; 16] = std::array::from_fn(|index| digest[index]);
@@ -31,7 +49,7 @@ pub(in crate::collect) fn machine_id(text: &str) -> Option<String> {
 
 /// Parameters that decide how devices are driven. Anything else on the command line may be a secret.
 pub(in crate::collect) fn kernel_parameters(text: &str) -> Option<String> {
-    const EXACT: [&str; 26] = [
+    const EXACT: [&str; 28] = [
         "quiet",
         "ro",
         "rw",
@@ -58,24 +76,44 @@ pub(in crate::collect) fn kernel_parameters(text: &str) -> Option<String> {
         "isolcpus",
         "nohz_full",
         "processor.max_cstate",
-    ];
-    const PREFIXES: [&str; 7] = [
-        "mlx5",
-        "nvidia",
-        "ib_",
-        "rdma",
         "module_blacklist",
         "modprobe.blacklist",
-        "intel_idle",
     ];
+    /// Modules' own parameters: their switches and numbers, by name alone where the value is anything else.
+    const PREFIXES: [&str; 5] = ["mlx5", "nvidia", "ib_", "rdma", "intel_idle"];
     let kept: Vec<&str> = text
         .split_ascii_whitespace()
-        .filter(|parameter| {
-            let key = parameter.split_once('=').map_or(*parameter, |(key, _)| key);
-            EXACT.contains(&key) || PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+        // What follows is for init.
+        .take_while(|parameter| *parameter != "--")
+        .filter_map(|parameter| {
+            let (key, value) = match parameter.split_once('=') {
+                Some((key, value)) => (key, Some(value)),
+                None => (parameter, None),
+            };
+            let passes = |test: fn(&str) -> bool| value.is_none_or(test);
+            if EXACT.contains(&key) {
+                Some(if passes(is_setting) { parameter } else { key })
+            } else {
+                let listed = is_plain(key) && PREFIXES.iter().any(|prefix| key.starts_with(prefix));
+                listed.then_some(if passes(is_switch) { parameter } else { key })
+            }
         })
         .collect();
     Some(kept.join(" ") + "\n")
+}
+
+/// `pt`, `off`, `managed_irq,1-3`, `nomsi,pcie_bus_perf`
+fn is_setting(value: &str) -> bool {
+    value.len() <= 64 && is_plain(value) && !value.contains(['(', '@', '/'])
+}
+
+fn is_switch(value: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "y", "n", "Y", "N", "yes", "no", "on", "off", "true", "false",
+    ];
+    let number = value.strip_prefix("0x").unwrap_or(value);
+    let is_part = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b',' | b'-' | b'.');
+    WORDS.contains(&value) || (value.len() <= 16 && number.bytes().all(is_part))
 }
 
 pub(in crate::collect) fn meminfo(text: &str) -> Option<String> {
@@ -89,54 +127,110 @@ pub(in crate::collect) fn meminfo(text: &str) -> Option<String> {
         "HugePages_Free",
         "Hugepagesize",
     ];
-    keyed(text, ':', &keys)
+    keyed(text, ':', &keys, |value| leading(value, 2, is_amount))
 }
 
+fn is_amount(word: &str) -> bool {
+    word == "kB" || is_number(word)
+}
+
+/// `Node 0 MemTotal:  8 kB`
 pub(in crate::collect) fn node_meminfo(text: &str) -> Option<String> {
-    lines(text, |line| line.contains("MemTotal:"))
+    lines(text, |line| {
+        let passes = |word: &str| matches!(word, "Node" | "MemTotal:") || is_amount(word);
+        let kept = leading(line, 5, passes);
+        kept.contains("MemTotal:").then(|| kept.to_owned())
+    })
 }
 
 /// One processor stands for all; serial numbers (which some ARM boards print here) stay out.
 pub(in crate::collect) fn cpuinfo(text: &str) -> Option<String> {
     let keys = ["model name", "CPU implementer", "CPU part"];
     let first = text.split("\n\n").next().unwrap_or("");
-    keyed(first, ':', &keys)
+    keyed(first, ':', &keys, |value| {
+        leading(value, usize::MAX, is_description)
+    })
 }
 
 pub(in crate::collect) fn process_limits(text: &str) -> Option<String> {
     lines(text, |line| {
-        line.starts_with("Limit ") || line.starts_with("Max locked memory")
+        let passes = |word: &str| {
+            const WORDS: [&str; 8] = [
+                "Limit", "Soft", "Hard", "Units", "Max", "locked", "memory", "bytes",
+            ];
+            WORDS.contains(&word) || is_limit(word)
+        };
+        let listed = line.starts_with("Limit ") || line.starts_with("Max locked memory");
+        listed.then(|| leading(line, 6, passes).to_owned())
     })
 }
 
+fn is_limit(word: &str) -> bool {
+    matches!(word, "unlimited" | "infinity" | "-1") || is_number(word)
+}
+
+/// `DOMAIN TYPE memlock VALUE`
 pub(in crate::collect) fn login_limits(text: &str) -> Option<String> {
     lines(text, |line| {
-        !is_comment(line) && line.split_whitespace().nth(2) == Some("memlock")
+        let line = line.split('#').next().unwrap_or("").trim_end();
+        let [domain, kind, "memlock", value] = line.split_whitespace().collect::<Vec<_>>()[..]
+        else {
+            return None;
+        };
+        let plain = is_plain(domain) && matches!(kind, "soft" | "hard" | "-") && is_limit(value);
+        plain.then(|| line.to_owned())
     })
 }
 
 pub(in crate::collect) fn manager_limits(text: &str) -> Option<String> {
     lines(text, |line| {
-        line.trim() == "[Manager]" || line.trim_start().starts_with("DefaultLimitMEMLOCK")
+        if line.trim() == "[Manager]" {
+            return Some("[Manager]".to_owned());
+        }
+        let (key, value) = line.split_once('=')?;
+        let value = leading(value, 1, is_plain).trim();
+        let listed = key.trim() == "DefaultLimitMEMLOCK" && !value.is_empty();
+        listed.then(|| format!("{}={value}", key.trim()))
     })
 }
 
-pub(in crate::collect) fn without_comments(text: &str) -> Option<String> {
-    lines(text, |line| !line.trim().is_empty() && !is_comment(line))
+/// Modules to load, one a line; parameters, where old files have them, stay on the node.
+pub(in crate::collect) fn module_names(text: &str) -> Option<String> {
+    lines(text, |line| {
+        let is_module = |word: &str| {
+            word.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        };
+        let name = leading(line, 1, is_module);
+        // That would be some other file's assignment.
+        let assigns = line[name.len()..].trim_start().starts_with('=');
+        (!name.is_empty() && !assigns).then(|| name.trim().to_owned())
+    })
 }
 
-/// Only the network and memory settings that this tool reads or writes.
+/// Only the network and memory settings that this tool reads or writes, which are numbers, but for two.
 pub(in crate::collect) fn sysctl_file(text: &str) -> Option<String> {
+    const PREFIXES: [&str; 4] = [
+        "net.core.",
+        "net.ipv4.",
+        "net.ipv6.conf.",
+        "kernel.numa_balancing",
+    ];
+    const NAMED: [&str; 2] = ["net.ipv4.tcp_congestion_control", "net.core.default_qdisc"];
     lines(text, |line| {
-        let key = line.trim_start().trim_start_matches('-').replace('/', ".");
-        [
-            "net.core.",
-            "net.ipv4.",
-            "net.ipv6.conf.",
-            "kernel.numa_balancing",
-        ]
-        .iter()
-        .any(|prefix| key.starts_with(prefix))
+        let (key, value) = line.split_once('=')?;
+        let key = key.trim();
+        let name = key.trim_start_matches('-').replace('/', ".");
+        let listed = is_plain(&name) && PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        let value = if NAMED.contains(&name.as_str()) {
+            leading(value, 1, is_plain)
+        } else {
+            leading(value, 3, |word| {
+                is_number(word.strip_prefix('-').unwrap_or(word))
+            })
+        };
+        (listed && !is_comment(line) && !value.is_empty())
+            .then(|| format!("{key} = {}", value.trim()))
     })
 }
 
@@ -149,6 +243,7 @@ mod tests {
         let once = machine_id("0123456789abcdef0123456789abcdef\n").unwrap();
         assert!(!once.contains("0123456789abcdef"));
         assert_eq!(machine_id(&once).unwrap(), once);
+        assert_eq!(machine_id("uninitialized\n"), None);
         assert_ne!(
             machine_id("f123456789abcdef0123456789abcdef\n").unwrap(),
             once
@@ -162,6 +257,10 @@ mod tests {
             kernel_parameters(text).unwrap(),
             "iommu.passthrough=0 mlx5_core.probe_vf=0 kho=off\n"
         );
+        assert_eq!(
+            kernel_parameters("nvidia.NVreg_A=geheim pci=x@y iommu=pt -- kho=geheim").unwrap(),
+            "nvidia.NVreg_A pci iommu=pt\n"
+        );
     }
 
     #[test]
@@ -171,7 +270,29 @@ mod tests {
             login_limits(text).unwrap(),
             "* soft memlock unlimited\n@rdma - memlock 1024\n"
         );
+        let kept = login_limits("* - memlock 7 # why\n* - memlock 7 8\n* - memlock $X\n").unwrap();
+        assert_eq!(kept, "* - memlock 7\n");
         let half_a_line_end = login_limits("* soft memlock unlimited\r").unwrap();
         assert_eq!(half_a_line_end, "* soft memlock unlimited\n");
+    }
+    #[test]
+    fn kernel_settings_are_numbers() {
+        let text = "net.ipv4.tcp_rmem = 4096 131072 6291456 # mine\nnet.ipv6.conf.all.stable_secret = fe80::1\n\
+            -net/core/rmem_max=1;x\nnet.core.wmem_max= 5\nnet.core.default_qdisc = fq x\nkernel.hostname = 7\n";
+        let kept = sysctl_file(text).unwrap();
+        assert_eq!(
+            kept,
+            "net.ipv4.tcp_rmem = 4096 131072 6291456\nnet.core.wmem_max = 5\nnet.core.default_qdisc = fq\n"
+        );
+        assert_eq!(sysctl_file(&kept).unwrap(), kept);
+    }
+
+    #[test]
+    fn modules_come_without_their_parameters() {
+        let text = "# c\nrdma_ucm\n mlx5_core x=geheim\n; d\nib-core # e\n$x\n";
+        assert_eq!(
+            module_names(text).unwrap(),
+            "rdma_ucm\nmlx5_core\nib-core\n"
+        );
     }
 }

@@ -5,7 +5,7 @@ mod keyfile;
 mod netplan;
 mod networkd;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{
     Reading,
@@ -39,7 +39,7 @@ pub(super) fn persistence(raw: &Raw) -> Persistence {
         );
     }
     for (place, names) in unhidden(raw, "systemd/network") {
-        let wanted = |name: &str| names.contains(&name) && !name.contains("-netplan-");
+        let wanted = |name: &str| names.contains(name) && !name.contains("-netplan-");
         each(
             raw,
             &format!("{place}/systemd/network"),
@@ -88,12 +88,12 @@ fn rendered(raw: &Raw) -> Reading<Vec<Profile>> {
 }
 
 /// The names in each place that no stronger place holds too.
-fn unhidden<'a>(raw: &'a Raw, directory: &str) -> Vec<(&'static str, Vec<&'a str>)> {
-    let mut seen: Vec<&str> = Vec::new();
+fn unhidden<'a>(raw: &'a Raw, directory: &str) -> Vec<(&'static str, BTreeSet<&'a str>)> {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
     PLACES
         .into_iter()
         .map(|place| {
-            let names: Vec<&str> = raw
+            let names: BTreeSet<&str> = raw
                 .names(&format!("{place}/{directory}"))
                 .into_iter()
                 .filter(|name| !seen.contains(name))

@@ -1,0 +1,182 @@
+//! A capture of a machine that nobody has, as large as captures may be: it takes its time, and not everybody's.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crosstie_facts::{Entry, Meta, Raw};
+use crosstie_node::capture;
+use serde_json::{Value, json};
+
+use crate::common::command;
+
+const INTERFACES: usize = 10_000;
+const PORTS: usize = 2_000;
+
+/// What each of the interfaces, ports and functions has.
+struct Machine {
+    raw: Raw,
+    links: Vec<Value>,
+    routes: Vec<Value>,
+    neighbours: Vec<Value>,
+    queue_pairs: Vec<Value>,
+    netplan: String,
+}
+
+impl Machine {
+    fn file(&mut self, path: &str, text: &str) {
+        self.raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+    }
+
+    fn link(&mut self, path: &str, target: &str) {
+        self.raw.insert(path, Entry::Link(target.to_owned()));
+    }
+
+    /// Each with a function, an address and a definition of its own.
+    fn interface(&mut self, number: usize) {
+        let function = function(number);
+        let device = format!("sys/devices/pci0000:00/{function}");
+        let name = format!("eth{number}");
+        self.link(
+            &format!("sys/bus/pci/devices/{function}"),
+            &format!("../../../devices/pci0000:00/{function}"),
+        );
+        self.file(&format!("{device}/vendor"), "0x15b3\n");
+        self.link(
+            &format!("sys/class/net/{name}"),
+            &format!("../../devices/pci0000:00/{function}/net/{name}"),
+        );
+        self.link(
+            &format!("{device}/net/{name}/device"),
+            &format!("../../../{function}"),
+        );
+        self.file(&format!("{device}/net/{name}/dev_port"), "0\n");
+        let (high, low) = (number / 250, number % 250 + 1);
+        let address = format!("10.{high}.{low}.1");
+        self.links.push(json!({"ifindex": number + 1, "ifname": name, "flags": ["UP", "LOWER_UP"], "mtu": 1500,
+            "operstate": "UP", "link_type": "ether", "address": format!("02:00:00:00:{high:02x}:{low:02x}"),
+            "addr_info": [{"local": address, "prefixlen": 24, "scope": "global"}]}));
+        self.routes.push(
+            json!({"dst": format!("10.{high}.{low}.0/24"), "dev": name, "protocol": "kernel"}),
+        );
+        self.neighbours.push(
+            json!({"dst": format!("10.{high}.{low}.2"), "dev": name, "state": ["REACHABLE"],
+            "lladdr": format!("02:00:00:01:{high:02x}:{low:02x}")}),
+        );
+        let _ = writeln!(self.netplan, "    {name}: {{addresses: [{address}/24]}}");
+    }
+
+    /// A device with one port, on the function of the interface with the same number; nothing but that tells its interface.
+    fn port(&mut self, number: usize) {
+        let (name, function) = (format!("mlx5_{number}"), function(number));
+        let device = format!("sys/devices/pci0000:00/{function}/infiniband/{name}");
+        self.link(
+            &format!("sys/class/infiniband/{name}"),
+            &format!("../../devices/pci0000:00/{function}/infiniband/{name}"),
+        );
+        self.link(&format!("{device}/device"), &format!("../../../{function}"));
+        let port = format!("{device}/ports/1");
+        for (file, text) in [
+            ("state", "4: ACTIVE\n"),
+            ("phys_state", "5: LinkUp\n"),
+            ("rate", "200 Gb/sec (2X NDR)\n"),
+            ("link_layer", "Ethernet\n"),
+        ] {
+            self.file(&format!("{port}/{file}"), text);
+        }
+        self.file(
+            &format!("sys/class/infiniband_verbs/uverbs{number}/ibdev"),
+            &format!("{name}\n"),
+        );
+        self.queue_pairs.push(
+            json!({"ifname": name, "lqpn": 1, "port": 1, "type": "RC", "state": "RTS", "pid": 1}),
+        );
+    }
+
+    fn finish(mut self) -> Raw {
+        let netplan = std::mem::take(&mut self.netplan);
+        self.file("etc/netplan/50-all.yaml", &netplan);
+        let tables = [
+            ("ip-addr.json", self.links),
+            ("ip-route.json", self.routes),
+            ("ip-neigh.json", self.neighbours),
+            ("rdma-resource.json", self.queue_pairs),
+        ];
+        for (name, table) in tables {
+            let text = Value::from(table).to_string();
+            self.raw
+                .insert_command(name, Entry::File(text.into_bytes()));
+        }
+        self.raw
+    }
+}
+
+fn function(number: usize) -> String {
+    format!(
+        "{:04x}:{:02x}:{:02x}.{}",
+        number >> 13,
+        number >> 8 & 0x1f,
+        number >> 3 & 0x1f,
+        number & 7
+    )
+}
+
+fn machine(host: &str) -> Raw {
+    let meta = Meta {
+        host: host.to_owned(),
+        captured: "2026-11-01T12:00:00Z".to_owned(),
+    };
+    let mut machine = Machine {
+        raw: Raw::new(meta),
+        links: Vec::new(),
+        routes: Vec::new(),
+        neighbours: Vec::new(),
+        queue_pairs: Vec::new(),
+        netplan: "network:\n  version: 2\n  ethernets:\n".to_owned(),
+    };
+    (0..INTERFACES).for_each(|number| machine.interface(number));
+    (0..PORTS).for_each(|number| machine.port(number));
+    machine.finish()
+}
+
+fn written(folder: &Path, host: &str) -> PathBuf {
+    let path = folder.join(format!("{host}.tar.gz"));
+    capture::write(&machine(host), &path).unwrap();
+    path
+}
+
+/// Fails when a command takes longer than a person would wait. An unoptimised build on a busy machine stays far below.
+#[track_caller]
+fn in_time(arguments: &[&str]) -> String {
+    let started = Instant::now();
+    let (_, stdout, stderr) = command::crosstie("", arguments);
+    let elapsed = started.elapsed();
+    assert!(
+        elapsed < Duration::from_secs(60),
+        "{arguments:?}: {elapsed:?}"
+    );
+    assert!(!stdout.is_empty(), "{stderr}");
+    stdout
+}
+
+#[test]
+fn ten_thousand_interfaces_hold_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), "large");
+    let path = path.to_str().unwrap();
+    let scanned: Value =
+        serde_json::from_str(&in_time(&["scan", "--json", "--from", path])).unwrap();
+    assert_eq!(
+        scanned[0]["interfaces"].as_array().unwrap().len(),
+        INTERFACES
+    );
+    assert_eq!(scanned[0]["rdma"].as_array().unwrap().len(), PORTS);
+    assert_eq!(scanned[0]["rdma"][0]["netdev"], "eth0");
+    in_time(&["scan", "--from", path]);
+    let found: Value =
+        serde_json::from_str(&in_time(&["doctor", "--json", "--from", path])).unwrap();
+    assert_eq!(found["nodes"][0].get("error"), None);
+    in_time(&["doctor", "--from", path]);
+}

@@ -1,0 +1,231 @@
+//! A capture keeps no secret: canaries are planted in every file and command output of the allow-list, at every position
+//! that a reader of some format accepts, and none of them is found in the archive.
+//!
+//! Files and commands come from the rules themselves, so a rule that is added is tested too, and must have a seed.
+
+mod plant;
+mod seeds;
+
+use std::io::Read;
+
+use crosstie_facts::{
+    Entry, Gap, Meta, Raw,
+    collect::{COMMANDS, GROUPS, Keep, Rule},
+};
+use crosstie_node::{capture::pack, sanitised};
+use flate2::read::GzDecoder;
+
+use plant::{PLAIN, SHAPED};
+
+/// A rule's paths, with every star and alternative written out.
+fn paths(rule: &Rule) -> Vec<String> {
+    let path = rule.path.replace("$release", seeds::RELEASE);
+    alternatives(&path.replace('*', "0"))
+}
+
+fn alternatives(path: &str) -> Vec<String> {
+    let Some((before, rest)) = path.split_once('{') else {
+        return vec![path.to_owned()];
+    };
+    let (inner, after) = rest.split_once('}').unwrap();
+    inner
+        .split(',')
+        .flat_map(|part| alternatives(&format!("{before}{part}{after}")))
+        .collect()
+}
+
+fn rules() -> impl Iterator<Item = &'static Rule> {
+    GROUPS.into_iter().flatten()
+}
+
+fn is_kernel_file(rule: &Rule) -> bool {
+    matches!(rule.keep, Keep::Whole | Keep::Gid)
+}
+
+/// Every file that has content, as `text` would have it.
+fn with_files(text: &str, wanted: impl Fn(&Rule) -> bool) -> Raw {
+    let mut raw = Raw::default();
+    for rule in rules().filter(|rule| wanted(rule)) {
+        for path in paths(rule) {
+            raw.insert(&path, Entry::File(text.as_bytes().to_vec()));
+        }
+    }
+    // Where modules are looked for; it has rules of its own elsewhere.
+    let release = "proc/sys/kernel/osrelease";
+    raw.insert(release, Entry::File(seeds::RELEASE.as_bytes().to_vec()));
+    raw
+}
+
+/// The archive before compression.
+fn archived(raw: &Raw) -> String {
+    let packed = pack(&sanitised(raw));
+    let mut bytes = Vec::new();
+    GzDecoder::new(packed.as_slice())
+        .read_to_end(&mut bytes)
+        .unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Fails if a canary is in the archive, and names where it stands.
+#[track_caller]
+fn assert_none_in(raw: &Raw, planted: &str) {
+    let archived = archived(raw);
+    for canary in SHAPED.iter().chain([&PLAIN]) {
+        if !archived.contains(canary) {
+            continue;
+        }
+        let kept = sanitised(raw);
+        let holders: Vec<&str> = kept
+            .tree()
+            .chain(kept.commands())
+            .filter(|(path, entry)| {
+                path.contains(canary) || format!("{entry:?}").contains(canary) || {
+                    let Entry::File(bytes) = entry else {
+                        return false;
+                    };
+                    String::from_utf8_lossy(bytes).contains(canary)
+                }
+            })
+            .map(|(path, _)| path)
+            .collect();
+        panic!("{canary} is in {holders:?}, planted so:\n{planted}");
+    }
+}
+
+#[test]
+fn nothing_beside_a_value_leaves_the_node() {
+    for seed in seeds::files() {
+        for planted in plant::beside(&seed) {
+            let raw = with_files(&planted, |rule| !is_kernel_file(rule));
+            assert_none_in(&raw, &planted);
+        }
+        for planted in plant::beside_kernel_values(&seed) {
+            assert_none_in(&with_files(&planted, is_kernel_file), &planted);
+        }
+    }
+}
+
+#[test]
+fn no_value_that_looks_like_a_secret_leaves_the_node() {
+    for seed in seeds::files() {
+        for planted in plant::as_value(&seed) {
+            let raw = with_files(&planted, |_| true);
+            assert_none_in(&raw, &planted);
+            let once = sanitised(&raw);
+            assert_eq!(
+                sanitised(&once),
+                once,
+                "cut down once and twice:\n{planted}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_rule_has_a_seed_that_it_keeps_something_of() {
+    let seeds = seeds::files();
+    for rule in rules() {
+        let has_content = !matches!(rule.keep, Keep::Link | Keep::Name | Keep::Access);
+        for path in paths(rule) {
+            let is_kept = |seed: &String| {
+                let raw = with_files(seed, |other| std::ptr::eq(other, rule));
+                matches!(sanitised(&raw).entry(&path), Some(Entry::File(kept)) if !kept.is_empty())
+            };
+            assert!(
+                !has_content || seeds.iter().any(is_kept),
+                "no seed for {path}"
+            );
+        }
+    }
+}
+
+/// By its name in a capture, with an interface for the star.
+fn commands() -> impl Iterator<Item = String> {
+    COMMANDS.iter().map(|rule| rule.name.replace('*', "eth0"))
+}
+
+fn with_commands(text: &str, wanted: impl Fn(&str) -> bool) -> Raw {
+    let mut raw = Raw::default();
+    for name in commands().filter(|name| wanted(name)) {
+        raw.insert_command(&name, Entry::File(text.as_bytes().to_vec()));
+    }
+    raw
+}
+
+#[test]
+fn no_command_tells_a_secret() {
+    // What the kernel logs is prose: there, nothing but its looks tells a secret.
+    let is_prose = |name: &str| name == "dmesg.txt";
+    for seed in seeds::outputs() {
+        for planted in plant::beside(&seed) {
+            assert_none_in(&with_commands(&planted, |name| !is_prose(name)), &planted);
+        }
+        for planted in plant::as_value(&seed).into_iter().chain(plant::in_log()) {
+            assert_none_in(&with_commands(&planted, |_| true), &planted);
+        }
+    }
+    for seed in seeds::documents() {
+        for planted in plant::in_document(&seed) {
+            assert_none_in(&with_commands(&planted, |name| !is_prose(name)), &planted);
+        }
+    }
+    for planted in plant::in_gpus(seeds::GPUS) {
+        assert_none_in(&with_commands(&planted, |name| !is_prose(name)), &planted);
+    }
+}
+
+#[test]
+fn every_command_has_a_seed_that_it_keeps_something_of() {
+    let documents = seeds::documents().into_iter();
+    let seeds: Vec<String> = documents
+        .map(|document| document.to_string())
+        .chain(seeds::outputs())
+        .chain([seeds::GPUS.to_owned()])
+        .collect();
+    for name in commands() {
+        let is_kept = |seed: &String| {
+            let kept = sanitised(&with_commands(seed, |other| other == name));
+            matches!(kept.command_entry(&name), Some(Entry::File(kept)) if kept.len() > 4)
+        };
+        assert!(seeds.iter().any(is_kept), "no seed for {name}");
+    }
+}
+
+/// Whether a star stands for a part of a name: what is glued to a name is hardly a token.
+fn is_partial(path: &str) -> bool {
+    path.split('/')
+        .any(|name| name.contains('*') && name != "*" && !name.starts_with("*."))
+}
+
+#[test]
+fn names_links_and_reasons_hold_no_secret() {
+    for secret in SHAPED {
+        let mut raw = Raw::new(Meta {
+            host: format!("node {secret}"),
+            captured: secret.to_owned(),
+        });
+        for rule in rules() {
+            let starred = rule.path.replace("$release", seeds::RELEASE);
+            let (secret, is_whole) = (secret.replace('/', "+"), !is_partial(&starred));
+            for path in alternatives(&starred.replace('*', &secret)) {
+                if is_whole {
+                    raw.insert(&path, Entry::File(b"1\n".to_vec()));
+                }
+            }
+            for path in paths(rule) {
+                raw.insert(&path, Entry::Link(format!("../{secret}/x")));
+                let reason = Gap::Failed(format!("mount failed: {secret}"));
+                raw.insert(&format!("{path}0"), Entry::Gap(reason));
+            }
+        }
+        for name in commands().chain(["sudo".to_owned(), PLAIN.to_owned()]) {
+            raw.insert_command(&name, Entry::Gap(Gap::Failed(format!("said {secret}"))));
+        }
+        for rule in &COMMANDS {
+            let name = rule.name.replace('*', secret);
+            raw.insert_command(&name, Entry::File(b"[]".to_vec()));
+        }
+        raw.insert_command(&format!("x{PLAIN}"), Entry::Link(PLAIN.to_owned()));
+        assert_none_in(&raw, secret);
+    }
+}
