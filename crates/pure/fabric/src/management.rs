@@ -61,10 +61,10 @@ impl<'a> Management<'a> {
         }
         // From the interfaces themselves down to what they lie on, each passed once.
         let routes = facts.network.routes.known().into_iter().flatten();
-        let named = routes.filter_map(|route| route.interface.as_deref());
+        let by_route = routes.filter_map(|route| route.interface.as_deref());
         let all = interfaces.iter().map(|interface| interface.name.as_str());
         let mut frontier: Vec<&str> = all
-            .chain(named)
+            .chain(by_route)
             .filter(|name| names.contains(*name))
             .collect();
         let mut carriers = HashSet::new();

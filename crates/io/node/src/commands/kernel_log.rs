@@ -64,7 +64,7 @@ fn line(record: &[u8], text: &mut String) {
     };
     // Programs may write to the log too, and write there what they like.
     let priority = head.split(',').next().and_then(|word| word.parse().ok());
-    if !priority.is_some_and(|priority: u32| priority >> 3 == KERNEL) {
+    if priority.is_none_or(|priority: u32| priority >> 3 != KERNEL) {
         return;
     }
     let time = head

@@ -55,9 +55,9 @@ impl<'a> Node<'a> {
                 interfaces.entry(function).or_default().push((port, name));
             }
         }
-        interfaces
-            .values_mut()
-            .for_each(|below| below.sort_unstable());
+        for below in interfaces.values_mut() {
+            below.sort_unstable();
+        }
         let mut verbs = HashMap::new();
         for name in raw.names(VERBS) {
             if let Some(device) = raw.text(&format!("{VERBS}/{name}/ibdev")).into_known() {

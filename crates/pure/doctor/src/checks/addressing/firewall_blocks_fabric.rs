@@ -47,7 +47,7 @@ fn run(node: &Node) -> Vec<Hit> {
             }
         }
     }
-    let judges: Vec<Judge> = firewall.input.iter().map(Judge::new).collect();
+    let chains: Vec<Judge> = firewall.input.iter().map(Judge::new).collect();
     judged
         .into_iter()
         .filter_map(|(netdev, address)| {
@@ -56,7 +56,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 to: address.net,
             };
             // A packet has to pass every chain.
-            let chain = judges.iter().find(|judge| judge.blocks(packet))?.chain;
+            let chain = chains.iter().find(|judge| judge.blocks(packet))?.chain;
             let path = format!("{} {} {}", chain.family, chain.table, chain.chain);
             Some(
                 Hit::warning(&netdev.name)

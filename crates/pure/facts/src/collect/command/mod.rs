@@ -15,30 +15,43 @@ pub use gpu::to_xml as gpu_xml;
 pub struct CommandRule {
     /// A star stands for an interface.
     pub name: &'static str,
-    keep: fn(&str) -> Result<String, Gap>,
+    keep: Output,
 }
 
-const fn rule(name: &'static str, keep: fn(&str) -> Result<String, Gap>) -> CommandRule {
+enum Output {
+    /// Lines, each of which may be left out.
+    Lines(fn(&str) -> String),
+    /// A document, which is none without one of its lines: what is kept of it is kept value by value.
+    Document(fn(&str) -> Result<String, Gap>),
+}
+
+const fn lines(name: &'static str, keep: fn(&str) -> String) -> CommandRule {
+    let keep = Output::Lines(keep);
+    CommandRule { name, keep }
+}
+
+const fn document(name: &'static str, keep: fn(&str) -> Result<String, Gap>) -> CommandRule {
+    let keep = Output::Document(keep);
     CommandRule { name, keep }
 }
 
 /// The whole list. The first that fits a name holds.
 pub const COMMANDS: [CommandRule; 15] = [
-    rule("ip-addr.json", tables::addresses),
-    rule("ip-route.json", tables::routes),
-    rule("ip-rule.json", tables::rules),
-    rule("ip-neigh.json", tables::neighbours),
-    rule("rdma-resource.json", tables::queue_pairs),
-    rule("dmesg.txt", text::kernel_log),
-    rule("timedatectl.txt", text::clock),
-    rule("environment.txt", text::environment),
-    rule("nft.json", firewall::reduce),
-    rule("nvidia-smi.xml", gpu::reduce),
-    rule("ethtool-S-*.txt", text::driver_counters),
-    rule("ethtool-fec-*.txt", text::link_settings),
-    rule("ethtool-pause-*.txt", text::link_settings),
-    rule("ethtool-*.txt", text::link_settings),
-    rule("dcb-*.json", tables::priorities),
+    document("ip-addr.json", tables::addresses),
+    document("ip-route.json", tables::routes),
+    document("ip-rule.json", tables::rules),
+    document("ip-neigh.json", tables::neighbours),
+    document("rdma-resource.json", tables::queue_pairs),
+    lines("dmesg.txt", text::kernel_log),
+    lines("timedatectl.txt", text::clock),
+    lines("environment.txt", text::environment),
+    document("nft.json", firewall::reduce),
+    document("nvidia-smi.xml", gpu::reduce),
+    lines("ethtool-S-*.txt", text::driver_counters),
+    lines("ethtool-fec-*.txt", text::link_settings),
+    lines("ethtool-pause-*.txt", text::link_settings),
+    lines("ethtool-*.txt", text::link_settings),
+    document("dcb-*.json", tables::priorities),
 ];
 
 /// That root was asked for, and why it was refused: a gap, never an output.
@@ -49,15 +62,11 @@ pub fn command(name: &str, output: &Entry) -> Option<Entry> {
     let rule = COMMANDS.iter().find(|rule| rule.is_for(name));
     match (rule, output) {
         (Some(rule), Entry::File(output)) => {
-            let kept = (rule.keep)(&rules::text(output)).map(|text| {
-                // A document is guarded value by value: without one of its lines it would be none.
-                let is_lines = rule.name.ends_with(".txt");
-                if is_lines {
-                    secret::without_secrets(&text).into_owned()
-                } else {
-                    text
-                }
-            });
+            let text = rules::text(output);
+            let kept = match rule.keep {
+                Output::Lines(keep) => Ok(secret::without_secrets(&keep(&text)).into_owned()),
+                Output::Document(keep) => keep(&text),
+            };
             Some(kept.map_or_else(Entry::Gap, |text| Entry::File(text.into_bytes())))
         }
         (rule, Entry::Gap(gap)) if rule.is_some() || name == ROOT => {

@@ -2,10 +2,7 @@
 
 use memchr::{memchr_iter, memmem};
 
-use crate::{
-    collect::filter::{assignment, is_plain, leading},
-    raw::Gap,
-};
+use crate::collect::filter::{assignment, is_plain, leading};
 
 const MAX_LINE: usize = 500;
 /// A card that floods the log with errors leaves its start and its end.
@@ -36,14 +33,13 @@ const LOG_WORDS: [&str; 15] = [
 ];
 
 /// Lines of `dmesg`.
-pub(super) fn kernel_log(text: &str) -> Result<String, Gap> {
+pub(super) fn kernel_log(text: &str) -> String {
     let kept = lines_with(text, &LOG_WORDS, &LOG_SECRETS);
     let (first, rest) = kept.split_at(FIRST_LINES.min(kept.len()));
     let last = &rest[rest.len().saturating_sub(LAST_LINES)..];
     let kept = lines(first.iter().chain(last).copied());
     // A line that was cut may have lost its word, and one without its control characters may have come by another.
-    let kept = lines(lines_with(&kept, &LOG_WORDS, &LOG_SECRETS));
-    Ok(kept)
+    lines(lines_with(&kept, &LOG_WORDS, &LOG_SECRETS))
 }
 
 /// The lines that have one of the words, in any case, and none of the unwanted ones. The log is long and few lines are
@@ -70,18 +66,18 @@ fn lines_with<'a>(text: &'a str, words: &[&str], unwanted: &[&str]) -> Vec<&'a s
 }
 
 /// Lines of `timedatectl show`.
-pub(super) fn clock(text: &str) -> Result<String, Gap> {
-    Ok(lines(text.lines().filter(|line| {
+pub(super) fn clock(text: &str) -> String {
+    lines(text.lines().filter(|line| {
         let keys = ["NTP=", "NTPSynchronized=", "CanNTP="];
         let mut values = keys.iter().filter_map(|key| line.strip_prefix(key));
         values.any(|value| matches!(value.trim(), "yes" | "no"))
-    })))
+    }))
 }
 
 /// Variables of the collecting user's environment.
-pub(super) fn environment(text: &str) -> Result<String, Gap> {
+pub(super) fn environment(text: &str) -> String {
     let kept: Vec<String> = text.lines().filter_map(variable).collect();
-    Ok(lines(kept.iter().map(String::as_str)))
+    lines(kept.iter().map(String::as_str))
 }
 
 fn variable(line: &str) -> Option<String> {
@@ -116,8 +112,8 @@ const COUNTER_WORDS: [&str; 11] = [
 ];
 
 /// Lines of `ethtool -S`, the heading included.
-pub(super) fn driver_counters(text: &str) -> Result<String, Gap> {
-    Ok(lines(text.lines().filter(|line| {
+pub(super) fn driver_counters(text: &str) -> String {
+    lines(text.lines().filter(|line| {
         let counter = line.rsplit_once(':').is_some_and(|(name, value)| {
             let name = name.trim().to_lowercase();
             COUNTER_WORDS.iter().any(|word| name.contains(word))
@@ -125,7 +121,7 @@ pub(super) fn driver_counters(text: &str) -> Result<String, Gap> {
                 && value.trim().parse::<u64>().is_ok()
         });
         counter || *line == "NIC statistics:"
-    })))
+    }))
 }
 
 /// Headings of `ethtool`, `ethtool --show-fec` and `ethtool -a`; an interface follows.
@@ -162,7 +158,7 @@ const LINK_KEYS: [&str; 16] = [
 ];
 
 /// Lines of `ethtool` that say what a link can do and does.
-pub(super) fn link_settings(text: &str) -> Result<String, Gap> {
+pub(super) fn link_settings(text: &str) -> String {
     let mut in_modes = false;
     let mut kept = Vec::new();
     for line in text.lines() {
@@ -177,7 +173,7 @@ pub(super) fn link_settings(text: &str) -> Result<String, Gap> {
             kept.push(line);
         }
     }
-    Ok(lines(kept))
+    lines(kept)
 }
 
 fn setting<'a>(line: &'a str, in_modes: &mut bool) -> &'a str {
@@ -231,7 +227,7 @@ mod tests {
             [    3.000000] pcieport 0000:00:01.0: AER: Corrected error\n\
             [    4.000000] mlx5_core 0000:01:00.0: Detected insufficient power on the PCIe slot (27W).\n\
             [    5.000000] NVRM: loading NVIDIA UNIX Open Kernel Module\n";
-        let kept = kernel_log(log).unwrap();
+        let kept = kernel_log(log);
         let times: Vec<&str> = kept.lines().map(|line| &line[5..6]).collect();
         assert_eq!(times, ["0", "1", "3", "4", "5"]);
         assert!(!kept.contains("password"));
@@ -241,10 +237,10 @@ mod tests {
     fn a_flooded_log_keeps_its_ends() {
         let flood: Vec<String> = (0..100_000).map(|line| format!("mlx5 {line}")).collect();
         let flood = flood.join("\n");
-        let kept = kernel_log(&flood).unwrap();
+        let kept = kernel_log(&flood);
         assert_eq!(kept.lines().count(), FIRST_LINES + LAST_LINES);
         assert!(kept.starts_with("mlx5 0\n") && kept.ends_with("mlx5 99999\n"));
-        let long = kernel_log(&format!("mlx5{}\u{1b}[0m", "x".repeat(9000))).unwrap();
+        let long = kernel_log(&format!("mlx5{}\u{1b}[0m", "x".repeat(9000)));
         assert_eq!(long.len(), MAX_LINE + 1);
     }
 
@@ -252,12 +248,9 @@ mod tests {
     fn clocks_and_counters_keep_what_is_listed() {
         let shown =
             "Timezone=Europe/Berlin\nLocalRTC=no\nCanNTP=yes\nNTP=yes\nNTPSynchronized=no\n";
-        assert_eq!(
-            clock(shown).unwrap(),
-            "CanNTP=yes\nNTP=yes\nNTPSynchronized=no\n"
-        );
+        assert_eq!(clock(shown), "CanNTP=yes\nNTP=yes\nNTPSynchronized=no\n");
         let shown = "NIC statistics:\n     rx_packets: 1\n     rx_prio3_pause: 2\n     rx_out_of_buffer: 3\n";
         let expected = "NIC statistics:\n     rx_prio3_pause: 2\n     rx_out_of_buffer: 3\n";
-        assert_eq!(driver_counters(shown).unwrap(), expected);
+        assert_eq!(driver_counters(shown), expected);
     }
 }
