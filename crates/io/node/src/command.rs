@@ -430,7 +430,8 @@ mod tests {
         let text = String::from_utf8(output).unwrap();
         let mut lines: Vec<&str> = text.lines().collect();
         lines.sort_unstable();
-        assert_eq!(lines, ["LC_ALL=C", &format!("PATH={PATH}")]);
+        let path = format!("PATH={PATH}");
+        assert_eq!(lines, ["LC_ALL=C", &path, "PYTHONDONTWRITEBYTECODE=1"]);
     }
 
     #[test]
