@@ -7,6 +7,7 @@ mod conditions;
 mod cut;
 mod init;
 mod init_profiles;
+mod install;
 mod leftovers;
 mod reach;
 mod trouble;
