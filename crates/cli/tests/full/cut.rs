@@ -54,7 +54,7 @@ fn full_cut_off_changes_end_confirmed_or_back() {
     let ended = |job: Job, outcome: &str| table.lock().unwrap().add(job, outcome);
     let (power, killed): (Vec<Job>, Vec<Job>) =
         jobs.into_iter().partition(|job| job.cut == Cut::Power);
-    take_turns(&quick_places, killed, &ended);
+    take_turns(&quick_places, killed, ended);
     takes_a_change(&quick.lab, &quick_file);
     if power.is_empty() {
         return;
@@ -68,7 +68,7 @@ fn full_cut_off_changes_end_confirmed_or_back() {
     let slow_file = slow.file();
     let slow_places: Vec<Place<'_>> = places(&slow.lab, &slow_file, &NODES);
     assert_eq!(&slow_places[0].edges, edges, "machines pass other edges");
-    take_turns(&slow_places, power, &ended);
+    take_turns(&slow_places, power, ended);
     takes_a_change(&slow.lab, &slow_file);
 }
 

@@ -19,7 +19,8 @@ const APT_GET: &str =
 
 fn wait_for(lab: &Lab, file: &str) {
     for _ in 0..100 {
-        if sh(lab, NODE, &format!("ls {file} 2>/dev/null || true")) != "" {
+        let found = sh(lab, NODE, &format!("ls {file} 2>/dev/null || true"));
+        if !found.is_empty() {
             return;
         }
         thread::sleep(Duration::from_millis(200));
