@@ -53,12 +53,12 @@ impl Place {
 }
 
 fn open_changes(lab: &Lab, cluster: &Path) -> Vec<String> {
-    let status = json(lab, cluster, 0, &["status", NODE]);
-    let changes = status["nodes"][0]["transactions"].as_array().cloned();
+    let told = json(lab, cluster, 0, &["status", NODE]);
+    let changes = told["nodes"][0]["transactions"].as_array().cloned();
     let state = |change: &Value| change["state"].as_str().unwrap_or_default().to_owned();
-    let states = changes.unwrap_or_default();
-    let states = states.iter().map(state);
-    states.filter(|state| state != "rolled-back").collect()
+    let changes = changes.unwrap_or_default();
+    let found = changes.iter().map(state);
+    found.filter(|state| state != "rolled-back").collect()
 }
 
 #[test]
