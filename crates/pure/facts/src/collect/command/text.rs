@@ -2,7 +2,10 @@
 
 use memchr::{memchr_iter, memmem};
 
-use crate::collect::filter::{assignment, is_plain, leading};
+use crate::collect::{
+    filter::{assignment, is_plain, leading},
+    secret::is_secret,
+};
 
 const MAX_LINE: usize = 500;
 /// A card that floods the log with errors leaves its start and its end.
@@ -162,6 +165,11 @@ pub(super) fn link_settings(text: &str) -> String {
     let mut in_modes = false;
     let mut kept = Vec::new();
     for line in text.lines() {
+        // What goes on from it goes too.
+        if is_secret(line) {
+            in_modes = false;
+            continue;
+        }
         let goes_on = in_modes && !line.contains(':');
         let line = if goes_on {
             leading(line, usize::MAX, is_mode)

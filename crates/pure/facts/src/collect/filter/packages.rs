@@ -6,6 +6,7 @@ use super::{
     lines,
     word::{is_plain, leading},
 };
+use crate::collect::secret::is_secret;
 
 /// How the names of packages that matter begin, less a leading `lib`.
 const PACKAGES: &[&str] = &[
@@ -64,7 +65,8 @@ pub(in crate::collect) fn dpkg_status(text: &str) -> Option<String> {
         let begins_a_line = start == 0 || text.as_bytes()[start - 1] == b'\n';
         let name = stanza[START.len()..].lines().next().unwrap_or("");
         let name = leading(name, 1, is_plain).trim();
-        if begins_a_line && package_matters(name) {
+        // A stanza goes with its name.
+        if begins_a_line && package_matters(name) && !is_secret(name) {
             kept.extend([START, " ", name, "\n"]);
             // A stanza ends at the next one too: else, without empty lines, each would be kept with all that follow.
             let fields = stanza.lines().skip(1);

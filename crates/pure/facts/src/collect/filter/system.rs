@@ -6,6 +6,7 @@ use super::{
     is_comment, keyed, lines,
     word::{is_description, is_number, is_plain, leading, shell_word},
 };
+use crate::collect::secret::is_secret;
 
 pub(in crate::collect) fn os_release(text: &str) -> Option<String> {
     let keys = [
@@ -85,6 +86,8 @@ pub(in crate::collect) fn kernel_parameters(text: &str) -> Option<String> {
         .split_ascii_whitespace()
         // What follows is for init.
         .take_while(|parameter| *parameter != "--")
+        // One of them must not take the others with it.
+        .filter(|parameter| !is_secret(parameter))
         .filter_map(|parameter| {
             let (key, value) = match parameter.split_once('=') {
                 Some((key, value)) => (key, Some(value)),
