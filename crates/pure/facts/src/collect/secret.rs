@@ -175,7 +175,14 @@ pub(super) fn holds_token(text: &str) -> bool {
 fn is_token(run: &str) -> bool {
     run.split(['/', '+'])
         .any(|part| begins_as_token(part) || looks_random(part))
-        || (run.len() >= LONG_WITH_SLASHES && !run.starts_with('/') && mixes(run))
+        || (run.len() >= LONG_WITH_SLASHES && !is_path(run) && mixes(run))
+}
+
+/// `net/ipv4/conf/enP2p1s0f0np0/arp_announce`: a part of a path is a word, which one of base64 hardly ever is.
+fn is_path(run: &str) -> bool {
+    let is_word =
+        |part: &str| part.len() >= 3 && part.bytes().all(|byte| byte.is_ascii_lowercase());
+    run.starts_with('/') || run.split('/').any(is_word)
 }
 
 /// Also behind a hyphen or an underscore.
@@ -256,6 +263,7 @@ mod tests {
         for plain in [
             "fe80:0000:0000:0000:4e10:20ff:fe30:0b11",
             "4e10:2003:0030:0b11",
+            "net/ipv4/conf/enP2p1s0f0np0/arp_announce = 2",
             "hashed-0123456789abcdef0123456789abcdef",
             "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
             "00:00:10:29:fe:80:00:00:00:00:00:00:4e:10:20:03:00:30:0b:11",
