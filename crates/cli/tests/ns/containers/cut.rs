@@ -10,7 +10,7 @@ use crate::common::{
 };
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
-const SAMPLE: usize = 24;
+const SAMPLE: usize = 12;
 
 #[test]
 fn cut_off_changes_end_confirmed_or_rolled_back() {

@@ -71,7 +71,7 @@ fn try_keeps_what_works_and_was_wanted() {
 }
 
 /// What a command can do to a running network, and what it was before.
-const NETWORK: &str = "nft -s list ruleset; ip rule; ip -6 rule; ip nexthop; ip route show table all | grep -v 'table local\\|proto ra' | sort; \
+const NETWORK: &str = "nft -s list ruleset; ip rule; ip -6 rule; ip nexthop; ip route show table all | grep -v 'table local\\|proto ra\\|^fe80\\|^ff00\\|multicast' | sort; \
      ip -o link | sed 's/^[0-9]*: //; s/@[^:]*//; s/ qlen.*//' | sort; ip -o -4 addr | sed 's/^[0-9]*: //' | sort; \
      cat /proc/sys/net/ipv4/conf/enp1s0f0np0/arp_ignore";
 const PREPARE: &str = "set -e
