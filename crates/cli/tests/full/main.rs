@@ -7,4 +7,5 @@ mod common;
 
 mod arm64;
 mod cut;
+mod power_cut;
 mod up;

@@ -6,7 +6,6 @@
 mod common;
 
 mod command;
-mod cut;
 mod doctor;
 mod scan;
 mod two_sparks;
