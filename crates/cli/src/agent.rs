@@ -8,8 +8,11 @@ use rustix::{io::fcntl_dupfd_cloexec, process::Signal, stdio};
 
 use crate::exit;
 
-pub(crate) fn run(silence: Option<u32>) -> anyhow::Result<ExitCode> {
-    let build = binary::own_build().context("cannot read this program's own file")?;
+pub(crate) fn run(silence: Option<u32>, build: Option<String>) -> anyhow::Result<ExitCode> {
+    let build = match build {
+        Some(build) => build,
+        None => binary::own_build().context("cannot read this program's own file")?,
+    };
     // Frames alone go to standard output: whatever else is printed goes where errors go.
     // No program that is run here may keep the connection open.
     let output = fcntl_dupfd_cloexec(stdio::stdout(), 3).context("no standard output")?;

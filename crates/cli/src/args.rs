@@ -75,6 +75,9 @@ pub(crate) enum Command {
         /// End after so long without a word from the other side
         #[arg(long, value_name = "MILLISECONDS")]
         silence: Option<u32>,
+        /// What the build is known by, where whoever starts this has just looked
+        #[arg(long, value_name = "SHA256")]
+        build: Option<String>,
     },
     /// Go back from a change that nobody confirmed. The node itself starts this
     #[command(hide = true)]

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Command::Try(trial) => apply::attempt(&trial, arguments.colour),
         Command::Up(up) => up::run(&up, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
-        Command::Agent { silence } => agent::run(silence),
+        Command::Agent { silence, build } => agent::run(silence, build),
         Command::Guard {
             transaction,
             boot,

@@ -220,7 +220,8 @@ impl Place {
         let here = self.folder.path().display();
         let host = format!(
             "Host {name}\nHostName 127.0.0.1\nPort {port}\nUser alice\nIdentityFile {here}/id\nIdentitiesOnly yes\n\
-             UserKnownHostsFile {here}/known_hosts\nGlobalKnownHostsFile none\n{more}\n"
+             UserKnownHostsFile {here}/known_hosts\nGlobalKnownHostsFile none\n\
+             KexAlgorithms curve25519-sha256\n{more}\n"
         );
         let mut text = fs::read_to_string(self.path("ssh_config")).unwrap();
         text += &host;

@@ -123,7 +123,7 @@ fn ns_liars_are_found_out() {
         (
             "greedy",
             format!(
-                "echo; echo '{MAGIC} system Linux {machine} 0'; while :; do echo '{MAGIC} need'; head -c {} >/dev/null; done",
+                "echo; echo '{MAGIC} system Linux {machine} 0'; while :; do echo '{MAGIC} need plain'; head -c {} >/dev/null; done",
                 std::fs::metadata(crosstie()).unwrap().len()
             ),
             "asked for at the wrong time",

@@ -125,7 +125,8 @@ fn noise_at_login(place: &Place<'_>) {
     }
 }
 
-/// The first node's disk is full. In the second one's cache lie an old build, a new one, and a damaged file in place of ours.
+/// The first node's disk is full. In the second one's cache lie an old build, a new one, and a damaged file in place of ours;
+/// and it has no gzip.
 fn a_full_disk_and_other_builds(place: &Place<'_>) {
     place.sh(
         "spark-a",
@@ -138,7 +139,7 @@ fn a_full_disk_and_other_builds(place: &Place<'_>) {
         "spark-b",
         &format!(
             "{inside} && test -x {build} && printf x | dd of={build} bs=1 seek=5000 conv=notrunc status=none && \
-             install -o lab -m 700 /bin/true {old} && install -o lab -m 700 /bin/true {new} && touch -d '8 days ago' {old}"
+             mv /usr/bin/gzip /root && install -o lab -m 700 /bin/true {old} && install -o lab -m 700 /bin/true {new} && touch -d '8 days ago' {old}"
         ),
     );
     let [a, b] = place.both(&[]);
@@ -147,7 +148,10 @@ fn a_full_disk_and_other_builds(place: &Place<'_>) {
     assert_eq!(left, "", "nothing is left of what did not fit");
 
     assert_scanned(&b, "spark-b");
-    let files = place.sh("spark-b", &format!("{inside} && ls -A"));
+    let files = place.sh(
+        "spark-b",
+        &format!("mv /root/gzip /usr/bin; {inside} && ls -A"),
+    );
     let mut files: Vec<&str> = files.lines().collect();
     files.sort_by_key(|name| *name != new);
     assert_eq!(files, [new, build.clone()]);

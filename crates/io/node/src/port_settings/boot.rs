@@ -24,11 +24,13 @@ pub fn restore(boot: &Boot, limit: Duration) -> Vec<PortSettingsError> {
 pub fn keep_down(boot: &Boot, time: Duration) {
     let until = Instant::now() + time;
     let mut ports = Ports::machine();
-    while !boot.down.is_empty() && Instant::now() < until {
-        for step in down(boot) {
-            // One that is not there cannot be up.
-            let _ = ports.set(&step);
-        }
+    let mut steps: Vec<Step> = down(boot).collect();
+    while !steps.is_empty() && Instant::now() < until {
+        steps.retain(|step| {
+            // One that is not there cannot be up, and may come.
+            let set = ports.set(step);
+            !matches!(set, Err(PortSettingsError::Name { .. }))
+        });
         thread::sleep(PAUSE);
     }
 }

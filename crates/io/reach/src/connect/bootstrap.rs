@@ -119,7 +119,7 @@ impl<'a> Bootstrap<'a> {
                 Line::Again => self.say(SCRIPT.as_bytes())?,
                 Line::Password => self.password()?,
                 Line::Refused { why } => self.refuse(why)?,
-                Line::Need => self.push()?,
+                Line::Need { compressed } => self.push(compressed)?,
                 Line::Start => {
                     self.phase = Phase::Start;
                     (self.wanted.progress)(Stage::Starting);
@@ -165,7 +165,7 @@ impl<'a> Bootstrap<'a> {
             (Some(_), _) => "sudo",
         };
         self.phase = Phase::Prepare;
-        let words = format!("{privilege} {} {}\n", binary.sum, binary.bytes.len());
+        let words = format!("{privilege} {}\n", binary.sum);
         self.build.clone_from(&binary.sum);
         self.binary = Some(binary);
         self.say(words.as_bytes())
@@ -222,14 +222,20 @@ impl<'a> Bootstrap<'a> {
     }
 
     /// Once. As long as it moves, a slow network is given time.
-    fn push(&mut self) -> Result<(), Stop> {
+    fn push(&mut self, compressed: bool) -> Result<(), Stop> {
         let again = std::mem::replace(&mut self.pushed, true);
         let Some(binary) = self.binary.clone().filter(|_| !again) else {
             let why = "it was asked for at the wrong time".to_owned();
             return Err(ConnectError::Damaged { why }.into());
         };
-        let total = binary.bytes.len();
-        for (index, part) in binary.bytes.chunks(PART).enumerate() {
+        let bytes = if compressed {
+            binary.compressed()
+        } else {
+            &binary.bytes
+        };
+        let total = bytes.len();
+        self.say(format!("{total}\n").as_bytes())?;
+        for (index, part) in bytes.chunks(PART).enumerate() {
             let done = index * PART;
             (self.wanted.progress)(Stage::Copying { done, total });
             self.until = Instant::now() + self.wanted.deadline;

@@ -62,6 +62,13 @@ forget() {
     done
 }
 
+unpack() {
+    case $form in
+    gzip) gzip -dc ;;
+    *) cat ;;
+    esac
+}
+
 fetch() {
     # The outermost thing that was not there, for whoever takes it all away again.
     CROSSTIE_MADE=$folder/$sum
@@ -76,8 +83,11 @@ fetch() {
     new=$(mktemp "$folder/.new.XXXXXX" 2>&1) || give_up folder "$new"
     trap forget EXIT
     trap 'exit 1' HUP INT TERM PIPE
-    say need
-    why=$({ head -c "$size" >"$new"; } 2>&1) || give_up write "$why"
+    form=plain
+    if command -v gzip >/dev/null; then form=gzip; fi
+    say need "$form"
+    read -r size || exit 1
+    why=$({ head -c "$size" | unpack >"$new"; } 2>&1) || give_up write "$why"
     is_wanted "$new" || give_up sum "$(wc -c <"$new")"
     why=$({ chmod "$mode" "$new" && mv -f "$new" "$folder/$sum"; } 2>&1) || give_up write "$why"
     trap - EXIT HUP INT TERM PIPE
@@ -91,7 +101,7 @@ main() {
     LC_ALL=C
     export PATH LC_ALL
     say system "$(uname -s)" "$(uname -m)" "$(id -u)"
-    read -r privilege sum size || exit 1
+    read -r privilege sum || exit 1
     if [ "$privilege" = sudo ]; then
         become_root
         privilege=user
@@ -115,7 +125,7 @@ main() {
     refuse_shared
     { [ -x "$folder/$sum" ] && is_own "$folder/$sum" && is_wanted "$folder/$sum"; } 2>/dev/null || fetch
     say start
-    exec "$folder/$sum" agent
+    exec "$folder/$sum" agent --build "$sum"
 }
 
 main

@@ -29,8 +29,8 @@ pub enum Line {
     Password,
     /// sudo said no.
     Refused { why: String },
-    /// The binary is not there: send it.
-    Need,
+    /// The binary is not there: send its size in a line, and then it.
+    Need { compressed: bool },
     /// The binary is about to be run.
     Start,
     /// The script gave up.
@@ -128,7 +128,11 @@ fn parse(text: &str) -> Result<Line, PreambleError> {
         "again" => Some(Line::Again),
         "password" => Some(Line::Password),
         "refused" => Some(Line::Refused { why: rest.into() }),
-        "need" => Some(Line::Need),
+        "need" => match rest {
+            "gzip" => Some(Line::Need { compressed: true }),
+            "plain" => Some(Line::Need { compressed: false }),
+            _ => None,
+        },
         "start" => Some(Line::Start),
         "failed" => {
             let (at, why) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -193,7 +197,8 @@ mod tests {
     #[test]
     fn lines_of_others_are_told_apart() {
         let line = |text: &str| fed(format!("{MAGIC} {text}\n").as_bytes()).next_line();
-        assert_eq!(line("need"), Ok(Some(Line::Need)));
+        let compressed = true;
+        assert_eq!(line("need gzip"), Ok(Some(Line::Need { compressed })));
         let (at, why) = ("write".into(), "No space left on device".into());
         let failed = line("failed write No space left on device ");
         assert_eq!(failed, Ok(Some(Line::Failed { at, why })));
@@ -202,17 +207,19 @@ mod tests {
             "system",
             "system Linux x86_64 root",
             "agent 00",
+            "need",
+            "need zstd",
             "dance",
         ] {
             assert!(line(odd).is_err(), "{odd}");
         }
         assert_eq!(
-            fed(format!("x{MAGIC} need\n").as_bytes()).next_line(),
+            fed(format!("x{MAGIC} need gzip\n").as_bytes()).next_line(),
             Ok(None)
         );
         let mut preamble = fed(&[b'x'; MAX_LINE]);
         assert_eq!(preamble.next_line(), Ok(None));
-        preamble.push(format!("{MAGIC} need\n{MAGIC} start\n").as_bytes());
+        preamble.push(format!("{MAGIC} need gzip\n{MAGIC} start\n").as_bytes());
         assert_eq!(preamble.next_line(), Ok(Some(Line::Start)));
     }
 }

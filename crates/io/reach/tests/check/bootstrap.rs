@@ -10,6 +10,7 @@ use std::{
 };
 
 use crosstie_reach::binary::build_of;
+use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 
 const AGENT: &str = "#!/bin/sh\necho the $1 ran\n";
@@ -36,7 +37,7 @@ impl Home {
     }
 
     /// What the script says when it is told this. The script itself comes from a file, so all of this is for what it runs.
-    fn run(&self, told: &str) -> String {
+    fn run(&self, told: impl AsRef<[u8]>) -> String {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/connect/bootstrap.sh");
         let mut shell = Command::new(self.shell)
             .arg(script)
@@ -50,13 +51,22 @@ impl Home {
             .stdin
             .take()
             .unwrap()
-            .write_all(told.as_bytes())
+            .write_all(told.as_ref())
             .unwrap();
         let said = shell.wait_with_output().unwrap().stdout;
         String::from_utf8(said)
             .unwrap()
             .replace("CROSSTIE-6b1f0d3a ", "")
     }
+}
+
+/// These words, and the agent as it is sent to a node with gzip.
+fn with_agent(words: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(AGENT.as_bytes()).unwrap();
+    let compressed = encoder.finish().unwrap();
+    let words = format!("{words}{}\n", compressed.len());
+    [words.as_bytes(), &compressed].concat()
 }
 
 fn sum(folder: &Path) -> String {
@@ -70,7 +80,7 @@ fn a_binary_is_asked_for_once_and_then_run() {
     for shell in ["sh", "bash"] {
         let home = Home::new(shell);
         let sum = sum(home.folder.path());
-        let words = format!("user {sum} {}\n", AGENT.len());
+        let words = format!("user {sum}\n");
         let mut folders = DirBuilder::new();
         folders.recursive(true).mode(0o755);
         folders.create(home.cache()).unwrap();
@@ -80,10 +90,14 @@ fn a_binary_is_asked_for_once_and_then_run() {
         let recent = File::create(home.cache().join("recent")).unwrap();
         recent.set_modified(days(2)).unwrap();
 
-        let said = home.run(&format!("{words}{AGENT}"));
+        let said = home.run(with_agent(&words));
         let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
         assert!(lines[0].starts_with("system Linux "), "{said}");
-        assert_eq!(lines[1..], ["need", "start", "the agent ran"], "{shell}");
+        assert_eq!(
+            lines[1..],
+            ["need gzip", "start", "the agent ran"],
+            "{shell}"
+        );
         let mut files = home.files();
         files.sort();
         let mut expected = [sum.clone(), "recent".to_owned()];
@@ -96,7 +110,7 @@ fn a_binary_is_asked_for_once_and_then_run() {
             "{said}"
         );
         fs::write(home.cache().join(&sum), "#!/bin/sh\necho something else\n").unwrap();
-        let said = home.run(&format!("{words}{AGENT}"));
+        let said = home.run(with_agent(&words));
         assert!(
             said.contains("need") && said.contains("the agent ran"),
             "{said}"
@@ -110,8 +124,8 @@ fn nothing_is_run_from_a_folder_that_others_can_write_to() {
     for shell in ["sh", "bash"] {
         let home = Home::new(shell);
         let sum = sum(home.folder.path());
-        let words = format!("user {sum} {}\n", AGENT.len());
-        let said = home.run(&format!("{words}{AGENT}"));
+        let words = format!("user {sum}\n");
+        let said = home.run(with_agent(&words));
         assert!(said.contains("the agent ran"), "{said}");
         let cache = home.cache();
         let mode = |path: &Path, mode| {
@@ -120,7 +134,7 @@ fn nothing_is_run_from_a_folder_that_others_can_write_to() {
         for folder in [cache.as_path(), cache.parent().unwrap()] {
             for bits in [0o720, 0o702, 0o777, 0o1777] {
                 mode(folder, bits);
-                let said = home.run(&format!("{words}{AGENT}"));
+                let said = home.run(with_agent(&words));
                 let expected = format!("failed shared {}", folder.display());
                 assert!(said.contains(&expected), "{bits:o}: {said}");
                 assert!(!said.contains("the agent ran") && !said.contains("need"));
@@ -129,7 +143,7 @@ fn nothing_is_run_from_a_folder_that_others_can_write_to() {
         }
         // The file itself is sent again.
         mode(&cache.join(&sum), 0o722);
-        let said = home.run(&format!("{words}{AGENT}"));
+        let said = home.run(with_agent(&words));
         assert!(
             said.contains("need") && said.contains("the agent ran"),
             "{said}"
@@ -141,10 +155,17 @@ fn nothing_is_run_from_a_folder_that_others_can_write_to() {
 fn a_broken_connection_leaves_nothing() {
     let home = Home::new("sh");
     let sum = sum(home.folder.path());
-    let said = home.run(&format!("user {sum} {}\n{}", AGENT.len(), &AGENT[..10]));
-    assert!(said.contains("failed sum 10"), "{said}");
-    // Not even the folders that were made for it.
-    assert!(!home.folder.path().join(".cache").exists());
+    let whole = with_agent(&format!("user {sum}\n"));
+    let other = with_agent(&format!("user {}\n", "0".repeat(64)));
+    for (sent, complaint) in [
+        (&whole[..whole.len() - 10], "failed write".to_owned()),
+        (&other, format!("failed sum {}", AGENT.len())),
+    ] {
+        let said = home.run(sent);
+        assert!(said.contains(&complaint), "{said}");
+        // Not even the folders that were made for it.
+        assert!(!home.folder.path().join(".cache").exists());
+    }
     for told in ["", "user", "dance 00 1\n"] {
         let said = home.run(told);
         assert!(
