@@ -139,7 +139,7 @@ fn a_full_disk_and_other_builds(place: &Place<'_>) {
         "spark-b",
         &format!(
             "{inside} && test -x {build} && printf x | dd of={build} bs=1 seek=5000 conv=notrunc status=none && \
-             mv /usr/bin/gzip /root && install -o lab -m 700 /bin/true {old} && install -o lab -m 700 /bin/true {new} && touch -d '8 days ago' {old}"
+             mv /usr/bin/gzip /usr/bin/gzip.away && install -o lab -m 700 /bin/true {old} && install -o lab -m 700 /bin/true {new} && touch -d '8 days ago' {old}"
         ),
     );
     let [a, b] = place.both(&[]);
@@ -150,7 +150,7 @@ fn a_full_disk_and_other_builds(place: &Place<'_>) {
     assert_scanned(&b, "spark-b");
     let files = place.sh(
         "spark-b",
-        &format!("mv /root/gzip /usr/bin; {inside} && ls -A"),
+        &format!("mv /usr/bin/gzip.away /usr/bin/gzip; {inside} && ls -A"),
     );
     let mut files: Vec<&str> = files.lines().collect();
     files.sort_by_key(|name| *name != new);
