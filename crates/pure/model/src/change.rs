@@ -231,7 +231,7 @@ pub enum ChangeError {
     Irreversible { what: String },
     #[error("{what}: {why}; nothing was changed")]
     Journal { what: String, why: String },
-    #[error("this node has no systemd, which the guard rests on: {why}; nothing was changed")]
+    #[error("the guard cannot be set up: {why}; nothing was changed")]
     NoGuard { why: String },
     #[error("{step}: {why}; it is as it was before")]
     Failed { step: String, why: String },

@@ -110,6 +110,26 @@ fn rollback_without_the_interface() {
 
 const OURS: &str = "/etc/netplan/90-crosstie.yaml";
 
+/// The network is what it was, and the rest is told, and done once somebody has made room for it.
+#[test]
+fn rollback_on_a_disk_that_takes_nothing() {
+    let place = Place::new();
+    let (lab, cluster) = (&place.lab, &place.cluster());
+    json(lab, cluster, 0, &["apply", NODE, "--yes"]);
+    let read_only = "mount --bind /etc /etc && mount -o remount,ro,bind /etc";
+    sh(lab, NODE, read_only);
+    json(lab, cluster, 0, &["status", NODE]);
+    let told = json(lab, cluster, 0, &["rollback", NODE, "--yes"]).to_string();
+    assert!(
+        told.contains(OURS) && told.contains("Read-only file system"),
+        "{told}"
+    );
+    json(lab, cluster, 1, &["status", NODE]);
+    sh(lab, NODE, "umount /etc");
+    json(lab, cluster, 0, &["uninstall", NODE, "--yes"]);
+    same(NODE, &place.before, &shape(lab, NODE));
+}
+
 /// What could not be restored, and what a person wrote, is in the journal alone: it stays until it is not needed.
 #[test]
 fn uninstall_keeps_the_only_copy_and_tries_again() {

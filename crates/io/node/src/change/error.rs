@@ -42,8 +42,10 @@ pub(super) enum GuardError {
 }
 
 impl GuardError {
-    pub(super) fn is_full(&self) -> bool {
-        matches!(self, Self::Unit { source, .. } if super::store::is_full(source))
+    /// The disk takes nothing: it is full, or nobody may write to it.
+    pub(super) fn is_of_the_disk(&self) -> bool {
+        matches!(self, Self::Unit { source, .. }
+            if super::store::is_full(source) || source.kind() == io::ErrorKind::ReadOnlyFilesystem)
     }
 }
 

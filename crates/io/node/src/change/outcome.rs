@@ -129,10 +129,10 @@ pub(super) fn take_back(
 ) -> Result<RolledBack, GuardError> {
     if !system.guard_waits() {
         let armed = system.arm(&transaction.journal.id, &transaction.program(), GUARD);
-        // A guard needs room for its units. What is open is undone without one: it is out of force that way, too.
+        // A guard needs a disk that takes its units. What is open is undone without one: it is out of force that way, too.
         if let Err(error) = armed
             && !transaction.progress.state.is_open()
-            && !error.is_full()
+            && !error.is_of_the_disk()
         {
             return Err(error);
         }
@@ -246,7 +246,8 @@ pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, Ch
         && let Ok(_lock) = lock_now(state)
     {
         match refuse_open(system, state) {
-            Ok(()) | Err(ChangeError::Open { .. }) => {}
+            // What is left of a guard is no reason not to tell how things stand.
+            Ok(()) | Err(ChangeError::Open { .. } | ChangeError::NoGuard { .. }) => {}
             Err(error) => return Err(error),
         }
     }

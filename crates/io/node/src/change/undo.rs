@@ -123,6 +123,7 @@ pub(super) fn finish(system: &dyn System, transaction: &mut Transaction) -> Opti
             obstacles.push(Obstacle::File { path, source });
         }
     }
+    remove_folders(system, transaction);
     let read = system.reread_all();
     obstacles.extend(read.err().map(|why| Obstacle::Reread { why }));
     outcome
