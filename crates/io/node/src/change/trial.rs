@@ -8,7 +8,7 @@ use super::{
     files::missing_folders,
     image::{Contents, Image, look},
     journal::{FORMAT, Journal, Transaction},
-    name, own,
+    name,
     system::System,
     transaction::{armed, back, journal_error, lock, refuse_open},
     undo,
@@ -39,7 +39,7 @@ pub(super) fn run(
     refuse_open(system, state)?;
     undo::sweep(state, None).map_err(|why| journal_error("an old journal", why))?;
     let (journal, contents) = journal(system, state, trial)?;
-    own(&journal.id);
+    system.own(&journal.id);
     let transaction = Transaction::create(system, state, journal, &contents)
         .map_err(|why| journal_error("the journal", why))?;
     let mut transaction = armed(system, transaction)?;
