@@ -6,7 +6,7 @@ mod watch;
 use std::{process::ExitCode, thread, time::Duration};
 
 use clap::ColorChoice;
-use crosstie_doctor::{Diagnosis, NodeFindings, Patient, Selection, diagnose};
+use crosstie_doctor::{Diagnosis, NodeFindings, Patient, Selection, checks, diagnose};
 use crosstie_model::{Severity, Spec};
 use crosstie_report::doctor::{markdown, view};
 
@@ -21,6 +21,7 @@ use look::Look;
 const QUICK: Duration = Duration::from_millis(2500);
 
 pub(crate) fn run(doctor: &Doctor, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    refuse_what_facts_cannot_tell(&doctor.only)?;
     let Found { spec, nodes } = targets::find(&doctor.targets, colour)?;
     let spec = spec.as_ref();
     let (now, before) = match nodes {
@@ -44,6 +45,18 @@ pub(crate) fn run(doctor: &Doctor, colour: ColorChoice) -> anyhow::Result<ExitCo
     };
     output::print(&text)?;
     Ok(status(&diagnosis))
+}
+
+/// Whoever asks for one check by its name would take silence for health.
+fn refuse_what_facts_cannot_tell(only: &[String]) -> anyhow::Result<()> {
+    let checks = only.iter().filter_map(|id| checks::find(id));
+    let causes: Vec<String> = checks
+        .filter_map(|check| Some(format!("{}: {}", check.id, check.needs()?.words())))
+        .collect();
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(anyhow::Error::msg(causes.join("\n")).context("the doctor cannot look for this"))
 }
 
 fn status(diagnosis: &Diagnosis) -> ExitCode {

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use crosstie_lab::hub::{self, Fault};
 use crosstie_lab::profile::Profile;
-use crosstie_lab::{HubProgram, Kind, Lab, Paths, Request};
+use crosstie_lab::{Kind, Lab, LabProgram, Paths, Request};
 
 /// A virtual RDMA cluster on this machine: QEMU nodes with the kernel's own Soft-RoCE, joined by cables that can fail.
 #[derive(Debug, Args)]
@@ -271,9 +271,9 @@ fn down(
     Ok(ExitCode::SUCCESS)
 }
 
-fn hub_program() -> Result<HubProgram> {
+fn hub_program() -> Result<LabProgram> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    Ok(HubProgram::crosstie(program))
+    Ok(LabProgram::crosstie(program))
 }
 
 const fn user(root: bool) -> Option<&'static str> {

@@ -128,8 +128,8 @@ pub(crate) struct Status {
   crosstie try --yes . -- netplan apply
 
 The command runs as root, without a shell. The files of network managers, those named by --file,
-and addresses, routes and links are put back, by the node itself if need be, unless the node still
-answers and you say so in time.
+links, addresses, routes, rules, the firewall and sysctls of interfaces are restored, by the node
+itself if need be, unless the node still answers and you say so in time.
 
 Exit status: 0 it is kept, 1 it was undone, 2 the node could not be asked.")]
 pub(crate) struct Try {

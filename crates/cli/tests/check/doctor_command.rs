@@ -151,3 +151,20 @@ fn quick_answers_in_time_and_a_dead_node_holds_up_nobody() {
     assert_eq!(value["nodes"][1]["host"], "203.0.113.1");
     assert!(value["nodes"][1]["error"].is_string(), "{stdout}");
 }
+
+#[test]
+fn a_check_that_needs_more_than_facts_says_so() {
+    for (id, needs) in [
+        ("pair-slow", "needs a measurement (`prove`)"),
+        ("nccl-socket-fallback", "needs an NCCL log"),
+    ] {
+        let (code, stdout, stderr) = doctor(&["--from", "nodes", "--only", id]);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+        assert!(stderr.contains(id) && stderr.contains(needs), "{stderr}");
+        let (_, page, _) = command::crosstie("", &["explain", id]);
+        assert!(page.contains("The doctor alone cannot tell"), "{page}");
+    }
+    // One of them shows in counters, too.
+    let (code, _, stderr) = doctor(&["--from", "nodes", "--only", "link-errors-growing"]);
+    assert_eq!(code, 0, "{stderr}");
+}

@@ -14,6 +14,7 @@ mod hostile_facts;
 mod hostile_names;
 mod hostile_size;
 mod init_command;
+mod named_commands;
 mod nccl_logs;
 mod plan_basis;
 mod plan_captures;

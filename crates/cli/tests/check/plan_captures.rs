@@ -1,6 +1,11 @@
 //! `crosstie plan` on the sample nodes, as a person and as a program would run it.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::Value;
 
@@ -231,4 +236,86 @@ fn the_published_schemas_are_current_and_hold() {
         let wrong = serde_json::json!({"format": "x"});
         assert!(schema.allows(&wrong).is_err());
     }
+}
+
+/// What apply writes is read back from the node, so whatever keeps secrets out of captures must let all of it through.
+#[test]
+fn files_that_were_written_are_seen_through_a_capture() {
+    for cluster in ["pair", "mixed-pair"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let (code, ..) = plan(cluster, &["--out", &path("first")]);
+        assert_eq!(code, 0, "{cluster}");
+        for host in fs::read_dir(path("first")).unwrap() {
+            let host = host.unwrap().file_name().into_string().unwrap();
+            let (changed, cut) = (
+                path(&format!("{host}-changed")),
+                path(&format!("{host}-cut")),
+            );
+            copy(&capture_of(&host), Path::new(&changed));
+            copy(
+                &folder.path().join("first").join(&host),
+                &Path::new(&changed).join("root"),
+            );
+            let (code, _, stderr) = crosstie(&["scan", "--from", &changed, "--capture", &cut]);
+            assert_eq!(code, 0, "{stderr}");
+        }
+        fs::create_dir(path("nodes")).unwrap();
+        for host in fs::read_dir(path("first")).unwrap() {
+            let host = host.unwrap().file_name().into_string().unwrap();
+            fs::rename(path(&format!("{host}-cut")), path(&format!("nodes/{host}"))).unwrap();
+        }
+        let file = format!("clusters/{cluster}.toml");
+        let again = [
+            "plan",
+            "--from",
+            &path("nodes"),
+            "--cluster",
+            &file,
+            "--out",
+            &path("again"),
+        ];
+        let (code, stdout, stderr) = crosstie(&again);
+        assert_eq!(code, 0, "{cluster}: {stdout}{stderr}");
+        let left: Vec<PathBuf> = files(Path::new(&path("again")));
+        assert!(
+            left.is_empty(),
+            "{cluster}: not seen: {left:?}\n{stdout}{stderr}"
+        );
+    }
+}
+
+/// The sample node that calls itself so.
+fn capture_of(host: &str) -> PathBuf {
+    let nodes = fs::read_dir(fixtures().join("nodes")).unwrap();
+    let mut nodes = nodes.map(|node| node.unwrap().path());
+    let line = format!("host = \"{host}\"");
+    let found = nodes.find(|node| {
+        let meta = fs::read_to_string(node.join("meta.toml"));
+        meta.is_ok_and(|meta| meta.lines().any(|found| found == line))
+    });
+    found.unwrap_or_else(|| panic!("no sample of {host}"))
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp")
+        .args(["-a", "--no-target-directory"])
+        .args([from, to])
+        .status();
+    assert!(copied.unwrap().success());
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| {
+        if path.is_dir() {
+            files(&path)
+        } else {
+            vec![path]
+        }
+    };
+    paths.flat_map(below).collect()
 }

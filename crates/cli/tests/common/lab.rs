@@ -2,7 +2,7 @@
 
 use std::{fs, process::Output, time::Duration};
 
-use crosstie_lab::{HubProgram, Lab, Lease, lease, lease_at, lease_containers, profile::shipped};
+use crosstie_lab::{Lab, LabProgram, Lease, lease, lease_at, lease_containers, profile::shipped};
 use serde_json::Value;
 
 use super::sshd::crosstie;
@@ -12,7 +12,7 @@ pub const ASK: Duration = Duration::from_secs(180);
 
 /// Machines with kernels and verbs of their own, one lab at a time.
 pub fn machines(profile: &str) -> Lease {
-    leased(lease(profile, HubProgram::crosstie(crosstie())))
+    leased(lease(profile, LabProgram::crosstie(crosstie())))
 }
 
 /// The same, as an earlier test kept them under this name, if one did.
@@ -20,13 +20,13 @@ pub fn machines_at(profile: &str, snapshot: &str) -> Lease {
     leased(lease_at(
         profile,
         snapshot,
-        HubProgram::crosstie(crosstie()),
+        LabProgram::crosstie(crosstie()),
     ))
 }
 
 /// Containers, the caller's own.
 pub fn containers(profile: &str) -> Lease {
-    leased(lease_containers(profile, HubProgram::crosstie(crosstie())))
+    leased(lease_containers(profile, LabProgram::crosstie(crosstie())))
 }
 
 /// Two Sparks, one of them in the conditions that `container` of a profile describes.

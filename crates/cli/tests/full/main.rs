@@ -6,6 +6,7 @@
 mod common;
 
 mod arm64;
+mod boot;
 mod cut;
 mod power_cut;
 mod up;

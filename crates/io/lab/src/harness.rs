@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::error::LabError;
-use crate::lab::{HubProgram, Kind, Lab, NodeState, Request, down, names, up};
+use crate::lab::{Kind, Lab, LabProgram, NodeState, Request, down, names, up};
 use crate::lock::Lock;
 use crate::paths::Paths;
 use crate::profile::Profile;
@@ -27,12 +27,12 @@ pub struct Lease {
 }
 
 /// A lab of this profile with every node as `up` left it and no fault on any cable.
-pub fn lease(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
+pub fn lease(profile: &str, hub: LabProgram) -> Result<Lease, LabError> {
     lease_at(profile, READY, hub)
 }
 
 /// The same, with every node as it was kept under this name (`Lab::save_all`) in an earlier lease of this run, if it was.
-pub fn lease_at(profile: &str, snapshot: &str, hub: HubProgram) -> Result<Lease, LabError> {
+pub fn lease_at(profile: &str, snapshot: &str, hub: LabProgram) -> Result<Lease, LabError> {
     let profile = Profile::find(profile)?;
     let paths = Paths::of_tests();
     // One lab at a time: a small machine holds no second one beside it.
@@ -67,7 +67,7 @@ pub fn lease_at(profile: &str, snapshot: &str, hub: HubProgram) -> Result<Lease,
 
 /// Containers of this profile, made for the caller: quick enough that no two tests need to share them, nor wait for each
 /// other.
-pub fn lease_containers(profile: &str, hub: HubProgram) -> Result<Lease, LabError> {
+pub fn lease_containers(profile: &str, hub: LabProgram) -> Result<Lease, LabError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let profile = Profile::find(profile)?;
     let paths = Paths::of_tests();

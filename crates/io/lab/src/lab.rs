@@ -24,7 +24,7 @@ use crate::state::{self, Phase, Record};
 use crate::tools::{self, Outcome, ToolError};
 
 pub use down::{down, down_all};
-pub use up::{HubProgram, Request, up};
+pub use up::{LabProgram, Request, up};
 
 const QUICK: Duration = Duration::from_secs(2);
 const HUB_SOCKET: &str = "hub.control";

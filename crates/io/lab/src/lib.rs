@@ -28,7 +28,7 @@ pub use error::LabError;
 pub use harness::{KEEP, Lease, lease, lease_at, lease_containers};
 pub use image::ImageError;
 pub use lab::{
-    Executed, HubProgram, Kind, Lab, Listed, NodeState, NodeStatus, Request, down, down_all, list,
+    Executed, Kind, Lab, LabProgram, Listed, NodeState, NodeStatus, Request, down, down_all, list,
     names, up,
 };
 pub use lock::LockError;

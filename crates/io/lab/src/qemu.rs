@@ -6,6 +6,6 @@ mod board;
 mod qmp;
 
 pub use accel::Accel;
-pub(crate) use arguments::{Files, SHAPE, gateway, node};
+pub(crate) use arguments::{Files, gateway, node, shape};
 pub use qmp::QmpError;
 pub(crate) use qmp::{Qmp, RunState};

@@ -37,14 +37,13 @@ pub(crate) fn place(
         parts.push_str(&tools::output(&mut command, VERSION_WITHIN)?);
         parts.push_str(&image.hash);
     }
+    for node in &profile.nodes {
+        if let Some(image) = images.get(&node.arch) {
+            parts.push_str(&qemu::shape(profile, node, image, accel));
+        }
+    }
     let text = serde_json::to_string(profile).unwrap_or_default();
-    let key = digest::short_of(&[
-        qemu::SHAPE,
-        &parts,
-        &accel.key(),
-        &text,
-        &seed::shape(profile),
-    ]);
+    let key = digest::short_of(&[&parts, &accel.key(), &text, &seed::shape(profile)]);
     Ok(paths.snapshots().join(format!("{}-{key}", profile.name)))
 }
 

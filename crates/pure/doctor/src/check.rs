@@ -46,7 +46,48 @@ pub enum Run {
     MeasuredOrCompared(fn(&Cluster) -> Vec<Hit>),
 }
 
+/// What a check waits for that facts do not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    Measurement,
+    Log,
+}
+
+impl Needs {
+    /// As a sentence without its full stop.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Measurement => {
+                "it needs a measurement (`prove`), which this version does not take yet"
+            }
+            Self::Log => "it needs an NCCL log (`crosstie explain --nccl-log FILE`)",
+        }
+    }
+
+    /// For a list.
+    pub fn brief(self) -> &'static str {
+        match self {
+            Self::Measurement => "needs a measurement",
+            Self::Log => "needs an NCCL log",
+        }
+    }
+}
+
 impl Check {
+    /// What has to be there beside facts before it can fire at all.
+    pub fn needs(&self) -> Option<Needs> {
+        match self.run {
+            Run::Measured => Some(Needs::Measurement),
+            Run::Log => Some(Needs::Log),
+            Run::Node(_)
+            | Run::Pair(_)
+            | Run::Cluster(_)
+            | Run::NodeAndCluster(..)
+            | Run::MeasuredOrGrown(_)
+            | Run::MeasuredOrCompared(_) => None,
+        }
+    }
+
     /// The word of the catalogue for what it looks at.
     pub fn scope(&self) -> &'static str {
         match self.run {

@@ -13,6 +13,13 @@ pub fn page(check: &Check) -> String {
         check.severity,
         check.scope()
     );
+    if let Some(needs) = check.needs() {
+        let _ = write!(
+            page,
+            "\n**The doctor alone cannot tell:** {}.\n",
+            needs.words()
+        );
+    }
     section(&mut page, "What it means", check.meaning);
     section(&mut page, "When it is reported", check.fires);
     let reads: Vec<String> = check

@@ -19,7 +19,7 @@ mod node;
 mod overlaps;
 mod terms;
 
-pub use check::{Check, Run};
+pub use check::{Check, Needs, Run};
 pub use clock::ClockOffset;
 pub use cluster::{Cluster, End, Joined, Pair};
 pub use crosstie_model::word;

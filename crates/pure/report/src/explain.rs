@@ -13,11 +13,14 @@ pub fn list(palette: Palette) -> String {
     for area in AREAS.iter().filter(|area| !area.checks.is_empty()) {
         line(palette, &[Span::new(Tone::Strong, area.title)], &mut out);
         let row = |check: &&Check| {
-            let cells = [
+            let mut cells = vec![
                 Span::new(Tone::Accent, check.id),
                 Span::new(Tone::Plain, check.title),
             ];
-            Row::Cells(2, cells.to_vec())
+            if let Some(needs) = check.needs() {
+                cells.push(Span::new(Tone::Quiet, needs.brief()));
+            }
+            Row::Cells(2, cells)
         };
         table(
             palette,

@@ -2,11 +2,13 @@
 
 use std::{fmt, str::FromStr};
 
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD, STANDARD_NO_PAD},
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
-
-use crate::base64;
 
 /// A 16384-bit RSA key has 2 KiB.
 const MAX_BLOB: usize = 4096;
@@ -107,7 +109,7 @@ impl PublicKey {
 
     pub fn fingerprint(&self) -> Fingerprint {
         let sum = Sha256::digest(&self.blob);
-        Fingerprint(base64::encode_bare(&sum))
+        Fingerprint(STANDARD_NO_PAD.encode(sum))
     }
 }
 
@@ -145,7 +147,8 @@ impl FromStr for PublicKey {
         let kind = KeyKind::ALL.into_iter().find(|kind| kind.name() == name);
         let kind = kind.ok_or_else(|| KeyError::Kind(name.chars().take(40).collect()))?;
         let words = words.next().filter(|word| word.len() <= 2 * MAX_BLOB);
-        let blob = words.and_then(base64::decode).ok_or(KeyError::Malformed)?;
+        let blob = words.and_then(|word| STANDARD.decode(word).ok());
+        let blob = blob.ok_or(KeyError::Malformed)?;
         if blob.len() > MAX_BLOB || !is_whole(kind, &blob) {
             return Err(KeyError::Malformed);
         }
@@ -185,7 +188,7 @@ fn fields(mut blob: &[u8]) -> Option<Vec<&[u8]>> {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = base64::encode(&self.blob);
+        let text = STANDARD.encode(&self.blob);
         write!(formatter, "{} {text}", self.kind.name())
     }
 }
@@ -217,8 +220,8 @@ impl FromStr for Fingerprint {
 
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
         let sum = text.strip_prefix("SHA256:").and_then(|sum| {
-            let bytes = base64::decode(&format!("{}=", sum.trim_end_matches('=')))?;
-            (bytes.len() == 32).then(|| base64::encode_bare(&bytes))
+            let bytes = STANDARD_NO_PAD.decode(sum.trim_end_matches('=')).ok()?;
+            (bytes.len() == 32).then(|| STANDARD_NO_PAD.encode(&bytes))
         });
         sum.map(Self)
             .ok_or_else(|| FingerprintError(text.chars().take(80).collect()))

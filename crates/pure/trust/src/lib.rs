@@ -4,7 +4,6 @@
 //! each is a type here that holds nothing but what it should, and is written from that type alone.
 
 mod addresses;
-mod base64;
 mod claims;
 mod journal;
 mod key;

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use proptest::prelude::*;
 
 use super::{
@@ -15,7 +16,7 @@ const ED25519: &str =
 fn key(byte: u8) -> PublicKey {
     let mut blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20".to_vec();
     blob.extend([byte; 32]);
-    format!("ssh-ed25519 {}", base64::encode(&blob))
+    format!("ssh-ed25519 {}", STANDARD.encode(&blob))
         .parse()
         .unwrap()
 }

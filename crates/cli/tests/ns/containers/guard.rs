@@ -54,10 +54,22 @@ fn acts_in_time(lab: &Lab, node: &str, meanwhile: impl FnOnce()) {
     same(node, &before, &shape(lab, node));
 }
 
+/// `/proc/uptime` counts the sleep; what stands still meanwhile is hours behind it.
+fn waits_by_the_clock_of_the_boot(lab: &Lab, node: &str) {
+    let script = "cut -d ' ' -f 1 /proc/uptime; \
+         grep -o 'wait-until [0-9]*' /etc/systemd/system/crosstie-guard-wait.service | cut -d ' ' -f 2";
+    let shown = sh(lab, node, script);
+    let numbers: Vec<f64> = shown.lines().map(|line| line.parse().unwrap()).collect();
+    let left = numbers[1] / 1000.0 - numbers[0];
+    let most = GUARD.as_secs_f64();
+    assert!(left > 0.0 && left <= most, "{left} s are left of {most}");
+}
+
 #[test]
 fn guard_of_a_machine_that_slept_is_on_time() {
     let lab = containers_with("spark-a", "slept_seconds = 28800");
     acts_in_time(&lab, "spark-a", || {
+        waits_by_the_clock_of_the_boot(&lab, "spark-a");
         // Counting is not begun anew by this.
         thread::sleep(Duration::from_secs(8));
         sh(&lab, "spark-a", "systemctl daemon-reload");

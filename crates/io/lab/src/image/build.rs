@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::getuid;
 
 use super::recipe::{CUSTOMIZE, INIT, Recipe};
-use super::{INITRD, Image, ImageError, KERNEL, ROOT, TREE_ARCHIVE};
+use super::{Image, ImageError};
 use crate::arch::Arch;
 use crate::tools::{self, ToolError};
 use crate::{Say, paths, process};
@@ -107,29 +107,11 @@ fn bootstrap(recipe: &Recipe, work: &Path, partial: &Path, lab: &Path) -> Result
         // The kernel's package makes no initramfs of its own: ours is another, and emulated its making takes a quarter of an hour.
         .env("INITRD", "No")
         .arg(format!("--mode={mode}"))
-        .args(["--variant=minbase", "--format=null"])
-        .arg(format!("--architectures={}", recipe.arch.debian()))
-        .arg("--aptopt=Acquire::Languages \"none\"")
-        .arg("--aptopt=APT::Install-Recommends \"false\"")
         .args(proxy_options())
-        .arg(format!("--include={}", recipe.packages()))
-        .args(Recipe::exclusions())
-        .arg(format!(
-            "--customize-hook=\"{}\" \"$1\" \"{}\" {}",
-            work.join("customize.sh").display(),
-            work.join("init.sh").display(),
-            if local { "tree" } else { "" }
-        ))
+        .args(recipe.arguments(work, partial))
+        .args(&recipe.sources)
         .stdout(log.try_clone().map_err(disk("write", &log_path))?)
         .stderr(log);
-    let tree = local.then_some(TREE_ARCHIVE);
-    for name in [ROOT, KERNEL, INITRD].into_iter().chain(tree) {
-        command.arg(format!(
-            "--customize-hook=download /var/lib/lab/image/{name} \"{}\"",
-            partial.join(name).display()
-        ));
-    }
-    command.arg(&recipe.suite).arg("-").args(&recipe.sources);
     let failed_log = partial.with_file_name(FAILED_LOG);
     let failed = |source| ImageError::Build {
         log: failed_log.display().to_string(),

@@ -2,12 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use super::{INITRD, ROOT, TREE_ARCHIVE};
+use crate::{arch::Arch, digest};
 
-use crate::arch::Arch;
-
-/// Changes whenever the way of building does.
-const FORMAT: &str = "1";
 pub(super) const INIT: &str = include_str!("../../image/init.sh");
 pub(super) const CUSTOMIZE: &str = include_str!("../../image/customize.sh");
 const DEFAULT_SUITE: &str = "bookworm";
@@ -104,29 +101,41 @@ impl Recipe {
             .join(",")
     }
 
-    pub(super) fn exclusions() -> impl Iterator<Item = String> {
-        EXCLUDED
-            .iter()
-            .map(|path| format!("--dpkgopt=path-exclude={path}"))
+    /// What mmdebstrap is told of the image, with the hooks of `work` and the files that they leave in `target`.
+    pub(super) fn arguments(&self, work: &Path, target: &Path) -> Vec<String> {
+        let local = self.arch == Arch::HERE;
+        let mut arguments: Vec<String> = [
+            "--variant=minbase",
+            "--format=null",
+            "--aptopt=Acquire::Languages \"none\"",
+            "--aptopt=APT::Install-Recommends \"false\"",
+        ]
+        .map(str::to_owned)
+        .into();
+        arguments.push(format!("--architectures={}", self.arch.debian()));
+        arguments.push(format!("--include={}", self.packages()));
+        arguments.extend(EXCLUDED.map(|path| format!("--dpkgopt=path-exclude={path}")));
+        arguments.push(format!(
+            "--customize-hook=\"{}\" \"$1\" \"{}\" {}",
+            work.join("customize.sh").display(),
+            work.join("init.sh").display(),
+            if local { "tree" } else { "" }
+        ));
+        let tree = local.then_some(TREE_ARCHIVE);
+        for name in [ROOT, super::KERNEL, INITRD].into_iter().chain(tree) {
+            arguments.push(format!(
+                "--customize-hook=download /var/lib/lab/image/{name} \"{}\"",
+                target.join(name).display()
+            ));
+        }
+        arguments.extend([self.suite.clone(), "-".to_owned()]);
+        arguments
     }
 
     /// 16 hexadecimal digits over everything that shapes the image.
     pub(super) fn hash(&self) -> String {
-        let mut hasher = Sha256::new();
-        let parts = [
-            FORMAT,
-            &self.suite,
-            &self.sources_text,
-            INIT,
-            CUSTOMIZE,
-            &self.packages(),
-            &EXCLUDED.join(","),
-        ];
-        for part in parts {
-            hasher.update(part.as_bytes());
-            hasher.update([0]);
-        }
-        crate::digest::short(hasher)
+        let arguments = self.arguments(Path::new("work"), Path::new("target"));
+        digest::short_of(&[&arguments.join("\n"), &self.sources_text, INIT, CUSTOMIZE])
     }
 }
 

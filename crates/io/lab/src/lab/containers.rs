@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{HUB_PROCESS, HubProgram, Lab, NodeState};
+use super::{HUB_PROCESS, Lab, LabProgram, NodeState};
 use crate::arch::Arch;
 use crate::container::{self, CableEnd, Cables, Disk, Groups};
 use crate::error::LabError;
@@ -45,13 +45,13 @@ impl Lab {
         ))
     }
 
-    pub(super) fn write_program(&self, program: &HubProgram) -> Result<(), LabError> {
+    pub(super) fn write_program(&self, program: &LabProgram) -> Result<(), LabError> {
         let path = self.directory.join(PROGRAM);
         let text = serde_json::to_vec(program).unwrap_or_default();
         state::write_atomic(&path, &text).map_err(LabError::disk("write", &path))
     }
 
-    fn program(&self) -> Result<HubProgram, LabError> {
+    fn program(&self) -> Result<LabProgram, LabError> {
         let path = self.directory.join(PROGRAM);
         std::fs::read(&path)
             .and_then(|text| Ok(serde_json::from_slice(&text)?))

@@ -32,12 +32,12 @@ const GATEWAY_MAC: [u8; 2] = [0x52, 0x55];
 
 /// The program that plays the parts of a lab beside its nodes: called with the arguments, the part, and where to find the rest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct HubProgram {
+pub struct LabProgram {
     pub program: PathBuf,
     pub arguments: Vec<String>,
 }
 
-impl HubProgram {
+impl LabProgram {
     /// The product's own binary.
     pub fn crosstie(program: impl Into<PathBuf>) -> Self {
         Self {
@@ -65,7 +65,7 @@ pub struct Request {
     pub ssh_port: Option<u16>,
     /// Boot anew instead of loading kept snapshots.
     pub fresh: bool,
-    pub hub: HubProgram,
+    pub hub: LabProgram,
 }
 
 /// Makes the lab, or finds it already up. On any error nothing of it is left.

@@ -10,9 +10,6 @@ use crate::arch::Arch;
 use crate::image::Image;
 use crate::profile::{Node, Profile};
 
-/// Part of a snapshot's key: raise it when an argument below changes.
-pub(crate) const SHAPE: &str = "3";
-
 /// Files of a node, relative to the lab's directory. QEMU runs there: a unix socket's path has 108 bytes.
 #[derive(Debug)]
 pub(crate) struct Files<'a>(pub(crate) &'a str);
@@ -58,6 +55,15 @@ impl Files<'_> {
     pub(crate) fn socket(&self, interface: &str) -> String {
         format!("{}.{interface}.net", self.0)
     }
+}
+
+/// How a node's machine is started, as text: part of a snapshot's key.
+pub(crate) fn shape(profile: &Profile, of: &Node, image: &Image, accel: Accel) -> String {
+    let command = node(profile, of, image, accel, None);
+    let arguments = command
+        .get_args()
+        .map(|argument| argument.to_string_lossy());
+    arguments.collect::<Vec<_>>().join("\n")
 }
 
 /// A node's machine; it starts stopped, so that the links get their state before the first instruction.

@@ -83,5 +83,5 @@ fn put(system: &dyn System, program: &Path, target: &Path) -> io::Result<()> {
     system.rename(&half_made, target)?;
     // Where both were links to one file, a rename does nothing.
     store::remove(&half_made)?;
-    store::sync(store::folder(target))
+    system.sync_folder(store::folder(target))
 }

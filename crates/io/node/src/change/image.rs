@@ -173,7 +173,7 @@ impl Dress {
         system.rename(&half_made, path)?;
         // Where both were links to one file, a rename does nothing.
         store::remove(&half_made)?;
-        store::sync(store::folder(path))
+        system.sync_folder(store::folder(path))
     }
 
     fn link(&self, path: &Path, target: &str) -> io::Result<()> {

@@ -51,7 +51,7 @@ pub(super) fn write_as(
         return Err(error);
     }
     system.edge("a file has its name");
-    sync(folder)
+    system.sync_folder(folder)
 }
 
 /// Every file of a folder is replaced through the same name, so that the next run finds what a killed one left.

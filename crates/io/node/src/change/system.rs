@@ -9,7 +9,7 @@ use std::{
 
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 
-use super::{error::GuardError, journal::Before};
+use super::{error::GuardError, journal::Before, store};
 
 pub(super) trait System {
     /// From now on this transaction is the session's. To be told before anything of it reaches the disk.
@@ -80,6 +80,11 @@ pub(super) trait System {
     /// A file gets its name. Its bytes must be on the disk before.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
+    }
+
+    /// The names in a folder are on the disk then.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        store::sync(folder)
     }
 
     /// Between two tries of something that a moment may mend.

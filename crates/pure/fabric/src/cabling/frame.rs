@@ -10,9 +10,9 @@
 
 use std::fmt;
 
+use hmac::{Hmac, Mac};
 use serde::{Deserialize, Serialize};
-
-use super::hmac::{TAG, hmac, is_equal};
+use sha2::Sha256;
 
 /// IEEE Std 802 local experimental `EtherType` 1: for what stays within a site.
 pub const ETHERTYPE: u16 = 0x88b5;
@@ -24,6 +24,7 @@ const MAGIC: [u8; 4] = *b"XTIE";
 const VERSION: u8 = 1;
 const HEADER: usize = 14;
 const SIGNED: usize = 4 + 1 + 16 + 2 + 2 + 4;
+const TAG: usize = 32;
 
 /// Length of the whole frame. It is above Ethernet's least, so nothing is added to it on the way.
 pub const FRAME: usize = HEADER + SIGNED + TAG;
@@ -124,9 +125,16 @@ pub fn encode(
         place.copy_from_slice(part);
         rest = more;
     }
-    let tag = hmac(&key.0, &frame[HEADER..HEADER + SIGNED]);
-    frame[HEADER + SIGNED..].copy_from_slice(&tag);
+    let tag = authentication(key, &frame[HEADER..HEADER + SIGNED]).finalize();
+    frame[HEADER + SIGNED..].copy_from_slice(&tag.into_bytes());
     frame
+}
+
+fn authentication(key: &Key, signed: &[u8]) -> Hmac<Sha256> {
+    // RFC 2104 fills a short key up with zeros.
+    let mut block = [0; 64];
+    block[..key.0.len()].copy_from_slice(&key.0);
+    Hmac::new(&block.into()).chain_update(signed)
 }
 
 /// Reads a whole frame, its Ethernet header included. `None` is a frame that has another `EtherType`.
@@ -147,7 +155,7 @@ fn read(payload: &[u8], token: Token, key: &Key) -> Option<Decoded> {
     let (port, fields) = fields.split_first_chunk::<2>()?;
     let sequence = fields.first_chunk::<4>()?;
     let is_ours = *magic == MAGIC && *version == VERSION && *run == token.0;
-    if !is_ours || !is_equal(&hmac(&key.0, signed), tag) {
+    if !is_ours || authentication(key, signed).verify_slice(tag).is_err() {
         return None;
     }
     Some(Decoded::Ours {

@@ -5,7 +5,6 @@
 
 mod frame;
 mod hearing;
-mod hmac;
 mod note;
 mod survey;
 mod topology;

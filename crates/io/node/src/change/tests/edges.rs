@@ -2,11 +2,11 @@
 
 use std::{fmt::Write, fs, path::Path, sync::atomic::Ordering, thread};
 
-use crosstie_model::change::{Ask, ChangeError, Changed};
+use crosstie_model::change::{Ask, ChangeError, Changed, Trial};
 use crosstie_plan::memory::Memory;
 
 use super::{
-    super::{answer_by, journal::Transaction},
+    super::{answer_by, journal::Transaction, system::System},
     model::{Model, Tree},
 };
 
@@ -267,6 +267,10 @@ fn a_rollback_ends_whatever_stands_in_its_way() {
         assert!(!outcome.left.is_empty(), "{failing}: nothing is said");
         assert_eq!(model.armed(), None, "{failing}: a guard is left");
         assert_eq!(model.tree(), before.0, "{failing}");
+        if failing == "managers" {
+            // Whatever they left half done on their way out.
+            assert_eq!(model.kernel(), before.1, "{failing}");
+        }
         let open = Transaction::all(&model.state()).unwrap();
         assert!(open.iter().all(|found| !found.progress.state.is_open()));
         // The next change is not held up.
@@ -284,4 +288,113 @@ fn a_guard_says_why_it_acted() {
     let found = Transaction::all(&model.state()).unwrap();
     let why = found[0].progress.why.clone().unwrap();
     assert_eq!(why, "it was not confirmed within 120 s");
+}
+
+const SYSCTLS: [&str; 2] = [
+    "net.ipv4.conf.enP2p1s0f1np1.arp_ignore",
+    "net.ipv4.conf.enp1s0f1np1.arp_ignore",
+];
+
+#[test]
+fn kernel_values_go_back_and_one_that_does_not_holds_up_no_other() {
+    for refused in [None, Some(SYSCTLS[1])] {
+        let model = Model::with_sysctls(&SYSCTLS, "0");
+        let before = shape(&model);
+        apply_and_confirm(&model);
+        let values = |model: &Model| {
+            let kernel = model.kernel();
+            SYSCTLS.map(|name| kernel.sysctls[name].clone())
+        };
+        assert_eq!(values(&model), ["1", "1"]);
+        model
+            .refused
+            .lock()
+            .unwrap()
+            .extend(refused.map(str::to_owned));
+        let left = taken_back(&model);
+        match refused {
+            None => assert!(
+                shape(&model) == before,
+                "{}",
+                difference(&shape(&model), &before)
+            ),
+            Some(name) => {
+                assert!(left.iter().any(|line| line.contains(name)), "{left:?}");
+                assert_eq!(values(&model), ["0", "1"]);
+                assert_eq!(model.tree(), before.0);
+            }
+        }
+    }
+}
+
+/// What could not be undone.
+fn taken_back(model: &Model) -> Vec<String> {
+    let asked = Ask::Rollback {
+        transaction: None,
+        only: None,
+        force: false,
+    };
+    match ask(model, &asked) {
+        Ok(Changed::RolledBack(outcome)) => outcome.left,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_restored_holds_up_no_other() {
+    let (before, after) = ends();
+    let new = after.0.keys().find(|path| {
+        let is_file = !path.ends_with('/');
+        is_file && !before.0.contains_key(*path)
+    });
+    let path = new.unwrap();
+    let model = Model::new();
+    apply_and_confirm(&model);
+    let place = model.path(path);
+    fs::remove_file(&place).unwrap();
+    fs::create_dir(&place).unwrap();
+    let left = taken_back(&model);
+    assert!(left.iter().any(|line| line.contains(path)), "{left:?}");
+    assert_eq!(model.armed(), None);
+    fs::remove_dir(&place).unwrap();
+    // Folders that were made for it could not go with it.
+    let files = |tree: &Tree| -> Tree {
+        let files = tree.iter().filter(|(path, _)| !path.ends_with('/'));
+        files
+            .map(|(path, file)| (path.clone(), file.clone()))
+            .collect()
+    };
+    assert_eq!(files(&model.tree()), files(&before.0));
+    assert_eq!(model.kernel(), before.1);
+    let all = Transaction::all(&model.state()).unwrap();
+    assert!(all.iter().all(|found| !found.progress.state.is_open()));
+}
+
+#[test]
+fn managers_that_do_not_read_the_old_files_are_told_of() {
+    let why = "the manager does not answer";
+    let told = |left: &[String]| left.iter().any(|line| line.contains(why));
+    // At early boot.
+    let model = Model::new();
+    apply(&model);
+    model.managers_fail.store(true, Ordering::SeqCst);
+    model.lose_power();
+    let found = Transaction::all(&model.state()).unwrap();
+    assert!(told(&found[0].progress.left), "{:?}", found[0].progress);
+    // After a person's own command.
+    let model = Model::new();
+    let trial = Trial {
+        force: false,
+        run: "20261115T100000Z-00000002".to_owned(),
+        command: ["write", "/etc/hosts", "127.0.0.1 localhost\n"]
+            .map(str::to_owned)
+            .into(),
+        files: Vec::new(),
+        guard_seconds: 60,
+        command_seconds: 10,
+    };
+    ask(&model, &Ask::Try(trial)).unwrap();
+    model.managers_fail.store(true, Ordering::SeqCst);
+    let left = taken_back(&model);
+    assert!(told(&left), "{left:?}");
 }

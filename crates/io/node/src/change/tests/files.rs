@@ -1,11 +1,15 @@
 //! Files that others write to, and disks that take nothing.
 
-use std::fs;
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
 
 use crosstie_model::change::{Ask, ChangeError, Changed, NodeStatus, State, Trial};
 
 use super::{
-    super::{answer_by, system::System},
+    super::{answer_by, machine::Machine, store, system::System},
     model::Model,
 };
 
@@ -172,4 +176,20 @@ fn plans_reach_no_further_than_etc() {
     order.plan = serde_json::from_str(&text).unwrap();
     let refused = ask(&model, &Ask::Apply(Box::new(order))).unwrap_err();
     assert!(refused.to_string().contains("below /etc"), "{refused}");
+}
+
+/// The model has a `sync` of its own. Nothing on a running machine tells a file that was synced from one that was not, but the
+/// kernel refuses to sync a device: whoever does not ask is not refused.
+#[test]
+fn a_sync_reaches_the_kernel() {
+    let null = Path::new("/dev/null");
+    let file = File::open(null).unwrap();
+    for asked in [
+        Machine.sync(&file, null),
+        Machine.sync_folder(null),
+        store::sync(null),
+    ] {
+        let refused = asked.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{refused}");
+    }
 }

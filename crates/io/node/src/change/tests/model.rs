@@ -44,10 +44,14 @@ pub(super) struct Model {
     clock: AtomicU64,
     /// Written, and not synced since: a power cut may leave anything there.
     unsynced: Mutex<BTreeSet<PathBuf>>,
+    /// Folders in which a file got a name, not synced since: a power cut may take the name back.
+    unsynced_folders: Mutex<BTreeSet<PathBuf>>,
     /// Managers refuse to read their files.
     pub(super) managers_fail: AtomicBool,
     /// Interfaces that went while nobody looked.
     pub(super) vanished: Mutex<BTreeSet<String>>,
+    /// Settings that the kernel does not take.
+    pub(super) refused: Mutex<BTreeSet<String>>,
 }
 
 /// Path → mode, owner and bytes.
@@ -84,7 +88,20 @@ struct Died;
 impl Model {
     /// A Spark that others have configured already.
     pub(super) fn new() -> Self {
-        let facts = spark().clone();
+        Self::of(spark().clone())
+    }
+
+    /// One whose kernel has to be told something, too.
+    pub(super) fn with_sysctls(names: &[&str], value: &str) -> Self {
+        let mut facts = spark().clone();
+        let values = names
+            .iter()
+            .map(|&name| (name.to_owned(), value.to_owned()));
+        facts.sysctls.extend(values);
+        Self::of(facts)
+    }
+
+    fn of(facts: Facts) -> Self {
         // In memory: thousands of files are synced to disk.
         let root = tempfile::tempdir_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())
@@ -109,8 +126,10 @@ impl Model {
             full_from: AtomicU32::new(0),
             clock: AtomicU64::new(1_000_000),
             unsynced: Mutex::default(),
+            unsynced_folders: Mutex::default(),
             managers_fail: AtomicBool::new(false),
             vanished: Mutex::default(),
+            refused: Mutex::default(),
         }
     }
 
@@ -160,6 +179,7 @@ impl Model {
     pub(super) fn lose_power(&self) {
         self.boots.fetch_add(1, Ordering::SeqCst);
         *self.kernel.lock().unwrap() = Memory::of(&self.facts);
+        self.unsynced_folders.lock().unwrap().clear();
         if let Some(id) = self.armed() {
             outcome::guard(self, &self.state(), &id, Moment::EarlyBoot).unwrap();
         }
@@ -186,6 +206,7 @@ impl Model {
     /// The guard's work, at its moment.
     pub(super) fn time_is_up(&self) {
         self.clock.fetch_add(180_000, Ordering::SeqCst);
+        self.unsynced_folders.lock().unwrap().clear();
         if let Some(id) = self.armed() {
             outcome::guard(self, &self.state(), &id, Moment::Running).unwrap();
         }
@@ -207,6 +228,13 @@ impl Model {
         let mut kernel = self.kernel.lock().unwrap().clone();
         kernel.files.clear();
         kernel
+    }
+
+    fn ask_managers(&self) -> Result<(), String> {
+        if self.managers_fail.load(Ordering::SeqCst) {
+            return Err("the manager does not answer".to_owned());
+        }
+        Ok(())
     }
 
     fn facts_of(&self, kernel: &Memory) -> Facts {
@@ -282,14 +310,26 @@ impl System for Model {
         if step.is_done(&self.facts()) {
             return Ok(());
         }
+        if let Step::Sysctl { name, .. } = step
+            && self.refused.lock().unwrap().contains(name)
+        {
+            return Err("Read-only file system".to_owned());
+        }
         let mut kernel = self.kernel.lock().unwrap();
         kernel.apply(step).map_err(|stale| stale.to_string())
     }
 
     fn reread(&self, then: &[Reread]) -> Result<(), String> {
-        if self.managers_fail.load(Ordering::SeqCst) {
-            return Err("the manager does not answer".to_owned());
-        }
+        self.ask_managers().inspect_err(|_| {
+            // It gave up in the middle.
+            let mut kernel = self.kernel.lock().unwrap();
+            for reread in then {
+                if let Reread::Interface(change) = reread {
+                    let interface = kernel.interfaces.get_mut(&change.name).unwrap();
+                    interface.addresses.clear();
+                }
+            }
+        })?;
         let mut kernel = self.kernel.lock().unwrap();
         for reread in then {
             if let Reread::Interface(change) = reread {
@@ -305,7 +345,7 @@ impl System for Model {
     }
 
     fn render_at_boot(&self) -> Result<(), String> {
-        Ok(())
+        self.ask_managers()
     }
 
     fn before(&self, _now: &Facts, interfaces: &[String]) -> Before {
@@ -352,7 +392,7 @@ impl System for Model {
     }
 
     fn reread_all(&self) -> Result<(), String> {
-        Ok(())
+        self.ask_managers()
     }
 
     fn put_back(&self, before: &Before) -> Vec<String> {
@@ -379,7 +419,14 @@ impl System for Model {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let unsynced = self.unsynced.lock().unwrap().contains(from);
         assert!(!unsynced, "{} has a name before its bytes", to.display());
+        let folder = store::folder(to).to_owned();
+        self.unsynced_folders.lock().unwrap().insert(folder);
         fs::rename(from, to)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.unsynced_folders.lock().unwrap().remove(folder);
+        store::sync(folder)
     }
 
     fn wrote(&self, path: &Path) {
@@ -398,6 +445,12 @@ impl System for Model {
             u32::try_from(passed.len()).unwrap()
         };
         self.clock.fetch_add(1, Ordering::SeqCst);
+        // Nobody goes on before the name is on the disk, too.
+        let unsynced = self.unsynced_folders.lock().unwrap().clone();
+        assert!(
+            unsynced.is_empty() || name == "a file has its name",
+            "{name}: a power cut may take back what got a name in {unsynced:?}"
+        );
         if number == self.dies_at.load(Ordering::SeqCst) {
             resume_unwind(Box::new(Died));
         }

@@ -7,7 +7,7 @@ pub(super) const CHECK: Check = Check {
     title: "The two directions of a pair differ",
     severity: "warning",
     fires: "The bandwidth from A to B and from B to A differ by more than 10 %.",
-    reads: &["crosstie prove"],
+    reads: &["a measurement"],
     cause: "something at one end only: a PCIe link, address translation, a hot card, flow control, another job",
     meaning: "Cable and ports are the same in both directions. A difference points at the end that sends in the slow \
         direction, or at the one whose memory is read. On a Spark, reads that an IOMMU translates are slow while \

@@ -8,7 +8,7 @@ pub(super) const CHECK: Check = Check {
     severity: "fault below 80 % of the ceiling, warning from 80 to 90 %",
     fires: "The RDMA bandwidth of a pair on hardware, with messages of 64 KiB and more and the best number of queue \
         pairs, is below 90 % of the pair's ceiling.",
-    reads: &["crosstie prove"],
+    reads: &["a measurement"],
     cause: "the limit whose figure the measurement matches best; the finding names it",
     meaning: "The ceiling is the smallest of what the wire carries after its headers and what the PCIe links of the \
         active functions carry together, at both ends. Nothing can be faster, and a healthy pair comes within \
@@ -18,6 +18,6 @@ pub(super) const CHECK: Check = Check {
         costs some 6 % of the wire.",
     fix: "Mend what the finding names: its own check says how. Run `crosstie doctor` on both nodes first, since \
         most causes show there.",
-    verify: "`crosstie prove` reports 90 % of the ceiling or more for the pair.",
+    verify: "A measurement (`prove`) shows 90 % of the ceiling or more for the pair.",
     run: Run::Measured,
 };

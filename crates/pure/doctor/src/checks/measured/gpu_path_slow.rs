@@ -8,7 +8,7 @@ pub(super) const CHECK: Check = Check {
     severity: "warning",
     fires: "Where the GPU can do GPUDirect RDMA: the bandwidth with GPU memory is below 90 % of that with host \
         memory on the same pair. Below 33 % it is `gpu-path-staged`.",
-    reads: &["crosstie prove"],
+    reads: &["a measurement"],
     cause: "GPU and card on different processors, or PCIe access control that sends their traffic through the root",
     meaning: "With GPUDirect RDMA the card reads GPU memory over PCIe. If the two hang on one PCIe switch that is as \
         fast as host memory. The longer the way between them, the slower: over the root of one processor a \

@@ -8,7 +8,7 @@ pub(super) const CHECK: Check = Check {
     severity: "fault",
     fires: "Where the GPU can do GPUDirect RDMA: the bandwidth with GPU memory is below 33 % of that with host \
         memory on the same pair.",
-    reads: &["crosstie prove"],
+    reads: &["a measurement"],
     cause: "GPUDirect RDMA is not in use: no `nvidia_peermem`, no DMA-BUF, or the engine was told not to",
     meaning: "So large a gap is no detour on PCIe: each byte is copied to host memory, sent from there, and copied \
         again at the far end.",

@@ -25,7 +25,7 @@ pub(super) const CHECK: Check = Check {
     fix: "Symbol errors or link downs: seat the cable again, clean or change it. Discards: switch priority flow control and \
         ECN on at both host and switch. Sequence errors or timeouts alone: look at the same counters of the far end and \
         of the switch ports in between.",
-    verify: "The counters stand still while `crosstie prove` runs.",
+    verify: "The counters stand still while a measurement (`prove`) runs.",
     run: Run::MeasuredOrGrown(run),
 };
 

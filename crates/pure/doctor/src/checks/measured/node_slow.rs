@@ -9,7 +9,7 @@ pub(super) const CHECK: Check = Check {
     fires: "Every measured pair that has this node (on this rail) is below its ceiling, while other nodes reach \
         theirs among themselves. With only two nodes it can be either end.",
     reads: &[
-        "crosstie prove",
+        "a measurement",
         "/sys/class/infiniband/DEVICE/ports/PORT/{counters,hw_counters}",
     ],
     cause: "the node itself, its cable or its switch port; its counters and its other rail tell which",

@@ -7,7 +7,7 @@ pub(super) const CHECK: Check = Check {
     title: "One pair is slow while both its nodes are fast with others",
     severity: "fault",
     fires: "The bandwidth of one pair is below its ceiling, and both its nodes reach theirs with other nodes.",
-    reads: &["crosstie prove"],
+    reads: &["a measurement"],
     cause: "the path between the two: a link between switches, a routing choice, or a direct cable of their own",
     meaning: "Neither node is to blame, as both are fast elsewhere. What this pair has and the others have not is its \
         path: one cable of its own, or one link between two switches.",

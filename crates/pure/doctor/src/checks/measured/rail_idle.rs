@@ -8,7 +8,7 @@ pub(super) const CHECK: Check = Check {
     severity: "fault",
     fires: "In a run over several rails the byte counters of one rail did not move.",
     reads: &[
-        "crosstie prove",
+        "a measurement",
         "/sys/class/infiniband/DEVICE/ports/PORT/counters/port_xmit_data",
     ],
     cause: "the engine does not know the device: `NCCL_IB_HCA` names only one twin, or the rail has no usable GID",
