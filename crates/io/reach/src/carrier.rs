@@ -25,9 +25,9 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(15);
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) struct Carrier {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) link: Link,
-    pub(crate) frames: Frames,
+    shared: Arc<Shared>,
+    link: Link,
+    frames: Frames,
     outgoing: Outgoing,
     pinged: Instant,
     /// When it was last heard of, or asked after it had nothing to say.
@@ -35,7 +35,7 @@ pub(crate) struct Carrier {
     was_idle: bool,
 }
 
-/// What is left to do after a look at the calls.
+/// What to do after a look at the calls.
 enum Next {
     Close,
     Wait(Instant),
