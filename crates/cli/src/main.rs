@@ -26,7 +26,7 @@ mod up;
 
 use std::{process::ExitCode, time::Duration};
 
-use clap::Parser;
+use clap::{ColorChoice, Parser};
 
 use args::{Arguments, Command};
 
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         return code;
     }
     let arguments = Arguments::parse();
-    log(arguments.verbose);
+    log(arguments.verbose, arguments.colour);
     let result = match arguments.command {
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 /// Logs go to stderr and stay silent unless asked for: `-v`, or `CROSSTIE_LOG=debug`.
-fn log(verbose: u8) {
+fn log(verbose: u8, colour: ColorChoice) {
     use tracing_subscriber::EnvFilter;
     let level = match verbose {
         0 => "warn",
@@ -82,6 +82,7 @@ fn log(verbose: u8) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(output::draws(colour))
         .without_time()
         .init();
 }

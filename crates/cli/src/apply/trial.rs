@@ -24,7 +24,8 @@ use crate::{exit, look::look, output, progress::Progress, targets, terminal};
 
 /// Before the command runs.
 const UNDONE: &str = "Undone unless it is kept: files of the network managers and of --file; links, addresses, routes, rules and \
-    the firewall; sysctls of interfaces. Not undone: other files, packages, services, kernel modules, tc.\n";
+    the firewall; sysctls of interfaces. Not undone: other files, packages, services, processes that it \
+    leaves running, kernel modules, tc.\n";
 
 pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     if let Some(path) = arguments.file.iter().find(|path| !path.starts_with('/')) {

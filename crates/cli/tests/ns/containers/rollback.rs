@@ -107,3 +107,49 @@ fn rollback_without_the_interface() {
     assert_eq!(other, "", "the other twin is as it was");
     assert_eq!(open_changes(lab, cluster), [""; 0]);
 }
+
+const OURS: &str = "/etc/netplan/90-crosstie.yaml";
+
+/// What could not be restored, and what a person wrote, is in the journal alone: it stays until it is not needed.
+#[test]
+fn uninstall_keeps_the_only_copy_and_tries_again() {
+    let place = Place::new();
+    let (lab, cluster) = (&place.lab, &place.cluster());
+    let uninstalled = || json(lab, cluster, 0, &["uninstall", NODE, "--yes"]).to_string();
+    json(lab, cluster, 0, &["apply", NODE, "--yes"]);
+    sh(lab, NODE, &format!("chattr +i {OURS}"));
+    json(lab, cluster, 0, &["rollback", NODE, "--yes"]);
+    let status = json(lab, cluster, 1, &["status", NODE]).to_string();
+    assert!(status.contains(OURS), "{status}");
+    let told = uninstalled();
+    assert!(told.contains("has the only copy"), "{told}");
+    sh(
+        lab,
+        NODE,
+        &format!("test -d /var/lib/crosstie/changes; chattr -i {OURS}"),
+    );
+    uninstalled();
+    sh(
+        lab,
+        NODE,
+        &format!("! test -e {OURS} && ! test -e /var/lib/crosstie"),
+    );
+    same(NODE, &place.before, &shape(lab, NODE));
+
+    json(lab, cluster, 0, &["apply", NODE, "--yes"]);
+    sh(
+        lab,
+        NODE,
+        "echo '# precious' >> /etc/sysctl.d/90-crosstie.conf",
+    );
+    json(lab, cluster, 0, &["rollback", NODE, "--yes", "--force"]);
+    for _ in 0..2 {
+        let told = uninstalled();
+        assert!(told.contains("has the only copy"), "{told}");
+        sh(
+            lab,
+            NODE,
+            "grep -q precious /var/lib/crosstie/changes/*/kept-*",
+        );
+    }
+}

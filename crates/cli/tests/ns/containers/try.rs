@@ -131,3 +131,42 @@ fn try_refuses_what_it_could_not_undo() {
     tried(&["--yes", "--force"]);
     sh(&lab, NODE, "test -e /run/ran");
 }
+
+const TREES: &str = "mkdir -p /etc/frr/conf.d/empty; echo main > /etc/frr/frr.conf; echo nested > /etc/frr/conf.d/nested.conf; \
+     chmod 640 /etc/frr/conf.d; echo good > /opt/linked.conf; ln -s /opt/linked.conf /etc/linked.conf";
+
+const WRECK_TREES: &str = "rm -rf /etc/frr/conf.d; mkdir -p /etc/frr/new; echo new > /etc/frr/new/file; chmod 777 /etc/frr; \
+     echo BAD > /etc/linked.conf; echo BAD > /etc/NetworkManager/NetworkManager.conf; chown 1000 /etc/netplan; \
+     mkdir -p /etc/systemd/resolved.conf.d; echo BAD > /etc/systemd/resolved.conf.d/bad.conf; nmcli networking off; exit 3";
+
+const TREES_NOW: &str = "find /etc /opt/linked.conf -path /etc/machine-id -prune -o -printf '%p %y %m %U %G %l\\n' | sort; \
+     cd /etc; grep -r . frr linked.conf NetworkManager/NetworkManager.conf; nmcli networking";
+
+/// Folders with all that is in them, what a link leads to, and what a manager would remember after the next boot.
+#[test]
+fn try_undoes_folders_and_what_a_manager_remembers() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &[NODE, "spark-b"], &cluster);
+    sh(&lab, NODE, TREES);
+    let before = sh(&lab, NODE, TREES_NOW);
+    let files = ["--file", "/etc/frr", "--file", "/etc/linked.conf"];
+    let command = [
+        &["try", "--for", "30s"],
+        &files[..],
+        &[NODE, "--", "sh", "-c", WRECK_TREES],
+    ]
+    .concat();
+    let output = run(&lab, &cluster, &command);
+    let said = [&output.stdout[..], &output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(!output.status.success(), "{said}");
+    wait_for(&lab, NODE);
+    wait_until_settled(&lab, NODE);
+    same(&said, &before, &sh(&lab, NODE, TREES_NOW));
+
+    let command = ["try", "--file", "/", NODE, "--", "true"];
+    let said = String::from_utf8(run(&lab, &cluster, &command).stdout).unwrap();
+    assert!(said.contains("more than 2000 files"), "{said}");
+}

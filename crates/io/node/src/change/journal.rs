@@ -20,6 +20,7 @@ use crate::network_state::NetworkState;
 use super::{
     boot_program,
     error::Obstacle,
+    folder::FolderImage,
     image::{Contents, Image},
     store,
     system::System,
@@ -58,6 +59,9 @@ pub(super) struct Journal {
     /// Folders of which every file is in the images: what is new there goes.
     #[serde(default)]
     pub(super) watched: Vec<String>,
+    /// Those folders and all below them, each before what it holds.
+    #[serde(default)]
+    pub(super) tree: Vec<FolderImage>,
     /// Whether the boot unit's program was there before, of a change that puts one there.
     #[serde(default)]
     pub(super) boot_program: Option<bool>,
@@ -103,6 +107,9 @@ pub(super) struct Progress {
     /// What a rollback could not restore.
     #[serde(default)]
     pub(super) left: Vec<String>,
+    /// Files that are still not what they were; `uninstall` tries again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) unrestored: Vec<String>,
 }
 
 impl Journal {
@@ -139,6 +146,7 @@ impl Transaction {
             armed_ms: 0,
             why: None,
             left: Vec::new(),
+            unrestored: Vec::new(),
         };
         let made = (|| {
             if unfinished.exists() {
@@ -330,6 +338,7 @@ fn read_progress(path: &Path) -> io::Result<Progress> {
                 armed_ms: 0,
                 why: None,
                 left: Vec::new(),
+                unrestored: Vec::new(),
             })
         }
         other => other,

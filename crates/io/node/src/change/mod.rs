@@ -8,6 +8,7 @@ mod boot_program;
 mod drift;
 mod error;
 mod files;
+mod folder;
 mod image;
 mod journal;
 mod lock;

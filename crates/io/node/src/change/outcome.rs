@@ -201,7 +201,7 @@ fn reason(system: &dyn System, transaction: &Transaction, moment: Moment) -> Str
     }
 }
 
-/// Back to before the first, and nothing left.
+/// Back to before the first, and nothing left; but a journal that holds the only copy of something stays.
 pub(super) fn uninstall(
     system: &dyn System,
     state: &Path,
@@ -210,10 +210,18 @@ pub(super) fn uninstall(
     let lock = lock_now(state)?;
     let live = all(state)?.into_iter().rev();
     let live = live.filter(|found| found.progress.state != State::RolledBack);
-    let outcome = take_all_back(system, live.collect(), force)?;
-    let mut outcome = outcome;
+    let mut outcome = take_all_back(system, live.collect(), force)?;
+    for mut transaction in all(state)?.into_iter().rev() {
+        if let Some(finished) = undo::finish(system, &mut transaction) {
+            outcome.kept.extend(finished.kept);
+            outcome.left.extend(finished.left);
+        }
+    }
     disarm(system, &mut outcome);
-    if outcome.kept.is_empty() {
+    let holds_a_copy =
+        |found: &Transaction| !found.progress.unrestored.is_empty() || undo::has_kept(found);
+    let needed: Vec<Transaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
+    if needed.is_empty() {
         let home = system.path(super::HOME);
         match std::fs::remove_dir_all(&home) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -221,6 +229,12 @@ pub(super) fn uninstall(
             }
             _ => {}
         }
+    }
+    for transaction in needed {
+        let folder = transaction.folder.display();
+        outcome.left.push(format!(
+            "{folder} has the only copy of files that were edited or could not be restored; remove it when you do not need them"
+        ));
     }
     drop(lock);
     Ok(Changed::RolledBack(outcome))
@@ -262,6 +276,12 @@ pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, Ch
             found: "absent".to_owned(),
         });
     }
+    let unrestored = found.iter().flat_map(|found| &found.progress.unrestored);
+    drift.extend(unrestored.map(|path| Drift {
+        what: path.clone(),
+        wanted: "as it was before the change that was rolled back".to_owned(),
+        found: "not restored; crosstie uninstall tries again".to_owned(),
+    }));
     Ok(NodeStatus {
         transactions,
         drift,

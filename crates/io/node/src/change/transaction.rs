@@ -170,6 +170,7 @@ fn prepare(
         images,
         folders,
         watched: Vec::new(),
+        tree: Vec::new(),
         boot_program: None,
         before: system.before(facts, &interfaces(steps)),
     };

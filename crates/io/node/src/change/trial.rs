@@ -1,11 +1,12 @@
 //! A person's own command under the guard: what it does to files and to the network is undone unless it is confirmed.
 
-use std::{collections::BTreeSet, fs, path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use crosstie_model::change::{Armed, ChangeError, Changed, Kind, State, Trial};
 
 use super::{
     files::missing_folders,
+    folder::{self, Below, FolderImage},
     image::{Contents, Image, look},
     journal::{FORMAT, Journal, Transaction},
     name,
@@ -14,21 +15,26 @@ use super::{
     undo,
 };
 
-/// Where network managers and the kernel's settings are read from.
-const USUAL: [&str; 9] = [
-    "/etc/netplan",
-    "/etc/NetworkManager/system-connections",
-    "/etc/NetworkManager/conf.d",
-    "/etc/systemd/network",
-    "/etc/network/interfaces",
-    "/etc/network/interfaces.d",
-    "/etc/sysctl.d",
+/// Where network managers and the kernel's settings are read from, and what a manager remembers.
+const USUAL: [&str; 14] = [
+    "/etc/NetworkManager",
     "/etc/hosts",
+    "/etc/netplan",
+    "/etc/network",
     "/etc/nftables.conf",
+    "/etc/sysctl.conf",
+    "/etc/sysctl.d",
+    "/etc/systemd/network",
+    "/etc/systemd/networkd.conf",
+    "/etc/systemd/networkd.conf.d",
+    "/etc/systemd/resolved.conf",
+    "/etc/systemd/resolved.conf.d",
+    "/etc/udev/rules.d",
+    "/var/lib/NetworkManager/NetworkManager.state",
 ];
 
 /// A folder with more than this is not configuration.
-const MOST_FILES: usize = 2000;
+pub(super) const MOST_FILES: usize = 2000;
 
 pub(super) fn run(
     system: &dyn System,
@@ -70,21 +76,37 @@ fn journal(
     let roots: BTreeSet<&str> = USUAL.into_iter().chain(named).collect();
     let mut watched = Vec::new();
     let mut paths = BTreeSet::new();
+    let mut tree = BTreeSet::new();
     for root in roots {
         if !Path::new(root).is_absolute() || root.contains("/..") {
             return Err(journal_error(root, "it is no absolute path".to_owned()));
         }
-        if system.path(root).is_dir() {
-            watched.push(root.to_owned());
-            paths.extend(files_in(system, root));
-        } else {
-            paths.insert(root.to_owned());
+        let place = system.path(root);
+        let behind = place.is_symlink().then(|| folder::target(system, root));
+        for root in [Some(root.to_owned()), behind.flatten()]
+            .into_iter()
+            .flatten()
+        {
+            let below = Below::of(system, &root, MOST_FILES);
+            if below.count() > MOST_FILES {
+                let why = format!("it holds more than {MOST_FILES} files");
+                return Err(journal_error(&root, why));
+            }
+            // What is new there goes, also where there was nothing.
+            if below.files != [root.as_str()] {
+                watched.push(root);
+            }
+            paths.extend(below.files);
+            tree.extend(below.folders);
         }
     }
-    if paths.len() > MOST_FILES {
-        let why = format!("{} files are too many", paths.len());
-        return Err(journal_error("the journal", why));
-    }
+    let tree: Result<Vec<FolderImage>, ChangeError> = tree
+        .iter()
+        .map(|path| {
+            let image = FolderImage::of(system, path);
+            image.map_err(|error| journal_error(path, error.to_string()))
+        })
+        .collect();
     let mut images = Vec::new();
     let mut contents = Vec::new();
     let mut folders = Vec::new();
@@ -114,22 +136,9 @@ fn journal(
         images,
         folders,
         watched,
+        tree: tree?,
         boot_program: None,
         before,
     };
     Ok((journal, contents))
-}
-
-/// Plain files and links directly in a folder, as the node names them.
-pub(super) fn files_in(system: &dyn System, folder: &str) -> Vec<String> {
-    let entries = fs::read_dir(system.path(folder)).into_iter().flatten();
-    let files = entries.flatten().filter(|entry| {
-        let kind = entry.file_type();
-        kind.is_ok_and(|kind| kind.is_file() || kind.is_symlink())
-    });
-    let names = files.filter_map(|entry| entry.file_name().into_string().ok());
-    names
-        .take(MOST_FILES)
-        .map(|name| format!("{}/{name}", folder.trim_end_matches('/')))
-        .collect()
 }

@@ -11,6 +11,7 @@ use super::{
     boot_program,
     error::{Obstacle, told},
     files::{self, Without},
+    folder::Below,
     image::{self, Found, Image},
     journal::Transaction,
     store,
@@ -88,10 +89,67 @@ pub(super) fn undo(
         .left
         .extend(obstacles.iter().map(|obstacle| told(obstacle)));
     transaction.progress.left.clone_from(&outcome.left);
+    transaction.progress.unrestored = unrestored(&obstacles);
     if let Err(obstacle) = transaction.enter_rollback(system, State::RolledBack, None) {
         outcome.left.push(told(&obstacle));
     }
     outcome
+}
+
+fn unrestored(obstacles: &[Obstacle]) -> Vec<String> {
+    let files = obstacles.iter().filter_map(|obstacle| match obstacle {
+        Obstacle::File { path, .. } => Some(path.clone()),
+        _ => None,
+    });
+    files.collect()
+}
+
+/// Tries again what an earlier rollback could not restore. `None`: there is nothing of the kind.
+pub(super) fn finish(system: &dyn System, transaction: &mut Transaction) -> Option<RolledBack> {
+    let wanted = std::mem::take(&mut transaction.progress.unrestored);
+    if transaction.progress.state != State::RolledBack || wanted.is_empty() {
+        return None;
+    }
+    let mut outcome = RolledBack {
+        transactions: vec![transaction.journal.id.clone()],
+        ..RolledBack::default()
+    };
+    let is_wanted = |path: &str| wanted.iter().any(|wanted| wanted == path);
+    let mut obstacles = restore_folders(system, transaction, is_wanted);
+    let images = transaction.journal.images.iter().enumerate();
+    for (index, image) in images.filter(|(_, image)| is_wanted(&image.path)) {
+        if let Err(source) = restore_file(system, transaction, (index, image), &mut outcome) {
+            let path = image.path.clone();
+            obstacles.push(Obstacle::File { path, source });
+        }
+    }
+    let read = system.reread_all();
+    obstacles.extend(read.err().map(|why| Obstacle::Reread { why }));
+    outcome
+        .left
+        .extend(obstacles.iter().map(|obstacle| told(obstacle)));
+    transaction.progress.left.clone_from(&outcome.left);
+    transaction.progress.unrestored = unrestored(&obstacles);
+    if let Err(obstacle) = transaction.enter_rollback(system, State::RolledBack, None) {
+        outcome.left.push(told(&obstacle));
+    }
+    Some(outcome)
+}
+
+fn restore_folders(
+    system: &dyn System,
+    transaction: &Transaction,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Vec<Obstacle> {
+    let mut obstacles = Vec::new();
+    let tree = transaction.journal.tree.iter();
+    for folder in tree.filter(|folder| is_wanted(&folder.path)) {
+        if let Err(source) = folder.restore(system) {
+            let path = folder.path.clone();
+            obstacles.push(Obstacle::File { path, source });
+        }
+    }
+    obstacles
 }
 
 /// Every file, the new ones first: they take room that the others may need.
@@ -100,7 +158,7 @@ fn restore_files(
     transaction: &Transaction,
     outcome: &mut RolledBack,
 ) -> Vec<Obstacle> {
-    let mut obstacles = Vec::new();
+    let mut obstacles = restore_folders(system, transaction, |_| true);
     let images = || transaction.journal.images.iter().enumerate();
     let (new, old): (Vec<_>, Vec<_>) = images().partition(|(_, image)| image.before.is_none());
     for (index, image) in new.into_iter().chain(old) {
@@ -136,7 +194,7 @@ fn restore_file(
         if let Some(back) = files::undo_block(&journal.steps, &image.path, &found.bytes) {
             return put_text(system, image, &found, back);
         }
-        let kept = keep(system, transaction, index, &found)?;
+        let kept = keep(system, transaction, &index.to_string(), &found)?;
         let line = format!("{} → {kept}", image.path);
         if !outcome.kept.contains(&line) {
             outcome.kept.push(line);
@@ -168,13 +226,13 @@ fn put_text(
 fn keep(
     system: &dyn System,
     transaction: &Transaction,
-    index: usize,
+    label: &str,
     found: &Found,
 ) -> std::io::Result<String> {
     let sum = found.sum();
     let path = transaction
         .folder
-        .join(format!("kept-{index}-{}", sum.get(..8).unwrap_or_default()));
+        .join(format!("kept-{label}-{}", sum.get(..8).unwrap_or_default()));
     if !path.exists() {
         store::write(system, &path, &found.bytes, 0o600)?;
     }
@@ -188,14 +246,23 @@ fn remove_new_files(
     outcome: &mut RolledBack,
 ) -> Vec<Obstacle> {
     let journal = &transaction.journal;
-    let watched = journal.watched.iter();
-    let paths = watched.flat_map(|folder| trial::files_in(system, folder));
-    let new = paths.filter(|path| !journal.images.iter().any(|image| image.path == *path));
+    let mut below = Below::default();
+    for root in &journal.watched {
+        let found = Below::of(system, root, 2 * trial::MOST_FILES);
+        below.files.extend(found.files);
+        below.folders.extend(found.folders);
+    }
+    let is_new = |path: &String| !journal.images.iter().any(|image| image.path == *path);
     let mut obstacles = Vec::new();
-    for path in new {
+    for path in below.files.into_iter().filter(is_new) {
         if let Err(source) = remove_new_file(system, transaction, &path, outcome) {
             obstacles.push(Obstacle::File { path, source });
         }
+    }
+    let is_new = |path: &&String| !journal.tree.iter().any(|folder| folder.path == **path);
+    for folder in below.folders.iter().rev().filter(is_new) {
+        // One that still holds something was told of with that.
+        let _ = fs::remove_dir(system.path(folder));
     }
     obstacles
 }
@@ -209,7 +276,7 @@ fn remove_new_file(
     let Some(found) = image::look(&system.path(path))? else {
         return Ok(());
     };
-    let kept = keep(system, transaction, usize::MAX, &found)?;
+    let kept = keep(system, transaction, "new", &found)?;
     outcome.kept.push(format!("{path} → {kept}"));
     store::remove(&system.path(path)).map(drop)
 }
@@ -287,7 +354,7 @@ pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), String> {
 }
 
 /// Somebody's edit is never swept away.
-fn has_kept(transaction: &Transaction) -> bool {
+pub(super) fn has_kept(transaction: &Transaction) -> bool {
     let entries = fs::read_dir(&transaction.folder).into_iter().flatten();
     let mut names = entries.flatten().map(|entry| entry.file_name());
     names.any(|name| name.to_string_lossy().starts_with("kept-"))

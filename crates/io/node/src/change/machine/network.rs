@@ -116,11 +116,21 @@ pub(super) fn reread_all() -> Result<(), String> {
         run("networkctl", &["reload"])?;
     }
     if is_active("NetworkManager.service") {
+        // It reads this when it starts, if it is there, and writes what it has in mind at any time.
+        let remembered = std::fs::read_to_string(MANAGER_STATE).unwrap_or_default();
+        run("nmcli", &["general", "reload", "conf"])?;
         run("nmcli", &["connection", "reload"])?;
+        if !remembered
+            .lines()
+            .any(|line| line == "NetworkingEnabled=false")
+        {
+            run("nmcli", &["networking", "on"])?;
+        }
     }
     Ok(())
 }
 
+const MANAGER_STATE: &str = "/var/lib/NetworkManager/NetworkManager.state";
 const FAMILIES: [&str; 2] = ["-4", "-6"];
 
 /// Routes of the main table, each behind its family. The kernel's own come and go with addresses.
