@@ -3,7 +3,8 @@
 use std::{fs::File, process::ExitCode, time::Duration};
 
 use anyhow::Context;
-use crosstie_reach::{agent, binary};
+use crosstie_agent::{SILENCE_TIMEOUT, ServeOptions, TABLE, serve};
+use crosstie_reach::binary;
 use rustix::{io::fcntl_dupfd_cloexec, process::Signal, stdio};
 
 use crate::exit;
@@ -21,8 +22,12 @@ pub(crate) fn run(silence: Option<u32>, build: Option<String>) -> anyhow::Result
     std::env::set_current_dir("/").context("cannot go to /")?;
     // Whoever ends this process must not keep it from putting links back.
     crosstie_reach::end_children_on_signals().context("cannot watch for signals")?;
-    let silence = silence.map_or(agent::SILENCE, |limit| Duration::from_millis(limit.into()));
-    let served = agent::serve(stdio::stdin(), File::from(output), &build, silence);
+    let silence = silence.map(|limit| Duration::from_millis(limit.into()));
+    let options = ServeOptions {
+        silence: silence.unwrap_or(SILENCE_TIMEOUT),
+        table: TABLE,
+    };
+    let served = serve(stdio::stdin(), File::from(output), &build, options);
     crosstie_node::groups::signal_all(Signal::KILL);
     served?;
     Ok(exit::CLEAN)

@@ -4,12 +4,10 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use clap::ColorChoice;
+use crosstie_agent::InProcess;
 use crosstie_discover::{Place, Via, vendor};
 use crosstie_facts::facts;
-use crosstie_reach::{
-    InProcess, Session,
-    discover::{Found, discover},
-};
+use crosstie_reach::discover::{Found, discover};
 use crosstie_report::discover::{Candidate, Looked, view};
 
 use crate::{args::Scan, exit, output};

@@ -12,12 +12,13 @@ use std::{
 
 use anyhow::Context;
 use clap::ColorChoice;
+use crosstie_agent::{InProcess, NodeCalls, open};
 use crosstie_doctor::{ClockOffset, clock::milliseconds};
 use crosstie_node::groups::signal_all;
 use crosstie_reach::{
-    BOUND, InProcess, Route, Session, SessionError, Stage, Wanted,
+    BOUND, Route, Session, Stage, Unfinished, Wanted,
     binary::Binaries,
-    fan_out, open,
+    fan_out, fan_out_together,
     secret::{Password, Purpose, Source},
     ssh::{Login, SshOptions},
 };
@@ -59,6 +60,19 @@ struct Place {
     session: Mutex<Option<Box<dyn Session>>>,
     clock: Mutex<Option<ClockOffset>>,
 }
+
+/// What a node is asked.
+pub(crate) trait NodeWork<T>:
+    Fn(usize, &dyn Session, &dyn Fn(Stage)) -> anyhow::Result<T> + Send + Sync + 'static
+{
+}
+
+impl<T, F> NodeWork<T> for F where
+    F: Fn(usize, &dyn Session, &dyn Fn(Stage)) -> anyhow::Result<T> + Send + Sync + 'static
+{
+}
+
+type Visit<T> = Box<dyn Fn(usize, &Arc<Place>) -> Result<T, String> + Send + Sync>;
 
 /// What all nodes have in common.
 struct Common {
@@ -177,21 +191,36 @@ impl Fleet {
         &self,
         bound: usize,
         last: Duration,
-        work: impl Fn(usize, &mut dyn Session, &dyn Fn(Stage)) -> Result<T, SessionError>
-        + Send
-        + Sync
-        + 'static,
+        work: impl NodeWork<T>,
+    ) -> Vec<(String, Result<T, String>)> {
+        self.call_by(work, |places, work| fan_out(places, bound, last, work))
+    }
+
+    /// As [`Fleet::call_all`], for calls in which nodes wait for each other: all of them at once.
+    pub(crate) fn call_together<T: Send + 'static>(
+        &self,
+        last: Duration,
+        work: impl NodeWork<T>,
+    ) -> Vec<(String, Result<T, String>)> {
+        self.call_by(work, |places, work| fan_out_together(places, last, work))
+    }
+
+    fn call_by<T: Send + 'static>(
+        &self,
+        work: impl NodeWork<T>,
+        fan_out: impl FnOnce(Vec<Arc<Place>>, Visit<T>) -> Vec<Result<Result<T, String>, Unfinished>>,
     ) -> Vec<(String, Result<T, String>)> {
         let names: Vec<String> = self.places.iter().map(|place| place.name.clone()).collect();
         let progress = self.progress(&names);
         let (shared, drawn) = (Arc::clone(&self.common), Arc::clone(&progress));
-        let results = fan_out(self.places.clone(), bound, last, move |index, place| {
+        let visit = move |index: usize, place: &Arc<Place>| {
             let stage = |stage| drawn.stage(index, stage);
-            let asked = |session: &mut dyn Session| work(index, session, &stage);
+            let asked = |session: &dyn Session| work(index, session, &stage);
             let result = ask(place, &shared, &stage, asked);
             drawn.done(index);
             result
-        });
+        };
+        let results = fan_out(self.places.clone(), Box::new(visit));
         progress.stop();
         crosstie_reach::end_if_interrupted();
         let answers = results.into_iter().map(|result| match result {
@@ -224,11 +253,6 @@ impl Fleet {
         places.map(|place| place.name.as_str()).collect()
     }
 
-    /// How many nodes there are.
-    pub(crate) fn count(&self) -> usize {
-        self.places.len()
-    }
-
     /// For one question that takes so long, and whatever goes before it.
     pub(crate) fn patience(&self, question: Duration) -> Duration {
         self.last + question
@@ -248,7 +272,7 @@ impl Drop for Fleet {
 }
 
 fn this_machine(deadline: Duration) -> Reading {
-    let mut session = InProcess::default();
+    let session = InProcess::default();
     let raw = session.collect(deadline, &|_| ());
     (
         session.name().to_owned(),
@@ -260,19 +284,19 @@ fn ask<T>(
     place: &Place,
     common: &Common,
     progress: &dyn Fn(Stage),
-    work: impl FnOnce(&mut dyn Session) -> Result<T, SessionError>,
+    work: impl FnOnce(&dyn Session) -> anyhow::Result<T>,
 ) -> Result<T, String> {
     let started = Instant::now();
     let Ok(mut slot) = place.session.try_lock() else {
         return Err("it has not answered an earlier call yet".to_owned());
     };
     // Out of its place while in use: a session that failed is not used again.
-    let mut session = if let Some(session) = slot.take() {
+    let session = if let Some(session) = slot.take() {
         session
     } else {
         common.open(&place.route, common.login, progress)?
     };
-    let answer = work(session.as_mut());
+    let answer = work(session.as_ref());
     tracing::info!(node = %place.name, seconds = started.elapsed().as_secs_f64(), "asked");
     if answer.is_ok() {
         *slot = Some(session);

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_agent::{CallError, NodeCalls};
 use crosstie_model::change::{Ask, ChangeError, Changed, Probe};
 use crosstie_reach::{Session, SessionError, Stage};
 
@@ -57,6 +58,10 @@ impl fmt::Display for Trouble {
 }
 
 impl Trouble {
+    fn contact(error: impl Into<anyhow::Error>) -> Self {
+        Self::Contact(format!("{:#}", error.into()))
+    }
+
     /// A node that answers another question is not understood.
     pub(super) fn odd() -> Self {
         Self::Contact(SessionError::WrongAnswer.to_string())
@@ -64,21 +69,21 @@ impl Trouble {
 }
 
 pub(super) fn ask(
-    session: &mut dyn Session,
+    session: &dyn Session,
     ask: &Ask,
     deadline: Duration,
     progress: &dyn Fn(Stage),
 ) -> Result<Changed, Trouble> {
     let answer = session.change(ask, deadline, progress);
     answer.map_err(|error| match error {
-        SessionError::Change(error) => Trouble::Said(error),
-        error => Trouble::Contact(format!("{:#}", anyhow::Error::from(error))),
+        CallError::Call(error) => Trouble::Said(error),
+        CallError::Session(error) => Trouble::contact(error),
     })
 }
 
 /// Asks again for as long as the node's guard, or another command, is at work there.
 pub(super) fn ask_when_free(
-    session: &mut dyn Session,
+    session: &dyn Session,
     question: &Ask,
     deadline: Duration,
     limits: &Limits,
@@ -98,7 +103,7 @@ pub(super) fn ask_when_free(
 
 /// Of these probes, those that are answered, and those that are not with the reason.
 pub(super) fn reach(
-    session: &mut dyn Session,
+    session: &dyn Session,
     probes: &[Probe],
     limits: &Limits,
     progress: &dyn Fn(Stage),
@@ -106,12 +111,8 @@ pub(super) fn reach(
     if probes.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
-    let question = Ask::Reach {
-        probes: probes.to_vec(),
-    };
-    let Changed::Reached(answers) = ask(session, &question, limits.answer, progress)? else {
-        return Err(Trouble::odd());
-    };
+    let answers = session.reach(probes, limits.answer, progress);
+    let answers = answers.map_err(Trouble::contact)?;
     let (mut passed, mut failed) = (Vec::new(), Vec::new());
     for probe in probes {
         let answer = answers.iter().find(|answer| answer.probe == *probe);

@@ -27,7 +27,7 @@ pub(super) fn look_after(
     progress: &dyn Fn(Stage),
 ) -> Change {
     let change = |outcome| Change::new(&subject.node, outcome);
-    let Some((mut session, status)) = status(subject.door.as_ref(), limits, progress) else {
+    let Some((session, status)) = status(subject.door.as_ref(), limits, progress) else {
         return change(Outcome::GoingBack).because(format!(
             "{trouble}; no connection to it works, so it goes back by itself"
         ));
@@ -51,7 +51,7 @@ pub(super) fn look_after(
                 force: true,
             };
             let node = &subject.node;
-            back(session.as_mut(), &question, trouble, node, limits, progress)
+            back(session.as_ref(), &question, trouble, node, limits, progress)
         }
     };
     changed.transaction = Some(own.id.clone());
@@ -73,7 +73,7 @@ pub(super) fn go_on(
     };
     let found = status(door, limits, progress);
     let found = found.filter(|(_, status)| status.transactions.iter().any(has_begun));
-    let Some((mut session, _)) = found else {
+    let Some((session, _)) = found else {
         let node = door.name();
         let why = format!(
             "{trouble}; see how it stands: crosstie status {}",
@@ -82,7 +82,7 @@ pub(super) fn go_on(
         return Change::new(node, Outcome::Failed).because(why);
     };
     let name = door.name();
-    let mut changed = back(session.as_mut(), question, trouble, name, limits, progress);
+    let mut changed = back(session.as_ref(), question, trouble, name, limits, progress);
     changed.transaction = part.transactions.last().map(|one| one.id.clone());
     changed
 }
@@ -94,9 +94,9 @@ fn status(
 ) -> Option<(Box<dyn Session>, NodeStatus)> {
     let end = Instant::now() + limits.settle;
     loop {
-        if let Ok(mut session) = door.fresh(limits.connect, progress)
+        if let Ok(session) = door.fresh(limits.connect, progress)
             && let Ok(Changed::Status(status)) =
-                ask(session.as_mut(), &Ask::Status, limits.answer, progress)
+                ask(session.as_ref(), &Ask::Status, limits.answer, progress)
         {
             return Some((session, status));
         }
@@ -108,7 +108,7 @@ fn status(
 }
 
 fn back(
-    session: &mut dyn Session,
+    session: &dyn Session,
     question: &Ask,
     trouble: &Trouble,
     node: &str,

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::ColorChoice;
+use crosstie_agent::NodeCalls;
 use crosstie_model::change::{Ask, Changed, NodeStatus};
 use crosstie_reach::{BOUND, SessionError};
 use crosstie_report::status::{Node, Status, view};
@@ -23,7 +24,7 @@ pub(crate) fn run(arguments: &args::Status, colour: ColorChoice) -> anyhow::Resu
             fleet.patience(limit),
             move |_, session, progress| match session.change(&Ask::Status, limit, progress)? {
                 Changed::Status(status) => Ok(bounded(status)),
-                _ => Err(SessionError::WrongAnswer),
+                _ => Err(SessionError::WrongAnswer.into()),
             },
         );
     let nodes = answers

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_agent::NodeCalls;
 use crosstie_facts::facts;
 use crosstie_model::{
     Facts,
@@ -223,11 +224,11 @@ impl Transaction<'_> {
             force: true,
         };
         for way in [Way::Fresh, Way::First, Way::Another] {
-            let Some(mut session) = self.take(way, progress) else {
+            let Some(session) = self.take(way, progress) else {
                 continue;
             };
             let limits = &self.limits;
-            match ask_when_free(session.as_mut(), &question, limits.back, limits, progress) {
+            match ask_when_free(session.as_ref(), &question, limits.back, limits, progress) {
                 Ok(Changed::RolledBack(back)) => {
                     self.notes.extend(remarks(&back));
                     return self.end(Outcome::RolledBack).because(why);

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::ColorChoice;
+use crosstie_agent::NodeCalls;
 use crosstie_doctor::word;
 use crosstie_model::change::{Ask, ChangeError, Changed};
 use crosstie_reach::{BOUND, Session, SessionError, Stage};
@@ -78,7 +79,7 @@ fn statuses(fleet: &Fleet) -> Vec<Asked> {
         fleet.patience(limit),
         move |_, session, progress| match session.change(&Ask::Status, limit, progress)? {
             Changed::Status(status) => Ok(status),
-            _ => Err(SessionError::WrongAnswer),
+            _ => Err(SessionError::WrongAnswer.into()),
         },
     )
 }
@@ -137,7 +138,7 @@ fn undone(fleet: &Fleet, plan: &RollbackPlan, force: bool) -> Vec<Change> {
 fn asked(
     fleet: &Fleet,
     limits: Limits,
-    work: impl Fn(usize, &mut dyn Session, &dyn Fn(Stage)) -> Change + Send + Sync + 'static,
+    work: impl Fn(usize, &dyn Session, &dyn Fn(Stage)) -> Change + Send + Sync + 'static,
 ) -> Vec<Change> {
     let twice = 2 * limits.back + limits.settle;
     let answers = fleet.call_all(
@@ -156,7 +157,7 @@ fn asked(
 /// One node's part of a rollback: what was shown, and nothing else.
 pub(super) fn undo_part(
     door: &dyn Door,
-    session: &mut dyn Session,
+    session: &dyn Session,
     part: &RollbackNode,
     force: bool,
     limits: Limits,

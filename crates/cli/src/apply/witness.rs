@@ -29,8 +29,8 @@ impl SeenBy {
             return None;
         }
         self.peers.iter().find_map(|door| {
-            let mut session = door.session(progress).ok()?;
-            let (seen, _) = reach(session.as_mut(), &self.greetings, limits, progress).ok()?;
+            let session = door.session(progress).ok()?;
+            let (seen, _) = reach(session.as_ref(), &self.greetings, limits, progress).ok()?;
             let witness = Witness {
                 door: Arc::clone(door),
                 session,
@@ -52,7 +52,7 @@ impl Witness {
         progress: &dyn Fn(Stage),
     ) -> Result<(), String> {
         let name = self.door.name();
-        match reach(self.session.as_mut(), &self.seen, limits, progress) {
+        match reach(self.session.as_ref(), &self.seen, limits, progress) {
             Ok((_, failed)) if failed.is_empty() => Ok(()),
             Ok((_, failed)) => Err(format!(
                 "{name} reached this before and does not any more: {}",

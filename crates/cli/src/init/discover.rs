@@ -3,6 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::Context;
+use crosstie_agent::NodeCalls;
 use crosstie_fabric::{
     cabling::{self, Key, Listened, Note, Probe, Station, Token, Wiring},
     cages,
@@ -147,11 +148,9 @@ fn listen(
     );
     let probes = probes(&surveys, duration)?;
     let deadline = duration + AROUND;
-    let answers = fleet.call_all(
-        fleet.count(),
-        fleet.patience(deadline),
-        move |index, session, progress| session.cabling(&probes[index], deadline, progress),
-    );
+    let answers = fleet.call_together(fleet.patience(deadline), move |index, session, progress| {
+        Ok(session.cabling(&probes[index], deadline, progress)?)
+    });
     let mut stations = Vec::new();
     let mut failed = false;
     for (survey, (destination, answer)) in surveys.into_iter().zip(answers) {

@@ -1,57 +1,77 @@
 //! A session with a node that is made up.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
-use crosstie_fabric::cabling::{Listened, Probe};
+use crosstie_agent::{Call, CallError, Change, Collect, Collected, Reach};
 use crosstie_facts::Raw;
-use crosstie_model::change::{Ask, Changed, Kind, State, TransactionStatus};
-use crosstie_node::trust;
-use crosstie_reach::{Session, SessionError, Stage};
+use crosstie_model::change::{
+    Ask, ChangeError, Changed, Kind, Probe, Probed, State, TransactionStatus,
+};
+use crosstie_reach::{Session, SessionError};
 
-/// Its changes are answered by `change`; there is nothing to read, and of anything else it knows nothing.
-pub(crate) struct MadeUp<F> {
+/// There is nothing to read on it, and of anything but changes and probes it knows nothing.
+pub(crate) struct MadeUp<N> {
     pub(crate) name: String,
-    pub(crate) change: F,
+    pub(crate) node: Mutex<N>,
 }
 
-impl<F> Session for MadeUp<F>
-where
-    F: FnMut(&Ask) -> Result<Changed, SessionError> + Send,
-{
+/// What it does.
+pub(crate) trait MadeUpNode: Send {
+    fn change(&mut self, ask: &Ask) -> Result<Changed, CallError<ChangeError>>;
+
+    fn reach(&mut self, _: &[Probe]) -> Result<Vec<Probed>, SessionError> {
+        Err(SessionError::Broken)
+    }
+}
+
+impl<N: MadeUpNode> Session for MadeUp<N> {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn collect(&mut self, _: Duration, _: &dyn Fn(Stage)) -> Result<Raw, SessionError> {
-        Ok(Raw::default())
+    fn refusal(&self) -> Option<&str> {
+        None
     }
 
-    fn trust(
-        &mut self,
-        _: &trust::Ask,
+    fn call_raw(
+        &self,
+        name: &str,
+        ask: &[u8],
         _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<trust::Settled, SessionError> {
-        Err(SessionError::Lost)
+        _: &mut dyn FnMut(&[u8]),
+        on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
+    ) -> Result<Vec<u8>, SessionError> {
+        let mut node = self.node.lock().unwrap_or_else(PoisonError::into_inner);
+        if name == Collect::NAME {
+            let packed = crosstie_node::capture::pack(&Raw::default());
+            on_stream(&packed)?;
+            let bytes = packed.len() as u64;
+            return Ok(answer::<Collect>(&Ok(Collected { bytes })));
+        }
+        if name == Reach::NAME {
+            let probed = node.reach(&asked::<Reach>(ask))?;
+            return Ok(answer::<Reach>(&Ok(probed)));
+        }
+        if name == Change::NAME {
+            return match node.change(&asked::<Change>(ask)) {
+                Ok(changed) => Ok(answer::<Change>(&Ok(changed))),
+                Err(CallError::Call(error)) => Ok(answer::<Change>(&Err(error))),
+                Err(CallError::Session(error)) => Err(error),
+            };
+        }
+        Err(SessionError::Broken)
     }
+}
 
-    fn cabling(
-        &mut self,
-        _: &Probe,
-        _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<Listened, SessionError> {
-        Err(SessionError::Lost)
-    }
+fn asked<C: Call>(ask: &[u8]) -> C::Ask {
+    serde_json::from_slice(ask).unwrap()
+}
 
-    fn change(
-        &mut self,
-        ask: &Ask,
-        _: Duration,
-        _: &dyn Fn(Stage),
-    ) -> Result<Changed, SessionError> {
-        (self.change)(ask)
-    }
+fn answer<C: Call>(result: &Result<C::Answer, C::Error>) -> Vec<u8> {
+    serde_json::to_vec(result).unwrap()
 }
 
 /// The run of every change of theirs.

@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
+use crosstie_agent::{InProcess, open};
 use crosstie_reach::{
-    ConnectError, InProcess, Route, Session, Stage, Wanted,
+    ConnectError, Route, Session, Stage, Wanted,
     askpass::{Expected, Server},
     binary::Binaries,
-    open,
     secret::{Password, Purpose, Source},
     ssh::{Asked, Login},
 };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::ColorChoice;
+use crosstie_agent::NodeCalls;
 use crosstie_node::{
     scratch::Scratch,
     trust::{Ask, Settled},
@@ -179,7 +180,7 @@ fn go(visits: Vec<Visit>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
 
 fn undo(visit: &Visit, logins: &Logins, password: &Arc<Password>) -> Result<Settled, Trouble> {
     let way = visit.approved.way.as_ref();
-    let mut session: Box<dyn Session> = logins.by_any(visit.index, &visit.node, way, password)?;
+    let session: Box<dyn Session> = logins.by_any(visit.index, &visit.node, way, password)?;
     let progress = |stage| logins.progress.stage(visit.index, stage);
     session
         .trust(&visit.ask, logins.answer, &progress)

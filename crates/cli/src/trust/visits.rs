@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crosstie_agent::NodeCalls;
 use crosstie_facts::facts;
 use crosstie_node::trust::{ALIAS_CHECK_TIMEOUT, Ask, Change, Settle, Settled};
 use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
@@ -30,7 +31,7 @@ pub(super) struct Prepared {
 }
 
 pub(super) fn settle(
-    session: &mut dyn Session,
+    session: &dyn Session,
     open: &Open,
     logins: &Logins,
 ) -> Result<Settled, Trouble> {
@@ -88,8 +89,8 @@ pub(super) fn prepare(
 
 fn visit(open: &Open, logins: &Logins, password: &Arc<Password>) -> Result<Prepared, Trouble> {
     let way = open.approved.way.as_ref();
-    let mut session = logins.by_any(open.index, &open.node, way, password)?;
-    let settled = settle(session.as_mut(), open, logins)?;
+    let session = logins.by_any(open.index, &open.node, way, password)?;
+    let settled = settle(session.as_ref(), open, logins)?;
     let progress = |stage| logins.progress.stage(open.index, stage);
     let raw = session
         .collect(logins.answer, &progress)
@@ -128,7 +129,7 @@ pub(super) fn exchange(
     let shared = Arc::clone(logins);
     let results = fan_out(work, BOUND, logins.last(), move |_, open| {
         let session = shared.by_key(open.index, &open.node, open.approved.way.as_ref());
-        let settled = session.and_then(|mut session| settle(session.as_mut(), open, &shared));
+        let settled = session.and_then(|session| settle(session.as_ref(), open, &shared));
         shared.progress.done(open.index);
         settled
     });

@@ -2,12 +2,13 @@
 
 use std::{thread, time::Duration};
 
+use crosstie_agent::NodeCalls;
 use crosstie_model::{
     Facts, Plan,
-    change::{Ask, Changed, Probed},
+    change::{Probe, Probed},
 };
 use crosstie_plan::proof::{self, Answers, Outcome, Proof, judge, probes};
-use crosstie_reach::{BOUND, SessionError};
+use crosstie_reach::BOUND;
 
 use crate::{apply::Limits, nodes::Fleet};
 
@@ -22,29 +23,21 @@ pub(super) fn prove(fleet: &Fleet, plan: &Plan, facts: &[Facts]) -> Proof {
     let hosts: Vec<&str> = facts.iter().map(|node| node.host.name.as_str()).collect();
     again(TRIES, thread::sleep, || {
         let pairs = proof::pairs(plan, facts);
-        let asks: Vec<Ask> = hosts
-            .iter()
-            .map(|host| Ask::Reach {
-                probes: probes(&pairs, host),
-            })
-            .collect();
-        let answers = asked(fleet, asks);
+        let asked = hosts.iter().map(|host| probes(&pairs, host));
+        let answers = probed(fleet, asked.collect());
         let named = hosts.iter().map(|host| (*host).to_owned());
         judge(pairs, facts, &named.zip(answers).collect::<Answers>())
     })
 }
 
-fn asked(fleet: &Fleet, asks: Vec<Ask>) -> Vec<Result<Vec<Probed>, String>> {
+fn probed(fleet: &Fleet, probes: Vec<Vec<Probe>>) -> Vec<Result<Vec<Probed>, String>> {
     let limit = Limits::default().answer;
     let answers = fleet.call_all(
         BOUND,
         fleet.patience(limit),
-        move |index, session, progress| match &asks[index] {
-            Ask::Reach { probes } if probes.is_empty() => Ok(Vec::new()),
-            ask => match session.change(ask, limit, progress)? {
-                Changed::Reached(probed) => Ok(probed),
-                _ => Err(SessionError::WrongAnswer),
-            },
+        move |index, session, progress| match probes[index].as_slice() {
+            [] => Ok(Vec::new()),
+            probes => Ok(session.reach(probes, limit, progress)?),
         },
     );
     answers.into_iter().map(|(_, answer)| answer).collect()

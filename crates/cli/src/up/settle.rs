@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_agent::{CallError, NodeCalls};
 use crosstie_model::change::{Ask, ChangeError, Changed, TransactionStatus};
 use crosstie_reach::{Session, SessionError, Stage};
 
@@ -29,11 +30,11 @@ impl Default for Patience {
 /// Nothing is open any more when this returns; what was done for it, in words. A change of our own that was cut short
 /// (`ours` is its run) is put back at once, another's goes its way.
 pub(super) fn settle(
-    session: &mut dyn Session,
+    session: &dyn Session,
     ours: Option<&str>,
     patience: Patience,
     progress: &dyn Fn(Stage),
-) -> Result<Option<String>, SessionError> {
+) -> Result<Option<String>, CallError<ChangeError>> {
     let end = Instant::now() + patience.last;
     let mut done = None;
     loop {
@@ -43,14 +44,14 @@ pub(super) fn settle(
         if open.run.is_some() && open.run.as_deref() == ours {
             match back(session, &open, progress) {
                 Ok(()) => done = Some("an earlier run was cut short, and was put back".to_owned()),
-                Err(SessionError::Change(ChangeError::Busy { .. })) => {}
+                Err(CallError::Call(ChangeError::Busy { .. })) => {}
                 Err(error) => return Err(error),
             }
         } else {
             done = Some(format!("'{}' was still open, and is settled", open.what));
         }
         if Instant::now() + patience.pause >= end {
-            return Err(SessionError::Change(ChangeError::Open {
+            return Err(CallError::Call(ChangeError::Open {
                 transaction: open.id,
                 state: open.state,
             }));
@@ -61,23 +62,23 @@ pub(super) fn settle(
 }
 
 fn open(
-    session: &mut dyn Session,
+    session: &dyn Session,
     progress: &dyn Fn(Stage),
-) -> Result<Option<TransactionStatus>, SessionError> {
+) -> Result<Option<TransactionStatus>, CallError<ChangeError>> {
     match session.change(&Ask::Status, Limits::default().answer, progress)? {
         Changed::Status(status) => {
             let mut open = status.transactions.into_iter().rev();
             Ok(open.find(|one| one.state.is_open()))
         }
-        _ => Err(SessionError::WrongAnswer),
+        _ => Err(SessionError::WrongAnswer.into()),
     }
 }
 
 fn back(
-    session: &mut dyn Session,
+    session: &dyn Session,
     open: &TransactionStatus,
     progress: &dyn Fn(Stage),
-) -> Result<(), SessionError> {
+) -> Result<(), CallError<ChangeError>> {
     let ask = Ask::Rollback {
         transaction: Some(open.id.clone()),
         only: Some(vec![open.id.clone()]),
@@ -85,8 +86,8 @@ fn back(
     };
     match session.change(&ask, Limits::default().back, progress) {
         Ok(Changed::RolledBack(_) | Changed::Nothing)
-        | Err(SessionError::Change(ChangeError::NotOpen { .. })) => Ok(()),
-        Ok(_) => Err(SessionError::WrongAnswer),
+        | Err(CallError::Call(ChangeError::NotOpen { .. })) => Ok(()),
+        Ok(_) => Err(SessionError::WrongAnswer.into()),
         Err(error) => Err(error),
     }
 }

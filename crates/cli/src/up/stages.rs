@@ -72,7 +72,7 @@ impl Run<'_> {
         let answers = self.fleet.call_all(
             BOUND,
             self.fleet.patience(patience.last * 2),
-            move |_, session, progress| settle(session, ours.as_deref(), patience, progress),
+            move |_, session, progress| Ok(settle(session, ours.as_deref(), patience, progress)?),
         );
         let mut failed = Vec::new();
         for (node, answer) in answers {

@@ -1,7 +1,8 @@
 //! Stages against nodes that are made up, and against captured ones.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Mutex, time::Duration};
 
+use crosstie_agent::CallError;
 use crosstie_model::{
     Mtu, Reading, Spec,
     change::{Ask, ChangeError, Changed, Kind, NodeStatus, RolledBack, State, TransactionStatus},
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     look::Looked,
-    nodes::made_up::{MadeUp, RUN, transaction},
+    nodes::made_up::{MadeUp, MadeUpNode, RUN, transaction},
     plan::make,
 };
 
@@ -33,27 +34,40 @@ fn status(kind: Kind, state: Option<State>) -> Changed {
 /// What came of it, and what the node was asked.
 fn settled(
     ours: Option<&str>,
-    answers: Vec<Result<Changed, SessionError>>,
+    answers: Vec<Result<Changed, CallError<ChangeError>>>,
 ) -> (Result<Option<String>, String>, Vec<String>) {
-    let mut asked = Vec::new();
-    let mut answers = answers.into_iter();
-    let mut node = MadeUp {
+    let node = MadeUp {
         name: "spark-a".to_owned(),
-        change: |ask: &Ask| {
-            asked.push(match ask {
-                Ask::Status => "status".to_owned(),
-                Ask::Rollback { transaction, .. } => format!("rollback {transaction:?}"),
-                other => format!("{other:?}"),
-            });
-            answers.next().unwrap_or(Err(SessionError::Lost))
-        },
+        node: Mutex::new(Scripted {
+            asked: Vec::new(),
+            answers: answers.into_iter(),
+        }),
     };
     let patience = Patience {
         last: Duration::from_millis(200),
         pause: Duration::from_millis(1),
     };
-    let answer = settle(&mut node, ours, patience, &|_| ());
+    let answer = settle(&node, ours, patience, &|_| ());
+    let asked = node.node.into_inner().unwrap().asked;
     (answer.map_err(|error| error.to_string()), asked)
+}
+
+/// Answers in turn, whatever it is asked.
+struct Scripted {
+    asked: Vec<String>,
+    answers: std::vec::IntoIter<Result<Changed, CallError<ChangeError>>>,
+}
+
+impl MadeUpNode for Scripted {
+    fn change(&mut self, ask: &Ask) -> Result<Changed, CallError<ChangeError>> {
+        self.asked.push(match ask {
+            Ask::Status => "status".to_owned(),
+            Ask::Rollback { transaction, .. } => format!("rollback {transaction:?}"),
+            other => format!("{other:?}"),
+        });
+        let broken = Err(SessionError::Broken.into());
+        self.answers.next().unwrap_or(broken)
+    }
 }
 
 #[test]
@@ -67,7 +81,7 @@ fn where_nothing_is_open_nothing_is_done() {
 
 #[test]
 fn a_run_of_our_own_that_was_cut_short_is_put_back_at_once() {
-    let busy = Err(SessionError::Change(ChangeError::Busy {
+    let busy = Err(CallError::Call(ChangeError::Busy {
         what: "the guard".to_owned(),
     }));
     let (answer, asked) = settled(

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
+use crosstie_agent::NodeCalls;
 use crosstie_reach::{
     Remote, Wanted, binary::Binaries, binary::build_of, connect::direct, fan_out,
 };
@@ -51,7 +52,7 @@ fn many_agents_and_no_leak() {
     let build = build_of(crosstie()).unwrap();
     let shared = build.clone();
     let answers = fan_out((0..200).collect(), 200, DEADLINE, move |_, _: &u32| {
-        let mut agent = agent(&shared, &Binaries::default());
+        let agent = agent(&shared, &Binaries::default());
         let hello = agent.hello(DEADLINE).unwrap();
         (hello.process, hello.user)
     });

@@ -93,12 +93,12 @@ fn ns_liars_are_found_out() {
         (
             "nonsense",
             format!("{agent}; printf '\\0\\0\\0\\003\\001{{}}'; sleep 60"),
-            "makes no sense",
+            "a message that cannot be read",
         ),
         (
             "wrong-call",
             format!("{agent}; printf '\\0\\0\\0\\011\\002\\0\\0\\0\\0\\0\\0\\0\\007'; sleep 60"),
-            "answered call 7",
+            "call 7, which is not open",
         ),
         (
             "chatty",

@@ -10,12 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_agent::{Cabling, Call, CallError, NodeCalls, open};
 use crosstie_fabric::cabling::{Key, Listened, Probe, Token};
+use crosstie_node::cabling::CablingError;
 use crosstie_reach::{
-    Route, SessionError, Wanted,
+    Route, Wanted,
     binary::Binaries,
-    open,
-    protocol::{ToAgent, What, encode_message},
+    protocol::{ToAgent, encode_message},
 };
 
 use crate::common::namespace::{Namespace, ip};
@@ -57,7 +58,7 @@ fn probe(run: u8, node: u16, interfaces: &[&str], seconds: u64) -> Probe {
     }
 }
 
-fn listen(namespace: &Namespace, probe: &Probe) -> Result<Listened, SessionError> {
+fn listen(namespace: &Namespace, probe: &Probe) -> Result<Listened, CallError<CablingError>> {
     let route = Route::Namespace {
         name: namespace.0.clone(),
         program: CROSSTIE.into(),
@@ -201,21 +202,22 @@ fn agent(namespace: &Namespace) -> Child {
         .unwrap()
 }
 
-fn call(agent: &mut Child, message: &ToAgent) {
-    let frame = encode_message(message).unwrap();
+fn call(agent: &mut Child, message: &ToAgent, ask: &[u8]) {
+    let frame = encode_message(message, ask).unwrap();
     agent.stdin.as_mut().unwrap().write_all(&frame).unwrap();
 }
 
 fn start(agent: &mut Child, run: u8, deadline: Duration) {
-    let what = What::Cabling(probe(run, 0, &["rail0"], 300));
+    let ask = serde_json::to_vec(&probe(run, 0, &["rail0"], 300)).unwrap();
     let deadline_ms = deadline.as_millis().try_into().unwrap();
     call(
         agent,
         &ToAgent::Call {
             id: 1,
             deadline_ms,
-            what,
+            name: Cabling::NAME.to_owned(),
         },
+        &ask,
     );
 }
 
@@ -239,7 +241,7 @@ fn ns_links_go_down_whatever_ends_the_call() {
     let mut agent = agent(&a);
     start(&mut agent, 11, DEADLINE);
     up();
-    call(&mut agent, &ToAgent::Cancel { id: 1 });
+    call(&mut agent, &ToAgent::Cancel { id: 1 }, &[]);
     down();
     wait_until("the journal goes", || journals().is_empty());
     start(&mut agent, 12, Duration::from_secs(8));

@@ -2,10 +2,10 @@
 
 use std::{fs, process::Command, time::Duration};
 
+use crosstie_agent::open;
 use crosstie_reach::{
     Route, Wanted,
     binary::Binaries,
-    open,
     ssh::{Login, SshOptions},
 };
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crosstie_reach::{Route, Wanted, binary::Binaries, open};
+use crosstie_agent::{NodeCalls, open};
+use crosstie_reach::{Route, Wanted, binary::Binaries};
 
 use crate::common::namespace::Namespace;
 
@@ -23,7 +24,7 @@ fn ns_a_namespace_is_a_node() {
         deadline: DEADLINE,
         progress: &|_| (),
     };
-    let mut session = open(&route, &wanted).unwrap();
+    let session = open(&route, &wanted).unwrap();
     assert_eq!(session.name(), namespace.0);
     let raw = session.collect(DEADLINE, &|_| ()).unwrap();
     let facts = crosstie_facts::facts(&raw);

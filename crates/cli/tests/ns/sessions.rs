@@ -9,8 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_agent::{CallError, NodeCalls};
 use crosstie_reach::{
-    Remote, Session, SessionError, Wanted,
+    Remote, SessionError, Wanted,
     binary::{Binaries, build_of},
     connect::direct,
 };
@@ -49,9 +50,12 @@ fn ns_a_session_that_is_asked_nothing_stays() {
     eventually("the end of the one that hears nothing", || ended(gone));
     assert!(matches!(
         left.hello(DEADLINE),
-        Err(SessionError::Ended { .. })
+        Err(CallError::Session(SessionError::Ended { .. }))
     ));
-    assert!(matches!(left.hello(DEADLINE), Err(SessionError::Broken)));
+    assert!(matches!(
+        left.hello(DEADLINE),
+        Err(CallError::Session(SessionError::Broken))
+    ));
     // Calls and pings take turns, whoever is first.
     for _ in 0..200 {
         assert_eq!(kept.hello(DEADLINE).unwrap(), first);
@@ -93,7 +97,7 @@ fn ns_a_slow_program_ends_with_its_call_and_the_session_goes_on() {
         "-euc",
         &script,
     ]);
-    let mut agent = agent(command);
+    let agent = agent(command);
     let process = agent.hello(DEADLINE).unwrap().process;
     let words = "sleep 31";
     // Such a program is given up within the call's time, or with the call; left alone it would have six seconds, so a slow
@@ -102,7 +106,10 @@ fn ns_a_slow_program_ends_with_its_call_and_the_session_goes_on() {
         let called = Instant::now();
         let late = agent.collect(Duration::from_millis(700), &|_| ());
         assert!(
-            matches!(late, Ok(_) | Err(SessionError::Deadline { .. })),
+            matches!(
+                late,
+                Ok(_) | Err(CallError::Session(SessionError::Deadline { .. }))
+            ),
             "{:?}",
             late.err()
         );

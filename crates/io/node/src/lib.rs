@@ -17,7 +17,9 @@ pub mod network_state;
 pub mod port_settings;
 pub mod probe;
 pub mod scratch;
+mod stop;
 pub mod trust;
 
 pub use collect::{collect, now, sanitised};
 pub use local::Local;
+pub use stop::Stop;

@@ -82,6 +82,21 @@ where
         .collect()
 }
 
+/// As [`fan_out`], with every item worked on at the same time: for work that waits for the others, which a bound would
+/// never let begin.
+pub fn fan_out_together<T, R>(
+    items: Vec<T>,
+    deadline: Duration,
+    work: impl Fn(usize, &T) -> R + Send + Sync + 'static,
+) -> Vec<Result<R, Unfinished>>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+{
+    let all = items.len();
+    fan_out(items, all, deadline, work)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -123,6 +138,17 @@ mod tests {
             [Err(late), Err(Unfinished::Panicked), Ok(2), Ok(3)]
         );
         assert!(started.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn all_at_once_may_wait_for_each_other() {
+        let count = 6 * BOUND;
+        let barrier = std::sync::Barrier::new(count);
+        let limit = Duration::from_secs(60);
+        let results = fan_out_together(vec![(); count], limit, move |_, ()| {
+            barrier.wait();
+        });
+        assert!(results.iter().all(Result::is_ok));
     }
 
     #[test]

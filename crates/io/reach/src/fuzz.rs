@@ -50,12 +50,14 @@ fn agent_output(data: &[u8]) {
     assert_eq!(whole, pieces, "told whole, told in pieces");
 }
 
-/// The lines, then the steps of call 1, then how it ended.
+/// The lines, then the steps of calls 1 and 2 until either has ended.
 fn understood(data: &[u8], piece: usize) -> Vec<String> {
     let mut heard = Vec::new();
     let mut preamble = Some(Preamble::default());
     let mut frames = Frames::default();
-    let mut exchange = Exchange::new(1);
+    let mut exchange = Exchange::default();
+    exchange.begin(1);
+    exchange.begin(2);
     for piece in data.chunks(piece) {
         if let Some(reading) = &mut preamble {
             reading.push(piece);
@@ -103,8 +105,8 @@ fn steps(frames: &mut Frames, exchange: &mut Exchange, heard: &mut Vec<String>) 
             Err(error) => Err(error.into()),
         };
         match step {
-            Ok(Step::Done(result)) => {
-                heard.push(format!("{result:?}"));
+            Ok(Step::Done { id, result }) => {
+                heard.push(format!("{id} {result:?}"));
                 return Err(());
             }
             Ok(step) => heard.push(format!("{step:?}")),

@@ -7,7 +7,7 @@ use std::{
         unix::net::UnixStream,
     },
     sync::{
-        Mutex, OnceLock, PoisonError,
+        Mutex, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -29,13 +29,35 @@ use crate::secret::restore_terminal;
 /// Enough for ssh to tell its helpers, and for a last word to leave us.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// For links of this machine that were brought up for a while.
-const PUT_BACK: Duration = Duration::from_secs(2);
-
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Readable once a signal has come, and from then on: nobody reads it.
 static TOLD: OnceLock<OwnedFd> = OnceLock::new();
+
+/// Agents' sessions in this process.
+static SESSIONS: Mutex<Vec<Weak<dyn EndOnSignal>>> = Mutex::new(Vec::new());
+
+/// What has to be ended in order before this process is.
+pub trait EndOnSignal: Send + Sync {
+    /// Returns once it is done, within seconds.
+    fn end(&self);
+}
+
+/// For as long as somebody has it.
+pub fn end_on_signals(session: Weak<dyn EndOnSignal>) {
+    let mut sessions = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    sessions.retain(|session| session.strong_count() > 0);
+    sessions.push(session);
+}
+
+/// After their children were told to end, so that those which they start to clean up are not.
+fn end_sessions() {
+    let sessions = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let sessions: Vec<_> = sessions.iter().filter_map(Weak::upgrade).collect();
+    for session in sessions {
+        session.end();
+    }
+}
 
 /// What a person is told who interrupts us.
 static LAST_WORDS: Mutex<&str> = Mutex::new("");
@@ -60,8 +82,7 @@ pub fn end_children_on_signals() -> io::Result<()> {
                 INTERRUPTED.store(true, Ordering::SeqCst);
                 cancel_calls();
                 signal_all(Signal::TERM);
-                crosstie_node::cabling::stop_all(PUT_BACK);
-                crosstie_node::change::abandon();
+                end_sessions();
                 thread::sleep(GRACE);
                 signal_all(Signal::KILL);
                 restore_terminal();

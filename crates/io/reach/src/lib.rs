@@ -1,10 +1,9 @@
-//! Sessions: typed calls to a node, wherever it is.
+//! Sessions: calls to a node, wherever it is, as bytes. What they say is for `crosstie-agent` to know.
 
-pub mod agent;
 pub mod askpass;
 pub mod binary;
+mod carrier;
 pub mod connect;
-mod conversation;
 pub mod discover;
 mod fan_out;
 pub mod fuzz;
@@ -17,11 +16,14 @@ mod route;
 pub mod secret;
 mod session;
 pub mod ssh;
+mod waiting;
 
 pub use connect::{ConnectError, Stage, Wanted};
-pub use fan_out::{BOUND, Unfinished, fan_out};
-pub use interrupt::{end_children_on_signals, end_if_interrupted, set_last_words};
+pub use fan_out::{BOUND, Unfinished, fan_out, fan_out_together};
+pub use interrupt::{
+    EndOnSignal, end_children_on_signals, end_if_interrupted, end_on_signals, set_last_words,
+};
 pub use link::LinkError;
 pub use remote::Remote;
 pub use route::{Route, open};
-pub use session::{InProcess, Session, SessionError};
+pub use session::{Session, SessionError};

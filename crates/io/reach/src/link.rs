@@ -1,10 +1,15 @@
-//! A child process at the other end of three pipes, one of which leads to a node.
+//! Pipes to an agent: those of a child process that leads to a node, or to a thread of this process.
 
 use std::{
     collections::VecDeque,
+    fs::File,
     io::{self, Read, Write},
-    os::{fd::AsFd, unix::process::CommandExt},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -17,8 +22,6 @@ use rustix::{
 };
 use thiserror::Error;
 
-use crate::interrupt;
-
 /// Most of the child's standard error that is kept: its end.
 const MAX_COMPLAINT: usize = 16 << 10;
 
@@ -28,7 +31,7 @@ const MAX_PENDING: usize = 2 << 20;
 /// How long a child may take to leave by itself once its input has ended, and then once it is asked to.
 const GRACE: Duration = Duration::from_millis(300);
 
-#[derive(Debug, Error)]
+#[derive(Debug, Clone, Error)]
 pub enum LinkError {
     #[error("no answer in time")]
     Deadline,
@@ -37,12 +40,18 @@ pub enum LinkError {
     #[error("it was interrupted")]
     Interrupted,
     #[error("the pipe to the child process failed")]
-    Pipe(#[source] io::Error),
+    Pipe(#[source] Arc<io::Error>),
 }
 
 impl From<Errno> for LinkError {
     fn from(errno: Errno) -> Self {
-        Self::Pipe(errno.into())
+        io::Error::from(errno).into()
+    }
+}
+
+impl From<io::Error> for LinkError {
+    fn from(error: io::Error) -> Self {
+        Self::Pipe(Arc::new(error))
     }
 }
 
@@ -65,10 +74,10 @@ pub(crate) enum Group {
 }
 
 pub(crate) struct Link {
-    child: Child,
+    child: Option<Child>,
     entry: Option<Entry>,
-    input: Option<ChildStdin>,
-    output: Option<ChildStdout>,
+    input: Option<File>,
+    output: Option<File>,
     errors: Option<ChildStderr>,
     pending: VecDeque<Vec<u8>>,
     complaint: Vec<u8>,
@@ -89,23 +98,43 @@ impl Link {
             Group::Shared => Entry::single(&child),
         });
         let link = Self {
-            input: child.stdin.take(),
-            output: child.stdout.take(),
+            input: child.stdin.take().map(|pipe| OwnedFd::from(pipe).into()),
+            output: child.stdout.take().map(|pipe| OwnedFd::from(pipe).into()),
             errors: child.stderr.take(),
-            child,
+            child: Some(child),
             entry,
             pending: VecDeque::new(),
             complaint: Vec::new(),
         };
+        link.never_block()?;
+        Ok(link)
+    }
+
+    /// To somebody in this process.
+    pub(crate) fn pipes(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
+        let link = Self {
+            input: Some(input.into()),
+            output: Some(output.into()),
+            errors: None,
+            child: None,
+            entry: None,
+            pending: VecDeque::new(),
+            complaint: Vec::new(),
+        };
+        link.never_block()?;
+        Ok(link)
+    }
+
+    fn never_block(&self) -> io::Result<()> {
         let pipes = [
-            link.input.as_ref().map(AsFd::as_fd),
-            link.output.as_ref().map(AsFd::as_fd),
-            link.errors.as_ref().map(AsFd::as_fd),
+            self.input.as_ref().map(AsFd::as_fd),
+            self.output.as_ref().map(AsFd::as_fd),
+            self.errors.as_ref().map(AsFd::as_fd),
         ];
         for pipe in pipes.into_iter().flatten() {
             rustix::fs::fcntl_setfl(pipe, OFlags::NONBLOCK)?;
         }
-        Ok(link)
+        Ok(())
     }
 
     /// Waits until something comes, or the other end is gone.
@@ -125,19 +154,36 @@ impl Link {
         })
     }
 
-    /// As [`Link::hear`], and no longer than until a signal comes that ends us.
-    pub(crate) fn hear_or_interrupt(&mut self, until: Instant) -> Result<Heard, LinkError> {
-        let Some(told) = interrupt::told() else {
-            return self.hear(until);
-        };
-        if self.pending.is_empty() && self.output.is_some() {
-            let mut told = [PollFd::from_borrowed_fd(told, PollFlags::IN)];
-            self.wait(false, &told, until)?;
-            if poll(&mut told, Some(&Timespec::default())).is_ok_and(|count| count > 0) {
-                return Err(LinkError::Interrupted);
+    /// Writes of `frames` what fits and takes what came, once either is possible or one of `besides` is ready.
+    pub(crate) fn transfer(
+        &mut self,
+        frames: &mut Outgoing,
+        besides: &[PollFd<'_>],
+        until: Instant,
+    ) -> Result<Heard, LinkError> {
+        if let Some(output) = self.pending.pop_front() {
+            return Ok(Heard::Output(output));
+        }
+        if self.output.is_none() {
+            return Ok(Heard::End);
+        }
+        match self.wait(!frames.is_empty(), besides, until) {
+            Ok(()) => {}
+            Err(LinkError::Deadline) => return Ok(Heard::Other),
+            Err(error) => return Err(error),
+        }
+        self.take_errors();
+        let output = self.take_output()?;
+        if output.is_none() && self.output.is_none() {
+            return Ok(Heard::End);
+        }
+        while let Some(bytes) = frames.front() {
+            match self.write_some(bytes)? {
+                Some(length) => frames.advance(length),
+                None => break,
             }
         }
-        self.hear(until)
+        Ok(output.map_or(Heard::Other, Heard::Output))
     }
 
     /// Says all of it. What comes meanwhile is kept for [`Link::hear`].
@@ -151,20 +197,27 @@ impl Link {
             if let Some(output) = self.take_output()? {
                 self.pending.push_back(output);
             }
-            let Some(input) = &mut self.input else {
-                return Err(LinkError::Ended);
-            };
-            match input.write(bytes) {
-                Ok(length) => bytes = &bytes[length..],
-                Err(error) if is_temporary(&error) => {}
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    self.input = None;
-                    return Err(LinkError::Ended);
-                }
-                Err(error) => return Err(LinkError::Pipe(error)),
+            if let Some(length) = self.write_some(bytes)? {
+                bytes = &bytes[length..];
             }
         }
         Ok(())
+    }
+
+    /// Nothing where it does not fit now.
+    fn write_some(&mut self, bytes: &[u8]) -> Result<Option<usize>, LinkError> {
+        let Some(input) = &mut self.input else {
+            return Err(LinkError::Ended);
+        };
+        match input.write(bytes) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if is_temporary(&error) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.input = None;
+                Err(LinkError::Ended)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What the child has said on standard error, its end if it said much.
@@ -182,7 +235,7 @@ impl Link {
         let left = self.has_left(2 * GRACE);
         left.then(|| {
             self.entry = None;
-            self.child.wait().ok()
+            self.child.as_mut()?.wait().ok()
         })?
     }
 
@@ -225,7 +278,7 @@ impl Link {
                 Ok(Some(buffer))
             }
             Err(error) if is_temporary(&error) => Ok(None),
-            Err(error) => Err(LinkError::Pipe(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -247,7 +300,10 @@ impl Link {
     }
 
     fn has_left(&self, patience: Duration) -> bool {
-        let Ok(process) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) else {
+        let Some(child) = &self.child else {
+            return true;
+        };
+        let Ok(process) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
             return false;
         };
         let mut waited = [PollFd::new(&process, PollFlags::IN)];
@@ -270,7 +326,43 @@ impl Drop for Link {
         // Also those that the child has left behind in its group.
         entry.signal(Signal::KILL);
         drop(entry);
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Frames on their way to the agent.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    frames: VecDeque<Vec<u8>>,
+    /// Of the first of them.
+    written: usize,
+}
+
+impl Outgoing {
+    pub(crate) fn push(&mut self, frame: Vec<u8>) {
+        self.frames.push_back(frame);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Vec<u8>> {
+        self.frames.pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    fn front(&self) -> Option<&[u8]> {
+        self.frames.front()?.get(self.written..)
+    }
+
+    fn advance(&mut self, length: usize) {
+        self.written += length;
+        if self.front().is_none_or(<[u8]>::is_empty) {
+            self.frames.pop_front();
+            self.written = 0;
+        }
     }
 }
 

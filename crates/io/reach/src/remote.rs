@@ -1,51 +1,35 @@
-//! A session with an agent at the other end of a child process.
+//! A session with an agent at the other end of pipes.
 
 use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    io,
+    os::fd::OwnedFd,
+    sync::{Arc, Condvar, PoisonError},
     thread::{self, JoinHandle},
-    time::Duration,
-};
-
-use crosstie_fabric::cabling::{Listened, Probe};
-use crosstie_facts::Raw;
-use crosstie_model::change::{self, Changed};
-use crosstie_node::{
-    capture,
-    trust::{Ask, Settled},
+    time::{Duration, Instant},
 };
 
 use crate::{
-    connect::Stage,
-    conversation::Conversation,
+    carrier::Carrier,
     link::Link,
-    protocol::{Answer, Hello, What},
-    session::{Session, SessionError, change_refusal, note_refusal, with_refusal},
+    protocol::{STREAM_WINDOW, ToAgent},
+    session::{Session, SessionError},
+    waiting::{Shared, Waiting, late},
 };
 
-/// How often an agent that is asked nothing hears of us; it ends after [`crate::agent::SILENCE`].
-const KEEP_ALIVE: Duration = Duration::from_secs(5);
+/// How often an agent that is asked nothing hears of us; it ends after half a minute of silence.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The thread that keeps a session alive does little.
+/// A late call is cancelled, and the agent ends it by itself as well; this is for the last word on it to arrive.
+const SLACK: Duration = Duration::from_secs(2);
+
+/// The carrying thread does little.
 const STACK: usize = 256 << 10;
 
 pub struct Remote {
     node: String,
     shared: Arc<Shared>,
-    keeper: Option<JoinHandle<()>>,
-    /// Why it does not run as root though it was asked to.
+    carrier: Option<JoinHandle<()>>,
     refusal: Option<String>,
-}
-
-struct Shared {
-    /// Held for a whole call, so that nothing comes between its words.
-    conversation: Mutex<Conversation>,
-    pace: Mutex<Pace>,
-    changed: Condvar,
-}
-
-struct Pace {
-    every: Duration,
-    ended: bool,
 }
 
 impl Remote {
@@ -54,24 +38,26 @@ impl Remote {
         link: Link,
         already_read: &[u8],
         refusal: Option<String>,
-    ) -> Self {
-        let shared = Arc::new(Shared {
-            conversation: Mutex::new(Conversation::new(link, already_read)),
-            pace: Mutex::new(Pace {
-                every: KEEP_ALIVE,
-                ended: false,
-            }),
-            changed: Condvar::new(),
-        });
-        let kept = Arc::clone(&shared);
-        let keeper = thread::Builder::new().stack_size(STACK);
-        Self {
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared::new(KEEP_ALIVE_INTERVAL)?);
+        let carrier = Carrier::new(Arc::clone(&shared), link, already_read);
+        let thread = thread::Builder::new().stack_size(STACK);
+        Ok(Self {
             node: node.to_owned(),
             shared,
-            // Without one the session still works, but not after a long pause.
-            keeper: keeper.spawn(move || kept.keep_alive()).ok(),
+            carrier: Some(thread.spawn(move || carrier.run())?),
             refusal,
-        }
+        })
+    }
+
+    /// With an agent in this process, which reads the other end of `input` and writes to that of `output`.
+    pub fn over_pipes(
+        node: &str,
+        input: OwnedFd,
+        output: OwnedFd,
+        refusal: Option<String>,
+    ) -> io::Result<Self> {
+        Self::new(node, Link::pipes(input, output)?, &[], refusal)
     }
 
     pub(crate) fn refused(mut self, why: String) -> Self {
@@ -81,71 +67,17 @@ impl Remote {
 
     /// Changes how often the agent hears of us between calls.
     pub fn keep_alive_every(&mut self, every: Duration) {
-        self.shared.pace().every = every;
-        self.shared.changed.notify_all();
-    }
-
-    pub fn hello(&mut self, deadline: Duration) -> Result<Hello, SessionError> {
-        match self.call(What::Hello, deadline, &|_| ())? {
-            (Answer::Hello(hello), _) => Ok(hello),
-            _ => Err(self.wrong_answer()),
-        }
-    }
-
-    fn call(
-        &mut self,
-        what: What,
-        deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<(Answer, Vec<u8>), SessionError> {
-        let mut conversation = self.shared.conversation();
-        conversation.call(what, deadline, progress)
-    }
-
-    fn wrong_answer(&mut self) -> SessionError {
-        self.shared.conversation().give_up();
-        SessionError::WrongAnswer
-    }
-}
-
-impl Shared {
-    fn conversation(&self) -> MutexGuard<'_, Conversation> {
-        let conversation = self.conversation.lock();
-        conversation.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pace(&self) -> MutexGuard<'_, Pace> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn keep_alive(&self) {
-        let mut pace = self.pace();
-        while !pace.ended {
-            let every = pace.every;
-            let waited = self.changed.wait_timeout(pace, every);
-            let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            pace = now;
-            if !timeout.timed_out() {
-                continue;
-            }
-            drop(pace);
-            // A call that is under way says by itself that we are there.
-            if let Ok(mut conversation) = self.conversation.try_lock()
-                && !conversation.keep_alive(every)
-            {
-                return;
-            }
-            pace = self.pace();
-        }
+        self.shared.state().keep_alive = every;
+        self.shared.wake();
     }
 }
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        self.shared.pace().ended = true;
-        self.shared.changed.notify_all();
-        if let Some(keeper) = self.keeper.take() {
-            let _ = keeper.join();
+        self.shared.state().closing = true;
+        self.shared.wake();
+        if let Some(carrier) = self.carrier.take() {
+            let _ = carrier.join();
         }
     }
 }
@@ -155,61 +87,116 @@ impl Session for Remote {
         &self.node
     }
 
-    fn collect(
-        &mut self,
-        deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Raw, SessionError> {
-        progress(Stage::Reading);
-        let (answer, packed) = self.call(What::Collect, deadline, progress)?;
-        if !matches!(answer, Answer::Collected { .. }) {
-            return Err(self.wrong_answer());
-        }
-        let mut raw = capture::unpack(&packed).map_err(SessionError::Capture)?;
-        note_refusal(&mut raw, self.refusal.as_deref());
-        Ok(raw)
+    fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
-    fn trust(
-        &mut self,
-        ask: &Ask,
+    fn call_raw(
+        &self,
+        name: &str,
+        ask: &[u8],
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Settled, SessionError> {
-        progress(Stage::Changing);
-        match self.call(What::Trust(ask.clone()), deadline, progress)? {
-            (Answer::Trusted(settled), _) => Ok(settled),
-            _ => Err(self.wrong_answer()),
-        }
-    }
-
-    fn cabling(
-        &mut self,
-        probe: &Probe,
-        deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Listened, SessionError> {
-        progress(Stage::Listening);
-        match self.call(What::Cabling(probe.clone()), deadline, progress)? {
-            (Answer::Cabling(listened), _) => {
-                listened.map_err(|error| with_refusal(error, self.refusal.as_deref()))
+        on_event: &mut dyn FnMut(&[u8]),
+        on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
+    ) -> Result<Vec<u8>, SessionError> {
+        let (id, changed) = self.shared.state().begin(name, ask, deadline)?;
+        self.shared.wake();
+        let late = Instant::now() + deadline;
+        let mut call = OpenCall {
+            shared: &self.shared,
+            id,
+            changed,
+            deadline,
+            late,
+            end: late + SLACK,
+            cancelled: false,
+            consumed: 0,
+        };
+        loop {
+            match call.next()? {
+                Came::Event(event) => on_event(&event),
+                Came::Stream(bytes) => {
+                    on_stream(&bytes)?;
+                    call.grant(bytes.len() as u64);
+                }
+                Came::Answer(answer) => return Ok(answer),
             }
-            _ => Err(self.wrong_answer()),
+        }
+    }
+}
+
+enum Came {
+    Event(Vec<u8>),
+    Stream(Vec<u8>),
+    Answer(Vec<u8>),
+}
+
+/// One call, as long as somebody waits for it.
+struct OpenCall<'a> {
+    shared: &'a Shared,
+    id: u64,
+    changed: Arc<Condvar>,
+    deadline: Duration,
+    /// When it should be done, and when it is given up.
+    late: Instant,
+    end: Instant,
+    cancelled: bool,
+    /// Bytes of the stream that are taken and not granted again.
+    consumed: u64,
+}
+
+impl OpenCall<'_> {
+    fn next(&mut self) -> Result<Came, SessionError> {
+        let mut state = self.shared.state();
+        loop {
+            let waiting = state.calls.get_mut(&self.id);
+            if let Some(came) = waiting.and_then(take) {
+                return came.map_err(|error| late(error, self.cancelled, self.deadline));
+            }
+            let now = Instant::now();
+            if now >= self.end {
+                let deadline = self.deadline;
+                return Err(SessionError::Deadline { deadline });
+            }
+            if now >= self.late && !self.cancelled {
+                self.cancelled = true;
+                state.say(&ToAgent::Cancel { id: self.id });
+                self.shared.wake();
+            }
+            let until = if self.cancelled { self.end } else { self.late };
+            let left = until.saturating_duration_since(now);
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn change(
-        &mut self,
-        ask: &change::Ask,
-        deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Changed, SessionError> {
-        progress(Stage::from(ask));
-        match self.call(What::Change(ask.clone()), deadline, progress)? {
-            (Answer::Changed(changed), _) => {
-                changed.map_err(|error| change_refusal(error, self.refusal.as_deref()))
-            }
-            _ => Err(self.wrong_answer()),
+    /// In few messages.
+    fn grant(&mut self, bytes: u64) {
+        self.consumed += bytes;
+        if self.consumed < STREAM_WINDOW / 4 {
+            return;
         }
+        let (id, bytes) = (self.id, std::mem::take(&mut self.consumed));
+        self.shared.state().exchange.grant(id, bytes);
+        self.shared.say(&ToAgent::Credit { id, bytes });
     }
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        self.shared.state().end(self.id);
+        self.shared.wake();
+    }
+}
+
+/// All of the stream goes before the answer.
+fn take(waiting: &mut Waiting) -> Option<Result<Came, SessionError>> {
+    if let Some(event) = waiting.event.take() {
+        return Some(Ok(Came::Event(event)));
+    }
+    if let Some(bytes) = waiting.stream.pop_front() {
+        return Some(Ok(Came::Stream(bytes)));
+    }
+    let done = waiting.done.take()?;
+    Some(done.map(Came::Answer))
 }

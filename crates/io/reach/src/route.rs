@@ -7,7 +7,7 @@ use crate::{
     connect::{self, ConnectError, Wanted},
     link::Group,
     remote::Remote,
-    session::{InProcess, Session},
+    session::Session,
     ssh::{self, Destination, SshOptions},
 };
 
@@ -44,10 +44,15 @@ impl Route {
     }
 }
 
-/// Opens a session. Where root is wanted and refused there is one all the same, and it says so in what it collects.
-pub fn open(route: &Route, wanted: &Wanted<'_>) -> Result<Box<dyn Session>, ConnectError> {
+/// Opens a session. Where root is wanted and refused there is one all the same, and it knows why. `in_process` makes one
+/// with this process.
+pub fn open(
+    route: &Route,
+    wanted: &Wanted<'_>,
+    in_process: impl FnOnce(Option<String>) -> Box<dyn Session>,
+) -> Result<Box<dyn Session>, ConnectError> {
     match route {
-        Route::Here => here(wanted),
+        Route::Here => here(wanted, in_process),
         Route::Ssh {
             destination,
             options,
@@ -69,14 +74,17 @@ fn boxed(remote: Remote) -> Box<dyn Session> {
     Box::new(remote)
 }
 
-fn here(wanted: &Wanted<'_>) -> Result<Box<dyn Session>, ConnectError> {
+fn here(
+    wanted: &Wanted<'_>,
+    in_process: impl FnOnce(Option<String>) -> Box<dyn Session>,
+) -> Result<Box<dyn Session>, ConnectError> {
     if wanted.root.is_none() || rustix::process::geteuid().is_root() {
-        return Ok(Box::new(InProcess::default()));
+        return Ok(in_process(None));
     }
     let shell = Command::new("/bin/sh");
     // sudo may find a terminal to ask on, which it must not: the password is ours to ask for.
     match connect::connect(".", shell, Group::Own, wanted, false) {
-        Err(ConnectError::Sudo { why }) => Ok(Box::new(InProcess { refusal: Some(why) })),
+        Err(ConnectError::Sudo { why }) => Ok(in_process(Some(why))),
         remote => remote.map(boxed),
     }
 }

@@ -35,10 +35,6 @@ pub enum Ask {
         force: bool,
     },
     Status,
-    /// What answers from here?
-    Reach {
-        probes: Vec<Probe>,
-    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +75,6 @@ pub enum Changed {
     /// There was nothing to go back to.
     Nothing,
     Status(NodeStatus),
-    Reached(Vec<Probed>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

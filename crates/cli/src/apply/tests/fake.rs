@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use crosstie_agent::CallError;
 use crosstie_model::change::{
     Armed, Ask, ChangeError, Changed, Kind, NodeStatus, Probe, Probed, RolledBack, State,
     TransactionStatus,
@@ -14,7 +15,7 @@ use crosstie_reach::{Session, SessionError, Stage};
 
 use crate::nodes::{
     Door,
-    made_up::{MadeUp, transaction},
+    made_up::{MadeUp, MadeUpNode, transaction},
 };
 
 #[derive(Clone)]
@@ -107,7 +108,7 @@ impl Fake {
         let connection = Connection { node, over };
         Box::new(MadeUp {
             name: self.name.clone(),
-            change: move |ask: &Ask| connection.answer(ask),
+            node: Mutex::new(connection),
         })
     }
 
@@ -115,7 +116,7 @@ impl Fake {
         self.inner().log.push(format!("{over}: {what}"));
     }
 
-    fn answer(&self, over: &str, ask: &Ask) -> Result<Changed, SessionError> {
+    fn answer(&self, over: &str, ask: &Ask) -> Result<Changed, CallError<ChangeError>> {
         let (kind, line) = match ask {
             Ask::Apply(_) => ("apply", "apply".to_owned()),
             Ask::Try(_) => ("try", "try".to_owned()),
@@ -126,32 +127,57 @@ impl Fake {
             }
             Ask::Uninstall { .. } => ("uninstall", "uninstall".to_owned()),
             Ask::Status => ("status", "status".to_owned()),
-            Ask::Reach { probes } => ("reach", format!("reach {}", addresses(probes))),
         };
         self.note(over, &line);
+        if let Some(error) = self.told(kind) {
+            return Err(error);
+        }
+        if let Ask::Rollback {
+            transaction, only, ..
+        } = ask
+        {
+            self.undo(transaction.as_deref(), only.as_deref())?;
+        }
+        Ok(self.do_it(ask))
+    }
+
+    /// What it was told to answer.
+    fn told(&self, kind: &str) -> Option<CallError<ChangeError>> {
         let answer = self.inner().answers.get(kind).cloned();
         if matches!(answer, Some(Answer::SaysOnce(_))) {
             self.inner().answers.remove(kind);
         }
-        match answer {
-            Some(Answer::Lost) => Err(SessionError::Silent {
+        Some(match answer? {
+            Answer::Lost => CallError::Session(SessionError::Silent {
                 after: Duration::from_secs(15),
             }),
-            Some(Answer::Says(error) | Answer::SaysOnce(error)) => Err(SessionError::Change(error)),
-            None => {
-                if let Ask::Rollback {
-                    transaction, only, ..
-                } = ask
-                {
-                    self.undo(transaction.as_deref(), only.as_deref())?;
-                }
-                Ok(self.do_it(ask))
-            }
-        }
+            Answer::Says(error) | Answer::SaysOnce(error) => CallError::Call(error),
+        })
+    }
+
+    fn reach(&self, over: &str, probes: &[Probe]) -> Vec<Probed> {
+        self.note(over, &format!("reach {}", addresses(probes)));
+        let mut inner = self.inner();
+        let sees = inner.sees != Some(0);
+        inner.sees = inner.sees.map(|times| times.saturating_sub(1));
+        let passes = |probe: &Probe| {
+            let cut = inner.changed && inner.cut.contains(probe);
+            sees && inner.reaches.contains(probe) && !cut
+        };
+        let answers = probes.iter().map(|probe| Probed {
+            probe: probe.clone(),
+            problem: (!passes(probe)).then(|| "no answer".to_owned()),
+            neighbour: None,
+        });
+        answers.collect()
     }
 
     /// The named one, and what came after it.
-    fn undo(&self, named: Option<&str>, only: Option<&[String]>) -> Result<(), SessionError> {
+    fn undo(
+        &self,
+        named: Option<&str>,
+        only: Option<&[String]>,
+    ) -> Result<(), CallError<ChangeError>> {
         let mut inner = self.inner();
         let live = inner.journal.iter_mut().filter(|one| one.is_in_force());
         let undone: Vec<_> = match named {
@@ -161,7 +187,7 @@ impl Fake {
         let is_newer = |id: &String| only.is_some_and(|only| !only.contains(id));
         if let Some(newer) = undone.iter().find(|one| is_newer(&one.id)) {
             let transaction = newer.id.clone();
-            return Err(SessionError::Change(ChangeError::Newer { transaction }));
+            return Err(CallError::Call(ChangeError::Newer { transaction }));
         }
         for one in undone {
             one.state = State::RolledBack;
@@ -192,20 +218,6 @@ impl Fake {
                 transactions: inner.journal.clone(),
                 drift: Vec::new(),
             }),
-            Ask::Reach { probes } => {
-                let sees = inner.sees != Some(0);
-                inner.sees = inner.sees.map(|times| times.saturating_sub(1));
-                let passes = |probe: &Probe| {
-                    let cut = inner.changed && inner.cut.contains(probe);
-                    sees && inner.reaches.contains(probe) && !cut
-                };
-                let probed = probes.iter().map(|probe| Probed {
-                    probe: probe.clone(),
-                    problem: (!passes(probe)).then(|| "no answer".to_owned()),
-                    neighbour: None,
-                });
-                Changed::Reached(probed.collect())
-            }
         }
     }
 }
@@ -252,9 +264,13 @@ struct Connection {
     over: &'static str,
 }
 
-impl Connection {
-    fn answer(&self, ask: &Ask) -> Result<Changed, SessionError> {
+impl MadeUpNode for Connection {
+    fn change(&mut self, ask: &Ask) -> Result<Changed, CallError<ChangeError>> {
         self.node.answer(self.over, ask)
+    }
+
+    fn reach(&mut self, probes: &[Probe]) -> Result<Vec<Probed>, SessionError> {
+        Ok(self.node.reach(self.over, probes))
     }
 }
 

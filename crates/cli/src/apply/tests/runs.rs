@@ -1,5 +1,6 @@
 //! A rollback is of a run, wherever it is in force; and nobody undoes what another began.
 
+use crosstie_agent::NodeCalls;
 use crosstie_model::change::{Ask, Changed, Kind, NodeStatus, State, TransactionStatus};
 use crosstie_report::{
     change::{Change, Outcome},
@@ -33,7 +34,7 @@ fn kept(id: &str, run: &str) -> TransactionStatus {
 
 fn asked(nodes: &[Arc<Fake>]) -> Vec<Asked> {
     let ask = |node: &Arc<Fake>| {
-        let mut session = node.session(&|_| ()).unwrap();
+        let session = node.session(&|_| ()).unwrap();
         let answer = session.change(&Ask::Status, LIMITS.answer, &|_| ());
         let status = match answer.map_err(|error| error.to_string()) {
             Ok(Changed::Status(status)) => Ok(status),
@@ -48,10 +49,10 @@ fn asked(nodes: &[Arc<Fake>]) -> Vec<Asked> {
 fn rollback(nodes: &[Arc<Fake>], named: Option<&str>) -> (RollbackPlan, Vec<Change>) {
     let plan = choose(&asked(nodes), named).unwrap();
     let undone = |node: &Arc<Fake>, part| {
-        let mut session = node.session(&|_| ()).unwrap();
+        let session = node.session(&|_| ()).unwrap();
         undo_part(
             node.as_ref(),
-            session.as_mut(),
+            session.as_ref(),
             part,
             false,
             LIMITS,
@@ -199,11 +200,11 @@ fn a_change_that_came_after_what_was_shown_is_not_undone() {
         drift: Vec::new(),
     };
     let plan = choose(&[("spark-a".to_owned(), Ok(shown))], None).unwrap();
-    let mut session = node.session(&|_| ()).unwrap();
+    let session = node.session(&|_| ()).unwrap();
     let part = &plan.nodes[0];
     let change = undo_part(
         node.as_ref(),
-        session.as_mut(),
+        session.as_ref(),
         part,
         false,
         LIMITS,

@@ -10,11 +10,10 @@ use std::{
     time::Duration,
 };
 
+use crosstie_agent::{Call, Change};
 use crosstie_lab::Lab;
 use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
-use crosstie_reach::protocol::{
-    Answer, Exchange, Frames, MAGIC, Step, ToAgent, What, encode_message,
-};
+use crosstie_reach::protocol::{Exchange, Frames, MAGIC, Step, ToAgent, encode_message};
 use serde_json::Value;
 
 use crate::common::{
@@ -185,25 +184,24 @@ impl Agent {
         }
     }
 
-    fn ask(&mut self, ask: Ask) -> Result<Changed, ChangeError> {
+    fn ask(&mut self, ask: &Ask) -> Result<Changed, ChangeError> {
         self.calls += 1;
         let call = ToAgent::Call {
             id: self.calls,
             deadline_ms: 60_000,
-            what: What::Change(ask),
+            name: Change::NAME.to_owned(),
         };
+        let ask = serde_json::to_vec(ask).unwrap();
         self.input
-            .write_all(&encode_message(&call).unwrap())
+            .write_all(&encode_message(&call, &ask).unwrap())
             .unwrap();
-        let mut exchange = Exchange::new(self.calls);
+        let mut exchange = Exchange::default();
+        exchange.begin(self.calls);
         let mut buffer = [0; 4096];
         loop {
             while let Some(frame) = self.frames.next_frame().unwrap() {
-                if let Step::Done(done) = exchange.take(&frame).unwrap() {
-                    match done.unwrap().0 {
-                        Answer::Changed(changed) => return changed,
-                        other => panic!("{other:?}"),
-                    }
+                if let Step::Done { result, .. } = exchange.take(&frame).unwrap() {
+                    return serde_json::from_slice(&result.unwrap()).unwrap();
                 }
             }
             let length = self.output.read(&mut buffer).unwrap();
@@ -223,7 +221,7 @@ impl Agent {
             guard_seconds: 300,
             command_seconds: 30,
         };
-        match self.ask(Ask::Try(trial)).unwrap() {
+        match self.ask(&Ask::Try(trial)).unwrap() {
             Changed::Armed(armed) => armed.transaction,
             other => panic!("{other:?}"),
         }
@@ -231,12 +229,12 @@ impl Agent {
 
     fn confirms(&mut self, transaction: &str) {
         let transaction = transaction.to_owned();
-        let answer = self.ask(Ask::Confirm { transaction });
+        let answer = self.ask(&Ask::Confirm { transaction });
         assert_eq!(answer, Ok(Changed::Confirmed));
     }
 
     fn state_of(&mut self, transaction: &str) -> Option<State> {
-        let Changed::Status(status) = self.ask(Ask::Status).unwrap() else {
+        let Changed::Status(status) = self.ask(&Ask::Status).unwrap() else {
             panic!()
         };
         let mut all = status.transactions.into_iter();

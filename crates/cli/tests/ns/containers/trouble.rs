@@ -12,13 +12,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_agent::Call;
 use crosstie_lab::Lab;
 use crosstie_model::{
     NodePlan, Step,
     change::{Ask, Order},
     plan::Change,
 };
-use crosstie_reach::protocol::{ToAgent, What, encode_message};
+use crosstie_reach::protocol::{ToAgent, encode_message};
 
 use crate::common::{
     changes::{self, json, run, same, shape},
@@ -149,12 +150,13 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     let call = ToAgent::Call {
         id: 1,
         deadline_ms: 600_000,
-        what: What::Change(Ask::Apply(Box::new(order))),
+        name: crosstie_agent::Change::NAME.to_owned(),
     };
+    let ask = serde_json::to_vec(&Ask::Apply(Box::new(order))).unwrap();
     let mut input = agent.stdin.take().unwrap();
     // Once the node is cut off, nobody hears it.
-    let mut say = |message: &ToAgent| {
-        let _ = input.write_all(&encode_message(message).unwrap());
+    let mut say = |message: &ToAgent, ask: &[u8]| {
+        let _ = input.write_all(&encode_message(message, ask).unwrap());
         thread::sleep(Duration::from_secs(1));
     };
     // Counted on the node itself: a login that begins before the cut may wait until after it.
@@ -162,7 +164,7 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
         "systemd-run --quiet --unit=watch sh -c \
          'while sleep 1; do grep -q 0x1002 /sys/class/net/enP7s7/flags && echo down; done > /run/watch'",
     );
-    say(&call);
+    say(&call, &ask);
     let started = Instant::now();
     let is_back = || {
         let asked = "for d in /var/lib/crosstie/changes/*/; do \
@@ -173,7 +175,7 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
         asked.is_ok_and(|asked| asked.code == Some(0))
     };
     while !is_back() {
-        say(&ToAgent::Ping);
+        say(&ToAgent::Ping, &[]);
         assert!(
             started.elapsed() < GUARD + 2 * SLACK,
             "cut off for good: {}",

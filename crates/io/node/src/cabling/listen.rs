@@ -11,8 +11,8 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Stop, guard::Port, packet::PacketSocket};
-use crate::netlink::links::Links;
+use super::{guard::Port, packet::PacketSocket};
+use crate::{Stop, netlink::links::Links};
 
 /// Each port says its name as often as this. A cable that loses nine frames in ten is still found.
 const BURST: Duration = Duration::from_millis(100);

@@ -1,15 +1,13 @@
 //! Cabling: the node's part of a run in which every port says its name and listens for others.
 //!
 //! Links that are down are brought up for it. A journal on disk says so before the first of them is, and they are put
-//! back in every case: at the end, when the controller leaves, when a signal comes; and by the next run, when this
-//! process was killed.
+//! back in every case: at the end, when the work is stopped; and by the next run, when this process was killed.
 
 mod error;
 mod guard;
 mod journal;
 mod listen;
 mod packet;
-mod running;
 
 use std::{
     path::Path,
@@ -19,9 +17,8 @@ use std::{
 use crosstie_fabric::cabling::{Listened, Probe};
 
 pub use error::CablingError;
-pub use running::{Stop, stop_all};
 
-use crate::netlink::links::Links;
+use crate::{Stop, netlink::links::Links};
 use journal::{Entry, Journal, Raised};
 
 /// Where the journals are.
@@ -44,7 +41,6 @@ pub fn probe(probe: &Probe, stop: &Stop, state: &Path) -> Result<Listened, Cabli
             found: probe.interfaces.len(),
         });
     }
-    let _running = running::enter(stop);
     let mut links = Links::open().map_err(|error| CablingError::Links {
         why: error.to_string(),
     })?;

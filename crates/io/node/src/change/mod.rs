@@ -14,19 +14,18 @@ mod journal;
 mod lock;
 mod machine;
 mod outcome;
+mod session;
 mod store;
 mod system;
 mod transaction;
 mod trial;
 mod undo;
 
-use std::{
-    path::Path,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use crosstie_model::change::{Ask, ChangeError, Changed};
+
+pub use session::{OwnTransaction, SessionChange};
 
 use machine::Machine;
 use system::System;
@@ -37,33 +36,15 @@ pub(crate) const HOME: &str = "/var/lib/crosstie";
 /// Where journals are.
 pub const STATE: &str = "/var/lib/crosstie/changes";
 
-/// Probes are few and short.
-const PROBES: Duration = Duration::from_secs(10);
-
-/// Before this process ends, for others to be done with the journals.
-const LAST_WAIT: Duration = Duration::from_secs(1);
-
-/// The transaction that this process began, confirms or rolls back. It may have ended since, by this process or another.
-static OWN: Mutex<Option<String>> = Mutex::new(None);
-
-/// The node's part of every change.
-pub fn answer(ask: &Ask) -> Result<Changed, ChangeError> {
-    if let Ask::Reach { probes } = ask {
-        return Ok(Changed::Reached(crate::probe::reach(probes, PROBES)));
-    }
+/// The node's part of every change. `own` learns which transaction the session answers for.
+pub fn answer(ask: &Ask, own: OwnTransaction) -> Result<Changed, ChangeError> {
     if !rustix::process::geteuid().is_root() {
         return Err(ChangeError::NotRoot { why: String::new() });
     }
     if let Ask::Confirm { transaction } = ask {
-        own(transaction);
+        own.set(transaction);
     }
-    answer_by(&Machine, Path::new(STATE), ask)
-}
-
-/// To be told before anything of this transaction reaches the disk.
-fn own(transaction: &str) {
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    *own = Some(transaction.to_owned());
+    answer_by(&Machine { own }, Path::new(STATE), ask)
 }
 
 fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, ChangeError> {
@@ -81,38 +62,6 @@ fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, Ch
         }
         Ask::Uninstall { force } => outcome::uninstall(system, state, *force),
         Ask::Status => outcome::status(system, state).map(Changed::Status),
-        Ask::Reach { .. } => Ok(Changed::Nothing),
-    }
-}
-
-/// A controller that leaves has changed its mind: what it began and did not confirm goes back now, not at the deadline; so
-/// does what is being changed, or put back, at this moment; and what is left of the guard goes. There is one guard on a
-/// node, so it is not started where it may be that of another process: by now the node may be another controller's.
-pub fn abandon() {
-    let state = Path::new(STATE);
-    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(own) = own.filter(|_| state.exists()) else {
-        return;
-    };
-    // As long as it is held, by this process or by a thread of it that is still at work, nobody else begins anything.
-    let lock = lock::take(state, LAST_WAIT);
-    let is_alone = matches!(lock, Ok(Some(_))) || lock::was_ours(state);
-    if guard_is_own(state, &own, is_alone) {
-        machine::start_guard();
-    }
-    drop(lock);
-}
-
-/// Whether the guard can only be that of the transaction `own`. One of a transaction that has ended only clears up.
-fn guard_is_own(state: &Path, own: &str, is_alone: bool) -> bool {
-    let Ok(found) = journal::Transaction::all(state) else {
-        return false;
-    };
-    let open = found.iter().filter(|one| one.progress.state.is_open());
-    let open: Vec<&str> = open.map(|one| one.journal.id.as_str()).collect();
-    match open.as_slice() {
-        [] => is_alone,
-        open => open.iter().all(|id| *id == own),
     }
 }
 
@@ -127,7 +76,7 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, String>
     } else {
         Moment::Running
     };
-    let machine = Machine;
+    let machine = Machine::default();
     let outcome = outcome::guard(&machine, Path::new(STATE), transaction, moment)?;
     let mut lines = Vec::new();
     if let Some(outcome) = outcome {

@@ -11,7 +11,7 @@ use super::{
     drift::drift,
     error::{GuardError, told},
     journal::Transaction,
-    lock, own,
+    lock,
     system::System,
     transaction::{all, journal_error, lock as lock_now, refuse_open},
     undo::{self, Moment},
@@ -107,7 +107,7 @@ fn take_all_back(
             });
         }
         let id = transaction.journal.id.clone();
-        own(&id);
+        system.own(&id);
         let done = take_back(system, &mut transaction, "someone asked for it");
         let done = done.map_err(|error| ChangeError::Stuck {
             step: format!("rolling back {id}"),

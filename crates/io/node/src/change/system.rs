@@ -12,6 +12,9 @@ use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 use super::{error::GuardError, journal::Before, store};
 
 pub(super) trait System {
+    /// From now on this transaction is the session's. To be told before anything of it reaches the disk.
+    fn own(&self, transaction: &str);
+
     /// Where a file of the node is.
     fn path(&self, path: &str) -> PathBuf;
 

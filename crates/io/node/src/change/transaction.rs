@@ -18,7 +18,7 @@ use super::{
     files::{self, Prepared},
     journal::{FORMAT, Journal, Transaction},
     lock::{self, Lock},
-    name, outcome, own,
+    name, outcome,
     system::System,
     undo,
 };
@@ -62,7 +62,7 @@ pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), Chang
                 state: open.progress.state,
             });
         }
-        own(&open.journal.id);
+        system.own(&open.journal.id);
         outcome::take_back(system, &mut open, "it was cut off").map_err(|error| {
             ChangeError::Journal {
                 what: format!("the change {} that was cut off", open.journal.id),
@@ -174,7 +174,7 @@ fn prepare(
         boot_program: None,
         before: system.before(facts, &interfaces(steps)),
     };
-    own(&journal.id);
+    system.own(&journal.id);
     Transaction::create(system, state, journal, &contents)
         .map_err(|why| journal_error("the journal", why))
 }

@@ -9,7 +9,7 @@ use super::{
     folder::{self, Below, FolderImage},
     image::{Contents, Image, look},
     journal::{FORMAT, Journal, Transaction},
-    name, own,
+    name,
     system::System,
     transaction::{armed, back, journal_error, lock, refuse_open},
     undo,
@@ -45,7 +45,7 @@ pub(super) fn run(
     refuse_open(system, state)?;
     undo::sweep(state, None).map_err(|why| journal_error("an old journal", why))?;
     let (journal, contents) = journal(system, state, trial)?;
-    own(&journal.id);
+    system.own(&journal.id);
     let transaction = Transaction::create(system, state, journal, &contents)
         .map_err(|why| journal_error("the journal", why))?;
     let mut transaction = armed(system, transaction)?;

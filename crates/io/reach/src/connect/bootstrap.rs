@@ -99,12 +99,13 @@ impl<'a> Bootstrap<'a> {
         match result {
             Err(Stop::Failed(error)) => Err(error),
             Err(Stop::Link(error)) => Err(self.explain(error)),
-            Ok(()) => Ok(Remote::new(
+            Ok(()) => Remote::new(
                 self.node,
                 self.link,
                 &self.preamble.into_rest(),
                 self.refusal,
-            )),
+            )
+            .map_err(|error| ConnectError::Link(error.into())),
         }
     }
 

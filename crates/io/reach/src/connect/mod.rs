@@ -6,8 +6,6 @@ mod failure;
 
 use std::{process::Command, time::Duration};
 
-use crosstie_model::change::Ask;
-
 pub use error::ConnectError;
 pub(crate) use failure::ssh_failure;
 
@@ -42,18 +40,6 @@ pub enum Stage {
     Receiving {
         bytes: u64,
     },
-}
-
-impl From<&Ask> for Stage {
-    fn from(ask: &Ask) -> Self {
-        match ask {
-            Ask::Apply(_) | Ask::Try(_) => Self::Changing,
-            Ask::Confirm { .. } => Self::Confirming,
-            Ask::Rollback { .. } | Ask::Uninstall { .. } => Self::GoingBack,
-            Ask::Status => Self::Reading,
-            Ask::Reach { .. } => Self::Probing,
-        }
-    }
 }
 
 /// What is wanted of a connection.

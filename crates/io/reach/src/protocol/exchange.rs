@@ -1,106 +1,148 @@
-//! One call, as the controller sees it.
+//! The calls of one session, as the controller sees them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use thiserror::Error;
 
-use super::{Answer, Event, Failure, Frame, FrameError, FromAgent, Kind};
+use super::{Failure, Frame, FrameError, FromAgent, Kind};
 
-/// Longest answer. A large machine's packed capture has some 2 MiB.
-const MAX_ANSWER: usize = 64 << 20;
+/// Bytes of a stream that may be on their way before the receiver has granted any.
+pub const STREAM_WINDOW: u64 = 1 << 20;
 
-/// A call under way: takes frames, gives the answer.
-#[derive(Debug)]
+/// Longest event.
+pub const MAX_EVENT: usize = 64 << 10;
+
+/// Calls in flight per session.
+pub const MAX_CALLS: usize = 1024;
+
+/// Takes frames, and says which call each is for.
+#[derive(Debug, Default)]
 pub struct Exchange {
-    id: u64,
-    bytes: Vec<u8>,
+    /// Open calls, and how many bytes of a stream each may still receive.
+    open: BTreeMap<u64, u64>,
+    /// Calls that nobody waits for any more, and whose last word has not come.
+    abandoned: BTreeSet<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Part of a longer answer.
-    More,
-    Event(Event),
     Pong,
-    Done(Result<(Answer, Vec<u8>), Failure>),
+    Event {
+        id: u64,
+        event: Vec<u8>,
+    },
+    /// Part of a stream.
+    Stream {
+        id: u64,
+        bytes: Vec<u8>,
+    },
+    Done {
+        id: u64,
+        result: Result<Vec<u8>, Failure>,
+    },
+    /// For a call that was abandoned.
+    Ignored,
 }
 
-/// What no agent of ours would say.
-#[derive(Debug, Error)]
+/// What no agent of this build sends.
+#[derive(Debug, Clone, Error)]
 pub enum ProtocolError {
     #[error("it sent {0}")]
     Frame(#[from] FrameError),
-    #[error("it sent a message that makes no sense")]
-    Message(#[source] serde_json::Error),
-    #[error("it answered call {found} and was asked call {expected}")]
-    WrongCall { expected: u64, found: u64 },
-    #[error("its answer is longer than {} MiB", MAX_ANSWER >> 20)]
-    TooLong,
-    #[error("it announced {announced} bytes and sent {came}")]
-    Length { announced: u64, came: usize },
+    #[error("it sent a message that cannot be read")]
+    Message(#[source] Arc<serde_json::Error>),
+    #[error("it sent something for call {id}, which is not open")]
+    NotOpen { id: u64 },
+    #[error("it sent an event of {length} bytes; {MAX_EVENT} is the most")]
+    LongEvent { length: usize },
+    #[error("it sent {excess} bytes more of a stream than it may")]
+    NoCredit { excess: u64 },
 }
 
 impl Exchange {
-    pub fn new(id: u64) -> Self {
-        Self {
-            id,
-            bytes: Vec::new(),
+    pub fn begin(&mut self, id: u64) {
+        self.open.insert(id, STREAM_WINDOW);
+    }
+
+    pub fn grant(&mut self, id: u64, bytes: u64) {
+        if let Some(credit) = self.open.get_mut(&id) {
+            *credit = credit.saturating_add(bytes);
         }
+    }
+
+    /// What still comes for it is ignored. Whether it was open.
+    pub fn abandon(&mut self, id: u64) -> bool {
+        let was_open = self.open.remove(&id).is_some();
+        if was_open {
+            self.abandoned.insert(id);
+        }
+        was_open
     }
 
     pub fn take(&mut self, frame: &Frame) -> Result<Step, ProtocolError> {
         match frame.kind {
-            Kind::Bytes => self.take_bytes(frame),
+            Kind::Bytes => {
+                let (id, bytes) = frame.bytes().ok_or(FrameError::Empty)?;
+                self.take_bytes(id, bytes)
+            }
             Kind::Message => {
-                let message =
-                    serde_json::from_slice(&frame.payload).map_err(ProtocolError::Message)?;
-                self.take_message(message)
+                let message = frame.message();
+                let (message, body) =
+                    message.map_err(|error| ProtocolError::Message(Arc::new(error)))?;
+                self.take_message(message, body)
             }
         }
     }
 
-    fn take_bytes(&mut self, frame: &Frame) -> Result<Step, ProtocolError> {
-        let (id, data) = frame.bytes().ok_or(FrameError::Empty)?;
-        self.check(id)?;
-        if self.bytes.len() + data.len() > MAX_ANSWER {
-            return Err(ProtocolError::TooLong);
+    fn take_bytes(&mut self, id: u64, bytes: &[u8]) -> Result<Step, ProtocolError> {
+        let Some(credit) = self.open.get_mut(&id) else {
+            return self.ignored(id);
+        };
+        let length = bytes.len() as u64;
+        if length > *credit {
+            let excess = length - *credit;
+            return Err(ProtocolError::NoCredit { excess });
         }
-        self.bytes.extend_from_slice(data);
-        Ok(Step::More)
+        *credit -= length;
+        let bytes = bytes.to_vec();
+        Ok(Step::Stream { id, bytes })
     }
 
-    fn take_message(&mut self, message: FromAgent) -> Result<Step, ProtocolError> {
+    fn take_message(&mut self, message: FromAgent, body: &[u8]) -> Result<Step, ProtocolError> {
         match message {
             FromAgent::Pong => Ok(Step::Pong),
-            FromAgent::Event { id, event } => {
-                self.check(id)?;
-                Ok(Step::Event(event))
+            FromAgent::Event { .. } if body.len() > MAX_EVENT => {
+                let length = body.len();
+                Err(ProtocolError::LongEvent { length })
             }
-            FromAgent::Done { id, result } => {
-                self.check(id)?;
-                let bytes = std::mem::take(&mut self.bytes);
-                if let Ok(answer) = &result {
-                    let announced = match answer {
-                        Answer::Collected { bytes } => *bytes,
-                        Answer::Hello(_)
-                        | Answer::Trusted(_)
-                        | Answer::Cabling(_)
-                        | Answer::Changed(_) => 0,
-                    };
-                    let came = bytes.len();
-                    if announced != came as u64 {
-                        return Err(ProtocolError::Length { announced, came });
-                    }
-                }
-                Ok(Step::Done(result.map(|answer| (answer, bytes))))
+            FromAgent::Event { id } if self.open.contains_key(&id) => {
+                let event = body.to_vec();
+                Ok(Step::Event { id, event })
             }
+            FromAgent::Event { id } => self.ignored(id),
+            FromAgent::Answer { id } => self.end(id, Ok(body)),
+            FromAgent::Failed { id, failure } => self.end(id, Err(failure)),
         }
     }
 
-    fn check(&self, found: u64) -> Result<(), ProtocolError> {
-        let expected = self.id;
-        if found == expected {
-            return Ok(());
+    fn end(&mut self, id: u64, result: Result<&[u8], Failure>) -> Result<Step, ProtocolError> {
+        if self.open.remove(&id).is_some() {
+            let result = result.map(<[u8]>::to_vec);
+            return Ok(Step::Done { id, result });
         }
-        Err(ProtocolError::WrongCall { expected, found })
+        let ignored = self.ignored(id);
+        self.abandoned.remove(&id);
+        ignored
+    }
+
+    fn ignored(&self, id: u64) -> Result<Step, ProtocolError> {
+        if self.abandoned.contains(&id) {
+            return Ok(Step::Ignored);
+        }
+        Err(ProtocolError::NotOpen { id })
     }
 }
 
@@ -112,7 +154,11 @@ mod tests {
     fn steps(stream: &[u8]) -> Vec<Result<Step, ProtocolError>> {
         let mut frames = Frames::default();
         frames.push(stream);
-        let mut exchange = Exchange::new(7);
+        let mut exchange = Exchange::default();
+        exchange.begin(7);
+        exchange.begin(9);
+        exchange.begin(11);
+        exchange.abandon(11);
         let mut steps = Vec::new();
         while let Some(frame) = frames.next_frame().unwrap() {
             steps.push(exchange.take(&frame));
@@ -120,35 +166,62 @@ mod tests {
         steps
     }
 
-    fn done(id: u64, bytes: u64) -> Vec<u8> {
-        let result = Ok(Answer::Collected { bytes });
-        encode_message(&FromAgent::Done { id, result }).unwrap()
+    fn answer(id: u64) -> Vec<u8> {
+        encode_message(&FromAgent::Answer { id }, b"42\n").unwrap()
     }
 
     #[test]
-    fn a_long_answer_is_put_together() {
+    fn what_comes_is_told_apart_by_call() {
         let stream = [
-            encode_message(&FromAgent::Pong).unwrap(),
-            encode_bytes(7, b"one").unwrap(),
-            encode_bytes(7, b"two").unwrap(),
-            done(7, 6),
-        ]
-        .concat();
-        let last = steps(&stream).pop().unwrap().unwrap();
-        let answer = Answer::Collected { bytes: 6 };
-        assert_eq!(last, Step::Done(Ok((answer, b"onetwo".to_vec()))));
+            encode_message(&FromAgent::Pong, b"").unwrap(),
+            encode_bytes(9, b"one").unwrap(),
+            encode_message(&FromAgent::Event { id: 7 }, b"half").unwrap(),
+            encode_bytes(11, b"late").unwrap(),
+            answer(11),
+            answer(7),
+            answer(9),
+        ];
+        let steps: Vec<Step> = steps(&stream.concat())
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
+        let done = |id| Step::Done {
+            id,
+            result: Ok(b"42\n".to_vec()),
+        };
+        let expected = [
+            Step::Pong,
+            Step::Stream {
+                id: 9,
+                bytes: b"one".to_vec(),
+            },
+            Step::Event {
+                id: 7,
+                event: b"half".to_vec(),
+            },
+            Step::Ignored,
+            Step::Ignored,
+            done(7),
+            done(9),
+        ];
+        assert_eq!(steps, expected);
     }
 
     #[test]
     fn lies_are_named() {
         let last = |stream: &[u8]| steps(stream).pop().unwrap().unwrap_err().to_string();
-        assert_eq!(last(&done(8, 0)), "it answered call 8 and was asked call 7");
-        assert_eq!(last(&done(7, 1)), "it announced 1 bytes and sent 0");
+        let not_open = "it sent something for call 8, which is not open";
+        assert_eq!(last(&answer(8)), not_open);
+        assert_eq!(last(&encode_bytes(8, b"data").unwrap()), not_open);
+        let twice = [answer(7), answer(7)].concat();
+        assert!(last(&twice).contains("call 7"));
+        let twice = [answer(11), answer(11)].concat();
+        assert!(last(&twice).contains("call 11"));
         let junk = encode(Kind::Message, b"{").unwrap();
-        assert_eq!(last(&junk), "it sent a message that makes no sense");
-        let foreign = encode_bytes(8, b"data").unwrap();
-        assert!(last(&foreign).contains("call 8"));
-        let endless = encode_bytes(7, &vec![0; 7 << 20]).unwrap().repeat(10);
-        assert_eq!(last(&endless), "its answer is longer than 64 MiB");
+        assert_eq!(last(&junk), "it sent a message that cannot be read");
+        let long = encode_message(&FromAgent::Event { id: 7 }, &vec![0; MAX_EVENT + 1]).unwrap();
+        assert!(last(&long).contains("an event of 65537 bytes"));
+        let endless = encode_bytes(7, &vec![0; 300 << 10]).unwrap().repeat(4);
+        assert!(last(&endless).contains("more of a stream"));
     }
 }

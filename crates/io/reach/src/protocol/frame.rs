@@ -1,6 +1,6 @@
 //! Frames, to and from bytes.
 
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use thiserror::Error;
 
 /// Longest frame, kind and payload together.
@@ -14,9 +14,9 @@ const ID: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// One message, as JSON.
+    /// One message: a line of JSON, then the bytes that belong to it.
     Message = 1,
-    /// A part of a long answer: the call's number, then its bytes.
+    /// A part of a stream: the call's number, then its bytes.
     Bytes = 2,
 }
 
@@ -31,6 +31,17 @@ impl Frame {
     pub fn bytes(&self) -> Option<(u64, &[u8])> {
         let (id, data) = self.payload.split_first_chunk::<ID>()?;
         Some((u64::from_be_bytes(*id), data))
+    }
+
+    /// The message and the bytes that belong to it.
+    pub fn message<M: DeserializeOwned>(&self) -> Result<(M, &[u8]), serde_json::Error> {
+        // JSON text escapes line feeds, so the first one ends it.
+        let end = self.payload.iter().position(|byte| *byte == b'\n');
+        let (json, body) = match end {
+            Some(end) => (&self.payload[..end], &self.payload[end + 1..]),
+            None => (&self.payload[..], &[][..]),
+        };
+        Ok((serde_json::from_slice(json)?, body))
     }
 }
 
@@ -56,9 +67,11 @@ pub fn encode(kind: Kind, payload: &[u8]) -> Result<Vec<u8>, FrameError> {
 }
 
 /// A message that cannot be written as JSON does not exist among ours, and is an empty frame if it ever does.
-pub fn encode_message(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
-    let json = serde_json::to_vec(message).map_err(|_| FrameError::Empty)?;
-    encode(Kind::Message, &json)
+pub fn encode_message(message: &impl Serialize, body: &[u8]) -> Result<Vec<u8>, FrameError> {
+    let mut payload = serde_json::to_vec(message).map_err(|_| FrameError::Empty)?;
+    payload.push(b'\n');
+    payload.extend_from_slice(body);
+    encode(Kind::Message, &payload)
 }
 
 pub fn encode_bytes(id: u64, data: &[u8]) -> Result<Vec<u8>, FrameError> {

@@ -1,11 +1,5 @@
-//! The messages.
+//! The messages. What is asked and answered travels behind them as bytes, and is known to the two ends of a call alone.
 
-use crosstie_fabric::cabling::{Listened, Probe};
-use crosstie_model::change::{Ask as Change, ChangeError, Changed};
-use crosstie_node::{
-    cabling::CablingError,
-    trust::{Ask, Settled},
-};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -13,74 +7,41 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToAgent {
+    /// With what is asked as its bytes.
     Call {
         id: u64,
         deadline_ms: u64,
-        what: What,
+        name: String,
     },
     Cancel {
         id: u64,
+    },
+    /// So many more bytes of the call's stream may be sent, beyond [`STREAM_WINDOW`](super::STREAM_WINDOW).
+    Credit {
+        id: u64,
+        bytes: u64,
     },
     /// Somebody is still there.
     Ping,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum What {
-    /// Who are you?
-    Hello,
-    /// Everything that facts are parsed from, as a packed capture.
-    Collect,
-    /// Logins from and to the user's home directory.
-    Trust(Ask),
-    /// Say your name on these interfaces, and who was heard there.
-    Cabling(Probe),
-    /// Change this node, or say what became of it.
-    Change(Change),
-}
-
-/// From the agent. A call has any number of events and byte frames, then one `Done`.
+/// From the agent. A call has any number of events and byte frames, then one `Answer` or `Failed`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromAgent {
+    /// With the event as its bytes.
     Event {
         id: u64,
-        event: Event,
     },
-    Done {
+    /// With the answer as its bytes.
+    Answer {
         id: u64,
-        result: Result<Answer, Failure>,
+    },
+    Failed {
+        id: u64,
+        failure: Failure,
     },
     Pong,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Event {
-    /// The answer is there and now travels.
-    Sending { bytes: u64 },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    Hello(Hello),
-    /// A packed capture of so many bytes went before this.
-    Collected {
-        bytes: u64,
-    },
-    Trusted(Settled),
-    Cabling(Result<Listened, CablingError>),
-    Changed(Result<Changed, ChangeError>),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
-    /// The kernel's name for the architecture.
-    pub machine: String,
-    pub user: u32,
-    pub process: u32,
 }
 
 /// Why a call has no answer, in the agent's words.
@@ -91,9 +52,13 @@ pub enum Failure {
     Deadline,
     #[error("it was cancelled")]
     Cancelled,
-    #[error("{why}")]
-    Refused { why: String },
-    #[error("the agent stumbled: {message}; this is a bug, please report it")]
+    #[error("the agent knows no call '{name}'; this is a bug, please report it")]
+    Unknown { name: String },
+    #[error("the agent cannot read what is asked: {why}; this is a bug, please report it")]
+    Unreadable { why: String },
+    #[error("the answer is too long to be sent; this is a bug, please report it")]
+    TooLong,
+    #[error("the agent panicked: {message}; this is a bug, please report it")]
     Panicked { message: String },
     #[error("the agent already works on a call of this number; this is a bug, please report it")]
     Busy,

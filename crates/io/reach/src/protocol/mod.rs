@@ -13,7 +13,7 @@ mod frame;
 mod message;
 mod preamble;
 
-pub use exchange::{Exchange, ProtocolError, Step};
+pub use exchange::{Exchange, MAX_CALLS, MAX_EVENT, ProtocolError, STREAM_WINDOW, Step};
 pub use frame::{Frame, FrameError, Frames, Kind, MAX_FRAME, encode, encode_bytes, encode_message};
-pub use message::{Answer, Event, Failure, FromAgent, Hello, ToAgent, What};
+pub use message::{Failure, FromAgent, ToAgent};
 pub use preamble::{Line, MAGIC, MAX_NOISE, Preamble, PreambleError};

@@ -23,6 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{
     error::{GuardError, ProgramError},
     journal::Before,
+    session::OwnTransaction,
     store,
     system::System,
 };
@@ -44,10 +45,16 @@ const INSTALL: Duration = Duration::from_secs(600);
 const LOOKS: u32 = 3;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-#[derive(Debug)]
-pub(super) struct Machine;
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    pub(super) own: OwnTransaction,
+}
 
 impl System for Machine {
+    fn own(&self, transaction: &str) {
+        self.own.set(transaction);
+    }
+
     fn path(&self, path: &str) -> PathBuf {
         PathBuf::from(path)
     }

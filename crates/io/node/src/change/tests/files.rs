@@ -185,8 +185,8 @@ fn a_sync_reaches_the_kernel() {
     let null = Path::new("/dev/null");
     let file = File::open(null).unwrap();
     for asked in [
-        Machine.sync(&file, null),
-        Machine.sync_folder(null),
+        Machine::default().sync(&file, null),
+        Machine::default().sync_folder(null),
         store::sync(null),
     ] {
         let refused = asked.unwrap_err();

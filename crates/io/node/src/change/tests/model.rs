@@ -251,6 +251,8 @@ impl Model {
 }
 
 impl System for Model {
+    fn own(&self, _: &str) {}
+
     fn path(&self, path: &str) -> PathBuf {
         self.root.path().join(path.trim_start_matches('/'))
     }

@@ -5,7 +5,7 @@ use std::fs;
 use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
 
 use super::{
-    super::{answer_by, guard_is_own, system::System},
+    super::{answer_by, session::guard_is_own, system::System},
     model::Model,
 };
 

@@ -10,11 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_agent::NodeCalls;
 use crosstie_reach::{
-    Session, Wanted,
+    Wanted,
     binary::{Binaries, build_of},
     connect::direct,
-    fan_out,
+    fan_out_together,
 };
 use serde_json::json;
 
@@ -28,7 +29,7 @@ fn main() {
     let all_there = Arc::new(Barrier::new(count));
     let before = kibibytes("/proc/self/status", "VmHWM:");
     let started = Instant::now();
-    let results = fan_out(vec![(); count], count, DEADLINE, move |_, ()| {
+    let results = fan_out_together(vec![(); count], DEADLINE, move |_, ()| {
         let mut command = Command::new(&program);
         command.arg("agent");
         let wanted = Wanted {
@@ -37,7 +38,7 @@ fn main() {
             deadline: DEADLINE,
             progress: &|_| (),
         };
-        let mut agent = direct("local", command, build.clone(), &wanted).unwrap();
+        let agent = direct("local", command, build.clone(), &wanted).unwrap();
         let process = agent.hello(DEADLINE).unwrap().process;
         let connected = started.elapsed().as_secs_f64();
         agent.collect(DEADLINE, &|_| ()).unwrap();

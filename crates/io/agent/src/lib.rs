@@ -1,0 +1,36 @@
+//! Typed calls to a node, and the agent that answers them.
+//!
+//! A call is a type: what is asked, what is told meanwhile, what is answered. It is one file in `calls/` and one line of
+//! [`TABLE`]. `crosstie-reach` carries it as bytes.
+
+mod call;
+mod calls;
+mod client;
+mod context;
+mod in_process;
+mod node_calls;
+mod output;
+mod resources;
+mod running;
+mod serve;
+mod table;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use call::{Call, NoError};
+pub use calls::{
+    cabling::Cabling,
+    change::Change,
+    collect::{Collect, CollectError, Collected},
+    hello::{Hello, Identity},
+    reach::Reach,
+    trust::{Refusal, Trust},
+};
+pub use client::{CallError, call, call_with_stream};
+pub use context::{Context, Stopped};
+pub use in_process::{InProcess, open};
+pub use node_calls::NodeCalls;
+pub use resources::{ResourceId, Resources};
+pub use serve::{SILENCE_TIMEOUT, ServeError, ServeOptions, serve};
+pub use table::{Row, TABLE};

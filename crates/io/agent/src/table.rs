@@ -1,0 +1,53 @@
+//! Every call that an agent answers.
+
+use crosstie_reach::protocol::Failure;
+use serde::Serialize;
+
+use crate::{
+    call::Call,
+    calls::{
+        cabling::Cabling, change::Change, collect::Collect, hello::Hello, reach::Reach,
+        trust::Trust,
+    },
+    context::{Context, RawContext},
+};
+
+pub const TABLE: &[Row] = &[
+    Row::of::<Hello>(),
+    Row::of::<Collect>(),
+    Row::of::<Trust>(),
+    Row::of::<Cabling>(),
+    Row::of::<Change>(),
+    Row::of::<Reach>(),
+];
+
+/// A call by its name.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) run: Run,
+}
+
+pub(crate) type Run = fn(&[u8], &RawContext) -> Result<Vec<u8>, Failure>;
+
+impl Row {
+    pub const fn of<C: Call>() -> Self {
+        Self {
+            name: C::NAME,
+            run: run::<C>,
+        }
+    }
+}
+
+/// Its own errors are a part of the answer.
+fn run<C: Call>(ask: &[u8], context: &RawContext) -> Result<Vec<u8>, Failure> {
+    let ask = serde_json::from_slice(ask).map_err(|error| Failure::Unreadable {
+        why: error.to_string(),
+    })?;
+    encode(&C::run(ask, &Context::new(context)))
+}
+
+fn encode(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    // What cannot be written as JSON does not exist among our answers.
+    serde_json::to_vec(answer).map_err(|_| Failure::TooLong)
+}

@@ -1,0 +1,25 @@
+//! Agents in threads of this process.
+
+mod echo;
+mod in_flight;
+mod many;
+mod wire;
+
+use std::{sync::Arc, time::Duration};
+
+use crosstie_reach::Remote;
+
+use crate::{
+    in_process::start,
+    serve::{AgentSession, ServeOptions},
+    table::Row,
+};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// A session with both of its ends.
+fn session(table: &'static [Row]) -> (Remote, Arc<AgentSession>) {
+    let silence = LONG;
+    let agent = Arc::new(AgentSession::new(ServeOptions { silence, table }));
+    (start(&agent).unwrap(), agent)
+}
