@@ -96,16 +96,20 @@ fn ns_this_machine_is_read_as_root_too() {
     assert!(place.path("var-node/crosstie/bin").exists());
 }
 
+fn takes_the_right_password_alone(place: &Place) {
+    assert_eq!(
+        with_password(place, PASSWORD),
+        ("root".into(), String::new())
+    );
+    let (user, why) = with_password(place, "wrong horse");
+    assert_eq!(user, "alice");
+    assert!(why.contains("did not accept the password"), "{why}");
+}
+
 #[test]
 fn ns_sudo_gets_its_password() {
     let place = place(WITH_PASSWORD);
-    assert_eq!(
-        with_password(&place, PASSWORD),
-        ("root".into(), String::new())
-    );
-    let (user, why) = with_password(&place, "wrong horse");
-    assert_eq!(user, "alice");
-    assert!(why.contains("did not accept the password"), "{why}");
+    takes_the_right_password_alone(&place);
     let (nodes, _) = place.json(&["node", "--sudo"]);
     let (user, why) = scanned(&nodes[0]);
     assert_eq!(user, "alice");
@@ -151,13 +155,7 @@ fn ns_sudo_rs_gets_its_password_too() {
         ..Furnish::default()
     };
     place.node("node", &furnish);
-    assert_eq!(
-        with_password(&place, PASSWORD),
-        ("root".into(), String::new())
-    );
-    let (user, why) = with_password(&place, "wrong horse");
-    assert_eq!(user, "alice");
-    assert!(why.contains("did not accept the password"), "{why}");
+    takes_the_right_password_alone(&place);
 }
 
 /// What a plan is made from as a user holds for root, who carries it out, as long as the user could read it.

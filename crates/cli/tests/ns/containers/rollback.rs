@@ -156,6 +156,19 @@ fn uninstall_keeps_the_only_copy_and_tries_again() {
     );
     same(NODE, &place.before, &shape(lab, NODE));
 
+    // A file that a command has made, and nobody could remove.
+    let made = "mkdir /etc/netplan/new; touch /etc/netplan/new/file; chattr +i /etc/netplan/new/file; exit 3";
+    run(
+        lab,
+        cluster,
+        &["try", "--yes", NODE, "--", "sh", "-c", made],
+    );
+    let mine = "chattr -i /etc/netplan/new/file; mkdir /etc/netplan/mine";
+    sh(lab, NODE, mine);
+    uninstalled();
+    let gone = "! test -e /etc/netplan/new && rmdir /etc/netplan/mine && rm -r /var/lib/crosstie";
+    sh(lab, NODE, gone);
+
     json(lab, cluster, 0, &["apply", NODE, "--yes"]);
     sh(
         lab,

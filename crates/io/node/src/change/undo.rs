@@ -85,23 +85,28 @@ pub(super) fn undo(
         }
         Moment::Running => restore_runtime(system, transaction, &mut outcome),
     });
-    outcome
-        .left
-        .extend(obstacles.iter().map(|obstacle| told(obstacle)));
-    transaction.progress.left.clone_from(&outcome.left);
-    transaction.progress.unrestored = unrestored(&obstacles);
-    if let Err(obstacle) = transaction.enter_rollback(system, State::RolledBack, None) {
-        outcome.left.push(told(&obstacle));
-    }
-    outcome
+    end(system, transaction, outcome, &obstacles)
 }
 
-fn unrestored(obstacles: &[Obstacle]) -> Vec<String> {
+/// Writes down what is left.
+fn end(
+    system: &dyn System,
+    transaction: &mut Transaction,
+    mut outcome: RolledBack,
+    obstacles: &[Obstacle],
+) -> RolledBack {
+    let left = obstacles.iter().map(|obstacle| told(obstacle));
+    outcome.left.extend(left);
     let files = obstacles.iter().filter_map(|obstacle| match obstacle {
         Obstacle::File { path, .. } => Some(path.clone()),
         _ => None,
     });
-    files.collect()
+    transaction.progress.left.clone_from(&outcome.left);
+    transaction.progress.unrestored = files.collect();
+    if let Err(obstacle) = transaction.enter_rollback(system, State::RolledBack, None) {
+        outcome.left.push(told(&obstacle));
+    }
+    outcome
 }
 
 /// Tries again what an earlier rollback could not restore. `None`: there is nothing of the kind.
@@ -123,18 +128,16 @@ pub(super) fn finish(system: &dyn System, transaction: &mut Transaction) -> Opti
             obstacles.push(Obstacle::File { path, source });
         }
     }
+    obstacles.extend(remove_new_files(
+        system,
+        transaction,
+        is_wanted,
+        &mut outcome,
+    ));
     remove_folders(system, transaction);
     let read = system.reread_all();
     obstacles.extend(read.err().map(|why| Obstacle::Reread { why }));
-    outcome
-        .left
-        .extend(obstacles.iter().map(|obstacle| told(obstacle)));
-    transaction.progress.left.clone_from(&outcome.left);
-    transaction.progress.unrestored = unrestored(&obstacles);
-    if let Err(obstacle) = transaction.enter_rollback(system, State::RolledBack, None) {
-        outcome.left.push(told(&obstacle));
-    }
-    Some(outcome)
+    Some(end(system, transaction, outcome, &obstacles))
 }
 
 fn restore_folders(
@@ -170,7 +173,7 @@ fn restore_files(
             });
         }
     }
-    obstacles.extend(remove_new_files(system, transaction, outcome));
+    obstacles.extend(remove_new_files(system, transaction, |_| true, outcome));
     if let Err(error) = boot_program::restore(system, transaction) {
         obstacles.push(Obstacle::BootProgram(error));
     }
@@ -244,6 +247,7 @@ fn keep(
 fn remove_new_files(
     system: &dyn System,
     transaction: &Transaction,
+    is_wanted: impl Fn(&str) -> bool,
     outcome: &mut RolledBack,
 ) -> Vec<Obstacle> {
     let journal = &transaction.journal;
@@ -253,14 +257,21 @@ fn remove_new_files(
         below.files.extend(found.files);
         below.folders.extend(found.folders);
     }
-    let is_new = |path: &String| !journal.images.iter().any(|image| image.path == *path);
+    let is_new =
+        |path: &String| is_wanted(path) && !journal.images.iter().any(|image| image.path == *path);
     let mut obstacles = Vec::new();
+    let mut removed = Vec::new();
     for path in below.files.into_iter().filter(is_new) {
-        if let Err(source) = remove_new_file(system, transaction, &path, outcome) {
-            obstacles.push(Obstacle::File { path, source });
+        match remove_new_file(system, transaction, &path, outcome) {
+            Ok(()) => removed.push(path),
+            Err(source) => obstacles.push(Obstacle::File { path, source }),
         }
     }
-    let is_new = |path: &&String| !journal.tree.iter().any(|folder| folder.path == **path);
+    let is_new = |folder: &&String| {
+        let held = |path: &String| Path::new(path).starts_with(folder);
+        let is_wanted = is_wanted(folder) || removed.iter().any(held);
+        is_wanted && !journal.tree.iter().any(|image| image.path == **folder)
+    };
     for folder in below.folders.iter().rev().filter(is_new) {
         // One that still holds something was told of with that.
         let _ = fs::remove_dir(system.path(folder));
