@@ -11,6 +11,7 @@ pub mod inits;
 pub mod lab;
 pub mod lint;
 pub mod namespace;
+pub mod profiles;
 pub mod samples;
 pub mod sshd;
 pub mod ups;

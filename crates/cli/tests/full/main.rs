@@ -8,5 +8,6 @@ mod common;
 mod arm64;
 mod boot;
 mod cut;
+mod init;
 mod power_cut;
 mod up;

@@ -115,32 +115,38 @@ fn lab_doctor_names_each_fault_and_sees_it_mended() {
     );
     assert_eq!(doctor(lab, cluster), [], "up, and nothing is wrong");
 
-    for cases in [TOGETHER, TWIN] {
-        let script = |text: &str| {
-            text.replace("OTHER_MACHINE_ID", other.trim())
-                .replace("TWIN_SUBNET", subnet.trim())
-        };
-        let join = |part: fn(&Case) -> &str| {
-            let parts: Vec<String> = cases.iter().map(|case| script(part(case))).collect();
-            format!("set -e\n{}", parts.join("\n"))
-        };
-        sh(lab, "spark-a", &join(|case| case.make));
-        let found = doctor(lab, cluster);
-        for case in cases {
-            for wanted in case.expect.iter().copied().map(owned) {
-                assert!(
-                    found.contains(&wanted),
-                    "{}\nwants {wanted:?} in {found:?}",
-                    case.make
-                );
-            }
-        }
-        sh(lab, "spark-a", &join(|case| case.mend));
-        // The manager takes a moment to bring an interface back.
-        let mut looks = (0..10).map(|_| doctor(lab, cluster));
-        let clean = looks.any(|left| left.is_empty());
-        assert!(clean, "mended, and still {:?}", doctor(lab, cluster));
+    let script = |cases: &[Case], part: fn(&Case) -> &str| {
+        let parts: Vec<&str> = cases.iter().map(part).collect();
+        let text = format!("set -e\n{}\n", parts.join("\n"));
+        text.replace("OTHER_MACHINE_ID", other.trim())
+            .replace("TWIN_SUBNET", subnet.trim())
+    };
+    let make = |cases| script(cases, |case| case.make);
+    let mend = |cases| script(cases, |case| case.mend);
+    let expected = |cases: &[Case]| -> Vec<(String, String)> {
+        let expected = cases.iter().flat_map(|case| case.expect);
+        expected.copied().map(owned).collect()
+    };
+
+    sh(lab, "spark-a", &make(TOGETHER));
+    let found = doctor(lab, cluster);
+    for wanted in expected(TOGETHER) {
+        assert!(found.contains(&wanted), "no {wanted:?} in {found:?}");
     }
+    // One look sees that these are gone, and the next fault.
+    sh(lab, "spark-a", &(mend(TOGETHER) + &make(TWIN)));
+    let found = doctor(lab, cluster);
+    for wanted in expected(TWIN) {
+        assert!(found.contains(&wanted), "no {wanted:?} in {found:?}");
+    }
+    for mended in expected(TOGETHER) {
+        assert!(!found.contains(&mended), "mended, and still {found:?}");
+    }
+    sh(lab, "spark-a", &mend(TWIN));
+    // The manager takes a moment to bring an interface back.
+    let mut looks = (0..10).map(|_| doctor(lab, cluster));
+    let clean = looks.any(|left| left.is_empty());
+    assert!(clean, "mended, and still {:?}", doctor(lab, cluster));
 
     lab.fault("spark-a:p0", Fault::Cut).unwrap();
     let down = NODES.map(|node| owned((node, "fabric-port-down")));

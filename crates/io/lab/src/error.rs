@@ -111,9 +111,9 @@ pub enum LabError {
         "{path} stays the host's own network namespace; does this kernel have network namespaces?"
     )]
     NoNamespace { path: String },
-    #[error("no free port on 127.0.0.1 was found")]
-    NoPortFree(#[source] std::io::Error),
-    #[error("{role} ended as soon as it was started: {complaint}")]
+    #[error("too few free ports on 127.0.0.1; give --ssh-port")]
+    NoPortFree,
+    #[error("{role} has ended: {complaint}")]
     Died { role: String, complaint: String },
     #[error("node \"{node}\" did not answer within {} s; the end of its console: {console}", .waited.as_secs())]
     NotUp {

@@ -1,8 +1,11 @@
 //! What the host must have before anything is started.
 
-use std::net::TcpListener;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
+use crate::access;
 use crate::error::LabError;
 use crate::paths;
 use crate::profile::Profile;
@@ -50,31 +53,46 @@ pub(super) fn check_disk(
     }
 }
 
+/// Whence free ports are chosen: below those that the kernel gives to connections, since one of them may be taken between
+/// the choice and the gateway's start.
+const CHOICE: RangeInclusive<u16> = 10_000..=32_000;
+
 /// One port a node: free ones, or the given one and those after it.
 pub(super) fn ports(first: Option<u16>, count: usize) -> Result<Vec<u16>, LabError> {
-    // Held until all are chosen, so that none is chosen twice.
-    let mut held = Vec::new();
-    for index in 0..count {
-        let wanted = match first {
-            Some(first) => u16::try_from(index)
+    let Some(first) = first else {
+        return free_ports(count);
+    };
+    (0..count)
+        .map(|index| {
+            let taken = |port| LabError::PortTaken { port };
+            let port = u16::try_from(index)
                 .ok()
                 .and_then(|index| first.checked_add(index))
-                .ok_or(LabError::PortTaken { port: first })?,
-            None => 0,
-        };
-        let listener = TcpListener::bind(("127.0.0.1", wanted)).map_err(|source| {
-            if wanted == 0 {
-                LabError::NoPortFree(source)
-            } else {
-                LabError::PortTaken { port: wanted }
-            }
-        })?;
-        held.push(listener);
+                .ok_or(taken(first))?;
+            bind(port).map_err(|_| taken(port)).map(|_| port)
+        })
+        .collect()
+}
+
+/// From a random one on, so that labs that start at the same time choose different ones.
+fn free_ports(count: usize) -> Result<Vec<u16>, LabError> {
+    let start = usize::from_str_radix(&access::random_hex(4)?, 16).unwrap_or_default();
+    let free: Vec<u16> = CHOICE
+        .cycle()
+        .skip(start % CHOICE.len())
+        .take(CHOICE.len())
+        .filter(|port| bind(*port).is_ok())
+        .take(count)
+        .collect();
+    if free.len() == count {
+        Ok(free)
+    } else {
+        Err(LabError::NoPortFree)
     }
-    held.iter()
-        .map(|listener| listener.local_addr().map(|address| address.port()))
-        .collect::<Result<_, _>>()
-        .map_err(LabError::NoPortFree)
+}
+
+fn bind(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
 }
 
 #[cfg(test)]
@@ -89,6 +107,7 @@ mod tests {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(unique.len(), 4);
+        assert!(ports.iter().all(|port| CHOICE.contains(port)), "{ports:?}");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let error = super::ports(Some(port), 1).unwrap_err();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Kind, Lab, NodeState};
+use super::{GATEWAY, Kind, Lab, NodeState};
 use crate::error::LabError;
 use crate::profile::Node;
 use crate::qemu::{self, Files};
@@ -86,6 +86,10 @@ impl Lab {
             let (_, machine) = self.find(node)?;
             if !self.is_on(machine) {
                 return Err(self.died(node, &Files(node).log()));
+            }
+            let gateway = Files(GATEWAY);
+            if state::process(&self.directory, &gateway.process()).is_none() {
+                return Err(self.died("the gateway to the lab", &gateway.log()));
             }
             if started.elapsed() > deadline {
                 return Err(self.not_up(node, deadline));
