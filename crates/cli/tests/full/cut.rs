@@ -1,4 +1,4 @@
-//! Every edge of a change and of the way back × everything that can cut it off, on real nodes.
+//! Every edge of a change and of a rollback × everything that can cut it off, on real nodes.
 
 use std::{path::PathBuf, sync::Mutex};
 
@@ -8,9 +8,9 @@ use tempfile::TempDir;
 use crate::common::{
     changes,
     cuts::{
-        self, Cut, Job,
-        place::{Place, places, take_turns},
-        table::Table,
+        self,
+        place::{places, take_turns},
+        table::{KILLED, POWER, Page, Table},
     },
     inits,
     lab::{containers, machines, sh},
@@ -37,39 +37,38 @@ impl Cluster {
     }
 }
 
-/// Takes hours where machines are emulated: `CROSSTIE_CUTS=50` takes 50 that were not taken before.
-#[test]
-fn full_cut_off_changes_end_confirmed_or_back() {
+/// `CROSSTIE_CUTS=50` takes 50 that were not taken before; all of them take hours.
+fn cut_off(lab: Lease, page: &Page) {
     let wanted = std::env::var("CROSSTIE_CUTS").ok();
     let wanted = wanted.map_or(usize::MAX, |count| count.parse().unwrap());
-    let quick = Cluster::new(containers("two-sparks"));
-    let quick_file = quick.file();
-    let quick_places = places(&quick.lab, &quick_file, &NODES);
-    let edges = &quick_places[0].edges;
-    let table = Table::open(edges);
-    let mut jobs = cuts::jobs(edges);
+    let cluster = Cluster::new(lab);
+    let file = cluster.file();
+    let places = places(&cluster.lab, &file, &NODES);
+    let edges = &places[0].edges;
+    let table = Table::open(page, edges);
+    let mut jobs = cuts::jobs(edges, page.cuts);
     jobs.retain(|job| !table.has(job));
     jobs.truncate(wanted);
     let table = Mutex::new(table);
-    let ended = |job: Job, outcome: &str| table.lock().unwrap().add(job, outcome);
-    let (power, killed): (Vec<Job>, Vec<Job>) =
-        jobs.into_iter().partition(|job| job.cut == Cut::Power);
-    take_turns(&quick_places, killed, ended);
-    takes_a_change(&quick.lab, &quick_file);
-    if power.is_empty() {
-        return;
-    }
+    take_turns(&places, jobs, |job, outcome| {
+        table.lock().unwrap().add(job, outcome);
+    });
+    takes_a_change(&cluster.lab, &file);
+}
 
-    let slow = Cluster::new(machines("two-sparks"));
+#[test]
+fn full_cut_off_changes_end_confirmed_or_rolled_back() {
+    cut_off(containers("two-sparks"), &KILLED);
+}
+
+#[test]
+fn full_power_cuts_end_confirmed_or_rolled_back() {
+    let lab = machines("two-sparks");
     for node in NODES {
-        // Then every boot shows that the way back can begin on a root that nobody can write to yet.
-        sh(&slow.lab, node, "grep -qw ro /proc/cmdline");
+        // Then every boot shows that a rollback can begin on a root that nobody can write to yet.
+        sh(&lab, node, "grep -qw ro /proc/cmdline");
     }
-    let slow_file = slow.file();
-    let slow_places: Vec<Place<'_>> = places(&slow.lab, &slow_file, &NODES);
-    assert_eq!(&slow_places[0].edges, edges, "machines pass other edges");
-    take_turns(&slow_places, power, ended);
-    takes_a_change(&slow.lab, &slow_file);
+    cut_off(lab, &POWER);
 }
 
 /// After all of it.

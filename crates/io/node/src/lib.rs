@@ -19,6 +19,7 @@ pub mod probe;
 pub mod scratch;
 mod stop;
 pub mod trust;
+pub mod worker;
 
 pub use collect::{collect, now, sanitised};
 pub use local::Local;

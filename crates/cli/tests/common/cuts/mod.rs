@@ -43,8 +43,6 @@ pub enum Cut {
     Power,
 }
 
-pub const CUTS: [Cut; 3] = [Cut::Agent, Cut::Controller, Cut::Power];
-
 impl fmt::Display for Cut {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -74,16 +72,16 @@ impl fmt::Display for Job {
     }
 }
 
-/// Every edge × every cut, in an order that looks like chance and is the same every time: first one of every kind of edge,
+/// Every edge × each of these cuts, in an order that looks like chance and is the same every time: first one of every kind of edge,
 /// then a second, so that the first few tell most.
-pub fn jobs(edges: &Edges) -> Vec<Job> {
+pub fn jobs(edges: &Edges, cuts: &[Cut]) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (operation, names) in edges {
         for edge in 1..=names.len() {
-            jobs.extend(CUTS.map(|cut| Job {
+            jobs.extend(cuts.iter().map(|cut| Job {
                 operation: *operation,
                 edge,
-                cut,
+                cut: *cut,
             }));
         }
     }

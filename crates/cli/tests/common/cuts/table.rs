@@ -4,26 +4,51 @@ use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
 use sha2::{Digest, Sha256};
 
-use super::{CUTS, Edges, Job, Operation};
+use super::{Cut, Edges, Job, Operation};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/edges-lab.md");
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../io/node/src/change");
-const INTRODUCTION: &str = "\
-# Cut off at every edge, on real nodes
-
-What [edges.md](edges.md) tries in a temporary root, here on the nodes of the lab `two-sparks`: netplan, NetworkManager,
-systemd and sshd. Agents and controllers are killed on containers; the power goes, without warning, on machines with a disk
-(what was not synced is lost, so a power cut is a torn write too). Each cut waits until the node answers ssh again and its guard is gone;
-then it is looked at before any command of ours can settle anything.
+const END: &str = "\
 **back**: every file below `/etc`, its owner, mode and time, and every value of the ports are what they were.
-**kept**: the node is confirmed, and went back byte for byte when it was asked to. **next**: all but units of a guard that was
-not armed yet, or was on its way out, is what it was, and the next command removed them. An empty cell has not been tried.
+**kept**: the node is confirmed, and was rolled back byte for byte when it was asked to. **next**: all but units of a guard that was
+not armed yet, or was about to go, is what it was, and the next command removed them. An empty cell has not been tried.
 
 `make test-full` makes this table, and goes on where it stopped: one of every kind of edge first. When the code that changes
 a node is another (`crates/io/node/src/change`), it begins anew.
 ";
 
+/// One kind of lab, with edges of its own, since its nodes' plans have other files.
+pub(crate) struct Page {
+    path: &'static str,
+    introduction: &'static str,
+    pub(crate) cuts: &'static [Cut],
+}
+
+pub(crate) const KILLED: Page = Page {
+    path: concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/edges-lab.md"),
+    introduction: "\
+# Cut off at every edge, on real nodes
+
+What [edges.md](edges.md) tries in a temporary root, here on the nodes of the lab `two-sparks` as containers: netplan,
+NetworkManager, systemd and sshd. The agent or the controller is killed. Each cut waits until the guard is gone; then the node is
+looked at before any command of ours can settle anything. [edges-power.md](edges-power.md) is the same for power cuts.
+",
+    cuts: &[Cut::Agent, Cut::Controller],
+};
+
+pub(crate) const POWER: Page = Page {
+    path: concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/edges-power.md"),
+    introduction: "\
+# The power goes at every edge
+
+On machines of the lab `two-sparks`, each with a kernel and a disk: QEMU is killed, so what was not synced is lost, and a power
+cut is a torn write too. Each cut waits until the node answers ssh again and its guard is gone; then it is looked at before any
+command of ours can settle anything. [edges-lab.md](edges-lab.md) is the same for programs that are killed.
+",
+    cuts: &[Cut::Power],
+};
+
 pub(crate) struct Table<'a> {
+    page: &'a Page,
     edges: &'a Edges,
     outcomes: BTreeMap<Job, String>,
     made_by: String,
@@ -31,20 +56,21 @@ pub(crate) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// With what earlier runs of the same code found at the same edges.
-    pub(crate) fn open(edges: &'a Edges) -> Self {
+    pub(crate) fn open(page: &'a Page, edges: &'a Edges) -> Self {
         let mut table = Self {
+            page,
             edges,
             outcomes: BTreeMap::new(),
             made_by: digest(),
         };
-        let page = fs::read_to_string(PAGE).unwrap_or_default();
-        let outcomes = read(&page);
-        let empty = table.page();
+        let text = fs::read_to_string(page.path).unwrap_or_default();
+        let outcomes = read(&text, page.cuts);
+        let empty = table.text();
         table.outcomes = outcomes;
         // The same introduction, code and edges: then nothing but the outcomes was added.
-        if table.page() != page {
+        if table.text() != text {
             table.outcomes.clear();
-            fs::write(PAGE, empty).unwrap();
+            fs::write(page.path, empty).unwrap();
         }
         table
     }
@@ -55,39 +81,44 @@ impl<'a> Table<'a> {
 
     pub(crate) fn add(&mut self, job: Job, outcome: &str) {
         self.outcomes.insert(job, outcome.to_owned());
-        fs::write(PAGE, self.page()).unwrap();
+        fs::write(self.page.path, self.text()).unwrap();
     }
 
-    fn page(&self) -> String {
-        let all = CUTS.len() * self.edges.values().map(Vec::len).sum::<usize>();
+    fn text(&self) -> String {
+        let Page {
+            introduction, cuts, ..
+        } = self.page;
+        let all = cuts.len() * self.edges.values().map(Vec::len).sum::<usize>();
         let (count, made_by) = (self.outcomes.len(), &self.made_by);
-        let mut page = format!("{INTRODUCTION}\n{count} cuts of {all}. Code: {made_by}\n");
+        let mut text = format!("{introduction}{END}\n{count} cuts of {all}. Code: {made_by}\n");
         for (operation, names) in self.edges {
-            let head =
-                "| | edge | agent killed | controller killed | power cut |\n|--:|---|---|---|---|";
-            writeln!(page, "\n## {operation}\n\n{head}").unwrap();
+            write!(text, "\n## {operation}\n\n| | edge |").unwrap();
+            for cut in *cuts {
+                write!(text, " {cut} |").unwrap();
+            }
+            writeln!(text, "\n|--:|---|{}", "---|".repeat(cuts.len())).unwrap();
             for (edge, name) in (1..).zip(names) {
-                write!(page, "| {edge} | {name} |").unwrap();
-                for cut in CUTS {
+                write!(text, "| {edge} | {name} |").unwrap();
+                for cut in *cuts {
                     let job = Job {
                         operation: *operation,
                         edge,
-                        cut,
+                        cut: *cut,
                     };
                     let outcome = self.outcomes.get(&job).map_or("", String::as_str);
-                    write!(page, " {outcome} |").unwrap();
+                    write!(text, " {outcome} |").unwrap();
                 }
-                page.push('\n');
+                text.push('\n');
             }
         }
-        page
+        text
     }
 }
 
-fn read(page: &str) -> BTreeMap<Job, String> {
+fn read(text: &str, cuts: &[Cut]) -> BTreeMap<Job, String> {
     let mut outcomes = BTreeMap::new();
     let mut operation = Operation::Change;
-    for line in page.lines() {
+    for line in text.lines() {
         if line.strip_prefix("## ") == Some(&Operation::WayBack.to_string()) {
             operation = Operation::WayBack;
         }
@@ -96,7 +127,7 @@ fn read(page: &str) -> BTreeMap<Job, String> {
             continue;
         };
         let Ok(edge) = edge.parse() else { continue };
-        for (cut, outcome) in CUTS.into_iter().zip(told) {
+        for (cut, outcome) in cuts.iter().copied().zip(told) {
             let job = Job {
                 operation,
                 edge,

@@ -2,8 +2,9 @@
 
 use crate::common::{
     cuts::{
-        self, Cut,
+        self,
         place::{places, take_turns},
+        table::KILLED,
     },
     inits,
     lab::containers,
@@ -19,7 +20,7 @@ fn cut_off_changes_end_confirmed_or_rolled_back() {
     let lab = containers("two-sparks");
     inits::json(&lab, &NODES, &cluster);
     let places = places(&lab, &cluster, &NODES);
-    let jobs = cuts::jobs(&places[0].edges).into_iter();
-    let jobs = jobs.filter(|job| job.cut != Cut::Power).take(SAMPLE);
-    take_turns(&places, jobs.collect(), |_, _| {});
+    let mut jobs = cuts::jobs(&places[0].edges, KILLED.cuts);
+    jobs.truncate(SAMPLE);
+    take_turns(&places, jobs, |_, _| {});
 }

@@ -1,0 +1,118 @@
+//! The worker's side.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    process,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use rustix::{io::fcntl_dupfd_cloexec, stdio};
+
+use super::{
+    MAGIC,
+    frames::{Kind, encode, read},
+};
+use crate::Stop;
+
+/// For an engine to let go of its hardware, once nobody waits for it.
+const END_GRACE: Duration = Duration::from_secs(1);
+
+/// What a worker does.
+pub trait Engine {
+    fn answer(&mut self, ask: &[u8], context: &EngineContext) -> Vec<u8>;
+}
+
+pub struct EngineContext {
+    /// Set when nobody waits for the answer any more.
+    pub stop: Stop,
+    output: Output,
+}
+
+impl EngineContext {
+    /// How far it is. The reader may be slow: a few a second are enough.
+    pub fn emit(&self, event: &[u8]) {
+        // Without a reader the input ends, too.
+        let _ = self.output.write(Kind::Event, event);
+    }
+}
+
+#[derive(Clone)]
+struct Output(Arc<Mutex<File>>);
+
+impl Output {
+    fn write(&self, kind: Kind, body: &[u8]) -> io::Result<()> {
+        let frame = encode(kind, body)?;
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&frame)
+    }
+}
+
+/// Answers until the input ends; the process ends itself when its lifetime is over.
+pub fn serve(mut engine: impl Engine, lifetime: Duration) -> io::Result<()> {
+    // What libraries print goes where errors go.
+    let output = File::from(fcntl_dupfd_cloexec(stdio::stdout(), 3)?);
+    stdio::dup2_stdout(stdio::stderr())?;
+    let input = File::from(fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
+    (&output).write_all(MAGIC)?;
+    let output = Output(Arc::new(Mutex::new(output)));
+    thread::Builder::new().spawn(move || {
+        thread::sleep(lifetime);
+        complain("its lifetime is over");
+        process::exit(1);
+    })?;
+    let current = Arc::<Mutex<Stop>>::default();
+    let (asks, asked) = channel();
+    let reader_stop = Arc::clone(&current);
+    thread::Builder::new().spawn(move || read_all(input, &asks, &reader_stop))?;
+    answer_all(&mut engine, &asked, &current, &output)
+}
+
+/// The questions, in order; each has a [`Stop`] of its own.
+fn answer_all(
+    engine: &mut impl Engine,
+    asked: &Receiver<(Vec<u8>, Stop)>,
+    current: &Mutex<Stop>,
+    output: &Output,
+) -> io::Result<()> {
+    while let Ok((ask, stop)) = asked.recv() {
+        *current.lock().unwrap_or_else(PoisonError::into_inner) = stop.clone();
+        let context = EngineContext {
+            stop,
+            output: output.clone(),
+        };
+        output.write(Kind::Answer, &engine.answer(&ask, &context))?;
+    }
+    Ok(())
+}
+
+/// Reads nothing but frames, so that an engine that hangs cannot keep the worker from noticing that it is alone.
+fn read_all(mut input: impl Read, asks: &Sender<(Vec<u8>, Stop)>, current: &Mutex<Stop>) {
+    let mut latest = Stop::default();
+    loop {
+        match read(&mut input) {
+            Ok(Some((Kind::Ask, ask))) => {
+                latest = Stop::default();
+                if asks.send((ask, latest.clone())).is_err() {
+                    break;
+                }
+            }
+            Ok(Some((Kind::Stop, _))) => latest.set(),
+            _ => break,
+        }
+    }
+    latest.set();
+    current.lock().unwrap_or_else(PoisonError::into_inner).set();
+    thread::sleep(END_GRACE);
+    process::exit(0);
+}
+
+#[allow(clippy::print_stderr)] // whoever started it reads it there
+fn complain(text: &str) {
+    eprintln!("{text}");
+}
