@@ -1,7 +1,7 @@
 //! A look at every node, as root, before something is done there.
 
 use anyhow::bail;
-use crosstie_facts::{Entry, Raw, facts};
+use crosstie_facts::{Raw, facts};
 use crosstie_model::Facts;
 
 use crate::{nodes::Fleet, output, parse::parse_with};
@@ -19,7 +19,9 @@ pub(crate) fn look(
 ) -> anyhow::Result<Option<Vec<Looked>>> {
     let mut looked: Vec<Looked> = Vec::new();
     let mut failed = false;
-    for (destination, parsed) in parse_with(fleet.read(), |raw| (refusal(raw), facts(raw))) {
+    let parse = |raw: &Raw| (raw.meta.root_refused.clone(), facts(raw));
+    for (destination, parsed) in parse_with(fleet.read(), parse) {
+        // Better said before the others have worked for nothing.
         let facts = parsed.and_then(|(refusal, facts)| match refusal {
             Some(why) => Err(no_root(why)),
             None => Ok(facts),
@@ -52,13 +54,4 @@ pub(crate) fn look(
         }
     }
     Ok(Some(looked))
-}
-
-/// Root was asked for and not given: better said before the others have worked for nothing.
-fn refusal(raw: &Raw) -> Option<String> {
-    let (_, entry) = raw.commands().find(|(name, _)| *name == "sudo")?;
-    let Entry::Gap(gap) = entry else {
-        return None;
-    };
-    Some(gap.to_string())
 }

@@ -127,6 +127,7 @@ fn machine(host: &str) -> Raw {
     let meta = Meta {
         host: host.to_owned(),
         captured: "2026-11-01T12:00:00Z".to_owned(),
+        root_refused: None,
     };
     let mut machine = Machine {
         raw: Raw::new(meta),

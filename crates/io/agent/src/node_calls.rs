@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crosstie_fabric::cabling::{Listened, Probe};
-use crosstie_facts::{Entry, Gap, Raw};
+use crosstie_facts::Raw;
 use crosstie_model::change::{self, ChangeError, Changed, Probed};
 use crosstie_node::{
     cabling::CablingError,
@@ -169,8 +169,6 @@ fn shortened(refusal: &str) -> String {
 
 /// Root was asked for and not given: that is why some of it is missing.
 pub(crate) fn noting(mut raw: Raw, refusal: Option<&str>) -> Raw {
-    if let Some(why) = refusal {
-        raw.insert_command("sudo", Entry::Gap(Gap::Failed(shortened(why))));
-    }
+    raw.meta.root_refused = refusal.map(shortened);
     raw
 }

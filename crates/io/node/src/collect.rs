@@ -46,6 +46,7 @@ pub fn collect() -> Raw {
             .into_known()
             .unwrap_or_default(),
         captured: now(),
+        root_refused: None,
     };
     raw
 }
@@ -128,6 +129,7 @@ fn meta(meta: &Meta) -> Meta {
         } else {
             String::new()
         },
+        root_refused: meta.root_refused.as_deref().map(collect::reason),
     }
 }
 

@@ -24,8 +24,8 @@ pub(super) enum Ask {
     Stream(u64),
     Hold(String),
     Held(ResourceId),
-    /// Until it is stopped.
-    Wait,
+    /// Until it is stopped. The name is for whoever looks for that.
+    Wait(String),
     /// For another call of the same session.
     Meet,
     Refuse,
@@ -49,7 +49,7 @@ pub(super) struct Resource(pub(super) String);
 
 /// Of one test.
 pub(super) static DROPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
-pub(super) static STOPPED: Mutex<u32> = Mutex::new(0);
+pub(super) static STOPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static MEETING: Barrier = Barrier::new(2);
 
 impl Drop for Resource {
@@ -88,11 +88,11 @@ impl Call for Echo {
                 let held = context.resources.with(id, name);
                 held.map_or(Answer::Nothing, Answer::Said)
             }
-            Ask::Wait => {
+            Ask::Wait(name) => {
                 while !context.stop.is_set() {
                     thread::sleep(Duration::from_millis(1));
                 }
-                *STOPPED.lock().unwrap() += 1;
+                STOPPED.lock().unwrap().push(name);
                 Answer::Nothing
             }
             Ask::Meet => {

@@ -120,12 +120,19 @@ fn resources_outlive_their_call_and_end_with_the_session() {
 fn a_late_call_is_stopped_and_the_session_goes_on() {
     let (session, _agent) = session(TABLE);
     let brief = Duration::from_millis(100);
-    let late = call::<Echo>(&session, &Ask::Wait, brief, &mut |_| ());
+    let late = call::<Echo>(
+        &session,
+        &Ask::Wait("cancelled".to_owned()),
+        brief,
+        &mut |_| (),
+    );
     let late = late.unwrap_err();
     assert!(
         matches!(late, CallError::Session(SessionError::Deadline { deadline }) if deadline == brief)
     );
-    until("it is told to stop", || *STOPPED.lock().unwrap() == 1);
+    until("it is told to stop", || {
+        STOPPED.lock().unwrap().contains(&"cancelled".to_owned())
+    });
     echo(&session, &Ask::Say(String::new())).unwrap();
 }
 

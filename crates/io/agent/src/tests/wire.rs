@@ -117,7 +117,7 @@ fn calls_are_answered_and_the_end_of_input_is_the_end() {
 
 #[test]
 fn a_late_or_cancelled_call_is_answered_once() {
-    let wait = serde_json::to_vec(&Ask::Meet).unwrap();
+    let wait = serde_json::to_vec(&Ask::Wait("wire".to_owned())).unwrap();
     let say = serde_json::to_vec(&Ask::Say("again".to_owned())).unwrap();
     let mut agent = served(LONG, echo::TABLE);
     agent.call(1, 0, "echo", &wait);
@@ -126,7 +126,7 @@ fn a_late_or_cancelled_call_is_answered_once() {
     agent.say(&ToAgent::Cancel { id: 2 }, &[]);
     agent.say(&ToAgent::Cancel { id: 3 }, &[]);
     assert_eq!(agent.answer(2), Err(Failure::Cancelled));
-    // Both have met by now, and nobody hears of it: the number is another's.
+    // Both may end at any time, and nobody hears of it: the number is another's.
     agent.call(2, 60_000, "echo", &say);
     let said = agent.answer(2).unwrap().0;
     assert_eq!(said, br#"{"Ok":{"Said":"again"}}"#);

@@ -114,6 +114,7 @@ impl<'a> Builder<'a> {
             }
             host = parsed.host;
             self.raw.meta.captured = parsed.captured;
+            self.raw.meta.root_refused = parsed.root_refused;
         }
         self.add_empty_directories();
         let host = host

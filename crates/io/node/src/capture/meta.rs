@@ -1,5 +1,7 @@
 //! `meta.toml`: who was captured and when, and what could not be read.
 
+use std::fmt::Write;
+
 use crosstie_facts::{Entry, Gap, Meta, Raw};
 use toml::{Table, Value};
 
@@ -9,11 +11,15 @@ const DENIED: &str = "denied";
 const TOO_LARGE: &str = "too-large";
 const ABSENT: &str = "absent";
 const FAILED: &str = "failed: ";
+const ROOT_REFUSED: &str = "root_refused";
+/// Where captures of earlier builds have it: the gap of a command that nobody runs.
+const EARLIER_REFUSAL: &str = "cmd/sudo";
 
 /// What a `meta.toml` says, less what it need not say.
 pub(super) struct Parsed {
     pub(super) host: Option<String>,
     pub(super) captured: String,
+    pub(super) root_refused: Option<String>,
     gaps: Table,
 }
 
@@ -31,16 +37,23 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, LoadError> {
             });
         }
     }
+    let mut gaps = match table.remove("gaps") {
+        Some(Value::Table(gaps)) => gaps,
+        _ => Table::new(),
+    };
+    let earlier = gaps.remove(EARLIER_REFUSAL);
+    let root_refused = text_of(table.remove(ROOT_REFUSED)).or_else(|| {
+        let why = text_of(earlier)?;
+        Some(why.strip_prefix(FAILED).unwrap_or(&why).to_owned())
+    });
     Ok(Parsed {
         host: text_of(table.remove("host")),
         captured: match table.remove("captured") {
             Some(Value::Datetime(time)) => time.to_string(),
             captured => text_of(captured).unwrap_or_default(),
         },
-        gaps: match table.remove("gaps") {
-            Some(Value::Table(gaps)) => gaps,
-            _ => Table::new(),
-        },
+        root_refused,
+        gaps,
     })
 }
 
@@ -80,13 +93,20 @@ fn reason(gap: &Gap) -> String {
 }
 
 pub(super) fn render(raw: &Raw) -> String {
-    let Meta { host, captured } = &raw.meta;
+    let Meta {
+        host,
+        captured,
+        root_refused,
+    } = &raw.meta;
     let quote = |text: &str| Value::from(text).to_string();
     let mut text = format!(
         "format = {FORMAT}\nhost = {}\ncaptured = {}\n",
         quote(host),
         quote(captured)
     );
+    if let Some(why) = root_refused {
+        let _ = writeln!(text, "{ROOT_REFUSED} = {}", quote(why));
+    }
     let tree = raw.tree().map(|(path, entry)| (ROOT, path, entry));
     let commands = raw.commands().map(|(name, entry)| (COMMANDS, name, entry));
     let gaps: Table = tree
@@ -145,10 +165,23 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_of_root_is_read_as_earlier_builds_wrote_it_too() {
+        for text in [
+            "format = 1\nroot_refused = 'no password'",
+            "format = 1\n[gaps]\n'cmd/sudo' = 'failed: no password'",
+        ] {
+            let meta = parse(text.as_bytes()).unwrap();
+            assert_eq!(meta.root_refused.as_deref(), Some("no password"), "{text}");
+            assert_eq!(meta.gaps().count(), 0, "{text}");
+        }
+    }
+
+    #[test]
     fn a_plain_capture_reads_as_a_person_would_write_it() {
         let raw = Raw::new(Meta {
             host: "spark-a".into(),
             captured: "2026-11-01T12:00:00Z".into(),
+            root_refused: None,
         });
         assert_eq!(
             render(&raw),

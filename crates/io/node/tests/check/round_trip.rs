@@ -51,8 +51,13 @@ fn raw() -> impl Strategy<Value = Raw> {
     let captured = prop_oneof![Just("2026-11-01T12:00:00Z".to_owned()), any::<String>()];
     let tree = prop::collection::vec((path(), entry()), 0..40);
     let commands = prop::collection::vec((name(), entry()), 0..6);
-    (any::<String>(), captured, tree, commands).prop_map(|(host, captured, tree, commands)| {
-        let mut raw = Raw::new(Meta { host, captured });
+    let meta = (any::<String>(), captured, any::<Option<String>>());
+    (meta, tree, commands).prop_map(|((host, captured, root_refused), tree, commands)| {
+        let mut raw = Raw::new(Meta {
+            host,
+            captured,
+            root_refused,
+        });
         for (path, entry) in tree {
             raw.insert(&path, entry);
         }

@@ -17,6 +17,11 @@ pub(crate) use filter::is_other;
 pub use rules::{GROUPS, HOME_NCCL_CONF, Keep, NAMED_NCCL_CONF, Rule};
 pub use walk::{Alias, alias, group, tree};
 
+/// Why something was refused, in another program's words.
+pub fn reason(text: &str) -> String {
+    secret::guarded_reason(text.to_owned())
+}
+
 /// A host's name, and nothing that follows it; empty if there is none.
 pub fn host_name(text: &str) -> String {
     let name = filter::first_word(text).unwrap_or_default();

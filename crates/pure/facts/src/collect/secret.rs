@@ -101,8 +101,16 @@ pub(super) fn guarded(entry: Entry) -> Option<Entry> {
 /// A reason may quote what another program said.
 pub(super) fn guarded_gap(gap: Gap) -> Gap {
     match gap {
-        Gap::Failed(reason) if is_secret(&reason) => Gap::Failed(WITHHELD.to_owned()),
+        Gap::Failed(reason) => Gap::Failed(guarded_reason(reason)),
         gap => gap,
+    }
+}
+
+pub(super) fn guarded_reason(reason: String) -> String {
+    if is_secret(&reason) {
+        WITHHELD.to_owned()
+    } else {
+        reason
     }
 }
 

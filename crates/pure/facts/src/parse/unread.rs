@@ -16,7 +16,12 @@ pub(super) fn unread(raw: &Raw) -> Vec<Unread> {
     let commands = raw
         .commands()
         .map(|(name, entry)| (command_name(name), entry));
-    files
+    let root = raw.meta.root_refused.as_ref().map(|why| Unread {
+        what: "what only root may read".to_owned(),
+        why: why.clone(),
+        root_would: false,
+    });
+    let gaps = files
         .chain(commands)
         .filter_map(|(what, entry)| match entry {
             Entry::Gap(Gap::Absent) => None,
@@ -26,8 +31,8 @@ pub(super) fn unread(raw: &Raw) -> Vec<Unread> {
                 root_would: *gap == Gap::Denied,
             }),
             _ => None,
-        })
-        .collect()
+        });
+    gaps.chain(root).collect()
 }
 
 /// What a capture's command file stands for, in a person's words.
@@ -41,7 +46,6 @@ fn command_name(file: &str) -> String {
         "ip-rule.json" => "routing rules".to_owned(),
         "ip-neigh.json" => "neighbours".to_owned(),
         "rdma-resource.json" => "live queue pairs".to_owned(),
-        "sudo" => "what only root may read".to_owned(),
         "timedatectl.txt" => "clock synchronisation".to_owned(),
         other => other.to_owned(),
     }

@@ -28,6 +28,8 @@ pub struct Meta {
     pub host: String,
     /// RFC 3339, UTC; empty when unknown.
     pub captured: String,
+    /// Root was asked for and not given, and why: some of what is missing is missing for that.
+    pub root_refused: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -203,6 +203,7 @@ fn names_links_and_reasons_hold_no_secret() {
         let mut raw = Raw::new(Meta {
             host: format!("node {secret}"),
             captured: secret.to_owned(),
+            root_refused: Some(format!("said {secret}")),
         });
         for rule in rules() {
             let starred = rule.path.replace("$release", seeds::RELEASE);
@@ -218,7 +219,7 @@ fn names_links_and_reasons_hold_no_secret() {
                 raw.insert(&format!("{path}0"), Entry::Gap(reason));
             }
         }
-        for name in commands().chain(["sudo".to_owned(), PLAIN.to_owned()]) {
+        for name in commands().chain([PLAIN.to_owned()]) {
             raw.insert_command(&name, Entry::Gap(Gap::Failed(format!("said {secret}"))));
         }
         for rule in &COMMANDS {

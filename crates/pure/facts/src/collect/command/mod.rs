@@ -54,14 +54,11 @@ pub const COMMANDS: [CommandRule; 15] = [
     document("dcb-*.json", tables::priorities),
 ];
 
-/// That root was asked for, and why it was refused: a gap, never an output.
-const ROOT: &str = "sudo";
-
 /// What a capture keeps of a command's output; `None` if it has no such command. Cutting down twice changes nothing.
 pub fn command(name: &str, output: &Entry) -> Option<Entry> {
-    let rule = COMMANDS.iter().find(|rule| rule.is_for(name));
-    match (rule, output) {
-        (Some(rule), Entry::File(output)) => {
+    let rule = COMMANDS.iter().find(|rule| rule.is_for(name))?;
+    match output {
+        Entry::File(output) => {
             let text = rules::text(output);
             let kept = match rule.keep {
                 Output::Lines(keep) => Ok(secret::without_secrets(&keep(&text)).into_owned()),
@@ -69,10 +66,8 @@ pub fn command(name: &str, output: &Entry) -> Option<Entry> {
             };
             Some(kept.map_or_else(Entry::Gap, |text| Entry::File(text.into_bytes())))
         }
-        (rule, Entry::Gap(gap)) if rule.is_some() || name == ROOT => {
-            Some(Entry::Gap(secret::guarded_gap(gap.clone())))
-        }
-        _ => None,
+        Entry::Gap(gap) => Some(Entry::Gap(secret::guarded_gap(gap.clone()))),
+        Entry::Link(_) | Entry::Directory => None,
     }
 }
 
