@@ -223,12 +223,6 @@ pub fn management(facts: &Facts) -> Vec<Probe> {
     gateways.into_iter().map(probe).collect()
 }
 
-/// Those that a change is held to: what was silent before says nothing after it.
-pub fn worthwhile(before: &[Probed]) -> Vec<Probe> {
-    let passed = before.iter().filter(|probed| probed.problem.is_none());
-    passed.map(|probed| probed.probe.clone()).collect()
-}
-
 fn by_name(facts: &[Facts]) -> HashMap<&str, &Facts> {
     let named = facts.iter().map(|facts| (facts.host.name.as_str(), facts));
     named.collect()

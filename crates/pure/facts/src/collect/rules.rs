@@ -122,7 +122,7 @@ const INTERFACES: &[Rule] = &[
 const PCI: &[Rule] = &[
     whole("sys/bus/pci/devices/*/{vendor,device,class,subsystem_vendor,subsystem_device}"),
     whole("sys/bus/pci/devices/*/{current_link_speed,current_link_width,max_link_speed,max_link_width}"),
-    whole("sys/bus/pci/devices/*/{numa_node,sriov_numvfs}"),
+    whole("sys/bus/pci/devices/*/numa_node"),
     rule("sys/bus/pci/devices/*/{driver,iommu_group,physfn}", Keep::Link),
     whole("sys/bus/pci/devices/*/hwmon/*/{name,temp*_input,temp*_crit,temp*_label}"),
     whole("sys/kernel/iommu_groups/*/type"),

@@ -11,15 +11,8 @@ pub(super) fn settings(raw: &Raw, interface: &str) -> LinkSettings {
     let link = raw.command(&format!("ethtool-{interface}.txt"));
     let fec = raw.command(&format!("ethtool-fec-{interface}.txt"));
     let pause = raw.command(&format!("ethtool-pause-{interface}.txt"));
-    let modes = |key| read(&link, key).and_then(|values| Reading::from(words(&values)));
     LinkSettings {
         autoneg: switch(&link, "Auto-negotiation"),
-        supported_modes: modes("Supported link modes"),
-        advertised_modes: modes("Advertised link modes"),
-        partner_modes: modes("Link partner advertised link modes"),
-        fec_configured: read(&fec, "Supported/Configured FEC encodings")
-            .or_else(|| read(&fec, "Configured FEC encodings"))
-            .and_then(|values| Reading::from(words(&values))),
         fec_active: read(&fec, "Active FEC encoding")
             .or_else(|| read(&fec, "Active FEC encodings"))
             .map(|values| values.join(" ")),
@@ -56,16 +49,6 @@ fn field<'a>(text: &'a str, key: &str) -> Option<Vec<&'a str>> {
         .filter(|value| !value.is_empty())
         .collect();
     (!values.is_empty()).then_some(values)
-}
-
-fn words(values: &[&str]) -> Option<Vec<String>> {
-    let words: Vec<String> = values
-        .iter()
-        .flat_map(|line| line.split_whitespace())
-        .map(str::to_owned)
-        .collect();
-    let none = matches!(values, ["Not reported" | "None" | "Unknown"]);
-    (!words.is_empty() && !none).then_some(words)
 }
 
 /// `     rx_prio0_pause: 12`.
@@ -109,8 +92,6 @@ mod tests {
         assert_eq!(link.pause_receive, Reading::Value(true));
         assert_eq!(link.has_global_pause(), Some(true));
         assert_eq!(link.autoneg, Reading::Value(true));
-        assert_eq!(link.supported_modes.known().unwrap().len(), 2);
-        assert_eq!(link.partner_modes, Reading::Absent);
         assert_eq!(link.fec_active, Reading::Value("RS".to_owned()));
         assert_eq!(link.driver_counters.known().unwrap()["rx_prio0_pause"], 12);
     }

@@ -119,7 +119,6 @@ fn memory(raw: &Raw) -> Memory {
         huge_pages_free: meminfo
             .as_ref()
             .and_then(|text| field(text, "HugePages_Free")),
-        huge_page_size: kib("Hugepagesize"),
     }
 }
 

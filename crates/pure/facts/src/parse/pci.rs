@@ -49,7 +49,6 @@ fn device(raw: &Raw, name: &str, address: PciAddress) -> PciDevice {
         iommu_type,
         driver: raw.link_name(&at("driver")).map(str::to_owned),
         physical_function: raw.link_name(&at("physfn")).and_then(parse),
-        virtual_functions: raw.value(&at("sriov_numvfs")),
         sensors: sensors(raw, &at("hwmon")),
     }
 }

@@ -59,5 +59,4 @@ pub struct Memory {
     pub cma_total: Reading<Bytes>,
     pub cma_free: Reading<Bytes>,
     pub huge_pages_free: Reading<u64>,
-    pub huge_page_size: Reading<Bytes>,
 }

@@ -11,10 +11,6 @@ use crate::Reading;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkSettings {
     pub autoneg: Reading<bool>,
-    pub supported_modes: Reading<Vec<String>>,
-    pub advertised_modes: Reading<Vec<String>>,
-    pub partner_modes: Reading<Vec<String>>,
-    pub fec_configured: Reading<Vec<String>>,
     pub fec_active: TextReading,
     /// Global (802.3x) pause: obeyed when received.
     pub pause_receive: Reading<bool>,

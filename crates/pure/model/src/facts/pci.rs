@@ -27,7 +27,6 @@ pub struct PciDevice {
     pub driver: TextReading,
     /// The physical function, if this is a virtual one.
     pub physical_function: Reading<PciAddress>,
-    pub virtual_functions: Reading<u32>,
     pub sensors: Vec<Sensor>,
 }
 

@@ -128,7 +128,6 @@ pub(in crate::collect) fn meminfo(text: &str) -> Option<String> {
         "CmaFree",
         "HugePages_Total",
         "HugePages_Free",
-        "Hugepagesize",
     ];
     keyed(text, ':', &keys, |value| leading(value, 2, is_amount))
 }
