@@ -164,17 +164,21 @@ pub fn wait_until_settled(lab: &Lab, node: &str) {
     once_settled(lab, node, "true");
 }
 
-/// What a script says then: in the login that waits, since another takes an emulated node seconds.
+/// Who, and what it has done.
+const STILL_AT_WORK: &str = "ls -l /etc/systemd/system /var/lib/crosstie/changes/*; cat /var/lib/crosstie/changes/*/state.json; \
+     lslocks; systemctl list-units --all 'crosstie*'; journalctl --no-pager -n 60; ps -ef";
+
+/// What a script says then, at most a guard's longest time later: in the login that waits, since another takes an emulated node seconds.
 pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
     let guard = "/etc/systemd/system/crosstie-guard-wait.service";
     let lock = format!("{}/lock", crosstie_node::change::STATE);
     let settled =
         format!("[ ! -e {guard} ] && {{ [ ! -e {lock} ] || flock --nonblock {lock} true; }}");
     let script = format!(
-        "for i in $(seq 180); do if {settled}; then {script}; exit; fi; sleep 1; done; \
-         echo 'a guard still waits, or somebody is at work' >&2; exit 1"
+        "for i in $(seq 300); do if {settled}; then {script}; exit; fi; sleep 1; done; \
+         exec >&2; echo 'a guard still waits, or somebody is at work'; {STILL_AT_WORK}; exit 1"
     );
-    sh_within(lab, node, &script, Duration::from_secs(240))
+    sh_within(lab, node, &script, Duration::from_secs(360))
 }
 
 /// Lines that are gone or new, marked so.
