@@ -5,6 +5,7 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::Context;
 use clap::ColorChoice;
 use crosstie_agent::InProcess;
+use crosstie_control::COLLECT_TIMEOUT;
 use crosstie_discover::{Place, Via, vendor};
 use crosstie_facts::facts;
 use crosstie_reach::discover::{Found, discover};
@@ -15,12 +16,9 @@ use crate::{args::Scan, exit, output};
 /// Machines answer at once, and multicast DNS within a second; a lost datagram is asked for again in the next.
 const LISTEN: Duration = Duration::from_secs(2);
 
-/// For reading this machine.
-const COLLECT: Duration = Duration::from_secs(20);
-
 pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let raw = InProcess::default()
-        .collect(COLLECT, &|_| ())
+        .collect(COLLECT_TIMEOUT, &|_| ())
         .context("cannot read this machine's interfaces")?;
     let listen = LISTEN.min(Duration::from_secs(scan.targets.reach.ways.timeout.into()));
     let discovery = discover(&facts(&raw), &scan.interface, listen)?;

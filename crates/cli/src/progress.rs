@@ -78,11 +78,11 @@ impl Progress {
         self.set(node, None);
     }
 
-    /// Where a node is; `None` once it is done.
-    pub(crate) fn set(&self, node: usize, stage: Option<Stage>) {
+    /// `None` once it is done.
+    fn set(&self, node: usize, stage: Option<Stage>) {
         let mut board = self.shared.board();
-        if let Some(place) = board.stages.get_mut(node) {
-            *place = stage;
+        if let Some(slot) = board.stages.get_mut(node) {
+            *slot = stage;
         }
         if stage == Some(Stage::Asking) {
             board.draw(&[]);

@@ -4,45 +4,45 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::bail;
 use clap::ColorChoice;
-use crosstie_facts::facts;
+use crosstie_control::{FleetSnapshot, Found, NodeReading};
 use crosstie_model::{Facts, word};
 use crosstie_node::capture;
 use crosstie_report::scan::{Outcome, node, view};
 use serde_json::Value;
 
-use crate::{
-    args::Scan,
-    discover, exit, output,
-    parse::parse_with,
-    targets::{self, Found, Reading},
-};
+use crate::{args::Scan, console::Console, discover, exit, output};
 
 pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     if scan.discover {
         return discover::run(scan, colour);
     }
-    let Found { spec, nodes } = targets::find(&scan.targets, colour)?;
+    let targets = scan.targets.resolve(&Console::new(colour, scan.json))?;
+    let Found { spec, nodes } = targets.find()?;
     let readings = nodes.read();
     if let Some(path) = &scan.capture {
         keep(&readings, path)?;
     }
     let from_capture = !scan.targets.from.is_empty();
-    let parsed = parse_with(readings, move |raw| {
-        let facts = facts(raw);
-        (node(&facts, spec.as_ref()), facts)
-    });
-    let scanned: Vec<(Outcome, Option<Facts>)> = parsed
-        .into_iter()
-        .map(|(name, parsed)| match parsed {
-            Ok((mut node, facts)) => {
+    let snapshot = FleetSnapshot::parse(readings);
+    let views = snapshot.each(move |facts| node(facts, spec.as_ref()));
+    let scanned: Vec<(Outcome, Option<&Facts>)> = snapshot
+        .nodes
+        .iter()
+        .zip(views)
+        .map(|(read, view)| match view {
+            Ok(mut node) => {
                 if from_capture {
-                    node.source = Some(name);
-                } else if name != "." {
-                    node.reached = Some(name);
+                    node.source = Some(read.name.clone());
+                } else if read.name != "." {
+                    node.reached = Some(read.name.clone());
                 }
-                (Outcome::Node(Box::new(node)), Some(facts))
+                let facts = read.facts.as_deref().ok();
+                (Outcome::Node(Box::new(node)), facts)
             }
-            Err(error) => (Outcome::Failed { host: name, error }, None),
+            Err(error) => {
+                let (host, error) = (read.name.clone(), error.line());
+                (Outcome::Failed { host, error }, None)
+            }
         })
         .collect();
     let failed = scanned.iter().any(|(_, facts)| facts.is_none());
@@ -64,18 +64,18 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
 }
 
 /// A capture made by hand is cut down to the allow-list on its way through.
-fn keep(readings: &[Reading], path: &Path) -> anyhow::Result<()> {
-    let [(_, Ok(raw))] = readings else {
+fn keep(readings: &[NodeReading], path: &Path) -> anyhow::Result<()> {
+    let [NodeReading { raw: Ok(raw), .. }] = readings else {
         bail!(
             "--capture keeps one node, and {} were read",
-            readings.iter().filter(|(_, raw)| raw.is_ok()).count()
+            readings.iter().filter(|node| node.raw.is_ok()).count()
         );
     };
     capture::write(&crosstie_node::sanitised(raw), path)?;
     Ok(())
 }
 
-fn json(scanned: &[(Outcome, Option<Facts>)], with_facts: bool) -> anyhow::Result<String> {
+fn json(scanned: &[(Outcome, Option<&Facts>)], with_facts: bool) -> anyhow::Result<String> {
     let mut nodes = Vec::new();
     for (outcome, facts) in scanned {
         let mut value = serde_json::to_value(outcome)?;
@@ -126,7 +126,7 @@ mod tests {
         };
         let mut raw = crosstie_facts::Raw::default();
         raw.meta.host = "$(id); rm -rf ~".to_owned();
-        let mut node = node(&facts(&raw), None);
+        let mut node = node(&crosstie_facts::facts(&raw), None);
         node.reached = Some("x; rm -rf ~".to_owned());
         let line = next(&scan, &[Outcome::Node(Box::new(node))]);
         let expected = "crosstie scan 'x; rm -rf ~' --capture '$(id); rm -rf ~.tar.gz'    ";

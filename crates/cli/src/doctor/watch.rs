@@ -3,14 +3,14 @@
 use std::{io::IsTerminal, process::ExitCode, thread, time::Duration};
 
 use clap::ColorChoice;
+use crosstie_control::{Fleet, FleetSnapshot, NodeSnapshot, doctor::examine};
 use crosstie_model::Spec;
 use crosstie_report::{
     doctor::{Change, changes, verdict, view},
     text::{Palette, Span, Tone, line},
 };
 
-use super::{Doctor, Look, examine, look, output};
-use crate::nodes::Fleet;
+use super::{Doctor, earlier, output, selection};
 
 /// How many of the latest changes a screen keeps in sight.
 const KEPT: usize = 12;
@@ -28,12 +28,12 @@ pub(super) fn run(
     let palette = output::palette(colour);
     let redraw = std::io::stdout().is_terminal() && !doctor.json;
     let pause = Duration::from_secs(doctor.interval.max(1).into());
-    let mut before: Vec<Option<Look>> = Vec::new();
+    let mut before: Vec<Option<NodeSnapshot>> = Vec::new();
     let mut last = None;
     let mut history: Vec<String> = Vec::new();
     loop {
-        let now = look::live(fleet);
-        let diagnosis = examine(doctor, &now, &before, spec);
+        let now = FleetSnapshot::take(fleet);
+        let diagnosis = examine(&now, &before, spec, selection(doctor));
         let new: Vec<String> = match &last {
             Some(last) => changes(last, &diagnosis)
                 .iter()
@@ -56,7 +56,7 @@ pub(super) fn run(
             output::print(&text)?;
         }
         last = Some(diagnosis);
-        before = now.into_iter().map(Some).collect();
+        before = earlier(now);
         thread::sleep(pause);
     }
 }

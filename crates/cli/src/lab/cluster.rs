@@ -14,25 +14,13 @@ use crosstie_model::{
 use crosstie_reach::secret::Secret;
 use ipnet::{IpNet, Ipv4Net};
 
-use crate::args::Reach;
-
 /// What `--lab NAME` stands for.
 pub(crate) struct LabCluster {
     pub(crate) nodes: Vec<String>,
-    ssh_config: PathBuf,
-    password: Arc<Secret>,
+    pub(crate) ssh_config: PathBuf,
+    pub(crate) password: Arc<Secret>,
     /// Soft-RoCE has no ids that tell twins, so the profile does; and it knows what is plugged in where.
     pub(crate) spec: Spec,
-}
-
-impl LabCluster {
-    /// With the lab's own ways in.
-    pub(crate) fn reach(&self, reach: &Reach) -> Reach {
-        let mut reach = reach.clone();
-        reach.ways.ssh_config = Some(self.ssh_config.clone());
-        reach.known_password = Some(Arc::clone(&self.password));
-        reach
-    }
 }
 
 pub(crate) fn cluster(name: &str) -> Result<LabCluster> {

@@ -15,4 +15,5 @@ pub mod rollback;
 pub mod scan;
 pub mod status;
 pub mod text;
+pub mod trust;
 pub mod up;
