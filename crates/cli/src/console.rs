@@ -12,6 +12,7 @@ use crosstie_report::{
     init::drawing,
     plan, proof, rollback,
     text::Palette,
+    trial,
     up::{environments, findings},
 };
 
@@ -19,7 +20,7 @@ use crate::{
     live::{self, Live},
     output,
     progress::Progress,
-    terminal, trial,
+    terminal,
 };
 
 pub(crate) struct Console {
@@ -100,8 +101,8 @@ impl Console {
                 *progress = None;
             }
             (Event::UpBegan { nodes }, ..) => *board = Some(Live::new(nodes, self.palette)),
-            (Event::HostNames(hosts), _, Some(board)) => board.rename(hosts),
-            (Event::StageBegan(stage), _, Some(board)) => board.begin(*stage),
+            (Event::HostNames(hosts), _, Some(board)) => board.board().rename(hosts),
+            (Event::StageBegan(stage), _, Some(board)) => board.board().begin(*stage),
             (
                 Event::StageEnded {
                     stage,
@@ -113,7 +114,7 @@ impl Console {
                 _,
                 Some(board),
             ) => {
-                board.end(*went_well, failing);
+                board.board().end(*went_well, failing);
                 if !self.draws {
                     live::line(*stage, *took, says);
                 }
@@ -135,7 +136,7 @@ impl Observer for Console {
             }
             Event::RollbackPlanned(plan) => self.say(&(rollback::view(plan, palette) + "\n")),
             Event::TrialBegins => output::tell(trial::UNDONE),
-            Event::TrialEnded(ended) => self.print(&trial::told(ended)),
+            Event::TrialEnded(ended) => self.print(&trial::view(ended)),
             Event::NodesFailed(failed) => output::complain_of(failed),
             Event::Cabled(found) => {
                 let (stations, wiring) = (&found.stations, &found.wiring);

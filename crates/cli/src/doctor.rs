@@ -6,11 +6,10 @@ use std::{process::ExitCode, thread, time::Duration};
 
 use clap::ColorChoice;
 use crosstie_control::{
-    FleetSnapshot, Found, NodeSnapshot, Nodes,
+    FleetSnapshot, Found, NodeSnapshot, Nodes, Verdict,
     doctor::{examine, pair_captures},
 };
-use crosstie_doctor::{Diagnosis, Selection, checks};
-use crosstie_model::Severity;
+use crosstie_doctor::{Selection, checks};
 use crosstie_report::doctor::{markdown, view};
 
 use crate::{args::Doctor, console::Console, exit, output};
@@ -45,7 +44,7 @@ pub(crate) fn run(doctor: &Doctor, colour: ColorChoice) -> anyhow::Result<ExitCo
         view(&diagnosis, output::palette(colour))
     };
     output::print(&text)?;
-    Ok(status(&diagnosis))
+    Ok(exit::status(Verdict::of_diagnosis(&diagnosis)))
 }
 
 fn selection(doctor: &Doctor) -> Selection<'_> {
@@ -69,15 +68,4 @@ fn refuse_what_facts_cannot_tell(only: &[String]) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(anyhow::Error::msg(causes.join("\n")).context("the doctor cannot look for this"))
-}
-
-fn status(diagnosis: &Diagnosis) -> ExitCode {
-    let mut findings = diagnosis.findings();
-    if diagnosis.nodes.iter().any(|node| node.error.is_some()) {
-        exit::tool_failed()
-    } else if findings.any(|finding| finding.severity == Severity::Fault) {
-        exit::faults()
-    } else {
-        exit::CLEAN
-    }
 }

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log(arguments.verbose, arguments.colour);
     let result = match arguments.command {
+        Command::Scan(scan) if scan.discover => discover::run(&scan, arguments.colour),
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
         Command::Trust(trust) => trust::run(&trust, arguments.colour),

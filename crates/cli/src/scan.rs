@@ -1,60 +1,34 @@
 //! `crosstie scan`.
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::ColorChoice;
-use crosstie_control::{FleetSnapshot, Found, NodeReading};
-use crosstie_model::{Facts, word};
-use crosstie_node::capture;
-use crosstie_report::scan::{Outcome, node, view};
+use crosstie_control::{
+    FleetSnapshot, Found,
+    scan::{Scanned, keep, scan},
+};
+use crosstie_model::word;
+use crosstie_report::scan::{Outcome, view};
 use serde_json::Value;
 
-use crate::{args::Scan, console::Console, discover, exit, output};
+use crate::{args::Scan, console::Console, exit, output};
 
-pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    if scan.discover {
-        return discover::run(scan, colour);
-    }
-    let targets = scan.targets.resolve(&Console::new(colour, scan.json))?;
-    let Found { spec, nodes } = targets.find()?;
+pub(crate) fn run(arguments: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, arguments.json);
+    let Found { spec, nodes } = arguments.targets.resolve(&console)?.find()?;
     let readings = nodes.read();
-    if let Some(path) = &scan.capture {
+    if let Some(path) = &arguments.capture {
         keep(&readings, path)?;
     }
-    let from_capture = !scan.targets.from.is_empty();
-    let snapshot = FleetSnapshot::parse(readings);
-    let views = snapshot.each(move |facts| node(facts, spec.as_ref()));
-    let scanned: Vec<(Outcome, Option<&Facts>)> = snapshot
-        .nodes
-        .iter()
-        .zip(views)
-        .map(|(read, view)| match view {
-            Ok(mut node) => {
-                if from_capture {
-                    node.source = Some(read.name.clone());
-                } else if read.name != "." {
-                    node.reached = Some(read.name.clone());
-                }
-                let facts = read.facts.as_deref().ok();
-                (Outcome::Node(Box::new(node)), facts)
-            }
-            Err(error) => {
-                let (host, error) = (read.name.clone(), error.line());
-                (Outcome::Failed { host, error }, None)
-            }
-        })
-        .collect();
-    let failed = scanned.iter().any(|(_, facts)| facts.is_none());
-    if scan.json {
-        output::print(&json(&scanned, scan.facts)?)?;
+    let from_captures = !arguments.targets.from.is_empty();
+    let scanned = scan(&FleetSnapshot::parse(readings), spec, from_captures);
+    let failed = scanned.iter().any(|node| node.facts.is_none());
+    if arguments.json {
+        output::print(&json(&scanned, arguments.facts)?)?;
     } else {
-        let outcomes: Vec<Outcome> = scanned.into_iter().map(|(outcome, _)| outcome).collect();
-        output::print(&view(
-            &outcomes,
-            &next(scan, &outcomes),
-            output::palette(colour),
-        ))?;
+        let outcomes: Vec<Outcome> = scanned.into_iter().map(|node| node.outcome).collect();
+        let next = next(arguments, &outcomes);
+        output::print(&view(&outcomes, &next, console.palette))?;
     }
     Ok(if failed {
         exit::tool_failed()
@@ -63,24 +37,12 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
     })
 }
 
-/// A capture made by hand is cut down to the allow-list on its way through.
-fn keep(readings: &[NodeReading], path: &Path) -> anyhow::Result<()> {
-    let [NodeReading { raw: Ok(raw), .. }] = readings else {
-        bail!(
-            "--capture keeps one node, and {} were read",
-            readings.iter().filter(|node| node.raw.is_ok()).count()
-        );
-    };
-    capture::write(&crosstie_node::sanitised(raw), path)?;
-    Ok(())
-}
-
-fn json(scanned: &[(Outcome, Option<&Facts>)], with_facts: bool) -> anyhow::Result<String> {
+fn json(scanned: &[Scanned], with_facts: bool) -> anyhow::Result<String> {
     let mut nodes = Vec::new();
-    for (outcome, facts) in scanned {
+    for Scanned { outcome, facts } in scanned {
         let mut value = serde_json::to_value(outcome)?;
         if let (true, Some(facts), Value::Object(fields)) = (with_facts, facts, &mut value) {
-            fields.insert("facts".to_owned(), serde_json::to_value(facts)?);
+            fields.insert("facts".to_owned(), serde_json::to_value(&**facts)?);
         }
         nodes.push(value);
     }
@@ -126,7 +88,7 @@ mod tests {
         };
         let mut raw = crosstie_facts::Raw::default();
         raw.meta.host = "$(id); rm -rf ~".to_owned();
-        let mut node = node(&crosstie_facts::facts(&raw), None);
+        let mut node = crosstie_report::scan::node(&crosstie_facts::facts(&raw), None);
         node.reached = Some("x; rm -rf ~".to_owned());
         let line = next(&scan, &[Outcome::Node(Box::new(node))]);
         let expected = "crosstie scan 'x; rm -rf ~' --capture '$(id); rm -rf ~.tar.gz'    ";

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::ColorChoice;
-use crosstie_control::apply::status;
-use crosstie_report::status::{Node, view};
+use crosstie_control::{Verdict, apply::status};
+use crosstie_report::status::view;
 
 use crate::{args::change::Status, console::Console, exit, output};
 
@@ -18,14 +18,7 @@ pub(crate) fn run(arguments: &Status, colour: ColorChoice) -> anyhow::Result<Exi
     if arguments.json {
         output::print(&output::json(&status)?)?;
     } else {
-        output::print(&view(&status, output::palette(colour)))?;
+        output::print(&view(&status, console.palette))?;
     }
-    let nodes = &status.nodes;
-    Ok(if nodes.iter().any(|node| node.error.is_some()) {
-        exit::tool_failed()
-    } else if nodes.iter().any(Node::wants_a_look) {
-        exit::faults()
-    } else {
-        exit::CLEAN
-    })
+    Ok(exit::status(Verdict::of_status(&status)))
 }

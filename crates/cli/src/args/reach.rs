@@ -3,14 +3,11 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use crosstie_control::{self as control, FleetOptions, LabTargets, Observer};
+use crosstie_lab::Lab;
 use crosstie_model::word;
-use crosstie_reach::secret::{Password, Purpose, Source};
+use crosstie_reach::secret::{Password, Purpose, Secret, Source};
 
-use crate::{
-    console::Console,
-    lab::{self, LabCluster},
-    terminal,
-};
+use crate::{console::Console, lab, terminal};
 
 /// Which nodes a cluster file is made of.
 #[derive(Debug, clap::Args)]
@@ -93,15 +90,18 @@ pub(crate) struct Root {
 
 impl Targets {
     pub(crate) fn resolve(&self, console: &Arc<Console>) -> anyhow::Result<control::Targets> {
-        let lab = self.lab.as_deref().map(lab::cluster).transpose()?;
+        let lab = self.lab.as_deref().map(lab::open).transpose()?;
         Ok(control::Targets {
             nodes: self.nodes.clone(),
             from: self.from.clone(),
             cluster: self.cluster.clone(),
             options: self.reach.options(lab.as_ref(), console),
-            lab: lab.map(|lab| LabTargets {
-                nodes: lab.nodes,
-                spec: lab.spec,
+            lab: lab.map(|lab| {
+                let nodes = lab.profile().nodes.iter();
+                LabTargets {
+                    nodes: nodes.map(|node| node.name.clone()).collect(),
+                    spec: lab.spec(),
+                }
             }),
         })
     }
@@ -126,23 +126,24 @@ impl Members {
 
 impl Reach {
     /// With a lab's own ways in.
-    pub(crate) fn options(&self, lab: Option<&LabCluster>, console: &Arc<Console>) -> FleetOptions {
+    pub(crate) fn options(&self, lab: Option<&Lab>, console: &Arc<Console>) -> FleetOptions {
         let mut options = self.ways.options(console);
         options.root = self.sudo.then(|| Arc::new(self.password(lab)));
         options.password_first = self.ask_become_pass;
         if let Some(lab) = lab {
-            options.ssh_config = Some(lab.ssh_config.clone());
+            options.ssh_config = Some(lab.ssh_config());
         }
         options
     }
 
     /// For root: asked for now, or once a node wants it.
-    fn password(&self, lab: Option<&LabCluster>) -> Password {
+    fn password(&self, lab: Option<&Lab>) -> Password {
         let source = match (self.become_password_fd, lab) {
             (Some(descriptor), _) => Source::Descriptor(descriptor),
             // A lab's own is no secret of the user's.
             (None, Some(lab)) if !self.ask_become_pass => {
-                return Password::known(Arc::clone(&lab.password), Purpose::Sudo);
+                let secret = Arc::new(Secret::new(lab.password()));
+                return Password::known(secret, Purpose::Sudo);
             }
             _ if self.ask_become_pass => Source::Terminal,
             _ => terminal::password_source(),

@@ -6,8 +6,8 @@ use clap::ColorChoice;
 use crosstie_control::{Fleet, FleetSnapshot, NodeSnapshot, doctor::examine};
 use crosstie_model::Spec;
 use crosstie_report::{
-    doctor::{Change, changes, verdict, view},
-    text::{Palette, Span, Tone, line},
+    doctor::{change_line, changes, verdict, view},
+    text::line,
 };
 
 use super::{Doctor, earlier, output, selection};
@@ -37,7 +37,7 @@ pub(super) fn run(
         let new: Vec<String> = match &last {
             Some(last) => changes(last, &diagnosis)
                 .iter()
-                .map(|change| told(change, palette))
+                .map(|change| change_line(change, &clock(), palette))
                 .collect(),
             None => Vec::new(),
         };
@@ -59,41 +59,6 @@ pub(super) fn run(
         before = earlier(now);
         thread::sleep(pause);
     }
-}
-
-/// One line: when, and what became of what.
-fn told(change: &Change, palette: Palette) -> String {
-    let (tone, what, host, subject) = match change {
-        Change::Appeared { host, finding } => (
-            Tone::Alarm,
-            format!("new {}", finding.severity),
-            host,
-            format!("{} {}", finding.id, finding.subject),
-        ),
-        Change::Gone { host, finding } => (
-            Tone::Good,
-            "mended".to_owned(),
-            host,
-            format!("{} {}", finding.id, finding.subject),
-        ),
-        Change::Turned { host, finding, was } => (
-            Tone::Bad,
-            format!("{was} is now {}", finding.severity),
-            host,
-            format!("{} {}", finding.id, finding.subject),
-        ),
-        Change::Back { host } => (Tone::Good, "answers again".to_owned(), host, String::new()),
-        Change::Lost { host, error } => (Tone::Alarm, "lost".to_owned(), host, error.clone()),
-    };
-    let mut out = String::new();
-    let spans = [
-        Span::new(Tone::Quiet, clock()),
-        Span::new(tone, format!("  {what:<14}")),
-        Span::new(Tone::Strong, format!("  {host}  ")),
-        Span::new(Tone::Plain, subject),
-    ];
-    line(palette, &spans, &mut out);
-    out
 }
 
 /// The time of day in UTC, to the second.

@@ -1,6 +1,11 @@
 //! How a command ended, in one word.
 
-use crosstie_report::change::{Changes, Outcome};
+use crosstie_doctor::Diagnosis;
+use crosstie_model::{Finding, Severity};
+use crosstie_report::{
+    change::{Changes, Outcome},
+    status::{Node, Status},
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -24,6 +29,29 @@ impl Verdict {
             Self::Clean
         } else {
             Self::Faults
+        }
+    }
+
+    /// Of nodes that were examined. Warnings are no faults.
+    pub fn of_diagnosis(diagnosis: &Diagnosis) -> Self {
+        let is_fault = |finding: &Finding| finding.severity == Severity::Fault;
+        if diagnosis.nodes.iter().any(|node| node.error.is_some()) {
+            Self::Failed
+        } else if diagnosis.findings().any(is_fault) {
+            Self::Faults
+        } else {
+            Self::Clean
+        }
+    }
+
+    /// Of changes that were asked for: whether all is as it was left.
+    pub fn of_status(status: &Status) -> Self {
+        if status.nodes.iter().any(|node| node.error.is_some()) {
+            Self::Failed
+        } else if status.nodes.iter().any(Node::wants_a_look) {
+            Self::Faults
+        } else {
+            Self::Clean
         }
     }
 }

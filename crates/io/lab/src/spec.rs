@@ -1,45 +1,32 @@
-//! A running lab as a cluster: where its nodes are, and which ports share a cage.
+//! A lab as a cluster file would have it: which ports share a cage, and what is plugged in where.
 
-use std::{net::Ipv4Addr, path::PathBuf, sync::Arc};
+use std::net::Ipv4Addr;
 
-use anyhow::Result;
-use crosstie_lab::{
-    Lab, Paths,
-    profile::{CageRef, Node, Segment, SegmentKind},
-};
 use crosstie_model::{
     Cable, Mtu, PortRef,
     spec::{self, Cage, PortMatch, Spec},
 };
-use crosstie_reach::secret::Secret;
 use ipnet::{IpNet, Ipv4Net};
 
-/// What `--lab NAME` stands for.
-pub(crate) struct LabCluster {
-    pub(crate) nodes: Vec<String>,
-    pub(crate) ssh_config: PathBuf,
-    pub(crate) password: Arc<Secret>,
-    /// Soft-RoCE has no ids that tell twins, so the profile does; and it knows what is plugged in where.
-    pub(crate) spec: Spec,
-}
+use crate::{
+    Lab,
+    profile::{CageRef, Node, Segment, SegmentKind},
+};
 
-pub(crate) fn cluster(name: &str) -> Result<LabCluster> {
-    let lab = Lab::open(&Paths::new(None), name)?;
-    let nodes = &lab.profile().nodes;
-    Ok(LabCluster {
-        nodes: nodes.iter().map(|node| node.name.clone()).collect(),
-        ssh_config: lab.ssh_config(),
-        password: Arc::new(Secret::new(lab.password())),
-        spec: Spec {
+impl Lab {
+    /// Soft-RoCE has no ids that tell twins, so the profile does; and it knows what is plugged in where.
+    pub fn spec(&self) -> Spec {
+        let profile = self.profile();
+        Spec {
             format: spec::FORMAT,
-            name: name.to_owned(),
+            name: self.name().to_owned(),
             fabric: fabric(),
             qos: None,
-            nodes: nodes.iter().map(node_spec).collect(),
-            cables: lab.profile().segments.iter().flat_map(cables).collect(),
+            nodes: profile.nodes.iter().map(node_spec).collect(),
+            cables: profile.segments.iter().flat_map(cables).collect(),
             planes: Vec::new(),
-        },
-    })
+        }
+    }
 }
 
 /// What a lab's nodes are planned with where no cluster file says otherwise. Nothing in a lab has such an address.
