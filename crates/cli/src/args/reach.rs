@@ -227,7 +227,7 @@ const TIMEOUT: u32 = 60;
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
 pub(crate) struct Ways {
-    /// Give a node up after so many seconds
+    /// Per-node timeout in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT, value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) timeout: u32,
 

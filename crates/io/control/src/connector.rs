@@ -1,13 +1,22 @@
 //! Where sessions with one node come from.
 
-use std::{sync::Arc, time::Duration};
-
-use crosstie_reach::{Session, Stage};
-
-use crate::{
-    NodeError,
-    fleet::{NodeSlot, Shared},
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
 };
+
+use crosstie_agent::open;
+use crosstie_reach::{
+    Route, Session, Stage, Wanted,
+    binary::Binaries,
+    secret::Password,
+    ssh::{DestinationError, Login, SshOptions},
+};
+
+use crate::{FleetOptions, NodeError};
+
+/// For ssh to get a first word from a node.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub trait Connector: Send + Sync {
     /// As the person called the node.
@@ -25,6 +34,41 @@ pub trait Connector: Send + Sync {
 
     /// For the next one who needs a session.
     fn keep(&self, session: Box<dyn Session>);
+}
+
+/// One node.
+pub(crate) struct NodeSlot {
+    pub(crate) name: String,
+    pub(crate) route: Route,
+    pub(crate) session: Mutex<Option<Box<dyn Session>>>,
+}
+
+/// What all nodes have in common.
+pub(crate) struct Shared {
+    pub(crate) binaries: Binaries,
+    pub(crate) password: Option<Arc<Password>>,
+    /// ssh may ask on the terminal.
+    pub(crate) prompts: bool,
+    /// Up to the agent's first word.
+    pub(crate) login: Duration,
+    pub(crate) answer: Duration,
+}
+
+impl Shared {
+    pub(crate) fn open(
+        &self,
+        route: &Route,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Box<dyn Session>, NodeError> {
+        let wanted = Wanted {
+            binaries: &self.binaries,
+            root: self.password.as_deref(),
+            deadline,
+            progress,
+        };
+        Ok(open(route, &wanted)?)
+    }
 }
 
 /// To a node of a fleet.
@@ -69,4 +113,30 @@ impl Connector for FleetConnector {
             *slot = Some(session);
         }
     }
+}
+
+pub(crate) fn route(
+    name: &str,
+    options: &FleetOptions,
+    prompts: bool,
+) -> Result<Route, DestinationError> {
+    if name == "." {
+        return Ok(Route::Here);
+    }
+    Ok(Route::Ssh {
+        destination: name.parse()?,
+        options: SshOptions {
+            config: options.ssh_config.clone(),
+            prompts,
+            connect: connect_timeout(options.timeout),
+            alone: false,
+            pin: None,
+            login: Login::Configured,
+        },
+    })
+}
+
+/// Before we give up ourselves, so that ssh can say why.
+pub(crate) fn connect_timeout(timeout: Duration) -> Duration {
+    timeout.mul_f64(0.75).min(CONNECT_TIMEOUT)
 }

@@ -101,6 +101,38 @@ impl Prompter for Silent {
     }
 }
 
+/// Whether a person wants what is about to be done.
+pub struct Consent<'a> {
+    /// It was given beforehand.
+    pub yes: bool,
+    pub prompter: &'a dyn Prompter,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConsentError {
+    #[error("there is no terminal to ask on: pass --yes to {what} without a question")]
+    Unattended { what: &'static str },
+    #[error("nothing was changed")]
+    Declined,
+}
+
+impl Consent<'_> {
+    /// Whoever cannot be asked has to say so beforehand.
+    pub fn is_possible(&self, what: &'static str) -> Result<(), ConsentError> {
+        if self.yes || self.prompter.is_present() {
+            return Ok(());
+        }
+        Err(ConsentError::Unattended { what })
+    }
+
+    pub fn ask(&self, question: &str) -> Result<(), ConsentError> {
+        if self.yes || self.prompter.approve(question) {
+            return Ok(());
+        }
+        Err(ConsentError::Declined)
+    }
+}
+
 /// One piece of work on a list of nodes. Nodes that were given up may still work: nobody hears of them after the end.
 pub struct Round {
     observer: Arc<dyn Observer>,
@@ -134,5 +166,36 @@ impl Round {
         if !self.ended.swap(true, Ordering::SeqCst) {
             self.observer.observe(Event::RoundEnded);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<String>>);
+
+    impl Observer for Heard {
+        fn observe(&self, event: Event<'_>) {
+            self.0.lock().unwrap().push(format!("{event:?}"));
+        }
+    }
+
+    #[test]
+    fn nobody_hears_of_a_node_after_the_end() {
+        let heard = Arc::new(Heard::default());
+        let observer = Arc::clone(&heard) as Arc<dyn Observer>;
+        let round = Round::begin(&observer, &["spark-a".to_owned()], false);
+        round.stage(0, Stage::Connecting);
+        round.end();
+        round.done(0);
+        round.end();
+        let heard = heard.0.lock().unwrap();
+        assert_eq!(heard.len(), 3, "{heard:?}");
+        assert_eq!(heard[1], "Node { index: 0, stage: Connecting }");
+        assert_eq!(heard[2], "RoundEnded");
     }
 }

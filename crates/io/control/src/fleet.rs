@@ -7,25 +7,25 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crosstie_agent::{InProcess, NodeCalls, open};
+use crosstie_agent::{InProcess, NodeCalls};
 use crosstie_doctor::{ClockOffset, clock::milliseconds};
 use crosstie_node::groups::signal_all;
 use crosstie_reach::{
-    BOUND, Route, Session, Stage, Unfinished, Wanted,
+    BOUND, Session, Stage, Unfinished,
     binary::Binaries,
     fan_out, fan_out_together,
     secret::{Password, PasswordError},
-    ssh::{DestinationError, Login, SshOptions},
+    ssh::DestinationError,
 };
 use rustix::process::Signal;
 
-use crate::{Connector, NodeError, NodeReading, Observer, Round, connector::FleetConnector};
+use crate::{
+    Connector, NodeError, NodeReading, Observer, Round,
+    connector::{FleetConnector, NodeSlot, Shared, route},
+};
 
 /// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
 pub const COLLECT_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// For ssh to get a first word from a node.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// For a person to type a password.
 pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -69,13 +69,6 @@ pub struct Fleet {
     last: Duration,
 }
 
-/// One node.
-pub(crate) struct NodeSlot {
-    pub(crate) name: String,
-    pub(crate) route: Route,
-    pub(crate) session: Mutex<Option<Box<dyn Session>>>,
-}
-
 /// What a node is asked.
 pub trait NodeWork<T>:
     Fn(usize, &dyn Session, &dyn Fn(Stage)) -> Result<T, NodeError> + Send + Sync + 'static
@@ -88,34 +81,6 @@ impl<T, F> NodeWork<T> for F where
 }
 
 type Visit<T> = Box<dyn Fn(usize, &Arc<NodeSlot>) -> Result<T, NodeError> + Send + Sync>;
-
-/// What all nodes have in common.
-pub(crate) struct Shared {
-    binaries: Binaries,
-    password: Option<Arc<Password>>,
-    /// ssh may ask on the terminal.
-    prompts: bool,
-    /// Up to the agent's first word.
-    pub(crate) login: Duration,
-    answer: Duration,
-}
-
-impl Shared {
-    pub(crate) fn open(
-        &self,
-        route: &Route,
-        deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Box<dyn Session>, NodeError> {
-        let wanted = Wanted {
-            binaries: &self.binaries,
-            root: self.password.as_deref(),
-            deadline,
-            progress,
-        };
-        Ok(open(route, &wanted)?)
-    }
-}
 
 impl Fleet {
     /// No names are this machine.
@@ -308,28 +273,6 @@ fn now() -> i64 {
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     })
-}
-
-fn route(name: &str, options: &FleetOptions, prompts: bool) -> Result<Route, DestinationError> {
-    if name == "." {
-        return Ok(Route::Here);
-    }
-    Ok(Route::Ssh {
-        destination: name.parse()?,
-        options: SshOptions {
-            config: options.ssh_config.clone(),
-            prompts,
-            connect: connect_timeout(options.timeout),
-            alone: false,
-            pin: None,
-            login: Login::Configured,
-        },
-    })
-}
-
-/// Before we give up ourselves, so that ssh can say why.
-pub(crate) fn connect_timeout(timeout: Duration) -> Duration {
-    timeout.mul_f64(0.75).min(CONNECT_TIMEOUT)
 }
 
 /// Several at once would ask over each other.

@@ -24,13 +24,13 @@ use crate::{
 };
 
 /// Where every link is up: agents begin at different times, and this is long enough for the slowest.
-const LISTEN: Duration = Duration::from_secs(6);
+const LISTEN_TIME: Duration = Duration::from_secs(6);
 
 /// Where links come up first: a 200 Gb/s port with a copper cable takes up to ten seconds.
-const LISTEN_LONG: Duration = Duration::from_secs(15);
+const LISTEN_TIME_LINKS_DOWN: Duration = Duration::from_secs(15);
 
 /// For an agent to look at its machine first, and to put links back.
-const AROUND: Duration = Duration::from_secs(30);
+const CABLING_MARGIN: Duration = Duration::from_secs(30);
 
 /// Of a cluster that nobody has named.
 const NAME: &str = "cluster";
@@ -167,7 +167,7 @@ fn listen(
         |seconds| Duration::from_secs(seconds.into()),
     );
     let probes = probes(&surveys, duration)?;
-    let deadline = duration + AROUND;
+    let deadline = duration + CABLING_MARGIN;
     let answers = fleet.call_together(deadline, move |index, session, progress| {
         Ok(session.cabling(&probes[index], deadline, progress)?)
     });
@@ -216,7 +216,11 @@ fn listening(nodes: &[NodeFacts], surveys: &[Station]) -> Duration {
             .iter()
             .any(|jack| is_down(&node.facts, &jack.interface))
     });
-    if any_down { LISTEN_LONG } else { LISTEN }
+    if any_down {
+        LISTEN_TIME_LINKS_DOWN
+    } else {
+        LISTEN_TIME
+    }
 }
 
 fn probes(surveys: &[Station], duration: Duration) -> Result<Vec<Probe>, InitError> {

@@ -3,7 +3,6 @@
 pub mod apply;
 mod cluster_file;
 mod connector;
-mod consent;
 pub mod discover;
 pub mod doctor;
 mod error;
@@ -25,12 +24,9 @@ mod verdict;
 
 pub use cluster_file::{CLUSTER_FILE, ClusterFileError, read_existing};
 pub use connector::Connector;
-pub use consent::{Consent, ConsentError};
 pub use error::{NodeError, NodesFailed, chain_of};
-pub use event::{Event, Observer, Prompter, Round, Silent};
-pub use fleet::{
-    COLLECT_TIMEOUT, CONNECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROMPT_TIMEOUT,
-};
+pub use event::{Consent, ConsentError, Event, Observer, Prompter, Round, Silent};
+pub use fleet::{COLLECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROMPT_TIMEOUT};
 pub use random::NoRandomNumbers;
 pub use snapshot::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot, SnapshotError, captured};
 pub use targets::{Found, LabTargets, Nodes, Targets, TargetsError, destinations};

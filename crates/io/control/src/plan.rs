@@ -24,7 +24,7 @@ pub enum PlanError {
     Targets(#[from] TargetsError),
     #[error("a plan needs a cluster file: `crosstie init NODE…` writes one")]
     NoClusterFile,
-    #[error("the cluster file asks for what cannot be")]
+    #[error("the cluster file cannot be satisfied")]
     Faults(#[source] FaultLines),
     #[error(transparent)]
     FaultsOfLab(crosstie_plan::PlanError),

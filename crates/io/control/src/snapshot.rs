@@ -97,24 +97,31 @@ impl FleetSnapshot {
 
     /// The facts of what was read.
     pub fn parse(readings: Vec<NodeReading>) -> Self {
-        let mut nodes = Vec::new();
-        let mut raws = Vec::new();
-        for NodeReading { name, raw, clock } in readings {
-            let known = raw.as_ref().ok();
-            nodes.push(NodeSnapshot {
+        let (named, raws): (Vec<_>, Vec<_>) = readings
+            .into_iter()
+            .map(|reading| ((reading.name, reading.clock), reading.raw))
+            .unzip();
+        let parsed = within(raws, PARSE_TIMEOUT, |raw| {
+            let captured = raw.meta.captured.clone();
+            (Arc::new(facts(raw)), captured, root_refusal(raw))
+        });
+        let nodes = named.into_iter().zip(parsed);
+        let nodes = nodes.map(|((name, clock), parsed)| {
+            let (facts, captured, root_refusal) = match parsed {
+                Ok((facts, captured, refusal)) => (Ok(facts), captured, refusal),
+                Err(error) => (Err(error), String::new(), None),
+            };
+            NodeSnapshot {
                 name,
-                facts: Err(NodeError::Busy),
+                facts,
                 clock,
-                captured: known.map_or_else(String::new, |raw| raw.meta.captured.clone()),
-                root_refusal: known.and_then(root_refusal),
-            });
-            raws.push(raw);
+                captured,
+                root_refusal,
+            }
+        });
+        Self {
+            nodes: nodes.collect(),
         }
-        let parsed = within(raws, PARSE_TIMEOUT, |raw| Arc::new(facts(raw)));
-        for (node, facts) in nodes.iter_mut().zip(parsed) {
-            node.facts = facts;
-        }
-        Self { nodes }
     }
 
     /// What `work` makes of each node's facts, under the same deadline.
@@ -204,7 +211,44 @@ fn within<I: Send + Sync + 'static, T: Send + 'static>(
 mod tests {
     use std::{thread, time::Instant};
 
+    use crosstie_facts::{Gap, Meta};
+
     use super::*;
+
+    fn reading(name: &str, host: &str, refusal: Option<&str>) -> NodeReading {
+        let mut raw = Raw::new(Meta {
+            host: host.to_owned(),
+            ..Meta::default()
+        });
+        if let Some(why) = refusal {
+            raw.insert_command("sudo", Entry::Gap(Gap::Failed(why.to_owned())));
+        }
+        NodeReading::new(name.to_owned(), Ok(raw))
+    }
+
+    fn as_root(readings: Vec<NodeReading>) -> Result<Vec<NodeFacts>, SnapshotError> {
+        FleetSnapshot::parse(readings).as_root(crate::apply::no_root)
+    }
+
+    #[test]
+    fn every_node_that_failed_is_named_and_no_two_may_be_one() {
+        let lost = NodeReading::new("lost".to_owned(), Err(NodeError::Busy));
+        let refused = reading("spark-c", "spark-c", Some("no password"));
+        let error = as_root(vec![reading("spark-a", "spark-a", None), lost, refused]);
+        let Err(SnapshotError::Unread(failed)) = error else {
+            panic!()
+        };
+        let lines: Vec<String> = failed.lines().collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0], "lost: it has not answered an earlier call yet");
+        assert!(lines[1].starts_with("spark-c: ") && lines[1].contains("no password"));
+        let twice = vec![
+            reading("spark-a", "spark-a", None),
+            reading("192.0.2.1", "spark-a", None),
+        ];
+        let error = as_root(twice).unwrap_err().to_string();
+        assert!(error.starts_with("spark-a and 192.0.2.1 both call themselves spark-a"));
+    }
 
     #[test]
     fn a_slow_capture_holds_up_nobody_and_is_given_up() {

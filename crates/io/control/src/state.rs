@@ -36,3 +36,20 @@ pub fn cluster_folder(cluster: &str) -> Result<PathBuf, FolderName> {
     };
     Ok(state_folder().join(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clusters_folder_is_one_and_never_the_labs() {
+        assert_eq!(
+            cluster_folder("sparks").unwrap(),
+            state_folder().join("sparks")
+        );
+        assert_ne!(cluster_folder(LABS).unwrap(), labs_folder());
+        for name in ["", ".", "..", "a/b", "/etc"] {
+            assert!(cluster_folder(name).is_err(), "{name}");
+        }
+    }
+}

@@ -18,8 +18,8 @@ pub struct Limits {
     pub answer: Duration,
     /// For a new connection.
     pub connect: Duration,
-    /// To put everything back.
-    pub back: Duration,
+    /// To roll everything back.
+    pub rollback: Duration,
     /// Links and leases may take a moment to come back: nobody is rolled back before it has passed.
     pub settle: Duration,
     /// Between two tries.
@@ -32,7 +32,7 @@ impl Default for Limits {
             // A loaded or emulated machine takes its time to start an agent; the guard's time is the true limit.
             answer: Duration::from_secs(60),
             connect: Duration::from_secs(45),
-            back: Duration::from_secs(200),
+            rollback: Duration::from_secs(200),
             settle: Duration::from_secs(60),
             pause: Duration::from_secs(1),
         }
@@ -52,7 +52,7 @@ pub(super) enum AskError {
 
 impl AskError {
     /// A node that answers another question is not understood.
-    pub(super) fn odd() -> Self {
+    pub(super) fn wrong_answer() -> Self {
         Self::Contact(SessionError::WrongAnswer.into())
     }
 }
@@ -78,7 +78,7 @@ pub(super) fn ask_when_free(
     limits: &Limits,
     progress: &dyn Fn(Stage),
 ) -> Result<Changed, AskError> {
-    let end = Instant::now() + limits.back;
+    let end = Instant::now() + limits.rollback;
     loop {
         let answer = ask(session, question, deadline, progress);
         let busy = matches!(answer, Err(AskError::Said(ChangeError::Busy { .. })));

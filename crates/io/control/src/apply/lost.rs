@@ -1,4 +1,4 @@
-//! A node that was asked for a change, or for the way back, and fell silent: its journal says what became of it.
+//! A node that was asked for a change, or for a rollback, and fell silent: its journal says what became of it.
 
 use std::{thread, time::Instant};
 
@@ -18,31 +18,31 @@ use super::{
 };
 use crate::Connector;
 
-/// Over a new connection: what `run` left open is put back, and nothing that another controller began.
-pub(super) fn look_after(
+/// Over a new connection: what `run` left open is rolled back, and nothing that another controller began.
+pub(super) fn settle_change(
     subject: &Subject,
     run: &str,
-    trouble: &AskError,
+    error: &AskError,
     limits: Limits,
     progress: &dyn Fn(Stage),
 ) -> Change {
     let change = |outcome| Change::new(&subject.node, outcome);
     let Some((session, status)) = status(subject.connector.as_ref(), limits, progress) else {
         return change(Outcome::GoingBack).because(format!(
-            "{trouble}; no connection to it works, so it goes back by itself"
+            "{error}; no connection to it works, so it goes back by itself"
         ));
     };
     let mut newest_first = status.transactions.iter().rev();
     let Some(own) = newest_first.find(|one| one.run.as_deref() == Some(run)) else {
-        return change(Outcome::Failed).because(format!("{trouble}; nothing was changed"));
+        return change(Outcome::Failed).because(format!("{error}; nothing was changed"));
     };
     let mut changed = match own.state {
         State::Confirmed => {
-            return change(Outcome::Failed).because(format!("{trouble}; yet it is confirmed"));
+            return change(Outcome::Failed).because(format!("{error}; yet it is confirmed"));
         }
         State::RolledBack => {
             let why = own.why.as_deref().unwrap_or("it went back by itself");
-            change(Outcome::RolledBack).because(format!("{trouble}; {why}"))
+            change(Outcome::RolledBack).because(format!("{error}; {why}"))
         }
         _ => {
             let question = Ask::Rollback {
@@ -51,19 +51,19 @@ pub(super) fn look_after(
                 force: true,
             };
             let node = &subject.node;
-            back(session.as_ref(), &question, trouble, node, limits, progress)
+            roll_back(session.as_ref(), &question, error, node, limits, progress)
         }
     };
     changed.transaction = Some(own.id.clone());
     changed
 }
 
-/// A way back that fell silent is begun again where it was; the node's guard would do so too, but minutes later.
-pub(super) fn go_on(
+/// A rollback that fell silent is begun again where it was; the node's guard would do so too, but minutes later.
+pub(super) fn resume_rollback(
     connector: &dyn Connector,
     part: &RollbackNode,
     question: &Ask,
-    trouble: &AskError,
+    error: &AskError,
     limits: Limits,
     progress: &dyn Fn(Stage),
 ) -> Change {
@@ -75,14 +75,11 @@ pub(super) fn go_on(
     let found = found.filter(|(_, status)| status.transactions.iter().any(has_begun));
     let Some((session, _)) = found else {
         let node = connector.name();
-        let why = format!(
-            "{trouble}; see how it stands: crosstie status {}",
-            word(node)
-        );
+        let why = format!("{error}; see how it stands: crosstie status {}", word(node));
         return Change::new(node, Outcome::Failed).because(why);
     };
     let name = connector.name();
-    let mut changed = back(session.as_ref(), question, trouble, name, limits, progress);
+    let mut changed = roll_back(session.as_ref(), question, error, name, limits, progress);
     changed.transaction = part.transactions.last().map(|one| one.id.clone());
     changed
 }
@@ -107,22 +104,22 @@ fn status(
     }
 }
 
-fn back(
+fn roll_back(
     session: &dyn Session,
     question: &Ask,
-    trouble: &AskError,
+    error: &AskError,
     node: &str,
     limits: Limits,
     progress: &dyn Fn(Stage),
 ) -> Change {
-    match ask_when_free(session, question, limits.back, &limits, progress) {
+    match ask_when_free(session, question, limits.rollback, &limits, progress) {
         Ok(Changed::RolledBack(undone)) => {
-            let mut change = Change::new(node, Outcome::RolledBack).because(trouble.to_string());
+            let mut change = Change::new(node, Outcome::RolledBack).because(error.to_string());
             change.notes.extend(remarks(&undone));
             change
         }
-        Ok(Changed::Nothing) => Change::new(node, Outcome::RolledBack).because(trouble.to_string()),
-        Ok(_) => Change::new(node, Outcome::GoingBack).because(trouble.to_string()),
-        Err(also) => Change::new(node, Outcome::GoingBack).because(format!("{trouble}; {also}")),
+        Ok(Changed::Nothing) => Change::new(node, Outcome::RolledBack).because(error.to_string()),
+        Ok(_) => Change::new(node, Outcome::GoingBack).because(error.to_string()),
+        Err(also) => Change::new(node, Outcome::GoingBack).because(format!("{error}; {also}")),
     }
 }

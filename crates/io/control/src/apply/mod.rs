@@ -17,7 +17,6 @@ mod tests;
 mod transaction;
 mod trial;
 mod undo;
-mod witness;
 
 use crosstie_agent::CallError;
 use crosstie_model::{

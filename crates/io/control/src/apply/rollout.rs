@@ -22,7 +22,7 @@ use crate::Round;
 const AT_ONCE: usize = 8;
 
 /// For packages to be installed, which is done before the guard is armed.
-const INSTALL: Duration = Duration::from_secs(600);
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// One node's part.
 pub(super) struct Job {
@@ -90,17 +90,21 @@ fn stages(jobs: &[Job], canary: Option<usize>) -> Vec<Vec<usize>> {
 
 /// Beyond all that is foreseen.
 fn longest(job: &Job, limits: Limits) -> Duration {
-    deadline(job, limits) + limits.settle + (limits.connect + limits.answer + limits.back) * 4
+    deadline(job, limits) + limits.settle + (limits.connect + limits.answer + limits.rollback) * 4
 }
 
-/// For the change itself, and the way back where it fails.
+/// For the change itself, and the rollback where it fails.
 fn deadline(job: &Job, limits: Limits) -> Duration {
     let steps = &job.order.plan.steps;
     let installs = steps
         .iter()
         .any(|step| matches!(step, Step::Packages { .. }));
-    let install = if installs { INSTALL } else { Duration::ZERO };
-    install + Duration::from_secs(job.order.guard_seconds.into()) + limits.back
+    let install = if installs {
+        INSTALL_TIMEOUT
+    } else {
+        Duration::ZERO
+    };
+    install + Duration::from_secs(job.order.guard_seconds.into()) + limits.rollback
 }
 
 fn unless_stopped(

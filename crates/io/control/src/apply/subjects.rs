@@ -1,13 +1,17 @@
-//! The nodes that are changed, and who can tell whether they are still reached.
+//! The nodes that are changed, and who can tell whether they are still reached: whoever changes the machine that they sit
+//! at asks another node.
 
 use std::{net::SocketAddr, sync::Arc};
 
 use crosstie_fabric::management;
 use crosstie_model::{Facts, Spec, change::Probe, plan::global_addresses};
 use crosstie_plan::proof;
-use crosstie_reach::ssh::Destination;
+use crosstie_reach::{Session, Stage, ssh::Destination};
 
-use super::{transaction::Subject, witness::SeenBy};
+use super::{
+    ask::{Limits, reach},
+    transaction::Subject,
+};
 use crate::{Connector, Fleet, FleetOptions, NodeFacts, destinations};
 
 /// Whoever greets at this port is an ssh server, unless the cluster file names another.
@@ -98,4 +102,66 @@ fn greetings(facts: &Facts, port: u16) -> Vec<Probe> {
     addresses
         .map(|address| Probe::Greeting { address })
         .collect()
+}
+
+/// Who may be asked, and for what.
+pub(super) struct SeenBy {
+    pub(super) peers: Vec<Arc<dyn Connector>>,
+    /// Addresses of this machine that somebody answers at.
+    pub(super) greetings: Vec<Probe>,
+}
+
+/// A node that saw this machine before the change.
+pub(super) struct Witness {
+    connector: Arc<dyn Connector>,
+    session: Box<dyn Session>,
+    seen: Vec<Probe>,
+}
+
+impl SeenBy {
+    /// The first who sees any of it.
+    pub(super) fn find(&self, limits: &Limits, progress: &dyn Fn(Stage)) -> Option<Witness> {
+        if self.greetings.is_empty() {
+            return None;
+        }
+        self.peers.iter().find_map(|connector| {
+            let session = connector.session(progress).ok()?;
+            let (seen, _) = reach(session.as_ref(), &self.greetings, limits, progress).ok()?;
+            let witness = Witness {
+                connector: Arc::clone(connector),
+                session,
+                seen,
+            };
+            if witness.seen.is_empty() {
+                witness.dismiss();
+                return None;
+            }
+            Some(witness)
+        })
+    }
+}
+
+impl Witness {
+    pub(super) fn check(
+        &mut self,
+        limits: &Limits,
+        progress: &dyn Fn(Stage),
+    ) -> Result<(), String> {
+        let name = self.connector.name();
+        match reach(self.session.as_ref(), &self.seen, limits, progress) {
+            Ok((_, failed)) if failed.is_empty() => Ok(()),
+            Ok((_, failed)) => Err(format!(
+                "{name} reached this before and does not any more: {}",
+                failed.join(", ")
+            )),
+            Err(error) => Err(format!(
+                "{name}, which should see it, cannot be asked: {error}"
+            )),
+        }
+    }
+
+    /// It may be asked other things.
+    pub(super) fn dismiss(self) {
+        self.connector.keep(self.session);
+    }
 }

@@ -22,8 +22,8 @@ use super::{
     ask::{AskError, Limits},
     lost,
     rollout::{Job, carry_out},
+    subjects::SeenBy,
     transaction::Subject,
-    witness::SeenBy,
 };
 use crate::{
     NodeError, Round, Silent,
@@ -39,7 +39,7 @@ const SAMPLE: &str = concat!(
 const LIMITS: Limits = Limits {
     answer: Duration::from_secs(1),
     connect: Duration::from_secs(1),
-    back: Duration::from_secs(1),
+    rollback: Duration::from_secs(1),
     settle: Duration::ZERO,
     pause: Duration::ZERO,
 };
@@ -202,7 +202,7 @@ fn when_the_canary_goes_back_nobody_else_is_begun() {
 }
 
 #[test]
-fn a_gateway_that_answered_before_and_does_not_any_more_is_a_way_back() {
+fn a_gateway_that_answered_before_and_does_not_any_more_is_a_rollback() {
     let node = Fake::new("spark-a").reaching(&[gateway(1), gateway(2)]);
     node.cuts_off(&[gateway(2)]);
     let change = only(&node);
@@ -244,7 +244,7 @@ fn where_the_confirmation_is_lost_it_is_rolled_back_over_what_still_works() {
 }
 
 #[test]
-fn without_a_new_connection_the_first_takes_it_back_and_without_any_the_node_does() {
+fn without_a_new_connection_the_first_rolls_it_back_and_without_any_the_node_does() {
     let node = Fake::new("spark-a");
     node.shuts(1);
     let change = only(&node);
@@ -292,7 +292,7 @@ fn a_node_that_falls_silent_is_looked_after_by_its_journal() {
 }
 
 #[test]
-fn a_way_back_that_fell_silent_is_begun_again_if_it_had_begun() {
+fn a_rollback_that_fell_silent_is_begun_again_if_it_had_begun() {
     for (state, outcome) in [
         (None, Outcome::Failed),
         (Some(State::Confirmed), Outcome::Failed),
@@ -304,7 +304,7 @@ fn a_way_back_that_fell_silent_is_begun_again_if_it_had_begun() {
     ] {
         let node = Fake::new("spark-a");
         node.stands(state);
-        let trouble = AskError::Contact(NodeError::Busy);
+        let error = AskError::Contact(NodeError::Busy);
         let part = transaction(Kind::Apply, State::Confirmed);
         let part = RollbackNode::undone("spark-a", vec![part]);
         let question = Ask::Rollback {
@@ -313,7 +313,7 @@ fn a_way_back_that_fell_silent_is_begun_again_if_it_had_begun() {
             force: false,
         };
         let connector = node.as_ref();
-        let change = lost::go_on(connector, &part, &question, &trouble, LIMITS, &|_| ());
+        let change = lost::resume_rollback(connector, &part, &question, &error, LIMITS, &|_| ());
         assert_eq!(change.outcome, outcome, "{state:?}");
         let why = match outcome {
             Outcome::RolledBack => "it has not answered an earlier call yet",
@@ -372,7 +372,7 @@ fn a_peer_confirms_the_machine_that_we_sit_at_and_it_comes_last() {
 }
 
 #[test]
-fn a_peer_that_saw_this_machine_before_and_does_not_now_is_a_way_back() {
+fn a_peer_that_saw_this_machine_before_and_does_not_now_is_a_rollback() {
     let here = Fake::new(".").reaching(&[gateway(1)]);
     let blind = Fake::new("spark-a");
     let peer = Fake::new("spark-b").reaching(&[greeting()]);

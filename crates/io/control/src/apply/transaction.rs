@@ -20,7 +20,7 @@ use crosstie_report::change::{Change, Outcome};
 use super::{
     ask::{AskError, Limits, ask, ask_when_free, reach},
     lost,
-    witness::{SeenBy, Witness},
+    subjects::{SeenBy, Witness},
 };
 use crate::Connector;
 
@@ -52,7 +52,7 @@ pub(super) struct Transaction<'a> {
     notes: Vec<String>,
 }
 
-/// Over which connection a node is asked to go back.
+/// Over which connection a node is asked to roll back.
 #[derive(Clone, Copy)]
 enum Way {
     /// That which was opened to confirm it.
@@ -79,7 +79,7 @@ pub(super) fn begin<'a>(
     let first = subject.connector.session(progress);
     let mut first = first.map_err(|error| failed(error.line()))?;
     let (kept, _) = reach(first.as_mut(), &subject.probes, &limits, progress)
-        .map_err(|trouble| failed(trouble.to_string()))?;
+        .map_err(|error| failed(error.to_string()))?;
     let mut notes = Vec::new();
     let witness = subject.seen_by.as_ref().and_then(|seen_by| {
         let witness = seen_by.find(&limits, progress);
@@ -113,10 +113,10 @@ pub(super) fn begin<'a>(
         Err(AskError::Said(error)) => Err(refused(&subject.node, &error)),
         Ok(Changed::Nothing) => Err(Change::new(&subject.node, Outcome::Unchanged)),
         answer => {
-            let trouble = answer.err().unwrap_or_else(AskError::odd);
+            let error = answer.err().unwrap_or_else(AskError::wrong_answer);
             drop(first);
             let run = run_of(change);
-            Err(lost::look_after(subject, run, &trouble, limits, progress))
+            Err(lost::settle_change(subject, run, &error, limits, progress))
         }
     }
 }
@@ -173,7 +173,7 @@ impl Transaction<'_> {
                 .map_err(|error| format!("a new connection to it failed: {}", error.line()))?,
         };
         let reached = reach(fresh.as_mut(), &self.kept, &self.limits, progress);
-        let (_, failed) = reached.map_err(|trouble| trouble.to_string())?;
+        let (_, failed) = reached.map_err(|error| error.to_string())?;
         self.fresh = Some(fresh);
         if !failed.is_empty() {
             return Err(format!(
@@ -208,11 +208,11 @@ impl Transaction<'_> {
                 .end(Outcome::RolledBack)
                 .because(format!("it was not confirmed in time: {error}")),
             answer => {
-                let trouble = answer.err().unwrap_or_else(AskError::odd);
-                if matches!(trouble, AskError::Said(_)) {
+                let error = answer.err().unwrap_or_else(AskError::wrong_answer);
+                if matches!(error, AskError::Said(_)) {
                     self.fresh = Some(fresh);
                 }
-                self.roll_back(&format!("confirming it failed: {trouble}"), progress)
+                self.roll_back(&format!("confirming it failed: {error}"), progress)
             }
         }
     }
@@ -229,7 +229,13 @@ impl Transaction<'_> {
                 continue;
             };
             let limits = &self.limits;
-            match ask_when_free(session.as_ref(), &question, limits.back, limits, progress) {
+            match ask_when_free(
+                session.as_ref(),
+                &question,
+                limits.rollback,
+                limits,
+                progress,
+            ) {
                 Ok(Changed::RolledBack(back)) => {
                     self.notes.extend(remarks(&back));
                     return self.end(Outcome::RolledBack).because(why);

@@ -61,7 +61,7 @@ pub fn attempt(
     fleet.options().observer.observe(Event::TrialBegins);
     set_last_words(INTERRUPTED);
     let limits = Limits::default();
-    let deadline = options.time + limits.back;
+    let deadline = options.time + limits.rollback;
     let run = trial.run.clone();
     let begun = begin(
         &subject,

@@ -79,7 +79,7 @@ pub fn uninstall(
     };
     let connectors = fleet.connectors();
     let nodes = asked(&fleet, limits, move |index, session, progress| {
-        let answer = ask(session, &question, limits.back, progress);
+        let answer = ask(session, &question, limits.rollback, progress);
         outcome(connectors[index].name(), answer)
     });
     Ok(Changes::new(nodes))
@@ -130,7 +130,7 @@ fn asked(
     limits: Limits,
     work: impl Fn(usize, &dyn Session, &dyn Fn(Stage)) -> Change + Send + Sync + 'static,
 ) -> Vec<Change> {
-    let twice = 2 * limits.back + limits.settle;
+    let twice = 2 * limits.rollback + limits.settle;
     let answers = fleet.call(twice, move |index, session, progress| {
         Ok(work(index, session, progress))
     });
@@ -160,9 +160,9 @@ pub(super) fn undo_part(
         only: Some(ids.collect()),
         force,
     };
-    match ask(session, &question, limits.back, progress) {
+    match ask(session, &question, limits.rollback, progress) {
         Err(lost @ AskError::Contact(_)) => {
-            lost::go_on(connector, part, &question, &lost, limits, progress)
+            lost::resume_rollback(connector, part, &question, &lost, limits, progress)
         }
         answer => outcome(&part.node, answer),
     }
@@ -178,7 +178,7 @@ fn outcome(name: &str, answer: Result<Changed, AskError>) -> Change {
             change
         }
         Ok(Changed::Nothing) => change(Outcome::Unchanged).because("nothing to undo"),
-        Ok(_) => change(Outcome::Failed).because(AskError::odd().to_string()),
+        Ok(_) => change(Outcome::Failed).because(AskError::wrong_answer().to_string()),
         Err(AskError::Said(error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }))) => {
             change(Outcome::Failed).because(error.to_string())
         }

@@ -8,7 +8,7 @@ use crosstie_report::trust::Outcome;
 use crosstie_trust::Name;
 
 use super::TrustError;
-use crate::{FleetOptions, fleet::connect_timeout};
+use crate::{FleetOptions, connector::connect_timeout};
 
 #[derive(Debug, Clone)]
 pub(super) struct Node {

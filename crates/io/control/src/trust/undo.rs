@@ -1,4 +1,4 @@
-//! It is taken back.
+//! Trust is undone.
 
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ pub(super) fn run(
     })
 }
 
-/// Those that are taken back, and after them those that know of one.
+/// Those on which it is undone, and after them those that know of one.
 fn whom(
     options: &TrustOptions,
     controller: &Controller,

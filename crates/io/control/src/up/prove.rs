@@ -12,9 +12,9 @@ use crosstie_plan::proof::{self, Answers, Outcome, Proof, judge, probes};
 use crate::{Fleet, apply::Limits};
 
 /// Links that were just set up may take a moment.
-const SOON: Duration = Duration::from_secs(3);
+const RETRY_PAUSE: Duration = Duration::from_secs(3);
 /// A neighbour's old entry is believed for a while (`base_reachable_time`, `delay_first_probe_time`).
-const STALE: Duration = Duration::from_secs(10);
+const STALE_NEIGHBOUR_PAUSE: Duration = Duration::from_secs(10);
 const TRIES: usize = 4;
 
 /// The facts are in the fleet's order.
@@ -52,7 +52,11 @@ fn again(tries: usize, pause: impl Fn(Duration), mut once: impl FnMut() -> Proof
         }
         let mut outcomes = proof.pairs.iter().map(|judged| &judged.outcome);
         let astray = outcomes.any(|outcome| matches!(outcome, Outcome::OtherPort { .. }));
-        pause(if astray { STALE } else { SOON });
+        pause(if astray {
+            STALE_NEIGHBOUR_PAUSE
+        } else {
+            RETRY_PAUSE
+        });
         proof = once();
     }
     proof
@@ -106,7 +110,7 @@ mod tests {
             || answers.pop().unwrap(),
         );
         assert!(last.holds());
-        assert_eq!(*pauses.borrow(), [SOON, STALE]);
+        assert_eq!(*pauses.borrow(), [RETRY_PAUSE, STALE_NEIGHBOUR_PAUSE]);
         assert!(!again(2, |_| (), silent).holds());
     }
 }

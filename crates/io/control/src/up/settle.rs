@@ -31,7 +31,7 @@ impl Default for Patience {
 }
 
 /// Nothing is open any more when this returns; what was done for it, in words. A change of our own that was cut short
-/// (`ours` is its run) is put back at once, another's goes its way.
+/// (`ours` is its run) is rolled back at once, another's goes its way.
 pub(super) fn settle_interrupted(
     session: &dyn Session,
     ours: Option<&str>,
@@ -45,8 +45,10 @@ pub(super) fn settle_interrupted(
             return Ok(done);
         };
         if open.run.is_some() && open.run.as_deref() == ours {
-            match back(session, &open, progress) {
-                Ok(()) => done = Some("an earlier run was cut short, and was put back".to_owned()),
+            match roll_back(session, &open, progress) {
+                Ok(()) => {
+                    done = Some("an earlier run was cut short, and was rolled back".to_owned());
+                }
                 Err(CallError::Call(ChangeError::Busy { .. })) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -71,7 +73,7 @@ fn open(
     Ok(newest_first.find(|one| one.state.is_open()))
 }
 
-fn back(
+fn roll_back(
     session: &dyn Session,
     open: &TransactionStatus,
     progress: &dyn Fn(Stage),
@@ -81,7 +83,7 @@ fn back(
         only: Some(vec![open.id.clone()]),
         force: true,
     };
-    match session.change(&ask, Limits::default().back, progress) {
+    match session.change(&ask, Limits::default().rollback, progress) {
         Ok(Changed::RolledBack(_) | Changed::Nothing)
         | Err(CallError::Call(ChangeError::NotOpen { .. })) => Ok(()),
         Ok(_) => Err(SessionError::WrongAnswer.into()),

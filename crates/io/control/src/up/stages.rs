@@ -28,24 +28,24 @@ impl Run<'_> {
         let first = self.stage(Stage::Scan, Self::scan)?;
         let discovered = self.stage(Stage::Cabling, |run| run.cabling(&first))?;
         let spec = &discovered.merged.spec;
-        let (looked, plan) = self.stage(Stage::Doctor, |run| run.doctor(&first, spec))?;
+        let (nodes, plan) = self.stage(Stage::Doctor, |run| run.doctor(&first, spec))?;
         self.stage(Stage::Plan, |run| run.plan(&plan))?;
-        self.stage(Stage::Apply, |run| run.apply(&plan, spec, &looked))?;
-        let after = self.stage(Stage::Proof, |run| run.proof(&plan, spec, &looked))?;
+        self.stage(Stage::Apply, |run| run.apply(&plan, spec, &nodes))?;
+        let after = self.stage(Stage::Proof, |run| run.proof(&plan, spec, &nodes))?;
         self.refresh_trust();
         self.stage(Stage::Env, |run| run.env(&after))
     }
 
     fn scan(&mut self) -> Ended<Vec<NodeFacts>> {
         self.settle_interrupted()?;
-        let looked = self.look()?;
-        let hosts = looked.iter().map(|node| node.facts.host.name.as_str());
+        let nodes = self.look()?;
+        let hosts = nodes.iter().map(|node| node.facts.host.name.as_str());
         self.tell(Event::HostNames(&hosts.collect::<Vec<_>>()));
-        let says = match looked.len() {
+        let says = match nodes.len() {
             1 => "1 node".to_owned(),
             nodes => format!("{nodes} nodes"),
         };
-        Ok((looked, says))
+        Ok((nodes, says))
     }
 
     fn look(&self) -> Result<Vec<NodeFacts>, Halt> {
@@ -92,7 +92,7 @@ impl Run<'_> {
         })
     }
 
-    fn cabling(&mut self, looked: &[NodeFacts]) -> Ended<Discovered> {
+    fn cabling(&mut self, nodes: &[NodeFacts]) -> Ended<Discovered> {
         let existing = self.existing.take();
         let options = InitOptions {
             file: &self.options.file,
@@ -101,7 +101,7 @@ impl Run<'_> {
             dry_run: false,
             seconds: self.options.listen,
         };
-        let discovered = discover(&self.fleet, looked, &options);
+        let discovered = discover(&self.fleet, nodes, &options);
         let discovered = discovered.map_err(|error| match &error {
             InitError::NotAsked(failed) => {
                 self.tell(Event::NodesFailed(failed));
@@ -128,9 +128,9 @@ impl Run<'_> {
 
     /// A second look, since listening may have had links up; and what grew since the first is seen.
     fn doctor(&mut self, first: &[NodeFacts], spec: &Spec) -> Ended<(Vec<NodeFacts>, Plan)> {
-        let looked = self.look()?;
-        let plan = plan::make(spec, &looked, Some(&self.options.file))?;
-        self.up.findings = foreseen(&looked, Some(first), spec, Some(&plan));
+        let nodes = self.look()?;
+        let plan = plan::make(spec, &nodes, Some(&self.options.file))?;
+        self.up.findings = foreseen(&nodes, Some(first), spec, Some(&plan));
         self.tell(Event::Diagnosed(&self.up.findings));
         let stopping = self.up.findings.iter().filter(|seen| seen.stops()).count();
         let says = match stopping {
@@ -144,7 +144,7 @@ impl Run<'_> {
                 verdict: Verdict::Faults,
             });
         }
-        Ok(((looked, plan), says))
+        Ok(((nodes, plan), says))
     }
 
     fn plan(&mut self, plan: &Plan) -> Ended<()> {
@@ -165,9 +165,9 @@ impl Run<'_> {
         Ok(((), says))
     }
 
-    fn apply(&mut self, plan: &Plan, spec: &Spec, looked: &[NodeFacts]) -> Ended<()> {
+    fn apply(&mut self, plan: &Plan, spec: &Spec, nodes: &[NodeFacts]) -> Ended<()> {
         let options = &self.options.apply;
-        let changes = apply::change(plan, &self.id, spec, &self.fleet, looked, options)?;
+        let changes = apply::change(plan, &self.id, spec, &self.fleet, nodes, options)?;
         let verdict = Verdict::of(&changes, false);
         let bad = changes.nodes.iter();
         let bad = bad.filter(|change| !change.outcome.is_fine());
@@ -182,9 +182,9 @@ impl Run<'_> {
         let first = first.map(|change| &change.node).or(self.failing.first());
         let why = first.map(|node| format!("{node} did not come through"));
         for change in &changes.nodes {
-            let notes = change.notes.iter();
-            let notes = notes.map(|note| format!("{}: {note}", change.node));
-            self.up.notes.extend(notes);
+            let told = change.notes.iter();
+            let told = told.map(|note| format!("{}: {note}", change.node));
+            self.up.notes.extend(told);
         }
         self.up.run = changes.run;
         self.up.changes = changes.nodes;
@@ -196,8 +196,8 @@ impl Run<'_> {
 
     /// The proof, and a last look: what is left is what is read, not what was foreseen. The plan of that look has the
     /// settings that hold now.
-    fn proof(&mut self, plan: &Plan, spec: &Spec, looked: &[NodeFacts]) -> Ended<Plan> {
-        let facts: Vec<_> = looked.iter().map(|node| (*node.facts).clone()).collect();
+    fn proof(&mut self, plan: &Plan, spec: &Spec, nodes: &[NodeFacts]) -> Ended<Plan> {
+        let facts: Vec<_> = nodes.iter().map(|node| (*node.facts).clone()).collect();
         let proof = prove(&self.fleet, plan, &facts);
         self.tell(Event::Proven(&proof));
         let holds = proof.holds() && !proof.pairs.is_empty();

@@ -82,7 +82,7 @@ fn where_nothing_is_open_nothing_is_done() {
 }
 
 #[test]
-fn a_run_of_our_own_that_was_cut_short_is_put_back_at_once() {
+fn a_run_of_our_own_that_was_cut_short_is_rolled_back_at_once() {
     let busy = Err(CallError::Call(ChangeError::Busy {
         what: "the guard".to_owned(),
     }));
@@ -96,7 +96,7 @@ fn a_run_of_our_own_that_was_cut_short_is_put_back_at_once() {
             Ok(status(Kind::Apply, Some(State::RolledBack))),
         ],
     );
-    assert!(answer.unwrap().unwrap().contains("put back"));
+    assert!(answer.unwrap().unwrap().contains("rolled back"));
     let back = "rollback Some(\"7\")";
     assert_eq!(asked, ["status", back, "status", back, "status"]);
 }
