@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crosstie_control::Verdict;
+
 /// Done, and nothing is wrong.
 pub(crate) const CLEAN: ExitCode = ExitCode::SUCCESS;
 
@@ -13,4 +15,12 @@ pub(crate) fn faults() -> ExitCode {
 /// The tool could not do what it was asked to.
 pub(crate) fn tool_failed() -> ExitCode {
     ExitCode::from(2)
+}
+
+pub(crate) fn status(verdict: Verdict) -> ExitCode {
+    match verdict {
+        Verdict::Clean => CLEAN,
+        Verdict::Faults => faults(),
+        Verdict::Failed => tool_failed(),
+    }
 }

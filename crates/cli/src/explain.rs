@@ -9,12 +9,13 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::ColorChoice;
+use crosstie_control::{FleetSnapshot, captured};
 use crosstie_doctor::checks;
 use crosstie_model::{Facts, Severity};
 use crosstie_nccl_log::{Reader, Report};
 use crosstie_report::{explain, nccl_log};
 
-use crate::{args::Explain, exit, output, parse::parse, targets};
+use crate::{args::Explain, exit, output};
 
 const PIECE: usize = 256 << 10;
 
@@ -67,10 +68,10 @@ fn log(path: &Path, arguments: &Explain, colour: ColorChoice) -> anyhow::Result<
 /// The facts of captured nodes. One that cannot be read is an error: it was asked for.
 fn known(paths: &[PathBuf]) -> anyhow::Result<Vec<Facts>> {
     let mut known = Vec::new();
-    for (name, facts) in parse(targets::captured(paths)?) {
-        match facts {
-            Ok(facts) => known.push(facts),
-            Err(error) => bail!("cannot use the capture {name}: {error}"),
+    for node in FleetSnapshot::parse(captured(paths)?).nodes {
+        match node.facts {
+            Ok(facts) => known.push((*facts).clone()),
+            Err(error) => bail!("cannot use the capture {}: {}", node.name, error.line()),
         }
     }
     Ok(known)

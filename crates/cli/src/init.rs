@@ -1,46 +1,35 @@
 //! `crosstie init`.
 
-mod discover;
-mod file;
-
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::ColorChoice;
-use crosstie_model::{Spec, word};
-use crosstie_node::cabling::CablingError;
-use crosstie_report::text::printable;
-
-use crate::{
-    args::{Init, Members, Root},
-    exit, lab,
-    look::look,
-    nodes::Fleet,
-    output,
-    targets::destinations,
+use crosstie_control::{
+    FleetSnapshot,
+    init::{Discovered, InitOptions, discover, members, no_root},
+    read_existing,
 };
+use crosstie_model::word;
+use crosstie_report::{init::drawing, text::printable};
 
-pub(crate) use discover::{Discovered, Place, discover};
-pub(crate) use file::{read, write};
+use crate::{args::Init, console::Console, exit, output};
 
 pub(crate) fn run(init: &Init, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let members = &init.members;
-    let existing = file::read(&members.output)?;
+    let existing = read_existing(&init.members.output)?;
     let spec = existing.as_ref().map(|existing| &existing.spec);
-    let fleet = fleet(members, &init.root, spec, colour)?;
+    let targets = init
+        .members
+        .resolve(&init.root, &Console::new(colour, init.json))?;
+    let fleet = members(&targets, spec)?;
     // A cluster file is about all of them.
-    let Some(looked) = look(&fleet, no_root)? else {
-        return Ok(exit::tool_failed());
-    };
-    let place = Place {
-        path: &members.output,
+    let nodes = FleetSnapshot::take(&fleet).as_root(no_root)?;
+    let options = InitOptions {
+        file: &init.members.output,
         existing: existing.as_ref(),
-        name: members.lab.as_deref().unwrap_or(NAME),
+        name: init.members.lab.as_deref(),
         dry_run: init.dry_run,
+        seconds: init.listen,
     };
-    let Some(discovered) = discover(&fleet, &looked, &place, init.listen)? else {
-        return Ok(exit::tool_failed());
-    };
+    let discovered = discover(&fleet, &nodes, &options)?;
     let text = if init.json {
         output::json(&discovered.found)?
     } else {
@@ -50,38 +39,10 @@ pub(crate) fn run(init: &Init, colour: ColorChoice) -> anyhow::Result<ExitCode> 
     Ok(exit::CLEAN)
 }
 
-/// Of a cluster that nobody has named.
-pub(crate) const NAME: &str = "cluster";
-
-pub(crate) fn no_root(why: String) -> String {
-    CablingError::NotRoot { why }.to_string()
-}
-
-/// The nodes that are named, a lab's, or those of the cluster file. Frames of our own take root.
-pub(crate) fn fleet(
-    members: &Members,
-    root: &Root,
-    spec: Option<&Spec>,
-    colour: ColorChoice,
-) -> anyhow::Result<Fleet> {
-    let reach = root.reach();
-    let (names, reach) = match (&members.lab, spec) {
-        (Some(lab), _) => {
-            let lab = lab::cluster(lab)?;
-            (lab.nodes.clone(), lab.reach(&reach))
-        }
-        (None, _) if !members.nodes.is_empty() => (members.nodes.clone(), reach),
-        (None, Some(spec)) if !spec.nodes.is_empty() => (destinations(spec), reach),
-        (None, _) => bail!(
-            "name the nodes, like `. spark-b`    (`.` is this machine, others as ssh takes them)"
-        ),
-    };
-    Fleet::new(names, &reach, colour)
-}
-
 fn view(dry_run: bool, discovered: &Discovered, colour: ColorChoice) -> String {
-    let text = discovered.view(output::palette(colour));
     let (found, merged) = (&discovered.found, &discovered.merged);
+    let (stations, wiring) = (&discovered.stations, &discovered.wiring);
+    let text = drawing(found, stations, wiring, output::palette(colour));
     let path = printable(&found.file);
     let shown: Vec<String> = merged.text.lines().map(printable).collect();
     let last = match (dry_run, found.written) {

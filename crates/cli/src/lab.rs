@@ -1,17 +1,15 @@
 //! `crosstie lab`: a virtual cluster on this machine.
 
-mod cluster;
 mod console;
 mod show;
 
-pub(crate) use cluster::{LabCluster, cluster};
-
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use crosstie_control::state::labs_folder;
 use crosstie_lab::hub::{self, Fault};
 use crosstie_lab::profile::Profile;
 use crosstie_lab::{Kind, Lab, LabProgram, Paths, Request};
@@ -137,9 +135,18 @@ PORT is a cage (p0), a netdev, an RDMA device, or the management interface."
     Node { directory: PathBuf, node: String },
 }
 
+fn paths(directory: Option<&Path>) -> Paths {
+    directory.map_or_else(|| Paths::new(&labs_folder()), Paths::new)
+}
+
+/// What `--lab NAME` stands for.
+pub(crate) fn open(name: &str) -> Result<Lab> {
+    Ok(Lab::open(&paths(None), name)?)
+}
+
 /// Runs the verb; the exit code is 0 unless a command on a node says otherwise.
 pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
-    let paths = Paths::new(arguments.dir.as_deref());
+    let paths = paths(arguments.dir.as_deref());
     let started = Instant::now();
     let say = |text: &str| show::progress(started, text);
     let open = || Lab::open_or_only(&paths, arguments.name.as_deref());

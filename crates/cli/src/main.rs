@@ -3,6 +3,8 @@
 mod agent;
 mod apply;
 mod args;
+mod changes;
+mod console;
 mod discover;
 mod doctor;
 mod exit;
@@ -11,16 +13,16 @@ mod generate;
 mod guard;
 mod init;
 mod lab;
-mod look;
-mod nodes;
+mod live;
 mod output;
-mod parse;
 mod plan;
 mod progress;
 mod restore;
+mod rollback;
 mod scan;
-mod targets;
+mod status;
 mod terminal;
+mod trial;
 mod trust;
 mod up;
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log(arguments.verbose, arguments.colour);
     let result = match arguments.command {
+        Command::Scan(scan) if scan.discover => discover::run(&scan, arguments.colour),
         Command::Scan(scan) => scan::run(&scan, arguments.colour),
         Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
         Command::Trust(trust) => trust::run(&trust, arguments.colour),
@@ -44,10 +47,10 @@ fn main() -> ExitCode {
         Command::Plan(plan) => plan::run(&plan, arguments.colour),
         Command::Init(init) => init::run(&init, arguments.colour),
         Command::Apply(apply) => apply::run(&apply, arguments.colour),
-        Command::Rollback(undo) => apply::rollback(&undo, arguments.colour),
-        Command::Uninstall(undo) => apply::uninstall(&undo, arguments.colour),
-        Command::Status(status) => apply::status(&status, arguments.colour),
-        Command::Try(trial) => apply::attempt(&trial, arguments.colour),
+        Command::Rollback(undo) => rollback::run(&undo, arguments.colour),
+        Command::Uninstall(undo) => rollback::uninstall(&undo, arguments.colour),
+        Command::Status(status) => status::run(&status, arguments.colour),
+        Command::Try(trial) => trial::run(&trial, arguments.colour),
         Command::Up(up) => up::run(&up, arguments.colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence, build } => agent::run(silence, build),

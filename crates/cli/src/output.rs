@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::ColorChoice;
+use crosstie_control::NodesFailed;
 use crosstie_report::text::{Palette, printable};
 use serde::Serialize;
 
@@ -28,8 +29,13 @@ pub(crate) fn tell(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// An error with all its causes, one a line. Its text may quote a node, so it is made printable.
+/// An error with all its causes, one a line; where nodes failed, one a node. Its text may quote a node, so it is made
+/// printable.
 pub(crate) fn complain(error: &anyhow::Error) {
+    let failed = error.chain().find_map(|cause| cause.downcast_ref());
+    if let Some(failed) = failed {
+        return complain_of(failed);
+    }
     let mut stderr = io::stderr().lock();
     // Nobody is left to tell if stderr is gone.
     let _ = writeln!(stderr, "crosstie: {}", printable(&error.to_string()));
@@ -37,6 +43,13 @@ pub(crate) fn complain(error: &anyhow::Error) {
         for line in cause.to_string().lines() {
             let _ = writeln!(stderr, "  {}", printable(line));
         }
+    }
+}
+
+/// One line a node.
+pub(crate) fn complain_of(failed: &NodesFailed) {
+    for line in failed.lines() {
+        let _ = writeln!(io::stderr().lock(), "crosstie: {}", printable(&line));
     }
 }
 

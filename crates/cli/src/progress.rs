@@ -12,7 +12,7 @@ use std::{
 
 use crosstie_model::Bytes;
 use crosstie_reach::Stage;
-use crosstie_report::text::printable;
+use crosstie_report::{progress, text::printable};
 use rustix::termios::tcgetwinsize;
 
 /// What takes less needs no words.
@@ -20,11 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 const FRAME: Duration = Duration::from_millis(200);
 
-/// Lines that are drawn at most; the others are counted.
-const MAX_LINES: usize = 16;
-
-/// Draws nodes and where each of them is, in lines of at most so many columns.
-pub(crate) type View = Arc<dyn Fn(&[String], &[Option<Stage>], usize) -> Vec<String> + Send + Sync>;
+/// Draws nodes and what each of them does, in lines of at most so many columns.
+pub(crate) type View =
+    Arc<dyn Fn(&[String], &[Option<String>], usize) -> Vec<String> + Send + Sync>;
 
 pub(crate) struct Progress {
     shared: Arc<Shared>,
@@ -78,11 +76,11 @@ impl Progress {
         self.set(node, None);
     }
 
-    /// Where a node is; `None` once it is done.
-    pub(crate) fn set(&self, node: usize, stage: Option<Stage>) {
+    /// `None` once it is done.
+    fn set(&self, node: usize, stage: Option<Stage>) {
         let mut board = self.shared.board();
-        if let Some(place) = board.stages.get_mut(node) {
-            *place = stage;
+        if let Some(slot) = board.stages.get_mut(node) {
+            *slot = stage;
         }
         if stage == Some(Stage::Asking) {
             board.draw(&[]);
@@ -145,12 +143,13 @@ impl Shared {
     }
 
     fn lines(&self, stages: &[Option<Stage>], elapsed: Duration) -> Vec<String> {
+        let doing: Vec<Option<String>> = stages.iter().map(|stage| stage.map(describe)).collect();
         let columns = columns();
         if let Some(view) = &self.view {
-            return view(&self.nodes, stages, columns);
+            return view(&self.nodes, &doing, columns);
         }
         let cut = |line: String| line.chars().take(columns).collect();
-        let lines = view(&self.nodes, stages, elapsed).into_iter();
+        let lines = progress::lines(&self.nodes, &doing, elapsed).into_iter();
         lines.map(cut).collect()
     }
 }
@@ -178,36 +177,8 @@ fn show(text: &str) {
         .and_then(|()| stderr.flush());
 }
 
-fn view(nodes: &[String], stages: &[Option<Stage>], elapsed: Duration) -> Vec<String> {
-    let done = stages.iter().filter(|stage| stage.is_none()).count();
-    let mut lines = vec![format!(
-        "{done} of {} done, {} s",
-        nodes.len(),
-        elapsed.as_secs()
-    )];
-    let open: Vec<_> = nodes
-        .iter()
-        .zip(stages)
-        .filter_map(|(node, stage)| Some((node, (*stage)?)))
-        .collect();
-    let width = open
-        .iter()
-        .take(MAX_LINES)
-        .map(|(node, _)| node.chars().count())
-        .max();
-    let width = width.unwrap_or(0).min(40);
-    for (node, stage) in open.iter().take(MAX_LINES) {
-        let node: String = node.chars().take(40).collect();
-        lines.push(format!("  {node:<width$}  {}", describe(*stage)));
-    }
-    if open.len() > MAX_LINES {
-        lines.push(format!("  and {} more", open.len() - MAX_LINES));
-    }
-    lines
-}
-
 /// In words.
-pub(crate) fn describe(stage: Stage) -> String {
+fn describe(stage: Stage) -> String {
     match stage {
         Stage::Connecting => "connecting".to_owned(),
         Stage::Copying { done, total } => {
@@ -224,31 +195,5 @@ pub(crate) fn describe(stage: Stage) -> String {
         Stage::GoingBack => "putting it back".to_owned(),
         Stage::Listening => "listening on its ports".to_owned(),
         Stage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn open_nodes_are_listed_and_many_are_counted() {
-        let nodes: Vec<String> = (0..20).map(|index| format!("spark-{index}")).collect();
-        let mut stages = vec![Some(Stage::Connecting); 20];
-        stages[0] = None;
-        stages[2] = Some(Stage::Copying {
-            done: 1 << 20,
-            total: 8 << 20,
-        });
-        let lines = view(&nodes, &stages, Duration::from_secs(3));
-        assert_eq!(lines[0], "1 of 20 done, 3 s");
-        assert_eq!(lines[1], "  spark-1   connecting");
-        assert_eq!(
-            lines[2],
-            "  spark-2   copying the agent: 1.0 MiB of 8.0 MiB"
-        );
-        assert_eq!(lines.last().unwrap(), "  and 3 more");
-        assert_eq!(lines.len(), 18);
-        assert_eq!(view(&nodes[..1], &stages[..1], Duration::ZERO).len(), 1);
     }
 }

@@ -1,60 +1,34 @@
 //! `crosstie scan`.
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::ColorChoice;
-use crosstie_facts::facts;
-use crosstie_model::{Facts, word};
-use crosstie_node::capture;
-use crosstie_report::scan::{Outcome, node, view};
+use crosstie_control::{
+    FleetSnapshot, Found,
+    scan::{Scanned, keep, scan},
+};
+use crosstie_model::word;
+use crosstie_report::scan::{Outcome, view};
 use serde_json::Value;
 
-use crate::{
-    args::Scan,
-    discover, exit, output,
-    parse::parse_with,
-    targets::{self, Found, Reading},
-};
+use crate::{args::Scan, console::Console, exit, output};
 
-pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    if scan.discover {
-        return discover::run(scan, colour);
-    }
-    let Found { spec, nodes } = targets::find(&scan.targets, colour)?;
+pub(crate) fn run(arguments: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, arguments.json);
+    let Found { spec, nodes } = arguments.targets.resolve(&console)?.find()?;
     let readings = nodes.read();
-    if let Some(path) = &scan.capture {
+    if let Some(path) = &arguments.capture {
         keep(&readings, path)?;
     }
-    let from_capture = !scan.targets.from.is_empty();
-    let parsed = parse_with(readings, move |raw| {
-        let facts = facts(raw);
-        (node(&facts, spec.as_ref()), facts)
-    });
-    let scanned: Vec<(Outcome, Option<Facts>)> = parsed
-        .into_iter()
-        .map(|(name, parsed)| match parsed {
-            Ok((mut node, facts)) => {
-                if from_capture {
-                    node.source = Some(name);
-                } else if name != "." {
-                    node.reached = Some(name);
-                }
-                (Outcome::Node(Box::new(node)), Some(facts))
-            }
-            Err(error) => (Outcome::Failed { host: name, error }, None),
-        })
-        .collect();
-    let failed = scanned.iter().any(|(_, facts)| facts.is_none());
-    if scan.json {
-        output::print(&json(&scanned, scan.facts)?)?;
+    let from_captures = !arguments.targets.from.is_empty();
+    let scanned = scan(&FleetSnapshot::parse(readings), spec, from_captures);
+    let failed = scanned.iter().any(|node| node.facts.is_none());
+    if arguments.json {
+        output::print(&json(&scanned, arguments.facts)?)?;
     } else {
-        let outcomes: Vec<Outcome> = scanned.into_iter().map(|(outcome, _)| outcome).collect();
-        output::print(&view(
-            &outcomes,
-            &next(scan, &outcomes),
-            output::palette(colour),
-        ))?;
+        let outcomes: Vec<Outcome> = scanned.into_iter().map(|node| node.outcome).collect();
+        let next = next(arguments, &outcomes);
+        output::print(&view(&outcomes, &next, console.palette))?;
     }
     Ok(if failed {
         exit::tool_failed()
@@ -63,24 +37,12 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
     })
 }
 
-/// A capture made by hand is cut down to the allow-list on its way through.
-fn keep(readings: &[Reading], path: &Path) -> anyhow::Result<()> {
-    let [(_, Ok(raw))] = readings else {
-        bail!(
-            "--capture keeps one node, and {} were read",
-            readings.iter().filter(|(_, raw)| raw.is_ok()).count()
-        );
-    };
-    capture::write(&crosstie_node::sanitised(raw), path)?;
-    Ok(())
-}
-
-fn json(scanned: &[(Outcome, Option<Facts>)], with_facts: bool) -> anyhow::Result<String> {
+fn json(scanned: &[Scanned], with_facts: bool) -> anyhow::Result<String> {
     let mut nodes = Vec::new();
-    for (outcome, facts) in scanned {
+    for Scanned { outcome, facts } in scanned {
         let mut value = serde_json::to_value(outcome)?;
         if let (true, Some(facts), Value::Object(fields)) = (with_facts, facts, &mut value) {
-            fields.insert("facts".to_owned(), serde_json::to_value(facts)?);
+            fields.insert("facts".to_owned(), serde_json::to_value(&**facts)?);
         }
         nodes.push(value);
     }
@@ -126,7 +88,7 @@ mod tests {
         };
         let mut raw = crosstie_facts::Raw::default();
         raw.meta.host = "$(id); rm -rf ~".to_owned();
-        let mut node = node(&facts(&raw), None);
+        let mut node = crosstie_report::scan::node(&crosstie_facts::facts(&raw), None);
         node.reached = Some("x; rm -rf ~".to_owned());
         let line = next(&scan, &[Outcome::Node(Box::new(node))]);
         let expected = "crosstie scan 'x; rm -rf ~' --capture '$(id); rm -rf ~.tar.gz'    ";

@@ -6,22 +6,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::bail;
+use crosstie_control::PROMPT_TIMEOUT;
+use crosstie_reach::secret::Source;
 use crosstie_report::text::printable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-use crate::nodes::PERSON;
 
 pub(crate) fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Whoever cannot be asked has to say so beforehand.
-pub(crate) fn is_there_or(yes: bool, what: &str) -> anyhow::Result<()> {
-    if !yes && !is_there() {
-        bail!("there is no terminal to ask on: pass --yes to {what} without a question");
+/// Where a password comes from that nobody has given yet.
+pub(crate) fn password_source() -> Source {
+    if io::stderr().is_terminal() {
+        Source::Terminal
+    } else {
+        Source::Nobody
     }
-    Ok(())
 }
 
 /// `yes`, in full: this is not to be answered by a cat on the keyboard. No answer is no.
@@ -29,7 +29,7 @@ pub(crate) fn approve(question: &str) -> bool {
     let asked = || -> io::Result<bool> {
         let mut terminal = open()?;
         write!(terminal, "{} (yes/no) ", printable(question))?;
-        if !is_answered(&terminal, PERSON)? {
+        if !is_answered(&terminal, PROMPT_TIMEOUT)? {
             writeln!(terminal)?;
             return Ok(false);
         }

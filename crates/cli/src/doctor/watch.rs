@@ -3,14 +3,14 @@
 use std::{io::IsTerminal, process::ExitCode, thread, time::Duration};
 
 use clap::ColorChoice;
+use crosstie_control::{Fleet, FleetSnapshot, NodeSnapshot, doctor::examine};
 use crosstie_model::Spec;
 use crosstie_report::{
-    doctor::{Change, changes, verdict, view},
-    text::{Palette, Span, Tone, line},
+    doctor::{change_line, changes, verdict, view},
+    text::line,
 };
 
-use super::{Doctor, Look, examine, look, output};
-use crate::nodes::Fleet;
+use super::{Doctor, earlier, output, selection};
 
 /// How many of the latest changes a screen keeps in sight.
 const KEPT: usize = 12;
@@ -28,16 +28,16 @@ pub(super) fn run(
     let palette = output::palette(colour);
     let redraw = std::io::stdout().is_terminal() && !doctor.json;
     let pause = Duration::from_secs(doctor.interval.max(1).into());
-    let mut before: Vec<Option<Look>> = Vec::new();
+    let mut before: Vec<Option<NodeSnapshot>> = Vec::new();
     let mut last = None;
     let mut history: Vec<String> = Vec::new();
     loop {
-        let now = look::live(fleet);
-        let diagnosis = examine(doctor, &now, &before, spec);
+        let now = FleetSnapshot::take(fleet);
+        let diagnosis = examine(&now, &before, spec, selection(doctor));
         let new: Vec<String> = match &last {
             Some(last) => changes(last, &diagnosis)
                 .iter()
-                .map(|change| told(change, palette))
+                .map(|change| change_line(change, &clock(), palette))
                 .collect(),
             None => Vec::new(),
         };
@@ -56,44 +56,9 @@ pub(super) fn run(
             output::print(&text)?;
         }
         last = Some(diagnosis);
-        before = now.into_iter().map(Some).collect();
+        before = earlier(now);
         thread::sleep(pause);
     }
-}
-
-/// One line: when, and what became of what.
-fn told(change: &Change, palette: Palette) -> String {
-    let (tone, what, host, subject) = match change {
-        Change::Appeared { host, finding } => (
-            Tone::Alarm,
-            format!("new {}", finding.severity),
-            host,
-            format!("{} {}", finding.id, finding.subject),
-        ),
-        Change::Gone { host, finding } => (
-            Tone::Good,
-            "mended".to_owned(),
-            host,
-            format!("{} {}", finding.id, finding.subject),
-        ),
-        Change::Turned { host, finding, was } => (
-            Tone::Bad,
-            format!("{was} is now {}", finding.severity),
-            host,
-            format!("{} {}", finding.id, finding.subject),
-        ),
-        Change::Back { host } => (Tone::Good, "answers again".to_owned(), host, String::new()),
-        Change::Lost { host, error } => (Tone::Alarm, "lost".to_owned(), host, error.clone()),
-    };
-    let mut out = String::new();
-    let spans = [
-        Span::new(Tone::Quiet, clock()),
-        Span::new(tone, format!("  {what:<14}")),
-        Span::new(Tone::Strong, format!("  {host}  ")),
-        Span::new(Tone::Plain, subject),
-    ];
-    line(palette, &spans, &mut out);
-    out
 }
 
 /// The time of day in UTC, to the second.

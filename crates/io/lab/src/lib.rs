@@ -19,6 +19,7 @@ mod qemu;
 mod seed;
 mod snapshots;
 mod socket;
+mod spec;
 mod state;
 mod tools;
 

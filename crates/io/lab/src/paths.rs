@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// Directories after the XDG base directory specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths {
     /// One directory a lab.
@@ -11,28 +10,17 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// `directory` (of `--dir`) replaces the state directory; the image cache stays shared.
-    pub fn new(directory: Option<&Path>) -> Self {
-        let labs = match directory {
-            Some(directory) => std::path::absolute(directory).unwrap_or_else(|_| directory.into()),
-            None => Self::state().join("labs"),
-        };
+    /// Labs are kept in `directory`; the image cache is shared by all.
+    pub fn new(directory: &Path) -> Self {
         Self {
-            labs,
-            cache: base("XDG_CACHE_HOME", ".cache").join("crosstie"),
+            labs: std::path::absolute(directory).unwrap_or_else(|_| directory.into()),
+            cache: cache(),
         }
     }
 
     /// Labs of tests, apart from a person's; `lab down --all` ends those too.
     pub fn of_tests() -> Self {
-        let mut paths = Self::new(None);
-        paths.labs.set_file_name("test-labs");
-        paths
-    }
-
-    /// Where this tool keeps what it knows between runs.
-    pub fn state() -> PathBuf {
-        base("XDG_STATE_HOME", ".local/state").join("crosstie")
+        Self::new(&cache().join("test-labs"))
     }
 
     pub(crate) fn lab(&self, name: &str) -> PathBuf {
@@ -52,17 +40,18 @@ impl Paths {
     }
 }
 
-fn base(variable: &str, under_home: &str) -> PathBuf {
+/// `$XDG_CACHE_HOME/crosstie`, after the XDG base directory specification.
+fn cache() -> PathBuf {
     // The specification asks to ignore relative paths.
-    match std::env::var_os(variable).map(PathBuf::from) {
-        Some(path) if path.is_absolute() => path,
-        _ => {
-            let home = std::env::var_os("HOME").map(PathBuf::from);
-            home.filter(|home| home.is_absolute())
-                .unwrap_or_else(|| "/var/tmp".into())
-                .join(under_home)
-        }
-    }
+    let absolute = |variable| {
+        let path = std::env::var_os(variable).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let cache = absolute("XDG_CACHE_HOME").unwrap_or_else(|| {
+        let home = absolute("HOME").unwrap_or_else(|| "/var/tmp".into());
+        home.join(".cache")
+    });
+    cache.join("crosstie")
 }
 
 /// Bytes that an unprivileged user can still write below `path`, or below its nearest existing parent.

@@ -40,7 +40,7 @@ pub use topology::Topology;
 pub use wiring::{Joined, Port, WiredNode, Wiring};
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the cluster file asks for what cannot be:{}", listed(.faults))]
+#[error("the cluster file cannot be satisfied:{}", listed(.faults))]
 pub struct PlanError {
     pub faults: Vec<Fault>,
 }

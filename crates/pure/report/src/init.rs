@@ -5,7 +5,10 @@ use crosstie_model::{Cable, Spec};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, Span, Tone, line, wrap};
+use crate::{
+    cabling,
+    text::{Palette, Span, Tone, line, wrap},
+};
 
 const COLUMNS: usize = 96;
 
@@ -121,6 +124,23 @@ pub fn numbered(cables: &[Cable], spec: &Spec) -> Vec<Cable> {
         }
     };
     cables.iter().map(with_number).collect()
+}
+
+/// The nodes and their cables as a drawing, and what there is to say of them.
+pub fn drawing(found: &Init, stations: &[Station], wiring: &Wiring, palette: Palette) -> String {
+    let nodes = stations.iter().zip(&wiring.cages).map(|(station, cages)| {
+        let cages = cages.iter().map(|cage| (cage.id.clone(), cage.state));
+        cabling::Node {
+            name: station.name.clone(),
+            cages: cages.collect(),
+        }
+    });
+    let mut text = cabling::draw(&nodes.collect::<Vec<_>>(), &found.cables, palette);
+    if !found.notes.is_empty() {
+        text.push('\n');
+        text += &notes(&found.notes, palette);
+    }
+    text
 }
 
 /// The notes in their order, those that every other cage may have as one.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use crosstie_doctor::Diagnosis;
 use crosstie_model::{Finding, Severity};
 
+use crate::text::{Palette, Span, Tone, line};
+
 /// One difference between two diagnoses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -99,6 +101,41 @@ fn keyed(diagnosis: &Diagnosis) -> BTreeMap<Key<'_>, &Finding> {
         .chain(cluster)
         .map(|(host, found)| ((host, found.id.as_str(), found.subject.as_str()), found))
         .collect()
+}
+
+/// One line: when, and what became of what.
+pub fn change_line(change: &Change, time: &str, palette: Palette) -> String {
+    let (tone, what, host, subject) = match change {
+        Change::Appeared { host, finding } => (
+            Tone::Alarm,
+            format!("new {}", finding.severity),
+            host,
+            format!("{} {}", finding.id, finding.subject),
+        ),
+        Change::Gone { host, finding } => (
+            Tone::Good,
+            "mended".to_owned(),
+            host,
+            format!("{} {}", finding.id, finding.subject),
+        ),
+        Change::Turned { host, finding, was } => (
+            Tone::Bad,
+            format!("{was} is now {}", finding.severity),
+            host,
+            format!("{} {}", finding.id, finding.subject),
+        ),
+        Change::Back { host } => (Tone::Good, "answers again".to_owned(), host, String::new()),
+        Change::Lost { host, error } => (Tone::Alarm, "lost".to_owned(), host, error.clone()),
+    };
+    let mut out = String::new();
+    let spans = [
+        Span::new(Tone::Quiet, time),
+        Span::new(tone, format!("  {what:<14}")),
+        Span::new(Tone::Strong, format!("  {host}  ")),
+        Span::new(Tone::Plain, subject),
+    ];
+    line(palette, &spans, &mut out);
+    out
 }
 
 #[cfg(test)]

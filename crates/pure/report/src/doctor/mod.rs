@@ -7,7 +7,7 @@ mod view;
 use crosstie_doctor::Diagnosis;
 use crosstie_model::Severity;
 
-pub use change::{Change, changes};
+pub use change::{Change, change_line, changes};
 pub use markdown::markdown;
 pub use view::{verdict, view};
 

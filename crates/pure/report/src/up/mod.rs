@@ -19,7 +19,7 @@ use crate::{
     init::Init,
 };
 
-pub use board::{Board, Cell, board};
+pub use board::{Board, Cell, StageBoard, board};
 pub use environment::{environments, script};
 pub use findings::{findings, seen};
 pub use screen::screen;

@@ -1,0 +1,34 @@
+//! `crosstie apply`.
+
+use std::process::ExitCode;
+
+use clap::ColorChoice;
+use crosstie_control::{
+    Consent,
+    apply::{ApplyOptions, apply},
+};
+
+use crate::{args::change::Apply, changes::report, console::Console};
+
+pub(crate) fn run(arguments: &Apply, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, arguments.json);
+    let targets = arguments
+        .chosen
+        .targets(&arguments.root)
+        .resolve(&console)?;
+    let options = ApplyOptions {
+        guard: arguments.guard,
+        force: arguments.force,
+        canary: arguments.canary.clone(),
+    };
+    let consent = Consent {
+        yes: arguments.yes,
+        prompter: &*console,
+    };
+    let mut changes = apply(&targets, &options, &consent)?;
+    if let Some(run) = &changes.run {
+        let undo = arguments.undo(run);
+        changes.half_configured = changes.half_configured(&arguments.again(), &undo);
+    }
+    report(&changes, false, &console)
+}

@@ -1,0 +1,241 @@
+//! Which nodes a command is about, and how they are reached.
+
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+
+use crosstie_control::{self as control, FleetOptions, LabTargets, Observer};
+use crosstie_lab::Lab;
+use crosstie_model::word;
+use crosstie_reach::secret::{Password, Purpose, Secret, Source};
+
+use crate::{console::Console, lab, terminal};
+
+/// Which nodes a cluster file is made of.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Members {
+    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file
+    #[arg(value_name = "NODE")]
+    pub(crate) nodes: Vec<String>,
+
+    /// All nodes of this running lab (see `crosstie lab`)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "ssh_config"])]
+    pub(crate) lab: Option<String>,
+
+    /// The cluster file. Where it is there, what is new is added to it
+    #[arg(short, long, value_name = "FILE", default_value = "cluster.toml")]
+    pub(crate) output: PathBuf,
+}
+
+/// Which nodes a command is about.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Targets {
+    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file, else this machine
+    #[arg(value_name = "NODE")]
+    pub(crate) nodes: Vec<String>,
+
+    /// All nodes of this running lab (see `crosstie lab`)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "from", "ssh_config"])]
+    pub(crate) lab: Option<String>,
+
+    /// Read captures instead of live nodes: a directory, a .tar.gz, or a directory of several
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "sudo"])]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// The cluster file: which nodes there are, how their ports are grouped and cabled
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cluster: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+}
+
+/// How nodes are reached.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Reaching nodes")]
+pub(crate) struct Reach {
+    /// Read as root, too: `sudo` without a password where that works, else the password is asked for once
+    #[arg(long)]
+    pub(crate) sudo: bool,
+
+    /// Read the password for sudo from this file descriptor
+    #[arg(long, value_name = "N", requires = "sudo")]
+    pub(crate) become_password_fd: Option<u32>,
+
+    /// Ask for the password for sudo on the terminal before anything else, not only where sudo wants one
+    #[arg(long, requires = "sudo", conflicts_with = "become_password_fd")]
+    pub(crate) ask_become_pass: bool,
+
+    #[command(flatten)]
+    pub(crate) ways: Ways,
+}
+
+/// How nodes are reached where nothing can be done without root.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Reaching nodes")]
+pub(crate) struct Root {
+    /// Said by habit; root is taken in any case.
+    #[arg(long, hide = true)]
+    sudo: bool,
+
+    /// Read the password for sudo from this file descriptor
+    #[arg(long, value_name = "N")]
+    become_password_fd: Option<u32>,
+
+    /// Ask for the password for sudo on the terminal before anything else, not only where sudo wants one
+    #[arg(long, conflicts_with = "become_password_fd")]
+    ask_become_pass: bool,
+
+    #[command(flatten)]
+    ways: Ways,
+}
+
+impl Targets {
+    pub(crate) fn resolve(&self, console: &Arc<Console>) -> anyhow::Result<control::Targets> {
+        let lab = self.lab.as_deref().map(lab::open).transpose()?;
+        Ok(control::Targets {
+            nodes: self.nodes.clone(),
+            from: self.from.clone(),
+            cluster: self.cluster.clone(),
+            options: self.reach.options(lab.as_ref(), console),
+            lab: lab.map(|lab| {
+                let nodes = lab.profile().nodes.iter();
+                LabTargets {
+                    nodes: nodes.map(|node| node.name.clone()).collect(),
+                    spec: lab.spec(),
+                }
+            }),
+        })
+    }
+}
+
+impl Members {
+    pub(crate) fn resolve(
+        &self,
+        root: &Root,
+        console: &Arc<Console>,
+    ) -> anyhow::Result<control::Targets> {
+        let targets = Targets {
+            nodes: self.nodes.clone(),
+            lab: self.lab.clone(),
+            from: Vec::new(),
+            cluster: None,
+            reach: root.reach(),
+        };
+        targets.resolve(console)
+    }
+}
+
+impl Reach {
+    /// With a lab's own ways in.
+    pub(crate) fn options(&self, lab: Option<&Lab>, console: &Arc<Console>) -> FleetOptions {
+        let mut options = self.ways.options(console);
+        options.root = self.sudo.then(|| Arc::new(self.password(lab)));
+        options.password_first = self.ask_become_pass;
+        if let Some(lab) = lab {
+            options.ssh_config = Some(lab.ssh_config());
+        }
+        options
+    }
+
+    /// For root: asked for now, or once a node wants it.
+    fn password(&self, lab: Option<&Lab>) -> Password {
+        let source = match (self.become_password_fd, lab) {
+            (Some(descriptor), _) => Source::Descriptor(descriptor),
+            // A lab's own is no secret of the user's.
+            (None, Some(lab)) if !self.ask_become_pass => {
+                let secret = Arc::new(Secret::new(lab.password()));
+                return Password::known(secret, Purpose::Sudo);
+            }
+            _ if self.ask_become_pass => Source::Terminal,
+            _ => terminal::password_source(),
+        };
+        Password::new(source, Purpose::Sudo)
+    }
+}
+
+impl Ways {
+    /// Without root.
+    pub(crate) fn options(&self, console: &Arc<Console>) -> FleetOptions {
+        FleetOptions {
+            root: None,
+            password_first: false,
+            timeout: Duration::from_secs(self.timeout.into()),
+            overall_timeout: None,
+            ssh_config: self.ssh_config.clone(),
+            agent_dir: self.agent_dir.clone(),
+            terminal: terminal::is_there(),
+            observer: Arc::clone(console) as Arc<dyn Observer>,
+        }
+    }
+}
+
+impl Root {
+    pub(crate) fn reach(&self) -> Reach {
+        Reach {
+            sudo: true,
+            become_password_fd: self.become_password_fd,
+            ask_become_pass: self.ask_become_pass,
+            ways: self.ways.clone(),
+        }
+    }
+
+    /// For a command about the same nodes, which a person may paste.
+    pub(crate) fn options(&self) -> String {
+        let Ways {
+            timeout,
+            ssh_config,
+            agent_dir,
+        } = &self.ways;
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        [
+            option("become-password-fd", self.become_password_fd),
+            flag("ask-become-pass", self.ask_become_pass),
+            option("timeout", (*timeout != TIMEOUT).then_some(timeout)),
+            option("ssh-config", path(ssh_config)),
+            option("agent-dir", path(agent_dir)),
+        ]
+        .concat()
+    }
+}
+
+/// ` --NAME VALUE`, quoted where a shell needs it; nothing where there is no value.
+pub(crate) fn option(name: &str, value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(String::new, |value| {
+        format!(" --{name} {}", word(&value.to_string()))
+    })
+}
+
+pub(crate) fn flag(name: &str, given: bool) -> String {
+    if given {
+        format!(" --{name}")
+    } else {
+        String::new()
+    }
+}
+
+/// ` a b`, quoted where a shell needs it.
+pub(crate) fn words(names: &[String]) -> String {
+    names
+        .iter()
+        .flat_map(|name| [" ".into(), word(name)])
+        .collect()
+}
+
+/// Seconds, unless they are given.
+const TIMEOUT: u32 = 60;
+
+/// The way to a node.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Reaching nodes")]
+pub(crate) struct Ways {
+    /// Per-node timeout in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT, value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub(crate) timeout: u32,
+
+    /// Use this ssh configuration instead of your own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ssh_config: Option<PathBuf>,
+
+    /// Where binaries for other architectures are, each in a folder named after one: DIR/aarch64/crosstie
+    #[arg(long, value_name = "DIR")]
+    pub(crate) agent_dir: Option<PathBuf>,
+}

@@ -1,0 +1,52 @@
+//! Its command line.
+
+use crosstie_trust::Fingerprint;
+
+use super::Ways;
+
+/// ssh keys and host keys: this machine → nodes, and node ↔ node
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  crosstie trust spark-a spark-b              logins without a password, also between the two
+  crosstie trust . spark-b                    this machine is one of the nodes
+  crosstie trust spark-a spark-b --dry-run    what would be written where
+  crosstie trust --undo                       every node and this machine as they were
+  crosstie trust spark-a --fingerprint SHA256:… --password-fd 3 3< password    no terminal needed
+
+Each node makes a key of its own; no private key travels. Host keys that your ssh does not know are shown
+for approval, and pinned. Everything lies in ~/.ssh/crosstie, besides an Include in ~/.ssh/config and
+marked lines in ~/.ssh/authorized_keys.
+
+Exit status: 0 done on every node, 2 not on one.")]
+pub(crate) struct TrustArgs {
+    /// Nodes, as ssh takes them; `.` is this machine. They will be able to log in to each other
+    #[arg(value_name = "NODE", required_unless_present = "undo")]
+    pub(crate) nodes: Vec<String>,
+
+    /// Show what would be changed, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Take it back on these nodes, or on all, and on this machine
+    #[arg(long)]
+    pub(crate) undo: bool,
+
+    /// Forget nodes that cannot be reached any more, here and on the others
+    #[arg(long, requires = "undo")]
+    pub(crate) forget: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Approve of a host key by its fingerprint, as `ssh-keygen -lf` shows it; may be given several times
+    #[arg(long, value_name = "SHA256:…")]
+    pub(crate) fingerprint: Vec<Fingerprint>,
+
+    /// Read the password for logins from this file descriptor
+    #[arg(long, value_name = "N")]
+    pub(crate) password_fd: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) ways: Ways,
+}

@@ -1,0 +1,171 @@
+//! Whoever sits at the terminal: sees what happens there, and is asked.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use clap::ColorChoice;
+use crosstie_control::{Event, Observer, Prompter};
+use crosstie_report::{
+    init::drawing,
+    plan, proof, rollback,
+    text::Palette,
+    trial,
+    up::{environments, findings},
+};
+
+use crate::{
+    live::{self, Live},
+    output,
+    progress::Progress,
+    terminal,
+};
+
+pub(crate) struct Console {
+    draws: bool,
+    pub(crate) palette: Palette,
+    /// What is printed besides it goes to stderr.
+    pub(crate) json: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Of the nodes that are worked on now.
+    progress: Option<Progress>,
+    /// The stages of `up`.
+    board: Option<Live>,
+    /// Why something was not printed.
+    unprinted: Option<io::Error>,
+}
+
+impl Console {
+    pub(crate) fn new(colour: ColorChoice, json: bool) -> Arc<Self> {
+        Arc::new(Self {
+            draws: output::draws(colour),
+            palette: output::palette(colour),
+            json,
+            state: Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Data, unless JSON is.
+    fn say(&self, text: &str) {
+        if self.json {
+            output::tell(text);
+        } else {
+            self.print(text);
+        }
+    }
+
+    fn print(&self, text: &str) {
+        if let Err(error) = output::print(text) {
+            self.state().unprinted.get_or_insert(error);
+        }
+    }
+
+    /// Leaves the stages of `up` on the screen as they stand.
+    pub(crate) fn leave_board(&self) {
+        let state = self.state();
+        if let Some(board) = state.board.as_ref().filter(|_| self.draws) {
+            board.leave();
+        }
+    }
+
+    /// What could not be printed is an error.
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        self.state().unprinted.take().map_or(Ok(()), Err)
+    }
+
+    /// Where nodes and stages are.
+    fn draw(&self, event: &Event<'_>) {
+        let mut locked = self.state();
+        let State {
+            progress, board, ..
+        } = &mut *locked;
+        match (event, progress.as_ref(), board.as_ref()) {
+            (Event::RoundBegan { nodes, prompts }, _, board) => {
+                let view = board.map(Live::view);
+                *progress = Some(Progress::start(nodes, *prompts, self.draws, view));
+            }
+            (Event::Node { index, stage }, Some(progress), _) => progress.stage(*index, *stage),
+            (Event::NodeDone { index }, Some(progress), _) => progress.done(*index),
+            (Event::RoundEnded, Some(drawn), _) => {
+                drawn.stop();
+                *progress = None;
+            }
+            (Event::UpBegan { nodes }, ..) => *board = Some(Live::new(nodes, self.palette)),
+            (Event::HostNames(hosts), _, Some(board)) => board.board().rename(hosts),
+            (Event::StageBegan(stage), _, Some(board)) => board.board().begin(*stage),
+            (
+                Event::StageEnded {
+                    stage,
+                    took,
+                    says,
+                    went_well,
+                    failing,
+                },
+                _,
+                Some(board),
+            ) => {
+                board.board().end(*went_well, failing);
+                if !self.draws {
+                    live::line(*stage, *took, says);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Observer for Console {
+    fn observe(&self, event: Event<'_>) {
+        let palette = self.palette;
+        match event {
+            Event::Planned(plan) => {
+                let text = plan::view(plan, &[], "", palette);
+                // A question follows.
+                let end = if self.json { "" } else { "\n" };
+                self.say(&format!("{text}{end}"));
+            }
+            Event::RollbackPlanned(plan) => self.say(&(rollback::view(plan, palette) + "\n")),
+            Event::TrialBegins => output::tell(trial::UNDONE),
+            Event::TrialEnded(ended) => self.print(&trial::view(ended)),
+            Event::NodesFailed(failed) => output::complain_of(failed),
+            Event::Cabled(found) => {
+                let (stations, wiring) = (&found.stations, &found.wiring);
+                let text = drawing(&found.found, stations, wiring, palette);
+                self.say(&format!("{text}\n"));
+            }
+            Event::Diagnosed(seen) => {
+                let text = findings(seen, palette);
+                if !text.is_empty() {
+                    self.say(&format!("{text}\n"));
+                }
+            }
+            Event::Proven(proof) => self.say(&format!("{}\n", proof::view(proof, palette))),
+            Event::Settings(all) => self.say(&environments(all, palette)),
+            event => self.draw(&event),
+        }
+    }
+}
+
+impl Prompter for Console {
+    fn is_present(&self) -> bool {
+        terminal::is_there()
+    }
+
+    fn approve(&self, question: &str) -> bool {
+        terminal::approve(question)
+    }
+
+    fn approve_before(&self, question: &str, until: Instant) -> bool {
+        terminal::approve_before(question, until)
+    }
+}

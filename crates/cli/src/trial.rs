@@ -1,0 +1,37 @@
+//! `crosstie try`.
+
+use std::process::ExitCode;
+
+use clap::ColorChoice;
+use crosstie_control::{
+    Consent,
+    apply::{TrialOptions, attempt},
+};
+
+use crate::{
+    args::change::{Chosen, Try},
+    changes::report,
+    console::Console,
+};
+
+pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, false);
+    let chosen = Chosen {
+        nodes: vec![arguments.node.clone()],
+        lab: arguments.lab.clone(),
+        cluster: arguments.cluster.clone(),
+    };
+    let options = TrialOptions {
+        command: arguments.command.clone(),
+        files: arguments.file.clone(),
+        time: arguments.time,
+        force: arguments.force,
+    };
+    let consent = Consent {
+        yes: arguments.yes,
+        prompter: &*console,
+    };
+    let targets = chosen.targets(&arguments.root).resolve(&console)?;
+    let changes = attempt(&targets, &options, &consent)?;
+    report(&changes, false, &console)
+}

@@ -1,0 +1,128 @@
+//! One question to a node that is changed.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_agent::{CallError, NodeCalls};
+use crosstie_model::change::{Ask, ChangeError, Changed, Probe};
+use crosstie_reach::{Session, SessionError, Stage};
+
+use crate::NodeError;
+
+/// How long each thing may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// To probe, to confirm, and to say how things stand.
+    pub answer: Duration,
+    /// For a new connection.
+    pub connect: Duration,
+    /// To roll everything back.
+    pub rollback: Duration,
+    /// Links and leases may take a moment to come back: nobody is rolled back before it has passed.
+    pub settle: Duration,
+    /// Between two tries.
+    pub pause: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            // A loaded or emulated machine takes its time to start an agent; the guard's time is the true limit.
+            answer: Duration::from_secs(60),
+            connect: Duration::from_secs(45),
+            rollback: Duration::from_secs(200),
+            settle: Duration::from_secs(60),
+            pause: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Why there is no good answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskError {
+    /// The node says so.
+    #[error("{0}")]
+    Said(ChangeError),
+    /// Nobody knows what the node did.
+    #[error("{}", .0.line())]
+    Contact(NodeError),
+}
+
+impl AskError {
+    /// A node that answers another question is not understood.
+    pub(super) fn wrong_answer() -> Self {
+        Self::Contact(SessionError::WrongAnswer.into())
+    }
+}
+
+pub(super) fn ask(
+    session: &dyn Session,
+    ask: &Ask,
+    deadline: Duration,
+    progress: &dyn Fn(Stage),
+) -> Result<Changed, AskError> {
+    let answer = session.change(ask, deadline, progress);
+    answer.map_err(|error| match error {
+        CallError::Call(error) => AskError::Said(error),
+        CallError::Session(error) => AskError::Contact(error.into()),
+    })
+}
+
+/// Asks again for as long as the node's guard, or another command, is at work there.
+pub(super) fn ask_when_free(
+    session: &dyn Session,
+    question: &Ask,
+    deadline: Duration,
+    limits: &Limits,
+    progress: &dyn Fn(Stage),
+) -> Result<Changed, AskError> {
+    let end = Instant::now() + limits.rollback;
+    loop {
+        let answer = ask(session, question, deadline, progress);
+        let busy = matches!(answer, Err(AskError::Said(ChangeError::Busy { .. })));
+        if !busy || Instant::now() + limits.pause >= end {
+            return answer;
+        }
+        progress(Stage::Waiting);
+        thread::sleep(limits.pause);
+    }
+}
+
+/// Of these probes, those that are answered, and those that are not with the reason.
+pub(super) fn reach(
+    session: &dyn Session,
+    probes: &[Probe],
+    limits: &Limits,
+    progress: &dyn Fn(Stage),
+) -> Result<(Vec<Probe>, Vec<String>), AskError> {
+    if probes.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let answers = session.reach(probes, limits.answer, progress);
+    let answers = answers.map_err(|error| AskError::Contact(error.into()))?;
+    let (mut passed, mut failed) = (Vec::new(), Vec::new());
+    for probe in probes {
+        let answer = answers.iter().find(|answer| answer.probe == *probe);
+        match answer.map(|answer| &answer.problem) {
+            Some(None) => passed.push(probe.clone()),
+            Some(Some(why)) => failed.push(format!("{} ({why})", words(probe))),
+            None => failed.push(words(probe)),
+        }
+    }
+    Ok((passed, failed))
+}
+
+/// For a sentence.
+fn words(probe: &Probe) -> String {
+    match probe {
+        Probe::Ping {
+            address, interface, ..
+        } => match interface {
+            Some(interface) => format!("{address} through {interface}"),
+            None => address.to_string(),
+        },
+        Probe::Greeting { address } => format!("the ssh server at {address}"),
+    }
+}

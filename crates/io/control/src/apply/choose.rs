@@ -1,0 +1,151 @@
+//! Which run a rollback undoes, by what the nodes' journals say.
+
+use crosstie_model::change::{NodeStatus, TransactionStatus};
+use crosstie_report::rollback::{LeftAlone, RollbackNode, RollbackPlan};
+
+use super::run_id::compact;
+use crate::NodeError;
+
+/// A node, and what it said or why it did not.
+pub(super) type Asked = (String, Result<NodeStatus, NodeError>);
+
+/// Why no run can be chosen.
+#[derive(Debug, thiserror::Error)]
+pub enum ChooseError {
+    #[error("no node knows the run {id}; crosstie status shows those that there are")]
+    Unknown { id: String },
+    #[error(
+        "no run is the newest on every node that it changed, so which comes first is not known: pass --run with one of {}",
+        .runs.join(", ")
+    )]
+    NoNewest { runs: Vec<String> },
+}
+
+/// Sorted by time: a run by its id, a change without one by when it was begun, and that is a run of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    time: String,
+    /// Of a change without a run: its node, and its transaction there.
+    alone: Option<(usize, String)>,
+}
+
+impl Run {
+    fn of(node: usize, one: &TransactionStatus) -> Self {
+        match &one.run {
+            Some(run) => Self {
+                time: run.clone(),
+                alone: None,
+            },
+            None => Self {
+                time: compact(&one.began),
+                alone: Some((node, one.id.clone())),
+            },
+        }
+    }
+
+    /// As `--run` takes it.
+    fn id(&self) -> &str {
+        let alone = self.alone.as_ref();
+        alone.map_or(&self.time, |(_, transaction)| transaction)
+    }
+}
+
+/// The run that `named` names and, on a node, everything after it; or the newest that is in force.
+pub(super) fn choose(nodes: &[Asked], named: Option<&str>) -> Result<RollbackPlan, ChooseError> {
+    if let Some(id) = named {
+        let is_it = |_: usize, one: &TransactionStatus| is_named(one, id);
+        let known = transactions(nodes).any(|(node, one)| is_it(node, one));
+        // Where a node did not answer, it may know.
+        if !known && nodes.iter().all(|(_, answer)| answer.is_ok()) {
+            return Err(ChooseError::Unknown { id: id.to_owned() });
+        }
+        return Ok(plan(nodes, Some(id.to_owned()), is_it));
+    }
+    let Some(run) = newest(nodes)? else {
+        return Ok(plan(nodes, None, |_, _| false));
+    };
+    let id = run.id().to_owned();
+    Ok(plan(nodes, Some(id), |node, one| Run::of(node, one) == run))
+}
+
+fn is_named(one: &TransactionStatus, id: &str) -> bool {
+    one.run.as_deref() == Some(id) || one.id == id
+}
+
+fn transactions(nodes: &[Asked]) -> impl Iterator<Item = (usize, &TransactionStatus)> {
+    let answers = nodes.iter().enumerate();
+    answers.flat_map(|(node, (_, answer))| {
+        let status = answer.iter();
+        status
+            .flat_map(|status| &status.transactions)
+            .map(move |one| (node, one))
+    })
+}
+
+fn in_force(status: &NodeStatus) -> impl DoubleEndedIterator<Item = &TransactionStatus> {
+    let all = status.transactions.iter();
+    all.filter(|one| one.is_in_force())
+}
+
+/// Of the runs that are the last in force on every node that they are in force on, the newest. Clocks of controllers may
+/// differ, and each node's own order counts more.
+fn newest(nodes: &[Asked]) -> Result<Option<Run>, ChooseError> {
+    let answers = || nodes.iter().enumerate();
+    let answers =
+        || answers().filter_map(|(node, (_, answer))| Some((node, answer.as_ref().ok()?)));
+    let last = answers().filter_map(|(node, status)| {
+        let last = in_force(status).next_back()?;
+        Some(Run::of(node, last))
+    });
+    let mut last: Vec<Run> = last.collect();
+    last.sort();
+    last.dedup();
+    let is_last_everywhere = |run: &&Run| {
+        answers().all(|(node, status)| {
+            let mut newest_first = in_force(status)
+                .rev()
+                .map(|one| Run::of(node, one) == **run);
+            newest_first.next() == Some(true) || newest_first.all(|is_it| !is_it)
+        })
+    };
+    match last.iter().rfind(is_last_everywhere) {
+        Some(run) => Ok(Some(run.clone())),
+        None if last.is_empty() => Ok(None),
+        None => {
+            let runs = last.iter().map(|run| run.id().to_owned()).collect();
+            Err(ChooseError::NoNewest { runs })
+        }
+    }
+}
+
+/// `is_it`: whether this transaction of this node is part of the run.
+fn plan(
+    nodes: &[Asked],
+    run: Option<String>,
+    is_it: impl Fn(usize, &TransactionStatus) -> bool,
+) -> RollbackPlan {
+    let left = |node: usize, status: &NodeStatus| {
+        if run.is_none() {
+            LeftAlone::NothingToUndo
+        } else if status.transactions.iter().any(|one| is_it(node, one)) {
+            LeftAlone::AlreadyRolledBack
+        } else {
+            LeftAlone::NotPartOfIt
+        }
+    };
+    let part = |(index, (name, answer)): (usize, &Asked)| match answer {
+        Err(why) => RollbackNode::failed(name, &why.line()),
+        Ok(status) => {
+            let undone = in_force(status).skip_while(|one| !is_it(index, one));
+            let mut undone: Vec<TransactionStatus> = undone.cloned().collect();
+            undone.reverse();
+            if undone.is_empty() {
+                RollbackNode::left_alone(name, left(index, status))
+            } else {
+                RollbackNode::undone(name, undone)
+            }
+        }
+    };
+    let parts = nodes.iter().enumerate().map(part).collect();
+    RollbackPlan { nodes: parts, run }
+}

@@ -1,0 +1,141 @@
+//! All nodes: one first, then the others, and no further one once a node did not come through.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use crosstie_model::{
+    Step,
+    change::{Ask, Order},
+};
+use crosstie_reach::{Stage, Unfinished, end_if_interrupted, fan_out};
+use crosstie_report::change::{Change, Outcome};
+
+use super::{
+    ask::Limits,
+    transaction::{PlanAgain, Subject, begin},
+};
+use crate::Round;
+
+/// Nodes that are changed at once: few, so that a fault of the plan's meets few.
+const AT_ONCE: usize = 8;
+
+/// For packages to be installed, which is done before the guard is armed.
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// One node's part.
+pub(super) struct Job {
+    pub(super) subject: Subject,
+    pub(super) order: Order,
+    pub(super) again: Box<PlanAgain>,
+}
+
+/// Changes every node, `canary` first, and says what became of each, in the jobs' order.
+pub(super) fn carry_out(
+    jobs: Vec<Job>,
+    canary: Option<usize>,
+    limits: Limits,
+    round: &Arc<Round>,
+) -> Vec<Change> {
+    let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
+    let stages = stages(&jobs, canary);
+    let jobs: Vec<Arc<Job>> = jobs.into_iter().map(Arc::new).collect();
+    let mut changes: Vec<Option<Change>> = jobs.iter().map(|_| None).collect();
+    // The first node that did not come through, as a reason.
+    let stop: Arc<Mutex<Option<String>>> = Arc::default();
+    for index in 0..jobs.len() {
+        round.stage(index, Stage::Waiting);
+    }
+    for stage in stages {
+        let items: Vec<(usize, Arc<Job>)> = stage
+            .iter()
+            .map(|index| (*index, Arc::clone(&jobs[*index])))
+            .collect();
+        let last = items.iter().map(|(_, job)| longest(job, limits)).max();
+        let (stop, round) = (Arc::clone(&stop), Arc::clone(round));
+        let results = fan_out(
+            items,
+            AT_ONCE,
+            last.unwrap_or_default(),
+            move |_, (index, job)| {
+                let change =
+                    unless_stopped(job, &stop, limits, &|stage| round.stage(*index, stage));
+                round.done(*index);
+                change
+            },
+        );
+        end_if_interrupted();
+        for (index, result) in stage.into_iter().zip(results) {
+            let late = |unfinished: Unfinished| {
+                Change::new(&names[index], Outcome::Failed).because(unfinished.to_string())
+            };
+            changes[index] = Some(result.unwrap_or_else(late));
+        }
+    }
+    let changes = changes.into_iter().zip(&names);
+    changes
+        .map(|(change, name)| change.unwrap_or_else(|| Change::new(name, Outcome::NotBegun)))
+        .collect()
+}
+
+/// This machine last: the others are its witnesses, and it is where we stand.
+fn stages(jobs: &[Job], canary: Option<usize>) -> Vec<Vec<usize>> {
+    let is_here = |index: usize| jobs[index].subject.seen_by.is_some();
+    let first = canary.or_else(|| (0..jobs.len()).find(|index| !is_here(*index)));
+    let others = (0..jobs.len()).filter(|index| Some(*index) != first);
+    let (here, elsewhere) = others.partition(|index| is_here(*index));
+    vec![first.into_iter().collect(), elsewhere, here]
+}
+
+/// Beyond all that is foreseen.
+fn longest(job: &Job, limits: Limits) -> Duration {
+    deadline(job, limits) + limits.settle + (limits.connect + limits.answer + limits.rollback) * 4
+}
+
+/// For the change itself, and the rollback where it fails.
+fn deadline(job: &Job, limits: Limits) -> Duration {
+    let steps = &job.order.plan.steps;
+    let installs = steps
+        .iter()
+        .any(|step| matches!(step, Step::Packages { .. }));
+    let install = if installs {
+        INSTALL_TIMEOUT
+    } else {
+        Duration::ZERO
+    };
+    install + Duration::from_secs(job.order.guard_seconds.into()) + limits.rollback
+}
+
+fn unless_stopped(
+    job: &Job,
+    stop: &Mutex<Option<String>>,
+    limits: Limits,
+    progress: &dyn Fn(Stage),
+) -> Change {
+    let reason = || stop.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(why) = reason().as_ref() {
+        return Change::new(&job.subject.node, Outcome::NotBegun).because(why.as_str());
+    }
+    let change = change(job, limits, progress);
+    if !change.outcome.is_fine() {
+        let why = || format!("{} did not come through", change.node);
+        reason().get_or_insert_with(why);
+    }
+    change
+}
+
+/// One node, from its plan to its confirmation.
+fn change(job: &Job, limits: Limits, progress: &dyn Fn(Stage)) -> Change {
+    let ask = Ask::Apply(Box::new(job.order.clone()));
+    let deadline = deadline(job, limits);
+    let begun = begin(&job.subject, &ask, &job.again, deadline, limits, progress);
+    let mut transaction = match begun {
+        Ok(transaction) => transaction,
+        Err(change) => return change,
+    };
+    match transaction.check(progress) {
+        Ok(()) => transaction.confirm(progress),
+        Err(why) => transaction.roll_back(&why, progress),
+    }
+}

@@ -1,0 +1,291 @@
+//! A change of one node, from before it to its end: confirmed, or back.
+//!
+//! The session that began it stays open until then, since the node goes back at once when it ends.
+
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crosstie_agent::NodeCalls;
+use crosstie_facts::facts;
+use crosstie_model::{
+    Facts,
+    change::{Armed, Ask, ChangeError, Changed, Ended, Probe, RolledBack},
+};
+use crosstie_reach::{Session, Stage};
+use crosstie_report::change::{Change, Outcome};
+
+use super::{
+    ask::{AskError, Limits, ask, ask_when_free, reach},
+    lost,
+    subjects::{SeenBy, Witness},
+};
+use crate::Connector;
+
+/// A node that is to be changed, and how one sees that it is still reached.
+pub(super) struct Subject {
+    /// Its own name.
+    pub(super) node: String,
+    pub(super) connector: Arc<dyn Connector>,
+    /// What may answer there. Only what did before the change is asked again.
+    pub(super) probes: Vec<Probe>,
+    /// It is the machine that we run on, so no connection of ours proves anything: others are asked.
+    pub(super) seen_by: Option<SeenBy>,
+}
+
+pub(super) struct Transaction<'a> {
+    subject: &'a Subject,
+    limits: Limits,
+    armed: Armed,
+    /// When the node goes back by itself.
+    until: Instant,
+    began: Instant,
+    first: Option<Box<dyn Session>>,
+    fresh: Option<Box<dyn Session>>,
+    /// What answered before.
+    kept: Vec<Probe>,
+    witness: Option<Witness>,
+    /// The node was asked to keep it.
+    confirming: bool,
+    notes: Vec<String>,
+}
+
+/// Over which connection a node is asked to roll back.
+#[derive(Clone, Copy)]
+enum Way {
+    /// That which was opened to confirm it.
+    Fresh,
+    /// That which began it.
+    First,
+    Another,
+}
+
+/// What to ask for instead of a plan that is stale: the same work, if that is what a plan of these facts comes to. A cable's
+/// other end that was just brought up is no reason to stop; anything that nobody has approved of is.
+pub(super) type PlanAgain = dyn Fn(&Facts) -> Option<Ask> + Send + Sync;
+
+/// Asks for a change, once it is known what the node reaches. `Err` is the end of it.
+pub(super) fn begin<'a>(
+    subject: &'a Subject,
+    change: &Ask,
+    again: &PlanAgain,
+    deadline: Duration,
+    limits: Limits,
+    progress: &dyn Fn(Stage),
+) -> Result<Transaction<'a>, Change> {
+    let failed = |why: String| Change::new(&subject.node, Outcome::Failed).because(why);
+    let first = subject.connector.session(progress);
+    let mut first = first.map_err(|error| failed(error.line()))?;
+    let (kept, _) = reach(first.as_mut(), &subject.probes, &limits, progress)
+        .map_err(|error| failed(error.to_string()))?;
+    let mut notes = Vec::new();
+    let witness = subject.seen_by.as_ref().and_then(|seen_by| {
+        let witness = seen_by.find(&limits, progress);
+        if witness.is_none() {
+            notes.push("it is this machine, and no other node could reach it before: what it reaches itself has to do".to_owned());
+        }
+        witness
+    });
+    let began = Instant::now();
+    let mut answer = ask(first.as_mut(), change, deadline, progress);
+    if let Err(AskError::Said(ChangeError::Stale { .. })) = &answer
+        && let Ok(raw) = first.collect(limits.answer, progress)
+        && let Some(change) = again(&facts(&raw))
+    {
+        answer = ask(first.as_mut(), &change, deadline, progress);
+    }
+    match answer {
+        Ok(Changed::Armed(armed)) => Ok(Transaction {
+            subject,
+            limits,
+            until: Instant::now() + Duration::from_secs(armed.seconds_left.into()),
+            armed,
+            began,
+            first: Some(first),
+            fresh: None,
+            kept,
+            witness,
+            confirming: false,
+            notes,
+        }),
+        Err(AskError::Said(error)) => Err(refused(&subject.node, &error)),
+        Ok(Changed::Nothing) => Err(Change::new(&subject.node, Outcome::Unchanged)),
+        answer => {
+            let error = answer.err().unwrap_or_else(AskError::wrong_answer);
+            drop(first);
+            let run = run_of(change);
+            Err(lost::settle_change(subject, run, &error, limits, progress))
+        }
+    }
+}
+
+/// That which a change is part of.
+fn run_of(change: &Ask) -> &str {
+    match change {
+        Ask::Apply(order) => &order.run,
+        Ask::Try(trial) => &trial.run,
+        _ => "",
+    }
+}
+
+/// The node's own no.
+fn refused(node: &str, error: &ChangeError) -> Change {
+    let outcome = match error {
+        ChangeError::Failed { .. } => Outcome::RolledBack,
+        ChangeError::Stuck { .. } => Outcome::Failed,
+        _ => Outcome::Refused,
+    };
+    Change::new(node, outcome).because(error.to_string())
+}
+
+impl Transaction<'_> {
+    /// Of a trial: how its command ended.
+    pub(super) fn ended(&self) -> Option<&Ended> {
+        self.armed.ended.as_ref()
+    }
+
+    /// When the node goes back by itself.
+    pub(super) fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// Whether the node is reached over a new connection, and all that answered before answers there.
+    pub(super) fn check(&mut self, progress: &dyn Fn(Stage)) -> Result<(), String> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        let end = Instant::now() + self.limits.settle.min(left / 2);
+        loop {
+            let looked = self.look(progress);
+            if looked.is_ok() || Instant::now() + self.limits.pause >= end {
+                return looked;
+            }
+            thread::sleep(self.limits.pause);
+        }
+    }
+
+    fn look(&mut self, progress: &dyn Fn(Stage)) -> Result<(), String> {
+        let connector = &self.subject.connector;
+        let mut fresh = match self.fresh.take() {
+            Some(fresh) => fresh,
+            None => connector
+                .fresh(self.limits.connect, progress)
+                .map_err(|error| format!("a new connection to it failed: {}", error.line()))?,
+        };
+        let reached = reach(fresh.as_mut(), &self.kept, &self.limits, progress);
+        let (_, failed) = reached.map_err(|error| error.to_string())?;
+        self.fresh = Some(fresh);
+        if !failed.is_empty() {
+            return Err(format!(
+                "it reached this before and does not any more: {}",
+                failed.join(", ")
+            ));
+        }
+        match &mut self.witness {
+            Some(witness) => witness.check(&self.limits, progress),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps it. Where that fails, it is rolled back.
+    pub(super) fn confirm(mut self, progress: &dyn Fn(Stage)) -> Change {
+        let Some(mut fresh) = self.fresh.take() else {
+            return self.roll_back("no new connection was opened", progress);
+        };
+        let question = Ask::Confirm {
+            transaction: self.armed.transaction.clone(),
+        };
+        self.confirming = true;
+        let limits = self.limits;
+        match ask_when_free(fresh.as_mut(), &question, limits.answer, &limits, progress) {
+            Ok(Changed::Confirmed) => {
+                self.subject.connector.keep(fresh);
+                let mut change = self.end(Outcome::Confirmed);
+                change.seconds = Some(self.began.elapsed().as_secs());
+                change
+            }
+            Err(AskError::Said(error @ ChangeError::NotOpen { .. })) => self
+                .end(Outcome::RolledBack)
+                .because(format!("it was not confirmed in time: {error}")),
+            answer => {
+                let error = answer.err().unwrap_or_else(AskError::wrong_answer);
+                if matches!(error, AskError::Said(_)) {
+                    self.fresh = Some(fresh);
+                }
+                self.roll_back(&format!("confirming it failed: {error}"), progress)
+            }
+        }
+    }
+
+    /// Back at once, over whichever connection works.
+    pub(super) fn roll_back(mut self, why: &str, progress: &dyn Fn(Stage)) -> Change {
+        let question = Ask::Rollback {
+            transaction: Some(self.armed.transaction.clone()),
+            only: Some(vec![self.armed.transaction.clone()]),
+            force: true,
+        };
+        for way in [Way::Fresh, Way::First, Way::Another] {
+            let Some(session) = self.take(way, progress) else {
+                continue;
+            };
+            let limits = &self.limits;
+            match ask_when_free(
+                session.as_ref(),
+                &question,
+                limits.rollback,
+                limits,
+                progress,
+            ) {
+                Ok(Changed::RolledBack(back)) => {
+                    self.notes.extend(remarks(&back));
+                    return self.end(Outcome::RolledBack).because(why);
+                }
+                Ok(Changed::Nothing) | Err(AskError::Said(ChangeError::NotOpen { .. })) => {
+                    return self.end(Outcome::RolledBack).because(why);
+                }
+                Err(AskError::Said(error)) => {
+                    let why = format!("{why}; rolling it back failed: {error}");
+                    return self.end(Outcome::Failed).because(why);
+                }
+                Ok(_) | Err(AskError::Contact(_)) => {}
+            }
+        }
+        let left = self.until.saturating_duration_since(Instant::now());
+        let left = left.as_secs();
+        let unless = if self.confirming {
+            ", unless the confirmation came through (crosstie status tells)"
+        } else {
+            ""
+        };
+        let why = format!(
+            "{why}; no connection to it works, so it goes back by itself within {left} s{unless}"
+        );
+        self.end(Outcome::GoingBack).because(why)
+    }
+
+    fn take(&mut self, way: Way, progress: &dyn Fn(Stage)) -> Option<Box<dyn Session>> {
+        let connector = &self.subject.connector;
+        match way {
+            Way::Fresh => self.fresh.take(),
+            Way::First => self.first.take(),
+            Way::Another => connector.fresh(self.limits.connect, progress).ok(),
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome) -> Change {
+        if let Some(witness) = self.witness.take() {
+            witness.dismiss();
+        }
+        let mut change = Change::new(&self.subject.node, outcome);
+        change.transaction = Some(self.armed.transaction.clone());
+        change.notes = std::mem::take(&mut self.notes);
+        change
+    }
+}
+
+/// What a person should know of a rollback.
+pub(super) fn remarks(back: &RolledBack) -> impl Iterator<Item = String> {
+    let kept = back.kept.iter().map(|edit| format!("kept: {edit}"));
+    let left = back.left.iter().map(|what| format!("left: {what}"));
+    kept.chain(left)
+}

@@ -1,0 +1,134 @@
+//! A risky command on one node, undone unless it is kept.
+
+use std::time::{Duration, Instant};
+
+use crosstie_model::change::{Ask, Ended, Trial};
+use crosstie_reach::{Stage, set_last_words};
+use crosstie_report::change::{Change, Changes};
+
+use super::{
+    INTERRUPTED,
+    ask::Limits,
+    no_root,
+    run_id::new_run_id,
+    subjects::Subjects,
+    transaction::{Transaction, begin},
+};
+use crate::{
+    Consent, Event, Fleet, FleetSnapshot, NoRandomNumbers, Round, SnapshotError, Targets,
+    TargetsError,
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum TryError {
+    #[error("--file {path}: give the path on the node from its root, like /etc/frr")]
+    RelativeFile { path: String },
+    #[error(transparent)]
+    Targets(#[from] TargetsError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error(transparent)]
+    NoRandomNumbers(#[from] NoRandomNumbers),
+}
+
+#[derive(Debug)]
+pub struct TrialOptions {
+    pub command: Vec<String>,
+    /// Files and folders on the node that are restored, too.
+    pub files: Vec<String>,
+    /// After which it is undone, unless it is kept.
+    pub time: Duration,
+    /// Also where something of the network cannot be read, and so could not be undone.
+    pub force: bool,
+}
+
+/// On the first of the nodes that are named.
+pub fn attempt(
+    targets: &Targets,
+    options: &TrialOptions,
+    consent: &Consent,
+) -> Result<Changes, TryError> {
+    if let Some(path) = options.files.iter().find(|path| !path.starts_with('/')) {
+        return Err(TryError::RelativeFile { path: path.clone() });
+    }
+    let (spec, fleet) = targets.find_live(true)?;
+    let nodes = FleetSnapshot::take(&fleet).as_root(no_root)?;
+    let subjects = Subjects::new(spec.as_ref(), &fleet, &nodes);
+    let subject = subjects.subject(0);
+    let trial = trial(options, new_run_id()?);
+    let round = fleet.round(std::slice::from_ref(&subject.node));
+    let stage = |stage| round.stage(0, stage);
+    fleet.options().observer.observe(Event::TrialBegins);
+    set_last_words(INTERRUPTED);
+    let limits = Limits::default();
+    let deadline = options.time + limits.rollback;
+    let run = trial.run.clone();
+    let begun = begin(
+        &subject,
+        &Ask::Try(trial),
+        &|_| None,
+        deadline,
+        limits,
+        &stage,
+    );
+    let change = match begun {
+        Err(change) => change,
+        Ok(transaction) => decide(transaction, &fleet, consent, &round, &stage),
+    };
+    round.end();
+    crosstie_reach::end_if_interrupted();
+    set_last_words("");
+    let mut changes = Changes::new(vec![change]);
+    changes.run = Some(run);
+    Ok(changes)
+}
+
+fn trial(options: &TrialOptions, run: String) -> Trial {
+    let guard = u32::try_from(options.time.as_secs()).unwrap_or(u32::MAX);
+    Trial {
+        run,
+        command: options.command.clone(),
+        files: options.files.clone(),
+        guard_seconds: guard,
+        // What is left is for a look at the node, and for a person.
+        command_seconds: guard / 2,
+        force: options.force,
+    }
+}
+
+/// Shows what the command did, looks whether the node still answers, and asks.
+fn decide(
+    mut transaction: Transaction,
+    fleet: &Fleet,
+    consent: &Consent,
+    round: &Round,
+    stage: &dyn Fn(Stage),
+) -> Change {
+    let checked = transaction.check(stage);
+    // Nothing is drawn over a question.
+    round.end();
+    if let Some(ended) = transaction.ended() {
+        fleet.options().observer.observe(Event::TrialEnded(ended));
+    }
+    if let Err(why) = checked {
+        return transaction.roll_back(&why, stage);
+    }
+    match verdict(consent, transaction.ended(), transaction.until()) {
+        Ok(()) => transaction.confirm(stage),
+        Err(why) => transaction.roll_back(why, stage),
+    }
+}
+
+/// Whether to keep what answers; else why not. Somebody who is asked has seen how the command ended.
+fn verdict(consent: &Consent, ended: Option<&Ended>, until: Instant) -> Result<(), &'static str> {
+    const QUESTION: &str = "The node answers over a new connection. Keep it? [y/N]";
+    let failed = ended.is_some_and(|ended| ended.status != Some(0));
+    let Consent { yes, prompter } = consent;
+    match (*yes, prompter.is_present()) {
+        (true, _) if failed => Err("the command failed"),
+        (true, _) => Ok(()),
+        (false, true) if prompter.approve_before(QUESTION, until) => Ok(()),
+        (false, true) => Err("it was not kept"),
+        (false, false) => Err("there is no terminal to ask on, and --yes was not passed"),
+    }
+}

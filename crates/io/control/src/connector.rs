@@ -1,0 +1,142 @@
+//! Where sessions with one node come from.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use crosstie_agent::open;
+use crosstie_reach::{
+    Route, Session, Stage, Wanted,
+    binary::Binaries,
+    secret::Password,
+    ssh::{DestinationError, Login, SshOptions},
+};
+
+use crate::{FleetOptions, NodeError};
+
+/// For ssh to get a first word from a node.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub trait Connector: Send + Sync {
+    /// As the person called the node.
+    fn name(&self) -> &str;
+
+    /// The session that is open, or a new one.
+    fn session(&self, progress: &dyn Fn(Stage)) -> Result<Box<dyn Session>, NodeError>;
+
+    /// Over a connection that is opened now and shared with nobody.
+    fn fresh(
+        &self,
+        within: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Box<dyn Session>, NodeError>;
+
+    /// For the next one who needs a session.
+    fn keep(&self, session: Box<dyn Session>);
+}
+
+/// One node.
+pub(crate) struct NodeSlot {
+    pub(crate) name: String,
+    pub(crate) route: Route,
+    pub(crate) session: Mutex<Option<Box<dyn Session>>>,
+}
+
+/// What all nodes have in common.
+pub(crate) struct Shared {
+    pub(crate) binaries: Binaries,
+    pub(crate) password: Option<Arc<Password>>,
+    /// ssh may ask on the terminal.
+    pub(crate) prompts: bool,
+    /// Up to the agent's first word.
+    pub(crate) login: Duration,
+    pub(crate) answer: Duration,
+}
+
+impl Shared {
+    pub(crate) fn open(
+        &self,
+        route: &Route,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Box<dyn Session>, NodeError> {
+        let wanted = Wanted {
+            binaries: &self.binaries,
+            root: self.password.as_deref(),
+            deadline,
+            progress,
+        };
+        Ok(open(route, &wanted)?)
+    }
+}
+
+/// To a node of a fleet.
+pub(crate) struct FleetConnector {
+    slot: Arc<NodeSlot>,
+    shared: Arc<Shared>,
+}
+
+impl FleetConnector {
+    pub(crate) fn new(slot: &Arc<NodeSlot>, shared: &Arc<Shared>) -> Self {
+        Self {
+            slot: Arc::clone(slot),
+            shared: Arc::clone(shared),
+        }
+    }
+}
+
+impl Connector for FleetConnector {
+    fn name(&self) -> &str {
+        &self.slot.name
+    }
+
+    fn session(&self, progress: &dyn Fn(Stage)) -> Result<Box<dyn Session>, NodeError> {
+        let open = self.slot.session.try_lock().ok();
+        match open.and_then(|mut session| session.take()) {
+            Some(session) => Ok(session),
+            None => self.fresh(self.shared.login, progress),
+        }
+    }
+
+    fn fresh(
+        &self,
+        within: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Box<dyn Session>, NodeError> {
+        progress(Stage::Connecting);
+        self.shared.open(&self.slot.route.alone(), within, progress)
+    }
+
+    fn keep(&self, session: Box<dyn Session>) {
+        if let Ok(mut slot) = self.slot.session.try_lock() {
+            *slot = Some(session);
+        }
+    }
+}
+
+pub(crate) fn route(
+    name: &str,
+    options: &FleetOptions,
+    prompts: bool,
+) -> Result<Route, DestinationError> {
+    if name == "." {
+        return Ok(Route::Here);
+    }
+    Ok(Route::Ssh {
+        destination: name.parse()?,
+        options: SshOptions {
+            config: options.ssh_config.clone(),
+            prompts,
+            connect: connect_timeout(options.timeout),
+            alone: false,
+            pin: None,
+            login: Login::Configured,
+        },
+    })
+}
+
+/// Before we give up ourselves, so that ssh can say why.
+pub(crate) fn connect_timeout(timeout: Duration) -> Duration {
+    timeout.mul_f64(0.75).min(CONNECT_TIMEOUT)
+}

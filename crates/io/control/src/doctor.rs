@@ -1,0 +1,108 @@
+//! The doctor's word on nodes as they are, and as a plan would leave them.
+
+use std::sync::Arc;
+
+use crosstie_doctor::{Diagnosis, NodeFindings, Patient, Selection, diagnose};
+use crosstie_model::{Facts, Plan, Spec};
+use crosstie_plan::foresee;
+use crosstie_report::up::{Seen, seen};
+
+use crate::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot};
+
+/// The latest of some captures of each node, and the one before it where there is one: two captures of a node since one
+/// boot are two readings of it.
+pub fn pair_captures(mut readings: Vec<NodeReading>) -> (FleetSnapshot, Vec<Option<NodeSnapshot>>) {
+    readings.sort_by(|a, b| match (&a.raw, &b.raw) {
+        (Ok(a), Ok(b)) => (&a.meta.host, &a.meta.captured).cmp(&(&b.meta.host, &b.meta.captured)),
+        (a, b) => a.is_err().cmp(&b.is_err()),
+    });
+    let mut now: Vec<NodeSnapshot> = Vec::new();
+    let mut before: Vec<Option<NodeSnapshot>> = Vec::new();
+    for node in FleetSnapshot::parse(readings).nodes {
+        if now.last().is_some_and(|last| is_same_boot(last, &node)) {
+            before.pop();
+            before.push(now.pop());
+        } else {
+            before.push(None);
+        }
+        now.push(node);
+    }
+    (FleetSnapshot { nodes: now }, before)
+}
+
+fn is_same_boot(a: &NodeSnapshot, b: &NodeSnapshot) -> bool {
+    let identity = |node: &NodeSnapshot| {
+        let host = &node.facts.as_ref().ok()?.host;
+        let (boot, machine) = (host.boot_id.known()?, host.machine_id.known()?);
+        Some((boot.clone(), machine.clone(), host.name.clone()))
+    };
+    identity(a).is_some_and(|first| identity(b) == Some(first))
+}
+
+/// Every node, also those that could not be read. `before` is empty, or has the same nodes in the same order.
+pub fn examine(
+    now: &FleetSnapshot,
+    before: &[Option<NodeSnapshot>],
+    spec: Option<&Spec>,
+    selection: Selection,
+) -> Diagnosis {
+    let earlier = |index: usize| before.get(index)?.as_ref()?.facts.as_deref().ok();
+    let nodes = now.nodes.iter().enumerate();
+    let patients: Vec<Patient> = nodes
+        .clone()
+        .filter_map(|(index, node)| {
+            Some(Patient {
+                facts: node.facts.as_ref().ok()?,
+                earlier: earlier(index),
+                clock: node.clock,
+            })
+        })
+        .collect();
+    let mut diagnosis = diagnose(&patients, spec, selection);
+    for (index, node) in nodes {
+        if let Err(error) = &node.facts {
+            let failed = NodeFindings {
+                host: node.name.clone(),
+                error: Some(error.line()),
+                findings: Vec::new(),
+                notes: Vec::new(),
+            };
+            diagnosis.nodes.insert(index, failed);
+        }
+    }
+    diagnosis
+}
+
+/// Every finding on these nodes, and whether `plan` mends it. `earlier` has the same nodes in the same order.
+pub fn foreseen(
+    now: &[NodeFacts],
+    earlier: Option<&[NodeFacts]>,
+    spec: &Spec,
+    plan: Option<&Plan>,
+) -> Vec<Seen> {
+    let diagnosis = |facts: &[Arc<Facts>]| {
+        let nodes = now.iter().zip(facts).enumerate();
+        let patients: Vec<Patient> = nodes
+            .map(|(index, (node, facts))| Patient {
+                facts,
+                earlier: earlier.and_then(|nodes| Some(&*nodes.get(index)?.facts)),
+                clock: node.clock,
+            })
+            .collect();
+        diagnose(&patients, Some(spec), Selection::default())
+    };
+    let facts: Vec<Arc<Facts>> = now.iter().map(|node| Arc::clone(&node.facts)).collect();
+    let then = plan.map(|plan| {
+        let planned = facts.iter().map(|facts| planned(plan, facts));
+        diagnosis(&planned.collect::<Vec<_>>())
+    });
+    seen(&diagnosis(&facts), then.as_ref())
+}
+
+fn planned(plan: &Plan, facts: &Arc<Facts>) -> Arc<Facts> {
+    let mut plans = plan.nodes.iter();
+    match plans.find(|node| node.node == facts.host.name) {
+        Some(node) => Arc::new(foresee(node, facts)),
+        None => Arc::clone(facts),
+    }
+}

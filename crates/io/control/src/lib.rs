@@ -1,0 +1,33 @@
+//! What a controller does with its nodes, as a library: typed events out, typed errors back, and no terminal.
+
+pub mod apply;
+mod cluster_file;
+mod connector;
+pub mod discover;
+pub mod doctor;
+mod error;
+mod event;
+pub mod files;
+mod fleet;
+pub mod init;
+#[cfg(test)]
+mod made_up;
+pub mod plan;
+mod random;
+pub mod scan;
+mod snapshot;
+pub mod state;
+mod targets;
+pub mod trust;
+pub mod up;
+mod verdict;
+
+pub use cluster_file::{CLUSTER_FILE, ClusterFileError, read_existing};
+pub use connector::Connector;
+pub use error::{NodeError, NodesFailed, chain_of};
+pub use event::{Consent, ConsentError, Event, Observer, Prompter, Round, Silent};
+pub use fleet::{COLLECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROMPT_TIMEOUT};
+pub use random::NoRandomNumbers;
+pub use snapshot::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot, SnapshotError, captured};
+pub use targets::{Found, LabTargets, Nodes, Targets, TargetsError, destinations};
+pub use verdict::Verdict;

@@ -1,0 +1,60 @@
+//! What nodes are, for `scan`.
+
+use std::{path::Path, sync::Arc};
+
+use crosstie_model::{Facts, Spec};
+use crosstie_node::capture::{self, WriteError};
+use crosstie_report::scan::{Outcome, node};
+
+use crate::{FleetSnapshot, NodeReading};
+
+/// One node, and its facts where it could be read.
+pub struct Scanned {
+    pub outcome: Outcome,
+    pub facts: Option<Arc<Facts>>,
+}
+
+/// Every node, also those that could not be read.
+pub fn scan(snapshot: &FleetSnapshot, spec: Option<Spec>, from_captures: bool) -> Vec<Scanned> {
+    let views = snapshot.each(move |facts| node(facts, spec.as_ref()));
+    let nodes = snapshot.nodes.iter().zip(views);
+    nodes
+        .map(|(read, view)| match view {
+            Ok(mut node) => {
+                if from_captures {
+                    node.source = Some(read.name.clone());
+                } else if read.name != "." {
+                    node.reached = Some(read.name.clone());
+                }
+                Scanned {
+                    outcome: Outcome::Node(Box::new(node)),
+                    facts: read.facts.clone().ok(),
+                }
+            }
+            Err(error) => Scanned {
+                outcome: Outcome::Failed {
+                    host: read.name.clone(),
+                    error: error.line(),
+                },
+                facts: None,
+            },
+        })
+        .collect()
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    #[error("--capture keeps one node, and {read} were read")]
+    NotOne { read: usize },
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Keeps what was read of one node. A capture made by hand is cut down to the allow-list on its way through.
+pub fn keep(readings: &[NodeReading], path: &Path) -> Result<(), KeepError> {
+    let [NodeReading { raw: Ok(raw), .. }] = readings else {
+        let read = readings.iter().filter(|node| node.raw.is_ok()).count();
+        return Err(KeepError::NotOne { read });
+    };
+    Ok(capture::write(&crosstie_node::sanitised(raw), path)?)
+}

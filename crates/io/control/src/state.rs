@@ -1,0 +1,55 @@
+//! Where this tool keeps what it knows between runs, after the XDG base directory specification.
+
+use std::path::{Path, PathBuf};
+
+use crate::files::{FolderName, folder_name};
+
+/// `$XDG_STATE_HOME/crosstie`.
+pub fn state_folder() -> PathBuf {
+    // The specification asks to ignore relative paths.
+    let absolute = |variable| {
+        let path = std::env::var_os(variable).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let state = absolute("XDG_STATE_HOME").unwrap_or_else(|| {
+        let home = absolute("HOME").unwrap_or_else(|| "/var/tmp".into());
+        home.join(".local/state")
+    });
+    state.join("crosstie")
+}
+
+const LABS: &str = "labs";
+
+/// One folder a lab.
+pub fn labs_folder() -> PathBuf {
+    state_folder().join(LABS)
+}
+
+/// What is known of a cluster.
+pub fn cluster_folder(cluster: &str) -> Result<PathBuf, FolderName> {
+    let name = folder_name(cluster)?;
+    // That one is the labs'.
+    let name = if cluster == LABS {
+        Path::new("labs~")
+    } else {
+        name
+    };
+    Ok(state_folder().join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clusters_folder_is_one_and_never_the_labs() {
+        assert_eq!(
+            cluster_folder("sparks").unwrap(),
+            state_folder().join("sparks")
+        );
+        assert_ne!(cluster_folder(LABS).unwrap(), labs_folder());
+        for name in ["", ".", "..", "a/b", "/etc"] {
+            assert!(cluster_folder(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Which host keys are accepted, and why.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crosstie_model::word;
+use crosstie_node::{
+    scratch::Scratch,
+    trust::{self, host_key_here},
+};
+use crosstie_reach::{
+    BOUND, Unfinished, fan_out,
+    host_key::{HostKeyError, Resolved, Shown, look, resolve},
+    ssh::Pin,
+};
+use crosstie_trust::{Fingerprint, PublicKey, Reached};
+
+use super::{Node, TrustError, TrustOptions};
+use crate::{Prompter, chain_of};
+
+/// A node whose key is the right one.
+#[derive(Debug, Clone)]
+pub(super) struct Approved {
+    pub(super) key: PublicKey,
+    /// Absent for this machine.
+    pub(super) way: Option<Way>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Way {
+    pub(super) resolved: Resolved,
+    pub(super) pin: Pin,
+    /// A folder for this node alone.
+    pub(super) folder: PathBuf,
+}
+
+/// A key that was shown, and why it is not accepted.
+pub(super) type Refused = (Option<PublicKey>, String);
+
+#[derive(Debug, thiserror::Error)]
+enum RefusedKey {
+    #[error(
+        "its host key is not the one that was approved of ({then} then, {now} now). Somebody may be in between, or it was \
+         installed anew: compare on its console ({compare}). If it is right, crosstie trust --undo --forget {} and trust it \
+         again",
+        word(label)
+    )]
+    Changed {
+        then: Fingerprint,
+        now: Fingerprint,
+        compare: String,
+        label: String,
+    },
+    #[error("its host key was not approved of ({kind} {fingerprint})")]
+    Declined {
+        kind: &'static str,
+        fingerprint: Fingerprint,
+    },
+    #[error(
+        "your ssh does not know its host key, {kind} {fingerprint}: compare on its console ({compare}), then give it as \
+         --fingerprint {fingerprint}"
+    )]
+    Unknown {
+        kind: &'static str,
+        fingerprint: Fingerprint,
+        compare: String,
+    },
+}
+
+/// Why no key was shown.
+#[derive(Debug, thiserror::Error)]
+enum NoKey {
+    #[error(transparent)]
+    Here(#[from] trust::TrustError),
+    #[error(transparent)]
+    There(#[from] HostKeyError),
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
+}
+
+/// Looks at all keys at once, then asks about those that nobody knows, one after the other.
+pub(super) fn approve(
+    nodes: &[Node],
+    reached: &[Reached],
+    options: &TrustOptions,
+    scratch: &Scratch,
+    prompter: &dyn Prompter,
+) -> Result<Vec<Result<Approved, Refused>>, TrustError> {
+    let deadline = options.fleet.timeout;
+    let mut looks = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let folder = scratch.path().join(index.to_string());
+        fs::create_dir(&folder).map_err(TrustError::Folder)?;
+        looks.push((node.clone(), folder));
+    }
+    let shown = fan_out(looks, BOUND, 3 * deadline, move |_, (node, folder)| {
+        shown(node, folder, deadline)
+    });
+    crosstie_reach::end_if_interrupted();
+    let mut approved = Vec::new();
+    for (index, (node, shown)) in nodes.iter().zip(shown).enumerate() {
+        let folder = scratch.path().join(index.to_string());
+        let shown = shown.unwrap_or_else(|unfinished| Err(unfinished.into()));
+        approved.push(match shown {
+            Err(error) => Err((None, chain_of(&error))),
+            Ok((shown, resolved)) => match judge(node, &shown, reached, options, prompter) {
+                Err(error) => Err((Some(shown.key), error.to_string())),
+                Ok(()) => Ok(pinned(node, shown.key, resolved, folder)?),
+            },
+        });
+    }
+    Ok(approved)
+}
+
+fn shown(
+    node: &Node,
+    folder: &Path,
+    deadline: Duration,
+) -> Result<(Shown, Option<Resolved>), NoKey> {
+    let Some(destination) = &node.destination else {
+        let key = host_key_here()?;
+        return Ok((Shown { key, known: true }, None));
+    };
+    let options = node.options();
+    let resolved = resolve(destination, &options, deadline)?;
+    let shown = look(destination, &options, folder, deadline)?;
+    Ok((shown, Some(resolved)))
+}
+
+fn judge(
+    node: &Node,
+    shown: &Shown,
+    reached: &[Reached],
+    options: &TrustOptions,
+    prompter: &dyn Prompter,
+) -> Result<(), RefusedKey> {
+    let key = &shown.key;
+    let (kind, fingerprint) = (key.kind().label(), key.fingerprint());
+    let compare = format!(
+        "ssh-keygen -lf /etc/ssh/ssh_host_{}_key.pub",
+        kind.to_lowercase()
+    );
+    let pinned = reached.iter().find(|known| known.name == node.name);
+    if let Some(pinned) = pinned.filter(|pinned| pinned.host_key != *key) {
+        return Err(RefusedKey::Changed {
+            then: pinned.host_key.fingerprint(),
+            now: fingerprint,
+            compare,
+            label: node.label.clone(),
+        });
+    }
+    if pinned.is_some() || shown.known || options.fingerprints.contains(&fingerprint) {
+        return Ok(());
+    }
+    if !prompter.is_present() {
+        return Err(RefusedKey::Unknown {
+            kind,
+            fingerprint,
+            compare,
+        });
+    }
+    let question = format!(
+        "{} shows a host key that your ssh does not know: {kind} {fingerprint}. Its console shows the right one: {compare}. Is it the same?",
+        node.label
+    );
+    if prompter.approve(&question) {
+        return Ok(());
+    }
+    Err(RefusedKey::Declined { kind, fingerprint })
+}
+
+fn pinned(
+    node: &Node,
+    key: PublicKey,
+    resolved: Option<Resolved>,
+    folder: PathBuf,
+) -> Result<Approved, TrustError> {
+    let Some(resolved) = resolved else {
+        return Ok(Approved { key, way: None });
+    };
+    let known_hosts = folder.join("known_hosts");
+    fs::write(&known_hosts, format!("{} {key}\n", node.name)).map_err(TrustError::KnownHosts)?;
+    let pin = Pin {
+        known_hosts,
+        alias: node.name.to_string(),
+        algorithms: key.kind().algorithms(),
+    };
+    Ok(Approved {
+        key,
+        way: Some(Way {
+            resolved,
+            pin,
+            folder,
+        }),
+    })
+}

@@ -1,0 +1,274 @@
+//! Keys are made and exchanged.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use crosstie_model::word;
+use crosstie_node::{
+    scratch::Scratch,
+    trust::{Ask, Settle, Settled},
+};
+use crosstie_reach::{BOUND, fan_out};
+use crosstie_report::trust::{Outcome, Report};
+use crosstie_trust::{Authorized, Name, Owner, Party, PeerClaims, Reached, peers_of};
+
+use super::{
+    Controller, Node, TrustError, TrustOptions, host_keys,
+    host_keys::{Approved, Way},
+    login::Logins,
+    node::add,
+    nodes,
+    visits::{Open, Prepared, exchange, prepare, settle},
+};
+use crate::{Prompter, Round};
+
+pub(super) fn run(
+    options: &TrustOptions,
+    controller: &Controller,
+    scratch: &Scratch,
+    prompter: &dyn Prompter,
+) -> Result<Report, TrustError> {
+    let nodes = nodes(&options.nodes, options, controller)?;
+    let before = controller.look()?;
+    let approved = host_keys::approve(&nodes, &before.reached, options, scratch, prompter)?;
+    let mut outcomes: Vec<Outcome> = approved.iter().map(outcome).collect();
+    let work = open(&nodes, &approved, options.dry_run, controller);
+    let mut here = Vec::new();
+    let mut key = before.key.clone();
+    if !options.dry_run && !work.is_empty() {
+        let reached = work.iter().map(|open| reached(open, &work)).collect();
+        let settled = controller.ask(&Ask::Settle(Settle {
+            reached,
+            ..controller.nothing(false)
+        }))?;
+        key.clone_from(&settled.key);
+        here = settled.changed;
+    }
+    let labels: Vec<String> = nodes.iter().map(|node| node.label.clone()).collect();
+    let round = Round::begin(&options.fleet.observer, &labels, false);
+    let identity = controller.home.identity();
+    let logins = Logins::new(options, identity, before.key.is_some(), Arc::clone(&round));
+    let logins = Arc::new(logins.map_err(TrustError::Program)?);
+    let own = Authorized {
+        owner: controller.owner(),
+        key,
+    };
+    if options.dry_run {
+        rehearse(work.clone(), &own, &logins, &mut outcomes);
+        round.end();
+        let here = rehearse_here(controller, &work)?;
+        return Ok(report(options, &nodes, &outcomes, &here));
+    }
+    let prepared = prepare(&work, &own, &logins, &mut outcomes);
+    let parties: Vec<Party> = prepared
+        .iter()
+        .map(|(_, prepared)| prepared.party.clone())
+        .collect();
+    exchange(&prepared, &parties, &logins, &mut outcomes);
+    round.end();
+    crosstie_reach::end_if_interrupted();
+    let mut finished = finish(controller, &before, &work, &prepared, &parties)?;
+    let here = here.iter().map(ToString::to_string);
+    finished.changed.splice(0..0, here);
+    Ok(report(options, &nodes, &outcomes, &finished))
+}
+
+fn outcome(approved: &Result<Approved, host_keys::Refused>) -> Outcome {
+    match approved {
+        Ok(approved) => Outcome {
+            host_key: Some(approved.key.clone()),
+            ..Outcome::default()
+        },
+        Err((key, error)) => Outcome {
+            host_key: key.clone(),
+            error: Some(error.clone()),
+            ..Outcome::default()
+        },
+    }
+}
+
+fn open(
+    nodes: &[Node],
+    approved: &[Result<Approved, host_keys::Refused>],
+    dry_run: bool,
+    controller: &Controller,
+) -> Vec<Open> {
+    let open = nodes.iter().zip(approved).enumerate();
+    open.filter_map(|(index, (node, approved))| {
+        Some(Open {
+            index,
+            node: node.clone(),
+            approved: approved.as_ref().ok()?.clone(),
+            wanted: Settle {
+                own: node.name.clone(),
+                ..controller.nothing(dry_run)
+            },
+        })
+    })
+    .collect()
+}
+
+fn reached(open: &Open, all: &[Open]) -> Reached {
+    let others = all.iter().map(|other| other.node.name.clone());
+    let peers: BTreeSet<Name> = others.filter(|name| *name != open.node.name).collect();
+    Reached {
+        name: open.node.name.clone(),
+        destination: open.node.label.clone(),
+        host_key: open.approved.key.clone(),
+        peers,
+    }
+}
+
+/// Each says what it would do, of keys that are still to be made.
+fn rehearse(mut work: Vec<Open>, own: &Authorized, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
+    let all = work.clone();
+    for open in &mut work {
+        let is_here = open.approved.way.is_none();
+        open.wanted
+            .authorize
+            .extend((!is_here).then(|| own.clone()));
+        for other in all.iter().filter(|other| other.index != open.index) {
+            open.wanted.peers.push(foreseen(other));
+            if let Some(owner) = owner(other).filter(|owner| *owner != own.owner) {
+                open.wanted.authorize.push(Authorized { owner, key: None });
+            }
+        }
+    }
+    let password = logins.password();
+    let places: Vec<usize> = work.iter().map(|open| open.index).collect();
+    let shared = Arc::clone(logins);
+    let results = fan_out(work, BOUND, logins.last(), move |_, open| {
+        let way = open.approved.way.as_ref();
+        let session = shared.by_any(open.index, &open.node, way, &password);
+        let settled = session.and_then(|session| settle(session.as_ref(), open, &shared));
+        shared.round.done(open.index);
+        settled
+    });
+    for (index, result) in places.into_iter().zip(results) {
+        match result {
+            Ok(Ok(settled)) => add(&mut outcomes[index], settled),
+            Ok(Err(error)) => outcomes[index].error = Some(error.to_string()),
+            Err(unfinished) => outcomes[index].error = Some(unfinished.to_string()),
+        }
+    }
+}
+
+fn rehearse_here(controller: &Controller, work: &[Open]) -> Result<Outcome, TrustError> {
+    let mut outcome = Outcome::default();
+    if work.is_empty() {
+        return Ok(outcome);
+    }
+    let peers = work.iter().filter(|open| open.approved.way.is_some());
+    let settled = controller.ask(&Ask::Settle(Settle {
+        peers: peers.map(foreseen).collect(),
+        ..controller.nothing(true)
+    }))?;
+    let changed = settled.changed.iter().map(ToString::to_string);
+    outcome.changed.extend(changed);
+    Ok(outcome)
+}
+
+fn owner(open: &Open) -> Option<Owner> {
+    let user = open.approved.way.as_ref()?.resolved.user.parse().ok()?;
+    let name = open.node.name.clone();
+    Some(Owner { user, name })
+}
+
+fn foreseen(open: &Open) -> PeerClaims {
+    PeerClaims {
+        name: open.node.name.clone(),
+        name_seen: false,
+        host_names: Vec::new(),
+        addresses: Vec::new(),
+        user: None,
+        port: None,
+        host_key: open.approved.key.clone(),
+    }
+}
+
+/// This machine learns of the nodes that were changed, and forgets those that were not.
+fn finish(
+    controller: &Controller,
+    before: &Settled,
+    work: &[Open],
+    prepared: &[(Open, Prepared)],
+    parties: &[Party],
+) -> Result<Outcome, TrustError> {
+    let mut outcome = Outcome::default();
+    let here = prepared
+        .iter()
+        .position(|(open, _)| open.approved.way.is_none());
+    let told_here = here
+        .map(|place| peers_of(place, parties))
+        .unwrap_or_default();
+    let peers: Vec<PeerClaims> = prepared
+        .iter()
+        .filter_map(|(open, prepared)| {
+            let way = open.approved.way.as_ref()?;
+            let told = told_here.iter().find(|peer| peer.name == open.node.name);
+            Some(peer_here(open, way, prepared, told))
+        })
+        .collect();
+    if !peers.is_empty() {
+        let settled = controller.ask(&Ask::Settle(Settle {
+            peers,
+            ..controller.nothing(false)
+        }))?;
+        add(&mut outcome, settled);
+    }
+    let untouched: Vec<Name> = work
+        .iter()
+        .map(|open| open.node.name.clone())
+        .filter(|name| parties.iter().all(|party| party.name != *name))
+        .filter(|name| before.reached.iter().all(|known| known.name != *name))
+        .collect();
+    if !untouched.is_empty() {
+        let (only, dry_run) = (Some(untouched), false);
+        let settled = controller.ask(&Ask::Undo { only, dry_run })?;
+        add(&mut outcome, settled);
+    }
+    Ok(outcome)
+}
+
+/// Its name leads where the user's configuration says, where its key was seen; its addresses, where this machine is a node
+/// too, to itself.
+fn peer_here(open: &Open, way: &Way, prepared: &Prepared, told: Option<&PeerClaims>) -> PeerClaims {
+    let written = open
+        .node
+        .destination
+        .as_ref()
+        .map(crosstie_reach::ssh::Destination::written);
+    let (user, port) = written.unwrap_or_default();
+    let told = told.filter(|_| prepared.party.port == Some(way.resolved.port));
+    PeerClaims {
+        name: open.node.name.clone(),
+        name_seen: true,
+        host_names: told.map(|peer| peer.host_names.clone()).unwrap_or_default(),
+        addresses: told.map(|peer| peer.addresses.clone()).unwrap_or_default(),
+        user: if told.is_some() {
+            Some(prepared.party.user.clone())
+        } else {
+            user.and_then(|user| user.parse().ok())
+        },
+        port: port.or(told.and_then(|peer| peer.port)),
+        host_key: open.approved.key.clone(),
+    }
+}
+
+fn report(options: &TrustOptions, nodes: &[Node], outcomes: &[Outcome], here: &Outcome) -> Report {
+    let mut hints = Vec::new();
+    let done = outcomes.iter().any(|outcome| outcome.error.is_none());
+    if let Some(config) = options.fleet.ssh_config.as_ref().filter(|_| done) {
+        hints.push(format!(
+            "ssh -F {} does not read ~/.ssh/config: put this line at its top, for logins with the new keys:\n  \
+             Include ~/.ssh/crosstie/config",
+            word(&config.display().to_string())
+        ));
+    }
+    if done && !options.dry_run {
+        hints.push("crosstie trust --undo    takes it all back".to_owned());
+    }
+    Report {
+        dry_run: options.dry_run,
+        ..super::report(nodes, outcomes, here, hints)
+    }
+}

@@ -1,0 +1,201 @@
+//! Sessions with nodes: by our own key where it is there already, else as the user's configuration says, else by password.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use crosstie_agent::{InProcess, open};
+use crosstie_reach::{
+    ConnectError, Route, Session, Stage, Wanted,
+    askpass::{Expected, Server},
+    binary::Binaries,
+    secret::{Password, PasswordError, Purpose, Source},
+    ssh::{Asked, Login},
+};
+
+use super::{Node, TrustOptions, host_keys::Way};
+use crate::{COLLECT_TIMEOUT, NodeError, PROMPT_TIMEOUT, Round};
+
+/// What all logins have in common.
+pub(super) struct Logins {
+    binaries: Binaries,
+    program: PathBuf,
+    source: Source,
+    /// Our private key.
+    identity: PathBuf,
+    /// It was there before this run, so nodes may know it.
+    known: bool,
+    deadline: Duration,
+    pub(super) answer: Duration,
+    pub(super) round: Arc<Round>,
+}
+
+/// Why a visit failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum VisitError {
+    #[error("it did not accept the password")]
+    WrongPassword,
+    #[error(
+        "the key is in ~/.ssh/authorized_keys there, and sshd does not take it: look at AuthorizedKeysFile, \
+         PubkeyAuthentication and AllowUsers in its sshd_config (sudo sshd -T)"
+    )]
+    KeyNotTaken,
+    #[error(transparent)]
+    NoPassword(PasswordError),
+    #[error("it takes no key of yours and asks for no password ({offered})")]
+    NoLogin { offered: String },
+    #[error(transparent)]
+    Askpass(Arc<io::Error>),
+    #[error("it made no key")]
+    NoKey,
+    #[error("{}", .0.line())]
+    Node(NodeError),
+}
+
+impl<E: Into<NodeError>> From<E> for VisitError {
+    fn from(error: E) -> Self {
+        Self::Node(error.into())
+    }
+}
+
+impl Logins {
+    /// `known`: our key was there before this run.
+    pub(super) fn new(
+        options: &TrustOptions,
+        identity: PathBuf,
+        known: bool,
+        round: Arc<Round>,
+    ) -> io::Result<Self> {
+        let (limit, source) = (options.fleet.timeout, options.password);
+        Ok(Self {
+            binaries: Binaries::new(options.fleet.agent_dir.clone()),
+            program: std::env::current_exe()?,
+            source,
+            identity,
+            known,
+            // A person may have to type a password meanwhile.
+            deadline: if source == Source::Terminal {
+                limit.max(PROMPT_TIMEOUT)
+            } else {
+                limit
+            },
+            answer: limit.min(COLLECT_TIMEOUT),
+            round,
+        })
+    }
+
+    /// For the work on one node, beyond what each of its steps may take.
+    pub(super) fn last(&self) -> Duration {
+        2 * (self.deadline + self.answer) + PROMPT_TIMEOUT
+    }
+
+    pub(super) fn password(&self) -> Arc<Password> {
+        Arc::new(Password::new(self.source, Purpose::Logins))
+    }
+
+    /// Another password for one node, where there is somebody to ask.
+    pub(super) fn another_password(&self, node: &Node) -> Option<Arc<Password>> {
+        let purpose = Purpose::Login(node.label.clone());
+        (self.source == Source::Terminal).then(|| Arc::new(Password::new(self.source, purpose)))
+    }
+
+    /// By our own key and nothing else: proof that it is taken.
+    pub(super) fn by_key(
+        &self,
+        index: usize,
+        node: &Node,
+        way: Option<&Way>,
+    ) -> Result<Box<dyn Session>, VisitError> {
+        match way {
+            Some(way) => self
+                .connect(index, node, way, Login::Identity(self.identity.clone()))
+                .map_err(|error| match error {
+                    ConnectError::Denied { .. } => VisitError::KeyNotTaken,
+                    error => error.into(),
+                }),
+            None => Ok(Box::new(InProcess::default())),
+        }
+    }
+
+    pub(super) fn by_any(
+        &self,
+        index: usize,
+        node: &Node,
+        way: Option<&Way>,
+        password: &Arc<Password>,
+    ) -> Result<Box<dyn Session>, VisitError> {
+        let Some(way) = way else {
+            return Ok(Box::new(InProcess::default()));
+        };
+        if self.known {
+            match self.connect(index, node, way, Login::Identity(self.identity.clone())) {
+                Err(ConnectError::Denied { .. }) => {}
+                result => return Ok(result?),
+            }
+        }
+        let refusal = Arc::new(Mutex::new(None));
+        let socket = way.folder.join("askpass");
+        let expected = Expected {
+            user: way.resolved.user.clone(),
+            alias: way.pin.alias.clone(),
+        };
+        let (asked, said) = (Arc::clone(password), Arc::clone(&refusal));
+        let round = Arc::clone(&self.round);
+        let secret = move || {
+            round.stage(index, Stage::Asking);
+            let secret = asked.get();
+            round.stage(index, Stage::Connecting);
+            let error = secret.as_ref().err().cloned();
+            *said.lock().unwrap_or_else(PoisonError::into_inner) = error;
+            secret.ok()
+        };
+        let _ = std::fs::remove_file(&socket);
+        let server = Server::start(&socket, expected, secret);
+        let server = server.map_err(|error| VisitError::Askpass(error.into()))?;
+        let program = self.program.clone();
+        let login = Login::Askpass(Asked { program, socket });
+        self.connect(index, node, way, login).map_err(|error| {
+            let refusal = refusal
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            match error {
+                ConnectError::Denied { .. } if server.answered() => VisitError::WrongPassword,
+                ConnectError::Denied { offered, .. } => {
+                    refusal.map_or(VisitError::NoLogin { offered }, VisitError::NoPassword)
+                }
+                error => error.into(),
+            }
+        })
+    }
+
+    fn connect(
+        &self,
+        index: usize,
+        node: &Node,
+        way: &Way,
+        login: Login,
+    ) -> Result<Box<dyn Session>, ConnectError> {
+        let progress = |stage| self.round.stage(index, stage);
+        let wanted = Wanted {
+            binaries: &self.binaries,
+            root: None,
+            deadline: self.deadline,
+            progress: &progress,
+        };
+        let mut options = node.options();
+        options.pin = Some(way.pin.clone());
+        options.login = login;
+        let route = match &node.destination {
+            None => Route::Here,
+            Some(destination) => Route::Ssh {
+                destination: destination.clone(),
+                options,
+            },
+        };
+        open(&route, &wanted)
+    }
+}

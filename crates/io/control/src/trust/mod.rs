@@ -1,0 +1,169 @@
+//! Logins without a password: this machine → nodes, and node ↔ node.
+
+mod host_keys;
+mod install;
+mod login;
+mod node;
+mod refresh;
+mod undo;
+mod visits;
+
+use std::io;
+
+use crosstie_node::{
+    scratch::Scratch,
+    trust::{self, Ask, Home, Settle, Settled, answer},
+};
+use crosstie_reach::{secret::Source, ssh::DestinationError};
+use crosstie_report::trust::{ControllerReport, NodeReport, Outcome, Report};
+use crosstie_trust::{Fingerprint, Name, NameError, Owner};
+
+use crate::{FleetOptions, Prompter};
+use node::Node;
+pub use refresh::refresh;
+
+pub struct TrustOptions {
+    /// As ssh takes them; `.` is this machine.
+    pub nodes: Vec<String>,
+    /// Change nothing.
+    pub dry_run: bool,
+    /// Of [`undo`]: forget nodes that cannot be reached any more.
+    pub forget: bool,
+    /// Of host keys that are approved of.
+    pub fingerprints: Vec<Fingerprint>,
+    /// Of the password for logins.
+    pub password: Source,
+    pub fleet: FleetOptions,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error("cannot watch for Ctrl-C")]
+    Signals(#[source] io::Error),
+    #[error("cannot make a folder for this run")]
+    Scratch(#[source] io::Error),
+    #[error("cannot make a folder for ssh's files")]
+    Folder(#[source] io::Error),
+    #[error("cannot write a file for ssh")]
+    KnownHosts(#[source] io::Error),
+    #[error("cannot find this program")]
+    Program(#[source] io::Error),
+    #[error(transparent)]
+    Home(trust::TrustError),
+    #[error("this machine")]
+    Here(#[source] trust::TrustError),
+    #[error(transparent)]
+    ControllerName(NameError),
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    #[error("{label} cannot be trusted under this name")]
+    Name { label: String, source: NameError },
+    #[error(
+        "{first} and {second} are both called {name}: give one of them another name in your ssh configuration (Host, HostName)"
+    )]
+    SameName {
+        first: String,
+        second: String,
+        name: Name,
+    },
+    #[error(
+        "this machine (.) is taken back with the last node: crosstie trust --undo takes back all"
+    )]
+    HereFirst,
+}
+
+/// This machine, whoever sits at it.
+struct Controller {
+    home: Home,
+    name: Name,
+}
+
+impl Controller {
+    fn find() -> Result<Self, TrustError> {
+        let system = rustix::system::uname();
+        let name = system.nodename().to_string_lossy().parse();
+        let name = name.or_else(|_: NameError| "controller".parse());
+        Ok(Self {
+            name: name.map_err(TrustError::ControllerName)?,
+            home: Home::find().map_err(TrustError::Home)?,
+        })
+    }
+
+    fn owner(&self) -> Owner {
+        Owner {
+            user: self.home.user.clone(),
+            name: self.name.clone(),
+        }
+    }
+
+    fn ask(&self, ask: &Ask) -> Result<Settled, TrustError> {
+        answer(&self.home, ask, None).map_err(TrustError::Here)
+    }
+
+    fn nothing(&self, dry_run: bool) -> Settle {
+        Settle {
+            own: self.name.clone(),
+            authorize: Vec::new(),
+            peers: Vec::new(),
+            reached: Vec::new(),
+            dry_run,
+        }
+    }
+
+    /// What is here, without touching it.
+    fn look(&self) -> Result<Settled, TrustError> {
+        self.ask(&Ask::Settle(self.nothing(true)))
+    }
+}
+
+/// Lets this machine log in to the nodes, and each of them to the others.
+pub fn install(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, TrustError> {
+    let (controller, scratch) = prepare()?;
+    install::run(options, &controller, &scratch, prompter)
+}
+
+/// Takes it back on these nodes, or on all, and on this machine.
+pub fn undo(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, TrustError> {
+    let (controller, scratch) = prepare()?;
+    undo::run(options, &controller, &scratch, prompter)
+}
+
+fn prepare() -> Result<(Controller, Scratch), TrustError> {
+    crosstie_reach::end_children_on_signals().map_err(TrustError::Signals)?;
+    let scratch = Scratch::new().map_err(TrustError::Scratch)?;
+    Ok((Controller::find()?, scratch))
+}
+
+/// Each under a name of its own, which its host key and its lines go by.
+fn nodes(
+    destinations: &[String],
+    options: &TrustOptions,
+    controller: &Controller,
+) -> Result<Vec<Node>, TrustError> {
+    let mut nodes: Vec<Node> = Vec::new();
+    for destination in destinations {
+        let node = Node::new(destination, &options.fleet, &controller.name)?;
+        if let Some(other) = nodes.iter().find(|other| other.name == node.name) {
+            return Err(TrustError::SameName {
+                first: other.label.clone(),
+                second: node.label,
+                name: node.name,
+            });
+        }
+        nodes.push(node);
+    }
+    Ok(nodes)
+}
+
+fn report(nodes: &[Node], outcomes: &[Outcome], here: &Outcome, hints: Vec<String>) -> Report {
+    let nodes = nodes.iter().zip(outcomes);
+    Report {
+        dry_run: false,
+        undo: false,
+        nodes: nodes
+            .map(|(node, outcome)| NodeReport::new(node.label.clone(), outcome))
+            .collect(),
+        controller: ControllerReport::new(here),
+        hints,
+    }
+}

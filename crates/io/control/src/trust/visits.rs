@@ -1,0 +1,158 @@
+//! The visits to the nodes: each makes its key, then each is told of the others.
+
+use std::{sync::Arc, time::Duration};
+
+use crosstie_agent::NodeCalls;
+use crosstie_facts::facts;
+use crosstie_node::trust::{ALIAS_CHECK_TIMEOUT, Ask, Change, Settle, Settled};
+use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
+use crosstie_trust::{Authorized, Owner, Party, PublicKey, addresses, peers_of};
+
+use super::{
+    Node, Outcome,
+    host_keys::Approved,
+    login::{Logins, VisitError},
+    node::add,
+};
+
+/// A node that is worked on, by its place in the command line.
+#[derive(Clone)]
+pub(super) struct Open {
+    pub(super) index: usize,
+    pub(super) node: Node,
+    pub(super) approved: Approved,
+    pub(super) wanted: Settle,
+}
+
+/// What a node said of itself once it had a key.
+pub(super) struct Prepared {
+    pub(super) party: Party,
+    pub(super) key: PublicKey,
+    pub(super) changed: Vec<Change>,
+}
+
+pub(super) fn settle(
+    session: &dyn Session,
+    open: &Open,
+    logins: &Logins,
+) -> Result<Settled, VisitError> {
+    let progress = |stage| logins.round.stage(open.index, stage);
+    let ask = Ask::Settle(open.wanted.clone());
+    let looking = if open.wanted.peers.is_empty() {
+        Duration::ZERO
+    } else {
+        ALIAS_CHECK_TIMEOUT
+    };
+    Ok(session.trust(&ask, logins.answer + looking, &progress)?)
+}
+
+/// The first visit, by whatever way there is: the node makes its key and lets ours in.
+pub(super) fn prepare(
+    work: &[Open],
+    own: &Authorized,
+    logins: &Arc<Logins>,
+    outcomes: &mut [Outcome],
+) -> Vec<(Open, Prepared)> {
+    let mut work = work.to_vec();
+    for open in work.iter_mut().filter(|open| open.approved.way.is_some()) {
+        open.wanted.authorize.push(own.clone());
+    }
+    let password = logins.password();
+    let shared = Arc::clone(logins);
+    let results = fan_out(work.clone(), BOUND, logins.last(), move |_, open| {
+        visit(open, &shared, &password)
+    });
+    crosstie_reach::end_if_interrupted();
+    let mut prepared = Vec::new();
+    for (open, result) in work.into_iter().zip(results) {
+        let mut result = result.unwrap_or_else(|unfinished| Err(unfinished.into()));
+        if matches!(result, Err(VisitError::WrongPassword))
+            && let Some(password) = logins.another_password(&open.node)
+        {
+            result = visit(&open, logins, &password);
+        }
+        match result {
+            Ok(visited) => {
+                let changed = visited.changed.iter().map(ToString::to_string);
+                outcomes[open.index].changed = changed.collect();
+                prepared.push((open, visited));
+            }
+            Err(error) => {
+                logins.round.done(open.index);
+                outcomes[open.index].error = Some(error.to_string());
+            }
+        }
+    }
+    prepared
+}
+
+fn visit(open: &Open, logins: &Logins, password: &Arc<Password>) -> Result<Prepared, VisitError> {
+    let way = open.approved.way.as_ref();
+    let session = logins.by_any(open.index, &open.node, way, password)?;
+    let settled = settle(session.as_ref(), open, logins)?;
+    let progress = |stage| logins.round.stage(open.index, stage);
+    let raw = session.collect(logins.answer, &progress)?;
+    let facts = facts(&raw);
+    let key = settled.key.ok_or(VisitError::NoKey)?;
+    Ok(Prepared {
+        party: Party {
+            name: open.node.name.clone(),
+            host: facts.host.name.parse().ok(),
+            user: settled.user,
+            port: settled.port,
+            addresses: addresses(&facts),
+            host_key: open.approved.key.clone(),
+        },
+        key,
+        changed: settled.changed,
+    })
+}
+
+/// The second visit, with nothing but our key: each is told of the others.
+pub(super) fn exchange(
+    prepared: &[(Open, Prepared)],
+    parties: &[Party],
+    logins: &Arc<Logins>,
+    outcomes: &mut [Outcome],
+) {
+    let work: Vec<Open> = prepared
+        .iter()
+        .enumerate()
+        .map(|(place, (open, _))| told(place, open, prepared, parties))
+        .collect();
+    let places: Vec<usize> = work.iter().map(|open| open.index).collect();
+    let shared = Arc::clone(logins);
+    let results = fan_out(work, BOUND, logins.last(), move |_, open| {
+        let session = shared.by_key(open.index, &open.node, open.approved.way.as_ref());
+        let settled = session.and_then(|session| settle(session.as_ref(), open, &shared));
+        shared.round.done(open.index);
+        settled
+    });
+    for (index, result) in places.into_iter().zip(results) {
+        match result {
+            Ok(Ok(settled)) => add(&mut outcomes[index], settled),
+            Ok(Err(error)) => outcomes[index].error = Some(error.to_string()),
+            Err(unfinished) => outcomes[index].error = Some(unfinished.to_string()),
+        }
+    }
+}
+
+fn told(place: usize, open: &Open, prepared: &[(Open, Prepared)], parties: &[Party]) -> Open {
+    let others = prepared
+        .iter()
+        .filter(|(other, _)| other.index != open.index);
+    let authorize = others.map(|(_, other)| Authorized {
+        owner: Owner {
+            user: other.party.user.clone(),
+            name: other.party.name.clone(),
+        },
+        key: Some(other.key.clone()),
+    });
+    let mut open = open.clone();
+    open.wanted.authorize = authorize.collect();
+    // This machine's own view of the nodes is written last, with the ways that the user's configuration knows.
+    if open.approved.way.is_some() {
+        open.wanted.peers = peers_of(place, parties);
+    }
+    open
+}

@@ -1,0 +1,106 @@
+//! From cabled to proven.
+//!
+//! ```text
+//! scan ─▶ cabling ─▶ doctor ─▶ plan, one question ─▶ apply ─▶ proof ─▶ env
+//! ```
+//!
+//! Every stage looks for itself what there is to do, so a run that was cut short is finished by another.
+
+mod prove;
+mod record;
+mod run;
+mod settle;
+mod stages;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, path::PathBuf};
+
+use crosstie_reach::set_last_words;
+use crosstie_report::up::Up;
+
+use crate::{
+    ClusterFileError, Consent, ConsentError, NoRandomNumbers, SnapshotError, Targets, Verdict,
+    apply::{ApplyError, ApplyOptions},
+    files::{FolderError, FolderName, WriteError},
+    init::{InitError, members},
+    plan::PlanError,
+    read_existing,
+};
+use run::Run;
+
+pub struct UpOptions {
+    /// The cluster file.
+    pub file: PathBuf,
+    /// What a new cluster is called.
+    pub name: Option<String>,
+    /// Seconds to listen.
+    pub listen: Option<u32>,
+    pub apply: ApplyOptions,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum UpError {
+    #[error(transparent)]
+    ClusterFile(#[from] ClusterFileError),
+    #[error(transparent)]
+    Consent(#[from] ConsentError),
+    #[error(transparent)]
+    NoRandomNumbers(#[from] NoRandomNumbers),
+    #[error(transparent)]
+    FolderName(#[from] FolderName),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error(transparent)]
+    Init(#[from] InitError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// Why a run ends before its last stage.
+#[derive(Debug)]
+pub enum Halt {
+    /// A person can see why.
+    Stop {
+        why: String,
+        verdict: Verdict,
+    },
+    Error(UpError),
+}
+
+impl Halt {
+    fn stop(why: &impl fmt::Display, verdict: Verdict) -> Self {
+        let why = why.to_string();
+        Self::Stop { why, verdict }
+    }
+}
+
+impl<E: Into<UpError>> From<E> for Halt {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+/// What was done, and why it ended.
+pub struct UpRun {
+    pub up: Up,
+    pub ended: Result<(), Halt>,
+}
+
+/// An error is one before the first stage.
+pub fn up(targets: &Targets, options: &UpOptions, consent: &Consent) -> Result<UpRun, UpError> {
+    let existing = read_existing(&options.file)?;
+    let spec = existing.as_ref().map(|existing| &existing.spec);
+    let fleet = members(targets, spec)?;
+    consent.is_possible("change nodes")?;
+    let mut run = Run::new(options, consent, existing, fleet)?;
+    let ended = run.all();
+    set_last_words("");
+    Ok(UpRun { up: run.up, ended })
+}

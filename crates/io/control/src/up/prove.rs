@@ -1,0 +1,116 @@
+//! Whether every address answers every other, asked of the nodes themselves.
+
+use std::{thread, time::Duration};
+
+use crosstie_agent::NodeCalls;
+use crosstie_model::{
+    Facts, Plan,
+    change::{Probe, Probed},
+};
+use crosstie_plan::proof::{self, Answers, Outcome, Proof, judge, probes};
+
+use crate::{Fleet, apply::Limits};
+
+/// Links that were just set up may take a moment.
+const RETRY_PAUSE: Duration = Duration::from_secs(3);
+/// A neighbour's old entry is believed for a while (`base_reachable_time`, `delay_first_probe_time`).
+const STALE_NEIGHBOUR_PAUSE: Duration = Duration::from_secs(10);
+const TRIES: usize = 4;
+
+/// The facts are in the fleet's order.
+pub(super) fn prove(fleet: &Fleet, plan: &Plan, facts: &[Facts]) -> Proof {
+    let hosts: Vec<&str> = facts.iter().map(|node| node.host.name.as_str()).collect();
+    again(TRIES, thread::sleep, || {
+        let pairs = proof::pairs(plan, facts);
+        let asked = hosts.iter().map(|host| probes(&pairs, host));
+        let answers = probed(fleet, asked.collect());
+        let named = hosts.iter().map(|host| (*host).to_owned());
+        judge(pairs, facts, &named.zip(answers).collect::<Answers>())
+    })
+}
+
+fn probed(fleet: &Fleet, probes: Vec<Vec<Probe>>) -> Vec<Result<Vec<Probed>, String>> {
+    let limit = Limits::default().answer;
+    let answers = fleet.call(limit, move |index, session, progress| {
+        match probes[index].as_slice() {
+            [] => Ok(Vec::new()),
+            probes => Ok(session.reach(probes, limit, progress)?),
+        }
+    });
+    let answers = answers.into_iter();
+    answers
+        .map(|(_, answer)| answer.map_err(|error| error.line()))
+        .collect()
+}
+
+/// Until it holds, with pauses between the tries.
+fn again(tries: usize, pause: impl Fn(Duration), mut once: impl FnMut() -> Proof) -> Proof {
+    let mut proof = once();
+    for _ in 1..tries {
+        if proof.holds() {
+            break;
+        }
+        let mut outcomes = proof.pairs.iter().map(|judged| &judged.outcome);
+        let astray = outcomes.any(|outcome| matches!(outcome, Outcome::OtherPort { .. }));
+        pause(if astray {
+            STALE_NEIGHBOUR_PAUSE
+        } else {
+            RETRY_PAUSE
+        });
+        proof = once();
+    }
+    proof
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use crosstie_plan::proof::{End, Judged, Pair};
+
+    use super::*;
+
+    fn proof(outcome: Outcome) -> Proof {
+        let end = |node: &str| End {
+            node: node.to_owned(),
+            interface: "eth1".to_owned(),
+            address: [10, 0, 0, 1].into(),
+        };
+        let pair = Pair {
+            from: end("a"),
+            to: end("b"),
+            rail: 0,
+            bytes: Some(9000),
+        };
+        Proof {
+            pairs: vec![Judged { pair, outcome }],
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_not_there_yet_and_a_stale_neighbour_are_asked_again() {
+        let silent = || {
+            proof(Outcome::NoAnswer {
+                why: "no answer".to_owned(),
+            })
+        };
+        let astray = || {
+            proof(Outcome::OtherPort {
+                expected: "02:00:00:00:00:01".parse().unwrap(),
+                found: "02:00:00:00:00:02".parse().unwrap(),
+                interface: None,
+            })
+        };
+        let good = || proof(Outcome::Answered { mac_checked: true });
+        let pauses = RefCell::new(Vec::new());
+        let mut answers = vec![good(), astray(), silent()];
+        let last = again(
+            4,
+            |time| pauses.borrow_mut().push(time),
+            || answers.pop().unwrap(),
+        );
+        assert!(last.holds());
+        assert_eq!(*pauses.borrow(), [RETRY_PAUSE, STALE_NEIGHBOUR_PAUSE]);
+        assert!(!again(2, |_| (), silent).holds());
+    }
+}

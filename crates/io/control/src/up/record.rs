@@ -1,0 +1,146 @@
+//! What `up` did for a cluster, and when: `$XDG_STATE_HOME/crosstie/CLUSTER/up.toml`.
+
+use std::{fs, io, path::Path};
+
+use crosstie_report::up::Stage;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    chain_of,
+    files::{self, FolderError, WriteError, make_folder},
+};
+
+const FORMAT: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    format: u32,
+    pub(super) cluster: String,
+    /// The cluster file.
+    pub(super) file: String,
+    pub(super) nodes: Vec<String>,
+    /// What its changes share, in the journals of the nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<String>,
+    #[serde(default, rename = "stage")]
+    stages: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    name: Stage,
+    /// RFC 3339.
+    began: String,
+    /// Absent where it was cut short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    says: String,
+}
+
+impl Record {
+    pub(super) fn new(cluster: &str, file: &Path, nodes: &[&str], run: &str) -> Self {
+        Self {
+            format: FORMAT,
+            cluster: cluster.to_owned(),
+            file: file.display().to_string(),
+            nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
+            run: Some(run.to_owned()),
+            stages: Vec::new(),
+        }
+    }
+
+    pub(super) fn begin(&mut self, stage: Stage, now: String) {
+        self.stages.push(Entry {
+            name: stage,
+            began: now,
+            ended: None,
+            says: String::new(),
+        });
+    }
+
+    pub(super) fn end(&mut self, now: String, says: &str) {
+        if let Some(last) = self.stages.last_mut() {
+            last.ended = Some(now);
+            says.clone_into(&mut last.says);
+        }
+    }
+
+    /// The stage that was under way when nobody wrote any more, and since when.
+    pub(super) fn cut_short(&self) -> Option<(Stage, &str)> {
+        let last = self.stages.last()?;
+        last.ended.is_none().then_some((last.name, &last.began))
+    }
+
+    /// `None` where there is none. One that cannot be used is not worth failing for: every stage looks for itself.
+    pub(super) fn load(folder: &Path) -> Option<Self> {
+        let path = folder.join(FILE);
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            text => text,
+        };
+        let parsed = text
+            .map_err(|error| error.to_string())
+            .and_then(|text| toml::from_str::<Self>(&text).map_err(|error| chain_of(&error)));
+        match parsed {
+            Ok(record) if record.format == FORMAT => Some(record),
+            Ok(record) => {
+                let format = record.format;
+                tracing::warn!("{} has format {format}, and is left out", path.display());
+                None
+            }
+            Err(error) => {
+                tracing::warn!("{} is left out: {error}", path.display());
+                None
+            }
+        }
+    }
+
+    pub(super) fn save(&self, folder: &Path) -> Result<(), SaveError> {
+        make_folder(folder)?;
+        let text = toml::to_string(self)?;
+        Ok(files::replace(&folder.join(FILE), &text)?)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SaveError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Serialize(#[from] toml::ser::Error),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+const FILE: &str = "up.toml";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_was_cut_short_is_seen_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("sparks");
+        assert!(Record::load(&folder).is_none());
+        let run = "20261115T100000Z-1f2e3d4c";
+        let mut record = Record::new("sparks", Path::new("cluster.toml"), &["spark-a"], run);
+        record.begin(Stage::Scan, "2026-11-15T10:00:00Z".to_owned());
+        record.end("2026-11-15T10:00:03Z".to_owned(), "2 nodes");
+        record.begin(Stage::Apply, "2026-11-15T10:00:04Z".to_owned());
+        record.save(&folder).unwrap();
+        let read = Record::load(&folder).unwrap();
+        assert_eq!(read, record);
+        assert_eq!(
+            read.cut_short(),
+            Some((Stage::Apply, "2026-11-15T10:00:04Z"))
+        );
+        record.end("2026-11-15T10:00:05Z".to_owned(), "");
+        assert_eq!(record.cut_short(), None);
+        for odd in ["format = 2", "format = 1\ncluster = 5", "\u{0}"] {
+            fs::write(folder.join(FILE), odd).unwrap();
+            assert!(Record::load(&folder).is_none(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One run: what it knows, and the frame around each of its stages.
+
+use std::{path::PathBuf, time::Instant};
+
+use crosstie_reach::set_last_words;
+use crosstie_report::{
+    cluster_file::Existing,
+    up::{Stage, Stopped, Timed, Up},
+};
+
+use super::{Halt, UpError, UpOptions, record::Record};
+use crate::{Consent, Event, Fleet, apply::new_run_id, chain_of, state::cluster_folder};
+
+/// What whoever presses Ctrl-C is told, while that is so.
+const UNCHANGED: &str = "crosstie: interrupted; no node was changed";
+const CONFIRMED: &str =
+    "crosstie: interrupted; every node is confirmed, and crosstie up goes on from here";
+
+pub(super) struct Run<'a> {
+    pub(super) options: &'a UpOptions,
+    pub(super) consent: &'a Consent<'a>,
+    pub(super) existing: Option<Existing>,
+    pub(super) fleet: Fleet,
+    pub(super) up: Up,
+    /// Nodes that ended it, where it was one in particular.
+    pub(super) failing: Vec<String>,
+    record: Option<(PathBuf, Record)>,
+    pub(super) before: Option<CutShort>,
+    /// What the changes of all nodes share.
+    pub(super) id: String,
+}
+
+/// What is known of an earlier run that nobody finished.
+pub(super) struct CutShort {
+    pub(super) stage: Stage,
+    pub(super) since: String,
+    /// What its changes share.
+    pub(super) run: Option<String>,
+}
+
+/// A stage's result and its outcome in a few words.
+pub(super) type Ended<T> = Result<(T, String), Halt>;
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        options: &'a UpOptions,
+        consent: &'a Consent,
+        existing: Option<Existing>,
+        fleet: Fleet,
+    ) -> Result<Self, UpError> {
+        set_last_words(UNCHANGED);
+        let mut run = Self {
+            options,
+            consent,
+            up: Up::new(&options.file.display().to_string()),
+            fleet,
+            failing: Vec::new(),
+            record: None,
+            before: None,
+            id: new_run_id()?,
+            existing: None,
+        };
+        run.tell(Event::UpBegan {
+            nodes: &run.fleet.names(),
+        });
+        if let Some(existing) = existing {
+            run.open_record(&existing.spec.name)?;
+            run.existing = Some(existing);
+        }
+        Ok(run)
+    }
+
+    pub(super) fn tell(&self, event: Event<'_>) {
+        self.fleet.options().observer.observe(event);
+    }
+
+    /// From now on it is written down what was done for this cluster.
+    pub(super) fn open_record(&mut self, cluster: &str) -> Result<(), UpError> {
+        if self.up.cluster.as_deref() == Some(cluster) {
+            return Ok(());
+        }
+        let folder = cluster_folder(cluster)?;
+        let before = Record::load(&folder);
+        self.before = before.and_then(|before| {
+            let (stage, since) = before.cut_short()?;
+            Some(CutShort {
+                stage,
+                since: since.to_owned(),
+                run: before.run.clone(),
+            })
+        });
+        let (file, names) = (&self.options.file, self.fleet.names());
+        let record = Record::new(cluster, file, &names, &self.id);
+        self.record = Some((folder, record));
+        self.up.cluster = Some(cluster.to_owned());
+        Ok(())
+    }
+
+    /// Where the cluster's things are kept.
+    pub(super) fn folder(&self) -> Option<&PathBuf> {
+        self.record.as_ref().map(|(folder, _)| folder)
+    }
+
+    /// One stage, timed, told and written down.
+    pub(super) fn stage<T>(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce(&mut Self) -> Ended<T>,
+    ) -> Result<T, Halt> {
+        let began = Instant::now();
+        self.tell(Event::StageBegan(stage));
+        self.note(|record, now| record.begin(stage, now));
+        let ended = work(self);
+        let says = match &ended {
+            Ok((_, says)) => says.clone(),
+            Err(Halt::Stop { why, .. }) => why.clone(),
+            // Its causes are told beside it.
+            Err(Halt::Error(error)) => error.to_string(),
+        };
+        let took = began.elapsed();
+        self.note(|record, now| record.end(now, &says));
+        self.tell(Event::StageEnded {
+            stage,
+            took,
+            says: &says,
+            went_well: ended.is_ok(),
+            failing: &self.failing,
+        });
+        self.up.stages.push(Timed {
+            stage,
+            // Milliseconds are plenty.
+            seconds: (took.as_secs_f64() * 1000.0).round() / 1000.0,
+            says: says.clone(),
+        });
+        if ended.is_err() {
+            self.up.stopped = Some(Stopped { stage, why: says });
+        } else if stage == Stage::Apply {
+            set_last_words(CONFIRMED);
+        }
+        ended.map(|(result, _)| result)
+    }
+
+    /// A record that cannot be written costs nobody the work.
+    fn note(&mut self, change: impl FnOnce(&mut Record, String)) {
+        let Some((folder, record)) = &mut self.record else {
+            return;
+        };
+        change(record, crosstie_node::now());
+        if let Err(error) = record.save(folder) {
+            let error = chain_of(&error);
+            tracing::warn!("what was done is not written down: {error}");
+            self.record = None;
+        }
+    }
+}

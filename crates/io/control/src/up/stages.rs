@@ -1,0 +1,261 @@
+//! The stages, one after the other.
+
+use crosstie_model::{Plan, Spec};
+use crosstie_report::{
+    change::Outcome,
+    proof,
+    up::{Environment, Stage, script},
+};
+
+use super::{
+    Halt,
+    prove::prove,
+    run::{CutShort, Ended, Run},
+    settle::{Patience, settle_interrupted},
+};
+use crate::{
+    Event, FleetSnapshot, NodeFacts, SnapshotError, Verdict,
+    apply::{self, no_root},
+    chain_of,
+    doctor::foreseen,
+    files::{self, folder_name, make_folder},
+    init::{Discovered, InitError, InitOptions, discover},
+    plan, trust,
+};
+
+impl Run<'_> {
+    pub(super) fn all(&mut self) -> Result<(), Halt> {
+        let first = self.stage(Stage::Scan, Self::scan)?;
+        let discovered = self.stage(Stage::Cabling, |run| run.cabling(&first))?;
+        let spec = &discovered.merged.spec;
+        let (nodes, plan) = self.stage(Stage::Doctor, |run| run.doctor(&first, spec))?;
+        self.stage(Stage::Plan, |run| run.plan(&plan))?;
+        self.stage(Stage::Apply, |run| run.apply(&plan, spec, &nodes))?;
+        let after = self.stage(Stage::Proof, |run| run.proof(&plan, spec, &nodes))?;
+        self.refresh_trust();
+        self.stage(Stage::Env, |run| run.env(&after))
+    }
+
+    fn scan(&mut self) -> Ended<Vec<NodeFacts>> {
+        self.settle_interrupted()?;
+        let nodes = self.look()?;
+        let hosts = nodes.iter().map(|node| node.facts.host.name.as_str());
+        self.tell(Event::HostNames(&hosts.collect::<Vec<_>>()));
+        let says = match nodes.len() {
+            1 => "1 node".to_owned(),
+            nodes => format!("{nodes} nodes"),
+        };
+        Ok((nodes, says))
+    }
+
+    fn look(&self) -> Result<Vec<NodeFacts>, Halt> {
+        let nodes = FleetSnapshot::take(&self.fleet).as_root(no_root);
+        nodes.map_err(|error| match &error {
+            SnapshotError::Unread(failed) => {
+                self.tell(Event::NodesFailed(failed));
+                Halt::stop(&error, Verdict::Failed)
+            }
+            _ => error.into(),
+        })
+    }
+
+    /// No change is begun on top of one that is open: what an earlier run left open is rolled back.
+    fn settle_interrupted(&mut self) -> Result<(), Halt> {
+        let patience = Patience::default();
+        let cut_short = self.before.take();
+        if let Some(CutShort { stage, since, .. }) = &cut_short {
+            let note = format!("the run of {since} was cut short at {stage}");
+            self.up.notes.push(note);
+        }
+        let ours = cut_short.and_then(|cut_short| cut_short.run);
+        let longest = patience.last * 2;
+        let answers = self.fleet.call(longest, move |_, session, progress| {
+            settle_interrupted(session, ours.as_deref(), patience, progress)
+        });
+        let mut failed = Vec::new();
+        for (node, answer) in answers {
+            match answer {
+                Ok(None) => {}
+                Ok(Some(done)) => self.up.notes.push(format!("{node}: {done}")),
+                Err(error) => {
+                    failed.push(format!("{node}: {}", error.line()));
+                    self.failing.push(node);
+                }
+            }
+        }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        Err(Halt::Stop {
+            why: failed.join("; "),
+            verdict: Verdict::Failed,
+        })
+    }
+
+    fn cabling(&mut self, nodes: &[NodeFacts]) -> Ended<Discovered> {
+        let existing = self.existing.take();
+        let options = InitOptions {
+            file: &self.options.file,
+            existing: existing.as_ref(),
+            name: self.options.name.as_deref(),
+            dry_run: false,
+            seconds: self.options.listen,
+        };
+        let discovered = discover(&self.fleet, nodes, &options);
+        let discovered = discovered.map_err(|error| match &error {
+            InitError::NotAsked(failed) => {
+                self.tell(Event::NodesFailed(failed));
+                Halt::stop(&error, Verdict::Failed)
+            }
+            _ => error.into(),
+        })?;
+        self.open_record(&discovered.merged.spec.name)?;
+        self.up.cabling = Some(discovered.found.clone());
+        self.tell(Event::Cabled(&discovered));
+        if discovered.merged.spec.cables.is_empty() {
+            return Err(Halt::Stop {
+                why: "no port heard another node".to_owned(),
+                verdict: Verdict::Faults,
+            });
+        }
+        let says = match discovered.found.cables.len() {
+            0 => "no cable heard; those of the cluster file stand".to_owned(),
+            1 => "1 cable".to_owned(),
+            cables => format!("{cables} cables"),
+        };
+        Ok((discovered, says))
+    }
+
+    /// A second look, since listening may have had links up; and what grew since the first is seen.
+    fn doctor(&mut self, first: &[NodeFacts], spec: &Spec) -> Ended<(Vec<NodeFacts>, Plan)> {
+        let nodes = self.look()?;
+        let plan = plan::make(spec, &nodes, Some(&self.options.file))?;
+        self.up.findings = foreseen(&nodes, Some(first), spec, Some(&plan));
+        self.tell(Event::Diagnosed(&self.up.findings));
+        let stopping = self.up.findings.iter().filter(|seen| seen.stops()).count();
+        let says = match stopping {
+            0 => "no fault that the plan does not mend".to_owned(),
+            1 => "1 fault that the plan does not mend".to_owned(),
+            faults => format!("{faults} faults that the plan does not mend"),
+        };
+        if stopping > 0 && !self.options.apply.force {
+            return Err(Halt::Stop {
+                why: says,
+                verdict: Verdict::Faults,
+            });
+        }
+        Ok(((nodes, plan), says))
+    }
+
+    fn plan(&mut self, plan: &Plan) -> Ended<()> {
+        self.tell(Event::Planned(plan));
+        if plan.is_refused() {
+            return Err(Halt::Stop {
+                why: "the plan is refused".to_owned(),
+                verdict: Verdict::Faults,
+            });
+        }
+        apply::approve(plan, self.options.apply.guard, self.consent)?;
+        let working = plan.nodes.iter().filter(|node| !node.steps.is_empty());
+        let says = match working.count() {
+            0 => "nothing to do".to_owned(),
+            1 => "1 node changes".to_owned(),
+            nodes => format!("{nodes} nodes change"),
+        };
+        Ok(((), says))
+    }
+
+    fn apply(&mut self, plan: &Plan, spec: &Spec, nodes: &[NodeFacts]) -> Ended<()> {
+        let options = &self.options.apply;
+        let changes = apply::change(plan, &self.id, spec, &self.fleet, nodes, options)?;
+        let verdict = Verdict::of(&changes, false);
+        let bad = changes.nodes.iter();
+        let bad = bad.filter(|change| !change.outcome.is_fine());
+        self.failing = bad.map(|change| change.node.clone()).collect();
+        let cause = |outcome| {
+            !matches!(
+                outcome,
+                Outcome::NotBegun | Outcome::Unchanged | Outcome::Confirmed
+            )
+        };
+        let first = changes.nodes.iter().find(|change| cause(change.outcome));
+        let first = first.map(|change| &change.node).or(self.failing.first());
+        let why = first.map(|node| format!("{node} did not come through"));
+        for change in &changes.nodes {
+            let told = change.notes.iter();
+            let told = told.map(|note| format!("{}: {note}", change.node));
+            self.up.notes.extend(told);
+        }
+        self.up.run = changes.run;
+        self.up.changes = changes.nodes;
+        match why {
+            None => Ok(((), "every node is as planned".to_owned())),
+            Some(why) => Err(Halt::Stop { why, verdict }),
+        }
+    }
+
+    /// The proof, and a last look: what is left is what is read, not what was foreseen. The plan of that look has the
+    /// settings that hold now.
+    fn proof(&mut self, plan: &Plan, spec: &Spec, nodes: &[NodeFacts]) -> Ended<Plan> {
+        let facts: Vec<_> = nodes.iter().map(|node| (*node.facts).clone()).collect();
+        let proof = prove(&self.fleet, plan, &facts);
+        self.tell(Event::Proven(&proof));
+        let holds = proof.holds() && !proof.pairs.is_empty();
+        let verdict = proof::verdict(&proof).text().to_owned();
+        let says = format!("{} directions answered", proof.pairs.len());
+        self.up.proof = Some(proof);
+        let after = self.look()?;
+        self.up.left = foreseen(&after, None, spec, None);
+        if !holds {
+            return Err(Halt::Stop {
+                why: verdict,
+                verdict: Verdict::Faults,
+            });
+        }
+        let again = plan::make(spec, &after, Some(&self.options.file))?;
+        if again.has_work() {
+            let note = "there is more to do now: run crosstie up again";
+            self.up.notes.push(note.to_owned());
+        }
+        Ok((again, says))
+    }
+
+    /// Nodes that trust each other find each other on the fabric too, now that it is proven. Nobody is asked, and a failure
+    /// costs nobody the work.
+    fn refresh_trust(&mut self) {
+        match trust::refresh(&self.fleet.names(), self.fleet.options()) {
+            Ok(notes) => self.up.notes.extend(notes),
+            Err(error) => {
+                let note = format!("trust was not renewed: {}", chain_of(&error));
+                self.up.notes.push(note);
+            }
+        }
+    }
+
+    fn env(&mut self, plan: &Plan) -> Ended<()> {
+        let folder = self.folder().map(|folder| folder.join("env"));
+        if let Some(folder) = &folder {
+            make_folder(folder)?;
+        }
+        for node in &plan.nodes {
+            let mut environment = Environment {
+                node: node.node.clone(),
+                file: None,
+                settings: node.settings.clone(),
+            };
+            if let Some(folder) = &folder {
+                let name = folder_name(&node.node)?.display();
+                let path = folder.join(format!("{name}.sh"));
+                files::replace(&path, &script(&node.node, &plan.cluster, &node.settings))?;
+                environment.file = Some(path.display().to_string());
+            }
+            self.up.environments.push(environment);
+        }
+        self.tell(Event::Settings(&self.up.environments));
+        let says = match self.up.environments.len() {
+            1 => "settings of 1 node".to_owned(),
+            nodes => format!("settings of {nodes} nodes"),
+        };
+        Ok(((), says))
+    }
+}

@@ -1,0 +1,57 @@
+//! How a command ended, in one word.
+
+use crosstie_doctor::Diagnosis;
+use crosstie_model::{Finding, Severity};
+use crosstie_report::{
+    change::{Changes, Outcome},
+    status::{Node, Status},
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// All is as it was asked for.
+    Clean,
+    /// Something is not.
+    Faults,
+    /// It could not be done, or nobody knows whether it was.
+    Failed,
+}
+
+impl Verdict {
+    /// Of nodes that were changed; `undone` where a rollback is what was asked for.
+    pub fn of(changes: &Changes, undone: bool) -> Self {
+        let mut outcomes = changes.nodes.iter().map(|change| change.outcome);
+        if outcomes.clone().any(|outcome| outcome == Outcome::Failed) {
+            Self::Failed
+        } else if outcomes
+            .all(|outcome| outcome.is_fine() || (undone && outcome == Outcome::RolledBack))
+        {
+            Self::Clean
+        } else {
+            Self::Faults
+        }
+    }
+
+    /// Of nodes that were examined. Warnings are no faults.
+    pub fn of_diagnosis(diagnosis: &Diagnosis) -> Self {
+        let is_fault = |finding: &Finding| finding.severity == Severity::Fault;
+        if diagnosis.nodes.iter().any(|node| node.error.is_some()) {
+            Self::Failed
+        } else if diagnosis.findings().any(is_fault) {
+            Self::Faults
+        } else {
+            Self::Clean
+        }
+    }
+
+    /// Of changes that were asked for: whether all is as it was left.
+    pub fn of_status(status: &Status) -> Self {
+        if status.nodes.iter().any(|node| node.error.is_some()) {
+            Self::Failed
+        } else if status.nodes.iter().any(Node::wants_a_look) {
+            Self::Faults
+        } else {
+            Self::Clean
+        }
+    }
+}

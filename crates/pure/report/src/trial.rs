@@ -1,0 +1,21 @@
+//! What `crosstie try` says besides what became of the node.
+
+use crosstie_model::change::Ended;
+
+use crate::text::printable;
+
+/// Before the command runs.
+pub const UNDONE: &str = "Undone unless it is kept: files of the network managers and of --file; links, addresses, routes, rules and \
+    the firewall; sysctls of interfaces. Not undone: other files, packages, services, processes that it \
+    leaves running, kernel modules, tc.\n";
+
+/// What the command said, and how it ended.
+pub fn view(ended: &Ended) -> String {
+    let mut lines: Vec<String> = ended.output.lines().map(printable).collect();
+    match ended.status {
+        Some(0) => {}
+        Some(status) => lines.push(format!("the command ended with status {status}")),
+        None => lines.push("the command was ended by a signal, or by its deadline".to_owned()),
+    }
+    lines.iter().flat_map(|line| [line, "\n"]).collect()
+}

@@ -1,0 +1,198 @@
+//! What `trust` did, for people and for programs.
+
+use crosstie_trust::{Alias, PublicKey, Refusal, UnwrittenAlias};
+use serde::Serialize;
+
+use crate::text::{Palette, Row, Span, Tone, printable, table};
+
+/// A node cannot fill the screen.
+const MOST: usize = 200;
+
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub dry_run: bool,
+    pub undo: bool,
+    pub nodes: Vec<NodeReport>,
+    pub controller: ControllerReport,
+    #[serde(skip)]
+    pub hints: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct NodeReport {
+    host: String,
+    /// As `ssh-keygen -l` shows it.
+    host_key: Option<String>,
+    host_key_type: Option<&'static str>,
+    changed: Vec<String>,
+    #[serde(flatten)]
+    alias_report: AliasReport,
+    error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ControllerReport {
+    changed: Vec<String>,
+    #[serde(flatten)]
+    alias_report: AliasReport,
+}
+
+/// What became of one machine.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    pub host_key: Option<PublicKey>,
+    /// `PATH: what`.
+    pub changed: Vec<String>,
+    pub aliases: Vec<Alias>,
+    pub unwritten: Vec<UnwrittenAlias>,
+    pub error: Option<String>,
+}
+
+/// Under which names and addresses a machine finds its peers, and which it does not believe.
+#[derive(Debug, Serialize)]
+struct AliasReport {
+    aliases: Vec<Alias>,
+    unwritten: Vec<UnwrittenAlias>,
+}
+
+impl AliasReport {
+    fn new(outcome: &Outcome) -> Self {
+        Self {
+            aliases: outcome.aliases.iter().take(MOST).cloned().collect(),
+            unwritten: outcome.unwritten.iter().take(MOST).cloned().collect(),
+        }
+    }
+}
+
+impl NodeReport {
+    pub fn new(host: String, outcome: &Outcome) -> Self {
+        let key = outcome.host_key.as_ref();
+        Self {
+            host,
+            host_key: key.map(|key| key.fingerprint().to_string()),
+            host_key_type: key.map(|key| key.kind().label()),
+            changed: texts(&outcome.changed),
+            alias_report: AliasReport::new(outcome),
+            error: outcome.error.clone(),
+        }
+    }
+}
+
+impl ControllerReport {
+    pub fn new(outcome: &Outcome) -> Self {
+        Self {
+            changed: texts(&outcome.changed),
+            alias_report: AliasReport::new(outcome),
+        }
+    }
+}
+
+fn texts(changed: &[String]) -> Vec<String> {
+    changed.iter().take(MOST).cloned().collect()
+}
+
+impl Report {
+    /// In a few lines, beside other things: what changed, and who is in the way.
+    pub fn notes(&self) -> Vec<String> {
+        let here = &self.controller;
+        let machines = self.nodes.iter().map(|node| {
+            let error = node.error.as_deref();
+            (node.host.as_str(), &node.changed, &node.alias_report, error)
+        });
+        let all = machines.chain([("this machine", &here.changed, &here.alias_report, None)]);
+        let mut notes = Vec::new();
+        for (host, changed, aliases, error) in all {
+            let changed = changed.iter().map(ToString::to_string);
+            let refused = aliases
+                .unwritten
+                .iter()
+                .filter(|claim| claim.reason != Refusal::NotSeen)
+                .map(|claim| format!("{} is not {}: {}", claim.alias, claim.peer, claim.reason));
+            let failed = error.map(|error| format!("trust was not renewed: {error}"));
+            let told = changed.chain(refused).chain(failed);
+            notes.extend(told.map(|text| format!("{host}: {text}")));
+        }
+        notes
+    }
+
+    pub fn failed(&self) -> bool {
+        self.nodes.iter().any(|node| node.error.is_some())
+    }
+
+    pub fn view(&self, palette: Palette) -> String {
+        let mut rows = Vec::new();
+        for node in &self.nodes {
+            let mut heading = vec![Span::new(Tone::Strong, &node.host)];
+            if let (Some(kind), Some(key)) = (node.host_key_type, &node.host_key) {
+                heading.push(Span::new(Tone::Quiet, format!("  {kind} {key}")));
+            }
+            rows.push(Row::Heading(heading));
+            self.changes(
+                &node.changed,
+                &node.alias_report,
+                node.error.as_deref(),
+                &mut rows,
+            );
+        }
+        rows.push(Row::Heading(vec![Span::new(Tone::Strong, "this machine")]));
+        let here = &self.controller;
+        self.changes(&here.changed, &here.alias_report, None, &mut rows);
+        let mut text = String::new();
+        table(palette, &rows, &mut text);
+        for hint in &self.hints {
+            text.push('\n');
+            for line in hint.lines() {
+                text.push_str(&printable(line));
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn changes(
+        &self,
+        changed: &[String],
+        aliases: &AliasReport,
+        error: Option<&str>,
+        rows: &mut Vec<Row>,
+    ) {
+        for change in changed {
+            let (path, what) = change.split_once(": ").unwrap_or((change, ""));
+            let verb = if self.dry_run { "would: " } else { "" };
+            rows.push(Row::Cells(
+                2,
+                vec![
+                    Span::new(Tone::Plain, path),
+                    Span::new(Tone::Plain, format!("{verb}{what}")),
+                ],
+            ));
+        }
+        for claim in &aliases.unwritten {
+            let UnwrittenAlias {
+                peer,
+                alias,
+                reason,
+            } = claim;
+            rows.push(Row::Cells(
+                2,
+                vec![
+                    Span::new(Tone::Quiet, "not written"),
+                    Span::new(Tone::Quiet, format!("{alias} is {peer}: {reason}")),
+                ],
+            ));
+        }
+        match error {
+            Some(error) => rows.push(Row::Heading(vec![Span::new(
+                Tone::Bad,
+                format!("  {error}"),
+            )])),
+            None if changed.is_empty() => {
+                rows.push(Row::Heading(vec![Span::new(
+                    Tone::Quiet,
+                    "  nothing to change",
+                )]));
+            }
+            None => {}
+        }
+    }
+}
