@@ -42,4 +42,4 @@ pub use queue_pair::{
     Initialised, PathOptions, QueuePair, QueuePairOptions, ReadyToReceive, ReadyToSend,
 };
 pub use status::Status;
-pub use work::{Operation, ReceiveList, SendList, SendRequest};
+pub use work::{Operation, PreparedSend, ReceiveList, SendList, SendRequest};

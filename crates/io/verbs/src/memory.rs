@@ -162,7 +162,7 @@ impl MemoryRegion {
         self.0.buffer.address().as_ptr() as u64 + offset as u64
     }
 
-    pub(crate) fn check(&self, offset: usize, length: usize) -> Result<(), OutOfRange> {
+    fn check(&self, offset: usize, length: usize) -> Result<(), OutOfRange> {
         if self.0.buffer.contains(offset, length) {
             return Ok(());
         }

@@ -68,9 +68,9 @@ impl<State> QueuePair<State> {
     /// Posts all of a list's receives. They are used up in their order.
     pub fn post_receive(&mut self, list: &mut ReceiveList) -> Result<(), PostError> {
         let mut refused = std::ptr::null_mut();
-        let post = self.handle.domain.context.operations.post_receive;
+        let post = self.handle.operations.post_receive;
         // SAFETY: a queue pair that has not been destroyed, and a list whose requests, elements and memory live.
-        let code = unsafe { post(self.handle.raw.as_ptr(), list.first(), &raw mut refused) };
+        let code = unsafe { post(self.handle.raw.as_ptr(), list.head(), &raw mut refused) };
         if code == 0 {
             return Ok(());
         }

@@ -22,29 +22,38 @@ pub enum CompletionKind {
 
 impl Completion {
     /// The number that the work request was given.
+    #[inline]
     pub fn identifier(&self) -> u64 {
         self.0.wr_id
     }
 
+    #[inline]
     pub fn queue_pair(&self) -> u32 {
         self.0.qp_num
     }
 
+    #[inline]
     pub fn is_success(&self) -> bool {
         self.0.status == abi::STATUS_SUCCESS
     }
 
     /// An error where the work request failed; the rest of this completion then has no meaning.
+    #[inline]
     pub fn result(&self) -> Result<(), CompletionError> {
         if self.is_success() {
             return Ok(());
         }
-        Err(CompletionError {
+        Err(self.error())
+    }
+
+    #[cold]
+    fn error(&self) -> CompletionError {
+        CompletionError {
             identifier: self.0.wr_id,
             queue_pair: self.0.qp_num,
             status: Status(self.0.status),
             vendor: self.0.vendor_err,
-        })
+        }
     }
 
     pub fn kind(&self) -> CompletionKind {
@@ -63,6 +72,7 @@ impl Completion {
         self.0.byte_len
     }
 
+    #[inline]
     pub fn immediate(&self) -> Option<u32> {
         let has_one = self.0.wc_flags & abi::COMPLETION_HAS_IMMEDIATE != 0;
         has_one.then(|| u32::from_be(self.0.imm_data))
@@ -87,14 +97,17 @@ impl CompletionBatch {
         }
     }
 
+    #[inline]
     pub(super) fn room(&self) -> i32 {
         self.room
     }
 
+    #[inline]
     pub(super) fn start(&mut self) -> *mut abi::WorkCompletion {
         self.entries.as_mut_ptr().cast()
     }
 
+    #[inline]
     pub(super) fn first(&self, count: usize) -> &[Completion] {
         &self.entries[..count.min(self.entries.len())]
     }

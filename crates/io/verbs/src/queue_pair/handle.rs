@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use crate::{
     call::{check, failed, warn_kept},
     completion::Made,
+    context::Operations,
     error::PostError,
     protection_domain::Allocated,
 };
@@ -15,6 +16,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Handle {
     pub(super) raw: NonNull<abi::QueuePair>,
+    /// The driver's, close at hand for each post.
+    pub(super) operations: Operations,
     pub(super) number: u32,
     /// Of the first packet that it sends.
     pub(super) packet_sequence: u32,

@@ -57,6 +57,7 @@ impl ProtectionDomain {
         ))?;
         let handle = Handle {
             raw,
+            operations: context.operations,
             // SAFETY: a queue pair has its number at this offset, and it does not change.
             number: unsafe { field(raw, abi::queue_pair::NUMBER) },
             packet_sequence: random_24_bits(),

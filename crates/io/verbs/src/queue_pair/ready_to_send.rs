@@ -8,10 +8,10 @@ impl QueuePair<ReadyToSend> {
     #[inline]
     pub fn post_send(&mut self, list: &mut SendList) -> Result<(), PostError> {
         let mut refused = std::ptr::null_mut();
-        let post = self.handle.domain.context.operations.post_send;
+        let post = self.handle.operations.post_send;
         // SAFETY: a queue pair that has not been destroyed, and a list whose requests, elements and memory live; the
         // driver reads the first two, and inline bytes, before it returns.
-        let code = unsafe { post(self.handle.raw.as_ptr(), list.first(), &raw mut refused) };
+        let code = unsafe { post(self.handle.raw.as_ptr(), list.head(), &raw mut refused) };
         if code == 0 {
             return Ok(());
         }

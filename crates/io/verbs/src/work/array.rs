@@ -39,11 +39,17 @@ impl<T: Copy> Array<T> {
     }
 
     /// Element `index`, which must be one of the array's.
-    #[inline]
     pub(super) fn at(&self, index: usize) -> *mut T {
         assert!(index < self.count);
         // SAFETY: within the array.
         unsafe { self.start.add(index) }.as_ptr()
+    }
+
+    /// Every element in turn.
+    #[inline]
+    pub(super) fn pointers(&self) -> impl Iterator<Item = *mut T> {
+        // SAFETY: within the array.
+        (0..self.count).map(|index| unsafe { self.start.add(index) }.as_ptr())
     }
 
     #[inline]
@@ -53,8 +59,8 @@ impl<T: Copy> Array<T> {
 
     /// Which element a pointer that the library gave back is; their number, if none.
     pub(super) fn index_of(&self, element: *mut T) -> usize {
-        (0..self.count)
-            .find(|&index| std::ptr::eq(self.at(index), element))
+        self.pointers()
+            .position(|known| std::ptr::eq(known, element))
             .unwrap_or(self.count)
     }
 }

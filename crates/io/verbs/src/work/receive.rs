@@ -47,7 +47,7 @@ impl ReceiveList {
     }
 
     #[inline]
-    pub(crate) fn first(&mut self) -> *mut abi::ReceiveRequest {
+    pub(crate) fn head(&mut self) -> *mut abi::ReceiveRequest {
         self.requests.start()
     }
 

@@ -1,12 +1,14 @@
 //! What is sent to a peer, written to it, or read from it.
 
+use std::marker::PhantomData;
+
 use crosstie_verbs_abi::{self as abi, Plain};
 
 use super::array::Array;
 use crate::{
     endpoint::RemoteMemory,
     error::{OutOfRange, WorkError},
-    memory::MemorySpan,
+    memory::{MemoryRegion, MemorySpan},
 };
 
 #[derive(Debug, Clone)]
@@ -47,119 +49,211 @@ pub enum Operation {
 /// Work requests in a row, posted with one call.
 #[derive(Debug)]
 pub struct SendList {
+    /// Close together, since the driver goes from each to the next.
     requests: Array<abi::SendRequest>,
-    elements: Array<abi::ScatterElement>,
-    /// Keeps the memory, and its bounds.
-    described: Vec<SendRequest>,
+    slots: Array<Slot>,
+    /// Their memory, which must not go before them.
+    _regions: Vec<MemoryRegion>,
+}
+
+/// What a request needs besides.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    element: abi::ScatterElement,
+    local: Bounds,
+    remote: Bounds,
+    /// Its flags when it makes no completion; kept apart so that changing them waits for no earlier change.
+    silent_flags: u32,
+}
+
+/// Where a message may begin.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// The region's first byte.
+    start: u64,
+    /// The last offset at which the whole message is within the region.
+    last: u64,
+}
+
+/// A request of a list, to be changed before the list is posted again.
+#[derive(Debug)]
+pub struct PreparedSend<'list> {
+    request: *mut abi::SendRequest,
+    slot: *mut Slot,
+    list: PhantomData<&'list mut SendList>,
 }
 
 impl SendList {
     pub fn new(requests: Vec<SendRequest>) -> Result<Self, WorkError> {
         let count = requests.len();
-        let mut list = Self {
-            requests: Array::filled(abi::SendRequest::ZEROED, count).ok_or(WorkError::Empty)?,
-            elements: Array::filled(abi::ScatterElement::ZEROED, count).ok_or(WorkError::Empty)?,
-            described: requests,
-        };
-        for index in 0..count {
-            list.fill(index)?;
+        let slots = Array::filled(Slot::EMPTY, count).ok_or(WorkError::Empty)?;
+        let filled = Array::filled(abi::SendRequest::ZEROED, count).ok_or(WorkError::Empty)?;
+        let mut next = std::ptr::null_mut();
+        for (index, described) in requests.iter().enumerate().rev() {
+            let (mut request, slot) = fill(described, index)?;
+            let place = slots.at(index);
+            // SAFETY: elements of arrays that are ours, and to which there are no references.
+            unsafe {
+                place.write(slot);
+                request.sg_list = &raw mut (*place).element;
+                request.next = next;
+                next = filled.at(index);
+                next.write(request);
+            }
         }
-        Ok(list)
+        let regions = requests.into_iter().map(|request| request.local.region);
+        Ok(Self {
+            requests: filled,
+            slots,
+            _regions: regions.collect(),
+        })
     }
 
     pub fn length(&self) -> usize {
         self.requests.len()
     }
 
-    fn fill(&mut self, index: usize) -> Result<(), WorkError> {
-        let request = &self.described[index];
-        let out_of_range = |source| WorkError::OutOfRange { index, source };
-        let (opcode, remote, immediate) = request.operation.parts();
-        if opcode == abi::OPCODE_READ && request.inline {
-            return Err(WorkError::InlineRead(index));
+    /// The requests in their order.
+    #[inline]
+    pub fn requests(&mut self) -> impl Iterator<Item = PreparedSend<'_>> {
+        let pointers = self.requests.pointers().zip(self.slots.pointers());
+        pointers.map(|(request, slot)| PreparedSend {
+            request,
+            slot,
+            list: PhantomData,
+        })
+    }
+
+    /// The first request, which every list has.
+    #[inline]
+    pub fn first(&mut self) -> PreparedSend<'_> {
+        PreparedSend {
+            request: self.requests.start(),
+            slot: self.slots.start(),
+            list: PhantomData,
         }
-        let remote_addr = match remote {
-            Some((memory, offset)) => memory
-                .address_of(offset, request.local.length)
-                .map_err(out_of_range)?,
-            None => 0,
-        };
-        let next = if index + 1 < self.requests.len() {
-            self.requests.at(index + 1)
-        } else {
-            std::ptr::null_mut()
-        };
-        let filled = abi::SendRequest {
-            wr_id: request.identifier,
-            next,
-            sg_list: self.elements.at(index),
-            num_sge: i32::from(request.local.length > 0),
-            opcode,
-            send_flags: request.flags(),
-            imm_data: immediate.to_be(),
-            remote_addr,
-            rkey: remote.map_or(0, |(memory, _)| memory.key),
-            ..abi::SendRequest::ZEROED
-        };
-        // SAFETY: elements of arrays that this list owns, and to which there are no references.
-        unsafe {
-            self.elements.at(index).write(request.local.element());
-            self.requests.at(index).write(filled);
-        }
-        Ok(())
-    }
-
-    /// Whether request `index` makes a completion when it succeeds.
-    ///
-    /// # Panics
-    ///
-    /// If the list has no request `index`; likewise below.
-    #[inline]
-    pub fn set_signalled(&mut self, index: usize, signalled: bool) {
-        let request = self.requests.at(index);
-        let flag = if signalled { abi::SEND_SIGNALLED } else { 0 };
-        // SAFETY: an element of an array that this list owns, and to which there are no references.
-        unsafe { (*request).send_flags = (*request).send_flags & !abi::SEND_SIGNALLED | flag };
     }
 
     #[inline]
-    pub fn set_identifier(&mut self, index: usize, identifier: u64) {
-        // SAFETY: as above.
-        unsafe { (*self.requests.at(index)).wr_id = identifier };
-    }
-
-    #[inline]
-    pub fn set_immediate(&mut self, index: usize, immediate: u32) {
-        // SAFETY: as above.
-        unsafe { (*self.requests.at(index)).imm_data = immediate.to_be() };
-    }
-
-    /// Moves request `index` to other offsets of the same regions.
-    #[inline]
-    pub fn move_to(&mut self, index: usize, local: usize, remote: u64) -> Result<(), OutOfRange> {
-        let request = &self.described[index];
-        let length = request.local.length;
-        request.local.region.check(local, length as usize)?;
-        let address = request.local.region.address_of(local);
-        let remote = match request.operation.parts().1 {
-            Some((memory, _)) => memory.address_of(remote, length)?,
-            None => 0,
-        };
-        // SAFETY: as above.
-        unsafe {
-            (*self.elements.at(index)).addr = address;
-            (*self.requests.at(index)).remote_addr = remote;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    pub(crate) fn first(&mut self) -> *mut abi::SendRequest {
+    pub(crate) fn head(&mut self) -> *mut abi::SendRequest {
         self.requests.start()
     }
 
     pub(crate) fn index_of(&self, request: *mut abi::SendRequest) -> usize {
         self.requests.index_of(request)
+    }
+}
+
+impl PreparedSend<'_> {
+    /// Moves it to other offsets of the same regions.
+    #[inline]
+    pub fn move_to(&mut self, local: u64, remote: u64) -> Result<(), OutOfRange> {
+        // SAFETY: a slot of a list that is borrowed meanwhile, and to which there are no references; likewise below.
+        unsafe {
+            let slot = self.slot;
+            if local > (*slot).local.last || remote > (*slot).remote.last {
+                return Err(self.out_of_range(local, remote));
+            }
+            (*slot).element.addr = (*slot).local.start + local;
+            (*self.request).remote_addr = (*slot).remote.start + remote;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn out_of_range(&self, local: u64, remote: u64) -> OutOfRange {
+        // SAFETY: as above.
+        let slot = unsafe { self.slot.read() };
+        let (bounds, offset) = if local > slot.local.last {
+            (slot.local, local)
+        } else {
+            (slot.remote, remote)
+        };
+        let length = u64::from(slot.element.length);
+        OutOfRange {
+            offset,
+            length,
+            region: bounds.last.saturating_add(length),
+        }
+    }
+
+    /// Whether it makes a completion when it succeeds.
+    #[inline]
+    pub fn set_signalled(&mut self, signalled: bool) {
+        let flag = if signalled { abi::SEND_SIGNALLED } else { 0 };
+        // SAFETY: as above.
+        unsafe {
+            (*self.request).send_flags = (*self.slot).silent_flags | flag;
+        }
+    }
+
+    #[inline]
+    pub fn set_identifier(&mut self, identifier: u64) {
+        // SAFETY: as above.
+        unsafe { (*self.request).wr_id = identifier };
+    }
+
+    #[inline]
+    pub fn set_immediate(&mut self, immediate: u32) {
+        // SAFETY: as above.
+        unsafe { (*self.request).imm_data = immediate.to_be() };
+    }
+}
+
+impl Slot {
+    const EMPTY: Self = Self {
+        element: abi::ScatterElement::ZEROED,
+        local: Bounds { start: 0, last: 0 },
+        remote: Bounds { start: 0, last: 0 },
+        silent_flags: 0,
+    };
+}
+
+/// All but the pointers to others.
+fn fill(described: &SendRequest, index: usize) -> Result<(abi::SendRequest, Slot), WorkError> {
+    let (opcode, remote, immediate) = described.operation.parts();
+    if opcode == abi::OPCODE_READ && described.inline {
+        return Err(WorkError::InlineRead(index));
+    }
+    let span = &described.local;
+    let length = u64::from(span.length);
+    let (remote_addr, rkey, bounds) = match remote {
+        Some((memory, offset)) => {
+            let address = memory.address_of(offset, span.length);
+            let address = address.map_err(|source| WorkError::OutOfRange { index, source })?;
+            let bounds = Bounds::new(memory.address, memory.length, length);
+            (address, memory.key, bounds)
+        }
+        // No remote address: any offset is as good as none.
+        None => (0, 0, Bounds::new(0, u64::MAX, 0)),
+    };
+    let request = abi::SendRequest {
+        wr_id: described.identifier,
+        num_sge: i32::from(span.length > 0),
+        opcode,
+        send_flags: described.flags(),
+        imm_data: immediate.to_be(),
+        remote_addr,
+        rkey,
+        ..abi::SendRequest::ZEROED
+    };
+    let region = &span.region;
+    let slot = Slot {
+        element: span.element(),
+        local: Bounds::new(region.address_of(0), region.length() as u64, length),
+        remote: bounds,
+        silent_flags: described.flags() & !abi::SEND_SIGNALLED,
+    };
+    Ok((request, slot))
+}
+
+impl Bounds {
+    /// The message was seen to fit into the region.
+    fn new(start: u64, region: u64, message: u64) -> Self {
+        Self {
+            start,
+            last: region.saturating_sub(message).min(u64::MAX - start),
+        }
     }
 }
 

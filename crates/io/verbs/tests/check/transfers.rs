@@ -181,10 +181,12 @@ fn a_prepared_request_can_be_moved_and_changed() {
         ..request(&near, operation)
     };
     let mut list = SendList::new(vec![first]).unwrap();
-    list.move_to(0, 5000, 6000).unwrap();
-    list.set_signalled(0, true);
-    list.set_identifier(0, 43);
-    list.set_immediate(0, 2);
+    for mut prepared in list.requests() {
+        prepared.move_to(5000, 6000).unwrap();
+        prepared.set_signalled(true);
+        prepared.set_identifier(43);
+        prepared.set_immediate(2);
+    }
     near.pair.post_send(&mut list).unwrap();
     assert_eq!(wait(&mut near, CompletionKind::Write).0, 43);
     assert_eq!(wait(&mut far, CompletionKind::ReceiveOfWrite).2, Some(2));

@@ -60,7 +60,8 @@ fn nothing_reaches_beyond_a_region() {
         length: 8,
         region,
     });
-    assert_eq!(list.move_to(0, REGION - 7, 0), beyond);
-    assert_eq!(list.move_to(0, 0, region - 7), beyond);
-    assert_eq!(list.move_to(0, REGION - 8, region - 8), Ok(()));
+    let mut prepared = list.requests().next().unwrap();
+    assert_eq!(prepared.move_to(region - 7, 0), beyond);
+    assert_eq!(prepared.move_to(0, region - 7), beyond);
+    assert_eq!(prepared.move_to(region - 8, region - 8), Ok(()));
 }
