@@ -1,0 +1,210 @@
+//! Completion queues and channels.
+
+use std::{
+    ffi::c_void,
+    io::Read,
+    os::{fd::AsRawFd, unix::net::UnixStream},
+    sync::Arc,
+};
+
+use crosstie_verbs_abi as abi;
+
+use crate::{
+    object::{self, EAGAIN, EBUSY, EINVAL, ENOMEM, null, set_errno},
+    world::{self, Channel, Queue},
+};
+
+const MAX_ENTRIES: i32 = 65536;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ibv_create_comp_channel(context: *mut abi::Context) -> *mut abi::Channel {
+    let mut world = world::lock();
+    if let Some(error) = world.faults.take("ibv_create_comp_channel") {
+        return null(error);
+    }
+    let Ok(wake) = UnixStream::pair() else {
+        return null(ENOMEM);
+    };
+    let raw = object::make::<abi::Channel>();
+    // SAFETY: made above.
+    unsafe { object::set(raw, abi::channel::FD, wake.0.as_raw_fd()) };
+    let channel = Channel {
+        context: context.addr(),
+        wake: Arc::new(wake),
+        events: [].into(),
+    };
+    world.channels.insert(raw.as_ptr().addr(), channel);
+    raw.as_ptr()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ibv_destroy_comp_channel(channel: *mut abi::Channel) -> i32 {
+    let mut world = world::lock();
+    if world
+        .queues
+        .values()
+        .any(|queue| queue.channel == channel.addr())
+    {
+        return EBUSY;
+    }
+    world.channels.remove(&channel.addr());
+    // SAFETY: made by ibv_create_comp_channel.
+    unsafe { object::free(channel) };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ibv_create_cq(
+    context: *mut abi::Context,
+    entries: i32,
+    _own: *mut c_void,
+    channel: *mut abi::Channel,
+    _vector: i32,
+) -> *mut abi::CompletionQueue {
+    let mut world = world::lock();
+    if let Some(error) = world.faults.take("ibv_create_cq") {
+        return null(error);
+    }
+    if !(1..=MAX_ENTRIES).contains(&entries) {
+        return null(EINVAL);
+    }
+    let raw = object::make::<abi::CompletionQueue>();
+    // SAFETY: made above.
+    unsafe { object::set(raw, abi::completion_queue::CONTEXT, context) };
+    let queue = Queue {
+        context: context.addr(),
+        channel: channel.addr(),
+        capacity: entries.unsigned_abs() as usize,
+        armed: false,
+        unacknowledged: 0,
+        entries: [].into(),
+    };
+    world.queues.insert(raw.as_ptr().addr(), queue);
+    raw.as_ptr()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ibv_destroy_cq(queue: *mut abi::CompletionQueue) -> i32 {
+    let mut world = world::lock();
+    let address = queue.addr();
+    let uses = |pair: &world::Pair| pair.send_queue == address || pair.receive_queue == address;
+    if world.pairs.values().any(uses) {
+        return EBUSY;
+    }
+    // libibverbs would wait here for ever.
+    if world
+        .queues
+        .get(&address)
+        .is_some_and(|queue| queue.unacknowledged > 0)
+    {
+        return EBUSY;
+    }
+    for channel in world.channels.values_mut() {
+        channel.events.retain(|&event| event != address);
+    }
+    world.queues.remove(&address);
+    // SAFETY: made by ibv_create_cq.
+    unsafe { object::free(queue) };
+    0
+}
+
+pub(crate) unsafe extern "C" fn req_notify_cq(
+    queue: *mut abi::CompletionQueue,
+    _solicited: i32,
+) -> i32 {
+    let mut world = world::lock();
+    if let Some(error) = world.faults.take("req_notify_cq") {
+        return error;
+    }
+    if let Some(queue) = world.queues.get_mut(&queue.addr()) {
+        queue.armed = true;
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ibv_get_cq_event(
+    channel: *mut abi::Channel,
+    queue: *mut *mut abi::CompletionQueue,
+    own: *mut *mut c_void,
+) -> i32 {
+    let mut world = world::lock();
+    if let Some(error) = world.faults.take("ibv_get_cq_event") {
+        set_errno(error);
+        return -1;
+    }
+    let Some(wake) = world
+        .channels
+        .get(&channel.addr())
+        .map(|channel| Arc::clone(&channel.wake))
+    else {
+        set_errno(EINVAL);
+        return -1;
+    };
+    // Without the lock: it may block.
+    drop(world);
+    if let Err(error) = (&wake.0).read_exact(&mut [0]) {
+        set_errno(error.raw_os_error().unwrap_or(EINVAL));
+        return -1;
+    }
+    let mut world = world::lock();
+    let event = world
+        .channels
+        .get_mut(&channel.addr())
+        .and_then(|channel| channel.events.pop_front());
+    let Some(address) = event else {
+        // The queue that it was of is gone.
+        set_errno(EAGAIN);
+        return -1;
+    };
+    if let Some(queue) = world.queues.get_mut(&address) {
+        queue.unacknowledged += 1;
+    }
+    // SAFETY: room for both, by the function's contract.
+    unsafe {
+        queue.write(address as *mut _);
+        own.write(std::ptr::null_mut());
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ibv_ack_cq_events(queue: *mut abi::CompletionQueue, count: u32) {
+    if let Some(queue) = world::lock().queues.get_mut(&queue.addr()) {
+        queue.unacknowledged = queue.unacknowledged.saturating_sub(count);
+    }
+}
+
+pub(crate) unsafe extern "C" fn poll_cq(
+    queue: *mut abi::CompletionQueue,
+    room: i32,
+    completions: *mut abi::WorkCompletion,
+) -> i32 {
+    let mut world = world::lock();
+    if let Some(error) = world.faults.take("poll_cq") {
+        return -error;
+    }
+    let mut count = 0;
+    while count < room {
+        let Some(entry) = world
+            .queues
+            .get_mut(&queue.addr())
+            .and_then(|queue| queue.entries.pop_front())
+        else {
+            break;
+        };
+        // SAFETY: room for so many completions, by the function's contract.
+        unsafe {
+            completions
+                .add(count.unsigned_abs() as usize)
+                .write(entry.completion);
+        };
+        if let Some((pair, places)) = entry.frees
+            && let Some(pair) = world.pairs.get_mut(&pair)
+        {
+            pair.outstanding = pair.outstanding.saturating_sub(places);
+        }
+        count += 1;
+    }
+    count
+}

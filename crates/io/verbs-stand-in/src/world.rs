@@ -1,0 +1,163 @@
+//! Everything that exists, behind one lock. Objects are known by their address.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    os::unix::net::UnixStream,
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+};
+
+use crosstie_verbs_abi as abi;
+
+use crate::{faults::Faults, model::Model};
+
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) faults: Faults,
+    pub(crate) contexts: HashMap<usize, Context>,
+    /// A domain's context.
+    pub(crate) domains: HashMap<usize, usize>,
+    /// By key, which is both the local and the remote one.
+    pub(crate) regions: HashMap<u32, Region>,
+    /// A channel's context, and its two ends.
+    pub(crate) channels: HashMap<usize, Channel>,
+    pub(crate) queues: HashMap<usize, Queue>,
+    pub(crate) pairs: HashMap<usize, Pair>,
+    pub(crate) lists: usize,
+    next_number: u32,
+}
+
+pub(crate) struct Context {
+    pub(crate) model: &'static Model,
+    pub(crate) events: VecDeque<abi::AsyncEvent>,
+    /// A byte for each event is in it.
+    pub(crate) wake: Arc<(UnixStream, UnixStream)>,
+}
+
+// What an event points to is only handed back.
+// SAFETY: the pointers are never followed here.
+unsafe impl Send for Context {}
+
+pub(crate) struct Region {
+    pub(crate) domain: usize,
+    pub(crate) object: usize,
+    pub(crate) address: u64,
+    pub(crate) length: u64,
+    pub(crate) access: u32,
+}
+
+pub(crate) struct Channel {
+    pub(crate) context: usize,
+    pub(crate) wake: Arc<(UnixStream, UnixStream)>,
+    /// Queues that have an event in it.
+    pub(crate) events: VecDeque<usize>,
+}
+
+pub(crate) struct Queue {
+    pub(crate) context: usize,
+    pub(crate) channel: usize,
+    pub(crate) capacity: usize,
+    pub(crate) armed: bool,
+    pub(crate) unacknowledged: u32,
+    pub(crate) entries: VecDeque<Entry>,
+}
+
+pub(crate) struct Entry {
+    pub(crate) completion: abi::WorkCompletion,
+    /// Whose send queue it frees so many places of.
+    pub(crate) frees: Option<(usize, u32)>,
+}
+
+pub(crate) struct Pair {
+    pub(crate) context: usize,
+    pub(crate) domain: usize,
+    pub(crate) send_queue: usize,
+    pub(crate) receive_queue: usize,
+    pub(crate) number: u32,
+    pub(crate) capabilities: abi::QueueCapabilities,
+    pub(crate) attributes: abi::QueuePairAttributes,
+    /// Places of the send queue that are taken, and of those, by requests that made no completion yet.
+    pub(crate) outstanding: u32,
+    pub(crate) silent: u32,
+    pub(crate) receives: VecDeque<abi::ReceiveRequest>,
+    /// Where each receive puts its bytes.
+    pub(crate) receive_elements: VecDeque<Option<abi::ScatterElement>>,
+    pub(crate) unacknowledged: u32,
+}
+
+// SAFETY: pointers in its requests are not followed after they were posted.
+unsafe impl Send for Pair {}
+
+static WORLD: LazyLock<Mutex<World>> = LazyLock::new(|| {
+    let mut world = World::default();
+    if let Ok(text) = std::env::var("STAND_IN_FAULTS") {
+        world.faults.add(&text);
+    }
+    Mutex::new(world)
+});
+
+pub(crate) fn lock() -> MutexGuard<'static, World> {
+    WORLD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    /// A number that nothing else has: of a queue pair, or a region's key.
+    pub(crate) fn number(&mut self) -> u32 {
+        self.next_number += 1;
+        self.next_number
+    }
+
+    pub(crate) fn pair_of_number(&self, number: u32) -> Option<usize> {
+        let mut pairs = self.pairs.iter();
+        pairs
+            .find(|(_, pair)| pair.number == number)
+            .map(|(&address, _)| address)
+    }
+
+    pub(crate) fn live(&self) -> usize {
+        self.contexts.len()
+            + self.domains.len()
+            + self.regions.len()
+            + self.channels.len()
+            + self.queues.len()
+            + self.pairs.len()
+            + self.lists
+    }
+
+    /// What a device tells without being asked.
+    pub(crate) fn raise(&mut self, context: usize, event: abi::AsyncEvent) {
+        if let Some(context) = self.contexts.get_mut(&context) {
+            context.events.push_back(event);
+            wake(&context.wake);
+        }
+    }
+
+    pub(crate) fn complete(&mut self, queue_address: usize, entry: Entry) {
+        if self.faults.lasts("never_completes") {
+            return;
+        }
+        let Some(queue) = self.queues.get_mut(&queue_address) else {
+            return;
+        };
+        if queue.entries.len() >= queue.capacity {
+            let event = abi::AsyncEvent {
+                element: queue_address as *mut _,
+                event_type: abi::EVENT_COMPLETION_QUEUE,
+            };
+            let context = queue.context;
+            self.raise(context, event);
+            return;
+        }
+        queue.entries.push_back(entry);
+        if std::mem::take(&mut queue.armed)
+            && let Some(channel) = self.channels.get_mut(&queue.channel)
+        {
+            channel.events.push_back(queue_address);
+            wake(&channel.wake);
+        }
+    }
+}
+
+fn wake(pair: &(UnixStream, UnixStream)) {
+    // A reader that has so much to read is awake.
+    let _ = std::io::Write::write(&mut &pair.1, &[1]);
+}

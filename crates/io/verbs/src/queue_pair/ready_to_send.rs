@@ -1,0 +1,22 @@
+//! Posting work.
+
+use super::{QueuePair, ReadyToSend};
+use crate::{error::PostError, work::SendList};
+
+impl QueuePair<ReadyToSend> {
+    /// Posts all of a list's work requests, with one doorbell where the driver can. Nothing is allocated.
+    #[inline]
+    pub fn post_send(&mut self, list: &mut SendList) -> Result<(), PostError> {
+        let mut refused = std::ptr::null_mut();
+        let post = self.handle.operations.post_send;
+        // SAFETY: a queue pair that has not been destroyed, and a list whose requests, elements and memory live; the
+        // driver reads the first two, and inline bytes, before it returns.
+        let code = unsafe { post(self.handle.raw.as_ptr(), list.head(), &raw mut refused) };
+        if code == 0 {
+            return Ok(());
+        }
+        Err(self
+            .handle
+            .post_error(code, "ibv_post_send", list.index_of(refused)))
+    }
+}

@@ -1,0 +1,8 @@
+//! Work requests, prepared once and posted again and again.
+
+mod array;
+mod receive;
+mod send;
+
+pub use receive::ReceiveList;
+pub use send::{Operation, PreparedSend, SendList, SendRequest};

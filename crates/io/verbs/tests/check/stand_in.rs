@@ -1,0 +1,220 @@
+//! A copy of the stand-in for each test, with faults and queue pairs of its own; and two queue pairs that are connected.
+
+use std::{
+    ffi::CString,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use crosstie_model::Mtu;
+use crosstie_verbs::{
+    Access, CompletionBatch, CompletionQueue, Context, Device, Endpoint, Initialised, Library,
+    MemoryRegion, PathMtu, PathOptions, PortAddress, ProtectionDomain, QueuePair, QueuePairOptions,
+    ReadyToSend,
+};
+use tempfile::TempDir;
+
+pub(crate) const REGION: usize = 64 * 1024;
+
+pub(crate) const OPTIONS: QueuePairOptions = QueuePairOptions {
+    send_depth: 16,
+    receive_depth: 16,
+    inline_bytes: 220,
+};
+
+pub(crate) const PATH: PathOptions = PathOptions {
+    timeout: 14,
+    retry_count: 7,
+    service_level: 0,
+    traffic_class: 0,
+    reads: 16,
+};
+
+type Inject = unsafe extern "C" fn(*const std::ffi::c_char) -> i32;
+type Raise = extern "C" fn(u32, u32) -> i32;
+
+pub(crate) struct StandIn {
+    pub(crate) path: PathBuf,
+    control: libloading::Library,
+    _folder: TempDir,
+}
+
+/// Where cargo puts the stand-in: beside this program.
+pub(crate) fn built() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let built = program
+        .parent()
+        .unwrap()
+        .join("libcrosstie_verbs_stand_in.so");
+    assert!(
+        built.exists(),
+        "{}: cargo builds it with this test",
+        built.display()
+    );
+    built
+}
+
+impl StandIn {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("libibverbs.so.1");
+        std::fs::copy(built(), &path).unwrap();
+        // SAFETY: it has no initialisers beyond Rust's own.
+        let control = unsafe { libloading::Library::new(&path) }.unwrap();
+        Self {
+            path,
+            control,
+            _folder: folder,
+        }
+    }
+
+    pub(crate) fn with(fault: &str) -> Self {
+        let stand_in = Self::new();
+        stand_in.inject(fault);
+        stand_in
+    }
+
+    pub(crate) fn inject(&self, fault: &str) {
+        let text = CString::new(fault).unwrap();
+        // SAFETY: the function's own type, and a string.
+        let code =
+            unsafe { self.control.get::<Inject>(b"stand_in_inject").unwrap()(text.as_ptr()) };
+        assert_eq!(code, 0, "{fault}");
+    }
+
+    pub(crate) fn raise(&self, event: u32, number: u32) {
+        // SAFETY: the function's own type.
+        let raise = unsafe { self.control.get::<Raise>(b"stand_in_raise") }.unwrap();
+        assert_eq!(raise(event, number), 0);
+    }
+
+    /// Objects that were made and not destroyed.
+    pub(crate) fn live(&self) -> usize {
+        // SAFETY: the function's own type.
+        let live = unsafe {
+            self.control
+                .get::<extern "C" fn() -> usize>(b"stand_in_live")
+        };
+        live.unwrap()()
+    }
+
+    pub(crate) fn keep_loaded(&self) {
+        // SAFETY: it is loaded already.
+        std::mem::forget(unsafe { libloading::Library::new(&self.path) }.unwrap());
+    }
+
+    pub(crate) fn library(&self) -> Library {
+        Library::open_at(&self.path).unwrap()
+    }
+
+    pub(crate) fn open(&self, name: &str) -> Context {
+        let devices = self.library().devices().unwrap();
+        Device::find(&devices, name).unwrap().open().unwrap()
+    }
+}
+
+/// One end: a queue pair with its memory.
+pub(crate) struct End<Pair> {
+    pub(crate) context: Context,
+    pub(crate) domain: ProtectionDomain,
+    pub(crate) memory: MemoryRegion,
+    pub(crate) queue: CompletionQueue,
+    pub(crate) batch: CompletionBatch,
+    pub(crate) from: PortAddress,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) pair: Pair,
+}
+
+pub(crate) const READ_AND_WRITE: Access = Access {
+    remote_write: true,
+    remote_read: true,
+    relaxed_ordering: false,
+};
+
+/// The address that RoCE devices of the stand-in have.
+pub(crate) fn address_of(device: &str) -> Option<std::net::IpAddr> {
+    match device {
+        "standin_roce0" => Some([192, 0, 2, 1].into()),
+        "standin_roce1" => Some([192, 0, 2, 2].into()),
+        "standin_instant0" => Some([192, 0, 2, 5].into()),
+        _ => None,
+    }
+}
+
+pub(crate) fn end(stand_in: &StandIn, device: &str, access: Access) -> End<QueuePair<Initialised>> {
+    let context = stand_in.open(device);
+    let domain = context.protection_domain().unwrap();
+    let memory = domain.register(REGION, access).unwrap();
+    let queue = context.completion_queue_with_channel(64).unwrap();
+    let port = context.port(1).unwrap();
+    let from = context.port_address(&port, address_of(device)).unwrap();
+    let pair = domain.queue_pair(1, &queue, &queue, OPTIONS).unwrap();
+    let mtu = PathMtu::try_from(Mtu(1024)).unwrap();
+    let endpoint = pair.endpoint(&from, mtu, 16, memory.remote());
+    End {
+        batch: CompletionBatch::new(32),
+        context,
+        domain,
+        memory,
+        queue,
+        from,
+        endpoint,
+        pair,
+    }
+}
+
+impl End<QueuePair<Initialised>> {
+    pub(crate) fn connect(self, peer: &Endpoint) -> End<QueuePair<ReadyToSend>> {
+        let Self {
+            context,
+            domain,
+            memory,
+            queue,
+            batch,
+            from,
+            endpoint,
+            pair,
+        } = self;
+        let pair = pair.ready_to_receive(&from, &endpoint, peer, PATH).unwrap();
+        let pair = pair.ready_to_send(peer, PATH).unwrap();
+        End {
+            context,
+            domain,
+            memory,
+            queue,
+            batch,
+            from,
+            endpoint,
+            pair,
+        }
+    }
+}
+
+pub(crate) type Connected = End<QueuePair<ReadyToSend>>;
+
+pub(crate) fn connected(stand_in: &StandIn, devices: [&str; 2]) -> [Connected; 2] {
+    let [first, second] = devices.map(|device| end(stand_in, device, READ_AND_WRITE));
+    // As over a control connection.
+    let sent = [&first, &second].map(|end| serde_json::to_string(&end.endpoint).unwrap());
+    let [to_second, to_first] = sent.map(|text| serde_json::from_str::<Endpoint>(&text).unwrap());
+    [first.connect(&to_first), second.connect(&to_second)]
+}
+
+pub(crate) fn roce(stand_in: &StandIn) -> [Connected; 2] {
+    connected(stand_in, ["standin_roce0", "standin_roce1"])
+}
+
+pub(crate) fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(10)
+}
+
+/// An error and what is under it, as a person reads them.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text = format!("{text}: {source}");
+        next = source.source();
+    }
+    text
+}

@@ -1,0 +1,63 @@
+//! The table as C: a file that compiles only where libibverbs' headers agree with it.
+
+use std::fmt::Write;
+
+use crate::{
+    constants::CONSTANTS,
+    functions::functions,
+    offsets::OFFSETS,
+    records::RECORDS,
+    table::{Field, Kind, Record, Size},
+};
+
+pub fn c_source() -> String {
+    let mut source = "#include <stddef.h>\n#include <infiniband/verbs.h>\n\n".to_owned();
+    let mut hold = |condition: &str| {
+        let text = condition.replace('"', "'");
+        // Writing to a String cannot fail.
+        let _ = writeln!(source, "_Static_assert({condition}, \"{text}\");");
+    };
+    for record in RECORDS.iter().chain(OFFSETS) {
+        for condition in record_conditions(record) {
+            hold(&condition);
+        }
+    }
+    for constant in CONSTANTS {
+        hold(&format!("{} == {}", constant.c_name, constant.value));
+    }
+    for function in functions() {
+        hold(&format!(
+            "__builtin_types_compatible_p(__typeof__({}), {})",
+            function.name, function.c_type
+        ));
+    }
+    source
+}
+
+fn record_conditions(record: &Record) -> Vec<String> {
+    let name = record.c_name;
+    let size = match record.size {
+        Size::Exactly(size) => Some(format!("sizeof({name}) == {size}")),
+        Size::AtMost(size) => Some(format!("sizeof({name}) <= {size}")),
+        Size::Unknown => None,
+    };
+    let named = record.fields.iter().filter(|field| !field.path.is_empty());
+    let fields = named.flat_map(|field| field_conditions(name, field));
+    size.into_iter().chain(fields).collect()
+}
+
+fn field_conditions(record: &str, field: &Field) -> Vec<String> {
+    let member = format!("((({record} *)0)->{})", field.path);
+    let mut conditions = vec![
+        format!("offsetof({record}, {}) == {}", field.path, field.offset),
+        format!("sizeof {member} == {}", field.size),
+    ];
+    let negative = match field.kind {
+        Kind::Unsigned => ">",
+        Kind::Signed => "<",
+        // Its size says it.
+        Kind::Pointer | Kind::Compound => return conditions,
+    };
+    conditions.push(format!("(__typeof__{member})-1 {negative} 0"));
+    conditions
+}
