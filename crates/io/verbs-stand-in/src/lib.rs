@@ -21,9 +21,12 @@ mod control;
 mod device;
 mod domain;
 pub mod faults;
+mod harness;
 mod instant;
 mod model;
 mod object;
 mod queue_pair;
 mod transfer;
 mod world;
+
+pub use harness::StandIn;

@@ -1,10 +1,6 @@
 //! A copy of the stand-in for each test, with faults and queue pairs of its own; and two queue pairs that are connected.
 
-use std::{
-    ffi::CString,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use crosstie_model::Mtu;
 use crosstie_verbs::{
@@ -12,7 +8,6 @@ use crosstie_verbs::{
     MemoryRegion, PathMtu, PathOptions, PortAddress, ProtectionDomain, QueuePair, QueuePairOptions,
     ReadyToSend,
 };
-use tempfile::TempDir;
 
 pub(crate) const REGION: usize = 64 * 1024;
 
@@ -30,42 +25,11 @@ pub(crate) const PATH: PathOptions = PathOptions {
     reads: 16,
 };
 
-type Inject = unsafe extern "C" fn(*const std::ffi::c_char) -> i32;
-type Raise = extern "C" fn(u32, u32) -> i32;
-
-pub(crate) struct StandIn {
-    pub(crate) path: PathBuf,
-    control: libloading::Library,
-    _folder: TempDir,
-}
-
-/// Where cargo puts the stand-in: beside this program.
-pub(crate) fn built() -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let built = program
-        .parent()
-        .unwrap()
-        .join("libcrosstie_verbs_stand_in.so");
-    assert!(
-        built.exists(),
-        "{}: cargo builds it with this test",
-        built.display()
-    );
-    built
-}
+pub(crate) struct StandIn(crosstie_verbs_stand_in::StandIn);
 
 impl StandIn {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("libibverbs.so.1");
-        std::fs::copy(built(), &path).unwrap();
-        // SAFETY: it has no initialisers beyond Rust's own.
-        let control = unsafe { libloading::Library::new(&path) }.unwrap();
-        Self {
-            path,
-            control,
-            _folder: folder,
-        }
+        Self(crosstie_verbs_stand_in::StandIn::new().unwrap())
     }
 
     pub(crate) fn with(fault: &str) -> Self {
@@ -75,36 +39,23 @@ impl StandIn {
     }
 
     pub(crate) fn inject(&self, fault: &str) {
-        let text = CString::new(fault).unwrap();
-        // SAFETY: the function's own type, and a string.
-        let code =
-            unsafe { self.control.get::<Inject>(b"stand_in_inject").unwrap()(text.as_ptr()) };
-        assert_eq!(code, 0, "{fault}");
+        assert!(self.0.inject(fault), "{fault}");
     }
 
     pub(crate) fn raise(&self, event: u32, number: u32) {
-        // SAFETY: the function's own type.
-        let raise = unsafe { self.control.get::<Raise>(b"stand_in_raise") }.unwrap();
-        assert_eq!(raise(event, number), 0);
+        assert!(self.0.raise(event, number), "{event} of {number}");
     }
 
-    /// Objects that were made and not destroyed.
     pub(crate) fn live(&self) -> usize {
-        // SAFETY: the function's own type.
-        let live = unsafe {
-            self.control
-                .get::<extern "C" fn() -> usize>(b"stand_in_live")
-        };
-        live.unwrap()()
+        self.0.live().unwrap()
     }
 
     pub(crate) fn keep_loaded(&self) {
-        // SAFETY: it is loaded already.
-        std::mem::forget(unsafe { libloading::Library::new(&self.path) }.unwrap());
+        self.0.keep_loaded().unwrap();
     }
 
     pub(crate) fn library(&self) -> Library {
-        Library::open_at(&self.path).unwrap()
+        Library::open_at(self.0.path()).unwrap()
     }
 
     pub(crate) fn open(&self, name: &str) -> Context {

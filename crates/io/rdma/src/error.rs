@@ -1,0 +1,98 @@
+//! What can go wrong, step by step.
+
+use std::time::Duration;
+
+use crosstie_verbs::{
+    AddressError, AsyncEventKind, CallError, CompletionError, ConnectError, CreateError,
+    DeviceListError, EndpointError, LibraryError, OpenDeviceError, OutOfRange, PostError,
+    RegisterError, WorkError,
+};
+
+/// A request that no engine can satisfy.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    #[error("{what} is {value}: it must be a power of two, and at most the depth ({depth})")]
+    NoPower {
+        what: &'static str,
+        value: u32,
+        depth: u32,
+    },
+    #[error("{what} must be more than 0")]
+    Zero { what: &'static str },
+    #[error(
+        "latency is measured with one queue pair and one message at a time, not with {queue_pairs} and {list}"
+    )]
+    Latency { queue_pairs: u16, list: u32 },
+    #[error("RoCE needs the MTU of the port's interface, and of at least 352")]
+    InterfaceMtu,
+    #[error("port {0} has no MTU: is its subnet manager running?")]
+    PortMtu(u8),
+    #[error(
+        "{queue_pairs} queue pairs with messages of {size} bytes need more memory than there can be"
+    )]
+    TooLarge { queue_pairs: u16, size: u32 },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the test cannot be run as asked for")]
+    Request(#[from] RequestError),
+    #[error("RDMA is not available")]
+    Library(#[from] LibraryError),
+    #[error("RDMA devices cannot be listed")]
+    Devices(#[from] DeviceListError),
+    #[error("the device cannot be used")]
+    Device(#[from] OpenDeviceError),
+    #[error("the port has no address")]
+    Address(#[from] AddressError),
+    #[error("the path MTU is unusable")]
+    Mtu(#[from] EndpointError),
+    #[error("no memory for messages")]
+    Memory(#[from] RegisterError),
+    #[error("no queues")]
+    Queues(#[from] CreateError),
+    #[error("the device does not answer")]
+    Call(#[from] CallError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    #[error(
+        "the peer has {theirs} queue pairs, and this end {ours}: both must be asked for the same test"
+    )]
+    Count { ours: usize, theirs: usize },
+    #[error(
+        "the peer's memory has {theirs} bytes, and this end's {ours}: both must be asked for the same test"
+    )]
+    Memory { ours: u64, theirs: u64 },
+    #[error("queue pair {index} of {count} cannot be connected")]
+    Connect {
+        index: usize,
+        count: usize,
+        source: ConnectError,
+    },
+    #[error("work cannot be prepared")]
+    Work(#[from] WorkError),
+    #[error("receives cannot be posted")]
+    Post(#[from] PostError),
+    #[error("memory is shorter than asked for")]
+    OutOfRange(#[from] OutOfRange),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum GoError {
+    #[error("work could not be posted")]
+    Post(#[from] PostError),
+    #[error("work failed")]
+    Completion(#[from] CompletionError),
+    #[error("completions could not be polled")]
+    Call(#[from] CallError),
+    #[error("nothing was heard of the peer for {0:?}: it is gone, or packets are lost on the way")]
+    Silent(Duration),
+    #[error("the device reports: {0}")]
+    Event(AsyncEventKind),
+    #[error("message {got} came in place of message {wanted}: the device or its driver lost count")]
+    Sequence { wanted: u32, got: u32 },
+    #[error("a completion came of queue pair {0}, which this test does not have")]
+    Stranger(u64),
+}

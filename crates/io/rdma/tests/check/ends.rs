@@ -1,0 +1,92 @@
+//! Two ends in one process.
+
+use std::{
+    net::IpAddr,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use crosstie_model::Mtu;
+use crosstie_rdma::{
+    Figures, GoError, JoinedEngine, OpenEngine, OpenError, OpenRequest, PathRequest, Role, Test,
+    Times, open,
+};
+use crosstie_verbs::{Endpoint, Library};
+use crosstie_verbs_stand_in::StandIn;
+
+pub(crate) fn request(test: Test, role: Role) -> OpenRequest {
+    let (device, host) = match role {
+        Role::Initiator => ("standin_roce0", 1),
+        Role::Responder => ("standin_roce1", 2),
+    };
+    OpenRequest {
+        device: device.to_owned(),
+        port: 1,
+        address: Some(IpAddr::from([192, 0, 2, host])),
+        interface_mtu: Some(Mtu(9000)),
+        role,
+        test,
+        queue_pairs: 1,
+        size: 64,
+        depth: 128,
+        list: 1,
+        signal_every: 32,
+        relaxed_ordering: false,
+        path: PathRequest {
+            timeout: 14,
+            retry_count: 7,
+            service_level: 0,
+            traffic_class: 0,
+        },
+        times: Times {
+            warm_up: 50,
+            measure: 350,
+            cool_down: 50,
+            silence: 5000,
+        },
+    }
+}
+
+pub(crate) fn stand_in() -> StandIn {
+    StandIn::new().unwrap()
+}
+
+pub(crate) fn open_end(
+    stand_in: &StandIn,
+    request: OpenRequest,
+) -> Result<(OpenEngine, Vec<Endpoint>), OpenError> {
+    open(&Library::open_at(stand_in.path()).unwrap(), request)
+}
+
+/// Initiator and responder of a test, joined.
+pub(crate) fn joined(
+    stand_in: &StandIn,
+    test: Test,
+    change: impl Fn(&mut OpenRequest),
+) -> [JoinedEngine; 2] {
+    let [(near, to_near), (far, to_far)] = [Role::Initiator, Role::Responder].map(|role| {
+        let mut request = request(test, role);
+        change(&mut request);
+        // As over a control connection.
+        let sent = serde_json::to_string(&request).unwrap();
+        let (engine, own) = open_end(stand_in, serde_json::from_str(&sent).unwrap()).unwrap();
+        let sent = serde_json::to_string(&own).unwrap();
+        (
+            engine,
+            serde_json::from_str::<Vec<Endpoint>>(&sent).unwrap(),
+        )
+    });
+    [near.join(&to_far).unwrap(), far.join(&to_near).unwrap()]
+}
+
+/// Both go, each in a thread; the responder is told when the initiator is done.
+pub(crate) fn run(
+    [mut near, mut far]: [JoinedEngine; 2],
+) -> (Result<Figures, GoError>, Result<Figures, GoError>) {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let responder = scope.spawn(|| far.go(&over, &mut |_| {}));
+        let figures = near.go(&AtomicBool::new(false), &mut |_| {});
+        over.store(true, Ordering::Relaxed);
+        (figures, responder.join().unwrap())
+    })
+}

@@ -1,0 +1,86 @@
+//! Latency.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crosstie_rdma::{Figures, GoError, Histogram, Test};
+use crosstie_verbs::Status;
+
+use super::ends::{joined, run, stand_in};
+
+#[test]
+fn round_trips_are_counted_and_both_ends_see_the_last() {
+    for (size, depth) in [(8, 128), (4096, 32)] {
+        let stand_in = stand_in();
+        let ends = joined(&stand_in, Test::Latency, |request| {
+            (request.size, request.depth) = (size, depth);
+            request.times.measure = 200;
+        });
+        let (near, far) = run(ends);
+        assert_eq!(far.unwrap(), Figures::Responded);
+        let Figures::Latency(figures) = near.unwrap() else {
+            panic!("no latency");
+        };
+        assert!(figures.complete);
+        let times = figures.half_round_trips;
+        assert!(times.count() > 0);
+        let percentiles =
+            [0, 50_000, 99_000, 99_900, 100_000].map(|which| times.percentile(which).unwrap());
+        assert!(percentiles.is_sorted(), "{percentiles:?}");
+        assert_eq!(times.most(), Some(percentiles[4]));
+        let text = serde_json::to_string(&times).unwrap();
+        assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), times);
+        assert_eq!(stand_in.live(), Some(0), "everything is destroyed");
+    }
+}
+
+/// More messages than receives were posted ahead, and than the queue is deep.
+#[test]
+fn receives_are_posted_again() {
+    let stand_in = stand_in();
+    let [mut near, mut far] = joined(&stand_in, Test::Latency, |request| {
+        (request.depth, request.times.measure) = (32, 60_000);
+    });
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| far.go(&AtomicBool::new(false), &mut |_| {}).unwrap());
+        let figures = near.go(&stop, &mut |progress| {
+            stop.store(progress.messages > 300, Ordering::Relaxed);
+        });
+        let Figures::Latency(figures) = figures.unwrap() else {
+            panic!("no latency");
+        };
+        assert!(!figures.complete);
+    });
+}
+
+#[test]
+fn a_peer_that_does_not_answer_ends_the_test() {
+    let stand_in = stand_in();
+    let [mut near, _far] = joined(&stand_in, Test::Latency, |request| {
+        request.times.silence = 200;
+    });
+    let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
+    assert!(matches!(error, GoError::Silent(_)), "{error:?}");
+}
+
+#[test]
+fn a_message_that_fails_explains_why_none_comes_back() {
+    let stand_in = stand_in();
+    let ends = joined(&stand_in, Test::Latency, |request| {
+        request.times.silence = 1000;
+    });
+    assert!(stand_in.inject("completion=13@20"));
+    let (near, far) = run(ends);
+    let failed = [near, far].into_iter().any(|result| {
+        matches!(result, Err(GoError::Completion(error)) if error.status == Status::RNR_RETRY_EXCEEDED)
+    });
+    assert!(failed);
+}
+
+#[test]
+fn a_responder_that_nobody_asks_is_told_to_stop() {
+    let stand_in = stand_in();
+    let [_near, mut far] = joined(&stand_in, Test::Latency, |_| {});
+    let figures = far.go(&AtomicBool::new(true), &mut |_| {}).unwrap();
+    assert_eq!(figures, Figures::Responded);
+}
