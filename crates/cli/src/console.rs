@@ -1,13 +1,16 @@
 //! Whoever sits at the terminal: sees what happens there, and is asked.
 
 use std::{
-    io,
+    io::{self, IsTerminal},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
 use clap::ColorChoice;
 use crosstie_control::{Event, Observer, Prompter};
+use crosstie_reach::secret::{
+    AskPassword, PasswordError, Purpose, Secret, Source, ask_on_terminal,
+};
 use crosstie_report::{
     init::drawing,
     plan, proof, rollback,
@@ -49,6 +52,15 @@ impl Console {
             json,
             state: Mutex::default(),
         })
+    }
+
+    /// Who is asked for a password that was not given otherwise.
+    pub(crate) fn passwords(self: &Arc<Self>) -> Source {
+        if io::stderr().is_terminal() {
+            Source::Person(Arc::clone(self) as Arc<dyn AskPassword>)
+        } else {
+            Source::Nobody
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -153,6 +165,12 @@ impl Observer for Console {
             Event::Settings(all) => self.say(&environments(all, palette)),
             event => self.draw(&event),
         }
+    }
+}
+
+impl AskPassword for Console {
+    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
+        ask_on_terminal(purpose)
     }
 }
 

@@ -9,7 +9,7 @@ use crosstie_report::discover::view;
 use crate::{args::Scan, exit, output};
 
 pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let timeout = Duration::from_secs(scan.targets.reach.ways.timeout.into());
+    let timeout = Duration::from_secs(scan.targets.reach.connect.timeout.into());
     let (candidates, looked) = neighbours(&scan.interface, timeout)?;
     if scan.json {
         output::print(&output::json(&candidates)?)?;

@@ -7,21 +7,11 @@ use std::{
 };
 
 use crosstie_control::PROMPT_TIMEOUT;
-use crosstie_reach::secret::Source;
 use crosstie_report::text::printable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(crate) fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-/// Where a password comes from that nobody has given yet.
-pub(crate) fn password_source() -> Source {
-    if io::stderr().is_terminal() {
-        Source::Terminal
-    } else {
-        Source::Nobody
-    }
 }
 
 /// `yes`, in full: this is not to be answered by a cat on the keyboard. No answer is no.

@@ -9,14 +9,14 @@ use crosstie_control::{
 };
 
 use crate::{
-    args::change::{Chosen, Try},
+    args::change::{NodeArgs, Try},
     changes::report,
     console::Console,
 };
 
 pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, false);
-    let chosen = Chosen {
+    let chosen = NodeArgs {
         nodes: vec![arguments.node.clone()],
         lab: arguments.lab.clone(),
         cluster: arguments.cluster.clone(),

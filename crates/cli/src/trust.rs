@@ -6,7 +6,7 @@ use clap::ColorChoice;
 use crosstie_control::trust::{TrustOptions, install, undo};
 use crosstie_reach::{askpass, secret::Source};
 
-use crate::{args::trust::TrustArgs, console::Console, exit, output, terminal};
+use crate::{args::trust::TrustArgs, console::Console, exit, output};
 
 pub(crate) fn run(arguments: &TrustArgs, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
@@ -17,9 +17,9 @@ pub(crate) fn run(arguments: &TrustArgs, colour: ColorChoice) -> anyhow::Result<
         fingerprints: arguments.fingerprint.clone(),
         password: match arguments.password_fd {
             Some(descriptor) => Source::Descriptor(descriptor),
-            None => terminal::password_source(),
+            None => console.passwords(),
         },
-        fleet: arguments.ways.options(&console),
+        fleet: arguments.connect.options(&console),
     };
     let report = if arguments.undo {
         undo(&options, &*console)?

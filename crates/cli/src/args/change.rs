@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{Root, Targets, flag, option, words};
+use super::{RootArgs, TargetArgs, flag, option, words};
 
 /// Seconds until a node goes back by itself, unless they are given.
 pub(crate) const GUARD: u32 = 120;
@@ -22,7 +22,7 @@ no further one is begun.
 Exit status: 0 every node is as planned, 1 one was rolled back or refused, 2 one was not read or lost.")]
 pub(crate) struct Apply {
     #[command(flatten)]
-    pub(crate) chosen: Chosen,
+    pub(crate) chosen: NodeArgs,
 
     /// Do not ask
     #[arg(long)]
@@ -45,7 +45,7 @@ pub(crate) struct Apply {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) root: Root,
+    pub(crate) root: RootArgs,
 }
 
 /// Roll back the last run of `apply`, `up` or `try`, wherever it is in force
@@ -83,7 +83,7 @@ pub(crate) struct Uninstall {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Undo {
     #[command(flatten)]
-    pub(crate) chosen: Chosen,
+    pub(crate) chosen: NodeArgs,
 
     /// Also where somebody has edited a file since; the edit is kept beside the journal
     #[arg(long)]
@@ -98,7 +98,7 @@ pub(crate) struct Undo {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) root: Root,
+    pub(crate) root: RootArgs,
 }
 
 /// What was changed on each node, and whether it is still so
@@ -110,14 +110,14 @@ pub(crate) struct Undo {
 Exit status: 0 all is as it was left, 1 something drifted or is not confirmed, 2 a node was not asked.")]
 pub(crate) struct Status {
     #[command(flatten)]
-    pub(crate) chosen: Chosen,
+    pub(crate) chosen: NodeArgs,
 
     /// Print JSON (see `crosstie schema status`)
     #[arg(long)]
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) root: Root,
+    pub(crate) root: RootArgs,
 }
 
 /// Run a risky command on a node; what it did is undone unless you keep it
@@ -166,12 +166,12 @@ pub(crate) struct Try {
     pub(crate) cluster: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) root: Root,
+    pub(crate) root: RootArgs,
 }
 
 /// Which nodes are changed.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Chosen {
+pub(crate) struct NodeArgs {
     /// Nodes, as the cluster file or ssh calls them; `.` is this machine. None: all of the cluster file
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
@@ -205,15 +205,15 @@ impl Apply {
     }
 }
 
-impl Chosen {
+impl NodeArgs {
     /// For a command about the same nodes.
     fn options(&self) -> String {
         let cluster = self.cluster.as_ref().map(|path| path.display());
         words(&self.nodes) + &option("lab", self.lab.as_ref()) + &option("cluster", cluster)
     }
 
-    pub(crate) fn targets(&self, root: &Root) -> Targets {
-        Targets {
+    pub(crate) fn targets(&self, root: &RootArgs) -> TargetArgs {
+        TargetArgs {
             nodes: self.nodes.clone(),
             lab: self.lab.clone(),
             from: Vec::new(),

@@ -12,7 +12,7 @@ use clap::{
     builder::{PossibleValuesParser, styling},
 };
 
-pub(crate) use reach::{Members, Root, Targets, Ways, flag, option, words};
+pub(crate) use reach::{ConnectArgs, MemberArgs, RootArgs, TargetArgs, flag, option, words};
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Cyan.on_default().bold())
@@ -143,7 +143,7 @@ pub(crate) struct Scan {
     pub(crate) capture: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) targets: Targets,
+    pub(crate) targets: TargetArgs,
 }
 
 /// What is wrong, why, and the fix
@@ -187,7 +187,7 @@ pub(crate) struct Doctor {
     pub(crate) skip: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) targets: Targets,
+    pub(crate) targets: TargetArgs,
 }
 
 /// What a fault means and how to mend it; or what an NCCL log says
@@ -246,7 +246,7 @@ pub(crate) struct Plan {
     pub(crate) out: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) targets: Targets,
+    pub(crate) targets: TargetArgs,
 }
 
 /// Look at the nodes and what is cabled to what, and write the cluster file
@@ -263,7 +263,7 @@ pub(crate) struct Plan {
 Exit status: 0 done, 2 a node could not be asked or the file could not be written.")]
 pub(crate) struct Init {
     #[command(flatten)]
-    pub(crate) members: Members,
+    pub(crate) members: MemberArgs,
 
     /// Write nothing; show what the file would be
     #[arg(long)]
@@ -278,7 +278,7 @@ pub(crate) struct Init {
     pub(crate) listen: Option<u32>,
 
     #[command(flatten)]
-    pub(crate) root: Root,
+    pub(crate) root: RootArgs,
 }
 
 fn check_ids() -> PossibleValuesParser {

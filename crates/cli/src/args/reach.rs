@@ -11,7 +11,7 @@ use crate::{console::Console, lab, terminal};
 
 /// Which nodes a cluster file is made of.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Members {
+pub(crate) struct MemberArgs {
     /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Members {
 
 /// Which nodes a command is about.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Targets {
+pub(crate) struct TargetArgs {
     /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file, else this machine
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
@@ -45,13 +45,13 @@ pub(crate) struct Targets {
     pub(crate) cluster: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: ReachArgs,
 }
 
 /// How nodes are reached.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
-pub(crate) struct Reach {
+pub(crate) struct ReachArgs {
     /// Read as root, too: `sudo` without a password where that works, else the password is asked for once
     #[arg(long)]
     pub(crate) sudo: bool,
@@ -65,13 +65,13 @@ pub(crate) struct Reach {
     pub(crate) ask_become_pass: bool,
 
     #[command(flatten)]
-    pub(crate) ways: Ways,
+    pub(crate) connect: ConnectArgs,
 }
 
 /// How nodes are reached where nothing can be done without root.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
-pub(crate) struct Root {
+pub(crate) struct RootArgs {
     /// Said by habit; root is taken in any case.
     #[arg(long, hide = true)]
     sudo: bool,
@@ -85,10 +85,10 @@ pub(crate) struct Root {
     ask_become_pass: bool,
 
     #[command(flatten)]
-    ways: Ways,
+    connect: ConnectArgs,
 }
 
-impl Targets {
+impl TargetArgs {
     pub(crate) fn resolve(&self, console: &Arc<Console>) -> anyhow::Result<control::Targets> {
         let lab = self.lab.as_deref().map(lab::open).transpose()?;
         Ok(control::Targets {
@@ -107,13 +107,13 @@ impl Targets {
     }
 }
 
-impl Members {
+impl MemberArgs {
     pub(crate) fn resolve(
         &self,
-        root: &Root,
+        root: &RootArgs,
         console: &Arc<Console>,
     ) -> anyhow::Result<control::Targets> {
-        let targets = Targets {
+        let targets = TargetArgs {
             nodes: self.nodes.clone(),
             lab: self.lab.clone(),
             from: Vec::new(),
@@ -124,11 +124,11 @@ impl Members {
     }
 }
 
-impl Reach {
+impl ReachArgs {
     /// With a lab's own ways in.
     pub(crate) fn options(&self, lab: Option<&Lab>, console: &Arc<Console>) -> FleetOptions {
-        let mut options = self.ways.options(console);
-        options.root = self.sudo.then(|| Arc::new(self.password(lab)));
+        let mut options = self.connect.options(console);
+        options.root = self.sudo.then(|| Arc::new(self.password(lab, console)));
         options.password_first = self.ask_become_pass;
         if let Some(lab) = lab {
             options.ssh_config = Some(lab.ssh_config());
@@ -137,7 +137,7 @@ impl Reach {
     }
 
     /// For root: asked for now, or once a node wants it.
-    fn password(&self, lab: Option<&Lab>) -> Password {
+    fn password(&self, lab: Option<&Lab>, console: &Arc<Console>) -> Password {
         let source = match (self.become_password_fd, lab) {
             (Some(descriptor), _) => Source::Descriptor(descriptor),
             // A lab's own is no secret of the user's.
@@ -145,14 +145,14 @@ impl Reach {
                 let secret = Arc::new(Secret::new(lab.password()));
                 return Password::known(secret, Purpose::Sudo);
             }
-            _ if self.ask_become_pass => Source::Terminal,
-            _ => terminal::password_source(),
+            _ if self.ask_become_pass => Source::Person(Arc::clone(console) as _),
+            _ => console.passwords(),
         };
         Password::new(source, Purpose::Sudo)
     }
 }
 
-impl Ways {
+impl ConnectArgs {
     /// Without root.
     pub(crate) fn options(&self, console: &Arc<Console>) -> FleetOptions {
         FleetOptions {
@@ -168,23 +168,23 @@ impl Ways {
     }
 }
 
-impl Root {
-    pub(crate) fn reach(&self) -> Reach {
-        Reach {
+impl RootArgs {
+    pub(crate) fn reach(&self) -> ReachArgs {
+        ReachArgs {
             sudo: true,
             become_password_fd: self.become_password_fd,
             ask_become_pass: self.ask_become_pass,
-            ways: self.ways.clone(),
+            connect: self.connect.clone(),
         }
     }
 
     /// For a command about the same nodes, which a person may paste.
     pub(crate) fn options(&self) -> String {
-        let Ways {
+        let ConnectArgs {
             timeout,
             ssh_config,
             agent_dir,
-        } = &self.ways;
+        } = &self.connect;
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         [
             option("become-password-fd", self.become_password_fd),
@@ -226,7 +226,7 @@ const TIMEOUT: u32 = 60;
 /// The way to a node.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
-pub(crate) struct Ways {
+pub(crate) struct ConnectArgs {
     /// Per-node timeout in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT, value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) timeout: u32,

@@ -2,7 +2,7 @@
 
 use crosstie_trust::Fingerprint;
 
-use super::Ways;
+use super::ConnectArgs;
 
 /// ssh keys and host keys: this machine → nodes, and node ↔ node
 #[derive(Debug, clap::Args)]
@@ -48,5 +48,5 @@ pub(crate) struct TrustArgs {
     pub(crate) password_fd: Option<u32>,
 
     #[command(flatten)]
-    pub(crate) ways: Ways,
+    pub(crate) connect: ConnectArgs,
 }

@@ -1,6 +1,6 @@
 //! The command line of `up`.
 
-use super::{Members, Root, change::GUARD, flag, option, words};
+use super::{MemberArgs, RootArgs, change::GUARD, flag, option, words};
 
 /// From cabled to proven in one go: scan, cabling, doctor, plan, apply, proof, settings
 ///
@@ -19,7 +19,7 @@ Exit status: 0 every address answers every other; 1 a fault, a refusal or a node
 ended it, or the proof fails; 2 a node could not be read, or is lost.")]
 pub(crate) struct Up {
     #[command(flatten)]
-    pub(crate) members: Members,
+    pub(crate) members: MemberArgs,
 
     /// Do not ask
     #[arg(long)]
@@ -38,13 +38,13 @@ pub(crate) struct Up {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) root: Root,
+    pub(crate) root: RootArgs,
 }
 
 impl Up {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
-        let Members { nodes, lab, output } = &self.members;
+        let MemberArgs { nodes, lab, output } = &self.members;
         let options = [
             words(nodes),
             option("lab", lab.as_ref()),
@@ -66,7 +66,7 @@ impl Up {
 
     /// How other commands are told of the same nodes.
     pub(crate) fn same_nodes(&self) -> String {
-        let Members { lab, output, .. } = &self.members;
+        let MemberArgs { lab, output, .. } = &self.members;
         let cluster = option("cluster", Some(output.display()));
         option("lab", lab.as_ref()) + &cluster + &self.root.options()
     }

@@ -10,7 +10,10 @@ use std::{
 
 use crosstie_model::{Plan, change::Ended};
 use crosstie_plan::proof::Proof;
-use crosstie_reach::Stage;
+use crosstie_reach::{
+    Stage,
+    secret::{AskPassword, PasswordError, Purpose, Secret},
+};
 use crosstie_report::{rollback::RollbackPlan, up};
 
 use crate::{NodesFailed, init::Discovered};
@@ -76,8 +79,8 @@ impl Observer for Silent {
     fn observe(&self, _: Event<'_>) {}
 }
 
-/// Asks whoever sits there. No answer is no.
-pub trait Prompter: Send + Sync {
+/// Asks whoever sits there. No answer is no. Of passwords, too.
+pub trait Prompter: AskPassword {
     /// Whether there is anybody to ask.
     fn is_present(&self) -> bool;
 
@@ -85,6 +88,12 @@ pub trait Prompter: Send + Sync {
 
     /// The same, with the time shown that is left.
     fn approve_before(&self, question: &str, until: Instant) -> bool;
+}
+
+impl AskPassword for Silent {
+    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
+        Err(PasswordError::Nobody(purpose.clone()))
+    }
 }
 
 impl Prompter for Silent {

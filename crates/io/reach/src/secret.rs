@@ -62,14 +62,35 @@ impl Drop for Secret {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Asks a person.
+pub trait AskPassword: Send + Sync {
+    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError>;
+}
+
+#[derive(Clone)]
 pub enum Source {
     /// There is nobody to ask.
     Nobody,
-    /// The terminal, without echo.
-    Terminal,
+    Person(Arc<dyn AskPassword>),
     /// The first line of an open file descriptor of this process.
     Descriptor(u32),
+}
+
+impl Source {
+    /// Whether somebody has to type it.
+    pub fn is_person(&self) -> bool {
+        matches!(self, Self::Person(_))
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => formatter.write_str("Nobody"),
+            Self::Person(_) => formatter.write_str("Person"),
+            Self::Descriptor(descriptor) => write!(formatter, "Descriptor({descriptor})"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -146,10 +167,10 @@ impl Password {
     pub fn get(&self) -> Result<Arc<Secret>, PasswordError> {
         let mut got = self.got.lock().unwrap_or_else(PoisonError::into_inner);
         got.get_or_insert_with(|| {
-            let secret = match self.source {
+            let secret = match &self.source {
                 Source::Nobody => Err(PasswordError::Nobody(self.purpose.clone())),
-                Source::Terminal => ask(&self.purpose),
-                Source::Descriptor(descriptor) => read_descriptor(descriptor),
+                Source::Person(person) => person.ask_password(&self.purpose),
+                Source::Descriptor(descriptor) => read_descriptor(*descriptor),
             };
             secret.map(Arc::new)
         })
@@ -167,7 +188,8 @@ fn read_descriptor(descriptor: u32) -> Result<Secret, PasswordError> {
     read.map_err(failed)?.ok_or(PasswordError::Declined)
 }
 
-fn ask(purpose: &Purpose) -> Result<Secret, PasswordError> {
+/// On the terminal, without echo.
+pub fn ask_on_terminal(purpose: &Purpose) -> Result<Secret, PasswordError> {
     let asked = || {
         let file = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
         let _silence = Silence::new(&file)?;

@@ -54,7 +54,7 @@ pub(super) struct Transaction<'a> {
 
 /// Over which connection a node is asked to roll back.
 #[derive(Clone, Copy)]
-enum Way {
+enum RollbackOver {
     /// That which was opened to confirm it.
     Fresh,
     /// That which began it.
@@ -224,8 +224,12 @@ impl Transaction<'_> {
             only: Some(vec![self.armed.transaction.clone()]),
             force: true,
         };
-        for way in [Way::Fresh, Way::First, Way::Another] {
-            let Some(session) = self.take(way, progress) else {
+        for over in [
+            RollbackOver::Fresh,
+            RollbackOver::First,
+            RollbackOver::Another,
+        ] {
+            let Some(session) = self.take(over, progress) else {
                 continue;
             };
             let limits = &self.limits;
@@ -263,12 +267,12 @@ impl Transaction<'_> {
         self.end(Outcome::GoingBack).because(why)
     }
 
-    fn take(&mut self, way: Way, progress: &dyn Fn(Stage)) -> Option<Box<dyn Session>> {
+    fn take(&mut self, over: RollbackOver, progress: &dyn Fn(Stage)) -> Option<Box<dyn Session>> {
         let connector = &self.subject.connector;
-        match way {
-            Way::Fresh => self.fresh.take(),
-            Way::First => self.first.take(),
-            Way::Another => connector.fresh(self.limits.connect, progress).ok(),
+        match over {
+            RollbackOver::Fresh => self.fresh.take(),
+            RollbackOver::First => self.first.take(),
+            RollbackOver::Another => connector.fresh(self.limits.connect, progress).ok(),
         }
     }
 

@@ -18,7 +18,7 @@ use crosstie_reach::{
 };
 use crosstie_trust::{Fingerprint, PublicKey, Reached};
 
-use super::{Node, TrustError, TrustOptions};
+use super::{TrustError, TrustNode, TrustOptions};
 use crate::{Prompter, chain_of};
 
 /// A node whose key is the right one.
@@ -26,11 +26,11 @@ use crate::{Prompter, chain_of};
 pub(super) struct Approved {
     pub(super) key: PublicKey,
     /// Absent for this machine.
-    pub(super) way: Option<Way>,
+    pub(super) route: Option<PinnedRoute>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Way {
+pub(super) struct PinnedRoute {
     pub(super) resolved: Resolved,
     pub(super) pin: Pin,
     /// A folder for this node alone.
@@ -83,7 +83,7 @@ enum NoKey {
 
 /// Looks at all keys at once, then asks about those that nobody knows, one after the other.
 pub(super) fn approve(
-    nodes: &[Node],
+    nodes: &[TrustNode],
     reached: &[Reached],
     options: &TrustOptions,
     scratch: &Scratch,
@@ -116,7 +116,7 @@ pub(super) fn approve(
 }
 
 fn shown(
-    node: &Node,
+    node: &TrustNode,
     folder: &Path,
     deadline: Duration,
 ) -> Result<(Shown, Option<Resolved>), NoKey> {
@@ -131,7 +131,7 @@ fn shown(
 }
 
 fn judge(
-    node: &Node,
+    node: &TrustNode,
     shown: &Shown,
     reached: &[Reached],
     options: &TrustOptions,
@@ -173,13 +173,13 @@ fn judge(
 }
 
 fn pinned(
-    node: &Node,
+    node: &TrustNode,
     key: PublicKey,
     resolved: Option<Resolved>,
     folder: PathBuf,
 ) -> Result<Approved, TrustError> {
     let Some(resolved) = resolved else {
-        return Ok(Approved { key, way: None });
+        return Ok(Approved { key, route: None });
     };
     let known_hosts = folder.join("known_hosts");
     fs::write(&known_hosts, format!("{} {key}\n", node.name)).map_err(TrustError::KnownHosts)?;
@@ -190,7 +190,7 @@ fn pinned(
     };
     Ok(Approved {
         key,
-        way: Some(Way {
+        route: Some(PinnedRoute {
             resolved,
             pin,
             folder,

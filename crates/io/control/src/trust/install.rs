@@ -12,12 +12,12 @@ use crosstie_report::trust::{Outcome, Report};
 use crosstie_trust::{Authorized, Name, Owner, Party, PeerClaims, Reached, peers_of};
 
 use super::{
-    Controller, Node, TrustError, TrustOptions, host_keys,
-    host_keys::{Approved, Way},
+    Controller, TrustError, TrustNode, TrustOptions, host_keys,
+    host_keys::{Approved, PinnedRoute},
     login::Logins,
     node::add,
     nodes,
-    visits::{Open, Prepared, exchange, prepare, settle},
+    visits::{Prepared, TrustVisit, exchange, prepare, settle},
 };
 use crate::{Prompter, Round};
 
@@ -87,14 +87,14 @@ fn outcome(approved: &Result<Approved, host_keys::Refused>) -> Outcome {
 }
 
 fn open(
-    nodes: &[Node],
+    nodes: &[TrustNode],
     approved: &[Result<Approved, host_keys::Refused>],
     dry_run: bool,
     controller: &Controller,
-) -> Vec<Open> {
+) -> Vec<TrustVisit> {
     let open = nodes.iter().zip(approved).enumerate();
     open.filter_map(|(index, (node, approved))| {
-        Some(Open {
+        Some(TrustVisit {
             index,
             node: node.clone(),
             approved: approved.as_ref().ok()?.clone(),
@@ -107,7 +107,7 @@ fn open(
     .collect()
 }
 
-fn reached(open: &Open, all: &[Open]) -> Reached {
+fn reached(open: &TrustVisit, all: &[TrustVisit]) -> Reached {
     let others = all.iter().map(|other| other.node.name.clone());
     let peers: BTreeSet<Name> = others.filter(|name| *name != open.node.name).collect();
     Reached {
@@ -119,10 +119,15 @@ fn reached(open: &Open, all: &[Open]) -> Reached {
 }
 
 /// Each says what it would do, of keys that are still to be made.
-fn rehearse(mut work: Vec<Open>, own: &Authorized, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
+fn rehearse(
+    mut work: Vec<TrustVisit>,
+    own: &Authorized,
+    logins: &Arc<Logins>,
+    outcomes: &mut [Outcome],
+) {
     let all = work.clone();
     for open in &mut work {
-        let is_here = open.approved.way.is_none();
+        let is_here = open.approved.route.is_none();
         open.wanted
             .authorize
             .extend((!is_here).then(|| own.clone()));
@@ -137,8 +142,8 @@ fn rehearse(mut work: Vec<Open>, own: &Authorized, logins: &Arc<Logins>, outcome
     let places: Vec<usize> = work.iter().map(|open| open.index).collect();
     let shared = Arc::clone(logins);
     let results = fan_out(work, BOUND, logins.last(), move |_, open| {
-        let way = open.approved.way.as_ref();
-        let session = shared.by_any(open.index, &open.node, way, &password);
+        let route = open.approved.route.as_ref();
+        let session = shared.by_any(open.index, &open.node, route, &password);
         let settled = session.and_then(|session| settle(session.as_ref(), open, &shared));
         shared.round.done(open.index);
         settled
@@ -152,12 +157,12 @@ fn rehearse(mut work: Vec<Open>, own: &Authorized, logins: &Arc<Logins>, outcome
     }
 }
 
-fn rehearse_here(controller: &Controller, work: &[Open]) -> Result<Outcome, TrustError> {
+fn rehearse_here(controller: &Controller, work: &[TrustVisit]) -> Result<Outcome, TrustError> {
     let mut outcome = Outcome::default();
     if work.is_empty() {
         return Ok(outcome);
     }
-    let peers = work.iter().filter(|open| open.approved.way.is_some());
+    let peers = work.iter().filter(|open| open.approved.route.is_some());
     let settled = controller.ask(&Ask::Settle(Settle {
         peers: peers.map(foreseen).collect(),
         ..controller.nothing(true)
@@ -167,13 +172,13 @@ fn rehearse_here(controller: &Controller, work: &[Open]) -> Result<Outcome, Trus
     Ok(outcome)
 }
 
-fn owner(open: &Open) -> Option<Owner> {
-    let user = open.approved.way.as_ref()?.resolved.user.parse().ok()?;
+fn owner(open: &TrustVisit) -> Option<Owner> {
+    let user = open.approved.route.as_ref()?.resolved.user.parse().ok()?;
     let name = open.node.name.clone();
     Some(Owner { user, name })
 }
 
-fn foreseen(open: &Open) -> PeerClaims {
+fn foreseen(open: &TrustVisit) -> PeerClaims {
     PeerClaims {
         name: open.node.name.clone(),
         name_seen: false,
@@ -189,23 +194,23 @@ fn foreseen(open: &Open) -> PeerClaims {
 fn finish(
     controller: &Controller,
     before: &Settled,
-    work: &[Open],
-    prepared: &[(Open, Prepared)],
+    work: &[TrustVisit],
+    prepared: &[(TrustVisit, Prepared)],
     parties: &[Party],
 ) -> Result<Outcome, TrustError> {
     let mut outcome = Outcome::default();
     let here = prepared
         .iter()
-        .position(|(open, _)| open.approved.way.is_none());
+        .position(|(open, _)| open.approved.route.is_none());
     let told_here = here
         .map(|place| peers_of(place, parties))
         .unwrap_or_default();
     let peers: Vec<PeerClaims> = prepared
         .iter()
         .filter_map(|(open, prepared)| {
-            let way = open.approved.way.as_ref()?;
+            let route = open.approved.route.as_ref()?;
             let told = told_here.iter().find(|peer| peer.name == open.node.name);
-            Some(peer_here(open, way, prepared, told))
+            Some(peer_here(open, route, prepared, told))
         })
         .collect();
     if !peers.is_empty() {
@@ -231,14 +236,19 @@ fn finish(
 
 /// Its name leads where the user's configuration says, where its key was seen; its addresses, where this machine is a node
 /// too, to itself.
-fn peer_here(open: &Open, way: &Way, prepared: &Prepared, told: Option<&PeerClaims>) -> PeerClaims {
+fn peer_here(
+    open: &TrustVisit,
+    route: &PinnedRoute,
+    prepared: &Prepared,
+    told: Option<&PeerClaims>,
+) -> PeerClaims {
     let written = open
         .node
         .destination
         .as_ref()
         .map(crosstie_reach::ssh::Destination::written);
     let (user, port) = written.unwrap_or_default();
-    let told = told.filter(|_| prepared.party.port == Some(way.resolved.port));
+    let told = told.filter(|_| prepared.party.port == Some(route.resolved.port));
     PeerClaims {
         name: open.node.name.clone(),
         name_seen: true,
@@ -254,7 +264,12 @@ fn peer_here(open: &Open, way: &Way, prepared: &Prepared, told: Option<&PeerClai
     }
 }
 
-fn report(options: &TrustOptions, nodes: &[Node], outcomes: &[Outcome], here: &Outcome) -> Report {
+fn report(
+    options: &TrustOptions,
+    nodes: &[TrustNode],
+    outcomes: &[Outcome],
+    here: &Outcome,
+) -> Report {
     let mut hints = Vec::new();
     let done = outcomes.iter().any(|outcome| outcome.error.is_none());
     if let Some(config) = options.fleet.ssh_config.as_ref().filter(|_| done) {

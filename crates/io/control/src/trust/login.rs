@@ -16,7 +16,7 @@ use crosstie_reach::{
     ssh::{Asked, Login},
 };
 
-use super::{Node, TrustOptions, host_keys::Way};
+use super::{TrustNode, TrustOptions, host_keys::PinnedRoute};
 use crate::{COLLECT_TIMEOUT, NodeError, PROMPT_TIMEOUT, Round};
 
 /// What all logins have in common.
@@ -69,19 +69,19 @@ impl Logins {
         known: bool,
         round: Arc<Round>,
     ) -> io::Result<Self> {
-        let (limit, source) = (options.fleet.timeout, options.password);
+        let (limit, source) = (options.fleet.timeout, options.password.clone());
         Ok(Self {
             binaries: Binaries::new(options.fleet.agent_dir.clone()),
             program: std::env::current_exe()?,
-            source,
             identity,
             known,
             // A person may have to type a password meanwhile.
-            deadline: if source == Source::Terminal {
+            deadline: if source.is_person() {
                 limit.max(PROMPT_TIMEOUT)
             } else {
                 limit
             },
+            source,
             answer: limit.min(COLLECT_TIMEOUT),
             round,
         })
@@ -93,25 +93,26 @@ impl Logins {
     }
 
     pub(super) fn password(&self) -> Arc<Password> {
-        Arc::new(Password::new(self.source, Purpose::Logins))
+        Arc::new(Password::new(self.source.clone(), Purpose::Logins))
     }
 
     /// Another password for one node, where there is somebody to ask.
-    pub(super) fn another_password(&self, node: &Node) -> Option<Arc<Password>> {
+    pub(super) fn another_password(&self, node: &TrustNode) -> Option<Arc<Password>> {
         let purpose = Purpose::Login(node.label.clone());
-        (self.source == Source::Terminal).then(|| Arc::new(Password::new(self.source, purpose)))
+        let password = || Arc::new(Password::new(self.source.clone(), purpose));
+        self.source.is_person().then(password)
     }
 
     /// By our own key and nothing else: proof that it is taken.
     pub(super) fn by_key(
         &self,
         index: usize,
-        node: &Node,
-        way: Option<&Way>,
+        node: &TrustNode,
+        route: Option<&PinnedRoute>,
     ) -> Result<Box<dyn Session>, VisitError> {
-        match way {
-            Some(way) => self
-                .connect(index, node, way, Login::Identity(self.identity.clone()))
+        match route {
+            Some(route) => self
+                .connect(index, node, route, Login::Identity(self.identity.clone()))
                 .map_err(|error| match error {
                     ConnectError::Denied { .. } => VisitError::KeyNotTaken,
                     error => error.into(),
@@ -123,24 +124,24 @@ impl Logins {
     pub(super) fn by_any(
         &self,
         index: usize,
-        node: &Node,
-        way: Option<&Way>,
+        node: &TrustNode,
+        route: Option<&PinnedRoute>,
         password: &Arc<Password>,
     ) -> Result<Box<dyn Session>, VisitError> {
-        let Some(way) = way else {
+        let Some(route) = route else {
             return Ok(Box::new(InProcess::default()));
         };
         if self.known {
-            match self.connect(index, node, way, Login::Identity(self.identity.clone())) {
+            match self.connect(index, node, route, Login::Identity(self.identity.clone())) {
                 Err(ConnectError::Denied { .. }) => {}
                 result => return Ok(result?),
             }
         }
         let refusal = Arc::new(Mutex::new(None));
-        let socket = way.folder.join("askpass");
+        let socket = route.folder.join("askpass");
         let expected = Expected {
-            user: way.resolved.user.clone(),
-            alias: way.pin.alias.clone(),
+            user: route.resolved.user.clone(),
+            alias: route.pin.alias.clone(),
         };
         let (asked, said) = (Arc::clone(password), Arc::clone(&refusal));
         let round = Arc::clone(&self.round);
@@ -157,7 +158,7 @@ impl Logins {
         let server = server.map_err(|error| VisitError::Askpass(error.into()))?;
         let program = self.program.clone();
         let login = Login::Askpass(Asked { program, socket });
-        self.connect(index, node, way, login).map_err(|error| {
+        self.connect(index, node, route, login).map_err(|error| {
             let refusal = refusal
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -175,8 +176,8 @@ impl Logins {
     fn connect(
         &self,
         index: usize,
-        node: &Node,
-        way: &Way,
+        node: &TrustNode,
+        route: &PinnedRoute,
         login: Login,
     ) -> Result<Box<dyn Session>, ConnectError> {
         let progress = |stage| self.round.stage(index, stage);
@@ -187,7 +188,7 @@ impl Logins {
             progress: &progress,
         };
         let mut options = node.options();
-        options.pin = Some(way.pin.clone());
+        options.pin = Some(route.pin.clone());
         options.login = login;
         let route = match &node.destination {
             None => Route::Here,

@@ -19,7 +19,7 @@ use crosstie_report::trust::{ControllerReport, NodeReport, Outcome, Report};
 use crosstie_trust::{Fingerprint, Name, NameError, Owner};
 
 use crate::{FleetOptions, Prompter};
-use node::Node;
+use node::TrustNode;
 pub use refresh::refresh;
 
 pub struct TrustOptions {
@@ -139,10 +139,10 @@ fn nodes(
     destinations: &[String],
     options: &TrustOptions,
     controller: &Controller,
-) -> Result<Vec<Node>, TrustError> {
-    let mut nodes: Vec<Node> = Vec::new();
+) -> Result<Vec<TrustNode>, TrustError> {
+    let mut nodes: Vec<TrustNode> = Vec::new();
     for destination in destinations {
-        let node = Node::new(destination, &options.fleet, &controller.name)?;
+        let node = TrustNode::new(destination, &options.fleet, &controller.name)?;
         if let Some(other) = nodes.iter().find(|other| other.name == node.name) {
             return Err(TrustError::SameName {
                 first: other.label.clone(),
@@ -155,7 +155,7 @@ fn nodes(
     Ok(nodes)
 }
 
-fn report(nodes: &[Node], outcomes: &[Outcome], here: &Outcome, hints: Vec<String>) -> Report {
+fn report(nodes: &[TrustNode], outcomes: &[Outcome], here: &Outcome, hints: Vec<String>) -> Report {
     let nodes = nodes.iter().zip(outcomes);
     Report {
         dry_run: false,

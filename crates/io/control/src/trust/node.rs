@@ -11,7 +11,7 @@ use super::TrustError;
 use crate::{FleetOptions, connector::connect_timeout};
 
 #[derive(Debug, Clone)]
-pub(super) struct Node {
+pub(super) struct TrustNode {
     /// As the person wrote it.
     pub(super) label: String,
     pub(super) name: Name,
@@ -21,7 +21,7 @@ pub(super) struct Node {
     connect: Duration,
 }
 
-impl Node {
+impl TrustNode {
     pub(super) fn new(
         label: &str,
         options: &FleetOptions,

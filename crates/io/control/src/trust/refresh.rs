@@ -6,7 +6,7 @@ use crosstie_node::scratch::Scratch;
 use crosstie_reach::secret::Source;
 use crosstie_trust::{Name, Reached};
 
-use super::{Controller, Node, TrustError, TrustOptions, install};
+use super::{Controller, TrustError, TrustNode, TrustOptions, install};
 use crate::{FleetOptions, Silent};
 
 /// Lets nodes that were made known to each other look for each other again, with the keys that they have: nobody is asked,
@@ -20,7 +20,7 @@ pub fn refresh(names: &[&str], fleet: &FleetOptions) -> Result<Vec<String>, Trus
     let mut known: Vec<(&str, Name)> = Vec::new();
     for label in names {
         // A name that cannot be trusted never was.
-        if let Ok(node) = Node::new(label, fleet, &controller.name) {
+        if let Ok(node) = TrustNode::new(label, fleet, &controller.name) {
             known.push((label, node.name));
         }
     }

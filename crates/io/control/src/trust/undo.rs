@@ -12,7 +12,7 @@ use crosstie_report::trust::{Outcome, Report};
 use crosstie_trust::{Name, Reached};
 
 use super::{
-    Controller, Node, TrustError, TrustOptions,
+    Controller, TrustError, TrustNode, TrustOptions,
     host_keys::{self, Approved},
     login::{Logins, VisitError},
     node::add,
@@ -21,9 +21,9 @@ use super::{
 use crate::{Prompter, Round};
 
 #[derive(Clone)]
-struct Visit {
+struct UndoVisit {
     index: usize,
-    node: Node,
+    node: TrustNode,
     approved: Approved,
     ask: Ask,
 }
@@ -50,8 +50,8 @@ pub(super) fn run(
                 let host_key = Some(approved.key.clone());
                 let only = (!targets.contains(&node.name)).then(|| targets.clone());
                 // This machine is restored at the end, when nothing needs it any more.
-                if approved.way.is_some() {
-                    visits.push(Visit {
+                if approved.route.is_some() {
+                    visits.push(UndoVisit {
                         index,
                         node: node.clone(),
                         approved,
@@ -107,7 +107,7 @@ fn whom(
     options: &TrustOptions,
     controller: &Controller,
     reached: &[Reached],
-) -> Result<(Vec<Node>, Vec<Name>), TrustError> {
+) -> Result<(Vec<TrustNode>, Vec<Name>), TrustError> {
     let all: Vec<String> = reached
         .iter()
         .map(|node| node.destination.clone())
@@ -128,7 +128,7 @@ fn whom(
     }
     for node in left {
         if node.peers.iter().any(|peer| targets.contains(peer)) {
-            found.push(Node::new(
+            found.push(TrustNode::new(
                 &node.destination,
                 &options.fleet,
                 &controller.name,
@@ -138,12 +138,12 @@ fn whom(
     Ok((found, targets))
 }
 
-fn is_behind(visit: &Visit) -> bool {
-    let way = visit.approved.way.as_ref();
-    way.is_some_and(|way| way.resolved.jumps)
+fn is_behind(visit: &UndoVisit) -> bool {
+    let route = visit.approved.route.as_ref();
+    route.is_some_and(|route| route.resolved.jumps)
 }
 
-fn go(visits: Vec<Visit>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
+fn go(visits: Vec<UndoVisit>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
     let password = logins.password();
     let shared = Arc::clone(logins);
     let again = visits.clone();
@@ -168,9 +168,13 @@ fn go(visits: Vec<Visit>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
     }
 }
 
-fn undo(visit: &Visit, logins: &Logins, password: &Arc<Password>) -> Result<Settled, VisitError> {
-    let way = visit.approved.way.as_ref();
-    let session: Box<dyn Session> = logins.by_any(visit.index, &visit.node, way, password)?;
+fn undo(
+    visit: &UndoVisit,
+    logins: &Logins,
+    password: &Arc<Password>,
+) -> Result<Settled, VisitError> {
+    let route = visit.approved.route.as_ref();
+    let session: Box<dyn Session> = logins.by_any(visit.index, &visit.node, route, password)?;
     let progress = |stage| logins.round.stage(visit.index, stage);
     Ok(session.trust(&visit.ask, logins.answer, &progress)?)
 }

@@ -9,7 +9,7 @@ use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
 use crosstie_trust::{Authorized, Owner, Party, PublicKey, addresses, peers_of};
 
 use super::{
-    Node, Outcome,
+    Outcome, TrustNode,
     host_keys::Approved,
     login::{Logins, VisitError},
     node::add,
@@ -17,9 +17,9 @@ use super::{
 
 /// A node that is worked on, by its place in the command line.
 #[derive(Clone)]
-pub(super) struct Open {
+pub(super) struct TrustVisit {
     pub(super) index: usize,
-    pub(super) node: Node,
+    pub(super) node: TrustNode,
     pub(super) approved: Approved,
     pub(super) wanted: Settle,
 }
@@ -33,7 +33,7 @@ pub(super) struct Prepared {
 
 pub(super) fn settle(
     session: &dyn Session,
-    open: &Open,
+    open: &TrustVisit,
     logins: &Logins,
 ) -> Result<Settled, VisitError> {
     let progress = |stage| logins.round.stage(open.index, stage);
@@ -48,13 +48,13 @@ pub(super) fn settle(
 
 /// The first visit, by whatever way there is: the node makes its key and lets ours in.
 pub(super) fn prepare(
-    work: &[Open],
+    work: &[TrustVisit],
     own: &Authorized,
     logins: &Arc<Logins>,
     outcomes: &mut [Outcome],
-) -> Vec<(Open, Prepared)> {
+) -> Vec<(TrustVisit, Prepared)> {
     let mut work = work.to_vec();
-    for open in work.iter_mut().filter(|open| open.approved.way.is_some()) {
+    for open in work.iter_mut().filter(|open| open.approved.route.is_some()) {
         open.wanted.authorize.push(own.clone());
     }
     let password = logins.password();
@@ -86,9 +86,13 @@ pub(super) fn prepare(
     prepared
 }
 
-fn visit(open: &Open, logins: &Logins, password: &Arc<Password>) -> Result<Prepared, VisitError> {
-    let way = open.approved.way.as_ref();
-    let session = logins.by_any(open.index, &open.node, way, password)?;
+fn visit(
+    open: &TrustVisit,
+    logins: &Logins,
+    password: &Arc<Password>,
+) -> Result<Prepared, VisitError> {
+    let route = open.approved.route.as_ref();
+    let session = logins.by_any(open.index, &open.node, route, password)?;
     let settled = settle(session.as_ref(), open, logins)?;
     let progress = |stage| logins.round.stage(open.index, stage);
     let raw = session.collect(logins.answer, &progress)?;
@@ -110,12 +114,12 @@ fn visit(open: &Open, logins: &Logins, password: &Arc<Password>) -> Result<Prepa
 
 /// The second visit, with nothing but our key: each is told of the others.
 pub(super) fn exchange(
-    prepared: &[(Open, Prepared)],
+    prepared: &[(TrustVisit, Prepared)],
     parties: &[Party],
     logins: &Arc<Logins>,
     outcomes: &mut [Outcome],
 ) {
-    let work: Vec<Open> = prepared
+    let work: Vec<TrustVisit> = prepared
         .iter()
         .enumerate()
         .map(|(place, (open, _))| told(place, open, prepared, parties))
@@ -123,7 +127,7 @@ pub(super) fn exchange(
     let places: Vec<usize> = work.iter().map(|open| open.index).collect();
     let shared = Arc::clone(logins);
     let results = fan_out(work, BOUND, logins.last(), move |_, open| {
-        let session = shared.by_key(open.index, &open.node, open.approved.way.as_ref());
+        let session = shared.by_key(open.index, &open.node, open.approved.route.as_ref());
         let settled = session.and_then(|session| settle(session.as_ref(), open, &shared));
         shared.round.done(open.index);
         settled
@@ -137,7 +141,12 @@ pub(super) fn exchange(
     }
 }
 
-fn told(place: usize, open: &Open, prepared: &[(Open, Prepared)], parties: &[Party]) -> Open {
+fn told(
+    place: usize,
+    open: &TrustVisit,
+    prepared: &[(TrustVisit, Prepared)],
+    parties: &[Party],
+) -> TrustVisit {
     let others = prepared
         .iter()
         .filter(|(other, _)| other.index != open.index);
@@ -151,7 +160,7 @@ fn told(place: usize, open: &Open, prepared: &[(Open, Prepared)], parties: &[Par
     let mut open = open.clone();
     open.wanted.authorize = authorize.collect();
     // This machine's own view of the nodes is written last, with the ways that the user's configuration knows.
-    if open.approved.way.is_some() {
+    if open.approved.route.is_some() {
         open.wanted.peers = peers_of(place, parties);
     }
     open
