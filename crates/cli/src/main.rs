@@ -25,6 +25,7 @@ mod terminal;
 mod trial;
 mod trust;
 mod up;
+mod worker;
 
 use std::{process::ExitCode, time::Duration};
 
@@ -59,6 +60,11 @@ fn main() -> ExitCode {
             boot,
             wait_until,
         } => guard::run(&transaction, boot, wait_until.map(Duration::from_millis)),
+        Command::Worker {
+            engine,
+            lifetime,
+            library,
+        } => worker::run(engine, lifetime, library),
         Command::Restore { file } => restore::run(&file),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { out } => generate::man(out.as_deref()),

@@ -96,6 +96,18 @@ pub(crate) enum Command {
         wait_until: Option<u64>,
     },
 
+    /// Serve an engine on standard input and output; started by the agent
+    #[command(hide = true)]
+    Worker {
+        engine: String,
+        /// Ends by itself after so many seconds
+        #[arg(long, value_name = "SECONDS")]
+        lifetime: u64,
+        /// Instead of this machine's libibverbs
+        #[arg(long, value_name = "FILE")]
+        library: Option<PathBuf>,
+    },
+
     /// Set what ports lose with every boot; started by the boot unit that `apply` installs
     #[command(hide = true)]
     Restore {

@@ -7,6 +7,7 @@ mod call;
 mod calls;
 mod client;
 mod context;
+mod engines;
 mod in_process;
 mod node_calls;
 mod output;
@@ -24,11 +25,13 @@ pub use calls::{
     change::Change,
     collect::{Collect, CollectError, Collected},
     hello::{Hello, Identity},
+    rdma::{JoinRequest, Opened, RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
     reach::Reach,
     trust::{Refusal, Trust},
 };
 pub use client::{CallError, call, call_with_stream};
 pub use context::{Context, Stopped};
+pub use engines::{EngineOptions, rdma::RdmaError, serve_engine};
 pub use in_process::{InProcess, open};
 pub use node_calls::NodeCalls;
 pub use resources::{ResourceId, Resources};

@@ -6,7 +6,12 @@ use serde::Serialize;
 use crate::{
     call::Call,
     calls::{
-        cabling::Cabling, change::Change, collect::Collect, hello::Hello, reach::Reach,
+        cabling::Cabling,
+        change::Change,
+        collect::Collect,
+        hello::Hello,
+        rdma::{RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
+        reach::Reach,
         trust::Trust,
     },
     context::{Context, RawContext},
@@ -19,6 +24,10 @@ pub const TABLE: &[Row] = &[
     Row::of::<Cabling>(),
     Row::of::<Change>(),
     Row::of::<Reach>(),
+    Row::of::<RdmaOpen>(),
+    Row::of::<RdmaJoin>(),
+    Row::of::<RdmaGo>(),
+    Row::of::<RdmaClose>(),
 ];
 
 /// A call by its name.

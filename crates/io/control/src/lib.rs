@@ -12,6 +12,7 @@ mod fleet;
 pub mod init;
 #[cfg(test)]
 mod made_up;
+pub mod measure;
 pub mod plan;
 mod random;
 pub mod scan;

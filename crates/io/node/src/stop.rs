@@ -17,6 +17,11 @@ impl Stop {
         self.0.load(Ordering::SeqCst)
     }
 
+    /// For work that knows nothing of this type.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
     /// Whether both are for the same work.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

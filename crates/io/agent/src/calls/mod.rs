@@ -4,5 +4,6 @@ pub(crate) mod cabling;
 pub(crate) mod change;
 pub(crate) mod collect;
 pub(crate) mod hello;
+pub(crate) mod rdma;
 pub(crate) mod reach;
 pub(crate) mod trust;

@@ -1,0 +1,139 @@
+//! The RDMA engine as a worker: one test at a time.
+
+use std::path::PathBuf;
+
+use crosstie_node::worker::{Engine, EngineContext};
+use crosstie_rdma::{
+    Figures, GoError, JoinError, JoinedEngine, OpenEngine, OpenError, OpenRequest, open,
+};
+use crosstie_verbs::{DeviceListError, Endpoint, Library};
+use serde::{Deserialize, Serialize};
+
+use crate::call::with_causes;
+
+pub(crate) const NAME: &str = "rdma";
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Ask {
+    Open(Box<OpenRequest>),
+    Join(Vec<Endpoint>),
+    Go,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    Opened(Vec<Endpoint>),
+    Joined,
+    Figures(Box<Figures>),
+}
+
+/// Why nothing was measured, in the words of whoever failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum RdmaError {
+    /// The node lacks libibverbs, or what it needs of it.
+    #[error("RDMA cannot be used from this node's programs: {why}")]
+    UserspaceMissing { why: String },
+    /// The kernel has devices that libibverbs does not list.
+    #[error("{why}")]
+    DevicesHidden { why: String },
+    #[error("cannot open the RDMA test: {why}")]
+    Open { why: String },
+    #[error("cannot connect to the peer: {why}")]
+    Join { why: String },
+    #[error("the RDMA test failed: {why}")]
+    Go { why: String },
+    /// It crashed, hung, or never began.
+    #[error("the RDMA engine failed: {why}")]
+    Worker { why: String },
+    #[error("this session has no such RDMA test, or it is over")]
+    NoSuchTest,
+    #[error("a test is opened, then joined, then run, once each")]
+    OutOfOrder,
+}
+
+pub(crate) struct RdmaEngine {
+    library: Option<PathBuf>,
+    state: State,
+}
+
+enum State {
+    Idle,
+    Open(OpenEngine),
+    Joined(JoinedEngine),
+}
+
+impl RdmaEngine {
+    pub(crate) fn new(library: Option<PathBuf>) -> Self {
+        Self {
+            library,
+            state: State::Idle,
+        }
+    }
+
+    fn take(&mut self, ask: Ask, context: &EngineContext) -> Result<Answer, RdmaError> {
+        let state = std::mem::replace(&mut self.state, State::Idle);
+        match (ask, state) {
+            (Ask::Open(request), State::Idle) => {
+                let library = match &self.library {
+                    Some(path) => Library::open_at(path),
+                    None => Library::open(),
+                };
+                let library = library.map_err(|error| open_error(&error.into()))?;
+                let opened = open(&library, *request);
+                let (engine, endpoints) = opened.map_err(|error| open_error(&error))?;
+                self.state = State::Open(engine);
+                Ok(Answer::Opened(endpoints))
+            }
+            (Ask::Join(peers), State::Open(engine)) => {
+                self.state =
+                    State::Joined(engine.join(&peers).map_err(|error| join_error(&error))?);
+                Ok(Answer::Joined)
+            }
+            (Ask::Go, State::Joined(mut engine)) => {
+                let mut emit = |progress| {
+                    if let Ok(event) = serde_json::to_vec(&progress) {
+                        context.emit(&event);
+                    }
+                };
+                let figures = engine.go(context.stop.flag(), &mut emit);
+                let figures = figures.map_err(|error| go_error(&error))?;
+                // It stays until the test is closed: the peer may still read from its memory.
+                self.state = State::Joined(engine);
+                Ok(Answer::Figures(Box::new(figures)))
+            }
+            _ => Err(RdmaError::OutOfOrder),
+        }
+    }
+}
+
+impl Engine for RdmaEngine {
+    fn answer(&mut self, ask: &[u8], context: &EngineContext) -> Vec<u8> {
+        let answer = match serde_json::from_slice(ask) {
+            Ok(ask) => self.take(ask, context),
+            Err(error) => Err(RdmaError::Worker {
+                why: error.to_string(),
+            }),
+        };
+        // What cannot be written as JSON does not exist among these.
+        serde_json::to_vec(&answer).unwrap_or_default()
+    }
+}
+
+fn open_error(error: &OpenError) -> RdmaError {
+    let why = with_causes(error);
+    match error {
+        OpenError::Library(_) => RdmaError::UserspaceMissing { why },
+        OpenError::Devices(DeviceListError::Hidden { .. }) => RdmaError::DevicesHidden { why },
+        _ => RdmaError::Open { why },
+    }
+}
+
+fn join_error(error: &JoinError) -> RdmaError {
+    let why = with_causes(error);
+    RdmaError::Join { why }
+}
+
+fn go_error(error: &GoError) -> RdmaError {
+    let why = with_causes(error);
+    RdmaError::Go { why }
+}
