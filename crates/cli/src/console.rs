@@ -102,7 +102,10 @@ impl Console {
             progress, board, ..
         } = &mut *locked;
         match (event, progress.as_ref(), board.as_ref()) {
-            (Event::RoundBegan { nodes, prompts }, _, board) => {
+            (Event::RoundBegan { nodes, prompts }, drawn, board) => {
+                if let Some(drawn) = drawn {
+                    drawn.stop();
+                }
                 let view = board.map(Live::view);
                 *progress = Some(Progress::start(nodes, *prompts, self.draws, view));
             }

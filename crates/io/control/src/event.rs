@@ -178,6 +178,13 @@ impl Round {
     }
 }
 
+impl Drop for Round {
+    /// Also where an error ends it.
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
