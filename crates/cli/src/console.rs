@@ -14,7 +14,7 @@ use crosstie_reach::secret::{
 use crosstie_report::{
     init::drawing,
     plan, proof, rollback,
-    text::Palette,
+    text::{Palette, printable},
     trial,
     up::{environments, findings},
 };
@@ -165,6 +165,9 @@ impl Observer for Console {
                 }
             }
             Event::Proven(proof) => self.say(&format!("{}\n", proof::view(proof, palette))),
+            Event::TestBegan { name } => {
+                output::tell(&format!("measuring {}\n", printable(name)));
+            }
             Event::Settings(all) => self.say(&environments(all, palette)),
             event => self.draw(&event),
         }
@@ -180,6 +183,10 @@ impl AskPassword for Console {
 impl Prompter for Console {
     fn is_present(&self) -> bool {
         terminal::is_there()
+    }
+
+    fn has_seen(&self) -> bool {
+        self.state().unprinted.is_none()
     }
 
     fn approve(&self, question: &str) -> bool {

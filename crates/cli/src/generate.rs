@@ -42,6 +42,7 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
         Schema::Init => crosstie_report::init::schema(),
         Schema::Apply => crosstie_report::change::schema(),
         Schema::Status => crosstie_report::status::schema(),
+        Schema::Bench => crosstie_report::bench::schema(),
         Schema::Up => crosstie_report::up::schema(),
         Schema::Cluster => crosstie_report::plan::cluster_schema(),
     };

@@ -3,6 +3,7 @@
 mod agent;
 mod apply;
 mod args;
+mod bench;
 mod changes;
 mod console;
 mod discover;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain::run(&explain, arguments.colour),
         Command::Plan(plan) => plan::run(&plan, arguments.colour),
         Command::Init(init) => init::run(&init, arguments.colour),
+        Command::Bench(bench) => bench::run(&bench, arguments.colour),
         Command::Apply(apply) => apply::run(&apply, arguments.colour),
         Command::Rollback(undo) => rollback::run(&undo, arguments.colour),
         Command::Uninstall(undo) => rollback::uninstall(&undo, arguments.colour),

@@ -193,6 +193,14 @@ fn describe(stage: Stage) -> String {
         Stage::Probing => "trying whom it reaches".to_owned(),
         Stage::Confirming => "confirming".to_owned(),
         Stage::GoingBack => "putting it back".to_owned(),
+        Stage::Measuring { megabits: 0 } => "measuring".to_owned(),
+        Stage::Measuring { megabits } => {
+            format!(
+                "measuring, {}.{} Gb/s",
+                megabits / 1000,
+                megabits % 1000 / 100
+            )
+        }
         Stage::Listening => "listening on its ports".to_owned(),
         Stage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
     }

@@ -1,5 +1,6 @@
 //! The command line.
 
+pub(crate) mod bench;
 pub(crate) mod change;
 mod reach;
 pub(crate) mod trust;
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Apply(change::Apply),
     Rollback(change::Rollback),
     Status(change::Status),
+    Bench(bench::Bench),
     Try(change::Try),
     Uninstall(change::Uninstall),
     Lab(crate::lab::LabArgs),
@@ -315,6 +317,8 @@ pub(crate) enum Schema {
     Apply,
     /// `crosstie status --json`
     Status,
+    /// `crosstie bench --json`
+    Bench,
     /// `crosstie up --json`
     Up,
     /// The cluster file, for editors

@@ -6,6 +6,7 @@
 mod common;
 
 mod arm64;
+mod bench;
 mod boot;
 mod cut;
 mod init;

@@ -60,6 +60,10 @@ pub enum Event<'a> {
     },
     /// These nodes failed, which ends a stage.
     NodesFailed(&'a NodesFailed),
+    /// One of several measurements begins.
+    TestBegan {
+        name: &'a str,
+    },
     Cabled(&'a Discovered),
     Diagnosed(&'a [up::Seen]),
     Proven(&'a Proof),
@@ -84,6 +88,9 @@ pub trait Prompter: AskPassword {
     /// Whether there is anybody to ask.
     fn is_present(&self) -> bool;
 
+    /// Whether what they were to see before they are asked has reached them, or wherever it was to go.
+    fn has_seen(&self) -> bool;
+
     fn approve(&self, question: &str) -> bool;
 
     /// The same, with the time shown that is left.
@@ -99,6 +106,10 @@ impl AskPassword for Silent {
 impl Prompter for Silent {
     fn is_present(&self) -> bool {
         false
+    }
+
+    fn has_seen(&self) -> bool {
+        true
     }
 
     fn approve(&self, _: &str) -> bool {
@@ -123,6 +134,8 @@ pub enum ConsentError {
     Unattended { what: &'static str },
     #[error("nothing was changed")]
     Declined,
+    #[error("nothing was changed: what would be changed could not be printed")]
+    Unseen,
 }
 
 impl Consent<'_> {
@@ -135,6 +148,9 @@ impl Consent<'_> {
     }
 
     pub fn ask(&self, question: &str) -> Result<(), ConsentError> {
+        if !self.prompter.has_seen() {
+            return Err(ConsentError::Unseen);
+        }
         if self.yes || self.prompter.approve(question) {
             return Ok(());
         }

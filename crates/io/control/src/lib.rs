@@ -1,6 +1,7 @@
 //! What a controller does with its nodes, as a library: typed events out, typed errors back, and no terminal.
 
 pub mod apply;
+pub mod bench;
 mod cluster_file;
 mod connector;
 pub mod discover;

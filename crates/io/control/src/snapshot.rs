@@ -133,19 +133,31 @@ impl FleetSnapshot {
         within(facts.collect(), PARSE_TIMEOUT, move |facts| work(facts))
     }
 
+    /// The facts of all nodes, each with a name of its own.
+    pub fn known(self) -> Result<Vec<NodeFacts>, SnapshotError> {
+        self.named(|facts, _| Ok(facts))
+    }
+
     /// The facts of all nodes, each read as root and with a name of its own. `no_root` says what root would be for.
     pub fn as_root(
         self,
         no_root: impl Fn(String) -> NodeError,
     ) -> Result<Vec<NodeFacts>, SnapshotError> {
+        self.named(|facts, refusal| match refusal {
+            Some(why) => Err(no_root(why)),
+            None => Ok(facts),
+        })
+    }
+
+    fn named(
+        self,
+        judge: impl Fn(Arc<Facts>, Option<String>) -> Result<Arc<Facts>, NodeError>,
+    ) -> Result<Vec<NodeFacts>, SnapshotError> {
         let mut known: Vec<NodeFacts> = Vec::new();
         let mut failed = Vec::new();
         for node in self.nodes {
-            let facts = node.facts.and_then(|facts| match node.root_refusal {
-                Some(why) => Err(no_root(why)),
-                None => Ok(facts),
-            });
-            match facts {
+            let refusal = node.root_refusal;
+            match node.facts.and_then(|facts| judge(facts, refusal)) {
                 Ok(facts) => known.push(NodeFacts {
                     destination: node.name,
                     facts,

@@ -12,6 +12,7 @@ pub mod init;
 pub mod management;
 pub mod nccl;
 pub mod pcie;
+pub mod rails;
 pub mod wire;
 
 pub use cage::{Cage, Grouping, PortId, cages, is_meant};

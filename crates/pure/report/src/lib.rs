@@ -1,5 +1,6 @@
 //! Values to what people and programs read.
 
+pub mod bench;
 pub mod cabling;
 pub mod change;
 pub mod cluster_file;

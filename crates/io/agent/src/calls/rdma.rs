@@ -48,7 +48,7 @@ impl Call for RdmaOpen {
     type Error = RdmaError;
 
     fn run(request: OpenRequest, context: &Context<'_, ()>) -> Result<Opened, RdmaError> {
-        let mut worker = engines::start(NAME).map_err(worker_error)?;
+        let mut worker = engines::start(NAME)?;
         let answer = ask(
             &mut worker,
             &Ask::Open(Box::new(request)),
@@ -141,7 +141,7 @@ fn ask<E: DeserializeOwned>(
     stop: &Stop,
     on_event: &mut dyn FnMut(E),
 ) -> Result<Answer, RdmaError> {
-    let wanted = serde_json::to_vec(wanted).map_err(unreadable)?;
+    let wanted = serde_json::to_vec(wanted)?;
     let deadline = time_left().unwrap_or(MARGIN).saturating_sub(MARGIN);
     let answer = worker.ask(&wanted, deadline, stop, &mut |event| {
         // One that cannot be read is one of those that may be missed.
@@ -149,16 +149,20 @@ fn ask<E: DeserializeOwned>(
             on_event(event);
         }
     });
-    let answer = answer.map_err(worker_error)?;
-    serde_json::from_slice::<Result<Answer, RdmaError>>(&answer).map_err(unreadable)?
+    let answer = answer?;
+    serde_json::from_slice::<Result<Answer, RdmaError>>(&answer)?
 }
 
-fn worker_error(error: WorkerError) -> RdmaError {
-    let why = with_causes(&error);
-    RdmaError::Worker { why }
+impl From<WorkerError> for RdmaError {
+    fn from(error: WorkerError) -> Self {
+        let why = with_causes(&error);
+        Self::Worker { why }
+    }
 }
 
-fn unreadable(error: serde_json::Error) -> RdmaError {
-    let why = format!("its answer cannot be read: {error}");
-    RdmaError::Worker { why }
+impl From<serde_json::Error> for RdmaError {
+    fn from(error: serde_json::Error) -> Self {
+        let why = format!("its answer cannot be read: {error}");
+        Self::Worker { why }
+    }
 }

@@ -6,13 +6,21 @@
 
 mod meeting;
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        mpsc::{self, Sender},
+    },
+    thread,
+    time::Duration,
+};
 
 use crosstie_agent::{
     CallError, JoinRequest, RdmaClose, RdmaError, RdmaGo, RdmaJoin, RdmaOpen, call,
 };
 use crosstie_rdma::{Figures, OpenRequest, Progress, Role, Test};
-use crosstie_reach::Session;
+use crosstie_reach::{Session, Stage};
 
 use crate::{Fleet, NodeError};
 use meeting::{Meeting, PeerFailed};
@@ -60,32 +68,18 @@ enum Failed {
     Peer(PeerFailed),
 }
 
-/// Told of each test's progress, by its place, from several threads at once.
-pub type OnProgress = dyn Fn(usize, Progress) + Send + Sync;
-
 /// All tests at once, each with its figures or why it has none. Every wait has a deadline, and a node that fails holds up
 /// its own tests only.
-pub fn measure(
-    fleet: &Fleet,
-    tests: &[PairTest],
-    on_progress: Arc<OnProgress>,
-) -> Vec<Result<Figures, MeasureError>> {
+pub fn measure(fleet: &Fleet, tests: &[PairTest]) -> Vec<Result<Figures, MeasureError>> {
     let shared: Arc<[PairTest]> = tests.to_vec().into();
     let meeting = Arc::new(Meeting::new(tests.len()));
     let longest = tests.iter().map(|test| duration(&test.near.request)).max();
     let limit = OPEN_TIMEOUT + JOIN_TIMEOUT + CLOSE_TIMEOUT + longest.unwrap_or_default();
     let (work_tests, work_meeting) = (Arc::clone(&shared), Arc::clone(&meeting));
-    let answers = fleet.call_together(limit, move |node, session, _| {
-        Ok(of_node(
-            node,
-            session,
-            &work_tests,
-            &work_meeting,
-            &*on_progress,
-        ))
+    let answers = fleet.call_together(limit, move |node, session, progress| {
+        Ok(of_node(node, session, &work_tests, &work_meeting, progress))
     });
-    let mut results: Vec<[Option<Result<Option<Figures>, MeasureError>>; 2]> =
-        tests.iter().map(|_| [None, None]).collect();
+    let mut results: Vec<[Told; 2]> = tests.iter().map(|_| [None, None]).collect();
     for (node, (name, answer)) in answers.into_iter().enumerate() {
         match answer {
             Ok(ends) => {
@@ -105,20 +99,22 @@ pub fn measure(
     results.into_iter().map(of_both).collect()
 }
 
+/// What one end says of its test, once it does.
+type Told = Option<Result<Option<Figures>, MeasureError>>;
+
 /// The near end's figures; or why there are none, from whichever end knows it first hand.
-fn of_both(
-    [near, far]: [Option<Result<Option<Figures>, MeasureError>>; 2],
-) -> Result<Figures, MeasureError> {
+fn of_both([near, far]: [Told; 2]) -> Result<Figures, MeasureError> {
     let late = || MeasureError::Late {
         node: "a node".to_owned(),
     };
     let near = near.unwrap_or_else(|| Err(late()));
-    match (near, far) {
-        (Err(MeasureError::Late { .. }), Some(Err(error))) => Err(error),
-        (Err(error), _) | (Ok(_), Some(Err(error))) => Err(error),
-        (Ok(Some(figures)), _) => Ok(figures),
-        (Ok(None), _) => Err(late()),
+    let is_second_hand = matches!(near, Ok(_) | Err(MeasureError::Late { .. }));
+    if let Some(Err(error)) = far
+        && is_second_hand
+    {
+        return Err(error);
     }
+    near?.ok_or_else(late)
 }
 
 fn failed_at(node: &str, failed: Failed) -> MeasureError {
@@ -149,14 +145,27 @@ fn of_node(
     session: &dyn Session,
     tests: &[PairTest],
     meeting: &Meeting,
-    on_progress: &OnProgress,
+    progress: &dyn Fn(Stage),
 ) -> Vec<EndResult> {
+    progress(Stage::Measuring { megabits: 0 });
     thread::scope(|scope| {
-        let ends = ends_of(node, tests).into_iter().map(|(index, side)| {
-            let work = move || one_end(session, &tests[index], index, side, meeting, on_progress);
-            (index, side, scope.spawn(work))
-        });
-        let ends: Vec<_> = ends.collect();
+        let (sender, rates) = mpsc::channel();
+        let ends: Vec<_> = ends_of(node, tests)
+            .into_iter()
+            .map(|(index, side)| {
+                let sender = sender.clone();
+                let work = move || one_end(session, &tests[index], index, side, meeting, &sender);
+                (index, side, scope.spawn(work))
+            })
+            .collect();
+        drop(sender);
+        // Until the last end has ended.
+        let mut latest = BTreeMap::new();
+        for (index, megabits) in rates {
+            latest.insert(index, megabits);
+            let megabits = latest.values().sum();
+            progress(Stage::Measuring { megabits });
+        }
         let results = ends.into_iter().map(|(index, side, thread)| {
             let result = thread.join().unwrap_or(Err(Failed::Peer(PeerFailed)));
             (index, side, result)
@@ -171,7 +180,7 @@ fn one_end(
     index: usize,
     side: usize,
     meeting: &Meeting,
-    on_progress: &OnProgress,
+    rates: &Sender<(usize, u64)>,
 ) -> Result<Option<Figures>, Failed> {
     // However it ends, nobody waits for this end any longer.
     let place = meeting.enter(index, side);
@@ -203,10 +212,10 @@ fn one_end(
             place.wait_for_peer(time);
             return Ok(None);
         }
-        let told = &mut |progress| {
-            if role == Role::Initiator {
-                on_progress(index, progress);
-            }
+        let told = &mut |progress: Progress| {
+            let megabits = progress.bytes * 8000 / progress.elapsed_nanoseconds.max(1);
+            // Nobody is left to draw it, at worst.
+            let _ = rates.send((index, megabits));
         };
         let figures = call::<RdmaGo>(session, &opened.test, time, told).map_err(Failed::Rdma)?;
         place.done();

@@ -34,6 +34,10 @@ pub enum Stage {
     Confirming,
     /// What was changed is put back.
     GoingBack,
+    /// At so many Mb/s so far.
+    Measuring {
+        megabits: u64,
+    },
     /// It says its name on its ports and listens for others.
     Listening,
     /// An answer of so many bytes travels.

@@ -1,0 +1,117 @@
+//! The ways from one node's RDMA ports to another's.
+
+use std::net::IpAddr;
+
+use crosstie_model::{
+    Facts, Mtu,
+    facts::{
+        net::Address,
+        rdma::{LinkLayer, RdmaDevice, RdmaPort},
+    },
+};
+
+/// Two ports that reach each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rail {
+    pub near: RailEnd,
+    pub far: RailEnd,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RailEnd {
+    pub device: String,
+    pub port: u32,
+    /// RoCE has one.
+    pub interface: Option<String>,
+    pub address: Option<IpAddr>,
+    pub mtu: Option<Mtu>,
+}
+
+/// Active RoCE ports with addresses in one subnet, in the near node's order; active InfiniBand ports one by one, since
+/// nothing tells which of them share a switch.
+pub fn rails(near: &Facts, far: &Facts) -> Vec<Rail> {
+    let mut rails = Vec::new();
+    let far_ports: Vec<_> = active(far).collect();
+    for (device, port) in active(near) {
+        let own = addresses(near, port);
+        let peer = far_ports.iter().find_map(|(device, port)| {
+            let pair = own.iter().find_map(|own| {
+                let theirs = addresses(far, port);
+                let same = |their: &&&Address| their.net.trunc() == own.net.trunc();
+                let their = theirs.iter().find(same)?;
+                Some((own.net.addr(), their.net.addr()))
+            })?;
+            Some((*device, *port, pair))
+        });
+        if let Some((far_device, far_port, (own, theirs))) = peer {
+            rails.push(Rail {
+                near: roce(near, device, port, own),
+                far: roce(far, far_device, far_port, theirs),
+            });
+        }
+    }
+    let of_infiniband = |facts| {
+        let ports = active(facts).filter(|(_, port)| is_infiniband(port));
+        ports.map(|(device, port)| RailEnd {
+            device: device.name.clone(),
+            port: port.number,
+            interface: None,
+            address: None,
+            mtu: None,
+        })
+    };
+    let both = of_infiniband(near).zip(of_infiniband(far));
+    rails.extend(both.map(|(near, far)| Rail { near, far }));
+    rails
+}
+
+fn active(facts: &Facts) -> impl Iterator<Item = (&RdmaDevice, &RdmaPort)> {
+    let ports = facts.rdma.iter().flat_map(|device| {
+        let ports = device.ports.iter();
+        ports.map(move |port| (device, port))
+    });
+    ports.filter(|(_, port)| port.is_active())
+}
+
+fn is_infiniband(port: &RdmaPort) -> bool {
+    port.link_layer.known() == Some(&LinkLayer::InfiniBand)
+}
+
+/// Of the port's interface; none on InfiniBand, whose IP addresses are no matter.
+fn addresses<'a>(facts: &'a Facts, port: &RdmaPort) -> Vec<&'a Address> {
+    let name = port.netdev.known().filter(|_| !is_infiniband(port));
+    let interfaces = facts.network.interfaces.iter();
+    let own = interfaces.filter(|one| Some(&one.name) == name);
+    own.flat_map(|one| &one.addresses)
+        .filter(|address| address.scope == "global")
+        .collect()
+}
+
+fn roce(facts: &Facts, device: &RdmaDevice, port: &RdmaPort, address: IpAddr) -> RailEnd {
+    let interface = port.netdev.known().cloned();
+    let mut interfaces = facts.network.interfaces.iter();
+    let found = interfaces.find(|one| Some(&one.name) == interface.as_ref());
+    RailEnd {
+        device: device.name.clone(),
+        port: port.number,
+        mtu: found.and_then(|one| one.mtu.known().copied()),
+        interface,
+        address: Some(address),
+    }
+}
+
+/// Programs that use a device, by name and number.
+pub fn users(facts: &Facts, device: &str) -> Vec<String> {
+    let devices = facts.rdma.iter().filter(|one| one.name == device);
+    let pairs = devices.flat_map(|one| one.queue_pairs.known().into_iter().flatten());
+    let mut users: Vec<String> = pairs
+        .filter_map(|pair| {
+            let pid = pair.pid?;
+            let command = pair.command.as_deref().unwrap_or("a program");
+            Some(format!("{command} ({pid})"))
+        })
+        .collect();
+    users.sort();
+    users.dedup();
+    users
+}
