@@ -5,8 +5,9 @@ use std::{sync::atomic::AtomicBool, time::Instant};
 use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::facts::rdma::LinkLayer;
 use crosstie_verbs::{
-    Access, AsyncEventKind as Kind, CompletionQueue, Context, Device, Endpoint, Initialised,
-    Library, MemoryRegion, PathMtu, Port, PortAddress, QueuePair, ReadyToSend,
+    Access, AsyncEventKind as Kind, CompletionQueue, Context, CreateError, Device, Endpoint,
+    Initialised, Library, MemoryRegion, PathMtu, Port, PortAddress, PortState, QueuePair,
+    QueuePairOptions, ReadyToSend,
 };
 
 use crate::{
@@ -73,6 +74,13 @@ pub fn open(
     let layout = Layout::new(&request)?;
     let context = Device::find(&library.devices()?, &request.device)?.open()?;
     let port = context.port(request.port)?;
+    if port.state != PortState::Active {
+        return Err(OpenError::PortState {
+            device: request.device,
+            port: port.number,
+            state: port.state,
+        });
+    }
     let mtu = path_mtu(&request, &port)?;
     let from = context.port_address(&port, request.address)?;
     let limits = context.limits()?;
@@ -87,10 +95,22 @@ pub fn open(
     let entries = request.depth.saturating_mul(request.queue_pairs.into());
     let sends = context.completion_queue(entries)?;
     let receives = context.completion_queue(RECEIVES.saturating_mul(request.queue_pairs.into()))?;
+    let make = |options: QueuePairOptions| {
+        (0..request.queue_pairs)
+            .map(|_| domain.queue_pair(request.port, &sends, &receives, options))
+            .collect::<Result<Vec<_>, _>>()
+    };
     let options = request.queue_pair_options(RECEIVES);
-    let pairs = (0..request.queue_pairs)
-        .map(|_| domain.queue_pair(request.port, &sends, &receives, options))
-        .collect::<Result<Vec<_>, _>>()?;
+    let pairs = match make(options) {
+        // A device may allow less inline data, or none, and does not say how much before it is asked.
+        Err(CreateError::BeyondLimits { .. }) if options.inline_bytes > 0 => {
+            make(QueuePairOptions {
+                inline_bytes: 0,
+                ..options
+            })?
+        }
+        pairs => pairs?,
+    };
     let endpoint = |pair: &QueuePair<Initialised>| {
         pair.endpoint(&from, mtu, limits.reads_answered, memory.remote())
     };
@@ -156,13 +176,8 @@ impl OpenEngine {
                 count,
                 source,
             })?;
-            let ring = Ring::new(
-                &parts.request,
-                parts.layout,
-                index,
-                &parts.memory,
-                peer.memory,
-            )?;
+            let inline = parts.request.is_inline(pair.inline_bytes());
+            let ring = Ring::new(&parts, index, inline, peer.memory)?;
             lanes.push(Lane {
                 pair,
                 ring,

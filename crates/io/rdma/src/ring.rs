@@ -1,10 +1,11 @@
 //! Messages that were prepared once and are posted round and round.
 
 use crosstie_verbs::{
-    MemoryRegion, Operation, PostError, QueuePair, ReadyToSend, RemoteMemory, SendList, SendRequest,
+    Operation, PostError, QueuePair, ReadyToSend, RemoteMemory, SendList, SendRequest,
 };
 
 use crate::{
+    engine::Parts,
     error::{JoinError, RequestError},
     request::{Direction, OpenRequest, Test},
 };
@@ -68,12 +69,17 @@ pub(crate) struct Ring {
 impl Ring {
     /// Requests carry their queue pair's place as their identifier.
     pub(crate) fn new(
-        request: &OpenRequest,
-        layout: Layout,
+        parts: &Parts,
         pair: usize,
-        memory: &MemoryRegion,
+        inline: bool,
         peer: RemoteMemory,
     ) -> Result<Self, JoinError> {
+        let Parts {
+            request,
+            layout,
+            memory,
+            ..
+        } = parts;
         // All are powers of two, so the largest is a multiple of the others.
         let count = layout.slots.max(request.list).max(request.signal_every);
         let messages = (0..count).map(|number| {
@@ -85,7 +91,7 @@ impl Ring {
                 local: memory.span(local, request.size)?,
                 operation: operation(request.test, peer, layout.target(pair, slot)),
                 signalled: (number + 1).is_multiple_of(request.signal_every),
-                inline: request.is_inline(),
+                inline,
             })
         });
         let messages = messages.collect::<Result<Vec<_>, JoinError>>()?;

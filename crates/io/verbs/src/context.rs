@@ -16,20 +16,6 @@ use crate::{
     library::Functions,
 };
 
-pub(crate) type PollQueue =
-    unsafe extern "C" fn(*mut abi::CompletionQueue, i32, *mut abi::WorkCompletion) -> i32;
-pub(crate) type RequestNotify = unsafe extern "C" fn(*mut abi::CompletionQueue, i32) -> i32;
-pub(crate) type PostSend = unsafe extern "C" fn(
-    *mut abi::QueuePair,
-    *mut abi::SendRequest,
-    *mut *mut abi::SendRequest,
-) -> i32;
-pub(crate) type PostReceive = unsafe extern "C" fn(
-    *mut abi::QueuePair,
-    *mut abi::ReceiveRequest,
-    *mut *mut abi::ReceiveRequest,
-) -> i32;
-
 /// An opened device. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Context(pub(crate) Arc<Opened>);
@@ -46,10 +32,10 @@ pub(crate) struct Opened {
 /// The driver's functions, which have no symbols: C programs call them through the context, too.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operations {
-    pub(crate) poll: PollQueue,
-    pub(crate) request_notify: RequestNotify,
-    pub(crate) post_send: PostSend,
-    pub(crate) post_receive: PostReceive,
+    pub(crate) poll: abi::PollCompletions,
+    pub(crate) request_notify: abi::RequestNotification,
+    pub(crate) post_send: abi::PostSend,
+    pub(crate) post_receive: abi::PostReceive,
 }
 
 /// What a device can do at most.

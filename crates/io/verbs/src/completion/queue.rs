@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     call::{check, failed, pointer, warn_kept},
-    context::{Context, Opened, PollQueue},
+    context::{Context, Opened},
     error::{CallError, CreateError, WaitError},
 };
 
@@ -21,7 +21,7 @@ pub struct CompletionQueue(pub(crate) Arc<Made>);
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) raw: NonNull<abi::CompletionQueue>,
-    poll: PollQueue,
+    poll: abi::PollCompletions,
     /// Destroyed after the queue, which `drop` does first.
     channel: Option<Channel>,
     pub(crate) context: Arc<Opened>,
