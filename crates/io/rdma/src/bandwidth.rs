@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_verbs::{Completion, CompletionBatch, CompletionQueue};
+use crosstie_verbs::{CompletionBatch, CompletionQueue};
 
 use crate::{
     clock,
@@ -18,8 +18,9 @@ use crate::{
 
 /// Completions that are polled at once.
 const BATCH: u16 = 64;
-/// Polls without a completion until the clock is read.
-const IDLE_POLLS: u32 = 1024;
+/// The clock is read after so many polls, or so many bytes: reading it costs as much as posting ten short messages.
+const POLLS: u32 = 256;
+const BYTES: u64 = 256 * 1024;
 /// How long a responder looks for events at a time; `stop` is seen as late.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -33,7 +34,6 @@ pub(crate) fn send(
     let request = &parts.request;
     let (size, times) = (request.size, request.times);
     let started = clock::now();
-    let processor = clock::processor_time();
     let begin = started + nanoseconds(times.warm_up);
     let end = begin + nanoseconds(times.measure);
     let last = end + nanoseconds(times.cool_down);
@@ -43,15 +43,16 @@ pub(crate) fn send(
     let (mut heard, mut messages) = (started, 0);
     loop {
         sender.fill()?;
-        let completed = sender.poll()?;
-        if completed == 0 && !sender.is_time_to_look() {
+        sender.poll()?;
+        if !sender.is_time_to_look() {
             continue;
         }
+        let completed = sender.take_unseen();
         let now = clock::now();
         if completed > 0 {
             heard = now;
             messages += completed;
-            meter.add(now, completed);
+            meter.add(now, completed, clock::processor_time);
         } else if now - heard > nanoseconds(times.silence) {
             return Err(GoError::Silent(times.silence()));
         }
@@ -71,9 +72,9 @@ pub(crate) fn send(
             break;
         }
     }
+    let figures = meter.figures(size, clock::processor_time);
     sender.drain(times.silence())?;
-    let processor = clock::processor_time() - processor;
-    Ok(Figures::Bandwidth(meter.figures(size, processor)))
+    Ok(Figures::Bandwidth(figures))
 }
 
 /// The responder: its device does everything.
@@ -92,7 +93,10 @@ struct Sender<'engine> {
     depth: u64,
     list: u64,
     signal_every: u64,
-    idle: u32,
+    /// Messages that have completed since the clock was last read, how many of them it is read after, and polls.
+    unseen: u64,
+    enough: u64,
+    polls: u32,
 }
 
 impl<'engine> Sender<'engine> {
@@ -103,7 +107,9 @@ impl<'engine> Sender<'engine> {
             depth: request.depth.into(),
             list: request.list.into(),
             signal_every: request.signal_every.into(),
-            idle: 0,
+            unseen: 0,
+            enough: BYTES / u64::from(request.size),
+            polls: 0,
             sends: &parts.sends,
             lanes,
         }
@@ -113,29 +119,45 @@ impl<'engine> Sender<'engine> {
     #[inline]
     fn fill(&mut self) -> Result<(), GoError> {
         for lane in &mut *self.lanes {
-            while lane.posted + self.list <= lane.completed + self.depth {
-                lane.ring.post(&mut lane.pair)?;
-                lane.posted += self.list;
-            }
+            let room = lane.completed + self.depth - lane.posted;
+            // A power of two, so this divides, and much faster.
+            let lists = room >> self.list.trailing_zeros();
+            lane.posted += lists * self.list;
+            // At most the depth, which is smaller than any usize.
+            let lists = usize::try_from(lists).unwrap_or(usize::MAX);
+            lane.ring.post(&mut lane.pair, lists)?;
         }
         Ok(())
     }
 
-    /// How many messages have completed since it was last asked.
     #[inline]
-    fn poll(&mut self) -> Result<u64, GoError> {
+    fn poll(&mut self) -> Result<(), GoError> {
         let completions = self.sends.poll(&mut self.batch)?;
+        self.unseen += completions.len() as u64 * self.signal_every;
         for completion in completions {
-            let lane = lane_of(self.lanes, completion)?;
+            completion.result()?;
+            let place = usize::try_from(completion.identifier()).unwrap_or(usize::MAX);
+            let lane = self.lanes.get_mut(place);
+            let lane = lane.ok_or(GoError::Stranger(completion.identifier()))?;
             lane.completed += self.signal_every;
         }
-        Ok(completions.len() as u64 * self.signal_every)
+        Ok(())
     }
 
     #[inline]
     fn is_time_to_look(&mut self) -> bool {
-        self.idle = (self.idle + 1) % IDLE_POLLS;
-        self.idle == 0
+        self.polls += 1;
+        let look = self.unseen > self.enough || self.polls == POLLS;
+        if look {
+            self.polls = 0;
+        }
+        look
+    }
+
+    /// How many messages have completed since it was last asked.
+    #[inline]
+    fn take_unseen(&mut self) -> u64 {
+        std::mem::take(&mut self.unseen)
     }
 
     /// Waits until all that was posted is done: the peer's memory may go after that.
@@ -143,13 +165,14 @@ impl<'engine> Sender<'engine> {
         for lane in &mut *self.lanes {
             // Up to one that makes a completion, which stands for those before it.
             while !lane.posted.is_multiple_of(self.signal_every) {
-                lane.ring.post(&mut lane.pair)?;
+                lane.ring.post(&mut lane.pair, 1)?;
                 lane.posted += self.list;
             }
         }
         let mut deadline = Instant::now() + silence;
         while self.lanes.iter().any(|lane| lane.completed < lane.posted) {
-            if self.poll()? > 0 {
+            self.poll()?;
+            if self.take_unseen() > 0 {
                 deadline = Instant::now() + silence;
             } else if Instant::now() >= deadline {
                 return Err(GoError::Silent(silence));
@@ -157,16 +180,4 @@ impl<'engine> Sender<'engine> {
         }
         Ok(())
     }
-}
-
-#[inline]
-fn lane_of<'lanes>(
-    lanes: &'lanes mut [Lane],
-    completion: &Completion,
-) -> Result<&'lanes mut Lane, GoError> {
-    completion.result()?;
-    let place = usize::try_from(completion.identifier()).unwrap_or(usize::MAX);
-    lanes
-        .get_mut(place)
-        .ok_or(GoError::Stranger(completion.identifier()))
 }

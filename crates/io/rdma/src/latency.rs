@@ -169,7 +169,7 @@ impl<'engine> Exchange<'engine> {
     fn post(&mut self, number: u32) -> Result<(), GoError> {
         self.lane.ring.upcoming().first().set_immediate(number);
         self.wait_for_room()?;
-        self.lane.ring.post(&mut self.lane.pair)?;
+        self.lane.ring.post(&mut self.lane.pair, 1)?;
         self.lane.posted += 1;
         Ok(())
     }

@@ -103,13 +103,25 @@ impl Ring {
         })
     }
 
-    /// Posts the next list.
+    /// Posts so many lists, one after the other.
     #[inline]
-    pub(crate) fn post(&mut self, pair: &mut QueuePair<ReadyToSend>) -> Result<(), PostError> {
-        pair.post_send(&mut self.lists[self.next])?;
-        self.next += 1;
-        if self.next == self.lists.len() {
-            self.next = 0;
+    pub(crate) fn post(
+        &mut self,
+        pair: &mut QueuePair<ReadyToSend>,
+        mut lists: usize,
+    ) -> Result<(), PostError> {
+        while lists > 0 {
+            // Up to the ring's end at once, so that a post is all there is to do for a list.
+            let upcoming = &mut self.lists[self.next..];
+            let count = lists.min(upcoming.len());
+            for list in &mut upcoming[..count] {
+                pair.post_send(list)?;
+            }
+            lists -= count;
+            self.next += count;
+            if self.next == self.lists.len() {
+                self.next = 0;
+            }
         }
         Ok(())
     }
