@@ -102,5 +102,5 @@ pub enum GoError {
     #[error("message {got} came in place of message {wanted}: the device or its driver lost count")]
     Sequence { wanted: u32, got: u32 },
     #[error("a completion came of queue pair {0}, which this test does not have")]
-    Stranger(u64),
+    UnknownQueuePair(u64),
 }

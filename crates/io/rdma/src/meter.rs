@@ -3,7 +3,7 @@
 use crate::figures::Bandwidth;
 
 /// A dip shorter than this does not show.
-pub(crate) const WINDOW: u64 = 100_000_000;
+pub(crate) const WINDOW_NANOSECONDS: u64 = 100_000_000;
 
 /// Takes the time as an argument. What is seen at a moment completed since the one before.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Meter {
 impl Meter {
     /// Counts from `begin` to `end`.
     pub(crate) fn new(begin: u64, end: u64) -> Self {
-        let windows = usize::try_from((end - begin) / WINDOW).unwrap_or(0);
+        let windows = usize::try_from((end - begin) / WINDOW_NANOSECONDS).unwrap_or(0);
         Self {
             begin,
             end,
@@ -51,7 +51,7 @@ impl Meter {
         };
         self.latest = now;
         self.messages += messages;
-        let window = usize::try_from((now - started) / WINDOW).unwrap_or(usize::MAX);
+        let window = usize::try_from((now - started) / WINDOW_NANOSECONDS).unwrap_or(usize::MAX);
         if let Some(count) = self.windows.get_mut(window) {
             *count += messages;
         }
@@ -75,7 +75,7 @@ impl Meter {
         let size = u64::from(size);
         let elapsed = self.latest - self.started.unwrap_or(self.latest);
         // The last one is whole only if the time went on to its end.
-        let whole = usize::try_from(elapsed / WINDOW).unwrap_or(usize::MAX);
+        let whole = usize::try_from(elapsed / WINDOW_NANOSECONDS).unwrap_or(usize::MAX);
         self.windows.truncate(whole);
         Bandwidth {
             bytes: self.messages * size,
@@ -86,7 +86,7 @@ impl Meter {
                 .iter()
                 .map(|messages| messages * size)
                 .collect(),
-            window_nanoseconds: WINDOW,
+            window_nanoseconds: WINDOW_NANOSECONDS,
             processor_nanoseconds,
             complete: self.ended.is_some(),
         }

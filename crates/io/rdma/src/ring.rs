@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Short messages go round in so many bytes, as perftest's do: another cache line each, all of them in the cache.
-const CYCLE: u32 = 4096;
+const CYCLE_BYTES: u32 = 4096;
 const CACHE_LINE: u32 = 64;
 
 /// Where the messages of a queue pair lie. Both ends have the same: sources first, then what the peer writes to.
@@ -33,7 +33,7 @@ impl Layout {
             .size
             .checked_next_multiple_of(CACHE_LINE)
             .ok_or(too_large)?;
-        let fitting = (CYCLE / stride).max(1);
+        let fitting = (CYCLE_BYTES / stride).max(1);
         Ok(Self {
             stride,
             slots: 1 << fitting.ilog2(),

@@ -18,10 +18,10 @@ use crate::{
 
 /// An opened device. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Context(pub(crate) Arc<Opened>);
+pub struct Context(pub(crate) Arc<ContextHandle>);
 
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct ContextHandle {
     pub(crate) raw: NonNull<abi::Context>,
     pub(crate) name: Arc<str>,
     pub(crate) operations: Operations,
@@ -75,7 +75,7 @@ impl Device {
             };
             (operations, field::<_, RawFd>(raw, abi::context::ASYNC_FD))
         };
-        let context = Context(Arc::new(Opened {
+        let context = Context(Arc::new(ContextHandle {
             raw,
             name: Arc::clone(&self.name),
             operations,
@@ -113,7 +113,7 @@ impl Context {
     }
 }
 
-impl Opened {
+impl ContextHandle {
     pub(crate) fn functions(&self) -> &Functions {
         self.list.library.functions()
     }
@@ -131,7 +131,7 @@ pub(crate) fn set_nonblocking(fd: BorrowedFd<'_>) -> std::io::Result<()> {
     Ok(())
 }
 
-impl Drop for Opened {
+impl Drop for ContextHandle {
     fn drop(&mut self) {
         // SAFETY: whatever was made of this context held it, so it is gone; closed once.
         let code = unsafe { (self.functions().ibv_close_device)(self.raw.as_ptr()) };
@@ -140,6 +140,6 @@ impl Drop for Opened {
 }
 
 // SAFETY: libibverbs' functions may be called from any thread at once.
-unsafe impl Send for Opened {}
+unsafe impl Send for ContextHandle {}
 // SAFETY: likewise.
-unsafe impl Sync for Opened {}
+unsafe impl Sync for ContextHandle {}
