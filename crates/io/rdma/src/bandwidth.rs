@@ -5,57 +5,58 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_verbs::{Completion, CompletionBatch, CompletionQueue};
+use crosstie_verbs::{CompletionBatch, CompletionQueue};
 
 use crate::{
     clock,
-    engine::{Lane, Parts},
+    engine::{Connection, Parts},
     error::GoError,
     figures::{Figures, Progress},
-    meter::{Meter, WINDOW},
+    meter::{Meter, WINDOW_NANOSECONDS},
     request::nanoseconds,
 };
 
 /// Completions that are polled at once.
-const BATCH: u16 = 64;
-/// Polls without a completion until the clock is read.
-const IDLE_POLLS: u32 = 1024;
+const POLL_BATCH: u16 = 64;
+/// The clock is read after so many polls, or so many bytes: reading it costs as much as posting ten short messages.
+const POLLS_PER_CLOCK_READ: u32 = 256;
+const BYTES_PER_CLOCK_READ: u64 = 256 * 1024;
 /// How long a responder looks for events at a time; `stop` is seen as late.
-const LOOK: Duration = Duration::from_millis(10);
+const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The initiator.
-pub(crate) fn send(
+pub(crate) fn initiate(
     parts: &Parts,
-    lanes: &mut [Lane],
+    connections: &mut [Connection],
     stop: &AtomicBool,
     emit: &mut dyn FnMut(Progress),
 ) -> Result<Figures, GoError> {
     let request = &parts.request;
     let (size, times) = (request.size, request.times);
     let started = clock::now();
-    let processor = clock::processor_time();
     let begin = started + nanoseconds(times.warm_up);
     let end = begin + nanoseconds(times.measure);
     let last = end + nanoseconds(times.cool_down);
-    let mut sender = Sender::new(parts, lanes);
+    let mut sender = Sender::new(parts, connections);
     let mut meter = Meter::new(begin, end);
     let mut reported = started;
     let (mut heard, mut messages) = (started, 0);
     loop {
         sender.fill()?;
-        let completed = sender.poll()?;
-        if completed == 0 && !sender.is_time_to_look() {
+        sender.poll()?;
+        if !sender.clock_is_due() {
             continue;
         }
+        let completed = sender.take_uncounted();
         let now = clock::now();
         if completed > 0 {
             heard = now;
             messages += completed;
-            meter.add(now, completed);
+            meter.add(now, completed, clock::processor_time);
         } else if now - heard > nanoseconds(times.silence) {
             return Err(GoError::Silent(times.silence()));
         }
-        if now - reported >= WINDOW {
+        if now - reported >= WINDOW_NANOSECONDS {
             reported = now;
             emit(Progress {
                 elapsed_nanoseconds: now - started,
@@ -71,15 +72,15 @@ pub(crate) fn send(
             break;
         }
     }
+    let figures = meter.figures(size, clock::processor_time);
     sender.drain(times.silence())?;
-    let processor = clock::processor_time() - processor;
-    Ok(Figures::Bandwidth(meter.figures(size, processor)))
+    Ok(Figures::Bandwidth(figures))
 }
 
 /// The responder: its device does everything.
-pub(crate) fn stand_by(parts: &Parts, stop: &AtomicBool) -> Result<Figures, GoError> {
+pub(crate) fn respond(parts: &Parts, stop: &AtomicBool) -> Result<Figures, GoError> {
     while !stop.load(Ordering::Relaxed) {
-        parts.check_events(Instant::now() + LOOK)?;
+        parts.check_events(Instant::now() + EVENT_POLL_INTERVAL)?;
     }
     Ok(Figures::Responded)
 }
@@ -87,69 +88,97 @@ pub(crate) fn stand_by(parts: &Parts, stop: &AtomicBool) -> Result<Figures, GoEr
 /// Keeps every queue pair full.
 struct Sender<'engine> {
     sends: &'engine CompletionQueue,
-    lanes: &'engine mut [Lane],
+    connections: &'engine mut [Connection],
     batch: CompletionBatch,
     depth: u64,
     list: u64,
     signal_every: u64,
-    idle: u32,
+    /// Messages that have completed since the clock was last read, how many of them it is read after, and polls.
+    uncounted: u64,
+    messages_per_clock_read: u64,
+    polls: u32,
 }
 
 impl<'engine> Sender<'engine> {
-    fn new(parts: &'engine Parts, lanes: &'engine mut [Lane]) -> Self {
+    fn new(parts: &'engine Parts, connections: &'engine mut [Connection]) -> Self {
         let request = &parts.request;
         Self {
-            batch: CompletionBatch::new(BATCH),
+            batch: CompletionBatch::new(POLL_BATCH),
             depth: request.depth.into(),
             list: request.list.into(),
             signal_every: request.signal_every.into(),
-            idle: 0,
+            uncounted: 0,
+            messages_per_clock_read: BYTES_PER_CLOCK_READ / u64::from(request.size),
+            polls: 0,
             sends: &parts.sends,
-            lanes,
+            connections,
         }
     }
 
     /// Posts whatever there is room for, on each queue pair in turn.
     #[inline]
     fn fill(&mut self) -> Result<(), GoError> {
-        for lane in &mut *self.lanes {
-            while lane.posted + self.list <= lane.completed + self.depth {
-                lane.ring.post(&mut lane.pair)?;
-                lane.posted += self.list;
-            }
+        for connection in &mut *self.connections {
+            let room = connection.completed + self.depth - connection.posted;
+            // A power of two, so this divides, and much faster.
+            let lists = room >> self.list.trailing_zeros();
+            connection.posted += lists * self.list;
+            // At most the depth, which is smaller than any usize.
+            let lists = usize::try_from(lists).unwrap_or(usize::MAX);
+            connection.ring.post(&mut connection.pair, lists)?;
         }
         Ok(())
     }
 
-    /// How many messages have completed since it was last asked.
     #[inline]
-    fn poll(&mut self) -> Result<u64, GoError> {
+    fn poll(&mut self) -> Result<(), GoError> {
         let completions = self.sends.poll(&mut self.batch)?;
+        self.uncounted += completions.len() as u64 * self.signal_every;
         for completion in completions {
-            let lane = lane_of(self.lanes, completion)?;
-            lane.completed += self.signal_every;
+            completion.result()?;
+            let place = usize::try_from(completion.identifier()).unwrap_or(usize::MAX);
+            let connection = self.connections.get_mut(place);
+            let connection =
+                connection.ok_or(GoError::UnknownQueuePair(completion.identifier()))?;
+            connection.completed += self.signal_every;
         }
-        Ok(completions.len() as u64 * self.signal_every)
+        Ok(())
     }
 
     #[inline]
-    fn is_time_to_look(&mut self) -> bool {
-        self.idle = (self.idle + 1) % IDLE_POLLS;
-        self.idle == 0
+    fn clock_is_due(&mut self) -> bool {
+        self.polls += 1;
+        let due =
+            self.uncounted > self.messages_per_clock_read || self.polls == POLLS_PER_CLOCK_READ;
+        if due {
+            self.polls = 0;
+        }
+        due
+    }
+
+    /// How many messages have completed since it was last asked.
+    #[inline]
+    fn take_uncounted(&mut self) -> u64 {
+        std::mem::take(&mut self.uncounted)
     }
 
     /// Waits until all that was posted is done: the peer's memory may go after that.
     fn drain(&mut self, silence: Duration) -> Result<(), GoError> {
-        for lane in &mut *self.lanes {
+        for connection in &mut *self.connections {
             // Up to one that makes a completion, which stands for those before it.
-            while !lane.posted.is_multiple_of(self.signal_every) {
-                lane.ring.post(&mut lane.pair)?;
-                lane.posted += self.list;
+            while !connection.posted.is_multiple_of(self.signal_every) {
+                connection.ring.post(&mut connection.pair, 1)?;
+                connection.posted += self.list;
             }
         }
         let mut deadline = Instant::now() + silence;
-        while self.lanes.iter().any(|lane| lane.completed < lane.posted) {
-            if self.poll()? > 0 {
+        while self
+            .connections
+            .iter()
+            .any(|connection| connection.completed < connection.posted)
+        {
+            self.poll()?;
+            if self.take_uncounted() > 0 {
                 deadline = Instant::now() + silence;
             } else if Instant::now() >= deadline {
                 return Err(GoError::Silent(silence));
@@ -157,16 +186,4 @@ impl<'engine> Sender<'engine> {
         }
         Ok(())
     }
-}
-
-#[inline]
-fn lane_of<'lanes>(
-    lanes: &'lanes mut [Lane],
-    completion: &Completion,
-) -> Result<&'lanes mut Lane, GoError> {
-    completion.result()?;
-    let place = usize::try_from(completion.identifier()).unwrap_or(usize::MAX);
-    lanes
-        .get_mut(place)
-        .ok_or(GoError::Stranger(completion.identifier()))
 }

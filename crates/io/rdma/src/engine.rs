@@ -5,8 +5,9 @@ use std::{sync::atomic::AtomicBool, time::Instant};
 use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::facts::rdma::LinkLayer;
 use crosstie_verbs::{
-    Access, AsyncEventKind as Kind, CompletionQueue, Context, Device, Endpoint, Initialised,
-    Library, MemoryRegion, PathMtu, Port, PortAddress, QueuePair, ReadyToSend,
+    Access, AsyncEventKind as Kind, CompletionQueue, Context, CreateError, Device, Endpoint,
+    Initialised, Library, MemoryRegion, PathMtu, Port, PortAddress, PortState, ProtectionDomain,
+    QueuePair, QueuePairOptions, ReadyToSend,
 };
 
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// Receives that are posted ahead, for messages that use one up.
-pub(crate) const RECEIVES: u32 = 64;
+pub(crate) const RECEIVE_DEPTH: u32 = 64;
 
 /// Queue pairs that do not know their peers yet.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub struct OpenEngine {
 #[derive(Debug)]
 pub struct JoinedEngine {
     parts: Parts,
-    lanes: Vec<Lane>,
+    connections: Vec<Connection>,
     work: Work,
 }
 
@@ -57,7 +58,7 @@ pub(crate) struct Parts {
 
 /// A queue pair and what is under way on it.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Connection {
     pub(crate) pair: QueuePair<ReadyToSend>,
     pub(crate) ring: Ring,
     pub(crate) posted: u64,
@@ -72,7 +73,7 @@ pub fn open(
     request.check()?;
     let layout = Layout::new(&request)?;
     let context = Device::find(&library.devices()?, &request.device)?.open()?;
-    let port = context.port(request.port)?;
+    let port = active_port(&context, request.port)?;
     let mtu = path_mtu(&request, &port)?;
     let from = context.port_address(&port, request.address)?;
     let limits = context.limits()?;
@@ -84,33 +85,65 @@ pub fn open(
     };
     let length = usize::try_from(layout.bytes()).unwrap_or(usize::MAX);
     let memory = domain.register(length, access)?;
-    let entries = request.depth.saturating_mul(request.queue_pairs.into());
-    let sends = context.completion_queue(entries)?;
-    let receives = context.completion_queue(RECEIVES.saturating_mul(request.queue_pairs.into()))?;
-    let options = request.queue_pair_options(RECEIVES);
-    let pairs = (0..request.queue_pairs)
-        .map(|_| domain.queue_pair(request.port, &sends, &receives, options))
-        .collect::<Result<Vec<_>, _>>()?;
+    let queue_pairs = u32::from(request.queue_pairs);
+    let sends = context.completion_queue(request.depth.saturating_mul(queue_pairs))?;
+    let receives = context.completion_queue(RECEIVE_DEPTH.saturating_mul(queue_pairs))?;
+    let pairs = make_pairs(&request, &domain, &sends, &receives)?;
     let endpoint = |pair: &QueuePair<Initialised>| {
         pair.endpoint(&from, mtu, limits.reads_answered, memory.remote())
     };
     let own: Vec<Endpoint> = pairs.iter().map(endpoint).collect();
-    let parts = Parts {
-        request,
-        context,
-        memory,
-        layout,
-        sends,
-        receives,
-    };
     let engine = OpenEngine {
-        parts,
+        parts: Parts {
+            request,
+            context,
+            memory,
+            layout,
+            sends,
+            receives,
+        },
         from,
         reads: limits.reads_begun,
         own: own.clone(),
         pairs,
     };
     Ok((engine, own))
+}
+
+fn active_port(context: &Context, number: u8) -> Result<Port, OpenError> {
+    let port = context.port(number)?;
+    if port.state == PortState::Active {
+        return Ok(port);
+    }
+    Err(OpenError::PortState {
+        device: context.device_name().to_owned(),
+        port: number,
+        state: port.state,
+    })
+}
+
+fn make_pairs(
+    request: &OpenRequest,
+    domain: &ProtectionDomain,
+    sends: &CompletionQueue,
+    receives: &CompletionQueue,
+) -> Result<Vec<QueuePair<Initialised>>, CreateError> {
+    let make = |options: QueuePairOptions| {
+        (0..request.queue_pairs)
+            .map(|_| domain.queue_pair(request.port, sends, receives, options))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let options = request.queue_pair_options(RECEIVE_DEPTH);
+    match make(options) {
+        // A device may allow less inline data, or none, and does not say how much before it is asked.
+        Err(CreateError::BeyondLimits { .. }) if options.inline_bytes > 0 => {
+            make(QueuePairOptions {
+                inline_bytes: 0,
+                ..options
+            })
+        }
+        pairs => pairs,
+    }
 }
 
 fn path_mtu(request: &OpenRequest, port: &Port) -> Result<PathMtu, OpenError> {
@@ -142,7 +175,7 @@ impl OpenEngine {
             });
         }
         let path = parts.request.path(reads);
-        let mut lanes = Vec::with_capacity(count);
+        let mut connections = Vec::with_capacity(count);
         for (index, ((pair, own), peer)) in pairs.into_iter().zip(&own).zip(peers).enumerate() {
             if peer.memory.length != own.memory.length {
                 let (ours, theirs) = (own.memory.length, peer.memory.length);
@@ -156,14 +189,9 @@ impl OpenEngine {
                 count,
                 source,
             })?;
-            let ring = Ring::new(
-                &parts.request,
-                parts.layout,
-                index,
-                &parts.memory,
-                peer.memory,
-            )?;
-            lanes.push(Lane {
+            let inline = parts.request.is_inline(pair.inline_bytes());
+            let ring = Ring::new(&parts, index, inline, peer.memory)?;
+            connections.push(Connection {
                 pair,
                 ring,
                 posted: 0,
@@ -172,9 +200,13 @@ impl OpenEngine {
         }
         let work = match parts.request.test {
             Test::Bandwidth { .. } => Work::Bandwidth,
-            Test::Latency => Work::Latency(LatencyWork::new(&parts, &mut lanes, peers)?),
+            Test::Latency => Work::Latency(LatencyWork::new(&parts, &mut connections, peers)?),
         };
-        Ok(JoinedEngine { parts, lanes, work })
+        Ok(JoinedEngine {
+            parts,
+            connections,
+            work,
+        })
     }
 }
 
@@ -187,12 +219,22 @@ impl JoinedEngine {
         stop: &AtomicBool,
         emit: &mut dyn FnMut(Progress),
     ) -> Result<Figures, GoError> {
-        let Self { parts, lanes, work } = self;
+        let Self {
+            parts,
+            connections,
+            work,
+        } = self;
         match (work, parts.request.role) {
-            (Work::Bandwidth, Role::Initiator) => bandwidth::send(parts, lanes, stop, emit),
-            (Work::Bandwidth, Role::Responder) => bandwidth::stand_by(parts, stop),
-            (Work::Latency(work), Role::Initiator) => latency::ask(parts, lanes, work, stop, emit),
-            (Work::Latency(work), Role::Responder) => latency::answer(parts, lanes, work, stop),
+            (Work::Bandwidth, Role::Initiator) => {
+                bandwidth::initiate(parts, connections, stop, emit)
+            }
+            (Work::Bandwidth, Role::Responder) => bandwidth::respond(parts, stop),
+            (Work::Latency(work), Role::Initiator) => {
+                latency::initiate(parts, connections, work, stop, emit)
+            }
+            (Work::Latency(work), Role::Responder) => {
+                latency::respond(parts, connections, work, stop)
+            }
         }
     }
 }

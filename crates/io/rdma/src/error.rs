@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crosstie_verbs::{
     AddressError, AsyncEventKind, CallError, CompletionError, ConnectError, CreateError,
-    DeviceListError, EndpointError, LibraryError, OpenDeviceError, OutOfRange, PostError,
-    RegisterError, WorkError,
+    DeviceListError, EndpointError, LibraryError, OpenDeviceError, OutOfRange, PortState,
+    PostError, RegisterError, WorkError,
 };
 
 /// A request that no engine can satisfy.
@@ -43,6 +43,14 @@ pub enum OpenError {
     Devices(#[from] DeviceListError),
     #[error("the device cannot be used")]
     Device(#[from] OpenDeviceError),
+    #[error(
+        "{device} port {port} is {state}: is the cable in, the peer's end up, and on InfiniBand a subnet manager running?"
+    )]
+    PortState {
+        device: String,
+        port: u8,
+        state: PortState,
+    },
     #[error("the port has no address")]
     Address(#[from] AddressError),
     #[error("the path MTU is unusable")]
@@ -94,5 +102,5 @@ pub enum GoError {
     #[error("message {got} came in place of message {wanted}: the device or its driver lost count")]
     Sequence { wanted: u32, got: u32 },
     #[error("a completion came of queue pair {0}, which this test does not have")]
-    Stranger(u64),
+    UnknownQueuePair(u64),
 }

@@ -22,7 +22,7 @@ pub struct Bandwidth {
     /// Bytes of each window in turn, so that a dip can be seen; the last one is left out if it is not whole.
     pub windows: Vec<u64>,
     pub window_nanoseconds: u64,
-    /// What the sending thread used of its core in the whole test.
+    /// What the sending thread used of its core in that time.
     pub processor_nanoseconds: u64,
     /// Whether it ran as long as it was asked to.
     pub complete: bool,

@@ -14,22 +14,22 @@ use crosstie_verbs::{
 
 use crate::{
     clock,
-    engine::{Lane, Parts, RECEIVES},
+    engine::{Connection, Parts, RECEIVE_DEPTH},
     error::{GoError, JoinError},
     figures::{Figures, Latency, Progress},
     histogram::Histogram,
-    meter::WINDOW,
+    meter::WINDOW_NANOSECONDS,
     request::nanoseconds,
 };
 
 /// The number of the message after which there is none.
-const LAST: u32 = u32::MAX;
+const LAST_NUMBER: u32 = u32::MAX;
 /// By which its own completion is told from others.
-const FAREWELL: u64 = u64::MAX;
+const LAST_IDENTIFIER: u64 = u64::MAX;
 /// Receives are posted again when half of them are used up.
-const REFILL: u32 = RECEIVES / 2;
-/// Polls without a completion until the clock is read.
-const IDLE_POLLS: u32 = 256;
+const REFILL_COUNT: u32 = RECEIVE_DEPTH / 2;
+/// Polls without a completion until anything else is looked at: many more than a round trip takes, so that it delays none.
+const POLLS_PER_CLOCK_READ: u32 = 4096;
 
 /// What a latency test posts besides its messages.
 #[derive(Debug)]
@@ -38,46 +38,46 @@ pub(crate) struct LatencyWork {
     /// Receives that were used up since they were last posted again.
     used: u32,
     /// The last message. It makes a completion, so that an end can see it arrive before it goes.
-    farewell: SendList,
+    last_message: SendList,
 }
 
 impl LatencyWork {
     /// With receives posted, so that a peer may begin.
     pub(crate) fn new(
         parts: &Parts,
-        lanes: &mut [Lane],
+        connections: &mut [Connection],
         peers: &[Endpoint],
     ) -> Result<Self, JoinError> {
         let empty = parts.memory.span(0, 0)?;
         // No memory of their own: a write brings its address.
         let receives = |count: u32| ReceiveList::new(vec![(0, empty.clone()); count as usize]);
-        let mut ahead = receives(RECEIVES)?;
-        for lane in lanes {
-            lane.pair.post_receive(&mut ahead)?;
+        let mut ahead = receives(RECEIVE_DEPTH)?;
+        for connection in connections {
+            connection.pair.post_receive(&mut ahead)?;
         }
-        let farewell = peers.iter().take(1).map(|peer| SendRequest {
-            identifier: FAREWELL,
+        let last_message = peers.iter().take(1).map(|peer| SendRequest {
+            identifier: LAST_IDENTIFIER,
             local: empty.clone(),
             operation: Operation::WriteWithImmediate {
                 to: peer.memory,
                 offset: 0,
-                immediate: LAST,
+                immediate: LAST_NUMBER,
             },
             signalled: true,
             inline: false,
         });
         Ok(Self {
-            refill: receives(REFILL)?,
+            refill: receives(REFILL_COUNT)?,
             used: 0,
-            farewell: SendList::new(farewell.collect())?,
+            last_message: SendList::new(last_message.collect())?,
         })
     }
 }
 
 /// The initiator.
-pub(crate) fn ask(
+pub(crate) fn initiate(
     parts: &Parts,
-    lanes: &mut [Lane],
+    connections: &mut [Connection],
     work: &mut LatencyWork,
     stop: &AtomicBool,
     emit: &mut dyn FnMut(Progress),
@@ -87,20 +87,21 @@ pub(crate) fn ask(
     let begin = started + nanoseconds(times.warm_up);
     let end = begin + nanoseconds(times.measure);
     let mut half_round_trips = Histogram::default();
-    let mut exchange = Exchange::new(parts, lanes, work);
+    let mut exchange = Exchange::new(parts, connections, work);
     let (mut reported, mut messages, mut complete) = (started, 0, true);
     let mut number = 0;
     loop {
+        exchange.prepare(number)?;
         let before = clock::now();
-        exchange.post(number)?;
+        exchange.post()?;
         exchange.receive(number, None)?;
         let now = clock::now();
         if before >= begin {
             half_round_trips.record((now - before) / 2);
         }
-        number = (number + 1) % LAST;
+        number = (number + 1) % LAST_NUMBER;
         messages += 1;
-        if now - reported >= WINDOW {
+        if now - reported >= WINDOW_NANOSECONDS {
             reported = now;
             emit(Progress {
                 elapsed_nanoseconds: now - started,
@@ -115,7 +116,7 @@ pub(crate) fn ask(
         }
     }
     exchange.end()?;
-    exchange.receive(LAST, None)?;
+    exchange.receive(LAST_NUMBER, None)?;
     Ok(Figures::Latency(Latency {
         half_round_trips,
         complete,
@@ -123,28 +124,33 @@ pub(crate) fn ask(
 }
 
 /// The responder: each message goes back with its number.
-pub(crate) fn answer(
+pub(crate) fn respond(
     parts: &Parts,
-    lanes: &mut [Lane],
+    connections: &mut [Connection],
     work: &mut LatencyWork,
     stop: &AtomicBool,
 ) -> Result<Figures, GoError> {
-    let mut exchange = Exchange::new(parts, lanes, work);
+    let mut exchange = Exchange::new(parts, connections, work);
     let mut wanted = 0;
-    while let Some(number) = exchange.receive(wanted, Some(stop))? {
-        if number == LAST {
-            exchange.end()?;
-            break;
+    loop {
+        // What it answers is known before it is asked.
+        exchange.prepare(wanted)?;
+        match exchange.receive(wanted, Some(stop))? {
+            None => break,
+            Some(LAST_NUMBER) => {
+                exchange.end()?;
+                break;
+            }
+            Some(_) => exchange.post()?,
         }
-        exchange.post(number)?;
-        wanted = (number + 1) % LAST;
+        wanted = (wanted + 1) % LAST_NUMBER;
     }
     Ok(Figures::Responded)
 }
 
 struct Exchange<'engine> {
     parts: &'engine Parts,
-    lane: &'engine mut Lane,
+    connection: &'engine mut Connection,
     work: &'engine mut LatencyWork,
     batch: CompletionBatch,
     ended: bool,
@@ -153,7 +159,7 @@ struct Exchange<'engine> {
 impl<'engine> Exchange<'engine> {
     fn new(
         parts: &'engine Parts,
-        lanes: &'engine mut [Lane],
+        connections: &'engine mut [Connection],
         work: &'engine mut LatencyWork,
     ) -> Self {
         Self {
@@ -161,23 +167,38 @@ impl<'engine> Exchange<'engine> {
             ended: false,
             parts,
             // A latency test has one.
-            lane: &mut lanes[0],
+            connection: &mut connections[0],
             work,
         }
     }
 
-    fn post(&mut self, number: u32) -> Result<(), GoError> {
-        self.lane.ring.upcoming().first().set_immediate(number);
+    /// Does whatever can be done before a message is posted, so that none of it is measured.
+    fn prepare(&mut self, number: u32) -> Result<(), GoError> {
+        if self.work.used >= REFILL_COUNT {
+            self.work.used -= REFILL_COUNT;
+            let refill = &mut self.work.refill;
+            self.connection.pair.post_receive(refill)?;
+        }
         self.wait_for_room()?;
-        self.lane.ring.post(&mut self.lane.pair)?;
-        self.lane.posted += 1;
+        self.connection
+            .ring
+            .upcoming()
+            .first()
+            .set_immediate(number);
         Ok(())
+    }
+
+    fn post(&mut self) -> Result<(), PostError> {
+        self.connection.posted += 1;
+        self.connection.ring.post(&mut self.connection.pair, 1)
     }
 
     /// Sends the last message, and sees it arrive.
     fn end(&mut self) -> Result<(), GoError> {
         self.wait_for_room()?;
-        self.lane.pair.post_send(&mut self.work.farewell)?;
+        self.connection
+            .pair
+            .post_send(&mut self.work.last_message)?;
         let silence = self.parts.request.times.silence();
         let deadline = Instant::now() + silence;
         while !self.ended {
@@ -192,12 +213,12 @@ impl<'engine> Exchange<'engine> {
     /// Completions of our own messages matter only when there is no room for another.
     fn wait_for_room(&mut self) -> Result<(), GoError> {
         let depth = u64::from(self.parts.request.depth);
-        if self.lane.posted < self.lane.completed + depth {
+        if self.connection.posted < self.connection.completed + depth {
             return Ok(());
         }
         let silence = self.parts.request.times.silence();
         let deadline = Instant::now() + silence;
-        while self.lane.posted >= self.lane.completed + depth {
+        while self.connection.posted >= self.connection.completed + depth {
             self.take_sends()?;
             if Instant::now() >= deadline {
                 return Err(GoError::Silent(silence));
@@ -209,10 +230,10 @@ impl<'engine> Exchange<'engine> {
     fn take_sends(&mut self) -> Result<(), GoError> {
         for completion in self.parts.sends.poll(&mut self.batch)? {
             completion.result()?;
-            if completion.identifier() == FAREWELL {
+            if completion.identifier() == LAST_IDENTIFIER {
                 self.ended = true;
             } else {
-                self.lane.completed += u64::from(self.parts.request.signal_every);
+                self.connection.completed += u64::from(self.parts.request.signal_every);
             }
         }
         Ok(())
@@ -227,18 +248,18 @@ impl<'engine> Exchange<'engine> {
             let got = self.parts.receives.poll(&mut self.batch)?;
             if let [completion, others @ ..] = got {
                 completion.result()?;
-                let number = completion.immediate().unwrap_or(LAST);
-                if !others.is_empty() || number != wanted && number != LAST {
+                let number = completion.immediate().unwrap_or(LAST_NUMBER);
+                if !others.is_empty() || number != wanted && number != LAST_NUMBER {
                     return Err(GoError::Sequence {
                         wanted,
                         got: number,
                     });
                 }
-                self.refill()?;
+                self.work.used += 1;
                 return Ok(Some(number));
             }
             idle = idle.wrapping_add(1);
-            if idle.is_multiple_of(IDLE_POLLS) {
+            if idle.is_multiple_of(POLLS_PER_CLOCK_READ) {
                 // A message that failed explains why none comes back.
                 self.take_sends()?;
                 if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -250,14 +271,5 @@ impl<'engine> Exchange<'engine> {
                 }
             }
         }
-    }
-
-    fn refill(&mut self) -> Result<(), PostError> {
-        self.work.used += 1;
-        if self.work.used == REFILL {
-            self.work.used = 0;
-            self.lane.pair.post_receive(&mut self.work.refill)?;
-        }
-        Ok(())
     }
 }

@@ -87,7 +87,7 @@ pub struct Times {
 
 /// Beyond this, completions are so few that each is signalled; fewer would make the count coarse. perftest's limit.
 const SIGNAL_ALL_ABOVE: u32 = 8 * 1024;
-/// Bytes that are copied into the request. perftest's numbers; a device that allows less is asked for none.
+/// Bytes that are copied into the request at most: perftest's number.
 const INLINE_WRITE: u32 = 220;
 
 impl OpenRequest {
@@ -139,17 +139,21 @@ impl OpenRequest {
         QueuePairOptions {
             send_depth: self.depth,
             receive_depth,
-            inline_bytes: if self.is_inline() { INLINE_WRITE } else { 0 },
+            inline_bytes: if self.is_inline(INLINE_WRITE) {
+                INLINE_WRITE
+            } else {
+                0
+            },
         }
     }
 
     /// Short messages are copied into their request, which saves the device a read of memory.
-    pub(crate) fn is_inline(&self) -> bool {
+    pub(crate) fn is_inline(&self, allowed: u32) -> bool {
         let reads = self.test
             == Test::Bandwidth {
                 direction: Direction::Read,
             };
-        self.size <= INLINE_WRITE && !reads
+        self.size <= allowed.min(INLINE_WRITE) && !reads
     }
 
     pub(crate) fn path(&self, reads: u8) -> PathOptions {

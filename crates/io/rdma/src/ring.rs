@@ -1,16 +1,17 @@
 //! Messages that were prepared once and are posted round and round.
 
 use crosstie_verbs::{
-    MemoryRegion, Operation, PostError, QueuePair, ReadyToSend, RemoteMemory, SendList, SendRequest,
+    Operation, PostError, QueuePair, ReadyToSend, RemoteMemory, SendList, SendRequest,
 };
 
 use crate::{
+    engine::Parts,
     error::{JoinError, RequestError},
     request::{Direction, OpenRequest, Test},
 };
 
 /// Short messages go round in so many bytes, as perftest's do: another cache line each, all of them in the cache.
-const CYCLE: u32 = 4096;
+const CYCLE_BYTES: u32 = 4096;
 const CACHE_LINE: u32 = 64;
 
 /// Where the messages of a queue pair lie. Both ends have the same: sources first, then what the peer writes to.
@@ -32,7 +33,7 @@ impl Layout {
             .size
             .checked_next_multiple_of(CACHE_LINE)
             .ok_or(too_large)?;
-        let fitting = (CYCLE / stride).max(1);
+        let fitting = (CYCLE_BYTES / stride).max(1);
         Ok(Self {
             stride,
             slots: 1 << fitting.ilog2(),
@@ -68,12 +69,17 @@ pub(crate) struct Ring {
 impl Ring {
     /// Requests carry their queue pair's place as their identifier.
     pub(crate) fn new(
-        request: &OpenRequest,
-        layout: Layout,
+        parts: &Parts,
         pair: usize,
-        memory: &MemoryRegion,
+        inline: bool,
         peer: RemoteMemory,
     ) -> Result<Self, JoinError> {
+        let Parts {
+            request,
+            layout,
+            memory,
+            ..
+        } = parts;
         // All are powers of two, so the largest is a multiple of the others.
         let count = layout.slots.max(request.list).max(request.signal_every);
         let messages = (0..count).map(|number| {
@@ -85,7 +91,7 @@ impl Ring {
                 local: memory.span(local, request.size)?,
                 operation: operation(request.test, peer, layout.target(pair, slot)),
                 signalled: (number + 1).is_multiple_of(request.signal_every),
-                inline: request.is_inline(),
+                inline,
             })
         });
         let messages = messages.collect::<Result<Vec<_>, JoinError>>()?;
@@ -97,13 +103,25 @@ impl Ring {
         })
     }
 
-    /// Posts the next list.
+    /// Posts so many lists, one after the other.
     #[inline]
-    pub(crate) fn post(&mut self, pair: &mut QueuePair<ReadyToSend>) -> Result<(), PostError> {
-        pair.post_send(&mut self.lists[self.next])?;
-        self.next += 1;
-        if self.next == self.lists.len() {
-            self.next = 0;
+    pub(crate) fn post(
+        &mut self,
+        pair: &mut QueuePair<ReadyToSend>,
+        mut lists: usize,
+    ) -> Result<(), PostError> {
+        while lists > 0 {
+            // Up to the ring's end at once, so that a post is all there is to do for a list.
+            let upcoming = &mut self.lists[self.next..];
+            let count = lists.min(upcoming.len());
+            for list in &mut upcoming[..count] {
+                pair.post_send(list)?;
+            }
+            lists -= count;
+            self.next += count;
+            if self.next == self.lists.len() {
+                self.next = 0;
+            }
         }
         Ok(())
     }

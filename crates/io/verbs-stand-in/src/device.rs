@@ -91,41 +91,19 @@ unsafe extern "C" fn ibv_open_device(device: *mut abi::Device) -> *mut abi::Cont
     // SAFETY: a device of a list that was not freed.
     let model = &MODELS[unsafe { model_index(device) }];
     let raw = object::make::<abi::Context>();
+    let (poll, post_send): (abi::PollCompletions, abi::PostSend) = if model.instant {
+        (instant::poll_cq, instant::post_send)
+    } else {
+        (completion::poll_cq, transfer::post_send)
+    };
+    let notify: abi::RequestNotification = completion::req_notify_cq;
+    let post_receive: abi::PostReceive = transfer::post_recv;
     // SAFETY: made above.
     unsafe {
-        if model.instant {
-            object::set(
-                raw,
-                abi::context::POLL_CQ,
-                instant::poll_cq as *const c_void,
-            );
-            object::set(
-                raw,
-                abi::context::POST_SEND,
-                instant::post_send as *const c_void,
-            );
-        } else {
-            object::set(
-                raw,
-                abi::context::POLL_CQ,
-                completion::poll_cq as *const c_void,
-            );
-            object::set(
-                raw,
-                abi::context::POST_SEND,
-                transfer::post_send as *const c_void,
-            );
-        }
-        object::set(
-            raw,
-            abi::context::REQUEST_NOTIFY,
-            completion::req_notify_cq as *const c_void,
-        );
-        object::set(
-            raw,
-            abi::context::POST_RECEIVE,
-            transfer::post_recv as *const c_void,
-        );
+        object::set(raw, abi::context::POLL_CQ, poll);
+        object::set(raw, abi::context::REQUEST_NOTIFY, notify);
+        object::set(raw, abi::context::POST_SEND, post_send);
+        object::set(raw, abi::context::POST_RECEIVE, post_receive);
         object::set(raw, abi::context::ASYNC_FD, wake.0.as_raw_fd());
         object::set(raw, abi::context::COMPLETION_VECTORS, 1);
     }
@@ -196,6 +174,10 @@ unsafe extern "C" fn ibv_query_port(
     if let Some(error) = world.faults.take("ibv_query_port") {
         return error;
     }
+    let state = world
+        .faults
+        .take("port_state")
+        .map_or(abi::PORT_ACTIVE, i32::unsigned_abs);
     let Some(context) = world.contexts.get(&context.addr()).filter(|_| port == 1) else {
         return EINVAL;
     };
@@ -216,7 +198,7 @@ unsafe extern "C" fn ibv_query_port(
         let set = |offset: usize, value: u32| {
             room.as_ptr().byte_add(offset).cast::<u32>().write(value);
         };
-        set(abi::port::STATE, abi::PORT_ACTIVE);
+        set(abi::port::STATE, state);
         set(abi::port::MAX_MTU, abi::MTU_4096);
         set(
             abi::port::ACTIVE_MTU,

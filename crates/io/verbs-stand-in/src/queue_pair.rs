@@ -47,7 +47,7 @@ unsafe extern "C" fn ibv_create_qp(
         capabilities,
         attributes: abi::QueuePairAttributes::ZEROED,
         outstanding: 0,
-        silent: 0,
+        unsignalled: 0,
         receives: [].into(),
         receive_elements: [].into(),
         unacknowledged: 0,

@@ -64,7 +64,7 @@ fn post_one(
         return Err(ENOMEM);
     }
     pair.outstanding += 1;
-    pair.silent += 1;
+    pair.unsignalled += 1;
     let status = if pair.attributes.qp_state == abi::STATE_ERROR {
         abi::STATUS_FLUSHED
     } else {
@@ -106,7 +106,7 @@ fn finish(world: &mut World, address: usize, request: &abi::SendRequest, length:
         qp_num: pair.number,
         ..abi::WorkCompletion::ZEROED
     };
-    let places = std::mem::take(&mut pair.silent);
+    let places = std::mem::take(&mut pair.unsignalled);
     let queue = pair.send_queue;
     world.complete(
         queue,

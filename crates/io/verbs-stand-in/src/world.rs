@@ -77,7 +77,7 @@ pub(crate) struct Pair {
     pub(crate) attributes: abi::QueuePairAttributes,
     /// Places of the send queue that are taken, and of those, by requests that made no completion yet.
     pub(crate) outstanding: u32,
-    pub(crate) silent: u32,
+    pub(crate) unsignalled: u32,
     pub(crate) receives: VecDeque<abi::ReceiveRequest>,
     /// Where each receive puts its bytes.
     pub(crate) receive_elements: VecDeque<Option<abi::ScatterElement>>,

@@ -10,7 +10,7 @@ use std::{
 use rustix::fs::MemfdFlags;
 
 /// Standard error is the process's, so one capture at a time.
-static CAPTURE: Mutex<()> = Mutex::new(());
+static CAPTURE_LOCK: Mutex<()> = Mutex::new(());
 
 /// What is kept of it; a library that writes more says nothing new.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 64 * 1024;
 /// Runs `call` and returns what the process wrote to standard error meanwhile, which does not reach it. If standard
 /// error cannot be redirected, the text is empty.
 pub(crate) fn capture<T>(call: impl FnOnce() -> T) -> (T, String) {
-    let _one_at_a_time = CAPTURE
+    let _one_at_a_time = CAPTURE_LOCK
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let Some(redirected) = Redirected::begin() else {
@@ -29,7 +29,7 @@ pub(crate) fn capture<T>(call: impl FnOnce() -> T) -> (T, String) {
 }
 
 /// Writes on to standard error what was captured and is of no use.
-pub(crate) fn release(text: &str) {
+pub(crate) fn pass_on(text: &str) {
     // Where standard error cannot be written to, nobody reads it.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -7,4 +7,4 @@ mod queue;
 pub use batch::{Completion, CompletionBatch, CompletionKind};
 pub(crate) use channel::readable;
 pub use queue::CompletionQueue;
-pub(crate) use queue::Made;
+pub(crate) use queue::QueueHandle;

@@ -16,26 +16,12 @@ use crate::{
     library::Functions,
 };
 
-pub(crate) type PollQueue =
-    unsafe extern "C" fn(*mut abi::CompletionQueue, i32, *mut abi::WorkCompletion) -> i32;
-pub(crate) type RequestNotify = unsafe extern "C" fn(*mut abi::CompletionQueue, i32) -> i32;
-pub(crate) type PostSend = unsafe extern "C" fn(
-    *mut abi::QueuePair,
-    *mut abi::SendRequest,
-    *mut *mut abi::SendRequest,
-) -> i32;
-pub(crate) type PostReceive = unsafe extern "C" fn(
-    *mut abi::QueuePair,
-    *mut abi::ReceiveRequest,
-    *mut *mut abi::ReceiveRequest,
-) -> i32;
-
 /// An opened device. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Context(pub(crate) Arc<Opened>);
+pub struct Context(pub(crate) Arc<ContextHandle>);
 
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct ContextHandle {
     pub(crate) raw: NonNull<abi::Context>,
     pub(crate) name: Arc<str>,
     pub(crate) operations: Operations,
@@ -46,10 +32,10 @@ pub(crate) struct Opened {
 /// The driver's functions, which have no symbols: C programs call them through the context, too.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operations {
-    pub(crate) poll: PollQueue,
-    pub(crate) request_notify: RequestNotify,
-    pub(crate) post_send: PostSend,
-    pub(crate) post_receive: PostReceive,
+    pub(crate) poll: abi::PollCompletions,
+    pub(crate) request_notify: abi::RequestNotification,
+    pub(crate) post_send: abi::PostSend,
+    pub(crate) post_receive: abi::PostReceive,
 }
 
 /// What a device can do at most.
@@ -89,7 +75,7 @@ impl Device {
             };
             (operations, field::<_, RawFd>(raw, abi::context::ASYNC_FD))
         };
-        let context = Context(Arc::new(Opened {
+        let context = Context(Arc::new(ContextHandle {
             raw,
             name: Arc::clone(&self.name),
             operations,
@@ -127,7 +113,7 @@ impl Context {
     }
 }
 
-impl Opened {
+impl ContextHandle {
     pub(crate) fn functions(&self) -> &Functions {
         self.list.library.functions()
     }
@@ -145,7 +131,7 @@ pub(crate) fn set_nonblocking(fd: BorrowedFd<'_>) -> std::io::Result<()> {
     Ok(())
 }
 
-impl Drop for Opened {
+impl Drop for ContextHandle {
     fn drop(&mut self) {
         // SAFETY: whatever was made of this context held it, so it is gone; closed once.
         let code = unsafe { (self.functions().ibv_close_device)(self.raw.as_ptr()) };
@@ -154,6 +140,6 @@ impl Drop for Opened {
 }
 
 // SAFETY: libibverbs' functions may be called from any thread at once.
-unsafe impl Send for Opened {}
+unsafe impl Send for ContextHandle {}
 // SAFETY: likewise.
-unsafe impl Sync for Opened {}
+unsafe impl Sync for ContextHandle {}

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Where the kernel lists its RDMA devices, whether or not libibverbs can drive them.
-const SYSFS: &str = "/sys/class/infiniband";
+const SYSFS_DEVICES: &str = "/sys/class/infiniband";
 
 /// A device that libibverbs can open.
 #[derive(Debug, Clone)]
@@ -44,24 +44,25 @@ impl Library {
     /// All devices. What libibverbs writes to standard error meanwhile is part of the error, if the kernel has devices
     /// of which the library lists none; with `IBV_SHOW_WARNINGS` in the environment it says more.
     pub fn devices(&self) -> Result<Vec<Device>, DeviceListError> {
-        self.devices_beside(Path::new(SYSFS))
+        self.devices_with_sysfs(Path::new(SYSFS_DEVICES))
     }
 
     /// As [`devices`](Self::devices), with the kernel's own list elsewhere.
-    pub fn devices_beside(&self, sysfs: &Path) -> Result<Vec<Device>, DeviceListError> {
-        let (listed, said) = captured_stderr::capture(|| List::ask(self));
-        let hidden = || kernel_devices(sysfs);
+    pub fn devices_with_sysfs(&self, sysfs: &Path) -> Result<Vec<Device>, DeviceListError> {
+        let (listed, library_output) = captured_stderr::capture(|| List::ask(self));
         match listed {
-            Ok((_, devices)) if devices.is_empty() && !hidden().is_empty() => {
-                let devices = hidden();
-                Err(DeviceListError::Hidden { devices, said })
+            Ok((_, devices)) if devices.is_empty() && has_entries(sysfs) => {
+                Err(DeviceListError::NoProvider {
+                    devices: kernel_devices(sysfs),
+                    library_output,
+                })
             }
             Err(source) if source.raw_os_error() == Some(NOT_IMPLEMENTED) => {
                 Err(DeviceListError::NoRdma(source))
             }
             Err(source) => Err(DeviceListError::Call(source)),
             Ok((list, devices)) => {
-                captured_stderr::release(&said);
+                captured_stderr::pass_on(&library_output);
                 let list = Arc::new(list);
                 let named = devices.into_iter().map(|(raw, name)| Device {
                     raw,
@@ -76,6 +77,10 @@ impl Library {
 
 /// ENOSYS: libibverbs' word for a kernel without the uverbs interface.
 const NOT_IMPLEMENTED: i32 = rustix::io::Errno::NOSYS.raw_os_error();
+
+fn has_entries(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
 
 fn kernel_devices(sysfs: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(sysfs).into_iter().flatten().flatten();

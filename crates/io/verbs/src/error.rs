@@ -45,19 +45,19 @@ pub enum DeviceListError {
         "the kernel has {}, but libibverbs lists no device: its providers do not fit it, as when DOCA-OFED's and the \
          distribution's packages are mixed; install both from one source{}",
         devices.join(", "),
-        in_its_words(said)
+        said_by_library(library_output)
     )]
-    Hidden {
+    NoProvider {
         devices: Vec<String>,
         /// What libibverbs wrote to standard error meanwhile.
-        said: String,
+        library_output: String,
     },
     #[error("libibverbs could not list the devices")]
     Call(#[source] io::Error),
 }
 
-fn in_its_words(said: &str) -> String {
-    match said.trim() {
+fn said_by_library(library_output: &str) -> String {
+    match library_output.trim() {
         "" => String::new(),
         said => format!("; it said: {said}"),
     }
@@ -195,8 +195,8 @@ pub enum ConnectError {
         allowed: &'static str,
     },
     #[error(
-        "{device}: no way to the peer {peer}: its hardware address could not be found; look at `ip neigh`, and whether \
-         it answers to ping on this interface"
+        "{device}: the peer {peer} cannot be reached: its hardware address could not be resolved; look at `ip neigh`, and \
+         whether it answers to ping on this interface"
     )]
     Unreachable {
         device: String,
@@ -276,9 +276,7 @@ pub enum WaitError {
         "{device}: nothing completed within {waited:?}: is the peer still there, and its port active?"
     )]
     DeadlinePassed { device: String, waited: Duration },
-    #[error(
-        "{device}: the completion queue was made without a channel, so it cannot be waited for asleep"
-    )]
+    #[error("{device}: the completion queue was made without a channel, so it can only be polled")]
     NoChannel { device: String },
     #[error(transparent)]
     Call(#[from] CallError),

@@ -12,7 +12,7 @@ use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 use crate::error::LibraryError;
 
 /// The name with the ABI's number comes with the library; the bare one only with development packages.
-const NAME: &str = "libibverbs.so.1";
+const LIBRARY_NAME: &str = "libibverbs.so.1";
 
 /// libibverbs with its functions looked up. Clones share it; it stays loaded as long as any value made through it lives.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Library(Arc<Loaded>);
 impl Library {
     /// The machine's own, wherever its loader finds it.
     pub fn open() -> Result<Self, LibraryError> {
-        Self::load(OsStr::new(NAME))
+        Self::load(OsStr::new(LIBRARY_NAME))
     }
 
     /// Another, for tests and for libraries outside of the loader's path.

@@ -11,7 +11,7 @@ use crate::{
     call::{check, failed, field, pointer, warn_kept},
     endpoint::RemoteMemory,
     error::{OutOfRange, RegisterError},
-    protection_domain::{Allocated, ProtectionDomain},
+    protection_domain::{DomainHandle, ProtectionDomain},
 };
 
 /// What peers may do to a region; its own device may always read and write it.
@@ -26,16 +26,16 @@ pub struct Access {
 
 /// Zeroed memory that is registered with a device. Clones share it; it is unregistered, then freed, with the last.
 #[derive(Debug, Clone)]
-pub struct MemoryRegion(Arc<Registered>);
+pub struct MemoryRegion(Arc<RegionHandle>);
 
 #[derive(Debug)]
-struct Registered {
+struct RegionHandle {
     raw: NonNull<abi::Region>,
     /// Freed after it was unregistered, and not at all if that failed.
     buffer: ManuallyDrop<Buffer>,
     local_key: u32,
     remote_key: u32,
-    domain: Arc<Allocated>,
+    domain: Arc<DomainHandle>,
 }
 
 /// A piece of a region, for a work request.
@@ -71,7 +71,7 @@ impl ProtectionDomain {
                 field(raw, abi::region::REMOTE_KEY),
             )
         };
-        Ok(MemoryRegion(Arc::new(Registered {
+        Ok(MemoryRegion(Arc::new(RegionHandle {
             raw,
             buffer: ManuallyDrop::new(buffer),
             local_key,
@@ -174,7 +174,7 @@ impl MemoryRegion {
     }
 }
 
-impl Drop for Registered {
+impl Drop for RegionHandle {
     fn drop(&mut self) {
         let context = &self.domain.context;
         // SAFETY: registered once and unregistered once. Requests that still name it fail from now on; after this call
@@ -190,6 +190,6 @@ impl Drop for Registered {
 }
 
 // SAFETY: libibverbs' functions may be called from any thread at once, and the buffer is only accessed atomically.
-unsafe impl Send for Registered {}
+unsafe impl Send for RegionHandle {}
 // SAFETY: likewise.
-unsafe impl Sync for Registered {}
+unsafe impl Sync for RegionHandle {}

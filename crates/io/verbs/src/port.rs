@@ -110,6 +110,18 @@ impl PortState {
     }
 }
 
+impl std::fmt::Display for PortState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Down => f.write_str("down"),
+            Self::Initialising => f.write_str("initialising"),
+            Self::Armed => f.write_str("armed"),
+            Self::Active => f.write_str("active"),
+            Self::Unknown(code) => write!(f, "in state {code}"),
+        }
+    }
+}
+
 fn link_layer(code: u32) -> LinkLayer {
     match code {
         abi::LINK_INFINIBAND => LinkLayer::InfiniBand,

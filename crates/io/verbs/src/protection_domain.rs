@@ -6,18 +6,18 @@ use crosstie_verbs_abi as abi;
 
 use crate::{
     call::{pointer, warn_kept},
-    context::{Context, Opened},
+    context::{Context, ContextHandle},
     error::CreateError,
 };
 
 /// Clones share it.
 #[derive(Debug, Clone)]
-pub struct ProtectionDomain(pub(crate) Arc<Allocated>);
+pub struct ProtectionDomain(pub(crate) Arc<DomainHandle>);
 
 #[derive(Debug)]
-pub(crate) struct Allocated {
+pub(crate) struct DomainHandle {
     pub(crate) raw: NonNull<abi::ProtectionDomain>,
-    pub(crate) context: Arc<Opened>,
+    pub(crate) context: Arc<ContextHandle>,
 }
 
 impl Context {
@@ -30,11 +30,11 @@ impl Context {
             "a protection domain",
             "ibv_alloc_pd",
         ))?;
-        Ok(ProtectionDomain(Arc::new(Allocated { raw, context })))
+        Ok(ProtectionDomain(Arc::new(DomainHandle { raw, context })))
     }
 }
 
-impl Drop for Allocated {
+impl Drop for DomainHandle {
     fn drop(&mut self) {
         // SAFETY: regions and queue pairs of this domain held it, so they are gone; freed once.
         let code = unsafe { (self.context.functions().ibv_dealloc_pd)(self.raw.as_ptr()) };
@@ -43,6 +43,6 @@ impl Drop for Allocated {
 }
 
 // SAFETY: libibverbs' functions may be called from any thread at once.
-unsafe impl Send for Allocated {}
+unsafe impl Send for DomainHandle {}
 // SAFETY: likewise.
-unsafe impl Sync for Allocated {}
+unsafe impl Sync for DomainHandle {}

@@ -10,12 +10,12 @@ use std::marker::PhantomData;
 use crosstie_verbs_abi as abi;
 
 use crate::{error::PostError, work::ReceiveList};
-use handle::Handle;
+use handle::PairHandle;
 
 /// A queue pair in a state. Receives may be posted in each, sends only in [`ReadyToSend`].
 #[derive(Debug)]
 pub struct QueuePair<State> {
-    handle: Handle,
+    handle: PairHandle,
     state: PhantomData<State>,
 }
 

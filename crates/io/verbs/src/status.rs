@@ -19,7 +19,7 @@ impl Status {
         self == Self::SUCCESS
     }
 
-    fn words(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self.0 {
             abi::STATUS_SUCCESS => "done",
             abi::STATUS_LOCAL_LENGTH => {
@@ -58,6 +58,6 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (status {})", self.words(), self.0)
+        write!(f, "{} (status {})", self.description(), self.0)
     }
 }

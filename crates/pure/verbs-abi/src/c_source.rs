@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{
     constants::CONSTANTS,
-    functions::functions,
+    functions::{OPERATIONS, functions},
     offsets::OFFSETS,
     records::RECORDS,
     table::{Field, Kind, Record, Size},
@@ -29,6 +29,12 @@ pub fn c_source() -> String {
         hold(&format!(
             "__builtin_types_compatible_p(__typeof__({}), {})",
             function.name, function.c_type
+        ));
+    }
+    for operation in OPERATIONS {
+        hold(&format!(
+            "__builtin_types_compatible_p(__typeof__(((struct ibv_context *)0)->{}), {})",
+            operation.name, operation.c_type
         ));
     }
     source

@@ -63,6 +63,26 @@ macro_rules! for_each_function {
     };
 }
 
+/// Functions of a device's driver, which have no symbol: `struct ibv_context` has pointers to them.
+macro_rules! operations {
+    ($($name:ident at $path:literal: fn($($argument:ty),*) -> $result:ty, $c_type:literal;)*) => {
+        $(pub type $name = unsafe extern "C" fn($($argument),*) -> $result;)*
+
+        /// With the place of each in `struct ibv_context` in place of a name.
+        pub(crate) const OPERATIONS: &[Function] = &[$(Function { name: $path, c_type: $c_type },)*];
+    };
+}
+operations! {
+    PollCompletions at "ops.poll_cq": fn(*mut crate::CompletionQueue, i32, *mut crate::WorkCompletion) -> i32,
+        "int (*)(struct ibv_cq *, int, struct ibv_wc *)";
+    RequestNotification at "ops.req_notify_cq": fn(*mut crate::CompletionQueue, i32) -> i32,
+        "int (*)(struct ibv_cq *, int)";
+    PostSend at "ops.post_send": fn(*mut crate::QueuePair, *mut crate::SendRequest, *mut *mut crate::SendRequest) -> i32,
+        "int (*)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **)";
+    PostReceive at "ops.post_recv": fn(*mut crate::QueuePair, *mut crate::ReceiveRequest, *mut *mut crate::ReceiveRequest) -> i32,
+        "int (*)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **)";
+}
+
 macro_rules! rows {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?, $c_type:literal;)*) => {
         const FUNCTIONS: &[Function] = &[$(Function { name: stringify!($name), c_type: $c_type },)*];

@@ -14,7 +14,9 @@ mod table;
 
 pub use c_source::c_source;
 pub use constants::*;
-pub use functions::{Function, functions};
+pub use functions::{
+    Function, PollCompletions, PostReceive, PostSend, RequestNotification, functions,
+};
 pub use offsets::*;
 pub use records::*;
 pub use table::{Constant, Field, Kind, Plain, Record};

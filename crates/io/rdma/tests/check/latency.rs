@@ -67,7 +67,7 @@ fn a_peer_that_does_not_answer_ends_the_test() {
 fn a_message_that_fails_explains_why_none_comes_back() {
     let stand_in = stand_in();
     let ends = joined(&stand_in, Test::Latency, |request| {
-        request.times.silence = 1000;
+        (request.times.silence, request.times.measure) = (1000, 60_000);
     });
     assert!(stand_in.inject("completion=13@20"));
     let (near, far) = run(ends);

@@ -50,6 +50,10 @@ fn each_step_of_opening_has_its_error() {
     let error = refused(|request| request.port = 2);
     assert!(matches!(error, OpenError::Call(_)), "{error:?}");
     for (fault, wanted) in [
+        (
+            "port_state=1",
+            "standin_roce0 port 1 is down: is the cable in, the peer's end up, and on InfiniBand a subnet manager running?",
+        ),
         ("ibv_get_device_list=38", "RDMA devices cannot be listed"),
         ("ibv_reg_mr_iova2=12", "no memory for messages"),
         ("ibv_create_cq=12", "no queues"),
@@ -66,6 +70,16 @@ fn each_step_of_opening_has_its_error() {
             "{fault}: what was made is destroyed"
         );
     }
+}
+
+#[test]
+fn a_device_that_refuses_inline_data_is_asked_for_none() {
+    let stand_in = stand_in();
+    assert!(stand_in.inject("ibv_create_qp=22"));
+    open_end(&stand_in, request(WRITE, Role::Initiator)).unwrap();
+    assert!(stand_in.inject("ibv_create_qp=22,ibv_create_qp=22"));
+    let error = open_end(&stand_in, request(WRITE, Role::Initiator)).unwrap_err();
+    assert!(matches!(error, OpenError::Queues(_)), "{error:?}");
 }
 
 #[test]

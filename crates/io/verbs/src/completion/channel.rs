@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
     call::{failed, field, pointer, warn_kept},
-    context::{Opened, set_nonblocking},
+    context::{ContextHandle, set_nonblocking},
     error::CreateError,
 };
 
@@ -22,11 +22,11 @@ use crate::{
 pub(super) struct Channel {
     pub(super) raw: NonNull<abi::Channel>,
     fd: RawFd,
-    context: Arc<Opened>,
+    context: Arc<ContextHandle>,
 }
 
 impl Channel {
-    pub(super) fn new(context: &Arc<Opened>) -> Result<Self, CreateError> {
+    pub(super) fn new(context: &Arc<ContextHandle>) -> Result<Self, CreateError> {
         let create = context.functions().ibv_create_comp_channel;
         // SAFETY: an open context.
         let made = pointer(unsafe { create(context.raw.as_ptr()) });

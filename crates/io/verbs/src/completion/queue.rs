@@ -10,21 +10,21 @@ use super::{
 };
 use crate::{
     call::{check, failed, pointer, warn_kept},
-    context::{Context, Opened, PollQueue},
+    context::{Context, ContextHandle},
     error::{CallError, CreateError, WaitError},
 };
 
 /// Clones share it.
 #[derive(Debug, Clone)]
-pub struct CompletionQueue(pub(crate) Arc<Made>);
+pub struct CompletionQueue(pub(crate) Arc<QueueHandle>);
 
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct QueueHandle {
     pub(crate) raw: NonNull<abi::CompletionQueue>,
-    poll: PollQueue,
+    poll: abi::PollCompletions,
     /// Destroyed after the queue, which `drop` does first.
     channel: Option<Channel>,
-    pub(crate) context: Arc<Opened>,
+    pub(crate) context: Arc<ContextHandle>,
 }
 
 impl Context {
@@ -68,7 +68,7 @@ impl Context {
             "ibv_create_cq",
         ))?;
         let poll = context.operations.poll;
-        Ok(CompletionQueue(Arc::new(Made {
+        Ok(CompletionQueue(Arc::new(QueueHandle {
             raw,
             poll,
             channel,
@@ -113,7 +113,7 @@ impl CompletionQueue {
     }
 
     /// Sleeps until something has completed; the queue must have a channel.
-    pub fn wait_asleep<'batch>(
+    pub fn wait_blocking<'batch>(
         &self,
         batch: &'batch mut CompletionBatch,
         deadline: Instant,
@@ -159,7 +159,7 @@ impl CompletionQueue {
 }
 
 #[cold]
-fn poll_error(queue: &Made, code: i32) -> CallError {
+fn poll_error(queue: &QueueHandle, code: i32) -> CallError {
     let source = match check(code) {
         Err(source) => source,
         Ok(()) => std::io::ErrorKind::Other.into(),
@@ -167,7 +167,7 @@ fn poll_error(queue: &Made, code: i32) -> CallError {
     failed(&queue.context.name, "ibv_poll_cq")(source)
 }
 
-impl Drop for Made {
+impl Drop for QueueHandle {
     fn drop(&mut self) {
         let destroy = self.context.functions().ibv_destroy_cq;
         // SAFETY: queue pairs held it, so they are gone, and every event was acknowledged; destroyed once.
@@ -177,6 +177,6 @@ impl Drop for Made {
 }
 
 // SAFETY: libibverbs' functions may be called from any thread at once.
-unsafe impl Send for Made {}
+unsafe impl Send for QueueHandle {}
 // SAFETY: likewise.
-unsafe impl Sync for Made {}
+unsafe impl Sync for QueueHandle {}

@@ -7,14 +7,14 @@ use rustix::io::Errno;
 
 use crate::{
     call::{check, failed, warn_kept},
-    completion::Made,
+    completion::QueueHandle,
     context::Operations,
     error::PostError,
-    protection_domain::Allocated,
+    protection_domain::DomainHandle,
 };
 
 #[derive(Debug)]
-pub(super) struct Handle {
+pub(super) struct PairHandle {
     pub(super) raw: NonNull<abi::QueuePair>,
     /// The driver's, close at hand for each post.
     pub(super) operations: Operations,
@@ -23,12 +23,12 @@ pub(super) struct Handle {
     pub(super) packet_sequence: u32,
     pub(super) port: u8,
     pub(super) capabilities: abi::QueueCapabilities,
-    pub(super) domain: Arc<Allocated>,
+    pub(super) domain: Arc<DomainHandle>,
     /// Destroyed after it.
-    pub(super) _queues: [Arc<Made>; 2],
+    pub(super) _queues: [Arc<QueueHandle>; 2],
 }
 
-impl Handle {
+impl PairHandle {
     pub(super) fn device(&self) -> &str {
         &self.domain.context.name
     }
@@ -66,7 +66,7 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl Drop for PairHandle {
     fn drop(&mut self) {
         let context = &self.domain.context;
         // SAFETY: destroyed once; its events were acknowledged as they were taken.
@@ -76,4 +76,4 @@ impl Drop for Handle {
 }
 
 // SAFETY: libibverbs' functions may be called from any thread.
-unsafe impl Send for Handle {}
+unsafe impl Send for PairHandle {}

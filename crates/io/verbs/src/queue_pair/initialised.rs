@@ -7,7 +7,7 @@ use rustix::{io::Errno, rand::GetRandomFlags};
 
 use super::{
     Initialised, PathOptions, QueuePair, QueuePairOptions, READ_AND_WRITE, ReadyToReceive,
-    handle::Handle,
+    handle::PairHandle,
 };
 use crate::{
     call::{failed, field, pointer},
@@ -55,7 +55,7 @@ impl ProtectionDomain {
             "a queue pair",
             "ibv_create_qp",
         ))?;
-        let handle = Handle {
+        let handle = PairHandle {
             raw,
             operations: context.operations,
             // SAFETY: a queue pair has its number at this offset, and it does not change.

@@ -5,6 +5,9 @@ use std::{
     ptr::NonNull,
 };
 
+/// A driver reads the first half of a work request; it should not lie across two lines.
+const CACHE_LINE: usize = 64;
+
 /// Elements that are only reached by pointer, so that pointers between them stay valid; a `Vec` or `Box` promises less.
 #[derive(Debug)]
 pub(super) struct Array<T: Copy> {
@@ -29,9 +32,8 @@ impl<T: Copy> Array<T> {
     }
 
     fn layout(count: usize) -> Option<Layout> {
-        Layout::array::<T>(count)
-            .ok()
-            .filter(|layout| layout.size() > 0)
+        let layout = Layout::array::<T>(count).ok()?.align_to(CACHE_LINE).ok()?;
+        (layout.size() > 0).then_some(layout)
     }
 
     pub(super) fn len(&self) -> usize {

@@ -63,7 +63,7 @@ struct Slot {
     local: Bounds,
     remote: Bounds,
     /// Its flags when it makes no completion; kept apart so that changing them waits for no earlier change.
-    silent_flags: u32,
+    unsignalled_flags: u32,
 }
 
 /// Where a message may begin.
@@ -183,7 +183,7 @@ impl PreparedSend<'_> {
         let flag = if signalled { abi::SEND_SIGNALLED } else { 0 };
         // SAFETY: as above.
         unsafe {
-            (*self.request).send_flags = (*self.slot).silent_flags | flag;
+            (*self.request).send_flags = (*self.slot).unsignalled_flags | flag;
         }
     }
 
@@ -205,7 +205,7 @@ impl Slot {
         element: abi::ScatterElement::ZEROED,
         local: Bounds { start: 0, last: 0 },
         remote: Bounds { start: 0, last: 0 },
-        silent_flags: 0,
+        unsignalled_flags: 0,
     };
 }
 
@@ -242,7 +242,7 @@ fn fill(described: &SendRequest, index: usize) -> Result<(abi::SendRequest, Slot
         element: span.element(),
         local: Bounds::new(region.address_of(0), region.length() as u64, length),
         remote: bounds,
-        silent_flags: described.flags() & !abi::SEND_SIGNALLED,
+        unsignalled_flags: described.flags() & !abi::SEND_SIGNALLED,
     };
     Ok((request, slot))
 }

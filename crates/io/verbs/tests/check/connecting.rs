@@ -131,9 +131,9 @@ fn a_peer_that_cannot_be_reached_is_named() {
     for (code, wanted) in [
         (
             110,
-            "standin_roce0: no way to the peer 192.0.2.2: its hardware address could not be found",
+            "standin_roce0: the peer 192.0.2.2 cannot be reached: its hardware address could not be resolved",
         ),
-        (113, "standin_roce0: no way to the peer 192.0.2.2"),
+        (113, "standin_roce0: the peer 192.0.2.2 cannot be reached"),
         (22, "standin_roce0 refused to receive towards 192.0.2.2"),
         (
             5,

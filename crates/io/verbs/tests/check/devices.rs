@@ -33,14 +33,14 @@ fn no_device_anywhere_is_no_error() {
     assert!(
         stand_in
             .library()
-            .devices_beside(sysfs.path())
+            .devices_with_sysfs(sysfs.path())
             .unwrap()
             .is_empty()
     );
     assert!(
         stand_in
             .library()
-            .devices_beside(&sysfs.path().join("absent"))
+            .devices_with_sysfs(&sysfs.path().join("absent"))
             .unwrap()
             .is_empty()
     );
@@ -52,7 +52,7 @@ fn devices_that_only_the_kernel_has_are_an_error_in_the_librarys_words() {
     let child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "devices::hidden_devices",
+            "devices::unlisted_devices",
             "--ignored",
             "--nocapture",
         ])
@@ -69,15 +69,22 @@ fn devices_that_only_the_kernel_has_are_an_error_in_the_librarys_words() {
 
 #[test]
 #[ignore = "run by the test above"]
-fn hidden_devices() {
+fn unlisted_devices() {
     let stand_in = StandIn::with("no_devices=1");
     let sysfs = tempfile::tempdir().unwrap();
     for name in ["mlx5_1", "mlx5_0"] {
         std::fs::create_dir(sysfs.path().join(name)).unwrap();
     }
-    let error = stand_in.library().devices_beside(sysfs.path()).unwrap_err();
+    let error = stand_in
+        .library()
+        .devices_with_sysfs(sysfs.path())
+        .unwrap_err();
     let text = told(&error);
-    let DeviceListError::Hidden { devices, said } = error else {
+    let DeviceListError::NoProvider {
+        devices,
+        library_output: said,
+    } = error
+    else {
         panic!("{error:?}");
     };
     assert_eq!(devices, ["mlx5_0", "mlx5_1"]);

@@ -152,7 +152,7 @@ fn what_never_completes_ends_at_the_deadline() {
         let started = Instant::now();
         let deadline = started + Duration::from_millis(30);
         let error = if asleep {
-            near.queue.wait_asleep(&mut near.batch, deadline)
+            near.queue.wait_blocking(&mut near.batch, deadline)
         } else {
             near.queue.wait(&mut near.batch, deadline)
         }
@@ -255,7 +255,12 @@ fn polling_that_fails_is_named() {
         "standin_roce0: ibv_poll_cq failed: Input/output error (os error 5)"
     );
     stand_in.inject("req_notify_cq=95");
-    let text = told(&near.queue.wait_asleep(&mut near.batch, soon()).unwrap_err());
+    let text = told(
+        &near
+            .queue
+            .wait_blocking(&mut near.batch, soon())
+            .unwrap_err(),
+    );
     assert!(
         text.starts_with("standin_roce0: ibv_req_notify_cq failed"),
         "{text}"

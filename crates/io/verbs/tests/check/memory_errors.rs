@@ -69,7 +69,10 @@ fn everything() {
     near.pair.post_send(&mut list).unwrap();
     assert_eq!(near.queue.wait(&mut near.batch, soon()).unwrap().len(), 5);
     assert_eq!(
-        far.queue.wait_asleep(&mut far.batch, soon()).unwrap().len(),
+        far.queue
+            .wait_blocking(&mut far.batch, soon())
+            .unwrap()
+            .len(),
         3
     );
     stand_in.raise(crosstie_verbs_abi::EVENT_PORT_DOWN, 1);

@@ -225,7 +225,7 @@ fn a_sleeper_wakes_when_something_completes_and_at_its_deadline() {
     let started = Instant::now();
     let error = far
         .queue
-        .wait_asleep(&mut far.batch, started + Duration::from_millis(50))
+        .wait_blocking(&mut far.batch, started + Duration::from_millis(50))
         .unwrap_err();
     assert!(
         matches!(error, WaitError::DeadlinePassed { .. }),
@@ -247,7 +247,7 @@ fn a_sleeper_wakes_when_something_completes_and_at_its_deadline() {
             if delay == 0 {
                 std::thread::sleep(Duration::from_millis(100));
             }
-            let completions = far.queue.wait_asleep(&mut far.batch, soon()).unwrap();
+            let completions = far.queue.wait_blocking(&mut far.batch, soon()).unwrap();
             assert_eq!(completions.len(), 1);
         });
         wait(&mut near, CompletionKind::Send);

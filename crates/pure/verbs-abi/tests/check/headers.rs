@@ -66,6 +66,10 @@ fn a_wrong_row_does_not_compile() {
         ),
         ("IBV_WC_RETRY_EXC_ERR == 12", "IBV_WC_RETRY_EXC_ERR == 13"),
         ("int (struct ibv_cq *)", "int (struct ibv_qp *)"),
+        (
+            "int (*)(struct ibv_cq *, int)",
+            "int (*)(struct ibv_cq *, long)",
+        ),
     ] {
         assert!(source.contains(right), "{right}");
         let (compiler, packages) = compilers()[0];

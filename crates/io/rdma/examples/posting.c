@@ -1,4 +1,4 @@
-/* The loop of posting.rs in C, as a program that links libibverbs would have it. See scripts/bench. */
+/* What posting.rs has the engine do, in C, as a program that links libibverbs would do it. See scripts/bench. */
 
 #include <infiniband/verbs.h>
 #include <stdint.h>
