@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::ColorChoice;
-use crosstie_control::{Event, Observer, Prompter};
+use crosstie_control::{Event, Observer, PROMPT_TIMEOUT, Prompter};
 use crosstie_reach::secret::{
     AskPassword, PasswordError, Purpose, Secret, Source, ask_on_terminal,
 };
@@ -18,13 +18,9 @@ use crosstie_report::{
     trial,
     up::{environments, findings},
 };
+use crosstie_terminal::{Live, Progress, approve, approve_before, is_there, line};
 
-use crate::{
-    live::{self, Live},
-    output,
-    progress::Progress,
-    terminal,
-};
+use crate::output;
 
 pub(crate) struct Console {
     draws: bool,
@@ -131,7 +127,7 @@ impl Console {
             ) => {
                 board.board().end(*went_well, failing);
                 if !self.draws {
-                    live::line(*stage, *took, says);
+                    line(*stage, *took, says);
                 }
             }
             _ => {}
@@ -182,7 +178,7 @@ impl AskPassword for Console {
 
 impl Prompter for Console {
     fn is_present(&self) -> bool {
-        terminal::is_there()
+        is_there()
     }
 
     fn has_seen(&self) -> bool {
@@ -190,10 +186,10 @@ impl Prompter for Console {
     }
 
     fn approve(&self, question: &str) -> bool {
-        terminal::approve(question)
+        approve(question, PROMPT_TIMEOUT)
     }
 
     fn approve_before(&self, question: &str, until: Instant) -> bool {
-        terminal::approve_before(question, until)
+        approve_before(question, until)
     }
 }

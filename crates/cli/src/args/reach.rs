@@ -7,7 +7,7 @@ use crosstie_lab::Lab;
 use crosstie_model::word;
 use crosstie_reach::secret::{Password, Purpose, Secret, Source};
 
-use crate::{console::Console, lab, terminal};
+use crate::{console::Console, lab};
 
 /// Which nodes a cluster file is made of.
 #[derive(Debug, clap::Args)]
@@ -162,7 +162,7 @@ impl ConnectArgs {
             overall_timeout: None,
             ssh_config: self.ssh_config.clone(),
             agent_dir: self.agent_dir.clone(),
-            terminal: terminal::is_there(),
+            terminal: crosstie_terminal::is_there(),
             observer: Arc::clone(console) as Arc<dyn Observer>,
         }
     }

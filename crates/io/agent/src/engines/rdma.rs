@@ -35,7 +35,7 @@ pub enum RdmaError {
     UserspaceMissing { why: String },
     /// The kernel has devices that libibverbs does not list.
     #[error("{why}")]
-    DevicesHidden { why: String },
+    NoProvider { why: String },
     #[error("cannot open the RDMA test: {why}")]
     Open { why: String },
     #[error("cannot connect to the peer: {why}")]
@@ -123,7 +123,7 @@ fn open_error(error: &OpenError) -> RdmaError {
     let why = with_causes(error);
     match error {
         OpenError::Library(_) => RdmaError::UserspaceMissing { why },
-        OpenError::Devices(DeviceListError::Hidden { .. }) => RdmaError::DevicesHidden { why },
+        OpenError::Devices(DeviceListError::NoProvider { .. }) => RdmaError::NoProvider { why },
         _ => RdmaError::Open { why },
     }
 }

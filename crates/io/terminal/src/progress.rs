@@ -21,10 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const FRAME: Duration = Duration::from_millis(200);
 
 /// Draws nodes and what each of them does, in lines of at most so many columns.
-pub(crate) type View =
-    Arc<dyn Fn(&[String], &[Option<String>], usize) -> Vec<String> + Send + Sync>;
+pub type View = Arc<dyn Fn(&[String], &[Option<String>], usize) -> Vec<String> + Send + Sync>;
 
-pub(crate) struct Progress {
+pub struct Progress {
     shared: Arc<Shared>,
     drawing: Mutex<Option<JoinHandle<()>>>,
 }
@@ -48,7 +47,7 @@ struct Board {
 }
 
 impl Progress {
-    pub(crate) fn start(nodes: &[String], prompts: bool, draw: bool, view: Option<View>) -> Self {
+    pub fn start(nodes: &[String], prompts: bool, draw: bool, view: Option<View>) -> Self {
         let shared = Arc::new(Shared {
             nodes: nodes.iter().map(|node| printable(node)).collect(),
             prompts,
@@ -68,11 +67,11 @@ impl Progress {
         }
     }
 
-    pub(crate) fn stage(&self, node: usize, stage: Stage) {
+    pub fn stage(&self, node: usize, stage: Stage) {
         self.set(node, Some(stage));
     }
 
-    pub(crate) fn done(&self, node: usize) {
+    pub fn done(&self, node: usize) {
         self.set(node, None);
     }
 
@@ -88,7 +87,7 @@ impl Progress {
     }
 
     /// Leaves the terminal as it was.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
         self.shared.wake.notify_all();
         let drawing = self

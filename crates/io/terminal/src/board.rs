@@ -15,14 +15,14 @@ use crate::progress::{View, columns};
 
 /// Shared with whoever draws.
 #[derive(Clone)]
-pub(crate) struct Live {
+pub struct Live {
     began: Instant,
     palette: Palette,
     board: Arc<Mutex<StageBoard>>,
 }
 
 impl Live {
-    pub(crate) fn new(nodes: &[&str], palette: Palette) -> Self {
+    pub fn new(nodes: &[&str], palette: Palette) -> Self {
         Self {
             began: Instant::now(),
             palette,
@@ -30,12 +30,12 @@ impl Live {
         }
     }
 
-    pub(crate) fn board(&self) -> MutexGuard<'_, StageBoard> {
+    pub fn board(&self) -> MutexGuard<'_, StageBoard> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For whoever draws progress.
-    pub(crate) fn view(&self) -> View {
+    pub fn view(&self) -> View {
         let live = self.clone();
         Arc::new(move |nodes, doing, columns| live.lines(nodes, doing, columns))
     }
@@ -46,7 +46,7 @@ impl Live {
     }
 
     /// As it stands, for good.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         let lines = self.lines(&[], &[], columns());
         // Nobody is left to tell if stderr is gone.
         let _ = writeln!(io::stderr(), "{}\n", lines.join("\n"));
@@ -54,7 +54,7 @@ impl Live {
 }
 
 /// One line for a stage that ended, where nothing is drawn.
-pub(crate) fn line(stage: Stage, took: Duration, says: &str) {
+pub fn line(stage: Stage, took: Duration, says: &str) {
     let seconds = took.as_secs_f64();
     let _ = writeln!(
         io::stderr(),

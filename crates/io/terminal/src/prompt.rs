@@ -6,20 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_control::PROMPT_TIMEOUT;
 use crosstie_report::text::printable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-pub(crate) fn is_there() -> bool {
+pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// `yes`, in full: this is not to be answered by a cat on the keyboard. No answer is no.
-pub(crate) fn approve(question: &str) -> bool {
+pub fn approve(question: &str, within: Duration) -> bool {
     let asked = || -> io::Result<bool> {
         let mut terminal = open()?;
         write!(terminal, "{} (yes/no) ", printable(question))?;
-        if !is_answered(&terminal, PROMPT_TIMEOUT)? {
+        if !is_answered(&terminal, within)? {
             writeln!(terminal)?;
             return Ok(false);
         }
@@ -29,7 +28,7 @@ pub(crate) fn approve(question: &str) -> bool {
 }
 
 /// `y` or `yes`, before `until`, with the seconds that are left. No answer is no.
-pub(crate) fn approve_before(question: &str, until: Instant) -> bool {
+pub fn approve_before(question: &str, until: Instant) -> bool {
     let asked = || -> io::Result<bool> {
         let mut terminal = open()?;
         loop {
