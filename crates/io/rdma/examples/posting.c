@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEPTH = 128, BATCH = 16, SIZE = 64, REGION = 4096, MAX_LIST = 64 };
+enum { DEPTH = 128, BATCH = 64, SIZE = 64, REGION = 4096 };
 
 static uint64_t now(clockid_t clock)
 {
@@ -50,48 +50,40 @@ int main(int argc, char **argv)
     struct ibv_qp_init_attr wanted = {
         .send_cq = queue,
         .recv_cq = queue,
-        .cap = { .max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+        .cap = { .max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
+                 .max_inline_data = 220 },
         .qp_type = IBV_QPT_RC,
     };
     struct ibv_qp *pair = ibv_create_qp(domain, &wanted);
-    if (!region || !queue || !pair || list > MAX_LIST)
+    if (!region || !queue || !pair || DEPTH % list || DEPTH % every)
         fail("making a queue pair");
 
-    struct ibv_send_wr requests[MAX_LIST];
-    struct ibv_sge elements[MAX_LIST];
-    memset(requests, 0, sizeof(requests));
-    for (unsigned index = 0; index < list; index++) {
-        elements[index] = (struct ibv_sge){ (uintptr_t)memory + index * SIZE, SIZE, region->lkey };
-        requests[index].next = index + 1 < list ? &requests[index + 1] : NULL;
+    /* As many as may be under way, in lists, posted round and round. */
+    static struct ibv_send_wr requests[DEPTH];
+    static struct ibv_sge elements[DEPTH];
+    for (unsigned index = 0; index < DEPTH; index++) {
+        elements[index] = (struct ibv_sge){ (uintptr_t)memory + index * SIZE % REGION, SIZE, region->lkey };
+        requests[index].next = (index + 1) % list ? &requests[index + 1] : NULL;
         requests[index].sg_list = &elements[index];
         requests[index].num_sge = 1;
         requests[index].opcode = IBV_WR_RDMA_WRITE;
-        requests[index].send_flags = (index + 1) % every ? 0 : IBV_SEND_SIGNALED;
+        requests[index].send_flags = IBV_SEND_INLINE | ((index + 1) % every ? 0 : IBV_SEND_SIGNALED);
         requests[index].wr.rdma.remote_addr = elements[index].addr;
         requests[index].wr.rdma.rkey = region->rkey;
     }
 
     struct ibv_wc completions[BATCH];
-    uint64_t posted = 0, completed = 0, silent = 0, offset = 0;
+    uint64_t posted = 0, completed = 0;
+    unsigned next = 0;
     uint64_t wall = now(CLOCK_MONOTONIC), processor = now(CLOCK_PROCESS_CPUTIME_ID);
     while (completed < total) {
         while (posted < total && posted + list <= completed + DEPTH) {
-            /* A list was prepared and stays as it is; a single request moves on. */
-            if (list == 1) {
-                elements[0].addr = (uintptr_t)memory + offset;
-                requests[0].wr.rdma.remote_addr = (uintptr_t)memory + offset;
-                offset = offset + SIZE + SIZE > REGION ? 0 : offset + SIZE;
-                silent++;
-                if (silent == every) {
-                    requests[0].send_flags |= IBV_SEND_SIGNALED;
-                    silent = 0;
-                } else {
-                    requests[0].send_flags &= ~(unsigned)IBV_SEND_SIGNALED;
-                }
-            }
             struct ibv_send_wr *refused;
-            if (ibv_post_send(pair, requests, &refused))
+            if (ibv_post_send(pair, &requests[next], &refused))
                 fail("ibv_post_send");
+            next += list;
+            if (next == DEPTH)
+                next = 0;
             posted += list;
         }
         int count = ibv_poll_cq(queue, BATCH, completions);

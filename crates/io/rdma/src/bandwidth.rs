@@ -134,13 +134,16 @@ impl<'engine> Sender<'engine> {
     fn poll(&mut self) -> Result<(), GoError> {
         let completions = self.sends.poll(&mut self.batch)?;
         self.uncounted += completions.len() as u64 * self.signal_every;
-        for completion in completions {
-            completion.result()?;
-            let place = usize::try_from(completion.identifier()).unwrap_or(usize::MAX);
+        // Most follow one of the same queue pair; adding up each in memory would wait for the one before.
+        for same in completions.chunk_by(|one, next| one.identifier() == next.identifier()) {
+            for completion in same {
+                completion.result()?;
+            }
+            let identifier = same[0].identifier();
+            let place = usize::try_from(identifier).unwrap_or(usize::MAX);
             let connection = self.connections.get_mut(place);
-            let connection =
-                connection.ok_or(GoError::UnknownQueuePair(completion.identifier()))?;
-            connection.completed += self.signal_every;
+            let connection = connection.ok_or(GoError::UnknownQueuePair(identifier))?;
+            connection.completed += same.len() as u64 * self.signal_every;
         }
         Ok(())
     }

@@ -80,8 +80,9 @@ impl Ring {
             memory,
             ..
         } = parts;
-        // All are powers of two, so the largest is a multiple of the others.
-        let count = layout.slots.max(request.list).max(request.signal_every);
+        // All are powers of two, so the largest is a multiple of the others. As many as may be under way, so that a full
+        // round is posted in one go.
+        let count = layout.slots.max(request.depth);
         let messages = (0..count).map(|number| {
             let slot = number % layout.slots;
             // The region is as long as the layout, and was made in memory.
