@@ -15,7 +15,11 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
         .and_then(|()| stdout.flush())
     {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        Err(error) => {
+            let text = format!("cannot write to standard output: {error}");
+            Err(io::Error::new(error.kind(), text))
+        }
+        Ok(()) => Ok(()),
     }
 }
 

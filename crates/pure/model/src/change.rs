@@ -230,6 +230,12 @@ pub enum ChangeError {
     NoGuard { why: String },
     #[error("{step}: {why}; it is as it was before")]
     Failed { step: String, why: String },
+    #[error("{step}: {why}; it was rolled back, but for this: {}", .left.join("; "))]
+    FailedWithRest {
+        step: String,
+        why: String,
+        left: Vec<String>,
+    },
     #[error(
         "{step}: {why}; going back failed too ({also}), and is tried again by the guard and with every boot"
     )]

@@ -11,7 +11,7 @@ use crate::common::{
 };
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
-const SAMPLE: usize = 12;
+const SAMPLE: usize = 6;
 
 #[test]
 fn cut_off_changes_end_confirmed_or_rolled_back() {

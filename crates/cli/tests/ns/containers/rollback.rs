@@ -46,14 +46,14 @@ impl Place {
     /// Nothing is open, and the next change is not held up.
     fn is_usable(&self) {
         let (lab, cluster) = (&self.lab, &self.cluster());
-        assert_eq!(open_changes(lab, cluster), [""; 0]);
+        assert_eq!(open_changes(lab, cluster, 0), [""; 0]);
         json(lab, cluster, 0, &["apply", NODE, "--yes"]);
         json(lab, cluster, 0, &["rollback", NODE, "--yes"]);
     }
 }
 
-fn open_changes(lab: &Lab, cluster: &Path) -> Vec<String> {
-    let told = json(lab, cluster, 0, &["status", NODE]);
+fn open_changes(lab: &Lab, cluster: &Path, code: i32) -> Vec<String> {
+    let told = json(lab, cluster, code, &["status", NODE]);
     let changes = told["nodes"][0]["transactions"].as_array().cloned();
     let state = |change: &Value| change["state"].as_str().unwrap_or_default().to_owned();
     let changes = changes.unwrap_or_default();
@@ -105,7 +105,11 @@ fn rollback_without_the_interface() {
     assert!(files.contains("No such file"), "{files}");
     let other = sh(lab, NODE, "ip -o -4 addr show dev enp1s0f0np0 scope global");
     assert_eq!(other, "", "the other twin is as it was");
-    assert_eq!(open_changes(lab, cluster), [""; 0]);
+    // What could not be restored is shown until the next change.
+    assert_eq!(open_changes(lab, cluster, 1), [""; 0]);
+    let status = json(lab, cluster, 1, &["status", NODE]);
+    let drift = status["nodes"][0]["drift"].to_string();
+    assert!(drift.contains("enP2p1s0f0np0"), "{status:#}");
 }
 
 const OURS: &str = "/etc/netplan/90-crosstie.yaml";

@@ -44,8 +44,8 @@ pub use trial::{TrialOptions, TryError, attempt};
 pub use undo::{UndoError, UndoOptions, rollback, uninstall};
 
 /// What whoever presses Ctrl-C is told.
-const INTERRUPTED: &str = "crosstie: interrupted; nodes that were not confirmed yet go back by themselves \
-     (crosstie status tells)";
+const INTERRUPTED: &str = "crosstie: interrupted; nodes that were not confirmed yet go back by themselves, and those that \
+     were are changed: crosstie status tells which; crosstie apply finishes it, crosstie rollback undoes it";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {

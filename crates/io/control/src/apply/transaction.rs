@@ -133,7 +133,7 @@ fn run_of(change: &Ask) -> &str {
 /// The node's own no.
 fn refused(node: &str, error: &ChangeError) -> Change {
     let outcome = match error {
-        ChangeError::Failed { .. } => Outcome::RolledBack,
+        ChangeError::Failed { .. } | ChangeError::FailedWithRest { .. } => Outcome::RolledBack,
         ChangeError::Stuck { .. } => Outcome::Failed,
         _ => Outcome::Refused,
     };

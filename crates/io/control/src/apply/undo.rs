@@ -4,7 +4,7 @@ use crosstie_model::{
     change::{Ask, ChangeError, Changed},
     word,
 };
-use crosstie_reach::{Session, Stage};
+use crosstie_reach::{Session, Stage, set_last_words};
 use crosstie_report::{
     change::{Change, Changes, Outcome},
     rollback::{RollbackNode, RollbackPlan},
@@ -37,6 +37,10 @@ pub struct UndoOptions {
     pub force: bool,
 }
 
+/// What whoever presses Ctrl-C is told.
+const INTERRUPTED: &str = "crosstie: interrupted; a node that had begun to roll back goes on by itself, others stay as they \
+     are: crosstie status tells which; crosstie rollback finishes it";
+
 /// Undoes a run wherever it is in force. All nodes are asked first.
 pub fn rollback(
     targets: &Targets,
@@ -53,7 +57,10 @@ pub fn rollback(
         Some(nodes) => nodes,
         None if plan.has_work() => {
             consent.ask("Roll this back?")?;
-            undone(&fleet, &plan, options.force)
+            set_last_words(INTERRUPTED);
+            let nodes = undone(&fleet, &plan, options.force);
+            set_last_words("");
+            nodes
         }
         None => plan.nodes.iter().map(untouched).collect(),
     };

@@ -14,7 +14,7 @@ use crosstie_node::{
     scratch::Scratch,
     trust::{self, Ask, Home, Settle, Settled, answer},
 };
-use crosstie_reach::{secret::Source, ssh::DestinationError};
+use crosstie_reach::{secret::Source, set_last_words, ssh::DestinationError};
 use crosstie_report::trust::{ControllerReport, NodeReport, Outcome, Report};
 use crosstie_trust::{Fingerprint, Name, NameError, Owner};
 
@@ -117,15 +117,26 @@ impl Controller {
 }
 
 /// Lets this machine log in to the nodes, and each of them to the others.
+/// What whoever presses Ctrl-C is told.
+const INTERRUPTED: &str = "crosstie: interrupted; what was written so far is in the journals: the same crosstie trust finishes it, \
+     with --undo it takes it back";
+const UNDO_INTERRUPTED: &str = "crosstie: interrupted; the same crosstie trust --undo finishes it";
+
 pub fn install(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, TrustError> {
     let (controller, scratch) = prepare()?;
-    install::run(options, &controller, &scratch, prompter)
+    set_last_words(INTERRUPTED);
+    let report = install::run(options, &controller, &scratch, prompter);
+    set_last_words("");
+    report
 }
 
 /// Takes it back on these nodes, or on all, and on this machine.
 pub fn undo(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, TrustError> {
     let (controller, scratch) = prepare()?;
-    undo::run(options, &controller, &scratch, prompter)
+    set_last_words(UNDO_INTERRUPTED);
+    let report = undo::run(options, &controller, &scratch, prompter);
+    set_last_words("");
+    report
 }
 
 fn prepare() -> Result<(Controller, Scratch), TrustError> {

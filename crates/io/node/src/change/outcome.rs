@@ -283,6 +283,28 @@ pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, Ch
         wanted: "as it was before the change that was rolled back".to_owned(),
         found: "not restored; crosstie uninstall tries again".to_owned(),
     }));
+    let rolled_back = found
+        .iter()
+        .filter(|found| found.progress.state == State::RolledBack);
+    let left = rolled_back.flat_map(|found| {
+        let is_file = |text: &String| {
+            found
+                .progress
+                .unrestored
+                .iter()
+                .any(|path| text.contains(path))
+        };
+        found
+            .progress
+            .left
+            .iter()
+            .filter(move |text| !is_file(text))
+    });
+    drift.extend(left.map(|text| Drift {
+        what: text.clone(),
+        wanted: "as it was before the change that was rolled back".to_owned(),
+        found: "left when it was rolled back".to_owned(),
+    }));
     Ok(NodeStatus {
         transactions,
         drift,

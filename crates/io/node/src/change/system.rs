@@ -43,7 +43,8 @@ pub(super) trait System {
     fn disarm(&self) -> Result<(), GuardError>;
 
     /// Starts the guard's work now, and waits for it.
-    fn go_back_now(&self, transaction: &str) -> Result<(), String>;
+    /// What could not be restored comes back.
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String>;
 
     /// Runtime values, in the direction `to`. Files are not its affair.
     fn set(&self, step: &Step) -> Result<(), String>;

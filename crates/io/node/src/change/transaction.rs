@@ -311,7 +311,8 @@ pub(super) fn back(
 ) -> ChangeError {
     drop(lock);
     match system.go_back_now(transaction) {
-        Ok(()) => ChangeError::Failed { step, why },
+        Ok(left) if left.is_empty() => ChangeError::Failed { step, why },
+        Ok(left) => ChangeError::FailedWithRest { step, why, left },
         Err(also) => ChangeError::Stuck { step, why, also },
     }
 }

@@ -6,7 +6,7 @@ use std::{
     process,
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{Receiver, Sender, channel},
+        mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
     time::Duration,
@@ -67,7 +67,8 @@ pub fn serve(mut engine: impl Engine, lifetime: Duration) -> io::Result<()> {
         process::exit(1);
     })?;
     let current = Arc::<Mutex<Stop>>::default();
-    let (asks, asked) = channel();
+    // One is asked for at a time; whoever asks for more is no agent of ours.
+    let (asks, asked) = sync_channel(1);
     let reader_stop = Arc::clone(&current);
     thread::Builder::new().spawn(move || read_all(input, &asks, &reader_stop))?;
     answer_all(&mut engine, &asked, &current, &output)
@@ -92,18 +93,27 @@ fn answer_all(
 }
 
 /// Reads nothing but frames, so that an engine that hangs cannot keep the worker from noticing that it is alone.
-fn read_all(mut input: impl Read, asks: &Sender<(Vec<u8>, Stop)>, current: &Mutex<Stop>) {
+fn read_all(mut input: impl Read, asks: &SyncSender<(Vec<u8>, Stop)>, current: &Mutex<Stop>) {
     let mut latest = Stop::default();
     loop {
         match read(&mut input) {
             Ok(Some((Kind::Ask, ask))) => {
                 latest = Stop::default();
-                if asks.send((ask, latest.clone())).is_err() {
-                    break;
+                if asks.try_send((ask, latest.clone())).is_err() {
+                    complain("it was asked before it had answered");
+                    process::exit(2);
                 }
             }
             Ok(Some((Kind::Stop, _))) => latest.set(),
-            _ => break,
+            Ok(None) => break,
+            Ok(Some((kind, _))) => {
+                complain(&format!("a frame that only workers send: {kind:?}"));
+                process::exit(2);
+            }
+            Err(error) => {
+                complain(&format!("what it was asked cannot be read: {error}"));
+                process::exit(2);
+            }
         }
     }
     latest.set();

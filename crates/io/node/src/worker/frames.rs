@@ -35,10 +35,10 @@ pub(super) fn encode(kind: Kind, body: &[u8]) -> io::Result<Vec<u8>> {
 /// Nothing at the end of the input.
 pub(super) fn read(input: &mut impl Read) -> io::Result<Option<(Kind, Vec<u8>)>> {
     let mut header = [0; HEADER];
-    match input.read_exact(&mut header) {
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
-        other => other?,
+    if input.read(&mut header[..1])? == 0 {
+        return Ok(None);
     }
+    input.read_exact(&mut header[1..])?;
     let [a, b, c, d, kind] = header;
     let length = usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap_or(usize::MAX);
     if length > MAX_FRAME {

@@ -214,3 +214,28 @@ fn what_is_no_worker_is_told() {
         .unwrap();
     assert!(matches!(missing, WorkerError::Start(_)), "{missing:?}");
 }
+
+#[test]
+fn garbage_ends_it_and_fills_no_memory() {
+    for (garbage, said) in [
+        // Empty questions without end.
+        (vec![0; 64 << 20], "asked before it had answered"),
+        (vec![0xff; 16], "cannot be read"),
+        (b"\x05\0\0\0\0ab".to_vec(), "cannot be read"),
+    ] {
+        let mut child = command(60)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // It may end before it has read all of it.
+        let _ = input.write_all(&garbage);
+        drop(input);
+        let ended = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
+    }
+}

@@ -90,6 +90,10 @@ pub enum Problem {
     Mtu(u32),
     #[error("`subnet_prefix` is {prefix}; between {least} (the pool's own) and {most} is possible")]
     Prefix { prefix: u8, least: u8, most: u8 },
+    #[error(
+        "the pool {0} holds addresses that no port can have; choose another `pool`, such as \"10.77.0.0/16\""
+    )]
+    UnusablePool(IpNet),
     #[error("`pool` is missing: the network that subnets are cut from, such as \"10.77.0.0/16\"")]
     NoPool,
     #[error(
@@ -146,6 +150,9 @@ impl Spec {
         let fabric = &self.fabric;
         if let Some(mtu) = fabric.mtu.filter(|mtu| !(1280..=65535).contains(&mtu.0)) {
             faults.add(Place::Fabric, Problem::Mtu(mtu.0));
+        }
+        if let Some(pool) = fabric.pool.filter(|pool| !is_usable(*pool)) {
+            faults.add(Place::Fabric, Problem::UnusablePool(pool));
         }
         if let (Some(pool), Some(prefix)) = (fabric.pool, fabric.subnet_prefix) {
             // Two addresses are the least of use, besides the subnet's own and its broadcast.
@@ -309,6 +316,17 @@ fn is_name(name: &str) -> bool {
             .any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
 }
 
+/// Neither multicast nor loopback, nothing reserved, and not the network that stands for none.
+fn is_usable(pool: IpNet) -> bool {
+    let ends = [pool.network(), pool.broadcast()];
+    ends.iter().all(|end| match end {
+        IpAddr::V4(address) => !address.is_loopback() && (1..224).contains(&address.octets()[0]),
+        IpAddr::V6(address) => {
+            !address.is_multicast() && !address.is_loopback() && !address.is_unspecified()
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,6 +340,22 @@ mod tests {
             .iter()
             .map(|fault| format!("{}: {fault}", line(fault)))
             .collect()
+    }
+
+    #[test]
+    fn a_pool_has_addresses_that_a_port_can_have() {
+        for (pool, usable) in [
+            ("10.77.0.0/16", true),
+            ("192.168.177.0/24", true),
+            ("fd00:77::/48", true),
+            ("224.0.0.0/8", false),
+            ("127.0.0.0/8", false),
+            ("240.0.0.0/4", false),
+            ("0.0.0.0/0", false),
+            ("ff00::/8", false),
+        ] {
+            assert_eq!(is_usable(pool.parse().unwrap()), usable, "{pool}");
+        }
     }
 
     #[test]

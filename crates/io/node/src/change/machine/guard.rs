@@ -139,12 +139,12 @@ pub(super) fn disarm(machine: &Machine) -> Result<(), GuardError> {
     Ok(())
 }
 
-/// By systemd, so that it goes on when this process and its connection are gone.
-pub(super) fn go_back_now(transaction: &str) -> Result<(), String> {
+/// By systemd, so that it goes on when this process and its connection are gone. What could not be restored comes back.
+pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, String> {
     let started = run_within("systemctl", &["start", SERVICE], ROLLBACK_TIMEOUT);
     let found = Transaction::open(&Path::new(STATE).join(transaction))?;
     match found.progress.state {
-        State::RolledBack => Ok(()),
+        State::RolledBack => Ok(found.progress.left),
         _ => Err(started.err().map_or_else(
             || "the guard did not finish".to_owned(),
             |error| error.to_string(),

@@ -96,7 +96,7 @@ impl System for Machine {
         guard::disarm(self)
     }
 
-    fn go_back_now(&self, transaction: &str) -> Result<(), String> {
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String> {
         guard::go_back_now(transaction)
     }
 

@@ -302,8 +302,9 @@ impl System for Model {
         Ok(())
     }
 
-    fn go_back_now(&self, transaction: &str) -> Result<(), String> {
-        outcome::guard(self, &self.state(), transaction, Moment::Running).map(drop)
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String> {
+        let outcome = outcome::guard(self, &self.state(), transaction, Moment::Running)?;
+        Ok(outcome.map(|outcome| outcome.left).unwrap_or_default())
     }
 
     fn set(&self, step: &Step) -> Result<(), String> {
