@@ -29,7 +29,7 @@ fn told(output: &Output) -> Value {
 
 fn no_worker_is_left(lab: &Lab) {
     for node in nodes(lab) {
-        let left = sh(lab, node, "pgrep -af 'crosstie.* worker' || true");
+        let left = sh(lab, node, "pgrep -af '[c]rosstie.* worker' || true");
         assert_eq!(left, "", "{node}");
     }
 }
