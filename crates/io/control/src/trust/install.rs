@@ -7,7 +7,6 @@ use crosstie_node::{
     scratch::Scratch,
     trust::{Ask, Settle, Settled},
 };
-use crosstie_reach::{BOUND, fan_out};
 use crosstie_report::trust::{Outcome, Report};
 use crosstie_trust::{Authorized, Name, Owner, Party, PeerClaims, Reached, peers_of};
 
@@ -17,7 +16,7 @@ use super::{
     login::Logins,
     node::add,
     nodes,
-    visits::{Prepared, TrustVisit, exchange, prepare, settle},
+    visits::{Prepared, TrustVisit, exchange, prepare, settle_all},
 };
 use crate::{Prompter, Round};
 
@@ -139,22 +138,10 @@ fn rehearse(
         }
     }
     let password = logins.password();
-    let places: Vec<usize> = work.iter().map(|open| open.index).collect();
-    let shared = Arc::clone(logins);
-    let results = fan_out(work, BOUND, logins.last(), move |_, open| {
+    settle_all(work, logins, outcomes, move |open, logins| {
         let route = open.approved.route.as_ref();
-        let session = shared.by_any(open.index, &open.node, route, &password);
-        let settled = session.and_then(|session| settle(session.as_ref(), open, &shared));
-        shared.round.done(open.index);
-        settled
+        logins.by_any(open.index, &open.node, route, &password)
     });
-    for (index, result) in places.into_iter().zip(results) {
-        match result {
-            Ok(Ok(settled)) => add(&mut outcomes[index], settled),
-            Ok(Err(error)) => outcomes[index].error = Some(error.to_string()),
-            Err(unfinished) => outcomes[index].error = Some(unfinished.to_string()),
-        }
-    }
 }
 
 fn rehearse_here(controller: &Controller, work: &[TrustVisit]) -> Result<Outcome, TrustError> {

@@ -31,7 +31,7 @@ pub(super) struct Prepared {
     pub(super) changed: Vec<Change>,
 }
 
-pub(super) fn settle(
+fn settle(
     session: &dyn Session,
     open: &TrustVisit,
     logins: &Logins,
@@ -124,10 +124,23 @@ pub(super) fn exchange(
         .enumerate()
         .map(|(place, (open, _))| told(place, open, prepared, parties))
         .collect();
+    let login = |open: &TrustVisit, logins: &Logins| {
+        logins.by_key(open.index, &open.node, open.approved.route.as_ref())
+    };
+    settle_all(work, logins, outcomes, login);
+}
+
+/// Settles every node, many of them at once, over the session that `login` opens.
+pub(super) fn settle_all(
+    work: Vec<TrustVisit>,
+    logins: &Arc<Logins>,
+    outcomes: &mut [Outcome],
+    login: impl Fn(&TrustVisit, &Logins) -> Result<Box<dyn Session>, VisitError> + Send + Sync + 'static,
+) {
     let places: Vec<usize> = work.iter().map(|open| open.index).collect();
     let shared = Arc::clone(logins);
     let results = fan_out(work, BOUND, logins.last(), move |_, open| {
-        let session = shared.by_key(open.index, &open.node, open.approved.route.as_ref());
+        let session = login(open, &shared);
         let settled = session.and_then(|session| settle(session.as_ref(), open, &shared));
         shared.round.done(open.index);
         settled

@@ -1,4 +1,4 @@
-//! The worker in these tests is this test program itself, which is started again to run [`as_a_worker`].
+//! The worker in these tests is this test program itself, which is started again for a test that begins with [`serve_as_worker`].
 
 use std::{
     io::Write,
@@ -56,8 +56,8 @@ impl Engine for Script {
     }
 }
 
-#[test]
-fn as_a_worker() {
+/// Where this process was started as a worker.
+fn serve_as_worker() {
     if let Ok(seconds) = std::env::var(LIFETIME) {
         let lifetime = Duration::from_secs(seconds.parse().unwrap());
         serve(Script, lifetime).unwrap();
@@ -68,7 +68,11 @@ fn as_a_worker() {
 fn command(seconds: u32) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command
-        .args(["--exact", "worker::tests::as_a_worker", "--nocapture"])
+        .args([
+            "--exact",
+            "worker::tests::it_answers_and_what_libraries_print_disturbs_nobody",
+            "--nocapture",
+        ])
         .env(LIFETIME, seconds.to_string());
     command
 }
@@ -97,6 +101,7 @@ fn is_gone_soon(pid: &str) -> bool {
 
 #[test]
 fn it_answers_and_what_libraries_print_disturbs_nobody() {
+    serve_as_worker();
     let mut worker = start();
     assert_eq!(ask(&mut worker, "one", LONG).unwrap(), "one");
     assert_eq!(ask(&mut worker, "print", LONG).unwrap(), "printed");

@@ -5,7 +5,7 @@ use std::process::Command;
 use crosstie_model::{Mtu, facts::rdma::LinkLayer};
 use crosstie_verbs::{Device, DeviceLimits, DeviceListError, OpenDeviceError, PathMtu, PortState};
 
-use super::stand_in::{StandIn, told};
+use super::stand_in::{StandIn, is_child, itself, told};
 
 #[test]
 fn a_kernel_without_rdma_is_an_error_of_its_own() {
@@ -49,15 +49,13 @@ fn no_device_anywhere_is_no_error() {
 /// In a process of its own, since standard error belongs to the process.
 #[test]
 fn devices_that_only_the_kernel_has_are_an_error_in_the_librarys_words() {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "devices::unlisted_devices",
-            "--ignored",
-            "--nocapture",
-        ])
-        .output()
-        .unwrap();
+    if is_child() {
+        unlisted_devices();
+        return;
+    }
+    let own = Command::new(std::env::current_exe().unwrap());
+    let test = "devices::devices_that_only_the_kernel_has_are_an_error_in_the_librarys_words";
+    let child = itself(own, test).output().unwrap();
     let [stdout, stderr] =
         [child.stdout, child.stderr].map(|text| String::from_utf8(text).unwrap());
     assert!(child.status.success(), "{stdout}{stderr}");
@@ -67,8 +65,6 @@ fn devices_that_only_the_kernel_has_are_an_error_in_the_librarys_words() {
     );
 }
 
-#[test]
-#[ignore = "run by the test above"]
 fn unlisted_devices() {
     let stand_in = StandIn::with("no_devices=1");
     let sysfs = tempfile::tempdir().unwrap();

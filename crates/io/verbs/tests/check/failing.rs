@@ -11,7 +11,7 @@ use crosstie_verbs::{
     SendRequest, Status, WaitError,
 };
 
-use super::stand_in::{Connected, StandIn, end, roce, soon, told};
+use super::stand_in::{Connected, StandIn, end, is_child, itself, roce, soon, told};
 
 fn write(near: &Connected, to: RemoteMemory) -> SendList {
     list(near, Operation::Write { to, offset: 0 }, 64)
@@ -269,19 +269,18 @@ fn polling_that_fails_is_named() {
 
 #[test]
 fn a_driver_that_crashes_takes_only_its_own_process_along() {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "failing::crash", "--ignored", "--nocapture"])
+    if is_child() {
+        let stand_in = StandIn::new();
+        let [mut near, far] = roce(&stand_in);
+        let mut list = write(&near, far.endpoint.memory);
+        let _ = near.pair.post_send(&mut list);
+        return;
+    }
+    let own = Command::new(std::env::current_exe().unwrap());
+    let test = "failing::a_driver_that_crashes_takes_only_its_own_process_along";
+    let child = itself(own, test)
         .env("STAND_IN_FAULTS", "crash=1")
         .output()
         .unwrap();
     assert_eq!(child.status.signal(), Some(6), "{child:?}");
-}
-
-#[test]
-#[ignore = "run by the test above"]
-fn crash() {
-    let stand_in = StandIn::new();
-    let [mut near, far] = roce(&stand_in);
-    let mut list = write(&near, far.endpoint.memory);
-    let _ = near.pair.post_send(&mut list);
 }

@@ -169,3 +169,18 @@ pub(crate) fn told(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+const CHILD: &str = "STAND_IN_CHILD";
+
+/// Whether this process is one that [`itself`] started: then the test does what it was started for.
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// This test program again, for one test: alone in its process.
+pub(crate) fn itself(mut command: std::process::Command, test: &str) -> std::process::Command {
+    command
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(CHILD, "1");
+    command
+}
