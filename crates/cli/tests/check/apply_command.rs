@@ -48,7 +48,7 @@ fn nodes_come_from_the_cluster_file_and_a_missing_one_is_named() {
     for (arguments, why) in [
         (
             &["apply", "--yes"][..],
-            "cannot read the cluster file cluster.toml",
+            "there is no cluster.toml here: `crosstie init NODE…` writes one",
         ),
         (&["apply", "--cluster", "lab.toml"], "lab.toml"),
         (

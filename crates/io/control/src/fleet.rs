@@ -17,10 +17,11 @@ use crosstie_reach::{
     secret::{Password, PasswordError},
     ssh::DestinationError,
 };
+use crosstie_report::offer::Offer;
 use rustix::process::Signal;
 
 use crate::{
-    Connector, NodeError, NodeReading, Observer, Round,
+    Connector, Event, NodeError, NodeReading, Observer, Round,
     connector::{FleetConnector, NodeSlot, Shared, route},
 };
 
@@ -47,6 +48,8 @@ pub struct FleetOptions {
     pub agent_dir: Option<PathBuf>,
     /// Somebody sits at a terminal on which ssh may ask.
     pub terminal: bool,
+    /// For commands that are offered to a person.
+    pub offer: Offer,
     pub observer: Arc<dyn Observer>,
 }
 
@@ -81,6 +84,13 @@ impl<T, F> NodeWork<T> for F where
 }
 
 type Visit<T> = Box<dyn Fn(usize, &Arc<NodeSlot>) -> Result<T, NodeError> + Send + Sync>;
+
+impl FleetOptions {
+    /// What whoever interrupts the command is told from now on.
+    pub(crate) fn last_words(&self, words: &str) {
+        self.observer.observe(Event::LastWords(words));
+    }
+}
 
 impl Fleet {
     /// No names are this machine.

@@ -15,10 +15,13 @@ use crosstie_model::{
     change::{Armed, Ask, ChangeError, Changed, Ended, Probe, RolledBack},
 };
 use crosstie_reach::{Session, Stage};
-use crosstie_report::change::{Change, Outcome};
+use crosstie_report::{
+    change::{Change, Outcome},
+    offer::{Offer, Verb},
+};
 
 use super::{
-    ask::{AskError, Limits, ask, ask_when_free, reach},
+    ask::{AskError, Limits, ask, ask_when_free, reach, told},
     lost,
     subjects::{SeenBy, Witness},
 };
@@ -33,6 +36,8 @@ pub(super) struct Subject {
     pub(super) probes: Vec<Probe>,
     /// It is the machine that we run on, so no connection of ours proves anything: others are asked.
     pub(super) seen_by: Option<SeenBy>,
+    /// For commands that are offered.
+    pub(super) offer: Offer,
 }
 
 pub(super) struct Transaction<'a> {
@@ -110,7 +115,7 @@ pub(super) fn begin<'a>(
             confirming: false,
             notes,
         }),
-        Err(AskError::Said(error)) => Err(refused(&subject.node, &error)),
+        Err(AskError::Said(error)) => Err(refused(subject, &error)),
         Ok(Changed::Nothing) => Err(Change::new(&subject.node, Outcome::Unchanged)),
         answer => {
             let error = answer.err().unwrap_or_else(AskError::wrong_answer);
@@ -131,13 +136,13 @@ fn run_of(change: &Ask) -> &str {
 }
 
 /// The node's own no.
-fn refused(node: &str, error: &ChangeError) -> Change {
+fn refused(subject: &Subject, error: &ChangeError) -> Change {
     let outcome = match error {
         ChangeError::Failed { .. } | ChangeError::FailedWithRest { .. } => Outcome::RolledBack,
         ChangeError::Stuck { .. } => Outcome::Failed,
         _ => Outcome::Refused,
     };
-    Change::new(node, outcome).because(error.to_string())
+    Change::new(&subject.node, outcome).because(told(error, &subject.offer))
 }
 
 impl Transaction<'_> {
@@ -206,7 +211,7 @@ impl Transaction<'_> {
             }
             Err(AskError::Said(error @ ChangeError::NotOpen { .. })) => self
                 .end(Outcome::RolledBack)
-                .because(format!("it was not confirmed in time: {error}")),
+                .because(format!("it could not be confirmed: {error}")),
             answer => {
                 let error = answer.err().unwrap_or_else(AskError::wrong_answer);
                 if matches!(error, AskError::Said(_)) {
@@ -223,6 +228,7 @@ impl Transaction<'_> {
             transaction: Some(self.armed.transaction.clone()),
             only: Some(vec![self.armed.transaction.clone()]),
             force: true,
+            why: Some(why.to_owned()),
         };
         for over in [
             RollbackOver::Fresh,
@@ -257,9 +263,10 @@ impl Transaction<'_> {
         let left = self.until.saturating_duration_since(Instant::now());
         let left = left.as_secs();
         let unless = if self.confirming {
-            ", unless the confirmation came through (crosstie status tells)"
+            let status = self.subject.offer.command(Verb::Status);
+            format!(", unless the confirmation came through: {status} tells")
         } else {
-            ""
+            String::new()
         };
         let why = format!(
             "{why}; no connection to it works, so it goes back by itself within {left} s{unless}"

@@ -3,13 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crosstie_model::change::{Ask, Ended, Trial};
-use crosstie_reach::{Stage, set_last_words};
+use crosstie_reach::Stage;
 use crosstie_report::change::{Change, Changes};
 
 use super::{
-    INTERRUPTED,
     ask::Limits,
-    no_root,
+    interrupted, no_root,
     run_id::new_run_id,
     subjects::Subjects,
     transaction::{Transaction, begin},
@@ -59,7 +58,8 @@ pub fn attempt(
     let round = fleet.round(std::slice::from_ref(&subject.node));
     let stage = |stage| round.stage(0, stage);
     fleet.options().observer.observe(Event::TrialBegins);
-    set_last_words(INTERRUPTED);
+    let told = fleet.options();
+    told.last_words(&interrupted(&told.offer));
     let limits = Limits::default();
     let deadline = options.time + limits.rollback;
     let run = trial.run.clone();
@@ -77,7 +77,7 @@ pub fn attempt(
     };
     round.end();
     crosstie_reach::end_if_interrupted();
-    set_last_words("");
+    told.last_words("");
     let mut changes = Changes::new(vec![change]);
     changes.run = Some(run);
     Ok(changes)

@@ -3,6 +3,7 @@
 use crosstie_model::{Plan, Spec};
 use crosstie_report::{
     change::Outcome,
+    offer::Verb,
     proof,
     up::{Environment, Stage, script},
 };
@@ -214,8 +215,9 @@ impl Run<'_> {
         }
         let again = plan::make(spec, &after, Some(&self.options.file))?;
         if again.has_work() {
-            let note = "there is more to do now: run crosstie up again";
-            self.up.notes.push(note.to_owned());
+            let offer = &self.fleet.options().offer;
+            let note = format!("there is more to do now: {}", offer.command(Verb::Up));
+            self.up.notes.push(note);
         }
         Ok((again, says))
     }
