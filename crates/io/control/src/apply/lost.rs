@@ -2,7 +2,7 @@
 
 use std::{thread, time::Instant};
 
-use crosstie_model::change::{Ask, Changed, NodeStatus, State, TransactionStatus};
+use crosstie_model::change::{Ask, Changed, Kind, NodeStatus, State, TransactionStatus};
 use crosstie_reach::{Session, Stage};
 use crosstie_report::{
     change::{Change, Outcome},
@@ -40,8 +40,13 @@ pub(super) fn settle_change(
             return change(Outcome::Failed).because(format!("{error}; yet it is confirmed"));
         }
         State::RolledBack => {
-            let why = own.why.as_deref().unwrap_or("it went back by itself");
-            change(Outcome::RolledBack).because(format!("{error}; {why}"))
+            let why = own.why.as_deref().unwrap_or("it was not confirmed");
+            change(Outcome::RolledBack).because(match own.kind {
+                Kind::Try => format!(
+                    "the command cut the connection; the node went back by itself ({error}; {why})"
+                ),
+                Kind::Apply => format!("{error}; the node went back by itself: {why}"),
+            })
         }
         _ => {
             let question = Ask::Rollback {
