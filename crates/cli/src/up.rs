@@ -11,7 +11,7 @@ use crosstie_control::{
 use crosstie_report::{
     change::{Changes, Outcome},
     offer::Verb,
-    up::{Stage, Up, screen},
+    up::{Up, UpStage, screen},
 };
 
 use crate::{args, console::Console, exit, output};
@@ -83,9 +83,11 @@ fn commands(up: &mut Up, arguments: &args::up::Up) {
     }
     let stopping = up.findings.iter().find(|seen| seen.stops());
     up.next = match up.stopped.as_ref().map(|stopped| stopped.stage) {
-        Some(Stage::Doctor) => stopping.map(|seen| format!("crosstie explain {}", seen.finding.id)),
-        Some(Stage::Apply) => Some(offer.command(Verb::Status).to_string()),
-        Some(Stage::Proof) => Some(offer.command(Verb::Doctor).as_root().to_string()),
+        Some(UpStage::Doctor) => {
+            stopping.map(|seen| format!("crosstie explain {}", seen.finding.id))
+        }
+        Some(UpStage::Apply) => Some(offer.command(Verb::Status).to_string()),
+        Some(UpStage::Proof) => Some(offer.command(Verb::Doctor).as_root().to_string()),
         Some(_) => None,
         None => {
             let doctor = offer.command(Verb::Doctor).flag("watch", true);

@@ -55,9 +55,9 @@ pub enum Event<'a> {
     },
     /// What those nodes call themselves, in the same order.
     HostNames(&'a [&'a str]),
-    StageBegan(up::Stage),
+    StageBegan(up::UpStage),
     StageEnded {
-        stage: up::Stage,
+        stage: up::UpStage,
         took: Duration,
         /// Its outcome in a few words.
         says: &'a str,

@@ -4,11 +4,10 @@ use std::{
     io,
     path::PathBuf,
     sync::{Arc, Mutex},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
-use crosstie_agent::{InProcess, NodeCalls};
-use crosstie_doctor::{ClockOffset, clock::milliseconds};
+use crosstie_agent::InProcess;
 use crosstie_node::groups::signal_all;
 use crosstie_reach::{
     BOUND, Session, Stage, Unfinished,
@@ -155,18 +154,10 @@ impl Fleet {
         }
         let answer = self.shared.answer;
         let answers = self.call(Duration::ZERO, move |_, session, progress| {
-            let asked = now();
-            let raw = session.collect(answer, progress)?;
-            let shown = milliseconds(&raw.meta.captured);
-            let clock = shown.map(|shown| ClockOffset::between(asked, now(), shown));
-            Ok((raw, clock))
+            Ok(NodeReading::over(session, answer, progress)?)
         });
         let readings = answers.into_iter().map(|(name, answer)| match answer {
-            Ok((raw, clock)) => NodeReading {
-                name,
-                raw: Ok(raw),
-                clock,
-            },
+            Ok(reading) => NodeReading { name, ..reading },
             Err(error) => NodeReading::new(name, Err(error)),
         });
         readings.collect()
@@ -275,14 +266,6 @@ fn ask<T>(
         *open = Some(session);
     }
     answer
-}
-
-/// Milliseconds since the epoch.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
 }
 
 /// Several at once would ask over each other.

@@ -8,8 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_agent::NodeCalls;
-use crosstie_facts::facts;
 use crosstie_model::{
     Facts,
     change::{Armed, Ask, ChangeError, Changed, Ended, Probe, RolledBack},
@@ -25,7 +23,7 @@ use super::{
     lost,
     subjects::{SeenBy, Witness},
 };
-use crate::Connector;
+use crate::{Connector, FleetSnapshot};
 
 /// A node that is to be changed, and how one sees that it is still reached.
 pub(super) struct Subject {
@@ -96,8 +94,8 @@ pub(super) fn begin<'a>(
     let began = Instant::now();
     let mut answer = ask(first.as_mut(), change, deadline, progress);
     if let Err(AskError::Said(ChangeError::Stale { .. })) = &answer
-        && let Ok(raw) = first.collect(limits.answer, progress)
-        && let Some(change) = again(&facts(&raw))
+        && let Ok(facts) = FleetSnapshot::facts_over(first.as_ref(), limits.answer, progress)
+        && let Some(change) = again(&facts)
     {
         answer = ask(first.as_mut(), &change, deadline, progress);
     }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Instant};
 use crosstie_report::{
     cluster_file::Existing,
     offer::Verb,
-    up::{Stage, Stopped, Timed, Up},
+    up::{Stopped, Timed, Up, UpStage},
 };
 
 use super::{Halt, UpError, UpOptions, record::Record};
@@ -30,7 +30,7 @@ pub(super) struct Run<'a> {
 
 /// What is known of an earlier run that nobody finished.
 pub(super) struct CutShort {
-    pub(super) stage: Stage,
+    pub(super) stage: UpStage,
     pub(super) since: String,
     /// What its changes share.
     pub(super) run: Option<String>,
@@ -102,7 +102,7 @@ impl<'a> Run<'a> {
     /// One stage, timed, told and written down.
     pub(super) fn stage<T>(
         &mut self,
-        stage: Stage,
+        stage: UpStage,
         work: impl FnOnce(&mut Self) -> Ended<T>,
     ) -> Result<T, Halt> {
         let began = Instant::now();
@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
         });
         if ended.is_err() {
             self.up.stopped = Some(Stopped { stage, why: says });
-        } else if stage == Stage::Apply {
+        } else if stage == UpStage::Apply {
             let options = self.fleet.options();
             let up = options.offer.command(Verb::Up);
             options.last_words(&format!(
