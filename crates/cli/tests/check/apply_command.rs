@@ -67,6 +67,15 @@ fn nodes_come_from_the_cluster_file_and_a_missing_one_is_named() {
             "from its root",
         ),
         (&["try", "."], "required"),
+        // A typing error is told before anything is asked of a node.
+        (
+            &["status", ".", "--become-password-fd", "99"],
+            "file descriptor 99 is not open",
+        ),
+        (
+            &["trust", "spark-a", "--password-fd", "99"],
+            "file descriptor 99 is not open",
+        ),
     ] {
         let (code, said) = run(folder.path(), arguments);
         assert_eq!(code, 2, "{arguments:?}");

@@ -74,7 +74,7 @@ const TOKENS: [&str; 34] = [
     "eyJ",
     "AGE-SECRET-KEY-",
 ];
-/// The same, with a dot inside: HashiCorp Vault's.
+/// The same, with a dot inside: of Vault and Slack.
 const DOTTED_TOKENS: [&str; 4] = ["hvs.", "hvb.", "hvr.", "xoxe."];
 /// A shorter rest is a name that happens to begin so.
 const TOKEN_REST: usize = 8;
