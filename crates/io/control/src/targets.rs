@@ -173,14 +173,14 @@ impl Targets {
     }
 
     fn fleet(&self, spec: Option<&Spec>) -> Result<Fleet, TargetsError> {
-        let named = self.nodes.iter().map(|name| by_name(name, spec));
-        let named: Vec<String> = named.collect();
-        let names = match (&self.lab, spec) {
-            (Some(lab), _) => lab.among(&named)?,
-            (None, Some(spec)) if named.is_empty() => destinations(spec),
-            (None, _) => named,
+        let chosen = self.nodes.iter().map(|name| by_name(name, spec));
+        let chosen: Vec<String> = chosen.collect();
+        let chosen = match (&self.lab, spec) {
+            (Some(lab), _) => lab.among(&chosen)?,
+            (None, Some(spec)) if chosen.is_empty() => destinations(spec),
+            (None, _) => chosen,
         };
-        Ok(Fleet::new(names, &self.options)?)
+        Ok(Fleet::new(chosen, &self.options)?)
     }
 }
 
