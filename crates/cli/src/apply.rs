@@ -12,10 +12,8 @@ use crate::{args::change::Apply, changes::report, console::Console};
 
 pub(crate) fn run(arguments: &Apply, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
-    let targets = arguments
-        .chosen
-        .targets(&arguments.root)
-        .resolve(&console)?;
+    let targets = arguments.chosen.targets(&arguments.root);
+    let targets = targets.resolve(&console)?;
     let options = ApplyOptions {
         guard: arguments.guard,
         force: arguments.force,

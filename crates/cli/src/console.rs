@@ -8,9 +8,7 @@ use std::{
 
 use clap::ColorChoice;
 use crosstie_control::{Event, Observer, PROMPT_TIMEOUT, Prompter};
-use crosstie_reach::secret::{
-    AskPassword, PasswordError, Purpose, Secret, Source, ask_on_terminal,
-};
+use crosstie_reach::secret::{AskPassword, PasswordError, Purpose, Secret, Source};
 use crosstie_report::{
     init::drawing,
     plan, proof, rollback,
@@ -18,7 +16,10 @@ use crosstie_report::{
     trial,
     up::{environments, findings},
 };
-use crosstie_terminal::{Live, Progress, approve, approve_before, is_there, line};
+use crosstie_terminal::{
+    Live, Progress, approve, approve_before, ask_password, is_there, leave_terminal_on_signals,
+    line, set_last_words,
+};
 
 use crate::output;
 
@@ -42,6 +43,7 @@ struct State {
 
 impl Console {
     pub(crate) fn new(colour: ColorChoice, json: bool) -> Arc<Self> {
+        leave_terminal_on_signals();
         Arc::new(Self {
             draws: output::draws(colour),
             palette: output::palette(colour),
@@ -139,6 +141,14 @@ impl Observer for Console {
     fn observe(&self, event: Event<'_>) {
         let palette = self.palette;
         match event {
+            Event::LastWords(words) => set_last_words(words),
+            Event::ClusterFile { file } => {
+                let text = match file {
+                    Some(path) => path.display().to_string(),
+                    None => "the lab's own".to_owned(),
+                };
+                output::tell(&format!("cluster file: {}\n", printable(&text)));
+            }
             Event::Planned(plan) => {
                 let text = plan::view(plan, &[], "", palette);
                 // A question follows.
@@ -172,7 +182,7 @@ impl Observer for Console {
 
 impl AskPassword for Console {
     fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
-        ask_on_terminal(purpose)
+        ask_password(purpose)
     }
 }
 

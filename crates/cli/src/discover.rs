@@ -17,7 +17,9 @@ pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> 
             tracing::warn!("not asked: {note}");
         }
     } else {
-        output::print(&view(&candidates, &looked, output::palette(colour)))?;
+        let offer = scan.targets.offer();
+        let text = view(&candidates, &looked, &offer, output::palette(colour));
+        output::print(&text)?;
     }
     Ok(exit::CLEAN)
 }

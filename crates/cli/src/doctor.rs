@@ -21,7 +21,7 @@ pub(crate) fn run(doctor: &Doctor, colour: ColorChoice) -> anyhow::Result<ExitCo
     refuse_what_facts_cannot_tell(&doctor.only)?;
     let mut targets = doctor.targets.resolve(&Console::new(colour, doctor.json))?;
     targets.options.overall_timeout = doctor.quick.then_some(QUICK);
-    let Found { spec, nodes } = targets.find()?;
+    let Found { spec, nodes, .. } = targets.find()?;
     let spec = spec.as_ref();
     let (now, before) = match nodes {
         Nodes::Captured(readings) => pair_captures(readings),

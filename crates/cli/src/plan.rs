@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::ColorChoice;
 use crosstie_control::plan::{plan, write};
 use crosstie_report::{
+    offer::Verb,
     plan::{Unread, view},
     text::printable,
 };
@@ -12,9 +13,10 @@ use crosstie_report::{
 use crate::{args::Plan, console::Console, exit, output};
 
 pub(crate) fn run(arguments: &Plan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let targets = arguments
-        .targets
-        .resolve(&Console::new(colour, arguments.json))?;
+    let targets = arguments.planned.targets();
+    let offer = targets.offer();
+    let is_live = targets.from.is_empty();
+    let targets = targets.resolve(&Console::new(colour, arguments.json))?;
     let (plan, unread) = plan(&targets)?;
     if let Some(directory) = &arguments.out {
         write(&plan, directory)?;
@@ -34,12 +36,12 @@ pub(crate) fn run(arguments: &Plan, colour: ColorChoice) -> anyhow::Result<ExitC
             .iter()
             .map(|(node, why)| Unread { node, why })
             .collect();
-        let next = if arguments.out.is_some() {
-            ""
+        let next = if is_live && plan.has_work() && !plan.is_refused() && unread.is_empty() {
+            format!("{}    does it", offer.command(Verb::Apply))
         } else {
-            "crosstie plan --out DIR    writes the files, to look at or to lint"
+            String::new()
         };
-        output::print(&view(&plan, &unread, next, output::palette(colour)))?;
+        output::print(&view(&plan, &unread, &next, output::palette(colour)))?;
     }
     Ok(if plan.is_refused() || !unread.is_empty() {
         exit::tool_failed()

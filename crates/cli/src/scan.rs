@@ -1,6 +1,6 @@
 //! `crosstie scan`.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use clap::ColorChoice;
 use crosstie_control::{
@@ -8,14 +8,17 @@ use crosstie_control::{
     scan::{Scanned, keep, scan},
 };
 use crosstie_model::word;
-use crosstie_report::scan::{Outcome, view};
+use crosstie_report::{
+    offer::{Offer, Verb},
+    scan::{Hints, Outcome, view},
+};
 use serde_json::Value;
 
 use crate::{args::Scan, console::Console, exit, output};
 
 pub(crate) fn run(arguments: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
-    let Found { spec, nodes } = arguments.targets.resolve(&console)?.find()?;
+    let Found { spec, nodes, .. } = arguments.targets.resolve(&console)?.find()?;
     let readings = nodes.read();
     if let Some(path) = &arguments.capture {
         keep(&readings, path)?;
@@ -27,8 +30,14 @@ pub(crate) fn run(arguments: &Scan, colour: ColorChoice) -> anyhow::Result<ExitC
         output::print(&json(&scanned, arguments.facts)?)?;
     } else {
         let outcomes: Vec<Outcome> = scanned.into_iter().map(|node| node.outcome).collect();
-        let next = next(arguments, &outcomes);
-        output::print(&view(&outcomes, &next, console.palette))?;
+        let offer = arguments.targets.offer();
+        let as_root = offer.command(Verb::Scan).as_root().to_string();
+        let hints = Hints {
+            next: next(arguments, &offer, failed),
+            // Of captures it is too late.
+            as_root: (!from_captures).then_some(as_root),
+        };
+        output::print(&view(&outcomes, &hints, console.palette))?;
     }
     Ok(if failed {
         exit::tool_failed()
@@ -50,48 +59,56 @@ fn json(scanned: &[Scanned], with_facts: bool) -> anyhow::Result<String> {
 }
 
 /// The command that a person would want now.
-fn next(scan: &Scan, outcomes: &[Outcome]) -> String {
-    match (&scan.capture, scan.targets.from.first(), outcomes) {
-        (Some(path), _, _) => format!(
+fn next(scan: &Scan, offer: &Offer, failed: bool) -> Option<String> {
+    let path = |path: &Path| word(&path.display().to_string()).into_owned();
+    match (&scan.capture, scan.targets.from.first()) {
+        (Some(capture), _) => Some(format!(
             "crosstie scan --from {}    shows the capture, here or elsewhere",
-            word(&path.display().to_string())
-        ),
-        (None, Some(path), _) => format!(
-            "crosstie scan --from {} --json    for programs",
-            word(&path.display().to_string())
-        ),
-        (None, None, [Outcome::Node(node)]) => {
-            let name = node.reached.as_ref().map(|name| format!(" {}", word(name)));
-            format!(
-                "crosstie scan{} --capture {}    keeps this, to share or to compare",
-                name.unwrap_or_default(),
-                word(&format!("{}.tar.gz", node.host))
-            )
+            path(capture)
+        )),
+        (None, Some(_)) => {
+            let from = scan.targets.from.iter();
+            let from = from.map(|from| format!(" --from {}", path(from)));
+            let from: String = from.collect();
+            Some(format!("crosstie doctor{from}    tells what is wrong"))
         }
-        _ => "crosstie scan … --json    for programs".to_owned(),
+        (None, None) if failed => None,
+        (None, None) => {
+            let doctor = offer.command(Verb::Doctor);
+            Some(format!("{doctor}    tells what is wrong"))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // a test says what went wrong by panicking
-
     use clap::Parser;
 
     use super::*;
     use crate::args::{Arguments, Command};
 
     #[test]
-    fn a_hosts_name_is_one_word_of_the_next_command() {
-        let Command::Scan(scan) = Arguments::parse_from(["crosstie", "scan"]).command else {
-            unreachable!()
+    fn names_are_words_of_the_next_command() {
+        let command = |arguments: &[&str]| {
+            let arguments = ["crosstie", "scan"].iter().chain(arguments);
+            let Command::Scan(scan) = Arguments::parse_from(arguments).command else {
+                unreachable!()
+            };
+            let next = next(&scan, &scan.targets.offer(), false).unwrap_or_default();
+            let (command, _) = next.split_once("    ").unwrap_or_default();
+            command.to_owned()
         };
-        let mut raw = crosstie_facts::Raw::default();
-        raw.meta.host = "$(id); rm -rf ~".to_owned();
-        let mut node = crosstie_report::scan::node(&crosstie_facts::facts(&raw), None);
-        node.reached = Some("x; rm -rf ~".to_owned());
-        let line = next(&scan, &[Outcome::Node(Box::new(node))]);
-        let expected = "crosstie scan 'x; rm -rf ~' --capture '$(id); rm -rf ~.tar.gz'    ";
-        assert!(line.starts_with(expected), "{line}");
+        assert_eq!(
+            command(&["x; rm -rf ~", "--sudo", "--ssh-config", "my ssh"]),
+            "crosstie doctor 'x; rm -rf ~' --sudo --ssh-config 'my ssh'"
+        );
+        assert_eq!(
+            command(&["--capture", "$(id).tar.gz"]),
+            "crosstie scan --from '$(id).tar.gz'"
+        );
+        assert_eq!(
+            command(&["--from", "a b", "--from", "c"]),
+            "crosstie doctor --from 'a b' --from c"
+        );
     }
 }

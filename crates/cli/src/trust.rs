@@ -6,12 +6,27 @@ use clap::ColorChoice;
 use crosstie_control::trust::{TrustOptions, install, undo};
 use crosstie_reach::{askpass, secret::Source};
 
-use crate::{args::trust::TrustArgs, console::Console, exit, output};
+use crate::{
+    args::{lab_targets, trust::TrustArgs},
+    console::Console,
+    exit, lab, output,
+};
 
 pub(crate) fn run(arguments: &TrustArgs, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
+    let lab = arguments.lab.as_deref().map(lab::open).transpose()?;
+    let mut fleet = arguments.connect.options(&console);
+    fleet.offer.nodes.clone_from(&arguments.nodes);
+    fleet.offer.lab.clone_from(&arguments.lab);
+    let mut nodes = arguments.nodes.clone();
+    if let Some(lab) = &lab {
+        fleet.ssh_config = Some(lab.ssh_config());
+        if !arguments.undo {
+            nodes = lab_targets(lab).among(&nodes)?;
+        }
+    }
     let options = TrustOptions {
-        nodes: arguments.nodes.clone(),
+        nodes,
         dry_run: arguments.dry_run,
         forget: arguments.forget,
         fingerprints: arguments.fingerprint.clone(),
@@ -19,7 +34,7 @@ pub(crate) fn run(arguments: &TrustArgs, colour: ColorChoice) -> anyhow::Result<
             Some(descriptor) => Source::Descriptor(descriptor),
             None => console.passwords(),
         },
-        fleet: arguments.connect.options(&console),
+        fleet,
     };
     let report = if arguments.undo {
         undo(&options, &*console)?

@@ -10,7 +10,8 @@ use crosstie_control::{
 };
 use crosstie_report::{
     change::{Changes, Outcome},
-    up::{Stage, Up, screen},
+    offer::Verb,
+    up::{Up, UpStage, screen},
 };
 
 use crate::{args, console::Console, exit, output};
@@ -21,7 +22,7 @@ const LISTEN_LAB: u32 = 12;
 pub(crate) fn run(arguments: &args::up::Up, colour: ColorChoice) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
     let members = &arguments.members;
-    let targets = members.resolve(&arguments.root, &console)?;
+    let targets = members.targets(&arguments.root).resolve(&console)?;
     let options = UpOptions {
         file: members.output.clone(),
         name: members.lab.clone(),
@@ -65,10 +66,10 @@ pub(crate) fn run(arguments: &args::up::Up, colour: ColorChoice) -> anyhow::Resu
 
 /// What undoes it, and what comes next.
 fn commands(up: &mut Up, arguments: &args::up::Up) {
-    let tail = arguments.same_nodes();
+    let offer = arguments.same_nodes();
     let mut outcomes = up.changes.iter().map(|change| change.outcome);
     if outcomes.any(|outcome| outcome == Outcome::Confirmed) {
-        up.undo = Some(format!("crosstie rollback{tail}"));
+        up.undo = Some(offer.command(Verb::Rollback).to_string());
     }
     let half = up.run.as_ref().and_then(|run| {
         let changes = Changes::new(up.changes.clone());
@@ -81,12 +82,16 @@ fn commands(up: &mut Up, arguments: &args::up::Up) {
         return;
     }
     let stopping = up.findings.iter().find(|seen| seen.stops());
-    let next = match up.stopped.as_ref().map(|stopped| stopped.stage) {
-        Some(Stage::Doctor) => stopping.map(|seen| format!("explain {}", seen.finding.id)),
-        Some(Stage::Apply) => Some(format!("status{tail}")),
-        Some(Stage::Proof) => Some(format!("doctor{tail} --sudo")),
+    up.next = match up.stopped.as_ref().map(|stopped| stopped.stage) {
+        Some(UpStage::Doctor) => {
+            stopping.map(|seen| format!("crosstie explain {}", seen.finding.id))
+        }
+        Some(UpStage::Apply) => Some(offer.command(Verb::Status).to_string()),
+        Some(UpStage::Proof) => Some(offer.command(Verb::Doctor).as_root().to_string()),
         Some(_) => None,
-        None => Some(format!("doctor{tail} --sudo --watch")),
+        None => {
+            let doctor = offer.command(Verb::Doctor).flag("watch", true);
+            Some(doctor.as_root().to_string())
+        }
     };
-    up.next = next.map(|next| format!("crosstie {next}"));
 }

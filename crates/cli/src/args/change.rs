@@ -2,7 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{RootArgs, TargetArgs, flag, option, words};
+use crosstie_report::offer::{Offer, Verb};
+
+use super::{RootArgs, TargetArgs};
 
 /// Seconds until a node goes back by itself, unless they are given.
 pub(crate) const GUARD: u32 = 120;
@@ -180,7 +182,7 @@ pub(crate) struct NodeArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "ssh_config")]
     pub(crate) lab: Option<String>,
 
-    /// The cluster file; ./cluster.toml when left out
+    /// The cluster file. Left out: ./cluster.toml, else the lab's own
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster: Option<PathBuf>,
 }
@@ -188,30 +190,28 @@ pub(crate) struct NodeArgs {
 impl Apply {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
-        let force = flag("force", self.force);
-        let guard = option("guard", (self.guard != GUARD).then_some(self.guard));
-        format!("crosstie apply{}{force}{guard}", self.same_nodes())
+        let guard = (self.guard != GUARD).then_some(self.guard);
+        let offer = self.offer();
+        let command = offer.command(Verb::Apply).flag("force", self.force);
+        command.option("guard", guard).to_string()
     }
 
     /// The command that undoes a run of it.
     pub(crate) fn undo(&self, run: &str) -> String {
-        let run = option("run", Some(run));
-        format!("crosstie rollback{run}{}", self.same_nodes())
+        let offer = self.offer();
+        let command = offer.command(Verb::Rollback);
+        command.option("run", Some(run)).to_string()
     }
 
-    fn same_nodes(&self) -> String {
-        let chosen = self.chosen.options();
-        chosen + &flag("yes", self.yes) + &self.root.options()
+    fn offer(&self) -> Offer {
+        Offer {
+            yes: self.yes,
+            ..self.chosen.targets(&self.root).offer()
+        }
     }
 }
 
 impl NodeArgs {
-    /// For a command about the same nodes.
-    fn options(&self) -> String {
-        let cluster = self.cluster.as_ref().map(|path| path.display());
-        words(&self.nodes) + &option("lab", self.lab.as_ref()) + &option("cluster", cluster)
-    }
-
     pub(crate) fn targets(&self, root: &RootArgs) -> TargetArgs {
         TargetArgs {
             nodes: self.nodes.clone(),
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn commands_that_make_a_cluster_whole_have_the_options_that_were_used() {
         let nodes = "spark-a spark-b";
-        let used = "--cluster lab/sparks.toml --yes --become-password-fd 3 --timeout 90 --ssh-config lab/ssh \
+        let used = "--cluster lab/sparks.toml --yes --become-password-fd 0 --timeout 90 --ssh-config lab/ssh \
                     --agent-dir agents";
         let whole = format!("crosstie apply {nodes} {used}");
         let Command::Apply(apply) = parsed(&whole) else {

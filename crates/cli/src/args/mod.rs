@@ -13,7 +13,7 @@ use clap::{
     builder::{PossibleValuesParser, styling},
 };
 
-pub(crate) use reach::{ConnectArgs, MemberArgs, RootArgs, TargetArgs, flag, option, words};
+pub(crate) use reach::{ConnectArgs, MemberArgs, PlannedArgs, RootArgs, TargetArgs, lab_targets};
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Cyan.on_default().bold())
@@ -125,7 +125,8 @@ pub(crate) enum Command {
 /// What is here: RDMA ports, cages and twins, PCIe, GPUs, addresses, drivers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  crosstie scan                              this machine
+  crosstie scan                              the nodes of ./cluster.toml, else this machine
+  crosstie scan .                            this machine
   crosstie scan . spark-b                    this machine and another, over ssh
   crosstie scan spark-a spark-b --sudo       and what only root may read
   crosstie scan --discover                   who else is on the cables, if you do not know their names
@@ -163,9 +164,10 @@ pub(crate) struct Scan {
 /// What is wrong, why, and the fix
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  crosstie doctor                            this machine
+  crosstie doctor                            the nodes of ./cluster.toml, else this machine
+  crosstie doctor .                          this machine
   crosstie doctor . spark-b                  this machine and another, and what is between them
-  crosstie doctor --cluster cluster.toml     all nodes of a cluster, against what it should be
+  crosstie doctor --cluster sparks.toml      all nodes of a cluster, against what it should be
   crosstie doctor --lab two-sparks --watch   again and again, with what changed
   crosstie doctor --from captures/ --json    captures, for programs
   crosstie doctor --markdown > report.md     for a bug report
@@ -247,7 +249,7 @@ pub(crate) struct Explain {
   crosstie plan --out plan/                  and write each node's files to plan/NODE/etc/…
   crosstie plan --from captures/ --json      captures, for programs
 
-Nothing is changed on any node.
+Root is taken on the nodes, since some files are for its eyes alone. Nothing is changed on any node.
 
 Exit status: 0 a plan was made, or there is nothing to do; 2 refused, or a node could not be read.")]
 pub(crate) struct Plan {
@@ -260,7 +262,7 @@ pub(crate) struct Plan {
     pub(crate) out: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) targets: TargetArgs,
+    pub(crate) planned: PlannedArgs,
 }
 
 /// Look at the nodes and what is cabled to what, and write the cluster file

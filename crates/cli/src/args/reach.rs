@@ -1,11 +1,16 @@
 //! Which nodes a command is about, and how they are reached.
 
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use crosstie_control::{self as control, FleetOptions, LabTargets, Observer};
+use crosstie_control::{self as control, CLUSTER_FILE, FleetOptions, LabTargets, Observer};
 use crosstie_lab::Lab;
-use crosstie_model::word;
 use crosstie_reach::secret::{Password, Purpose, Secret, Source};
+use crosstie_report::offer::Offer;
 
 use crate::{console::Console, lab};
 
@@ -16,8 +21,8 @@ pub(crate) struct MemberArgs {
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
 
-    /// All nodes of this running lab (see `crosstie lab`)
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "ssh_config"])]
+    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
+    #[arg(long, value_name = "NAME", conflicts_with = "ssh_config")]
     pub(crate) lab: Option<String>,
 
     /// The cluster file. Where it is there, what is new is added to it
@@ -32,20 +37,44 @@ pub(crate) struct TargetArgs {
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
 
-    /// All nodes of this running lab (see `crosstie lab`)
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["nodes", "from", "ssh_config"])]
+    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "ssh_config"])]
     pub(crate) lab: Option<String>,
 
     /// Read captures instead of live nodes: a directory, a .tar.gz, or a directory of several
     #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "sudo"])]
     pub(crate) from: Vec<PathBuf>,
 
-    /// The cluster file: which nodes there are, how their ports are grouped and cabled
+    /// The cluster file: which nodes there are, how their ports are grouped and cabled. Left out, and not with --from:
+    /// ./cluster.toml, else the lab's own
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
+}
+
+/// Which nodes are planned for.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct PlannedArgs {
+    /// Nodes, as the cluster file or ssh calls them; `.` is this machine. None: all of the cluster file
+    #[arg(value_name = "NODE")]
+    nodes: Vec<String>,
+
+    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "ssh_config"])]
+    lab: Option<String>,
+
+    /// Read captures instead of live nodes: a directory, a .tar.gz, or a directory of several
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "sudo", "become_password_fd", "ask_become_pass"])]
+    from: Vec<PathBuf>,
+
+    /// The cluster file. Left out: ./cluster.toml, else the lab's own
+    #[arg(long, value_name = "FILE")]
+    cluster: Option<PathBuf>,
+
+    #[command(flatten)]
+    root: RootArgs,
 }
 
 /// How nodes are reached.
@@ -57,7 +86,7 @@ pub(crate) struct ReachArgs {
     pub(crate) sudo: bool,
 
     /// Read the password for sudo from this file descriptor
-    #[arg(long, value_name = "N", requires = "sudo")]
+    #[arg(long, value_name = "N", requires = "sudo", value_parser = descriptor)]
     pub(crate) become_password_fd: Option<u32>,
 
     /// Ask for the password for sudo on the terminal before anything else, not only where sudo wants one
@@ -77,7 +106,7 @@ pub(crate) struct RootArgs {
     sudo: bool,
 
     /// Read the password for sudo from this file descriptor
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = descriptor)]
     become_password_fd: Option<u32>,
 
     /// Ask for the password for sudo on the terminal before anything else, not only where sudo wants one
@@ -95,32 +124,77 @@ impl TargetArgs {
             nodes: self.nodes.clone(),
             from: self.from.clone(),
             cluster: self.cluster.clone(),
-            options: self.reach.options(lab.as_ref(), console),
-            lab: lab.map(|lab| {
-                let nodes = lab.profile().nodes.iter();
-                LabTargets {
-                    nodes: nodes.map(|node| node.name.clone()).collect(),
-                    spec: lab.spec(),
-                }
-            }),
+            options: FleetOptions {
+                offer: self.offer(),
+                ..self.reach.options(lab.as_ref(), console)
+            },
+            lab: lab.as_ref().map(lab_targets),
         })
     }
 }
 
+impl TargetArgs {
+    /// How other commands are told of the same nodes.
+    pub(crate) fn offer(&self) -> Offer {
+        let ReachArgs {
+            sudo,
+            become_password_fd,
+            ask_become_pass,
+            ref connect,
+        } = self.reach;
+        let cluster = self.cluster.as_deref();
+        Offer {
+            nodes: self.nodes.clone(),
+            lab: self.lab.clone(),
+            cluster: cluster.filter(|path| !is_found(path)).map(shown),
+            sudo,
+            become_password_fd,
+            ask_become_pass,
+            ..connect.offer()
+        }
+    }
+}
+
+pub(crate) fn lab_targets(lab: &Lab) -> LabTargets {
+    let nodes = lab.profile().nodes.iter();
+    LabTargets {
+        nodes: nodes.map(|node| node.name.clone()).collect(),
+        spec: lab.spec(),
+    }
+}
+
+/// It counts without being named.
+fn is_found(cluster: &Path) -> bool {
+    cluster == Path::new(CLUSTER_FILE)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+impl PlannedArgs {
+    pub(crate) fn targets(&self) -> TargetArgs {
+        let mut reach = self.root.reach();
+        reach.sudo = self.from.is_empty();
+        TargetArgs {
+            nodes: self.nodes.clone(),
+            lab: self.lab.clone(),
+            from: self.from.clone(),
+            cluster: self.cluster.clone(),
+            reach,
+        }
+    }
+}
+
 impl MemberArgs {
-    pub(crate) fn resolve(
-        &self,
-        root: &RootArgs,
-        console: &Arc<Console>,
-    ) -> anyhow::Result<control::Targets> {
-        let targets = TargetArgs {
+    pub(crate) fn targets(&self, root: &RootArgs) -> TargetArgs {
+        TargetArgs {
             nodes: self.nodes.clone(),
             lab: self.lab.clone(),
             from: Vec::new(),
-            cluster: None,
+            cluster: Some(self.output.clone()),
             reach: root.reach(),
-        };
-        targets.resolve(console)
+        }
     }
 }
 
@@ -153,6 +227,15 @@ impl ReachArgs {
 }
 
 impl ConnectArgs {
+    fn offer(&self) -> Offer {
+        Offer {
+            timeout: (self.timeout != TIMEOUT).then_some(self.timeout),
+            ssh_config: self.ssh_config.as_deref().map(shown),
+            agent_dir: self.agent_dir.as_deref().map(shown),
+            ..Offer::default()
+        }
+    }
+
     /// Without root.
     pub(crate) fn options(&self, console: &Arc<Console>) -> FleetOptions {
         FleetOptions {
@@ -163,6 +246,7 @@ impl ConnectArgs {
             ssh_config: self.ssh_config.clone(),
             agent_dir: self.agent_dir.clone(),
             terminal: crosstie_terminal::is_there(),
+            offer: self.offer(),
             observer: Arc::clone(console) as Arc<dyn Observer>,
         }
     }
@@ -177,47 +261,17 @@ impl RootArgs {
             connect: self.connect.clone(),
         }
     }
+}
 
-    /// For a command about the same nodes, which a person may paste.
-    pub(crate) fn options(&self) -> String {
-        let ConnectArgs {
-            timeout,
-            ssh_config,
-            agent_dir,
-        } = &self.connect;
-        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-        [
-            option("become-password-fd", self.become_password_fd),
-            flag("ask-become-pass", self.ask_become_pass),
-            option("timeout", (*timeout != TIMEOUT).then_some(timeout)),
-            option("ssh-config", path(ssh_config)),
-            option("agent-dir", path(agent_dir)),
-        ]
-        .concat()
+/// A file descriptor that whoever started this has opened for it.
+pub(super) fn descriptor(text: &str) -> Result<u32, String> {
+    let number = text.parse::<u32>().map_err(|error| error.to_string())?;
+    match fs::symlink_metadata(format!("/proc/self/fd/{number}")) {
+        Ok(_) => Ok(number),
+        Err(_) => Err(format!(
+            "file descriptor {number} is not open; a shell opens it with {number}< FILE"
+        )),
     }
-}
-
-/// ` --NAME VALUE`, quoted where a shell needs it; nothing where there is no value.
-pub(crate) fn option(name: &str, value: Option<impl fmt::Display>) -> String {
-    value.map_or_else(String::new, |value| {
-        format!(" --{name} {}", word(&value.to_string()))
-    })
-}
-
-pub(crate) fn flag(name: &str, given: bool) -> String {
-    if given {
-        format!(" --{name}")
-    } else {
-        String::new()
-    }
-}
-
-/// ` a b`, quoted where a shell needs it.
-pub(crate) fn words(names: &[String]) -> String {
-    names
-        .iter()
-        .flat_map(|name| [" ".into(), word(name)])
-        .collect()
 }
 
 /// Seconds, unless they are given.

@@ -20,8 +20,12 @@ marked lines in ~/.ssh/authorized_keys.
 Exit status: 0 done on every node, 2 not on one.")]
 pub(crate) struct TrustArgs {
     /// Nodes, as ssh takes them; `.` is this machine. They will be able to log in to each other
-    #[arg(value_name = "NODE", required_unless_present = "undo")]
+    #[arg(value_name = "NODE", required_unless_present_any = ["undo", "lab"])]
     pub(crate) nodes: Vec<String>,
+
+    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
+    #[arg(long, value_name = "NAME", conflicts_with = "ssh_config")]
+    pub(crate) lab: Option<String>,
 
     /// Show what would be changed, and change nothing
     #[arg(long)]
@@ -44,7 +48,7 @@ pub(crate) struct TrustArgs {
     pub(crate) fingerprint: Vec<Fingerprint>,
 
     /// Read the password for logins from this file descriptor
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::reach::descriptor)]
     pub(crate) password_fd: Option<u32>,
 
     #[command(flatten)]

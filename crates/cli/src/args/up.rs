@@ -1,6 +1,8 @@
 //! The command line of `up`.
 
-use super::{MemberArgs, RootArgs, change::GUARD, flag, option, words};
+use crosstie_report::offer::{Offer, Verb};
+
+use super::{MemberArgs, RootArgs, change::GUARD};
 
 /// From cabled to proven in one go: scan, cabling, doctor, plan, apply, proof, settings
 ///
@@ -44,31 +46,33 @@ pub(crate) struct Up {
 impl Up {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
-        let MemberArgs { nodes, lab, output } = &self.members;
-        let options = [
-            words(nodes),
-            option("lab", lab.as_ref()),
-            option("output", Some(output.display())),
-            flag("yes", self.yes),
-            option("guard", (self.guard != GUARD).then_some(self.guard)),
-            flag("force", self.force),
-            self.root.options(),
-        ];
-        format!("crosstie up{}", options.concat())
+        let guard = (self.guard != GUARD).then_some(self.guard);
+        let offer = self.offer();
+        let command = offer.command(Verb::Up).option("guard", guard);
+        command.flag("force", self.force).to_string()
     }
 
     /// The command that undoes a run of it.
     pub(crate) fn undo(&self, run: &str) -> String {
-        let run = option("run", Some(run));
-        let yes = flag("yes", self.yes);
-        format!("crosstie rollback{run}{yes}{}", self.same_nodes())
+        let offer = self.same_nodes();
+        let command = offer.command(Verb::Rollback);
+        command.option("run", Some(run)).to_string()
     }
 
-    /// How other commands are told of the same nodes.
-    pub(crate) fn same_nodes(&self) -> String {
-        let MemberArgs { lab, output, .. } = &self.members;
-        let cluster = option("cluster", Some(output.display()));
-        option("lab", lab.as_ref()) + &cluster + &self.root.options()
+    fn offer(&self) -> Offer {
+        Offer {
+            yes: self.yes,
+            ..self.members.targets(&self.root).offer()
+        }
+    }
+
+    /// How other commands are told of the same nodes: by the cluster file, which names them now.
+    pub(crate) fn same_nodes(&self) -> Offer {
+        let mut offer = self.offer();
+        if offer.lab.is_none() {
+            offer.nodes.clear();
+        }
+        offer
     }
 }
 
@@ -80,15 +84,15 @@ mod tests {
 
     #[test]
     fn commands_that_follow_have_the_options_that_were_used() {
-        let used = "--yes --guard 300 --ssh-config lab/ssh";
-        let whole = format!("crosstie up . spark-b --output sparks.toml {used}");
+        let whole =
+            "crosstie up --guard 300 . spark-b --output sparks.toml --yes --ssh-config lab/ssh";
         let Command::Up(up) = Arguments::parse_from(whole.split(' ')).command else {
             panic!()
         };
         assert_eq!(up.again(), whole);
         assert_eq!(
             up.undo("20261116T175500Z-1f2e3d4c"),
-            "crosstie rollback --run 20261116T175500Z-1f2e3d4c --yes --cluster sparks.toml --ssh-config lab/ssh"
+            "crosstie rollback --run 20261116T175500Z-1f2e3d4c --cluster sparks.toml --yes --ssh-config lab/ssh"
         );
     }
 }

@@ -48,7 +48,7 @@ fn nodes_come_from_the_cluster_file_and_a_missing_one_is_named() {
     for (arguments, why) in [
         (
             &["apply", "--yes"][..],
-            "cannot read the cluster file cluster.toml",
+            "there is no cluster.toml here: `crosstie init NODE…` writes one",
         ),
         (&["apply", "--cluster", "lab.toml"], "lab.toml"),
         (
@@ -67,6 +67,15 @@ fn nodes_come_from_the_cluster_file_and_a_missing_one_is_named() {
             "from its root",
         ),
         (&["try", "."], "required"),
+        // A typing error is told before anything is asked of a node.
+        (
+            &["status", ".", "--become-password-fd", "99"],
+            "file descriptor 99 is not open",
+        ),
+        (
+            &["trust", "spark-a", "--password-fd", "99"],
+            "file descriptor 99 is not open",
+        ),
     ] {
         let (code, said) = run(folder.path(), arguments);
         assert_eq!(code, 2, "{arguments:?}");

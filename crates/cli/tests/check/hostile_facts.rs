@@ -8,7 +8,7 @@ use crosstie_model::Spec;
 use crosstie_node::{capture, sanitised};
 use crosstie_report::{
     doctor,
-    scan::{Outcome, node, view},
+    scan::{Hints, Outcome, node, view},
     text::Palette,
 };
 use proptest::prelude::*;
@@ -118,7 +118,7 @@ proptest! {
         let facts = facts(&raw);
         let scanned = node(&facts, None);
         prop_assert!(serde_json::to_string(&facts).is_ok());
-        let screen = view(&[Outcome::Node(Box::new(scanned))], "next", Palette::Plain);
+        let screen = view(&[Outcome::Node(Box::new(scanned))], &Hints::default(), Palette::Plain);
         let escaped = screen.contains('\u{1b}');
         prop_assert!(!escaped, "an escape reached the screen");
     }

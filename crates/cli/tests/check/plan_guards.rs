@@ -14,6 +14,7 @@ use crosstie_plan::{memory::Memory, plan};
 use crate::common::samples::{fixtures, raw};
 
 const PORT: &str = "enp1s0f1np1";
+const TWIN: &str = "enP2p1s0f1np1";
 
 fn spec() -> Spec {
     let path = fixtures().join("clusters/pair.toml");
@@ -281,4 +282,59 @@ fn a_twin_of_an_active_cage_is_never_taken_down() {
     // Without its cable in the file, p1 is still active.
     spec.cables.clear();
     assert_eq!(down(&spec, &node), ["enp1s0f0np0", "enP2p1s0f0np0"]);
+}
+
+/// Twins are told apart by their hardware addresses, and a file that means one port twice means another that it does not name.
+#[test]
+fn a_twin_is_never_lost_without_a_word() {
+    let twins = facts(&raw("spark-healthy"));
+    let mac = |name: &str| twins.network.interface(name).unwrap().mac.known().cloned();
+    let (own, twin) = (mac(PORT).unwrap(), mac(TWIN).unwrap());
+    let node = bent(|node| {
+        let mut interfaces = node.network.interfaces.iter_mut();
+        let found = interfaces.find(|found| found.name == TWIN).unwrap();
+        found.mac = Reading::Value(own.clone());
+    });
+    let expected = Refusal::SameMac {
+        interface: PORT.to_owned(),
+        other: TWIN.to_owned(),
+        mac: own.to_string(),
+    };
+    assert!(node.refusals.contains(&expected), "{:?}", node.refusals);
+
+    let with_cage = |ports: &str| {
+        let path = fixtures().join("clusters/pair.toml");
+        let text = std::fs::read_to_string(path).unwrap();
+        let name = &twins.host.name;
+        let entry = format!("name = \"{name}\"\n");
+        assert!(text.contains(&entry), "{text}");
+        let cage = format!("{entry}[[node.cage]]\nid = \"p1\"\nports = [{ports}]\n");
+        Spec::from_toml(&text.replace(&entry, &cage)).unwrap()
+    };
+    let twice = with_cage(&format!("{{ mac = \"{own}\" }}, {{ mac = \"{own}\" }}"));
+    let faults: Vec<String> = twice.check().iter().map(ToString::to_string).collect();
+    assert!(
+        faults[0].contains(&format!("cage 'p1' lists MAC {own} twice")),
+        "{faults:?}"
+    );
+
+    let gone = with_cage(&format!(
+        "{{ mac = \"{own}\" }}, {{ mac = \"02:00:00:00:00:99\" }}"
+    ));
+    let other = facts(&raw("spark-b-healthy"));
+    let planned = plan(&gone, &[twins.clone(), other.clone()]).unwrap();
+    let expected = Refusal::NoPort {
+        cage: "p1".to_owned(),
+        port: "MAC 02:00:00:00:00:99".to_owned(),
+    };
+    let refusals = &planned.nodes[0].refusals;
+    assert!(refusals.contains(&expected), "{refusals:?}");
+
+    let sound = with_cage(&format!("{{ mac = \"{own}\" }}, {{ mac = \"{twin}\" }}"));
+    let planned = plan(&sound, &[twins.clone(), other]).unwrap();
+    assert!(
+        planned.nodes[0].refusals.is_empty(),
+        "{:?}",
+        planned.nodes[0].refusals
+    );
 }

@@ -40,7 +40,7 @@ fn it_needs_nodes_and_somebody_to_ask() {
         (&["."], "no terminal to ask on: pass --yes"),
         (&["--lab", "none-such", "--yes"], "none-such"),
         (&[".", "--guard", "5"], "30..=3600"),
-        (&[".", "--lab", "x"], "cannot be used with"),
+        (&[".", "--lab", "x"], "there is no lab"),
     ] {
         let (code, stdout, stderr) = up(folder.path(), arguments);
         assert_eq!(code, 2, "{arguments:?}");

@@ -174,8 +174,10 @@ pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
     let lock = format!("{}/lock", crosstie_node::change::STATE);
     let settled =
         format!("[ ! -e {guard} ] && {{ [ ! -e {lock} ] || flock --nonblock {lock} true; }}");
+    // Its unit goes after the one who waits, so nobody does by now.
+    let waits = "systemctl --quiet is-active crosstie-guard-wait.service && { echo 'its guard still waits' >&2; exit 1; }";
     let script = format!(
-        "for i in $(seq 300); do if {settled}; then {script}; exit; fi; sleep 1; done; \
+        "for i in $(seq 300); do if {settled}; then {waits}; {script}; exit; fi; sleep 1; done; \
          exec >&2; echo 'a guard still waits, or somebody is at work'; {STILL_AT_WORK}; exit 1"
     );
     sh_within(lab, node, &script, Duration::from_secs(360))

@@ -28,6 +28,7 @@ pub use calls::{
     rdma::{JoinRequest, Opened, RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
     reach::Reach,
     trust::{Refusal, Trust},
+    trust_lease::{LeaseAsk, TrustLease},
 };
 pub use client::{CallError, call, call_with_stream};
 pub use context::{Context, Stopped};

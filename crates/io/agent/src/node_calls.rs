@@ -13,8 +13,8 @@ use crosstie_node::{
 use crosstie_reach::{Session, SessionError, Stage};
 
 use crate::{
-    Cabling, CallError, Change, Collect, CollectError, Hello, Identity, NoError, Reach, Refusal,
-    Trust, call, call::with_causes, call_with_stream, calls::collect::Sending,
+    Cabling, CallError, Change, Collect, CollectError, Hello, Identity, LeaseAsk, NoError, Reach,
+    Refusal, Trust, TrustLease, call, call::with_causes, call_with_stream, calls::collect::Sending,
 };
 
 /// Longest packed capture. A large machine's has some 2 MiB.
@@ -41,6 +41,14 @@ pub trait NodeCalls {
         deadline: Duration,
         progress: &dyn Fn(Stage),
     ) -> Result<Settled, CallError<Refusal>>;
+
+    /// Nobody else changes who may log in there meanwhile.
+    fn trust_lease(
+        &self,
+        ask: &LeaseAsk,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<(), CallError<Refusal>>;
 
     /// Says the node's name on interfaces and listens there, as root.
     fn cabling(
@@ -106,6 +114,16 @@ impl<S: Session + ?Sized> NodeCalls for S {
     ) -> Result<Settled, CallError<Refusal>> {
         progress(Stage::Changing);
         call::<Trust>(self, ask, deadline, &mut |()| ())
+    }
+
+    fn trust_lease(
+        &self,
+        ask: &LeaseAsk,
+        deadline: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<(), CallError<Refusal>> {
+        progress(Stage::Waiting);
+        call::<TrustLease>(self, ask, deadline, &mut |()| ())
     }
 
     fn cabling(

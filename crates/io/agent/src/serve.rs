@@ -23,7 +23,7 @@ use thiserror::Error;
 
 use crate::{
     call::Call,
-    calls::{hello::Hello, trust::PushedAgent},
+    calls::{hello::Hello, trust::PushedAgent, trust_lease::TrustLease},
     output::Output,
     resources::Resources,
     running::Running,
@@ -161,7 +161,8 @@ impl AgentSession {
             if self.running.count() + self.output.unwritten() >= MOST_CALLS {
                 return Err(ServeError::TooManyCalls);
             }
-            if name != Hello::NAME {
+            // Neither says that anything is to be changed.
+            if name != Hello::NAME && name != TrustLease::NAME {
                 self.resources.with_only(PushedAgent::stay);
             }
         }

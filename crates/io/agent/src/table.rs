@@ -13,6 +13,7 @@ use crate::{
         rdma::{RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
         reach::Reach,
         trust::Trust,
+        trust_lease::TrustLease,
     },
     context::{Context, RawContext},
 };
@@ -21,6 +22,7 @@ pub const TABLE: &[Row] = &[
     Row::of::<Hello>(),
     Row::of::<Collect>(),
     Row::of::<Trust>(),
+    Row::of::<TrustLease>(),
     Row::of::<Cabling>(),
     Row::of::<Change>(),
     Row::of::<Reach>(),

@@ -1,6 +1,7 @@
 //! What a person may be told while nodes are worked on, and what they may be asked.
 
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -35,6 +36,12 @@ pub enum Event<'a> {
         index: usize,
     },
     RoundEnded,
+    /// From now on this is what whoever interrupts the command has to know; empty where there is nothing.
+    LastWords(&'a str),
+    /// The cluster file that counts; absent for a lab's own.
+    ClusterFile {
+        file: Option<&'a Path>,
+    },
     /// This is about to be carried out, once it is approved of.
     Planned(&'a Plan),
     /// This is about to be undone, once it is approved of.
@@ -48,9 +55,9 @@ pub enum Event<'a> {
     },
     /// What those nodes call themselves, in the same order.
     HostNames(&'a [&'a str]),
-    StageBegan(up::Stage),
+    StageBegan(up::UpStage),
     StageEnded {
-        stage: up::Stage,
+        stage: up::UpStage,
         took: Duration,
         /// Its outcome in a few words.
         says: &'a str,

@@ -4,11 +4,10 @@ use std::{
     io,
     path::PathBuf,
     sync::{Arc, Mutex},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
-use crosstie_agent::{InProcess, NodeCalls};
-use crosstie_doctor::{ClockOffset, clock::milliseconds};
+use crosstie_agent::InProcess;
 use crosstie_node::groups::signal_all;
 use crosstie_reach::{
     BOUND, Session, Stage, Unfinished,
@@ -17,10 +16,11 @@ use crosstie_reach::{
     secret::{Password, PasswordError},
     ssh::DestinationError,
 };
+use crosstie_report::offer::Offer;
 use rustix::process::Signal;
 
 use crate::{
-    Connector, NodeError, NodeReading, Observer, Round,
+    Connector, Event, NodeError, NodeReading, Observer, Round,
     connector::{FleetConnector, NodeSlot, Shared, route},
 };
 
@@ -47,6 +47,8 @@ pub struct FleetOptions {
     pub agent_dir: Option<PathBuf>,
     /// Somebody sits at a terminal on which ssh may ask.
     pub terminal: bool,
+    /// For commands that are offered to a person.
+    pub offer: Offer,
     pub observer: Arc<dyn Observer>,
 }
 
@@ -64,7 +66,7 @@ pub enum FleetError {
 pub struct Fleet {
     slots: Vec<Arc<NodeSlot>>,
     shared: Arc<Shared>,
-    options: FleetOptions,
+    options: Box<FleetOptions>,
     /// Each step has its own limit; this one is for what none of them foresees.
     last: Duration,
 }
@@ -81,6 +83,13 @@ impl<T, F> NodeWork<T> for F where
 }
 
 type Visit<T> = Box<dyn Fn(usize, &Arc<NodeSlot>) -> Result<T, NodeError> + Send + Sync>;
+
+impl FleetOptions {
+    /// What whoever interrupts the command is told from now on.
+    pub(crate) fn last_words(&self, words: &str) {
+        self.observer.observe(Event::LastWords(words));
+    }
+}
 
 impl Fleet {
     /// No names are this machine.
@@ -122,7 +131,7 @@ impl Fleet {
                 login: overall.unwrap_or(login),
                 answer: overall.unwrap_or(answer),
             }),
-            options: options.clone(),
+            options: Box::new(options.clone()),
             last: overall.unwrap_or(login + answer + PROMPT_TIMEOUT),
         })
     }
@@ -145,18 +154,10 @@ impl Fleet {
         }
         let answer = self.shared.answer;
         let answers = self.call(Duration::ZERO, move |_, session, progress| {
-            let asked = now();
-            let raw = session.collect(answer, progress)?;
-            let shown = milliseconds(&raw.meta.captured);
-            let clock = shown.map(|shown| ClockOffset::between(asked, now(), shown));
-            Ok((raw, clock))
+            NodeReading::over(session, answer, progress)
         });
         let readings = answers.into_iter().map(|(name, answer)| match answer {
-            Ok((raw, clock)) => NodeReading {
-                name,
-                raw: Ok(raw),
-                clock,
-            },
+            Ok(reading) => NodeReading { name, ..reading },
             Err(error) => NodeReading::new(name, Err(error)),
         });
         readings.collect()
@@ -265,14 +266,6 @@ fn ask<T>(
         *open = Some(session);
     }
     answer
-}
-
-/// Milliseconds since the epoch.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
 }
 
 /// Several at once would ask over each other.

@@ -16,7 +16,7 @@ use crosstie_report::{
 };
 
 use crate::{
-    ClusterFileError, Fleet, FleetError, NodeError, NodeFacts, NodesFailed, Targets,
+    ClusterFileError, Fleet, FleetError, NodeError, NodeFacts, NodesFailed, Targets, TargetsError,
     cluster_file::merging,
     destinations,
     files::{self, WriteError},
@@ -61,6 +61,8 @@ pub enum InitError {
     #[error("name the nodes, like `. spark-b`    (`.` is this machine, others as ssh takes them)")]
     NoNodes,
     #[error(transparent)]
+    Targets(#[from] TargetsError),
+    #[error(transparent)]
     Fleet(#[from] FleetError),
     #[error("no node has an RDMA port on Ethernet that can say its name")]
     NoPorts(#[source] Option<NoPorts>),
@@ -88,7 +90,7 @@ pub fn no_root(why: String) -> NodeError {
 /// The nodes that are named, a lab's, or those of the cluster file.
 pub fn members(targets: &Targets, spec: Option<&Spec>) -> Result<Fleet, InitError> {
     let names = match (&targets.lab, spec) {
-        (Some(lab), _) => lab.nodes.clone(),
+        (Some(lab), _) => lab.among(&targets.nodes)?,
         (None, _) if !targets.nodes.is_empty() => targets.nodes.clone(),
         (None, Some(spec)) if !spec.nodes.is_empty() => destinations(spec),
         (None, _) => return Err(InitError::NoNodes),

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use crosstie_model::{Facts, Plan, Spec};
@@ -22,8 +22,10 @@ use crate::{
 pub enum PlanError {
     #[error(transparent)]
     Targets(#[from] TargetsError),
-    #[error("a plan needs a cluster file: `crosstie init NODE…` writes one")]
-    NoClusterFile,
+    #[error(
+        "a plan needs a cluster file, and there is no {CLUSTER_FILE} here: `{init}` writes one"
+    )]
+    NoClusterFile { init: String },
     #[error("the cluster file cannot be satisfied")]
     Faults(#[source] FaultLines),
     #[error(transparent)]
@@ -39,26 +41,24 @@ pub enum PlanError {
 #[error("{}", .0.join("\n"))]
 pub struct FaultLines(Vec<String>);
 
-/// The nodes, and the cluster file that they are planned by: where it is, and what it says.
-pub fn find(targets: &Targets) -> Result<(Option<PathBuf>, Found<Spec>), PlanError> {
-    let mut targets = targets.clone();
-    if targets.cluster.is_none() && targets.lab.is_none() {
-        targets.cluster = Some(PathBuf::from(CLUSTER_FILE));
-    }
-    let Found { spec, nodes } = targets.find()?;
-    let spec = spec.ok_or(PlanError::NoClusterFile)?;
+/// The nodes, and the cluster file that they are planned by.
+pub fn find(targets: &Targets) -> Result<Found<Spec>, PlanError> {
+    let found = targets.find_planned()?;
+    let found = found.ok_or_else(|| PlanError::NoClusterFile {
+        init: targets.init_command(),
+    })?;
     // A fault of the file is told before anyone is asked for a password.
-    let faults = spec.check();
+    let faults = found.spec.check();
     if !faults.is_empty() {
         let error = crosstie_plan::PlanError { faults };
-        return Err(with_lines(error, targets.cluster.as_deref()));
+        return Err(with_lines(error, found.file.as_deref()));
     }
-    Ok((targets.cluster, Found { spec, nodes }))
+    Ok(found)
 }
 
 /// Reads the nodes and plans for those that could be read; the others are told beside it.
 pub fn plan(targets: &Targets) -> Result<(Plan, NodesFailed), PlanError> {
-    let (file, Found { spec, nodes }) = find(targets)?;
+    let Found { spec, file, nodes } = find(targets)?;
     let captured = matches!(nodes, Nodes::Captured(_));
     let (mut read, unread) = divide(FleetSnapshot::parse(nodes.read()));
     if captured {

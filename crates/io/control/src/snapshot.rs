@@ -1,12 +1,17 @@
 //! The one way from nodes to facts: all nodes beside each other, each with a deadline, so that none holds up another.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
-use crosstie_doctor::ClockOffset;
+use crosstie_agent::NodeCalls;
+use crosstie_doctor::{ClockOffset, clock::milliseconds};
 use crosstie_facts::{Raw, facts};
 use crosstie_model::Facts;
 use crosstie_node::capture::{self, LoadError};
-use crosstie_reach::{BOUND, fan_out};
+use crosstie_reach::{BOUND, Session, Stage, fan_out};
 
 use crate::{Fleet, NodeError, NodesFailed};
 
@@ -28,6 +33,30 @@ impl NodeReading {
         let clock = None;
         Self { name, raw, clock }
     }
+
+    /// Of the node at the other end of a session.
+    pub(crate) fn over(
+        session: &dyn Session,
+        timeout: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Self, NodeError> {
+        let asked = now();
+        let raw = session.collect(timeout, progress)?;
+        let shown = milliseconds(&raw.meta.captured);
+        let clock = shown.map(|shown| ClockOffset::between(asked, now(), shown));
+        Ok(Self {
+            clock,
+            ..Self::new(session.name().to_owned(), Ok(raw))
+        })
+    }
+}
+
+/// Milliseconds since the epoch.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }
 
 /// What captures hold, by their names.
@@ -93,6 +122,17 @@ pub enum SnapshotError {
 impl FleetSnapshot {
     pub fn take(fleet: &Fleet) -> Self {
         Self::parse(fleet.read())
+    }
+
+    /// Of one node, over a session that is in other hands than a fleet's.
+    pub(crate) fn facts_over(
+        session: &dyn Session,
+        timeout: Duration,
+        progress: &dyn Fn(Stage),
+    ) -> Result<Arc<Facts>, NodeError> {
+        let reading = NodeReading::over(session, timeout, progress)?;
+        let parsed = Self::parse(vec![reading]).nodes.pop();
+        parsed.map_or(Err(NodeError::Busy), |node| node.facts)
     }
 
     /// The facts of what was read.

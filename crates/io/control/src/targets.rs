@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crosstie_model::{Spec, spec};
 use crosstie_node::capture::LoadError;
+use crosstie_report::offer::Verb;
 
 use crate::{
-    CLUSTER_FILE, ClusterFileError, Fleet, FleetError, FleetOptions, NodeReading, captured,
+    CLUSTER_FILE, ClusterFileError, Event, Fleet, FleetError, FleetOptions, NodeReading, captured,
     chain_of, cluster_file,
 };
 
@@ -30,6 +31,8 @@ pub struct LabTargets {
 
 pub struct Found<S = Option<Spec>> {
     pub spec: S,
+    /// Where that is; absent for the lab's own.
+    pub file: Option<PathBuf>,
     pub nodes: Nodes,
 }
 
@@ -41,9 +44,9 @@ pub enum Nodes {
 #[derive(Debug, thiserror::Error)]
 pub enum TargetsError {
     #[error(
-        "there is no {CLUSTER_FILE} here: name the nodes, like `. spark-b`, or the file by --cluster"
+        "there is no {CLUSTER_FILE} here: name the nodes, like `. spark-b`, or the file by --cluster; `{init}` writes one"
     )]
-    NoClusterFile,
+    NoClusterFile { init: String },
     #[error("there is no node {name} in this lab; it has {}", .nodes.join(", "))]
     NotInLab { name: String, nodes: Vec<String> },
     #[error("captures cannot be asked")]
@@ -68,56 +71,116 @@ impl Nodes {
     }
 }
 
+/// A cluster file that cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Broken {
+    IsAnError,
+    /// A rollback must not hang on a file that is being edited, where it is known without it which nodes are meant.
+    IsLeftOut,
+}
+
+/// The cluster file that counts, and where it is; absent for a lab's own.
+type InForce = (Option<PathBuf>, Spec);
+
 impl Targets {
+    /// The nodes that are named, the lab's, those of the cluster file, or this machine.
     pub fn find(&self) -> Result<Found, TargetsError> {
-        let spec = match (&self.cluster, &self.lab) {
-            (Some(path), _) => Some(cluster_file::read(path)?),
-            (None, lab) => lab.as_ref().map(|lab| lab.spec.clone()),
-        };
         if !self.from.is_empty() {
-            let nodes = Nodes::Captured(captured(&self.from)?);
-            return Ok(Found { spec, nodes });
+            // Captures may be anybody's: only a file that was named is about them.
+            let spec = self.cluster.as_deref().map(cluster_file::read);
+            let spec = spec.transpose()?;
+            return Ok(Found {
+                spec,
+                file: self.cluster.clone(),
+                nodes: Nodes::Captured(captured(&self.from)?),
+            });
         }
-        let names = match (&self.lab, &spec) {
-            (Some(lab), _) => among(&self.nodes, &lab.nodes)?,
-            (None, Some(spec)) if self.nodes.is_empty() && !spec.nodes.is_empty() => {
-                destinations(spec)
-            }
-            (None, spec) => {
-                let names = self.nodes.iter();
-                names.map(|name| by_name(name, spec.as_ref())).collect()
-            }
+        let broken = if self.nodes.is_empty() && self.lab.is_none() {
+            Broken::IsAnError
+        } else {
+            Broken::IsLeftOut
         };
-        let nodes = Nodes::Live(Fleet::new(names, &self.options)?);
-        Ok(Found { spec, nodes })
+        let (file, spec) = self.in_force(broken)?.unzip();
+        let nodes = Nodes::Live(self.fleet(spec.as_ref())?);
+        Ok(Found {
+            spec,
+            file: file.flatten(),
+            nodes,
+        })
     }
 
-    /// Live nodes that are called by name, or those of a cluster file; `else_here`, or this machine. Whoever names nodes
-    /// needs no file.
+    /// As [`Targets::find`], for what needs a cluster file; captures are of the cluster then.
+    pub fn find_planned(&self) -> Result<Option<Found<Spec>>, TargetsError> {
+        let Some((file, spec)) = self.in_force(Broken::IsAnError)? else {
+            return Ok(None);
+        };
+        let nodes = if self.from.is_empty() {
+            Nodes::Live(self.fleet(Some(&spec))?)
+        } else {
+            Nodes::Captured(captured(&self.from)?)
+        };
+        Ok(Some(Found { spec, file, nodes }))
+    }
+
+    /// Live nodes that are called by name, a lab's, or those of a cluster file; `else_here`, or this machine. Whoever names
+    /// nodes needs no file.
     pub fn find_live(&self, else_here: bool) -> Result<(Option<Spec>, Fleet), TargetsError> {
-        let mut targets = self.clone();
-        let path = Path::new(CLUSTER_FILE);
-        if targets.cluster.is_none() && targets.lab.is_none() {
-            let is_named = !targets.nodes.is_empty();
-            if path.exists() {
-                targets.cluster = Some(path.to_owned());
-            } else if !is_named && !else_here {
-                return Err(TargetsError::NoClusterFile);
-            }
-            if is_named
-                && let Err(error) = cluster_file::read(path)
-                && path.exists()
-            {
-                // A rollback must not hang on a file that is being edited.
-                tracing::warn!("{CLUSTER_FILE} is left out: {}", chain_of(&error));
-                targets.cluster = None;
-            }
+        let Found { spec, nodes, .. } = self.find()?;
+        let is_known = spec.is_some() || self.lab.is_some() || !self.nodes.is_empty();
+        if !is_known && !else_here {
+            return Err(TargetsError::NoClusterFile {
+                init: self.init_command(),
+            });
         }
-        let Found { spec, nodes } = targets.find()?;
         match nodes {
             Nodes::Live(fleet) => Ok((spec, fleet)),
             Nodes::Captured(_) => Err(TargetsError::Captures),
         }
+    }
+
+    /// What writes a cluster file of these nodes.
+    pub(crate) fn init_command(&self) -> String {
+        let offer = &self.options.offer;
+        let named = self.lab.is_some() || !self.nodes.is_empty();
+        let nodes = if named { "" } else { " NODE…" };
+        format!("{}{nodes}", offer.command(Verb::Init))
+    }
+
+    /// The one rule: the file that is named, else ./cluster.toml, else the lab's own. Which it is is told.
+    fn in_force(&self, broken: Broken) -> Result<Option<InForce>, TargetsError> {
+        let here = Path::new(CLUSTER_FILE);
+        let path = match &self.cluster {
+            Some(path) => Some(path.as_path()),
+            None => here.exists().then_some(here),
+        };
+        let read = path.map(|path| Ok((Some(path.to_owned()), cluster_file::read(path)?)));
+        let read: Option<Result<InForce, ClusterFileError>> = read;
+        let found = match read {
+            Some(Err(error)) if self.cluster.is_none() && broken == Broken::IsLeftOut => {
+                tracing::warn!("{CLUSTER_FILE} is left out: {}", chain_of(&error));
+                None
+            }
+            Some(read) => Some(read?),
+            None => None,
+        };
+        let lab = self.lab.as_ref();
+        let found = found.or_else(|| Some((None, lab?.spec.clone())));
+        if let Some((file, _)) = &found {
+            let file = file.as_deref();
+            self.options.observer.observe(Event::ClusterFile { file });
+        }
+        Ok(found)
+    }
+
+    fn fleet(&self, spec: Option<&Spec>) -> Result<Fleet, TargetsError> {
+        let chosen = self.nodes.iter().map(|name| by_name(name, spec));
+        let chosen: Vec<String> = chosen.collect();
+        let chosen = match (&self.lab, spec) {
+            (Some(lab), _) => lab.among(&chosen)?,
+            (None, Some(spec)) if chosen.is_empty() => destinations(spec),
+            (None, _) => chosen,
+        };
+        Ok(Fleet::new(chosen, &self.options)?)
     }
 }
 
@@ -140,16 +203,18 @@ fn by_name(name: &str, spec: Option<&Spec>) -> String {
     node.map_or_else(|| name.to_owned(), destination)
 }
 
-/// Those that were named, or all.
-fn among(named: &[String], all: &[String]) -> Result<Vec<String>, TargetsError> {
-    if named.is_empty() {
-        return Ok(all.to_vec());
+impl LabTargets {
+    /// Those that were named, or all.
+    pub fn among(&self, named: &[String]) -> Result<Vec<String>, TargetsError> {
+        if named.is_empty() {
+            return Ok(self.nodes.clone());
+        }
+        if let Some(stranger) = named.iter().find(|name| !self.nodes.contains(name)) {
+            return Err(TargetsError::NotInLab {
+                name: stranger.clone(),
+                nodes: self.nodes.clone(),
+            });
+        }
+        Ok(named.to_vec())
     }
-    if let Some(stranger) = named.iter().find(|name| !all.contains(name)) {
-        return Err(TargetsError::NotInLab {
-            name: stranger.clone(),
-            nodes: all.to_vec(),
-        });
-    }
-    Ok(named.to_vec())
 }

@@ -6,6 +6,7 @@ pub mod change;
 mod collect;
 pub mod command;
 pub mod commands;
+pub mod frame;
 pub mod fuzz;
 pub mod groups;
 pub mod local;

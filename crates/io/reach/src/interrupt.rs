@@ -1,7 +1,7 @@
 //! Ctrl-C and its kin: whoever we started ends before we do.
 
 use std::{
-    io::{self, Write},
+    io,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
@@ -23,8 +23,6 @@ use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     low_level::{emulate_default_handler, pipe},
 };
-
-use crate::secret::restore_terminal;
 
 /// Enough for ssh to tell its helpers, and for a last word to leave us.
 const GRACE: Duration = Duration::from_millis(100);
@@ -59,12 +57,12 @@ fn end_sessions() {
     }
 }
 
-/// What a person is told who interrupts us.
-static LAST_WORDS: Mutex<&str> = Mutex::new("");
+/// What is done when a signal has ended all else: a terminal that is made to speak again, a last word.
+static LAST: OnceLock<fn()> = OnceLock::new();
 
-/// From now on, until they are changed again.
-pub fn set_last_words(words: &'static str) {
-    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
+/// Whoever comes first: a process has one terminal.
+pub fn do_last(work: fn()) {
+    let _ = LAST.set(work);
 }
 
 /// From now on these signals end every child first. Calls that are under way are cancelled before that; an agent over ssh
@@ -85,20 +83,14 @@ pub fn end_children_on_signals() -> io::Result<()> {
                 end_sessions();
                 thread::sleep(GRACE);
                 signal_all(Signal::KILL);
-                restore_terminal();
-                say_last_words();
+                if let Some(work) = LAST.get() {
+                    work();
+                }
                 let _ = emulate_default_handler(signal);
             }
         })?;
     }
     Ok(())
-}
-
-fn say_last_words() {
-    let words = *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
-    if !words.is_empty() {
-        let _ = writeln!(io::stderr(), "\n{words}");
-    }
 }
 
 /// Those who wait for an answer hear of the signal and tell the agent.

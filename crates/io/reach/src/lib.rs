@@ -21,7 +21,7 @@ mod waiting;
 pub use connect::{ConnectError, Stage, Wanted};
 pub use fan_out::{BOUND, Unfinished, fan_out, fan_out_together};
 pub use interrupt::{
-    EndOnSignal, end_children_on_signals, end_if_interrupted, end_on_signals, set_last_words,
+    EndOnSignal, do_last, end_children_on_signals, end_if_interrupted, end_on_signals,
 };
 pub use link::LinkError;
 pub use remote::Remote;

@@ -2,31 +2,15 @@
 
 use std::{
     fmt,
-    fs::{File, OpenOptions},
-    io::{self, Read, Write},
+    fs::File,
+    io::{self, Read},
     sync::{Arc, Mutex, PoisonError},
-    thread,
-    time::Duration,
 };
 
-use rustix::{
-    process::{Signal, kill_process},
-    termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
-};
 use thiserror::Error;
 
 /// Longest password; sudo itself reads no more than 256 bytes.
-const MAX_PASSWORD: usize = 256;
-
-/// For a signal to end this process.
-const TO_END: Duration = Duration::from_secs(1);
-
-/// Keys, which come as bytes while we ask.
-const INTERRUPT: u8 = 3;
-const END: u8 = 4;
-const BACKSPACE: u8 = 8;
-const ERASE_LINE: u8 = 21;
-const DELETE: u8 = 127;
+pub const MAX_PASSWORD: usize = 256;
 
 /// Bytes that are not shown, and overwritten when they are no longer needed (as well as safe code can).
 pub struct Secret(Vec<u8>);
@@ -34,6 +18,10 @@ pub struct Secret(Vec<u8>);
 impl Secret {
     pub fn new(text: &str) -> Self {
         Self(text.as_bytes().to_vec())
+    }
+
+    pub fn of(bytes: Vec<u8>) -> Self {
+        Self(bytes)
     }
 
     /// The password and the end of line that sudo waits for.
@@ -44,7 +32,7 @@ impl Secret {
         Self(line)
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
@@ -116,7 +104,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    fn question(&self) -> String {
+    pub fn question(&self) -> String {
         match self {
             Self::Sudo => "sudo password for the nodes (asked once): ".to_owned(),
             Self::Logins => "password to log in to the nodes (asked once): ".to_owned(),
@@ -188,31 +176,6 @@ fn read_descriptor(descriptor: u32) -> Result<Secret, PasswordError> {
     read.map_err(failed)?.ok_or(PasswordError::Declined)
 }
 
-/// On the terminal, without echo.
-pub fn ask_on_terminal(purpose: &Purpose) -> Result<Secret, PasswordError> {
-    let asked = || {
-        let file = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-        let _silence = Silence::new(&file)?;
-        let mut terminal = &file;
-        terminal.write_all(purpose.question().as_bytes())?;
-        let answer = line(&mut terminal);
-        terminal.write_all(b"\n")?;
-        answer
-    };
-    let failed = |error: io::Error| {
-        if error.kind() == io::ErrorKind::Interrupted {
-            // The terminal is as it was: now the key does what it usually does.
-            let _ = kill_process(rustix::process::getpid(), Signal::INT);
-            // It ends our children first, and us a little later: there is nothing to say meanwhile.
-            thread::sleep(TO_END);
-        }
-        PasswordError::Terminal {
-            reason: error.to_string(),
-        }
-    };
-    asked().map_err(failed)?.ok_or(PasswordError::Declined)
-}
-
 /// One byte at a time: what follows the line is another's.
 fn line(from: &mut impl Read) -> io::Result<Option<Secret>> {
     let mut secret = Secret(Vec::with_capacity(MAX_PASSWORD));
@@ -226,52 +189,15 @@ fn line(from: &mut impl Read) -> io::Result<Option<Secret>> {
         }
         match byte[0] {
             b'\n' | b'\r' => return Ok(Some(secret)),
-            INTERRUPT => return Err(io::ErrorKind::Interrupted.into()),
-            END => return Ok(None),
-            BACKSPACE | DELETE => drop(secret.0.pop()),
-            ERASE_LINE => secret.0.clear(),
             _ if secret.0.len() == MAX_PASSWORD => return Ok(None),
             other => secret.0.push(other),
         }
     }
 }
 
-/// The terminal that is silent now, and how it was before.
-static SILENCED: Mutex<Option<(File, Termios)>> = Mutex::new(None);
-
-/// No echo, and keys come as they are struck, until dropped or [`restore_terminal`] is called.
-struct Silence;
-
-impl Silence {
-    fn new(terminal: &File) -> io::Result<Self> {
-        let before = tcgetattr(terminal)?;
-        let mut silent = before.clone();
-        silent.local_modes -= LocalModes::ECHO | LocalModes::ISIG | LocalModes::ICANON;
-        let kept = terminal.try_clone()?;
-        let mut silenced = SILENCED.lock().unwrap_or_else(PoisonError::into_inner);
-        tcsetattr(terminal, OptionalActions::Flush, &silent)?;
-        *silenced = Some((kept, before));
-        Ok(Self)
-    }
-}
-
-impl Drop for Silence {
-    fn drop(&mut self) {
-        restore_terminal();
-    }
-}
-
-/// Makes the terminal speak again; also for a signal that ends us in the middle of the question.
-pub(crate) fn restore_terminal() {
-    let mut silenced = SILENCED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((terminal, before)) = silenced.take() {
-        let _ = tcsetattr(terminal, OptionalActions::Flush, &before);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsRawFd;
+    use std::{io::Write, os::fd::AsRawFd};
 
     use super::*;
 
@@ -301,10 +227,6 @@ mod tests {
     #[test]
     fn no_password_is_told_from_an_empty_one() {
         assert!(line(&mut &b""[..]).unwrap().is_none());
-        assert!(line(&mut &b"abc\x04"[..]).unwrap().is_none());
-        assert!(line(&mut &b"abc\x03"[..]).is_err());
-        let typed = line(&mut &b"x\x15ab\x7fc\n"[..]).unwrap().unwrap();
-        assert_eq!(typed.bytes(), b"ac");
         assert!(line(&mut &[b'x'; 300][..]).unwrap().is_none());
         assert_eq!(line(&mut &b"\n"[..]).unwrap().unwrap().bytes(), b"");
         let nobody = Password::new(Source::Nobody, Purpose::Sudo).get();

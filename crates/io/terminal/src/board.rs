@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_report::{
     text::{Palette, printable},
-    up::{Stage, StageBoard, board},
+    up::{StageBoard, UpStage, board},
 };
 
 use crate::progress::{View, columns};
@@ -54,7 +54,7 @@ impl Live {
 }
 
 /// One line for a stage that ended, where nothing is drawn.
-pub fn line(stage: Stage, took: Duration, says: &str) {
+pub fn line(stage: UpStage, took: Duration, says: &str) {
     let seconds = took.as_secs_f64();
     let _ = writeln!(
         io::stderr(),

@@ -51,7 +51,7 @@ pub fn approve_before(question: &str, until: Instant) -> bool {
     asked().unwrap_or(false)
 }
 
-fn open() -> io::Result<File> {
+pub(crate) fn open() -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/tty")
 }
 

@@ -29,6 +29,8 @@ pub enum Ask {
         only: Option<Vec<String>>,
         /// Also where somebody has edited a file since; the edit is kept aside.
         force: bool,
+        /// For the journal; nothing where a person asked for it.
+        why: Option<String>,
     },
     /// Back to before the first one, and nothing of this tool left.
     Uninstall {
@@ -156,6 +158,18 @@ impl State {
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Confirmed | Self::RolledBack)
     }
+
+    /// Behind the name of a change.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Prepared => "is prepared, with nothing changed yet",
+            Self::Armed => "is being made",
+            Self::Applied => "is made and not confirmed yet",
+            Self::Confirmed => "is confirmed",
+            Self::RollingBack => "is being rolled back",
+            Self::RolledBack => "is rolled back",
+        }
+    }
 }
 
 impl TransactionStatus {
@@ -211,10 +225,10 @@ pub enum ChangeError {
     #[error("{what} runs on this node now; wait for it to end")]
     Busy { what: String },
     #[error(
-        "transaction {transaction} is still open ({state:?}); confirm or roll it back first: crosstie rollback"
+        "another change, {transaction}, {}; wait until it is confirmed, or roll it back first", .state.words()
     )]
     Open { transaction: String, state: State },
-    #[error("it is not as it was when the plan was made: {what}; run crosstie plan again")]
+    #[error("it is not as it was when the plan was made: {what}; plan again")]
     Stale { what: String },
     #[error(
         "programs use RDMA on {interface} now ({users}); end them, or pass --force and break their connections"
@@ -247,7 +261,7 @@ pub enum ChangeError {
     #[error("there is no open transaction {transaction} here: it was {state}")]
     NotOpen { transaction: String, state: String },
     #[error(
-        "transaction {transaction} was begun on it since, and would be rolled back too; nothing was rolled back: run crosstie rollback again"
+        "transaction {transaction} was begun on it since, and would be rolled back too; nothing was rolled back; look again"
     )]
     Newer { transaction: String },
     #[error(

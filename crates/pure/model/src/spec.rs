@@ -2,7 +2,7 @@
 
 mod check;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use ipnet::IpNet;
 use schemars::JsonSchema;
@@ -120,6 +120,16 @@ pub enum PortMatch {
         #[schemars(with = "String")]
         mac: HardwareAddress,
     },
+}
+
+impl fmt::Display for PortMatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(formatter, "'{name}'"),
+            Self::Guid { guid } => write!(formatter, "GUID {guid}"),
+            Self::Mac { mac } => write!(formatter, "MAC {mac}"),
+        }
+    }
 }
 
 impl Node {

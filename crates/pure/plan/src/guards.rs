@@ -1,13 +1,13 @@
 //! Why a node is left alone: whatever could cut someone off, or would not do what it says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_fabric::carries_management;
+use crosstie_fabric::{carries_management, is_meant};
 use crosstie_model::{
     Facts,
     facts::persistence::{Format, Profile},
     plan::{Engine, Refusal, Setting},
-    spec::TwinAddresses,
+    spec::{PortMatch, TwinAddresses},
 };
 use ipnet::IpNet;
 
@@ -45,11 +45,59 @@ pub(crate) fn ports(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
             found: cage.members.len(),
         }));
     }
+    refusals.extend(same_mac(node));
+    refusals.extend(declared(wiring, node));
     refusals.extend(pool(wiring, node));
     if !node.ports.is_empty() {
         refusals.extend(unread(node.facts));
     }
     refusals
+}
+
+fn same_mac(node: &WiredNode) -> Vec<Refusal> {
+    let interfaces = node.ports.iter().filter(|port| !port.infiniband);
+    let interfaces = interfaces.filter_map(|port| port.interface.as_deref());
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    let mut refusals = Vec::new();
+    for name in interfaces {
+        let found = node.facts.network.interface(name);
+        let Some(mac) = found.and_then(|found| found.mac.known()) else {
+            continue;
+        };
+        match seen.get(&mac.to_string()) {
+            Some(other) if *other != name => refusals.push(Refusal::SameMac {
+                interface: (*other).to_owned(),
+                other: name.to_owned(),
+                mac: mac.to_string(),
+            }),
+            Some(_) => {}
+            None => drop(seen.insert(mac.to_string(), name)),
+        }
+    }
+    refusals
+}
+
+/// Ports that a cabled cage of the cluster file lists, and nobody has.
+fn declared(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
+    let is_cabled = |id: &str| node.ports.iter().any(|port| port.cage == id);
+    let cages = wiring.spec.nodes[node.index].cages.iter();
+    let cages = cages.filter(|cage| is_cabled(&cage.id));
+    let facts = node.facts;
+    let is_there = |wanted: &PortMatch| {
+        let mut devices = facts.rdma.iter();
+        devices.any(|device| {
+            let mut ports = device.ports.iter();
+            ports.any(|port| is_meant(facts, wanted, (device, port)))
+        })
+    };
+    let missing = cages.flat_map(|cage| {
+        let ports = cage.ports.iter().filter(|wanted| !is_there(wanted));
+        ports.map(|port| Refusal::NoPort {
+            cage: cage.id.clone(),
+            port: port.to_string(),
+        })
+    });
+    missing.collect()
 }
 
 fn device(port: &Port) -> Option<Refusal> {

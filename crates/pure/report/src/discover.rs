@@ -1,10 +1,12 @@
 //! What `crosstie scan --discover` says.
 
-use crosstie_model::word;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, Span, Tone, line, quiet};
+use crate::{
+    offer::{Offer, Verb},
+    text::{Palette, Span, Tone, line, quiet},
+};
 
 /// One element of `scan --discover --json`: a machine on a local link that may be a node.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -42,7 +44,7 @@ pub fn schema() -> schemars::Schema {
 }
 
 /// The machines, where it could not be looked, and what to do next.
-pub fn view(candidates: &[Candidate], looked: &Looked, palette: Palette) -> String {
+pub fn view(candidates: &[Candidate], looked: &Looked, offer: &Offer, palette: Palette) -> String {
     let mut out = String::new();
     for candidate in candidates {
         draw(candidate, palette, &mut out);
@@ -62,7 +64,8 @@ pub fn view(candidates: &[Candidate], looked: &Looked, palette: Palette) -> Stri
         .iter()
         .filter_map(|candidate| candidate.destination.as_deref())
         .collect();
-    next(&destinations, !candidates.is_empty(), palette, &mut out);
+    let offer = offer.about(destinations);
+    next(&offer, !candidates.is_empty(), palette, &mut out);
     out
 }
 
@@ -123,8 +126,8 @@ fn nobody(looked: &Looked, palette: Palette, out: &mut String) {
     );
 }
 
-fn next(destinations: &[&str], found: bool, palette: Palette, out: &mut String) {
-    let lines = if destinations.is_empty() {
+fn next(offer: &Offer, found: bool, palette: Palette, out: &mut String) {
+    let lines = if offer.nodes.is_empty() {
         let cure = "sudo systemctl enable --now ssh    on the machine, then crosstie scan --discover again";
         vec![if found {
             cure.to_owned()
@@ -132,11 +135,10 @@ fn next(destinations: &[&str], found: bool, palette: Palette, out: &mut String) 
             "crosstie scan".to_owned()
         }]
     } else {
-        let all: Vec<_> = destinations.iter().map(|name| word(name)).collect();
-        let all = all.join(" ");
+        let trust = offer.command(Verb::Trust);
         vec![
-            format!("crosstie trust {all}    to log in without a password"),
-            format!("crosstie scan {all}"),
+            format!("{trust}    to log in without a password"),
+            offer.command(Verb::Scan).to_string(),
         ]
     };
     for (index, text) in lines.iter().enumerate() {
@@ -168,7 +170,7 @@ mod tests {
             candidate("spark-a.local", Some("spark-a.local")),
             candidate("spark-b.local", None),
         ];
-        let text = view(&both, &Looked::default(), Palette::Plain);
+        let text = view(&both, &Looked::default(), &Offer::default(), Palette::Plain);
         for expected in [
             "spark-a.local  SSH-2.0-OpenSSH_9.6\n  addresses   192.0.2.7 · fe80::7%f0\n",
             "  MAC         4c:bb:47:00:00:07 (NVIDIA)\n  heard on    f0 by mdns, all-nodes\n",
@@ -187,7 +189,7 @@ mod tests {
             greeted: Vec::new(),
             notes: vec!["IPv6 all-nodes on f0: only root may ask".into()],
         };
-        let text = view(&[], &looked, Palette::Plain);
+        let text = view(&[], &looked, &Offer::default(), Palette::Plain);
         for expected in [
             "asked on eth0, f0",
             "greeted on no interface",

@@ -10,6 +10,7 @@ pub mod explain;
 pub mod finding;
 pub mod init;
 pub mod nccl_log;
+pub mod offer;
 pub mod plan;
 pub mod progress;
 pub mod proof;

@@ -79,6 +79,10 @@ impl RollbackPlan {
 pub fn view(plan: &RollbackPlan, palette: Palette) -> String {
     let heading = match &plan.run {
         Some(run) => format!("rollback of run {run}"),
+        None if plan.nodes.iter().any(|node| node.error.is_some()) => {
+            "rollback: not every node could be asked; no change is in force on the others"
+                .to_owned()
+        }
         None => "rollback: no change is in force".to_owned(),
     };
     let mut rows = vec![Row::Heading(vec![Span::new(Tone::Strong, heading)])];
@@ -164,5 +168,13 @@ mod tests {
         )];
         assert!(!plan.has_work());
         insta::assert_snapshot!(view(&plan, Palette::Plain));
+        plan.nodes
+            .push(RollbackNode::failed("spark-d", "no route to host"));
+        let text = view(&plan, Palette::Plain);
+        let heading = text.lines().next().unwrap();
+        assert!(
+            heading.starts_with("rollback: not every node could be asked;"),
+            "{text}"
+        );
     }
 }

@@ -15,7 +15,10 @@ pub fn view(ended: &Ended) -> String {
     match ended.status {
         Some(0) => {}
         Some(status) => lines.push(format!("the command ended with status {status}")),
-        None => lines.push("the command was ended by a signal, or by its deadline".to_owned()),
+        None => lines.push(
+            "the command was ended: by a signal, or since it took more than half of --for"
+                .to_owned(),
+        ),
     }
     lines.iter().flat_map(|line| [line, "\n"]).collect()
 }

@@ -9,9 +9,12 @@ use std::{
 
 use crosstie_lab::Lab;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::common::{
-    changes::{once_settled, same, shape},
-    lab::{containers_with, sh},
+    changes::{json, once_settled, same, shape, start},
+    inits,
+    lab::{containers, containers_with, sh},
     sshd::{crosstie, typed},
 };
 
@@ -99,4 +102,41 @@ fn guard_acts_as_soon_as_its_machine_wakes_up() {
         woke.elapsed()
     );
     same("spark-a", &before, &shape(&lab, "spark-a"));
+}
+
+/// Whoever removes the guard ends the one who waits, also where another has removed its unit before.
+#[test]
+fn nobody_waits_once_a_change_is_kept_or_rolled_back() {
+    let node = "spark-a";
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &[node, "spark-b"], &cluster);
+    let before = shape(&lab, node);
+
+    let lost = "rm /etc/systemd/system/crosstie-guard-wait.service";
+    let tried = start(
+        &lab,
+        &cluster,
+        &["try", "--yes", node, "--", "sh", "-c", lost],
+    );
+    let said = tried.wait_with_output().unwrap();
+    assert!(said.status.success(), "{said:?}");
+    once_settled(&lab, node, "true");
+    json(&lab, &cluster, 0, &["rollback", node, "--yes"]);
+
+    // Ctrl-C in the middle of a rollback: the node goes on by itself, and to the end.
+    json(&lab, &cluster, 0, &["apply", node, "--yes"]);
+    let controller = start(&lab, &cluster, &["rollback", node, "--yes"]);
+    let begun = "for i in $(seq 600); do grep -qs rolling-back /var/lib/crosstie/changes/*/state.json && exit; \
+         sleep 0.05; done; exit 1";
+    sh(&lab, node, begun);
+    let pid = Pid::from_child(&controller);
+    kill_process(pid, Signal::INT).unwrap();
+    let said = controller.wait_with_output().unwrap();
+    assert!(!said.status.success(), "{said:?}");
+    let state = once_settled(&lab, node, "cat /var/lib/crosstie/changes/*/state.json");
+    assert!(!state.contains("cancelled"), "{state}");
+    same(node, &before, &shape(&lab, node));
+    json(&lab, &cluster, 0, &["status", node]);
 }

@@ -11,6 +11,7 @@ mod init;
 mod init_profiles;
 mod install;
 mod leftovers;
+mod offered;
 mod reach;
 mod rollback;
 mod runs;

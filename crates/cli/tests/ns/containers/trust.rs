@@ -6,7 +6,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
@@ -265,4 +265,47 @@ fn up_adds_the_addresses_of_the_fabric() {
     assert_eq!(home_here(&desk.home()), before);
     let keys = as_root(&lab, NODES[0], "test -e ~lab/.ssh/crosstie");
     assert_eq!(keys.0, Some(1), "{keys:?}");
+}
+
+fn begun(desk: &Desk, arguments: &[&str]) -> Child {
+    let mut command = desk.command(crosstie());
+    command.args(["trust", "--json"]).args(arguments);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Two people at two desks, one of whom takes back what the other is about to set up: either it is done, or undone, or
+/// somebody is told that it is neither.
+#[test]
+fn trust_and_its_undo_at_the_same_time_do_not_both_claim_success() {
+    let lab = containers("two-sparks");
+    let config = lab.ssh_config();
+    let config = config.to_str().unwrap();
+    let reach = [NODES[0], NODES[1], "--ssh-config", config];
+    let desks = [Desk::new(&lab), Desk::new(&lab)];
+    for _ in 0..4 {
+        desks[1].trust(&reach, None);
+        let install = begun(&desks[0], &reach);
+        let undo = begun(&desks[1], &["--undo", "--ssh-config", config]);
+        let ended = [install, undo].map(|child| child.wait_with_output().unwrap());
+        if ended.iter().all(|output| output.status.success()) {
+            let logins = [(0, 1), (1, 0)].map(|(from, to)| {
+                let line = format!(
+                    "runuser -l lab -c 'ssh -o BatchMode=yes {} true'",
+                    NODES[to]
+                );
+                as_root(&lab, NODES[from], &line).0 == Some(0)
+            });
+            assert_eq!(logins[0], logins[1], "{ended:?}");
+            let left = NODES.map(|node| as_root(&lab, node, "test -e ~lab/.ssh/crosstie").0);
+            let wanted = Some(i32::from(!logins[0]));
+            assert_eq!(left, [wanted; 2], "{ended:?}");
+        } else {
+            let said = ended.map(|output| [output.stdout, output.stderr].concat());
+            let said = String::from_utf8(said.concat()).unwrap();
+            let is_told = said.contains("\"error\": \"") || said.contains("another crosstie trust");
+            assert!(is_told, "{said}");
+        }
+        desks[0].trust(&["--undo", "--ssh-config", config], None);
+    }
 }

@@ -170,3 +170,19 @@ fn try_undoes_folders_and_what_a_manager_remembers() {
     let said = String::from_utf8(run(&lab, &cluster, &command).stdout).unwrap();
     assert!(said.contains("more than 2000 files"), "{said}");
 }
+
+/// A rollback restores no services: whoever stopped ssh is told, and not that all is as it was.
+#[test]
+fn a_node_that_is_cut_off_is_said_to_be() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &[NODE, "spark-b"], &cluster);
+    let stop = "systemctl stop ssh.socket ssh.service";
+    let command = ["try", "--for", "30s", "--yes", NODE, "--", "sh", "-c", stop];
+    let output = run(&lab, &cluster, &command);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("the node is cut off"), "{said}");
+    assert!(said.contains("Services, for one, stay"), "{said}");
+}

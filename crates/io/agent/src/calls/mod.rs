@@ -7,3 +7,4 @@ pub(crate) mod hello;
 pub(crate) mod rdma;
 pub(crate) mod reach;
 pub(crate) mod trust;
+pub(crate) mod trust_lease;

@@ -8,6 +8,7 @@ use std::{
 use crosstie_agent::{CallError, NodeCalls};
 use crosstie_model::change::{Ask, ChangeError, Changed, Probe};
 use crosstie_reach::{Session, SessionError, Stage};
+use crosstie_report::offer::{Offer, Verb};
 
 use crate::NodeError;
 
@@ -55,6 +56,16 @@ impl AskError {
     pub(super) fn wrong_answer() -> Self {
         Self::Contact(SessionError::WrongAnswer.into())
     }
+}
+
+/// A node knows what would help, and not how it is reached.
+pub(super) fn told(error: &ChangeError, offer: &Offer) -> String {
+    let verb = match error {
+        ChangeError::Open { .. } | ChangeError::Newer { .. } => Verb::Rollback,
+        ChangeError::Stale { .. } => Verb::Plan,
+        other => return other.to_string(),
+    };
+    format!("{error}: {}", offer.command(verb))
 }
 
 pub(super) fn ask(

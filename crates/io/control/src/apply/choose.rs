@@ -12,7 +12,7 @@ pub(super) type Asked = (String, Result<NodeStatus, NodeError>);
 /// Why no run can be chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum ChooseError {
-    #[error("no node knows the run {id}; crosstie status shows those that there are")]
+    #[error("no node knows the run {id}")]
     Unknown { id: String },
     #[error(
         "no run is the newest on every node that it changed, so which comes first is not known: pass --run with one of {}",

@@ -2,19 +2,18 @@
 
 use std::{thread, time::Instant};
 
-use crosstie_model::{
-    change::{Ask, Changed, NodeStatus, State, TransactionStatus},
-    word,
-};
+use crosstie_model::change::{Ask, Changed, Kind, NodeStatus, State, TransactionStatus};
 use crosstie_reach::{Session, Stage};
 use crosstie_report::{
     change::{Change, Outcome},
+    offer::Verb,
     rollback::RollbackNode,
 };
 
 use super::{
     ask::{AskError, Limits, ask, ask_when_free},
     transaction::{Subject, remarks},
+    undo::Way,
 };
 use crate::Connector;
 
@@ -41,14 +40,20 @@ pub(super) fn settle_change(
             return change(Outcome::Failed).because(format!("{error}; yet it is confirmed"));
         }
         State::RolledBack => {
-            let why = own.why.as_deref().unwrap_or("it went back by itself");
-            change(Outcome::RolledBack).because(format!("{error}; {why}"))
+            let why = own.why.as_deref().unwrap_or("it was not confirmed");
+            change(Outcome::RolledBack).because(match own.kind {
+                Kind::Try => format!(
+                    "the command cut the connection; the node went back by itself ({error}; {why})"
+                ),
+                Kind::Apply => format!("{error}; the node went back by itself: {why}"),
+            })
         }
         _ => {
             let question = Ask::Rollback {
                 transaction: Some(own.id.clone()),
                 only: Some(vec![own.id.clone()]),
                 force: true,
+                why: Some("its controller lost it before it was confirmed".to_owned()),
             };
             let node = &subject.node;
             roll_back(session.as_ref(), &question, error, node, limits, progress)
@@ -60,13 +65,17 @@ pub(super) fn settle_change(
 
 /// A rollback that fell silent is begun again where it was; the node's guard would do so too, but minutes later.
 pub(super) fn resume_rollback(
-    connector: &dyn Connector,
+    way: &Way<'_>,
     part: &RollbackNode,
     question: &Ask,
     error: &AskError,
-    limits: Limits,
-    progress: &dyn Fn(Stage),
 ) -> Change {
+    let Way {
+        connector,
+        offer,
+        limits,
+        progress,
+    } = *way;
     let is_part = |id: &str| part.transactions.iter().any(|one| one.id == id);
     let has_begun = |one: &TransactionStatus| {
         is_part(&one.id) && matches!(one.state, State::RollingBack | State::RolledBack)
@@ -75,7 +84,9 @@ pub(super) fn resume_rollback(
     let found = found.filter(|(_, status)| status.transactions.iter().any(has_begun));
     let Some((session, _)) = found else {
         let node = connector.name();
-        let why = format!("{error}; see how it stands: crosstie status {}", word(node));
+        let offer = offer.about([node]);
+        let status = offer.command(Verb::Status);
+        let why = format!("{error}; see how it stands: {status}");
         return Change::new(node, Outcome::Failed).because(why);
     };
     let name = connector.name();

@@ -23,8 +23,10 @@ use crosstie_model::{
     Facts, NodePlan, Plan, Spec,
     change::{Ask, ChangeError, Order},
 };
-use crosstie_reach::set_last_words;
-use crosstie_report::change::{Change, Changes, Outcome};
+use crosstie_report::{
+    change::{Change, Changes, Outcome},
+    offer::{Offer, Verb},
+};
 
 use crate::{
     Consent, ConsentError, Event, Fleet, FleetSnapshot, Found, NoRandomNumbers, NodeError,
@@ -44,8 +46,14 @@ pub use trial::{TrialOptions, TryError, attempt};
 pub use undo::{UndoError, UndoOptions, rollback, uninstall};
 
 /// What whoever presses Ctrl-C is told.
-const INTERRUPTED: &str = "crosstie: interrupted; nodes that were not confirmed yet go back by themselves, and those that \
-     were are changed: crosstie status tells which; crosstie apply finishes it, crosstie rollback undoes it";
+fn interrupted(offer: &Offer) -> String {
+    format!(
+        "crosstie: interrupted; nodes that were not confirmed yet go back by themselves, and those that were are changed.\n  \
+         {}    tells which\n  {}    undoes it",
+        offer.command(Verb::Status),
+        offer.command(Verb::Rollback),
+    )
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
@@ -82,7 +90,7 @@ pub fn apply(
     options: &ApplyOptions,
     consent: &Consent,
 ) -> Result<Changes, ApplyError> {
-    let (file, Found { spec, nodes }) = find(targets)?;
+    let Found { spec, file, nodes } = find(targets)?;
     let Nodes::Live(fleet) = nodes else {
         return Err(TargetsError::CapturesUnchanged.into());
     };
@@ -224,11 +232,12 @@ fn again(spec: Spec, nodes: Vec<Facts>, order: Order) -> Box<PlanAgain> {
 
 /// With the progress of each told.
 fn observed(fleet: &Fleet, jobs: Vec<Job>, canary: Option<usize>) -> Vec<Change> {
-    set_last_words(INTERRUPTED);
+    let options = fleet.options();
+    options.last_words(&interrupted(&options.offer));
     let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
     let round = fleet.round(&names);
     let changes = carry_out(jobs, canary, Limits::default(), &round);
     round.end();
-    set_last_words("");
+    options.last_words("");
     changes
 }

@@ -7,6 +7,7 @@ use crosstie_fabric::management;
 use crosstie_model::{Facts, Spec, change::Probe, plan::global_addresses};
 use crosstie_plan::proof;
 use crosstie_reach::{Session, Stage, ssh::Destination};
+use crosstie_report::offer::Offer;
 
 use super::{
     ask::{Limits, reach},
@@ -24,6 +25,7 @@ pub(super) struct Subjects<'a> {
     connectors: Vec<Arc<dyn Connector>>,
     /// Other nodes of the cluster, for when this machine is changed alone.
     others: Option<Fleet>,
+    offer: Offer,
 }
 
 impl<'a> Subjects<'a> {
@@ -35,6 +37,7 @@ impl<'a> Subjects<'a> {
             nodes,
             connectors: fleet.connectors(),
             others: others.and_then(|spec| others_of(spec, fleet)),
+            offer: fleet.options().offer.clone(),
         }
     }
 
@@ -50,6 +53,7 @@ impl<'a> Subjects<'a> {
             connector: Arc::clone(&self.connectors[index]),
             probes: proof::management(&node.facts),
             seen_by,
+            offer: self.offer.clone(),
         }
     }
 

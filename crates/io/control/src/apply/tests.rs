@@ -15,6 +15,7 @@ use crosstie_model::{
 use crosstie_node::capture;
 use crosstie_report::{
     change::{Change, Outcome},
+    offer::Offer,
     rollback::RollbackNode,
 };
 
@@ -24,6 +25,7 @@ use super::{
     rollout::{Job, carry_out},
     subjects::SeenBy,
     transaction::Subject,
+    undo::Way,
 };
 use crate::{
     NodeError, Round, Silent,
@@ -68,6 +70,7 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
                 peers: peers.iter().map(|peer| Arc::clone(peer) as _).collect(),
                 greetings: vec![greeting()],
             }),
+            offer: Offer::default(),
         },
         order: Order {
             run: RUN.to_owned(),
@@ -311,9 +314,16 @@ fn a_rollback_that_fell_silent_is_begun_again_if_it_had_begun() {
             transaction: Some("7".to_owned()),
             only: Some(vec!["7".to_owned()]),
             force: false,
+            why: None,
         };
-        let connector = node.as_ref();
-        let change = lost::resume_rollback(connector, &part, &question, &error, LIMITS, &|_| ());
+        let offer = Offer::default();
+        let way = Way {
+            connector: node.as_ref(),
+            offer: &offer,
+            limits: LIMITS,
+            progress: &|_| (),
+        };
+        let change = lost::resume_rollback(&way, &part, &question, &error);
         assert_eq!(change.outcome, outcome, "{state:?}");
         let why = match outcome {
             Outcome::RolledBack => "it has not answered an earlier call yet",

@@ -8,21 +8,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_agent::NodeCalls;
-use crosstie_facts::facts;
 use crosstie_model::{
     Facts,
     change::{Armed, Ask, ChangeError, Changed, Ended, Probe, RolledBack},
 };
 use crosstie_reach::{Session, Stage};
-use crosstie_report::change::{Change, Outcome};
+use crosstie_report::{
+    change::{Change, Outcome},
+    offer::{Offer, Verb},
+};
 
 use super::{
-    ask::{AskError, Limits, ask, ask_when_free, reach},
+    ask::{AskError, Limits, ask, ask_when_free, reach, told},
     lost,
     subjects::{SeenBy, Witness},
 };
-use crate::Connector;
+use crate::{Connector, FleetSnapshot};
 
 /// A node that is to be changed, and how one sees that it is still reached.
 pub(super) struct Subject {
@@ -33,6 +34,8 @@ pub(super) struct Subject {
     pub(super) probes: Vec<Probe>,
     /// It is the machine that we run on, so no connection of ours proves anything: others are asked.
     pub(super) seen_by: Option<SeenBy>,
+    /// For commands that are offered.
+    pub(super) offer: Offer,
 }
 
 pub(super) struct Transaction<'a> {
@@ -91,8 +94,8 @@ pub(super) fn begin<'a>(
     let began = Instant::now();
     let mut answer = ask(first.as_mut(), change, deadline, progress);
     if let Err(AskError::Said(ChangeError::Stale { .. })) = &answer
-        && let Ok(raw) = first.collect(limits.answer, progress)
-        && let Some(change) = again(&facts(&raw))
+        && let Ok(facts) = FleetSnapshot::facts_over(first.as_ref(), limits.answer, progress)
+        && let Some(change) = again(&facts)
     {
         answer = ask(first.as_mut(), &change, deadline, progress);
     }
@@ -110,7 +113,7 @@ pub(super) fn begin<'a>(
             confirming: false,
             notes,
         }),
-        Err(AskError::Said(error)) => Err(refused(&subject.node, &error)),
+        Err(AskError::Said(error)) => Err(refused(subject, &error)),
         Ok(Changed::Nothing) => Err(Change::new(&subject.node, Outcome::Unchanged)),
         answer => {
             let error = answer.err().unwrap_or_else(AskError::wrong_answer);
@@ -131,13 +134,13 @@ fn run_of(change: &Ask) -> &str {
 }
 
 /// The node's own no.
-fn refused(node: &str, error: &ChangeError) -> Change {
+fn refused(subject: &Subject, error: &ChangeError) -> Change {
     let outcome = match error {
         ChangeError::Failed { .. } | ChangeError::FailedWithRest { .. } => Outcome::RolledBack,
         ChangeError::Stuck { .. } => Outcome::Failed,
         _ => Outcome::Refused,
     };
-    Change::new(node, outcome).because(error.to_string())
+    Change::new(&subject.node, outcome).because(told(error, &subject.offer))
 }
 
 impl Transaction<'_> {
@@ -206,7 +209,7 @@ impl Transaction<'_> {
             }
             Err(AskError::Said(error @ ChangeError::NotOpen { .. })) => self
                 .end(Outcome::RolledBack)
-                .because(format!("it was not confirmed in time: {error}")),
+                .because(format!("it could not be confirmed: {error}")),
             answer => {
                 let error = answer.err().unwrap_or_else(AskError::wrong_answer);
                 if matches!(error, AskError::Said(_)) {
@@ -223,6 +226,7 @@ impl Transaction<'_> {
             transaction: Some(self.armed.transaction.clone()),
             only: Some(vec![self.armed.transaction.clone()]),
             force: true,
+            why: Some(why.to_owned()),
         };
         for over in [
             RollbackOver::Fresh,
@@ -257,9 +261,10 @@ impl Transaction<'_> {
         let left = self.until.saturating_duration_since(Instant::now());
         let left = left.as_secs();
         let unless = if self.confirming {
-            ", unless the confirmation came through (crosstie status tells)"
+            let status = self.subject.offer.command(Verb::Status);
+            format!(", unless the confirmation came through: {status} tells")
         } else {
-            ""
+            String::new()
         };
         let why = format!(
             "{why}; no connection to it works, so it goes back by itself within {left} s{unless}"

@@ -1,21 +1,23 @@
 //! A risky command on one node, undone unless it is kept.
 
-use std::time::{Duration, Instant};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use crosstie_model::change::{Ask, Ended, Trial};
-use crosstie_reach::{Stage, set_last_words};
-use crosstie_report::change::{Change, Changes};
+use crosstie_reach::Stage;
+use crosstie_report::change::{Change, Changes, Outcome};
 
 use super::{
-    INTERRUPTED,
     ask::Limits,
-    no_root,
+    interrupted, no_root,
     run_id::new_run_id,
     subjects::Subjects,
-    transaction::{Transaction, begin},
+    transaction::{Subject, Transaction, begin},
 };
 use crate::{
-    Consent, Event, Fleet, FleetSnapshot, NoRandomNumbers, Round, SnapshotError, Targets,
+    Consent, Event, FleetSnapshot, NoRandomNumbers, Observer, Round, SnapshotError, Targets,
     TargetsError,
 };
 
@@ -59,7 +61,8 @@ pub fn attempt(
     let round = fleet.round(std::slice::from_ref(&subject.node));
     let stage = |stage| round.stage(0, stage);
     fleet.options().observer.observe(Event::TrialBegins);
-    set_last_words(INTERRUPTED);
+    let told = fleet.options();
+    told.last_words(&interrupted(&told.offer));
     let limits = Limits::default();
     let deadline = options.time + limits.rollback;
     let run = trial.run.clone();
@@ -73,11 +76,18 @@ pub fn attempt(
     );
     let change = match begun {
         Err(change) => change,
-        Ok(transaction) => decide(transaction, &fleet, consent, &round, &stage),
+        Ok(transaction) => {
+            let observer = &fleet.options().observer;
+            let decided = decide(transaction, observer.as_ref(), consent, &round, &stage);
+            match decided {
+                Decided::Settled(change) => change,
+                Decided::Unreached(change) => look_again(change, &subject, limits, &stage),
+            }
+        }
     };
     round.end();
     crosstie_reach::end_if_interrupted();
-    set_last_words("");
+    told.last_words("");
     let mut changes = Changes::new(vec![change]);
     changes.run = Some(run);
     Ok(changes)
@@ -96,27 +106,62 @@ fn trial(options: &TrialOptions, run: String) -> Trial {
     }
 }
 
+enum Decided {
+    Settled(Change),
+    /// It was rolled back, since it was not reached as before.
+    Unreached(Change),
+}
+
+/// A rollback does not undo everything that a command can do: a service that it stopped stays so.
+fn look_again(
+    mut change: Change,
+    subject: &Subject,
+    limits: Limits,
+    stage: &dyn Fn(Stage),
+) -> Change {
+    let end = Instant::now() + limits.settle / 2;
+    let error = loop {
+        match subject.connector.fresh(limits.connect, stage) {
+            Ok(_) => return change,
+            Err(error) if Instant::now() + limits.pause >= end => break error,
+            Err(_) => thread::sleep(limits.pause),
+        }
+    };
+    let why = change.why.take().unwrap_or_default();
+    change.outcome = match change.outcome {
+        Outcome::RolledBack => Outcome::Failed,
+        other => other,
+    };
+    change.because(format!(
+        "the node is cut off: {why}; what can be undone is undone, and still no new connection works ({}). Services, for \
+         one, stay as the command left them: use its console, or a session that is still open",
+        error.line()
+    ))
+}
+
 /// Shows what the command did, looks whether the node still answers, and asks.
 fn decide(
     mut transaction: Transaction,
-    fleet: &Fleet,
+    observer: &dyn Observer,
     consent: &Consent,
     round: &Round,
     stage: &dyn Fn(Stage),
-) -> Change {
+) -> Decided {
     let checked = transaction.check(stage);
     // Nothing is drawn over a question.
     round.end();
     if let Some(ended) = transaction.ended() {
-        fleet.options().observer.observe(Event::TrialEnded(ended));
+        observer.observe(Event::TrialEnded(ended));
     }
     if let Err(why) = checked {
-        return transaction.roll_back(&why, stage);
+        return Decided::Unreached(transaction.roll_back(&why, stage));
     }
-    match verdict(consent, transaction.ended(), transaction.until()) {
-        Ok(()) => transaction.confirm(stage),
-        Err(why) => transaction.roll_back(why, stage),
-    }
+    Decided::Settled(
+        match verdict(consent, transaction.ended(), transaction.until()) {
+            Ok(()) => transaction.confirm(stage),
+            Err(why) => transaction.roll_back(why, stage),
+        },
+    )
 }
 
 /// Whether to keep what answers; else why not. Somebody who is asked has seen how the command ended.
@@ -125,6 +170,9 @@ fn verdict(consent: &Consent, ended: Option<&Ended>, until: Instant) -> Result<(
     let failed = ended.is_some_and(|ended| ended.status != Some(0));
     let Consent { yes, prompter } = consent;
     match (*yes, prompter.is_present()) {
+        (true, _) if ended.is_some_and(|ended| ended.status.is_none()) => {
+            Err("the command was ended: by a signal, or since it took more than half of --for")
+        }
         (true, _) if failed => Err("the command failed"),
         (true, _) => Ok(()),
         (false, true) if prompter.approve_before(QUESTION, until) => Ok(()),

@@ -4,14 +4,15 @@ use crosstie_model::{
     change::{Ask, ChangeError, Changed},
     word,
 };
-use crosstie_reach::{Session, Stage, set_last_words};
+use crosstie_reach::{Session, Stage};
 use crosstie_report::{
     change::{Change, Changes, Outcome},
+    offer::{Offer, Verb},
     rollback::{RollbackNode, RollbackPlan},
 };
 
 use super::{
-    ask::{AskError, Limits, ask},
+    ask::{AskError, Limits, ask, told},
     choose::{ChooseError, choose},
     lost,
     status::statuses,
@@ -25,6 +26,8 @@ pub enum UndoError {
     Targets(#[from] TargetsError),
     #[error(transparent)]
     Consent(#[from] ConsentError),
+    #[error("{reason}; {status} shows those that there are")]
+    UnknownRun { reason: String, status: String },
     #[error(transparent)]
     Choose(#[from] ChooseError),
 }
@@ -38,8 +41,14 @@ pub struct UndoOptions {
 }
 
 /// What whoever presses Ctrl-C is told.
-const INTERRUPTED: &str = "crosstie: interrupted; a node that had begun to roll back goes on by itself, others stay as they \
-     are: crosstie status tells which; crosstie rollback finishes it";
+fn interrupted(offer: &Offer, run: Option<&str>) -> String {
+    let finish = offer.command(Verb::Rollback).option("run", run);
+    format!(
+        "crosstie: interrupted; a node that had begun to roll back goes on by itself, others stay as they are.\n  \
+         {}    tells which\n  {finish}    finishes it",
+        offer.command(Verb::Status),
+    )
+}
 
 /// Undoes a run wherever it is in force. All nodes are asked first.
 pub fn rollback(
@@ -50,16 +59,24 @@ pub fn rollback(
     let (_, fleet) = targets.find_live(false)?;
     consent.is_possible("roll back the last run")?;
     let named = options.run.as_deref();
-    let plan = choose(&statuses(&fleet), named)?;
+    let offer = &fleet.options().offer;
+    let plan = choose(&statuses(&fleet), named).map_err(|error| match error {
+        ChooseError::Unknown { .. } => UndoError::UnknownRun {
+            reason: error.to_string(),
+            status: offer.command(Verb::Status).to_string(),
+        },
+        ChooseError::NoNewest { .. } => error.into(),
+    })?;
     let observer = &fleet.options().observer;
     observer.observe(Event::RollbackPlanned(&plan));
     let nodes = match unsure(&plan, named) {
         Some(nodes) => nodes,
         None if plan.has_work() => {
             consent.ask("Roll this back?")?;
-            set_last_words(INTERRUPTED);
+            let told = fleet.options();
+            told.last_words(&interrupted(&told.offer, plan.run.as_deref()));
             let nodes = undone(&fleet, &plan, options.force);
-            set_last_words("");
+            told.last_words("");
             nodes
         }
         None => plan.nodes.iter().map(untouched).collect(),
@@ -85,9 +102,10 @@ pub fn uninstall(
         force: options.force,
     };
     let connectors = fleet.connectors();
+    let offer = fleet.options().offer.clone();
     let nodes = asked(&fleet, limits, move |index, session, progress| {
         let answer = ask(session, &question, limits.rollback, progress);
-        outcome(connectors[index].name(), answer)
+        outcome(connectors[index].name(), answer, &offer)
     });
     Ok(Changes::new(nodes))
 }
@@ -125,9 +143,15 @@ fn untouched(node: &RollbackNode) -> Change {
 fn undone(fleet: &Fleet, plan: &RollbackPlan, force: bool) -> Vec<Change> {
     let limits = Limits::default();
     let (connectors, parts) = (fleet.connectors(), plan.nodes.clone());
+    let offer = fleet.options().offer.clone();
     asked(fleet, limits, move |index, session, progress| {
-        let connector = connectors[index].as_ref();
-        undo_part(connector, session, &parts[index], force, limits, progress)
+        let way = Way {
+            connector: connectors[index].as_ref(),
+            offer: &offer,
+            limits,
+            progress,
+        };
+        undo_part(&way, session, &parts[index], force)
     })
 }
 
@@ -149,14 +173,20 @@ fn asked(
         .collect()
 }
 
+/// How a node that rolls back is reached, and what a person is offered.
+pub(super) struct Way<'a> {
+    pub(super) connector: &'a dyn Connector,
+    pub(super) offer: &'a Offer,
+    pub(super) limits: Limits,
+    pub(super) progress: &'a dyn Fn(Stage),
+}
+
 /// One node's part of a rollback: what was shown, and nothing else.
 pub(super) fn undo_part(
-    connector: &dyn Connector,
+    way: &Way<'_>,
     session: &dyn Session,
     part: &RollbackNode,
     force: bool,
-    limits: Limits,
-    progress: &dyn Fn(Stage),
 ) -> Change {
     let Some(oldest) = part.transactions.last() else {
         return untouched(part);
@@ -166,16 +196,15 @@ pub(super) fn undo_part(
         transaction: Some(oldest.id.clone()),
         only: Some(ids.collect()),
         force,
+        why: None,
     };
-    match ask(session, &question, limits.rollback, progress) {
-        Err(lost @ AskError::Contact(_)) => {
-            lost::resume_rollback(connector, part, &question, &lost, limits, progress)
-        }
-        answer => outcome(&part.node, answer),
+    match ask(session, &question, way.limits.rollback, way.progress) {
+        Err(lost @ AskError::Contact(_)) => lost::resume_rollback(way, part, &question, &lost),
+        answer => outcome(&part.node, answer, way.offer),
     }
 }
 
-fn outcome(name: &str, answer: Result<Changed, AskError>) -> Change {
+fn outcome(name: &str, answer: Result<Changed, AskError>, offer: &Offer) -> Change {
     let change = |outcome| Change::new(name, outcome);
     match answer {
         Ok(Changed::RolledBack(back)) => {
@@ -187,9 +216,9 @@ fn outcome(name: &str, answer: Result<Changed, AskError>) -> Change {
         Ok(Changed::Nothing) => change(Outcome::Unchanged).because("nothing to undo"),
         Ok(_) => change(Outcome::Failed).because(AskError::wrong_answer().to_string()),
         Err(AskError::Said(error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }))) => {
-            change(Outcome::Failed).because(error.to_string())
+            change(Outcome::Failed).because(told(&error, offer))
         }
-        Err(AskError::Said(error)) => change(Outcome::Refused).because(error.to_string()),
+        Err(AskError::Said(error)) => change(Outcome::Refused).because(told(&error, offer)),
         Err(AskError::Contact(error)) => change(Outcome::Failed).because(error.line()),
     }
 }

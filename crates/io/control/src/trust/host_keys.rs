@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use crosstie_model::word;
 use crosstie_node::{
     scratch::Scratch,
     trust::{self, host_key_here},
@@ -16,6 +15,7 @@ use crosstie_reach::{
     host_key::{HostKeyError, Resolved, Shown, look, resolve},
     ssh::Pin,
 };
+use crosstie_report::offer::Verb;
 use crosstie_trust::{Fingerprint, PublicKey, Reached};
 
 use super::{TrustError, TrustNode, TrustOptions};
@@ -44,15 +44,13 @@ pub(super) type Refused = (Option<PublicKey>, String);
 enum RefusedKey {
     #[error(
         "its host key is not the one that was approved of ({then} then, {now} now). Somebody may be in between, or it was \
-         installed anew: compare on its console ({compare}). If it is right, crosstie trust --undo --forget {} and trust it \
-         again",
-        word(label)
+         installed anew: compare on its console ({compare}). If it is right, {forget}, and trust it again"
     )]
     Changed {
         then: Fingerprint,
         now: Fingerprint,
         compare: String,
-        label: String,
+        forget: String,
     },
     #[error("its host key was not approved of ({kind} {fingerprint})")]
     Declined {
@@ -149,7 +147,14 @@ fn judge(
             then: pinned.host_key.fingerprint(),
             now: fingerprint,
             compare,
-            label: node.label.clone(),
+            forget: options
+                .fleet
+                .offer
+                .about([node.label.as_str()])
+                .command(Verb::Trust)
+                .flag("undo", true)
+                .flag("forget", true)
+                .to_string(),
         });
     }
     if pinned.is_some() || shown.known || options.fingerprints.contains(&fingerprint) {

@@ -7,7 +7,10 @@ use crosstie_node::{
     scratch::Scratch,
     trust::{Ask, Settle, Settled},
 };
-use crosstie_report::trust::{Outcome, Report};
+use crosstie_report::{
+    offer::Verb,
+    trust::{Outcome, Report},
+};
 use crosstie_trust::{Authorized, Name, Owner, Party, PeerClaims, Reached, peers_of};
 
 use super::{
@@ -45,7 +48,9 @@ pub(super) fn run(
     let labels: Vec<String> = nodes.iter().map(|node| node.label.clone()).collect();
     let round = Round::begin(&options.fleet.observer, &labels, false);
     let identity = controller.home.identity();
-    let logins = Logins::new(options, identity, before.key.is_some(), Arc::clone(&round));
+    let known = before.key.is_some();
+    let run = &controller.run;
+    let logins = Logins::new(options, identity, known, run, Arc::clone(&round));
     let logins = Arc::new(logins.map_err(TrustError::Program)?);
     let own = Authorized {
         owner: controller.owner(),
@@ -65,7 +70,9 @@ pub(super) fn run(
     exchange(&prepared, &parties, &logins, &mut outcomes);
     round.end();
     crosstie_reach::end_if_interrupted();
-    let mut finished = finish(controller, &before, &work, &prepared, &parties)?;
+    let finished = finish(controller, &before, &work, &prepared, &parties);
+    logins.end_leases();
+    let mut finished = finished?;
     let here = here.iter().map(ToString::to_string);
     finished.changed.splice(0..0, here);
     Ok(report(options, &nodes, &outcomes, &finished))
@@ -267,7 +274,9 @@ fn report(
         ));
     }
     if done && !options.dry_run {
-        hints.push("crosstie trust --undo    takes it all back".to_owned());
+        let offer = options.fleet.offer.about([]);
+        let undo = offer.command(Verb::Trust).flag("undo", true);
+        hints.push(format!("{undo}    takes it all back"));
     }
     Report {
         dry_run: options.dry_run,

@@ -3,11 +3,11 @@
 use std::{
     io,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use crosstie_agent::{InProcess, open};
+use crosstie_agent::{InProcess, LeaseAsk, NodeCalls, open};
 use crosstie_reach::{
     ConnectError, Route, Session, Stage, Wanted,
     askpass::{Expected, Server},
@@ -18,6 +18,8 @@ use crosstie_reach::{
 
 use super::{TrustNode, TrustOptions, host_keys::PinnedRoute};
 use crate::{COLLECT_TIMEOUT, NodeError, PROMPT_TIMEOUT, Round};
+
+const LEASE_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What all logins have in common.
 pub(super) struct Logins {
@@ -31,6 +33,10 @@ pub(super) struct Logins {
     deadline: Duration,
     pub(super) answer: Duration,
     pub(super) round: Arc<Round>,
+    /// This command, for the nodes that it is at work on.
+    run: String,
+    /// Each keeps others away from its node until the end.
+    leases: Mutex<Vec<Box<dyn Session>>>,
 }
 
 /// Why a visit failed.
@@ -67,6 +73,7 @@ impl Logins {
         options: &TrustOptions,
         identity: PathBuf,
         known: bool,
+        run: &str,
         round: Arc<Round>,
     ) -> io::Result<Self> {
         let (limit, source) = (options.fleet.timeout, options.password.clone());
@@ -84,7 +91,25 @@ impl Logins {
             source,
             answer: limit.min(COLLECT_TIMEOUT),
             round,
+            run: run.to_owned(),
+            leases: Mutex::default(),
         })
+    }
+
+    /// From now on nobody else changes this node's logins, until the session is handed to [`Logins::keep`] and this value
+    /// goes, or the session ends.
+    pub(super) fn lease(&self, index: usize, session: &dyn Session) -> Result<(), VisitError> {
+        let progress = |stage| self.round.stage(index, stage);
+        let run = self.run.clone();
+        Ok(session.trust_lease(&LeaseAsk::Take { run }, self.answer, &progress)?)
+    }
+
+    pub(super) fn keep(&self, session: Box<dyn Session>) {
+        self.leases().push(session);
+    }
+
+    fn leases(&self) -> MutexGuard<'_, Vec<Box<dyn Session>>> {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For the work on one node, beyond what each of its steps may take.
@@ -171,6 +196,20 @@ impl Logins {
                 error => error.into(),
             }
         })
+    }
+
+    /// As soon as nothing is left to change, and not only when the connections are gone.
+    pub(super) fn end_leases(&self) {
+        let sessions = std::mem::take(&mut *self.leases());
+        for session in &sessions {
+            self.end_lease(session.as_ref());
+        }
+    }
+
+    /// Where it is not heard, the end of the session says the same.
+    pub(super) fn end_lease(&self, session: &dyn Session) {
+        let timeout = self.answer.min(LEASE_END_TIMEOUT);
+        let _ = session.trust_lease(&LeaseAsk::GiveBack, timeout, &|_| ());
     }
 
     fn connect(

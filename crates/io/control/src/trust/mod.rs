@@ -12,13 +12,16 @@ use std::io;
 
 use crosstie_node::{
     scratch::Scratch,
-    trust::{self, Ask, Home, Settle, Settled, answer},
+    trust::{self, Ask, Home, Lock, Settle, Settled, answer},
 };
-use crosstie_reach::{secret::Source, set_last_words, ssh::DestinationError};
-use crosstie_report::trust::{ControllerReport, NodeReport, Outcome, Report};
+use crosstie_reach::{secret::Source, ssh::DestinationError};
+use crosstie_report::{
+    offer::Verb,
+    trust::{ControllerReport, NodeReport, Outcome, Report},
+};
 use crosstie_trust::{Fingerprint, Name, NameError, Owner};
 
-use crate::{FleetOptions, Prompter};
+use crate::{FleetOptions, NoRandomNumbers, Prompter, apply::new_run_id};
 use node::TrustNode;
 pub use refresh::refresh;
 
@@ -55,6 +58,8 @@ pub enum TrustError {
     #[error(transparent)]
     ControllerName(NameError),
     #[error(transparent)]
+    NoRandomNumbers(#[from] NoRandomNumbers),
+    #[error(transparent)]
     Destination(#[from] DestinationError),
     #[error("{label} cannot be trusted under this name")]
     Name { label: String, source: NameError },
@@ -66,16 +71,18 @@ pub enum TrustError {
         second: String,
         name: Name,
     },
-    #[error(
-        "this machine (.) is taken back with the last node: crosstie trust --undo takes back all"
-    )]
-    HereFirst,
+    #[error("this machine (.) is taken back with the last node: {undo} takes back all")]
+    HereFirst { undo: String },
 }
 
 /// This machine, whoever sits at it.
 struct Controller {
     home: Home,
     name: Name,
+    /// What nodes know this command by, while it is at work on them.
+    run: String,
+    /// Held to the end; nothing where nothing is changed.
+    lease: Option<Lock>,
 }
 
 impl Controller {
@@ -86,7 +93,17 @@ impl Controller {
         Ok(Self {
             name: name.map_err(TrustError::ControllerName)?,
             home: Home::find().map_err(TrustError::Home)?,
+            run: new_run_id()?,
+            lease: None,
         })
+    }
+
+    /// Nobody else is at work in this home directory from now on.
+    fn alone(mut self, options: &TrustOptions) -> Result<Self, TrustError> {
+        if !options.dry_run {
+            self.lease = self.home.lease(&self.run).map_err(TrustError::Here)?;
+        }
+        Ok(self)
     }
 
     fn owner(&self) -> Owner {
@@ -117,32 +134,33 @@ impl Controller {
 }
 
 /// Lets this machine log in to the nodes, and each of them to the others.
-/// What whoever presses Ctrl-C is told.
-const INTERRUPTED: &str = "crosstie: interrupted; what was written so far is in the journals: the same crosstie trust finishes it, \
-     with --undo it takes it back";
-const UNDO_INTERRUPTED: &str = "crosstie: interrupted; the same crosstie trust --undo finishes it";
-
 pub fn install(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, TrustError> {
-    let (controller, scratch) = prepare()?;
-    set_last_words(INTERRUPTED);
+    let (controller, scratch) = prepare(options)?;
+    let trust = options.fleet.offer.command(Verb::Trust);
+    options.fleet.last_words(&format!(
+        "crosstie: interrupted; what was written so far is in the journals.\n  {trust}    finishes it\n  {}    undoes it",
+        trust.clone().flag("undo", true)
+    ));
     let report = install::run(options, &controller, &scratch, prompter);
-    set_last_words("");
+    options.fleet.last_words("");
     report
 }
 
 /// Takes it back on these nodes, or on all, and on this machine.
 pub fn undo(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, TrustError> {
-    let (controller, scratch) = prepare()?;
-    set_last_words(UNDO_INTERRUPTED);
+    let (controller, scratch) = prepare(options)?;
+    let undo = options.fleet.offer.command(Verb::Trust).flag("undo", true);
+    let words = format!("crosstie: interrupted\n  {undo}    finishes it");
+    options.fleet.last_words(&words);
     let report = undo::run(options, &controller, &scratch, prompter);
-    set_last_words("");
+    options.fleet.last_words("");
     report
 }
 
-fn prepare() -> Result<(Controller, Scratch), TrustError> {
+fn prepare(options: &TrustOptions) -> Result<(Controller, Scratch), TrustError> {
     crosstie_reach::end_children_on_signals().map_err(TrustError::Signals)?;
     let scratch = Scratch::new().map_err(TrustError::Scratch)?;
-    Ok((Controller::find()?, scratch))
+    Ok((Controller::find()?.alone(options)?, scratch))
 }
 
 /// Each under a name of its own, which its host key and its lines go by.

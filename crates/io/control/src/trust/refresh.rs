@@ -40,6 +40,7 @@ pub fn refresh(names: &[&str], fleet: &FleetOptions) -> Result<Vec<String>, Trus
         },
     };
     let scratch = Scratch::new().map_err(TrustError::Scratch)?;
+    let controller = controller.alone(&options)?;
     let report = install::run(&options, &controller, &scratch, &Silent)?;
     Ok(report.notes())
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crosstie_agent::NodeCalls;
-use crosstie_node::{
-    scratch::Scratch,
-    trust::{Ask, Settled},
-};
+use crosstie_node::{scratch::Scratch, trust::Ask};
 use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
-use crosstie_report::trust::{Outcome, Report};
+use crosstie_report::{
+    offer::Verb,
+    trust::{Outcome, Report},
+};
 use crosstie_trust::{Name, Reached};
 
 use super::{
@@ -71,12 +71,18 @@ pub(super) fn run(
     let labels: Vec<String> = nodes.iter().map(|node| node.label.clone()).collect();
     let round = Round::begin(&options.fleet.observer, &labels, false);
     let identity = controller.home.identity();
-    let logins = Logins::new(options, identity, before.key.is_some(), Arc::clone(&round));
+    let known = before.key.is_some();
+    let run = &controller.run;
+    let logins = Logins::new(options, identity, known, run, Arc::clone(&round));
     let logins = Arc::new(logins.map_err(TrustError::Program)?);
+    let opened = open(visits, options.dry_run, &logins, &mut outcomes);
     // Whoever is behind a jump host goes first: that may be one of the others.
-    let (behind, direct) = visits.into_iter().partition(is_behind);
-    for visits in [behind, direct] {
-        go(visits, &logins, &mut outcomes);
+    let (behind, direct) = opened
+        .iter()
+        .cloned()
+        .partition(|opened| is_behind(&opened.0));
+    for opened in [behind, direct] {
+        go(opened, &logins, &mut outcomes);
     }
     round.end();
     crosstie_reach::end_if_interrupted();
@@ -91,7 +97,11 @@ pub(super) fn run(
     let here = controller.ask(&Ask::Undo {
         only: Some(gone),
         dry_run: options.dry_run,
-    })?;
+    });
+    for opened in &opened {
+        logins.end_lease(opened.1.as_ref());
+    }
+    let here = here?;
     let mut done_here = Outcome::default();
     add(&mut done_here, here);
     let hints = hints(options, &outcomes);
@@ -124,7 +134,9 @@ fn whom(
         .filter(|node| !targets.contains(&node.name))
         .collect();
     if targets.contains(&controller.name) && !left.is_empty() {
-        return Err(TrustError::HereFirst);
+        let offer = options.fleet.offer.about([]);
+        let undo = offer.command(Verb::Trust).flag("undo", true).to_string();
+        return Err(TrustError::HereFirst { undo });
     }
     for node in left {
         if node.peers.iter().any(|peer| targets.contains(peer)) {
@@ -143,48 +155,78 @@ fn is_behind(visit: &UndoVisit) -> bool {
     route.is_some_and(|route| route.resolved.jumps)
 }
 
-fn go(visits: Vec<UndoVisit>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
+type Opened = Arc<(UndoVisit, Box<dyn Session>)>;
+
+/// All of them before the first is changed, so that nobody else changes one meanwhile.
+fn open(
+    visits: Vec<UndoVisit>,
+    dry_run: bool,
+    logins: &Arc<Logins>,
+    outcomes: &mut [Outcome],
+) -> Vec<Opened> {
+    let login = move |visit: &UndoVisit, logins: &Logins, password: &Arc<Password>| {
+        let route = visit.approved.route.as_ref();
+        let session = logins.by_any(visit.index, &visit.node, route, password)?;
+        if !dry_run {
+            logins.lease(visit.index, session.as_ref())?;
+        }
+        Ok(session)
+    };
     let password = logins.password();
     let shared = Arc::clone(logins);
-    let again = visits.clone();
-    let results = fan_out(visits, BOUND, logins.last(), move |_, visit| {
-        let settled = undo(visit, &shared, &password);
-        shared.round.done(visit.index);
-        settled
+    let results = fan_out(visits.clone(), BOUND, logins.last(), move |_, visit| {
+        login(visit, &shared, &password)
     });
     crosstie_reach::end_if_interrupted();
-    for (visit, result) in again.into_iter().zip(results) {
-        let mut result = result.unwrap_or_else(|unfinished| Err(unfinished.into()));
+    let mut opened = Vec::new();
+    for (visit, result) in visits.into_iter().zip(results) {
+        let mut result: Result<Box<dyn Session>, VisitError> =
+            result.unwrap_or_else(|unfinished| Err(unfinished.into()));
         if matches!(result, Err(VisitError::WrongPassword))
             && let Some(password) = logins.another_password(&visit.node)
         {
-            result = undo(&visit, logins, &password);
+            result = login(&visit, logins, &password);
         }
-        let outcome = &mut outcomes[visit.index];
         match result {
+            Ok(session) => opened.push(Arc::new((visit, session))),
+            Err(error) => {
+                logins.round.done(visit.index);
+                outcomes[visit.index].error = Some(error.to_string());
+            }
+        }
+    }
+    opened
+}
+
+fn go(opened: Vec<Opened>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
+    let places: Vec<usize> = opened.iter().map(|opened| opened.0.index).collect();
+    let shared = Arc::clone(logins);
+    let results = fan_out(opened, BOUND, logins.last(), move |_, opened| {
+        let (visit, session) = &**opened;
+        let progress = |stage| shared.round.stage(visit.index, stage);
+        let settled = session.trust(&visit.ask, shared.answer, &progress);
+        shared.round.done(visit.index);
+        settled.map_err(VisitError::from)
+    });
+    crosstie_reach::end_if_interrupted();
+    for (index, result) in places.into_iter().zip(results) {
+        let outcome = &mut outcomes[index];
+        match result.unwrap_or_else(|unfinished| Err(unfinished.into())) {
             Ok(settled) => add(outcome, settled),
             Err(error) => outcome.error = Some(error.to_string()),
         }
     }
 }
 
-fn undo(
-    visit: &UndoVisit,
-    logins: &Logins,
-    password: &Arc<Password>,
-) -> Result<Settled, VisitError> {
-    let route = visit.approved.route.as_ref();
-    let session: Box<dyn Session> = logins.by_any(visit.index, &visit.node, route, password)?;
-    let progress = |stage| logins.round.stage(visit.index, stage);
-    Ok(session.trust(&visit.ask, logins.answer, &progress)?)
-}
-
 fn hints(options: &TrustOptions, outcomes: &[Outcome]) -> Vec<String> {
     let failed = outcomes.iter().any(|outcome| outcome.error.is_some());
     if failed && !options.forget {
-        return vec![
-            "Nodes that failed are still known here: try again, or give up on them with --undo --forget".to_owned(),
-        ];
+        let offer = &options.fleet.offer;
+        let forget = offer.command(Verb::Trust).flag("undo", true);
+        return vec![format!(
+            "Nodes that failed are still known here: try again, or give up on them:\n  {}",
+            forget.flag("forget", true)
+        )];
     }
     Vec::new()
 }

@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use crosstie_agent::NodeCalls;
-use crosstie_facts::facts;
 use crosstie_node::trust::{ALIAS_CHECK_TIMEOUT, Ask, Change, Settle, Settled};
 use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
 use crosstie_trust::{Authorized, Owner, Party, PublicKey, addresses, peers_of};
@@ -14,6 +13,7 @@ use super::{
     login::{Logins, VisitError},
     node::add,
 };
+use crate::FleetSnapshot;
 
 /// A node that is worked on, by its place in the command line.
 #[derive(Clone)]
@@ -93,11 +93,12 @@ fn visit(
 ) -> Result<Prepared, VisitError> {
     let route = open.approved.route.as_ref();
     let session = logins.by_any(open.index, &open.node, route, password)?;
+    logins.lease(open.index, session.as_ref())?;
     let settled = settle(session.as_ref(), open, logins)?;
     let progress = |stage| logins.round.stage(open.index, stage);
-    let raw = session.collect(logins.answer, &progress)?;
-    let facts = facts(&raw);
+    let facts = FleetSnapshot::facts_over(session.as_ref(), logins.answer, &progress)?;
     let key = settled.key.ok_or(VisitError::NoKey)?;
+    logins.keep(session);
     Ok(Prepared {
         party: Party {
             name: open.node.name.clone(),
@@ -125,7 +126,10 @@ pub(super) fn exchange(
         .map(|(place, (open, _))| told(place, open, prepared, parties))
         .collect();
     let login = |open: &TrustVisit, logins: &Logins| {
-        logins.by_key(open.index, &open.node, open.approved.route.as_ref())
+        let session = logins.by_key(open.index, &open.node, open.approved.route.as_ref())?;
+        // The first session has it, unless that was lost meanwhile.
+        logins.lease(open.index, session.as_ref())?;
+        Ok(session)
     };
     settle_all(work, logins, outcomes, login);
 }

@@ -16,7 +16,6 @@ mod tests;
 
 use std::{fmt, path::PathBuf};
 
-use crosstie_reach::set_last_words;
 use crosstie_report::up::Up;
 
 use crate::{
@@ -101,6 +100,6 @@ pub fn up(targets: &Targets, options: &UpOptions, consent: &Consent) -> Result<U
     consent.is_possible("change nodes")?;
     let mut run = Run::new(options, consent, existing, fleet)?;
     let ended = run.all();
-    set_last_words("");
+    run.fleet.options().last_words("");
     Ok(UpRun { up: run.up, ended })
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use crosstie_report::up::Stage;
+use crosstie_report::up::UpStage;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -28,7 +28,7 @@ pub(super) struct Record {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Entry {
-    name: Stage,
+    name: UpStage,
     /// RFC 3339.
     began: String,
     /// Absent where it was cut short.
@@ -50,7 +50,7 @@ impl Record {
         }
     }
 
-    pub(super) fn begin(&mut self, stage: Stage, now: String) {
+    pub(super) fn begin(&mut self, stage: UpStage, now: String) {
         self.stages.push(Entry {
             name: stage,
             began: now,
@@ -67,7 +67,7 @@ impl Record {
     }
 
     /// The stage that was under way when nobody wrote any more, and since when.
-    pub(super) fn cut_short(&self) -> Option<(Stage, &str)> {
+    pub(super) fn cut_short(&self) -> Option<(UpStage, &str)> {
         let last = self.stages.last()?;
         last.ended.is_none().then_some((last.name, &last.began))
     }
@@ -126,15 +126,15 @@ mod tests {
         assert!(Record::load(&folder).is_none());
         let run = "20261115T100000Z-1f2e3d4c";
         let mut record = Record::new("sparks", Path::new("cluster.toml"), &["spark-a"], run);
-        record.begin(Stage::Scan, "2026-11-15T10:00:00Z".to_owned());
+        record.begin(UpStage::Scan, "2026-11-15T10:00:00Z".to_owned());
         record.end("2026-11-15T10:00:03Z".to_owned(), "2 nodes");
-        record.begin(Stage::Apply, "2026-11-15T10:00:04Z".to_owned());
+        record.begin(UpStage::Apply, "2026-11-15T10:00:04Z".to_owned());
         record.save(&folder).unwrap();
         let read = Record::load(&folder).unwrap();
         assert_eq!(read, record);
         assert_eq!(
             read.cut_short(),
-            Some((Stage::Apply, "2026-11-15T10:00:04Z"))
+            Some((UpStage::Apply, "2026-11-15T10:00:04Z"))
         );
         record.end("2026-11-15T10:00:05Z".to_owned(), "");
         assert_eq!(record.cut_short(), None);

@@ -2,19 +2,17 @@
 
 use std::{path::PathBuf, time::Instant};
 
-use crosstie_reach::set_last_words;
 use crosstie_report::{
     cluster_file::Existing,
-    up::{Stage, Stopped, Timed, Up},
+    offer::Verb,
+    up::{Stopped, Timed, Up, UpStage},
 };
 
 use super::{Halt, UpError, UpOptions, record::Record};
 use crate::{Consent, Event, Fleet, apply::new_run_id, chain_of, state::cluster_folder};
 
-/// What whoever presses Ctrl-C is told, while that is so.
+/// What whoever presses Ctrl-C is told, as long as that is so.
 const UNCHANGED: &str = "crosstie: interrupted; no node was changed";
-const CONFIRMED: &str =
-    "crosstie: interrupted; every node is confirmed, and crosstie up goes on from here";
 
 pub(super) struct Run<'a> {
     pub(super) options: &'a UpOptions,
@@ -32,7 +30,7 @@ pub(super) struct Run<'a> {
 
 /// What is known of an earlier run that nobody finished.
 pub(super) struct CutShort {
-    pub(super) stage: Stage,
+    pub(super) stage: UpStage,
     pub(super) since: String,
     /// What its changes share.
     pub(super) run: Option<String>,
@@ -48,7 +46,7 @@ impl<'a> Run<'a> {
         existing: Option<Existing>,
         fleet: Fleet,
     ) -> Result<Self, UpError> {
-        set_last_words(UNCHANGED);
+        fleet.options().last_words(UNCHANGED);
         let mut run = Self {
             options,
             consent,
@@ -104,7 +102,7 @@ impl<'a> Run<'a> {
     /// One stage, timed, told and written down.
     pub(super) fn stage<T>(
         &mut self,
-        stage: Stage,
+        stage: UpStage,
         work: impl FnOnce(&mut Self) -> Ended<T>,
     ) -> Result<T, Halt> {
         let began = Instant::now();
@@ -134,8 +132,12 @@ impl<'a> Run<'a> {
         });
         if ended.is_err() {
             self.up.stopped = Some(Stopped { stage, why: says });
-        } else if stage == Stage::Apply {
-            set_last_words(CONFIRMED);
+        } else if stage == UpStage::Apply {
+            let options = self.fleet.options();
+            let up = options.offer.command(Verb::Up);
+            options.last_words(&format!(
+                "crosstie: interrupted; every node is confirmed, and this goes on from here: {up}"
+            ));
         }
         ended.map(|(result, _)| result)
     }

@@ -82,6 +82,7 @@ fn roll_back(
         transaction: Some(open.id.clone()),
         only: Some(vec![open.id.clone()]),
         force: true,
+        why: Some("the run of `crosstie up` that began it was cut short".to_owned()),
     };
     match session.change(&ask, Limits::default().rollback, progress) {
         Ok(Changed::RolledBack(_) | Changed::Nothing)

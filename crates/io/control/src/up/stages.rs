@@ -3,8 +3,9 @@
 use crosstie_model::{Plan, Spec};
 use crosstie_report::{
     change::Outcome,
+    offer::Verb,
     proof,
-    up::{Environment, Stage, script},
+    up::{Environment, UpStage, script},
 };
 
 use super::{
@@ -25,15 +26,15 @@ use crate::{
 
 impl Run<'_> {
     pub(super) fn all(&mut self) -> Result<(), Halt> {
-        let first = self.stage(Stage::Scan, Self::scan)?;
-        let discovered = self.stage(Stage::Cabling, |run| run.cabling(&first))?;
+        let first = self.stage(UpStage::Scan, Self::scan)?;
+        let discovered = self.stage(UpStage::Cabling, |run| run.cabling(&first))?;
         let spec = &discovered.merged.spec;
-        let (nodes, plan) = self.stage(Stage::Doctor, |run| run.doctor(&first, spec))?;
-        self.stage(Stage::Plan, |run| run.plan(&plan))?;
-        self.stage(Stage::Apply, |run| run.apply(&plan, spec, &nodes))?;
-        let after = self.stage(Stage::Proof, |run| run.proof(&plan, spec, &nodes))?;
+        let (nodes, plan) = self.stage(UpStage::Doctor, |run| run.doctor(&first, spec))?;
+        self.stage(UpStage::Plan, |run| run.plan(&plan))?;
+        self.stage(UpStage::Apply, |run| run.apply(&plan, spec, &nodes))?;
+        let after = self.stage(UpStage::Proof, |run| run.proof(&plan, spec, &nodes))?;
         self.refresh_trust();
-        self.stage(Stage::Env, |run| run.env(&after))
+        self.stage(UpStage::Env, |run| run.env(&after))
     }
 
     fn scan(&mut self) -> Ended<Vec<NodeFacts>> {
@@ -214,8 +215,9 @@ impl Run<'_> {
         }
         let again = plan::make(spec, &after, Some(&self.options.file))?;
         if again.has_work() {
-            let note = "there is more to do now: run crosstie up again";
-            self.up.notes.push(note.to_owned());
+            let offer = &self.fleet.options().offer;
+            let note = format!("there is more to do now: {}", offer.command(Verb::Up));
+            self.up.notes.push(note);
         }
         Ok((again, says))
     }

@@ -123,7 +123,11 @@ fn a_change_of_somebody_elses_is_waited_for_and_never_touched() {
     }
     let ever = (0..1000).map(|_| Ok(status(Kind::Apply, Some(State::Applied))));
     let (answer, asked) = settled(None, ever.collect());
-    assert!(answer.unwrap_err().contains("still open"));
+    assert!(
+        answer
+            .unwrap_err()
+            .contains("is made and not confirmed yet")
+    );
     assert!(asked.len() > 1);
 }
 

@@ -104,12 +104,25 @@ pub(super) struct Progress {
     pub(super) armed_ms: u64,
     /// Why it goes, or went, back.
     pub(super) why: Option<String>,
-    /// What a rollback could not restore.
+    /// What a rollback could not restore, besides files.
     #[serde(default)]
     pub(super) left: Vec<String>,
     /// Files that are still not what they were; `uninstall` tries again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) unrestored: Vec<String>,
+}
+
+impl Progress {
+    pub(super) fn has_left(&self) -> bool {
+        !self.left.is_empty() || !self.unrestored.is_empty()
+    }
+
+    /// Everything that is not what it was, in words.
+    pub(super) fn all_left(&self) -> Vec<String> {
+        let files = self.unrestored.iter();
+        let files = files.map(|path| format!("{path} is not restored"));
+        self.left.iter().cloned().chain(files).collect()
+    }
 }
 
 impl Journal {

@@ -28,6 +28,7 @@ use crosstie_model::change::{Ask, ChangeError, Changed};
 pub use session::{OwnTransaction, SessionChange};
 
 use machine::Machine;
+use outcome::Asked;
 use system::System;
 use undo::Moment;
 
@@ -56,9 +57,15 @@ fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, Ch
             transaction,
             only,
             force,
+            why,
         } => {
-            let (named, only) = (transaction.as_deref(), only.as_deref());
-            outcome::rollback(system, state, named, only, *force)
+            let named = transaction.as_deref();
+            let asked = Asked {
+                only: only.as_deref(),
+                force: *force,
+                why: why.as_deref(),
+            };
+            outcome::rollback(system, state, named, asked)
         }
         Ask::Uninstall { force } => outcome::uninstall(system, state, *force),
         Ask::Status => outcome::status(system, state).map(Changed::Status),

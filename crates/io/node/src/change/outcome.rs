@@ -16,11 +16,13 @@ use super::{
     transaction::{all, journal_error, lock as lock_now, refuse_open},
     undo::{self, Moment},
 };
+use crate::groups::is_stopped;
 
 /// A change that runs gets this long to end by itself once its time is up.
 const GUARD_PATIENCE: Duration = Duration::from_secs(20);
 /// Time for a rollback that a person asked for.
 const GUARD: Duration = Duration::from_secs(180);
+const LONGEST_REASON: usize = 500;
 
 pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Changed, ChangeError> {
     let _lock = lock_now(state)?;
@@ -59,14 +61,33 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
     Ok(Changed::Confirmed)
 }
 
+/// How it is to be undone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) only: Option<&'a [String]>,
+    pub(super) force: bool,
+    pub(super) why: Option<&'a str>,
+}
+
+/// `2026-11-15T10:00:00Z` is shown without its seconds.
+fn by_person(system: &dyn System, verb: &str) -> String {
+    let now = system.now();
+    let minute = now.get(..16).unwrap_or(&now).replace('T', " ");
+    format!("undone by `crosstie {verb}` at {minute} UTC")
+}
+
+/// It is kept in a small file.
+fn bounded(why: &str) -> String {
+    why.chars().take(LONGEST_REASON).collect()
+}
+
 /// The newest one that is open or in force, or the one that is named and everything after it. Where that is more than
 /// `only`, somebody has begun another since, and nothing is undone.
 pub(super) fn rollback(
     system: &dyn System,
     state: &Path,
     named: Option<&str>,
-    only: Option<&[String]>,
-    force: bool,
+    asked: Asked<'_>,
 ) -> Result<Changed, ChangeError> {
     let _lock = lock_now(state)?;
     let live: Vec<Transaction> = all(state)?
@@ -81,12 +102,14 @@ pub(super) fn rollback(
         },
     };
     let chosen: Vec<Transaction> = live.into_iter().skip(first).rev().collect();
-    let is_newer = |id: &String| only.is_some_and(|only| !only.contains(id));
+    let is_newer = |id: &String| asked.only.is_some_and(|only| !only.contains(id));
     let mut ids = chosen.iter().map(|found| &found.journal.id);
     if let Some(transaction) = ids.find(|id| is_newer(id)).cloned() {
         return Err(ChangeError::Newer { transaction });
     }
-    let outcome = take_all_back(system, chosen, force)?;
+    let by_person = || by_person(system, "rollback");
+    let why = asked.why.map_or_else(by_person, bounded);
+    let outcome = take_all_back(system, chosen, asked.force, &why)?;
     if outcome.transactions.is_empty() {
         return Ok(Changed::Nothing);
     }
@@ -97,6 +120,7 @@ fn take_all_back(
     system: &dyn System,
     newest_first: Vec<Transaction>,
     force: bool,
+    why: &str,
 ) -> Result<RolledBack, ChangeError> {
     let mut outcome = RolledBack::default();
     for mut transaction in newest_first {
@@ -108,7 +132,7 @@ fn take_all_back(
         }
         let id = transaction.journal.id.clone();
         system.own(&id);
-        let done = take_back(system, &mut transaction, "someone asked for it");
+        let done = take_back(system, &mut transaction, why);
         let done = done.map_err(|error| ChangeError::Stuck {
             step: format!("rolling back {id}"),
             why: told(&error),
@@ -138,7 +162,10 @@ pub(super) fn take_back(
         }
     }
     let mut outcome = undo::undo(system, transaction, Moment::Running, why);
-    disarm(system, &mut outcome);
+    // Whoever was cut off leaves the guard to finish, and to remove itself.
+    if !is_stopped() {
+        disarm(system, &mut outcome);
+    }
     Ok(outcome)
 }
 
@@ -210,7 +237,8 @@ pub(super) fn uninstall(
     let lock = lock_now(state)?;
     let live = all(state)?.into_iter().rev();
     let live = live.filter(|found| found.progress.state != State::RolledBack);
-    let mut outcome = take_all_back(system, live.collect(), force)?;
+    let why = by_person(system, "uninstall");
+    let mut outcome = take_all_back(system, live.collect(), force, &why)?;
     for mut transaction in all(state)?.into_iter().rev() {
         if let Some(finished) = undo::finish(system, &mut transaction) {
             outcome.kept.extend(finished.kept);
@@ -281,25 +309,12 @@ pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, Ch
     drift.extend(unrestored.map(|path| Drift {
         what: path.clone(),
         wanted: "as it was before the change that was rolled back".to_owned(),
-        found: "not restored; crosstie uninstall tries again".to_owned(),
+        found: "not restored; `crosstie uninstall` tries again".to_owned(),
     }));
     let rolled_back = found
         .iter()
         .filter(|found| found.progress.state == State::RolledBack);
-    let left = rolled_back.flat_map(|found| {
-        let is_file = |text: &String| {
-            found
-                .progress
-                .unrestored
-                .iter()
-                .any(|path| text.contains(path))
-        };
-        found
-            .progress
-            .left
-            .iter()
-            .filter(move |text| !is_file(text))
-    });
+    let left = rolled_back.flat_map(|found| &found.progress.left);
     drift.extend(left.map(|text| Drift {
         what: text.clone(),
         wanted: "as it was before the change that was rolled back".to_owned(),

@@ -19,6 +19,7 @@ use super::{
     transaction::describe,
     trial,
 };
+use crate::groups::is_stopped;
 
 /// Of restoring files, where something stands in the way.
 const TRIES: u32 = 3;
@@ -85,6 +86,13 @@ pub(super) fn undo(
         }
         Moment::Running => restore_runtime(system, transaction, &mut outcome),
     });
+    if is_stopped() {
+        // Its programs were ended with its session: what they were for is not done, and is the guard's now.
+        outcome
+            .left
+            .push("it was cut off, and its guard goes on".to_owned());
+        return outcome;
+    }
     end(system, transaction, outcome, &obstacles)
 }
 
@@ -95,14 +103,16 @@ fn end(
     mut outcome: RolledBack,
     obstacles: &[Obstacle],
 ) -> RolledBack {
-    let left = obstacles.iter().map(|obstacle| told(obstacle));
-    outcome.left.extend(left);
-    let files = obstacles.iter().filter_map(|obstacle| match obstacle {
-        Obstacle::File { path, .. } => Some(path.clone()),
-        _ => None,
-    });
-    transaction.progress.left.clone_from(&outcome.left);
-    transaction.progress.unrestored = files.collect();
+    let progress = &mut transaction.progress;
+    progress.left.clone_from(&outcome.left);
+    progress.unrestored.clear();
+    for obstacle in obstacles {
+        outcome.left.push(told(obstacle));
+        match obstacle {
+            Obstacle::File { path, .. } => progress.unrestored.push(path.clone()),
+            other => progress.left.push(told(other)),
+        }
+    }
     if let Err(obstacle) = transaction.enter_rollback(system, State::RolledBack, None) {
         outcome.left.push(told(&obstacle));
     }
@@ -353,7 +363,7 @@ pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), String> {
     for transaction in Transaction::all(state)? {
         if transaction.progress.state == State::RolledBack
             && keep != Some(transaction.journal.id.as_str())
-            && transaction.progress.left.is_empty()
+            && !transaction.progress.has_left()
             && !has_kept(&transaction)
         {
             let id = &transaction.journal.id;

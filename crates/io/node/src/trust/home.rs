@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, Read, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -22,10 +22,15 @@ use crate::{
 
 /// Others hold it for a moment.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// In the home directory, or in `.ssh` where the user may not write there. A folder cannot be locked on every file system
 /// that nodes share (NFS); a file can.
 const LOCK_FILE: &str = ".crosstie-trust.lock";
+
+/// Beside it: held for as long as one `crosstie trust` is at work, with that one's name in it.
+const RUN_FILE: &str = ".crosstie-trust.run";
+const MAX_RUN: u64 = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
@@ -35,9 +40,9 @@ pub struct Home {
 
 /// One reads and writes in a home directory at a time. Released when dropped, and its file is gone then.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub struct Lock {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl Drop for Lock {
@@ -91,18 +96,51 @@ impl Home {
         }
     }
 
-    fn lock_file(&self) -> PathBuf {
+    fn lock_file(&self, name: &str) -> PathBuf {
         let writable = rustix::fs::access(&self.path, Access::WRITE_OK).is_ok();
         let folder = if writable {
             self.path.clone()
         } else {
             self.ssh()
         };
-        folder.join(LOCK_FILE)
+        folder.join(name)
+    }
+
+    /// One `crosstie trust` is at work here from its first change to its last, and another waits or is told. Nothing where
+    /// this run has it already, through another session or from another machine that shares the folder.
+    pub fn lease(&self, run: &str) -> Result<Option<Lock>, TrustError> {
+        let path = self.lock_file(RUN_FILE);
+        let is_ours = || {
+            let mut text = String::new();
+            let read =
+                File::open(&path).and_then(|file| file.take(MAX_RUN).read_to_string(&mut text));
+            read.is_ok() && text == run
+        };
+        let Some(mut lock) = self.take_lock(&path, is_ours)? else {
+            return Ok(None);
+        };
+        let written = lock
+            .file
+            .set_len(0)
+            .and_then(|()| lock.file.write_all(run.as_bytes()));
+        written.map_err(TrustError::io("write", &path))?;
+        Ok(Some(lock))
     }
 
     pub(super) fn lock(&self) -> Result<Lock, TrustError> {
-        let path = self.lock_file();
+        let path = self.lock_file(LOCK_FILE);
+        let taken = self.take_lock(&path, || false)?;
+        let path = self.path.clone();
+        taken.ok_or(TrustError::Busy { path })
+    }
+
+    /// Nothing where `is_ours` says that it need not be taken.
+    fn take_lock(
+        &self,
+        path: &Path,
+        is_ours: impl Fn() -> bool,
+    ) -> Result<Option<Lock>, TrustError> {
+        let path = path.to_owned();
         let until = Instant::now() + LOCK_TIMEOUT;
         loop {
             let file = OpenOptions::new()
@@ -113,13 +151,15 @@ impl Home {
                 .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
                 .open(&path)
                 .map_err(TrustError::io("lock", &path))?;
-            let left = until.saturating_duration_since(Instant::now());
-            let given = lock::is_given(&file, left).map_err(TrustError::io("lock", &path))?;
+            let given = lock::is_given(&file, LOOK).map_err(TrustError::io("lock", &path))?;
             if given && is_at(&file, &path).map_err(TrustError::io("lock", &path))? {
-                return Ok(Lock { path, _file: file });
+                return Ok(Some(Lock { path, file }));
+            }
+            if !given && is_ours() {
+                return Ok(None);
             }
             // A file that was taken away is followed by another one.
-            if !given || Instant::now() >= until {
+            if Instant::now() >= until {
                 return Err(TrustError::Busy {
                     path: self.path.clone(),
                 });

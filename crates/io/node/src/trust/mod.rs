@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use agent::{leave_no_agent, pushed};
 use alias_checks::AliasChecks;
 pub use error::TrustError;
-pub use home::{Home, host_key_here};
+pub use home::{Home, Lock, host_key_here};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -444,3 +444,17 @@ fn what_is_seen_no_more_is_taken_out() {
     assert!(!read(&home, ".ssh/crosstie/config").contains("Host "));
     assert_eq!(read(&home, ".ssh/crosstie/known_hosts"), "");
 }
+
+#[test]
+fn one_run_is_at_work_in_a_home_directory_and_another_is_told() {
+    let (_folder, home) = home();
+    let lease = home.lease("first").unwrap();
+    assert!(lease.is_some());
+    // Another session of the same run, or another machine that shares the folder.
+    assert!(home.lease("first").unwrap().is_none());
+    let error = home.lease("second").unwrap_err();
+    assert!(matches!(error, TrustError::Busy { .. }), "{error}");
+    drop(lease);
+    assert!(home.lease("second").unwrap().is_some());
+    assert_eq!(fs::read_dir(&home.path).unwrap().count(), 0);
+}

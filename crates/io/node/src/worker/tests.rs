@@ -224,9 +224,13 @@ fn what_is_no_worker_is_told() {
 fn garbage_ends_it_and_fills_no_memory() {
     for (garbage, said) in [
         // Empty questions without end.
-        (vec![0; 64 << 20], "asked before it had answered"),
+        (
+            [0, 0, 0, 1, 0].repeat(12 << 20),
+            "asked before it had answered",
+        ),
+        (vec![0; 64 << 20], "an empty frame"),
         (vec![0xff; 16], "cannot be read"),
-        (b"\x05\0\0\0\0ab".to_vec(), "cannot be read"),
+        (b"\0\0\0\x06\0ab".to_vec(), "cannot be read"),
     ] {
         let mut child = command(60)
             .stdin(Stdio::piped())

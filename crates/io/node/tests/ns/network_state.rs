@@ -213,6 +213,18 @@ fn ns_flushed_routes_rules_and_addresses_are_restored() {
     );
 }
 
+/// A manager that brings a link up again may make the route of an address once more, at a metric of its own.
+#[test]
+fn ns_a_route_of_an_address_is_not_doubled() {
+    undoes(
+        "state-doubled",
+        &[
+            "ip route add 10.21.0.0/24 dev w0 proto kernel scope link src 10.21.0.1 metric 600",
+            "ip -6 route add fd00:21::/64 dev w0 proto kernel metric 600",
+        ],
+    );
+}
+
 #[test]
 fn ns_paths_and_next_hops_are_restored() {
     undoes(

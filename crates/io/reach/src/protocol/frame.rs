@@ -1,13 +1,8 @@
-//! Frames, to and from bytes.
+//! What controller and agent say to each other, as frames.
 
+use crosstie_node::frame::{self, FrameBuffer, FrameKind};
+pub use crosstie_node::frame::{FrameError, MAX_FRAME};
 use serde::{Serialize, de::DeserializeOwned};
-use thiserror::Error;
-
-/// Longest frame, kind and payload together.
-pub const MAX_FRAME: usize = 8 << 20;
-
-/// Bytes of the length.
-const HEADER: usize = 4;
 
 /// Bytes of the call's number at the start of a bytes frame.
 const ID: usize = 8;
@@ -45,25 +40,19 @@ impl Frame {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum FrameError {
-    #[error("a frame of {length} bytes; {MAX_FRAME} is the most")]
-    TooLarge { length: usize },
-    #[error("an empty frame")]
-    Empty,
-    #[error("a frame of the unknown kind {0}")]
-    Kind(u8),
+impl FrameKind for Kind {
+    fn of(number: u8) -> Option<Self> {
+        let all = [Self::Message, Self::Bytes];
+        all.into_iter().find(|kind| *kind as u8 == number)
+    }
+
+    fn number(self) -> u8 {
+        self as u8
+    }
 }
 
 pub fn encode(kind: Kind, payload: &[u8]) -> Result<Vec<u8>, FrameError> {
-    let length = payload.len() + 1;
-    let header = u32::try_from(length).ok().filter(|_| length <= MAX_FRAME);
-    let header = header.ok_or(FrameError::TooLarge { length })?;
-    let mut frame = Vec::with_capacity(HEADER + length);
-    frame.extend_from_slice(&header.to_be_bytes());
-    frame.push(kind as u8);
-    frame.extend_from_slice(payload);
-    Ok(frame)
+    frame::encode(kind, payload)
 }
 
 /// A message that cannot be written as JSON does not exist among ours, and is an empty frame if it ever does.
@@ -81,53 +70,24 @@ pub fn encode_bytes(id: u64, data: &[u8]) -> Result<Vec<u8>, FrameError> {
     encode(Kind::Bytes, &payload)
 }
 
-/// Takes bytes as they come and gives whole frames. Memory is spent on bytes that came, never on a length that was claimed.
+/// Takes bytes as they come and gives whole frames.
 #[derive(Debug, Default)]
-pub struct Frames {
-    buffer: Vec<u8>,
-    /// Where the next frame starts.
-    start: usize,
-}
+pub struct Frames(FrameBuffer);
 
 impl Frames {
     pub fn push(&mut self, bytes: &[u8]) {
-        if self.start > 0 {
-            self.buffer.drain(..self.start);
-            self.start = 0;
-        }
-        self.buffer.extend_from_slice(bytes);
+        self.0.push(bytes);
     }
 
     /// After an error there is no telling where a frame would start.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
-        let waiting = &self.buffer[self.start..];
-        let Some((header, rest)) = waiting.split_first_chunk::<HEADER>() else {
-            return Ok(None);
-        };
-        let length = u32::from_be_bytes(*header) as usize;
-        if length > MAX_FRAME {
-            return Err(FrameError::TooLarge { length });
-        }
-        if length == 0 {
-            return Err(FrameError::Empty);
-        }
-        let kind = match rest.first() {
-            None => return Ok(None),
-            Some(1) => Kind::Message,
-            Some(2) => Kind::Bytes,
-            Some(other) => return Err(FrameError::Kind(*other)),
-        };
-        let Some(payload) = rest.get(1..length) else {
-            return Ok(None);
-        };
-        let payload = payload.to_vec();
-        self.start += HEADER + length;
-        Ok(Some(Frame { kind, payload }))
+        let next = self.0.next_frame()?;
+        Ok(next.map(|(kind, payload)| Frame { kind, payload }))
     }
 
     /// Whether it stopped inside a frame.
     pub fn is_partial(&self) -> bool {
-        self.start < self.buffer.len()
+        self.0.is_partial()
     }
 }
 

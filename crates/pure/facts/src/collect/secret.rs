@@ -38,7 +38,7 @@ const WORDS: [&str; 20] = [
 const NAME_PARTS: [&str; 6] = ["key", "keys", "psk", "pwd", "pass", "cookie"];
 
 /// How tokens of well-known services begin.
-const TOKENS: [&str; 28] = [
+const TOKENS: [&str; 34] = [
     "hf_",
     "sk-",
     "sk_live_",
@@ -55,6 +55,9 @@ const TOKENS: [&str; 28] = [
     "gldt-",
     "xoxa-",
     "xoxb-",
+    "xoxc-",
+    "xoxd-",
+    "xoxe-",
     "xoxp-",
     "xoxr-",
     "xoxs-",
@@ -63,11 +66,16 @@ const TOKENS: [&str; 28] = [
     "npm_",
     "pypi-",
     "dop_v1_",
+    "dckr_pat_",
+    "dckr_oat_",
+    "tskey-",
     "AIza",
     "ya29",
     "eyJ",
     "AGE-SECRET-KEY-",
 ];
+/// The same, with a dot inside: of Vault and Slack.
+const DOTTED_TOKENS: [&str; 4] = ["hvs.", "hvb.", "hvr.", "xoxe."];
 /// A shorter rest is a name that happens to begin so.
 const TOKEN_REST: usize = 8;
 
@@ -178,6 +186,19 @@ pub(super) fn holds_token(text: &str) -> bool {
     text.split(|letter| !is_part(letter))
         .filter(|run| run.len() >= TOKEN_REST)
         .any(is_token)
+        || holds_dotted_token(text)
+}
+
+fn holds_dotted_token(text: &str) -> bool {
+    let is_inner = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    DOTTED_TOKENS.iter().any(|start| {
+        text.match_indices(start).any(|(at, _)| {
+            let is_begin = !text[..at].ends_with(|letter: char| letter.is_ascii_alphanumeric());
+            let rest = &text[at + start.len()..];
+            let length = rest.find(|letter| !is_inner(letter)).unwrap_or(rest.len());
+            is_begin && length >= TOKEN_REST
+        })
+    })
 }
 
 fn is_token(run: &str) -> bool {
@@ -255,6 +276,14 @@ mod tests {
             "x=sk-proj-0123456789",
             "\"ghp_0123456789abcdef\"",
             "AKIAIOSFODNN7EXAMPLE",
+            "ASIAIOSFODNN7EXAMPLE",
+            "NCCL_NET=dckr_pat_0123456789",
+            "x: hvs.canary0123",
+            "(hvb.canary-0123)",
+            "glpat-canary0123",
+            "xoxe-canary0123",
+            "npm_canary0123",
+            "pypi-canary0123",
             "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
             "0123456789abcdef0123456789abcdef01234567",
             "6f1d2a3b-00112233-44556677-8899aabb",
@@ -280,6 +309,8 @@ mod tests {
             "200000baseLR4_ER4_FR4/Full",
             "[    1.0] nvidia: module verification failed: signature and/or required key missing - tainting kernel",
             "NCCL_IB_PKEY=0",
+            "archvs.conf.d.example",
+            "hvs.conf",
             "NCCL_IB_HCA==rocep1s0f1,roceP2p1s0f1",
             "(dvs-builder@U22-I3-AE18-23-3)",
             "# Written by crosstie, 0123456789abcdef. Change the cluster file instead",

@@ -14,6 +14,20 @@ pub enum Refusal {
     #[error("{device} has no network interface; load its Ethernet driver")]
     NoInterface { device: String },
     #[error(
+        "cage '{cage}' of the cluster file lists {port}, and this node has no such port; correct the file, or look why the \
+         port is missing"
+    )]
+    NoPort { cage: String, port: String },
+    #[error(
+        "{interface} and {other} have the same hardware address {mac}, so neither their addresses nor answers can be told \
+         apart; give one of them its own (a cloned address in netplan, NetworkManager or a .link file?)"
+    )]
+    SameMac {
+        interface: String,
+        other: String,
+        mac: String,
+    },
+    #[error(
         "{interface} carries management (the default route, the ssh connection, or what stands on it), and fabric ports are \
          configured anew; take its cable out of the cluster file, or move management elsewhere"
     )]
@@ -73,7 +87,8 @@ pub enum Refusal {
     )]
     Edited { file: String },
     #[error(
-        "{file} could not be read ({why}), and the plan would be blind to what is in it; run it again with --sudo"
+        "{file} could not be read ({why}), and the plan would be blind to what is in it; it takes root there \
+         (a capture: `crosstie scan --sudo`)"
     )]
     Unread { file: String, why: String },
     #[error("{file} is in the way: it is not this tool's; rename it")]

@@ -9,7 +9,7 @@ use std::{
 use ipnet::IpNet;
 use thiserror::Error;
 
-use super::Spec;
+use super::{Node, PortMatch, Spec};
 use crate::Cable;
 
 /// Where in the file.
@@ -82,6 +82,14 @@ pub enum Problem {
     NumberTwice { number: u32, other: Place },
     #[error("numbers of nodes begin with 1: an address that ends in 0 is its subnet's")]
     NumberZero,
+    #[error("cage '{cage}' lists {port} twice; the second was to be its twin")]
+    PortTwice { cage: String, port: String },
+    #[error("{port} is in two cages, '{cage}' and '{other}'; a port has one")]
+    PortInTwoCages {
+        port: String,
+        cage: String,
+        other: String,
+    },
     #[error("no cable goes to plane '{0}'")]
     UnusedPlane(String),
     #[error("plane '{0}' is there twice")]
@@ -191,6 +199,7 @@ impl Spec {
             for cage in node.cages.iter().filter(|cage| !is_name(&cage.id)) {
                 faults.add(place, Problem::BadName(cage.id.clone()));
             }
+            ports_once(place, node, faults);
         }
         let numbers = self.nodes.iter().enumerate();
         let numbers = numbers.map(|(index, node)| (Place::Node(index), node.number_at(index)));
@@ -289,6 +298,30 @@ impl Faults {
                 None => {
                     seen.insert(number, place);
                 }
+            }
+        }
+    }
+}
+
+/// The second mention of a port would be without effect, and whichever was meant instead would be left out.
+fn ports_once(place: Place, node: &Node, faults: &mut Faults) {
+    let mut seen: Vec<(&PortMatch, &str)> = Vec::new();
+    for cage in &node.cages {
+        for port in &cage.ports {
+            match seen.iter().find(|(other, _)| *other == port) {
+                Some((_, other)) if *other == cage.id => {
+                    let (cage, port) = (cage.id.clone(), port.to_string());
+                    faults.add(place, Problem::PortTwice { cage, port });
+                }
+                Some((_, other)) => {
+                    let problem = Problem::PortInTwoCages {
+                        port: port.to_string(),
+                        cage: (*other).to_owned(),
+                        other: cage.id.clone(),
+                    };
+                    faults.add(place, problem);
+                }
+                None => seen.push((port, &cage.id)),
             }
         }
     }

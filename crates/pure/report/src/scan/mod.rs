@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use build::node;
-pub use view::view;
+pub use view::{Hints, view};
 
 /// One element of `scan --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -6,11 +6,19 @@ use super::{Cage, Interface, Node, Outcome, RdmaPort};
 use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table};
 
 /// The nodes, one below the other, then what to do next.
-pub fn view(outcomes: &[Outcome], next: &str, palette: Palette) -> String {
+/// Commands that a person may want now.
+#[derive(Debug, Clone, Default)]
+pub struct Hints {
+    pub next: Option<String>,
+    /// What reads the same as root.
+    pub as_root: Option<String>,
+}
+
+pub fn view(outcomes: &[Outcome], hints: &Hints, palette: Palette) -> String {
     let mut out = String::new();
     for outcome in outcomes {
         match outcome {
-            Outcome::Node(node) => draw(node, palette, &mut out),
+            Outcome::Node(node) => draw(node, hints, palette, &mut out),
             Outcome::Failed { host, error } => {
                 line(
                     palette,
@@ -24,15 +32,14 @@ pub fn view(outcomes: &[Outcome], next: &str, palette: Palette) -> String {
         }
         out.push('\n');
     }
-    line(
-        palette,
-        &[quiet("Next: "), Span::new(Tone::Accent, next)],
-        &mut out,
-    );
+    if let Some(next) = &hints.next {
+        let spans = [quiet("Next: "), Span::new(Tone::Accent, next)];
+        line(palette, &spans, &mut out);
+    }
     out
 }
 
-fn draw(node: &Node, palette: Palette, out: &mut String) {
+fn draw(node: &Node, hints: &Hints, palette: Palette, out: &mut String) {
     let source = match (&node.source, &node.reached) {
         (Some(source), _) => Some(format!("  from {source}")),
         (None, Some(name)) if *name != node.host => Some(format!("  at {name}")),
@@ -58,7 +65,7 @@ fn draw(node: &Node, palette: Palette, out: &mut String) {
             out,
         );
     }
-    for text in unread(node) {
+    for text in unread(node, hints) {
         line(
             palette,
             &[
@@ -325,7 +332,7 @@ fn driver(driver: &super::Driver) -> String {
 }
 
 /// Files that root would have read count together: one cure for all of them.
-fn unread(node: &Node) -> Vec<String> {
+fn unread(node: &Node, hints: &Hints) -> Vec<String> {
     let (denied, other): (Vec<_>, Vec<_>) = node.unread.iter().partition(|gap| gap.root_would);
     let mut lines: Vec<String> = other
         .iter()
@@ -339,8 +346,10 @@ fn unread(node: &Node) -> Vec<String> {
         } else {
             format!(" and {} more", rest.len())
         };
+        let cure = hints.as_root.as_ref();
+        let cure = cure.map_or_else(String::new, |command| format!(" ({command})"));
         lines.push(format!(
-            "{}{more}: only root may read them (crosstie scan --sudo)",
+            "{}{more}: only root may read them{cure}",
             shown.join(", ")
         ));
     }

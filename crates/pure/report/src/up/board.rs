@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Stage;
+use super::UpStage;
 use crate::text::{Palette, Span, Tone, line, printable};
 
 /// Nodes that are drawn at most; the others are counted.
@@ -15,12 +15,12 @@ pub struct StageBoard {
     board: Board,
     /// What each row may be called: as the person does, and as the node does.
     names: Vec<Vec<String>>,
-    running: Option<Stage>,
+    running: Option<UpStage>,
 }
 
 impl StageBoard {
     pub fn new(nodes: &[&str]) -> Self {
-        let row = |name: &&str| (printable(name), <[Cell; Stage::ALL.len()]>::default());
+        let row = |name: &&str| (printable(name), <[Cell; UpStage::ALL.len()]>::default());
         Self {
             board: Board {
                 title: "crosstie up".to_owned(),
@@ -41,7 +41,7 @@ impl StageBoard {
         }
     }
 
-    pub fn begin(&mut self, stage: Stage) {
+    pub fn begin(&mut self, stage: UpStage) {
         self.running = Some(stage);
     }
 
@@ -74,7 +74,7 @@ impl StageBoard {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
     pub title: String,
-    pub rows: Vec<(String, [Cell; Stage::ALL.len()])>,
+    pub rows: Vec<(String, [Cell; UpStage::ALL.len()])>,
 }
 
 /// Where one node is with one stage.
@@ -112,7 +112,7 @@ pub fn board(board: &Board, elapsed: Duration, columns: usize, palette: Palette)
 
 fn heading(board: &Board, elapsed: Duration, width: usize) -> Vec<Span> {
     let title: String = board.title.chars().take(NAME).collect();
-    let stages: Vec<&str> = Stage::ALL.iter().map(|stage| stage.name()).collect();
+    let stages: Vec<&str> = UpStage::ALL.iter().map(|stage| stage.name()).collect();
     vec![
         Span::new(Tone::Accent, format!("{title:<0$}", width + 2)),
         Span::new(Tone::Quiet, format!("  {}", stages.join("  "))),
@@ -123,7 +123,7 @@ fn heading(board: &Board, elapsed: Duration, width: usize) -> Vec<Span> {
 /// A sign below each stage's name. The words of the one that runs take the place of those ahead.
 fn marks(cells: &[Cell]) -> Vec<Span> {
     let mut spans = Vec::new();
-    for (stage, cell) in Stage::ALL.iter().zip(cells) {
+    for (stage, cell) in UpStage::ALL.iter().zip(cells) {
         let width = stage.name().len() + 2;
         let (tone, sign) = match cell {
             Cell::Ahead => (Tone::Quiet, "·"),
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn each_node_is_found_by_either_of_its_names() {
         let mut stages = StageBoard::new(&[".", "lab@spark-b"]);
-        stages.begin(Stage::Scan);
+        stages.begin(UpStage::Scan);
         let asked = [".".to_owned(), "lab@spark-b".to_owned()];
         let connecting = || Some("connecting".to_owned());
         let lines = |shown: &Board| board(shown, Duration::ZERO, 79, Palette::Plain);
@@ -169,7 +169,7 @@ mod tests {
         assert!(shown[2].ends_with("connecting"), "{shown:?}");
         stages.end(true, &[]);
         stages.rename(&["spark-a", "spark-b"]);
-        stages.begin(Stage::Apply);
+        stages.begin(UpStage::Apply);
         let shown = lines(&stages.with(&["spark-b".to_owned()], &[connecting()]));
         assert!(shown[1].starts_with("  spark-a"), "{shown:?}");
         assert!(shown[2].ends_with("connecting"), "{shown:?}");

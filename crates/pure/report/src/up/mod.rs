@@ -29,7 +29,7 @@ pub use screen::screen;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Stage {
+pub enum UpStage {
     /// Every node is reached and read, and what an earlier run left open is settled.
     Scan,
     /// What is cabled to what is heard, and the cluster file written.
@@ -44,7 +44,7 @@ pub enum Stage {
     Env,
 }
 
-impl Stage {
+impl UpStage {
     pub const ALL: [Self; 7] = [
         Self::Scan,
         Self::Cabling,
@@ -68,7 +68,7 @@ impl Stage {
     }
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for UpStage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
     }
@@ -107,13 +107,13 @@ pub struct Up {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stopped {
-    pub stage: Stage,
+    pub stage: UpStage,
     pub why: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Timed {
-    pub stage: Stage,
+    pub stage: UpStage,
     pub seconds: f64,
     /// Its outcome in a few words.
     pub says: String,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crosstie_model::{Cable, Severity};
 
-use super::{Seen, Stage, Up};
+use super::{Seen, Up, UpStage};
 use crate::{
     change::Outcome,
     doctor::{Count, plural},
@@ -225,7 +225,7 @@ fn times(up: &Up, screen: &mut Screen) {
     let all: f64 = up.stages.iter().map(|timed| timed.seconds).sum();
     let parts = up.stages.iter();
     let parts: Vec<String> = parts
-        .filter(|timed| timed.seconds >= 0.05 || timed.stage == Stage::Scan)
+        .filter(|timed| timed.seconds >= 0.05 || timed.stage == UpStage::Scan)
         .map(|timed| format!("{} {:.1}", timed.stage, timed.seconds))
         .collect();
     let spans = [

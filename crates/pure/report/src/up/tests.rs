@@ -202,7 +202,7 @@ fn up() -> Up {
         added: Vec::new(),
     });
     let seconds = [3.2, 8.1, 2.4, 0.01, 24.9, 4.4, 0.0];
-    up.stages = Stage::ALL
+    up.stages = UpStage::ALL
         .into_iter()
         .zip(seconds)
         .map(|(stage, seconds)| Timed {
@@ -246,7 +246,7 @@ fn the_last_screen_says_that_the_cluster_is_half_configured() {
     let mut up = up();
     up.stages.truncate(5);
     up.stopped = Some(Stopped {
-        stage: Stage::Apply,
+        stage: UpStage::Apply,
         why: "spark-b did not come through".to_owned(),
     });
     let back = Change::new("spark-b", Became::RolledBack).because("it was asked for");
@@ -277,7 +277,7 @@ fn the_last_screen_says_where_it_ended() {
         },
     ];
     up.stopped = Some(Stopped {
-        stage: Stage::Doctor,
+        stage: UpStage::Doctor,
         why: "1 fault that the plan does not mend".to_owned(),
     });
     up.next = Some("crosstie explain port-rate-differs".to_owned());

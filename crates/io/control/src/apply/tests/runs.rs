@@ -4,13 +4,14 @@ use crosstie_agent::NodeCalls;
 use crosstie_model::change::{Ask, Changed, Kind, NodeStatus, State, TransactionStatus};
 use crosstie_report::{
     change::{Change, Outcome},
+    offer::Offer,
     rollback::{LeftAlone, RollbackPlan},
 };
 
 use super::{
     super::{
         choose::{Asked, choose},
-        undo::{undo_part, unsure},
+        undo::{Way, undo_part, unsure},
     },
     Answer, Arc, Fake, LIMITS, RUN, only, transaction,
 };
@@ -46,18 +47,21 @@ fn asked(nodes: &[Arc<Fake>]) -> Vec<Asked> {
     nodes.iter().map(ask).collect()
 }
 
+fn way<'a>(node: &'a Arc<Fake>, offer: &'a Offer) -> Way<'a> {
+    Way {
+        connector: node.as_ref(),
+        offer,
+        limits: LIMITS,
+        progress: &|_| (),
+    }
+}
+
 fn rollback(nodes: &[Arc<Fake>], named: Option<&str>) -> (RollbackPlan, Vec<Change>) {
     let plan = choose(&asked(nodes), named).unwrap();
     let undone = |node: &Arc<Fake>, part| {
         let session = node.session(&|_| ()).unwrap();
-        undo_part(
-            node.as_ref(),
-            session.as_ref(),
-            part,
-            false,
-            LIMITS,
-            &|_| (),
-        )
+        let offer = Offer::default();
+        undo_part(&way(node, &offer), session.as_ref(), part, false)
     };
     let parts = nodes.iter().zip(&plan.nodes);
     let changes = parts.map(|(node, part)| undone(node, part)).collect();
@@ -202,15 +206,17 @@ fn a_change_that_came_after_what_was_shown_is_not_undone() {
     let plan = choose(&[("spark-a".to_owned(), Ok(shown))], None).unwrap();
     let session = node.session(&|_| ()).unwrap();
     let part = &plan.nodes[0];
-    let change = undo_part(
-        node.as_ref(),
-        session.as_ref(),
-        part,
-        false,
-        LIMITS,
-        &|_| (),
-    );
+    let offer = Offer {
+        lab: Some("two-sparks".to_owned()),
+        ..Offer::default()
+    };
+    let change = undo_part(&way(&node, &offer), session.as_ref(), part, false);
     assert_eq!(change.outcome, Outcome::Refused);
+    let why = change.why.unwrap();
+    assert!(
+        why.ends_with(": crosstie rollback --lab two-sparks"),
+        "{why}"
+    );
     assert_eq!(node.in_force(), ["1", "2"]);
 }
 

@@ -11,15 +11,19 @@ use std::{
     time::Duration,
 };
 
+use crosstie_facts::Gap;
 use crosstie_model::change::State;
 
 use super::{Machine, run, run_within, wait};
-use crate::change::{
-    STATE,
-    error::{GuardError, ProgramError},
-    journal::Transaction,
-    store,
-    system::System,
+use crate::{
+    change::{
+        STATE,
+        error::{GuardError, ProgramError},
+        journal::Transaction,
+        store,
+        system::System,
+    },
+    command::{self, Bounds},
 };
 
 const UNITS: &str = "/etc/systemd/system";
@@ -115,13 +119,26 @@ pub(super) fn waits() -> bool {
     run("systemctl", &["is-active", WAIT]).is_ok()
 }
 
+/// Nobody waits any more when this returns, whether its unit's file is still there or not. Where that is not certain, as in
+/// a session that is being ended, the units stay, and with them whoever comes to remove them.
+fn end_waiter() -> Result<(), GuardError> {
+    let Err(error) = run_within("systemctl", &["stop", WAIT], Duration::from_secs(20)) else {
+        return Ok(());
+    };
+    // A program that was killed or could not be run says nothing; systemctl says no with a status of its own. At early boot
+    // there is nobody to ask, and nobody who waits.
+    let asked = command::run_to_end("systemctl", &["is-active", WAIT], &[], Bounds::default());
+    let is_gone = match asked {
+        Ok(asked) => asked.status.code().is_some_and(|code| code != 0),
+        Err(gap) => gap == Gap::Absent,
+    };
+    if is_gone { Ok(()) } else { Err(error.into()) }
+}
+
 pub(super) fn disarm(machine: &Machine) -> Result<(), GuardError> {
     // It may be the guard itself that does this: the service that rolls back is not stopped.
     let there = [WAIT, SERVICE, BOOT].map(|name| Path::new(UNITS).join(name).exists());
-    if there[0] {
-        // At early boot there is no bus yet, and nobody who waits.
-        let _ = run_within("systemctl", &["stop", WAIT], Duration::from_secs(20));
-    }
+    end_waiter()?;
     let mut paths = vec![wanted(BOOT, "sysinit.target.wants")];
     // What a killed run has left.
     paths.push(store::half_made(&Path::new(UNITS).join(WAIT)));
@@ -144,7 +161,7 @@ pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, String> {
     let started = run_within("systemctl", &["start", SERVICE], ROLLBACK_TIMEOUT);
     let found = Transaction::open(&Path::new(STATE).join(transaction))?;
     match found.progress.state {
-        State::RolledBack => Ok(found.progress.left),
+        State::RolledBack => Ok(found.progress.all_left()),
         _ => Err(started.err().map_or_else(
             || "the guard did not finish".to_owned(),
             |error| error.to_string(),

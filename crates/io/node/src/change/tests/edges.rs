@@ -68,6 +68,7 @@ fn rollback(model: &Model) {
             transaction: None,
             only: None,
             force: false,
+            why: None,
         },
     );
     assert!(
@@ -260,6 +261,7 @@ fn a_rollback_ends_whatever_stands_in_its_way() {
             transaction: None,
             only: None,
             force: false,
+            why: None,
         };
         let Ok(Changed::RolledBack(outcome)) = ask(&model, &asked) else {
             panic!("{failing}: it did not end");
@@ -333,6 +335,7 @@ fn taken_back(model: &Model) -> Vec<String> {
         transaction: None,
         only: None,
         force: false,
+        why: None,
     };
     match ask(model, &asked) {
         Ok(Changed::RolledBack(outcome)) => outcome.left,

@@ -38,6 +38,7 @@ fn rollback(force: bool) -> Ask {
         transaction: None,
         only: None,
         force,
+        why: None,
     }
 }
 

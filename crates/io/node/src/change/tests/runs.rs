@@ -1,13 +1,14 @@
 //! Which transactions a rollback undoes, and which change a process may end.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
 
 use super::{
-    super::{answer_by, session::guard_is_own, system::System},
+    super::{answer_by, journal::Transaction, session::guard_is_own, system::System},
     model::Model,
 };
+use crate::groups::Work;
 
 fn ask(model: &Model, ask: &Ask) -> Result<Changed, ChangeError> {
     answer_by(model, &model.state(), ask)
@@ -66,6 +67,7 @@ fn a_change_that_nobody_has_seen_is_not_undone_along_with_another() {
         transaction: Some(first.clone()),
         only: Some(only.iter().map(|&id| id.clone()).collect()),
         force: false,
+        why: None,
     };
     let newer = ChangeError::Newer {
         transaction: second.clone(),
@@ -96,6 +98,7 @@ fn a_journal_without_a_run_is_read_and_rolled_back() {
         transaction: Some(id.clone()),
         only: Some(vec![id]),
         force: false,
+        why: None,
     };
     ask(&model, &rollback).unwrap();
     assert_eq!(model.tree(), before);
@@ -119,4 +122,47 @@ fn a_guard_is_a_processes_own_unless_another_has_begun_a_change_since() {
     assert_eq!(is_own(&second), [true; 2]);
     model.time_is_up();
     assert_eq!(is_own(&first), [false, true]);
+}
+
+/// Ctrl-C ends the programs of a rollback, not what it is for: nothing says that it is done, and the guard does it.
+#[test]
+fn a_rollback_that_is_cut_off_is_left_to_its_guard() {
+    let model = Model::new();
+    let before = (model.tree(), model.kernel());
+    let transaction = begin(&model, &Ask::Apply(Box::new(model.order())));
+    confirm(&model, &transaction);
+    let work = Work::within(Duration::from_secs(60));
+    work.stop();
+    let asked = Ask::Rollback {
+        transaction: None,
+        only: None,
+        force: false,
+        why: None,
+    };
+    work.run(|| ask(&model, &asked)).unwrap();
+    assert_eq!(model.armed().as_ref(), Some(&transaction));
+    assert_eq!(in_force(&model).len(), 1);
+    model.time_is_up();
+    assert_eq!(model.armed(), None);
+    assert!(in_force(&model).is_empty());
+    assert!((model.tree(), model.kernel()) == before);
+}
+
+/// What was left and which files were not restored are two lists: no text is searched for paths.
+#[test]
+fn what_was_left_is_shown_beside_a_file_whose_path_it_names() {
+    let model = Model::new();
+    let id = begin(&model, &trial());
+    model.time_is_up();
+    let mut transaction = Transaction::open(&model.state().join(&id)).unwrap();
+    let left = "the rule for /etc/hosts.allow is not undone";
+    transaction.progress.left = vec![left.to_owned()];
+    transaction.progress.unrestored = vec!["/etc/hosts".to_owned()];
+    transaction.enter(&model, State::RolledBack, None).unwrap();
+    let Changed::Status(status) = ask(&model, &Ask::Status).unwrap() else {
+        panic!()
+    };
+    let mut what: Vec<&str> = status.drift.iter().map(|one| one.what.as_str()).collect();
+    what.sort_unstable();
+    assert_eq!(what, ["/etc/hosts", left]);
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    ROUTE, RTA_EXPIRES, RTA_MULTIPATH, RTA_NH_ID, RTA_OIF, describe, describe_over, each_hop, read,
+    ROUTE, RTA_DST, RTA_EXPIRES, RTA_MULTIPATH, RTA_NH_ID, RTA_OIF, RTA_PREFSRC, describe,
+    describe_over, each_hop, read, table,
 };
 use crate::{
     netlink::{
@@ -54,7 +55,10 @@ pub(in crate::network_state) fn restore(
     for _ in 0..ROUNDS {
         let now = read(kernel, &interfaces.coverage, next_hops)?;
         let (there, needed) = (keys(&now), keys(&wanted));
-        let extra = now.iter().filter(|route| !route.by_kernel);
+        let doubles = |route: &Route| wanted.iter().any(|other| is_double(route, other));
+        let extra = now
+            .iter()
+            .filter(|route| !route.by_kernel || doubles(route));
         let extra: Vec<&Route> = extra
             .filter(|route| !needed.contains(&key(route)))
             .collect();
@@ -84,6 +88,18 @@ pub(in crate::network_state) fn restore(
         }
     }
     Ok(obstacles)
+}
+
+/// A route that the kernel, or a manager in its name, has made for an address that had one before: the same way at another
+/// metric. Others of the kernel's go with their addresses.
+fn is_double(route: &Route, wanted: &Route) -> bool {
+    let way = |route: &Route| {
+        let attributes =
+            [RTA_DST, RTA_OIF, RTA_PREFSRC].map(|kind| route.message.get(kind).map(<[u8]>::to_vec));
+        let header = [0, 1].map(|at| route.message.header_u8(at));
+        (header, table(&route.message), attributes)
+    };
+    route.by_kernel && wanted.by_kernel && way(route) == way(wanted)
 }
 
 /// Seconds count down; whether there is an end to them is a setting.

@@ -6,11 +6,18 @@ use serde_json::{Map, Value};
 pub(super) const PLAIN: &str = "canaryplain";
 
 /// Their looks give them away wherever they stand.
-pub(super) const SHAPED: [&str; 9] = [
+pub(super) const SHAPED: [&str; 16] = [
     "hf_canary0123456789",
     "sk-canary0123456789",
     "ghp_canary0123456789",
     "AKIACANARY0123456789",
+    "ASIACANARY0123456789",
+    "dckr_pat_canary012345",
+    "hvs.canary0123456789",
+    "glpat-canary012345678",
+    "xoxe-canary0123456789",
+    "npm_canary0123456789",
+    "pypi-canary0123456789",
     "ca9a57ca9a57ca9a57ca9a57ca9a57ca9a57ca9a",
     "0ca9a570-0ca9a571-0ca9a572-0ca9a573",
     "CanaryBase64xY9zCanaryBase64xY9zCana",

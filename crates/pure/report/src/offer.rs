@@ -1,0 +1,256 @@
+//! Commands that are offered to a person: with how this command's nodes were named and reached, and quoted, so that each
+//! runs as it is printed.
+
+use std::fmt;
+
+use crosstie_model::word;
+
+/// What another command about the same nodes needs to be told, too.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// Nodes that were named; none is all of the lab's, or of the cluster file's.
+    pub nodes: Vec<String>,
+    pub lab: Option<String>,
+    /// Absent where it is found without being named.
+    pub cluster: Option<String>,
+    /// Root was asked for where it is not taken in any case.
+    pub sudo: bool,
+    pub become_password_fd: Option<u32>,
+    pub ask_become_pass: bool,
+    /// Seconds, unless they are the usual ones.
+    pub timeout: Option<u32>,
+    pub ssh_config: Option<String>,
+    pub agent_dir: Option<String>,
+    /// Nobody was to be asked.
+    pub yes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    Scan,
+    Doctor,
+    Trust,
+    Init,
+    Plan,
+    Apply,
+    Rollback,
+    Status,
+    Uninstall,
+    Up,
+    Explain,
+}
+
+impl Verb {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Scan => "scan",
+            Self::Doctor => "doctor",
+            Self::Trust => "trust",
+            Self::Init => "init",
+            Self::Plan => "plan",
+            Self::Apply => "apply",
+            Self::Rollback => "rollback",
+            Self::Status => "status",
+            Self::Uninstall => "uninstall",
+            Self::Up => "up",
+            Self::Explain => "explain",
+        }
+    }
+
+    /// How it takes the cluster file, if at all.
+    fn file(self) -> Option<&'static str> {
+        match self {
+            Self::Init | Self::Up => Some("output"),
+            Self::Trust | Self::Explain => None,
+            _ => Some("cluster"),
+        }
+    }
+
+    /// Whether it takes root only where that is asked for.
+    fn reads(self) -> bool {
+        matches!(self, Self::Scan | Self::Doctor)
+    }
+
+    fn becomes_root(self) -> bool {
+        !matches!(self, Self::Trust | Self::Explain)
+    }
+
+    fn asks(self) -> bool {
+        matches!(
+            self,
+            Self::Apply | Self::Rollback | Self::Uninstall | Self::Up
+        )
+    }
+}
+
+impl Offer {
+    /// About the same nodes.
+    pub fn command(&self, verb: Verb) -> Command<'_> {
+        Command {
+            offer: self,
+            verb,
+            sudo: false,
+            options: String::new(),
+        }
+    }
+
+    /// About these nodes, reached in the same way.
+    #[must_use]
+    pub fn about<'a>(&self, nodes: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            nodes: nodes.into_iter().map(str::to_owned).collect(),
+            ..self.clone()
+        }
+    }
+
+    fn reach(&self, verb: Verb, sudo: bool) -> String {
+        let path = |path: &Option<String>| path.clone();
+        let root = verb.becomes_root() && (!verb.reads() || sudo || self.sudo);
+        let connect = [
+            option("timeout", self.timeout),
+            option("ssh-config", path(&self.ssh_config)),
+            option("agent-dir", path(&self.agent_dir)),
+        ];
+        let password = [
+            flag("sudo", verb.reads()),
+            option("become-password-fd", self.become_password_fd),
+            flag("ask-become-pass", self.ask_become_pass),
+        ];
+        let password = if root {
+            password.concat()
+        } else {
+            String::new()
+        };
+        password + &connect.concat()
+    }
+}
+
+/// One of them, to be printed.
+#[derive(Debug, Clone)]
+pub struct Command<'a> {
+    offer: &'a Offer,
+    verb: Verb,
+    sudo: bool,
+    options: String,
+}
+
+impl Command<'_> {
+    #[must_use]
+    pub fn option(mut self, name: &str, value: Option<impl fmt::Display>) -> Self {
+        self.options += &option(name, value);
+        self
+    }
+
+    #[must_use]
+    pub fn flag(mut self, name: &str, given: bool) -> Self {
+        self.options += &flag(name, given);
+        self
+    }
+
+    /// As root, also where the verb does without.
+    #[must_use]
+    pub fn as_root(mut self) -> Self {
+        self.sudo = true;
+        self
+    }
+}
+
+impl fmt::Display for Command<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            offer,
+            verb,
+            sudo,
+            options,
+        } = self;
+        write!(formatter, "crosstie {}{options}", verb.name())?;
+        if *verb == Verb::Explain {
+            return Ok(());
+        }
+        for node in &offer.nodes {
+            write!(formatter, " {}", word(node))?;
+        }
+        formatter.write_str(&option("lab", offer.lab.as_ref()))?;
+        if let Some(name) = verb.file() {
+            formatter.write_str(&option(name, offer.cluster.as_ref()))?;
+        }
+        formatter.write_str(&flag("yes", offer.yes && verb.asks()))?;
+        formatter.write_str(&offer.reach(*verb, *sudo))
+    }
+}
+
+/// ` --NAME VALUE`, quoted where a shell needs it; nothing where there is no value.
+fn option(name: &str, value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(String::new, |value| {
+        format!(" --{name} {}", word(&value.to_string()))
+    })
+}
+
+fn flag(name: &str, given: bool) -> String {
+    if given {
+        format!(" --{name}")
+    } else {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_verb_is_told_what_it_takes() {
+        let offer = Offer {
+            nodes: vec!["spark-a".to_owned(), "b; reboot".to_owned()],
+            cluster: Some("my lab/sparks.toml".to_owned()),
+            become_password_fd: Some(3),
+            ssh_config: Some("lab/ssh".to_owned()),
+            yes: true,
+            ..Offer::default()
+        };
+        let shown = |verb| offer.command(verb).to_string();
+        let nodes = "spark-a 'b; reboot'";
+        let cluster = "--cluster 'my lab/sparks.toml'";
+        assert_eq!(
+            shown(Verb::Status),
+            format!(
+                "crosstie status {nodes} {cluster} --become-password-fd 3 --ssh-config lab/ssh"
+            )
+        );
+        assert_eq!(
+            shown(Verb::Trust),
+            format!("crosstie trust {nodes} --ssh-config lab/ssh")
+        );
+        assert_eq!(
+            shown(Verb::Scan),
+            format!("crosstie scan {nodes} {cluster} --ssh-config lab/ssh")
+        );
+        let doctor = offer.command(Verb::Doctor).flag("watch", true).as_root();
+        assert_eq!(
+            doctor.to_string(),
+            format!(
+                "crosstie doctor --watch {nodes} {cluster} --sudo --become-password-fd 3 --ssh-config lab/ssh"
+            )
+        );
+        assert_eq!(
+            offer.about([]).command(Verb::Up).to_string(),
+            "crosstie up --output 'my lab/sparks.toml' --yes --become-password-fd 3 --ssh-config lab/ssh"
+        );
+    }
+
+    #[test]
+    fn a_lab_is_all_that_its_nodes_need() {
+        let offer = Offer {
+            lab: Some("two-sparks".to_owned()),
+            ..Offer::default()
+        };
+        let run = "20261116T175500Z-1f2e3d4c";
+        assert_eq!(
+            offer
+                .command(Verb::Rollback)
+                .option("run", Some(run))
+                .to_string(),
+            format!("crosstie rollback --run {run} --lab two-sparks")
+        );
+    }
+}
