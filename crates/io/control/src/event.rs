@@ -9,7 +9,7 @@ use std::{
 };
 
 use crosstie_model::{Plan, change::Ended};
-use crosstie_plan::proof::Proof;
+use crosstie_grade::reach::Proof;
 use crosstie_reach::{
     Stage,
     secret::{AskPassword, PasswordError, Purpose, Secret},

@@ -57,6 +57,28 @@ fn own_link(device: &PciDevice) -> Option<Bottleneck> {
     })
 }
 
+/// Every link whose rate is known, from the root down to a function. The functions of one device share its link, and
+/// have it under the same address.
+pub fn links(facts: &Facts, function: PciAddress) -> Vec<Bottleneck> {
+    let Some(device) = facts.pci_device(function) else {
+        return Vec::new();
+    };
+    let above = device.upstream.iter().rev();
+    let above = above.filter_map(|address| own_link(facts.pci_device(*address)?));
+    let own = own_link(device).map(|link| Bottleneck {
+        at: slot(function),
+        ..link
+    });
+    above.chain(own).collect()
+}
+
+fn slot(function: PciAddress) -> PciAddress {
+    PciAddress {
+        function: 0,
+        ..function
+    }
+}
+
 /// What the functions carry at once: they add up, and each link that several of them share caps what is below it.
 /// `None` if the links of any function are unknown.
 pub fn together(facts: &Facts, functions: &[PciAddress]) -> Option<Gbps> {
@@ -89,14 +111,10 @@ fn path(facts: &Facts, function: PciAddress) -> Option<Vec<Hop>> {
         capacity: capacity(facts.pci_device(*address)),
     });
     // The functions of one device share its link, and each reports it as its own.
-    let slot = PciAddress {
-        function: 0,
-        ..function
-    };
     Some(
         above
             .chain([Hop {
-                at: slot,
+                at: slot(function),
                 capacity: capacity(Some(device)),
             }])
             .collect(),

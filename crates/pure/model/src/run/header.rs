@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::MeasuredEnd;
 use crate::{
     Cable, Gbps, Mtu,
     facts::{pci::LinkSpeed, rdma::LinkLayer},
@@ -21,6 +22,10 @@ pub struct Header {
     pub options: RunOptions,
     pub nodes: Vec<RunNode>,
     pub cabling: Vec<Cable>,
+    /// Ports that reach each other, in groups: the two ends of a cable, or all on a switch plane. Every two ports of a
+    /// group that are on different nodes are a path; a path that no measurement is about was not tested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Vec<MeasuredEnd>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

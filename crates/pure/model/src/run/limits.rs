@@ -46,6 +46,9 @@ pub(super) fn check(record: &Record) -> Result<(), LimitError> {
 fn of_header(header: &Header) -> Result<(), LimitError> {
     within("nodes", header.nodes.len(), MAX_NODES)?;
     within("cables", header.cabling.len(), MAX_CABLES)?;
+    let ports = header.groups.iter().map(Vec::len).sum();
+    within("ports in groups", ports, MAX_NODES * MAX_PORTS)?;
+    within("groups of ports", header.groups.len(), MAX_CABLES)?;
     within("message sizes", header.options.sizes.len(), MAX_LIST)?;
     let queue_pairs = header.options.queue_pairs.len();
     within("numbers of queue pairs", queue_pairs, MAX_LIST)?;

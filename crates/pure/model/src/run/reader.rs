@@ -74,6 +74,11 @@ pub fn read(text: &str) -> Result<Run, ReadRunError> {
         match (&mut run, record) {
             (None, Record::Header(header)) => {
                 hosts = header.nodes.iter().map(|node| node.host.clone()).collect();
+                let mut ends = header.groups.iter().flatten();
+                if let Some(end) = ends.find(|end| !hosts.contains(&end.host)) {
+                    let host = end.host.clone();
+                    return Err(ReadRunError::UnknownNode { line, host });
+                }
                 run = Some(Run::new(header));
             }
             (Some(run), record) if run.end.is_none() => add(run, &hosts, line, record)?,

@@ -51,6 +51,7 @@ fn header() -> Header {
             b: "b:p0".parse().unwrap(),
             number: None,
         }],
+        groups: vec![vec![end("a", 0), end("b", 0)]],
     }
 }
 

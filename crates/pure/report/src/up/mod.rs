@@ -10,7 +10,7 @@ mod tests;
 use std::fmt;
 
 use crosstie_model::{Finding, Severity, plan::Setting};
-use crosstie_plan::proof::Proof;
+use crosstie_grade::reach::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@ use crosstie_model::{
     Cable, Finding, PortRef, Severity,
     plan::{Engine, Setting},
 };
-use crosstie_plan::proof::{End, Judged, Outcome, Pair, Proof};
+use crosstie_grade::reach::{End, Judged, Outcome, Pair, Proof};
 
 use super::*;
 use crate::{
