@@ -52,6 +52,9 @@ pub enum Part {
     /// Between two ports, the smaller first.
     Path(usize, usize),
     PathOneWay(usize, usize),
+    /// Between two nodes on all rails, the smaller first.
+    Between(usize, usize),
+    BetweenOneWay(usize, usize),
 }
 
 /// One fault.
@@ -105,6 +108,11 @@ pub fn locate(places: &[Place], tests: &[Test]) -> Vec<Located> {
         .map(|(tests, mut parts)| {
             parts.sort_unstable();
             parts.dedup();
+            // On one rail the path says it better.
+            let path = |part: &Part| matches!(part, Part::Path(..) | Part::PathOneWay(..));
+            if parts.iter().any(path) {
+                parts.retain(|part| !matches!(part, Part::Between(..) | Part::BetweenOneWay(..)));
+            }
             Located { parts, tests }
         })
         .collect();
@@ -188,6 +196,8 @@ fn parts_of(places: &[Place], test: &Test) -> impl Iterator<Item = Part> {
         Part::PortReceiving(test.to),
         path,
         Part::PathOneWay(test.from, test.to),
+        Part::Between(from.node.min(to.node), from.node.max(to.node)),
+        Part::BetweenOneWay(from.node, to.node),
     ];
     fixed
         .into_iter()
@@ -196,6 +206,14 @@ fn parts_of(places: &[Place], test: &Test) -> impl Iterator<Item = Part> {
 }
 
 impl Part {
+    /// It is about what lies between two nodes, not about one of them.
+    pub fn is_path(self) -> bool {
+        matches!(
+            self,
+            Self::Path(..) | Self::PathOneWay(..) | Self::Between(..) | Self::BetweenOneWay(..)
+        )
+    }
+
     /// The nodes that it is about; none where it is about all.
     pub fn nodes(self, places: &[Place]) -> Vec<usize> {
         match self {
@@ -214,6 +232,7 @@ impl Part {
                 nodes.into_iter().collect()
             }
             Self::Path(a, b) | Self::PathOneWay(a, b) => vec![places[a].node, places[b].node],
+            Self::Between(a, b) | Self::BetweenOneWay(a, b) => vec![a, b],
         }
     }
 }

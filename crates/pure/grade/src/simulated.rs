@@ -184,7 +184,7 @@ impl Fabric {
     }
 
     /// What each of them carries when all run at once: every leaf's way out and way in is shared fairly.
-    fn together(&self, flows: &[(usize, usize)]) -> Vec<f64> {
+    fn together(&self, flows: &[(usize, usize)], receivers: &[usize]) -> Vec<f64> {
         let mut rates: Vec<f64> = flows
             .iter()
             .map(|(from, to)| self.alone(*from, *to))
@@ -212,11 +212,14 @@ impl Fabric {
             }
         }
         // One port receives no more than it can.
-        let mut receivers: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (index, (_, to)) in flows.iter().enumerate() {
-            receivers.entry(*to).or_default().push(index);
+        let mut of_receiver: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (index, receiver) in receivers.iter().enumerate() {
+            of_receiver.entry(*receiver).or_default().push(index);
         }
-        for members in receivers.into_values().filter(|members| members.len() > 1) {
+        for members in of_receiver
+            .into_values()
+            .filter(|members| members.len() > 1)
+        {
             share(&mut rates, members, ceiling() * HEALTHY);
         }
         rates
@@ -243,7 +246,10 @@ impl Fabric {
             .map(|test| (node(test.from), node(test.to)))
             .collect();
         let rates = match step.kind {
-            TestKind::TcpBandwidth | TestKind::RdmaBandwidth(_) => self.together(&flows),
+            TestKind::TcpBandwidth | TestKind::RdmaBandwidth(_) => {
+                let receivers: Vec<usize> = step.tests.iter().map(|test| test.to).collect();
+                self.together(&flows, &receivers)
+            }
             _ => Vec::new(),
         };
         let tests = step.tests.iter().enumerate();

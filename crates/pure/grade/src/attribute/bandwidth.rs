@@ -139,7 +139,7 @@ fn kind(observed: &Observed, first: Part, is_fault: bool) -> FaultKind {
     }
     match first {
         Part::Everything | Part::Rail(_) => FaultKind::BandwidthBelowCeiling,
-        Part::Path(..) | Part::PathOneWay(..) => FaultKind::PairSlow,
+        part if part.is_path() => FaultKind::PairSlow,
         // A direct cable is a path; a switch's is as good as the node's port.
         Part::Cable(cable) | Part::CableFrom(cable, _) | Part::CableTo(cable, _) => {
             let of_cable = observed
@@ -184,6 +184,8 @@ fn subject(observed: &Observed, group: &Located, first: Part) -> String {
         Part::Port(port) => format!("{}{}", words::end(observed.ends[port]), rail(port)),
         Part::PortSending(port) => format!("{}, sending", words::end(observed.ends[port])),
         Part::PortReceiving(port) => format!("{}, receiving", words::end(observed.ends[port])),
+        Part::Between(a, b) => format!("{} ↔ {}, all rails", host(a), host(b)),
+        Part::BetweenOneWay(a, b) => format!("{} → {}, all rails", host(a), host(b)),
         Part::Cable(_) | Part::Path(..) | Part::PathOneWay(..) => of_cells(),
     }
 }

@@ -7,7 +7,7 @@ use crosstie_model::run::{MeasuredEnd, Operation, Phase, TestKind};
 use super::words::Names;
 use crate::{
     graded::{Cell, GradedRun},
-    locate::{Located, Part, Place, State, Test, locate},
+    locate::{Located, Place, State, Test, locate},
     verdict::Verdict,
 };
 
@@ -256,10 +256,7 @@ pub fn decide(observed: &Observed) -> Decided {
     }
     // There are too many paths to measure each alone. Where some recovered, the others are taken to be like them.
     for group in undecided {
-        let is_path = matches!(
-            group.parts.first(),
-            Some(Part::Path(..) | Part::PathOneWay(..))
-        );
+        let is_path = group.parts.first().is_some_and(|part| part.is_path());
         if is_path && decided.confirmed > 0 {
             decided.contended.extend(&group.tests);
         }

@@ -89,5 +89,7 @@ pub(super) fn part(names: Names, part: Part) -> String {
             end(names.ends[a]),
             end(names.ends[b])
         ),
+        Part::Between(a, b) => format!("all that lies between {} and {}", host(a), host(b)),
+        Part::BetweenOneWay(a, b) => format!("all that lies from {} to {}", host(a), host(b)),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn choose(graded: &GradedRun, board: &Board) -> Vec<Pair> {
             .filter(|cell| observed.cells[**cell].solo.is_none());
         let open: Vec<Pair> = open.filter_map(pair).collect();
         match group.parts.first() {
-            Some(Part::Path(..) | Part::PathOneWay(..)) => paths.extend(open),
+            Some(part) if part.is_path() => paths.extend(open),
             _ if quick => {}
             Some(Part::Everything | Part::Rail(_)) => chosen.extend(spaced(&open, OF_EVERYTHING)),
             _ => chosen.extend(spaced(&open, OF_A_NODE)),
