@@ -5,12 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crosstie_fabric::pcie;
 use crosstie_model::{
     facts::{pci::LinkSpeed, rdma::LinkLayer},
     run::{MeasuredEnd, Run, RunPort, TestKind},
 };
-
-use crate::statistics::least;
 
 /// The largest path MTU of InfiniBand and RoCE.
 const BEST_PATH_MTU: u32 = 4096;
@@ -333,28 +332,9 @@ fn pcie_together<'a>(host: &str, ports: impl Iterator<Item = &'a RunPort>) -> Op
     let slices: Vec<&[(&str, f64)]> = paths.iter().map(Vec::as_slice).collect();
     let single = paths.len() == 1;
     Some(PcieLimit {
-        gbps: flow(&slices),
+        gbps: pcie::flow(&slices),
         host: host.to_owned(),
         link: None,
     })
     .filter(|limit| limit.gbps.is_finite() && (!single || limit.gbps > 0.0))
-}
-
-/// Through a tree of links, each path from the root down.
-fn flow(paths: &[&[(&str, f64)]]) -> f64 {
-    let mut branches: BTreeMap<&str, (f64, Vec<&[(&str, f64)]>)> = BTreeMap::new();
-    for ((at, capacity), rest) in paths.iter().filter_map(|path| path.split_first()) {
-        let branch = branches.entry(at).or_insert((*capacity, Vec::new()));
-        if !rest.is_empty() {
-            branch.1.push(rest);
-        }
-    }
-    let through = |(capacity, below): &(f64, Vec<&[(&str, f64)]>)| {
-        if below.is_empty() {
-            *capacity
-        } else {
-            least([*capacity, flow(below)].into_iter()).unwrap_or(*capacity)
-        }
-    };
-    branches.values().map(through).sum()
 }

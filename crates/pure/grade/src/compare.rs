@@ -1,8 +1,11 @@
 //! Two runs: what changed, beyond the spread of the figures.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_model::run::{MeasuredEnd, Phase, Run, RunNode, TestKind};
+use crosstie_model::run::{BandwidthFigures, MeasuredEnd, Phase, Run, RunNode, TestKind};
 
 use crate::{
     attribute::words,
@@ -294,7 +297,7 @@ fn figure(cell: &Cell) -> Figure {
         .best
         .bandwidth()
         .into_iter()
-        .flat_map(|figures| figures.window_gbps())
+        .flat_map(BandwidthFigures::window_gbps)
         .collect();
     Figure {
         gbps: cell.gbps,

@@ -255,8 +255,9 @@ fn grade_by_peers(ports: &PortIndex, cells: &mut [Cell]) {
 
 fn rail_sums<'a>(run: &'a Run, ports: &PortIndex) -> Vec<RailSum<'a>> {
     // Of each moment, and of each pair of nodes the best moment.
-    let mut moments: Vec<((u32, &str, &str), Vec<&Measurement>)> = Vec::new();
-    let mut places: HashMap<(u32, &str, &str), usize> = HashMap::new();
+    type Moment<'m> = (u32, &'m str, &'m str);
+    let mut moments: Vec<(Moment, Vec<&Measurement>)> = Vec::new();
+    let mut places: HashMap<Moment, usize> = HashMap::new();
     for one in run
         .measurements
         .iter()

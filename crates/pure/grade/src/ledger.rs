@@ -4,6 +4,9 @@
 //! twice, time in which the queue had room). Others only show that they were there: together they cost *at most* what the
 //! first leave. What nothing speaks for is unexplained, and is printed as such.
 
+#[cfg(test)]
+mod tests;
+
 use crosstie_model::run::{BandwidthFigures, Measurement};
 
 use crate::{
@@ -154,10 +157,10 @@ fn share_of_time(nanoseconds: u64, measurement: &Measurement) -> f64 {
 }
 
 fn pause(draft: &mut Draft, measurement: &Measurement, ceiling: f64) {
-    let paused = counters::paused_nanoseconds(&measurement.counters);
+    let nanoseconds = counters::paused_nanoseconds(&measurement.counters);
     let pauses = counters::pauses(&measurement.counters);
-    if paused > 0 {
-        let share = share_of_time(paused, measurement);
+    if nanoseconds > 0 {
+        let share = share_of_time(nanoseconds, measurement);
         draft.take(Cause::Pause, share * ceiling, named(measurement, &pauses));
     } else {
         draft.see(measurement, Cause::Pause, &pauses);

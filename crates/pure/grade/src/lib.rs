@@ -16,6 +16,8 @@ pub mod ledger;
 pub mod limit;
 pub mod locate;
 pub mod loss;
+#[cfg(test)]
+mod made_up;
 pub mod reach;
 pub mod record;
 pub mod schedule;

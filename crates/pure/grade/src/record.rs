@@ -91,8 +91,8 @@ fn is_hot_plugged(facts: &Facts) -> bool {
     let lines = facts.system.kernel_log.known().into_iter().flatten();
     let lines = lines.map(|line| line.text.to_ascii_lowercase());
     let last = lines
-        .filter(|line| line.contains(HOT_PLUG_DRIVER) && line.contains("cable"))
-        .last();
+        .rev()
+        .find(|line| line.contains(HOT_PLUG_DRIVER) && line.contains("cable"));
     last.is_some_and(|line| line.contains("cable plugin") || line.contains("cable plug-in"))
 }
 

@@ -196,7 +196,7 @@ fn suspects(observed: &Observed, group: &Located, cells: &[&Cell]) -> Vec<String
         group
             .parts
             .iter()
-            .map(|part| words::part(observed.names(), *part))
+            .map(|part| words::suspect(observed.names(), *part))
             .collect()
     };
     let looks_hot_plugged = cells

@@ -28,7 +28,7 @@ struct Direction {
 }
 
 pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
-    let mut observed = Ends::default();
+    let mut observed = Places::default();
     let mut directions: HashMap<(usize, usize), Direction> = HashMap::new();
     let tried = graded.cells.iter().flat_map(|cell| &cell.tried);
     // Under contention a switch may drop: that is told by who recovers, not by who lost.
@@ -74,7 +74,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             },
         })
         .collect();
-    let groups = locate(&observed.places, &tests);
+    let groups = locate(&observed.all, &tests);
     groups
         .iter()
         .map(|group| of_group(&observed, group, &ways))
@@ -83,15 +83,15 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
 
 /// The ends of measurements as places.
 #[derive(Default)]
-struct Ends<'a> {
+struct Places<'a> {
     known: HashMap<&'a MeasuredEnd, usize>,
     ends: Vec<&'a MeasuredEnd>,
-    places: Vec<Place>,
+    all: Vec<Place>,
     hosts: Vec<&'a str>,
     cables: Vec<&'a str>,
 }
 
-impl<'a> Ends<'a> {
+impl<'a> Places<'a> {
     fn place(&mut self, end: &'a MeasuredEnd) -> usize {
         if let Some(place) = self.known.get(end) {
             return *place;
@@ -104,7 +104,7 @@ impl<'a> Ends<'a> {
                 .as_deref()
                 .map(|cable| numbered(&mut self.cables, cable)),
         };
-        self.places.push(place);
+        self.all.push(place);
         self.ends.push(end);
         self.known.insert(end, self.ends.len() - 1);
         self.ends.len() - 1
@@ -119,7 +119,7 @@ fn numbered<'a>(all: &mut Vec<&'a str>, name: &'a str) -> usize {
     })
 }
 
-fn of_group(ends: &Ends, group: &Located, ways: &[((usize, usize), Direction)]) -> MeasuredFault {
+fn of_group(ends: &Places, group: &Located, ways: &[((usize, usize), Direction)]) -> MeasuredFault {
     let own: Vec<&((usize, usize), Direction)> =
         group.tests.iter().map(|test| &ways[*test]).collect();
     let sum = |of: fn(&Direction) -> u64| {
@@ -157,7 +157,7 @@ fn of_group(ends: &Ends, group: &Located, ways: &[((usize, usize), Direction)]) 
     fault.hosts = group
         .parts
         .first()
-        .map(|part| part.nodes(&ends.places))
+        .map(|part| part.nodes(&ends.all))
         .into_iter()
         .flatten()
         .map(|node| ends.hosts[node].to_owned())
@@ -183,12 +183,12 @@ fn of_group(ends: &Ends, group: &Located, ways: &[((usize, usize), Direction)]) 
     fault
 }
 
-fn name(ends: &Ends, part: Part) -> String {
+fn name(ends: &Places, part: Part) -> String {
     let names = words::Names {
         hosts: &ends.hosts,
         cables: &ends.cables,
         ends: &ends.ends,
-        places: &ends.places,
+        places: &ends.all,
     };
-    words::part(names, part)
+    words::suspect(names, part)
 }

@@ -48,7 +48,7 @@ pub struct Names<'n, 'a> {
 }
 
 /// What may be at fault.
-pub(super) fn part(names: Names, part: Part) -> String {
+pub(super) fn suspect(names: Names, suspect: Part) -> String {
     let host = |node: usize| names.hosts[node];
     let port = |port: usize| {
         let end = names.ends[port];
@@ -65,7 +65,7 @@ pub(super) fn part(names: Names, part: Part) -> String {
         let switch = if switched { " or its switch port" } else { "" };
         format!("cable {}{switch}", names.cables[cable])
     };
-    match part {
+    match suspect {
         Part::Everything => "something that all nodes share: the switch, or a setting".to_owned(),
         Part::Rail(rail) => {
             format!("what all ports of rail {rail} share: the switch, or a setting")

@@ -44,8 +44,9 @@ impl Chain {
             .chain_update(&self.0)
             .chain_update(json)
             .finalize();
-        let bytes = digest.iter().take(DIGITS / 2);
-        bytes.map(|byte| format!("{byte:02x}")).collect()
+        let mut seal = format!("{digest:x}");
+        seal.truncate(DIGITS);
+        seal
     }
 }
 

@@ -177,8 +177,12 @@ fn a_changed_run_is_refused() {
     let lines: Vec<&str> = text.lines().collect();
     let without = |index: usize| {
         let kept = lines.iter().enumerate().filter(|(at, _)| *at != index);
-        kept.map(|(_, line)| format!("{line}\n"))
-            .collect::<String>()
+        let kept: Vec<&str> = kept.map(|(_, line)| *line).collect();
+        kept.join(
+            "
+",
+        ) + "
+"
     };
     for index in 0..lines.len() - 1 {
         let error = read(&without(index)).unwrap_err();
