@@ -5,7 +5,10 @@
 //! Parts that stand for the same tests cannot be told apart, and are named together. The fewest sets that explain
 //! every low test are the answer; the largest is taken first.
 
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap, HashMap},
+};
 
 /// Where a port is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,34 +124,81 @@ pub fn locate(places: &[Place], tests: &[Test]) -> Vec<Located> {
     cover(tests, groups)
 }
 
-/// Largest first, each counted by what it explains that nothing before it has.
+/// Largest first, each counted by what it explains that nothing before it has. Of two that explain as much, the one goes
+/// first that explains more of what nothing of its size does: a good node between two bad ones looks bad, too, and
+/// explains nothing that they do not.
 fn cover(tests: &[Test], groups: Vec<Located>) -> Vec<Located> {
     let mut open: Vec<bool> = tests.iter().map(|test| test.state == State::Low).collect();
-    let worth =
-        |group: &Located, open: &[bool]| group.tests.iter().filter(|test| open[**test]).count();
-    let mut heap: BinaryHeap<(usize, std::cmp::Reverse<usize>)> = groups
+    let worth = |group: &Located, open: &[bool]| {
+        let tests = group.tests.iter();
+        tests.filter(|test| open[**test]).count()
+    };
+    let alone = alone(&open, &groups);
+    let mut heap: BinaryHeap<(usize, usize, Reverse<usize>)> = groups
         .iter()
         .enumerate()
-        .map(|(index, group)| (worth(group, &open), std::cmp::Reverse(index)))
+        .map(|(index, group)| (worth(group, &open), alone[index], Reverse(index)))
         .collect();
-    let mut chosen: BTreeSet<usize> = BTreeSet::new();
-    while let Some((believed, std::cmp::Reverse(index))) = heap.pop() {
+    let mut chosen: Vec<usize> = Vec::new();
+    while let Some((believed, alone, Reverse(index))) = heap.pop() {
         let now = worth(&groups[index], &open);
         if now == 0 {
             continue;
         }
         if now < believed {
-            heap.push((now, std::cmp::Reverse(index)));
+            heap.push((now, alone, Reverse(index)));
             continue;
         }
         for test in &groups[index].tests {
             open[*test] = false;
         }
-        chosen.insert(index);
+        chosen.push(index);
     }
+    let needed = needed(tests, &groups, &chosen);
     let groups = groups.into_iter().enumerate();
-    let groups = groups.filter(|(index, _)| chosen.contains(index));
+    let groups = groups.filter(|(index, _)| needed.contains(index));
     groups.map(|(_, group)| group).collect()
+}
+
+/// Of each group: tests that no other group of at least its size explains.
+fn alone(low: &[bool], groups: &[Located]) -> Vec<usize> {
+    let mut sizes: Vec<Vec<usize>> = vec![Vec::new(); low.len()];
+    for group in groups {
+        for test in group.tests.iter().filter(|test| low[**test]) {
+            sizes[*test].push(group.tests.len());
+        }
+    }
+    let of_group = |group: &Located| {
+        let size = group.tests.len();
+        let is_alone = |test: &&usize| {
+            let others = sizes[**test].iter().filter(|other| **other >= size);
+            others.count() == 1
+        };
+        group.tests.iter().filter(is_alone).count()
+    };
+    groups.iter().map(of_group).collect()
+}
+
+/// Without those that the others have made superfluous, the smallest first.
+fn needed(tests: &[Test], groups: &[Located], chosen: &[usize]) -> BTreeSet<usize> {
+    let mut times = vec![0_usize; tests.len()];
+    for group in chosen {
+        for test in &groups[*group].tests {
+            times[*test] += 1;
+        }
+    }
+    let mut kept: BTreeSet<usize> = chosen.iter().copied().collect();
+    for group in chosen.iter().rev() {
+        let own = &groups[*group].tests;
+        let is_low = |test: &&usize| tests[**test].state == State::Low;
+        if own.iter().filter(is_low).all(|test| times[*test] > 1) {
+            kept.remove(group);
+            for test in own {
+                times[*test] -= 1;
+            }
+        }
+    }
+    kept
 }
 
 /// Of two nodes it would be the same as the path between them; one of several rails is told apart from everything.

@@ -212,7 +212,7 @@ fn fabric(most: usize) -> impl Strategy<Value = Fabric> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn full_mode_names_exactly_what_is_wrong(fabric in fabric(28)) {
@@ -362,6 +362,17 @@ fn full_mode_on_256_nodes() {
         shape,
         faults,
         seed: 3,
+    });
+}
+
+#[test]
+fn a_good_node_between_two_bad_ones_is_not_named() {
+    let bad = [12, 14].map(|node| Fault::SlowReceiving { node, percent: 15 });
+    let worse = [3, 5, 7].map(|node| Fault::SlowNode { node, percent: 40 });
+    assert_exact(&Fabric {
+        shape: Shape::Ring { nodes: 18 },
+        faults: bad.into_iter().chain(worse).collect(),
+        seed: 0,
     });
 }
 
