@@ -15,7 +15,8 @@ pub(super) const CHECK: Check = Check {
         store, NCCL without RDMA. With small buffers one TCP stream stays far below 100 Gb/s.",
     fix: "Raise both limits in a file of sysctl.d.",
     verify: "`sysctl net.core.rmem_max net.core.wmem_max` shows 268435456 for both.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 const WANTED: u64 = 256 << 20;
