@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use crosstie_doctor::{Diagnosis, Patient, Selection, diagnose};
+use crosstie_doctor::{Diagnosis, Examination, Patient, diagnose};
 use crosstie_facts::{Entry, Gap, Raw, facts};
 use crosstie_model::{Facts, Finding, Spec};
 use serde::Deserialize;
@@ -225,7 +225,11 @@ impl Case {
                 clock: None,
             })
             .collect();
-        diagnose(&patients, self.spec().as_ref(), Selection::default())
+        diagnose(&Examination {
+            patients: &patients,
+            spec: self.spec().as_ref(),
+            ..Examination::default()
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a check is: declared once, and the source of its finding, its page and its long explanation.
 
+use crosstie_model::run::Run as StoredRun;
+
 use crate::{Cluster, Hit, Node, Pair};
 
 /// One fault of the catalogue.
@@ -79,7 +81,9 @@ pub struct Run {
     pub cluster: Option<fn(&Cluster) -> Vec<Hit>>,
     /// An NCCL log: fired by its reader.
     pub log: bool,
-    /// A measurement: fired by what measures.
+    /// A stored run of measurements.
+    pub stored: Option<fn(&StoredRun) -> Vec<Hit>>,
+    /// It is told from measurements, whether it has a function for them yet or not.
     pub measured: bool,
 }
 
@@ -89,6 +93,7 @@ impl Run {
         pair: None,
         cluster: None,
         log: false,
+        stored: None,
         measured: false,
     };
 
@@ -116,6 +121,15 @@ impl Run {
 
     pub(crate) const fn measured() -> Self {
         Self {
+            measured: true,
+            ..Self::NOTHING
+        }
+    }
+
+    /// It is told from a stored run.
+    pub const fn stored(function: fn(&StoredRun) -> Vec<Hit>) -> Self {
+        Self {
+            stored: Some(function),
             measured: true,
             ..Self::NOTHING
         }
@@ -173,6 +187,7 @@ impl Check {
             pair,
             cluster,
             log,
+            stored: _,
             measured,
         } = self.run;
         if node.is_some() || pair.is_some() || cluster.is_some() {

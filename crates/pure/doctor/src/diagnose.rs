@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crosstie_model::{Cable, Facts, Finding, Spec};
+use crosstie_model::{Cable, Facts, Finding, Spec, run::Run as StoredRun};
 use crosstie_plan::Wiring;
 use ipnet::IpNet;
 use schemars::JsonSchema;
@@ -72,13 +72,27 @@ impl Selection<'_> {
     }
 }
 
+/// Everything that is examined together: a finding may explain any other of it.
+#[derive(Clone, Copy, Default)]
+pub struct Examination<'a> {
+    pub patients: &'a [Patient<'a>],
+    pub unread: &'a [Unread],
+    /// What was measured between these nodes.
+    pub runs: &'a [StoredRun],
+    /// The cluster file.
+    pub spec: Option<&'a Spec>,
+    pub selection: Selection<'a>,
+}
+
 /// Findings in the order of the patients; worst first in each list. Each has its cause, where another finding explains it.
-pub fn diagnose(
-    patients: &[Patient],
-    unread: &[Unread],
-    spec: Option<&Spec>,
-    selection: Selection,
-) -> Diagnosis {
+pub fn diagnose(examination: &Examination) -> Diagnosis {
+    let Examination {
+        patients,
+        unread,
+        runs,
+        spec,
+        selection,
+    } = *examination;
     let mut planned = spec.map_or_else(HashMap::new, |spec| planned_addresses(spec, patients));
     let nodes = patients
         .iter()
@@ -95,13 +109,13 @@ pub fn diagnose(
             found.extend(of_node(index, node, selection));
         }
     }
-    found.extend(of_cluster(&cluster, selection));
+    found.extend(of_cluster(&cluster, runs, selection));
     let hosts: Vec<String> = cluster
         .nodes
         .iter()
         .map(|node| node.name.to_owned())
         .collect();
-    settle(&mut found, &hosts, &cables(&cluster));
+    settle(&mut found, &hosts, &cables(&cluster, runs));
     let nodes = cluster.nodes.iter().zip(hosts);
     let mut diagnosis = Diagnosis {
         nodes: nodes
@@ -163,7 +177,7 @@ fn of_node(index: usize, node: &Node, selection: Selection) -> Vec<Placed> {
         .collect()
 }
 
-fn of_cluster(cluster: &Cluster, selection: Selection) -> Vec<Placed> {
+fn of_cluster(cluster: &Cluster, runs: &[StoredRun], selection: Selection) -> Vec<Placed> {
     let by_name: HashMap<&str, &Node> =
         cluster.nodes.iter().map(|node| (node.name, node)).collect();
     let sites = |subject: &str| between(&by_name, subject);
@@ -172,7 +186,9 @@ fn of_cluster(cluster: &Cluster, selection: Selection) -> Vec<Placed> {
         let pairs = check.run.pair.into_iter();
         let pairs = pairs.flat_map(|run| cluster.pairs().flat_map(move |pair| run(&pair)));
         let whole = check.run.cluster.into_iter().flat_map(|run| run(cluster));
-        let hits = pairs.chain(whole);
+        let stored = check.run.stored.into_iter();
+        let stored = stored.flat_map(|run| runs.iter().flat_map(run));
+        let hits = pairs.chain(whole).chain(stored);
         found.extend(hits.map(|hit| placed(check, None, hit, sites)));
     }
     found
@@ -196,11 +212,12 @@ fn placed(
     }
 }
 
-/// Those of the cluster file, whether their nodes were read or not, and those that are taken for one.
-fn cables(cluster: &Cluster) -> Cables {
+/// Those of the cluster file and of runs, whether their nodes were read or not, and those that are taken for one.
+fn cables(cluster: &Cluster, runs: &[StoredRun]) -> Cables {
     let mut cables = Cables::default();
     let declared = cluster.spec.map_or(&[][..], |spec| &spec.cables);
-    for cable in declared {
+    let measured = runs.iter().flat_map(|run| &run.header.cabling);
+    for cable in declared.iter().chain(measured) {
         if let Cable::Direct { a, b, number: _ } = cable {
             cables.join(
                 (a.node.clone(), a.cage.clone()),

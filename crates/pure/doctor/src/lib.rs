@@ -26,7 +26,7 @@ pub use check::{Check, Explains, Needs, Run, Same};
 pub use clock::ClockOffset;
 pub use cluster::{Cluster, End, Joined, Pair};
 pub use crosstie_model::word;
-pub use diagnose::{Diagnosis, NodeFindings, Patient, Selection, Unread, diagnose};
+pub use diagnose::{Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, diagnose};
 pub use hit::Hit;
 pub use node::{FabricPort, Node, is_link_local, is_nvidia_nic, port_file};
 pub use site::Site;
