@@ -36,6 +36,7 @@ pub use basis::{VOLATILE, Volatile, basis, changed};
 pub use engines::settings;
 pub use files::paths;
 pub use foresee::foresee;
+pub use node::SOCKET_BUFFER_BYTES;
 pub use topology::Topology;
 pub use wiring::{Joined, Port, WiredNode, Wiring};
 

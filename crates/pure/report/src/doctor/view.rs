@@ -181,10 +181,7 @@ fn worth_knowing<'a>(infos: &[&Root<'a>], screen: &mut Screen<'a>) {
             many => format!("{id} ({} nodes)", many.len()),
         }
     });
-    let text = format!(
-        "{} (--all shows more)",
-        words.collect::<Vec<_>>().join(", ")
-    );
+    let text = format!("{}; --all shows more", words.collect::<Vec<_>>().join(", "));
     let mut label = "info     ";
     for part in wrap(&text, COLUMNS - 11) {
         screen.line(&[

@@ -27,10 +27,10 @@ pub(super) const CHECK: Check = Check {
         then forget the entry here.",
     verify: "After a ping, `ip neigh show ADDRESS` has the MAC address that `ip link show` has on the peer.",
     explained_by: &[
-        explains("node-cloned", Same::Node),
         explains("address-duplicate", Same::Cage),
         explains("twins-same-subnet", Same::Cage),
         explains("arp-flux", Same::Cage),
+        explains("node-cloned", Same::Node),
     ],
     run: Run::measured().and_cluster(run),
 };

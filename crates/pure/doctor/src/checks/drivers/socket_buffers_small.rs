@@ -1,6 +1,7 @@
 //! TCP sockets may not grow large enough buffers for a fast fabric.
 
 use crosstie_model::Severity;
+use crosstie_plan::SOCKET_BUFFER_BYTES as WANTED;
 
 use crate::{Check, Hit, Node, Run};
 
@@ -18,8 +19,6 @@ pub(super) const CHECK: Check = Check {
     explained_by: &[],
     run: Run::node(run),
 };
-
-const WANTED: u64 = 256 << 20;
 
 fn run(node: &Node) -> Vec<Hit> {
     let small: Vec<(&str, u64)> = ["net.core.rmem_max", "net.core.wmem_max"]
