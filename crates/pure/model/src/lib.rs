@@ -19,7 +19,7 @@ pub mod word;
 
 pub use cable::{Cable, PortRef};
 pub use facts::Facts;
-pub use finding::{Evidence, Finding, Severity};
+pub use finding::{Evidence, Finding, FindingRef, Severity};
 pub use glob::glob_matches;
 pub use ids::{Gid, Guid, HardwareAddress, PciAddress};
 pub use plan::{NodePlan, Plan, Step};

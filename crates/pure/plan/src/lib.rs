@@ -37,6 +37,7 @@ pub use engines::settings;
 pub use files::paths;
 pub use foresee::foresee;
 pub use management::management_probes;
+pub use node::SOCKET_BUFFER_BYTES;
 pub use topology::Topology;
 pub use wiring::{Joined, Port, WiredNode, Wiring};
 

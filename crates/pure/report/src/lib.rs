@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod cabling;
+pub mod causes;
 pub mod change;
 pub mod cluster_file;
 pub mod discover;

@@ -23,6 +23,7 @@ fn finding(id: &str, severity: Severity) -> Finding {
         cause: "somebody".to_owned(),
         fix: "Mend it.\nsudo mend".to_owned(),
         commands: vec!["sudo mend".to_owned()],
+        caused_by: None,
     }
 }
 

@@ -19,5 +19,6 @@ pub(super) const CHECK: Check = Check {
     fix: "Mend what the finding names: its own check says how. Run `crosstie doctor` on both nodes first, since \
         most causes show there.",
     verify: "A measurement (`prove`) shows 90 % of the ceiling or more for the pair.",
-    run: Run::Measured,
+    explained_by: &[],
+    run: Run::measured(),
 };

@@ -1,7 +1,7 @@
 //! Errors on a link grow while it is watched.
 
 use crate::{
-    Check, FabricPort, Hit, Node, Run,
+    Check, FabricPort, Hit, Node, Run, Same, explains,
     growth::{all_grown, grown},
     word,
 };
@@ -26,7 +26,12 @@ pub(super) const CHECK: Check = Check {
         ECN on at both host and switch. Sequence errors or timeouts alone: look at the same counters of the far end and \
         of the switch ports in between.",
     verify: "The counters stand still while a measurement (`prove`) runs.",
-    run: Run::MeasuredOrGrown(run),
+    explained_by: &[
+        explains("cable-dead", Same::Cable),
+        explains("twin-down", Same::Cage),
+        explains("fabric-port-down", Same::Cage),
+    ],
+    run: Run::measured().and_node(run),
 };
 
 /// Below `counters/`.

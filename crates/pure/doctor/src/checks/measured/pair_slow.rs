@@ -14,5 +14,6 @@ pub(super) const CHECK: Check = Check {
     fix: "With direct cables: change the cable between the two. With switches: look for errors and load on the \
         links between the leaves that the nodes hang on, and at how flows are spread over them.",
     verify: "The pair reaches 90 % of its ceiling.",
-    run: Run::Measured,
+    explained_by: &[],
+    run: Run::measured(),
 };

@@ -18,5 +18,6 @@ pub(super) const CHECK: Check = Check {
     fix: "List the devices of both rails in `NCCL_IB_HCA`, see that both have an address, and run `crosstie \
         explain --nccl-log` on the log.",
     verify: "`port_xmit_data` grows on every rail during a run.",
-    run: Run::Measured,
+    explained_by: &[],
+    run: Run::measured(),
 };
