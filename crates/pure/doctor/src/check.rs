@@ -1,8 +1,6 @@
 //! What a check is: declared once, and the source of its finding, its page and its long explanation.
 
-use crosstie_model::run::Run as StoredRun;
-
-use crate::{Cluster, Hit, Node, Pair};
+use crate::{Cluster, Hit, Measured, Node, Pair};
 
 /// One fault of the catalogue.
 pub struct Check {
@@ -82,7 +80,7 @@ pub struct Run {
     /// An NCCL log: fired by its reader.
     pub log: bool,
     /// A stored run of measurements.
-    pub stored: Option<fn(&StoredRun) -> Vec<Hit>>,
+    pub stored: Option<fn(&Measured) -> Vec<Hit>>,
     /// It is told from measurements, whether it has a function for them yet or not.
     pub measured: bool,
 }
@@ -127,7 +125,7 @@ impl Run {
     }
 
     /// It is told from a stored run.
-    pub const fn stored(function: fn(&StoredRun) -> Vec<Hit>) -> Self {
+    pub const fn stored(function: fn(&Measured) -> Vec<Hit>) -> Self {
         Self {
             stored: Some(function),
             measured: true,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Check, ClockOffset, Cluster, Hit, Node, Site,
+    Check, ClockOffset, Cluster, Hit, Measured, Node, Site,
     causes::{Cables, Placed, settle},
     checks,
     site::{Names, between},
@@ -181,13 +181,14 @@ fn of_cluster(cluster: &Cluster, runs: &[StoredRun], selection: Selection) -> Ve
     let by_name: HashMap<&str, &Node> =
         cluster.nodes.iter().map(|node| (node.name, node)).collect();
     let sites = |subject: &str| between(&by_name, subject);
+    let measured: Vec<Measured> = runs.iter().map(Measured::new).collect();
     let mut found = Vec::new();
     for check in selected(selection) {
         let pairs = check.run.pair.into_iter();
         let pairs = pairs.flat_map(|run| cluster.pairs().flat_map(move |pair| run(&pair)));
         let whole = check.run.cluster.into_iter().flat_map(|run| run(cluster));
         let stored = check.run.stored.into_iter();
-        let stored = stored.flat_map(|run| runs.iter().flat_map(run));
+        let stored = stored.flat_map(|run| measured.iter().flat_map(run));
         let hits = pairs.chain(whole).chain(stored);
         found.extend(hits.map(|hit| placed(check, None, hit, sites)));
     }

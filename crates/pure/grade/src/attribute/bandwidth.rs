@@ -92,8 +92,8 @@ fn of_group(observed: &Observed, group: &Located) -> MeasuredFault {
         .map(|test| {
             let cell = observed.cells[*test];
             (
-                words::end(observed.ends[cell.from]),
-                words::end(observed.ends[cell.to]),
+                observed.ends[cell.from].clone(),
+                observed.ends[cell.to].clone(),
             )
         })
         .collect();
@@ -326,7 +326,7 @@ fn incast(graded: &GradedRun) -> Vec<MeasuredFault> {
             );
             fault.directions = cells
                 .iter()
-                .map(|cell| (words::end(&cell.best.from), words::end(&cell.best.to)))
+                .map(|cell| (cell.best.from.clone(), cell.best.to.clone()))
                 .collect();
             fault
         })

@@ -29,7 +29,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
         let subject = words::both_ways(&one.from, &one.to);
         let mut fault = MeasuredFault::new(FaultKind::LatencyHigh, severity, subject);
         fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
-        fault.directions = vec![(words::end(&one.from), words::end(&one.to))];
+        fault.of(one);
         fault.saw("median", microseconds(figures.p50));
         fault.saw("99th percentile", microseconds(figures.p99));
         Some(fault)

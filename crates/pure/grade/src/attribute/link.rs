@@ -15,7 +15,7 @@ const FEC_LIMIT: f64 = 2.4e-4;
 
 pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let mut errors: BTreeMap<&MeasuredEnd, BTreeMap<String, u64>> = BTreeMap::new();
-    let mut directions: BTreeMap<&MeasuredEnd, Vec<(String, String)>> = BTreeMap::new();
+    let mut directions: BTreeMap<&MeasuredEnd, Vec<(MeasuredEnd, MeasuredEnd)>> = BTreeMap::new();
     let mut bits: BTreeMap<&MeasuredEnd, (u64, u64)> = BTreeMap::new();
     for one in graded.cells.iter().flat_map(|cell| &cell.tried) {
         for grown in counters::link_errors(&one.counters) {
@@ -72,6 +72,6 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     found
 }
 
-fn direction(one: &Measurement) -> (String, String) {
-    (words::end(&one.from), words::end(&one.to))
+fn direction(one: &Measurement) -> (MeasuredEnd, MeasuredEnd) {
+    (one.from.clone(), one.to.clone())
 }

@@ -152,7 +152,7 @@ fn of_group(ends: &Places, group: &Located, ways: &[((usize, usize), Direction)]
     let mut fault = MeasuredFault::new(FaultKind::PathLosesPackets, severity, subject);
     fault.directions = own
         .iter()
-        .map(|((from, to), _)| (words::end(ends.ends[*from]), words::end(ends.ends[*to])))
+        .map(|((from, to), _)| (ends.ends[*from].clone(), ends.ends[*to].clone()))
         .collect();
     fault.hosts = group
         .parts

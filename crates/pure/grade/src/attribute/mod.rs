@@ -14,7 +14,10 @@ mod tests;
 mod untested;
 pub mod words;
 
-use crosstie_model::{Evidence, Severity};
+use crosstie_model::{
+    Evidence, Severity,
+    run::{MeasuredEnd, Measurement},
+};
 
 use crate::graded::GradedRun;
 
@@ -75,7 +78,7 @@ pub struct MeasuredFault {
     /// The place, in the same list, of the fault that explains this one.
     pub because_of: Option<usize>,
     /// Ports, in directions, that it is about: for what explains what.
-    pub directions: Vec<(String, String)>,
+    pub directions: Vec<(MeasuredEnd, MeasuredEnd)>,
 }
 
 impl MeasuredFault {
@@ -92,6 +95,11 @@ impl MeasuredFault {
             because_of: None,
             directions: Vec::new(),
         }
+    }
+
+    /// It is about one measurement.
+    fn of(&mut self, one: &Measurement) {
+        self.directions.push((one.from.clone(), one.to.clone()));
     }
 
     fn saw(&mut self, what: impl Into<String>, value: impl Into<String>) {

@@ -50,7 +50,7 @@ fn idle_rail(sum: &RailSum, rail: &Measurement) -> MeasuredFault {
     );
     let mut fault = MeasuredFault::new(FaultKind::RailIdle, Severity::Fault, subject);
     fault.hosts = vec![rail.from.host.clone(), rail.to.host.clone()];
-    fault.directions = vec![(words::end(&rail.from), words::end(&rail.to))];
+    fault.of(rail);
     for one in &sum.rails {
         fault.saw(
             format!(
@@ -94,7 +94,7 @@ fn below(graded: &GradedRun, sum: &RailSum) -> Option<MeasuredFault> {
     fault.directions = sum
         .rails
         .iter()
-        .map(|rail| (words::end(&rail.from), words::end(&rail.to)))
+        .map(|rail| (rail.from.clone(), rail.to.clone()))
         .collect();
     fault.suspects = sum.limits.iter().map(ToString::to_string).collect();
     fault.saw(

@@ -19,7 +19,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             let subject = words::direction(&one.from, &one.to);
             let mut fault = MeasuredFault::new(FaultKind::WrongNeighbour, Severity::Fault, subject);
             fault.hosts = vec![one.to.host.clone()];
-            fault.directions = vec![(words::end(&one.from), words::end(&one.to))];
+            fault.of(one);
             fault.saw("expected hardware address", expected.to_string());
             fault.saw("found", found.to_string());
             if let Some(interface) = interface {

@@ -40,7 +40,7 @@ fn of_measurement(one: &Measurement, figures: &BandwidthFigures) -> Option<Measu
     let subject = words::direction(&one.from, &one.to);
     let mut fault = MeasuredFault::new(FaultKind::BandwidthUnsteady, Severity::Warning, subject);
     fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
-    fault.directions = vec![(words::end(&one.from), words::end(&one.to))];
+    fault.of(one);
     fault.saw("median", words::gbps(usual));
     fault.saw("worst 0.1 s", words::gbps(worst));
     fault.saw("first dip", format!("{began:.1} s after the run began"));

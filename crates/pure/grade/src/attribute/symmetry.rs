@@ -53,7 +53,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             let mut fault =
                 MeasuredFault::new(FaultKind::AsymmetricPair, Severity::Warning, subject);
             fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
-            fault.directions = vec![(words::end(&one.from), words::end(&one.to))];
+            fault.of(one);
             fault.saw(words::direction(&one.from, &one.to), words::gbps(figure));
             fault.saw(words::direction(&one.to, &one.from), words::gbps(other));
             found.push(fault);

@@ -2,13 +2,15 @@
 
 use std::{collections::BTreeMap, net::IpAddr};
 
+use crosstie_grade::FaultKind;
 use crosstie_model::{
     HardwareAddress,
     facts::net::{Interface, Neighbour},
 };
 
 use crate::{
-    Check, Cluster, FabricPort, Hit, Node, Run, Same, Site, explains, terms::fabric_names, word,
+    Check, Cluster, FabricPort, Hit, Measured, Node, Run, Same, Site, explains,
+    terms::fabric_names, word,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -32,7 +34,7 @@ pub(super) const CHECK: Check = Check {
         explains("arp-flux", Same::Cage),
         explains("node-cloned", Same::Node),
     ],
-    run: Run::measured().and_cluster(run),
+    run: Run::stored(measured).and_cluster(run),
 };
 
 type Holder<'a> = (
@@ -120,4 +122,8 @@ fn is_in_use(entry: &Neighbour, peer: &Node, learned: &HardwareAddress) -> bool 
     !state(&["FAILED", "INCOMPLETE", "NOARP"])
         && (state(&["REACHABLE", "DELAY", "PROBE", "PERMANENT"])
             || interfaces.any(|interface| interface.mac.known() == Some(learned)))
+}
+
+fn measured(run: &Measured) -> Vec<Hit> {
+    run.hits(FaultKind::WrongNeighbour)
 }

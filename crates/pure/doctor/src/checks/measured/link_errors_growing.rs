@@ -1,7 +1,9 @@
 //! Errors on a link grow while it is watched.
 
+use crosstie_grade::FaultKind;
+
 use crate::{
-    Check, FabricPort, Hit, Node, Run, Same, explains,
+    Check, FabricPort, Hit, Measured, Node, Run, Same, explains,
     growth::{all_grown, grown},
     word,
 };
@@ -31,7 +33,7 @@ pub(super) const CHECK: Check = Check {
         explains("twin-down", Same::Cage),
         explains("fabric-port-down", Same::Cage),
     ],
-    run: Run::measured().and_node(run),
+    run: Run::stored(measured).and_node(run),
 };
 
 /// Below `counters/`.
@@ -137,4 +139,8 @@ fn of_driver(node: &Node, port: &FabricPort) -> Vec<Growth> {
             (growth > 0).then(|| ((*name).to_owned(), growth, source))
         })
         .collect()
+}
+
+fn measured(run: &Measured) -> Vec<Hit> {
+    run.hits(FaultKind::LinkErrorsGrowing)
 }
