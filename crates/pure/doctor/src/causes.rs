@@ -118,9 +118,9 @@ impl<'a> Index<'a> {
     }
 
     /// Those that a rule may mean: on the finding's own node or cage, or at the other ends of its cables.
-    fn near(&self, rule: &Explains, effect: &Placed, cables: &Cables) -> Vec<usize> {
-        let on = |node: &str| self.by_node.get(&(rule.id, node));
-        let at = |node: &str, cage: &str| self.by_cage.get(&(rule.id, node, cage));
+    fn near<'s>(&'s self, rule: &Explains, effect: &'s Placed, cables: &'s Cables) -> Vec<usize> {
+        let on = |node: &'s str| self.by_node.get(&(rule.id, node));
+        let at = |node: &'s str, cage: &'s str| self.by_cage.get(&(rule.id, node, cage));
         let mut lists: Vec<Option<&Vec<usize>>> = Vec::new();
         for site in &effect.sites {
             let own = || at(&site.node, site.cage.as_deref()?);
