@@ -14,6 +14,7 @@ pub mod nccl_log;
 pub mod plan;
 pub mod progress;
 pub mod proof;
+pub mod prove;
 pub mod rollback;
 pub mod scan;
 pub mod status;
