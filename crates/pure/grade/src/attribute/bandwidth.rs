@@ -190,13 +190,29 @@ fn subject(observed: &Observed, group: &Located, first: Part) -> String {
     }
 }
 
+/// Another part of the set says the same: a node has its port, and a cable between two nodes is the path.
+fn is_said(observed: &Observed, parts: &[Part], part: Part) -> bool {
+    let node = |port: usize| observed.places[port].node;
+    match part {
+        Part::Port(port) => parts.contains(&Part::Node(node(port))),
+        Part::PortSending(port) => parts.contains(&Part::NodeSending(node(port))),
+        Part::PortReceiving(port) => parts.contains(&Part::NodeReceiving(node(port))),
+        Part::Path(..) => parts.iter().any(|part| matches!(part, Part::Cable(_))),
+        Part::PathOneWay(..) => {
+            let cable = |part: &Part| matches!(part, Part::CableFrom(..) | Part::CableTo(..));
+            parts.iter().any(cable)
+        }
+        _ => false,
+    }
+}
+
 /// What the set is, less what the evidence rules out.
 fn suspects(observed: &Observed, group: &Located, cells: &[&Cell]) -> Vec<String> {
     let all = || {
-        group
-            .parts
-            .iter()
-            .map(|part| words::suspect(observed.names(), *part))
+        let parts = group.parts.iter().copied();
+        let parts = parts.filter(|part| !is_said(observed, &group.parts, *part));
+        parts
+            .map(|part| words::suspect(observed.names(), part))
             .collect()
     };
     let looks_hot_plugged = cells

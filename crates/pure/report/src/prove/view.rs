@@ -1,15 +1,12 @@
 //! A run on a terminal: one table for a pair, a matrix for many, ledgers of what is low, findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use super::{PairRow, Prove, ledger, ledger::figure, matrix::matrix};
+use super::{PairRow, Prove, RailsRow, ledger, ledger::figure, matrix::matrix};
 use crate::{
     finding::{finding, heading},
     text::{Palette, Row, Span, Tone, item, line, plain, quiet, strong, table},
 };
-
-/// Pairs whose ledger is shown.
-const LEDGERS: usize = 2;
 
 pub fn view(prove: &Prove, palette: Palette) -> String {
     let mut out = String::new();
@@ -18,14 +15,10 @@ pub fn view(prove: &Prove, palette: Palette) -> String {
     } else {
         matrix(prove, palette, &mut out);
     }
-    let mut low: Vec<&PairRow> = prove
-        .pairs
-        .iter()
-        .filter(|pair| matches!(pair.verdict.as_str(), "fault" | "warning"))
-        .collect();
-    low.sort_by_key(|pair| pair.percent);
-    for pair in low.into_iter().take(LEDGERS) {
-        ledger::ledger(pair, palette, &mut out);
+    // The worst one: its neighbours would say the same.
+    let low = decisive(prove).filter(|pair| matches!(pair.verdict.as_str(), "fault" | "warning"));
+    if let Some(worst) = low.min_by_key(|pair| pair.percent) {
+        ledger::ledger(worst, palette, &mut out);
     }
     findings(prove, palette, &mut out);
     for change in &prove.changes {
@@ -45,12 +38,10 @@ pub fn view(prove: &Prove, palette: Palette) -> String {
 
 /// The whole in one line.
 pub fn verdict(prove: &Prove) -> Span {
+    let decisive: Vec<&PairRow> = decisive(prove).collect();
     let count = |name: &str| {
-        prove
-            .pairs
-            .iter()
-            .filter(|pair| pair.verdict == name)
-            .count()
+        let alike = decisive.iter().filter(|pair| pair.verdict == name);
+        alike.count()
     };
     let roots = prove
         .findings
@@ -93,6 +84,26 @@ pub fn verdict(prove: &Prove) -> Span {
         "{healthy} healthy, {warning} warnings, {fault} faults, {failed} not measured; {causes}{cut}"
     );
     Span::new(tone, text)
+}
+
+/// Of what was measured again alone, that; of everything else, what there is.
+fn decisive(prove: &Prove) -> impl Iterator<Item = &PairRow> {
+    let key = |pair: &PairRow| -> (String, String, u32, String) {
+        (
+            pair.from.clone(),
+            pair.to.clone(),
+            pair.rail,
+            pair.kind.clone(),
+        )
+    };
+    let alone: HashSet<_> = prove
+        .pairs
+        .iter()
+        .filter(|pair| pair.phase == "solo")
+        .map(key)
+        .collect();
+    let pairs = prove.pairs.iter();
+    pairs.filter(move |pair| pair.phase != "round" || !alone.contains(&key(pair)))
 }
 
 pub(super) fn tone(verdict: &str) -> Tone {
@@ -148,27 +159,21 @@ fn pair_table(prove: &Prove, palette: Palette, out: &mut String) {
         cells.push(quiet(ceiling.map_or_else(String::new, figure)));
         lines.push(Row::Cells(2, cells));
     }
-    for [from, to] in [[&a.host, &b.host], [&b.host, &a.host]] {
-        for sum in prove
-            .rails
-            .iter()
-            .filter(|sum| sum.from == *from && sum.to == *to)
-        {
+    let sum = |from: &str| prove.rails.iter().find(|sum| sum.from == from);
+    let sums = [sum(&a.host), sum(&b.host)];
+    if sums.iter().any(Option::is_some) {
+        let shown = |sum: Option<&RailsRow>| {
+            let Some(sum) = sum else { return plain("") };
             let percent = sum
                 .percent
                 .map_or_else(String::new, |percent| format!(", {percent} %"));
-            let figure_of = Span::new(tone(&sum.verdict), format!("{}{percent}", figure(sum.gbps)));
-            let (there, back) = if from == &a.host {
-                (figure_of, plain(""))
-            } else {
-                (plain(""), figure_of)
-            };
-            let ceiling = quiet(sum.ceiling_gbps.map_or_else(String::new, figure));
-            lines.push(Row::Cells(
-                2,
-                vec![strong("all rails"), plain(""), there, back, ceiling],
-            ));
-        }
+            Span::new(tone(&sum.verdict), format!("{}{percent}", figure(sum.gbps)))
+        };
+        let ceiling = sums.iter().flatten().find_map(|sum| sum.ceiling_gbps);
+        let mut cells = vec![strong("all rails"), plain("")];
+        cells.extend(sums.map(shown));
+        cells.push(quiet(ceiling.map_or_else(String::new, figure)));
+        lines.push(Row::Cells(2, cells));
     }
     table(palette, &lines, out);
     out.push('\n');
