@@ -105,6 +105,10 @@ impl Campaign {
         &self.run
     }
 
+    pub fn into_run(self) -> Run {
+        self.run
+    }
+
     pub fn board(&self) -> &Board {
         &self.board
     }
