@@ -73,7 +73,10 @@ fn below(graded: &GradedRun, sum: &RailSum) -> Option<MeasuredFault> {
         graded.cells.iter().any(|cell| {
             cell.best.from == rail.from
                 && cell.best.to == rail.to
-                && matches!(cell.verdict, Verdict::Fault | Verdict::Failed)
+                && matches!(
+                    cell.verdict,
+                    Verdict::Warning | Verdict::Fault | Verdict::Failed
+                )
         })
     });
     if alone_is_low {

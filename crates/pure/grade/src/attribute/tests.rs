@@ -6,6 +6,8 @@ use crosstie_model::{
     },
 };
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::{
     Limit, Verdict,
@@ -496,4 +498,68 @@ fn link_counters_are_told_by_port() {
         (FaultKind::OpticsDegraded, Severity::Warning),
     ];
     assert_eq!(roots(&run), expected);
+}
+
+fn wild_counters() -> impl Strategy<Value = std::collections::BTreeMap<String, u64>> {
+    let names = prop::sample::select(vec![
+        "sent_pkts",
+        "rcvd_pkts",
+        "port_xmit_packets",
+        "out_of_sequence",
+        "packet_seq_err",
+        "local_ack_timeout_err",
+        "rx_prio3_pause_duration",
+        "rp_cnp_handled",
+        "symbol_error",
+        "rx_corrected_bits_phy",
+        "rx_bytes_phy",
+    ]);
+    let value = prop_oneof![Just(0), Just(u64::MAX), any::<u64>()];
+    prop::collection::btree_map(names.prop_map(str::to_owned), value, 0..8)
+}
+
+proptest! {
+    /// A stored run is somebody's file: whatever is in it, grading returns.
+    #[test]
+    fn no_run_is_too_wild_to_be_graded(
+        rate in prop_oneof![Just(0.0), Just(-1.0), Just(f64::MAX), any::<f64>()],
+        mtu in any::<u32>(),
+        numbers in prop::collection::vec(any::<u64>(), 5),
+        windows in prop::collection::vec(any::<u64>(), 0..12),
+        size in prop::option::of(any::<u64>()),
+        from in wild_counters(),
+        to in wild_counters(),
+        phase in prop::sample::select(vec![Phase::Solo, Phase::Round, Phase::AllRails, Phase::Incast, Phase::Soak]),
+    ) {
+        let mut run = twins(60.0, 30.0);
+        for port in run.header.nodes.iter_mut().flat_map(|node| &mut node.ports) {
+            port.rate_gbps = Some(Gbps(rate));
+            port.path_mtu = Some(crosstie_model::Mtu(mtu));
+            port.interface_mtu = Some(crosstie_model::Mtu(mtu));
+            port.header_bytes = Some(mtu);
+        }
+        for one in &mut run.measurements {
+            one.phase = phase;
+            one.size = size;
+            one.offset_milliseconds = numbers[0];
+            one.counters = CounterGrowth {
+                from: from.clone(),
+                to: to.clone(),
+                nanoseconds: Some(numbers[1]),
+                bytes: Some(numbers[2]),
+            };
+            if let Outcome::Measured(Figures::Bandwidth(figures)) = &mut one.outcome {
+                figures.bytes = numbers[2];
+                figures.nanoseconds = numbers[3];
+                figures.windows.clone_from(&windows);
+                figures.window_nanoseconds = numbers[4];
+                figures.queue_not_full_nanoseconds = Some(numbers[0]);
+            }
+        }
+        let graded = GradedRun::new(&run);
+        let found = faults(&graded);
+        prop_assert!(found.iter().enumerate().all(|(place, fault)| fault.because_of.is_none_or(|root| root < place)));
+        let _ = crate::compare::compare(&run, &run);
+        let _ = untested(&run, 4);
+    }
 }
