@@ -10,7 +10,7 @@ use crosstie_control::{
     doctor::{examine, pair_captures},
 };
 use crosstie_doctor::{Selection, checks};
-use crosstie_report::doctor::{markdown, view};
+use crosstie_report::doctor::{Detail, markdown, view};
 
 use crate::{args::Doctor, console::Console, exit, output};
 
@@ -41,10 +41,18 @@ pub(crate) fn run(doctor: &Doctor, colour: ColorChoice) -> anyhow::Result<ExitCo
     } else if doctor.markdown {
         markdown(&diagnosis, env!("CARGO_PKG_VERSION"))
     } else {
-        view(&diagnosis, output::palette(colour))
+        view(&diagnosis, detail(doctor), output::palette(colour))
     };
     output::print(&text)?;
     Ok(exit::status(Verdict::of_diagnosis(&diagnosis)))
+}
+
+fn detail(doctor: &Doctor) -> Detail {
+    if doctor.all {
+        Detail::All
+    } else {
+        Detail::Roots
+    }
 }
 
 fn selection(doctor: &Doctor) -> Selection<'_> {

@@ -182,6 +182,10 @@ pub(crate) struct Doctor {
     #[arg(long, conflicts_with = "watch")]
     pub(crate) markdown: bool,
 
+    /// Show every finding: also those that another explains, and what is only worth knowing
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub(crate) all: bool,
+
     /// Look again every few seconds and show what changed, until Ctrl-C
     #[arg(long, conflicts_with = "from")]
     pub(crate) watch: bool,

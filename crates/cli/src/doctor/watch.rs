@@ -10,7 +10,7 @@ use crosstie_report::{
     text::line,
 };
 
-use super::{Doctor, earlier, output, selection};
+use super::{Doctor, detail, earlier, output, selection};
 
 /// How many of the latest changes a screen keeps in sight.
 const KEPT: usize = 12;
@@ -46,10 +46,10 @@ pub(super) fn run(
         } else if redraw {
             history.extend(new);
             let kept = history.len().saturating_sub(KEPT);
-            let text = view(&diagnosis, palette);
+            let text = view(&diagnosis, detail(doctor), palette);
             output::print(&format!("{CLEAR}{text}\n{}", history[kept..].concat()))?;
         } else if last.is_none() {
-            output::print(&view(&diagnosis, palette))?;
+            output::print(&view(&diagnosis, detail(doctor), palette))?;
         } else if !new.is_empty() {
             let mut text = new.concat();
             line(palette, &[verdict(&diagnosis)], &mut text);

@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use crosstie_doctor::{Check, Run, checks, explain::page};
+use crosstie_doctor::{Check, Needs, checks, explain::page};
 
 use crate::common::{cases, samples};
 
@@ -65,10 +65,10 @@ fn every_check_has_cases_that_fire_it() {
     let logs = log_expectations();
     for check in checks::all() {
         let names = |line: &str| line.split(' ').any(|word| word == check.id);
-        let fired = match check.run {
-            Run::Measured => true,
-            Run::Log => logs.lines().any(names),
-            _ => cases.get(check.id).is_some_and(|cases| {
+        let fired = match check.needs() {
+            Some(Needs::Measurement) => true,
+            Some(Needs::Log) => logs.lines().any(names),
+            None => cases.get(check.id).is_some_and(|cases| {
                 let mut lines = cases.iter().flat_map(|case| &case.expect);
                 lines.any(|line| names(line))
             }),
@@ -103,8 +103,16 @@ fn every_text_is_there() {
             meaning,
             fix,
             verify,
+            explained_by,
             run: _,
         } = check;
+        for explains in *explained_by {
+            assert!(
+                checks::find(explains.id).is_some(),
+                "{id} would be explained by {}, which is no check",
+                explains.id
+            );
+        }
         for text in [title, severity, fires, cause, meaning, fix, verify] {
             assert!(!text.trim().is_empty(), "{id} lacks a text");
         }

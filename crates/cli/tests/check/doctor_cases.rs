@@ -1,6 +1,6 @@
 //! Every fault fires on its cases, with exactly the findings that each case expects, and no healthy node alarms.
 
-use crate::common::cases::{lines, load};
+use crate::common::cases::{lines, load, roots};
 
 /// Every Spark has it by design: cases of other faults need not repeat it.
 const EVERY_GB10: &str = " info gpudirect-not-on-gb10 ";
@@ -10,7 +10,8 @@ fn compare(folder: &str) {
     let mut differences: Vec<String> = Vec::new();
     for (file, cases) in load(folder) {
         for case in cases {
-            let found = lines(&case.diagnose());
+            let diagnosis = case.diagnose();
+            let found = lines(&diagnosis);
             let mut expected = case.expect.clone();
             expected.sort();
             let standing = |line: &str| folder == "faults" && line.contains(EVERY_GB10);
@@ -22,6 +23,14 @@ fn compare(folder: &str) {
             }
             for line in expected.iter().filter(|line| !found.contains(line)) {
                 differences.push(format!("{folder}/{file} ({name}): missing: {line}"));
+            }
+            if let Some(mut expected) = case.roots.clone() {
+                expected.sort();
+                let mut roots = roots(&diagnosis);
+                roots.retain(|line| !standing(line));
+                if roots != expected {
+                    differences.push(format!("{folder}/{file} ({name}): roots: {roots:#?}"));
+                }
             }
         }
     }

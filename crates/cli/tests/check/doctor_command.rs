@@ -69,7 +69,8 @@ fn json_lines(json: &str) -> Vec<String> {
 #[test]
 fn cases_written_as_captures_give_the_same_findings_and_the_exit_status() {
     for (file, cases) in load("faults").into_iter().chain(load("healthy")) {
-        for case in cases {
+        // No capture stands for a node that does not answer.
+        for case in cases.into_iter().filter(|case| case.unread.is_empty()) {
             let directory = tempfile::tempdir().unwrap();
             let mut arguments = captured(&case, directory.path());
             arguments.push("--json".to_owned());

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crosstie_doctor::{Patient, Selection, diagnose};
+use crosstie_doctor::{Examination, Patient, diagnose};
 use crosstie_facts::{Entry, Gap, Raw, facts};
 use crosstie_model::Spec;
 use crosstie_node::{capture, sanitised};
@@ -130,9 +130,9 @@ proptest! {
         let patients = [patient(&first, Some(&earlier)), patient(&second, None)];
         let spec = Spec::from_toml(CLUSTER).unwrap();
         for spec in [None, Some(&spec)] {
-            let diagnosis = diagnose(&patients, spec, Selection::default());
+            let diagnosis = diagnose(&Examination { patients: &patients, spec: spec, ..Examination::default() });
             prop_assert!(serde_json::to_string(&diagnosis).is_ok());
-            for screen in [doctor::view(&diagnosis, Palette::Plain), doctor::markdown(&diagnosis, "0")] {
+            for screen in [doctor::view(&diagnosis, doctor::Detail::All, Palette::Plain), doctor::view(&diagnosis, doctor::Detail::Roots, Palette::Plain), doctor::markdown(&diagnosis, "0")] {
                 let escaped = screen.contains('\u{1b}');
                 prop_assert!(!escaped, "an escape reached the screen");
             }

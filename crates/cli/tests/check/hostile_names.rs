@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crosstie_doctor::{Patient, Selection, diagnose};
+use crosstie_doctor::{Examination, Patient, diagnose};
 use crosstie_facts::facts;
 use crosstie_model::{Facts, Spec};
 use serde_json::Value;
@@ -90,7 +90,11 @@ fn a_fix_quotes_the_names_of_a_node() {
                         clock: None,
                     })
                     .collect();
-                let diagnosis = diagnose(&patients, spec.as_ref(), Selection::default());
+                let diagnosis = diagnose(&Examination {
+                    patients: &patients,
+                    spec: spec.as_ref(),
+                    ..Examination::default()
+                });
                 let text = serde_json::to_value(&diagnosis).unwrap();
                 let mut lines = Vec::new();
                 commands(&text, &mut lines);

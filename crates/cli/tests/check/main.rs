@@ -8,6 +8,7 @@ mod common;
 mod apply_command;
 mod check_pages;
 mod doctor_cases;
+mod doctor_causes;
 mod doctor_command;
 mod fabric_cases;
 mod hostile_facts;

@@ -14,7 +14,8 @@ use crosstie_model::{
     plan::FileChange,
     spec::{Fabric, Node, Qos, TwinAddresses},
 };
-use crosstie_plan::{memory::Memory, plan, proof};
+use crosstie_grade::reach;
+use crosstie_plan::{memory::Memory, plan};
 use crosstie_report::{
     plan::{files, view},
     text::Palette,
@@ -301,7 +302,7 @@ proptest! {
         let facts = case.facts();
         let spec = case.spec(&facts);
         let planned = plan(&spec, &facts).unwrap();
-        let pairs = proof::pairs(&planned, &facts);
+        let pairs = reach::pairs(&planned, &facts);
         for node in &planned.nodes {
             for own in &node.addresses {
                 let asked = pairs.iter().filter(|pair| pair.from.address == own.address.addr());

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use crosstie_doctor::{Diagnosis, Patient, Selection, diagnose};
+use crosstie_doctor::{Diagnosis, Examination, Patient, Unread, diagnose};
 use crosstie_facts::{Entry, Gap, Raw, facts};
 use crosstie_model::{Facts, Finding, Spec};
+use crosstie_report::causes::located;
 use serde::Deserialize;
 
 use crate::common::samples::{self, fixtures};
@@ -23,6 +24,12 @@ pub(crate) struct Case {
     pub(crate) expect: Vec<String>,
     #[serde(default)]
     pub(crate) cluster: Option<String>,
+    /// Of `expect`, those that no other explains; left out: whatever they are.
+    #[serde(default)]
+    pub(crate) roots: Option<Vec<String>>,
+    /// Nodes that do not answer.
+    #[serde(default)]
+    pub(crate) unread: Vec<String>,
     pub(crate) node: Vec<CaseNode>,
 }
 
@@ -225,29 +232,42 @@ impl Case {
                 clock: None,
             })
             .collect();
-        diagnose(&patients, self.spec().as_ref(), Selection::default())
+        let unread: Vec<Unread> = self
+            .unread
+            .iter()
+            .map(|host| Unread {
+                host: host.clone(),
+                error: "no answer".to_owned(),
+            })
+            .collect();
+        diagnose(&Examination {
+            patients: &patients,
+            unread: &unread,
+            spec: self.spec().as_ref(),
+            ..Examination::default()
+        })
     }
 }
 
 /// `HOST SEVERITY ID SUBJECT`, sorted.
 pub(crate) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
-    let line = |host: &str, finding: &Finding| {
-        format!(
-            "{host} {} {} {}",
-            finding.severity, finding.id, finding.subject
-        )
-    };
-    let nodes = diagnosis.nodes.iter();
-    let nodes = nodes.flat_map(|node| {
-        node.findings
-            .iter()
-            .map(|finding| line(&node.host, finding))
-    });
-    let cluster = diagnosis
-        .cluster
-        .iter()
-        .map(|finding| line("cluster", finding));
-    let mut lines: Vec<String> = nodes.chain(cluster).collect();
+    lines_of(diagnosis, |_| true)
+}
+
+/// The same of findings that no other explains.
+pub(crate) fn roots(diagnosis: &Diagnosis) -> Vec<String> {
+    lines_of(diagnosis, |finding| finding.caused_by.is_none())
+}
+
+fn lines_of(diagnosis: &Diagnosis, is_meant: impl Fn(&Finding) -> bool) -> Vec<String> {
+    let found = located(diagnosis).into_iter();
+    let mut lines: Vec<String> = found
+        .filter(|(_, finding)| is_meant(finding))
+        .map(|(host, finding)| {
+            let (severity, id, subject) = (finding.severity, &finding.id, &finding.subject);
+            format!("{} {severity} {id} {subject}", host.unwrap_or("cluster"))
+        })
+        .collect();
     lines.sort();
     lines
 }

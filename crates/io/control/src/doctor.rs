@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crosstie_doctor::{Diagnosis, NodeFindings, Patient, Selection, diagnose};
+use crosstie_doctor::{Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, diagnose};
 use crosstie_model::{Facts, Plan, Spec};
 use crosstie_plan::foresee;
 use crosstie_report::up::{Seen, seen};
@@ -58,19 +58,42 @@ pub fn examine(
             })
         })
         .collect();
-    let mut diagnosis = diagnose(&patients, spec, selection);
-    for (index, node) in nodes {
-        if let Err(error) = &node.facts {
-            let failed = NodeFindings {
-                host: node.name.clone(),
-                error: Some(error.line()),
-                findings: Vec::new(),
-                notes: Vec::new(),
-            };
-            diagnosis.nodes.insert(index, failed);
-        }
+    let failed = nodes.filter_map(|(index, node)| {
+        let error = node.facts.as_ref().err()?.line();
+        Some((index, &node.name, error))
+    });
+    let failed: Vec<(usize, &String, String)> = failed.collect();
+    let unread: Vec<Unread> = failed
+        .iter()
+        .map(|(_, name, error)| Unread {
+            host: name_in_file(spec, name).to_owned(),
+            error: error.clone(),
+        })
+        .collect();
+    let mut diagnosis = diagnose(&Examination {
+        patients: &patients,
+        unread: &unread,
+        spec,
+        selection,
+        ..Examination::default()
+    });
+    for (index, name, error) in failed {
+        let failed = NodeFindings {
+            host: name.clone(),
+            error: Some(error),
+            findings: Vec::new(),
+            notes: Vec::new(),
+        };
+        diagnosis.nodes.insert(index, failed);
     }
     diagnosis
+}
+
+/// A node that does not answer does not tell its name: the cluster file's, for where it was looked for.
+fn name_in_file<'a>(spec: Option<&'a Spec>, destination: &'a str) -> &'a str {
+    let mut nodes = spec.map_or(&[][..], |spec| &spec.nodes).iter();
+    let node = nodes.find(|node| node.ssh.as_deref().unwrap_or(&node.name) == destination);
+    node.map_or(destination, |node| &node.name)
 }
 
 /// Every finding on these nodes, and whether `plan` mends it. `earlier` has the same nodes in the same order.
@@ -89,7 +112,11 @@ pub fn foreseen(
                 clock: node.clock,
             })
             .collect();
-        diagnose(&patients, Some(spec), Selection::default())
+        diagnose(&Examination {
+            patients: &patients,
+            spec: Some(spec),
+            ..Examination::default()
+        })
     };
     let facts: Vec<Arc<Facts>> = now.iter().map(|node| Arc::clone(&node.facts)).collect();
     let then = plan.map(|plan| {

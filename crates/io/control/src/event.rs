@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_grade::reach::Proof;
 use crosstie_model::{Plan, change::Ended};
-use crosstie_plan::proof::Proof;
 use crosstie_reach::{
     Stage,
     secret::{AskPassword, PasswordError, Purpose, Secret},

@@ -15,6 +15,7 @@ pub mod init;
 mod made_up;
 pub mod measure;
 pub mod plan;
+pub mod prove;
 mod random;
 pub mod scan;
 mod snapshot;

@@ -37,6 +37,11 @@ mount -o remount,bind,ro proc/sys
 mount --bind proc/sys/net proc/sys/net
 mount -o remount,bind,rw proc/sys/net
 mkdir run/lab
+# These are the host's kernel's, and read-only in a network namespace: the node has its own, as Debian sets them.
+for limit in rmem_max wmem_max; do
+  echo 212992 > "run/lab/$limit"
+  mount --bind "run/lab/$limit" "proc/sys/net/core/$limit"
+done
 cat /proc/sys/kernel/random/uuid > run/lab/boot-id
 mount --bind run/lab/boot-id proc/sys/kernel/random/boot_id
 for part in sys/*; do

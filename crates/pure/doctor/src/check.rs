@@ -1,6 +1,6 @@
 //! What a check is: declared once, and the source of its finding, its page and its long explanation.
 
-use crate::{Cluster, Hit, Node, Pair};
+use crate::{Cluster, Hit, Measured, Node, Pair};
 
 /// One fault of the catalogue.
 pub struct Check {
@@ -22,28 +22,132 @@ pub struct Check {
     pub fix: &'static str,
     /// How to see that it is mended.
     pub verify: &'static str,
+    /// What may lie behind it: where one of these is found in the same place, this is its consequence. The first that
+    /// fits counts.
+    pub explained_by: &'static [Explains],
     pub run: Run,
 }
 
-/// What a check looks at.
-#[derive(Clone, Copy)]
-pub enum Run {
+/// A check whose finding explains another's, where the two agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Explains {
+    pub id: &'static str,
+    pub over: Same,
+}
+
+pub(crate) const fn explains(id: &'static str, over: Same) -> Explains {
+    Explains { id, over }
+}
+
+/// Over what a finding and its cause must agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Same {
+    Node,
+    /// A port, or a cage as a whole.
+    Port,
+    Cage,
+    /// The cable, at either end.
+    Cable,
+    /// The cable: the cause is at the one end, and this at the other.
+    FarEnd,
+    /// The cause is a node, and a cable leads from here to it.
+    Peer,
+}
+
+impl Same {
+    /// In words, for a page.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Node => "on the same node",
+            Self::Port => "on the same port",
+            Self::Cage => "on the same cage",
+            Self::Cable => "on the same cable",
+            Self::FarEnd => "at the other end of the cable",
+            Self::Peer => "at the other end of a cable",
+        }
+    }
+}
+
+/// What a check looks at: everything that it has a function for.
+#[derive(Clone, Copy, Default)]
+pub struct Run {
     /// One node's facts.
-    Node(fn(&Node) -> Vec<Hit>),
+    pub node: Option<fn(&Node) -> Vec<Hit>>,
     /// Two cages that are joined.
-    Pair(fn(&Pair) -> Vec<Hit>),
+    pub pair: Option<fn(&Pair) -> Vec<Hit>>,
     /// All nodes' facts.
-    Cluster(fn(&Cluster) -> Vec<Hit>),
-    /// Some of it shows on one node, some only by comparing all.
-    NodeAndCluster(fn(&Node) -> Vec<Hit>, fn(&Cluster) -> Vec<Hit>),
+    pub cluster: Option<fn(&Cluster) -> Vec<Hit>>,
     /// An NCCL log: fired by its reader.
-    Log,
-    /// A measurement: fired by what measures.
-    Measured,
-    /// As `Measured`, and it shows already in one node's counters, read twice.
-    MeasuredOrGrown(fn(&Node) -> Vec<Hit>),
-    /// As `Measured`, and it shows already when nodes' tables are compared.
-    MeasuredOrCompared(fn(&Cluster) -> Vec<Hit>),
+    pub log: bool,
+    /// A stored run of measurements.
+    pub stored: Option<fn(&Measured) -> Vec<Hit>>,
+    /// It is told from measurements, whether it has a function for them yet or not.
+    pub measured: bool,
+}
+
+impl Run {
+    const NOTHING: Self = Self {
+        node: None,
+        pair: None,
+        cluster: None,
+        log: false,
+        stored: None,
+        measured: false,
+    };
+
+    pub(crate) const fn node(function: fn(&Node) -> Vec<Hit>) -> Self {
+        Self::NOTHING.and_node(function)
+    }
+
+    pub(crate) const fn pair(function: fn(&Pair) -> Vec<Hit>) -> Self {
+        Self {
+            pair: Some(function),
+            ..Self::NOTHING
+        }
+    }
+
+    pub(crate) const fn cluster(function: fn(&Cluster) -> Vec<Hit>) -> Self {
+        Self::NOTHING.and_cluster(function)
+    }
+
+    pub(crate) const fn log() -> Self {
+        Self {
+            log: true,
+            ..Self::NOTHING
+        }
+    }
+
+    pub(crate) const fn measured() -> Self {
+        Self {
+            measured: true,
+            ..Self::NOTHING
+        }
+    }
+
+    /// It is told from a stored run.
+    pub const fn stored(function: fn(&Measured) -> Vec<Hit>) -> Self {
+        Self {
+            stored: Some(function),
+            measured: true,
+            ..Self::NOTHING
+        }
+    }
+
+    /// It shows in one node's facts, too.
+    pub(crate) const fn and_node(self, function: fn(&Node) -> Vec<Hit>) -> Self {
+        Self {
+            node: Some(function),
+            ..self
+        }
+    }
+
+    /// It shows when nodes are compared, too.
+    pub(crate) const fn and_cluster(self, function: fn(&Cluster) -> Vec<Hit>) -> Self {
+        Self {
+            cluster: Some(function),
+            ..self
+        }
+    }
 }
 
 /// What a check waits for that facts do not have.
@@ -76,26 +180,31 @@ impl Needs {
 impl Check {
     /// What has to be there beside facts before it can fire at all.
     pub fn needs(&self) -> Option<Needs> {
-        match self.run {
-            Run::Measured => Some(Needs::Measurement),
-            Run::Log => Some(Needs::Log),
-            Run::Node(_)
-            | Run::Pair(_)
-            | Run::Cluster(_)
-            | Run::NodeAndCluster(..)
-            | Run::MeasuredOrGrown(_)
-            | Run::MeasuredOrCompared(_) => None,
+        let Run {
+            node,
+            pair,
+            cluster,
+            log,
+            stored: _,
+            measured,
+        } = self.run;
+        if node.is_some() || pair.is_some() || cluster.is_some() {
+            None
+        } else if measured {
+            Some(Needs::Measurement)
+        } else {
+            log.then_some(Needs::Log)
         }
     }
 
-    /// The word of the catalogue for what it looks at.
+    /// The word of the catalogue for what it looks at first.
     pub fn scope(&self) -> &'static str {
         match self.run {
-            Run::Node(_) | Run::NodeAndCluster(..) => "node",
-            Run::Pair(_) => "pair",
-            Run::Cluster(_) => "cluster",
-            Run::Log => "log",
-            Run::Measured | Run::MeasuredOrGrown(_) | Run::MeasuredOrCompared(_) => "run",
+            Run { measured: true, .. } => "run",
+            Run { log: true, .. } => "log",
+            Run { node: Some(_), .. } => "node",
+            Run { pair: Some(_), .. } => "pair",
+            _ => "cluster",
         }
     }
 }

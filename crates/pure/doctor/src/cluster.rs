@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_fabric::wire::roce_path_mtu;
-use crosstie_model::{Cable, Spec};
+use crosstie_model::{Cable, PortRef, Spec};
 use ipnet::IpNet;
 
-use crate::{FabricPort, Node};
+use crate::{FabricPort, Node, Unread};
 
 pub struct Cluster<'a> {
     pub spec: Option<&'a Spec>,
     pub nodes: Vec<Node<'a>>,
+    /// Those that were asked and could not be read.
+    pub unread: &'a [Unread],
     joints: Vec<Joint>,
 }
 
@@ -45,13 +47,20 @@ pub struct End<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    pub fn new(nodes: Vec<Node<'a>>, spec: Option<&'a Spec>) -> Self {
+    pub fn new(nodes: Vec<Node<'a>>, unread: &'a [Unread], spec: Option<&'a Spec>) -> Self {
         let joints = joints(&nodes, spec);
         Self {
             spec,
             nodes,
+            unread,
             joints,
         }
+    }
+
+    /// The end of a cable, where its node was read and has such a cage.
+    pub fn find(&self, end: &PortRef) -> Option<(&Node<'a>, usize)> {
+        let (node, cage) = place(&self.nodes, &end.node, &end.cage)?;
+        Some((&self.nodes[node], cage))
     }
 
     pub fn pairs(&self) -> impl Iterator<Item = Pair<'_>> {
@@ -83,6 +92,12 @@ impl<'a> End<'a> {
     pub fn label(&self) -> String {
         let cage = self.node.cages.get(self.cage);
         format!("{}:{}", self.node.name, cage.map_or("?", |cage| &cage.id))
+    }
+
+    /// Its node and its cage, by name.
+    pub fn place(&self) -> Option<(String, String)> {
+        let cage = self.node.cages.get(self.cage)?;
+        Some((self.node.name.to_owned(), cage.id.clone()))
     }
 
     pub fn ports(&self) -> impl Iterator<Item = &'a FabricPort<'a>> {

@@ -1,10 +1,19 @@
 //! Every check over every node.
 
-use crosstie_model::{Facts, Finding, Spec};
+use std::collections::HashMap;
+
+use crosstie_model::{Cable, Facts, Finding, Spec, run::Run as StoredRun};
+use crosstie_plan::Wiring;
+use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{ClockOffset, Cluster, Hit, Node, Run, checks};
+use crate::{
+    Check, ClockOffset, Cluster, Hit, Measured, Node, Site,
+    causes::{Cables, Placed, settle},
+    checks,
+    site::{Names, between},
+};
 
 /// What is known of one node.
 pub struct Patient<'a> {
@@ -13,6 +22,14 @@ pub struct Patient<'a> {
     pub earlier: Option<&'a Facts>,
     /// Known of live nodes.
     pub clock: Option<ClockOffset>,
+}
+
+/// A node that was asked and could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// As the cluster file names it, where it does.
+    pub host: String,
+    pub error: String,
 }
 
 /// What `doctor --json` prints.
@@ -55,38 +72,166 @@ impl Selection<'_> {
     }
 }
 
-/// Findings in the order of the patients; worst first in each list.
-pub fn diagnose(patients: &[Patient], spec: Option<&Spec>, selection: Selection) -> Diagnosis {
+/// Everything that is examined together: a finding may explain any other of it.
+#[derive(Clone, Copy, Default)]
+pub struct Examination<'a> {
+    pub patients: &'a [Patient<'a>],
+    pub unread: &'a [Unread],
+    /// What was measured between these nodes.
+    pub runs: &'a [StoredRun],
+    /// The cluster file.
+    pub spec: Option<&'a Spec>,
+    pub selection: Selection<'a>,
+}
+
+/// Findings in the order of the patients; worst first in each list. Each has its cause, where another finding explains it.
+pub fn diagnose(examination: &Examination) -> Diagnosis {
+    let Examination {
+        patients,
+        unread,
+        runs,
+        spec,
+        selection,
+    } = *examination;
+    let mut planned = spec.map_or_else(HashMap::new, |spec| planned_addresses(spec, patients));
     let nodes = patients
         .iter()
-        .map(|patient| Node::new(patient, spec))
+        .map(|patient| {
+            let mut node = Node::new(patient, spec);
+            node.planned = planned.remove(node.name).unwrap_or_default();
+            node
+        })
         .collect();
-    let cluster = Cluster::new(nodes, spec);
-    Diagnosis {
-        nodes: cluster
-            .nodes
-            .iter()
-            .map(|node| NodeFindings {
-                host: node.name.to_owned(),
+    let cluster = Cluster::new(nodes, unread, spec);
+    let mut found: Vec<Placed> = Vec::new();
+    for (index, node) in cluster.nodes.iter().enumerate() {
+        if node.concerns_us() {
+            found.extend(of_node(index, node, selection));
+        }
+    }
+    found.extend(of_cluster(&cluster, runs, selection));
+    let hosts: Vec<String> = cluster
+        .nodes
+        .iter()
+        .map(|node| node.name.to_owned())
+        .collect();
+    settle(&mut found, &hosts, &cables(&cluster, runs));
+    let nodes = cluster.nodes.iter().zip(hosts);
+    let mut diagnosis = Diagnosis {
+        nodes: nodes
+            .map(|(node, host)| NodeFindings {
+                host,
                 error: None,
-                findings: of_node(node, selection),
+                findings: Vec::new(),
                 notes: notes(node),
             })
             .collect(),
-        cluster: of_cluster(&cluster, selection),
+        cluster: Vec::new(),
+    };
+    // In the order of the catalogue where they are alike: it is the order in which to look.
+    found.sort_by_key(|placed| placed.finding.severity);
+    for Placed { host, finding, .. } in found {
+        match host {
+            Some(host) => diagnosis.nodes[host].findings.push(finding),
+            None => diagnosis.cluster.push(finding),
+        }
+    }
+    diagnosis
+}
+
+/// By node and interface. Nothing where the cluster file cannot be satisfied: `crosstie plan` says why.
+fn planned_addresses<'a>(
+    spec: &'a Spec,
+    patients: &[Patient<'a>],
+) -> HashMap<&'a str, HashMap<String, IpNet>> {
+    if !spec.check().is_empty() {
+        return HashMap::new();
+    }
+    let facts = patients.iter().map(|patient| patient.facts);
+    let Ok(wiring) = Wiring::new(spec, facts) else {
+        return HashMap::new();
+    };
+    let nodes = wiring.nodes.iter().map(|node| {
+        let ports = node.ports.iter();
+        let addresses = ports.filter_map(|port| Some((port.interface.clone()?, port.address?)));
+        (node.facts.host.name.as_str(), addresses.collect())
+    });
+    nodes.collect()
+}
+
+fn selected(selection: Selection) -> impl Iterator<Item = &'static Check> {
+    checks::all().filter(move |check| selection.takes(check.id))
+}
+
+fn of_node(index: usize, node: &Node, selection: Selection) -> Vec<Placed> {
+    let hits: Vec<(&Check, Hit)> = selected(selection)
+        .filter_map(|check| Some((check, check.run.node?)))
+        .flat_map(|(check, run)| run(node).into_iter().map(move |hit| (check, hit)))
+        .collect();
+    if hits.is_empty() {
+        return Vec::new();
+    }
+    let names = Names::new(node);
+    hits.into_iter()
+        .map(|(check, hit)| placed(check, Some(index), hit, |subject| names.of(subject)))
+        .collect()
+}
+
+fn of_cluster(cluster: &Cluster, runs: &[StoredRun], selection: Selection) -> Vec<Placed> {
+    let by_name: HashMap<&str, &Node> =
+        cluster.nodes.iter().map(|node| (node.name, node)).collect();
+    let sites = |subject: &str| between(&by_name, subject);
+    let measured: Vec<Measured> = runs.iter().map(Measured::new).collect();
+    let mut found = Vec::new();
+    for check in selected(selection) {
+        let pairs = check.run.pair.into_iter();
+        let pairs = pairs.flat_map(|run| cluster.pairs().flat_map(move |pair| run(&pair)));
+        let whole = check.run.cluster.into_iter().flat_map(|run| run(cluster));
+        let stored = check.run.stored.into_iter();
+        let stored = stored.flat_map(|run| measured.iter().flat_map(run));
+        let hits = pairs.chain(whole).chain(stored);
+        found.extend(hits.map(|hit| placed(check, None, hit, sites)));
+    }
+    found
+}
+
+fn placed(
+    check: &'static Check,
+    host: Option<usize>,
+    hit: Hit,
+    sites: impl Fn(&str) -> Vec<Site>,
+) -> Placed {
+    Placed {
+        check,
+        host,
+        sites: match hit.sites() {
+            [] => sites(hit.subject()),
+            told => told.to_vec(),
+        },
+        felt_elsewhere: hit.is_felt_elsewhere(),
+        finding: hit.finding(check),
     }
 }
 
-fn of_node(node: &Node, selection: Selection) -> Vec<Finding> {
-    if !node.concerns_us() {
-        return Vec::new();
-    }
-    sorted(selection, |run| match run {
-        Run::Node(check) | Run::NodeAndCluster(check, _) | Run::MeasuredOrGrown(check) => {
-            check(node)
+/// Those of the cluster file and of runs, whether their nodes were read or not, and those that are taken for one.
+fn cables(cluster: &Cluster, runs: &[StoredRun]) -> Cables {
+    let mut cables = Cables::default();
+    let declared = cluster.spec.map_or(&[][..], |spec| &spec.cables);
+    let measured = runs.iter().flat_map(|run| &run.header.cabling);
+    for cable in declared.iter().chain(measured) {
+        if let Cable::Direct { a, b, number: _ } = cable {
+            cables.join(
+                (a.node.clone(), a.cage.clone()),
+                (b.node.clone(), b.cage.clone()),
+            );
         }
-        _ => Vec::new(),
-    })
+    }
+    for pair in cluster.pairs().filter(crate::Pair::is_cable) {
+        if let (Some(a), Some(b)) = (pair.a.place(), pair.b.place()) {
+            cables.join(a, b);
+        }
+    }
+    cables
 }
 
 fn notes(node: &Node) -> Vec<String> {
@@ -107,23 +252,4 @@ fn notes(node: &Node) -> Vec<String> {
     vec![format!(
         "not examined, since only root may read it: {shown}{more} (--sudo)"
     )]
-}
-
-fn of_cluster(cluster: &Cluster, selection: Selection) -> Vec<Finding> {
-    sorted(selection, |run| match run {
-        Run::Pair(check) => cluster.pairs().flat_map(|pair| check(&pair)).collect(),
-        Run::Cluster(check) | Run::NodeAndCluster(_, check) | Run::MeasuredOrCompared(check) => {
-            check(cluster)
-        }
-        _ => Vec::new(),
-    })
-}
-
-fn sorted(selection: Selection, hits: impl Fn(Run) -> Vec<Hit>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = checks::all()
-        .filter(|check| selection.takes(check.id))
-        .flat_map(|check| hits(check.run).into_iter().map(|hit| hit.finding(check)))
-        .collect();
-    findings.sort_by_key(|finding| finding.severity);
-    findings
 }

@@ -29,6 +29,14 @@ pub fn page(check: &Check) -> String {
         .collect();
     section(&mut page, "What is read", &reads.join("\n"));
     section(&mut page, "Why it happens", check.cause);
+    let causes: Vec<String> = check
+        .explained_by
+        .iter()
+        .map(|by| format!("- `{}`, {}", by.id, by.over.words()))
+        .collect();
+    if !causes.is_empty() {
+        section(&mut page, "What may lie behind it", &causes.join("\n"));
+    }
     section(&mut page, "How to mend it", check.fix);
     section(&mut page, "How to see that it is mended", check.verify);
     page

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 
 use crosstie_model::{Evidence, Finding, Severity};
 
-use crate::Check;
+use crate::{Check, Site};
 
 /// What a check found, before it is joined with the check's own texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Hit {
     cause: Option<String>,
     advice: Option<String>,
     commands: Vec<String>,
+    sites: Vec<Site>,
+    felt_elsewhere: bool,
 }
 
 impl Hit {
@@ -27,6 +29,8 @@ impl Hit {
             cause: None,
             advice: None,
             commands: Vec::new(),
+            sites: Vec::new(),
+            felt_elsewhere: false,
         }
     }
 
@@ -78,6 +82,33 @@ impl Hit {
         self
     }
 
+    /// Where it is, for a subject that does not tell: left out, the subject's words are looked up among the names of the
+    /// node's ports, devices and cages, and among those of nodes.
+    #[must_use]
+    pub fn at(mut self, site: Site) -> Self {
+        self.sites.push(site);
+        self
+    }
+
+    /// It has to be mended here, and what it does shows elsewhere under the same id.
+    #[must_use]
+    pub fn felt_elsewhere(mut self) -> Self {
+        self.felt_elsewhere = true;
+        self
+    }
+
+    pub(crate) fn is_felt_elsewhere(&self) -> bool {
+        self.felt_elsewhere
+    }
+
+    pub(crate) fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    pub(crate) fn subject(&self) -> &str {
+        &self.subject
+    }
+
     pub fn finding(self, check: &Check) -> Finding {
         let mut fix = self.advice.unwrap_or_else(|| check.fix.to_owned());
         for command in &self.commands {
@@ -92,6 +123,7 @@ impl Hit {
             cause: self.cause.unwrap_or_else(|| check.cause.to_owned()),
             fix,
             commands: self.commands,
+            caused_by: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! table yields the findings, `crosstie explain`, the pages under `docs/checks/` and the test that holds them to the
 //! catalogue. A false alarm is as bad as a miss: a gap in the facts is never a fault.
 
+mod causes;
 mod check;
 pub mod checks;
 pub mod clock;
@@ -15,14 +16,19 @@ pub mod growth;
 mod hit;
 mod index;
 mod kernel_parameter;
+mod measured;
 mod node;
 mod overlaps;
+mod site;
 mod terms;
 
-pub use check::{Check, Needs, Run};
+pub(crate) use check::explains;
+pub use check::{Check, Explains, Needs, Run, Same};
 pub use clock::ClockOffset;
 pub use cluster::{Cluster, End, Joined, Pair};
 pub use crosstie_model::word;
-pub use diagnose::{Diagnosis, NodeFindings, Patient, Selection, diagnose};
+pub use diagnose::{Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, diagnose};
 pub use hit::Hit;
+pub use measured::Measured;
 pub use node::{FabricPort, Node, is_link_local, is_nvidia_nic, port_file};
+pub use site::Site;

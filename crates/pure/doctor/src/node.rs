@@ -1,18 +1,19 @@
 //! One node as the checks see it: facts, and which of its ports are the fabric.
 
-use std::net::IpAddr;
+use std::{collections::HashMap, net::IpAddr};
 
 use crosstie_fabric::{Cage, Management, cages};
 use crosstie_model::{
-    Cable, Facts, Spec,
+    Cable, Facts, Mtu, Spec,
     facts::{
         PciDevice,
         net::{Address, Interface},
         rdma::{LinkLayer, RdmaDevice, RdmaPort},
     },
 };
+use ipnet::IpNet;
 
-use crate::{ClockOffset, Patient, index::Index};
+use crate::{ClockOffset, Patient, Site, index::Index};
 
 /// A node under examination.
 pub struct Node<'a> {
@@ -30,6 +31,8 @@ pub struct Node<'a> {
     pub cages: Vec<Cage>,
     /// The ports that carry, or should carry, RDMA between nodes.
     pub fabric: Vec<FabricPort<'a>>,
+    /// The addresses that the cluster file gives to its interfaces.
+    pub planned: HashMap<String, IpNet>,
     pub(crate) index: Index<'a>,
 }
 
@@ -69,8 +72,23 @@ impl<'a> Node<'a> {
             expected: spec.is_some_and(|spec| spec.node(name).is_some()),
             cages,
             fabric,
+            planned: HashMap::new(),
             index,
         }
+    }
+
+    /// Where a port of it is.
+    pub fn site(&self, port: &FabricPort) -> Site {
+        Site {
+            node: self.name.to_owned(),
+            cage: self.cages.get(port.cage).map(|cage| cage.id.clone()),
+            port: Some((port.device.name.clone(), port.port.number)),
+        }
+    }
+
+    /// The MTU that the cluster file gives to a port of it.
+    pub fn planned_mtu(&self, port: &FabricPort) -> Option<Mtu> {
+        self.spec.filter(|_| port.named)?.fabric.mtu
     }
 
     /// A machine with no RDMA card that no cluster file names is none of our business.

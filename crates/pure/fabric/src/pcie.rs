@@ -57,6 +57,28 @@ fn own_link(device: &PciDevice) -> Option<Bottleneck> {
     })
 }
 
+/// Every link whose rate is known, from the root down to a function. The functions of one device share its link, and
+/// have it under the same address.
+pub fn links(facts: &Facts, function: PciAddress) -> Vec<Bottleneck> {
+    let Some(device) = facts.pci_device(function) else {
+        return Vec::new();
+    };
+    let above = device.upstream.iter().rev();
+    let above = above.filter_map(|address| own_link(facts.pci_device(*address)?));
+    let own = own_link(device).map(|link| Bottleneck {
+        at: slot(function),
+        ..link
+    });
+    above.chain(own).collect()
+}
+
+fn slot(function: PciAddress) -> PciAddress {
+    PciAddress {
+        function: 0,
+        ..function
+    }
+}
+
 /// What the functions carry at once: they add up, and each link that several of them share caps what is below it.
 /// `None` if the links of any function are unknown.
 pub fn together(facts: &Facts, functions: &[PciAddress]) -> Option<Gbps> {
@@ -70,10 +92,8 @@ pub fn together(facts: &Facts, functions: &[PciAddress]) -> Option<Gbps> {
     )))
 }
 
-struct Hop {
-    at: PciAddress,
-    capacity: f64,
-}
+/// A link, and what it carries.
+type Hop = (PciAddress, f64);
 
 /// The links from the root down to a function.
 fn path(facts: &Facts, function: PciAddress) -> Option<Vec<Hop>> {
@@ -84,34 +104,29 @@ fn path(facts: &Facts, function: PciAddress) -> Option<Vec<Hop>> {
             .and_then(own_link)
             .map_or(f64::INFINITY, |link| link.rate.0)
     };
-    let above = device.upstream.iter().rev().map(|address| Hop {
-        at: *address,
-        capacity: capacity(facts.pci_device(*address)),
+    let above = device.upstream.iter().rev().map(|address| {
+        let link = facts.pci_device(*address);
+        (*address, capacity(link))
     });
     // The functions of one device share its link, and each reports it as its own.
-    let slot = PciAddress {
-        function: 0,
-        ..function
-    };
     Some(
         above
-            .chain([Hop {
-                at: slot,
-                capacity: capacity(Some(device)),
-            }])
+            .chain([(slot(function), capacity(Some(device)))])
             .collect(),
     )
 }
 
-fn flow(paths: &[&[Hop]]) -> f64 {
-    let mut branches: BTreeMap<PciAddress, (f64, Vec<&[Hop]>)> = BTreeMap::new();
-    for (hop, rest) in paths.iter().filter_map(|path| path.split_first()) {
-        let branch = branches.entry(hop.at).or_insert((hop.capacity, Vec::new()));
+/// What paths through a tree carry together, each from the root down: links of one name are one link.
+pub fn flow<K: Ord + Copy>(paths: &[&[(K, f64)]]) -> f64 {
+    type Branch<'a, K> = (f64, Vec<&'a [(K, f64)]>);
+    let mut branches: BTreeMap<K, Branch<K>> = BTreeMap::new();
+    for ((at, capacity), rest) in paths.iter().filter_map(|path| path.split_first()) {
+        let branch = branches.entry(*at).or_insert((*capacity, Vec::new()));
         if !rest.is_empty() {
             branch.1.push(rest);
         }
     }
-    let through = |(capacity, below): &(f64, Vec<&[Hop]>)| {
+    let through = |(capacity, below): &Branch<K>| {
         if below.is_empty() {
             *capacity
         } else {

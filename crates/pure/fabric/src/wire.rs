@@ -48,11 +48,12 @@ pub fn payload_rate(facts: &Facts, port: &RdmaPort) -> Option<Gbps> {
     let rate = port.rate.known()?;
     let payload = f64::from(path_mtu(facts, port)?.0);
     Some(Gbps(
-        rate.0 * payload / (payload + f64::from(overhead(facts, port))),
+        rate.0 * payload / (payload + f64::from(header_bytes(facts, port))),
     ))
 }
 
-fn overhead(facts: &Facts, port: &RdmaPort) -> u32 {
+/// Bytes on the wire around the payload of each packet.
+pub fn header_bytes(facts: &Facts, port: &RdmaPort) -> u32 {
     if port.link_layer.known() == Some(&LinkLayer::InfiniBand) {
         return INFINIBAND;
     }

@@ -147,6 +147,15 @@ impl From<Cable> for Table {
     }
 }
 
+impl fmt::Display for Cable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Direct { a, b, number: _ } => write!(f, "{a} – {b}"),
+            Self::Switched { port, plane } => write!(f, "{port} – {plane}"),
+        }
+    }
+}
+
 impl Cable {
     pub fn ends(&self) -> impl Iterator<Item = &PortRef> {
         let (first, second) = match self {

@@ -42,6 +42,18 @@ pub struct Finding {
     pub fix: String,
     /// The commands alone; empty where only hands or judgement help.
     pub commands: Vec<String>,
+    /// The finding that explains this one. Absent where nothing does: a root, which is what to mend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caused_by: Option<FindingRef>,
+}
+
+/// Another finding of the same examination.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct FindingRef {
+    /// The node that it is on; null for a finding of the cluster.
+    pub host: Option<String>,
+    pub id: String,
+    pub subject: String,
 }
 
 /// One thing that was read.

@@ -35,6 +35,7 @@ pub fn settings(wiring: &Wiring, node: &WiredNode) -> (Vec<Setting>, Vec<String>
     devices(&mut all, &ports);
     bootstrap(&mut all, node.facts);
     topology(&mut all, wiring.topology, node.facts);
+    subnet_prefix(&mut all, wiring.topology, &ports);
     gid_index(&mut all, node.facts, &ports);
     if ports
         .iter()
@@ -147,6 +148,20 @@ fn topology(all: &mut Settings, topology: Topology, facts: &Facts) {
              will time out with it",
             version.0, version.1, version.2
         ));
+    }
+}
+
+/// Subnet-aware routing compares the first 24 bits of addresses unless it is told otherwise (NCCL's `net_ib/connect.cc`).
+fn subnet_prefix(all: &mut Settings, topology: Topology, ports: &[&Port]) {
+    const USUAL: u8 = 24;
+    let mut lengths = ports
+        .iter()
+        .filter_map(|port| Some(port.address?.prefix_len()));
+    let length = lengths.next().filter(|length| *length != USUAL);
+    if let Some(length) = length.filter(|_| topology.has_subnet_per_pair()) {
+        let why = "how much of an address is its subnet; NCCL takes 24 bits unless it is told";
+        let length = length.to_string();
+        all.add(Engine::Nccl, "NCCL_IB_SUBNET_PREFIX_LEN", &length, why);
     }
 }
 

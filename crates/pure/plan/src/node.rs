@@ -1,5 +1,6 @@
 //! One node's plan: what is wanted, compared with what is there.
 
+mod buffers;
 mod desired;
 mod network;
 
@@ -20,6 +21,7 @@ use crate::{
     guards, qos,
     wiring::{Port, WiredNode, Wiring},
 };
+pub use buffers::SOCKET_BUFFER_BYTES;
 pub(crate) use desired::mode_of;
 use desired::{Desired, Group};
 
@@ -48,7 +50,8 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
         down: down.clone(),
         ports: qos.boot,
     };
-    let sysctls = sysctls(node);
+    let mut sysctls = sysctls(node);
+    sysctls.extend(buffers::sysctls(facts));
     let mut desired = Desired::default();
     if !node.ports.is_empty() {
         everywhere(&mut desired, facts, &sysctls);
@@ -92,6 +95,7 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
     steps.extend(units);
 
     notes.extend(about_ports(wiring, node));
+    notes.extend(buffers::note(facts));
     notes.extend(outweighed(facts, &settings));
     refusals.sort_by_key(ToString::to_string);
     refusals.dedup();

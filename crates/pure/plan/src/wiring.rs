@@ -60,9 +60,12 @@ pub enum Joined {
 }
 
 impl<'a> Wiring<'a> {
-    pub fn new(spec: &'a Spec, facts: &'a [Facts]) -> Result<Self, Vec<Fault>> {
+    pub fn new(
+        spec: &'a Spec,
+        facts: impl IntoIterator<Item = &'a Facts>,
+    ) -> Result<Self, Vec<Fault>> {
         let by_name: HashMap<&str, &Facts> = facts
-            .iter()
+            .into_iter()
             .map(|facts| (facts.host.name.as_str(), facts))
             .collect();
         let mut nodes = Vec::new();

@@ -2,7 +2,10 @@
 
 use crosstie_model::{Evidence, Finding, Severity};
 
-use crate::text::{Palette, Row, Span, Tone, line, table, wrap};
+use crate::{
+    causes::Root,
+    text::{Palette, Row, Span, Tone, line, table, wrap},
+};
 
 /// Columns that long texts are folded at: what reads well, on any terminal.
 const COLUMNS: usize = 100;
@@ -16,7 +19,7 @@ pub fn tone(severity: Severity) -> Tone {
     }
 }
 
-/// What, where, evidence, cause and fix; a last empty line.
+/// What, where, evidence, cause and fix, and the finding behind it; a last empty line.
 pub fn finding(finding: &Finding, palette: Palette, out: &mut String) {
     heading(finding, palette, out);
     evidence(&finding.evidence, palette, out);
@@ -33,7 +36,24 @@ pub fn finding(finding: &Finding, palette: Palette, out: &mut String) {
         ];
         line(palette, &spans, out);
     }
+    if let Some(cause) = &finding.caused_by {
+        let on = cause.host.as_ref().map(|host| format!(" on {host}"));
+        let text = format!("{} {}{}", cause.id, cause.subject, on.unwrap_or_default());
+        paragraph("due to", &text, palette, out);
+    }
     out.push('\n');
+}
+
+/// A line below a finding that explains others, in place of its last empty one; `command` shows them.
+pub fn consequences(root: &Root, command: &str, palette: Palette, out: &mut String) {
+    if let Some(words) = root.consequences() {
+        out.truncate(out.len().saturating_sub(1));
+        let indent = Span::new(Tone::Plain, " ".repeat(INDENT));
+        let text = Span::new(Tone::Strong, words);
+        let hint = Span::new(Tone::Quiet, format!("; {command} shows them"));
+        line(palette, &[indent, text, hint], out);
+        out.push('\n');
+    }
 }
 
 /// What was read, its value, and where, in columns. A line of a log would push its neighbours apart: it has a row of its

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod cabling;
+pub mod causes;
 pub mod change;
 pub mod cluster_file;
 pub mod discover;
@@ -14,6 +15,7 @@ pub mod offer;
 pub mod plan;
 pub mod progress;
 pub mod proof;
+pub mod prove;
 pub mod rollback;
 pub mod scan;
 pub mod status;

@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 
-use crosstie_plan::proof::{Judged, Outcome, Proof};
+use crosstie_grade::reach::{Judged, Outcome, Proof};
 
 use crate::text::{Palette, Row, Span, Tone, item, line, table};
 

@@ -6,6 +6,7 @@ mod change;
 mod command;
 mod conditions;
 mod cut;
+mod doctor;
 mod guard;
 mod init;
 mod init_profiles;

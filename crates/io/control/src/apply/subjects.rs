@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use crosstie_fabric::management;
 use crosstie_model::{Facts, Spec, change::Probe, plan::global_addresses};
-use crosstie_plan::proof;
+use crosstie_plan::management_probes;
 use crosstie_reach::{Session, Stage, ssh::Destination};
 use crosstie_report::offer::Offer;
 
@@ -51,7 +51,7 @@ impl<'a> Subjects<'a> {
         Subject {
             node: node.facts.host.name.clone(),
             connector: Arc::clone(&self.connectors[index]),
-            probes: proof::management(&node.facts),
+            probes: management_probes(&node.facts),
             seen_by,
             offer: self.offer.clone(),
         }

@@ -3,11 +3,11 @@
 use std::{thread, time::Duration};
 
 use crosstie_agent::NodeCalls;
+use crosstie_grade::reach::{self, Answers, Outcome, Proof, judge, probes};
 use crosstie_model::{
     Facts, Plan,
     change::{Probe, Probed},
 };
-use crosstie_plan::proof::{self, Answers, Outcome, Proof, judge, probes};
 
 use crate::{Fleet, apply::Limits};
 
@@ -21,7 +21,7 @@ const TRIES: usize = 4;
 pub(super) fn prove(fleet: &Fleet, plan: &Plan, facts: &[Facts]) -> Proof {
     let hosts: Vec<&str> = facts.iter().map(|node| node.host.name.as_str()).collect();
     again(TRIES, thread::sleep, || {
-        let pairs = proof::pairs(plan, facts);
+        let pairs = reach::pairs(plan, facts);
         let asked = hosts.iter().map(|host| probes(&pairs, host));
         let answers = probed(fleet, asked.collect());
         let named = hosts.iter().map(|host| (*host).to_owned());
@@ -66,7 +66,7 @@ fn again(tries: usize, pause: impl Fn(Duration), mut once: impl FnMut() -> Proof
 mod tests {
     use std::cell::RefCell;
 
-    use crosstie_plan::proof::{End, Judged, Pair};
+    use crosstie_grade::reach::{End, Judged, Pair};
 
     use super::*;
 

@@ -3,9 +3,10 @@
 use crosstie_model::{Plan, Spec};
 use crosstie_report::{
     change::Outcome,
+    doctor::Count,
     offer::Verb,
     proof,
-    up::{Environment, UpStage, script},
+    up::{Environment, UpStage, script, stopping},
 };
 
 use super::{
@@ -133,7 +134,7 @@ impl Run<'_> {
         let plan = plan::make(spec, &nodes, Some(&self.options.file))?;
         self.up.findings = foreseen(&nodes, Some(first), spec, Some(&plan));
         self.tell(Event::Diagnosed(&self.up.findings));
-        let stopping = self.up.findings.iter().filter(|seen| seen.stops()).count();
+        let stopping = Count::of_roots(&stopping(&self.up.findings)).faults;
         let says = match stopping {
             0 => "no fault that the plan does not mend".to_owned(),
             1 => "1 fault that the plan does not mend".to_owned(),

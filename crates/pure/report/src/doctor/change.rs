@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use crosstie_doctor::Diagnosis;
 use crosstie_model::{Finding, Severity};
 
-use crate::text::{Palette, Span, Tone, line};
+use crate::{
+    causes::{Key, key, located},
+    text::{Palette, Span, Tone, line},
+};
 
 /// One difference between two diagnoses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,23 +37,23 @@ pub enum Change {
     },
 }
 
-/// What makes two findings the same one.
-type Key<'a> = (&'a str, &'a str, &'a str);
-
-/// Losses of nodes first, then what appeared, then what is gone.
+/// Losses of nodes first, then what appeared, then what is gone. Only of what is to be mended: what it explains comes and
+/// goes with it.
 pub fn changes(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
     let (old, new) = (keyed(before), keyed(after));
     let mut changes = reached(before, after);
     // Nothing is known of a node that is lost: its findings are neither gone nor new.
-    let unread = |diagnosis: &Diagnosis, host: &str| {
+    let unread = |diagnosis: &Diagnosis, host: Option<&str>| {
         let mut nodes = diagnosis.nodes.iter();
-        nodes.any(|node| node.host == host && node.error.is_some())
+        nodes.any(|node| Some(node.host.as_str()) == host && node.error.is_some())
     };
-    for (key @ (host, _, _), finding) in &new {
-        let host = (*host).to_owned();
+    let is_root = |finding: &Finding| finding.caused_by.is_none();
+    for (key, finding) in new.iter().filter(|(_, finding)| is_root(finding)) {
+        let host = place(key.0);
         let finding = (*finding).clone();
         match old.get(key) {
             None => changes.push(Change::Appeared { host, finding }),
+            Some(earlier) if !is_root(earlier) => changes.push(Change::Appeared { host, finding }),
             Some(earlier) if earlier.severity != finding.severity => changes.push(Change::Turned {
                 host,
                 was: earlier.severity,
@@ -59,15 +62,20 @@ pub fn changes(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
             Some(_) => {}
         }
     }
-    for (key @ (host, _, _), finding) in &old {
-        if !new.contains_key(key) && !unread(after, host) {
+    for (key, finding) in old.iter().filter(|(_, finding)| is_root(finding)) {
+        // One that another explains now is not mended.
+        if !new.contains_key(key) && !unread(after, key.0) {
             changes.push(Change::Gone {
-                host: (*host).to_owned(),
+                host: place(key.0),
                 finding: (*finding).clone(),
             });
         }
     }
     changes
+}
+
+fn place(host: Option<&str>) -> String {
+    host.unwrap_or("between nodes").to_owned()
 }
 
 fn reached(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
@@ -87,20 +95,8 @@ fn reached(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
 }
 
 fn keyed(diagnosis: &Diagnosis) -> BTreeMap<Key<'_>, &Finding> {
-    let nodes = diagnosis.nodes.iter();
-    let nodes = nodes.flat_map(|node| {
-        node.findings
-            .iter()
-            .map(|found| (node.host.as_str(), found))
-    });
-    let cluster = diagnosis
-        .cluster
-        .iter()
-        .map(|found| ("between nodes", found));
-    nodes
-        .chain(cluster)
-        .map(|(host, found)| ((host, found.id.as_str(), found.subject.as_str()), found))
-        .collect()
+    let found = located(diagnosis).into_iter();
+    found.map(|found| (key(found), found.1)).collect()
 }
 
 /// One line: when, and what became of what.
@@ -153,6 +149,7 @@ mod tests {
             cause: String::new(),
             fix: String::new(),
             commands: Vec::new(),
+            caused_by: None,
         }
     }
 

@@ -2,15 +2,19 @@
 
 use std::fmt::Write;
 
-use crosstie_doctor::Diagnosis;
+use crosstie_doctor::{Diagnosis, NodeFindings};
 use crosstie_model::Finding;
 
 use super::Count;
-use crate::text::printable;
+use crate::{
+    causes::{Root, located, roots},
+    text::printable,
+};
 
 /// Markdown with everything from a node in code spans, where nothing of it can be taken for markup.
 pub fn markdown(diagnosis: &Diagnosis, version: &str) -> String {
-    let count = Count::all(diagnosis);
+    let roots = roots(&located(diagnosis));
+    let count = Count::of_roots(&roots);
     let words = match count.words() {
         words if words.is_empty() => "nothing wrong".to_owned(),
         words => words,
@@ -20,31 +24,57 @@ pub fn markdown(diagnosis: &Diagnosis, version: &str) -> String {
         "# Crosstie doctor\n\n{} nodes, {words}. Made by Crosstie {version}.\n",
         diagnosis.nodes.len()
     );
-    for node in &diagnosis.nodes {
-        section(
-            &mut out,
-            &code(&node.host),
-            node.error.as_deref(),
-            &node.findings,
-        );
-        for note in &node.notes {
-            let _ = writeln!(out, "\n{}.", plain(note));
-        }
+    for root in &roots {
+        section(&mut out, root);
     }
-    if !diagnosis.cluster.is_empty() {
-        section(&mut out, "Between nodes", None, &diagnosis.cluster);
+    let nodes = diagnosis.nodes.iter();
+    for (host, error) in nodes.filter_map(|node| Some((&node.host, node.error.as_ref()?))) {
+        let _ = writeln!(
+            out,
+            "\n{} could not be examined: {}",
+            code(host),
+            code(error)
+        );
+    }
+    let clean = |node: &&NodeFindings| node.error.is_none() && node.findings.is_empty();
+    let clean: Vec<String> = diagnosis
+        .nodes
+        .iter()
+        .filter(clean)
+        .map(|node| code(&node.host))
+        .collect();
+    if !clean.is_empty() {
+        let _ = writeln!(out, "\nNothing wrong: {}", clean.join(", "));
+    }
+    for node in &diagnosis.nodes {
+        for note in &node.notes {
+            let _ = writeln!(out, "\n{}: {}.", code(&node.host), plain(note));
+        }
     }
     out
 }
 
-fn section(out: &mut String, title: &str, error: Option<&str>, findings: &[Finding]) {
-    let _ = write!(out, "\n## {title}\n\n");
-    match (error, findings) {
-        (Some(error), _) => {
-            let _ = writeln!(out, "Could not be examined: {}", code(error));
-        }
-        (None, []) => out.push_str("Nothing wrong.\n"),
-        (None, findings) => findings.iter().for_each(|found| finding(out, found)),
+/// A finding to mend, and what follows from it.
+fn section(out: &mut String, root: &Root) {
+    let hosts: Vec<String> = root.hosts.iter().map(|host| code(host)).collect();
+    let place = match hosts.as_slice() {
+        [] => "Between nodes".to_owned(),
+        hosts => hosts.join(", "),
+    };
+    let _ = write!(out, "\n## {place}\n\n");
+    finding(out, root.finding);
+    if let Some(words) = root.consequences() {
+        let _ = writeln!(out, "It {words}:\n");
+    }
+    for (host, found) in &root.explains {
+        let place = host.map_or_else(|| "between nodes".to_owned(), code);
+        let _ = writeln!(
+            out,
+            "- {place}: {} {} {}",
+            found.severity,
+            found.id,
+            code(&found.subject)
+        );
     }
 }
 

@@ -7,9 +7,11 @@ mod view;
 use crosstie_doctor::Diagnosis;
 use crosstie_model::Severity;
 
+use crate::causes::Root;
+
 pub use change::{Change, change_line, changes};
 pub use markdown::markdown;
-pub use view::{verdict, view};
+pub use view::{Detail, verdict, view};
 
 /// The JSON schema of `doctor --json`.
 pub fn schema() -> schemars::Schema {
@@ -37,8 +39,13 @@ impl Count {
         count
     }
 
-    pub fn all(diagnosis: &Diagnosis) -> Self {
-        Self::of(diagnosis.findings().map(|finding| &finding.severity))
+    /// What is to be mended, on each node that has it.
+    pub fn of_roots(roots: &[Root]) -> Self {
+        let severities: Vec<Severity> = roots
+            .iter()
+            .flat_map(|root| std::iter::repeat_n(root.severity(), root.hosts.len().max(1)))
+            .collect();
+        Self::of(&severities)
     }
 
     /// `2 faults, 1 warning`; nothing for none.

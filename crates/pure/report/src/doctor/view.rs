@@ -1,100 +1,255 @@
 //! The diagnosis on a terminal.
 
-use crosstie_doctor::{Diagnosis, NodeFindings};
-use crosstie_model::{Finding, Severity};
+use std::collections::BTreeMap;
 
-use super::Count;
+use crosstie_doctor::{Diagnosis, NodeFindings};
+use crosstie_model::Severity;
+
+use super::{Count, plural};
 use crate::{
-    finding::{finding, heading},
-    text::{Palette, Span, Tone, line},
+    causes::{Located, Root, located, roots},
+    finding::{consequences, finding, heading},
+    text::{Palette, Span, Tone, line, wrap},
 };
 
-/// Node by node, faults first, and a last line that sums up.
-pub fn view(diagnosis: &Diagnosis, palette: Palette) -> String {
-    let mut out = String::new();
-    for node in &diagnosis.nodes {
-        of_node(node, palette, &mut out);
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What to mend; the rest is counted.
+    Roots,
+    /// Every finding, whether another explains it or not.
+    All,
+}
+
+/// Names that are written out; of more, the number.
+const NAMED: usize = 4;
+const COLUMNS: usize = 100;
+
+/// Faults first, then nodes that could not be examined, warnings, what is only worth knowing, and a line that sums up.
+pub fn view(diagnosis: &Diagnosis, detail: Detail, palette: Palette) -> String {
+    let found = located(diagnosis);
+    let roots = roots(&found);
+    let mut screen = Screen {
+        palette,
+        detail,
+        out: String::new(),
+        place: None,
+    };
+    let (faults, rest): (Vec<&Root>, Vec<&Root>) = roots
+        .iter()
+        .partition(|root| root.severity() == Severity::Fault);
+    let (warnings, infos): (Vec<&Root>, Vec<&Root>) = rest
+        .into_iter()
+        .partition(|root| root.severity() == Severity::Warning);
+    faults.iter().for_each(|root| screen.root(root));
+    unread(diagnosis, &mut screen);
+    warnings.iter().for_each(|root| screen.root(root));
+    worth_knowing(&infos, &mut screen);
+    well(diagnosis, &found, &mut screen);
+    notes(diagnosis, &mut screen);
+    screen.line(&[verdict(diagnosis)]);
+    if let Some(worst) = roots.first() {
+        let hint = format!("crosstie explain {}    tells more", worst.finding.id);
+        screen.line(&[Span::new(Tone::Quiet, hint)]);
     }
-    if !diagnosis.cluster.is_empty() {
-        group("between nodes", &diagnosis.cluster, palette, &mut out);
-    }
-    let spans = [verdict(diagnosis)];
-    line(palette, &spans, &mut out);
-    if let Some(worst) = diagnosis.findings().min_by_key(|finding| finding.severity) {
-        let hint = format!("crosstie explain {}    tells more", worst.id);
-        line(palette, &[Span::new(Tone::Quiet, hint)], &mut out);
-    }
-    out
+    screen.out
 }
 
 /// The whole in one line.
 pub fn verdict(diagnosis: &Diagnosis) -> Span {
-    let count = Count::all(diagnosis);
-    let unread = diagnosis.nodes.iter().filter(|node| node.error.is_some());
-    let unread = unread.count();
-    let nodes = match diagnosis.nodes.len() {
-        1 => "1 node".to_owned(),
-        nodes => format!("{nodes} nodes"),
+    let roots = roots(&located(diagnosis));
+    let count = Count::of_roots(&roots);
+    let nodes = diagnosis.nodes.len();
+    let read = diagnosis.nodes.iter().filter(|node| node.error.is_none());
+    let read = read.count();
+    let tone = match (count.faults, count.warnings + (nodes - read)) {
+        (0, 0) => Tone::Good,
+        (0, _) => Tone::Bad,
+        _ => Tone::Alarm,
     };
     let found = match count.words() {
         words if words.is_empty() => "nothing wrong".to_owned(),
         words => words,
     };
-    let missing = match unread {
-        0 => String::new(),
-        unread => format!("; {unread} could not be examined"),
-    };
-    let tone = match (count.faults, count.warnings + unread) {
-        (0, 0) => Tone::Good,
-        (0, _) => Tone::Bad,
-        _ => Tone::Alarm,
-    };
-    Span::new(tone, format!("{nodes}: {found}{missing}"))
+    let nodes = plural(nodes, "node").unwrap_or_else(|| "no nodes".to_owned());
+    Span::new(
+        tone,
+        match read {
+            read if read == diagnosis.nodes.len() => format!("{nodes}: {found}"),
+            0 if roots.is_empty() => format!("0 of {nodes} examined"),
+            read => format!("{read} of {nodes} examined: {found}"),
+        },
+    )
 }
 
-fn of_node(node: &NodeFindings, palette: Palette, out: &mut String) {
-    if let Some(error) = &node.error {
-        let spans = [
-            Span::new(Tone::Strong, &node.host),
-            Span::new(Tone::Bad, "  could not be examined: "),
-            Span::new(Tone::Plain, error),
-        ];
-        line(palette, &spans, out);
-        out.push('\n');
-        return;
-    }
-    group(&node.host, &node.findings, palette, out);
-    for note in &node.notes {
-        line(palette, &[Span::new(Tone::Quiet, format!("  {note}"))], out);
-    }
-    if !node.notes.is_empty() {
-        out.push('\n');
-    }
+struct Screen<'a> {
+    palette: Palette,
+    detail: Detail,
+    out: String,
+    /// Where the finding above is: it is not said again.
+    place: Option<Vec<&'a str>>,
 }
 
-fn group(title: &str, findings: &[Finding], palette: Palette, out: &mut String) {
-    let count = Count::of(findings.iter().map(|finding| &finding.severity));
-    let words = count.words();
-    let (tone, words) = if words.is_empty() {
-        (Tone::Good, "nothing wrong".to_owned())
-    } else {
-        (Tone::Plain, words)
-    };
-    let spans = [
-        Span::new(Tone::Strong, title),
-        Span::new(Tone::Plain, "  "),
-        Span::new(tone, words),
-    ];
-    line(palette, &spans, out);
-    out.push('\n');
-    for found in findings {
-        if found.severity == Severity::Info {
-            heading(found, palette, out);
-        } else {
-            finding(found, palette, out);
+impl<'a> Screen<'a> {
+    fn line(&mut self, spans: &[Span]) {
+        line(self.palette, spans, &mut self.out);
+    }
+
+    fn root(&mut self, root: &Root<'a>) {
+        self.at(&root.hosts);
+        finding(root.finding, self.palette, &mut self.out);
+        match self.detail {
+            Detail::Roots => consequences(root, "--all", self.palette, &mut self.out),
+            Detail::All => root
+                .explains
+                .iter()
+                .for_each(|found| self.explained(*found)),
         }
     }
-    if count.infos > 0 {
-        out.push('\n');
+
+    fn explained(&mut self, (host, found): Located<'a>) {
+        self.at(&host.into_iter().collect::<Vec<_>>());
+        finding(found, self.palette, &mut self.out);
+    }
+
+    fn at(&mut self, hosts: &[&'a str]) {
+        if self.place.as_deref() == Some(hosts) {
+            return;
+        }
+        self.place = Some(hosts.to_vec());
+        let place = if hosts.is_empty() {
+            "between nodes".to_owned()
+        } else {
+            names(hosts)
+        };
+        self.line(&[Span::new(Tone::Strong, place)]);
+    }
+}
+
+/// The first few, and how many more.
+fn names(names: &[&str]) -> String {
+    match names.len().saturating_sub(NAMED) {
+        0 | 1 => names.join(", "),
+        more => format!("{} and {more} more nodes", names[..NAMED].join(", ")),
+    }
+}
+
+fn unread(diagnosis: &Diagnosis, screen: &mut Screen) {
+    let failed = |node: &NodeFindings| node.error.clone().map(|error| (node.host.clone(), error));
+    let failed: Vec<(String, String)> = diagnosis.nodes.iter().filter_map(failed).collect();
+    for (host, error) in &failed {
+        screen.line(&[
+            Span::new(Tone::Strong, host),
+            Span::new(Tone::Bad, "  could not be examined: "),
+            Span::new(Tone::Plain, error),
+        ]);
+    }
+    if !failed.is_empty() {
+        screen.out.push('\n');
+    }
+    screen.place = None;
+}
+
+/// One line for all of it, unless all is asked for: it is never an alarm.
+fn worth_knowing<'a>(infos: &[&Root<'a>], screen: &mut Screen<'a>) {
+    if infos.is_empty() {
+        return;
+    }
+    if screen.detail == Detail::All {
+        for root in infos {
+            screen.at(&root.hosts);
+            heading(root.finding, screen.palette, &mut screen.out);
+            for (_, found) in &root.explains {
+                heading(found, screen.palette, &mut screen.out);
+            }
+        }
+        screen.out.push('\n');
+        return;
+    }
+    let mut by_id: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for root in infos {
+        let hosts = by_id.entry(&root.finding.id).or_default();
+        hosts.extend(&root.hosts);
+        hosts.extend(root.explains.iter().filter_map(|(host, _)| *host));
+    }
+    let words = by_id.into_iter().map(|(id, mut hosts)| {
+        hosts.sort_unstable();
+        hosts.dedup();
+        match hosts.as_slice() {
+            [] => id.to_owned(),
+            few if few.len() <= 2 => format!("{id} ({})", few.join(", ")),
+            many => format!("{id} ({} nodes)", many.len()),
+        }
+    });
+    let text = format!("{}; --all shows more", words.collect::<Vec<_>>().join(", "));
+    let mut label = "info     ";
+    for part in wrap(&text, COLUMNS - 11) {
+        screen.line(&[
+            Span::new(Tone::Quiet, format!("  {label}")),
+            Span::new(Tone::Plain, part),
+        ]);
+        label = "         ";
+    }
+    screen.out.push('\n');
+}
+
+/// Nodes without a fault or a warning of their own, in a line.
+fn well(diagnosis: &Diagnosis, found: &[Located], screen: &mut Screen) {
+    if found
+        .iter()
+        .all(|(_, finding)| finding.severity == Severity::Info)
+    {
+        // The last line says so of all of them.
+        return;
+    }
+    let alarm = |node: &NodeFindings| {
+        let mut findings = node.findings.iter();
+        findings.any(|finding| finding.severity != Severity::Info)
+    };
+    let nodes = diagnosis.nodes.iter();
+    let well: Vec<&str> = nodes
+        .filter(|node| node.error.is_none() && !alarm(node))
+        .map(|node| node.host.as_str())
+        .collect();
+    let who = match well.as_slice() {
+        [] => return,
+        few if few.len() <= NAMED => few.join(", "),
+        many => format!("{} nodes", many.len()),
+    };
+    screen.line(&[
+        Span::new(Tone::Strong, who),
+        Span::new(Tone::Good, ": nothing wrong"),
+    ]);
+    screen.out.push('\n');
+}
+
+/// What could not be looked at; nodes with the same gap share a line.
+fn notes(diagnosis: &Diagnosis, screen: &mut Screen) {
+    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for node in &diagnosis.nodes {
+        for note in &node.notes {
+            match notes.iter_mut().find(|(text, _)| text == note) {
+                Some((_, hosts)) => hosts.push(&node.host),
+                None => notes.push((note, vec![&node.host])),
+            }
+        }
+    }
+    let shown = match screen.detail {
+        Detail::All => notes.len(),
+        Detail::Roots => NAMED,
+    };
+    for (note, hosts) in notes.iter().take(shown) {
+        let who = match hosts.as_slice() {
+            _ if diagnosis.nodes.len() == 1 => String::new(),
+            few if few.len() <= NAMED => format!("{}: ", few.join(", ")),
+            many => format!("{} nodes: ", many.len()),
+        };
+        screen.line(&[Span::new(Tone::Quiet, format!("{who}{note}"))]);
+    }
+    if let Some(more) = plural(notes.len().saturating_sub(shown), "more note") {
+        screen.line(&[Span::new(Tone::Quiet, format!("{more} (--all)"))]);
+    }
+    if !notes.is_empty() {
+        screen.out.push('\n');
     }
 }

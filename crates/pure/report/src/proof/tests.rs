@@ -1,4 +1,4 @@
-use crosstie_plan::proof::{End, Pair};
+use crosstie_grade::reach::{End, Pair};
 
 use super::*;
 

@@ -2,10 +2,10 @@
 
 use crosstie_model::{Bytes, Gbps, facts::pci::LinkSpeed};
 
+use super::overview::overview;
 use super::{Cage, Interface, Node, Outcome, RdmaPort};
 use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table};
 
-/// The nodes, one below the other, then what to do next.
 /// Commands that a person may want now.
 #[derive(Debug, Clone, Default)]
 pub struct Hints {
@@ -14,8 +14,10 @@ pub struct Hints {
     pub as_root: Option<String>,
 }
 
+/// Where they are many an overview; the nodes, one below the other; then what to do next.
 pub fn view(outcomes: &[Outcome], hints: &Hints, palette: Palette) -> String {
     let mut out = String::new();
+    overview(outcomes, palette, &mut out);
     for outcome in outcomes {
         match outcome {
             Outcome::Node(node) => draw(node, hints, palette, &mut out),

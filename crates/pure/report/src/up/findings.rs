@@ -5,13 +5,14 @@ use crosstie_model::{Finding, Severity};
 
 use super::Seen;
 use crate::{
-    finding::{finding, tone},
+    causes::{Located, Root, causes, located, roots},
+    finding::{consequences, finding, tone},
     text::{Palette, Row, Span, Tone, line, table},
 };
 
 /// All that was found. What is not found in `foreseen` any more, or only milder, the plan mends.
 pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<Seen> {
-    let after = foreseen.map(listed);
+    let after = foreseen.map(located);
     let stays = |node: Option<&str>, found: &Finding| match &after {
         None => true,
         Some(after) => after.iter().any(|(other, left)| {
@@ -21,7 +22,7 @@ pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<Seen> {
                 && left.severity <= found.severity
         }),
     };
-    let findings = listed(now).into_iter();
+    let findings = located(now).into_iter();
     findings
         .map(|(node, finding)| Seen {
             node: node.map(str::to_owned),
@@ -31,28 +32,43 @@ pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<Seen> {
         .collect()
 }
 
-fn listed(diagnosis: &Diagnosis) -> Vec<(Option<&str>, &Finding)> {
-    let nodes = diagnosis.nodes.iter();
-    let nodes = nodes.flat_map(|node| {
-        let findings = node.findings.iter();
-        findings.map(|found| (Some(node.host.as_str()), found))
-    });
-    let cluster = diagnosis.cluster.iter().map(|found| (None, found));
-    nodes.chain(cluster).collect()
-}
-
-/// What stops it at length, the rest in a line each; nothing of what is only worth knowing.
+/// What stops it at length, the rest in a line each; nothing of what is only worth knowing, nor of what another finding
+/// explains.
 pub fn findings(seen: &[Seen], palette: Palette) -> String {
     let mut out = String::new();
-    for found in seen.iter().filter(|found| found.stops()) {
-        line(palette, &[Span::new(Tone::Strong, place(found))], &mut out);
-        finding(&found.finding, palette, &mut out);
+    for root in stopping(seen) {
+        let place = match root.hosts.as_slice() {
+            [] => "between nodes".to_owned(),
+            hosts => hosts.join(", "),
+        };
+        line(palette, &[Span::new(Tone::Strong, place)], &mut out);
+        finding(root.finding, palette, &mut out);
+        consequences(&root, "crosstie doctor --all", palette, &mut out);
     }
-    let others = seen.iter().filter(|found| !found.stops());
-    let others = others.filter(|found| found.finding.severity != Severity::Info);
-    let rows: Vec<Row> = others.map(row).collect();
+    let rows: Vec<Row> = unexplained(seen)
+        .into_iter()
+        .filter(|found| !found.stops() && found.finding.severity != Severity::Info)
+        .map(row)
+        .collect();
     table(palette, &rows, &mut out);
     out
+}
+
+/// Those to mend by hand: what follows from another that stops is left to it.
+pub fn stopping(seen: &[Seen]) -> Vec<Root<'_>> {
+    let stopping = seen.iter().filter(|found| found.stops());
+    let found: Vec<Located> = stopping.map(Seen::located).collect();
+    roots(&found)
+}
+
+/// Those that no other of them explains.
+pub(super) fn unexplained(seen: &[Seen]) -> Vec<&Seen> {
+    let found: Vec<Located> = seen.iter().map(Seen::located).collect();
+    let causes = causes(&found);
+    let roots = seen.iter().zip(causes);
+    roots
+        .filter_map(|(seen, cause)| cause.is_none().then_some(seen))
+        .collect()
 }
 
 fn place(seen: &Seen) -> &str {

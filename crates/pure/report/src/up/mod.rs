@@ -9,19 +9,20 @@ mod tests;
 
 use std::fmt;
 
+use crosstie_grade::reach::Proof;
 use crosstie_model::{Finding, Severity, plan::Setting};
-use crosstie_plan::proof::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    causes::Located,
     change::{Change, HalfConfigured},
     init::Init,
 };
 
 pub use board::{Board, Cell, StageBoard, board};
 pub use environment::{environments, script};
-pub use findings::{findings, seen};
+pub use findings::{findings, seen, stopping};
 pub use screen::screen;
 
 /// In their order.
@@ -130,6 +131,10 @@ pub struct Seen {
 }
 
 impl Seen {
+    pub(crate) fn located(&self) -> Located<'_> {
+        (self.node.as_deref(), &self.finding)
+    }
+
     /// A fault that nothing will be done about.
     pub fn stops(&self) -> bool {
         self.finding.severity == Severity::Fault && !self.will_be_fixed

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crosstie_model::{Cable, Severity};
 
-use super::{Seen, Up, UpStage};
+use super::{Seen, Up, UpStage, findings::unexplained};
 use crate::{
     change::Outcome,
     doctor::{Count, plural},
@@ -152,8 +152,8 @@ fn left(up: &Up, screen: &mut Screen) {
         &up.findings
     };
     let mut by_name: BTreeMap<(Severity, &str), Vec<&Seen>> = BTreeMap::new();
-    let alarms = seen
-        .iter()
+    let alarms = unexplained(seen)
+        .into_iter()
         .filter(|seen| seen.finding.severity != Severity::Info);
     for found in alarms.filter(|seen| !seen.will_be_fixed) {
         let key = (found.finding.severity, found.finding.id.as_str());

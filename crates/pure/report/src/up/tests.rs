@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use crosstie_doctor::{Diagnosis, NodeFindings};
+use crosstie_grade::reach::{End, Judged, Outcome, Pair, Proof};
 use crosstie_model::{
     Cable, Finding, PortRef, Severity,
     plan::{Engine, Setting},
 };
-use crosstie_plan::proof::{End, Judged, Outcome, Pair, Proof};
 
 use super::*;
 use crate::{
@@ -23,6 +23,7 @@ fn finding(id: &str, severity: Severity) -> Finding {
         cause: "somebody".to_owned(),
         fix: "Mend it.\nsudo mend".to_owned(),
         commands: vec!["sudo mend".to_owned()],
+        caused_by: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::IpAddr};
 
 use crate::{
-    Check, Cluster, Hit, Run,
+    Check, Cluster, Hit, Run, Same, Site, explains,
     terms::{address_source, roce},
 };
 
@@ -18,17 +18,18 @@ pub(super) const CHECK: Check = Check {
         break when the answer changes.",
     fix: "Give each node an address of its own, and write it down.",
     verify: "`arping -D -I IF ADDRESS` on each node gets no answer.",
-    run: Run::Cluster(run),
+    explained_by: &[explains("node-cloned", Same::Node)],
+    run: Run::cluster(run),
 };
 
 fn run(cluster: &Cluster) -> Vec<Hit> {
-    let mut holders: BTreeMap<IpAddr, Vec<(usize, &str)>> = BTreeMap::new();
+    let mut holders: BTreeMap<IpAddr, Vec<(usize, &str, Site)>> = BTreeMap::new();
     for (index, node) in cluster.nodes.iter().enumerate() {
         for port in roce(node) {
             for (netdev, address) in port.lasting_addresses() {
                 let list = holders.entry(address.net.addr()).or_default();
-                if list.iter().all(|(holder, _)| *holder != index) {
-                    list.push((index, &netdev.name));
+                if list.iter().all(|(holder, ..)| *holder != index) {
+                    list.push((index, &netdev.name, node.site(port)));
                 }
             }
         }
@@ -38,14 +39,16 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
         .filter(|(_, holders)| holders.len() > 1)
         .map(|(address, holders)| {
             let hit = Hit::fault(address);
-            holders.into_iter().fold(hit, |hit, (node, interface)| {
-                let node = cluster.nodes[node].name;
-                hit.saw(
-                    "held by",
-                    format!("{interface} on {node}"),
-                    address_source(interface),
-                )
-            })
+            holders
+                .into_iter()
+                .fold(hit, |hit, (node, interface, site)| {
+                    let node = cluster.nodes[node].name;
+                    hit.at(site).saw(
+                        "held by",
+                        format!("{interface} on {node}"),
+                        address_source(interface),
+                    )
+                })
         })
         .collect()
 }

@@ -31,7 +31,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Let each interface answer for its own addresses only, and write that down in a file under `/etc/sysctl.d`.",
     verify: "`sysctl net.ipv4.conf.all.arp_ignore` says 1; on the peer, `ip neigh flush dev IF` and a ping bring back \
         the right MAC address each time.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

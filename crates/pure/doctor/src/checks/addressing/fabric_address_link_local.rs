@@ -1,7 +1,7 @@
 //! A fabric port's only IPv4 address is a link-local one.
 
 use crate::{
-    Check, Hit, Node, Run, is_link_local,
+    Check, Hit, Node, Run, Same, explains, is_link_local,
     terms::{address_source, roce},
 };
 
@@ -17,7 +17,12 @@ pub(super) const CHECK: Check = Check {
         169.254.0.0/16, so the kernel cannot tell by the address which twin to use.",
     fix: "Give the interface a static address in a subnet of its own.",
     verify: "`ip addr show dev IF` lists an address outside 169.254.0.0/16, also after a reboot.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("cable-dead", Same::Cable),
+        explains("fabric-port-down", Same::Port),
+        explains("twin-down", Same::Port),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -39,7 +39,8 @@ pub(super) const CHECK: Check = Check {
         works until then, and weeks later nobody remembers what was typed.",
     fix: "Write the settings into the files of whatever manages the network of this node.",
     verify: "After a reboot `ip addr show` has the same addresses and MTU.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
         fabric and the node can no longer be reached.",
     fix: "Choose a subnet for the fabric that no other interface of any node uses.",
     verify: "`ip route get PEER` names the fabric interface for each of the peers' fabric addresses.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -3,7 +3,7 @@
 use crosstie_model::facts::net::Interface;
 
 use crate::{
-    Check, FabricPort, Hit, Node, Run, is_link_local,
+    Check, FabricPort, Hit, Node, Run, Same, explains, is_link_local,
     terms::{address_source, addresses_known, listed, roce, stack},
 };
 
@@ -19,7 +19,13 @@ pub(super) const CHECK: Check = Check {
         the link-local GID, which most engines do not choose.",
     fix: "Plan addresses for the cluster and apply them: `crosstie init`, `crosstie plan`, `crosstie apply`.",
     verify: "`ip addr show` lists an address on each fabric interface, and the peers' addresses answer ping.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("bonded-rdma", Same::Cage),
+        explains("cable-dead", Same::Cable),
+        explains("fabric-port-down", Same::Port),
+        explains("twin-down", Same::Port),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {
@@ -34,6 +40,10 @@ fn run(node: &Node) -> Vec<Hit> {
     for port in ports {
         let what = format!("addresses of {}", port.label());
         hit = hit.saw(what, "none", address_source(port.label()));
+        if let Some(address) = node.planned.get(port.label()) {
+            let what = format!("address that is planned for {}", port.label());
+            hit = hit.saw(what, address, "cluster.toml");
+        }
     }
     vec![hit]
 }

@@ -27,7 +27,8 @@ pub(super) const CHECK: Check = Check {
         UDP on port 4791 and is dropped altogether.",
     fix: "Accept everything that comes in through the fabric interfaces: nothing but the nodes is on that network.",
     verify: "`nc -zv ADDRESS PORT` from a peer reaches a program that listens on the fabric address.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -26,7 +26,8 @@ pub(super) const CHECK: Check = Check {
         anybody looks at.",
     fix: "Bring the nodes that differ to the version of the majority, or all of them to one newer version.",
     verify: "All nodes of a kind report the same version.",
-    run: Run::Cluster(run),
+    explained_by: &[],
+    run: Run::cluster(run),
 };
 
 /// What is compared, and where it is read.

@@ -3,7 +3,7 @@
 use crosstie_model::facts::rdma::GidKind;
 
 use crate::{
-    Check, FabricPort, Hit, Node, Run,
+    Check, FabricPort, Hit, Node, Run, Same, explains,
     terms::{address_source, listed, roce},
     word,
 };
@@ -26,7 +26,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Take the link down and up again. If the entry stays away, see that the RDMA device belongs to the interface \
         that holds the address (`rdma link`).",
     verify: "`grep -r . /sys/class/infiniband/DEV/ports/1/gid_attrs/types` shows RoCE v2 for the address's index.",
-    run: Run::Node(run),
+    explained_by: &[explains("bonded-rdma", Same::Cage)],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -18,7 +18,8 @@ pub(super) const CHECK: Check = Check {
         in to mend it. Ordinary traffic shares the port with RDMA, without its priority.",
     fix: "Cable a second, ordinary port as the management network, and take the gateway off the fabric port.",
     verify: "`ip route show default` names an interface that is not part of the fabric.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -10,6 +10,7 @@ mod firewall_blocks_fabric;
 mod fleet_differs;
 mod gid_v2_missing;
 mod management_on_fabric;
+mod mtu_large;
 mod mtu_mismatch;
 mod mtu_small;
 mod node_cloned;
@@ -26,6 +27,7 @@ pub const AREA: Area = Area {
     title: "Addressing and MTU",
     checks: &[
         &mtu_small::CHECK,
+        &mtu_large::CHECK,
         &twin_mtu_differs::CHECK,
         &mtu_mismatch::CHECK,
         &twins_same_subnet::CHECK,

@@ -4,7 +4,7 @@ use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::Mtu;
 
 use crate::{
-    Check, FabricPort, Hit, Pair, Run,
+    Check, FabricPort, Hit, Pair, Run, Same, explains,
     terms::{netdev_file, overlap},
 };
 
@@ -22,7 +22,15 @@ pub(super) const CHECK: Check = Check {
         switch port, kills RDMA the same way: small tests pass and collectives die with retry errors.",
     fix: "Set the same MTU on both ends, and on every switch port in between.",
     verify: "`ping -M do -s 8972 PEER` (MTU 9000) gets its answers in both directions.",
-    run: Run::Pair(run),
+    explained_by: &[
+        explains("mtu-small", Same::Cable),
+        explains("mtu-large", Same::Cable),
+        explains("twin-mtu-differs", Same::Cable),
+        explains("twin-down", Same::Cable),
+        explains("cable-dead", Same::Cable),
+        explains("fabric-port-down", Same::Cable),
+    ],
+    run: Run::pair(run),
 };
 
 type Side<'a> = (&'a FabricPort<'a>, Mtu, Option<Mtu>);

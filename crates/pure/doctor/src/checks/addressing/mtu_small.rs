@@ -4,7 +4,7 @@ use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::Mtu;
 
 use crate::{
-    Check, Hit, Node, Run,
+    Check, Hit, Node, Run, Same, explains,
     terms::{dedicated, netdev_file},
     word,
 };
@@ -16,9 +16,9 @@ pub(super) const CHECK: Check = Check {
     id: "mtu-small",
     title: "A fabric interface's MTU is too small for full RoCE packets",
     severity: "warning",
-    fires: "The MTU of a RoCE fabric port's interface is below 4192. A port with the default route counts \
-        only where a cluster file names it.",
-    reads: &["/sys/class/net/IF/mtu"],
+    fires: "The MTU of a RoCE fabric port's interface is below 4192, or below the `mtu` of the cluster file. \
+        A port with the default route counts only where a cluster file names it.",
+    reads: &["/sys/class/net/IF/mtu", "cluster.toml"],
     cause: "the interface still has Ethernet's default MTU of 1500, or a value chosen for something else",
     meaning: "RoCE packets carry 256, 512, 1024, 2048 or 4096 bytes: the largest size that fits the interface's MTU \
         with 96 bytes to spare for headers. 4096 needs an MTU of 4192 or more; 1500 leaves 1024. Smaller packets work, \
@@ -26,7 +26,12 @@ pub(super) const CHECK: Check = Check {
     fix: "Set an MTU of 9000 on the interface, on its peer, and on every switch port in between, and write it down in \
         netplan or the like.",
     verify: "`ip link show dev IF` says mtu 9000 on both ends, and `ping -M do -s 8972 PEER` gets its answers.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("twin-down", Same::Port),
+        explains("cable-dead", Same::Cable),
+        explains("fabric-port-down", Same::Port),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {
@@ -36,18 +41,28 @@ fn run(node: &Node) -> Vec<Hit> {
             let mtu = *netdev.mtu.known()?;
             let path = roce_path_mtu(mtu);
             let carries = path.map_or_else(|| "none".to_owned(), |path| path.to_string());
-            (path < Some(LARGEST)).then(|| {
-                Hit::warning(&netdev.name)
+            let planned = node.planned_mtu(port);
+            let below_plan = planned.is_some_and(|planned| mtu < planned);
+            (path < Some(LARGEST) || below_plan).then(|| {
+                let hit = Hit::warning(&netdev.name)
                     .saw("MTU", mtu, netdev_file(&netdev.name, "mtu"))
                     .saw(
                         "bytes in a RoCE packet",
                         carries,
                         "the largest of 256 … 4096 that fits MTU - 96",
-                    )
-                    .command(format!(
-                        "sudo ip link set dev {} mtu 9000",
-                        word(&netdev.name)
-                    ))
+                    );
+                let hit = match planned {
+                    Some(planned) if below_plan => hit
+                        .saw("MTU that is planned", planned, "cluster.toml")
+                        .cause("it was changed by hand after the plan was applied, or the plan was never applied"),
+                    Some(planned) => hit.saw("MTU that is planned", planned, "cluster.toml"),
+                    None => hit,
+                };
+                hit.command(format!(
+                    "sudo ip link set dev {} mtu {}",
+                    word(&netdev.name),
+                    planned.filter(|_| below_plan).unwrap_or(Mtu(9000))
+                ))
             })
         })
         .collect()

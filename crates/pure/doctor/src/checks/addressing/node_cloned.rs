@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Give each node an id and a name of its own, and reboot it. A GUID that two cards share is set with the card \
         vendor's firmware tool.",
     verify: "`cat /etc/machine-id`, `hostname` and `ibv_devinfo` differ on all nodes.",
-    run: Run::Cluster(run),
+    explained_by: &[],
+    run: Run::cluster(run),
 };
 
 /// What it is, and its value.

@@ -15,7 +15,8 @@ pub(super) const CHECK: Check = Check {
         no IP header: no router passes them, switches cannot sort them by DSCP, and a peer that expects v2 refuses them.",
     fix: "Set the default to RoCE v2.",
     verify: "The file says `RoCE v2`.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

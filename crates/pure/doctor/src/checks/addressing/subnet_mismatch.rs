@@ -1,7 +1,7 @@
 //! The two ends of a cable are in different subnets.
 
 use crate::{
-    Check, End, FabricPort, Hit, Pair, Run,
+    Check, End, FabricPort, Hit, Pair, Run, Same, explains,
     terms::{address_source, is_single},
 };
 
@@ -19,7 +19,11 @@ pub(super) const CHECK: Check = Check {
     fix: "Put both ends of each cable, and each pair of twins across it, into one subnet; or move the cable to the cage \
         that was planned.",
     verify: "`ping -I IF PEER` gets its answers for each fabric interface.",
-    run: Run::Pair(run),
+    explained_by: &[
+        explains("twins-same-subnet", Same::Cable),
+        explains("fabric-address-link-local", Same::Cable),
+    ],
+    run: Run::pair(run),
 };
 
 fn run(pair: &Pair) -> Vec<Hit> {

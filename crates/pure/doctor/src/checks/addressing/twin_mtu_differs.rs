@@ -1,7 +1,7 @@
 //! Twins of one cage have different MTUs.
 
 use crate::{
-    Check, Hit, Node, Run,
+    Check, Hit, Node, Run, Same, explains,
     terms::{listed, netdev_file, roce_cages},
     word,
 };
@@ -18,7 +18,14 @@ pub(super) const CHECK: Check = Check {
         peer mirrors the other's MTU.",
     fix: "Give both twins the larger MTU, and write it down for both.",
     verify: "`ip link show` says the same mtu for both interfaces.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("mtu-small", Same::Cage),
+        explains("mtu-large", Same::Cage),
+        explains("twin-down", Same::Cage),
+        explains("cable-dead", Same::Cable),
+        explains("fabric-port-down", Same::Cage),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -1,26 +1,36 @@
 //! One twin has an IPv4 address and the other has none.
 
-use crosstie_model::spec::TwinAddresses;
+use crosstie_model::{Severity, spec::TwinAddresses};
 
 use crate::{
-    Check, FabricPort, Hit, Node, Run,
+    Check, FabricPort, Hit, Node, Run, Same, explains,
     terms::{address_source, has_ipv4, roce_cages},
+    word,
 };
 
 pub(super) const CHECK: Check = Check {
     id: "twin-unaddressed",
     title: "One twin of a cage has an IPv4 address and the other has none",
-    severity: "info",
+    severity: "info (warning with a cluster file)",
     fires: "Of two twins of one cage one has an IPv4 address and the other has none, and the cluster file does not ask \
-        for that.",
-    reads: &["ip addr show"],
+        for that. A warning where the cluster file plans an address for it.",
+    reads: &["ip addr show", "cluster.toml"],
     cause: "only one of the two interfaces of the cage was configured",
     meaning: "Engines that use both twins fall back on the second one's link-local GID. That works where all nodes are \
         on one flat network, cabled directly or through one switch, and nowhere else.",
     fix: "Give the second twin an address in a subnet of its own.",
     verify: "`ip addr show` lists an address on both interfaces, and NCCL's log names no GID that begins with fe80.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("bonded-rdma", Same::Cage),
+        explains("twin-down", Same::Port),
+        explains("cable-dead", Same::Cable),
+        explains("fabric-port-down", Same::Port),
+    ],
+    run: Run::node(run),
 };
+
+const LOST: &str =
+    "the address that the cluster file plans was taken away, or the plan was never applied";
 
 fn run(node: &Node) -> Vec<Hit> {
     let first_only = node
@@ -37,11 +47,25 @@ fn run(node: &Node) -> Vec<Hit> {
             let addressed = with.first().map(|port| port.label().to_owned());
             let hits = without.into_iter().filter_map(move |port| {
                 let addressed = addressed.as_deref()?;
-                Some(
-                    Hit::info(port.label())
-                        .saw("IPv4 addresses", "none", address_source(port.label()))
-                        .saw("twin with an address", addressed, address_source(addressed)),
-                )
+                let planned = node.planned.get(port.label());
+                let severity = match planned {
+                    Some(_) => Severity::Warning,
+                    None => Severity::Info,
+                };
+                let hit = Hit::new(severity, port.label())
+                    .saw("IPv4 addresses", "none", address_source(port.label()))
+                    .saw("twin with an address", addressed, address_source(addressed));
+                Some(match planned {
+                    Some(address) => hit
+                        .saw("address that is planned", address, "cluster.toml")
+                        .cause(LOST)
+                        .advice("Give the interface its planned address again: `crosstie apply` does, and writes it down.")
+                        .command(format!(
+                            "sudo ip addr add {address} dev {}",
+                            word(port.label())
+                        )),
+                    None => hit,
+                })
             });
             hits.collect::<Vec<_>>()
         })

@@ -31,7 +31,8 @@ pub(super) const CHECK: Check = Check {
         is what every guide for DGX Spark does.",
     fix: "Give each twin a subnet of its own, the same pair of subnets on the peer, and write it down.",
     verify: "`ip route get PEER` names the twin whose subnet the peer's address is in, for each of the peer's addresses.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 type Held<'a> = (&'a Interface, &'a Address);

@@ -2,12 +2,16 @@
 
 use std::{collections::BTreeMap, net::IpAddr};
 
+use crosstie_grade::FaultKind;
 use crosstie_model::{
     HardwareAddress,
     facts::net::{Interface, Neighbour},
 };
 
-use crate::{Check, Cluster, Hit, Node, Run, terms::fabric_names, word};
+use crate::{
+    Check, Cluster, FabricPort, Hit, Measured, Node, Run, Same, Site, explains,
+    terms::fabric_names, word,
+};
 
 pub(super) const CHECK: Check = Check {
     id: "wrong-neighbour",
@@ -24,10 +28,21 @@ pub(super) const CHECK: Check = Check {
     fix: "On the peer, let each interface answer ARP for its own addresses only (`arp_ignore` = 1, `arp_announce` = 2); \
         then forget the entry here.",
     verify: "After a ping, `ip neigh show ADDRESS` has the MAC address that `ip link show` has on the peer.",
-    run: Run::MeasuredOrCompared(run),
+    explained_by: &[
+        explains("address-duplicate", Same::Cage),
+        explains("twins-same-subnet", Same::Cage),
+        explains("arp-flux", Same::Cage),
+        explains("node-cloned", Same::Node),
+    ],
+    run: Run::stored(measured).and_cluster(run),
 };
 
-type Holder<'a> = (&'a Node<'a>, &'a Interface, &'a HardwareAddress);
+type Holder<'a> = (
+    &'a Node<'a>,
+    &'a FabricPort<'a>,
+    &'a Interface,
+    &'a HardwareAddress,
+);
 
 fn run(cluster: &Cluster) -> Vec<Hit> {
     let mut holders: BTreeMap<IpAddr, Vec<Holder>> = BTreeMap::new();
@@ -36,7 +51,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
             for (netdev, address) in port.lasting_addresses() {
                 if let Some(mac) = netdev.mac.known() {
                     let list = holders.entry(address.net.addr()).or_default();
-                    list.push((node, netdev, mac));
+                    list.push((node, port, netdev, mac));
                 }
             }
         }
@@ -60,14 +75,16 @@ fn of_node(node: &Node, holders: &BTreeMap<IpAddr, Vec<Holder>>) -> Vec<Hit> {
             let learned = entry.mac.as_ref()?;
             let holders = holders.get(&entry.address)?;
             // An address of our own, or one that two nodes hold, says nothing here.
-            let right = |(holder, _, mac): &Holder| holder.name == node.name || *mac == learned;
+            let right = |(holder, _, _, mac): &Holder| holder.name == node.name || *mac == learned;
             if holders.iter().any(right) {
                 return None;
             }
-            let (peer, netdev, mac) = holders.first()?;
+            let (peer, port, netdev, mac) = holders.first()?;
             is_in_use(entry, peer, learned).then(|| {
                 let device = entry.interface.as_deref().unwrap_or("?");
                 Hit::fault(format!("{} → {}", node.name, entry.address))
+                    .at(peer.site(port))
+                    .at(Site::node(node.name))
                     .saw(
                         format!("MAC address that {} learned", node.name),
                         learned,
@@ -105,4 +122,8 @@ fn is_in_use(entry: &Neighbour, peer: &Node, learned: &HardwareAddress) -> bool 
     !state(&["FAILED", "INCOMPLETE", "NOARP"])
         && (state(&["REACHABLE", "DELAY", "PROBE", "PERMANENT"])
             || interfaces.any(|interface| interface.mac.known() == Some(learned)))
+}
+
+fn measured(run: &Measured) -> Vec<Hit> {
+    run.hits(FaultKind::WrongNeighbour)
 }

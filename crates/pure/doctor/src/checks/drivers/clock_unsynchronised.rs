@@ -1,6 +1,6 @@
 //! The node's clock is set by nobody.
 
-use crate::{Check, Cluster, Hit, Node, Run};
+use crate::{Check, Cluster, Hit, Node, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "clock-unsynchronised",
@@ -17,14 +17,18 @@ pub(super) const CHECK: Check = Check {
         shared storage, and the logs in which you look for what happened first on which node.",
     fix: "Switch time synchronisation on, and give the node a server that it can reach over the management network.",
     verify: "`timedatectl` says `System clock synchronized: yes`.",
-    run: Run::NodeAndCluster(run, skewed),
+    explained_by: &[explains("clock-unsynchronised", Same::Node)],
+    run: Run::node(run).and_cluster(skewed),
 };
 
 fn run(node: &Node) -> Vec<Hit> {
     if node.facts.system.clock_synchronised.known() != Some(&false) {
         return Vec::new();
     }
-    let hit = Hit::warning("clock").saw("NTPSynchronized", "no", "timedatectl show");
+    let hit =
+        Hit::warning("clock")
+            .felt_elsewhere()
+            .saw("NTPSynchronized", "no", "timedatectl show");
     let services = node.facts.software.services.iter();
     let mut services = services.filter(|name| {
         let name = name.as_str();

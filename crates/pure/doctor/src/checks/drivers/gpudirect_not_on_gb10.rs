@@ -14,7 +14,8 @@ pub(super) const CHECK: Check = Check {
         About 21 to 24 GB/s between two Sparks is what a healthy pair gives without it.",
     fix: "Nothing is to be done. `nvidia-peermem` is of no use here.",
     verify: "Nothing is to be verified.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

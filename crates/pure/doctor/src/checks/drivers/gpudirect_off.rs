@@ -1,7 +1,7 @@
 //! The GPU could exchange data with the card directly, and nothing lets it.
 
 use super::{has_module, has_vendor_driver};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, Hit, Node, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "gpudirect-off",
@@ -23,7 +23,8 @@ pub(super) const CHECK: Check = Check {
     fix: "With MLNX_OFED or DOCA-OFED load `nvidia-peermem`. With the kernel's own mlx5 driver install the open variant of \
         the NVIDIA driver instead: `nvidia-peermem` will not load there.",
     verify: "NCCL's log (`NCCL_DEBUG=INFO`) shows channels `via NET/IB/…/GDRDMA`.",
-    run: Run::Node(run),
+    explained_by: &[explains("peermem-load-failed", Same::Node)],
+    run: Run::node(run),
 };
 
 const MODULES: [&str; 2] = ["nvidia_peermem", "nv_peer_mem"];

@@ -13,7 +13,8 @@ pub(super) const CHECK: Check = Check {
         registering memory fails with `Cannot allocate memory`, though memory is plenty and locked memory unlimited.",
     fix: "Start the kernel with `kho=off`, or use a kernel without the bug.",
     verify: "`CmaFree` is below `CmaTotal` in `/proc/meminfo`.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

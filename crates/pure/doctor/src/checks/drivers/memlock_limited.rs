@@ -27,7 +27,8 @@ pub(super) const CHECK: Check = Check {
         a unit `LimitMEMLOCK=infinity`. Containers take theirs from `--ulimit memlock=-1`.",
     fix: "Set the limit to unlimited, for everyone and for root, and log in again.",
     verify: "`ulimit -l` says `unlimited` in a new login.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 const ENOUGH: u64 = 1 << 30;

@@ -20,7 +20,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Build the driver for this kernel (with MLNX_OFED's installer: `--add-kernel-support`), read what DKMS says, \
         and restart. Or remove the packages and stay with the kernel's own driver.",
     verify: "`modinfo -n mlx5_core` names a file below `updates/` or `extra/`.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 const KERNEL_PACKAGES: [&str; 4] = [

@@ -1,7 +1,7 @@
 //! The kernel refused to load `nvidia_peermem`.
 
 use super::{has_module, has_vendor_driver};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, Hit, Node, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "peermem-load-failed",
@@ -18,7 +18,8 @@ pub(super) const CHECK: Check = Check {
         against it), then load `nvidia-peermem`. With the kernel's own mlx5 driver use NVIDIA's open kernel module \
         instead, which needs no `nvidia-peermem`.",
     verify: "`sudo modprobe nvidia-peermem` says nothing, and `lsmod` shows it.",
-    run: Run::Node(run),
+    explained_by: &[explains("ofed-not-running", Same::Node)],
+    run: Run::node(run),
 };
 
 const MODULES: [&str; 3] = ["nvidia_peermem", "nvidia-peermem", "nv_peer_mem"];

@@ -20,7 +20,8 @@ pub(super) const CHECK: Check = Check {
         collectives are slower.",
     fix: "Name the module in a file of modules-load.d.",
     verify: "After a reboot `lsmod` still shows `nvidia_peermem`.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -15,7 +15,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Join the group that owns the nodes (often `rdma`) and log in again, or open the nodes by a udev rule, or run the \
         job as root.",
     verify: "`ibv_devinfo` works as the user who runs the job.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

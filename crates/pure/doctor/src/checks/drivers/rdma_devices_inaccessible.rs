@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
     fix: "On a machine: load `ib_uverbs`. In a container: start it with `--device /dev/infiniband --cap-add IPC_LOCK \
         --ulimit memlock=-1 --network host`.",
     verify: "`ls /dev/infiniband` shows one `uverbs` node for each RDMA device.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

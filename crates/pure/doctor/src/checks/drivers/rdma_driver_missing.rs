@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
         TCP. Ubuntu keeps the RDMA modules in a package of their own that minimal images lack.",
     fix: "Install the modules for the running kernel, load them, and have them loaded at every start.",
     verify: "`rdma link` lists the card's ports.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -14,7 +14,8 @@ pub(super) const CHECK: Check = Check {
         TCP. `rdma-core` makes the device nodes and gives the devices their lasting names.",
     fix: "Install the missing packages.",
     verify: "`ibv_devinfo` (package `ibverbs-utils`) lists the card.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 const PACKAGES: [&str; 3] = ["rdma-core", "libibverbs1", "ibverbs-providers"];

@@ -1,6 +1,7 @@
 //! TCP sockets may not grow large enough buffers for a fast fabric.
 
 use crosstie_model::Severity;
+use crosstie_plan::SOCKET_BUFFER_BYTES as WANTED;
 
 use crate::{Check, Hit, Node, Run};
 
@@ -15,10 +16,9 @@ pub(super) const CHECK: Check = Check {
         store, NCCL without RDMA. With small buffers one TCP stream stays far below 100 Gb/s.",
     fix: "Raise both limits in a file of sysctl.d.",
     verify: "`sysctl net.core.rmem_max net.core.wmem_max` shows 268435456 for both.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
-
-const WANTED: u64 = 256 << 20;
 
 fn run(node: &Node) -> Vec<Hit> {
     let small: Vec<(&str, u64)> = ["net.core.rmem_max", "net.core.wmem_max"]

@@ -29,7 +29,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Take the interfaces out of the bond, give each its own subnet, and name both devices in NCCL: it spreads the data \
         over them by itself.",
     verify: "`ip -d link show IF` shows no `master`, and each RDMA device has a RoCE v2 GID with its own address.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

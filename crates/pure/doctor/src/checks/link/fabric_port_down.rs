@@ -3,7 +3,7 @@
 use crosstie_model::{Cable, facts::rdma::LinkLayer, facts::rdma::PhysicalState};
 
 use super::{is_inactive, states, wake};
-use crate::{Check, FabricPort, Hit, Node, Run};
+use crate::{Check, FabricPort, Hit, Node, Run, Same, Site, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "fabric-port-down",
@@ -22,7 +22,14 @@ pub(super) const CHECK: Check = Check {
     fix: "Push the cable in at both ends, check that it is in the cage that the cluster file names, and try another cable. \
         If the cabling changed on purpose, correct the cluster file.",
     verify: "`rdma link` shows the port in state `ACTIVE`.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("twin-down", Same::Port),
+        explains("node-off", Same::Peer),
+        explains("cable-dead", Same::Cable),
+        explains("fabric-port-down", Same::FarEnd),
+        explains("link-layer-mixed", Same::Cable),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {
@@ -31,7 +38,12 @@ fn run(node: &Node) -> Vec<Hit> {
     let down = down.filter(|port| !awaits_subnet_manager(port));
     down.map(|port| {
         let hit = states(Hit::fault(port.label()), port.device, port.port);
-        wake(node, hit, port.port)
+        let hit = wake(node, hit, port.port);
+        match port.netdev.and_then(|netdev| netdev.up.known()) {
+            // The other end goes dark with it.
+            Some(false) => hit.felt_elsewhere(),
+            _ => hit,
+        }
     })
     .chain(missing(node))
     .collect()
@@ -57,6 +69,7 @@ fn missing(node: &Node) -> Vec<Hit> {
     let cages: Vec<&str> = node.cages.iter().map(|cage| cage.id.as_str()).collect();
     let hit = |wanted: &str| {
         Hit::fault(wanted)
+            .at(Site::cage(node.name, wanted))
             .saw("cages of the node", cages.join(", "), "/sys/class/infiniband")
             .saw("cage in the cluster file", wanted, "cluster.toml")
             .cause("the card is gone, or the cluster file means another port")

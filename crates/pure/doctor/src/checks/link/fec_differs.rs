@@ -15,7 +15,8 @@ pub(super) const CHECK: Check = Check {
         packets, or comes up at a lower speed; each lost packet costs RDMA a retransmission.",
     fix: "On both nodes let the port choose by itself, or set the same encoding (RS for 50 Gb/s a lane and more).",
     verify: "`ethtool --show-fec` shows the same active encoding at both ends.",
-    run: Run::Pair(run),
+    explained_by: &[],
+    run: Run::pair(run),
 };
 
 fn run(pair: &Pair) -> Vec<Hit> {

@@ -18,7 +18,8 @@ pub(super) const CHECK: Check = Check {
         the whole fabric.",
     fix: "Switch the subnet manager on in the switch, or run `opensm` on one node (of each fabric, where there are several).",
     verify: "The port's state is `ACTIVE` and `sm_lid` is not 0.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Stop all but one (`sudo systemctl disable --now opensm`), or give them priorities so that the others stand by. If \
         these are separate fabrics on purpose, give each a subnet prefix of its own.",
     verify: "`sminfo` names the same master on every node.",
-    run: Run::Cluster(run),
+    explained_by: &[],
+    run: Run::cluster(run),
 };
 
 /// By node: the subnet managers that its ports know.

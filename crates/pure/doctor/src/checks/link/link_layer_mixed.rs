@@ -17,7 +17,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the odd ports to the type of the others and restart their nodes: 2 is Ethernet, 1 is InfiniBand. \
         `mlxconfig` comes with NVIDIA's MFT, `mstconfig` with the package `mstflint`.",
     verify: "`link_layer` shows the same word for all fabric ports.",
-    run: Run::Cluster(run),
+    explained_by: &[],
+    run: Run::cluster(run),
 };
 
 type Port<'a> = (&'a Node<'a>, &'a FabricPort<'a>, &'a LinkLayer);

@@ -1,12 +1,14 @@
 //! Link.
 
 mod bonded_rdma;
+mod cable_dead;
 mod fabric_port_down;
 mod fec_differs;
 mod ib_no_subnet_manager;
 mod ib_two_subnet_managers;
 mod link_layer_mixed;
 mod no_fabric_link;
+mod node_off;
 mod port_rate_differs;
 mod port_rate_low;
 mod twin_down;
@@ -19,6 +21,8 @@ use crate::{End, FabricPort, Hit, Node, Pair, port_file, word};
 pub const AREA: Area = Area {
     title: "Link",
     checks: &[
+        &node_off::CHECK,
+        &cable_dead::CHECK,
         &no_fabric_link::CHECK,
         &fabric_port_down::CHECK,
         &twin_down::CHECK,

@@ -6,7 +6,7 @@ use crosstie_model::{
 };
 
 use super::{is_inactive, states, wake};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, Hit, Node, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "no-fabric-link",
@@ -23,7 +23,12 @@ pub(super) const CHECK: Check = Check {
     fix: "Push the cable in at both ends until it clicks. Try the other cage, then another cable. See that the far end is \
         on and its port enabled. A DGX Spark wants a restart with the cable in.",
     verify: "`rdma link` shows a port in state `ACTIVE`.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("cable-dead", Same::Node),
+        explains("fabric-port-down", Same::Node),
+        explains("ib-no-subnet-manager", Same::Node),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

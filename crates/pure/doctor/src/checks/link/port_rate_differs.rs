@@ -1,7 +1,7 @@
 //! The two ends of a cable disagree on its rate.
 
 use super::cable_ends;
-use crate::{Check, FabricPort, Hit, Joined, Pair, Run};
+use crate::{Check, FabricPort, Hit, Joined, Pair, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "port-rate-differs",
@@ -16,7 +16,11 @@ pub(super) const CHECK: Check = Check {
     fix: "Find out why the slower end came up slower: cable, transceiver, forward error correction, or the speed set on \
         the switch port. If a switch is there on purpose, say so in the cluster file.",
     verify: "`rate` shows the same figure at both ends.",
-    run: Run::Pair(run),
+    explained_by: &[
+        explains("port-rate-low", Same::Cable),
+        explains("fec-differs", Same::Cable),
+    ],
+    run: Run::pair(run),
 };
 
 fn are_of_one_kind(a: &FabricPort, b: &FabricPort) -> bool {

@@ -3,7 +3,7 @@
 use crosstie_fabric::Grouping;
 use crosstie_model::Gbps;
 
-use crate::{Check, FabricPort, Hit, Node, Run, port_file, word};
+use crate::{Check, FabricPort, Hit, Node, Run, Same, explains, port_file, word};
 
 pub(super) const CHECK: Check = Check {
     id: "port-rate-low",
@@ -21,7 +21,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Compare the port's modes with the far end's (`ethtool IF`), set the same forward error correction on both, try \
         another cable, and as a last resort force the speed at both ends.",
     verify: "`rate` of the port shows the wanted figure.",
-    run: Run::Node(run),
+    explained_by: &[explains("fec-differs", Same::Cable)],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -21,7 +21,8 @@ pub(super) const CHECK: Check = Check {
         cable can. With one asleep the link light is on, ping works, and half the bandwidth is gone.",
     fix: "Take the twin's interface down and up again. If it stays down, restart the machine with the cable in.",
     verify: "Both devices of the cage are `ACTIVE` in `rdma link`.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -15,5 +15,6 @@ pub(super) const CHECK: Check = Check {
     fix: "On a GB10 or a GeForce: nothing. Else load nvidia_peermem, or use the open kernel module with a kernel \
         from 5.12 on, and leave NCCL_NET_GDR_LEVEL unset.",
     verify: "Channels go `via NET/IB/N/GDRDMA`.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

@@ -16,5 +16,6 @@ pub(super) const CHECK: Check = Check {
     fix: "Give the port an address (each twin in a subnet of its own). With NCCL before 2.21 also set \
         NCCL_IB_GID_INDEX to the port's RoCE v2 entry.",
     verify: "With NCCL_DEBUG_SUBSYS=INIT,NET the log shows a GID that does not begin with 80FE.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

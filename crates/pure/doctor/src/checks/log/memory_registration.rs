@@ -16,5 +16,6 @@ pub(super) const CHECK: Check = Check {
         memlock=-1` for containers. Where it is so already, compare CmaFree with CmaTotal, and start with `kho=off` \
         if it is larger.",
     verify: "`/proc/PID/limits` of the job shows unlimited locked memory, and the job starts.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

@@ -17,5 +17,6 @@ pub(super) const CHECK: Check = Check {
         in; where ports are down, bring them up; where names differ from NCCL_IB_HCA, correct it: names change with \
         udev and differ between machines.",
     verify: "The log says `NET/IB : Using` with the devices, then `Using network IB`.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

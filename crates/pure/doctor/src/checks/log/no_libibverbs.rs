@@ -18,5 +18,6 @@ pub(super) const CHECK: Check = Check {
         goes on over TCP.",
     fix: "Install it where the job runs: in the image, not on the machine alone.",
     verify: "`ibv_devinfo` works inside the container, and the log says `NET/IB : Using`.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

@@ -19,5 +19,6 @@ pub(super) const CHECK: Check = Check {
     fix: "Where no plugin is wanted, set NCCL_NET_PLUGIN=none (NCCL 2.21 or newer), or remove `libnccl-net*.so` from \
         the image.",
     verify: "The log says `Using network IB` and names no plugin.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

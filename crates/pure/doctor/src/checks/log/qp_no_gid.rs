@@ -15,5 +15,6 @@ pub(super) const CHECK: Check = Check {
     fix: "With NCCL 2.21 or newer unset NCCL_IB_GID_INDEX: it finds the entry itself. With an older one set the \
         index that the table has now, on each node.",
     verify: "The job starts, and with NCCL_DEBUG_SUBSYS=INIT,NET its queue pairs show a GID of the fabric's addresses.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

@@ -17,5 +17,6 @@ pub(super) const CHECK: Check = Check {
         set NCCL_CROSS_NIC=0. In a ring of three or more use NCCL 2.30.7 or newer with \
         NCCL_IB_SUBNET_AWARE_ROUTING=1.",
     verify: "Each fabric address answers `ping -I INTERFACE` from the port that is paired with it, and the job starts.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

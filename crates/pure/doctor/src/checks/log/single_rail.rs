@@ -15,5 +15,6 @@ pub(super) const CHECK: Check = Check {
     fix: "List both twins in NCCL_IB_HCA with a leading `=` (NCCL_IB_HCA==rocep1s0f1,roceP2p1s0f1), or unset it; \
         bring the twin up if it is down.",
     verify: "`NET/IB : Using` lists both devices.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

@@ -24,5 +24,6 @@ pub(super) const CHECK: Check = Check {
         Unset NCCL_IB_DISABLE and NCCL_NET.",
     verify: "Start the job again with NCCL_DEBUG=INFO: the log says `Using network IB`, and channels between nodes \
         go `via NET/IB`.",
-    run: Run::Log,
+    explained_by: &[],
+    run: Run::log(),
 };

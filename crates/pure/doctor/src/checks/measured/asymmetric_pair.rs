@@ -1,6 +1,8 @@
 //! One direction is slower than the other.
 
-use crate::{Check, Run};
+use crosstie_grade::FaultKind;
+
+use crate::{Check, Hit, Measured, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "asymmetric-pair",
@@ -15,5 +17,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Compare the doctor's findings and the PCIe links of the two nodes, and look at pause and discard \
         counters of the slow direction.",
     verify: "Both directions are within 10 % of each other.",
-    run: Run::Measured,
+    explained_by: &[explains("path-loses-packets", Same::Cable)],
+    run: Run::stored(run),
 };
+
+fn run(measured: &Measured) -> Vec<Hit> {
+    measured.hits(FaultKind::AsymmetricPair)
+}

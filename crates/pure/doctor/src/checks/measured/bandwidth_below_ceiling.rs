@@ -1,13 +1,15 @@
 //! A pair carries less than its links allow.
 
-use crate::{Check, Run};
+use crosstie_grade::FaultKind;
+
+use crate::{Check, Hit, Measured, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "bandwidth-below-ceiling",
     title: "RDMA between two nodes is slower than their links allow",
-    severity: "fault below 80 % of the ceiling, warning from 80 to 90 %",
+    severity: "fault below 80 % of the ceiling, warning from 80 to 94 %",
     fires: "The RDMA bandwidth of a pair on hardware, with messages of 64 KiB and more and the best number of queue \
-        pairs, is below 90 % of the pair's ceiling.",
+        pairs, is below 95 % of the pair's ceiling, in whole percents.",
     reads: &["a measurement"],
     cause: "the limit whose figure the measurement matches best; the finding names it",
     meaning: "The ceiling is the smallest of what the wire carries after its headers and what the PCIe links of the \
@@ -18,6 +20,16 @@ pub(super) const CHECK: Check = Check {
         costs some 6 % of the wire.",
     fix: "Mend what the finding names: its own check says how. Run `crosstie doctor` on both nodes first, since \
         most causes show there.",
-    verify: "A measurement (`prove`) shows 90 % of the ceiling or more for the pair.",
-    run: Run::Measured,
+    verify: "A measurement (`prove`) shows 95 % of the ceiling or more for the pair.",
+    explained_by: &[
+        explains("nic-hotplugged", Same::Node),
+        explains("mtu-mismatch", Same::Cable),
+        explains("twin-down", Same::Cage),
+        explains("path-loses-packets", Same::Cable),
+    ],
+    run: Run::stored(run),
 };
+
+fn run(measured: &Measured) -> Vec<Hit> {
+    measured.hits(FaultKind::BandwidthBelowCeiling)
+}

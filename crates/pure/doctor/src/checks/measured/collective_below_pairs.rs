@@ -14,5 +14,6 @@ pub(super) const CHECK: Check = Check {
     fix: "Read the NCCL log with `crosstie explain --nccl-log`: transport, devices and channels. Use the settings \
         that `crosstie up` prints.",
     verify: "Bus bandwidth of the ring is 80 % or more of the slowest pair.",
-    run: Run::Measured,
+    explained_by: &[],
+    run: Run::measured(),
 };

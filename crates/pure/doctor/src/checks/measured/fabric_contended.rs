@@ -1,6 +1,8 @@
 //! Pairs are fast alone and slow together.
 
-use crate::{Check, Run};
+use crosstie_grade::FaultKind;
+
+use crate::{Check, Hit, Measured, Run};
 
 pub(super) const CHECK: Check = Check {
     id: "fabric-contended",
@@ -15,6 +17,11 @@ pub(super) const CHECK: Check = Check {
         hashed to one uplink, or drops for want of flow control.",
     fix: "Compare the capacity of the uplinks with that of the ports, spread flows \
         better (adaptive routing, more queue pairs), and see that flow control and ECN are on all the way.",
-    verify: "A full round of pairs reaches 90 % of the ceilings.",
-    run: Run::Measured,
+    verify: "A full round of pairs reaches 95 % of the ceilings.",
+    explained_by: &[],
+    run: Run::stored(run),
 };
+
+fn run(measured: &Measured) -> Vec<Hit> {
+    measured.hits(FaultKind::FabricContended)
+}

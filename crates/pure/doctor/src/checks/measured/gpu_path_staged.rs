@@ -15,5 +15,6 @@ pub(super) const CHECK: Check = Check {
     fix: "Load `nvidia-peermem` or use NVIDIA's open kernel module (see `gpudirect-off`), and see that \
         `NCCL_NET_GDR_LEVEL` does not forbid it.",
     verify: "Bandwidth with GPU memory is 90 % or more of that with host memory, and NCCL's log shows `GDRDMA`.",
-    run: Run::Measured,
+    explained_by: &[],
+    run: Run::measured(),
 };

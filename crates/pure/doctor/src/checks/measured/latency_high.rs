@@ -1,6 +1,8 @@
 //! A small message takes too long.
 
-use crate::{Check, Run};
+use crosstie_grade::FaultKind;
+
+use crate::{Check, Hit, Measured, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "latency-high",
@@ -15,5 +17,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the processor's governor to `performance`, switch deep sleep states and PCIe power management off, \
         stop what else runs on the nodes, and look for a longer path than planned.",
     verify: "The median of a measurement (`prove`) is below 2 µs.",
-    run: Run::Measured,
+    explained_by: &[explains("aspm-enabled", Same::Node)],
+    run: Run::stored(run),
 };
+
+fn run(measured: &Measured) -> Vec<Hit> {
+    measured.hits(FaultKind::LatencyHigh)
+}

@@ -1,7 +1,9 @@
 //! Errors on a link grow while it is watched.
 
+use crosstie_grade::FaultKind;
+
 use crate::{
-    Check, FabricPort, Hit, Node, Run,
+    Check, FabricPort, Hit, Measured, Node, Run, Same, explains,
     growth::{all_grown, grown},
     word,
 };
@@ -26,7 +28,12 @@ pub(super) const CHECK: Check = Check {
         ECN on at both host and switch. Sequence errors or timeouts alone: look at the same counters of the far end and \
         of the switch ports in between.",
     verify: "The counters stand still while a measurement (`prove`) runs.",
-    run: Run::MeasuredOrGrown(run),
+    explained_by: &[
+        explains("cable-dead", Same::Cable),
+        explains("twin-down", Same::Cage),
+        explains("fabric-port-down", Same::Cage),
+    ],
+    run: Run::stored(measured).and_node(run),
 };
 
 /// Below `counters/`.
@@ -132,4 +139,8 @@ fn of_driver(node: &Node, port: &FabricPort) -> Vec<Growth> {
             (growth > 0).then(|| ((*name).to_owned(), growth, source))
         })
         .collect()
+}
+
+fn measured(run: &Measured) -> Vec<Hit> {
+    run.hits(FaultKind::LinkErrorsGrowing)
 }

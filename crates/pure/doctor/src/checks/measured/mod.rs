@@ -2,6 +2,7 @@
 
 mod asymmetric_pair;
 mod bandwidth_below_ceiling;
+mod bandwidth_unsteady;
 mod collective_below_pairs;
 mod fabric_contended;
 mod gpu_path_slow;
@@ -9,7 +10,9 @@ mod gpu_path_staged;
 mod latency_high;
 mod link_errors_growing;
 mod node_slow;
+mod optics_degraded;
 mod pair_slow;
+mod path_loses_packets;
 mod rail_idle;
 
 use super::Area;
@@ -27,6 +30,9 @@ pub const AREA: Area = Area {
         &gpu_path_slow::CHECK,
         &gpu_path_staged::CHECK,
         &collective_below_pairs::CHECK,
+        &path_loses_packets::CHECK,
+        &bandwidth_unsteady::CHECK,
         &link_errors_growing::CHECK,
+        &optics_degraded::CHECK,
     ],
 };

@@ -1,6 +1,8 @@
 //! Every pair of one node is slow.
 
-use crate::{Check, Run};
+use crosstie_grade::FaultKind;
+
+use crate::{Check, Hit, Measured, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "node-slow",
@@ -18,6 +20,15 @@ pub(super) const CHECK: Check = Check {
         temperature, IOMMU. Errors that grow on its port speak for the cable.",
     fix: "Run `crosstie doctor` on the node. Swap its cable with that of a good node: if the fault moves along, it \
         is the cable; if not, swap the switch port. Restart the node with the cable in.",
-    verify: "The node's pairs reach 90 % of their ceiling.",
-    run: Run::Measured,
+    verify: "The node's pairs reach 95 % of their ceiling.",
+    explained_by: &[
+        explains("node-off", Same::Node),
+        explains("nic-hotplugged", Same::Node),
+        explains("nic-hot", Same::Node),
+    ],
+    run: Run::stored(run),
 };
+
+fn run(measured: &Measured) -> Vec<Hit> {
+    measured.hits(FaultKind::NodeSlow)
+}

@@ -1,6 +1,8 @@
 //! Two good nodes are slow with each other.
 
-use crate::{Check, Run};
+use crosstie_grade::FaultKind;
+
+use crate::{Check, Hit, Measured, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "pair-slow",
@@ -14,5 +16,13 @@ pub(super) const CHECK: Check = Check {
     fix: "With direct cables: change the cable between the two. With switches: look for errors and load on the \
         links between the leaves that the nodes hang on, and at how flows are spread over them.",
     verify: "The pair reaches 90 % of its ceiling.",
-    run: Run::Measured,
+    explained_by: &[
+        explains("mtu-mismatch", Same::Cable),
+        explains("path-loses-packets", Same::Cable),
+    ],
+    run: Run::stored(run),
 };
+
+fn run(measured: &Measured) -> Vec<Hit> {
+    measured.hits(FaultKind::PairSlow)
+}

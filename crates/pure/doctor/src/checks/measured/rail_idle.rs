@@ -1,6 +1,8 @@
 //! A rail that nobody used.
 
-use crate::{Check, Run};
+use crosstie_grade::FaultKind;
+
+use crate::{Check, Hit, Measured, Run, Same, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "rail-idle",
@@ -18,5 +20,14 @@ pub(super) const CHECK: Check = Check {
     fix: "List the devices of both rails in `NCCL_IB_HCA`, see that both have an address, and run `crosstie \
         explain --nccl-log` on the log.",
     verify: "`port_xmit_data` grows on every rail during a run.",
-    run: Run::Measured,
+    explained_by: &[
+        explains("twin-down", Same::Cage),
+        explains("fabric-port-down", Same::Cage),
+        explains("twin-unaddressed", Same::Cage),
+    ],
+    run: Run::stored(run),
 };
+
+fn run(measured: &Measured) -> Vec<Hit> {
+    measured.hits(FaultKind::RailIdle)
+}

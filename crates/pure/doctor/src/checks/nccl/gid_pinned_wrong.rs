@@ -4,7 +4,7 @@ use crosstie_fabric::nccl::{Choice, integer};
 use crosstie_model::facts::rdma::{GidKind, LinkLayer, RdmaDevice, RdmaPort};
 
 use super::{HCA, saw, setting};
-use crate::{Check, Hit, Node, Run, port_file};
+use crate::{Check, Hit, Node, Run, Same, explains, port_file};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-gid-pinned-wrong",
@@ -24,7 +24,12 @@ pub(super) const CHECK: Check = Check {
     fix: "Take the setting out (NCCL 2.21 or later). With an older NCCL, set the index that the table has now, and expect \
         it to drift again.",
     verify: "With `NCCL_DEBUG=INFO` queue pairs come up, and the log names a GID with the port's IPv4 address.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("gid-v2-missing", Same::Port),
+        explains("fabric-unaddressed", Same::Port),
+        explains("twin-unaddressed", Same::Port),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

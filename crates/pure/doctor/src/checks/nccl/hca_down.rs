@@ -4,7 +4,7 @@ use crosstie_fabric::nccl::{Choice, Entry};
 use crosstie_model::facts::rdma::RdmaDevice;
 
 use super::{FILES, HCA, saw, setting, with_right_hcas};
-use crate::{Check, Hit, Node, Run, port_file};
+use crate::{Check, Hit, Node, Run, Same, explains, port_file};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-hca-down",
@@ -18,7 +18,14 @@ pub(super) const CHECK: Check = Check {
         loses nothing; if this was the one that counts, it runs on fewer rails or over TCP.",
     fix: "Name the devices that are active, or bring the link up.",
     verify: "`rdma link` says state ACTIVE for each device that is listed.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("twin-down", Same::Port),
+        explains("cable-dead", Same::Cable),
+        explains("fabric-port-down", Same::Port),
+        explains("no-fabric-link", Same::Node),
+        explains("ib-no-subnet-manager", Same::Port),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

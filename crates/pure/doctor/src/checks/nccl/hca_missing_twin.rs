@@ -16,7 +16,8 @@ pub(super) const CHECK: Check = Check {
         rate. NCCL uses the devices it is given: with one twin of two it cannot exceed half of the bandwidth.",
     fix: "List both twins.",
     verify: "With `NCCL_DEBUG=INFO` the line `NET/IB : Using` lists both devices.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

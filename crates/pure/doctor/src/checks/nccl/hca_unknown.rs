@@ -3,7 +3,7 @@
 use crosstie_fabric::nccl::Choice;
 
 use super::{FILES, HCA, saw, setting, with_right_hcas};
-use crate::{Check, Hit, Node, Run, terms::listed};
+use crate::{Check, Hit, Node, Run, Same, explains, terms::listed};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-hca-unknown",
@@ -18,7 +18,11 @@ pub(super) const CHECK: Check = Check {
         differ between machines and drivers: `mlx5_0`, `rocep1s0f0`. A space after a comma counts as part of the name.",
     fix: "List the devices that the node has now, exactly: `NCCL_IB_HCA==NAME,NAME`.",
     verify: "With `NCCL_DEBUG=INFO` the log says `NET/IB : Using` and names the devices.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("nic-absent", Same::Node),
+        explains("rdma-driver-missing", Same::Node),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

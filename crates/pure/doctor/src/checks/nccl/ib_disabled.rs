@@ -17,7 +17,8 @@ pub(super) const CHECK: Check = Check {
         InfiniBand.",
     fix: "Take the setting out.",
     verify: "With `NCCL_DEBUG=INFO` the log says `NET/IB : Using …` and `Using network IB`.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -25,7 +25,8 @@ pub(super) const CHECK: Check = Check {
         `=` nor `^`.",
     fix: "Name an interface that every node can be reached on, usually the management network's.",
     verify: "With `NCCL_DEBUG=INFO` the log says `Bootstrap : Using` and names the interface.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -26,7 +26,8 @@ pub(super) const CHECK: Check = Check {
         mixed job hangs at the start, or fails with an internal error that names everything but the cause.",
     fix: "Install one version on all nodes, or run the job from one container image.",
     verify: "With `NCCL_DEBUG=VERSION` each rank prints the same version.",
-    run: Run::Cluster(run),
+    explained_by: &[],
+    run: Run::cluster(run),
 };
 
 fn run(cluster: &Cluster) -> Vec<Hit> {

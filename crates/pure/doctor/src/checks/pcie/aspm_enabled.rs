@@ -14,7 +14,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the policy to `performance` (until the next start), or for good by the kernel parameter \
         `pcie_aspm.policy=performance` or in the firmware setup.",
     verify: "The word in brackets in the policy file is `performance` or `default`.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 const POLICY: &str = "/sys/module/pcie_aspm/parameters/policy";

@@ -4,7 +4,7 @@ use crosstie_fabric::pcie::{Bottleneck, bottleneck, together};
 use crosstie_model::{Gbps, PciAddress};
 
 use super::{file, speed_reduced, width_reduced};
-use crate::{Check, FabricPort, Hit, Node, Run, word};
+use crate::{Check, FabricPort, Hit, Node, Run, Same, explains, word};
 
 pub(super) const CHECK: Check = Check {
     id: "pcie-below-port-rate",
@@ -26,7 +26,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Move the card to a slot that is wired to the processor and has at least as many lanes, of at least the same \
         generation, as the card.",
     verify: "The narrowest link that `crosstie scan` shows for the port carries more than the port's rate.",
-    run: Run::Node(run),
+    explained_by: &[explains("twin-down", Same::Cage)],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

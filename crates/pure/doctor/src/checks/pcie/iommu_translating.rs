@@ -15,7 +15,8 @@ pub(super) const CHECK: Check = Check {
         while writes stay fast, so a test in one direction may look healthy, and only pairs with this node are slow.",
     fix: "Remove `iommu.passthrough=0` from the kernel command line, or set `iommu.passthrough=1` after it, and restart.",
     verify: "`/sys/kernel/iommu_groups/GROUP/type` of the card says `identity`.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

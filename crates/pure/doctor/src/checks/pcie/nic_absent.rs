@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Seat the cable at both ends and restart the machine with it in. If the card stays away, power off, seat it \
         again or try another slot; then have it looked at.",
     verify: "`lspci -d 15b3:` lists the card.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 const VENDOR: u16 = 0x15b3;

@@ -20,7 +20,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Give the card air: a fan that blows at its heat sink, a free neighbouring slot, clean filters. Active optical \
         cables and transceivers add heat; copper does not.",
     verify: "Under load the temperature stays 10 °C below the critical value.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 const HOT: f64 = 100.0;

@@ -16,7 +16,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Restart both ends of the cable, with the cable in. A plain `reboot` was seen to be ignored: compare \
         `/proc/sys/kernel/random/boot_id` before and after.",
     verify: "`dmesg` shows no `Cable plugin` since the start, and `ib_write_bw` gives 90 Gb/s or more on each twin.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -19,7 +19,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Move the card, or the GPU, to a slot of the same processor; `nvidia-smi topo -m` shows which belong together. \
         If that cannot be done, pin each rank to the processor of its GPU.",
     verify: "`numa_node` of the GPU and of a card are the same number.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

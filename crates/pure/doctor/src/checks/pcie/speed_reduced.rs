@@ -24,7 +24,8 @@ pub(super) const CHECK: Check = Check {
     fix: "In the firmware setup set the slot's link speed to Auto (or to the card's own generation) and switch ASPM off \
         for it. If it stays slow, power off and seat the card again, without a riser.",
     verify: "After the next start `current_link_speed` equals the smaller of the two `max_link_speed` values.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -20,7 +20,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Power off, seat the card again (without the riser, if there is one), and compare the slot's bifurcation \
         setting in the firmware setup with what the card needs.",
     verify: "After the next start `current_link_width` equals the smaller of the two `max_link_width` values.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -16,7 +16,8 @@ pub(super) const CHECK: Check = Check {
     fix: "Map the DSCP to the RDMA priority; the driver then trusts DSCP. `mlnx_qos -i IF --trust dscp` does the same.",
     verify: "`dcb app show dev IF` lists the DSCP with its priority, and `rx_prioN_bytes` of `ethtool -S` grows for that \
         priority under load.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

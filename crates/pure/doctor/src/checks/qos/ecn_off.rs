@@ -19,7 +19,8 @@ pub(super) const CHECK: Check = Check {
         stops whole links, and innocent traffic with them.",
     fix: "Turn both on for the RDMA priority on every node, and marking on in the switch.",
     verify: "Both files hold 1, and `np_cnp_sent` grows under load.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

@@ -1,7 +1,7 @@
 //! Pause frames flow, and not on the priority that RDMA uses.
 
 use super::switched;
-use crate::{Check, FabricPort, Hit, Node, Run, growth::all_grown, word};
+use crate::{Check, FabricPort, Hit, Node, Run, Same, explains, growth::all_grown, word};
 use crosstie_model::facts::net::Interface;
 
 pub(super) const CHECK: Check = Check {
@@ -16,7 +16,11 @@ pub(super) const CHECK: Check = Check {
         the switch stops the whole port with global pause, management and all.",
     fix: "Use one kind of flow control, on one priority, on all hosts and switch ports.",
     verify: "Under load only the counters of the RDMA priority grow.",
-    run: Run::Node(run),
+    explained_by: &[
+        explains("pfc-wrong-priority", Same::Cage),
+        explains("pfc-off", Same::Port),
+    ],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

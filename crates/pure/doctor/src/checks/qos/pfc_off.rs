@@ -20,7 +20,8 @@ pub(super) const CHECK: Check = Check {
         host and on the switch.",
     fix: "Turn it on for the priority that carries RDMA, on each node and on each switch port.",
     verify: "`dcb pfc show dev IF` lists the priority as on, and the discard counters stay still under load.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

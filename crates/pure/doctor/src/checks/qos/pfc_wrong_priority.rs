@@ -3,7 +3,7 @@
 use crosstie_model::facts::net::Interface;
 
 use super::{priorities, switched};
-use crate::{Check, Cluster, Hit, Run, word};
+use crate::{Check, Cluster, Hit, Run, Same, explains, word};
 
 pub(super) const CHECK: Check = Check {
     id: "pfc-wrong-priority",
@@ -17,7 +17,8 @@ pub(super) const CHECK: Check = Check {
         another priority gets no relief, and its RDMA traffic is dropped under load as if there were none.",
     fix: "Turn it on for one priority, the same on all nodes and switch ports, and off for the others.",
     verify: "`dcb pfc show dev IF` lists the same priority as on for all nodes.",
-    run: Run::Cluster(run),
+    explained_by: &[explains("pfc-off", Same::Cage)],
+    run: Run::cluster(run),
 };
 
 type Port<'a> = (&'a str, &'a Interface, &'a [u8]);

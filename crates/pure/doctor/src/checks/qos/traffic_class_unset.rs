@@ -22,7 +22,8 @@ pub(super) const CHECK: Check = Check {
         ordinary queue, and flow control and congestion marking on the special one do nothing.",
     fix: "Set the traffic class in the driver, for all programs, or in NCCL's settings. DSCP 26 is 104 or 106.",
     verify: "A capture on the peer, or the switch's counters, show the packets with the cluster's DSCP.",
-    run: Run::Node(run),
+    explained_by: &[],
+    run: Run::node(run),
 };
 
 fn run(node: &Node) -> Vec<Hit> {

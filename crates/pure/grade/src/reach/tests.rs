@@ -226,32 +226,6 @@ fn who_was_not_asked_proves_nothing() {
     assert_eq!(why(&proof.pairs[2]), "b was not asked");
 }
 
-#[test]
-fn the_way_out_is_what_management_is_probed_by() {
-    let mut raw = Raw::default();
-    let routes = r#"[
-        {"dst":"default","gateway":"192.168.1.1","dev":"wlan0","metric":600},
-        {"dst":"default","gateway":"192.168.1.1","dev":"eth0","metric":100},
-        {"dst":"default","gateway":"192.168.1.1","dev":"eth0","metric":200},
-        {"dst":"default","gateway":"fe80::1","dev":"eth0"},
-        {"dst":"default","dev":"tun0"},
-        {"dst":"default","gateway":"10.77.0.9","dev":"rail0","table":"100"},
-        {"dst":"10.0.0.0/8","gateway":"10.77.0.9","dev":"rail0"}]"#;
-    raw.insert_command("ip-route.json", Entry::File(routes.into()));
-    let probes = management(&crosstie_facts::facts(&raw));
-    let gateway = |address: &str, interface: &str| Probe::Ping {
-        address: address.parse().unwrap(),
-        interface: Some(interface.to_owned()),
-        bytes: None,
-    };
-    let expected = [
-        gateway("192.168.1.1", "eth0"),
-        gateway("192.168.1.1", "wlan0"),
-        gateway("fe80::1", "eth0"),
-    ];
-    assert_eq!(probes, expected);
-}
-
 proptest! {
     #[test]
     fn a_fabric_is_proven_by_all_of_it_and_by_nothing_less(

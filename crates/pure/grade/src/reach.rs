@@ -8,7 +8,7 @@
 mod tests;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     net::IpAddr,
 };
 
@@ -206,21 +206,6 @@ fn of_answer(answer: &Probed, there: Option<&&Facts>, to: &End) -> Outcome {
             }
         }
     }
-}
-
-/// What a node may be asked before and after a change: whether its way out is still there.
-pub fn management(facts: &Facts) -> Vec<Probe> {
-    let routes = facts.network.routes.known().into_iter().flatten();
-    let gateways: BTreeSet<(IpAddr, &str)> = routes
-        .filter(|route| route.destination.is_none() && route.table == "main")
-        .filter_map(|route| Some((route.gateway?, route.interface.as_deref()?)))
-        .collect();
-    let probe = |(address, interface): (IpAddr, &str)| Probe::Ping {
-        address,
-        interface: Some(interface.to_owned()),
-        bytes: None,
-    };
-    gateways.into_iter().map(probe).collect()
 }
 
 fn by_name(facts: &[Facts]) -> HashMap<&str, &Facts> {

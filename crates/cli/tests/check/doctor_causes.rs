@@ -1,0 +1,302 @@
+//! Findings are a forest: every fault of the catalogue is a root or explained by one, and unrelated faults stay apart.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use crosstie_doctor::{Diagnosis, Examination, Patient, Unread, diagnose};
+use crosstie_facts::facts;
+use crosstie_model::{Facts, Finding, FindingRef, Reading, Severity, Spec};
+use crosstie_report::{
+    causes::{Located, located, roots},
+    doctor::{Detail, markdown, verdict, view},
+    text::Palette,
+};
+use proptest::prelude::*;
+
+use crate::common::{
+    cases::{Case, load},
+    samples,
+};
+
+/// A case, read once.
+struct Read {
+    fault: String,
+    name: String,
+    spec: Option<Spec>,
+    unread: Vec<String>,
+    nodes: Vec<(Facts, Option<Facts>)>,
+}
+
+static CASES: LazyLock<Vec<Read>> = LazyLock::new(|| {
+    let read = |fault: &str, case: &Case| Read {
+        fault: fault.to_owned(),
+        name: case.name.clone(),
+        spec: case.spec(),
+        unread: case.unread.clone(),
+        nodes: case
+            .node
+            .iter()
+            .map(|node| (facts(&node.raw()), node.earlier().map(|raw| facts(&raw))))
+            .collect(),
+    };
+    let all = load("faults").into_iter();
+    all.flat_map(|(fault, cases)| {
+        let cases = cases.iter().map(|case| read(&fault, case));
+        cases.collect::<Vec<_>>()
+    })
+    .collect()
+});
+
+fn examined(nodes: &[(Facts, Option<Facts>)], unread: &[String], spec: Option<&Spec>) -> Diagnosis {
+    let patients: Vec<Patient> = nodes
+        .iter()
+        .map(|(facts, earlier)| Patient {
+            facts,
+            earlier: earlier.as_ref(),
+            clock: None,
+        })
+        .collect();
+    let unread: Vec<Unread> = unread
+        .iter()
+        .map(|host| Unread {
+            host: host.clone(),
+            error: "no answer".to_owned(),
+        })
+        .collect();
+    diagnose(&Examination {
+        patients: &patients,
+        unread: &unread,
+        spec,
+        ..Examination::default()
+    })
+}
+
+fn reference((host, finding): Located) -> FindingRef {
+    FindingRef {
+        host: host.map(str::to_owned),
+        id: finding.id.clone(),
+        subject: finding.subject.clone(),
+    }
+}
+
+/// Follows causes to the end; panics where one is not there, or where they go in a circle.
+fn root_of<'a>(found: &[Located<'a>], mut at: Located<'a>) -> Located<'a> {
+    for _ in 0..=found.len() {
+        let Some(cause) = &at.1.caused_by else {
+            return at;
+        };
+        let there = found.iter().find(|other| reference(**other) == *cause);
+        at = *there
+            .unwrap_or_else(|| panic!("{:?} is caused by {cause:?}, which is not there", at.1));
+    }
+    panic!("causes go in a circle: {:?}", at.1);
+}
+
+fn assert_forest(diagnosis: &Diagnosis) {
+    let found = located(diagnosis);
+    for one in &found {
+        root_of(&found, *one);
+        if let Some(cause) = &one.1.caused_by {
+            let cause = found.iter().find(|other| reference(**other) == *cause);
+            let severity = cause.unwrap().1.severity;
+            assert_ne!(
+                severity,
+                Severity::Info,
+                "no alarm explains nothing: {cause:?}"
+            );
+        }
+    }
+    // What a screen is made of has each finding once.
+    let shown: usize = roots(&found)
+        .iter()
+        .map(|root| root.hosts.len().max(1) + root.explains.len())
+        .sum();
+    assert_eq!(shown, found.len(), "{found:#?}");
+}
+
+#[test]
+fn the_fault_of_every_case_is_a_root_or_is_explained_by_one() {
+    for case in CASES.iter() {
+        let diagnosis = examined(&case.nodes, &case.unread, case.spec.as_ref());
+        assert_forest(&diagnosis);
+        let found = located(&diagnosis);
+        for own in found.iter().filter(|(_, found)| found.id == case.fault) {
+            let (_, root) = root_of(&found, *own);
+            let alarm = root.severity != Severity::Info || own.1.severity == Severity::Info;
+            assert!(alarm, "{}: {}", case.fault, case.name);
+        }
+    }
+}
+
+/// The same nodes under other names, with nothing that would make clones of them.
+fn elsewhere(case: &Read) -> (Vec<(Facts, Option<Facts>)>, Vec<String>, Option<Spec>) {
+    let other = |name: &str| format!("other-{name}");
+    let renamed = |facts: &Facts| {
+        let mut facts = facts.clone();
+        facts.host.name = other(&facts.host.name);
+        facts.host.machine_id = Reading::Absent;
+        for device in &mut facts.rdma {
+            device.node_guid = Reading::Absent;
+        }
+        facts
+    };
+    let nodes = case.nodes.iter();
+    let nodes = nodes.map(|(now, before)| (renamed(now), before.as_ref().map(renamed)));
+    let unread = case.unread.iter().map(|host| other(host)).collect();
+    let spec = case.spec.as_ref().map(|spec| {
+        let text = toml::to_string(spec).unwrap();
+        let names = spec.nodes.iter().map(|node| node.name.as_str());
+        let text = names.fold(text, |text, name| {
+            text.replace(&format!("\"{name}\""), &format!("\"{}\"", other(name)))
+                .replace(&format!("\"{name}:"), &format!("\"{}:", other(name)))
+        });
+        Spec::from_toml(&text).unwrap()
+    });
+    (nodes.collect(), unread, spec)
+}
+
+/// One cluster file for both, where they do not contradict each other.
+fn joined(a: Option<&Spec>, b: Option<&Spec>) -> Option<Option<Spec>> {
+    match (a, b) {
+        (None, None) => Some(None),
+        (Some(one), None) | (None, Some(one)) => Some(Some(one.clone())),
+        (Some(a), Some(b)) if a.fabric == b.fabric && a.qos == b.qos => {
+            let mut both = a.clone();
+            both.nodes.extend(b.nodes.clone());
+            both.cables.extend(b.cables.clone());
+            Some(Some(both))
+        }
+        _ => None,
+    }
+}
+
+fn references(found: &[Located], of: impl Fn(&Finding) -> bool) -> Vec<FindingRef> {
+    let found = found.iter().filter(|(_, finding)| of(finding));
+    found.map(|found| reference(*found)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Two faults of the catalogue on different nodes, examined together.
+    #[test]
+    fn faults_that_have_nothing_to_do_with_each_other_stay_apart(
+        first in any::<prop::sample::Index>(),
+        second in any::<prop::sample::Index>(),
+    ) {
+        let (a, b) = (first.get(&CASES), second.get(&CASES));
+        let (nodes, unread, spec) = elsewhere(b);
+        let Some(both_spec) = joined(a.spec.as_ref(), spec.as_ref()) else {
+            return Ok(());
+        };
+        let alone = [
+            examined(&a.nodes, &a.unread, a.spec.as_ref()),
+            examined(&nodes, &unread, spec.as_ref()),
+        ];
+        let both_nodes: Vec<_> = a.nodes.iter().chain(&nodes).cloned().collect();
+        let both_unread: Vec<_> = a.unread.iter().chain(&unread).cloned().collect();
+        let both = examined(&both_nodes, &both_unread, both_spec.as_ref());
+        assert_forest(&both);
+        let found = located(&both);
+        let is_of = |hosts: &BTreeSet<&str>, host: Option<&str>| host.is_some_and(|host| hosts.contains(host));
+        for (own, other) in [(&alone[0], &alone[1]), (&alone[1], &alone[0])] {
+            let hosts: BTreeSet<&str> = own.nodes.iter().map(|node| node.host.as_str()).collect();
+            let others = references(&located(other), |_| true);
+            for (host, finding) in located(own) {
+                let now = found.iter().find(|found| reference(**found) == reference((host, finding)));
+                // What one node shows, it shows in any company.
+                prop_assert!(now.is_some() || !is_of(&hosts, host), "lost: {:?}", finding);
+                let Some((_, now)) = now.filter(|_| finding.caused_by.is_none()) else {
+                    continue;
+                };
+                let blamed = now.caused_by.as_ref().is_some_and(|cause| others.contains(cause));
+                prop_assert!(!blamed, "{} and {}: {:?}", a.name, b.name, now);
+            }
+        }
+    }
+}
+
+/// A fleet of Sparks on a switch, each as healthy as the sample.
+fn fleet(count: usize) -> Vec<(Facts, Option<Facts>)> {
+    let healthy = facts(&samples::raw("spark-healthy"));
+    let spark = |number: usize| {
+        let mut facts = healthy.clone();
+        facts.host.name = format!("spark-{number:02}");
+        facts.host.machine_id = Reading::Absent;
+        for device in &mut facts.rdma {
+            device.node_guid = Reading::Absent;
+        }
+        for interface in &mut facts.network.interfaces {
+            for address in &mut interface.addresses {
+                let text = address.net.to_string();
+                let own = text.replace(".11/", &format!(".{}/", number + 11));
+                address.net = own.parse().unwrap();
+            }
+        }
+        for port in facts.rdma.iter_mut().flat_map(|device| &mut device.ports) {
+            port.gids.clear();
+        }
+        // What others learned of the sample's addresses is not true here.
+        facts.network.neighbours = Reading::Absent;
+        (facts, None)
+    };
+    (0..count).map(spark).collect()
+}
+
+fn screen(diagnosis: &Diagnosis) -> String {
+    view(diagnosis, Detail::Roots, Palette::Plain)
+}
+
+#[test]
+fn a_healthy_fleet_fits_in_ten_lines_and_one_fault_in_the_first_screen() {
+    let mut nodes = fleet(20);
+    let healthy = screen(&examined(&nodes, &[], None));
+    assert!(healthy.lines().count() <= 10, "{healthy}");
+    assert!(healthy.contains("20 nodes: nothing wrong"), "{healthy}");
+
+    let sick = &mut nodes[13].0;
+    let twin = sick.network.interfaces.iter_mut();
+    for interface in twin.filter(|interface| interface.name == "enP2p1s0f1np1") {
+        interface.addresses[0].net = "192.168.177.99/24".parse().unwrap();
+    }
+    let diagnosis = examined(&nodes, &[], None);
+    let text = screen(&diagnosis);
+    let first: Vec<&str> = text.lines().take(24).collect();
+    let first = first.join("\n");
+    for part in ["spark-13", "twins-same-subnet", "cause", "fix"] {
+        assert!(first.contains(part), "no {part} in\n{text}");
+    }
+    assert!(text.contains("19 nodes: nothing wrong"), "{text}");
+    insta::assert_snapshot!(text);
+    let all = view(&diagnosis, Detail::All, Palette::Plain);
+    assert!(all.lines().count() > text.lines().count(), "{all}");
+}
+
+#[test]
+fn a_pulled_cable_is_one_thing_to_mend() {
+    let case = CASES
+        .iter()
+        .find(|case| case.fault == "cable-dead")
+        .unwrap();
+    let diagnosis = examined(&case.nodes, &case.unread, case.spec.as_ref());
+    let text = screen(&diagnosis);
+    assert!(text.lines().count() < 24, "{text}");
+    insta::assert_snapshot!("pulled", text);
+    insta::assert_snapshot!("pulled_markdown", markdown(&diagnosis, "0"));
+    let all = view(&diagnosis, Detail::All, Palette::Plain);
+    let headings = all.matches("nccl-hca-down  ").count();
+    assert_eq!(headings, 4, "{all}");
+}
+
+#[test]
+fn who_did_not_answer_was_not_examined() {
+    let mut diagnosis = Diagnosis::default();
+    for host in ["spark-a", "spark-b"] {
+        diagnosis.nodes.push(crosstie_doctor::NodeFindings {
+            host: host.to_owned(),
+            error: Some("no answer".to_owned()),
+            findings: Vec::new(),
+            notes: Vec::new(),
+        });
+    }
+    assert_eq!(verdict(&diagnosis).text(), "0 of 2 nodes examined");
+}

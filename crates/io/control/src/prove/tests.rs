@@ -1,0 +1,130 @@
+use std::cell::Cell;
+
+use crosstie_grade::simulated::{Fabric, Fault, Shape};
+use crosstie_model::run::{Mode, ReadRunError};
+
+use super::*;
+
+struct Simulated {
+    fabric: Fabric,
+    steps: usize,
+    /// A node that goes away in a step.
+    dies: Option<(usize, usize)>,
+}
+
+impl Engine for Simulated {
+    fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome {
+        self.steps += 1;
+        let dead = self.dies.filter(|(_, after)| self.steps == *after);
+        StepOutcome {
+            results: if dead.is_some() {
+                Vec::new()
+            } else {
+                self.fabric.measure(board, step)
+            },
+            lost: dead
+                .map(|(node, _)| LostNode {
+                    host: Fabric::host(node),
+                    why: "the session ended".to_owned(),
+                    offset_milliseconds: 1,
+                })
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
+/// Stopped after so many steps.
+struct Stopped {
+    steps: Cell<u64>,
+    after: u64,
+}
+
+impl Surroundings for Stopped {
+    fn elapsed_milliseconds(&self) -> u64 {
+        self.steps.get() * 1000
+    }
+    fn is_stopped(&self) -> bool {
+        self.steps.get() >= self.after
+    }
+    fn tell(&self, progress: ProveProgress) {
+        assert!(!progress.step.tests.is_empty());
+        self.steps.set(self.steps.get() + 1);
+    }
+}
+
+fn proven(after: u64, dies: Option<(usize, usize)>) -> (Run, Run) {
+    let fabric = Fabric {
+        shape: Shape::Switched {
+            nodes: 4,
+            leaf: 4,
+            oversubscription: 1,
+        },
+        faults: vec![Fault::SlowNode {
+            node: 1,
+            percent: 50,
+        }],
+        seed: 1,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs/1.jsonl");
+    let mut file = RunFile::make(&path).unwrap();
+    assert!(RunFile::make(&path).is_err(), "never over another");
+    let header = fabric.header(Mode::Full);
+    let mut engine = Simulated {
+        fabric,
+        steps: 0,
+        dies,
+    };
+    let surroundings = Stopped {
+        steps: Cell::new(0),
+        after,
+    };
+    let run = prove(header, &mut engine, &mut file, &surroundings).unwrap();
+    (run, read_run(&path).unwrap())
+}
+
+#[test]
+fn the_file_is_the_run() {
+    let (run, kept) = proven(u64::MAX, None);
+    assert_eq!(run, kept);
+    assert!(kept.is_finished());
+}
+
+#[test]
+fn what_was_measured_before_a_stop_is_there() {
+    let (run, kept) = proven(4, None);
+    assert_eq!(run, kept);
+    assert_eq!(kept.end.unwrap().reason, EndReason::Interrupted);
+    // Reachability of all, and three steps of two pairs each.
+    assert_eq!(kept.measurements.len(), 12 + 3 * 2);
+}
+
+#[test]
+fn a_node_that_dies_is_kept_and_the_others_go_on() {
+    let (run, kept) = proven(u64::MAX, Some((2, 5)));
+    assert_eq!(run, kept);
+    assert_eq!(kept.lost[0].host, "node-2");
+    let failed = kept.measurements.iter().filter(|one| one.error().is_some());
+    assert_eq!(
+        failed.count(),
+        2,
+        "the step in which it died has no results"
+    );
+    assert!(kept.is_finished());
+}
+
+#[test]
+fn a_file_that_is_none_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    std::fs::write(&path, "{}\n").unwrap();
+    let error = read_run(&path).unwrap_err();
+    assert!(matches!(
+        error,
+        RunFileError::Run {
+            source: ReadRunError::Foreign,
+            ..
+        }
+    ));
+}

@@ -1,0 +1,52 @@
+//! Bandwidth that comes and goes: an average hides it.
+
+use crosstie_model::{
+    Severity,
+    run::{BandwidthFigures, Measurement, Phase},
+};
+
+use super::{FaultKind, MeasuredFault, words};
+use crate::{graded::GradedRun, statistics::median};
+
+/// A window below this share of the median is a dip.
+const DIP_SHARE: f64 = 0.5;
+/// With fewer windows one of them says nothing.
+const LEAST_WINDOWS: usize = 5;
+
+pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
+    let tried = graded.cells.iter().flat_map(|cell| &cell.tried);
+    // Where several share a link on purpose, they take turns.
+    let alone = tried.filter(|one| {
+        matches!(one.phase, Phase::Solo | Phase::Round | Phase::Soak) && one.kind.is_rdma()
+    });
+    let unsteady = alone.filter_map(|one| of_measurement(one, one.bandwidth()?));
+    unsteady.collect()
+}
+
+/// The worst window, and how long bandwidth stayed below half of the median.
+#[allow(clippy::cast_precision_loss)] // windows of a run
+fn of_measurement(one: &Measurement, figures: &BandwidthFigures) -> Option<MeasuredFault> {
+    let windows: Vec<f64> = figures.window_gbps().collect();
+    if windows.len() < LEAST_WINDOWS {
+        return None;
+    }
+    let usual = median(&windows).filter(|usual| *usual > 0.0)?;
+    let is_dip = |window: &f64| *window < usual * DIP_SHARE;
+    let first = windows.iter().position(is_dip)?;
+    let dips = windows.iter().filter(|window| is_dip(window)).count();
+    let worst = windows.iter().copied().fold(f64::INFINITY, f64::min);
+    let length = figures.window_nanoseconds as f64 / 1e9;
+    let began = one.offset_milliseconds as f64 / 1000.0 + first as f64 * length;
+    let subject = words::direction(&one.from, &one.to);
+    let mut fault = MeasuredFault::new(FaultKind::BandwidthUnsteady, Severity::Warning, subject);
+    fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
+    fault.of(one);
+    fault.saw("median", words::gbps(usual));
+    fault.saw("worst 0.1 s", words::gbps(worst));
+    fault.saw("first dip", format!("{began:.1} s after the run began"));
+    fault.saw(
+        "time below half of the median",
+        format!("{:.1} s", dips as f64 * length),
+    );
+    Some(fault)
+}

@@ -1,0 +1,63 @@
+//! Two directions of a pair that differ.
+
+use std::collections::HashMap;
+
+use crosstie_model::{
+    Severity,
+    run::{MeasuredEnd, Phase, TestKind},
+};
+
+use super::{FaultKind, MeasuredFault, words};
+use crate::graded::{Cell, GradedRun};
+
+/// More of a difference than this, of the faster one.
+const DIFFERENCE: f64 = 0.10;
+
+pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
+    type Key<'a> = (TestKind, Phase, &'a MeasuredEnd, &'a MeasuredEnd);
+    let relevant = |cell: &&Cell| {
+        matches!(cell.best.kind, TestKind::RdmaBandwidth(_))
+            && matches!(cell.best.phase, Phase::Solo | Phase::Round)
+            // Software devices are as fast as their processor has time.
+            && cell.is_graded()
+    };
+    let cells: HashMap<Key, &Cell> = graded
+        .cells
+        .iter()
+        .filter(relevant)
+        .map(|cell| {
+            (
+                (
+                    cell.best.kind,
+                    cell.best.phase,
+                    &cell.best.from,
+                    &cell.best.to,
+                ),
+                cell,
+            )
+        })
+        .collect();
+    let mut found = Vec::new();
+    for there in graded.cells.iter().filter(relevant) {
+        let one = there.best;
+        let back = cells.get(&(one.kind, one.phase, &one.to, &one.from));
+        let figures = back.and_then(|back| Some((there.gbps?, back.gbps?)));
+        let Some((figure, other)) = figures else {
+            continue;
+        };
+        // The slower one is the finding; what ran alone counts where both are there.
+        let alone = one.phase == Phase::Solo
+            || !cells.contains_key(&(one.kind, Phase::Solo, &one.from, &one.to));
+        if alone && figure < other * (1.0 - DIFFERENCE) {
+            let subject = words::direction(&one.from, &one.to);
+            let mut fault =
+                MeasuredFault::new(FaultKind::AsymmetricPair, Severity::Warning, subject);
+            fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
+            fault.of(one);
+            fault.saw(words::direction(&one.from, &one.to), words::gbps(figure));
+            fault.saw(words::direction(&one.to, &one.from), words::gbps(other));
+            found.push(fault);
+        }
+    }
+    found
+}

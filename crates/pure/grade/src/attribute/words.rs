@@ -1,0 +1,95 @@
+//! Ends, directions and parts as a person would name them.
+
+use crosstie_model::run::MeasuredEnd;
+
+use crate::locate::{Part, Place};
+
+/// `spark-a mlx5_0`: a port, for comparing and for people.
+pub fn end(end: &MeasuredEnd) -> String {
+    let port = end.device.as_deref().or(end.interface.as_deref());
+    match port {
+        Some(port) => format!("{} {port}", end.host),
+        None => end.host.clone(),
+    }
+}
+
+/// `spark-a → spark-b`, with the rail where it is not the first.
+pub fn direction(from: &MeasuredEnd, to: &MeasuredEnd) -> String {
+    format!("{} → {}{}", from.host, to.host, rail(from, to))
+}
+
+pub fn both_ways(from: &MeasuredEnd, to: &MeasuredEnd) -> String {
+    format!("{} ↔ {}{}", from.host, to.host, rail(from, to))
+}
+
+fn rail(from: &MeasuredEnd, to: &MeasuredEnd) -> String {
+    match (from.rail, to.rail) {
+        (0, 0) => String::new(),
+        (a, b) if a == b => format!(", rail {a}"),
+        (a, b) => format!(", rail {a} to rail {b}"),
+    }
+}
+
+pub fn gbps(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.2} Gb/s")
+    } else {
+        format!("{value:.1} Gb/s")
+    }
+}
+
+/// What places and parts are called.
+#[derive(Debug, Clone, Copy)]
+pub struct Names<'n, 'a> {
+    pub hosts: &'n [&'a str],
+    pub cables: &'n [&'a str],
+    pub ends: &'n [&'a MeasuredEnd],
+    pub places: &'n [Place],
+}
+
+/// What may be at fault.
+pub(super) fn suspect(names: Names, suspect: Part) -> String {
+    let host = |node: usize| names.hosts[node];
+    let port = |port: usize| {
+        let end = names.ends[port];
+        let name = end.device.as_deref().or(end.interface.as_deref());
+        format!("port {} of {}", name.unwrap_or("?"), end.host)
+    };
+    let cable = |cable: usize| {
+        let mut ends = names
+            .places
+            .iter()
+            .filter(|place| place.cable == Some(cable));
+        let node = ends.next().map(|place| place.node);
+        let switched = ends.all(|place| Some(place.node) == node);
+        let switch = if switched { " or its switch port" } else { "" };
+        format!("cable {}{switch}", names.cables[cable])
+    };
+    match suspect {
+        Part::Everything => "something that all nodes share: the switch, or a setting".to_owned(),
+        Part::Rail(rail) => {
+            format!("what all ports of rail {rail} share: the switch, or a setting")
+        }
+        Part::Node(node) => format!("node {}", host(node)),
+        Part::NodeSending(node) => format!("node {}, sending", host(node)),
+        Part::NodeReceiving(node) => format!("node {}, receiving", host(node)),
+        Part::Port(at) => port(at),
+        Part::PortSending(at) => format!("{}, sending", port(at)),
+        Part::PortReceiving(at) => format!("{}, receiving", port(at)),
+        Part::Cable(at) => cable(at),
+        Part::CableFrom(at, node) => format!("{}, in the direction from {}", cable(at), host(node)),
+        Part::CableTo(at, node) => format!("{}, in the direction to {}", cable(at), host(node)),
+        Part::Path(a, b) => format!(
+            "the path between {} and {}",
+            end(names.ends[a]),
+            end(names.ends[b])
+        ),
+        Part::PathOneWay(a, b) => format!(
+            "the path from {} to {}",
+            end(names.ends[a]),
+            end(names.ends[b])
+        ),
+        Part::Between(a, b) => format!("all that lies between {} and {}", host(a), host(b)),
+        Part::BetweenOneWay(a, b) => format!("all that lies from {} to {}", host(a), host(b)),
+    }
+}

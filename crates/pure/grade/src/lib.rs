@@ -1,0 +1,34 @@
+//! What is tested when, what the figures are worth, and which part is at fault.
+//!
+//! ```text
+//! ports and pairs ──schedule──▶ campaign ⇄ engines ──▶ Run ──ceilings, ledger──▶ GradedRun ──attribute──▶ faults
+//! ```
+//!
+//! Nothing here measures. A run is a value, so it can be graded again, later and elsewhere.
+
+pub mod attribute;
+pub mod campaign;
+pub mod ceiling;
+pub mod compare;
+pub mod counters;
+pub mod graded;
+pub mod ledger;
+pub mod limit;
+pub mod locate;
+pub mod loss;
+#[cfg(test)]
+mod made_up;
+pub mod reach;
+pub mod record;
+pub mod schedule;
+pub mod simulated;
+pub mod statistics;
+pub mod verdict;
+
+pub use attribute::{FaultKind, MeasuredFault, faults};
+pub use campaign::Campaign;
+pub use ceiling::Ceiling;
+pub use graded::{Cell, GradedRun, RailSum};
+pub use ledger::Ledger;
+pub use limit::Limit;
+pub use verdict::Verdict;

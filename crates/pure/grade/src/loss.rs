@@ -1,0 +1,58 @@
+//! Packets that were sent and did not arrive, and in which direction.
+
+use crosstie_model::run::{Figures, Measurement, Outcome};
+
+use crate::counters;
+
+/// Fewer can be counters that were not read at the same moment.
+const LEAST_LOST: u64 = 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    pub path: LossPath,
+    pub sent: u64,
+    pub lost: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LossPath {
+    /// From the sender of messages to their receiver.
+    Data,
+    /// Back.
+    Acknowledgements,
+}
+
+impl Loss {
+    /// Of 1.
+    #[allow(clippy::cast_precision_loss)] // a share
+    pub fn share(&self) -> f64 {
+        self.lost as f64 / self.sent.max(1) as f64
+    }
+}
+
+/// Packets sent less packets received, where the protocol noticed, too: a gap at the receiver is loss of data; a sender
+/// that sent again, with no gap, has missed acknowledgements.
+pub fn loss(measurement: &Measurement) -> Option<Loss> {
+    // Without figures nothing says how long counters ran on.
+    if !matches!(
+        &measurement.outcome,
+        Outcome::Measured(Figures::Bandwidth(_))
+    ) {
+        return None;
+    }
+    let growth = &measurement.counters;
+    let of = |path, (sent, received): (u64, u64)| {
+        let lost = sent.saturating_sub(received);
+        (lost >= LEAST_LOST).then_some(Loss { path, sent, lost })
+    };
+    if counters::out_of_sequence(growth) > 0 {
+        return of(LossPath::Data, counters::packets(&growth.from, &growth.to)?);
+    }
+    if counters::timeouts(growth) > 0 {
+        return of(
+            LossPath::Acknowledgements,
+            counters::packets(&growth.to, &growth.from)?,
+        );
+    }
+    None
+}

@@ -1,0 +1,467 @@
+use std::collections::BTreeSet;
+
+use crosstie_model::run::Run;
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    attribute::{
+        FaultKind, faults,
+        observe::{Observed, decide},
+        untested,
+    },
+    graded::GradedRun,
+    locate::{Located, Part},
+};
+
+/// Directions between nodes.
+type Cells = BTreeSet<(usize, usize)>;
+
+fn node_of(host: &str) -> usize {
+    host.trim_start_matches("node-").parse().unwrap()
+}
+
+/// The tested directions that a fault slows.
+fn cells_of(fault: Fault, tested: &Cells) -> Cells {
+    let alone = |fault| Fabric {
+        shape: Shape::Pair { rails: 1 },
+        faults: vec![fault],
+        seed: 0,
+    };
+    let fabric = alone(fault);
+    let slow = tested
+        .iter()
+        .filter(|(from, to)| fabric.alone(*from, *to) < 0.8 * ceiling());
+    slow.copied().collect()
+}
+
+struct Proven {
+    tested: Cells,
+    hardware: Vec<(Vec<Part>, Cells)>,
+    contended: Cells,
+}
+
+fn proven(run: &Run) -> Proven {
+    let graded = GradedRun::new(run);
+    let observed = Observed::new(&graded);
+    let decided = decide(&observed);
+    let direction = |cell: &usize| {
+        let cell = observed.cells[*cell];
+        (
+            node_of(&observed.ends[cell.from].host),
+            node_of(&observed.ends[cell.to].host),
+        )
+    };
+    // Places are counted in the order of the cells: back to the fabric's own numbers.
+    let node = |place: usize| node_of(observed.hosts[place]);
+    let end = |place: usize| node_of(&observed.ends[place].host);
+    let renamed = |part: &Part| match *part {
+        Part::Node(at) => Part::Node(node(at)),
+        Part::NodeSending(at) => Part::NodeSending(node(at)),
+        Part::NodeReceiving(at) => Part::NodeReceiving(node(at)),
+        Part::Path(a, b) => Part::Path(end(a).min(end(b)), end(a).max(end(b))),
+        Part::PathOneWay(a, b) => Part::PathOneWay(end(a), end(b)),
+        // A slow path of the simulated fabric is slow on all rails.
+        Part::Between(a, b) => Part::Path(node(a).min(node(b)), node(a).max(node(b))),
+        Part::BetweenOneWay(a, b) => Part::PathOneWay(node(a), node(b)),
+        part => part,
+    };
+    let group = |group: &Located| {
+        let parts = group.parts.iter().map(renamed).collect();
+        (parts, group.tests.iter().map(direction).collect())
+    };
+    Proven {
+        tested: (0..observed.cells.len())
+            .map(|cell| direction(&cell))
+            .collect(),
+        hardware: decided.hardware.iter().map(group).collect(),
+        contended: decided.contended.iter().map(direction).collect(),
+    }
+}
+
+fn part_of(fault: Fault) -> Part {
+    match fault {
+        Fault::SlowNode { node, .. } => Part::Node(node),
+        Fault::SlowSending { node, .. } => Part::NodeSending(node),
+        Fault::SlowReceiving { node, .. } => Part::NodeReceiving(node),
+        Fault::SlowPath { a, b, .. } => Part::Path(a.min(b), a.max(b)),
+        Fault::SlowPathOneWay { from, to, .. } => Part::PathOneWay(from, to),
+    }
+}
+
+/// Exactly the faults that are there, up to what no run of pairs can tell apart: a fault that others hide, and one that
+/// several others make up together.
+fn assert_exact(fabric: &Fabric) {
+    let (run, _) = fabric.prove(Mode::Full);
+    let proven = proven(&run);
+    let injected: Vec<(Fault, Cells)> = fabric
+        .faults
+        .iter()
+        .map(|fault| (*fault, cells_of(*fault, &proven.tested)))
+        .collect();
+    let low: Cells = injected
+        .iter()
+        .flat_map(|(_, cells)| cells.iter().copied())
+        .collect();
+    let named: Cells = proven
+        .hardware
+        .iter()
+        .flat_map(|(_, cells)| cells.iter().copied())
+        .collect();
+    assert_eq!(
+        named, low,
+        "{fabric:?}: what is slow is explained, and nothing else is"
+    );
+    assert!(
+        proven.hardware.len()
+            <= injected
+                .iter()
+                .filter(|(_, cells)| !cells.is_empty())
+                .count()
+    );
+    for (parts, cells) in &proven.hardware {
+        let inside = injected.iter().filter(|(_, own)| own.is_subset(cells));
+        let made_up: Cells = inside.flat_map(|(_, own)| own.iter().copied()).collect();
+        // A cell of two faults may belong to either.
+        let rest: Cells = cells.difference(&made_up).copied().collect();
+        let explained = injected
+            .iter()
+            .any(|(_, own)| !own.is_empty() && rest.is_subset(own));
+        assert!(
+            rest.is_empty() || explained,
+            "{fabric:?}: {parts:?} was not injected"
+        );
+    }
+    for (index, (fault, cells)) in injected.iter().enumerate() {
+        let others = injected
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index);
+        let others: Cells = others
+            .flat_map(|(_, (_, cells))| cells.iter().copied())
+            .collect();
+        let hidden = cells.is_subset(&others);
+        let exactly = proven.hardware.iter().find(|(_, named)| named == cells);
+        let merged = proven
+            .hardware
+            .iter()
+            .any(|(_, named)| named.len() > cells.len() && cells.is_subset(named));
+        match exactly {
+            Some((parts, _)) => {
+                let whole = parts.first() == Some(&Part::Everything);
+                assert!(
+                    whole || parts.contains(&part_of(*fault)),
+                    "{fabric:?}: {fault:?} in {parts:?}"
+                );
+            }
+            None => assert!(hidden || merged, "{fabric:?}: {fault:?} is not named"),
+        }
+    }
+    assert!(proven.contended.is_empty(), "{fabric:?}: nothing is shared");
+}
+
+fn fault(nodes: usize) -> impl Strategy<Value = Fault> {
+    let pair = (0..nodes, 1..nodes).prop_map(move |(a, step)| (a, (a + step) % nodes));
+    let percent = 15_u32..70;
+    prop_oneof![
+        (0..nodes, percent.clone()).prop_map(|(node, percent)| Fault::SlowNode { node, percent }),
+        (0..nodes, percent.clone())
+            .prop_map(|(node, percent)| Fault::SlowSending { node, percent }),
+        (0..nodes, percent.clone())
+            .prop_map(|(node, percent)| Fault::SlowReceiving { node, percent }),
+        (pair.clone(), percent.clone()).prop_map(|((a, b), percent)| Fault::SlowPath {
+            a,
+            b,
+            percent
+        }),
+        (pair, percent).prop_map(|((from, to), percent)| Fault::SlowPathOneWay {
+            from,
+            to,
+            percent
+        }),
+    ]
+}
+
+fn shape(most: usize) -> impl Strategy<Value = Shape> {
+    prop_oneof![
+        (1_u32..3).prop_map(|rails| Shape::Pair { rails }),
+        (3..most.min(24)).prop_map(|nodes| Shape::Ring { nodes }),
+        (3..most).prop_map(|nodes| Shape::Switched {
+            nodes,
+            leaf: nodes,
+            oversubscription: 1
+        }),
+    ]
+}
+
+fn fabric(most: usize) -> impl Strategy<Value = Fabric> {
+    shape(most).prop_flat_map(|shape| {
+        let probe = Fabric {
+            shape,
+            faults: Vec::new(),
+            seed: 0,
+        };
+        let nodes = probe.nodes();
+        let faults = prop::collection::vec(fault(nodes), 0..(nodes / 3).clamp(2, 9));
+        (faults, any::<u64>()).prop_map(move |(faults, seed)| Fabric {
+            faults,
+            seed,
+            ..probe.clone()
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn full_mode_names_exactly_what_is_wrong(fabric in fabric(28)) {
+        assert_exact(&fabric);
+    }
+
+    #[test]
+    fn contention_is_told_from_hardware(
+        leaf in 2_usize..6,
+        leaves in 2_usize..5,
+        slow in prop::collection::vec((0_usize..30, 15_u32..70), 0..3),
+        seed in any::<u64>(),
+    ) {
+        let nodes = leaf * leaves;
+        let faults: Vec<Fault> = slow.iter().map(|(node, percent)| Fault::SlowNode { node: node % nodes, percent: *percent }).collect();
+        let fabric = Fabric {
+            shape: Shape::Switched { nodes, leaf, oversubscription: 2 },
+            faults,
+            seed,
+        };
+        let (run, _) = fabric.prove(Mode::Full);
+        let proven = proven(&run);
+        let bad: BTreeSet<usize> = fabric.faults.iter().map(|fault| match fault {
+            Fault::SlowNode { node, .. } => *node,
+            _ => unreachable!(),
+        }).collect();
+        // Two good nodes below one leaf are what others are compared with.
+        let good = |leaf_number: usize| (0..leaf).filter(|at| !bad.contains(&(leaf_number * leaf + at))).count();
+        prop_assume!((0..leaves).all(|leaf| good(leaf) >= 2));
+        for (parts, cells) in &proven.hardware {
+            let named: Vec<usize> = parts.iter().filter_map(|part| match part {
+                Part::Node(node) => Some(*node),
+                _ => None,
+            }).collect();
+            prop_assert!(named.iter().any(|node| bad.contains(node)), "{parts:?} {cells:?} in {fabric:?}");
+        }
+        let named: BTreeSet<usize> = proven.hardware.iter().flat_map(|(parts, _)| parts).filter_map(|part| match part {
+            Part::Node(node) => Some(*node),
+            _ => None,
+        }).collect();
+        prop_assert!(bad.is_subset(&named), "{named:?} in {fabric:?}");
+        prop_assert!(!proven.contended.is_empty());
+        let graded = GradedRun::new(&run);
+        prop_assert!(faults_of(&graded).contains(&FaultKind::FabricContended));
+    }
+
+    #[test]
+    fn quick_mode_finds_up_to_a_quarter_of_bad_nodes_in_two_rounds(
+        half in 4_usize..80,
+        picks in prop::collection::vec((any::<prop::sample::Index>(), 15_u32..70), 0..40),
+        seed in any::<u64>(),
+    ) {
+        assert_quick(half * 2, &picks.iter().map(|(pick, percent)| (pick.index(half * 2), *percent)).collect::<Vec<_>>(), seed);
+    }
+}
+
+fn faults_of(graded: &GradedRun) -> BTreeSet<FaultKind> {
+    faults(graded).iter().map(|fault| fault.kind).collect()
+}
+
+fn assert_quick(nodes: usize, slow: &[(usize, u32)], seed: u64) {
+    let mut bad: BTreeSet<usize> = BTreeSet::new();
+    let mut injected = Vec::new();
+    for (node, percent) in slow {
+        if bad.len() < nodes / 4 && bad.insert(*node) {
+            injected.push(Fault::SlowNode {
+                node: *node,
+                percent: *percent,
+            });
+        }
+    }
+    let fabric = Fabric {
+        shape: Shape::Switched {
+            nodes,
+            leaf: nodes,
+            oversubscription: 1,
+        },
+        faults: injected,
+        seed,
+    };
+    let (run, steps) = fabric.prove(Mode::Quick);
+    let proven = proven(&run);
+    let named: BTreeSet<usize> = proven
+        .hardware
+        .iter()
+        .map(|(parts, _)| match parts.first() {
+            Some(Part::Node(node)) => *node,
+            other => panic!("{other:?} in {fabric:?}"),
+        })
+        .collect();
+    assert_eq!(named, bad);
+    // A round is two steps: there and back.
+    assert!(steps <= 4, "{steps} steps");
+    let untested = untested(&run, 3);
+    let nodes = nodes as u64;
+    assert_eq!(untested.paths, nodes * (nodes - 1) / 2);
+    assert_eq!(
+        untested.untested,
+        untested.paths - proven.tested.len() as u64 / 2
+    );
+    assert_eq!(
+        untested.examples.len(),
+        3.min(usize::try_from(untested.untested).unwrap())
+    );
+}
+
+#[test]
+fn quick_mode_on_four_thousand_nodes() {
+    let slow: Vec<(usize, u32)> = (0..1024).map(|index| (index * 2503 % 4096, 40)).collect();
+    assert_quick(4096, &slow, 7);
+}
+
+#[test]
+fn full_mode_on_256_nodes() {
+    let shape = Shape::Switched {
+        nodes: 256,
+        leaf: 256,
+        oversubscription: 1,
+    };
+    let mut faults: Vec<Fault> = (0..12)
+        .map(|index| Fault::SlowNode {
+            node: index * 21,
+            percent: 50,
+        })
+        .collect();
+    faults.extend([
+        Fault::SlowSending {
+            node: 5,
+            percent: 60,
+        },
+        Fault::SlowReceiving {
+            node: 9,
+            percent: 30,
+        },
+        Fault::SlowPath {
+            a: 100,
+            b: 201,
+            percent: 55,
+        },
+        Fault::SlowPathOneWay {
+            from: 70,
+            to: 71,
+            percent: 20,
+        },
+    ]);
+    assert_exact(&Fabric {
+        shape,
+        faults,
+        seed: 3,
+    });
+}
+
+#[test]
+fn a_good_node_between_two_bad_ones_is_not_named() {
+    let bad = [12, 14].map(|node| Fault::SlowReceiving { node, percent: 15 });
+    let worse = [3, 5, 7].map(|node| Fault::SlowNode { node, percent: 40 });
+    assert_exact(&Fabric {
+        shape: Shape::Ring { nodes: 18 },
+        faults: bad.into_iter().chain(worse).collect(),
+        seed: 0,
+    });
+}
+
+#[test]
+fn where_no_pair_is_good_quick_mode_asks_for_full() {
+    let faults = (0..8)
+        .map(|node| Fault::SlowNode { node, percent: 50 })
+        .collect();
+    let shape = Shape::Switched {
+        nodes: 8,
+        leaf: 8,
+        oversubscription: 1,
+    };
+    let fabric = Fabric {
+        shape,
+        faults,
+        seed: 1,
+    };
+    let (run, _) = fabric.prove(Mode::Quick);
+    let graded = GradedRun::new(&run);
+    let found = faults_in(&graded);
+    let [(kind, advice)] = found.as_slice() else {
+        panic!("{found:?}")
+    };
+    assert_eq!(*kind, FaultKind::FabricContended);
+    assert!(advice.contains("contended, run --full"), "{advice}");
+}
+
+fn faults_in(graded: &GradedRun) -> Vec<(FaultKind, String)> {
+    let roots = faults(graded)
+        .into_iter()
+        .filter(|fault| fault.because_of.is_none());
+    roots
+        .map(|fault| (fault.kind, fault.advice.unwrap_or_default()))
+        .collect()
+}
+
+#[test]
+fn one_fault_has_one_root() {
+    let switched = |faults: Vec<Fault>| Fabric {
+        shape: Shape::Switched {
+            nodes: 4,
+            leaf: 4,
+            oversubscription: 1,
+        },
+        faults,
+        seed: 5,
+    };
+    let cases = [
+        (
+            Fault::SlowNode {
+                node: 2,
+                percent: 40,
+            },
+            FaultKind::NodeSlow,
+        ),
+        (
+            Fault::SlowSending {
+                node: 2,
+                percent: 40,
+            },
+            FaultKind::NodeSlow,
+        ),
+        (
+            Fault::SlowPath {
+                a: 1,
+                b: 3,
+                percent: 40,
+            },
+            FaultKind::PairSlow,
+        ),
+        (
+            Fault::SlowPathOneWay {
+                from: 1,
+                to: 3,
+                percent: 40,
+            },
+            FaultKind::PairSlow,
+        ),
+    ];
+    for (fault, expected) in cases {
+        let (run, _) = switched(vec![fault]).prove(Mode::Full);
+        let graded = GradedRun::new(&run);
+        let roots: Vec<FaultKind> = faults_in(&graded)
+            .into_iter()
+            .map(|(kind, _)| kind)
+            .collect();
+        assert_eq!(roots, [expected], "{fault:?}: {:#?}", faults(&graded));
+    }
+    let (run, _) = switched(Vec::new()).prove(Mode::Full);
+    assert_eq!(faults(&GradedRun::new(&run)), [], "nothing is wrong");
+}

@@ -1,0 +1,163 @@
+//! From a run to what is printed of it.
+
+use crosstie_doctor::Measured;
+use crosstie_grade::{
+    Cell, GradedRun, Ledger, RailSum, Verdict, attribute::untested, compare::compare,
+};
+use crosstie_model::run::{LatencyFigures, Mode, Outcome, Run};
+
+use super::{
+    ChangeRow, FORMAT, LatencyRow, LedgerRow, LedgerRows, PairRow, Prove, ProvenNode, RailsRow,
+    UntestedPaths,
+};
+
+/// Paths that were not tested and are named.
+const EXAMPLES: usize = 8;
+
+impl Prove {
+    /// Of a run, and what changed since an earlier one.
+    pub fn new(run: &Run, before: Option<&Run>) -> Self {
+        let graded = GradedRun::new(run);
+        let mode = match run.header.options.mode {
+            Mode::Quick => "quick",
+            Mode::Full => "full",
+            Mode::Soak { .. } => "soak",
+        };
+        let untested = untested(run, EXAMPLES);
+        let changes = before.map_or_else(Vec::new, |before| compare(before, run));
+        Self {
+            format: FORMAT,
+            started: run.header.started.clone(),
+            cluster: run.header.cluster.clone(),
+            mode: mode.to_owned(),
+            finished: run.is_finished(),
+            nodes: nodes(run),
+            pairs: graded.cells.iter().map(pair).collect(),
+            rails: graded.rail_sums.iter().filter_map(rails).collect(),
+            collectives: Vec::new(),
+            findings: Measured::new(run).findings(),
+            untested: UntestedPaths {
+                paths: untested.paths,
+                untested: untested.untested,
+                examples: untested
+                    .examples
+                    .into_iter()
+                    .map(|(a, b)| [a.host, b.host])
+                    .collect(),
+            },
+            changes: changes
+                .into_iter()
+                .map(|change| ChangeRow {
+                    what: change.what.words().to_owned(),
+                    subject: change.subject,
+                    before: change.before,
+                    after: change.after,
+                })
+                .collect(),
+        }
+    }
+}
+
+fn nodes(run: &Run) -> Vec<ProvenNode> {
+    let lost = |host: &str| {
+        let lost = run.lost.iter().find(|lost| lost.host == host);
+        lost.map(|lost| lost.why.clone())
+    };
+    let nodes = run.header.nodes.iter().map(|node| ProvenNode {
+        host: node.host.clone(),
+        kernel: node.kernel.clone(),
+        rdma_driver: node.rdma_driver.clone(),
+        gpu_driver: node.gpu_driver.clone(),
+        nccl: node.nccl.clone(),
+        lost: lost(&node.host),
+    });
+    nodes.collect()
+}
+
+fn pair(cell: &Cell) -> PairRow {
+    let best = cell.best;
+    let reason = match (&best.outcome, cell.verdict) {
+        (Outcome::Failed { error: reason } | Outcome::NotApplicable { reason }, _) => {
+            Some(reason.clone())
+        }
+        (Outcome::Measured(_), Verdict::NotGraded(why)) => Some(why.words().to_owned()),
+        (Outcome::Measured(_), _) => None,
+    };
+    PairRow {
+        from: best.from.host.clone(),
+        to: best.to.host.clone(),
+        rail: best.from.rail,
+        kind: best.kind.name().to_owned(),
+        phase: best.phase.name().to_owned(),
+        size: best.size,
+        queue_pairs: best.queue_pairs,
+        gbps: cell.gbps.map(rounded),
+        ceiling_gbps: cell.ceiling.as_ref().map(|ceiling| rounded(ceiling.gbps)),
+        percent: cell.percent,
+        latency_us: best.latency().map(latency),
+        verdict: cell.verdict.name().to_owned(),
+        reason,
+        limits: cell.limits.iter().map(ToString::to_string).collect(),
+        ledger: cell.ledger.as_ref().map(ledger),
+        doubts: best.doubts.clone(),
+    }
+}
+
+fn rails(sum: &RailSum) -> Option<RailsRow> {
+    let first = sum.rails.first()?;
+    let figure = |rail: &&crosstie_model::run::Measurement| {
+        let figures = rail.bandwidth()?;
+        figures.gbps().map(rounded)
+    };
+    Some(RailsRow {
+        from: first.from.host.clone(),
+        to: first.to.host.clone(),
+        gbps: rounded(sum.gbps),
+        ceiling_gbps: sum.ceiling.as_ref().map(|ceiling| rounded(ceiling.gbps)),
+        percent: sum.percent,
+        verdict: sum.verdict.name().to_owned(),
+        limits: sum.limits.iter().map(ToString::to_string).collect(),
+        rails: sum.rails.iter().map(figure).collect(),
+    })
+}
+
+fn ledger(ledger: &Ledger) -> LedgerRows {
+    let deductions = ledger.deductions.iter().map(|one| LedgerRow {
+        what: one.what.clone(),
+        gbps: rounded(one.gbps),
+        at_most: false,
+    });
+    let causes = ledger.shares.iter().map(|share| {
+        let words: Vec<String> = share.causes.iter().map(|cause| cause.words()).collect();
+        LedgerRow {
+            what: words.join(", or "),
+            gbps: rounded(share.gbps),
+            at_most: share.at_most,
+        }
+    });
+    LedgerRows {
+        port_rate: rounded(ledger.port_rate),
+        deductions: deductions.collect(),
+        ceiling: rounded(ledger.ceiling),
+        causes: causes.collect(),
+        unexplained: rounded(ledger.unexplained),
+        measured: rounded(ledger.measured),
+    }
+}
+
+fn latency(figures: &LatencyFigures) -> LatencyRow {
+    #[allow(clippy::cast_precision_loss)] // nanoseconds of a message
+    let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1000.0;
+    LatencyRow {
+        min: microseconds(figures.least),
+        p50: microseconds(figures.p50),
+        p99: microseconds(figures.p99),
+        p999: microseconds(figures.p999),
+        max: microseconds(figures.most),
+    }
+}
+
+/// Thousandths: enough for a lab's megabits.
+fn rounded(gbps: f64) -> f64 {
+    (gbps * 1000.0).round() / 1000.0
+}

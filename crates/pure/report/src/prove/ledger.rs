@@ -1,0 +1,49 @@
+//! The bandwidth ledger of a pair, line by line.
+
+use super::PairRow;
+use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table};
+
+pub(super) fn ledger(pair: &PairRow, palette: Palette, out: &mut String) {
+    let Some(ledger) = &pair.ledger else { return };
+    let title = format!(
+        "where the bandwidth of {} → {} went, Gb/s",
+        pair.from, pair.to
+    );
+    line(palette, &[quiet(title)], out);
+    let minus = |gbps: f64| plain(format!("{:>8}", format!("−{}", figure(gbps))));
+    let total = |gbps: f64| strong(format!("{:>8}", figure(gbps)));
+    let mut rows = vec![Row::Cells(
+        2,
+        vec![plain("port rate"), total(ledger.port_rate)],
+    )];
+    for one in &ledger.deductions {
+        rows.push(Row::Cells(
+            2,
+            vec![plain(format!("  {}", one.what)), minus(one.gbps)],
+        ));
+    }
+    rows.push(Row::Cells(2, vec![plain("ceiling"), total(ledger.ceiling)]));
+    for one in &ledger.causes {
+        let most = if one.at_most { "at most: " } else { "" };
+        let what = Span::new(Tone::Bad, format!("  {most}{}", one.what));
+        rows.push(Row::Cells(2, vec![what, minus(one.gbps)]));
+    }
+    if ledger.unexplained > 0.0 {
+        let what = Span::new(Tone::Bad, "  unexplained");
+        rows.push(Row::Cells(2, vec![what, minus(ledger.unexplained)]));
+    }
+    rows.push(Row::Cells(
+        2,
+        vec![plain("measured"), total(ledger.measured)],
+    ));
+    table(palette, &rows, out);
+    out.push('\n');
+}
+
+pub(super) fn figure(gbps: f64) -> String {
+    if gbps < 10.0 {
+        format!("{gbps:.2}")
+    } else {
+        format!("{gbps:.1}")
+    }
+}

@@ -1,0 +1,255 @@
+//! A run on a terminal: one table for a pair, a matrix for many, ledgers of what is low, findings.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{PairRow, Prove, RailsRow, ledger, ledger::figure, matrix::matrix};
+use crate::{
+    finding::{finding, heading},
+    text::{Palette, Row, Span, Tone, item, line, plain, quiet, strong, table},
+};
+
+pub fn view(prove: &Prove, palette: Palette) -> String {
+    let mut out = String::new();
+    if prove.nodes.len() == 2 {
+        pair_table(prove, palette, &mut out);
+    } else {
+        matrix(prove, palette, &mut out);
+    }
+    // The worst one: its neighbours would say the same.
+    let low = decisive(prove).filter(|pair| matches!(pair.verdict.as_str(), "fault" | "warning"));
+    if let Some(worst) = low.min_by_key(|pair| pair.percent) {
+        ledger::ledger(worst, palette, &mut out);
+    }
+    findings(prove, palette, &mut out);
+    for change in &prove.changes {
+        let text = format!(
+            "{}: {}, {} → {}",
+            change.what, change.subject, change.before, change.after
+        );
+        item(palette, (Tone::Accent, "~ "), &text, &mut out);
+    }
+    if !prove.changes.is_empty() {
+        out.push('\n');
+    }
+    untested(prove, palette, &mut out);
+    line(palette, &[verdict(prove)], &mut out);
+    out
+}
+
+/// The whole in one line.
+pub fn verdict(prove: &Prove) -> Span {
+    let decisive: Vec<&PairRow> = decisive(prove).collect();
+    let count = |name: &str| {
+        let alike = decisive.iter().filter(|pair| pair.verdict == name);
+        alike.count()
+    };
+    let roots = prove
+        .findings
+        .iter()
+        .filter(|finding| finding.caused_by.is_none());
+    let roots = roots
+        .filter(|finding| finding.severity != crosstie_model::Severity::Info)
+        .count();
+    let (healthy, warning, fault, failed) = (
+        count("healthy"),
+        count("warning"),
+        count("fault"),
+        count("failed"),
+    );
+    let graded = healthy + warning + fault;
+    let cut = if prove.finished {
+        ""
+    } else {
+        "; the run was cut off"
+    };
+    if graded + failed == 0 {
+        return Span::new(Tone::Bad, format!("nothing was graded{cut}"));
+    }
+    if roots == 0 && fault + failed + warning == 0 {
+        return Span::new(
+            Tone::Good,
+            format!("proven: {graded} of {graded} figures healthy{cut}"),
+        );
+    }
+    let tone = if fault + failed > 0 {
+        Tone::Alarm
+    } else {
+        Tone::Bad
+    };
+    let causes = match roots {
+        1 => "1 cause".to_owned(),
+        roots => format!("{roots} causes"),
+    };
+    let text = format!(
+        "{healthy} healthy, {warning} warnings, {fault} faults, {failed} not measured; {causes}{cut}"
+    );
+    Span::new(tone, text)
+}
+
+/// Of what was measured again alone, that; of everything else, what there is.
+fn decisive(prove: &Prove) -> impl Iterator<Item = &PairRow> {
+    let key = |pair: &PairRow| -> (String, String, u32, String) {
+        (
+            pair.from.clone(),
+            pair.to.clone(),
+            pair.rail,
+            pair.kind.clone(),
+        )
+    };
+    let alone: HashSet<_> = prove
+        .pairs
+        .iter()
+        .filter(|pair| pair.phase == "solo")
+        .map(key)
+        .collect();
+    let pairs = prove.pairs.iter();
+    pairs.filter(move |pair| pair.phase != "round" || !alone.contains(&key(pair)))
+}
+
+pub(super) fn tone(verdict: &str) -> Tone {
+    match verdict {
+        "healthy" => Tone::Good,
+        "warning" => Tone::Bad,
+        "fault" | "failed" => Tone::Alarm,
+        _ => Tone::Quiet,
+    }
+}
+
+/// What is the same in both directions is one line.
+type Key<'a> = (&'a str, &'a str, u32, Option<u64>);
+
+fn pair_table(prove: &Prove, palette: Palette, out: &mut String) {
+    let [a, b] = prove.nodes.as_slice() else {
+        return;
+    };
+    let mut order: Vec<Key> = Vec::new();
+    let mut rows: BTreeMap<Key, [Option<&PairRow>; 2]> = BTreeMap::new();
+    for pair in &prove.pairs {
+        let key = (
+            pair.kind.as_str(),
+            pair.phase.as_str(),
+            pair.rail,
+            pair.size,
+        );
+        let both = rows.entry(key).or_insert_with(|| {
+            order.push(key);
+            [None, None]
+        });
+        both[usize::from(pair.from != a.host)] = Some(pair);
+    }
+    let head = [
+        "test".to_owned(),
+        "rail".to_owned(),
+        format!("{} → {}", a.host, b.host),
+        format!("{} → {}", b.host, a.host),
+        "ceiling".to_owned(),
+    ];
+    let mut lines = vec![Row::Cells(2, head.iter().map(quiet).collect())];
+    for key in order {
+        let (kind, phase, rail, _) = key;
+        let phase = if matches!(phase, "solo" | "round") {
+            String::new()
+        } else {
+            format!(", {phase}")
+        };
+        let both = rows[&key];
+        let ceiling = both.iter().flatten().find_map(|pair| pair.ceiling_gbps);
+        let mut cells = vec![plain(format!("{kind}{phase}")), plain(rail.to_string())];
+        cells.extend(both.map(cell));
+        cells.push(quiet(ceiling.map_or_else(String::new, figure)));
+        lines.push(Row::Cells(2, cells));
+    }
+    let sum = |from: &str| prove.rails.iter().find(|sum| sum.from == from);
+    let sums = [sum(&a.host), sum(&b.host)];
+    if sums.iter().any(Option::is_some) {
+        let shown = |sum: Option<&RailsRow>| {
+            let Some(sum) = sum else { return plain("") };
+            let percent = sum
+                .percent
+                .map_or_else(String::new, |percent| format!(", {percent} %"));
+            Span::new(tone(&sum.verdict), format!("{}{percent}", figure(sum.gbps)))
+        };
+        let ceiling = sums.iter().flatten().find_map(|sum| sum.ceiling_gbps);
+        let mut cells = vec![strong("all rails"), plain("")];
+        cells.extend(sums.map(shown));
+        cells.push(quiet(ceiling.map_or_else(String::new, figure)));
+        lines.push(Row::Cells(2, cells));
+    }
+    table(palette, &lines, out);
+    out.push('\n');
+    let failures = prove.pairs.iter().filter(|pair| pair.verdict == "failed");
+    for pair in failures {
+        let why = pair.reason.as_deref().unwrap_or("no figure");
+        let text = format!("{} → {}, {}: {why}", pair.from, pair.to, pair.kind);
+        item(palette, (Tone::Alarm, "✗ "), &text, out);
+    }
+}
+
+fn cell(pair: Option<&PairRow>) -> Span {
+    let Some(pair) = pair else { return plain("") };
+    let tone = tone(&pair.verdict);
+    match (&pair.latency_us, pair.gbps) {
+        (Some(latency), _) => Span::new(
+            Tone::Plain,
+            format!("{:.2} µs, p99.9 {:.2}", latency.p50, latency.p999),
+        ),
+        (None, Some(gbps)) => match pair.percent.filter(|_| pair.verdict != "not-graded") {
+            Some(percent) => Span::new(tone, format!("{}, {percent} %", figure(gbps))),
+            None => Span::new(Tone::Plain, figure(gbps)),
+        },
+        (None, None) => match pair.verdict.as_str() {
+            "failed" => Span::new(tone, "not measured"),
+            "not-applicable" => Span::new(tone, "not applicable"),
+            _ => Span::new(Tone::Good, "✓"),
+        },
+    }
+}
+
+fn findings(prove: &Prove, palette: Palette, out: &mut String) {
+    for root in prove
+        .findings
+        .iter()
+        .filter(|found| found.caused_by.is_none())
+    {
+        finding(root, palette, out);
+        let explained = prove.findings.iter().filter(|found| {
+            found
+                .caused_by
+                .as_ref()
+                .is_some_and(|cause| cause.id == root.id && cause.subject == root.subject)
+        });
+        let mut any = false;
+        for consequence in explained {
+            heading(consequence, palette, out);
+            any = true;
+        }
+        if any {
+            out.push('\n');
+        }
+    }
+}
+
+fn untested(prove: &Prove, palette: Palette, out: &mut String) {
+    let paths = &prove.untested;
+    if paths.untested == 0 {
+        return;
+    }
+    let named: Vec<String> = paths
+        .examples
+        .iter()
+        .map(|[a, b]| format!("{a} – {b}"))
+        .collect();
+    let more = if paths.untested > named.len() as u64 {
+        ", …"
+    } else {
+        ""
+    };
+    let text = format!(
+        "{} of {} paths were not tested: {}{more} (prove --full tests all)",
+        paths.untested,
+        paths.paths,
+        named.join(", ")
+    );
+    item(palette, (Tone::Quiet, "· "), &text, out);
+    out.push('\n');
+}
