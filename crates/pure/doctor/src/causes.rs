@@ -70,34 +70,75 @@ pub(crate) fn settle(found: &mut [Placed], hosts: &[String], cables: &Cables) {
 
 /// The place of each finding's cause in the list.
 fn forest(found: &[Placed], cables: &Cables) -> Vec<Option<usize>> {
-    let mut by_node: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-    for (index, placed) in found.iter().enumerate() {
-        // What is no alarm is no explanation of one.
-        if placed.finding.severity == Severity::Info {
-            continue;
-        }
-        for site in &placed.sites {
-            let list = by_node.entry((placed.check.id, &site.node)).or_default();
-            if list.last() != Some(&index) {
-                list.push(index);
-            }
-        }
-    }
+    let index = Index::new(found);
     let mut causes: Vec<Option<usize>> = vec![None; found.len()];
-    for (index, placed) in found.iter().enumerate() {
+    for (place, placed) in found.iter().enumerate() {
         let rules = placed.check.explained_by.iter();
         let mut fitting = rules.flat_map(|rule| {
-            let nodes = nodes_of(rule, placed, cables);
-            let near = nodes
-                .into_iter()
-                .flat_map(|node| by_node.get(&(rule.id, node)))
-                .flatten()
-                .copied();
+            let near = index.near(rule, placed, cables).into_iter();
             near.filter(|cause| is_cause(rule, &found[*cause], placed, cables))
         });
-        causes[index] = fitting.find(|cause| *cause != index && !leads_to(&causes, *cause, index));
+        causes[place] = fitting.find(|cause| *cause != place && !leads_to(&causes, *cause, place));
     }
     causes
+}
+
+/// A made-up node has thousands of ports in one cage; a real one has two.
+const MOST_CANDIDATES: usize = 256;
+
+/// Findings that may explain others, by their id and where they are.
+struct Index<'a> {
+    by_node: HashMap<(&'a str, &'a str), Vec<usize>>,
+    by_cage: HashMap<(&'a str, &'a str, &'a str), Vec<usize>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(found: &'a [Placed]) -> Self {
+        let (mut by_node, mut by_cage) = (HashMap::new(), HashMap::new());
+        let add = |list: &mut Vec<usize>, place: usize| {
+            if list.last() != Some(&place) {
+                list.push(place);
+            }
+        };
+        for (place, placed) in found.iter().enumerate() {
+            // What is no alarm is no explanation of one.
+            if placed.finding.severity == Severity::Info {
+                continue;
+            }
+            for Site { node, cage, .. } in &placed.sites {
+                let id = placed.check.id;
+                add(by_node.entry((id, node.as_str())).or_default(), place);
+                if let Some(cage) = cage {
+                    let key = (id, node.as_str(), cage.as_str());
+                    add(by_cage.entry(key).or_default(), place);
+                }
+            }
+        }
+        Self { by_node, by_cage }
+    }
+
+    /// Those that a rule may mean: on the finding's own node or cage, or at the other ends of its cables.
+    fn near<'s>(&'s self, rule: &Explains, effect: &'s Placed, cables: &'s Cables) -> Vec<usize> {
+        let on = |node: &'s str| self.by_node.get(&(rule.id, node));
+        let at = |node: &'s str, cage: &'s str| self.by_cage.get(&(rule.id, node, cage));
+        let mut lists: Vec<Option<&Vec<usize>>> = Vec::new();
+        for site in &effect.sites {
+            let own = || at(&site.node, site.cage.as_deref()?);
+            let far = || cables.others(site).iter();
+            match rule.over {
+                Same::Node => lists.push(on(&site.node)),
+                Same::Port | Same::Cage => lists.push(own()),
+                Same::Cable => {
+                    lists.push(own());
+                    lists.extend(far().map(|(node, cage)| at(node, cage)));
+                }
+                Same::FarEnd => lists.extend(far().map(|(node, cage)| at(node, cage))),
+                Same::Peer => lists.extend(far().map(|(node, _)| on(node))),
+            }
+        }
+        let found = lists.into_iter().flatten().flatten();
+        found.copied().take(MOST_CANDIDATES).collect()
+    }
 }
 
 /// Whether following causes from one finding comes to another: that one cannot be its consequence as well.
@@ -110,23 +151,6 @@ fn leads_to(causes: &[Option<usize>], from: usize, to: usize) -> bool {
         at = causes[index];
     }
     false
-}
-
-/// Where a cause can be: on the finding's own nodes, or at the other ends of its cables.
-fn nodes_of<'a>(rule: &Explains, effect: &'a Placed, cables: &'a Cables) -> Vec<&'a str> {
-    let own = effect.sites.iter().map(|site| site.node.as_str());
-    let far = || {
-        let sites = effect.sites.iter();
-        sites.flat_map(|site| cables.others(site).iter().map(|(node, _)| node.as_str()))
-    };
-    let mut nodes: Vec<&str> = match rule.over {
-        Same::Node | Same::Port | Same::Cage => own.collect(),
-        Same::Cable => own.chain(far()).collect(),
-        Same::FarEnd | Same::Peer => far().collect(),
-    };
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes
 }
 
 fn is_cause(rule: &Explains, cause: &Placed, effect: &Placed, cables: &Cables) -> bool {
@@ -160,6 +184,100 @@ fn agree(over: Same, cause: &Site, effect: &Site, cables: &Cables) -> bool {
         Same::Peer => {
             let mut others = cables.others(effect).iter();
             cause.cage.is_none() && others.any(|(node, _)| *node == cause.node)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Hit, checks};
+
+    /// Where rules alone go in no circle, findings cannot.
+    #[test]
+    fn no_check_explains_itself_by_way_of_others() {
+        let behind: HashMap<&str, Vec<&str>> = checks::all()
+            .map(|check| {
+                let causes = check.explained_by.iter().map(|rule| rule.id);
+                (check.id, causes.filter(|id| *id != check.id).collect())
+            })
+            .collect();
+        for check in checks::all() {
+            let mut frontier = behind[check.id].clone();
+            let mut seen = HashSet::new();
+            while let Some(id) = frontier.pop() {
+                assert_ne!(id, check.id, "{id} lies behind itself");
+                if seen.insert(id) {
+                    frontier.extend(&behind[id]);
+                }
+            }
+        }
+    }
+
+    fn site() -> impl Strategy<Value = Site> {
+        let place = (
+            0..4_usize,
+            prop::option::of((0..2_usize, prop::option::of(1..3_u32))),
+        );
+        place.prop_map(|(node, cage)| Site {
+            node: format!("node-{node}"),
+            cage: cage.map(|(cage, _)| format!("p{cage}")),
+            port: cage.and_then(|(cage, port)| Some((format!("mlx5_{cage}"), port?))),
+        })
+    }
+
+    fn placed() -> impl Strategy<Value = Placed> {
+        let sites = prop::collection::vec(site(), 1..3);
+        let severity =
+            prop::sample::select(vec![Severity::Fault, Severity::Warning, Severity::Info]);
+        let check = any::<prop::sample::Index>();
+        (check, sites, severity, any::<bool>()).prop_map(|(check, sites, severity, felt)| {
+            let all: Vec<&'static Check> = checks::all().collect();
+            let check = *check.get(&all);
+            let subject = format!("{sites:?}");
+            Placed {
+                check,
+                host: None,
+                finding: Hit::new(severity, subject).finding(check),
+                sites,
+                felt_elsewhere: felt,
+            }
+        })
+    }
+
+    impl std::fmt::Debug for Placed {
+        fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(formatter, "{} at {:?}", self.check.id, self.sites)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_found_where_is_a_forest(
+            found in prop::collection::vec(placed(), 0..60),
+            joints in prop::collection::vec(((0..4_usize, 0..2_usize), (0..4_usize, 0..2_usize)), 0..5),
+        ) {
+            let mut cables = Cables::default();
+            let end = |(node, cage): (usize, usize)| (format!("node-{node}"), format!("p{cage}"));
+            for (a, b) in joints {
+                cables.join(end(a), end(b));
+            }
+            let causes = forest(&found, &cables);
+            for (index, cause) in causes.iter().enumerate() {
+                let Some(cause) = *cause else { continue };
+                prop_assert!(!leads_to(&causes, cause, index));
+                prop_assert!(found[cause].finding.severity != Severity::Info);
+                let rules = found[index].check.explained_by;
+                let fits = rules.iter().any(|rule| {
+                    rule.id == found[cause].check.id
+                        && is_cause(rule, &found[cause], &found[index], &cables)
+                });
+                prop_assert!(fits);
+            }
         }
     }
 }

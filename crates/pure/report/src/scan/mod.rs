@@ -1,6 +1,7 @@
 //! What `crosstie scan` says of a node. One value feeds the JSON, its schema and the terminal.
 
 mod build;
+mod overview;
 mod view;
 
 use schemars::JsonSchema;

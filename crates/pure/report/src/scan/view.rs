@@ -2,12 +2,14 @@
 
 use crosstie_model::{Bytes, Gbps, facts::pci::LinkSpeed};
 
+use super::overview::overview;
 use super::{Cage, Interface, Node, Outcome, RdmaPort};
 use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table};
 
-/// The nodes, one below the other, then what to do next.
+/// Where they are many an overview; the nodes, one below the other; then what to do next.
 pub fn view(outcomes: &[Outcome], next: &str, palette: Palette) -> String {
     let mut out = String::new();
+    overview(outcomes, palette, &mut out);
     for outcome in outcomes {
         match outcome {
             Outcome::Node(node) => draw(node, palette, &mut out),

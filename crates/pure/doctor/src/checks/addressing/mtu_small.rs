@@ -52,6 +52,9 @@ fn run(node: &Node) -> Vec<Hit> {
                         "the largest of 256 … 4096 that fits MTU - 96",
                     );
                 let hit = match planned {
+                    Some(planned) if below_plan => hit
+                        .saw("MTU that is planned", planned, "cluster.toml")
+                        .cause("it was changed by hand after the plan was applied, or the plan was never applied"),
                     Some(planned) => hit.saw("MTU that is planned", planned, "cluster.toml"),
                     None => hit,
                 };
