@@ -17,13 +17,16 @@ use crate::common::{
     samples,
 };
 
+/// Each with itself a moment before.
+type Nodes = Vec<(Facts, Option<Facts>)>;
+
 /// A case, read once.
 struct Read {
     fault: String,
     name: String,
     spec: Option<Spec>,
     unread: Vec<String>,
-    nodes: Vec<(Facts, Option<Facts>)>,
+    nodes: Nodes,
 }
 
 static CASES: LazyLock<Vec<Read>> = LazyLock::new(|| {
@@ -128,7 +131,7 @@ fn the_fault_of_every_case_is_a_root_or_is_explained_by_one() {
 }
 
 /// The same nodes under other names, with nothing that would make clones of them.
-fn elsewhere(case: &Read) -> (Vec<(Facts, Option<Facts>)>, Vec<String>, Option<Spec>) {
+fn elsewhere(case: &Read) -> (Nodes, Vec<String>, Option<Spec>) {
     let other = |name: &str| format!("other-{name}");
     let renamed = |facts: &Facts| {
         let mut facts = facts.clone();
@@ -154,18 +157,20 @@ fn elsewhere(case: &Read) -> (Vec<(Facts, Option<Facts>)>, Vec<String>, Option<S
     (nodes.collect(), unread, spec)
 }
 
+struct Contradiction;
+
 /// One cluster file for both, where they do not contradict each other.
-fn joined(a: Option<&Spec>, b: Option<&Spec>) -> Option<Option<Spec>> {
+fn joined(a: Option<&Spec>, b: Option<&Spec>) -> Result<Option<Spec>, Contradiction> {
     match (a, b) {
-        (None, None) => Some(None),
-        (Some(one), None) | (None, Some(one)) => Some(Some(one.clone())),
+        (None, None) => Ok(None),
+        (Some(one), None) | (None, Some(one)) => Ok(Some(one.clone())),
         (Some(a), Some(b)) if a.fabric == b.fabric && a.qos == b.qos => {
             let mut both = a.clone();
             both.nodes.extend(b.nodes.clone());
             both.cables.extend(b.cables.clone());
-            Some(Some(both))
+            Ok(Some(both))
         }
-        _ => None,
+        _ => Err(Contradiction),
     }
 }
 
@@ -185,7 +190,7 @@ proptest! {
     ) {
         let (a, b) = (first.get(&CASES), second.get(&CASES));
         let (nodes, unread, spec) = elsewhere(b);
-        let Some(both_spec) = joined(a.spec.as_ref(), spec.as_ref()) else {
+        let Ok(both_spec) = joined(a.spec.as_ref(), spec.as_ref()) else {
             return Ok(());
         };
         let alone = [

@@ -41,9 +41,13 @@ pub fn view(diagnosis: &Diagnosis, detail: Detail, palette: Palette) -> String {
     let (warnings, infos): (Vec<&Root>, Vec<&Root>) = rest
         .into_iter()
         .partition(|root| root.severity() == Severity::Warning);
-    faults.iter().for_each(|root| screen.root(root));
+    for root in faults {
+        screen.root(root);
+    }
     unread(diagnosis, &mut screen);
-    warnings.iter().for_each(|root| screen.root(root));
+    for root in warnings {
+        screen.root(root);
+    }
     worth_knowing(&infos, &mut screen);
     well(diagnosis, &found, &mut screen);
     notes(diagnosis, &mut screen);
