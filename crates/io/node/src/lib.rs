@@ -8,6 +8,7 @@ pub mod command;
 pub mod commands;
 pub mod fuzz;
 pub mod groups;
+pub mod host;
 pub mod local;
 mod lock;
 mod names;

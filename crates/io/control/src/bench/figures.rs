@@ -1,48 +1,101 @@
 //! Counts into figures for people.
 
 use crosstie_rdma::Figures;
-use crosstie_report::bench::{Bandwidth, Cell, Latency};
-
-pub(super) fn one(figures: Vec<Result<Figures, String>>) -> Result<Figures, String> {
-    let missing = || Err("it was not begun".to_owned());
-    figures.into_iter().next().unwrap_or_else(missing)
-}
+use crosstie_report::bench::{Bandwidth, Bidirectional, Cell, Latency, Verified};
 
 pub(super) fn cell<T>(result: Result<T, String>) -> Cell<T> {
     result.map_or_else(Cell::NotMeasured, Cell::Measured)
 }
 
-/// Rails add up; each counts its own time.
-#[allow(clippy::cast_precision_loss)] // figures for people
-pub(super) fn sum(all: &[Figures]) -> Bandwidth {
-    let mut sum = Bandwidth {
-        gbps: 0.0,
-        worst_gbps: Some(0.0),
-        messages_per_second: 0.0,
-        bytes: 0,
-        nanoseconds: 0,
-        processor_nanoseconds: 0,
+fn other_figures<T>() -> Result<T, String> {
+    Err("the engine measured something else".to_owned())
+}
+
+/// One a size.
+pub(super) fn bandwidths(figures: &Figures) -> Result<Vec<Bandwidth>, String> {
+    let Figures::Bandwidth(all) = figures else {
+        return other_figures();
     };
-    for figures in all {
-        let Figures::Bandwidth(one) = figures else {
-            continue;
-        };
-        let time = one.nanoseconds.max(1) as f64;
-        sum.gbps += one.bytes as f64 * 8.0 / time;
-        sum.messages_per_second += one.messages as f64 * 1e9 / time;
-        sum.bytes += one.bytes;
-        sum.nanoseconds = sum.nanoseconds.max(one.nanoseconds);
-        sum.processor_nanoseconds += one.processor_nanoseconds;
-        let window = one.window_nanoseconds.max(1) as f64;
-        let worst = one.worst_window().map(|bytes| bytes as f64 * 8.0 / window);
-        sum.worst_gbps = sum.worst_gbps.zip(worst).map(|(sum, one)| sum + one);
+    Ok(all.iter().map(bandwidth).collect())
+}
+
+#[allow(clippy::cast_precision_loss)] // figures for people
+fn bandwidth(one: &crosstie_rdma::Bandwidth) -> Bandwidth {
+    let time = one.nanoseconds.max(1) as f64;
+    let window = one.window_nanoseconds.max(1) as f64;
+    Bandwidth {
+        gbps: one.bytes as f64 * 8.0 / time,
+        worst_gbps: one.worst_window().map(|bytes| bytes as f64 * 8.0 / window),
+        messages_per_second: one.messages as f64 * 1e9 / time,
+        size: one.size,
+        depth: one.depth,
+        bytes: one.bytes,
+        nanoseconds: one.nanoseconds,
+        processor_nanoseconds: one.processor_nanoseconds,
     }
-    sum
+}
+
+/// Of tests of one size each. Rails add up; each counts its own time.
+pub(super) fn sum(all: &[Figures]) -> Result<Bandwidth, String> {
+    let mut sum: Option<Bandwidth> = None;
+    for figures in all {
+        for one in bandwidths(figures)? {
+            let Some(sum) = &mut sum else {
+                sum = Some(one);
+                continue;
+            };
+            sum.gbps += one.gbps;
+            sum.messages_per_second += one.messages_per_second;
+            sum.size = sum.size.min(one.size);
+            sum.depth = sum.depth.min(one.depth);
+            sum.bytes += one.bytes;
+            sum.nanoseconds = sum.nanoseconds.max(one.nanoseconds);
+            sum.processor_nanoseconds += one.processor_nanoseconds;
+            let worst = sum.worst_gbps.zip(one.worst_gbps);
+            sum.worst_gbps = worst.map(|(sum, one)| sum + one);
+        }
+    }
+    sum.ok_or_else(|| "nothing was measured".to_owned())
+}
+
+pub(super) fn bidirectional(there: &[Figures], back: &[Figures]) -> Result<Bidirectional, String> {
+    let (there, back) = (sum(there)?, sum(back)?);
+    Ok(Bidirectional {
+        gbps: there.gbps + back.gbps,
+        there,
+        back,
+    })
+}
+
+/// One a size; rails add up.
+pub(super) fn verified(all: &[Figures]) -> Result<Vec<Verified>, String> {
+    let mut sums: Vec<Verified> = Vec::new();
+    for figures in all {
+        let Figures::Verified(sizes) = figures else {
+            return other_figures();
+        };
+        for one in sizes {
+            match sums.iter_mut().find(|sum| sum.size == one.size) {
+                Some(sum) => {
+                    sum.messages += one.messages;
+                    sum.bytes += one.bytes;
+                    sum.wrong_bytes += one.wrong_bytes;
+                }
+                None => sums.push(Verified {
+                    size: one.size,
+                    messages: one.messages,
+                    bytes: one.bytes,
+                    wrong_bytes: one.wrong_bytes,
+                }),
+            }
+        }
+    }
+    Ok(sums)
 }
 
 pub(super) fn percentiles(figures: &Figures) -> Result<Latency, String> {
     let Figures::Latency(latency) = figures else {
-        return Err("the engine measured something else".to_owned());
+        return other_figures();
     };
     let times = &latency.half_round_trips;
     let at = |of_100_000| times.percentile(of_100_000);

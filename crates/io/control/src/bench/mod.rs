@@ -5,11 +5,13 @@ mod figures;
 mod options;
 mod rails;
 mod rdma;
+mod requests;
+mod userspace;
 
 use crosstie_report::bench::{Bench, RailResult};
 
 use crate::{FleetSnapshot, SnapshotError, Targets, TargetsError};
-use doubts::doubts;
+use doubts::of_devices;
 pub use options::BenchOptions;
 use rails::usable;
 use rdma::RdmaRun;
@@ -52,20 +54,19 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
         return Err(BenchError::NotTwo(nodes.len()));
     };
     let rails = usable(near, far, options.force)?;
-    let run = RdmaRun {
-        fleet: &fleet,
-        options,
-    };
-    let results = rails.iter().map(|rail| run.rail(rail));
-    let results: Vec<RailResult> = results.collect();
+    let hosts = [near, far].map(|node| node.facts.host.name.clone());
+    let run = RdmaRun::new(&fleet, hosts.clone(), options);
+    let results: Vec<RailResult> = rails.iter().map(|rail| run.rail(rail)).collect();
     let all_rails = (rails.len() > 1).then(|| run.all(&rails));
+    let mut doubts = of_devices(&[&near.facts, &far.facts], &rails);
+    doubts.extend(run.doubts());
     Ok(Bench {
-        nodes: [near, far].map(|node| node.facts.host.name.clone()),
-        operation: options.operation,
-        size: options.size,
-        queue_pairs: options.queue_pairs,
+        format: Bench::FORMAT,
+        nodes: hosts,
+        asked: options.asked(),
         rails: results,
         all_rails,
-        doubts: doubts(&[&near.facts, &far.facts], &rails),
+        findings: userspace::findings(&nodes),
+        doubts,
     })
 }

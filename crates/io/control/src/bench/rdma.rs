@@ -1,144 +1,176 @@
 //! The RDMA tests of a rail, and of all rails at once.
 
-use crosstie_fabric::rails::{Rail, RailEnd};
-use crosstie_rdma::{Direction, Figures, OpenRequest, PathRequest, Role, Test, Times};
-use crosstie_report::bench::{Directions, Operation, RailResult};
+use std::cell::RefCell;
+
+use crosstie_fabric::rails::Rail;
+use crosstie_rdma::{Figures, Message};
+use crosstie_report::bench::{
+    AllRails, Bandwidth, Bidirectional, Cell, Directions, Latencies, Latency, RailResult, Verified,
+};
 
 use super::{
     BenchOptions,
-    figures::{cell, one, percentiles, sum},
+    doubts::of_conditions,
+    figures::{bandwidths, bidirectional, cell, percentiles, sum, verified},
+    requests::{self, Way},
 };
 use crate::{
     Event, Fleet,
-    measure::{End, MeasureError, PairTest, measure},
+    measure::{EndResult, Measured, PairTest, longest, measure},
 };
-
-/// perftest's; a timeout of 14 is 67 ms.
-const PATH: PathRequest = PathRequest {
-    timeout: 14,
-    retry_count: 7,
-    service_level: 0,
-    traffic_class: 0,
-};
-const DEPTH: u32 = 128;
-/// In milliseconds.
-const WARM_UP: u32 = 500;
-const COOL_DOWN: u32 = 200;
-const SILENCE: u32 = 3000;
-/// Bytes of a message whose latency is measured.
-const LATENCY_SIZE: u32 = 2;
 
 pub(super) struct RdmaRun<'a> {
-    pub(super) fleet: &'a Fleet,
-    pub(super) options: &'a BenchOptions,
+    fleet: &'a Fleet,
+    /// The two nodes, as they call themselves.
+    hosts: [String; 2],
+    options: &'a BenchOptions,
+    seen: RefCell<Seen>,
 }
 
-impl RdmaRun<'_> {
+/// What tests have shown besides figures.
+#[derive(Default)]
+struct Seen {
+    doubts: Vec<String>,
+    /// Why a node cannot be asked any more: what follows is not begun.
+    lost: Option<String>,
+}
+
+/// Figures of each test's near end, and of its far end.
+type BothEnds = (Vec<Figures>, Vec<Figures>);
+
+impl<'a> RdmaRun<'a> {
+    pub(super) fn new(fleet: &'a Fleet, hosts: [String; 2], options: &'a BenchOptions) -> Self {
+        Self {
+            fleet,
+            hosts,
+            options,
+            seen: RefCell::default(),
+        }
+    }
+
     pub(super) fn rail(&self, rail: &Rail) -> RailResult {
         let name = &rail.near.device;
-        let [there, back] = [false, true].map(|is_back| {
-            let arrow = if is_back { "←" } else { "→" };
-            let figures =
-                self.measure(&format!("{name} {arrow}"), &[self.bandwidth(rail, is_back)]);
-            one(figures).map(|figures| sum(&[figures]))
-        });
-        let latency = self.measure(&format!("{name} latency"), &[self.latency(rail)]);
+        let rails = std::slice::from_ref(rail);
         RailResult {
             devices: [rail.near.device.clone(), rail.far.device.clone()],
-            bandwidth: Directions {
-                there: cell(there),
-                back: cell(back),
+            bandwidth: self.bandwidth(name, rails),
+            bidirectional: self.bidirectional(name, rails),
+            sweep: self.options.sweep.then(|| {
+                self.each_way(|way| {
+                    let name = format!("{name} {} size by size", way.arrow());
+                    let test = requests::sweep(self.options, rail, way);
+                    let (figures, _) = self.measure(&name, &[test])?;
+                    bandwidths(&figures[0])
+                })
+            }),
+            latency: Latencies {
+                write_with_immediate: self.latency(rail, Message::WriteWithImmediate),
+                send: self.latency(rail, Message::Send),
             },
-            latency: cell(one(latency).and_then(|figures| percentiles(&figures))),
+            data: self.data(name, rails),
         }
     }
 
     /// All rails at once.
-    pub(super) fn all(&self, rails: &[Rail]) -> Directions {
-        let [there, back] = [false, true].map(|is_back| {
-            let tests = rails.iter().map(|rail| self.bandwidth(rail, is_back));
-            let tests: Vec<PairTest> = tests.collect();
-            let arrow = if is_back { "←" } else { "→" };
-            let figures = self.measure(&format!("all rails {arrow}"), &tests);
-            let figures = figures.into_iter().collect::<Result<Vec<_>, _>>();
-            cell(figures.map(|figures| sum(&figures)))
-        });
-        Directions { there, back }
+    pub(super) fn all(&self, rails: &[Rail]) -> AllRails {
+        let name = "all rails";
+        AllRails {
+            bandwidth: self.bandwidth(name, rails),
+            bidirectional: self.bidirectional(name, rails),
+            data: self.data(name, rails),
+        }
     }
 
-    fn measure(&self, name: &str, tests: &[PairTest]) -> Vec<Result<Figures, String>> {
+    /// What made the figures doubtful, each once.
+    pub(super) fn doubts(self) -> Vec<String> {
+        self.seen.into_inner().doubts
+    }
+
+    fn bandwidth(&self, name: &str, rails: &[Rail]) -> Directions<Bandwidth> {
+        self.each_way(|way| {
+            let tests = of_rails(rails, |rail| requests::bandwidth(self.options, rail, way));
+            let (figures, _) = self.measure(&format!("{name} {}", way.arrow()), &tests)?;
+            sum(&figures)
+        })
+    }
+
+    fn bidirectional(&self, name: &str, rails: &[Rail]) -> Option<Cell<Bidirectional>> {
+        self.options.bidirectional.then(|| {
+            let way = Way::Both;
+            let tests = of_rails(rails, |rail| requests::bandwidth(self.options, rail, way));
+            let figures = self.measure(&format!("{name} {}", way.arrow()), &tests);
+            cell(figures.and_then(|(there, back)| bidirectional(&there, &back)))
+        })
+    }
+
+    fn data(&self, name: &str, rails: &[Rail]) -> Option<Directions<Vec<Verified>>> {
+        self.options.verify_data.then(|| {
+            self.each_way(|way| {
+                let tests = of_rails(rails, |rail| requests::verify(self.options, rail, way));
+                let name = format!("{name} {} every byte", way.arrow());
+                let (figures, _) = self.measure(&name, &tests)?;
+                verified(&figures)
+            })
+        })
+    }
+
+    fn latency(&self, rail: &Rail, message: Message) -> Cell<Latency> {
+        let kind = match message {
+            Message::WriteWithImmediate => "write",
+            Message::Send => "send",
+        };
+        let name = format!("{} {kind} latency", rail.near.device);
+        let test = requests::latency(self.options, rail, message);
+        let figures = self.measure(&name, &[test]);
+        cell(figures.and_then(|(figures, _)| percentiles(&figures[0])))
+    }
+
+    fn each_way<T>(&self, one: impl Fn(Way) -> Result<T, String>) -> Directions<T> {
+        Directions {
+            there: cell(one(Way::There)),
+            back: cell(one(Way::Back)),
+        }
+    }
+
+    /// As many figures of each end as there are tests, or the first error.
+    fn measure(&self, name: &str, tests: &[PairTest]) -> Result<BothEnds, String> {
+        if let Some(why) = &self.seen.borrow().lost {
+            return Err(why.clone());
+        }
+        let within = longest(tests);
         let observer = &self.fleet.options().observer;
-        observer.observe(Event::TestBegan { name });
-        let figures = measure(self.fleet, tests);
-        let text = |error: MeasureError| error.to_string();
-        figures.into_iter().map(|one| one.map_err(text)).collect()
+        observer.observe(Event::TestBegan { name, within });
+        let results = measure(self.fleet, tests);
+        let mut all = (Vec::new(), Vec::new());
+        for (test, result) in tests.iter().zip(results) {
+            match result {
+                Ok(Measured { near, far }) => {
+                    self.note(test.near.node, &near);
+                    self.note(test.far.node, &far);
+                    all.0.push(near.figures);
+                    all.1.push(far.figures);
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    let mut seen = self.seen.borrow_mut();
+                    seen.lost = error.is_lost().then(|| text.clone());
+                    return Err(text);
+                }
+            }
+        }
+        Ok(all)
     }
 
-    fn bandwidth(&self, rail: &Rail, is_back: bool) -> PairTest {
-        let direction = match self.options.operation {
-            Operation::Write => Direction::Write,
-            Operation::Read => Direction::Read,
-        };
-        let size = self.options.size;
-        let request = |end: &RailEnd| OpenRequest {
-            test: Test::Bandwidth { direction },
-            queue_pairs: self.options.queue_pairs,
-            size,
-            signal_every: OpenRequest::usual_signal_every(size, DEPTH),
-            ..self.request(end)
-        };
-        pair(rail, is_back, request)
-    }
-
-    fn latency(&self, rail: &Rail) -> PairTest {
-        let request = |end: &RailEnd| OpenRequest {
-            test: Test::Latency,
-            size: LATENCY_SIZE,
-            depth: 1,
-            ..self.request(end)
-        };
-        pair(rail, false, request)
-    }
-
-    fn request(&self, end: &RailEnd) -> OpenRequest {
-        OpenRequest {
-            device: end.device.clone(),
-            port: u8::try_from(end.port).unwrap_or(u8::MAX),
-            address: end.address,
-            interface_mtu: end.mtu,
-            role: Role::Initiator,
-            test: Test::Latency,
-            queue_pairs: 1,
-            size: LATENCY_SIZE,
-            depth: DEPTH,
-            list: 1,
-            signal_every: 1,
-            relaxed_ordering: false,
-            path: PATH,
-            times: Times {
-                warm_up: WARM_UP,
-                measure: self.options.measure,
-                cool_down: COOL_DOWN,
-                silence: SILENCE,
-            },
+    fn note(&self, node: usize, end: &EndResult) {
+        let mut seen = self.seen.borrow_mut();
+        for doubt in of_conditions(&self.hosts[node], &end.conditions) {
+            if !seen.doubts.contains(&doubt) {
+                seen.doubts.push(doubt);
+            }
         }
     }
 }
 
-/// The first node's end sends, unless it is the way back.
-fn pair(rail: &Rail, is_back: bool, request: impl Fn(&RailEnd) -> OpenRequest) -> PairTest {
-    let first = End {
-        node: 0,
-        request: request(&rail.near),
-    };
-    let second = End {
-        node: 1,
-        request: request(&rail.far),
-    };
-    let (near, far) = if is_back {
-        (second, first)
-    } else {
-        (first, second)
-    };
-    PairTest { near, far }
+fn of_rails(rails: &[Rail], test: impl Fn(&Rail) -> PairTest) -> Vec<PairTest> {
+    rails.iter().map(test).collect()
 }
