@@ -11,7 +11,10 @@ fn lab_bench_measures_a_rail() {
     let proven = proven_two_sparks();
     let lab = &proven.lab;
     sh(lab, "spark-a", "ip link set enP2p1s0f0np0 down");
-    let output = bench(lab, &["--seconds", "1", "--operation", "send", "--verify-data"]);
+    let output = bench(
+        lab,
+        &["--seconds", "1", "--operation", "send", "--verify-data"],
+    );
     let found = told(&output);
     assert_eq!(output.status.code(), Some(0), "{found:#}");
     assert_eq!(found["rails"].as_array().unwrap().len(), 1, "{found:#}");

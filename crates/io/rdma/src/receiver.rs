@@ -26,6 +26,8 @@ pub(crate) struct Receiver {
     batch: CompletionBatch,
     peer_is_ready: bool,
     peer_has_ended: bool,
+    /// The last notice has arrived.
+    is_confirmed: bool,
 }
 
 #[derive(Debug)]
@@ -75,6 +77,7 @@ impl Receiver {
             batch: CompletionBatch::new(POLL_BATCH),
             peer_is_ready: false,
             peer_has_ended: false,
+            is_confirmed: false,
         }))
     }
 
@@ -136,13 +139,9 @@ impl Receiver {
         // It began as this end did, and may be slower.
         let silence = 2 * parts.request.times.silence();
         let mut deadline = Instant::now() + silence;
-        let mut heard = false;
-        while !heard || waits && !self.peer_has_ended && !stop.load(Ordering::Relaxed) {
+        let is_over = |receiver: &Self| receiver.peer_has_ended || stop.load(Ordering::Relaxed);
+        while !self.is_confirmed || waits && !is_over(self) {
             self.poll_or_rest(parts, connections, silence, &mut deadline)?;
-            for completion in parts.sends.poll(&mut self.batch)? {
-                completion.result()?;
-                heard |= completion.identifier() == NOTICE_IDENTIFIER;
-            }
         }
         Ok(())
     }
@@ -163,7 +162,8 @@ impl Receiver {
         Ok(Figures::Responded)
     }
 
-    /// Polls until something comes, or for a while; an error where nothing has for too long.
+    /// Polls until something comes, or for a while; an error where nothing has for too long. Nothing but notices may be under
+    /// way.
     fn poll_or_rest(
         &mut self,
         parts: &Parts,
@@ -178,6 +178,11 @@ impl Receiver {
             }
             yield_if(parts.yields);
         }
+        // A notice that failed explains why nothing comes.
+        for completion in parts.sends.poll(&mut self.batch)? {
+            completion.result()?;
+            self.is_confirmed |= completion.identifier() == NOTICE_IDENTIFIER;
+        }
         let now = Instant::now();
         if now >= *deadline {
             return Err(GoError::Silent(silence));
@@ -191,6 +196,7 @@ impl Receiver {
         number: u32,
         signalled: bool,
     ) -> Result<(), GoError> {
+        self.is_confirmed = false;
         if let Some(first) = connections.first_mut() {
             self.notice.post(&mut first.pair, number, signalled)?;
         }

@@ -22,6 +22,8 @@ pub enum BenchError {
     Targets(#[from] TargetsError),
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    #[error("{list} messages cannot be posted at once where only {depth} may be under way")]
+    ListBeyondDepth { list: u32, depth: u32 },
     #[error("RDMA is measured between two nodes, and {0} were named")]
     NotTwo(usize),
     #[error(
@@ -44,6 +46,10 @@ pub enum BenchError {
 }
 
 pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchError> {
+    let (list, depth) = (options.list, options.depth);
+    if list > depth {
+        return Err(BenchError::ListBeyondDepth { list, depth });
+    }
     let (_, fleet) = targets.find_live(true)?;
     let count = fleet.names().len();
     if count != 2 {

@@ -5,7 +5,7 @@ use crosstie_verbs::{MemoryRegion, OutOfRange};
 
 const WORD: usize = size_of::<u64>();
 /// Bytes that are copied at once.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 8 * 1024;
 
 /// `SplitMix64`'s mixing, of both numbers.
 fn word(message: u64, index: u64) -> u64 {

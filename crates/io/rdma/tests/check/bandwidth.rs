@@ -56,9 +56,10 @@ fn messages_are_counted_within_the_time_that_is_measured() {
         assert!(figures.complete && figures.messages > 0, "{figures:?}");
         assert_eq!(figures.bytes, figures.messages * u64::from(size));
         assert_eq!((figures.size, figures.depth), (size, 128));
+        // From the first completion that is seen in it, which is late on a busy machine.
         let time = figures.nanoseconds;
-        assert!((300_000_000..5_000_000_000).contains(&time), "{figures:?}");
-        assert!(figures.windows.len() >= 3, "{figures:?}");
+        assert!((1..5_000_000_000).contains(&time), "{figures:?}");
+        assert_eq!(figures.windows.len() as u64, time / 100_000_000);
         assert!(figures.windows.iter().sum::<u64>() <= figures.bytes);
         assert!(figures.processor_nanoseconds > 0);
     }
@@ -212,6 +213,16 @@ fn a_port_that_goes_down_ends_both_ends() {
     );
 }
 
+/// Long before the silence would.
+#[test]
+fn a_notice_that_fails_ends_the_test() {
+    let stand_in = stand_in();
+    let [mut near, _far] = joined(&stand_in, SEND, |request| request.times.silence = 60_000);
+    assert!(stand_in.inject("completion=12"));
+    let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
+    assert!(matches!(error, GoError::Completion(_)), "{error:?}");
+}
+
 /// The device has let go of all work, and what goes wrong on the way there hides nothing.
 #[test]
 fn after_an_error_nothing_is_under_way() {
@@ -222,9 +233,10 @@ fn after_an_error_nothing_is_under_way() {
     // The peer's next message finds a queue pair that is in error.
     let mut far = far;
     let error = far.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    let GoError::Silent(_) = error else {
+    let GoError::Completion(error) = error else {
         panic!("{error:?}");
     };
+    assert_eq!(error.status, Status::RETRY_EXCEEDED);
     drop((near, far));
     assert_eq!(stand_in.live(), Some(0));
     let [mut near, _far] = joined(&stand_in, WRITE, |_| {});
