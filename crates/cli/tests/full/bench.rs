@@ -97,11 +97,12 @@ fn full_bench_on_a_bad_cable_is_honest() {
 
 #[test]
 fn full_bench_names_a_peer_that_goes_and_leaves_no_worker() {
-    let cut = |lab: &Lab| lab.fault("spark-a:p0", Fault::Cut).unwrap();
-    let pause = |lab: &Lab| lab.pause("spark-b").unwrap();
-    let kill = |lab: &Lab| lab.kill("spark-b").unwrap();
-    let cases: [(&str, &dyn Fn(&Lab)); 3] = [("cut", &cut), ("paused", &pause), ("killed", &kill)];
-    for (name, act) in cases {
+    for name in ["cut", "paused", "killed"] {
+        let act = |lab: &Lab| match name {
+            "cut" => lab.fault("spark-a:p0", Fault::Cut).unwrap(),
+            "paused" => lab.pause("spark-b").unwrap(),
+            _ => lab.kill("spark-b").unwrap(),
+        };
         let proven = proven_two_sparks();
         let lab = &proven.lab;
         let output = bench_while(lab, &["--seconds", "20"], || act(lab));

@@ -56,7 +56,7 @@ impl<'a> RdmaRun<'a> {
             bandwidth: self.bandwidth(name, rails),
             bidirectional: self.bidirectional(name, rails),
             sweep: self.options.sweep.then(|| {
-                self.each_way(|way| {
+                each_way(|way| {
                     let name = format!("{name} {} size by size", way.arrow());
                     let test = requests::sweep(self.options, rail, way);
                     let (figures, _) = self.measure(&name, &[test])?;
@@ -87,7 +87,7 @@ impl<'a> RdmaRun<'a> {
     }
 
     fn bandwidth(&self, name: &str, rails: &[Rail]) -> Directions<Bandwidth> {
-        self.each_way(|way| {
+        each_way(|way| {
             let tests = of_rails(rails, |rail| requests::bandwidth(self.options, rail, way));
             let (figures, _) = self.measure(&format!("{name} {}", way.arrow()), &tests)?;
             sum(&figures)
@@ -105,7 +105,7 @@ impl<'a> RdmaRun<'a> {
 
     fn data(&self, name: &str, rails: &[Rail]) -> Option<Directions<Vec<Verified>>> {
         self.options.verify_data.then(|| {
-            self.each_way(|way| {
+            each_way(|way| {
                 let tests = of_rails(rails, |rail| requests::verify(self.options, rail, way));
                 let name = format!("{name} {} every byte", way.arrow());
                 let (figures, _) = self.measure(&name, &tests)?;
@@ -123,13 +123,6 @@ impl<'a> RdmaRun<'a> {
         let test = requests::latency(self.options, rail, message);
         let figures = self.measure(&name, &[test]);
         cell(figures.and_then(|(figures, _)| percentiles(&figures[0])))
-    }
-
-    fn each_way<T>(&self, one: impl Fn(Way) -> Result<T, String>) -> Directions<T> {
-        Directions {
-            there: cell(one(Way::There)),
-            back: cell(one(Way::Back)),
-        }
     }
 
     /// As many figures of each end as there are tests, or the first error.
@@ -173,4 +166,11 @@ impl<'a> RdmaRun<'a> {
 
 fn of_rails(rails: &[Rail], test: impl Fn(&Rail) -> PairTest) -> Vec<PairTest> {
     rails.iter().map(test).collect()
+}
+
+fn each_way<T>(one: impl Fn(Way) -> Result<T, String>) -> Directions<T> {
+    Directions {
+        there: cell(one(Way::There)),
+        back: cell(one(Way::Back)),
+    }
 }

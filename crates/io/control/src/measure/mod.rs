@@ -158,8 +158,9 @@ fn of_both([near, far]: [Told; 2]) -> Result<Measured, MeasureError> {
     match (near, far) {
         (Ok(near), Ok(far)) => Ok(Measured { near, far }),
         // A node that is gone explains why the other hears nothing of it.
-        (_, Err(error @ MeasureError::Node { .. })) => Err(error),
-        (Ok(_) | Err(MeasureError::Late { .. }), Err(error)) | (Err(error), _) => Err(error),
+        (_, Err(error @ MeasureError::Node { .. }))
+        | (Ok(_) | Err(MeasureError::Late { .. }), Err(error))
+        | (Err(error), _) => Err(error),
     }
 }
 
@@ -217,7 +218,7 @@ fn of_node(
                         count,
                     },
                 );
-                let work = move || one_end(session, request, index, side, meeting, &sender);
+                let work = move || one_end(session, &request, index, side, meeting, &sender);
                 (index, side, scope.spawn(work))
             })
             .collect();
@@ -251,7 +252,7 @@ fn request_of(test: &PairTest, side: usize, share: Share) -> OpenRequest {
 
 fn one_end(
     session: &dyn Session,
-    request: OpenRequest,
+    request: &OpenRequest,
     index: usize,
     side: usize,
     meeting: &Meeting,
@@ -259,7 +260,7 @@ fn one_end(
 ) -> Result<EndResult, Failed> {
     // However it ends, nobody waits for this end any longer.
     let place = meeting.enter(index, side);
-    let opened = call::<RdmaOpen>(session, &request, OPEN_TIMEOUT, &mut |()| ());
+    let opened = call::<RdmaOpen>(session, request, OPEN_TIMEOUT, &mut |()| ());
     let opened = opened.map_err(Failed::Rdma)?;
     let run = || {
         place.tell(opened.offer);
@@ -272,7 +273,7 @@ fn one_end(
         place
             .joined(OPEN_TIMEOUT + JOIN_TIMEOUT)
             .map_err(Failed::Peer)?;
-        let time = duration(&request);
+        let time = duration(request);
         // What is written to or read from needs no program.
         if request.role == Role::Responder && !request.has_working_responder() {
             place.wait_for_peer(time);

@@ -42,7 +42,7 @@ fn no_byte_is_wrong_of_any_operation_and_size() {
 fn one_bit_is_seen() {
     for transfer in [Transfer::Write, Transfer::Read, Transfer::Send] {
         // Of the first size, and in the middle of a later message.
-        for fault in ["flip=3", "flip=30000@600"] {
+        for fault in ["flip=3", "flip=30000@500"] {
             let all = verified(transfer, fault);
             let wrong: u64 = all.iter().map(|one| one.wrong_bytes).sum();
             assert_eq!(wrong, 1, "{transfer:?}, {fault}: {all:?}");
