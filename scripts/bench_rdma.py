@@ -95,7 +95,7 @@ for number in range(rounds):
 
 
 def measure_rdma(root, crosstie, machine):
-    build = ["cargo", "build", "--release", "--locked", "--package", "crosstie-rdma", "--example", "pair"]
+    build = ["cargo", "build", "--release", "--locked", "--package", "crosstie-agent", "--example", "pair"]
     subprocess.run(build, cwd=root, check=True)
     program = Path(crosstie).parent / "examples/pair"
     here = machine()

@@ -5,9 +5,8 @@
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)] // its result, for people
 
-use std::{sync::atomic::AtomicBool, thread};
+use std::{error::Error, sync::atomic::AtomicBool, thread};
 
-use anyhow::{Context as _, Result, bail};
 use crosstie_fabric::placement::place;
 use crosstie_model::Mtu;
 use crosstie_node::{Local, host};
@@ -17,10 +16,14 @@ use crosstie_rdma::{
 };
 use crosstie_verbs::Library;
 
+const USAGE: &str = "usage: pair DEVICE ADDRESS MTU write|send|send-latency SIZE LIST MILLISECONDS";
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [device, address, mtu, test, size, list, milliseconds] = arguments.as_slice() else {
-        bail!("usage: pair DEVICE ADDRESS MTU write|send|send-latency SIZE LIST MILLISECONDS");
+        return Err(USAGE.into());
     };
     let test = match test.as_str() {
         "write" => Test::Bandwidth {
@@ -32,7 +35,7 @@ fn main() -> Result<()> {
         "send-latency" => Test::Latency {
             message: Message::Send,
         },
-        other => bail!("there is no test {other}"),
+        _ => return Err(USAGE.into()),
     };
     let is_latency = matches!(test, Test::Latency { .. });
     let request = OpenRequest {
@@ -81,7 +84,7 @@ fn run(request: &OpenRequest) -> Result<f64> {
         });
         let near = one_end(request.clone(), to_far, &from_far, &AtomicBool::new(false));
         over.store(true, std::sync::atomic::Ordering::Relaxed);
-        far.join().ok().context("the responder panicked")??;
+        far.join().map_err(|_| "the responder panicked")??;
         figure(&near?)
     })
 }
@@ -115,13 +118,13 @@ fn one_end(
 fn figure(figures: &Figures) -> Result<f64> {
     match figures {
         Figures::Bandwidth(all) => {
-            let one = all.first().context("no size")?;
+            let one = all.first().ok_or("no size")?;
             Ok(one.bytes as f64 * 8.0 / one.nanoseconds.max(1) as f64)
         }
         Figures::Latency(latency) => {
             let median = latency.half_round_trips.percentile(50_000);
-            Ok(median.context("no message came back")? as f64 / 1000.0)
+            Ok(median.ok_or("no message came back")? as f64 / 1000.0)
         }
-        other => bail!("unexpected figures: {other:?}"),
+        other => Err(format!("unexpected figures: {other:?}").into()),
     }
 }
