@@ -5,7 +5,14 @@
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)] // its result, for people
 
-use std::{error::Error, sync::atomic::AtomicBool, thread};
+use std::{
+    error::Error,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+};
 
 use crosstie_fabric::placement::place;
 use crosstie_model::Mtu;
@@ -70,20 +77,21 @@ fn main() -> Result<()> {
 }
 
 fn run(request: &OpenRequest) -> Result<f64> {
-    let (to_far, from_near) = std::sync::mpsc::channel::<Offer>();
-    let (to_near, from_far) = std::sync::mpsc::channel::<Offer>();
+    let (to_far, from_near) = channel();
+    let (to_near, from_far) = channel();
     let over = AtomicBool::new(false);
+    let over = &over;
     thread::scope(|scope| {
-        let far = scope.spawn(|| {
+        let far = scope.spawn(move || {
             let request = OpenRequest {
                 role: Role::Responder,
                 share: Share { index: 1, count: 2 },
                 ..request.clone()
             };
-            one_end(request, to_near, &from_near, &over)
+            one_end(request, &to_near, &from_near, over)
         });
-        let near = one_end(request.clone(), to_far, &from_far, &AtomicBool::new(false));
-        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        let near = one_end(request.clone(), &to_far, &from_far, &AtomicBool::new(false));
+        over.store(true, Ordering::Relaxed);
         far.join().map_err(|_| "the responder panicked")??;
         figure(&near?)
     })
@@ -91,8 +99,8 @@ fn run(request: &OpenRequest) -> Result<f64> {
 
 fn one_end(
     request: OpenRequest,
-    to_peer: std::sync::mpsc::Sender<Offer>,
-    from_peer: &std::sync::mpsc::Receiver<Offer>,
+    to_peer: &Sender<Offer>,
+    from_peer: &Receiver<Offer>,
     stop: &AtomicBool,
 ) -> Result<Figures> {
     let machine = Local::machine();
@@ -110,9 +118,7 @@ fn one_end(
     // The other end must have joined, too: it says so by its offer once more.
     to_peer.send(peer)?;
     from_peer.recv()?;
-    let figures = joined.go(stop, &mut |_| {})?;
-    drop(to_peer);
-    Ok(figures)
+    Ok(joined.go(stop, &mut |_| {})?)
 }
 
 fn figure(figures: &Figures) -> Result<f64> {
