@@ -111,3 +111,65 @@ pub(super) fn percentiles(figures: &Figures) -> Result<Latency, String> {
     })();
     found.ok_or_else(|| "no message came back in time".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rail(bytes: u64, windows: Vec<u64>) -> Figures {
+        Figures::Bandwidth(vec![crosstie_rdma::Bandwidth {
+            size: 1000,
+            depth: 8,
+            bytes,
+            messages: bytes / 1000,
+            nanoseconds: 1_000_000_000,
+            windows,
+            window_nanoseconds: 100_000_000,
+            processor_nanoseconds: 5,
+            complete: true,
+        }])
+    }
+
+    #[test]
+    fn rails_add_up() {
+        let near = [
+            rail(125_000_000, vec![1_250_000]),
+            rail(250_000_000, vec![0, 9]),
+        ];
+        let sum = sum(&near).unwrap();
+        assert!((sum.gbps - 3.0).abs() < 1e-9, "{sum:?}");
+        assert!((sum.messages_per_second - 375_000.0).abs() < 1e-6);
+        assert_eq!((sum.bytes, sum.nanoseconds), (375_000_000, 1_000_000_000));
+        assert!(
+            sum.worst_gbps
+                .is_some_and(|worst| (worst - 0.1).abs() < 1e-9)
+        );
+        let both = bidirectional(&near[..1], &near[1..]).unwrap();
+        assert!((both.gbps - 3.0).abs() < 1e-9 && both.there.gbps < both.back.gbps);
+    }
+
+    #[test]
+    fn nothing_is_never_a_zero() {
+        assert!(sum(&[]).is_err());
+        assert!(sum(&[Figures::Responded]).is_err());
+        assert!(verified(&[Figures::Responded]).is_err());
+        assert!(percentiles(&Figures::Responded).is_err());
+    }
+
+    #[test]
+    fn wrong_bytes_of_all_rails_are_counted_size_by_size() {
+        let of_rail = |wrong_bytes| {
+            let size = |size| crosstie_rdma::Verified {
+                size,
+                messages: 2,
+                bytes: 2 * u64::from(size),
+                wrong_bytes,
+            };
+            Figures::Verified(vec![size(1), size(4099)])
+        };
+        let all = verified(&[of_rail(0), of_rail(3)]).unwrap();
+        let wrong: Vec<(u32, u64)> = all.iter().map(|one| (one.size, one.wrong_bytes)).collect();
+        assert_eq!(wrong, [(1, 3), (4099, 3)]);
+        assert_eq!(all[1].bytes, 4 * 4099);
+    }
+}

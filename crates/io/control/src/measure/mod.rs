@@ -305,3 +305,66 @@ fn one_end(
 fn duration(request: &OpenRequest) -> Duration {
     request.longest() + GO_MARGIN
 }
+
+#[cfg(test)]
+mod tests {
+    use crosstie_fabric::placement::Placement;
+    use crosstie_reach::SessionError;
+
+    use super::*;
+
+    fn failed(why: fn(String) -> RdmaError) -> MeasureError {
+        let source = CallError::Call(why("silence".to_owned()));
+        failed_at("spark-a", Some("spark-b".to_owned()), Failed::Rdma(source))
+    }
+
+    fn done() -> EndResult {
+        let placement = Placement {
+            processor: None,
+            near_card: true,
+            is_short: false,
+        };
+        EndResult {
+            figures: Figures::Responded,
+            conditions: Conditions {
+                placement,
+                is_pinned: true,
+                memory_cap: None,
+            },
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_peer_where_it_may_be_the_peers_fault() {
+        let went_wrong = failed(|why| RdmaError::Go { why });
+        assert_eq!(
+            went_wrong.to_string(),
+            "spark-a with spark-b: the RDMA test failed: silence"
+        );
+        let own = failed(|why| RdmaError::Open { why });
+        assert_eq!(
+            own.to_string(),
+            "spark-a: cannot open the RDMA test: silence"
+        );
+        assert!(!went_wrong.is_lost());
+        let lost = Failed::Rdma(CallError::Session(SessionError::Broken));
+        assert!(failed_at("spark-b", None, lost).is_lost());
+    }
+
+    #[test]
+    fn whoever_knows_first_hand_tells() {
+        let late = || failed_at("spark-b", None, Failed::Peer(PeerFailed));
+        let why = |near: Told, far: Told| of_both([near, far]).unwrap_err().to_string();
+        let own = || failed(|why| RdmaError::Open { why });
+        assert_eq!(why(Some(Err(own())), Some(Err(late()))), own().to_string());
+        assert_eq!(why(Some(Err(late())), Some(Err(own()))), own().to_string());
+        assert_eq!(why(Some(Ok(done())), Some(Err(own()))), own().to_string());
+        let gone = MeasureError::Node {
+            node: "spark-b".to_owned(),
+            source: NodeError::Busy,
+        };
+        assert!(why(Some(Err(own())), Some(Err(gone))).starts_with("spark-b: "));
+        assert!(of_both([Some(Ok(done())), Some(Ok(done()))]).is_ok());
+        assert!(of_both([Some(Ok(done())), None]).is_err());
+    }
+}
