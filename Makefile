@@ -69,7 +69,7 @@ fresh: ## `make check` of the committed tree in a bare Debian chroot; root, or s
 	scripts/fresh
 
 bench: build ## Measure against the usual tools; writes docs/benchmarks.md
-	$(INSTALL) bench
+	$(INSTALL) bench lab
 	scripts/bench
 
 advisories: ## Known faults of dependencies (RUSTSEC); asks over the network, with cargo-deny

@@ -15,6 +15,11 @@ pub(crate) fn run(arguments: &Bench, colour: ColorChoice) -> anyhow::Result<Exit
         operation: arguments.operation.into(),
         size: arguments.size,
         queue_pairs: arguments.queue_pairs,
+        depth: arguments.depth,
+        list: arguments.list,
+        bidirectional: arguments.bidirectional,
+        sweep: arguments.sweep,
+        verify_data: arguments.verify_data,
         measure: arguments.seconds * 1000,
         force: arguments.force,
     };
@@ -24,9 +29,11 @@ pub(crate) fn run(arguments: &Bench, colour: ColorChoice) -> anyhow::Result<Exit
     } else {
         output::print(&view(&bench, console.palette))?;
     }
-    Ok(if bench.failures().is_empty() {
-        exit::CLEAN
-    } else {
+    Ok(if !bench.failures().is_empty() {
         exit::tool_failed()
+    } else if bench.wrong_bytes() > 0 {
+        exit::faults()
+    } else {
+        exit::CLEAN
     })
 }

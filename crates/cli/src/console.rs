@@ -171,8 +171,9 @@ impl Observer for Console {
                 }
             }
             Event::Proven(proof) => self.say(&format!("{}\n", proof::view(proof, palette))),
-            Event::TestBegan { name } => {
-                output::tell(&format!("measuring {}\n", printable(name)));
+            Event::TestBegan { name, within } => {
+                let (name, seconds) = (printable(name), within.as_secs());
+                output::tell(&format!("measuring {name} (deadline {seconds} s)\n"));
             }
             Event::Settings(all) => self.say(&environments(all, palette)),
             event => self.draw(&event),

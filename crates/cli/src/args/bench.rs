@@ -7,16 +7,17 @@ use super::reach::TargetArgs;
 
 /// Measure RDMA between two nodes: every rail, both directions, latency, all rails at once
 ///
-/// Each rail alone, then all of them. RDMA needs no open port: endpoints travel over ssh. A rail that carries
+/// Each rail alone, then all of them. Each test prints its deadline: by then it has a result or an error. RDMA needs no open port: endpoints travel over ssh. A rail that carries
 /// management, or a device that programs use, is refused. TCP is not measured yet.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   crosstie bench spark-a spark-b --sudo
   crosstie bench --lab two-sparks --sudo --operation read --size 1048576
-  crosstie bench spark-a spark-b --sudo --json | jq '.all_rails.there.measured.gbps'
+  crosstie bench spark-a spark-b --sudo --bidirectional --sweep --verify-data
+  crosstie bench spark-a spark-b --sudo --json | jq '.all_rails.bandwidth.there.measured.gbps'
 
-Exit status: 0 measured, 2 something could not be measured")]
+Exit status: 0 measured, 1 bytes arrived wrong, 2 something could not be measured")]
 pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) targets: TargetArgs,
@@ -32,6 +33,28 @@ pub(crate) struct Bench {
     /// Queue pairs a rail
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) queue_pairs: u16,
+
+    /// Messages under way on a queue pair; a power of two
+    ///
+    /// Long messages have fewer: at most 16 MiB are under way.
+    #[arg(long, value_name = "COUNT", default_value_t = 128, value_parser = power_of_two)]
+    pub(crate) depth: u32,
+
+    /// Messages posted with one call; a power of two, at most the depth
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = power_of_two)]
+    pub(crate) list: u32,
+
+    /// Also both directions at once: the sum, and each side's own figure
+    #[arg(long)]
+    pub(crate) bidirectional: bool,
+
+    /// Also every size from 2 bytes to 8 MiB, with the message rate
+    #[arg(long)]
+    pub(crate) sweep: bool,
+
+    /// Also look at every byte of some messages where they come to; exit status 1 if one is wrong
+    #[arg(long)]
+    pub(crate) verify_data: bool,
 
     /// Seconds that each test is measured, after its warm-up
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = value_parser!(u32).range(1..=3600))]
@@ -50,13 +73,27 @@ pub(crate) struct Bench {
 pub(crate) enum OperationArg {
     Write,
     Read,
+    Send,
 }
+
+/// Queues of other lengths would have to be divided for each message.
+fn power_of_two(text: &str) -> Result<u32, String> {
+    let number: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if number.is_power_of_two() && number <= MOST_DEPTH {
+        return Ok(number);
+    }
+    Err(format!("not a power of two from 1 to {MOST_DEPTH}"))
+}
+
+/// More than any device takes.
+const MOST_DEPTH: u32 = 32768;
 
 impl From<OperationArg> for Operation {
     fn from(argument: OperationArg) -> Self {
         match argument {
             OperationArg::Write => Self::Write,
             OperationArg::Read => Self::Read,
+            OperationArg::Send => Self::Send,
         }
     }
 }

@@ -6,6 +6,7 @@
 mod common;
 
 mod apply_command;
+mod bench_command;
 mod check_pages;
 mod doctor_cases;
 mod doctor_causes;

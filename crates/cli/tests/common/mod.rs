@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub)] // each program takes what it needs
 
+pub mod benches;
 pub mod boots;
 pub mod cases;
 pub mod changes;

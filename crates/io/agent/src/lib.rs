@@ -32,7 +32,11 @@ pub use calls::{
 };
 pub use client::{CallError, call, call_with_stream};
 pub use context::{Context, Stopped};
-pub use engines::{EngineOptions, rdma::RdmaError, serve_engine};
+pub use engines::{
+    EngineOptions,
+    rdma::{Conditions, RdmaError},
+    serve_engine,
+};
 pub use in_process::{InProcess, open};
 pub use node_calls::NodeCalls;
 pub use resources::{ResourceId, Resources};

@@ -70,6 +70,8 @@ pub enum Event<'a> {
     /// One of several measurements begins.
     TestBegan {
         name: &'a str,
+        /// It has a result or an error by then.
+        within: Duration,
     },
     Cabled(&'a Discovered),
     Diagnosed(&'a [up::Seen]),

@@ -9,6 +9,7 @@ pub mod commands;
 pub mod frame;
 pub mod fuzz;
 pub mod groups;
+pub mod host;
 pub mod local;
 mod lock;
 mod names;

@@ -9,7 +9,9 @@ use std::{path::Path, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
 use crosstie_model::Mtu;
-use crosstie_rdma::{Direction, Figures, OpenRequest, PathRequest, Role, Test, Times, open};
+use crosstie_rdma::{
+    Figures, OpenRequest, PathRequest, Role, Share, Surroundings, Test, Times, Transfer, open,
+};
 use crosstie_verbs::Library;
 
 fn main() -> Result<()> {
@@ -24,13 +26,13 @@ fn main() -> Result<()> {
         interface_mtu: Some(Mtu(9000)),
         role: Role::Initiator,
         test: Test::Bandwidth {
-            direction: Direction::Write,
+            transfer: Transfer::Write,
         },
         queue_pairs: 1,
-        size: 64,
+        sizes: vec![64],
         depth: 128,
         list: list.parse()?,
-        signal_every: every.parse()?,
+        signal_every: Some(every.parse()?),
         relaxed_ordering: false,
         path: PathRequest {
             timeout: 14,
@@ -44,14 +46,20 @@ fn main() -> Result<()> {
             cool_down: 0,
             silence: 5000,
         },
+        share: Share { index: 0, count: 1 },
     };
-    let (engine, own) = open(&Library::open_at(Path::new(library))?, request)?;
+    let library = Library::open_at(Path::new(library))?;
+    let engine = open(&library, request, Surroundings::default())?;
     // It is its own peer.
+    let own = engine.offer().clone();
     let figures = engine
         .join(&own)?
         .go(&AtomicBool::new(false), &mut |_| {})?;
     let Figures::Bandwidth(figures) = figures else {
         bail!("no bandwidth");
+    };
+    let Some(figures) = figures.first() else {
+        bail!("no size");
     };
     println!(
         "{{\"requests\":{},\"wall_ns\":{},\"processor_ns\":{}}}",

@@ -9,11 +9,13 @@ use crosstie_verbs::{CompletionBatch, CompletionQueue};
 
 use crate::{
     clock,
-    engine::{Connection, Parts},
+    engine::{Connection, Parts, yield_if},
     error::GoError,
-    figures::{Figures, Progress},
+    figures::{Bandwidth, Figures, Progress},
     meter::{Meter, WINDOW_NANOSECONDS},
-    request::nanoseconds,
+    receiver::Receiver,
+    request::{Role, nanoseconds},
+    size_plan::SizePlan,
 };
 
 /// Completions that are polled at once.
@@ -24,26 +26,63 @@ const BYTES_PER_CLOCK_READ: u64 = 256 * 1024;
 /// How long a responder looks for events at a time; `stop` is seen as late.
 const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The initiator.
+/// An end that sends: each size in turn.
 pub(crate) fn initiate(
     parts: &Parts,
     connections: &mut [Connection],
+    receiver: &mut Option<Receiver>,
     stop: &AtomicBool,
     emit: &mut dyn FnMut(Progress),
 ) -> Result<Figures, GoError> {
-    let request = &parts.request;
-    let (size, times) = (request.size, request.times);
+    if let Some(receiver) = receiver {
+        receiver.meet(parts, connections, stop)?;
+    }
+    // Where only this end sends, the other has nothing to say until the end.
+    let takes_messages = parts.request.role == Role::Both && parts.request.has_working_responder();
+    let mut all = Vec::with_capacity(parts.plans.len());
+    for (index, plan) in parts.plans.iter().enumerate() {
+        if index > 0 {
+            for (pair, connection) in connections.iter_mut().enumerate() {
+                connection.prepare(parts, plan, pair)?;
+            }
+        }
+        let receiver = receiver.as_mut().filter(|_| takes_messages);
+        let figures = one_size(parts, plan, connections, receiver, stop, emit)?;
+        let was_stopped = !figures.complete;
+        all.push(figures);
+        if was_stopped {
+            break;
+        }
+    }
+    if let Some(receiver) = receiver {
+        receiver.part(parts, connections, stop)?;
+    }
+    Ok(Figures::Bandwidth(all))
+}
+
+fn one_size(
+    parts: &Parts,
+    plan: &SizePlan,
+    connections: &mut [Connection],
+    mut receiver: Option<&mut Receiver>,
+    stop: &AtomicBool,
+    emit: &mut dyn FnMut(Progress),
+) -> Result<Bandwidth, GoError> {
+    let (size, times) = (plan.size, parts.request.times);
     let started = clock::now();
     let begin = started + nanoseconds(times.warm_up);
     let end = begin + nanoseconds(times.measure);
     let last = end + nanoseconds(times.cool_down);
-    let mut sender = Sender::new(parts, connections);
+    let mut sender = Sender::new(parts, plan, connections);
     let mut meter = Meter::new(begin, end);
     let mut reported = started;
     let (mut heard, mut messages) = (started, 0);
     loop {
         sender.fill()?;
         sender.poll()?;
+        if let Some(receiver) = &mut receiver {
+            receiver.poll(parts, sender.connections)?;
+        }
         if !sender.clock_is_due() {
             continue;
         }
@@ -55,6 +94,8 @@ pub(crate) fn initiate(
             meter.add(now, completed, clock::processor_time);
         } else if now - heard > nanoseconds(times.silence) {
             return Err(GoError::Silent(times.silence()));
+        } else {
+            yield_if(parts.yields);
         }
         if now - reported >= WINDOW_NANOSECONDS {
             reported = now;
@@ -72,13 +113,21 @@ pub(crate) fn initiate(
             break;
         }
     }
-    let figures = meter.figures(size, clock::processor_time);
-    sender.drain(times.silence())?;
-    Ok(Figures::Bandwidth(figures))
+    let figures = meter.figures(size, plan.depth, clock::processor_time);
+    sender.drain(times.silence(), receiver)?;
+    Ok(figures)
 }
 
-/// The responder: its device does everything.
-pub(crate) fn respond(parts: &Parts, stop: &AtomicBool) -> Result<Figures, GoError> {
+/// The responder: its device does everything, unless messages use up receives.
+pub(crate) fn respond(
+    parts: &Parts,
+    connections: &mut [Connection],
+    receiver: &mut Option<Receiver>,
+    stop: &AtomicBool,
+) -> Result<Figures, GoError> {
+    if let Some(receiver) = receiver {
+        return receiver.respond(parts, connections, stop);
+    }
     while !stop.load(Ordering::Relaxed) {
         parts.check_events(Instant::now() + EVENT_POLL_INTERVAL)?;
     }
@@ -87,6 +136,7 @@ pub(crate) fn respond(parts: &Parts, stop: &AtomicBool) -> Result<Figures, GoErr
 
 /// Keeps every queue pair full.
 struct Sender<'engine> {
+    parts: &'engine Parts,
     sends: &'engine CompletionQueue,
     connections: &'engine mut [Connection],
     batch: CompletionBatch,
@@ -100,15 +150,15 @@ struct Sender<'engine> {
 }
 
 impl<'engine> Sender<'engine> {
-    fn new(parts: &'engine Parts, connections: &'engine mut [Connection]) -> Self {
-        let request = &parts.request;
+    fn new(parts: &'engine Parts, plan: &SizePlan, connections: &'engine mut [Connection]) -> Self {
         Self {
+            parts,
             batch: CompletionBatch::new(POLL_BATCH),
-            depth: request.depth.into(),
-            list: request.list.into(),
-            signal_every: request.signal_every.into(),
+            depth: plan.depth.into(),
+            list: plan.list.into(),
+            signal_every: plan.signal_every.into(),
             uncounted: 0,
-            messages_per_clock_read: BYTES_PER_CLOCK_READ / u64::from(request.size),
+            messages_per_clock_read: BYTES_PER_CLOCK_READ / u64::from(plan.size),
             polls: 0,
             sends: &parts.sends,
             connections,
@@ -133,19 +183,21 @@ impl<'engine> Sender<'engine> {
     #[inline]
     fn poll(&mut self) -> Result<(), GoError> {
         let completions = self.sends.poll(&mut self.batch)?;
+        let [first, ..] = completions else {
+            return Ok(());
+        };
         self.uncounted += completions.len() as u64 * self.signal_every;
         // Most follow one of the same queue pair; adding up each in memory would wait for the one before.
-        for same in completions.chunk_by(|one, next| one.identifier() == next.identifier()) {
-            for completion in same {
-                completion.result()?;
+        let (mut identifier, mut count) = (first.identifier(), 0);
+        for completion in completions {
+            completion.result()?;
+            if completion.identifier() != identifier {
+                credit(self.connections, identifier, count)?;
+                (identifier, count) = (completion.identifier(), 0);
             }
-            let identifier = same[0].identifier();
-            let place = usize::try_from(identifier).unwrap_or(usize::MAX);
-            let connection = self.connections.get_mut(place);
-            let connection = connection.ok_or(GoError::UnknownQueuePair(identifier))?;
-            connection.completed += same.len() as u64 * self.signal_every;
+            count += self.signal_every;
         }
-        Ok(())
+        credit(self.connections, identifier, count)
     }
 
     #[inline]
@@ -166,7 +218,11 @@ impl<'engine> Sender<'engine> {
     }
 
     /// Waits until all that was posted is done: the peer's memory may go after that.
-    fn drain(&mut self, silence: Duration) -> Result<(), GoError> {
+    fn drain(
+        &mut self,
+        silence: Duration,
+        mut receiver: Option<&mut Receiver>,
+    ) -> Result<(), GoError> {
         for connection in &mut *self.connections {
             // Up to one that makes a completion, which stands for those before it.
             while !connection.posted.is_multiple_of(self.signal_every) {
@@ -181,12 +237,27 @@ impl<'engine> Sender<'engine> {
             .any(|connection| connection.completed < connection.posted)
         {
             self.poll()?;
+            if let Some(receiver) = &mut receiver {
+                receiver.poll(self.parts, self.connections)?;
+            }
             if self.take_uncounted() > 0 {
                 deadline = Instant::now() + silence;
             } else if Instant::now() >= deadline {
                 return Err(GoError::Silent(silence));
+            } else {
+                yield_if(self.parts.yields);
             }
         }
         Ok(())
     }
+}
+
+/// So many messages of a queue pair have arrived.
+#[inline]
+fn credit(connections: &mut [Connection], identifier: u64, count: u64) -> Result<(), GoError> {
+    let place = usize::try_from(identifier).unwrap_or(usize::MAX);
+    let connection = connections.get_mut(place);
+    let connection = connection.ok_or(GoError::UnknownQueuePair(identifier))?;
+    connection.completed += count;
+    Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crosstie_fabric::placement::MemoryLimit;
+use crosstie_model::Bytes;
 use crosstie_verbs::{
     AddressError, AsyncEventKind, CallError, CompletionError, ConnectError, CreateError,
     DeviceListError, EndpointError, LibraryError, OpenDeviceError, OutOfRange, PortState,
@@ -20,9 +22,15 @@ pub enum RequestError {
     #[error("{what} must be more than 0")]
     Zero { what: &'static str },
     #[error(
-        "latency is measured with one queue pair and one message at a time, not with {queue_pairs} and {list}"
+        "latency is measured with one queue pair, one message at a time and one size, not with {queue_pairs}, {list} and {sizes}"
     )]
-    Latency { queue_pairs: u16, list: u32 },
+    Latency {
+        queue_pairs: u16,
+        list: u32,
+        sizes: usize,
+    },
+    #[error("both ends can send in a bandwidth test alone")]
+    OneInitiator,
     #[error("RoCE needs the MTU of the port's interface, and of at least 352")]
     InterfaceMtu,
     #[error("port {0} has no MTU: is its subnet manager running?")]
@@ -31,6 +39,14 @@ pub enum RequestError {
         "{queue_pairs} queue pairs with messages of {size} bytes need more memory than there can be"
     )]
     TooLarge { queue_pairs: u16, size: u32 },
+    #[error(
+        "{queue_pairs} queue pairs need more than {bytes}, which is {limit}, divided among the tests of this node"
+    )]
+    NoMemory {
+        queue_pairs: u16,
+        bytes: Bytes,
+        limit: MemoryLimit,
+    },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -70,25 +86,48 @@ pub enum JoinError {
     )]
     Count { ours: usize, theirs: usize },
     #[error(
-        "the peer's memory has {theirs} bytes, and this end's {ours}: both must be asked for the same test"
+        "the peer's memory has {theirs} bytes, and the test needs {needed}: both must be asked for the same test"
     )]
-    Memory { ours: u64, theirs: u64 },
+    Memory { needed: u64, theirs: u64 },
     #[error("queue pair {index} of {count} cannot be connected")]
     Connect {
         index: usize,
         count: usize,
         source: ConnectError,
     },
-    #[error("work cannot be prepared")]
-    Work(#[from] WorkError),
+    #[error("the test cannot be run as agreed upon")]
+    Request(#[from] RequestError),
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
     #[error("receives cannot be posted")]
     Post(#[from] PostError),
+}
+
+/// Messages that cannot be made ready.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    #[error("work cannot be prepared")]
+    Work(#[from] WorkError),
     #[error("memory is shorter than asked for")]
     OutOfRange(#[from] OutOfRange),
 }
 
+impl From<WorkError> for JoinError {
+    fn from(error: WorkError) -> Self {
+        Self::Prepare(error.into())
+    }
+}
+
+impl From<OutOfRange> for JoinError {
+    fn from(error: OutOfRange) -> Self {
+        Self::Prepare(error.into())
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum GoError {
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
     #[error("work could not be posted")]
     Post(#[from] PostError),
     #[error("work failed")]

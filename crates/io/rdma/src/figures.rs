@@ -7,14 +7,31 @@ use crate::histogram::Histogram;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figures {
-    Bandwidth(Bandwidth),
+    /// One a size, in their order.
+    Bandwidth(Vec<Bandwidth>),
     Latency(Latency),
+    /// One a size, in their order.
+    Verified(Vec<Verified>),
     /// This end answered, or was written to.
     Responded,
 }
 
+/// Bytes that were looked at after they had come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Bytes of a message.
+    pub size: u32,
+    pub messages: u64,
+    pub bytes: u64,
+    /// That were not what this place of this message should hold.
+    pub wrong_bytes: u64,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bandwidth {
+    /// Bytes of a message, and how many were under way on a queue pair: what was really used.
+    pub size: u32,
+    pub depth: u32,
     /// Of messages that the peer has acknowledged within the time below.
     pub bytes: u64,
     pub messages: u64,

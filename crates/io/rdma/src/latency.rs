@@ -1,35 +1,32 @@
 //! A message there and one back, over and over.
 //!
-//! Each is a write with an immediate value, which is its number, and is seen as the completion of a receive: a message
-//! whose last byte is polled for may, with relaxed ordering, not be whole.
+//! Each is a write with an immediate value, which is its number, or a send, and is seen as the completion of a receive: a
+//! message whose last byte is polled for may, with relaxed ordering, not be whole.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
 
-use crosstie_verbs::{
-    CompletionBatch, Endpoint, Operation, PostError, ReceiveList, SendList, SendRequest,
-};
+use crosstie_verbs::{CompletionBatch, PostError, ReceiveList};
 
 use crate::{
     clock,
-    engine::{Connection, Parts, RECEIVE_DEPTH},
+    engine::{Connection, Parts, yield_if},
     error::{GoError, JoinError},
     figures::{Figures, Latency, Progress},
     histogram::Histogram,
     meter::WINDOW_NANOSECONDS,
-    request::nanoseconds,
+    notice::{LAST, NOTICE_IDENTIFIER, Notice},
+    request::{Message, nanoseconds},
+    size_plan::SizePlan,
 };
 
-/// The number of the message after which there is none.
-const LAST_NUMBER: u32 = u32::MAX;
-/// By which its own completion is told from others.
-const LAST_IDENTIFIER: u64 = u64::MAX;
+/// Receives that are posted ahead.
+pub(crate) const RECEIVE_DEPTH: u32 = 64;
+
 /// Receives are posted again when half of them are used up.
 const REFILL_COUNT: u32 = RECEIVE_DEPTH / 2;
-/// Polls without a completion until anything else is looked at: many more than a round trip takes, so that it delays none.
-const POLLS_PER_CLOCK_READ: u32 = 4096;
 
 /// What a latency test posts besides its messages.
 #[derive(Debug)]
@@ -37,8 +34,8 @@ pub(crate) struct LatencyWork {
     refill: ReceiveList,
     /// Receives that were used up since they were last posted again.
     used: u32,
-    /// The last message. It makes a completion, so that an end can see it arrive before it goes.
-    last_message: SendList,
+    /// For the last message. It makes a completion, so that an end can see it arrive before it goes.
+    notice: Notice,
 }
 
 impl LatencyWork {
@@ -46,30 +43,25 @@ impl LatencyWork {
     pub(crate) fn new(
         parts: &Parts,
         connections: &mut [Connection],
-        peers: &[Endpoint],
+        message: Message,
     ) -> Result<Self, JoinError> {
-        let empty = parts.memory.span(0, 0)?;
-        // No memory of their own: a write brings its address.
-        let receives = |count: u32| ReceiveList::new(vec![(0, empty.clone()); count as usize]);
+        let span = match (message, parts.plans.first()) {
+            (Message::Send, Some(plan)) => {
+                let target = usize::try_from(plan.layout.target(0, 0)).unwrap_or(usize::MAX);
+                parts.memory.span(target, plan.size)?
+            }
+            // No memory of their own: a write brings its address.
+            _ => parts.memory.span(0, 0)?,
+        };
+        let receives = |count: u32| ReceiveList::new(vec![(0, span.clone()); count as usize]);
         let mut ahead = receives(RECEIVE_DEPTH)?;
         for connection in connections {
             connection.pair.post_receive(&mut ahead)?;
         }
-        let last_message = peers.iter().take(1).map(|peer| SendRequest {
-            identifier: LAST_IDENTIFIER,
-            local: empty.clone(),
-            operation: Operation::WriteWithImmediate {
-                to: peer.memory,
-                offset: 0,
-                immediate: LAST_NUMBER,
-            },
-            signalled: true,
-            inline: false,
-        });
         Ok(Self {
             refill: receives(REFILL_COUNT)?,
             used: 0,
-            last_message: SendList::new(last_message.collect())?,
+            notice: Notice::new(&parts.memory)?,
         })
     }
 }
@@ -83,6 +75,7 @@ pub(crate) fn initiate(
     emit: &mut dyn FnMut(Progress),
 ) -> Result<Figures, GoError> {
     let times = parts.request.times;
+    let size = parts.plans.first().map_or(0, |plan| u64::from(plan.size));
     let started = clock::now();
     let begin = started + nanoseconds(times.warm_up);
     let end = begin + nanoseconds(times.measure);
@@ -99,13 +92,13 @@ pub(crate) fn initiate(
         if before >= begin {
             half_round_trips.record((now - before) / 2);
         }
-        number = (number + 1) % LAST_NUMBER;
+        number = (number + 1) % LAST;
         messages += 1;
         if now - reported >= WINDOW_NANOSECONDS {
             reported = now;
             emit(Progress {
                 elapsed_nanoseconds: now - started,
-                bytes: messages * u64::from(parts.request.size),
+                bytes: messages * size,
                 messages,
             });
             parts.check_events(Instant::now())?;
@@ -116,7 +109,7 @@ pub(crate) fn initiate(
         }
     }
     exchange.end()?;
-    exchange.receive(LAST_NUMBER, None)?;
+    exchange.receive(LAST, None)?;
     Ok(Figures::Latency(Latency {
         half_round_trips,
         complete,
@@ -137,19 +130,20 @@ pub(crate) fn respond(
         exchange.prepare(wanted)?;
         match exchange.receive(wanted, Some(stop))? {
             None => break,
-            Some(LAST_NUMBER) => {
+            Some(LAST) => {
                 exchange.end()?;
                 break;
             }
             Some(_) => exchange.post()?,
         }
-        wanted = (wanted + 1) % LAST_NUMBER;
+        wanted = (wanted + 1) % LAST;
     }
     Ok(Figures::Responded)
 }
 
 struct Exchange<'engine> {
     parts: &'engine Parts,
+    plan: SizePlan,
     connection: &'engine mut Connection,
     work: &'engine mut LatencyWork,
     batch: CompletionBatch,
@@ -166,7 +160,8 @@ impl<'engine> Exchange<'engine> {
             batch: CompletionBatch::new(16),
             ended: false,
             parts,
-            // A latency test has one.
+            // A latency test has one of each.
+            plan: parts.plans[0],
             connection: &mut connections[0],
             work,
         }
@@ -180,6 +175,7 @@ impl<'engine> Exchange<'engine> {
             self.connection.pair.post_receive(refill)?;
         }
         self.wait_for_room()?;
+        // A send has no number, and none is sent with it.
         self.connection
             .ring
             .upcoming()
@@ -196,9 +192,9 @@ impl<'engine> Exchange<'engine> {
     /// Sends the last message, and sees it arrive.
     fn end(&mut self) -> Result<(), GoError> {
         self.wait_for_room()?;
-        self.connection
-            .pair
-            .post_send(&mut self.work.last_message)?;
+        self.work
+            .notice
+            .post(&mut self.connection.pair, LAST, true)?;
         let silence = self.parts.request.times.silence();
         let deadline = Instant::now() + silence;
         while !self.ended {
@@ -212,7 +208,7 @@ impl<'engine> Exchange<'engine> {
 
     /// Completions of our own messages matter only when there is no room for another.
     fn wait_for_room(&mut self) -> Result<(), GoError> {
-        let depth = u64::from(self.parts.request.depth);
+        let depth = u64::from(self.plan.depth);
         if self.connection.posted < self.connection.completed + depth {
             return Ok(());
         }
@@ -230,10 +226,10 @@ impl<'engine> Exchange<'engine> {
     fn take_sends(&mut self) -> Result<(), GoError> {
         for completion in self.parts.sends.poll(&mut self.batch)? {
             completion.result()?;
-            if completion.identifier() == LAST_IDENTIFIER {
+            if completion.identifier() == NOTICE_IDENTIFIER {
                 self.ended = true;
             } else {
-                self.connection.completed += u64::from(self.parts.request.signal_every);
+                self.connection.completed += u64::from(self.plan.signal_every);
             }
         }
         Ok(())
@@ -248,8 +244,9 @@ impl<'engine> Exchange<'engine> {
             let got = self.parts.receives.poll(&mut self.batch)?;
             if let [completion, others @ ..] = got {
                 completion.result()?;
-                let number = completion.immediate().unwrap_or(LAST_NUMBER);
-                if !others.is_empty() || number != wanted && number != LAST_NUMBER {
+                // A send comes in its order or not at all.
+                let number = completion.immediate().unwrap_or(wanted);
+                if !others.is_empty() || number != wanted && number != LAST {
                     return Err(GoError::Sequence {
                         wanted,
                         got: number,
@@ -258,8 +255,9 @@ impl<'engine> Exchange<'engine> {
                 self.work.used += 1;
                 return Ok(Some(number));
             }
+            yield_if(self.parts.yields);
             idle = idle.wrapping_add(1);
-            if idle.is_multiple_of(POLLS_PER_CLOCK_READ) {
+            if idle.is_multiple_of(self.parts.polls_per_clock_read()) {
                 // A message that failed explains why none comes back.
                 self.take_sends()?;
                 if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {

@@ -67,25 +67,28 @@ impl Meter {
         self.ended.is_some()
     }
 
-    pub(crate) fn figures(mut self, size: u32, processor: impl FnOnce() -> u64) -> Bandwidth {
+    pub(crate) fn figures(
+        mut self,
+        size: u32,
+        depth: u32,
+        processor: impl FnOnce() -> u64,
+    ) -> Bandwidth {
         let processor_nanoseconds = match (self.started, self.ended) {
             (Some(_), None) => processor() - self.processor,
             _ => self.processor,
         };
-        let size = u64::from(size);
+        let bytes = |messages: u64| messages * u64::from(size);
         let elapsed = self.latest - self.started.unwrap_or(self.latest);
         // The last one is whole only if the time went on to its end.
         let whole = usize::try_from(elapsed / WINDOW_NANOSECONDS).unwrap_or(usize::MAX);
         self.windows.truncate(whole);
         Bandwidth {
-            bytes: self.messages * size,
+            size,
+            depth,
+            bytes: bytes(self.messages),
             messages: self.messages,
             nanoseconds: elapsed,
-            windows: self
-                .windows
-                .iter()
-                .map(|messages| messages * size)
-                .collect(),
+            windows: self.windows.iter().map(|count| bytes(*count)).collect(),
             window_nanoseconds: WINDOW_NANOSECONDS,
             processor_nanoseconds,
             complete: self.ended.is_some(),
@@ -106,7 +109,7 @@ mod tests {
             meter.add(step * 10 * MS, 5, || step * 10 * MS);
         }
         assert!(meter.is_done());
-        let figures = meter.figures(100, || 0);
+        let figures = meter.figures(100, 1, || 0);
         // From 1000 ms, whose own completions came before it, to 1300 ms.
         assert_eq!((figures.messages, figures.nanoseconds), (150, 300 * MS));
         assert_eq!(figures.bytes, 15_000);
@@ -122,7 +125,7 @@ mod tests {
             let stalls = (40..60).contains(&step);
             meter.add(step * 5 * MS, u64::from(!stalls), || step * 5 * MS);
         }
-        let figures = meter.figures(1, || 240 * MS);
+        let figures = meter.figures(1, 1, || 240 * MS);
         assert_eq!(figures.worst_window(), Some(0));
         assert_eq!(figures.windows.len(), 5);
     }
@@ -133,10 +136,10 @@ mod tests {
         for step in 0..25 {
             meter.add(step * 10 * MS, 1, || step * 10 * MS);
         }
-        let figures = meter.figures(1, || 240 * MS);
+        let figures = meter.figures(1, 1, || 240 * MS);
         assert!(!figures.complete);
         assert_eq!(figures.processor_nanoseconds, 240 * MS);
         assert_eq!((figures.nanoseconds, figures.windows.len()), (240 * MS, 2));
-        assert_eq!(Meter::new(5, 10).figures(1, || 240 * MS).nanoseconds, 0);
+        assert_eq!(Meter::new(5, 10).figures(1, 1, || 240 * MS).nanoseconds, 0);
     }
 }

@@ -22,17 +22,26 @@ pub struct OpenRequest {
     pub test: Test,
     /// Latency uses one.
     pub queue_pairs: u16,
-    /// Bytes of a message.
-    pub size: u32,
-    /// Messages under way on a queue pair; a power of two, as the next two.
+    /// Bytes of a message: each size in turn, as long as [`times`](Self::times) says.
+    pub sizes: Vec<u32>,
+    /// Messages under way on a queue pair at most; a power of two, as the next two.
     pub depth: u32,
     /// Work requests that are posted with one call.
     pub list: u32,
-    /// One of how many makes a completion.
-    pub signal_every: u32,
+    /// One of how many makes a completion; what suits the size, if it is not said.
+    pub signal_every: Option<u32>,
     pub relaxed_ordering: bool,
     pub path: PathRequest,
     pub times: Times,
+    pub share: Share,
+}
+
+/// Which of the ends that run on this machine at once it is: each has a processor, and a share of the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    pub index: u16,
+    pub count: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,25 +51,43 @@ pub enum Role {
     Initiator,
     /// Is sent to, or answers.
     Responder,
+    /// Both ends send, measure and are sent to.
+    Both,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Test {
     Bandwidth {
-        direction: Direction,
+        transfer: Transfer,
     },
     /// A message there and one back, one after the other.
-    Latency,
+    Latency {
+        message: Message,
+    },
+    /// Every byte is looked at; no speed is measured.
+    Verify {
+        transfer: Transfer,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Direction {
+pub enum Transfer {
     /// The initiator writes to the responder's memory.
     Write,
     /// The initiator reads from it.
     Read,
+    /// The responder says where each message is put.
+    Send,
+}
+
+/// How a message of a latency test is seen to have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    WriteWithImmediate,
+    Send,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +116,10 @@ pub struct Times {
 const SIGNAL_ALL_ABOVE: u32 = 8 * 1024;
 /// Bytes that are copied into the request at most: perftest's number.
 const INLINE_WRITE: u32 = 220;
+/// Room for a message by which an end tells the other where it is, and for one that follows a failure.
+pub(crate) const SPARE_SENDS: u32 = 4;
+/// Milliseconds until what is under way has arrived on a slow way.
+const DRAIN: u32 = 2000;
 
 impl OpenRequest {
     /// One of how many requests of this size should make a completion.
@@ -101,10 +132,11 @@ impl OpenRequest {
     }
 
     pub(crate) fn check(&self) -> Result<(), RequestError> {
+        let signal_every = self.signal_every.unwrap_or(1);
         let powers = [
             ("depth", self.depth),
             ("list", self.list),
-            ("signal_every", self.signal_every),
+            ("signal_every", signal_every),
         ];
         for (what, value) in powers {
             if !value.is_power_of_two() || value > self.depth {
@@ -117,7 +149,7 @@ impl OpenRequest {
         }
         let positive = [
             ("queue_pairs", u32::from(self.queue_pairs)),
-            ("size", self.size),
+            ("size", self.sizes.iter().copied().min().unwrap_or(0)),
             ("measure", self.times.measure),
             ("silence", self.times.silence),
         ];
@@ -126,20 +158,49 @@ impl OpenRequest {
                 return Err(RequestError::Zero { what });
             }
         }
-        if self.test == Test::Latency && (self.queue_pairs != 1 || self.list != 1) {
-            return Err(RequestError::Latency {
-                queue_pairs: self.queue_pairs,
-                list: self.list,
-            });
+        match self.test {
+            Test::Latency { .. }
+                if self.queue_pairs != 1 || self.list != 1 || self.sizes.len() != 1 =>
+            {
+                Err(RequestError::Latency {
+                    queue_pairs: self.queue_pairs,
+                    list: self.list,
+                    sizes: self.sizes.len(),
+                })
+            }
+            Test::Latency { .. } | Test::Verify { .. } if self.role == Role::Both => {
+                Err(RequestError::OneInitiator)
+            }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether the responder has to run, too: who is written to or read from needs no program.
+    pub fn has_working_responder(&self) -> bool {
+        !matches!(
+            self.test,
+            Test::Bandwidth {
+                transfer: Transfer::Write | Transfer::Read
+            }
+        )
+    }
+
+    /// How long it takes at most until its figures are there, while the peer is heard of.
+    pub fn longest(&self) -> Duration {
+        let times = self.times;
+        let of_size = [times.warm_up, times.measure, times.cool_down, DRAIN];
+        let of_size: u64 = of_size.into_iter().map(u64::from).sum();
+        // Silence before the first message, within, and after the last.
+        let all = of_size * self.sizes.len() as u64 + 4 * u64::from(times.silence);
+        Duration::from_millis(all)
     }
 
     pub(crate) fn queue_pair_options(&self, receive_depth: u32) -> QueuePairOptions {
+        let shortest = self.sizes.iter().copied().min().unwrap_or(0);
         QueuePairOptions {
-            send_depth: self.depth,
+            send_depth: self.depth + SPARE_SENDS,
             receive_depth,
-            inline_bytes: if self.is_inline(INLINE_WRITE) {
+            inline_bytes: if self.is_inline(shortest, INLINE_WRITE) {
                 INLINE_WRITE
             } else {
                 0
@@ -148,12 +209,16 @@ impl OpenRequest {
     }
 
     /// Short messages are copied into their request, which saves the device a read of memory.
-    pub(crate) fn is_inline(&self, allowed: u32) -> bool {
-        let reads = self.test
-            == Test::Bandwidth {
-                direction: Direction::Read,
-            };
-        self.size <= allowed.min(INLINE_WRITE) && !reads
+    pub(crate) fn is_inline(&self, size: u32, allowed: u32) -> bool {
+        let reads = matches!(
+            self.test,
+            Test::Bandwidth {
+                transfer: Transfer::Read
+            } | Test::Verify {
+                transfer: Transfer::Read
+            }
+        );
+        size <= allowed.min(INLINE_WRITE) && !reads
     }
 
     pub(crate) fn path(&self, reads: u8) -> PathOptions {

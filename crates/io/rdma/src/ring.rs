@@ -6,58 +6,10 @@ use crosstie_verbs::{
 
 use crate::{
     engine::Parts,
-    error::{JoinError, RequestError},
-    request::{Direction, OpenRequest, Test},
+    error::PrepareError,
+    request::{Message, Test, Transfer},
+    size_plan::SizePlan,
 };
-
-/// Short messages go round in so many bytes, as perftest's do: another cache line each, all of them in the cache.
-const CYCLE_BYTES: u32 = 4096;
-const CACHE_LINE: u32 = 64;
-
-/// Where the messages of a queue pair lie. Both ends have the same: sources first, then what the peer writes to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
-    stride: u32,
-    /// Messages of the cycle; a power of two.
-    slots: u32,
-    queue_pairs: u16,
-}
-
-impl Layout {
-    pub(crate) fn new(request: &OpenRequest) -> Result<Self, RequestError> {
-        let too_large = RequestError::TooLarge {
-            queue_pairs: request.queue_pairs,
-            size: request.size,
-        };
-        let stride = request
-            .size
-            .checked_next_multiple_of(CACHE_LINE)
-            .ok_or(too_large)?;
-        let fitting = (CYCLE_BYTES / stride).max(1);
-        Ok(Self {
-            stride,
-            slots: 1 << fitting.ilog2(),
-            queue_pairs: request.queue_pairs,
-        })
-    }
-
-    /// Bytes of a queue pair's sources, and of its targets.
-    fn of_pair(self) -> u64 {
-        u64::from(self.stride) * u64::from(self.slots)
-    }
-
-    pub(crate) fn bytes(self) -> u64 {
-        2 * self.of_pair() * u64::from(self.queue_pairs)
-    }
-
-    pub(crate) fn source(self, pair: usize, slot: u32) -> u64 {
-        self.of_pair() * pair as u64 + u64::from(slot) * u64::from(self.stride)
-    }
-
-    pub(crate) fn target(self, pair: usize, slot: u32) -> u64 {
-        self.source(pair + usize::from(self.queue_pairs), slot)
-    }
-}
 
 /// A queue pair's messages.
 #[derive(Debug)]
@@ -70,33 +22,30 @@ impl Ring {
     /// Requests carry their queue pair's place as their identifier.
     pub(crate) fn new(
         parts: &Parts,
+        plan: &SizePlan,
         pair: usize,
         inline: bool,
         peer: RemoteMemory,
-    ) -> Result<Self, JoinError> {
-        let Parts {
-            request,
-            layout,
-            memory,
-            ..
-        } = parts;
+    ) -> Result<Self, PrepareError> {
+        let request = &parts.request;
+        let layout = plan.layout;
         // All are powers of two, so the largest is a multiple of the others. As many as may be under way, so that a full
         // round is posted in one go.
-        let count = layout.slots.max(request.depth);
+        let count = layout.slots().max(plan.depth);
         let messages = (0..count).map(|number| {
-            let slot = number % layout.slots;
+            let slot = number % layout.slots();
             // The region is as long as the layout, and was made in memory.
             let local = usize::try_from(layout.source(pair, slot)).unwrap_or(usize::MAX);
             Ok(SendRequest {
                 identifier: pair as u64,
-                local: memory.span(local, request.size)?,
+                local: parts.memory.span(local, plan.size)?,
                 operation: operation(request.test, peer, layout.target(pair, slot)),
-                signalled: (number + 1).is_multiple_of(request.signal_every),
+                signalled: (number + 1).is_multiple_of(plan.signal_every),
                 inline,
             })
         });
-        let messages = messages.collect::<Result<Vec<_>, JoinError>>()?;
-        let lists = messages.chunks(request.list as usize);
+        let messages = messages.collect::<Result<Vec<_>, PrepareError>>()?;
+        let lists = messages.chunks(plan.list as usize);
         let lists = lists.map(|list| SendList::new(list.to_vec()));
         Ok(Self {
             lists: lists.collect::<Result<_, _>>()?,
@@ -135,16 +84,18 @@ impl Ring {
 
 fn operation(test: Test, peer: RemoteMemory, offset: u64) -> Operation {
     match test {
-        Test::Bandwidth {
-            direction: Direction::Write,
-        } => Operation::Write { to: peer, offset },
-        Test::Bandwidth {
-            direction: Direction::Read,
-        } => Operation::Read { from: peer, offset },
-        Test::Latency => Operation::WriteWithImmediate {
-            to: peer,
-            offset,
-            immediate: 0,
+        Test::Bandwidth { transfer } | Test::Verify { transfer } => match transfer {
+            Transfer::Write => Operation::Write { to: peer, offset },
+            Transfer::Read => Operation::Read { from: peer, offset },
+            Transfer::Send => Operation::Send,
+        },
+        Test::Latency { message } => match message {
+            Message::WriteWithImmediate => Operation::WriteWithImmediate {
+                to: peer,
+                offset,
+                immediate: 0,
+            },
+            Message::Send => Operation::Send,
         },
     }
 }

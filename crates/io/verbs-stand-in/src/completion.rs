@@ -11,6 +11,7 @@ use crosstie_verbs_abi as abi;
 
 use crate::{
     object::{self, EAGAIN, EBUSY, EINVAL, ENOMEM, null, set_errno},
+    transfer,
     world::{self, Channel, Queue},
 };
 
@@ -184,6 +185,7 @@ pub(crate) unsafe extern "C" fn poll_cq(
     if let Some(error) = world.faults.take("poll_cq") {
         return -error;
     }
+    transfer::give_up_late(&mut world);
     let mut count = 0;
     while count < room {
         let Some(entry) = world

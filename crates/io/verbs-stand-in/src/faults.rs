@@ -7,6 +7,7 @@
 //! | a function, such as `ibv_reg_mr_iova2` | the error number with which its next call fails |
 //! | `post_send`, `post_recv`, `poll_cq`, `req_notify_cq` | likewise |
 //! | `completion` | the status with which the next work request completes |
+//! | `flip` | the bit of the next message with bytes that arrives as its opposite |
 //! | `port_state` | the state that a port has when it is next asked for |
 //! | `never_completes` | any: nothing completes from now on |
 //! | `crash` | any: the process dies when work is posted |

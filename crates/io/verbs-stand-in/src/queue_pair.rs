@@ -4,7 +4,8 @@ use crosstie_verbs_abi::{self as abi, Plain};
 
 use crate::{
     object::{self, EBUSY, EINVAL, null},
-    world::{self, Pair},
+    transfer,
+    world::{self, Entry, Pair, World},
 };
 
 const MAX_DEPTH: u32 = 4096;
@@ -51,6 +52,7 @@ unsafe extern "C" fn ibv_create_qp(
         receives: [].into(),
         receive_elements: [].into(),
         unacknowledged: 0,
+        stalled: [].into(),
     };
     world.pairs.insert(raw.as_ptr().addr(), pair);
     raw.as_ptr()
@@ -131,6 +133,10 @@ unsafe extern "C" fn ibv_modify_qp(
         from == known.attributes.qp_state && wanted == mask.cast_unsigned()
     });
     let context = known.context;
+    if given.qp_state == abi::STATE_ERROR && mask.cast_unsigned() == abi::SET_STATE {
+        end_work(&mut world, pair.addr());
+        return 0;
+    }
     if !allowed
         || !world
             .contexts
@@ -144,6 +150,33 @@ unsafe extern "C" fn ibv_modify_qp(
     };
     merge(&mut known.attributes, &given);
     0
+}
+
+/// What was posted completes as flushed.
+fn end_work(world: &mut World, address: usize) {
+    let Some(pair) = world.pairs.get_mut(&address) else {
+        return;
+    };
+    pair.attributes.qp_state = abi::STATE_ERROR;
+    transfer::resume(world, address);
+    let Some(pair) = world.pairs.get_mut(&address) else {
+        return;
+    };
+    pair.receive_elements.clear();
+    let (queue, number) = (pair.receive_queue, pair.number);
+    for request in std::mem::take(&mut pair.receives) {
+        let completion = abi::WorkCompletion {
+            wr_id: request.wr_id,
+            status: abi::STATUS_FLUSHED,
+            qp_num: number,
+            ..abi::WorkCompletion::ZEROED
+        };
+        let entry = Entry {
+            completion,
+            frees: None,
+        };
+        world.complete(queue, entry);
+    }
 }
 
 fn is_valid(context: &world::Context, given: &abi::QueuePairAttributes) -> bool {

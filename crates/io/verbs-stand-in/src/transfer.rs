@@ -1,11 +1,16 @@
-//! Posting work, which is done at once.
+//! Posting work, which is done at once, or as soon as the peer has a receive for it.
+
+use std::time::{Duration, Instant};
 
 use crosstie_verbs_abi::{self as abi, Plain};
 
 use crate::{
     object::{EINVAL, ENOMEM},
-    world::{self, Entry, World},
+    world::{self, Entry, Pair, Stalled, World},
 };
+
+/// How long a message is tried again that finds no receive: longer than on any device, since tests run on busy machines.
+const RECEIVER_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) unsafe extern "C" fn post_send(
     pair: *mut abi::QueuePair,
@@ -64,7 +69,67 @@ fn post_one(
         return Err(ENOMEM);
     }
     pair.outstanding += 1;
+    pair.stalled.push_back(Stalled {
+        request: *request,
+        element,
+        since: Instant::now(),
+    });
+    resume(world, address);
+    Ok(())
+}
+
+/// Does what was posted, up to the first request for which the peer has no receive.
+pub(crate) fn resume(world: &mut World, address: usize) {
+    while let Some(first) = world
+        .pairs
+        .get(&address)
+        .and_then(|pair| pair.stalled.front())
+    {
+        let is_late = first.since.elapsed() > RECEIVER_TIMEOUT;
+        if !is_late && lacks_receive(world, address, &first.request) {
+            return;
+        }
+        let Some(pair) = world.pairs.get_mut(&address) else {
+            return;
+        };
+        if let Some(next) = pair.stalled.pop_front() {
+            execute(world, address, &next.request, next.element);
+        }
+    }
+}
+
+/// What was posted so long ago that no device would still try fails.
+pub(crate) fn give_up_late(world: &mut World) {
+    let late = |pair: &Pair| {
+        let first = pair.stalled.front();
+        first.is_some_and(|first| first.since.elapsed() > RECEIVER_TIMEOUT)
+    };
+    let pairs: Vec<usize> = world
+        .pairs
+        .iter()
+        .filter(|(_, pair)| late(pair))
+        .map(|(address, _)| *address)
+        .collect();
+    for pair in pairs {
+        resume(world, pair);
+    }
+}
+
+fn lacks_receive(world: &World, address: usize, request: &abi::SendRequest) -> bool {
+    let needs_none = [abi::OPCODE_WRITE, abi::OPCODE_READ].contains(&request.opcode);
+    let is_flushed = world.pairs[&address].attributes.qp_state == abi::STATE_ERROR;
+    if needs_none || is_flushed {
+        return false;
+    }
+    find_peer(world, address).is_some_and(|peer| world.pairs[&peer].receives.is_empty())
+}
+
+fn execute(world: &mut World, address: usize, request: &abi::SendRequest, element: Element) {
+    let Some(pair) = world.pairs.get_mut(&address) else {
+        return;
+    };
     pair.unsignalled += 1;
+    let length = element.map_or(0, |element| element.length);
     let status = if pair.attributes.qp_state == abi::STATE_ERROR {
         abi::STATUS_FLUSHED
     } else {
@@ -76,7 +141,6 @@ fn post_one(
         }
     };
     finish(world, address, request, length, status);
-    Ok(())
 }
 
 /// The sender's completion, if there is one.
@@ -164,11 +228,11 @@ fn transfer(
         }
     }
     match request.opcode {
-        abi::OPCODE_WRITE => copy(local, remote, length),
-        abi::OPCODE_READ => copy(remote, local, length),
+        abi::OPCODE_WRITE => copy(world, local, remote, length),
+        abi::OPCODE_READ => copy(world, remote, local, length),
         abi::OPCODE_WRITE_WITH_IMMEDIATE => {
             let (identifier, _) = take_receive(world, peer)?;
-            copy(local, remote, length);
+            copy(world, local, remote, length);
             received(
                 world,
                 peer,
@@ -184,7 +248,7 @@ fn transfer(
             if length > room {
                 return Err(abi::STATUS_REMOTE_INVALID);
             }
-            copy(local, into.map_or(0, |into| into.addr), length);
+            copy(world, local, into.map_or(0, |into| into.addr), length);
             let immediate =
                 (request.opcode == abi::OPCODE_SEND_WITH_IMMEDIATE).then_some(request.imm_data);
             received(world, peer, identifier, length, immediate, false);
@@ -280,10 +344,17 @@ fn received(
     );
 }
 
-fn copy(from: u64, to: u64, length: u32) {
-    if length > 0 {
-        // SAFETY: both were checked against registered memory, or are inline bytes of the caller's.
-        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, length as usize) };
+fn copy(world: &mut World, from: u64, to: u64, length: u32) {
+    if length == 0 {
+        return;
+    }
+    // SAFETY: both were checked against registered memory, or are inline bytes of the caller's.
+    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, length as usize) };
+    if let Some(bit) = world.faults.take("flip") {
+        let bit = u64::from(bit.unsigned_abs()) % (u64::from(length) * 8);
+        let byte = (to + bit / 8) as *mut u8;
+        // SAFETY: within what was just written.
+        unsafe { *byte ^= 1 << (bit % 8) };
     }
 }
 
@@ -336,5 +407,8 @@ fn receive_one(
     }
     pair.receives.push_back(request);
     pair.receive_elements.push_back(element);
+    if let Some(sender) = find_peer(world, address) {
+        resume(world, sender);
+    }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::{
     collections::{HashMap, VecDeque},
     os::unix::net::UnixStream,
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 use crosstie_verbs_abi as abi;
@@ -82,6 +83,14 @@ pub(crate) struct Pair {
     /// Where each receive puts its bytes.
     pub(crate) receive_elements: VecDeque<Option<abi::ScatterElement>>,
     pub(crate) unacknowledged: u32,
+    /// Requests that wait, in their order, until the peer has a receive for the first of them.
+    pub(crate) stalled: VecDeque<Stalled>,
+}
+
+pub(crate) struct Stalled {
+    pub(crate) request: abi::SendRequest,
+    pub(crate) element: Option<abi::ScatterElement>,
+    pub(crate) since: Instant,
 }
 
 // SAFETY: pointers in its requests are not followed after they were posted.

@@ -12,6 +12,7 @@ pub mod init;
 pub mod management;
 pub mod nccl;
 pub mod pcie;
+pub mod placement;
 pub mod rails;
 pub mod wire;
 

@@ -100,15 +100,21 @@ fn roce(facts: &Facts, device: &RdmaDevice, port: &RdmaPort, address: IpAddr) ->
     }
 }
 
-/// Programs that use a device, by name and number.
+/// Programs that use a device, by name and number; of the kernel's own users, those with connections.
 pub fn users(facts: &Facts, device: &str) -> Vec<String> {
     let devices = facts.rdma.iter().filter(|one| one.name == device);
     let pairs = devices.flat_map(|one| one.queue_pairs.known().into_iter().flatten());
     let mut users: Vec<String> = pairs
         .filter_map(|pair| {
-            let pid = pair.pid?;
-            let command = pair.command.as_deref().unwrap_or("a program");
-            Some(format!("{command} ({pid})"))
+            let command = pair.command.as_deref();
+            match pair.pid {
+                Some(pid) => Some(format!("{} ({pid})", command.unwrap_or("a program"))),
+                // Every device has kernel queue pairs for management.
+                None if pair.kind == "RC" => {
+                    Some(format!("the kernel's {}", command.unwrap_or("own work")))
+                }
+                None => None,
+            }
         })
         .collect();
     users.sort();

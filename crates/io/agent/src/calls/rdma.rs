@@ -12,8 +12,7 @@ use crosstie_node::{
     groups::time_left,
     worker::{Worker, WorkerError},
 };
-use crosstie_rdma::{Figures, OpenRequest, Progress};
-use crosstie_verbs::Endpoint;
+use crosstie_rdma::{Figures, Offer, OpenRequest, Progress};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -21,7 +20,7 @@ use crate::{
     call::with_causes,
     engines::{
         self,
-        rdma::{Answer, Ask, NAME, RdmaError},
+        rdma::{Answer, Ask, Conditions, NAME, RdmaError},
     },
 };
 
@@ -37,7 +36,8 @@ pub struct RdmaOpen;
 pub struct Opened {
     pub test: ResourceId,
     /// For the peer to join.
-    pub endpoints: Vec<Endpoint>,
+    pub offer: Offer,
+    pub conditions: Conditions,
 }
 
 impl Call for RdmaOpen {
@@ -55,11 +55,15 @@ impl Call for RdmaOpen {
             context.stop,
             &mut |()| (),
         )?;
-        let Answer::Opened(endpoints) = answer else {
+        let Answer::Opened(offer, conditions) = answer else {
             return Err(RdmaError::OutOfOrder);
         };
         let test = context.resources.hold(Test(Arc::new(Mutex::new(worker))));
-        Ok(Opened { test, endpoints })
+        Ok(Opened {
+            test,
+            offer,
+            conditions,
+        })
     }
 }
 
@@ -68,8 +72,8 @@ pub struct RdmaJoin;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JoinRequest {
     pub test: ResourceId,
-    /// As many as were opened here, in the same order.
-    pub peers: Vec<Endpoint>,
+    /// As many queue pairs as were opened here, in the same order.
+    pub peer: Offer,
 }
 
 impl Call for RdmaJoin {
@@ -80,14 +84,14 @@ impl Call for RdmaJoin {
     type Error = RdmaError;
 
     fn run(request: JoinRequest, context: &Context<'_, ()>) -> Result<(), RdmaError> {
-        match of_test(request.test, &Ask::Join(request.peers), context)? {
+        match of_test(request.test, &Ask::Join(request.peer), context)? {
             Answer::Joined => Ok(()),
             _ => Err(RdmaError::OutOfOrder),
         }
     }
 }
 
-/// Both ends must have joined. The end that is only written to goes until the call is cancelled.
+/// Both ends must have joined. An end that is only written to or read from need not go.
 pub struct RdmaGo;
 
 impl Call for RdmaGo {

@@ -41,6 +41,8 @@ pub(crate) fn start(engine: &str) -> Result<Worker, WorkerError> {
         .env_clear()
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .env("LC_ALL", "C")
+        // libibverbs then says which driver it misses.
+        .env("IBV_SHOW_WARNINGS", "1")
         .current_dir("/");
     Worker::start(command)
 }

@@ -2,11 +2,16 @@
 
 use std::path::PathBuf;
 
-use crosstie_node::worker::{Engine, EngineContext};
-use crosstie_rdma::{
-    Figures, GoError, JoinError, JoinedEngine, OpenEngine, OpenError, OpenRequest, open,
+use crosstie_fabric::placement::{Placement, place};
+use crosstie_node::{
+    Local, host,
+    worker::{Engine, EngineContext},
 };
-use crosstie_verbs::{DeviceListError, Endpoint, Library};
+use crosstie_rdma::{
+    Figures, GoError, JoinError, JoinedEngine, MemoryCap, Offer, OpenEngine, OpenError,
+    OpenRequest, Surroundings, open,
+};
+use crosstie_verbs::{DeviceListError, Library};
 use serde::{Deserialize, Serialize};
 
 use crate::call::with_causes;
@@ -16,15 +21,25 @@ pub(crate) const NAME: &str = "rdma";
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ask {
     Open(Box<OpenRequest>),
-    Join(Vec<Endpoint>),
+    Join(Offer),
     Go,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
-    Opened(Vec<Endpoint>),
+    Opened(Offer, Conditions),
     Joined,
     Figures(Box<Figures>),
+}
+
+/// What an end runs with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    pub placement: Placement,
+    /// Whether its thread could be pinned there.
+    pub is_pinned: bool,
+    /// Where buffers are smaller than what was asked for.
+    pub memory_cap: Option<MemoryCap>,
 }
 
 /// Why nothing was measured, in the words of whoever failed.
@@ -79,14 +94,14 @@ impl RdmaEngine {
                     None => Library::open(),
                 };
                 let library = library.map_err(|error| open_error(&error.into()))?;
-                let opened = open(&library, *request);
-                let (engine, endpoints) = opened.map_err(|error| open_error(&error))?;
+                let (engine, conditions) = open_pinned(&library, *request)?;
+                let offer = engine.offer().clone();
                 self.state = State::Open(engine);
-                Ok(Answer::Opened(endpoints))
+                Ok(Answer::Opened(offer, conditions))
             }
-            (Ask::Join(peers), State::Open(engine)) => {
-                self.state =
-                    State::Joined(engine.join(&peers).map_err(|error| join_error(&error))?);
+            (Ask::Join(peer), State::Open(engine)) => {
+                let joined = engine.join(&peer).map_err(|error| join_error(&error))?;
+                self.state = State::Joined(joined);
                 Ok(Answer::Joined)
             }
             (Ask::Go, State::Joined(mut engine)) => {
@@ -104,6 +119,30 @@ impl RdmaEngine {
             _ => Err(RdmaError::OutOfOrder),
         }
     }
+}
+
+/// In this thread, which is the one that measures: pinned first, so that buffers are on its NUMA node.
+fn open_pinned(
+    library: &Library,
+    request: OpenRequest,
+) -> Result<(OpenEngine, Conditions), RdmaError> {
+    let machine = Local::machine();
+    let share = request.share;
+    let (index, count) = (usize::from(share.index), usize::from(share.count));
+    let card_node = host::numa_node_of(&machine, &request.device);
+    let placement = place(&host::processors(&machine), card_node, index, count);
+    let is_pinned = host::pin(&placement);
+    let surroundings = Surroundings {
+        memory: host::memory_limits(&machine).budget(count),
+        yields: placement.is_short,
+    };
+    let engine = open(library, request, surroundings).map_err(|error| open_error(&error))?;
+    let conditions = Conditions {
+        placement,
+        is_pinned,
+        memory_cap: engine.memory_cap(),
+    };
+    Ok((engine, conditions))
 }
 
 impl Engine for RdmaEngine {

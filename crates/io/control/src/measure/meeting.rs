@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_verbs::Endpoint;
+use crosstie_rdma::Offer;
 
 /// The other end failed, or was not there in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ struct State {
 
 #[derive(Default)]
 struct EndState {
-    endpoints: Option<Vec<Endpoint>>,
+    offer: Option<Offer>,
     joined: bool,
     done: bool,
     /// It will not do any more than it has done.
@@ -78,16 +78,16 @@ impl Meeting {
 }
 
 impl Place<'_> {
-    pub(super) fn tell(&self, endpoints: Vec<Endpoint>) {
-        self.change(|end| end.endpoints = Some(endpoints));
+    pub(super) fn tell(&self, offer: Offer) {
+        self.change(|end| end.offer = Some(offer));
     }
 
     /// What the other end has told.
-    pub(super) fn peer(&self, within: Duration) -> Result<Vec<Endpoint>, PeerFailed> {
+    pub(super) fn peer(&self, within: Duration) -> Result<Offer, PeerFailed> {
         let found = self.meeting.wait(within, |state| {
             let peer = &state.ends[self.test][1 - self.side];
-            match &peer.endpoints {
-                Some(endpoints) => Some(Ok(endpoints.clone())),
+            match &peer.offer {
+                Some(offer) => Some(Ok(offer.clone())),
                 None if peer.left => Some(Err(PeerFailed)),
                 None => None,
             }
@@ -153,7 +153,10 @@ mod tests {
                     if test == 1 {
                         thread::sleep(Duration::from_millis(100));
                     }
-                    place.tell(Vec::new());
+                    place.tell(Offer {
+                        endpoints: Vec::new(),
+                        longest: 1,
+                    });
                     place.peer(LONG).unwrap();
                     let before = Instant::now();
                     place.joined(LONG).unwrap();

@@ -17,9 +17,9 @@ use std::{
 };
 
 use crosstie_agent::{
-    CallError, JoinRequest, RdmaClose, RdmaError, RdmaGo, RdmaJoin, RdmaOpen, call,
+    CallError, Conditions, JoinRequest, RdmaClose, RdmaError, RdmaGo, RdmaJoin, RdmaOpen, call,
 };
-use crosstie_rdma::{Figures, OpenRequest, Progress, Role, Test};
+use crosstie_rdma::{Figures, OpenRequest, Progress, Role, Share};
 use crosstie_reach::{Session, Stage};
 
 use crate::{Fleet, NodeError};
@@ -37,7 +37,7 @@ const GO_MARGIN: Duration = Duration::from_secs(15);
 pub struct End {
     /// Its place in the fleet.
     pub node: usize,
-    /// The roles are set by the test.
+    /// Role and share are set by [`measure`].
     pub request: OpenRequest,
 }
 
@@ -46,19 +46,55 @@ pub struct End {
 pub struct PairTest {
     pub near: End,
     pub far: End,
+    /// `far` does so, too.
+    pub both_send: bool,
+}
+
+/// What a test has shown, of both its ends.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    pub near: EndResult,
+    pub far: EndResult,
+}
+
+#[derive(Debug, Clone)]
+pub struct EndResult {
+    /// [`Figures::Responded`] of an end that did not send.
+    pub figures: Figures,
+    pub conditions: Conditions,
 }
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MeasureError {
-    #[error("{node}: {source}")]
+    #[error("{node}{}: {source}", with_peer(peer.as_ref()))]
     Rdma {
         node: String,
+        /// Where it may be the peer's fault.
+        peer: Option<String>,
         source: CallError<RdmaError>,
     },
     #[error("{node}: {source}")]
     Node { node: String, source: NodeError },
     #[error("{node}: its peer was not ready in time")]
     Late { node: String },
+}
+
+fn with_peer(peer: Option<&String>) -> String {
+    peer.map_or_else(String::new, |peer| format!(" with {peer}"))
+}
+
+impl MeasureError {
+    /// Whether a node does not answer any more: nothing can be measured with it.
+    pub fn is_lost(&self) -> bool {
+        matches!(
+            self,
+            Self::Node { .. }
+                | Self::Rdma {
+                    source: CallError::Session(_),
+                    ..
+                }
+        )
+    }
 }
 
 /// Why one end has no result of its own.
@@ -70,21 +106,23 @@ enum Failed {
 
 /// All tests at once, each with its figures or why it has none. Every wait has a deadline, and a node that fails holds up
 /// its own tests only.
-pub fn measure(fleet: &Fleet, tests: &[PairTest]) -> Vec<Result<Figures, MeasureError>> {
+pub fn measure(fleet: &Fleet, tests: &[PairTest]) -> Vec<Result<Measured, MeasureError>> {
     let shared: Arc<[PairTest]> = tests.to_vec().into();
     let meeting = Arc::new(Meeting::new(tests.len()));
-    let longest = tests.iter().map(|test| duration(&test.near.request)).max();
-    let limit = OPEN_TIMEOUT + JOIN_TIMEOUT + CLOSE_TIMEOUT + longest.unwrap_or_default();
+    let limit = longest(tests);
     let (work_tests, work_meeting) = (Arc::clone(&shared), Arc::clone(&meeting));
     let answers = fleet.call_together(limit, move |node, session, progress| {
         Ok(of_node(node, session, &work_tests, &work_meeting, progress))
     });
+    let names: Vec<String> = answers.iter().map(|(name, _)| name.clone()).collect();
     let mut results: Vec<[Told; 2]> = tests.iter().map(|_| [None, None]).collect();
     for (node, (name, answer)) in answers.into_iter().enumerate() {
         match answer {
             Ok(ends) => {
                 for (test, side, result) in ends {
-                    let failed = |failed| failed_at(&name, failed);
+                    let test_ends = [&shared[test].near, &shared[test].far];
+                    let peer = names.get(test_ends[1 - side].node).cloned();
+                    let failed = |failed| failed_at(&name, peer, failed);
                     results[test][side] = Some(result.map_err(failed));
                 }
             }
@@ -99,28 +137,44 @@ pub fn measure(fleet: &Fleet, tests: &[PairTest]) -> Vec<Result<Figures, Measure
     results.into_iter().map(of_both).collect()
 }
 
-/// What one end says of its test, once it does.
-type Told = Option<Result<Option<Figures>, MeasureError>>;
-
-/// The near end's figures; or why there are none, from whichever end knows it first hand.
-fn of_both([near, far]: [Told; 2]) -> Result<Figures, MeasureError> {
-    let late = || MeasureError::Late {
-        node: "a node".to_owned(),
-    };
-    let near = near.unwrap_or_else(|| Err(late()));
-    let is_second_hand = matches!(near, Ok(_) | Err(MeasureError::Late { .. }));
-    if let Some(Err(error)) = far
-        && is_second_hand
-    {
-        return Err(error);
-    }
-    near?.ok_or_else(late)
+/// How long all of them take at most: whatever happens, there is a result or an error by then.
+pub fn longest(tests: &[PairTest]) -> Duration {
+    let longest = tests.iter().map(|test| duration(&test.near.request)).max();
+    OPEN_TIMEOUT + JOIN_TIMEOUT + CLOSE_TIMEOUT + longest.unwrap_or_default()
 }
 
-fn failed_at(node: &str, failed: Failed) -> MeasureError {
+/// What one end says of its test, once it does.
+type Told = Option<Result<EndResult, MeasureError>>;
+
+/// What both ends have; or why there is nothing, from whichever end knows it first hand.
+fn of_both([near, far]: [Told; 2]) -> Result<Measured, MeasureError> {
+    let late = || {
+        Err(MeasureError::Late {
+            node: "a node".to_owned(),
+        })
+    };
+    let near = near.unwrap_or_else(late);
+    let far = far.unwrap_or_else(late);
+    match (near, far) {
+        (Ok(near), Ok(far)) => Ok(Measured { near, far }),
+        // A node that is gone explains why the other hears nothing of it.
+        (_, Err(error @ MeasureError::Node { .. }))
+        | (Ok(_) | Err(MeasureError::Late { .. }), Err(error))
+        | (Err(error), _) => Err(error),
+    }
+}
+
+fn failed_at(node: &str, peer: Option<String>, failed: Failed) -> MeasureError {
     let node = node.to_owned();
     match failed {
-        Failed::Rdma(source) => MeasureError::Rdma { node, source },
+        Failed::Rdma(source) => {
+            let concerns_peer = matches!(
+                source,
+                CallError::Call(RdmaError::Join { .. } | RdmaError::Go { .. })
+            );
+            let peer = peer.filter(|_| concerns_peer);
+            MeasureError::Rdma { node, peer, source }
+        }
         Failed::Peer(PeerFailed) => MeasureError::Late { node },
     }
 }
@@ -137,7 +191,7 @@ fn ends_of(node: usize, tests: &[PairTest]) -> Vec<(usize, usize)> {
     .collect()
 }
 
-type EndResult = (usize, usize, Result<Option<Figures>, Failed>);
+type OfNode = (usize, usize, Result<EndResult, Failed>);
 
 /// All ends of one node, beside each other.
 fn of_node(
@@ -146,15 +200,25 @@ fn of_node(
     tests: &[PairTest],
     meeting: &Meeting,
     progress: &dyn Fn(Stage),
-) -> Vec<EndResult> {
+) -> Vec<OfNode> {
     progress(Stage::Measuring { megabits: 0 });
     thread::scope(|scope| {
         let (sender, rates) = mpsc::channel();
-        let ends: Vec<_> = ends_of(node, tests)
-            .into_iter()
-            .map(|(index, side)| {
+        let own = ends_of(node, tests);
+        let count = u16::try_from(own.len()).unwrap_or(u16::MAX);
+        let ends: Vec<_> = (0..)
+            .zip(own)
+            .map(|(place, (index, side))| {
                 let sender = sender.clone();
-                let work = move || one_end(session, &tests[index], index, side, meeting, &sender);
+                let request = request_of(
+                    &tests[index],
+                    side,
+                    Share {
+                        index: place,
+                        count,
+                    },
+                );
+                let work = move || one_end(session, &request, index, side, meeting, &sender);
                 (index, side, scope.spawn(work))
             })
             .collect();
@@ -174,43 +238,46 @@ fn of_node(
     })
 }
 
+fn request_of(test: &PairTest, side: usize, share: Share) -> OpenRequest {
+    let (end, role) = match side {
+        0 => (&test.near, Role::Initiator),
+        _ => (&test.far, Role::Responder),
+    };
+    OpenRequest {
+        role: if test.both_send { Role::Both } else { role },
+        share,
+        ..end.request.clone()
+    }
+}
+
 fn one_end(
     session: &dyn Session,
-    test: &PairTest,
+    request: &OpenRequest,
     index: usize,
     side: usize,
     meeting: &Meeting,
     rates: &Sender<(usize, u64)>,
-) -> Result<Option<Figures>, Failed> {
+) -> Result<EndResult, Failed> {
     // However it ends, nobody waits for this end any longer.
     let place = meeting.enter(index, side);
-    let (end, role) = if side == 0 {
-        (&test.near, Role::Initiator)
-    } else {
-        (&test.far, Role::Responder)
-    };
-    let request = OpenRequest {
-        role,
-        ..end.request.clone()
-    };
-    let opened = call::<RdmaOpen>(session, &request, OPEN_TIMEOUT, &mut |()| ());
+    let opened = call::<RdmaOpen>(session, request, OPEN_TIMEOUT, &mut |()| ());
     let opened = opened.map_err(Failed::Rdma)?;
     let run = || {
-        place.tell(opened.endpoints);
-        let peers = place.peer(OPEN_TIMEOUT).map_err(Failed::Peer)?;
+        place.tell(opened.offer);
+        let peer = place.peer(OPEN_TIMEOUT).map_err(Failed::Peer)?;
         let join = JoinRequest {
             test: opened.test,
-            peers,
+            peer,
         };
         call::<RdmaJoin>(session, &join, JOIN_TIMEOUT, &mut |()| ()).map_err(Failed::Rdma)?;
         place
             .joined(OPEN_TIMEOUT + JOIN_TIMEOUT)
             .map_err(Failed::Peer)?;
-        let time = duration(&request);
+        let time = duration(request);
         // What is written to or read from needs no program.
-        if role == Role::Responder && request.test != Test::Latency {
+        if request.role == Role::Responder && !request.has_working_responder() {
             place.wait_for_peer(time);
-            return Ok(None);
+            return Ok(Figures::Responded);
         }
         let told = &mut |progress: Progress| {
             let megabits = progress.bytes * 8000 / progress.elapsed_nanoseconds.max(1);
@@ -219,24 +286,85 @@ fn one_end(
         };
         let figures = call::<RdmaGo>(session, &opened.test, time, told).map_err(Failed::Rdma)?;
         place.done();
-        Ok(Some(figures))
+        if request.role == Role::Both {
+            // It may still be writing to this end's memory.
+            place.wait_for_peer(time);
+        }
+        Ok(figures)
     };
     let result = run();
     // Where it cannot be said any more, the worker ends with the session.
     let _ = call::<RdmaClose>(session, &opened.test, CLOSE_TIMEOUT, &mut |()| ());
-    result
+    Ok(EndResult {
+        figures: result?,
+        conditions: opened.conditions,
+    })
 }
 
 /// Until its figures must be there.
 fn duration(request: &OpenRequest) -> Duration {
-    let times = request.times;
-    let sum = [
-        times.warm_up,
-        times.measure,
-        times.cool_down,
-        times.silence,
-        times.silence,
-    ];
-    let sum: u64 = sum.into_iter().map(u64::from).sum();
-    Duration::from_millis(sum) + GO_MARGIN
+    request.longest() + GO_MARGIN
+}
+
+#[cfg(test)]
+mod tests {
+    use crosstie_fabric::placement::Placement;
+    use crosstie_reach::SessionError;
+
+    use super::*;
+
+    fn failed(why: fn(String) -> RdmaError) -> MeasureError {
+        let source = CallError::Call(why("silence".to_owned()));
+        failed_at("spark-a", Some("spark-b".to_owned()), Failed::Rdma(source))
+    }
+
+    fn done() -> EndResult {
+        let placement = Placement {
+            processor: None,
+            near_card: true,
+            is_short: false,
+        };
+        EndResult {
+            figures: Figures::Responded,
+            conditions: Conditions {
+                placement,
+                is_pinned: true,
+                memory_cap: None,
+            },
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_peer_where_it_may_be_the_peers_fault() {
+        let went_wrong = failed(|why| RdmaError::Go { why });
+        assert_eq!(
+            went_wrong.to_string(),
+            "spark-a with spark-b: the RDMA test failed: silence"
+        );
+        let own = failed(|why| RdmaError::Open { why });
+        assert_eq!(
+            own.to_string(),
+            "spark-a: cannot open the RDMA test: silence"
+        );
+        assert!(!went_wrong.is_lost());
+        let lost = Failed::Rdma(CallError::Session(SessionError::Broken));
+        assert!(failed_at("spark-b", None, lost).is_lost());
+    }
+
+    #[test]
+    fn whoever_knows_first_hand_tells() {
+        let late = || failed_at("spark-b", None, Failed::Peer(PeerFailed));
+        let why = |near: Told, far: Told| of_both([near, far]).unwrap_err().to_string();
+        let own = || failed(|why| RdmaError::Open { why });
+        assert_eq!(why(Some(Err(own())), Some(Err(late()))), own().to_string());
+        assert_eq!(why(Some(Err(late())), Some(Err(own()))), own().to_string());
+        assert_eq!(why(Some(Ok(done())), Some(Err(own()))), own().to_string());
+        let gone = MeasureError::Node {
+            node: "spark-b".to_owned(),
+            source: NodeError::Busy,
+        };
+        assert!(why(Some(Err(own())), Some(Err(gone))).starts_with("spark-b: "));
+        assert!(of_both([Some(Ok(done())), Some(Ok(done()))]).is_ok());
+        assert!(of_both([Some(Ok(done())), None]).is_err());
+    }
 }

@@ -7,16 +7,16 @@ use std::{
 
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    Figures, GoError, JoinedEngine, OpenEngine, OpenError, OpenRequest, PathRequest, Role, Test,
-    Times, open,
+    Figures, GoError, JoinedEngine, Offer, OpenEngine, OpenError, OpenRequest, PathRequest, Role,
+    Share, Surroundings, Test, Times, open,
 };
-use crosstie_verbs::{Endpoint, Library};
+use crosstie_verbs::Library;
 use crosstie_verbs_stand_in::StandIn;
 
 pub(crate) fn request(test: Test, role: Role) -> OpenRequest {
     let (device, host) = match role {
-        Role::Initiator => ("standin_roce0", 1),
         Role::Responder => ("standin_roce1", 2),
+        Role::Initiator | Role::Both => ("standin_roce0", 1),
     };
     OpenRequest {
         device: device.to_owned(),
@@ -26,10 +26,10 @@ pub(crate) fn request(test: Test, role: Role) -> OpenRequest {
         role,
         test,
         queue_pairs: 1,
-        size: 64,
+        sizes: vec![64],
         depth: 128,
         list: 1,
-        signal_every: 32,
+        signal_every: Some(32),
         relaxed_ordering: false,
         path: PathRequest {
             timeout: 14,
@@ -43,18 +43,36 @@ pub(crate) fn request(test: Test, role: Role) -> OpenRequest {
             cool_down: 50,
             silence: 5000,
         },
+        share: Share { index: 0, count: 1 },
     }
 }
 
+/// Set where valgrind looks on.
+pub(crate) const UNDER_VALGRIND: &str = "CROSSTIE_TEST_UNDER_VALGRIND";
+
 pub(crate) fn stand_in() -> StandIn {
-    StandIn::new().unwrap()
+    let stand_in = StandIn::new().unwrap();
+    if std::env::var_os(UNDER_VALGRIND).is_some() {
+        // What its statics hold would be taken for lost.
+        stand_in.keep_loaded().unwrap();
+    }
+    stand_in
 }
 
-pub(crate) fn open_end(
+pub(crate) fn open_end(stand_in: &StandIn, request: OpenRequest) -> Result<OpenEngine, OpenError> {
+    open_within(stand_in, request, Surroundings::default())
+}
+
+pub(crate) fn open_within(
     stand_in: &StandIn,
     request: OpenRequest,
-) -> Result<(OpenEngine, Vec<Endpoint>), OpenError> {
-    open(&Library::open_at(stand_in.path()).unwrap(), request)
+    surroundings: Surroundings,
+) -> Result<OpenEngine, OpenError> {
+    open(
+        &Library::open_at(stand_in.path()).unwrap(),
+        request,
+        surroundings,
+    )
 }
 
 /// Initiator and responder of a test, joined.
@@ -68,12 +86,9 @@ pub(crate) fn joined(
         change(&mut request);
         // As over a control connection.
         let sent = serde_json::to_string(&request).unwrap();
-        let (engine, own) = open_end(stand_in, serde_json::from_str(&sent).unwrap()).unwrap();
-        let sent = serde_json::to_string(&own).unwrap();
-        (
-            engine,
-            serde_json::from_str::<Vec<Endpoint>>(&sent).unwrap(),
-        )
+        let engine = open_end(stand_in, serde_json::from_str(&sent).unwrap()).unwrap();
+        let sent = serde_json::to_string(engine.offer()).unwrap();
+        (engine, serde_json::from_str::<Offer>(&sent).unwrap())
     });
     [near.join(&to_far).unwrap(), far.join(&to_near).unwrap()]
 }
@@ -88,5 +103,14 @@ pub(crate) fn run(
         let figures = near.go(&AtomicBool::new(false), &mut |_| {});
         over.store(true, Ordering::Relaxed);
         (figures, responder.join().unwrap())
+    })
+}
+
+/// Both go, and both measure.
+pub(crate) fn run_both(ends: [JoinedEngine; 2]) -> [Result<Figures, GoError>; 2] {
+    std::thread::scope(|scope| {
+        let threads =
+            ends.map(|mut end| scope.spawn(move || end.go(&AtomicBool::new(false), &mut |_| {})));
+        threads.map(|thread| thread.join().unwrap())
     })
 }

@@ -2,17 +2,30 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crosstie_rdma::{Figures, GoError, Histogram, Test};
+use crosstie_rdma::{Figures, GoError, Histogram, Message, Test};
 use crosstie_verbs::Status;
 
 use super::ends::{joined, run, stand_in};
 
+const WRITE: Test = Test::Latency {
+    message: Message::WriteWithImmediate,
+};
+const SEND: Test = Test::Latency {
+    message: Message::Send,
+};
+
 #[test]
 fn round_trips_are_counted_and_both_ends_see_the_last() {
-    for (size, depth) in [(8, 128), (4096, 32)] {
+    for (test, size, depth) in [
+        (WRITE, 8, 128),
+        (WRITE, 4096, 32),
+        (SEND, 2, 1),
+        (SEND, 4096, 32),
+    ] {
         let stand_in = stand_in();
-        let ends = joined(&stand_in, Test::Latency, |request| {
-            (request.size, request.depth) = (size, depth);
+        let ends = joined(&stand_in, test, |request| {
+            (request.sizes, request.depth) = (vec![size], depth);
+            request.signal_every = None;
             request.times.measure = 200;
         });
         let (near, far) = run(ends);
@@ -36,8 +49,14 @@ fn round_trips_are_counted_and_both_ends_see_the_last() {
 /// More messages than receives were posted ahead, and than the queue is deep.
 #[test]
 fn receives_are_posted_again() {
+    for test in [WRITE, SEND] {
+        many_messages(test);
+    }
+}
+
+fn many_messages(test: Test) {
     let stand_in = stand_in();
-    let [mut near, mut far] = joined(&stand_in, Test::Latency, |request| {
+    let [mut near, mut far] = joined(&stand_in, test, |request| {
         (request.depth, request.times.measure) = (32, 60_000);
     });
     let stop = AtomicBool::new(false);
@@ -56,7 +75,7 @@ fn receives_are_posted_again() {
 #[test]
 fn a_peer_that_does_not_answer_ends_the_test() {
     let stand_in = stand_in();
-    let [mut near, _far] = joined(&stand_in, Test::Latency, |request| {
+    let [mut near, _far] = joined(&stand_in, WRITE, |request| {
         request.times.silence = 200;
     });
     let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
@@ -66,7 +85,7 @@ fn a_peer_that_does_not_answer_ends_the_test() {
 #[test]
 fn a_message_that_fails_explains_why_none_comes_back() {
     let stand_in = stand_in();
-    let ends = joined(&stand_in, Test::Latency, |request| {
+    let ends = joined(&stand_in, WRITE, |request| {
         (request.times.silence, request.times.measure) = (1000, 60_000);
     });
     assert!(stand_in.inject("completion=13@20"));
@@ -80,7 +99,7 @@ fn a_message_that_fails_explains_why_none_comes_back() {
 #[test]
 fn a_responder_that_nobody_asks_is_told_to_stop() {
     let stand_in = stand_in();
-    let [_near, mut far] = joined(&stand_in, Test::Latency, |_| {});
+    let [_near, mut far] = joined(&stand_in, WRITE, |_| {});
     let figures = far.go(&AtomicBool::new(true), &mut |_| {}).unwrap();
     assert_eq!(figures, Figures::Responded);
 }

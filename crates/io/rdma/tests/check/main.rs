@@ -6,4 +6,6 @@
 mod bandwidth;
 mod ends;
 mod latency;
+mod memory_errors;
 mod requests;
+mod verify;

@@ -1,12 +1,16 @@
 //! What cannot be opened or joined.
 
+use crosstie_fabric::placement::{MemoryBudget, MemoryLimit};
 use crosstie_model::Mtu;
-use crosstie_rdma::{Direction, JoinError, OpenError, OpenRequest, RequestError, Role, Test};
+use crosstie_rdma::{
+    Figures, JoinError, MemoryCap, Message, OpenError, OpenRequest, RequestError, Role,
+    Surroundings, Test, Transfer,
+};
 
-use super::ends::{open_end, request, stand_in};
+use super::ends::{open_end, open_within, request, run, stand_in};
 
 const WRITE: Test = Test::Bandwidth {
-    direction: Direction::Write,
+    transfer: Transfer::Write,
 };
 
 fn refused(change: impl FnOnce(&mut OpenRequest)) -> OpenError {
@@ -17,25 +21,32 @@ fn refused(change: impl FnOnce(&mut OpenRequest)) -> OpenError {
 
 #[test]
 fn requests_that_cannot_be_satisfied_are_refused() {
-    let cases: [fn(&mut OpenRequest); 9] = [
+    let cases: [fn(&mut OpenRequest); 11] = [
         |request| request.depth = 100,
         |request| request.list = 256,
-        |request| request.signal_every = 0,
-        |request| request.size = 0,
+        |request| request.signal_every = Some(0),
+        |request| request.sizes = vec![64, 0],
+        |request| request.sizes = Vec::new(),
         |request| request.queue_pairs = 0,
         |request| request.times.measure = 0,
         |request| request.interface_mtu = None,
         |request| request.interface_mtu = Some(Mtu(300)),
         |request| {
-            request.test = Test::Latency;
+            let message = Message::Send;
+            request.test = Test::Latency { message };
             request.queue_pairs = 2;
+        },
+        |request| {
+            let transfer = Transfer::Write;
+            request.test = Test::Verify { transfer };
+            request.role = Role::Both;
         },
     ];
     for change in cases {
         let error = refused(change);
         assert!(matches!(error, OpenError::Request(_)), "{error:?}");
     }
-    let OpenError::Request(error) = refused(|request| request.size = u32::MAX) else {
+    let OpenError::Request(error) = refused(|request| request.sizes = vec![u32::MAX]) else {
         panic!("a message of 4 GiB");
     };
     assert!(matches!(error, RequestError::TooLarge { .. }), "{error:?}");
@@ -90,22 +101,90 @@ fn ends_of_different_tests_do_not_join() {
         change(&mut request);
         open_end(&stand_in, request).unwrap()
     };
-    let (_far, two) = open(Role::Responder, |request| request.queue_pairs = 2);
-    let (near, _) = open(Role::Initiator, |_| {});
-    let error = near.join(&two).unwrap_err();
+    let far = open(Role::Responder, |request| request.queue_pairs = 2);
+    let near = open(Role::Initiator, |_| {});
+    let error = near.join(far.offer()).unwrap_err();
     assert!(
         matches!(error, JoinError::Count { ours: 1, theirs: 2 }),
         "{error:?}"
     );
-    let (_far, longer) = open(Role::Responder, |request| request.size = 8192);
-    let (near, _) = open(Role::Initiator, |_| {});
-    let error = near.join(&longer).unwrap_err();
+    let far = open(Role::Responder, |request| request.sizes = vec![4096]);
+    let near = open(Role::Initiator, |request| request.sizes = vec![8192]);
+    let mut lying = far.offer().clone();
+    lying.longest = 8192;
+    let error = near.join(&lying).unwrap_err();
     assert!(matches!(error, JoinError::Memory { .. }), "{error:?}");
-    let (near, _) = open(Role::Initiator, |_| {});
-    let (_far, peer) = open(Role::Responder, |_| {});
+    let near = open(Role::Initiator, |_| {});
+    let far = open(Role::Responder, |_| {});
     assert!(stand_in.inject("ibv_modify_qp=110"));
-    let error = near.join(&peer).unwrap_err();
+    let error = near.join(far.offer()).unwrap_err();
     assert_eq!(error.to_string(), "queue pair 0 of 1 cannot be connected");
+}
+
+fn budget(bytes: u64) -> Surroundings {
+    Surroundings {
+        memory: Some(MemoryBudget {
+            bytes,
+            limit: MemoryLimit::Locked,
+        }),
+        yields: true,
+    }
+}
+
+/// One end has less memory: both use messages that fit, and say so.
+#[test]
+fn buffers_keep_to_the_memory_that_there_is() {
+    let stand_in = stand_in();
+    let open = |role, surroundings| {
+        let mut request = request(WRITE, role);
+        (request.sizes, request.signal_every) = (vec![1 << 20], None);
+        open_within(&stand_in, request, surroundings).unwrap()
+    };
+    let near = open(Role::Initiator, Surroundings::default());
+    let far = open(Role::Responder, budget(100_000));
+    assert_eq!(near.memory_cap(), None);
+    let budget_of = budget(100_000).memory.unwrap();
+    assert_eq!(
+        far.memory_cap(),
+        Some(MemoryCap {
+            asked: 1 << 20,
+            granted: 32768,
+            budget: budget_of
+        })
+    );
+    let offers = [near.offer().clone(), far.offer().clone()];
+    let (near, _) = run([
+        near.join(&offers[1]).unwrap(),
+        far.join(&offers[0]).unwrap(),
+    ]);
+    let Figures::Bandwidth(figures) = near.unwrap() else {
+        panic!("no bandwidth");
+    };
+    assert_eq!(figures[0].size, 32768);
+    let request = request(WRITE, Role::Initiator);
+    let error = open_within(&stand_in, request, budget(1000)).unwrap_err();
+    let OpenError::Request(error) = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(
+        error.to_string(),
+        "1 queue pairs need more than 1000 B, which is the limit on locked memory (`ulimit -l`), divided among the tests of this node"
+    );
+}
+
+/// The stand-in's queues are 4096 deep, and its completion queues have 65536 entries.
+#[test]
+fn queues_keep_to_what_the_device_can_do() {
+    let stand_in = stand_in();
+    let ends = super::ends::joined(&stand_in, WRITE, |request| {
+        (request.depth, request.queue_pairs) = (8192, 64);
+        (request.sizes, request.signal_every) = (vec![64], None);
+    });
+    let (near, _) = run(ends);
+    let Figures::Bandwidth(figures) = near.unwrap() else {
+        panic!("no bandwidth");
+    };
+    assert_eq!(figures[0].depth, 256);
 }
 
 #[test]

@@ -1,7 +1,13 @@
-//! Posting work.
+//! Posting work, and ending it.
+
+use crosstie_verbs_abi::{self as abi, Plain};
 
 use super::{QueuePair, ReadyToSend};
-use crate::{error::PostError, work::SendList};
+use crate::{
+    call::failed,
+    error::{CallError, PostError},
+    work::SendList,
+};
 
 impl QueuePair<ReadyToSend> {
     /// Posts all of a list's work requests, with one doorbell where the driver can. Nothing is allocated.
@@ -18,5 +24,16 @@ impl QueuePair<ReadyToSend> {
         Err(self
             .handle
             .post_error(code, "ibv_post_send", list.index_of(refused)))
+    }
+
+    /// Ends whatever is under way: all of it completes as flushed, as does what is posted from now on.
+    pub fn end_work(&mut self) -> Result<(), CallError> {
+        let mut attributes = abi::QueuePairAttributes {
+            qp_state: abi::STATE_ERROR,
+            ..abi::QueuePairAttributes::ZEROED
+        };
+        self.handle
+            .modify(&mut attributes, abi::SET_STATE)
+            .map_err(failed(self.handle.device(), "ibv_modify_qp to ERR"))
     }
 }

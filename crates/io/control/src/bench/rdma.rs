@@ -1,0 +1,176 @@
+//! The RDMA tests of a rail, and of all rails at once.
+
+use std::cell::RefCell;
+
+use crosstie_fabric::rails::Rail;
+use crosstie_rdma::{Figures, Message};
+use crosstie_report::bench::{
+    AllRails, Bandwidth, Bidirectional, Cell, Directions, Latencies, Latency, RailResult, Verified,
+};
+
+use super::{
+    BenchOptions,
+    doubts::of_conditions,
+    figures::{bandwidths, bidirectional, cell, percentiles, sum, verified},
+    requests::{self, Way},
+};
+use crate::{
+    Event, Fleet,
+    measure::{EndResult, Measured, PairTest, longest, measure},
+};
+
+pub(super) struct RdmaRun<'a> {
+    fleet: &'a Fleet,
+    /// The two nodes, as they call themselves.
+    hosts: [String; 2],
+    options: &'a BenchOptions,
+    seen: RefCell<Seen>,
+}
+
+/// What tests have shown besides figures.
+#[derive(Default)]
+struct Seen {
+    doubts: Vec<String>,
+    /// Why a node cannot be asked any more: what follows is not begun.
+    lost: Option<String>,
+}
+
+/// Figures of each test's near end, and of its far end.
+type BothEnds = (Vec<Figures>, Vec<Figures>);
+
+impl<'a> RdmaRun<'a> {
+    pub(super) fn new(fleet: &'a Fleet, hosts: [String; 2], options: &'a BenchOptions) -> Self {
+        Self {
+            fleet,
+            hosts,
+            options,
+            seen: RefCell::default(),
+        }
+    }
+
+    pub(super) fn rail(&self, rail: &Rail) -> RailResult {
+        let name = &rail.near.device;
+        let rails = std::slice::from_ref(rail);
+        RailResult {
+            devices: [rail.near.device.clone(), rail.far.device.clone()],
+            bandwidth: self.bandwidth(name, rails),
+            bidirectional: self.bidirectional(name, rails),
+            sweep: self.options.sweep.then(|| {
+                each_way(|way| {
+                    let name = format!("{name} {} size by size", way.arrow());
+                    let test = requests::sweep(self.options, rail, way);
+                    let (figures, _) = self.measure(&name, &[test])?;
+                    bandwidths(&figures[0])
+                })
+            }),
+            latency: Latencies {
+                write_with_immediate: self.latency(rail, Message::WriteWithImmediate),
+                send: self.latency(rail, Message::Send),
+            },
+            data: self.data(name, rails),
+        }
+    }
+
+    /// All rails at once.
+    pub(super) fn all(&self, rails: &[Rail]) -> AllRails {
+        let name = "all rails";
+        AllRails {
+            bandwidth: self.bandwidth(name, rails),
+            bidirectional: self.bidirectional(name, rails),
+            data: self.data(name, rails),
+        }
+    }
+
+    /// What made the figures doubtful, each once.
+    pub(super) fn doubts(self) -> Vec<String> {
+        self.seen.into_inner().doubts
+    }
+
+    fn bandwidth(&self, name: &str, rails: &[Rail]) -> Directions<Bandwidth> {
+        each_way(|way| {
+            let tests = of_rails(rails, |rail| requests::bandwidth(self.options, rail, way));
+            let (figures, _) = self.measure(&format!("{name} {}", way.arrow()), &tests)?;
+            sum(&figures)
+        })
+    }
+
+    fn bidirectional(&self, name: &str, rails: &[Rail]) -> Option<Cell<Bidirectional>> {
+        self.options.bidirectional.then(|| {
+            let way = Way::Both;
+            let tests = of_rails(rails, |rail| requests::bandwidth(self.options, rail, way));
+            let figures = self.measure(&format!("{name} {}", way.arrow()), &tests);
+            cell(figures.and_then(|(there, back)| bidirectional(&there, &back)))
+        })
+    }
+
+    fn data(&self, name: &str, rails: &[Rail]) -> Option<Directions<Vec<Verified>>> {
+        self.options.verify_data.then(|| {
+            each_way(|way| {
+                let tests = of_rails(rails, |rail| requests::verify(self.options, rail, way));
+                let name = format!("{name} {} every byte", way.arrow());
+                let (figures, _) = self.measure(&name, &tests)?;
+                verified(&figures)
+            })
+        })
+    }
+
+    fn latency(&self, rail: &Rail, message: Message) -> Cell<Latency> {
+        let kind = match message {
+            Message::WriteWithImmediate => "write",
+            Message::Send => "send",
+        };
+        let name = format!("{} {kind} latency", rail.near.device);
+        let test = requests::latency(self.options, rail, message);
+        let figures = self.measure(&name, &[test]);
+        cell(figures.and_then(|(figures, _)| percentiles(&figures[0])))
+    }
+
+    /// As many figures of each end as there are tests, or the first error.
+    fn measure(&self, name: &str, tests: &[PairTest]) -> Result<BothEnds, String> {
+        if let Some(why) = &self.seen.borrow().lost {
+            return Err(why.clone());
+        }
+        let within = longest(tests);
+        let observer = &self.fleet.options().observer;
+        observer.observe(Event::TestBegan { name, within });
+        let results = measure(self.fleet, tests);
+        let mut all = (Vec::new(), Vec::new());
+        for (test, result) in tests.iter().zip(results) {
+            match result {
+                Ok(Measured { near, far }) => {
+                    self.note(test.near.node, &near);
+                    self.note(test.far.node, &far);
+                    all.0.push(near.figures);
+                    all.1.push(far.figures);
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    let mut seen = self.seen.borrow_mut();
+                    seen.lost = error.is_lost().then(|| text.clone());
+                    return Err(text);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn note(&self, node: usize, end: &EndResult) {
+        let mut seen = self.seen.borrow_mut();
+        for doubt in of_conditions(&self.hosts[node], &end.conditions) {
+            if !seen.doubts.contains(&doubt) {
+                seen.doubts.push(doubt);
+            }
+        }
+    }
+}
+
+fn of_rails(rails: &[Rail], test: impl Fn(&Rail) -> PairTest) -> Vec<PairTest> {
+    rails.iter().map(test).collect()
+}
+
+fn each_way<T>(one: impl Fn(Way) -> Result<T, String>) -> Directions<T> {
+    Directions {
+        there: cell(one(Way::There)),
+        back: cell(one(Way::Back)),
+    }
+}

@@ -1,0 +1,43 @@
+//! Messages without bytes, by which the ends tell each other where they are. Each uses up a receive of the peer's.
+
+use crosstie_verbs::{
+    MemoryRegion, Operation, PostError, QueuePair, ReadyToSend, SendList, SendRequest,
+};
+
+use crate::error::PrepareError;
+
+/// By which its completion is told from others.
+pub(crate) const NOTICE_IDENTIFIER: u64 = u64::MAX;
+/// This end takes messages.
+pub(crate) const READY: u32 = u32::MAX - 1;
+/// There are no more messages.
+pub(crate) const LAST: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(crate) struct Notice(SendList);
+
+impl Notice {
+    pub(crate) fn new(memory: &MemoryRegion) -> Result<Self, PrepareError> {
+        let request = SendRequest {
+            identifier: NOTICE_IDENTIFIER,
+            local: memory.span(0, 0)?,
+            operation: Operation::SendWithImmediate { immediate: 0 },
+            signalled: true,
+            inline: false,
+        };
+        Ok(Self(SendList::new(vec![request])?))
+    }
+
+    /// One that is not signalled is known to have come by what follows it.
+    pub(crate) fn post(
+        &mut self,
+        pair: &mut QueuePair<ReadyToSend>,
+        number: u32,
+        signalled: bool,
+    ) -> Result<(), PostError> {
+        let mut request = self.0.first();
+        request.set_immediate(number);
+        request.set_signalled(signalled);
+        pair.post_send(&mut self.0)
+    }
+}

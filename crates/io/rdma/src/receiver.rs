@@ -1,0 +1,229 @@
+//! Taking messages that use up a receive, and meeting the other end before the first and after the last.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use crosstie_verbs::{CompletionBatch, ReceiveList};
+
+use crate::{
+    engine::{Connection, Parts, yield_if},
+    error::{GoError, JoinError},
+    figures::Figures,
+    notice::{LAST, NOTICE_IDENTIFIER, Notice, READY},
+    request::{Role, Test, Transfer},
+};
+
+/// Receives that are polled at once.
+const POLL_BATCH: u16 = 64;
+
+/// Receives of every queue pair, posted ahead, and again when half of them are used up.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    queues: Vec<Queue>,
+    notice: Notice,
+    batch: CompletionBatch,
+    peer_is_ready: bool,
+    peer_has_ended: bool,
+    /// The last notice has arrived.
+    is_confirmed: bool,
+}
+
+#[derive(Debug)]
+struct Queue {
+    /// Half of those that are posted ahead.
+    half: ReceiveList,
+    used: usize,
+}
+
+/// Receives that are posted ahead on a queue pair; none where nothing comes that needs one.
+pub(crate) fn receives_ahead(test: Test, role: Role, depth: u32) -> u32 {
+    match (test, role) {
+        (
+            Test::Bandwidth {
+                transfer: Transfer::Send,
+            },
+            _,
+        ) => 2 * depth,
+        // The two notices of the other end.
+        (Test::Bandwidth { .. }, Role::Both) => 2,
+        _ => 0,
+    }
+}
+
+impl Receiver {
+    /// Posts the receives, so that a peer may begin. `None` where none are needed.
+    pub(crate) fn new(
+        parts: &Parts,
+        connections: &mut [Connection],
+    ) -> Result<Option<Self>, JoinError> {
+        let request = &parts.request;
+        let ahead = receives_ahead(request.test, request.role, request.depth);
+        if ahead == 0 {
+            return Ok(None);
+        }
+        let is_send = request.has_working_responder();
+        let mut queues = Vec::with_capacity(connections.len());
+        for (index, connection) in connections.iter_mut().enumerate() {
+            let mut half = receives(parts, index, ahead / 2, is_send)?;
+            connection.pair.post_receive(&mut half)?;
+            connection.pair.post_receive(&mut half)?;
+            queues.push(Queue { half, used: 0 });
+        }
+        Ok(Some(Self {
+            queues,
+            notice: Notice::new(&parts.memory)?,
+            batch: CompletionBatch::new(POLL_BATCH),
+            peer_is_ready: false,
+            peer_has_ended: false,
+            is_confirmed: false,
+        }))
+    }
+
+    /// Takes what has come, as much as is polled at once; whether anything has.
+    #[inline]
+    pub(crate) fn poll(
+        &mut self,
+        parts: &Parts,
+        connections: &mut [Connection],
+    ) -> Result<bool, GoError> {
+        let got = parts.receives.poll(&mut self.batch)?;
+        for completion in got {
+            completion.result()?;
+            match completion.immediate() {
+                Some(READY) => self.peer_is_ready = true,
+                Some(LAST) => self.peer_has_ended = true,
+                _ => {}
+            }
+            let identifier = completion.identifier();
+            let place = usize::try_from(identifier).unwrap_or(usize::MAX);
+            let found = self.queues.get_mut(place).zip(connections.get_mut(place));
+            let (queue, connection) = found.ok_or(GoError::UnknownQueuePair(identifier))?;
+            queue.used += 1;
+            if queue.used == queue.half.length() {
+                queue.used = 0;
+                connection.pair.post_receive(&mut queue.half)?;
+            }
+        }
+        Ok(!got.is_empty())
+    }
+
+    /// Waits until the other end takes messages: one that came before would find no receive.
+    pub(crate) fn meet(
+        &mut self,
+        parts: &Parts,
+        connections: &mut [Connection],
+        stop: &AtomicBool,
+    ) -> Result<(), GoError> {
+        self.say(connections, READY, false)?;
+        // The other end is told to begin at the same time, over another connection.
+        let silence = 2 * parts.request.times.silence();
+        let mut deadline = Instant::now() + silence;
+        while !self.peer_is_ready && !stop.load(Ordering::Relaxed) {
+            self.poll_or_rest(parts, connections, silence, &mut deadline)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the other end that there are no more messages, and waits until it has heard so. Where both send, also until it
+    /// has said the same: what it writes to must not go before.
+    pub(crate) fn part(
+        &mut self,
+        parts: &Parts,
+        connections: &mut [Connection],
+        stop: &AtomicBool,
+    ) -> Result<(), GoError> {
+        self.say(connections, LAST, true)?;
+        let waits = parts.request.role == Role::Both;
+        // It began as this end did, and may be slower.
+        let silence = 2 * parts.request.times.silence();
+        let mut deadline = Instant::now() + silence;
+        let is_over = |receiver: &Self| receiver.peer_has_ended || stop.load(Ordering::Relaxed);
+        while !self.is_confirmed || waits && !is_over(self) {
+            self.poll_or_rest(parts, connections, silence, &mut deadline)?;
+        }
+        Ok(())
+    }
+
+    /// The responder: takes messages until there are no more, or `stop` is set.
+    pub(crate) fn respond(
+        &mut self,
+        parts: &Parts,
+        connections: &mut [Connection],
+        stop: &AtomicBool,
+    ) -> Result<Figures, GoError> {
+        self.meet(parts, connections, stop)?;
+        let silence = 2 * parts.request.times.silence();
+        let mut deadline = Instant::now() + silence;
+        while !self.peer_has_ended && !stop.load(Ordering::Relaxed) {
+            self.poll_or_rest(parts, connections, silence, &mut deadline)?;
+        }
+        Ok(Figures::Responded)
+    }
+
+    /// Polls until something comes, or for a while; an error where nothing has for too long. Nothing but notices may be under
+    /// way.
+    fn poll_or_rest(
+        &mut self,
+        parts: &Parts,
+        connections: &mut [Connection],
+        silence: Duration,
+        deadline: &mut Instant,
+    ) -> Result<(), GoError> {
+        for _ in 0..parts.polls_per_clock_read() {
+            if self.poll(parts, connections)? {
+                *deadline = Instant::now() + silence;
+                return Ok(());
+            }
+            yield_if(parts.yields);
+        }
+        // A notice that failed explains why nothing comes.
+        for completion in parts.sends.poll(&mut self.batch)? {
+            completion.result()?;
+            self.is_confirmed |= completion.identifier() == NOTICE_IDENTIFIER;
+        }
+        let now = Instant::now();
+        if now >= *deadline {
+            return Err(GoError::Silent(silence));
+        }
+        parts.check_events(now)
+    }
+
+    fn say(
+        &mut self,
+        connections: &mut [Connection],
+        number: u32,
+        signalled: bool,
+    ) -> Result<(), GoError> {
+        self.is_confirmed = false;
+        if let Some(first) = connections.first_mut() {
+            self.notice.post(&mut first.pair, number, signalled)?;
+        }
+        Ok(())
+    }
+}
+
+/// Each takes a message of any of the test's sizes; those that only notices use up have no memory.
+fn receives(
+    parts: &Parts,
+    pair: usize,
+    count: u32,
+    with_memory: bool,
+) -> Result<ReceiveList, JoinError> {
+    let longest = parts.plans.iter().max_by_key(|plan| plan.size);
+    let longest = longest.filter(|_| with_memory);
+    let spans = (0..count).map(|number| {
+        let span = match longest {
+            Some(plan) => {
+                let target = plan.layout.target(pair, number % plan.layout.slots());
+                let target = usize::try_from(target).unwrap_or(usize::MAX);
+                parts.memory.span(target, plan.size)?
+            }
+            None => parts.memory.span(0, 0)?,
+        };
+        Ok((pair as u64, span))
+    });
+    let spans = spans.collect::<Result<Vec<_>, JoinError>>()?;
+    Ok(ReceiveList::new(spans)?)
+}

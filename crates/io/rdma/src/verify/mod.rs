@@ -1,0 +1,355 @@
+//! Every byte of every message is looked at where it came to.
+//!
+//! Rounds, each begun and ended by notices on the first queue pair: the initiator says which size comes; the responder makes
+//! ready and says so; messages are moved; the initiator says so; the responder looks, and says how many bytes are wrong. What was
+//! read, the initiator looks at itself.
+
+mod pattern;
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
+
+use crosstie_verbs::{CompletionBatch, OutOfRange, ReceiveList};
+
+use crate::{
+    clock,
+    engine::{Connection, Parts, yield_if},
+    error::{GoError, JoinError, PrepareError},
+    figures::{Figures, Progress, Verified},
+    meter::WINDOW_NANOSECONDS,
+    notice::{LAST, NOTICE_IDENTIFIER, Notice, READY},
+    request::{Transfer, nanoseconds},
+    size_plan::SizePlan,
+};
+
+/// Receives of a queue pair besides one for each message of a round.
+pub(crate) const SPARE_RECEIVES: u32 = 2;
+/// The most wrong bytes that a notice can tell of.
+const MOST_WRONG: u32 = READY - 1;
+
+/// What the ends tell each other with.
+#[derive(Debug)]
+pub(crate) struct VerifyWork {
+    notice: Notice,
+    /// Of one notice. There is one ahead, always: what comes next takes the receive that was posted first.
+    receive: ReceiveList,
+}
+
+impl VerifyWork {
+    pub(crate) fn new(parts: &Parts, connections: &mut [Connection]) -> Result<Self, JoinError> {
+        let empty = parts.memory.span(0, 0)?;
+        let mut receive = ReceiveList::new(vec![(NOTICE_IDENTIFIER, empty)])?;
+        if let Some(first) = connections.first_mut() {
+            first.pair.post_receive(&mut receive)?;
+        }
+        Ok(Self {
+            notice: Notice::new(&parts.memory)?,
+            receive,
+        })
+    }
+}
+
+pub(crate) fn initiate(
+    parts: &Parts,
+    connections: &mut [Connection],
+    work: &mut VerifyWork,
+    transfer: Transfer,
+    stop: &AtomicBool,
+    emit: &mut dyn FnMut(Progress),
+) -> Result<Figures, GoError> {
+    let mut rounds = Rounds::new(parts, connections, work, transfer);
+    let mut all = Vec::with_capacity(parts.plans.len());
+    let (started, mut reported) = (clock::now(), clock::now());
+    let (mut bytes, mut messages) = (0, 0);
+    for (index, plan) in (0..).zip(&parts.plans) {
+        let mut verified = Verified {
+            size: plan.size,
+            messages: 0,
+            bytes: 0,
+            wrong_bytes: 0,
+        };
+        rounds.use_size(plan)?;
+        let end = clock::now() + nanoseconds(parts.request.times.measure);
+        loop {
+            verified.wrong_bytes += rounds.initiate(index, plan)?;
+            let count = rounds.messages_of(plan);
+            verified.messages += count;
+            verified.bytes += count * u64::from(plan.size);
+            let now = clock::now();
+            if now - reported >= WINDOW_NANOSECONDS {
+                reported = now;
+                emit(Progress {
+                    elapsed_nanoseconds: now - started,
+                    bytes: bytes + verified.bytes,
+                    messages: messages + verified.messages,
+                });
+                parts.check_events(Instant::now())?;
+            }
+            if now >= end || stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        bytes += verified.bytes;
+        messages += verified.messages;
+        all.push(verified);
+    }
+    rounds.say(LAST)?;
+    rounds.wait(None, |rounds| rounds.unconfirmed == 0)?;
+    Ok(Figures::Verified(all))
+}
+
+pub(crate) fn respond(
+    parts: &Parts,
+    connections: &mut [Connection],
+    work: &mut VerifyWork,
+    transfer: Transfer,
+    stop: &AtomicBool,
+) -> Result<Figures, GoError> {
+    let mut rounds = Rounds::new(parts, connections, work, transfer);
+    loop {
+        if !rounds.wait(Some(stop), |rounds| rounds.heard.is_some())? {
+            break;
+        }
+        let number = rounds.heard.take().unwrap_or(LAST);
+        if number == LAST {
+            break;
+        }
+        let plan = parts.plans.get(number as usize);
+        let plan = plan.ok_or(GoError::Sequence {
+            wanted: 0,
+            got: number,
+        })?;
+        rounds.respond(plan)?;
+    }
+    Ok(Figures::Responded)
+}
+
+struct Rounds<'engine> {
+    parts: &'engine Parts,
+    connections: &'engine mut [Connection],
+    work: &'engine mut VerifyWork,
+    transfer: Transfer,
+    batch: CompletionBatch,
+    /// The number of the round's first message.
+    first: u64,
+    /// Completions of messages in this round.
+    sent: u64,
+    received: u64,
+    /// Notices whose arrival is not known yet.
+    unconfirmed: u32,
+    heard: Option<u32>,
+}
+
+impl<'engine> Rounds<'engine> {
+    fn new(
+        parts: &'engine Parts,
+        connections: &'engine mut [Connection],
+        work: &'engine mut VerifyWork,
+        transfer: Transfer,
+    ) -> Self {
+        Self {
+            parts,
+            connections,
+            work,
+            transfer,
+            batch: CompletionBatch::new(16),
+            first: 0,
+            sent: 0,
+            received: 0,
+            unconfirmed: 0,
+            heard: None,
+        }
+    }
+
+    fn use_size(&mut self, plan: &SizePlan) -> Result<(), GoError> {
+        for (pair, connection) in self.connections.iter_mut().enumerate() {
+            connection.prepare(self.parts, plan, pair)?;
+        }
+        Ok(())
+    }
+
+    /// Messages of a round.
+    fn messages_of(&self, plan: &SizePlan) -> u64 {
+        u64::from(plan.layout.slots()) * self.connections.len() as u64
+    }
+
+    /// One round; wrong bytes in it.
+    fn initiate(&mut self, index: u32, plan: &SizePlan) -> Result<u64, GoError> {
+        self.ask(index)?;
+        if self.transfer != Transfer::Read {
+            self.fill(plan, true)?;
+        }
+        self.sent = 0;
+        for connection in &mut *self.connections {
+            let lists = plan.layout.slots() as usize;
+            connection.ring.post(&mut connection.pair, lists)?;
+        }
+        let count = self.messages_of(plan);
+        self.wait(None, |rounds| rounds.sent == count)?;
+        let mut wrong = 0;
+        if self.transfer == Transfer::Read {
+            wrong = self.count_wrong(plan, true)?;
+        }
+        wrong += u64::from(self.ask(READY)?);
+        self.first += count;
+        Ok(wrong)
+    }
+
+    /// The responder's part of a round, whose size it was told.
+    fn respond(&mut self, plan: &SizePlan) -> Result<(), GoError> {
+        let count = self.messages_of(plan);
+        self.received = 0;
+        match self.transfer {
+            Transfer::Write => {}
+            Transfer::Read => self.fill(plan, false)?,
+            Transfer::Send => self.post_receives(plan)?,
+        }
+        self.expect_notice()?;
+        self.say(READY)?;
+        let is_send = self.transfer == Transfer::Send;
+        self.wait(None, |rounds| {
+            rounds.heard.is_some() && (!is_send || rounds.received == count)
+        })?;
+        self.heard = None;
+        let wrong = match self.transfer {
+            Transfer::Read => 0,
+            Transfer::Write | Transfer::Send => self.count_wrong(plan, false)?,
+        };
+        self.expect_notice()?;
+        self.say(u32::try_from(wrong).unwrap_or(MOST_WRONG).min(MOST_WRONG))?;
+        self.first += count;
+        Ok(())
+    }
+
+    fn fill(&self, plan: &SizePlan, sources: bool) -> Result<(), GoError> {
+        self.for_messages(plan, sources, |place, message| {
+            pattern::fill(&self.parts.memory, place, plan.size, message)
+        })
+    }
+
+    fn count_wrong(&self, plan: &SizePlan, sources: bool) -> Result<u64, GoError> {
+        let mut wrong = 0;
+        self.for_messages(plan, sources, |place, message| {
+            wrong += pattern::count_wrong(&self.parts.memory, place, plan.size, message)?;
+            Ok(())
+        })?;
+        Ok(wrong)
+    }
+
+    /// Each message of the round: its place, and its number.
+    fn for_messages(
+        &self,
+        plan: &SizePlan,
+        sources: bool,
+        mut work: impl FnMut(u64, u64) -> Result<(), OutOfRange>,
+    ) -> Result<(), GoError> {
+        let mut message = self.first;
+        for pair in 0..self.connections.len() {
+            for slot in 0..plan.layout.slots() {
+                let place = if sources {
+                    plan.layout.source(pair, slot)
+                } else {
+                    plan.layout.target(pair, slot)
+                };
+                work(place, message).map_err(PrepareError::from)?;
+                message += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn post_receives(&mut self, plan: &SizePlan) -> Result<(), GoError> {
+        for (pair, connection) in self.connections.iter_mut().enumerate() {
+            let spans = (0..plan.layout.slots()).map(|slot| {
+                let place = plan.layout.target(pair, slot);
+                let place = usize::try_from(place).unwrap_or(usize::MAX);
+                Ok((pair as u64, self.parts.memory.span(place, plan.size)?))
+            });
+            let spans = spans.collect::<Result<Vec<_>, PrepareError>>()?;
+            let mut list = ReceiveList::new(spans).map_err(PrepareError::from)?;
+            connection.pair.post_receive(&mut list)?;
+        }
+        Ok(())
+    }
+
+    /// Posts a receive for the next notice.
+    fn expect_notice(&mut self) -> Result<(), GoError> {
+        if let Some(first) = self.connections.first_mut() {
+            first.pair.post_receive(&mut self.work.receive)?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, number: u32) -> Result<(), GoError> {
+        if let Some(first) = self.connections.first_mut() {
+            self.work.notice.post(&mut first.pair, number, true)?;
+            self.unconfirmed += 1;
+        }
+        Ok(())
+    }
+
+    /// Says a number and waits for the number that answers it.
+    fn ask(&mut self, number: u32) -> Result<u32, GoError> {
+        self.say(number)?;
+        self.wait(None, |rounds| {
+            rounds.heard.is_some() && rounds.unconfirmed == 0
+        })?;
+        self.expect_notice()?;
+        Ok(self.heard.take().unwrap_or(0))
+    }
+
+    /// Until it is so; `false` if `stop` was set before.
+    fn wait(
+        &mut self,
+        stop: Option<&AtomicBool>,
+        is_done: impl Fn(&Self) -> bool,
+    ) -> Result<bool, GoError> {
+        let silence = 2 * self.parts.request.times.silence();
+        let deadline = Instant::now() + silence;
+        let mut idle = 0_u32;
+        while !is_done(self) {
+            if self.poll()? {
+                continue;
+            }
+            yield_if(self.parts.yields);
+            idle += 1;
+            if idle < self.parts.polls_per_clock_read() {
+                continue;
+            }
+            idle = 0;
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Ok(false);
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return Err(GoError::Silent(silence));
+            }
+            self.parts.check_events(now)?;
+        }
+        Ok(true)
+    }
+
+    fn poll(&mut self) -> Result<bool, GoError> {
+        let mut any = false;
+        for completion in self.parts.sends.poll(&mut self.batch)? {
+            any = true;
+            completion.result()?;
+            if completion.identifier() == NOTICE_IDENTIFIER {
+                self.unconfirmed = self.unconfirmed.saturating_sub(1);
+            } else {
+                self.sent += 1;
+            }
+        }
+        for completion in self.parts.receives.poll(&mut self.batch)? {
+            any = true;
+            completion.result()?;
+            match completion.immediate() {
+                Some(number) => self.heard = Some(number),
+                None => self.received += 1,
+            }
+        }
+        Ok(any)
+    }
+}

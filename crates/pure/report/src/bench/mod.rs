@@ -1,0 +1,208 @@
+//! What was measured between two nodes, for people and for programs.
+
+mod view;
+
+use crosstie_model::Finding;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use view::view;
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Bench {
+    pub format: u32,
+    /// The two nodes; bandwidth is from the first to the second, and back.
+    pub nodes: [String; 2],
+    pub asked: Asked,
+    pub rails: Vec<RailResult>,
+    /// All rails at once, where there are several.
+    pub all_rails: Option<AllRails>,
+    /// What explains missing figures.
+    pub findings: Vec<NodeFinding>,
+    /// What makes the figures doubtful.
+    pub doubts: Vec<String>,
+}
+
+/// What was asked for. A test may have had less; its figures say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Asked {
+    pub operation: Operation,
+    /// Bytes of a message in the bandwidth tests.
+    pub size: u32,
+    /// Queue pairs a rail.
+    pub queue_pairs: u16,
+    /// Messages under way on a queue pair.
+    pub depth: u32,
+    /// Messages that are posted with one call.
+    pub list: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    Write,
+    Read,
+    Send,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RailResult {
+    /// RDMA devices of both nodes.
+    pub devices: [String; 2],
+    pub bandwidth: Directions<Bandwidth>,
+    /// Both directions at once, if it was asked for.
+    pub bidirectional: Option<Cell<Bidirectional>>,
+    /// Each size in turn, if it was asked for.
+    pub sweep: Option<Directions<Vec<Bandwidth>>>,
+    pub latency: Latencies,
+    /// Every byte looked at, size by size, if it was asked for.
+    pub data: Option<Directions<Vec<Verified>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AllRails {
+    pub bandwidth: Directions<Bandwidth>,
+    pub bidirectional: Option<Cell<Bidirectional>>,
+    pub data: Option<Directions<Vec<Verified>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Directions<T> {
+    pub there: Cell<T>,
+    pub back: Cell<T>,
+}
+
+/// A figure, or why there is none: never 0 for something that was not measured.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cell<T> {
+    Measured(T),
+    NotMeasured(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Bandwidth {
+    /// Of messages, without headers.
+    pub gbps: f64,
+    /// Of the worst tenth of a second; absent in a run that was too short for one.
+    pub worst_gbps: Option<f64>,
+    pub messages_per_second: f64,
+    /// Bytes of a message, and messages under way on a queue pair: what was really used.
+    pub size: u32,
+    pub depth: u32,
+    pub bytes: u64,
+    pub nanoseconds: u64,
+    /// Of the sending thread's core, over the whole test.
+    pub processor_nanoseconds: u64,
+}
+
+/// Both directions at once.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Bidirectional {
+    /// The sum of both.
+    pub gbps: f64,
+    pub there: Bandwidth,
+    pub back: Bandwidth,
+}
+
+/// Half a round trip of a 2-byte message.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Latencies {
+    pub write_with_immediate: Cell<Latency>,
+    pub send: Cell<Latency>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Latency {
+    pub least_ns: u64,
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    pub most_ns: u64,
+    pub count: u64,
+}
+
+/// Messages of one size of which every byte was looked at where it came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verified {
+    pub size: u32,
+    pub messages: u64,
+    pub bytes: u64,
+    pub wrong_bytes: u64,
+}
+
+/// What the doctor says of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NodeFinding {
+    pub host: String,
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// The JSON schema.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Bench)
+}
+
+impl Bench {
+    pub const FORMAT: u32 = 1;
+
+    /// Why figures are missing, each reason once.
+    pub fn failures(&self) -> Vec<&str> {
+        let mut all = Vec::new();
+        for rail in &self.rails {
+            rail.bandwidth.failures(&mut all);
+            all.extend(rail.bidirectional.iter().filter_map(Cell::failure));
+            if let Some(sweep) = &rail.sweep {
+                sweep.failures(&mut all);
+            }
+            all.extend(rail.latency.write_with_immediate.failure());
+            all.extend(rail.latency.send.failure());
+        }
+        if let Some(rails) = &self.all_rails {
+            rails.bandwidth.failures(&mut all);
+            all.extend(rails.bidirectional.iter().filter_map(Cell::failure));
+        }
+        for data in self.data() {
+            data.failures(&mut all);
+        }
+        let mut seen = std::collections::HashSet::new();
+        all.retain(|why| seen.insert(*why));
+        all
+    }
+
+    /// Bytes that did not arrive as they were sent; none where none were looked at.
+    pub fn wrong_bytes(&self) -> u64 {
+        let cells = self.data().flat_map(|both| [&both.there, &both.back]);
+        let all = cells.filter_map(Cell::measured).flatten();
+        all.map(|one| one.wrong_bytes).sum()
+    }
+
+    fn data(&self) -> impl Iterator<Item = &Directions<Vec<Verified>>> {
+        let rails = self.rails.iter().filter_map(|rail| rail.data.as_ref());
+        rails.chain(self.all_rails.iter().filter_map(|all| all.data.as_ref()))
+    }
+}
+
+impl<T> Directions<T> {
+    fn failures<'a>(&'a self, all: &mut Vec<&'a str>) {
+        all.extend(self.there.failure());
+        all.extend(self.back.failure());
+    }
+}
+
+impl<T> Cell<T> {
+    pub fn measured(&self) -> Option<&T> {
+        match self {
+            Self::Measured(value) => Some(value),
+            Self::NotMeasured(_) => None,
+        }
+    }
+
+    fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Measured(_) => None,
+            Self::NotMeasured(why) => Some(why),
+        }
+    }
+}
