@@ -245,6 +245,7 @@ impl ConnectArgs {
             overall_timeout: None,
             ssh_config: self.ssh_config.clone(),
             agent_dir: self.agent_dir.clone(),
+            namespaces: false,
             terminal: crosstie_terminal::is_there(),
             offer: self.offer(),
             observer: Arc::clone(console) as Arc<dyn Observer>,

@@ -24,9 +24,12 @@ pub use calls::{
     cabling::Cabling,
     change::Change,
     collect::{Collect, CollectError, Collected},
+    counters::Counters,
     hello::{Hello, Identity},
+    peer_tool::{PeerToolError, PeerToolRun},
     rdma::{JoinRequest, Opened, RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
     reach::Reach,
+    tcp::{TcpClose, TcpGo, TcpJoin, TcpJoinRequest, TcpOpen, TcpOpened},
     trust::{Refusal, Trust},
     trust_lease::{LeaseAsk, TrustLease},
 };
@@ -36,6 +39,7 @@ pub use engines::{
     EngineOptions,
     rdma::{Conditions, RdmaError},
     serve_engine,
+    tcp::TcpError,
 };
 pub use in_process::{InProcess, open};
 pub use node_calls::NodeCalls;

@@ -9,9 +9,12 @@ use crate::{
         cabling::Cabling,
         change::Change,
         collect::Collect,
+        counters::Counters,
         hello::Hello,
+        peer_tool::PeerToolRun,
         rdma::{RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
         reach::Reach,
+        tcp::{TcpClose, TcpGo, TcpJoin, TcpOpen},
         trust::Trust,
         trust_lease::TrustLease,
     },
@@ -30,6 +33,12 @@ pub const TABLE: &[Row] = &[
     Row::of::<RdmaJoin>(),
     Row::of::<RdmaGo>(),
     Row::of::<RdmaClose>(),
+    Row::of::<Counters>(),
+    Row::of::<PeerToolRun>(),
+    Row::of::<TcpOpen>(),
+    Row::of::<TcpJoin>(),
+    Row::of::<TcpGo>(),
+    Row::of::<TcpClose>(),
 ];
 
 /// A call by its name.
