@@ -9,8 +9,8 @@ mod tests;
 
 use std::fmt;
 
-use crosstie_model::{Finding, Severity, plan::Setting};
 use crosstie_grade::reach::Proof;
+use crosstie_model::{Finding, Severity, plan::Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use crosstie_doctor::{Diagnosis, NodeFindings};
+use crosstie_grade::reach::{End, Judged, Outcome, Pair, Proof};
 use crosstie_model::{
     Cable, Finding, PortRef, Severity,
     plan::{Engine, Setting},
 };
-use crosstie_grade::reach::{End, Judged, Outcome, Pair, Proof};
 
 use super::*;
 use crate::{
