@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_model::{Plan, change::Ended};
 use crosstie_grade::reach::Proof;
+use crosstie_model::{Plan, change::Ended};
 use crosstie_reach::{
     Stage,
     secret::{AskPassword, PasswordError, Purpose, Secret},

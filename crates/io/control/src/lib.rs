@@ -16,6 +16,7 @@ mod made_up;
 pub mod measure;
 pub mod plan;
 mod random;
+pub mod runs;
 pub mod scan;
 mod snapshot;
 pub mod state;

@@ -3,11 +3,11 @@
 use std::{thread, time::Duration};
 
 use crosstie_agent::NodeCalls;
+use crosstie_grade::reach::{self, Answers, Outcome, Proof, judge, probes};
 use crosstie_model::{
     Facts, Plan,
     change::{Probe, Probed},
 };
-use crosstie_grade::reach::{self, Answers, Outcome, Proof, judge, probes};
 
 use crate::{Fleet, apply::Limits};
 
