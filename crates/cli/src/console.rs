@@ -11,7 +11,9 @@ use crosstie_control::{Event, Observer, PROMPT_TIMEOUT, Prompter};
 use crosstie_reach::secret::{AskPassword, PasswordError, Purpose, Secret, Source};
 use crosstie_report::{
     init::drawing,
-    plan, proof, rollback,
+    plan, proof,
+    prove::step_line,
+    rollback,
     text::{Palette, printable},
     trial,
     up::{environments, findings},
@@ -174,6 +176,14 @@ impl Observer for Console {
             Event::TestBegan { name, within } => {
                 let (name, seconds) = (printable(name), within.as_secs());
                 output::tell(&format!("measuring {name} (deadline {seconds} s)\n"));
+            }
+            Event::StepBegan {
+                step,
+                board,
+                steps_left,
+            } => {
+                let text = step_line(step, board, steps_left);
+                output::tell(&format!("{}\n", printable(&text)));
             }
             Event::Settings(all) => self.say(&environments(all, palette)),
             event => self.draw(&event),

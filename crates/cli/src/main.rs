@@ -16,6 +16,7 @@ mod init;
 mod lab;
 mod output;
 mod plan;
+mod prove;
 mod report;
 mod restore;
 mod rollback;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Init(init) => init::run(&init, arguments.colour),
         Command::Report(report) => report::run(&report, arguments.colour),
         Command::Bench(bench) => bench::run(&bench, arguments.colour),
+        Command::Prove(prove) => prove::run(&prove, arguments.colour),
         Command::Apply(apply) => apply::run(&apply, arguments.colour),
         Command::Rollback(undo) => rollback::run(&undo, arguments.colour),
         Command::Uninstall(undo) => rollback::uninstall(&undo, arguments.colour),

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod change;
+pub(crate) mod prove;
 mod reach;
 pub(crate) mod report;
 pub(crate) mod trust;
@@ -57,6 +58,7 @@ pub(crate) enum Command {
     Rollback(change::Rollback),
     Status(change::Status),
     Bench(bench::Bench),
+    Prove(prove::Prove),
     Report(report::Report),
     Try(change::Try),
     Uninstall(change::Uninstall),
@@ -327,6 +329,8 @@ pub(crate) enum Schema {
     Status,
     /// `crosstie bench --json`
     Bench,
+    /// `crosstie prove --json`
+    Prove,
     /// `crosstie report RUN --json`
     Report,
     /// `crosstie report OLD NEW --json`

@@ -1,7 +1,7 @@
 //! Where sessions with one node come from.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -44,6 +44,8 @@ pub(crate) struct NodeSlot {
     pub(crate) name: String,
     pub(crate) route: Route,
     pub(crate) session: Mutex<Option<Box<dyn Session>>>,
+    /// It is not asked any more.
+    pub(crate) given_up: AtomicBool,
 }
 
 /// What all nodes have in common.

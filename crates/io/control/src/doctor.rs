@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crosstie_doctor::{Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, diagnose};
-use crosstie_model::{Facts, Plan, Spec};
+use crosstie_model::{Facts, Plan, Spec, run::Run};
 use crosstie_plan::foresee;
 use crosstie_report::up::{Seen, seen};
 
@@ -46,6 +46,17 @@ pub fn examine(
     spec: Option<&Spec>,
     selection: Selection,
 ) -> Diagnosis {
+    examine_with(now, before, &[], spec, selection)
+}
+
+/// The same, with what was measured between the nodes.
+pub fn examine_with(
+    now: &FleetSnapshot,
+    before: &[Option<NodeSnapshot>],
+    runs: &[Run],
+    spec: Option<&Spec>,
+    selection: Selection,
+) -> Diagnosis {
     let earlier = |index: usize| before.get(index)?.as_ref()?.facts.as_deref().ok();
     let nodes = now.nodes.iter().enumerate();
     let patients: Vec<Patient> = nodes
@@ -73,9 +84,9 @@ pub fn examine(
     let mut diagnosis = diagnose(&Examination {
         patients: &patients,
         unread: &unread,
+        runs,
         spec,
         selection,
-        ..Examination::default()
     });
     for (index, name, error) in failed {
         let failed = NodeFindings {

@@ -12,6 +12,8 @@ use crosstie_reach::{ConnectError, SessionError, Unfinished};
 pub enum NodeError {
     #[error("it has not answered an earlier call yet")]
     Busy,
+    #[error("it was given up")]
+    GivenUp,
     #[error(transparent)]
     Connect(Arc<ConnectError>),
     #[error(transparent)]

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_grade::reach::Proof;
+use crosstie_grade::{
+    campaign::{Board, Step},
+    reach::Proof,
+};
 use crosstie_model::{Plan, change::Ended};
 use crosstie_reach::{
     Stage,
@@ -72,6 +75,13 @@ pub enum Event<'a> {
         name: &'a str,
         /// It has a result or an error by then.
         within: Duration,
+    },
+    /// One step of a proof begins.
+    StepBegan {
+        step: &'a Step,
+        board: &'a Board,
+        /// That are known to come after it.
+        steps_left: usize,
     },
     Cabled(&'a Discovered),
     Diagnosed(&'a [up::Seen]),

@@ -3,7 +3,10 @@
 use std::{
     io,
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -110,6 +113,7 @@ impl Fleet {
                 route: route(&name, options, prompts)?,
                 name,
                 session: Mutex::new(None),
+                given_up: AtomicBool::new(false),
             }))
         });
         let slots = slots.collect::<Result<Vec<Arc<NodeSlot>>, DestinationError>>()?;
@@ -213,6 +217,13 @@ impl Fleet {
         names.into_iter().zip(answers).collect()
     }
 
+    /// The node of this place is not asked any more: every further call of it fails at once.
+    pub fn give_up(&self, place: usize) {
+        if let Some(slot) = self.slots.get(place) {
+            slot.given_up.store(true, Ordering::SeqCst);
+        }
+    }
+
     /// Each node by itself, for work that keeps sessions in its own hands.
     pub fn connectors(&self) -> Vec<Arc<dyn Connector>> {
         let connector = |slot: &Arc<NodeSlot>| Arc::new(FleetConnector::new(slot, &self.shared));
@@ -252,6 +263,9 @@ fn ask<T>(
     progress: &dyn Fn(Stage),
     work: impl FnOnce(&dyn Session) -> Result<T, NodeError>,
 ) -> Result<T, NodeError> {
+    if slot.given_up.load(Ordering::SeqCst) {
+        return Err(NodeError::GivenUp);
+    }
     let started = Instant::now();
     let Ok(mut open) = slot.session.try_lock() else {
         return Err(NodeError::Busy);

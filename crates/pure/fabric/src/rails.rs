@@ -9,6 +9,7 @@ use crosstie_model::{
         rdma::{LinkLayer, RdmaDevice, RdmaPort},
     },
 };
+use ipnet::IpNet;
 
 /// Two ports that reach each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,32 @@ pub struct RailEnd {
     pub interface: Option<String>,
     pub address: Option<IpAddr>,
     pub mtu: Option<Mtu>,
+}
+
+/// An active port, and the subnet of one of its addresses; InfiniBand has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attached {
+    pub end: RailEnd,
+    pub subnet: Option<IpNet>,
+}
+
+/// Every active port, once for each of its addresses. A RoCE port without an address is left out.
+pub fn attached(facts: &Facts) -> Vec<Attached> {
+    let of_port = |(device, port): (&RdmaDevice, &RdmaPort)| {
+        if is_infiniband(port) {
+            return vec![Attached {
+                end: infiniband(device, port),
+                subnet: None,
+            }];
+        }
+        let own = addresses(facts, port).into_iter();
+        own.map(|address| Attached {
+            end: roce(facts, device, port, address.net.addr()),
+            subnet: Some(address.net.trunc()),
+        })
+        .collect()
+    };
+    active(facts).flat_map(of_port).collect()
 }
 
 /// Active RoCE ports with addresses in one subnet, in the near node's order; active InfiniBand ports one by one, since
@@ -52,13 +79,7 @@ pub fn rails(near: &Facts, far: &Facts) -> Vec<Rail> {
     }
     let of_infiniband = |facts| {
         let ports = active(facts).filter(|(_, port)| is_infiniband(port));
-        ports.map(|(device, port)| RailEnd {
-            device: device.name.clone(),
-            port: port.number,
-            interface: None,
-            address: None,
-            mtu: None,
-        })
+        ports.map(|(device, port)| infiniband(device, port))
     };
     let both = of_infiniband(near).zip(of_infiniband(far));
     rails.extend(both.map(|(near, far)| Rail { near, far }));
@@ -85,6 +106,16 @@ fn addresses<'a>(facts: &'a Facts, port: &RdmaPort) -> Vec<&'a Address> {
     own.flat_map(|one| &one.addresses)
         .filter(|address| address.scope == "global")
         .collect()
+}
+
+fn infiniband(device: &RdmaDevice, port: &RdmaPort) -> RailEnd {
+    RailEnd {
+        device: device.name.clone(),
+        port: port.number,
+        interface: None,
+        address: None,
+        mtu: None,
+    }
 }
 
 fn roce(facts: &Facts, device: &RdmaDevice, port: &RdmaPort, address: IpAddr) -> RailEnd {

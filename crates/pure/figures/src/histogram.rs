@@ -58,6 +58,13 @@ impl Histogram {
         u64::try_from(mean).ok()
     }
 
+    /// The highest value of each bucket that is not empty, and how many are in it, in rising order.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counts = self.buckets.iter().copied().enumerate();
+        let counts = counts.filter(|(_, count)| *count > 0);
+        counts.map(|(bucket, count)| (highest_of(bucket), count))
+    }
+
     /// The value below or at which so many of 100,000 lie: 50,000 is the median, 99,900 the 99.9th percentile.
     pub fn percentile(&self, of_100_000: u32) -> Option<u64> {
         let wanted = u128::from(self.count) * u128::from(of_100_000.min(100_000));

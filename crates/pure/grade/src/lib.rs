@@ -12,6 +12,7 @@ pub mod ceiling;
 pub mod compare;
 pub mod counters;
 pub mod graded;
+pub mod groups;
 pub mod ledger;
 pub mod limit;
 pub mod locate;

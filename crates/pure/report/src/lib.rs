@@ -16,6 +16,7 @@ pub mod init;
 mod made_up;
 pub mod nccl_log;
 pub mod offer;
+mod placed;
 pub mod plan;
 pub mod progress;
 pub mod proof;
@@ -29,3 +30,5 @@ pub mod text;
 pub mod trial;
 pub mod trust;
 pub mod up;
+
+pub use placed::PlacedFinding;

@@ -20,7 +20,7 @@ pub(super) fn of_devices(facts: &[&Facts; 2], rails: &[Rail]) -> Vec<String> {
 }
 
 /// Of what an end ran with.
-pub(super) fn of_conditions(node: &str, conditions: &Conditions) -> Vec<String> {
+pub(crate) fn of_conditions(node: &str, conditions: &Conditions) -> Vec<String> {
     let Conditions {
         placement,
         is_pinned,

@@ -18,6 +18,7 @@ use crosstie_report::bench::{Bench, RailResult};
 
 use crate::{FleetSnapshot, NodeFacts, SnapshotError, Targets, TargetsError};
 use counters::Recorder;
+pub(crate) use doubts::of_conditions;
 use doubts::of_devices;
 pub use options::{BenchOptions, Transports};
 pub use peers::peer_commands;

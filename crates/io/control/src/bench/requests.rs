@@ -1,25 +1,21 @@
 //! What the ends of a test are asked to do.
 
 use crosstie_fabric::rails::{Rail, RailEnd};
-use crosstie_rdma::{Message, OpenRequest, PathRequest, Role, Share, Test, Times, Transfer};
+use crosstie_rdma::{Message, OpenRequest, Role, Share, Test, Times, Transfer};
 use crosstie_report::bench::Operation;
 
 use super::BenchOptions;
-use crate::measure::{End, PairTest};
-
-/// perftest's; a timeout of 14 is 67 ms.
-const PATH: PathRequest = PathRequest {
-    timeout: 14,
-    retry_count: 7,
-    service_level: 0,
-    traffic_class: 0,
+use crate::measure::{
+    End, PairTest,
+    usual::{LATENCY_SIZE, PATH, SILENCE},
 };
+
 /// In milliseconds.
 const TIMES: Times = Times {
     warm_up: 500,
     measure: 0,
     cool_down: 200,
-    silence: 3000,
+    silence: SILENCE,
 };
 /// Of each size of a sweep, and of each whose bytes are looked at.
 const SHORT_TIMES: Times = Times {
@@ -28,8 +24,6 @@ const SHORT_TIMES: Times = Times {
     cool_down: 50,
     ..TIMES
 };
-/// Bytes of a message whose latency is measured.
-const LATENCY_SIZE: u32 = 2;
 /// 2 bytes to 8 MiB.
 const SWEEP: std::ops::RangeInclusive<u32> = 1..=23;
 /// Besides the size that was asked for: one byte, and one that no packet, cache line or word divides.

@@ -15,15 +15,15 @@ use super::{
 };
 use crate::{
     Event, Fleet,
-    measure::{End, MeasureError, Measured, PairTest, Tcp, longest, measure},
+    measure::{
+        End, MeasureError, Measured, PairTest, Tcp, longest, measure,
+        usual::{SILENCE, TCP_LATENCY_SIZE},
+    },
 };
 
 /// In milliseconds. TCP needs longer than RDMA to find its speed.
 const WARM_UP: u32 = 500;
 const COOL_DOWN: u32 = 100;
-const SILENCE: u32 = 3000;
-/// Bytes of a message whose latency is measured: about sockperf's.
-const LATENCY_SIZE: u32 = 16;
 
 pub(super) struct TcpRun<'a> {
     pub(super) fleet: &'a Fleet,
@@ -43,7 +43,7 @@ impl TcpRun<'_> {
         TcpReport {
             streams: self.options.streams,
             block: self.options.block,
-            message: LATENCY_SIZE,
+            message: TCP_LATENCY_SIZE,
             rails: of_rails
                 .map(|(place, rail)| self.rail(place, rail))
                 .collect(),
@@ -124,7 +124,7 @@ impl TcpRun<'_> {
 
     fn latency(&self, rail: &IpRail) -> Cell<Latency> {
         let name = format!("{} TCP latency", rail.near.interface);
-        let test = self.pair(rail, Test::Latency, 1, LATENCY_SIZE);
+        let test = self.pair(rail, Test::Latency, 1, TCP_LATENCY_SIZE);
         let tested = self.measure(&name, &[test], |_| Vec::new());
         let near = tested.into_iter().next().map(|one| match one {
             Ok(measured) => match measured.near.figures {

@@ -1,6 +1,6 @@
 //! Why a node's programs cannot use RDMA, in the doctor's words.
 
-use crosstie_doctor::{Patient, Selection, diagnose};
+use crosstie_doctor::{Examination, Patient, Selection, diagnose};
 use crosstie_report::bench::NodeFinding;
 
 use crate::NodeFacts;
@@ -22,7 +22,11 @@ pub(super) fn findings(nodes: &[NodeFacts]) -> Vec<NodeFinding> {
         only: &only,
         skip: &[],
     };
-    let diagnosis = diagnose(&patients, None, selection);
+    let diagnosis = diagnose(&Examination {
+        patients: &patients,
+        selection,
+        ..Examination::default()
+    });
     let of_node = diagnosis.nodes.into_iter().flat_map(|node| {
         let host = node.host;
         node.findings.into_iter().map(move |finding| NodeFinding {

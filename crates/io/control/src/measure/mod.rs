@@ -8,6 +8,7 @@ mod engine;
 mod meeting;
 mod rdma;
 mod tcp;
+pub(crate) mod usual;
 
 use std::{
     collections::BTreeMap,

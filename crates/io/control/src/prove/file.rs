@@ -2,11 +2,9 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
-
-use crosstie_model::run::{MAX_FILE_BYTES, ReadRunError, Run, read};
 
 #[derive(Debug, thiserror::Error)]
 pub enum RunFileError {
@@ -14,10 +12,6 @@ pub enum RunFileError {
     Make { path: String, source: io::Error },
     #[error("{path}: cannot be written")]
     Append { path: String, source: io::Error },
-    #[error("{path}: cannot be read")]
-    Read { path: String, source: io::Error },
-    #[error("{path}")]
-    Run { path: String, source: ReadRunError },
 }
 
 /// A run on disk while it goes on.
@@ -66,24 +60,4 @@ impl RunFile {
             source,
         }
     }
-}
-
-/// A run that was kept; one that was cut off as far as it goes.
-pub fn read_run(path: &Path) -> Result<Run, RunFileError> {
-    let name = || path.display().to_string();
-    let failed = |source| RunFileError::Read {
-        path: name(),
-        source,
-    };
-    let file = File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    // One more than allowed, so that a larger file is told as such.
-    let most = MAX_FILE_BYTES as u64 + 1;
-    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
-    // A torn line may end within a character.
-    let text = String::from_utf8_lossy(&bytes);
-    read(&text).map_err(|source| RunFileError::Run {
-        path: name(),
-        source,
-    })
 }

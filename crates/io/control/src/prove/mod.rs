@@ -1,121 +1,240 @@
-//! A proof of a cluster: the steps of a campaign on an engine, and every measurement on disk before the next step.
+//! Every pair and rail of a cluster, measured as [`Campaign`] wants it, and stored while it goes on.
 //!
 //! ```text
-//! header ─▶ Campaign ─▶ step ─▶ Engine ─▶ results ─▶ RunFile, Campaign ─▶ next step … ─▶ end
+//! nodes ─▶ header ─▶ campaign ─step─▶ reachability, TCP, RDMA, with counters around ─results─▶ campaign ─▶ run, on disk
 //! ```
-//!
-//! What measures is behind [`Engine`]. What is known when the run is stopped, or a node goes away, is in the file.
 
+mod counters;
+mod driver;
+mod engines;
 mod file;
+mod header;
+mod reachability;
+mod requests;
 #[cfg(test)]
 mod tests;
 
-use crosstie_grade::campaign::{Board, Campaign, Step, TestResult};
-use crosstie_model::run::{
-    End, EndReason, Header, LostNode, Outcome, Run, RunWriter, WriteRunError,
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
 };
 
-pub use file::{RunFile, RunFileError, read_run};
+use crosstie_doctor::{Diagnosis, Selection};
+use crosstie_grade::campaign::{Board, Step, TestResult};
+use crosstie_model::{
+    Facts, Spec,
+    run::{CounterGrowth, LostNode, Mode, Outcome, Run, TestKind},
+};
 
-/// What measures.
-pub trait Engine {
-    /// Every test of the step at the same time. It has its own deadlines: it always comes back.
-    fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome;
-}
+use crate::{
+    Event, Fleet, FleetSnapshot, NodeFacts, SnapshotError, Targets, TargetsError,
+    doctor::examine_with,
+    runs::{RunsError, new_run_path, read_run, runs},
+};
+pub use driver::DriveError;
+use driver::{Engine, ProveProgress, StepOutcome, Surroundings, drive};
+pub use file::{RunFile, RunFileError};
+pub use header::{RefusalReason, Refused, Unmeasurable};
 
-/// What came of a step.
-#[derive(Debug, Default)]
-pub struct StepOutcome {
-    /// In the order of the step's tests. A test that is missing failed.
-    pub results: Vec<TestResult>,
-    /// Nodes that cannot be reached any more.
-    pub lost: Vec<LostNode>,
-}
-
-/// What a person sees meanwhile.
-#[derive(Debug, Clone, Copy)]
-pub struct ProveProgress<'a> {
-    pub board: &'a Board,
-    pub step: &'a Step,
-    /// Known to come after this one; there may be more once these have shown something.
-    pub steps_left: usize,
-    /// Of the steps so far, how long one took.
-    pub step_milliseconds: u64,
-}
-
-/// Time and the person: what a proof needs from outside.
-pub trait Surroundings {
-    /// Since the run began.
-    fn elapsed_milliseconds(&self) -> u64;
-    /// A person has asked to stop.
-    fn is_stopped(&self) -> bool;
-    fn tell(&self, progress: ProveProgress);
+#[derive(Debug, Clone)]
+pub struct ProveOptions {
+    pub mode: Mode,
+    /// Of each test.
+    pub test_time: Duration,
+    /// Also rails that carry management, and devices that programs use.
+    pub force: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProveError {
-    #[error("the run cannot be written")]
-    Write(#[from] WriteRunError),
-    #[error("the run cannot be kept")]
+    #[error(transparent)]
+    Targets(#[from] TargetsError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error("a proof is of two nodes or more, and {0} was named")]
+    OneNode(usize),
+    #[error(transparent)]
+    Unmeasurable(#[from] Unmeasurable),
+    #[error(transparent)]
+    Runs(#[from] RunsError),
+    #[error(transparent)]
     File(#[from] RunFileError),
+    #[error(transparent)]
+    Drive(#[from] DriveError),
 }
 
-/// To the end, or until it is stopped. What was measured is in the file in either case.
-pub fn prove(
-    header: Header,
-    engine: &mut dyn Engine,
-    file: &mut RunFile,
-    surroundings: &dyn Surroundings,
-) -> Result<Run, ProveError> {
-    let (mut writer, line) = RunWriter::new(header.clone())?;
-    file.append(&line)?;
-    let mut campaign = Campaign::new(header);
-    let mut steps: u64 = 0;
-    let reason = loop {
-        if surroundings.is_stopped() {
-            break EndReason::Interrupted;
-        }
-        let elapsed = surroundings.elapsed_milliseconds();
-        let Some(step) = campaign.next(elapsed) else {
-            break EndReason::Finished;
-        };
-        surroundings.tell(ProveProgress {
-            board: campaign.board(),
-            step: &step,
-            steps_left: campaign.steps_left(),
-            step_milliseconds: elapsed.checked_div(steps).unwrap_or(0),
-        });
-        let StepOutcome { mut results, lost } = engine.measure(campaign.board(), &step);
-        while results.len() < step.tests.len() {
-            results.push(missing(elapsed));
-        }
-        for measurement in campaign.record(&step, results).to_vec() {
-            file.append(&writer.measurement(measurement)?)?;
-        }
-        for node in lost {
-            file.append(&writer.lost(node.clone())?)?;
-            campaign.lose(node);
-        }
-        file.flush()?;
-        steps += 1;
-    };
-    let end = End {
-        reason,
-        offset_milliseconds: surroundings.elapsed_milliseconds(),
-    };
-    file.append(&writer.end(end.clone())?)?;
-    file.flush()?;
-    campaign.end(end);
-    Ok(campaign.into_run())
+/// What was measured, and where it is kept.
+#[derive(Debug)]
+pub struct Measured {
+    pub run: Run,
+    pub path: PathBuf,
+    /// Ports that were left alone, and why.
+    pub refused: Vec<Refused>,
 }
 
-fn missing(offset_milliseconds: u64) -> TestResult {
-    TestResult {
-        outcome: Outcome::Failed {
-            error: "the engine gave no result".to_owned(),
-        },
-        counters: crosstie_model::run::CounterGrowth::default(),
-        doubts: Vec::new(),
-        offset_milliseconds,
+/// A run, what the doctor says with it, and the run before it.
+#[derive(Debug)]
+pub struct Proved {
+    pub run: Run,
+    pub diagnosis: Diagnosis,
+    /// The last one of these nodes, where there is one.
+    pub before: Option<Run>,
+    pub path: PathBuf,
+    pub refused: Vec<Refused>,
+}
+
+/// Everything between live nodes, and what it means.
+pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveError> {
+    let (spec, fleet) = targets.find_live(false)?;
+    let spec = spec.as_ref();
+    let nodes = FleetSnapshot::take(&fleet).known()?;
+    let before = last_run(spec);
+    let measured = measure_all(&fleet, &nodes, spec, options)?;
+    // What went wrong meanwhile shows in the facts as well.
+    let after = FleetSnapshot::take(&fleet);
+    let runs = std::slice::from_ref(&measured.run);
+    let diagnosis = examine_with(&after, &[], runs, spec, Selection::default());
+    Ok(Proved {
+        diagnosis,
+        before,
+        run: measured.run,
+        path: measured.path,
+        refused: measured.refused,
+    })
+}
+
+/// The last one that can be read; a file that cannot is no reason not to measure.
+fn last_run(spec: Option<&Spec>) -> Option<Run> {
+    let paths = runs(cluster(spec)).ok()?;
+    paths.iter().rev().find_map(|path| match read_run(path) {
+        Ok(run) => Some(run),
+        Err(error) => {
+            tracing::warn!("left out of the comparison: {}", crate::chain_of(&error));
+            None
+        }
+    })
+}
+
+/// Measures these nodes, which are in the fleet's order.
+pub fn measure_all(
+    fleet: &Fleet,
+    nodes: &[NodeFacts],
+    spec: Option<&Spec>,
+    options: &ProveOptions,
+) -> Result<Measured, ProveError> {
+    if nodes.len() < 2 {
+        return Err(ProveError::OneNode(nodes.len()));
     }
+    let facts: Vec<Facts> = nodes.iter().map(|node| (*node.facts).clone()).collect();
+    let (header, refused) = header::header(&facts, spec, options)?;
+    let path = new_run_path(cluster(spec), &header.started)?;
+    let mut file = RunFile::make(&path)?;
+    let observer = &fleet.options().observer;
+    let words = format!("what was measured is in {}\n", path.display());
+    observer.observe(Event::LastWords(&words));
+    let clock = Clock {
+        fleet,
+        started: Instant::now(),
+    };
+    let mut engine = FleetEngine {
+        fleet,
+        facts: &facts,
+        clock: &clock,
+    };
+    let run = drive(header, &mut engine, &mut file, &clock)?;
+    observer.observe(Event::LastWords(""));
+    Ok(Measured { run, path, refused })
+}
+
+/// Whose runs they are; of nodes that no cluster file names, those of all such nodes.
+fn cluster(spec: Option<&Spec>) -> &str {
+    spec.map_or("unnamed", |spec| &spec.name)
+}
+
+/// Time since the run began, and the person who waits. Ctrl-C ends the program; what was measured until then is in the file.
+struct Clock<'a> {
+    fleet: &'a Fleet,
+    started: Instant,
+}
+
+impl Surroundings for Clock<'_> {
+    fn elapsed_milliseconds(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    fn tell(&self, progress: ProveProgress) {
+        let observer = &self.fleet.options().observer;
+        observer.observe(Event::StepBegan {
+            step: progress.step,
+            board: progress.board,
+            steps_left: progress.steps_left,
+        });
+    }
+}
+
+/// Live nodes, each end of a test in a worker of its own.
+struct FleetEngine<'a> {
+    fleet: &'a Fleet,
+    facts: &'a [Facts],
+    clock: &'a Clock<'a>,
+}
+
+impl Engine for FleetEngine<'_> {
+    fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome {
+        let offset_milliseconds = self.clock.elapsed_milliseconds();
+        let ends = &board.ends;
+        let pairs = step.tests.iter().map(|test| [test.from, test.to]);
+        let pairs: Vec<_> = pairs.map(|pair| pair.map(|end| &ends[end])).collect();
+        let (tested, growth) = if step.kind == TestKind::Reachability {
+            let tested = reachability::test(self.fleet, self.facts, &pairs);
+            (tested, vec![CounterGrowth::default(); pairs.len()])
+        } else {
+            let ports = counters::Ports::new(self.fleet, self.facts, &pairs);
+            let before = ports.read();
+            let tested = engines::test(self.fleet, self.facts, step, &pairs);
+            (tested, ports.growth(&before, &ports.read(), &pairs))
+        };
+        let lost = tested.lost.into_iter().map(|(host, why)| {
+            self.give_up(&host);
+            LostNode {
+                host,
+                why,
+                offset_milliseconds,
+            }
+        });
+        let lost = lost.collect();
+        let results = tested.outcomes.into_iter().zip(growth);
+        let results = results.map(|((outcome, doubts), counters)| TestResult {
+            outcome,
+            counters,
+            doubts,
+            offset_milliseconds,
+        });
+        StepOutcome {
+            results: results.collect(),
+            lost,
+        }
+    }
+}
+
+impl FleetEngine<'_> {
+    fn give_up(&self, host: &str) {
+        let place = self.facts.iter().position(|facts| facts.host.name == host);
+        if let Some(place) = place {
+            self.fleet.give_up(place);
+        }
+    }
+}
+
+/// What came of the tests of a step.
+#[derive(Debug, Default)]
+struct Tested {
+    /// With what makes one doubtful.
+    outcomes: Vec<(Outcome, Vec<String>)>,
+    /// Nodes that do not answer any more, and why.
+    lost: Vec<(String, String)>,
 }

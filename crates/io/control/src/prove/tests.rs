@@ -3,7 +3,11 @@ use std::cell::Cell;
 use crosstie_grade::simulated::{Fabric, Fault, Shape};
 use crosstie_model::run::{Mode, ReadRunError};
 
-use super::*;
+use super::{
+    driver::{Engine, ProveProgress, StepOutcome, Surroundings, drive},
+    *,
+};
+use crate::runs::{RunsError, read_run};
 
 struct Simulated {
     fabric: Fabric,
@@ -80,7 +84,7 @@ fn proven(after: u64, dies: Option<(usize, usize)>) -> (Run, Run) {
         steps: Cell::new(0),
         after,
     };
-    let run = prove(header, &mut engine, &mut file, &surroundings).unwrap();
+    let run = drive(header, &mut engine, &mut file, &surroundings).unwrap();
     (run, read_run(&path).unwrap())
 }
 
@@ -122,7 +126,7 @@ fn a_file_that_is_none_is_named() {
     let error = read_run(&path).unwrap_err();
     assert!(matches!(
         error,
-        RunFileError::Run {
+        RunsError::Parse {
             source: ReadRunError::Foreign,
             ..
         }

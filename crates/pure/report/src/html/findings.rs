@@ -1,9 +1,9 @@
 //! What is wrong, by root cause, with the fix.
 
-use crosstie_model::{Finding, Severity};
+use crosstie_model::{Finding, FindingRef, Severity};
 use maud::{Markup, html};
 
-use crate::run_report::{FindingRef, PlacedFinding, RunReport};
+use crate::{PlacedFinding, run_report::RunReport};
 
 /// Subjects, or consequences, that are named before the rest is counted.
 const NAMED: usize = 12;
@@ -39,10 +39,7 @@ fn groups(report: &RunReport) -> Vec<Group<'_>> {
         a.id == b.id && a.severity == b.severity && a.cause == b.cause && a.fix == b.fix
     };
     let mut groups: Vec<Group> = Vec::new();
-    let roots = report
-        .findings
-        .iter()
-        .filter(|placed| placed.caused_by.is_none());
+    let roots = report.findings.iter().filter(|placed| placed.is_root());
     for root in roots {
         let known = groups.iter_mut().find(|group| {
             let first = group.roots.first();
@@ -74,12 +71,13 @@ fn explained<'a>(report: &'a RunReport, roots: &[&PlacedFinding]) -> Vec<&'a Pla
     let mut open: Vec<&PlacedFinding> = report
         .findings
         .iter()
-        .filter(|placed| placed.caused_by.is_some())
+        .filter(|placed| !placed.is_root())
         .collect();
     let mut found = Vec::new();
     loop {
         let is_next = |placed: &&PlacedFinding| {
             placed
+                .finding
                 .caused_by
                 .as_ref()
                 .is_some_and(|cause| causes.contains(cause))

@@ -1,20 +1,40 @@
 //! From a run to what is printed of it.
 
-use crosstie_doctor::Measured;
+use crosstie_doctor::Diagnosis;
 use crosstie_grade::{
     Cell, GradedRun, Ledger, RailSum, Verdict, attribute::untested, compare::compare,
 };
-use crosstie_model::run::{LatencyFigures, Mode, Outcome, Run};
+use crosstie_model::{
+    Severity,
+    run::{LatencyFigures, Mode, Outcome, Run},
+};
 
 use super::{
     ChangeRow, FORMAT, LatencyRow, LedgerRow, LedgerRows, PairRow, Prove, ProvenNode, RailsRow,
     UntestedPaths,
 };
+use crate::PlacedFinding;
 
 /// Paths that were not tested and are named.
 const EXAMPLES: usize = 8;
 
 impl Prove {
+    /// With what the doctor says of the nodes and of the run together: a finding may explain any other.
+    pub fn examined(run: &Run, before: Option<&Run>, diagnosis: &Diagnosis) -> Self {
+        Self {
+            findings: PlacedFinding::of_diagnosis(diagnosis),
+            ..Self::new(run, before)
+        }
+    }
+
+    /// Something is broken, or could not be measured.
+    pub fn has_faults(&self) -> bool {
+        let mut findings = self.findings.iter().map(|found| found.finding.severity);
+        let mut pairs = self.pairs.iter().map(|pair| pair.verdict.as_str());
+        findings.any(|severity| severity == Severity::Fault)
+            || pairs.any(|verdict| matches!(verdict, "fault" | "failed"))
+            || !self.finished
+    }
     /// Of a run, and what changed since an earlier one.
     pub fn new(run: &Run, before: Option<&Run>) -> Self {
         let graded = GradedRun::new(run);
@@ -35,7 +55,7 @@ impl Prove {
             pairs: graded.cells.iter().map(pair).collect(),
             rails: graded.rail_sums.iter().filter_map(rails).collect(),
             collectives: Vec::new(),
-            findings: Measured::new(run).findings(),
+            findings: PlacedFinding::of_run(run),
             untested: UntestedPaths {
                 paths: untested.paths,
                 untested: untested.untested,

@@ -3,14 +3,16 @@
 mod build;
 mod ledger;
 mod matrix;
+mod step;
 #[cfg(test)]
 mod tests;
 mod view;
 
-use crosstie_model::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::PlacedFinding;
+pub use step::step_line;
 pub use view::{verdict, view};
 
 /// Version of the JSON.
@@ -33,7 +35,7 @@ pub struct Prove {
     /// All rails between two nodes at once.
     pub rails: Vec<RailsRow>,
     pub collectives: Vec<CollectiveRow>,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PlacedFinding>,
     pub untested: UntestedPaths,
     /// Since the run that it was compared with.
     pub changes: Vec<ChangeRow>,

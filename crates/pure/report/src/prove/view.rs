@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use crosstie_model::Severity;
+
 use super::{PairRow, Prove, RailsRow, ledger, ledger::figure, matrix::matrix};
 use crate::{
-    finding::{finding, heading},
+    causes::{Located, roots},
+    finding::{consequences, finding},
     text::{Palette, Row, Span, Tone, item, line, plain, quiet, strong, table},
 };
 
@@ -46,9 +49,9 @@ pub fn verdict(prove: &Prove) -> Span {
     let roots = prove
         .findings
         .iter()
-        .filter(|finding| finding.caused_by.is_none());
+        .filter(|found| found.finding.caused_by.is_none());
     let roots = roots
-        .filter(|finding| finding.severity != crosstie_model::Severity::Info)
+        .filter(|found| found.finding.severity != Severity::Info)
         .count();
     let (healthy, warning, fault, failed) = (
         count("healthy"),
@@ -205,27 +208,21 @@ fn cell(pair: Option<&PairRow>) -> Span {
     }
 }
 
+/// What to mend; what follows from it is counted, and what is only worth knowing is left to the doctor.
 fn findings(prove: &Prove, palette: Palette, out: &mut String) {
-    for root in prove
-        .findings
-        .iter()
-        .filter(|found| found.caused_by.is_none())
-    {
-        finding(root, palette, out);
-        let explained = prove.findings.iter().filter(|found| {
-            found
-                .caused_by
-                .as_ref()
-                .is_some_and(|cause| cause.id == root.id && cause.subject == root.subject)
-        });
-        let mut any = false;
-        for consequence in explained {
-            heading(consequence, palette, out);
-            any = true;
+    let found = prove.findings.iter();
+    let found: Vec<Located> = found
+        .map(|found| (found.host.as_deref(), &found.finding))
+        .collect();
+    for root in roots(&found) {
+        if root.severity() == Severity::Info {
+            continue;
         }
-        if any {
-            out.push('\n');
+        if !root.hosts.is_empty() {
+            line(palette, &[strong(root.hosts.join(", "))], out);
         }
+        finding(root.finding, palette, out);
+        consequences(&root, "--json", palette, out);
     }
 }
 

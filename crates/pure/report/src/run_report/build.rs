@@ -8,10 +8,12 @@ use crosstie_model::run::{
     EndReason, LatencyFigures, Measurement, Mode, Outcome, Run, RunNode, RunOptions, RunPort,
 };
 
+use crate::PlacedFinding;
+
 use super::{
     EndReport, FORMAT, Fact, Grade, LatencyReport, LedgerLine, LedgerReport, LostReport, Middle,
-    NodeReport, OptionsReport, PairReport, PlacedFinding, PortReport, RailSumReport, Replaced,
-    RunReport, cables, histogram, matrix, sentence, sizes,
+    NodeReport, OptionsReport, PairReport, PortReport, RailSumReport, Replaced, RunReport, cables,
+    histogram, matrix, sentence, sizes,
 };
 
 /// Findings are those of this run; `replaced` is what was done to its names.

@@ -2,7 +2,6 @@
 
 mod build;
 mod cables;
-mod findings;
 mod grade;
 mod histogram;
 mod matrix;
@@ -14,12 +13,13 @@ mod view;
 use std::fmt;
 
 use crosstie_grade::GradedRun;
-use crosstie_model::{Finding, run::Run};
+use crosstie_model::run::Run;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::PlacedFinding;
+
 pub use build::run_report;
-pub use findings::findings;
 pub use grade::Grade;
 pub use summary::{Middle, SizeRow, Summary};
 pub use view::view;
@@ -231,26 +231,6 @@ pub struct LostReport {
     pub milliseconds: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PlacedFinding {
-    /// The node that it is about; null for one of the cluster.
-    pub host: Option<String>,
-    #[serde(flatten)]
-    pub finding: Finding,
-    /// The finding that explains this one. Absent where nothing does: a root, which is what to mend.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub caused_by: Option<FindingRef>,
-}
-
-/// Another finding of the same report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FindingRef {
-    /// Null for a finding of the cluster.
-    pub host: Option<String>,
-    pub id: String,
-    pub subject: String,
-}
-
 /// What `--share` did with one kind of names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Replaced {
@@ -278,7 +258,7 @@ pub fn schema() -> schemars::Schema {
 /// The run graded, with the findings that it shows. `replaced` is what was done to its names.
 pub fn report_of(run: &Run, replaced: Option<Vec<Replaced>>) -> RunReport {
     let graded = GradedRun::new(run);
-    run_report(&graded, findings(&graded), replaced)
+    run_report(&graded, PlacedFinding::of_run(run), replaced)
 }
 
 impl RunReport {

@@ -132,10 +132,7 @@ fn unfinished(state: &str) -> &'static str {
 
 /// The worst finding in words.
 fn first(report: &RunReport) -> Option<String> {
-    let roots = report
-        .findings
-        .iter()
-        .filter(|placed| placed.caused_by.is_none());
+    let roots = report.findings.iter().filter(|placed| placed.is_root());
     let findings = roots.map(|placed| &placed.finding);
     let worst = findings
         .filter(|one| one.severity != Severity::Info)

@@ -1,0 +1,38 @@
+//! `crosstie prove`.
+
+use std::process::ExitCode;
+
+use clap::ColorChoice;
+use crosstie_control::prove::{Proved, prove};
+use crosstie_report::prove::{Prove, view};
+
+use crate::{args, console::Console, exit, output};
+
+pub(crate) fn run(arguments: &args::prove::Prove, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, arguments.json);
+    let options = arguments.options()?;
+    let targets = arguments.targets.resolve(&console)?;
+    let proved = prove(&targets, &options)?;
+    let Proved {
+        run,
+        diagnosis,
+        before,
+        path,
+        refused,
+    } = &proved;
+    let report = Prove::examined(run, before.as_ref(), diagnosis);
+    if arguments.json {
+        output::print(&output::json(&report)?)?;
+    } else {
+        output::print(&view(&report, console.palette))?;
+        for port in refused {
+            output::tell(&format!("{port}\n"));
+        }
+        output::tell(&format!("the run is in {}\n", path.display()));
+    }
+    Ok(if report.has_faults() {
+        exit::faults()
+    } else {
+        exit::CLEAN
+    })
+}

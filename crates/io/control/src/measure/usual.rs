@@ -1,0 +1,19 @@
+//! What every test has unless somebody wants it otherwise.
+
+use crosstie_rdma::PathRequest;
+
+/// perftest's; a timeout of 14 is 67 ms.
+pub(crate) const PATH: PathRequest = PathRequest {
+    timeout: 14,
+    retry_count: 7,
+    service_level: 0,
+    traffic_class: 0,
+};
+/// Messages under way on a queue pair: perftest's.
+pub(crate) const DEPTH: u32 = 128;
+/// Bytes of a message whose latency is measured.
+pub(crate) const LATENCY_SIZE: u32 = 2;
+/// Bytes of a TCP message whose latency is measured: about sockperf's.
+pub(crate) const TCP_LATENCY_SIZE: u32 = 16;
+/// Milliseconds without any word of the peer, after which it is taken to be gone.
+pub(crate) const SILENCE: u32 = 3000;

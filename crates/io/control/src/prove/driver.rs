@@ -1,0 +1,112 @@
+//! A proof of a cluster: the steps of a campaign on an engine, and every measurement on disk before the next step.
+//!
+//! ```text
+//! header ─▶ Campaign ─▶ step ─▶ Engine ─▶ results ─▶ RunFile, Campaign ─▶ next step … ─▶ end
+//! ```
+//!
+//! What measures is behind [`Engine`]. What is known when the run is stopped, or a node goes away, is in the file.
+
+use crosstie_grade::campaign::{Board, Campaign, Step, TestResult};
+use crosstie_model::run::{
+    End, EndReason, Header, LostNode, Outcome, Run, RunWriter, WriteRunError,
+};
+
+use super::{RunFile, RunFileError};
+
+/// What measures.
+pub(super) trait Engine {
+    /// Every test of the step at the same time. It has its own deadlines: it always comes back.
+    fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome;
+}
+
+/// What came of a step.
+#[derive(Debug, Default)]
+pub(super) struct StepOutcome {
+    /// In the order of the step's tests. A test that is missing failed.
+    pub(super) results: Vec<TestResult>,
+    /// Nodes that cannot be reached any more.
+    pub(super) lost: Vec<LostNode>,
+}
+
+/// What a person sees meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProveProgress<'a> {
+    pub(super) board: &'a Board,
+    pub(super) step: &'a Step,
+    /// Known to come after this one; there may be more once these have shown something.
+    pub(super) steps_left: usize,
+}
+
+/// Time and the person: what a proof needs from outside.
+pub(super) trait Surroundings {
+    /// Since the run began.
+    fn elapsed_milliseconds(&self) -> u64;
+    /// A person has asked to stop.
+    fn is_stopped(&self) -> bool;
+    fn tell(&self, progress: ProveProgress);
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    #[error("the run cannot be written")]
+    Write(#[from] WriteRunError),
+    #[error("the run cannot be kept")]
+    File(#[from] RunFileError),
+}
+
+/// To the end, or until it is stopped. What was measured is in the file in either case.
+pub(super) fn drive(
+    header: Header,
+    engine: &mut dyn Engine,
+    file: &mut RunFile,
+    surroundings: &dyn Surroundings,
+) -> Result<Run, DriveError> {
+    let (mut writer, line) = RunWriter::new(header.clone())?;
+    file.append(&line)?;
+    let mut campaign = Campaign::new(header);
+    let reason = loop {
+        if surroundings.is_stopped() {
+            break EndReason::Interrupted;
+        }
+        let elapsed = surroundings.elapsed_milliseconds();
+        let Some(step) = campaign.next(elapsed) else {
+            break EndReason::Finished;
+        };
+        surroundings.tell(ProveProgress {
+            board: campaign.board(),
+            step: &step,
+            steps_left: campaign.steps_left(),
+        });
+        let StepOutcome { mut results, lost } = engine.measure(campaign.board(), &step);
+        while results.len() < step.tests.len() {
+            results.push(missing(elapsed));
+        }
+        for measurement in campaign.record(&step, results).to_vec() {
+            file.append(&writer.measurement(measurement)?)?;
+        }
+        for node in lost {
+            file.append(&writer.lost(node.clone())?)?;
+            campaign.lose(node);
+        }
+        file.flush()?;
+    };
+    let end = End {
+        reason,
+        offset_milliseconds: surroundings.elapsed_milliseconds(),
+    };
+    file.append(&writer.end(end.clone())?)?;
+    file.flush()?;
+    campaign.end(end);
+    Ok(campaign.into_run())
+}
+
+fn missing(offset_milliseconds: u64) -> TestResult {
+    TestResult {
+        outcome: Outcome::Failed {
+            error: "the engine gave no result".to_owned(),
+        },
+        counters: crosstie_model::run::CounterGrowth::default(),
+        doubts: Vec::new(),
+        offset_milliseconds,
+    }
+}

@@ -1,0 +1,169 @@
+//! The tests of a step, by the engine of its kind.
+
+use std::collections::BTreeMap;
+
+use crosstie_grade::campaign::Step;
+use crosstie_model::{
+    Facts,
+    run::{BandwidthFigures, Figures, LatencyFigures, MeasuredEnd, Outcome, TestKind},
+};
+use crosstie_rdma::Figures as RdmaFigures;
+use crosstie_tcp::Figures as TcpFigures;
+
+use super::{
+    Tested,
+    requests::{self, TCP_STREAMS},
+};
+use crate::{
+    Fleet,
+    bench::of_conditions,
+    measure::{MeasureError, Measured, PairTest, Rdma, Tcp, TestEngine, measure},
+};
+
+type Tests<T> = Vec<Option<PairTest<<T as TestEngine>::Request>>>;
+
+pub(super) fn test(
+    fleet: &Fleet,
+    facts: &[Facts],
+    step: &Step,
+    pairs: &[[&MeasuredEnd; 2]],
+) -> Tested {
+    if matches!(step.kind, TestKind::TcpBandwidth | TestKind::TcpLatency) {
+        let tests = pairs.iter().map(|pair| requests::tcp(facts, step, *pair));
+        let no_test = "the port has no IP address";
+        return of_engine::<Tcp>(fleet, facts, pairs, tests.collect(), no_test, &of_tcp);
+    }
+    let tests = step.tests.iter().zip(pairs);
+    let tests = tests.map(|(test, pair)| requests::rdma(facts, step, *test, *pair));
+    let no_test = "the port is not active any more";
+    of_engine::<Rdma>(fleet, facts, pairs, tests.collect(), no_test, &of_rdma)
+}
+
+/// Figures and doubts of a test, whose ends are on these hosts.
+type Reading<T> = dyn Fn(Measured<T>, [&str; 2]) -> Result<(Figures, Vec<String>), String>;
+
+fn of_engine<T: TestEngine>(
+    fleet: &Fleet,
+    facts: &[Facts],
+    pairs: &[[&MeasuredEnd; 2]],
+    tests: Tests<T>,
+    no_test: &str,
+    read: &Reading<T>,
+) -> Tested {
+    let asked: Vec<PairTest<T::Request>> = tests.iter().flatten().cloned().collect();
+    let mut measured = measure::<T>(fleet, &asked).into_iter();
+    let names: Vec<String> = fleet.names().into_iter().map(str::to_owned).collect();
+    let mut tested = Tested::default();
+    let mut lost: BTreeMap<String, String> = BTreeMap::new();
+    for (test, pair) in tests.iter().zip(pairs) {
+        let failed = |error: String| (Outcome::Failed { error }, Vec::new());
+        let outcome = match test.as_ref().map(|_| measured.next()) {
+            None => {
+                let reason = no_test.to_owned();
+                (Outcome::NotApplicable { reason }, Vec::new())
+            }
+            Some(Some(Ok(measured))) => match read(measured, pair.map(|end| end.host.as_str())) {
+                Ok((figures, doubts)) => (Outcome::Measured(figures), doubts),
+                Err(error) => failed(error),
+            },
+            Some(Some(Err(error))) => {
+                if let Some(host) = lost_host(&error, &names, facts) {
+                    lost.insert(host, error.to_string());
+                }
+                failed(error.to_string())
+            }
+            Some(None) => failed("it was not begun".to_owned()),
+        };
+        tested.outcomes.push(outcome);
+    }
+    tested.lost = lost.into_iter().collect();
+    tested
+}
+
+/// The name of the node that is gone, by how it was called.
+fn lost_host(error: &MeasureError, names: &[String], facts: &[Facts]) -> Option<String> {
+    let (MeasureError::Rdma { node, .. }
+    | MeasureError::Tcp { node, .. }
+    | MeasureError::Node { node, .. }
+    | MeasureError::Late { node }) = error;
+    let place = names.iter().position(|name| name == node)?;
+    let host = facts.get(place)?.host.name.clone();
+    error.is_lost().then_some(host)
+}
+
+fn of_rdma(
+    measured: Measured<Rdma>,
+    [from, to]: [&str; 2],
+) -> Result<(Figures, Vec<String>), String> {
+    let mut doubts = of_conditions(from, &measured.near.conditions);
+    doubts.extend(of_conditions(to, &measured.far.conditions));
+    let figures = match measured.near.figures {
+        RdmaFigures::Bandwidth(sizes) => {
+            let one = sizes.into_iter().next();
+            let one = one.ok_or_else(|| "the engine measured nothing".to_owned())?;
+            Figures::Bandwidth(BandwidthFigures {
+                bytes: one.bytes,
+                messages: one.messages,
+                nanoseconds: one.nanoseconds,
+                windows: one.windows,
+                window_nanoseconds: one.window_nanoseconds,
+                processor_nanoseconds: one.processor_nanoseconds,
+                receiver_processor_nanoseconds: None,
+                threads: 1,
+                queue_not_full_nanoseconds: None,
+                complete: one.complete,
+            })
+        }
+        RdmaFigures::Latency(latency) => of_latency(&latency)?,
+        RdmaFigures::Verified(_) | RdmaFigures::Responded => {
+            return Err("the engine measured something else".to_owned());
+        }
+    };
+    Ok((figures, doubts))
+}
+
+fn of_tcp(measured: Measured<Tcp>, _: [&str; 2]) -> Result<(Figures, Vec<String>), String> {
+    let conditions = [measured.near.conditions, measured.far.conditions];
+    let doubts = conditions.into_iter().flatten().collect();
+    let figures = match (measured.near.figures, measured.far.figures) {
+        (
+            TcpFigures::Bandwidth { sent, .. },
+            TcpFigures::Bandwidth {
+                received: Some(received),
+                ..
+            },
+        ) => Figures::Bandwidth(BandwidthFigures {
+            bytes: received.bytes,
+            messages: received.messages,
+            nanoseconds: received.nanoseconds,
+            windows: received.windows,
+            window_nanoseconds: received.window_nanoseconds,
+            processor_nanoseconds: sent.map_or(0, |sent| sent.processor_nanoseconds),
+            receiver_processor_nanoseconds: Some(received.processor_nanoseconds),
+            threads: TCP_STREAMS.into(),
+            queue_not_full_nanoseconds: None,
+            complete: received.complete,
+        }),
+        (TcpFigures::Latency(latency), _) => of_latency(&latency)?,
+        _ => return Err("the engine measured something else".to_owned()),
+    };
+    Ok((figures, doubts))
+}
+
+fn of_latency(latency: &crosstie_figures::Latency) -> Result<Figures, String> {
+    let times = &latency.half_round_trips;
+    let found = (|| {
+        Some(LatencyFigures {
+            count: times.count(),
+            least: times.least()?,
+            p50: times.percentile(50_000)?,
+            p99: times.percentile(99_000)?,
+            p999: times.percentile(99_900)?,
+            most: times.most()?,
+            histogram: times.buckets().collect(),
+            complete: latency.complete,
+        })
+    })();
+    let figures = found.ok_or_else(|| "no message came back in time".to_owned())?;
+    Ok(Figures::Latency(figures))
+}

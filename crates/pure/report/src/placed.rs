@@ -1,0 +1,42 @@
+//! A finding and the node that it is on, as JSON has it.
+
+use crosstie_doctor::{Diagnosis, Measured};
+use crosstie_model::{Finding, run::Run};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::causes::located;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlacedFinding {
+    /// The node that it is on; null for one of the cluster.
+    pub host: Option<String>,
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+impl PlacedFinding {
+    /// Nothing explains it: it is what to mend.
+    pub fn is_root(&self) -> bool {
+        self.finding.caused_by.is_none()
+    }
+
+    /// What a run shows by itself.
+    pub fn of_run(run: &Run) -> Vec<Self> {
+        let findings = Measured::new(run).findings().into_iter();
+        let placed = findings.map(|finding| Self {
+            host: None,
+            finding,
+        });
+        placed.collect()
+    }
+
+    pub fn of_diagnosis(diagnosis: &Diagnosis) -> Vec<Self> {
+        let findings = located(diagnosis).into_iter();
+        let placed = findings.map(|(host, finding)| Self {
+            host: host.map(str::to_owned),
+            finding: finding.clone(),
+        });
+        placed.collect()
+    }
+}
