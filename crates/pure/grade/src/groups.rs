@@ -41,7 +41,9 @@ pub fn groups(
             .filter(|other| hosts[*other].intersection(own).count() > 1)
             .map(|other| rails[other])
             .collect();
-        let free = (0..).find(|rail| !taken.contains(rail));
+        // One more than there are numbers taken: one of them is free.
+        let numbers = 0..=u32::try_from(taken.len()).unwrap_or(u32::MAX);
+        let free = numbers.into_iter().find(|rail| !taken.contains(rail));
         rails.push(free.unwrap_or_default());
     }
     let groups = joined.into_iter().zip(rails);

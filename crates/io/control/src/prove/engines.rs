@@ -20,7 +20,7 @@ use crate::{
     measure::{MeasureError, Measured, PairTest, Rdma, Tcp, TestEngine, measure},
 };
 
-type Tests<T> = Vec<Option<PairTest<<T as TestEngine>::Request>>>;
+type Tests<T> = [Option<PairTest<<T as TestEngine>::Request>>];
 
 pub(super) fn test(
     fleet: &Fleet,
@@ -31,12 +31,26 @@ pub(super) fn test(
     if matches!(step.kind, TestKind::TcpBandwidth | TestKind::TcpLatency) {
         let tests = pairs.iter().map(|pair| requests::tcp(facts, step, *pair));
         let no_test = "the port has no IP address";
-        return of_engine::<Tcp>(fleet, facts, pairs, tests.collect(), no_test, &of_tcp);
+        return of_engine::<Tcp>(
+            fleet,
+            facts,
+            pairs,
+            &tests.collect::<Vec<_>>(),
+            no_test,
+            &of_tcp,
+        );
     }
     let tests = step.tests.iter().zip(pairs);
     let tests = tests.map(|(test, pair)| requests::rdma(facts, step, *test, *pair));
     let no_test = "the port is not active any more";
-    of_engine::<Rdma>(fleet, facts, pairs, tests.collect(), no_test, &of_rdma)
+    of_engine::<Rdma>(
+        fleet,
+        facts,
+        pairs,
+        &tests.collect::<Vec<_>>(),
+        no_test,
+        &of_rdma,
+    )
 }
 
 /// Figures and doubts of a test, whose ends are on these hosts.
@@ -46,7 +60,7 @@ fn of_engine<T: TestEngine>(
     fleet: &Fleet,
     facts: &[Facts],
     pairs: &[[&MeasuredEnd; 2]],
-    tests: Tests<T>,
+    tests: &Tests<T>,
     no_test: &str,
     read: &Reading<T>,
 ) -> Tested {

@@ -191,9 +191,9 @@ fn subject(observed: &Observed, group: &Located, first: Part) -> String {
 }
 
 /// Another part of the set says the same: a node has its port, and a cable between two nodes is the path.
-fn is_said(observed: &Observed, parts: &[Part], part: Part) -> bool {
+fn is_said(observed: &Observed, parts: &[Part], suspect: Part) -> bool {
     let node = |port: usize| observed.places[port].node;
-    match part {
+    match suspect {
         Part::Port(port) => parts.contains(&Part::Node(node(port))),
         Part::PortSending(port) => parts.contains(&Part::NodeSending(node(port))),
         Part::PortReceiving(port) => parts.contains(&Part::NodeReceiving(node(port))),
