@@ -1,6 +1,6 @@
 //! Findings are a forest: every fault of the catalogue is a root or explained by one, and unrelated faults stay apart.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{collections::BTreeSet, net::IpAddr, sync::LazyLock};
 
 use crosstie_doctor::{Diagnosis, Examination, Patient, Unread, diagnose};
 use crosstie_facts::facts;
@@ -10,6 +10,7 @@ use crosstie_report::{
     doctor::{Detail, markdown, verdict, view},
     text::Palette,
 };
+use ipnet::IpNet;
 use proptest::prelude::*;
 
 use crate::common::{
@@ -17,13 +18,16 @@ use crate::common::{
     samples,
 };
 
+/// Each with itself a moment before.
+type Nodes = Vec<(Facts, Option<Facts>)>;
+
 /// A case, read once.
 struct Read {
     fault: String,
     name: String,
     spec: Option<Spec>,
     unread: Vec<String>,
-    nodes: Vec<(Facts, Option<Facts>)>,
+    nodes: Nodes,
 }
 
 static CASES: LazyLock<Vec<Read>> = LazyLock::new(|| {
@@ -127,18 +131,38 @@ fn the_fault_of_every_case_is_a_root_or_is_explained_by_one() {
     }
 }
 
-/// The same nodes under other names, with nothing that would make clones of them.
-fn elsewhere(case: &Read) -> (Vec<(Facts, Option<Facts>)>, Vec<String>, Option<Spec>) {
+/// The same node under another name, in subnets of its own, with nothing that would make a clone of it: no cable between it
+/// and the one it is taken from can be inferred.
+fn moved(facts: &Facts, name: String, networks: u8) -> Facts {
+    let mut facts = facts.clone();
+    facts.host.name = name;
+    facts.host.machine_id = Reading::Absent;
+    for device in &mut facts.rdma {
+        device.node_guid = Reading::Absent;
+    }
+    let interfaces = facts.network.interfaces.iter_mut();
+    for address in interfaces.flat_map(|interface| &mut interface.addresses) {
+        let length = address.net.prefix_len();
+        let other: IpAddr = match address.net.addr() {
+            IpAddr::V4(old) if !old.is_link_local() => {
+                let [a, b, c, d] = old.octets();
+                [a.wrapping_add(networks), b, c, d].into()
+            }
+            IpAddr::V6(old) if !old.is_unicast_link_local() => {
+                let mut parts = old.segments();
+                parts[1] ^= u16::from(networks);
+                parts.into()
+            }
+            old => old,
+        };
+        address.net = IpNet::new(other, length).unwrap();
+    }
+    facts
+}
+
+fn elsewhere(case: &Read) -> (Nodes, Vec<String>, Option<Spec>) {
     let other = |name: &str| format!("other-{name}");
-    let renamed = |facts: &Facts| {
-        let mut facts = facts.clone();
-        facts.host.name = other(&facts.host.name);
-        facts.host.machine_id = Reading::Absent;
-        for device in &mut facts.rdma {
-            device.node_guid = Reading::Absent;
-        }
-        facts
-    };
+    let renamed = |facts: &Facts| moved(facts, other(&facts.host.name), 1);
     let nodes = case.nodes.iter();
     let nodes = nodes.map(|(now, before)| (renamed(now), before.as_ref().map(renamed)));
     let unread = case.unread.iter().map(|host| other(host)).collect();
@@ -154,18 +178,20 @@ fn elsewhere(case: &Read) -> (Vec<(Facts, Option<Facts>)>, Vec<String>, Option<S
     (nodes.collect(), unread, spec)
 }
 
+struct Contradiction;
+
 /// One cluster file for both, where they do not contradict each other.
-fn joined(a: Option<&Spec>, b: Option<&Spec>) -> Option<Option<Spec>> {
+fn joined(a: Option<&Spec>, b: Option<&Spec>) -> Result<Option<Spec>, Contradiction> {
     match (a, b) {
-        (None, None) => Some(None),
-        (Some(one), None) | (None, Some(one)) => Some(Some(one.clone())),
+        (None, None) => Ok(None),
+        (Some(one), None) | (None, Some(one)) => Ok(Some(one.clone())),
         (Some(a), Some(b)) if a.fabric == b.fabric && a.qos == b.qos => {
             let mut both = a.clone();
             both.nodes.extend(b.nodes.clone());
             both.cables.extend(b.cables.clone());
-            Some(Some(both))
+            Ok(Some(both))
         }
-        _ => None,
+        _ => Err(Contradiction),
     }
 }
 
@@ -185,14 +211,18 @@ proptest! {
     ) {
         let (a, b) = (first.get(&CASES), second.get(&CASES));
         let (nodes, unread, spec) = elsewhere(b);
-        let Some(both_spec) = joined(a.spec.as_ref(), spec.as_ref()) else {
+        let Ok(both_spec) = joined(a.spec.as_ref(), spec.as_ref()) else {
             return Ok(());
         };
         let alone = [
             examined(&a.nodes, &a.unread, a.spec.as_ref()),
             examined(&nodes, &unread, spec.as_ref()),
         ];
-        let both_nodes: Vec<_> = a.nodes.iter().chain(&nodes).cloned().collect();
+        // Two nodes by themselves are taken for neighbours.
+        let bystander = facts(&samples::raw("workstation-cx5-healthy"));
+        let bystander = (moved(&bystander, "bystander".to_owned(), 2), None);
+        let both_nodes = a.nodes.iter().chain(&nodes).chain([&bystander]);
+        let both_nodes: Nodes = both_nodes.cloned().collect();
         let both_unread: Vec<_> = a.unread.iter().chain(&unread).cloned().collect();
         let both = examined(&both_nodes, &both_unread, both_spec.as_ref());
         assert_forest(&both);

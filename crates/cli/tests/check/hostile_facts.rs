@@ -130,7 +130,7 @@ proptest! {
         let patients = [patient(&first, Some(&earlier)), patient(&second, None)];
         let spec = Spec::from_toml(CLUSTER).unwrap();
         for spec in [None, Some(&spec)] {
-            let diagnosis = diagnose(&Examination { patients: &patients, spec: spec, ..Examination::default() });
+            let diagnosis = diagnose(&Examination { patients: &patients, spec, ..Examination::default() });
             prop_assert!(serde_json::to_string(&diagnosis).is_ok());
             for screen in [doctor::view(&diagnosis, doctor::Detail::All, Palette::Plain), doctor::view(&diagnosis, doctor::Detail::Roots, Palette::Plain), doctor::markdown(&diagnosis, "0")] {
                 let escaped = screen.contains('\u{1b}');

@@ -1,6 +1,6 @@
 //! Every check over every node.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crosstie_model::{Cable, Facts, Finding, Spec, run::Run as StoredRun};
 use crosstie_plan::Wiring;
@@ -226,8 +226,18 @@ fn cables(cluster: &Cluster, runs: &[StoredRun]) -> Cables {
             );
         }
     }
+    // A cage whose cable is known is on no other.
+    let known: HashSet<(&str, &str)> = declared
+        .iter()
+        .flat_map(Cable::ends)
+        .map(|end| (end.node.as_str(), end.cage.as_str()))
+        .collect();
+    let is_free = |(node, cage): &(String, String)| !known.contains(&(node, cage));
     for pair in cluster.pairs().filter(crate::Pair::is_cable) {
-        if let (Some(a), Some(b)) = (pair.a.place(), pair.b.place()) {
+        if let (Some(a), Some(b)) = (pair.a.place(), pair.b.place())
+            && is_free(&a)
+            && is_free(&b)
+        {
             cables.join(a, b);
         }
     }

@@ -13,7 +13,7 @@ pub type Located<'a> = (Option<&'a str>, &'a Finding);
 /// What makes two findings the same one.
 pub(crate) type Key<'a> = (Option<&'a str>, &'a str, &'a str);
 
-pub(crate) fn key<'a>((host, finding): Located<'a>) -> Key<'a> {
+pub(crate) fn key((host, finding): Located<'_>) -> Key<'_> {
     (host, &finding.id, &finding.subject)
 }
 
@@ -82,10 +82,10 @@ fn root_of(causes: &[Option<usize>], mut at: usize) -> usize {
 pub fn roots<'a>(found: &[Located<'a>]) -> Vec<Root<'a>> {
     let causes = causes(found);
     let mut explains: HashMap<usize, Vec<Located>> = HashMap::new();
-    for index in 0..found.len() {
+    for (index, one) in found.iter().enumerate() {
         let root = root_of(&causes, index);
         if root != index {
-            explains.entry(root).or_default().push(found[index]);
+            explains.entry(root).or_default().push(*one);
         }
     }
     let ranks: HashMap<&str, usize> = checks::all()

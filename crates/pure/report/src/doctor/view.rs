@@ -1,6 +1,6 @@
 //! The diagnosis on a terminal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crosstie_doctor::{Diagnosis, NodeFindings};
 use crosstie_model::Severity;
@@ -41,9 +41,13 @@ pub fn view(diagnosis: &Diagnosis, detail: Detail, palette: Palette) -> String {
     let (warnings, infos): (Vec<&Root>, Vec<&Root>) = rest
         .into_iter()
         .partition(|root| root.severity() == Severity::Warning);
-    faults.iter().for_each(|root| screen.root(root));
+    for root in faults {
+        screen.root(root);
+    }
     unread(diagnosis, &mut screen);
-    warnings.iter().for_each(|root| screen.root(root));
+    for root in warnings {
+        screen.root(root);
+    }
     worth_knowing(&infos, &mut screen);
     well(diagnosis, &found, &mut screen);
     notes(diagnosis, &mut screen);
@@ -193,7 +197,7 @@ fn worth_knowing<'a>(infos: &[&Root<'a>], screen: &mut Screen<'a>) {
     screen.out.push('\n');
 }
 
-/// Nodes without a fault or a warning of their own, in a line.
+/// Nodes that no fault or warning is about, in a line.
 fn well(diagnosis: &Diagnosis, found: &[Located], screen: &mut Screen) {
     if found
         .iter()
@@ -206,9 +210,18 @@ fn well(diagnosis: &Diagnosis, found: &[Located], screen: &mut Screen) {
         let mut findings = node.findings.iter();
         findings.any(|finding| finding.severity != Severity::Info)
     };
+    // Nor may a finding between nodes be about it: `spark-a:p0 – spark-b:p0`, `spark-a, spark-b`.
+    let between = diagnosis.cluster.iter();
+    let named: HashSet<&str> = between
+        .filter(|finding| finding.severity != Severity::Info)
+        .flat_map(|finding| finding.subject.split([',', '–', '→']))
+        .map(str::trim)
+        .flat_map(|word| [word, word.rsplit_once(':').map_or(word, |(node, _)| node)])
+        .collect();
     let nodes = diagnosis.nodes.iter();
     let well: Vec<&str> = nodes
         .filter(|node| node.error.is_none() && !alarm(node))
+        .filter(|node| !named.contains(node.host.as_str()))
         .map(|node| node.host.as_str())
         .collect();
     let who = match well.as_slice() {

@@ -146,17 +146,15 @@ fn evidence(hit: Hit, end: &PortRef, node: &Node, cage: usize) -> Hit {
     node.members(cage).fold(hit, |hit, (device, port)| {
         let what = format!("{} on {}", label(device, port), end.node);
         let netdev = node.netdev(port);
-        match netdev.and_then(|netdev| Some((netdev, netdev.carrier.known()?))) {
-            Some((netdev, carrier)) => hit.saw(
-                what,
-                if *carrier { "carrier" } else { "no carrier" },
-                format!("/sys/class/net/{}/carrier", netdev.name),
-            ),
-            None => {
-                let state = port.state.known();
-                let state = state.map_or_else(|| "?".to_owned(), ToString::to_string);
-                hit.saw(what, state, port_file(device, port, "state"))
-            }
+        if let Some((netdev, carrier)) =
+            netdev.and_then(|netdev| Some((netdev, netdev.carrier.known()?)))
+        {
+            let shown = if *carrier { "carrier" } else { "no carrier" };
+            let source = format!("/sys/class/net/{}/carrier", netdev.name);
+            return hit.saw(what, shown, source);
         }
+        let state = port.state.known();
+        let state = state.map_or_else(|| "?".to_owned(), ToString::to_string);
+        hit.saw(what, state, port_file(device, port, "state"))
     })
 }
