@@ -191,16 +191,16 @@ fn subject(observed: &Observed, group: &Located, first: Part) -> String {
 }
 
 /// Another part of the set says the same: a node has its port, and a cable between two nodes is the path.
-fn is_said(observed: &Observed, parts: &[Part], suspect: Part) -> bool {
-    let node = |port: usize| observed.places[port].node;
-    match suspect {
-        Part::Port(port) => parts.contains(&Part::Node(node(port))),
-        Part::PortSending(port) => parts.contains(&Part::NodeSending(node(port))),
-        Part::PortReceiving(port) => parts.contains(&Part::NodeReceiving(node(port))),
-        Part::Path(..) => parts.iter().any(|part| matches!(part, Part::Cable(_))),
+fn is_said(observed: &Observed, all: &[Part], part: Part) -> bool {
+    let node = |place: usize| observed.places[place].node;
+    match part {
+        Part::Port(at) => all.contains(&Part::Node(node(at))),
+        Part::PortSending(at) => all.contains(&Part::NodeSending(node(at))),
+        Part::PortReceiving(at) => all.contains(&Part::NodeReceiving(node(at))),
+        Part::Path(..) => all.iter().any(|part| matches!(part, Part::Cable(_))),
         Part::PathOneWay(..) => {
             let cable = |part: &Part| matches!(part, Part::CableFrom(..) | Part::CableTo(..));
-            parts.iter().any(cable)
+            all.iter().any(cable)
         }
         _ => false,
     }
