@@ -174,7 +174,7 @@ def rdma_section(result):
             "",
             "The engine of `crosstie bench` and perftest, both ends of each on one device of one lab machine, so that every message goes through "
             "the kernel's Soft-RoCE twice and no cable is in it. Where the machine is emulated, the figures say nothing of any speed but "
-            "each other's. Bandwidth in Gb/s of messages, 128 under way on one queue pair; latency is half a round trip in µs, the median. The "
+            "each other's. Bandwidth in Gb/s of messages, 128 under way on one queue pair (of ours at most 16 MiB); latency is half a round trip in µs, the median. The "
             "ratio is above 1 where ours is better: of each round, then their median, with a 95 % interval (bootstrap of the median).",
             "",
             f"{verdict}; {ahead} `ib_write_bw`'s default at 4 KiB.",
