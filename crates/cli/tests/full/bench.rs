@@ -165,7 +165,11 @@ fn full_bench_leaves_a_device_in_use_alone() {
     sh(
         lab,
         "spark-b",
-        "nohup ib_write_bw -d rocep1s0f0 -x 1 >/dev/null 2>&1 & sleep 5",
+        // perftest makes its queue pairs once both ends have met.
+        "setsid ib_write_bw -d rocep1s0f0 -D 120 >/dev/null 2>&1 </dev/null &
+         sleep 3
+         setsid ib_write_bw -d rocep1s0f0 -D 120 127.0.0.1 >/dev/null 2>&1 </dev/null &
+         for i in $(seq 30); do rdma resource show qp link rocep1s0f0 | grep -q ib_write_bw && exit 0; sleep 1; done; exit 1",
     );
     let output = command(lab, &["--seconds", "1"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,5 +1,5 @@
-//! Both ends of a test on one machine and one device, for scripts/bench: the engine's own loops, in two threads that are pinned as
-//! its workers are.
+//! Both ends of a test on one machine and one device, for scripts/bench: the engine's own loops, in two threads that are placed
+//! as its workers are.
 //!
 //! `pair DEVICE ADDRESS MTU write|send|send-latency SIZE LIST MILLISECONDS` → Gb/s, or microseconds of half a round trip.
 
@@ -14,7 +14,6 @@ use std::{
     thread,
 };
 
-use crosstie_fabric::placement::place;
 use crosstie_model::Mtu;
 use crosstie_node::{Local, host};
 use crosstie_rdma::{
@@ -105,7 +104,7 @@ fn one_end(
 ) -> Result<Figures> {
     let machine = Local::machine();
     let index = request.share.index.into();
-    let placement = place(&host::processors(&machine), None, index, 2);
+    let placement = host::placement_for(&machine, &request.device, index, 2);
     host::pin(&placement);
     let surroundings = Surroundings {
         memory: None,

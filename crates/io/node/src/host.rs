@@ -1,6 +1,6 @@
 //! What this machine lets an engine have: processors and memory. Also pinning to what was chosen of it.
 
-use crosstie_fabric::placement::{MemoryLimits, Placement, Processor};
+use crosstie_fabric::placement::{MemoryLimits, Placement, Processor, place};
 use crosstie_facts::Source;
 use rustix::{
     process::{Resource, getrlimit},
@@ -50,6 +50,20 @@ pub fn numa_node_of(machine: &Local, device: &str) -> Option<u32> {
     let path = format!("sys/class/infiniband/{device}/device/numa_node");
     // -1 where there is none.
     text(machine, &path)?.parse().ok()
+}
+
+/// Where one of several threads that work with an RDMA device should run. With a device that is software, anywhere: the kernel
+/// does the device's work on the processor that posted it, and a thread that is pinned there only competes with it.
+pub fn placement_for(machine: &Local, device: &str, index: usize, count: usize) -> Placement {
+    let card_node = numa_node_of(machine, device);
+    let placement = place(&processors(machine), card_node, index, count);
+    let is_hardware = machine
+        .list(&format!("sys/class/infiniband/{device}/device"))
+        .is_ok();
+    Placement {
+        processor: placement.processor.filter(|_| is_hardware),
+        ..placement
+    }
 }
 
 pub fn memory_limits(machine: &Local) -> MemoryLimits {
@@ -192,6 +206,9 @@ mod tests {
         write(root, "sys/class/infiniband/mlx5_1/device/numa_node", "-1\n");
         let nodes = ["mlx5_0", "mlx5_1", "rxe0"].map(|name| numa_node_of(&machine, name));
         assert_eq!(nodes, [Some(1), None, None]);
+        // Soft-RoCE has no device behind it.
+        let places = ["mlx5_0", "rxe0"].map(|name| placement_for(&machine, name, 0, 1).processor);
+        assert!(places[0].is_some() && places[1].is_none(), "{places:?}");
     }
 
     #[test]

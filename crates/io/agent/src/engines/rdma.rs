@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crosstie_fabric::placement::{Placement, place};
+use crosstie_fabric::placement::Placement;
 use crosstie_node::{
     Local, host,
     worker::{Engine, EngineContext, WorkerError},
@@ -140,8 +140,7 @@ fn open_pinned(
     let machine = Local::machine();
     let share = request.share;
     let (index, count) = (usize::from(share.index), usize::from(share.count));
-    let card_node = host::numa_node_of(&machine, &request.device);
-    let placement = place(&host::processors(&machine), card_node, index, count);
+    let placement = host::placement_for(&machine, &request.device, index, count);
     let is_pinned = host::pin(&placement);
     let surroundings = Surroundings {
         memory: host::memory_limits(&machine).budget(count),

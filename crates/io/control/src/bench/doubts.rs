@@ -37,7 +37,8 @@ pub(crate) fn of_conditions(node: &str, conditions: &Conditions) -> Vec<String> 
             "{node}: no processor left on the card's NUMA node: a thread ran on another"
         ));
     }
-    if !is_pinned {
+    // Nobody wants to pin a thread that works with Soft-RoCE.
+    if !is_pinned && placement.processor.is_some() {
         doubts.push(format!(
             "{node}: the thread that measures could not be pinned to a processor"
         ));

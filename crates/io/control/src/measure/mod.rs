@@ -89,6 +89,9 @@ pub enum MeasureError {
     Node { node: String, source: NodeError },
     #[error("{node}: its peer was not ready in time")]
     Late { node: String },
+    /// Either may be what made the other fail.
+    #[error("{near}; {far}")]
+    BothEnds { near: Box<Self>, far: Box<Self> },
 }
 
 fn with_peer(peer: Option<&String>) -> String {
@@ -98,18 +101,13 @@ fn with_peer(peer: Option<&String>) -> String {
 impl MeasureError {
     /// Whether a node does not answer any more: nothing can be measured with it.
     pub fn is_lost(&self) -> bool {
-        matches!(
-            self,
-            Self::Node { .. }
-                | Self::Rdma {
-                    source: CallError::Session(_),
-                    ..
-                }
-                | Self::Tcp {
-                    source: CallError::Session(_),
-                    ..
-                }
-        )
+        match self {
+            Self::Node { .. } => true,
+            Self::Rdma { source, .. } => matches!(source, CallError::Session(_)),
+            Self::Tcp { source, .. } => matches!(source, CallError::Session(_)),
+            Self::Late { .. } => false,
+            Self::BothEnds { near, far } => near.is_lost() || far.is_lost(),
+        }
     }
 }
 
@@ -186,6 +184,10 @@ fn of_both<T: TestEngine>([near, far]: [Told<T>; 2]) -> Result<Measured<T>, Meas
     let far = far.unwrap_or_else(late);
     match (near, far) {
         (Ok(near), Ok(far)) => Ok(Measured { near, far }),
+        (Err(near @ MeasureError::Rdma { .. }), Err(far @ MeasureError::Rdma { .. })) => {
+            let (near, far) = (Box::new(near), Box::new(far));
+            Err(MeasureError::BothEnds { near, far })
+        }
         // A node that is gone explains why the other hears nothing of it.
         (_, Err(error @ MeasureError::Node { .. }))
         | (Ok(_) | Err(MeasureError::Late { .. }), Err(error))

@@ -96,10 +96,16 @@ fn of_engine<T: TestEngine>(
 
 /// The name of the node that is gone, by how it was called.
 fn lost_host(error: &MeasureError, names: &[String], facts: &[Facts]) -> Option<String> {
-    let (MeasureError::Rdma { node, .. }
-    | MeasureError::Tcp { node, .. }
-    | MeasureError::Node { node, .. }
-    | MeasureError::Late { node }) = error;
+    let node = match error {
+        MeasureError::BothEnds { near, far } => {
+            let near = lost_host(near, names, facts);
+            return near.or_else(|| lost_host(far, names, facts));
+        }
+        MeasureError::Rdma { node, .. }
+        | MeasureError::Tcp { node, .. }
+        | MeasureError::Node { node, .. }
+        | MeasureError::Late { node } => node,
+    };
     let place = names.iter().position(|name| name == node)?;
     let host = facts.get(place)?.host.name.clone();
     error.is_lost().then_some(host)
