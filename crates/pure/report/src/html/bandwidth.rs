@@ -1,13 +1,15 @@
 //! Bandwidth over the size of messages.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 
 use super::{
-    chart::{Frame, Linear, at, horizontal_axis, path, vertical_axis},
+    chart::{Frame, Linear, at, cable_class, horizontal_axis, path, vertical_axis},
     number,
-    table::folded,
+    table::{folded, grade_key},
 };
-use crate::run_report::{RunReport, SizeRow};
+use crate::run_report::{Grade, RunReport, SizeRow, SizeSeries};
 
 const FRAME: Frame = Frame {
     left: 52.0,
@@ -15,8 +17,10 @@ const FRAME: Frame = Frame {
     width: 412.0,
     height: 200.0,
 };
-/// Labels below the axis that fit beside each other.
-const MOST_LABELS: usize = 7;
+/// More lines are a tangle.
+const MOST_LINES: usize = 12;
+/// Width of a label below the axis.
+const LABEL: f64 = 58.0;
 
 pub(super) fn figure(report: &RunReport) -> Markup {
     let rows = &report.sizes;
@@ -42,14 +46,18 @@ pub(super) fn figure(report: &RunReport) -> Markup {
         figure {
             figcaption {
                 h3 { "Bandwidth over message size" }
-                p.small.quiet { "Median of " (last.gbps.count) " paths, and the range from the slowest to the fastest." }
+                p.small.quiet {
+                    @if is_few(report) { "Each line is one path in one direction." }
+                    @else { "Median of " (last.gbps.count) " paths, and the range from the slowest to the fastest." }
+                }
             }
             svg viewBox="0 0 480 280" role="img" aria-label=(label) {
                 (vertical_axis(FRAME, &scale, "Gb/s"))
                 (horizontal_axis(FRAME, &labels(rows), "bytes of a message"))
                 @if let Some(ceiling) = ceiling { (limit(&scale, ceiling)) }
-                (curves(rows, &scale))
+                @if is_few(report) { (lines(report, &scale)) } @else { (curves(rows, &scale)) }
             }
+            @if is_few(report) { (grade_key(&grades(report))) (paths(report)) }
             (table(rows))
         }
     }
@@ -64,20 +72,32 @@ fn along(rows: &[SizeRow], size: u64) -> f64 {
     (power(size) - least) / (most - least).max(1.0)
 }
 
+/// From the right, since the largest size is the one that is graded; what has no room is left out.
 fn labels(rows: &[SizeRow]) -> Vec<(f64, String)> {
-    let step = rows.len().div_ceil(MOST_LABELS).max(1);
-    // Counted from the right: the largest size is the one that is graded.
-    let rows_shown = rows.iter().rev().step_by(step);
-    rows_shown
-        .map(|row| (along(rows, row.size), number::size(row.size)))
-        .collect()
+    let mut labels: Vec<(f64, String)> = Vec::new();
+    for row in rows.iter().rev() {
+        let share = along(rows, row.size);
+        let room = labels
+            .last()
+            .map_or(f64::MAX, |(last, _)| (last - share) * FRAME.width);
+        // The last one is written to the left of its tick.
+        let needed = if labels.len() == 1 {
+            1.5 * LABEL
+        } else {
+            LABEL
+        };
+        if room >= needed {
+            labels.push((share, number::size(row.size)));
+        }
+    }
+    labels
 }
 
 fn limit(scale: &Linear, ceiling: f64) -> Markup {
     let y = FRAME.up(scale.share(ceiling));
     html! {
         line.limit x1=(at(FRAME.left)) x2=(at(FRAME.right())) y1=(at(y)) y2=(at(y)) {}
-        text.axis x=(at(FRAME.left + 6.0)) y=(at(y - 6.0)) { "ceiling " (number::gbps(ceiling)) }
+        text.axis.halo x=(at(FRAME.left + 6.0)) y=(at(y - 6.0)) { "ceiling " (number::gbps(ceiling)) }
     }
 }
 
@@ -100,6 +120,64 @@ fn curves(rows: &[SizeRow], scale: &Linear) -> Markup {
             circle.dot cx=(at(x)) cy=(at(y)) r="3.5" {}
         }
     }
+}
+
+/// So few that each has a line of its own.
+fn is_few(report: &RunReport) -> bool {
+    report.size_series.len() <= MOST_LINES
+}
+
+fn grade(report: &RunReport, series: &SizeSeries) -> Option<Grade> {
+    let same = |pair: &&crate::run_report::PairReport| {
+        pair.from == series.from && pair.to == series.to && pair.rail == series.rail
+    };
+    report.graded().filter(same).map(|pair| pair.verdict).max()
+}
+
+fn grades(report: &RunReport) -> Vec<Option<Grade>> {
+    let grades: BTreeSet<Option<Grade>> = report
+        .size_series
+        .iter()
+        .map(|series| grade(report, series))
+        .collect();
+    grades.into_iter().collect()
+}
+
+fn lines(report: &RunReport, scale: &Linear) -> Markup {
+    html! {
+        @for series in &report.size_series {
+            @let points = series.points.iter().map(|point| {
+                (FRAME.along(along(&report.sizes, point.size)), FRAME.up(scale.share(point.gbps)))
+            });
+            path class={ "cable thin " (cable_class(grade(report, series))) } d=(path(points)) {
+                title { (series.from) " → " (series.to) ", rail " (series.rail) }
+            }
+        }
+    }
+}
+
+/// The lines as a table: a row a size, a column a path.
+fn paths(report: &RunReport) -> Markup {
+    let names: Vec<String> = report
+        .size_series
+        .iter()
+        .map(|series| format!("{} → {}, rail {}", series.from, series.to, series.rail))
+        .collect();
+    let columns: Vec<&str> = std::iter::once("message")
+        .chain(names.iter().map(String::as_str))
+        .collect();
+    let rows = html! {
+        @for row in &report.sizes {
+            tr {
+                th.nowrap scope="row" { (number::size(row.size)) }
+                @for series in &report.size_series {
+                    @let point = series.points.iter().find(|point| point.size == row.size);
+                    td.number { @if let Some(point) = point { (number::gbps(point.gbps)) } }
+                }
+            }
+        }
+    };
+    folded("Bandwidth of each path as a table", &columns, &rows)
 }
 
 fn table(rows: &[SizeRow]) -> Markup {
