@@ -162,7 +162,7 @@ impl Needs {
     pub fn words(self) -> &'static str {
         match self {
             Self::Measurement => {
-                "it needs a measurement (`prove`), which this version does not take yet"
+                "it needs a measurement: `crosstie prove` takes it and looks for this"
             }
             Self::Log => "it needs an NCCL log (`crosstie explain --nccl-log FILE`)",
         }

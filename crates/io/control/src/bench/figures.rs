@@ -146,6 +146,7 @@ mod tests {
             size: 1000,
             depth: 8,
             bytes,
+            whole_bytes: bytes,
             messages: bytes / 1000,
             nanoseconds: 1_000_000_000,
             windows,

@@ -315,7 +315,7 @@ mod tests {
 
     fn failed(why: fn(String) -> RdmaError) -> MeasureError {
         let source = CallError::Call(why("silence".to_owned()));
-        failed_at("spark-a", Some("spark-b".to_owned()), Failed::Rdma(source))
+        Rdma::failed("spark-a".to_owned(), Some("spark-b".to_owned()), source)
     }
 
     fn done() -> EndResult {
@@ -325,8 +325,8 @@ mod tests {
             is_short: false,
         };
         EndResult {
-            figures: Figures::Responded,
-            conditions: Conditions {
+            figures: crosstie_rdma::Figures::Responded,
+            conditions: crosstie_agent::Conditions {
                 placement,
                 is_pinned: true,
                 memory_cap: None,
@@ -347,14 +347,19 @@ mod tests {
             "spark-a: cannot open the RDMA test: silence"
         );
         assert!(!went_wrong.is_lost());
-        let lost = Failed::Rdma(CallError::Session(SessionError::Broken));
-        assert!(failed_at("spark-b", None, lost).is_lost());
+        let lost = CallError::Session(SessionError::Broken);
+        assert!(Rdma::failed("spark-b".to_owned(), None, lost).is_lost());
     }
 
     #[test]
     fn whoever_knows_first_hand_tells() {
-        let late = || failed_at("spark-b", None, Failed::Peer(PeerFailed));
-        let why = |near: Told, far: Told| of_both([near, far]).unwrap_err().to_string();
+        let late = || MeasureError::Late {
+            node: "spark-b".to_owned(),
+        };
+        let why = |near: Told<Rdma>, far: Told<Rdma>| {
+            let error = of_both([near, far]).unwrap_err();
+            error.to_string()
+        };
         let own = || failed(|why| RdmaError::Open { why });
         assert_eq!(why(Some(Err(own())), Some(Err(late()))), own().to_string());
         assert_eq!(why(Some(Err(late())), Some(Err(own()))), own().to_string());

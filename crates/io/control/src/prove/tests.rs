@@ -1,7 +1,7 @@
 use std::cell::Cell;
 
 use crosstie_grade::simulated::{Fabric, Fault, Shape};
-use crosstie_model::run::{Mode, ReadRunError};
+use crosstie_model::run::{EndReason, Mode, ReadRunError};
 
 use super::{
     driver::{Engine, ProveProgress, StepOutcome, Surroundings, drive},
