@@ -5,16 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crosstie_figures::{Bandwidth, Meter, Progress, WINDOW_NANOSECONDS, nanoseconds};
 use crosstie_verbs::{CompletionBatch, CompletionQueue};
 
 use crate::{
     clock,
     engine::{Connection, Parts, yield_if},
     error::GoError,
-    figures::{Bandwidth, Figures, Progress},
-    meter::{Meter, WINDOW_NANOSECONDS},
+    figures::Figures,
     receiver::Receiver,
-    request::{Role, nanoseconds},
+    request::Role,
     size_plan::SizePlan,
 };
 

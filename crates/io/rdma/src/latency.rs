@@ -8,17 +8,16 @@ use std::{
     time::Instant,
 };
 
+use crosstie_figures::{Histogram, Latency, Progress, WINDOW_NANOSECONDS, nanoseconds};
 use crosstie_verbs::{CompletionBatch, PostError, ReceiveList};
 
 use crate::{
     clock,
     engine::{Connection, Parts, yield_if},
     error::{GoError, JoinError},
-    figures::{Figures, Latency, Progress},
-    histogram::Histogram,
-    meter::WINDOW_NANOSECONDS,
+    figures::Figures,
     notice::{LAST, NOTICE_IDENTIFIER, Notice},
-    request::{Message, nanoseconds},
+    request::Message,
     size_plan::SizePlan,
 };
 

@@ -2,6 +2,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
+use crosstie_figures::Times;
 use crosstie_model::Mtu;
 use crosstie_verbs::{PathOptions, QueuePairOptions};
 use serde::{Deserialize, Serialize};
@@ -98,18 +99,6 @@ pub struct PathRequest {
     pub retry_count: u8,
     pub service_level: u8,
     pub traffic_class: u8,
-}
-
-/// In milliseconds. What happens in the first and the last is not measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Times {
-    pub warm_up: u32,
-    pub measure: u32,
-    /// While the other pairs of a run still measure.
-    pub cool_down: u32,
-    /// Without any completion, the peer is taken to be gone.
-    pub silence: u32,
 }
 
 /// Beyond this, completions are so few that each is signalled; fewer would make the count coarse. perftest's limit.
@@ -230,14 +219,4 @@ impl OpenRequest {
             reads,
         }
     }
-}
-
-impl Times {
-    pub(crate) fn silence(&self) -> Duration {
-        Duration::from_millis(self.silence.into())
-    }
-}
-
-pub(crate) const fn nanoseconds(milliseconds: u32) -> u64 {
-    milliseconds as u64 * 1_000_000
 }

@@ -6,6 +6,7 @@ mod open;
 use std::{sync::atomic::AtomicBool, time::Instant};
 
 use crosstie_fabric::placement::MemoryBudget;
+use crosstie_figures::Progress;
 use crosstie_verbs::{
     AsyncEventKind as Kind, CompletionQueue, Context, Endpoint, Initialised, MemoryRegion,
     PortAddress, QueuePair, ReadyToSend, RemoteMemory,
@@ -16,7 +17,7 @@ use crate::{
     bandwidth,
     error::{GoError, PrepareError},
     failure,
-    figures::{Figures, Progress},
+    figures::Figures,
     latency::{self, LatencyWork},
     receiver::Receiver,
     request::{OpenRequest, Role, Transfer},

@@ -11,16 +11,16 @@ use std::{
     time::Instant,
 };
 
+use crosstie_figures::{Progress, WINDOW_NANOSECONDS, nanoseconds};
 use crosstie_verbs::{CompletionBatch, OutOfRange, ReceiveList};
 
 use crate::{
     clock,
     engine::{Connection, Parts, yield_if},
     error::{GoError, JoinError, PrepareError},
-    figures::{Figures, Progress, Verified},
-    meter::WINDOW_NANOSECONDS,
+    figures::{Figures, Verified},
     notice::{LAST, NOTICE_IDENTIFIER, Notice, READY},
-    request::{Transfer, nanoseconds},
+    request::Transfer,
     size_plan::SizePlan,
 };
 

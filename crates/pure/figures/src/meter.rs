@@ -1,13 +1,13 @@
 //! Counting what completes within the time that is measured, and in which part of it.
 
-use crate::figures::Bandwidth;
+use crate::bandwidth::Bandwidth;
 
 /// A dip shorter than this does not show.
-pub(crate) const WINDOW_NANOSECONDS: u64 = 100_000_000;
+pub const WINDOW_NANOSECONDS: u64 = 100_000_000;
 
 /// Takes the time as an argument. What is seen at a moment completed since the one before.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub struct Meter {
     begin: u64,
     end: u64,
     /// When the first and the last completions that bound the measurement were seen.
@@ -16,13 +16,13 @@ pub(crate) struct Meter {
     latest: u64,
     messages: u64,
     windows: Vec<u64>,
-    /// The sending thread's own time when it started, and then what it has used since.
+    /// The counting thread's own time when it started, and then what it has used since.
     processor: u64,
 }
 
 impl Meter {
     /// Counts from `begin` to `end`.
-    pub(crate) fn new(begin: u64, end: u64) -> Self {
+    pub fn new(begin: u64, end: u64) -> Self {
         let windows = usize::try_from((end - begin) / WINDOW_NANOSECONDS).unwrap_or(0);
         Self {
             begin,
@@ -39,7 +39,7 @@ impl Meter {
     /// So many messages have completed since it was last told. The processor's time is asked for at the beginning and at
     /// the end alone.
     #[inline]
-    pub(crate) fn add(&mut self, now: u64, messages: u64, processor: impl FnOnce() -> u64) {
+    pub fn add(&mut self, now: u64, messages: u64, processor: impl FnOnce() -> u64) {
         if now < self.begin || self.ended.is_some() {
             return;
         }
@@ -63,16 +63,11 @@ impl Meter {
 
     /// Whether all that is measured has been seen.
     #[inline]
-    pub(crate) fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         self.ended.is_some()
     }
 
-    pub(crate) fn figures(
-        mut self,
-        size: u32,
-        depth: u32,
-        processor: impl FnOnce() -> u64,
-    ) -> Bandwidth {
+    pub fn figures(mut self, size: u32, depth: u32, processor: impl FnOnce() -> u64) -> Bandwidth {
         let processor_nanoseconds = match (self.started, self.ended) {
             (Some(_), None) => processor() - self.processor,
             _ => self.processor,
