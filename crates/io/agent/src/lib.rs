@@ -27,6 +27,7 @@ pub use calls::{
     hello::{Hello, Identity},
     rdma::{JoinRequest, Opened, RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
     reach::Reach,
+    tcp::{TcpClose, TcpGo, TcpJoin, TcpJoinRequest, TcpOpen, TcpOpened},
     trust::{Refusal, Trust},
 };
 pub use client::{CallError, call, call_with_stream};
@@ -35,6 +36,7 @@ pub use engines::{
     EngineOptions,
     rdma::{Conditions, RdmaError},
     serve_engine,
+    tcp::TcpError,
 };
 pub use in_process::{InProcess, open};
 pub use node_calls::NodeCalls;

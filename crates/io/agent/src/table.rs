@@ -12,6 +12,7 @@ use crate::{
         hello::Hello,
         rdma::{RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
         reach::Reach,
+        tcp::{TcpClose, TcpGo, TcpJoin, TcpOpen},
         trust::Trust,
     },
     context::{Context, RawContext},
@@ -28,6 +29,10 @@ pub const TABLE: &[Row] = &[
     Row::of::<RdmaJoin>(),
     Row::of::<RdmaGo>(),
     Row::of::<RdmaClose>(),
+    Row::of::<TcpOpen>(),
+    Row::of::<TcpJoin>(),
+    Row::of::<TcpGo>(),
+    Row::of::<TcpClose>(),
 ];
 
 /// A call by its name.

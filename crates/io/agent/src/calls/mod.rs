@@ -3,7 +3,9 @@
 pub(crate) mod cabling;
 pub(crate) mod change;
 pub(crate) mod collect;
+pub(crate) mod engine;
 pub(crate) mod hello;
 pub(crate) mod rdma;
 pub(crate) mod reach;
+pub(crate) mod tcp;
 pub(crate) mod trust;

@@ -2,33 +2,14 @@
 //!
 //! Endpoints travel over the sessions, so a test needs no open port, and works behind a firewall.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
-
-use crosstie_node::{
-    Stop,
-    groups::time_left,
-    worker::{Worker, WorkerError},
-};
 use crosstie_rdma::{Figures, Offer, OpenRequest, Progress};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
+use super::engine::{close, of_test, open};
 use crate::{
     Call, Context, NoError, ResourceId,
-    call::with_causes,
-    engines::{
-        self,
-        rdma::{Answer, Ask, Conditions, NAME, RdmaError},
-    },
+    engines::rdma::{Answer, Ask, Conditions, Rdma, RdmaError},
 };
-
-/// For a worker that was asked to end, before the call's own deadline.
-const MARGIN: Duration = Duration::from_secs(3);
-
-/// A worker of the session. It ends with the session, or when it is closed.
-struct Test(Arc<Mutex<Worker>>);
 
 pub struct RdmaOpen;
 
@@ -48,19 +29,12 @@ impl Call for RdmaOpen {
     type Error = RdmaError;
 
     fn run(request: OpenRequest, context: &Context<'_, ()>) -> Result<Opened, RdmaError> {
-        let mut worker = engines::start(NAME)?;
-        let answer = ask(
-            &mut worker,
-            &Ask::Open(Box::new(request)),
-            context.stop,
-            &mut |()| (),
-        )?;
+        let (answer, test) = open::<Rdma>(&Ask::Open(Box::new(request)), context)?;
         let Answer::Opened(offer, conditions) = answer else {
             return Err(RdmaError::OutOfOrder);
         };
-        let test = context.resources.hold(Test(Arc::new(Mutex::new(worker))));
         Ok(Opened {
-            test,
+            test: context.resources.hold(test),
             offer,
             conditions,
         })
@@ -84,7 +58,8 @@ impl Call for RdmaJoin {
     type Error = RdmaError;
 
     fn run(request: JoinRequest, context: &Context<'_, ()>) -> Result<(), RdmaError> {
-        match of_test(request.test, &Ask::Join(request.peer), context)? {
+        let wanted = Ask::Join(request.peer);
+        match of_test::<Rdma, ()>(request.test, &wanted, context)? {
             Answer::Joined => Ok(()),
             _ => Err(RdmaError::OutOfOrder),
         }
@@ -102,7 +77,7 @@ impl Call for RdmaGo {
     type Error = RdmaError;
 
     fn run(test: ResourceId, context: &Context<'_, Progress>) -> Result<Figures, RdmaError> {
-        match of_test(test, &Ask::Go, context)? {
+        match of_test::<Rdma, Progress>(test, &Ask::Go, context)? {
             Answer::Figures(figures) => Ok(*figures),
             _ => Err(RdmaError::OutOfOrder),
         }
@@ -120,53 +95,6 @@ impl Call for RdmaClose {
     type Error = NoError;
 
     fn run(test: ResourceId, context: &Context<'_, ()>) -> Result<bool, NoError> {
-        Ok(context.resources.take::<Test>(test).is_some())
-    }
-}
-
-fn of_test<E: Serialize + DeserializeOwned>(
-    test: ResourceId,
-    wanted: &Ask,
-    context: &Context<'_, E>,
-) -> Result<Answer, RdmaError> {
-    let worker = context
-        .resources
-        .with(test, |test: &mut Test| Arc::clone(&test.0));
-    let worker = worker.ok_or(RdmaError::NoSuchTest)?;
-    let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
-    ask(&mut worker, wanted, context.stop, &mut |event: E| {
-        context.emit(&event);
-    })
-}
-
-fn ask<E: DeserializeOwned>(
-    worker: &mut Worker,
-    wanted: &Ask,
-    stop: &Stop,
-    on_event: &mut dyn FnMut(E),
-) -> Result<Answer, RdmaError> {
-    let wanted = serde_json::to_vec(wanted)?;
-    let deadline = time_left().unwrap_or(MARGIN).saturating_sub(MARGIN);
-    let answer = worker.ask(&wanted, deadline, stop, &mut |event| {
-        // One that cannot be read is one of those that may be missed.
-        if let Ok(event) = serde_json::from_slice(event) {
-            on_event(event);
-        }
-    });
-    let answer = answer?;
-    serde_json::from_slice::<Result<Answer, RdmaError>>(&answer)?
-}
-
-impl From<WorkerError> for RdmaError {
-    fn from(error: WorkerError) -> Self {
-        let why = with_causes(&error);
-        Self::Worker { why }
-    }
-}
-
-impl From<serde_json::Error> for RdmaError {
-    fn from(error: serde_json::Error) -> Self {
-        let why = format!("its answer cannot be read: {error}");
-        Self::Worker { why }
+        Ok(close::<Rdma>(test, context))
     }
 }

@@ -1,10 +1,13 @@
 //! What runs in a worker: engines that load other people's libraries and hold hardware.
 
 pub(crate) mod rdma;
+pub(crate) mod tcp;
 
 use std::{io, path::PathBuf, process::Command, time::Duration};
 
 use crosstie_node::worker::{Worker, WorkerError, serve};
+
+use crate::calls::engine::Protocol as _;
 
 /// The program that an agent starts as its worker: itself, also once its file is gone.
 const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -24,7 +27,8 @@ pub struct EngineOptions {
 
 pub fn serve_engine(options: EngineOptions) -> io::Result<()> {
     match options.engine.as_str() {
-        rdma::NAME => serve(rdma::RdmaEngine::new(options.library), options.lifetime),
+        rdma::Rdma::NAME => serve(rdma::RdmaEngine::new(options.library), options.lifetime),
+        tcp::Tcp::NAME => serve(tcp::TcpEngine::default(), options.lifetime),
         other => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!("there is no engine {other:?}"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crosstie_fabric::placement::Placement;
 use crosstie_node::{
     Local, host,
-    worker::{Engine, EngineContext},
+    worker::{Engine, EngineContext, WorkerError},
 };
 use crosstie_rdma::{
     Figures, GoError, JoinError, JoinedEngine, MemoryCap, Offer, OpenEngine, OpenError,
@@ -14,9 +14,9 @@ use crosstie_rdma::{
 use crosstie_verbs::{DeviceListError, Library};
 use serde::{Deserialize, Serialize};
 
-use crate::call::with_causes;
+use crate::{call::with_causes, calls::engine::Protocol};
 
-pub(crate) const NAME: &str = "rdma";
+pub(crate) struct Rdma;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ask {
@@ -40,6 +40,17 @@ pub struct Conditions {
     pub is_pinned: bool,
     /// Where buffers are smaller than what was asked for.
     pub memory_cap: Option<MemoryCap>,
+}
+
+impl Protocol for Rdma {
+    const NAME: &'static str = "rdma";
+    type Ask = Ask;
+    type Answer = Answer;
+    type Error = RdmaError;
+
+    fn no_such_test() -> RdmaError {
+        RdmaError::NoSuchTest
+    }
 }
 
 /// Why nothing was measured, in the words of whoever failed.
@@ -174,4 +185,18 @@ fn join_error(error: &JoinError) -> RdmaError {
 fn go_error(error: &GoError) -> RdmaError {
     let why = with_causes(error);
     RdmaError::Go { why }
+}
+
+impl From<WorkerError> for RdmaError {
+    fn from(error: WorkerError) -> Self {
+        let why = with_causes(&error);
+        Self::Worker { why }
+    }
+}
+
+impl From<serde_json::Error> for RdmaError {
+    fn from(error: serde_json::Error) -> Self {
+        let why = format!("its answer cannot be read: {error}");
+        Self::Worker { why }
+    }
 }

@@ -1,0 +1,164 @@
+//! A message there and one back, over and over.
+
+use std::{
+    io::Write,
+    net::TcpStream,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use crosstie_figures::{Histogram, Latency, Progress, WINDOW_NANOSECONDS, nanoseconds};
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, recv},
+};
+
+use crate::{
+    bandwidth::STREAM_TIMEOUT, clock, engine::JoinedEngine, error::GoError, figures::Figures,
+};
+
+/// The first byte of a message, and of the one after which there is none.
+const MESSAGE: u8 = 0;
+const LAST: u8 = 1;
+/// How long an end looks for the next message before it sleeps: a processor that sleeps takes longer to wake up than most
+/// round trips.
+const SPIN_NANOSECONDS: u64 = 50_000;
+
+/// The connector.
+pub(crate) fn initiate(
+    engine: &JoinedEngine,
+    stop: &AtomicBool,
+    emit: &mut dyn FnMut(Progress),
+) -> Result<Figures, GoError> {
+    let times = engine.request.times;
+    let mut exchange = Exchange::new(engine)?;
+    let started = clock::now();
+    let begin = started + nanoseconds(times.warm_up);
+    let end = begin + nanoseconds(times.measure);
+    let mut half_round_trips = Histogram::default();
+    let (mut reported, mut messages, mut complete) = (started, 0, true);
+    loop {
+        let before = clock::now();
+        exchange.send(MESSAGE)?;
+        exchange.receive(None)?;
+        let now = clock::now();
+        if before >= begin {
+            half_round_trips.record((now - before) / 2);
+        }
+        messages += 1;
+        if now - reported >= WINDOW_NANOSECONDS {
+            reported = now;
+            emit(Progress {
+                elapsed_nanoseconds: now - started,
+                bytes: messages * u64::from(engine.request.size),
+                messages,
+            });
+            complete = !stop.load(Ordering::Relaxed);
+        }
+        if now >= end || !complete {
+            break;
+        }
+    }
+    exchange.send(LAST)?;
+    exchange.receive(None)?;
+    Ok(Figures::Latency(Latency {
+        half_round_trips,
+        complete,
+    }))
+}
+
+/// The listener: each message goes back.
+pub(crate) fn respond(engine: &JoinedEngine, stop: &AtomicBool) -> Result<Figures, GoError> {
+    let mut exchange = Exchange::new(engine)?;
+    while let Some(kind) = exchange.receive(Some(stop))? {
+        exchange.send(kind)?;
+        if kind == LAST {
+            break;
+        }
+    }
+    Ok(Figures::Responded)
+}
+
+struct Exchange<'a> {
+    engine: &'a JoinedEngine,
+    stream: &'a TcpStream,
+    message: Vec<u8>,
+}
+
+impl<'a> Exchange<'a> {
+    fn new(engine: &'a JoinedEngine) -> Result<Self, GoError> {
+        // A latency test has one.
+        let stream = &engine.streams[0];
+        let exchange = Self {
+            engine,
+            stream,
+            message: vec![0; engine.request.size as usize],
+        };
+        let silence = engine.request.times.silence();
+        stream
+            .set_read_timeout(Some(STREAM_TIMEOUT))
+            .and_then(|()| stream.set_write_timeout(Some(silence)))
+            .map_err(|error| exchange.failed(error))?;
+        Ok(exchange)
+    }
+
+    #[inline]
+    fn send(&mut self, kind: u8) -> Result<(), GoError> {
+        self.message[0] = kind;
+        let mut stream = self.stream;
+        let sent = stream.write_all(&self.message);
+        sent.map_err(|error| self.failed(error))
+    }
+
+    /// What kind of message came, or `None` when `stop` is set.
+    #[inline]
+    fn receive(&mut self, stop: Option<&AtomicBool>) -> Result<Option<u8>, GoError> {
+        let mut filled = 0;
+        let mut waited_since = None;
+        while filled < self.message.len() {
+            let is_spinning =
+                waited_since.is_none_or(|since| clock::now() - since < SPIN_NANOSECONDS);
+            let flags = if is_spinning {
+                RecvFlags::DONTWAIT
+            } else {
+                RecvFlags::empty()
+            };
+            match recv(self.stream, &mut self.message[filled..], flags) {
+                Ok((_, 0)) => {
+                    let peer = self.engine.peer;
+                    return Err(GoError::Closed { peer });
+                }
+                Ok((length, _)) => filled += length,
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    let now = clock::now();
+                    let since = *waited_since.get_or_insert(now);
+                    let silence = self.engine.request.times.silence();
+                    if u128::from(now - since) > silence.as_nanos() {
+                        let peer = self.engine.peer;
+                        return Err(GoError::Silent { peer, silence });
+                    }
+                    if !is_spinning && stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                        return Ok(None);
+                    }
+                }
+                Err(errno) => return Err(self.failed(errno.into())),
+            }
+        }
+        match self.message[0] {
+            kind @ (MESSAGE | LAST) => Ok(Some(kind)),
+            _ => {
+                let peer = self.engine.peer;
+                Err(GoError::Unexpected { peer })
+            }
+        }
+    }
+
+    fn failed(&self, source: std::io::Error) -> GoError {
+        let peer = self.engine.peer;
+        match source.kind() {
+            std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset => {
+                GoError::Closed { peer }
+            }
+            _ => GoError::Stream { peer, source },
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The TCP engine: what one end does to measure bandwidth or latency to another.
+//!
+//! [`open`] binds a socket to the fabric's address and interface; [`OpenEngine::join`] makes the streams; [`JoinedEngine::go`]
+//! measures. One end listens, on a port that is open until the last stream is there, and takes streams only from whoever
+//! proves that it knows the run's secret, which travels over a connection that is not ours. Every wait has a
+//! deadline.
+
+mod accept;
+mod bandwidth;
+mod clock;
+mod connect;
+mod engine;
+mod error;
+mod figures;
+mod handshake;
+mod latency;
+mod receive;
+mod request;
+mod send;
+mod socket;
+
+pub use crosstie_figures::{Bandwidth, Histogram, Latency, Progress, Times};
+pub use engine::{JoinedEngine, OpenEngine, open};
+pub use error::{GoError, JoinError, OpenError, RequestError};
+pub use figures::{Figures, Sent};
+pub use handshake::Secret;
+pub use request::{Direction, Endpoint, Listening, OpenRequest, Role, Test};
