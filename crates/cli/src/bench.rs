@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::ColorChoice;
-use crosstie_control::bench::{BenchOptions, bench};
+use crosstie_control::bench::{BenchOptions, Transports, bench, peer_commands};
 use crosstie_report::bench::view;
 
 use crate::{args::bench::Bench, console::Console, exit, output};
@@ -12,6 +12,14 @@ pub(crate) fn run(arguments: &Bench, colour: ColorChoice) -> anyhow::Result<Exit
     let console = Console::new(colour, arguments.json);
     let targets = arguments.targets.resolve(&console)?;
     let options = BenchOptions {
+        transports: match (arguments.rdma, arguments.tcp) {
+            (true, _) => Transports::Rdma,
+            (_, true) => Transports::Tcp,
+            _ => Transports::Both,
+        },
+        streams: arguments.streams,
+        block: arguments.block,
+        verify: arguments.verify,
         operation: arguments.operation.into(),
         size: arguments.size,
         queue_pairs: arguments.queue_pairs,
@@ -23,6 +31,19 @@ pub(crate) fn run(arguments: &Bench, colour: ColorChoice) -> anyhow::Result<Exit
         measure: arguments.seconds * 1000,
         force: arguments.force,
     };
+    let peer_transports = match (arguments.as_perftest, arguments.as_iperf3) {
+        (true, _) => Some(Transports::Rdma),
+        (_, true) => Some(Transports::Tcp),
+        _ => None,
+    };
+    if let Some(transports) = peer_transports {
+        let options = BenchOptions {
+            transports,
+            ..options
+        };
+        output::print(&peer_commands(&targets, &options)?)?;
+        return Ok(exit::CLEAN);
+    }
     let bench = bench(&targets, &options)?;
     if arguments.json {
         output::print(&output::json(&bench)?)?;

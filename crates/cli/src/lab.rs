@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use crosstie_control::state::labs_folder;
-use crosstie_lab::hub::{self, Fault};
+use crosstie_lab::hub::{self, Fault, Way};
 use crosstie_lab::profile::Profile;
 use crosstie_lab::{Kind, Lab, LabProgram, Paths, Request};
 
@@ -107,16 +107,27 @@ enum Verb {
     },
     /// Make a fault on a cable: cut, restore, loss 1%, delay 2ms, rate 1gbit, mtu 1500, reorder [25%]
     #[command(
-        after_help = "All of these are made on the cable itself, both directions, at the named end. `cut` also takes
-the carrier from both ends, as a pulled cable does. Several add up; `restore` takes all away.
-PORT is a cage (p0), a netdev, an RDMA device, or the management interface."
+        after_help = "All of these are made on the cable itself, both directions, at the named end. `--only sent` makes
+one for the frames that NODE sends, `--only received` for those that are meant for it. `cut` in both directions also
+takes the carrier from both ends, as a pulled cable does. Several add up; `restore` takes all away.
+PORT is a cage (p0), a netdev, an RDMA device, or the management interface.
+
+Examples:
+  crosstie lab fault spark-a:p0 loss 1% --only sent
+  crosstie lab fault --show                  # the faults, and the frames that each port lost to them"
     )]
     Fault {
-        #[arg(value_name = "NODE[:PORT]")]
-        place: String,
-        #[arg(value_name = "FAULT")]
-        kind: String,
+        #[arg(value_name = "NODE[:PORT]", required_unless_present = "show")]
+        place: Option<String>,
+        #[arg(value_name = "FAULT", required_unless_present = "show")]
+        kind: Option<String>,
         value: Option<String>,
+        /// One direction: frames that the node sends, or those that are meant for it
+        #[arg(long, value_name = "WAY")]
+        only: Option<WayArg>,
+        /// Print the faults and the frames lost to them, as JSON
+        #[arg(long, conflicts_with_all = ["place", "only"])]
+        show: bool,
     },
     /// Stop a node's CPUs: it keeps its links and answers nothing
     Pause { node: String },
@@ -133,6 +144,12 @@ PORT is a cage (p0), a netdev, an RDMA device, or the management interface."
     /// Run a container of the lab at a directory (what `up` starts)
     #[command(hide = true)]
     Node { directory: PathBuf, node: String },
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum WayArg {
+    Sent,
+    Received,
 }
 
 fn paths(directory: Option<&Path>) -> Paths {
@@ -221,7 +238,14 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
                 lab.power_cut(node)?;
             }
         }
-        Verb::Fault { place, kind, value } => fault(&open()?, place, kind, value.as_deref())?,
+        Verb::Fault {
+            place: Some(place),
+            kind: Some(kind),
+            value,
+            only,
+            ..
+        } => fault(&open()?, place, kind, value.as_deref(), *only)?,
+        Verb::Fault { .. } => show::faults(&open()?.faults()?)?,
         Verb::Pause { node } => open()?.pause(node)?,
         Verb::Resume { node } => open()?.resume(node)?,
         Verb::Kill { node } => open()?.kill(node)?,
@@ -229,11 +253,22 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn fault(lab: &Lab, place: &str, kind: &str, value: Option<&str>) -> Result<()> {
+fn fault(
+    lab: &Lab,
+    place: &str,
+    kind: &str,
+    value: Option<&str>,
+    only: Option<WayArg>,
+) -> Result<()> {
+    let way = match only {
+        None => Way::Both,
+        Some(WayArg::Sent) => Way::Sent,
+        Some(WayArg::Received) => Way::Received,
+    };
     if kind == "restore" && value.is_none() {
         lab.restore(place)?;
     } else {
-        lab.fault(place, Fault::parse(kind, value)?)?;
+        lab.fault_one_way(place, Fault::parse(kind, value)?, way)?;
     }
     Ok(())
 }

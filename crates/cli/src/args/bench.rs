@@ -5,16 +5,21 @@ use crosstie_report::bench::Operation;
 
 use super::reach::TargetArgs;
 
-/// Measure RDMA between two nodes: every rail, both directions, latency, all rails at once
+/// Measure RDMA and TCP between two nodes: every rail, both directions, latency, all rails at once
 ///
-/// Each rail alone, then all of them. Each test prints its deadline: by then it has a result or an error. RDMA needs no open port: endpoints travel over ssh. A rail that carries
-/// management, or a device that programs use, is refused. TCP is not measured yet.
+/// Each rail alone, then all of them, with the ports' counters around every test. Each test prints its deadline: by then
+/// it has a result or an error. RDMA needs no open port: endpoints travel over ssh. TCP opens one on the rail's own address for
+/// the test, to the peer alone. A rail that carries management, or a device that programs use, is refused.
+/// `netns:NAME` is a network namespace of this machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   crosstie bench spark-a spark-b --sudo
   crosstie bench --lab two-sparks --sudo --operation read --size 1048576
   crosstie bench spark-a spark-b --sudo --bidirectional --sweep --verify-data
+  crosstie bench spark-a spark-b --tcp -P 8 -t 5
+  crosstie bench netns:left netns:right --tcp
+  crosstie bench spark-a spark-b --as-perftest
   crosstie bench spark-a spark-b --sudo --json | jq '.all_rails.bandwidth.there.measured.gbps'
 
 Exit status: 0 measured, 1 bytes arrived wrong, 2 something could not be measured")]
@@ -22,7 +27,39 @@ pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) targets: TargetArgs,
 
-    /// What is measured
+    /// RDMA alone
+    #[arg(long, conflicts_with_all = ["tcp", "both"])]
+    pub(crate) rdma: bool,
+
+    /// TCP alone; nodes without RDMA will do
+    #[arg(long, conflicts_with = "both")]
+    pub(crate) tcp: bool,
+
+    /// Both, as far as there are [default]
+    #[arg(long)]
+    pub(crate) both: bool,
+
+    /// TCP streams of the tests with several
+    #[arg(long, short = 'P', value_name = "COUNT", default_value_t = 4, value_parser = value_parser!(u16).range(1..=128))]
+    pub(crate) streams: u16,
+
+    /// Bytes that TCP hands to the kernel at once
+    #[arg(long, short = 'l', value_name = "BYTES", default_value_t = 1 << 20, value_parser = value_parser!(u32).range(1..=64 << 20))]
+    pub(crate) block: u32,
+
+    /// Print perftest's commands for the same tests, and measure nothing
+    #[arg(long, conflicts_with_all = ["as_iperf3", "verify", "json"])]
+    pub(crate) as_perftest: bool,
+
+    /// Print iperf3's and sockperf's commands for the same tests, and measure nothing
+    #[arg(long, conflicts_with_all = ["verify", "json"])]
+    pub(crate) as_iperf3: bool,
+
+    /// Also run perftest and iperf3 where they are installed on both nodes, and print their figures beside ours
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// What RDMA does
     #[arg(long, value_name = "OPERATION", default_value = "write")]
     pub(crate) operation: OperationArg,
 
@@ -57,7 +94,7 @@ pub(crate) struct Bench {
     pub(crate) verify_data: bool,
 
     /// Seconds that each test is measured, after its warm-up
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = value_parser!(u32).range(1..=3600))]
+    #[arg(long, short = 't', value_name = "SECONDS", default_value_t = 2, value_parser = value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
 
     /// Also rails that carry management, and devices that programs use

@@ -162,6 +162,7 @@ impl ConnectArgs {
             overall_timeout: None,
             ssh_config: self.ssh_config.clone(),
             agent_dir: self.agent_dir.clone(),
+            namespaces: false,
             terminal: crosstie_terminal::is_there(),
             observer: Arc::clone(console) as Arc<dyn Observer>,
         }

@@ -4,6 +4,7 @@ use std::io::{Write, stderr, stdout};
 use std::time::Instant;
 
 use anyhow::Result;
+use crosstie_lab::hub::Status;
 use crosstie_lab::{Lab, Listed, NodeState};
 
 pub(super) fn progress(started: Instant, text: &str) {
@@ -63,6 +64,13 @@ pub(super) fn list(labs: &[Listed], json: bool) -> Result<()> {
             )?;
         }
     }
+    Ok(())
+}
+
+pub(super) fn faults(status: &Status) -> Result<()> {
+    let mut out = stdout().lock();
+    serde_json::to_writer_pretty(&mut out, status)?;
+    writeln!(out)?;
     Ok(())
 }
 

@@ -13,9 +13,13 @@ use super::{lab::sh, sshd::crosstie, ups::nodes};
 
 pub(crate) fn command(lab: &Lab, arguments: &[&str]) -> Command {
     let mut command = Command::new(crosstie());
+    // Tests of RDMA need not wait for TCP's.
+    let transports = ["--rdma", "--tcp", "--both"];
+    let names_transports = arguments.iter().any(|one| transports.contains(one));
     command
         .args(["bench", "--json", "--sudo"])
         .args(nodes(lab))
+        .args((!names_transports).then_some("--rdma"))
         .args(arguments)
         .arg("--ssh-config")
         .arg(lab.ssh_config());

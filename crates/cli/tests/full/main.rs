@@ -7,6 +7,7 @@ mod common;
 
 mod arm64;
 mod bench;
+mod bench_counters;
 mod boot;
 mod cut;
 mod init;

@@ -15,6 +15,9 @@ use crosstie_reach::{
 
 use crate::{FleetOptions, NodeError};
 
+/// A network namespace of this machine, as `ip netns` names it, is a node, too: for tests without a second machine.
+pub(crate) const NAMESPACE_PREFIX: &str = "netns:";
+
 /// For ssh to get a first word from a node.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -122,6 +125,20 @@ pub(crate) fn route(
 ) -> Result<Route, DestinationError> {
     if name == "." {
         return Ok(Route::Here);
+    }
+    let namespace = name.strip_prefix(NAMESPACE_PREFIX);
+    if let Some(namespace) = namespace.filter(|_| options.namespaces) {
+        let is_plain = !namespace.is_empty()
+            && !namespace.starts_with(['-', '.'])
+            && !namespace.contains(|c: char| c == '/' || c.is_control() || c.is_whitespace());
+        if !is_plain {
+            return Err(DestinationError::Odd(name.to_owned()));
+        }
+        return Ok(Route::Namespace {
+            name: namespace.to_owned(),
+            // This very program, also once its file is gone.
+            program: format!("/proc/{}/exe", std::process::id()).into(),
+        });
     }
     Ok(Route::Ssh {
         destination: name.parse()?,

@@ -45,6 +45,8 @@ pub struct FleetOptions {
     pub ssh_config: Option<PathBuf>,
     /// Where binaries for other architectures are.
     pub agent_dir: Option<PathBuf>,
+    /// Whether `netns:NAME` is a namespace of this machine. What changes nodes must not take one for a node.
+    pub namespaces: bool,
     /// Somebody sits at a terminal on which ssh may ask.
     pub terminal: bool,
     pub observer: Arc<dyn Observer>,

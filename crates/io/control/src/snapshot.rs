@@ -8,7 +8,7 @@ use crosstie_model::Facts;
 use crosstie_node::capture::{self, LoadError};
 use crosstie_reach::{BOUND, fan_out};
 
-use crate::{Fleet, NodeError, NodesFailed};
+use crate::{Fleet, NodeError, NodesFailed, connector::NAMESPACE_PREFIX};
 
 /// The largest machine takes a second. Whoever made a capture that takes longer meant it to.
 const PARSE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -182,8 +182,14 @@ fn named_apart(nodes: &[NodeFacts]) -> Result<(), SnapshotError> {
             let destination = destination.clone();
             return Err(SnapshotError::Nameless { destination });
         }
+        // Namespaces of one machine have its host name.
+        let is_namespace = |node: &NodeFacts| node.destination.starts_with(NAMESPACE_PREFIX);
+        let is_same = |other: &&NodeFacts| {
+            other.facts.host.name == *name
+                && (!is_namespace(node) || other.destination == *destination)
+        };
         let mut earlier = nodes[..index].iter();
-        if let Some(other) = earlier.find(|other| other.facts.host.name == *name) {
+        if let Some(other) = earlier.find(is_same) {
             return Err(SnapshotError::SameName {
                 first: other.destination.clone(),
                 second: destination.clone(),

@@ -2,7 +2,7 @@
 //!
 //! Each NIC connects to a socket of its own and speaks QEMU's stream framing (a 4-byte big-endian length, then the frame).
 //! A cable repeats every frame to all other NICs on it, twins of the sender included, as the real cage does; a switch
-//! learns addresses per cage. Faults sit where a cage meets its cable and work in both directions, from a seeded
+//! learns addresses per cage. Faults sit where a cage meets its cable and work in one direction or both, from a seeded
 //! generator, so that the same traffic meets the same fate again.
 
 mod control;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use control::{Client, Status};
-pub use fault::{Fault, FaultSyntax, Faults};
+pub use fault::{Fault, FaultSyntax, Faults, Lost, PortFaults, Way};
 pub use serve::serve;
 
 /// What one hub process serves; written by `up` beside its sockets.

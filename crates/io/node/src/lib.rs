@@ -6,6 +6,7 @@ pub mod change;
 mod collect;
 pub mod command;
 pub mod commands;
+mod counters;
 pub mod fuzz;
 pub mod groups;
 pub mod host;
@@ -23,5 +24,6 @@ pub mod trust;
 pub mod worker;
 
 pub use collect::{collect, now, sanitised};
+pub use counters::counters;
 pub use local::Local;
 pub use stop::Stop;

@@ -74,6 +74,7 @@ fn one_size(
     let end = begin + nanoseconds(times.measure);
     let last = end + nanoseconds(times.cool_down);
     let mut sender = Sender::new(parts, plan, connections);
+    let posted_before = sender.posted();
     let mut meter = Meter::new(begin, end);
     let mut reported = started;
     let (mut heard, mut messages) = (started, 0);
@@ -113,8 +114,9 @@ fn one_size(
             break;
         }
     }
-    let figures = meter.figures(size, plan.depth, clock::processor_time);
+    let mut figures = meter.figures(size, plan.depth, clock::processor_time);
     sender.drain(times.silence(), receiver)?;
+    figures.whole_bytes = (sender.posted() - posted_before) * u64::from(size);
     Ok(figures)
 }
 
@@ -209,6 +211,10 @@ impl<'engine> Sender<'engine> {
             self.polls = 0;
         }
         due
+    }
+
+    fn posted(&self) -> u64 {
+        self.connections.iter().map(|one| one.posted).sum()
     }
 
     /// How many messages have completed since it was last asked.

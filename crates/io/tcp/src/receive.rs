@@ -39,7 +39,7 @@ impl Receiver<'_> {
         let mut buffer = vec![0; self.shared.request.size as usize];
         let mut heard = clock::now();
         let mut counting = Counting::new(self.shared, heard);
-        let mut is_first = true;
+        let (mut is_first, mut whole_bytes) = (true, 0);
         while counting.phase < OVER && !self.shared.is_stopped() {
             let length = match stream.read(&mut buffer) {
                 Ok(0) => {
@@ -63,6 +63,7 @@ impl Receiver<'_> {
                 let started = *self.shared.started.get_or_init(|| heard);
                 counting = Counting::new(self.shared, started);
             }
+            whole_bytes += length;
             self.shared.received.fetch_add(length, Ordering::Relaxed);
             if let Some(phase) = counting.add(heard, length) {
                 // A sender that is gone shows at the next read.
@@ -72,9 +73,11 @@ impl Receiver<'_> {
         if counting.phase < OVER {
             let _ = stream.write_all(&[OVER]);
         }
-        let figures = counting.meter.figures(1, clock::processor_time);
-        self.drain(&mut buffer);
+        let figures = counting.meter.figures(1, 1, clock::processor_time);
+        whole_bytes += self.drain(&mut buffer);
         Ok(Bandwidth {
+            whole_bytes,
+            size: self.shared.request.size,
             // Of a stream there are none.
             messages: 0,
             ..figures
@@ -82,23 +85,25 @@ impl Receiver<'_> {
     }
 
     /// What is on the way, up to the sender's end: a stream that is closed with bytes unread looks like a failure there.
-    fn drain(&self, buffer: &mut [u8]) {
+    fn drain(&self, buffer: &mut [u8]) -> u64 {
+        let mut bytes = 0;
         let mut stream = self.stream;
         let until = Instant::now() + self.shared.request.times.silence();
         while Instant::now() < until {
             match stream.read(buffer) {
-                Ok(0) => return,
-                Ok(_) => {}
+                Ok(0) => break,
+                Ok(length) => bytes += length as u64,
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
                         if self.shared.is_stopped() {
-                            return;
+                            break;
                         }
                     }
-                    _ => return,
+                    _ => break,
                 },
             }
         }
+        bytes
     }
 }
 

@@ -87,7 +87,7 @@ const TABLE: &[Row] = {
         (Driver, "outbound_pci_stalled_wr", Held, "the card waited for PCI Express"),
         (Driver, "outbound_pci_buffer_overflow", Error, "packets were dropped because PCI Express was too slow"),
         (Driver, "link_down_events_phy", Error, "the link went down"),
-        (Tcp, "RetransSegs", Error, LOST_THERE),
+        (Tcp, "RetransSegs", Error, "this end sent segments again: they were lost on the way, or late"),
         (Tcp, "InErrs", Error, DAMAGED),
     ]
 };

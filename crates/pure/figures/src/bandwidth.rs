@@ -11,6 +11,8 @@ pub struct Bandwidth {
     pub depth: u32,
     /// Of messages that the peer has acknowledged within the time below.
     pub bytes: u64,
+    /// Of the whole test, warm-up and cool-down included: what ports have counted, less headers.
+    pub whole_bytes: u64,
     pub messages: u64,
     pub nanoseconds: u64,
     /// Bytes of each window in turn, so that a dip can be seen; the last one is left out if it is not whole.
@@ -32,6 +34,7 @@ impl Bandwidth {
     pub fn sum(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().reduce(|mut sum, one| {
             sum.bytes += one.bytes;
+            sum.whole_bytes += one.whole_bytes;
             sum.messages += one.messages;
             sum.nanoseconds = sum.nanoseconds.max(one.nanoseconds);
             sum.windows.truncate(one.windows.len());
@@ -73,6 +76,7 @@ mod tests {
             size: 1,
             depth: 1,
             bytes,
+            whole_bytes: bytes,
             messages: 1,
             nanoseconds: bytes,
             windows: windows.to_vec(),

@@ -81,6 +81,7 @@ impl Meter {
             size,
             depth,
             bytes: bytes(self.messages),
+            whole_bytes: 0,
             messages: self.messages,
             nanoseconds: elapsed,
             windows: self.windows.iter().map(|count| bytes(*count)).collect(),

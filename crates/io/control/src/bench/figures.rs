@@ -1,5 +1,6 @@
 //! Counts into figures for people.
 
+use crosstie_figures::Histogram;
 use crosstie_rdma::Figures;
 use crosstie_report::bench::{Bandwidth, Bidirectional, Cell, Latency, Verified};
 
@@ -32,29 +33,50 @@ fn bandwidth(one: &crosstie_rdma::Bandwidth) -> Bandwidth {
         bytes: one.bytes,
         nanoseconds: one.nanoseconds,
         processor_nanoseconds: one.processor_nanoseconds,
+        gbytes_per_processor_second: efficiency(one.bytes, one.processor_nanoseconds),
     }
+}
+
+/// Bytes a nanosecond are gigabytes a second.
+#[allow(clippy::cast_precision_loss)] // figures for people
+fn efficiency(bytes: u64, processor_nanoseconds: u64) -> Option<f64> {
+    (processor_nanoseconds > 0).then(|| bytes as f64 / processor_nanoseconds as f64)
+}
+
+/// Of received bytes, in tests that ran beside each other, and what both ends used of their processors.
+pub(super) fn received(
+    all: impl IntoIterator<Item = (crosstie_figures::Bandwidth, u64)>,
+) -> Result<Bandwidth, String> {
+    let each = all.into_iter().map(|(mut one, sender)| {
+        one.processor_nanoseconds += sender;
+        bandwidth(&one)
+    });
+    add_up(each)
 }
 
 /// Of tests of one size each. Rails add up; each counts its own time.
 pub(super) fn sum(all: &[Figures]) -> Result<Bandwidth, String> {
-    let mut sum: Option<Bandwidth> = None;
+    let mut each = Vec::new();
     for figures in all {
-        for one in bandwidths(figures)? {
-            let Some(sum) = &mut sum else {
-                sum = Some(one);
-                continue;
-            };
-            sum.gbps += one.gbps;
-            sum.messages_per_second += one.messages_per_second;
-            sum.size = sum.size.min(one.size);
-            sum.depth = sum.depth.min(one.depth);
-            sum.bytes += one.bytes;
-            sum.nanoseconds = sum.nanoseconds.max(one.nanoseconds);
-            sum.processor_nanoseconds += one.processor_nanoseconds;
-            let worst = sum.worst_gbps.zip(one.worst_gbps);
-            sum.worst_gbps = worst.map(|(sum, one)| sum + one);
-        }
+        each.extend(bandwidths(figures)?);
     }
+    add_up(each)
+}
+
+fn add_up(each: impl IntoIterator<Item = Bandwidth>) -> Result<Bandwidth, String> {
+    let sum = each.into_iter().reduce(|mut sum, one| {
+        sum.gbps += one.gbps;
+        sum.messages_per_second += one.messages_per_second;
+        sum.size = sum.size.min(one.size);
+        sum.depth = sum.depth.min(one.depth);
+        sum.bytes += one.bytes;
+        sum.nanoseconds = sum.nanoseconds.max(one.nanoseconds);
+        sum.processor_nanoseconds += one.processor_nanoseconds;
+        sum.gbytes_per_processor_second = efficiency(sum.bytes, sum.processor_nanoseconds);
+        let worst = sum.worst_gbps.zip(one.worst_gbps);
+        sum.worst_gbps = worst.map(|(sum, one)| sum + one);
+        sum
+    });
     sum.ok_or_else(|| "nothing was measured".to_owned())
 }
 
@@ -97,7 +119,10 @@ pub(super) fn percentiles(figures: &Figures) -> Result<Latency, String> {
     let Figures::Latency(latency) = figures else {
         return other_figures();
     };
-    let times = &latency.half_round_trips;
+    of_histogram(&latency.half_round_trips)
+}
+
+pub(super) fn of_histogram(times: &Histogram) -> Result<Latency, String> {
     let at = |of_100_000| times.percentile(of_100_000);
     let found = (|| {
         Some(Latency {

@@ -1,20 +1,29 @@
-//! RDMA between two nodes: every rail alone, in both directions, then all of them at once.
+//! RDMA and TCP between two nodes: every rail alone, in both directions, then all of them at once; counters around each.
 
+mod counters;
 mod doubts;
 mod figures;
 mod options;
+mod peers;
 mod rails;
 mod rdma;
 mod requests;
+mod tcp;
 mod userspace;
 
+use std::cell::RefCell;
+
+use crosstie_counters::PortName;
 use crosstie_report::bench::{Bench, RailResult};
 
-use crate::{FleetSnapshot, SnapshotError, Targets, TargetsError};
+use crate::{FleetSnapshot, NodeFacts, SnapshotError, Targets, TargetsError};
+use counters::Recorder;
 use doubts::of_devices;
-pub use options::BenchOptions;
-use rails::usable;
+pub use options::{BenchOptions, Transports};
+pub use peers::peer_commands;
+use rails::{Usable, usable};
 use rdma::RdmaRun;
+use tcp::TcpRun;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
@@ -24,12 +33,14 @@ pub enum BenchError {
     Snapshot(#[from] SnapshotError),
     #[error("{list} messages cannot be posted at once where only {depth} may be under way")]
     ListBeyondDepth { list: u32, depth: u32 },
-    #[error("RDMA is measured between two nodes, and {0} were named")]
+    #[error("bandwidth is measured between two nodes, and {0} were named")]
     NotTwo(usize),
     #[error(
         "{near} and {far} share no RDMA rail: no active ports with addresses in one subnet (crosstie doctor {near} {far} tells why)"
     )]
     NoRail { near: String, far: String },
+    #[error("{near} and {far} share no subnet: no interfaces that are up with addresses in one")]
+    NoSubnet { near: String, far: String },
     #[error(
         "{node}: {interface} carries management, and a test could cut it off; pass --force to measure it all the same"
     )]
@@ -50,6 +61,8 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
     if list > depth {
         return Err(BenchError::ListBeyondDepth { list, depth });
     }
+    let mut targets = targets.clone();
+    targets.options.namespaces = true;
     let (_, fleet) = targets.find_live(true)?;
     let count = fleet.names().len();
     if count != 2 {
@@ -59,20 +72,86 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
     let [near, far] = &nodes[..] else {
         return Err(BenchError::NotTwo(nodes.len()));
     };
-    let rails = usable(near, far, options.force)?;
-    let hosts = [near, far].map(|node| node.facts.host.name.clone());
-    let run = RdmaRun::new(&fleet, hosts.clone(), options);
+    let usable = usable(near, far, options.transports, options.force)?;
+    let rails = &usable.rdma;
+    let hosts = names(near, far);
+    let recorder = Recorder {
+        fleet: &fleet,
+        nodes: hosts.clone(),
+        ports: ports(&usable),
+        recorded: RefCell::default(),
+    };
+    let facts = [&*near.facts, &*far.facts];
+    let run = RdmaRun::new(&fleet, hosts.clone(), options, &recorder, facts);
     let results: Vec<RailResult> = rails.iter().map(|rail| run.rail(rail)).collect();
-    let all_rails = (rails.len() > 1).then(|| run.all(&rails));
-    let mut doubts = of_devices(&[&near.facts, &far.facts], &rails);
+    let all_rails = (rails.len() > 1).then(|| run.all(rails));
+    let mut doubts = of_devices(&facts, rails);
     doubts.extend(run.doubts());
+    let tcp_run = TcpRun {
+        fleet: &fleet,
+        options,
+        recorder: &recorder,
+        first_port: rails.len(),
+        doubts: RefCell::default(),
+    };
+    let tcp = (!usable.tcp.is_empty()).then(|| tcp_run.run(&usable.tcp));
+    doubts.extend(tcp_run.doubts.into_inner());
+    if rails.is_empty() && options.transports == Transports::Both {
+        doubts.push("no RDMA rail between these nodes: TCP alone was measured".to_owned());
+    }
+    let peers = if options.verify {
+        peers::verify(&fleet, rails, &usable.tcp, [near, far], options)
+    } else {
+        Vec::new()
+    };
+    let recorded = recorder.recorded.into_inner();
+    let is_rdma = !rails.is_empty();
     Ok(Bench {
         format: Bench::FORMAT,
         nodes: hosts,
         asked: options.asked(),
         rails: results,
         all_rails,
-        findings: userspace::findings(&nodes),
+        tcp,
+        peers,
+        counters: recorded.counters,
+        counter_findings: recorded.findings,
+        findings: if is_rdma {
+            userspace::findings(&nodes)
+        } else {
+            Vec::new()
+        },
         doubts,
+    })
+}
+
+/// By their host names, where those tell them apart.
+fn names(near: &NodeFacts, far: &NodeFacts) -> [String; 2] {
+    let hosts = [near, far].map(|node| node.facts.host.name.clone());
+    if hosts[0] == hosts[1] {
+        [near, far].map(|node| node.destination.clone())
+    } else {
+        hosts
+    }
+}
+
+/// Of each node: the rails' devices, then TCP's interfaces.
+fn ports(usable: &Usable) -> [Vec<PortName>; 2] {
+    [false, true].map(|is_far| {
+        let rdma = usable.rdma.iter().map(|rail| {
+            let end = if is_far { &rail.far } else { &rail.near };
+            PortName {
+                device: Some((end.device.clone(), end.port)),
+                interface: end.interface.clone(),
+            }
+        });
+        let tcp = usable.tcp.iter().map(|rail| {
+            let end = if is_far { &rail.far } else { &rail.near };
+            PortName {
+                device: None,
+                interface: Some(end.interface.clone()),
+            }
+        });
+        rdma.chain(tcp).collect()
     })
 }

@@ -2,8 +2,24 @@
 
 use crosstie_report::bench::{Asked, Operation};
 
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transports {
+    Rdma,
+    Tcp,
+    /// Whatever there is.
+    Both,
+}
+
 #[derive(Debug, Clone)]
 pub struct BenchOptions {
+    pub transports: Transports,
+    /// Of TCP's tests with several.
+    pub streams: u16,
+    /// Bytes that TCP hands over with one call.
+    pub block: u32,
+    /// Also run the tools that others measure with.
+    pub verify: bool,
     pub operation: Operation,
     pub size: u32,
     pub queue_pairs: u16,

@@ -2,42 +2,86 @@
 
 use crosstie_fabric::{
     carries_management,
+    ip_rails::{IpRail, below, ip_rails},
     rails::{Rail, RailEnd, rails, users},
 };
 
-use super::BenchError;
-use crate::NodeFacts;
+use super::{BenchError, Transports};
+use crate::{NodeFacts, connector::NAMESPACE_PREFIX};
+
+/// What is measured: RDMA's rails, and the interfaces that TCP takes.
+#[derive(Debug)]
+pub(super) struct Usable {
+    pub(super) rdma: Vec<Rail>,
+    pub(super) tcp: Vec<IpRail>,
+}
 
 /// All of them; an error if there is none, or without `force` if one of them is in use.
 pub(super) fn usable(
     near: &NodeFacts,
     far: &NodeFacts,
+    transports: Transports,
     force: bool,
-) -> Result<Vec<Rail>, BenchError> {
-    let rails = rails(&near.facts, &far.facts);
-    if rails.is_empty() {
-        let (near, far) = (near.destination.clone(), far.destination.clone());
-        return Err(BenchError::NoRail { near, far });
+) -> Result<Usable, BenchError> {
+    let rdma = rails(&near.facts, &far.facts);
+    let mut tcp = below(&rdma);
+    if tcp.is_empty() {
+        tcp = ip_rails(&near.facts, &far.facts);
+        if !force && transports == Transports::Both && !rdma.is_empty() {
+            // InfiniBand: nothing says that these interfaces are the fabric's.
+            tcp.clear();
+        }
+    }
+    let usable = Usable {
+        rdma: if transports == Transports::Tcp {
+            Vec::new()
+        } else {
+            rdma
+        },
+        tcp: if transports == Transports::Rdma {
+            Vec::new()
+        } else {
+            tcp
+        },
+    };
+    let names = || (near.destination.clone(), far.destination.clone());
+    if usable.rdma.is_empty() && (transports == Transports::Rdma || usable.tcp.is_empty()) {
+        let (near, far) = names();
+        return Err(match transports {
+            Transports::Tcp => BenchError::NoSubnet { near, far },
+            Transports::Rdma | Transports::Both => BenchError::NoRail { near, far },
+        });
     }
     if !force {
-        for rail in &rails {
+        for rail in &usable.rdma {
             check(near, &rail.near)?;
             check(far, &rail.far)?;
         }
+        for rail in &usable.tcp {
+            is_not_management(near, &rail.near.interface)?;
+            is_not_management(far, &rail.far.interface)?;
+        }
     }
-    Ok(rails)
+    Ok(usable)
+}
+
+fn is_not_management(node: &NodeFacts, interface: &str) -> Result<(), BenchError> {
+    // Nobody reaches a namespace of this machine over its interfaces.
+    let is_namespace = node.destination.starts_with(NAMESPACE_PREFIX);
+    if is_namespace || !carries_management(&node.facts, interface) {
+        return Ok(());
+    }
+    Err(BenchError::CarriesManagement {
+        node: node.facts.host.name.clone(),
+        interface: interface.to_owned(),
+    })
 }
 
 /// Whether a test here would do harm.
 fn check(node: &NodeFacts, end: &RailEnd) -> Result<(), BenchError> {
     let name = || node.facts.host.name.clone();
-    if let Some(interface) = &end.interface
-        && carries_management(&node.facts, interface)
-    {
-        return Err(BenchError::CarriesManagement {
-            node: name(),
-            interface: interface.clone(),
-        });
+    if let Some(interface) = &end.interface {
+        is_not_management(node, interface)?;
     }
     let users = users(&node.facts, &end.device);
     if !users.is_empty() {

@@ -2,28 +2,36 @@
 
 use std::cell::RefCell;
 
-use crosstie_fabric::rails::Rail;
-use crosstie_rdma::{Figures, Message};
+use crosstie_counters::{Carrier, Traffic};
+use crosstie_fabric::{rails::Rail, wire::roce_path_mtu};
+use crosstie_model::Facts;
+use crosstie_rdma::{Figures, Message, Test, Transfer};
 use crosstie_report::bench::{
     AllRails, Bandwidth, Bidirectional, Cell, Directions, Latencies, Latency, RailResult, Verified,
 };
 
 use super::{
     BenchOptions,
+    counters::{Moved, Recorder},
     doubts::of_conditions,
     figures::{bandwidths, bidirectional, cell, percentiles, sum, verified},
     requests::{self, Way},
 };
 use crate::{
     Event, Fleet,
-    measure::{EndResult, Measured, PairTest, longest, measure},
+    measure::{End, EndResult, MeasureError, Measured, PairTest, Rdma, longest, measure},
 };
+
+/// Of shorter messages, answers and headers are most of what ports count.
+const SHORTEST_COMPARED: u32 = 4096;
 
 pub(super) struct RdmaRun<'a> {
     fleet: &'a Fleet,
     /// The two nodes, as they call themselves.
     hosts: [String; 2],
     options: &'a BenchOptions,
+    recorder: &'a Recorder<'a>,
+    facts: [&'a Facts; 2],
     seen: RefCell<Seen>,
 }
 
@@ -39,11 +47,19 @@ struct Seen {
 type BothEnds = (Vec<Figures>, Vec<Figures>);
 
 impl<'a> RdmaRun<'a> {
-    pub(super) fn new(fleet: &'a Fleet, hosts: [String; 2], options: &'a BenchOptions) -> Self {
+    pub(super) fn new(
+        fleet: &'a Fleet,
+        hosts: [String; 2],
+        options: &'a BenchOptions,
+        recorder: &'a Recorder<'a>,
+        facts: [&'a Facts; 2],
+    ) -> Self {
         Self {
             fleet,
             hosts,
             options,
+            recorder,
+            facts,
             seen: RefCell::default(),
         }
     }
@@ -130,10 +146,13 @@ impl<'a> RdmaRun<'a> {
         if let Some(why) = &self.seen.borrow().lost {
             return Err(why.clone());
         }
-        let within = longest(tests);
+        let within = longest::<Rdma>(tests);
         let observer = &self.fleet.options().observer;
         observer.observe(Event::TestBegan { name, within });
-        let results = measure(self.fleet, tests);
+        let work = || measure::<Rdma>(self.fleet, tests);
+        let results = self
+            .recorder
+            .around(name, work, |results| self.moved(tests, results));
         let mut all = (Vec::new(), Vec::new());
         for (test, result) in tests.iter().zip(results) {
             match result {
@@ -152,6 +171,72 @@ impl<'a> RdmaRun<'a> {
             }
         }
         Ok(all)
+    }
+
+    /// What went over which ports, where it can be told to 2 %: one size, and not so short that answers outweigh it.
+    fn moved(
+        &self,
+        tests: &[PairTest],
+        results: &Vec<Result<Measured, MeasureError>>,
+    ) -> Vec<Moved> {
+        let mut all = Vec::new();
+        for (test, result) in tests.iter().zip(results) {
+            let Ok(measured) = result else { continue };
+            let ends = [
+                (&test.near, &test.far, &measured.near),
+                (&test.far, &test.near, &measured.far),
+            ];
+            for (initiator, other, result) in ends {
+                let Figures::Bandwidth(figures) = &result.figures else {
+                    continue;
+                };
+                let [one] = &figures[..] else { continue };
+                if one.size < SHORTEST_COMPARED {
+                    continue;
+                }
+                // Who reads does not send.
+                let (sender, receiver) = match initiator.request.test {
+                    Test::Bandwidth {
+                        transfer: Transfer::Read,
+                    } => (other, initiator),
+                    _ => (initiator, other),
+                };
+                let place = |end: &End| {
+                    let request = &end.request;
+                    let place = self
+                        .recorder
+                        .place(end.node, &request.device, request.port)?;
+                    Some((end.node, place))
+                };
+                let (Some(sender), Some(receiver)) = (place(sender), place(receiver)) else {
+                    continue;
+                };
+                all.push(Moved {
+                    sender,
+                    receiver,
+                    traffic: vec![self.traffic(initiator, other, one)],
+                });
+            }
+        }
+        all
+    }
+
+    fn traffic(&self, one: &End, other: &End, figures: &crosstie_rdma::Bandwidth) -> Traffic {
+        let mtus = [one, other].map(|end| end.request.interface_mtu.and_then(roce_path_mtu));
+        let is_software = [one, other].iter().any(|end| {
+            let mut devices = self.facts[end.node].rdma.iter();
+            devices.any(|device| device.name == end.request.device && device.software)
+        });
+        Traffic {
+            carrier: Carrier::Rdma {
+                message: figures.size,
+                // InfiniBand's largest where there is no interface to tell.
+                path_mtu: mtus.into_iter().flatten().min().map_or(4096, |mtu| mtu.0),
+                is_software,
+            },
+            payload: figures.whole_bytes,
+            is_ipv6: one.request.address.is_some_and(|address| address.is_ipv6()),
+        }
     }
 
     fn note(&self, node: usize, end: &EndResult) {

@@ -5,40 +5,48 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_rdma::Offer;
-
 /// The other end failed, or was not there in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PeerFailed;
 
-#[derive(Default)]
-struct State {
+struct State<E> {
     /// By test and side.
-    ends: Vec<[EndState; 2]>,
+    ends: Vec<[EndState<E>; 2]>,
 }
 
-#[derive(Default)]
-struct EndState {
-    offer: Option<Offer>,
+struct EndState<E> {
+    /// What the peer has to know to join.
+    endpoint: Option<E>,
     joined: bool,
     done: bool,
     /// It will not do any more than it has done.
     left: bool,
 }
 
-pub(super) struct Meeting {
-    state: Mutex<State>,
+impl<E> Default for EndState<E> {
+    fn default() -> Self {
+        Self {
+            endpoint: None,
+            joined: false,
+            done: false,
+            left: false,
+        }
+    }
+}
+
+pub(super) struct Meeting<E> {
+    state: Mutex<State<E>>,
     changed: Condvar,
 }
 
 /// One end's place. Dropping it is leaving.
-pub(super) struct Place<'a> {
-    meeting: &'a Meeting,
+pub(super) struct Place<'a, E> {
+    meeting: &'a Meeting<E>,
     test: usize,
     side: usize,
 }
 
-impl Meeting {
+impl<E: Clone> Meeting<E> {
     pub(super) fn new(tests: usize) -> Self {
         let ends = (0..tests).map(|_| Default::default()).collect();
         Self {
@@ -47,7 +55,7 @@ impl Meeting {
         }
     }
 
-    pub(super) fn enter(&self, test: usize, side: usize) -> Place<'_> {
+    pub(super) fn enter(&self, test: usize, side: usize) -> Place<'_, E> {
         Place {
             meeting: self,
             test,
@@ -55,12 +63,12 @@ impl Meeting {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What `look` finds, before the time is up.
-    fn wait<T>(&self, within: Duration, look: impl Fn(&State) -> Option<T>) -> Option<T> {
+    fn wait<T>(&self, within: Duration, look: impl Fn(&State<E>) -> Option<T>) -> Option<T> {
         let until = Instant::now() + within;
         let mut state = self.state();
         loop {
@@ -77,17 +85,17 @@ impl Meeting {
     }
 }
 
-impl Place<'_> {
-    pub(super) fn tell(&self, offer: Offer) {
-        self.change(|end| end.offer = Some(offer));
+impl<E: Clone> Place<'_, E> {
+    pub(super) fn tell(&self, endpoint: E) {
+        self.change(|end| end.endpoint = Some(endpoint));
     }
 
     /// What the other end has told.
-    pub(super) fn peer(&self, within: Duration) -> Result<Offer, PeerFailed> {
+    pub(super) fn peer(&self, within: Duration) -> Result<E, PeerFailed> {
         let found = self.meeting.wait(within, |state| {
             let peer = &state.ends[self.test][1 - self.side];
-            match &peer.offer {
-                Some(offer) => Some(Ok(offer.clone())),
+            match &peer.endpoint {
+                Some(endpoint) => Some(Ok(endpoint.clone())),
                 None if peer.left => Some(Err(PeerFailed)),
                 None => None,
             }
@@ -121,15 +129,23 @@ impl Place<'_> {
         });
     }
 
-    fn change(&self, change: impl FnOnce(&mut EndState)) {
-        change(&mut self.meeting.state().ends[self.test][self.side]);
-        self.meeting.changed.notify_all();
+    fn change(&self, change: impl FnOnce(&mut EndState<E>)) {
+        self.meeting.change(self.test, self.side, change);
     }
 }
 
-impl Drop for Place<'_> {
+impl<E> Meeting<E> {
+    fn change(&self, test: usize, side: usize, change: impl FnOnce(&mut EndState<E>)) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut state.ends[test][side]);
+        self.changed.notify_all();
+    }
+}
+
+impl<E> Drop for Place<'_, E> {
     fn drop(&mut self) {
-        self.change(|end| end.left = true);
+        self.meeting
+            .change(self.test, self.side, |end| end.left = true);
     }
 }
 
@@ -153,10 +169,7 @@ mod tests {
                     if test == 1 {
                         thread::sleep(Duration::from_millis(100));
                     }
-                    place.tell(Offer {
-                        endpoints: Vec::new(),
-                        longest: 1,
-                    });
+                    place.tell(7);
                     place.peer(LONG).unwrap();
                     let before = Instant::now();
                     place.joined(LONG).unwrap();
@@ -171,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_end_that_leaves_lets_go_of_its_peer_and_of_others() {
-        let meeting = Meeting::new(2);
+        let meeting = Meeting::<()>::new(2);
         let started = Instant::now();
         let place = meeting.enter(0, 0);
         drop(meeting.enter(0, 1));
@@ -191,7 +204,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_ever() {
-        let meeting = Meeting::new(1);
+        let meeting = Meeting::<()>::new(1);
         let (place, _peer) = (meeting.enter(0, 0), meeting.enter(0, 1));
         let brief = Duration::from_millis(20);
         assert_eq!(place.peer(brief), Err(PeerFailed));

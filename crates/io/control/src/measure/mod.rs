@@ -1,10 +1,13 @@
-//! RDMA tests between nodes: every end opens, all are told of their peers, all begin together.
+//! Tests between nodes, whatever engine runs them: every end opens, all are told of their peers, all begin together.
 //!
 //! ```text
 //! open ─▶ endpoints of both ends ─▶ join ─▶ all ends of all tests ─▶ go ─▶ close
 //! ```
 
+mod engine;
 mod meeting;
+mod rdma;
+mod tcp;
 
 use std::{
     collections::BTreeMap,
@@ -16,14 +19,16 @@ use std::{
     time::Duration,
 };
 
-use crosstie_agent::{
-    CallError, Conditions, JoinRequest, RdmaClose, RdmaError, RdmaGo, RdmaJoin, RdmaOpen, call,
-};
-use crosstie_rdma::{Figures, OpenRequest, Progress, Role, Share};
+use crosstie_agent::{CallError, RdmaError, TcpError};
+use crosstie_figures::Progress;
+use crosstie_rdma::{OpenRequest, Share};
 use crosstie_reach::{Session, Stage};
 
 use crate::{Fleet, NodeError};
+pub use engine::{Side, TestEngine};
 use meeting::{Meeting, PeerFailed};
+pub use rdma::Rdma;
+pub use tcp::Tcp;
 
 /// An emulated node takes seconds to start a program and to make queue pairs.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(40);
@@ -34,34 +39,34 @@ const GO_MARGIN: Duration = Duration::from_secs(15);
 
 /// One end of a test.
 #[derive(Debug, Clone)]
-pub struct End {
+pub struct End<R = OpenRequest> {
     /// Its place in the fleet.
     pub node: usize,
     /// Role and share are set by [`measure`].
-    pub request: OpenRequest,
+    pub request: R,
 }
 
-/// `near` sends and measures.
+/// `near` sends and measures; with TCP it connects, and either may send.
 #[derive(Debug, Clone)]
-pub struct PairTest {
-    pub near: End,
-    pub far: End,
+pub struct PairTest<R = OpenRequest> {
+    pub near: End<R>,
+    pub far: End<R>,
     /// `far` does so, too.
     pub both_send: bool,
 }
 
 /// What a test has shown, of both its ends.
-#[derive(Debug, Clone)]
-pub struct Measured {
-    pub near: EndResult,
-    pub far: EndResult,
+#[derive(Debug)]
+pub struct Measured<T: TestEngine = Rdma> {
+    pub near: EndResult<T>,
+    pub far: EndResult<T>,
 }
 
-#[derive(Debug, Clone)]
-pub struct EndResult {
-    /// [`Figures::Responded`] of an end that did not send.
-    pub figures: Figures,
-    pub conditions: Conditions,
+#[derive(Debug)]
+pub struct EndResult<T: TestEngine = Rdma> {
+    /// Of an end that did not send, that it responded.
+    pub figures: T::Figures,
+    pub conditions: T::Conditions,
 }
 
 #[derive(Debug, Clone, thiserror::Error)]
@@ -72,6 +77,12 @@ pub enum MeasureError {
         /// Where it may be the peer's fault.
         peer: Option<String>,
         source: CallError<RdmaError>,
+    },
+    #[error("{node}{}: {source}", with_peer(peer.as_ref()))]
+    Tcp {
+        node: String,
+        peer: Option<String>,
+        source: CallError<TcpError>,
     },
     #[error("{node}: {source}")]
     Node { node: String, source: NodeError },
@@ -92,6 +103,7 @@ impl MeasureError {
         match self {
             Self::Node { .. } => true,
             Self::Rdma { source, .. } => matches!(source, CallError::Session(_)),
+            Self::Tcp { source, .. } => matches!(source, CallError::Session(_)),
             Self::Late { .. } => false,
             Self::BothEnds { near, far } => near.is_lost() || far.is_lost(),
         }
@@ -99,31 +111,43 @@ impl MeasureError {
 }
 
 /// Why one end has no result of its own.
-enum Failed {
-    Rdma(CallError<RdmaError>),
+enum Failed<E> {
+    Engine(CallError<E>),
     /// The other end tells why.
     Peer(PeerFailed),
 }
 
 /// All tests at once, each with its figures or why it has none. Every wait has a deadline, and a node that fails holds up
 /// its own tests only.
-pub fn measure(fleet: &Fleet, tests: &[PairTest]) -> Vec<Result<Measured, MeasureError>> {
-    let shared: Arc<[PairTest]> = tests.to_vec().into();
+pub fn measure<T: TestEngine>(
+    fleet: &Fleet,
+    tests: &[PairTest<T::Request>],
+) -> Vec<Result<Measured<T>, MeasureError>> {
+    let shared: Arc<[PairTest<T::Request>]> = tests.to_vec().into();
     let meeting = Arc::new(Meeting::new(tests.len()));
-    let limit = longest(tests);
+    let limit = longest::<T>(tests);
     let (work_tests, work_meeting) = (Arc::clone(&shared), Arc::clone(&meeting));
     let answers = fleet.call_together(limit, move |node, session, progress| {
-        Ok(of_node(node, session, &work_tests, &work_meeting, progress))
+        Ok(of_node::<T>(
+            node,
+            session,
+            &work_tests,
+            &work_meeting,
+            progress,
+        ))
     });
     let names: Vec<String> = answers.iter().map(|(name, _)| name.clone()).collect();
-    let mut results: Vec<[Told; 2]> = tests.iter().map(|_| [None, None]).collect();
+    let mut results: Vec<[Told<T>; 2]> = tests.iter().map(|_| [None, None]).collect();
     for (node, (name, answer)) in answers.into_iter().enumerate() {
         match answer {
             Ok(ends) => {
                 for (test, side, result) in ends {
                     let test_ends = [&shared[test].near, &shared[test].far];
                     let peer = names.get(test_ends[1 - side].node).cloned();
-                    let failed = |failed| failed_at(&name, peer, failed);
+                    let failed = |failed| match failed {
+                        Failed::Engine(source) => T::failed(name.clone(), peer, source),
+                        Failed::Peer(PeerFailed) => MeasureError::Late { node: name.clone() },
+                    };
                     results[test][side] = Some(result.map_err(failed));
                 }
             }
@@ -139,16 +163,17 @@ pub fn measure(fleet: &Fleet, tests: &[PairTest]) -> Vec<Result<Measured, Measur
 }
 
 /// How long all of them take at most: whatever happens, there is a result or an error by then.
-pub fn longest(tests: &[PairTest]) -> Duration {
-    let longest = tests.iter().map(|test| duration(&test.near.request)).max();
+pub fn longest<T: TestEngine>(tests: &[PairTest<T::Request>]) -> Duration {
+    let tests = tests.iter().map(|test| duration::<T>(&test.near.request));
+    let longest = tests.max();
     OPEN_TIMEOUT + JOIN_TIMEOUT + CLOSE_TIMEOUT + longest.unwrap_or_default()
 }
 
 /// What one end says of its test, once it does.
-type Told = Option<Result<EndResult, MeasureError>>;
+type Told<T> = Option<Result<EndResult<T>, MeasureError>>;
 
 /// What both ends have; or why there is nothing, from whichever end knows it first hand.
-fn of_both([near, far]: [Told; 2]) -> Result<Measured, MeasureError> {
+fn of_both<T: TestEngine>([near, far]: [Told<T>; 2]) -> Result<Measured<T>, MeasureError> {
     let late = || {
         Err(MeasureError::Late {
             node: "a node".to_owned(),
@@ -169,23 +194,8 @@ fn of_both([near, far]: [Told; 2]) -> Result<Measured, MeasureError> {
     }
 }
 
-fn failed_at(node: &str, peer: Option<String>, failed: Failed) -> MeasureError {
-    let node = node.to_owned();
-    match failed {
-        Failed::Rdma(source) => {
-            let concerns_peer = matches!(
-                source,
-                CallError::Call(RdmaError::Join { .. } | RdmaError::Go { .. })
-            );
-            let peer = peer.filter(|_| concerns_peer);
-            MeasureError::Rdma { node, peer, source }
-        }
-        Failed::Peer(PeerFailed) => MeasureError::Late { node },
-    }
-}
-
 /// Tests that the node takes part in, and on which side.
-fn ends_of(node: usize, tests: &[PairTest]) -> Vec<(usize, usize)> {
+fn ends_of<R>(node: usize, tests: &[PairTest<R>]) -> Vec<(usize, usize)> {
     let each = tests.iter().enumerate();
     each.flat_map(|(index, test)| {
         let sides = [&test.near, &test.far].into_iter().enumerate();
@@ -196,16 +206,20 @@ fn ends_of(node: usize, tests: &[PairTest]) -> Vec<(usize, usize)> {
     .collect()
 }
 
-type OfNode = (usize, usize, Result<EndResult, Failed>);
+type OfNode<T> = (
+    usize,
+    usize,
+    Result<EndResult<T>, Failed<<T as TestEngine>::Error>>,
+);
 
 /// All ends of one node, beside each other.
-fn of_node(
+fn of_node<T: TestEngine>(
     node: usize,
     session: &dyn Session,
-    tests: &[PairTest],
-    meeting: &Meeting,
+    tests: &[PairTest<T::Request>],
+    meeting: &Meeting<T::Endpoint>,
     progress: &dyn Fn(Stage),
-) -> Vec<OfNode> {
+) -> Vec<OfNode<T>> {
     progress(Stage::Measuring { megabits: 0 });
     thread::scope(|scope| {
         let (sender, rates) = mpsc::channel();
@@ -215,15 +229,13 @@ fn of_node(
             .zip(own)
             .map(|(place, (index, side))| {
                 let sender = sender.clone();
-                let request = request_of(
-                    &tests[index],
-                    side,
-                    Share {
-                        index: place,
-                        count,
-                    },
-                );
-                let work = move || one_end(session, &request, index, side, meeting, &sender);
+                let share = Share {
+                    index: place,
+                    count,
+                };
+                let test_side = if side == 0 { Side::Near } else { Side::Far };
+                let request = T::of_side(&tests[index], test_side, share);
+                let work = move || one_end::<T>(session, &request, index, side, meeting, &sender);
                 (index, side, scope.spawn(work))
             })
             .collect();
@@ -243,84 +255,68 @@ fn of_node(
     })
 }
 
-fn request_of(test: &PairTest, side: usize, share: Share) -> OpenRequest {
-    let (end, role) = match side {
-        0 => (&test.near, Role::Initiator),
-        _ => (&test.far, Role::Responder),
-    };
-    OpenRequest {
-        role: if test.both_send { Role::Both } else { role },
-        share,
-        ..end.request.clone()
-    }
-}
-
-fn one_end(
+fn one_end<T: TestEngine>(
     session: &dyn Session,
-    request: &OpenRequest,
+    request: &T::Request,
     index: usize,
     side: usize,
-    meeting: &Meeting,
+    meeting: &Meeting<T::Endpoint>,
     rates: &Sender<(usize, u64)>,
-) -> Result<EndResult, Failed> {
+) -> Result<EndResult<T>, Failed<T::Error>> {
     // However it ends, nobody waits for this end any longer.
     let place = meeting.enter(index, side);
-    let opened = call::<RdmaOpen>(session, request, OPEN_TIMEOUT, &mut |()| ());
-    let opened = opened.map_err(Failed::Rdma)?;
+    let opened = T::open(session, request, OPEN_TIMEOUT).map_err(Failed::Engine)?;
+    let (test, endpoint, conditions) = opened;
     let run = || {
-        place.tell(opened.offer);
+        place.tell(endpoint);
         let peer = place.peer(OPEN_TIMEOUT).map_err(Failed::Peer)?;
-        let join = JoinRequest {
-            test: opened.test,
-            peer,
-        };
-        call::<RdmaJoin>(session, &join, JOIN_TIMEOUT, &mut |()| ()).map_err(Failed::Rdma)?;
+        T::join(session, test, peer, JOIN_TIMEOUT).map_err(Failed::Engine)?;
         place
             .joined(OPEN_TIMEOUT + JOIN_TIMEOUT)
             .map_err(Failed::Peer)?;
-        let time = duration(request);
-        // What is written to or read from needs no program.
-        if request.role == Role::Responder && !request.has_working_responder() {
+        let time = duration::<T>(request);
+        if let Some(responded) = T::without_work(request) {
             place.wait_for_peer(time);
-            return Ok(Figures::Responded);
+            return Ok(responded);
         }
         let told = &mut |progress: Progress| {
             let megabits = progress.bytes * 8000 / progress.elapsed_nanoseconds.max(1);
             // Nobody is left to draw it, at worst.
             let _ = rates.send((index, megabits));
         };
-        let figures = call::<RdmaGo>(session, &opened.test, time, told).map_err(Failed::Rdma)?;
+        let figures = T::go(session, test, time, told).map_err(Failed::Engine)?;
         place.done();
-        if request.role == Role::Both {
-            // It may still be writing to this end's memory.
+        if T::stays_for_peer(request) {
             place.wait_for_peer(time);
         }
         Ok(figures)
     };
     let result = run();
     // Where it cannot be said any more, the worker ends with the session.
-    let _ = call::<RdmaClose>(session, &opened.test, CLOSE_TIMEOUT, &mut |()| ());
+    T::close(session, test, CLOSE_TIMEOUT);
     Ok(EndResult {
         figures: result?,
-        conditions: opened.conditions,
+        conditions,
     })
 }
 
 /// Until its figures must be there.
-fn duration(request: &OpenRequest) -> Duration {
-    request.longest() + GO_MARGIN
+fn duration<T: TestEngine>(request: &T::Request) -> Duration {
+    T::longest(request) + GO_MARGIN
 }
 
 #[cfg(test)]
 mod tests {
+    use crosstie_agent::Conditions;
     use crosstie_fabric::placement::Placement;
+    use crosstie_rdma::Figures;
     use crosstie_reach::SessionError;
 
     use super::*;
 
     fn failed(why: fn(String) -> RdmaError) -> MeasureError {
         let source = CallError::Call(why("silence".to_owned()));
-        failed_at("spark-a", Some("spark-b".to_owned()), Failed::Rdma(source))
+        Rdma::failed("spark-a".to_owned(), Some("spark-b".to_owned()), source)
     }
 
     fn done() -> EndResult {
@@ -352,14 +348,16 @@ mod tests {
             "spark-a: cannot open the RDMA test: silence"
         );
         assert!(!went_wrong.is_lost());
-        let lost = Failed::Rdma(CallError::Session(SessionError::Broken));
-        assert!(failed_at("spark-b", None, lost).is_lost());
+        let lost = CallError::Session(SessionError::Broken);
+        assert!(Rdma::failed("spark-b".to_owned(), None, lost).is_lost());
     }
 
     #[test]
     fn whoever_knows_first_hand_tells() {
-        let late = || failed_at("spark-b", None, Failed::Peer(PeerFailed));
-        let why = |near: Told, far: Told| of_both([near, far]).unwrap_err().to_string();
+        let late = || MeasureError::Late {
+            node: "spark-b".to_owned(),
+        };
+        let why = |near: Told<Rdma>, far: Told<Rdma>| of_both([near, far]).unwrap_err().to_string();
         let own = || failed(|why| RdmaError::Open { why });
         assert_eq!(why(Some(Err(own())), Some(Err(late()))), own().to_string());
         assert_eq!(why(Some(Err(late())), Some(Err(own()))), own().to_string());
@@ -369,7 +367,7 @@ mod tests {
             source: NodeError::Busy,
         };
         assert!(why(Some(Err(own())), Some(Err(gone))).starts_with("spark-b: "));
-        assert!(of_both([Some(Ok(done())), Some(Ok(done()))]).is_ok());
-        assert!(of_both([Some(Ok(done())), None]).is_err());
+        assert!(of_both::<Rdma>([Some(Ok(done())), Some(Ok(done()))]).is_ok());
+        assert!(of_both::<Rdma>([Some(Ok(done())), None]).is_err());
     }
 }

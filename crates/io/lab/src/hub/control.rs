@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::forward::Fabric;
-use super::{Fault, Faults, HubError};
+use super::{Fault, HubError, Lost, PortFaults, Way};
 use crate::socket;
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -17,8 +17,14 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Request {
-    Add { attachment: String, fault: Fault },
-    Clear { attachment: Option<String> },
+    Add {
+        attachment: String,
+        fault: Fault,
+        way: Way,
+    },
+    Clear {
+        attachment: Option<String>,
+    },
     Status,
 }
 
@@ -33,8 +39,11 @@ enum Answer {
 /// The faults of every attachment that has one, and the frames lost to faults since the start.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Status {
-    pub faults: BTreeMap<String, Faults>,
+    pub faults: BTreeMap<String, PortFaults>,
     pub lost: u64,
+    /// Of every attachment that lost any.
+    #[serde(default)]
+    pub lost_at: BTreeMap<String, Lost>,
 }
 
 pub(super) fn answer(fabric: &mut Fabric, line: &str) -> String {
@@ -49,9 +58,13 @@ pub(super) fn answer(fabric: &mut Fabric, line: &str) -> String {
 
 fn act(fabric: &mut Fabric, request: Request) -> Answer {
     match request {
-        Request::Add { attachment, fault } => match fabric.faults_mut(&attachment) {
+        Request::Add {
+            attachment,
+            fault,
+            way,
+        } => match fabric.faults_mut(&attachment) {
             Some(faults) => {
-                faults.add(fault);
+                faults.add(fault, way);
                 Answer::Done
             }
             None => Answer::Refused(format!("nothing is attached as {attachment}")),
@@ -60,7 +73,7 @@ fn act(fabric: &mut Fabric, request: Request) -> Answer {
             attachment: Some(attachment),
         } => match fabric.faults_mut(&attachment) {
             Some(faults) => {
-                *faults = Faults::default();
+                *faults = PortFaults::default();
                 Answer::Done
             }
             None => Answer::Refused(format!("nothing is attached as {attachment}")),
@@ -75,7 +88,15 @@ fn act(fabric: &mut Fabric, request: Request) -> Answer {
                 .filter(|(_, faults)| !faults.none())
                 .map(|(name, faults)| (name.to_owned(), *faults))
                 .collect(),
-            lost: fabric.lost,
+            lost: fabric
+                .lost()
+                .map(|(_, lost)| lost.sent + lost.received)
+                .sum(),
+            lost_at: fabric
+                .lost()
+                .filter(|(_, lost)| *lost != Lost::default())
+                .map(|(name, lost)| (name.to_owned(), lost))
+                .collect(),
         }),
     }
 }
@@ -93,10 +114,11 @@ impl Client {
         }
     }
 
-    pub fn add(&self, attachment: &str, fault: Fault) -> Result<(), HubError> {
+    pub fn add(&self, attachment: &str, fault: Fault, way: Way) -> Result<(), HubError> {
         self.done(&Request::Add {
             attachment: attachment.to_owned(),
             fault,
+            way,
         })
     }
 

@@ -28,7 +28,54 @@ pub enum Fault {
     Reorder(f64),
 }
 
-/// All faults of one attachment.
+/// Which frames a fault is for, as the node sees them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    #[default]
+    Both,
+    /// Those that the node sends.
+    Sent,
+    /// Those that are meant for it.
+    Received,
+}
+
+/// The faults of one attachment, for each way.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PortFaults {
+    pub sent: Faults,
+    pub received: Faults,
+}
+
+impl PortFaults {
+    pub fn add(&mut self, fault: Fault, way: Way) {
+        if way != Way::Received {
+            self.sent.add(fault);
+        }
+        if way != Way::Sent {
+            self.received.add(fault);
+        }
+    }
+
+    pub fn none(&self) -> bool {
+        self.sent.none() && self.received.none()
+    }
+
+    /// Both ways: only then is the light gone.
+    pub fn is_cut(&self) -> bool {
+        self.sent.cut && self.received.cut
+    }
+}
+
+/// Frames that one attachment lost to faults since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Lost {
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// All faults of one attachment, one way.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Faults {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::time::Duration;
 
-use super::fault::{Direction, Faults};
+use super::fault::{Direction, Lost, PortFaults};
 use super::{Config, Medium};
 
 /// Index of a NIC's socket over the whole hub.
@@ -21,7 +21,8 @@ struct Attachment {
     segment: usize,
     ports: Vec<PortIndex>,
     only_for: Option<[u8; 2]>,
-    faults: Faults,
+    faults: PortFaults,
+    lost: Lost,
     outward: Direction,
     inward: Direction,
 }
@@ -49,7 +50,6 @@ pub(super) struct Fabric {
     attachment_of: Vec<AttachmentIndex>,
     delayed: BinaryHeap<Reverse<Delayed>>,
     sequence: u64,
-    pub(super) lost: u64,
 }
 
 impl Fabric {
@@ -60,7 +60,6 @@ impl Fabric {
             attachment_of: Vec::new(),
             delayed: BinaryHeap::new(),
             sequence: 0,
-            lost: 0,
         };
         for (index, segment) in config.segments.iter().enumerate() {
             let mut members = Vec::new();
@@ -76,7 +75,8 @@ impl Fabric {
                     segment: index,
                     ports: (first..fabric.attachment_of.len()).collect(),
                     only_for: attachment.only_for,
-                    faults: Faults::default(),
+                    faults: PortFaults::default(),
+                    lost: Lost::default(),
                     outward: Direction::new(seed),
                     inward: Direction::new(seed.wrapping_add(1)),
                 });
@@ -91,13 +91,19 @@ impl Fabric {
         fabric
     }
 
-    pub(super) fn faults(&self) -> impl Iterator<Item = (&str, &Faults)> {
+    pub(super) fn faults(&self) -> impl Iterator<Item = (&str, &PortFaults)> {
         self.attachments
             .iter()
             .map(|attachment| (attachment.name.as_str(), &attachment.faults))
     }
 
-    pub(super) fn faults_mut(&mut self, name: &str) -> Option<&mut Faults> {
+    /// What each attachment lost.
+    pub(super) fn lost(&self) -> impl Iterator<Item = (&str, Lost)> {
+        let attachments = self.attachments.iter();
+        attachments.map(|attachment| (attachment.name.as_str(), attachment.lost))
+    }
+
+    pub(super) fn faults_mut(&mut self, name: &str) -> Option<&mut PortFaults> {
         self.attachments
             .iter_mut()
             .find(|attachment| attachment.name == name)
@@ -106,7 +112,7 @@ impl Fabric {
 
     pub(super) fn clear_faults(&mut self) {
         for attachment in &mut self.attachments {
-            attachment.faults = Faults::default();
+            attachment.faults = PortFaults::default();
         }
     }
 
@@ -138,8 +144,8 @@ impl Fabric {
             }
         }
         let sender = &mut self.attachments[home];
-        let Some(leaves) = sender.outward.pass(&sender.faults, frame, now) else {
-            self.lost += 1;
+        let Some(leaves) = sender.outward.pass(&sender.faults.sent, frame, now) else {
+            sender.lost.sent += 1;
             return;
         };
         let segment = sender.segment;
@@ -153,7 +159,10 @@ impl Fabric {
             if !receiver.hears(target) {
                 continue;
             }
-            match receiver.inward.pass(&receiver.faults, frame, leaves) {
+            match receiver
+                .inward
+                .pass(&receiver.faults.received, frame, leaves)
+            {
                 Some(due) if due <= now => {
                     for port in &receiver.ports {
                         deliver(*port, frame);
@@ -168,7 +177,7 @@ impl Fabric {
                         frame: frame.into(),
                     }));
                 }
-                _ => self.lost += 1,
+                _ => receiver.lost.received += 1,
             }
         }
     }

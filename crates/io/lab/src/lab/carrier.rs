@@ -2,7 +2,7 @@
 
 use super::{Kind, Lab};
 use crate::error::LabError;
-use crate::hub::Status;
+use crate::hub::{PortFaults, Status};
 use crate::profile::{CageRef, Node, Segment, SegmentKind};
 use crate::qemu::Qmp;
 
@@ -75,5 +75,5 @@ pub(super) fn is_cut(status: &Status, attachment: &str) -> bool {
     status
         .faults
         .get(attachment)
-        .is_some_and(|faults| faults.cut)
+        .is_some_and(PortFaults::is_cut)
 }

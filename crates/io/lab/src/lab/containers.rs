@@ -7,7 +7,7 @@ use super::{HUB_PROCESS, Lab, LabProgram, NodeState};
 use crate::arch::Arch;
 use crate::container::{self, CableEnd, Cables, Disk, Groups};
 use crate::error::LabError;
-use crate::hub::{Fault, Faults, Status};
+use crate::hub::{Fault, PortFaults, Status, Way};
 use crate::process;
 use crate::profile::Node;
 use crate::qemu::Files;
@@ -123,10 +123,13 @@ impl Lab {
                 .map_err(|error| LabError::disk("read", &path)(error.into()))?,
             Err(_) => BTreeMap::new(),
         };
-        Ok(Status { faults, lost: 0 })
+        Ok(Status {
+            faults,
+            ..Status::default()
+        })
     }
 
-    fn write_faults(&self, faults: &BTreeMap<String, Faults>) -> Result<(), LabError> {
+    fn write_faults(&self, faults: &BTreeMap<String, PortFaults>) -> Result<(), LabError> {
         let path = self.directory.join(FAULTS);
         let text = serde_json::to_vec(faults).unwrap_or_default();
         state::write_atomic(&path, &text).map_err(LabError::disk("write", &path))
@@ -136,8 +139,10 @@ impl Lab {
         &self,
         attachment: &str,
         fault: Fault,
+        way: Way,
     ) -> Result<(), LabError> {
         let what = match fault {
+            _ if way != Way::Both => Some("a fault of one way"),
             Fault::Cut | Fault::Mtu(_) => None,
             Fault::Loss(_) => Some("loss"),
             Fault::DelayMicros(_) => Some("delay"),
@@ -150,7 +155,10 @@ impl Lab {
             });
         }
         let mut faults = self.container_faults()?.faults;
-        faults.entry(attachment.to_owned()).or_default().add(fault);
+        faults
+            .entry(attachment.to_owned())
+            .or_default()
+            .add(fault, way);
         self.write_faults(&faults)
     }
 
@@ -161,7 +169,12 @@ impl Lab {
     }
 
     pub(super) fn set_container_carriers(&self, status: &Status) -> Result<(), LabError> {
-        let mtu = |attachment: &str| status.faults.get(attachment).and_then(|faults| faults.mtu);
+        let mtu = |attachment: &str| {
+            status
+                .faults
+                .get(attachment)
+                .and_then(|faults| faults.sent.mtu)
+        };
         let mut ends = Vec::new();
         for (index, node) in self.record.profile.nodes.iter().enumerate() {
             let management = format!("{}:{}", node.name, node.management);

@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use super::{Kind, Lab};
 use crate::error::LabError;
-use crate::hub::{Fault, Status};
+use crate::hub::{Fault, Status, Way};
 use crate::profile::Node;
 use crate::qemu::Files;
 use crate::state;
@@ -12,10 +12,15 @@ use crate::state;
 impl Lab {
     /// Adds a fault to the cable at `NODE[:PORT]`; without a port, to every cable of the node.
     pub fn fault(&self, place: &str, fault: Fault) -> Result<(), LabError> {
+        self.fault_one_way(place, fault, Way::Both)
+    }
+
+    /// For the frames that the node sends alone, or for those that are meant for it.
+    pub fn fault_one_way(&self, place: &str, fault: Fault, way: Way) -> Result<(), LabError> {
         for attachment in self.attachments(place)? {
             match self.record.kind {
-                Kind::Machines => self.hub().add(&attachment, fault)?,
-                Kind::Containers => self.add_container_fault(&attachment, fault)?,
+                Kind::Machines => self.hub().add(&attachment, fault, way)?,
+                Kind::Containers => self.add_container_fault(&attachment, fault, way)?,
             }
         }
         if matches!(fault, Fault::Cut) || self.record.kind == Kind::Containers {

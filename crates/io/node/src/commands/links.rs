@@ -1,12 +1,11 @@
 //! A fabric port's own settings and counters.
 
+use std::fmt::Write as _;
+
 use crosstie_facts::Gap;
 
 use super::{Answer, Answers, json};
-use crate::{
-    command::{Bounds, run},
-    netlink::{Ethtool, qos},
-};
+use crate::netlink::{Ethtool, qos};
 
 pub(super) fn settings(interfaces: &[&str]) -> Answers {
     let mut ethtool = Ethtool::open();
@@ -27,12 +26,18 @@ pub(super) fn settings(interfaces: &[&str]) -> Answers {
     entries
 }
 
-/// The driver's own statistics, which only an ioctl gives.
+/// The driver's own statistics, as `ethtool -S` prints them.
 pub(super) fn driver_counters(interface: &str) -> Answer {
-    let output = run("ethtool", &["-S", interface], Bounds::default());
-    let output = match output {
-        Err(Gap::Failed(text)) if text.contains("no stats available") => Err(Gap::Absent),
-        other => other,
+    let text = match crosstie_ethtool::statistics(interface) {
+        Ok(statistics) if statistics.is_empty() => Err(Gap::Absent),
+        Ok(statistics) => {
+            let mut text = "NIC statistics:\n".to_owned();
+            for (name, value) in statistics {
+                let _ = writeln!(text, "     {name}: {value}");
+            }
+            Ok(text.into_bytes())
+        }
+        Err(error) => Err(Gap::Failed(error.to_string())),
     };
-    (format!("ethtool-S-{interface}.txt"), output)
+    (format!("ethtool-S-{interface}.txt"), text)
 }

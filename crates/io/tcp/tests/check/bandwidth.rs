@@ -42,6 +42,7 @@ fn the_receivers_bytes_count_in_every_direction() {
             let Some(received) = received else { continue };
             plausible(received);
             let sent = sent.unwrap();
+            assert_eq!(sent.bytes, received.whole_bytes, "every byte has arrived");
             assert!(sent.bytes >= received.bytes, "{sent:?} {received:?}");
             assert!(sent.processor_nanoseconds > 0, "{sent:?}");
         }

@@ -1,11 +1,15 @@
 //! What was measured between two nodes, for people and for programs.
 
+mod counters;
+mod tcp;
 mod view;
 
 use crosstie_model::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use counters::{CounterFinding, CounterFindingKind, RunCounters};
+pub use tcp::{Tcp, TcpRail};
 pub use view::view;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -17,6 +21,14 @@ pub struct Bench {
     pub rails: Vec<RailResult>,
     /// All rails at once, where there are several.
     pub all_rails: Option<AllRails>,
+    /// Where TCP was measured.
+    pub tcp: Option<Tcp>,
+    /// What other tools say of the same, if it was asked for.
+    pub peers: Vec<PeerFigure>,
+    /// Every port's, around every run.
+    pub counters: Vec<RunCounters>,
+    /// What they say against the figures.
+    pub counter_findings: Vec<CounterFinding>,
     /// What explains missing figures.
     pub findings: Vec<NodeFinding>,
     /// What makes the figures doubtful.
@@ -92,8 +104,19 @@ pub struct Bandwidth {
     pub depth: u32,
     pub bytes: u64,
     pub nanoseconds: u64,
-    /// Of the sending thread's core, over the whole test.
+    /// Of the threads that send, and with TCP of those that receive, in that time.
     pub processor_nanoseconds: u64,
+    /// Gigabytes (10⁹) a second of those threads' processor time.
+    pub gbytes_per_processor_second: Option<f64>,
+}
+
+/// What another tool says.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PeerFigure {
+    pub test: String,
+    /// As it ran on the first node.
+    pub command: String,
+    pub gbps: Cell<f64>,
 }
 
 /// Both directions at once.
@@ -165,6 +188,9 @@ impl Bench {
         }
         for data in self.data() {
             data.failures(&mut all);
+        }
+        if let Some(tcp) = &self.tcp {
+            tcp.failures(&mut all);
         }
         let mut seen = std::collections::HashSet::new();
         all.retain(|why| seen.insert(*why));

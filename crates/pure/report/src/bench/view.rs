@@ -1,6 +1,11 @@
 //! Figures for people.
 
-use super::{Bandwidth, Bench, Bidirectional, Cell, Directions, Operation, RailResult, Verified};
+mod tcp;
+
+use super::{
+    Bandwidth, Bench, Bidirectional, Cell, CounterFindingKind, Directions, Operation, RailResult,
+    Verified,
+};
 use crate::{
     finding::finding,
     text::{Palette, Row, Span, Tone, item, line, table},
@@ -9,19 +14,59 @@ use crate::{
 /// Tables of figures, then why some are missing or doubtful.
 pub fn view(bench: &Bench, palette: Palette) -> String {
     let mut out = String::new();
-    line(palette, &[quiet(heading(bench))], &mut out);
-    out.push('\n');
-    rails(bench, palette, &mut out);
+    if !bench.rails.is_empty() {
+        line(palette, &[quiet(heading(bench))], &mut out);
+        out.push('\n');
+        rails(bench, palette, &mut out);
+    }
     for rail in &bench.rails {
         sweep(bench, rail, palette, &mut out);
     }
     data(bench, palette, &mut out);
+    if let Some(tcp) = &bench.tcp {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        tcp::view(tcp, &bench.nodes, palette, &mut out);
+    }
+    if !bench.peers.is_empty() {
+        out.push('\n');
+        let head = ["test", "Gb/s", "by another tool"].map(quiet).to_vec();
+        let rows = bench.peers.iter().map(|peer| {
+            let figure = match &peer.gbps {
+                Cell::Measured(gbps) => Span::new(Tone::Strong, format!("{gbps:.2}")),
+                Cell::NotMeasured(why) => Span::new(Tone::Bad, why),
+            };
+            Row::Cells(
+                2,
+                vec![
+                    Span::new(Tone::Plain, &peer.test),
+                    figure,
+                    quiet(&peer.command),
+                ],
+            )
+        });
+        let rows: Vec<Row> = std::iter::once(Row::Cells(2, head)).chain(rows).collect();
+        table(palette, &rows, &mut out);
+    }
     let failures = bench.failures();
-    if !failures.is_empty() || !bench.doubts.is_empty() {
+    let is_silent = failures.is_empty() && bench.doubts.is_empty();
+    if !is_silent || !bench.counter_findings.is_empty() {
         out.push('\n');
     }
     for why in failures {
         item(palette, (Tone::Alarm, "✗ "), why, &mut out);
+    }
+    for found in &bench.counter_findings {
+        let mark = match found.kind {
+            CounterFindingKind::Error | CounterFindingKind::Bytes => (Tone::Bad, "! "),
+            CounterFindingKind::Held => (Tone::Quiet, "· "),
+        };
+        let text = format!(
+            "{}: {} {}: {}",
+            found.run, found.node, found.port, found.text
+        );
+        item(palette, mark, &text, &mut out);
     }
     for doubt in &bench.doubts {
         item(palette, (Tone::Bad, "! "), doubt, &mut out);
@@ -63,7 +108,7 @@ fn rails(bench: &Bench, palette: Palette, out: &mut String) {
     if is_bidirectional {
         head.push(quiet("both at once"));
     }
-    head.extend(["write+imm p50", "p99.9", "send p50", "p99.9"].map(quiet));
+    head.extend(["write+imm p50", "p99.9", "send p50", "p99.9", "GB/CPU-s"].map(quiet));
     let mut rows = vec![Row::Cells(2, head)];
     let both = |cell: Option<&Cell<Bidirectional>>| match cell {
         Some(cell) => cell.span(|both| {
@@ -84,6 +129,7 @@ fn rails(bench: &Bench, palette: Palette, out: &mut String) {
             cells.push(latency.span(|latency| microseconds(latency.p50_ns)));
             cells.push(latency.span(|latency| microseconds(latency.p999_ns)));
         }
+        cells.push(efficiency(&rail.bandwidth));
         rows.push(Row::Cells(2, cells));
     }
     if let Some(all) = all {
@@ -92,6 +138,8 @@ fn rails(bench: &Bench, palette: Palette, out: &mut String) {
         if is_bidirectional {
             cells.push(both(all.bidirectional.as_ref()));
         }
+        cells.extend([(); 4].map(|()| quiet("")));
+        cells.push(efficiency(&all.bandwidth));
         rows.push(Row::Cells(2, cells));
     }
     table(palette, &rows, out);
@@ -195,6 +243,16 @@ fn not_measured() -> Span {
     Span::new(Tone::Bad, "not measured")
 }
 
+/// Of the direction that has more to pay.
+fn efficiency(both: &Directions<Bandwidth>) -> Span {
+    let each = [both.there.measured(), both.back.measured()];
+    let each = each.into_iter().flatten();
+    let worse = each.filter_map(|one| one.gbytes_per_processor_second);
+    let worse = worse.min_by(f64::total_cmp);
+    let text = worse.map_or_else(String::new, |worse| format!("{worse:.2}"));
+    Span::new(Tone::Plain, text)
+}
+
 fn microseconds(nanoseconds: u64) -> String {
     let (whole, rest) = (nanoseconds / 1000, nanoseconds % 1000);
     format!("{whole}.{:02} µs", rest / 10)
@@ -222,6 +280,7 @@ mod tests {
             bytes: 1,
             nanoseconds: 1,
             processor_nanoseconds: 1,
+            gbytes_per_processor_second: Some(gbps / 8.0),
         }
     }
 
@@ -255,6 +314,10 @@ mod tests {
                 data: None,
             }],
             all_rails: None,
+            tcp: None,
+            peers: Vec::new(),
+            counters: Vec::new(),
+            counter_findings: Vec::new(),
             findings: Vec::new(),
             doubts: vec![
                 "Soft-RoCE: figures of this machine's processor, not of a card".to_owned(),
@@ -268,8 +331,8 @@ mod tests {
         let expected = "\
 RDMA write, 65536 bytes, 1 queue pair a rail; Gb/s of messages, worst 0.1 s behind it; half round trips of 2 bytes
 
-  rail                 spark-a → spark-b  spark-b → spark-a  write+imm p50  p99.9         send p50      p99.9
-  rocep1s0f0 – mlx5_0  98.50 (49.25)      not measured       not measured   not measured  not measured  not measured
+  rail                 spark-a → spark-b  spark-b → spark-a  write+imm p50  p99.9         send p50      p99.9         GB/CPU-s
+  rocep1s0f0 – mlx5_0  98.50 (49.25)      not measured       not measured   not measured  not measured  not measured  12.31
 
   ✗ spark-b: no libibverbs
   ! Soft-RoCE: figures of this machine's processor, not of a card

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::hub::{Attachment as Plug, Fault, Segment as Wire};
+use crate::hub::{Attachment as Plug, Fault, Segment as Wire, Way};
 
 /// Two cages of two twins on a cable; ports 0, 1 and 2, 3.
 fn cable() -> Fabric {
@@ -51,10 +51,39 @@ fn a_cable_is_heard_by_both_far_twins_and_the_own_one() {
 #[test]
 fn a_cut_at_either_end_stops_both_directions() {
     let mut fabric = cable();
-    fabric.faults_mut("b:p0").unwrap().add(Fault::Cut);
+    fabric
+        .faults_mut("b:p0")
+        .unwrap()
+        .add(Fault::Cut, Way::Both);
     assert_eq!(heard(&mut fabric, 0, &frame(9, 1), Duration::ZERO), [1]);
     assert_eq!(heard(&mut fabric, 3, &frame(9, 1), Duration::ZERO), [2]);
-    assert_eq!(fabric.lost, 2);
+    assert_eq!(lost(&fabric, "b:p0"), (1, 1));
+    assert_eq!(lost(&fabric, "a:p0"), (0, 0));
+}
+
+fn lost(fabric: &Fabric, name: &str) -> (u64, u64) {
+    let mut all = fabric.lost();
+    let (_, lost) = all.find(|(found, _)| *found == name).unwrap();
+    (lost.sent, lost.received)
+}
+
+#[test]
+fn a_fault_of_one_way_leaves_the_other_alone_and_is_counted_where_it_is() {
+    let now = Duration::ZERO;
+    let mut fabric = cable();
+    let faults = fabric.faults_mut("a:p0").unwrap();
+    faults.add(Fault::Loss(1.0), Way::Sent);
+    assert!(!faults.none() && !faults.is_cut());
+    assert_eq!(heard(&mut fabric, 0, &frame(9, 1), now), [1]);
+    assert_eq!(heard(&mut fabric, 2, &frame(9, 1), now), [3, 0, 1]);
+    assert_eq!(lost(&fabric, "a:p0"), (1, 0));
+    fabric.clear_faults();
+    let faults = fabric.faults_mut("a:p0").unwrap();
+    faults.add(Fault::Cut, Way::Received);
+    assert!(!faults.is_cut(), "light still comes out");
+    assert_eq!(heard(&mut fabric, 2, &frame(9, 1), now), [3]);
+    assert_eq!(heard(&mut fabric, 0, &frame(9, 1), now), [1, 2, 3]);
+    assert_eq!(lost(&fabric, "a:p0"), (1, 1));
 }
 
 #[test]
@@ -74,7 +103,7 @@ fn delayed_frames_come_out_in_order_when_due() {
     fabric
         .faults_mut("a:p0")
         .unwrap()
-        .add(Fault::DelayMicros(2000));
+        .add(Fault::DelayMicros(2000), Way::Both);
     assert_eq!(heard(&mut fabric, 0, &frame(9, 1), Duration::ZERO), [1]);
     assert_eq!(heard(&mut fabric, 1, &frame(9, 2), Duration::ZERO), [0]);
     let mut out = Vec::new();

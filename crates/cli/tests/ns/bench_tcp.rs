@@ -1,0 +1,183 @@
+//! `crosstie bench` between two network namespaces of this machine.
+//!
+//! Needs root, and Debian's `iproute2`.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    process::{Command, Output},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use crate::common::{
+    command::Schema,
+    namespace::{Namespace, ip},
+    sshd::crosstie,
+};
+
+/// `rail0` on both, with 10.78.0.1 and 10.78.0.2.
+fn pair(name: &str) -> [Namespace; 2] {
+    let nodes = ["a", "b"].map(|end| Namespace::new(&format!("{name}-{end}")));
+    let [a, b] = [&nodes[0].0, &nodes[1].0];
+    ip(&format!(
+        "link add rail0 netns {a} mtu 9000 type veth peer name rail0 netns {b} mtu 9000"
+    ));
+    for (node, host) in nodes.iter().zip(1..) {
+        node.ip(&format!("addr add 10.78.0.{host}/24 dev rail0"));
+        node.ip("link set lo up");
+        node.ip("link set rail0 up");
+    }
+    for node in &nodes {
+        node.wait_for_link("rail0");
+    }
+    nodes
+}
+
+fn bench(nodes: &[Namespace; 2], arguments: &[&str]) -> Output {
+    Command::new(crosstie())
+        .arg("bench")
+        .args(nodes.each_ref().map(|node| format!("netns:{}", node.0)))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn told(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn gbps(cell: &Value) -> f64 {
+    let gbps = cell["measured"]["gbps"].as_f64();
+    gbps.unwrap_or_else(|| panic!("{cell:#}"))
+}
+
+#[test]
+fn ns_bench_measures_tcp_between_namespaces_and_counters_agree() {
+    let nodes = pair("bench");
+    let output = bench(&nodes, &["--tcp", "--seconds", "1", "--json"]);
+    let found = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{found:#}");
+    Schema::published("bench").allows(&found).unwrap();
+    let rail = &found["tcp"]["rails"][0];
+    for streams in ["one_stream", "several_streams"] {
+        for way in ["there", "back"] {
+            let cell = &rail[streams][way];
+            assert!(gbps(cell) > 0.01, "{found:#}");
+            let measured = &cell["measured"];
+            assert!(
+                measured["gbytes_per_processor_second"].as_f64() > Some(0.0),
+                "{found:#}"
+            );
+        }
+    }
+    assert!(gbps(&rail["both_ways"]) > 0.01, "{found:#}");
+    let latency = &rail["latency"]["measured"];
+    assert!(latency["p50_ns"].as_u64() <= latency["p999_ns"].as_u64());
+    assert!(latency["count"].as_u64().unwrap() > 10, "{found:#}");
+    // Bytes within 2 % of the interfaces' after headers, in every test.
+    let findings = found["counter_findings"].as_array().unwrap();
+    let bytes = findings.iter().filter(|one| one["kind"] == "bytes");
+    assert_eq!(bytes.count(), 0, "{findings:#?}");
+    let counters = found["counters"].as_array().unwrap();
+    let counted = |one: &&Value| one["grown"]["statistics/tx_bytes"].as_u64() > Some(1 << 20);
+    assert!(
+        counters.iter().filter(counted).count() >= 5,
+        "{counters:#?}"
+    );
+}
+
+#[test]
+fn ns_bench_refuses_nodes_without_a_common_subnet() {
+    let nodes = pair("bench-apart");
+    nodes[1].ip("addr flush dev rail0");
+    let output = bench(&nodes, &["--tcp", "--seconds", "1"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("share no subnet"), "{text}");
+}
+
+#[test]
+fn ns_bench_prints_what_iperf3_would_be_told() {
+    let nodes = pair("bench-peer");
+    let output = bench(&nodes, &["--as-iperf3", "-P", "4"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text.contains("iperf3 -B 10.78.0.2 -s -1"), "{text}");
+    assert!(
+        text.contains("iperf3 -c 10.78.0.2 -B 10.78.0.1 -P 4 -t 2 -l 1048576"),
+        "{text}"
+    );
+}
+
+/// Ports that are open in a namespace, on any address.
+fn listening(node: &Namespace) -> Vec<SocketAddr> {
+    let text = node.exec(&["ss", "-H", "-t", "-l", "-n"]);
+    let lines = text.lines();
+    lines
+        .filter_map(|line| line.split_whitespace().nth(3)?.parse().ok())
+        .collect()
+}
+
+/// Connects to every port that opens, many times: some say nothing, some a part of a message, some garbage.
+fn disturb(
+    at: &Namespace,
+    from: &Namespace,
+    stop: &AtomicBool,
+    connected: &AtomicUsize,
+) -> Vec<u8> {
+    let words: [&[u8]; 4] = [b"", b"GET / HTTP/1.1\r\n\r\n", &[0; 50], &[0xff; 4000]];
+    let mut held: Vec<TcpStream> = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        for port in listening(at) {
+            assert_eq!(
+                port.ip().to_string(),
+                "10.78.0.2",
+                "on the rail's address alone"
+            );
+            for number in 0..100_usize {
+                let attempt =
+                    from.enter(|| TcpStream::connect_timeout(&port, Duration::from_millis(200)));
+                let Ok(mut stream) = attempt else { break };
+                let _ = stream.write_all(words[number % 4]);
+                held.push(stream);
+                connected.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let mut heard = Vec::new();
+    for mut stream in held {
+        stream
+            .set_read_timeout(Some(Duration::from_millis(200)))
+            .unwrap();
+        let _ = stream.read_to_end(&mut heard);
+    }
+    heard
+}
+
+#[test]
+fn ns_strangers_at_the_data_port_get_nothing_and_disturb_nothing() {
+    let nodes = pair("bench-strange");
+    let (stop, connected) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (output, heard) = thread::scope(|scope| {
+        let strangers = scope.spawn(|| disturb(&nodes[1], &nodes[0], &stop, &connected));
+        let output = bench(&nodes, &["--tcp", "--seconds", "1", "--json"]);
+        stop.store(true, Ordering::Relaxed);
+        (output, strangers.join().unwrap())
+    });
+    let found = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{found:#}");
+    assert!(
+        connected.load(Ordering::Relaxed) > 0,
+        "no stranger was quick enough"
+    );
+    assert_eq!(heard, b"", "strangers hear nothing");
+    let rail = &found["tcp"]["rails"][0];
+    assert!(gbps(&rail["several_streams"]["there"]) > 0.01, "{found:#}");
+    assert_eq!(listening(&nodes[1]), [], "no port is left open");
+}

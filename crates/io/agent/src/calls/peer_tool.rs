@@ -1,0 +1,74 @@
+//! Runs a tool that others measure with, so that its figure can stand beside ours.
+
+use std::{thread, time::Duration};
+
+use crosstie_fabric::peer_tools::PeerRun;
+use crosstie_facts::Gap;
+use crosstie_node::command::{Bounds, run};
+use serde::{Deserialize, Serialize};
+
+use crate::{Call, Context};
+
+/// A client that comes before its server is told off at once, and comes again.
+const ATTEMPTS: u32 = 5;
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Beside what the run itself takes; an emulated node is slow to start a program.
+const MARGIN: Duration = Duration::from_secs(20);
+
+pub struct PeerToolRun;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum PeerToolError {
+    #[error("{program} is not installed")]
+    Missing { program: String },
+    #[error("{program} failed: {why}")]
+    Failed { program: String, why: String },
+}
+
+impl PeerToolRun {
+    /// How long one takes at most.
+    pub fn longest(ask: &PeerRun) -> Duration {
+        Duration::from_secs(ask.seconds.into()) + 2 * MARGIN
+    }
+}
+
+impl Call for PeerToolRun {
+    const NAME: &'static str = "peer-tool";
+    type Ask = PeerRun;
+    type Event = ();
+    /// What it printed.
+    type Answer = String;
+    type Error = PeerToolError;
+
+    fn run(ask: PeerRun, context: &Context<'_, ()>) -> Result<String, PeerToolError> {
+        let program = ask.tool.program();
+        let arguments = ask.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let bounds = Bounds {
+            deadline: Duration::from_secs(ask.seconds.into()) + MARGIN,
+            ..Bounds::default()
+        };
+        let attempts = if ask.server.is_some() { ATTEMPTS } else { 1 };
+        let mut last = String::new();
+        for _ in 0..attempts {
+            if ask.server.is_some() {
+                thread::sleep(RETRY_INTERVAL);
+            }
+            if context.stop.is_set() {
+                break;
+            }
+            match run(program, &arguments, bounds) {
+                Ok(output) => return Ok(String::from_utf8_lossy(&output).into_owned()),
+                Err(Gap::Absent) => {
+                    let program = program.to_owned();
+                    return Err(PeerToolError::Missing { program });
+                }
+                Err(gap) => last = gap.to_string(),
+            }
+        }
+        Err(PeerToolError::Failed {
+            program: program.to_owned(),
+            why: last,
+        })
+    }
+}

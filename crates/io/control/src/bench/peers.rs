@@ -1,0 +1,212 @@
+//! What perftest, iperf3 and sockperf would be told for the same tests, and what they say.
+
+use std::{fmt::Write as _, net::IpAddr};
+
+use crosstie_agent::{CallError, PeerToolError, PeerToolRun, call};
+use crosstie_fabric::{
+    ip_rails::IpRail,
+    peer_tools::{PeerRun, PeerTool},
+    rails::{Rail, RailEnd},
+};
+use crosstie_model::{Facts, facts::rdma::GidKind};
+use crosstie_report::bench::{Cell, Operation, PeerFigure};
+
+use super::{BenchError, BenchOptions, Transports, figures::cell, names, rails::usable};
+use crate::{Event, Fleet, FleetSnapshot, NodeFacts, Targets};
+
+/// Of a message whose latency is measured.
+const LATENCY_SIZE: u32 = 16;
+
+/// A server, and the client that goes to it.
+pub(super) struct PeerPair {
+    pub(super) name: String,
+    pub(super) server: PeerRun,
+    pub(super) client: PeerRun,
+}
+
+/// The commands, as text: first on the second node, then on the first.
+pub fn peer_commands(targets: &Targets, options: &BenchOptions) -> Result<String, BenchError> {
+    let mut targets = targets.clone();
+    targets.options.namespaces = true;
+    let (_, fleet) = targets.find_live(true)?;
+    let nodes = FleetSnapshot::take(&fleet).known()?;
+    let [near, far] = &nodes[..] else {
+        return Err(BenchError::NotTwo(nodes.len()));
+    };
+    let usable = usable(near, far, options.transports, options.force)?;
+    let mut pairs = of_rdma(&usable.rdma, near, far, options);
+    for rail in &usable.tcp {
+        pairs.extend([1, options.streams].map(|streams| iperf3(rail, streams, options)));
+        pairs.push(sockperf(rail, options));
+    }
+    let [near, far] = names(near, far);
+    let mut text = String::new();
+    for pair in pairs {
+        let _ = writeln!(text, "# {}: on {far}, then on {near}", pair.name);
+        let _ = writeln!(
+            text,
+            "{}\n{}\n",
+            pair.server.command(),
+            pair.client.command()
+        );
+    }
+    Ok(text)
+}
+
+/// Runs them where they are installed.
+pub(super) fn verify(
+    fleet: &Fleet,
+    rdma: &[Rail],
+    tcp: &[IpRail],
+    [near, far]: [&NodeFacts; 2],
+    options: &BenchOptions,
+) -> Vec<PeerFigure> {
+    let mut pairs = of_rdma(rdma, near, far, options);
+    if options.transports != Transports::Rdma {
+        for rail in tcp {
+            pairs.extend([1, options.streams].map(|streams| iperf3(rail, streams, options)));
+        }
+    }
+    pairs.into_iter().map(|pair| run(fleet, pair)).collect()
+}
+
+fn run(fleet: &Fleet, pair: PeerPair) -> PeerFigure {
+    let within = PeerToolRun::longest(&pair.client);
+    let name = format!("{} by {}", pair.name, pair.client.tool.program());
+    let observer = &fleet.options().observer;
+    observer.observe(Event::TestBegan {
+        name: &name,
+        within,
+    });
+    let command = pair.client.command();
+    let (tool, size) = (pair.client.tool, pair.client.size);
+    let runs = [pair.client, pair.server];
+    let answers = fleet.call_together(within, move |node, session, _| {
+        let ask = &runs[node.min(1)];
+        Ok(call::<PeerToolRun>(session, ask, within, &mut |()| ()))
+    });
+    let mut client: Result<String, String> = Err("it was not begun".to_owned());
+    let mut missing = None;
+    for (node, (host, answer)) in answers.into_iter().enumerate() {
+        let answer = match answer {
+            Ok(Ok(output)) => Ok(output),
+            Ok(Err(error)) => {
+                if matches!(error, CallError::Call(PeerToolError::Missing { .. })) {
+                    missing = Some(format!("{host}: {error}"));
+                }
+                Err(format!("{host}: {error}"))
+            }
+            Err(error) => Err(format!("{host}: {error}")),
+        };
+        if node == 0 {
+            client = answer;
+        }
+    }
+    let gbps = match missing {
+        Some(why) => Err(why),
+        None => client.and_then(|output| {
+            let found = tool.gbps(&output, size);
+            found.ok_or_else(|| format!("{} printed no figure", tool.program()))
+        }),
+    };
+    let gbps: Cell<f64> = cell(gbps);
+    PeerFigure {
+        test: pair.name,
+        command,
+        gbps,
+    }
+}
+
+fn of_rdma(
+    rails: &[Rail],
+    near: &NodeFacts,
+    far: &NodeFacts,
+    options: &BenchOptions,
+) -> Vec<PeerPair> {
+    let tool = match options.operation {
+        Operation::Write => PeerTool::WriteBandwidth,
+        Operation::Read => PeerTool::ReadBandwidth,
+        Operation::Send => PeerTool::SendBandwidth,
+    };
+    let pairs = rails.iter().filter_map(|rail| {
+        let end = |facts: &Facts, end: &RailEnd, server: Option<IpAddr>| {
+            Some(PeerRun {
+                tool,
+                device: Some((end.device.clone(), end.port)),
+                gid_index: gid_index(facts, end),
+                own: end.address?,
+                server,
+                size: options.size,
+                width: options.queue_pairs,
+                seconds: options.measure.div_ceil(1000),
+            })
+        };
+        Some(PeerPair {
+            name: format!("{} →", rail.near.device),
+            server: end(&far.facts, &rail.far, None)?,
+            client: end(&near.facts, &rail.near, rail.far.address)?,
+        })
+    });
+    pairs.collect()
+}
+
+/// Of the RoCE v2 entry that has the rail's address.
+fn gid_index(facts: &Facts, end: &RailEnd) -> Option<u32> {
+    let device = facts.rdma.iter().find(|one| one.name == end.device)?;
+    let port = device.ports.iter().find(|port| port.number == end.port)?;
+    let entry = port.gids.iter().find(|entry| {
+        entry.kind.known() == Some(&GidKind::RoceV2) && Some(entry.gid.address()) == end.address
+    })?;
+    Some(entry.index)
+}
+
+fn iperf3(rail: &IpRail, streams: u16, options: &BenchOptions) -> PeerPair {
+    let name = match streams {
+        1 => "TCP, 1 stream →".to_owned(),
+        count => format!("TCP, {count} streams →"),
+    };
+    of_ip(
+        rail,
+        PeerTool::Iperf3,
+        &name,
+        options.block,
+        streams,
+        options,
+    )
+}
+
+fn sockperf(rail: &IpRail, options: &BenchOptions) -> PeerPair {
+    of_ip(
+        rail,
+        PeerTool::Sockperf,
+        "TCP latency",
+        LATENCY_SIZE,
+        1,
+        options,
+    )
+}
+
+fn of_ip(
+    rail: &IpRail,
+    tool: PeerTool,
+    name: &str,
+    size: u32,
+    width: u16,
+    options: &BenchOptions,
+) -> PeerPair {
+    let end = |own: IpAddr, server: Option<IpAddr>| PeerRun {
+        tool,
+        device: None,
+        gid_index: None,
+        own,
+        server,
+        size,
+        width,
+        seconds: options.measure.div_ceil(1000),
+    };
+    PeerPair {
+        name: format!("{} {name}", rail.near.interface),
+        server: end(rail.far.address, None),
+        client: end(rail.near.address, Some(rail.far.address)),
+    }
+}
