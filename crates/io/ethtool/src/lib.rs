@@ -52,16 +52,18 @@ pub fn statistics(interface: &str) -> io::Result<Vec<(String, u64)>> {
     let mut values = vec![0_u64; 1 + room];
     values[0] = pair(GSTATS, len(count));
     call(&socket, name, &mut values)?;
-    let named = usize::try_from(names[2]).unwrap_or(0);
-    let counted = usize::try_from(parts(values[0])[1]).unwrap_or(0);
-    if named != counted {
+    let (count_named, count_valued) = (names[2], parts(values[0])[1]);
+    if count_named != count_valued {
         return Err(io::Error::other(
             "the driver's statistics changed meanwhile",
         ));
     }
     let name_words = NAME_LENGTH / 4;
     let texts = names[3..].chunks_exact(name_words).map(text);
-    Ok(texts.zip(values[1..].iter().copied()).take(named).collect())
+    Ok(texts
+        .zip(values[1..].iter().copied())
+        .take(usize::try_from(count_named).unwrap_or(0))
+        .collect())
 }
 
 /// How many the driver has.
@@ -84,8 +86,9 @@ fn pair(first: u32, second: u32) -> u64 {
 }
 
 fn parts(both: u64) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = both.to_ne_bytes();
-    [[a, b, c, d], [e, f, g, h]].map(u32::from_ne_bytes)
+    let bytes = both.to_ne_bytes();
+    let part = |at: usize| std::array::from_fn(|index| bytes[at + index]);
+    [part(0), part(4)].map(u32::from_ne_bytes)
 }
 
 fn len(count: usize) -> u32 {

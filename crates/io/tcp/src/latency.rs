@@ -136,13 +136,12 @@ impl<'a> Exchange<'a> {
                 Err(errno) => return Err(self.failed(errno.into())),
             }
         }
-        match self.message[0] {
-            kind @ (MESSAGE | LAST) => Ok(Some(kind)),
-            _ => {
-                let peer = self.engine.peer;
-                Err(GoError::Unexpected { peer })
-            }
+        let kind = self.message[0];
+        if matches!(kind, MESSAGE | LAST) {
+            return Ok(Some(kind));
         }
+        let peer = self.engine.peer;
+        Err(GoError::Unexpected { peer })
     }
 
     fn failed(&self, source: std::io::Error) -> GoError {

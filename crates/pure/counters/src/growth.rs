@@ -27,13 +27,12 @@ const WRAP: u64 = 1 << 32;
 pub fn growth(before: &CounterReading, after: &CounterReading) -> Growth {
     let changes = before.values.iter().map(|(counter, before)| {
         let change = match after.values.get(counter) {
-            None => Change::Lost,
             Some(after) if after >= before => Change::Grew(after - before),
             // Less than half the range in one run: more is a reset that left a low number.
             Some(after) if *before < WRAP && after + WRAP - before < WRAP / 2 => {
                 Change::Grew(after + WRAP - before)
             }
-            Some(_) => Change::Lost,
+            Some(_) | None => Change::Lost,
         };
         (counter.clone(), change)
     });

@@ -104,7 +104,7 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
     } else {
         Vec::new()
     };
-    let recorded = recorder.recorded.into_inner();
+    let seen = recorder.recorded.into_inner();
     let is_rdma = !rails.is_empty();
     Ok(Bench {
         format: Bench::FORMAT,
@@ -114,8 +114,8 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
         all_rails,
         tcp,
         peers,
-        counters: recorded.counters,
-        counter_findings: recorded.findings,
+        counters: seen.counters,
+        counter_findings: seen.findings,
         findings: if is_rdma {
             userspace::findings(&nodes)
         } else {
