@@ -6,7 +6,10 @@ use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
     process::{Command, Output},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -114,50 +117,63 @@ fn ns_bench_prints_what_iperf3_would_be_told() {
     );
 }
 
-/// Ports that are open in a namespace, on any address.
-fn listening(node: &Namespace) -> Vec<SocketAddr> {
-    let text = node.exec(&["ss", "-H", "-t", "-l", "-n"]);
-    let lines = text.lines();
-    lines
-        .filter_map(|line| line.split_whitespace().nth(3)?.parse().ok())
-        .collect()
+/// Where this thread's namespace listens, by the kernel's own table: a port is open for milliseconds.
+fn listening() -> Vec<SocketAddr> {
+    let text = std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
+    let lines = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let (local, state) = (words.next()?, words.nth(1)?);
+        let (address, port) = local.split_once(':')?;
+        let address = u32::from_str_radix(address, 16).ok()?.to_ne_bytes();
+        let port = u16::from_str_radix(port, 16).ok()?;
+        (state == "0A").then(|| SocketAddr::from((address, port)))
+    });
+    lines.collect()
 }
 
-/// Connects to every port that opens, many times: some say nothing, some a part of a message, some garbage.
-fn disturb(
-    at: &Namespace,
-    from: &Namespace,
-    stop: &AtomicBool,
-    connected: &AtomicUsize,
-) -> Vec<u8> {
+/// Connects to every port that opens, a hundred times: some say nothing, some a part of a message, some garbage. What
+/// they heard.
+fn disturb(nodes: &[Namespace; 2], stop: &AtomicBool, connected: &AtomicUsize) -> Vec<u8> {
     let words: [&[u8]; 4] = [b"", b"GET / HTTP/1.1\r\n\r\n", &[0; 50], &[0xff; 4000]];
-    let mut held: Vec<TcpStream> = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
-        for port in listening(at) {
-            assert_eq!(
-                port.ip().to_string(),
-                "10.78.0.2",
-                "on the rail's address alone"
-            );
-            for number in 0..100_usize {
-                let attempt =
-                    from.enter(|| TcpStream::connect_timeout(&port, Duration::from_millis(200)));
-                let Ok(mut stream) = attempt else { break };
-                let _ = stream.write_all(words[number % 4]);
-                held.push(stream);
-                connected.fetch_add(1, Ordering::Relaxed);
+    let (sender, ports) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            nodes[1].enter(move || {
+                let mut known: Vec<SocketAddr> = Vec::new();
+                while !stop.load(Ordering::Relaxed) {
+                    for port in listening() {
+                        if !known.contains(&port) {
+                            known.push(port);
+                            sender.send(port).unwrap();
+                        }
+                    }
+                }
+            });
+        });
+        // From the peer's own address.
+        nodes[0].enter(move || {
+            let mut held = Vec::new();
+            for port in ports {
+                assert_eq!(port.ip().to_string(), "10.78.0.2", "on the rail's address");
+                for number in 0..100_usize {
+                    let limit = Duration::from_millis(200);
+                    let Ok(mut stream) = TcpStream::connect_timeout(&port, limit) else {
+                        break;
+                    };
+                    let _ = stream.write_all(words[number % 4]);
+                    held.push(stream);
+                    connected.fetch_add(1, Ordering::Relaxed);
+                }
             }
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    let mut heard = Vec::new();
-    for mut stream in held {
-        stream
-            .set_read_timeout(Some(Duration::from_millis(200)))
-            .unwrap();
-        let _ = stream.read_to_end(&mut heard);
-    }
-    heard
+            let mut heard = Vec::new();
+            for mut stream in held {
+                let limit = Some(Duration::from_millis(200));
+                stream.set_read_timeout(limit).unwrap();
+                let _ = stream.read_to_end(&mut heard);
+            }
+            heard
+        })
+    })
 }
 
 #[test]
@@ -165,7 +181,7 @@ fn ns_strangers_at_the_data_port_get_nothing_and_disturb_nothing() {
     let nodes = pair("bench-strange");
     let (stop, connected) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (output, heard) = thread::scope(|scope| {
-        let strangers = scope.spawn(|| disturb(&nodes[1], &nodes[0], &stop, &connected));
+        let strangers = scope.spawn(|| disturb(&nodes, &stop, &connected));
         let output = bench(&nodes, &["--tcp", "--seconds", "1", "--json"]);
         stop.store(true, Ordering::Relaxed);
         (output, strangers.join().unwrap())
@@ -179,5 +195,5 @@ fn ns_strangers_at_the_data_port_get_nothing_and_disturb_nothing() {
     assert_eq!(heard, b"", "strangers hear nothing");
     let rail = &found["tcp"]["rails"][0];
     assert!(gbps(&rail["several_streams"]["there"]) > 0.01, "{found:#}");
-    assert_eq!(listening(&nodes[1]), [], "no port is left open");
+    assert_eq!(nodes[1].enter(listening), [], "no port is left open");
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test says what went wrong by panicking
 
+mod driver_statistics;
 #[allow(dead_code, unreachable_pub)] // each program takes what it needs
 #[path = "../../../../cli/tests/common/namespace.rs"]
 mod namespace;
