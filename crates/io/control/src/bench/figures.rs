@@ -143,6 +143,7 @@ mod tests {
 
     fn rail(bytes: u64, windows: Vec<u64>) -> Figures {
         Figures::Bandwidth(vec![crosstie_rdma::Bandwidth {
+            whole_bytes: 0,
             size: 1000,
             depth: 8,
             bytes,
