@@ -12,12 +12,11 @@ mod view;
 
 use std::fmt;
 
+use crosstie_doctor::Measured;
 use crosstie_grade::GradedRun;
-use crosstie_model::run::Run;
+use crosstie_model::{Finding, run::Run};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::PlacedFinding;
 
 pub use build::run_report;
 pub use grade::Grade;
@@ -56,7 +55,8 @@ pub struct RunReport {
     pub latency_histogram: Vec<Bucket>,
     /// Nodes that went away meanwhile.
     pub lost: Vec<LostReport>,
-    pub findings: Vec<PlacedFinding>,
+    /// What the run shows to be wrong; one that another explains names it.
+    pub findings: Vec<Finding>,
     /// What `--share` replaced; absent where names are the true ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<Vec<Replaced>>,
@@ -259,8 +259,11 @@ pub fn schema() -> schemars::Schema {
 
 /// The run graded, with the findings that it shows. `replaced` is what was done to its names.
 pub fn report_of(run: &Run, replaced: Option<Vec<Replaced>>) -> RunReport {
-    let graded = GradedRun::new(run);
-    run_report(&graded, PlacedFinding::of_run(run), replaced)
+    run_report(
+        &GradedRun::new(run),
+        Measured::new(run).findings(),
+        replaced,
+    )
 }
 
 impl RunReport {
