@@ -90,14 +90,16 @@ pub(crate) fn quiet(text: impl AsRef<str>) -> Span {
 }
 
 /// Control, format and bidirectional characters could rewrite the line around them.
+pub fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// With hostile characters replaced by a visible one.
 pub fn printable(text: &str) -> String {
-    let hostile = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    text.chars()
-        .map(|c| if hostile(c) { '\u{fffd}' } else { c })
-        .collect()
+    let safe = |c: char| if is_hostile(c) { '\u{fffd}' } else { c };
+    text.chars().map(safe).collect()
 }
 
 /// Lines of at most `columns` characters, broken between words; a longer word has a line of its own.

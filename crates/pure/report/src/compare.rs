@@ -1,0 +1,202 @@
+//! Two runs of one cluster: what got better, worse, or is otherwise not as it was.
+
+use crosstie_grade::compare::{Changed, compare};
+use crosstie_model::run::Run;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    run_report::{RunReport, Summary},
+    text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table},
+};
+
+/// What a figure that is missing is called in a change.
+const NOT_MEASURED: &str = "not measured";
+/// Version of the JSON.
+pub const FORMAT: u32 = 1;
+
+/// `crosstie report OLD NEW --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Comparison {
+    pub format: u32,
+    pub before: ComparedRun,
+    pub after: ComparedRun,
+    /// In one sentence.
+    pub sentence: String,
+    pub better: usize,
+    pub worse: usize,
+    pub changed: usize,
+    /// What was done first, then what came of it. Figures are in it if they differ by more than they wander.
+    pub changes: Vec<ChangeReport>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ComparedRun {
+    pub cluster: Option<String>,
+    pub started: String,
+    /// Version of Crosstie that measured.
+    pub crosstie: String,
+    pub summary: Summary,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChangeReport {
+    pub direction: Direction,
+    pub what: &'static str,
+    /// The node, port or pair.
+    pub subject: String,
+    pub before: String,
+    pub after: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    Worse,
+    Better,
+    /// Neither: a version, a setting, a cable.
+    Changed,
+}
+
+impl Direction {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Better => "better",
+            Self::Changed => "changed",
+        }
+    }
+
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Worse => "▼",
+            Self::Better => "▲",
+            Self::Changed => "●",
+        }
+    }
+
+    fn tone(self) -> Tone {
+        match self {
+            Self::Worse => Tone::Alarm,
+            Self::Better => Tone::Good,
+            Self::Changed => Tone::Accent,
+        }
+    }
+}
+
+/// The JSON schema.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Comparison)
+}
+
+/// The runs, and what is shown of each.
+pub fn comparison(runs: [&Run; 2], reports: [&RunReport; 2]) -> Comparison {
+    let changes: Vec<ChangeReport> = compare(runs[0], runs[1])
+        .into_iter()
+        .map(|change| ChangeReport {
+            direction: match change.what {
+                Changed::Faster => Direction::Better,
+                Changed::Slower => Direction::Worse,
+                Changed::Working if change.before == NOT_MEASURED => Direction::Better,
+                Changed::Working => Direction::Worse,
+                _ => Direction::Changed,
+            },
+            what: change.what.words(),
+            subject: change.subject,
+            before: change.before,
+            after: change.after,
+        })
+        .collect();
+    let number = |direction| {
+        changes
+            .iter()
+            .filter(|one| one.direction == direction)
+            .count()
+    };
+    let [better, worse, changed] =
+        [Direction::Better, Direction::Worse, Direction::Changed].map(number);
+    let [before, after] = reports.map(|report| ComparedRun {
+        cluster: report.cluster.clone(),
+        started: report.started.clone(),
+        crosstie: report.crosstie.clone(),
+        summary: report.summary.clone(),
+    });
+    Comparison {
+        format: FORMAT,
+        before,
+        after,
+        sentence: sentence(better, worse, changed),
+        better,
+        worse,
+        changed,
+        changes,
+    }
+}
+
+fn sentence(better: usize, worse: usize, changed: usize) -> String {
+    let figures = |count: usize, word: &str| match count {
+        1 => format!("1 figure got {word}"),
+        count => format!("{count} figures got {word}"),
+    };
+    let mut parts = Vec::new();
+    if worse > 0 {
+        parts.push(figures(worse, "worse"));
+    }
+    if better > 0 {
+        parts.push(figures(better, "better"));
+    }
+    match changed {
+        0 => {}
+        1 => parts.push("1 other thing changed".to_owned()),
+        count => parts.push(format!("{count} other things changed")),
+    }
+    if parts.is_empty() {
+        return "Nothing changed beyond the spread of the figures.".to_owned();
+    }
+    let mut words = parts.join(", ");
+    if worse == 0 && better == 0 {
+        words += "; no figure did, beyond its spread";
+    }
+    words + "."
+}
+
+/// For a terminal.
+pub fn view(comparison: &Comparison, palette: Palette) -> String {
+    let mut out = String::new();
+    let run = |run: &ComparedRun| {
+        let cluster = run.cluster.as_deref().unwrap_or("unnamed cluster");
+        format!("{cluster}, {}, Crosstie {}", run.started, run.crosstie)
+    };
+    line(
+        palette,
+        &[quiet("before  "), plain(run(&comparison.before))],
+        &mut out,
+    );
+    line(
+        palette,
+        &[quiet("after   "), plain(run(&comparison.after))],
+        &mut out,
+    );
+    out.push('\n');
+    let rows: Vec<Row> = comparison
+        .changes
+        .iter()
+        .map(|change| {
+            let sign = format!("{} {}", change.direction.sign(), change.what);
+            Row::Cells(
+                2,
+                vec![
+                    Span::new(change.direction.tone(), sign),
+                    strong(&change.subject),
+                    plain(format!("{} → {}", change.before, change.after)),
+                ],
+            )
+        })
+        .collect();
+    table(palette, &rows, &mut out);
+    if !rows.is_empty() {
+        out.push('\n');
+    }
+    line(palette, &[strong(&comparison.sentence)], &mut out);
+    out
+}

@@ -1,0 +1,122 @@
+//! Bandwidth over the size of messages.
+
+use maud::{Markup, html};
+
+use super::{
+    chart::{Frame, Linear, at, horizontal_axis, path, vertical_axis},
+    number,
+    table::folded,
+};
+use crate::run_report::{RunReport, SizeRow};
+
+const FRAME: Frame = Frame {
+    left: 52.0,
+    top: 34.0,
+    width: 412.0,
+    height: 200.0,
+};
+/// Labels below the axis that fit beside each other.
+const MOST_LABELS: usize = 7;
+
+pub(super) fn figure(report: &RunReport) -> Markup {
+    let rows = &report.sizes;
+    let [first, .., last] = rows.as_slice() else {
+        return html! {};
+    };
+    let ceilings = report.graded().filter_map(|pair| pair.ceiling_gbps);
+    let ceiling = ceilings.max_by(f64::total_cmp);
+    let largest = rows
+        .iter()
+        .map(|row| row.gbps.most)
+        .chain(ceiling)
+        .fold(0.0, f64::max);
+    let scale = Linear::up_to(largest);
+    let label = format!(
+        "RDMA bandwidth over message size: the median rises from {} Gb/s at {} to {} Gb/s at {}.",
+        number::gbps(first.gbps.median),
+        number::size(first.size),
+        number::gbps(last.gbps.median),
+        number::size(last.size),
+    );
+    html! {
+        figure {
+            figcaption {
+                h3 { "Bandwidth over message size" }
+                p.small.quiet { "Median of " (last.gbps.count) " paths, and the range from the slowest to the fastest." }
+            }
+            svg viewBox="0 0 480 280" role="img" aria-label=(label) {
+                (vertical_axis(FRAME, &scale, "Gb/s"))
+                (horizontal_axis(FRAME, &labels(rows), "bytes of a message"))
+                @if let Some(ceiling) = ceiling { (limit(&scale, ceiling)) }
+                (curves(rows, &scale))
+            }
+            (table(rows))
+        }
+    }
+}
+
+/// A doubling is a step.
+#[allow(clippy::cast_precision_loss)] // a logarithm
+fn along(rows: &[SizeRow], size: u64) -> f64 {
+    let power = |size: u64| (size.max(1) as f64).log2();
+    let least = rows.first().map_or(0.0, |row| power(row.size));
+    let most = rows.last().map_or(1.0, |row| power(row.size));
+    (power(size) - least) / (most - least).max(1.0)
+}
+
+fn labels(rows: &[SizeRow]) -> Vec<(f64, String)> {
+    let step = rows.len().div_ceil(MOST_LABELS).max(1);
+    // Counted from the right: the largest size is the one that is graded.
+    let rows_shown = rows.iter().rev().step_by(step);
+    rows_shown
+        .map(|row| (along(rows, row.size), number::size(row.size)))
+        .collect()
+}
+
+fn limit(scale: &Linear, ceiling: f64) -> Markup {
+    let y = FRAME.up(scale.share(ceiling));
+    html! {
+        line.limit x1=(at(FRAME.left)) x2=(at(FRAME.right())) y1=(at(y)) y2=(at(y)) {}
+        text.axis x=(at(FRAME.left + 6.0)) y=(at(y - 6.0)) { "ceiling " (number::gbps(ceiling)) }
+    }
+}
+
+fn curves(rows: &[SizeRow], scale: &Linear) -> Markup {
+    let point = |row: &SizeRow, value: f64| {
+        (
+            FRAME.along(along(rows, row.size)),
+            FRAME.up(scale.share(value)),
+        )
+    };
+    let upper = rows.iter().map(|row| point(row, row.gbps.most));
+    let lower = rows.iter().rev().map(|row| point(row, row.gbps.least));
+    let band = path(upper.chain(lower)) + "Z";
+    let median = path(rows.iter().map(|row| point(row, row.gbps.median)));
+    html! {
+        path.band d=(band) {}
+        path.line d=(median) {}
+        @for row in rows {
+            @let (x, y) = point(row, row.gbps.median);
+            circle.dot cx=(at(x)) cy=(at(y)) r="3.5" {}
+        }
+    }
+}
+
+fn table(rows: &[SizeRow]) -> Markup {
+    let body = html! {
+        @for row in rows {
+            tr {
+                th.nowrap scope="row" { (number::size(row.size)) }
+                td.number { (number::gbps(row.gbps.least)) }
+                td.number { (number::gbps(row.gbps.median)) }
+                td.number { (number::gbps(row.gbps.most)) }
+                td.number { (row.gbps.count) }
+            }
+        }
+    };
+    folded(
+        "Bandwidth as a table",
+        &["message", "slowest", "median", "fastest", "paths"],
+        &body,
+    )
+}

@@ -1,0 +1,282 @@
+//! A run with its grades, as programs get it and as the HTML report shows it: every number on the page is in here.
+
+mod build;
+mod cables;
+mod findings;
+mod grade;
+mod histogram;
+mod matrix;
+mod sentence;
+mod sizes;
+mod summary;
+
+use crosstie_model::Finding;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use build::run_report;
+pub use findings::findings;
+pub use grade::Grade;
+pub use summary::{Middle, SizeRow, Summary};
+
+/// Version of the JSON.
+pub const FORMAT: u32 = 1;
+
+/// `crosstie report --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RunReport {
+    pub format: u32,
+    /// The name in the cluster file.
+    pub cluster: Option<String>,
+    /// The controller's clock when the run began.
+    pub started: String,
+    /// Version of Crosstie that measured.
+    pub crosstie: String,
+    pub options: OptionsReport,
+    pub end: EndReport,
+    pub summary: Summary,
+    pub nodes: Vec<NodeReport>,
+    pub cables: Vec<CableReport>,
+    /// Every figure: from one port to another, in one way. The best of all tries.
+    pub pairs: Vec<PairReport>,
+    /// All rails between two nodes at once.
+    pub rail_sums: Vec<RailSumReport>,
+    /// One cell for each node and each other one.
+    pub matrix: Vec<MatrixCell>,
+    /// RDMA bandwidth over the size of messages, of all paths together.
+    pub sizes: Vec<SizeRow>,
+    /// RDMA latency of all paths together.
+    pub latency_histogram: Vec<Bucket>,
+    /// Nodes that went away meanwhile.
+    pub lost: Vec<LostReport>,
+    pub findings: Vec<PlacedFinding>,
+    /// What `--share` replaced; absent where names are the true ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Vec<Replaced>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OptionsReport {
+    pub mode: &'static str,
+    /// Of a soak.
+    pub soak_seconds: Option<u64>,
+    /// How long one test measures.
+    pub test_milliseconds: u32,
+    pub sizes: Vec<u64>,
+    pub queue_pairs: Vec<u32>,
+    /// What the cluster file says a port should carry.
+    pub declared_rate_gbps: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EndReport {
+    /// `finished`, `interrupted`, `failed` or `cut-off`.
+    pub state: &'static str,
+    pub error: Option<String>,
+    /// Since the run began; of the last measurement where the run was cut off.
+    pub milliseconds: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct NodeReport {
+    pub host: String,
+    /// What it is and what it runs, in the order in which it is shown.
+    pub facts: Vec<Fact>,
+    pub ports: Vec<PortReport>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Fact {
+    pub what: &'static str,
+    pub value: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PortReport {
+    pub device: String,
+    pub interface: Option<String>,
+    pub cage: Option<String>,
+    pub model: Option<String>,
+    pub firmware: Option<String>,
+    pub link_layer: Option<String>,
+    pub rate_gbps: Option<f64>,
+    pub interface_mtu: Option<u32>,
+    pub path_mtu: Option<u32>,
+    /// The narrowest PCI Express link above it.
+    pub pcie: Option<String>,
+    pub pcie_gbps: Option<f64>,
+}
+
+/// One cable, or one attachment to a switch.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CableReport {
+    pub name: String,
+    pub ends: Vec<CableEnd>,
+    /// The switch plane, of an attachment.
+    pub plane: Option<String>,
+    /// Each direction of each rail counts with the best figure that crossed the cable; the worst of those is its grade.
+    /// A slow peer does not make a cable slow.
+    pub grade: Option<Grade>,
+    /// Of the figure that the grade is from.
+    pub percent: Option<u32>,
+    pub gbps: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CableEnd {
+    pub host: String,
+    pub cage: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PairReport {
+    pub from: String,
+    pub to: String,
+    pub from_device: Option<String>,
+    pub to_device: Option<String>,
+    pub rail: u32,
+    /// `rdma-write`, `tcp-bandwidth`, `rdma-latency`, …
+    pub kind: &'static str,
+    /// What else ran at the same time: `solo`, `round`, `all-rails`, …
+    pub phase: &'static str,
+    pub size: Option<u64>,
+    pub queue_pairs: Option<u32>,
+    pub gbps: Option<f64>,
+    pub ceiling_gbps: Option<f64>,
+    /// Of the ceiling, rounded.
+    pub percent: Option<u32>,
+    /// The slowest tenth of a second.
+    pub worst_gbps: Option<f64>,
+    pub latency_us: Option<LatencyReport>,
+    pub verdict: Grade,
+    /// Why there is no grade, no figure or no test.
+    pub why: Option<String>,
+    /// What the figure looks like.
+    pub limit: Option<String>,
+    pub ledger: Option<LedgerReport>,
+    pub doubts: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LatencyReport {
+    pub min: f64,
+    pub p50: f64,
+    pub p99: f64,
+    pub p999: f64,
+    pub max: f64,
+    pub count: u64,
+}
+
+/// Messages that took so long.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Bucket {
+    pub from_us: f64,
+    pub to_us: f64,
+    pub count: u64,
+    pub percent: f64,
+}
+
+/// Where the bandwidth of a pair went. All in Gb/s.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LedgerReport {
+    pub port_rate: f64,
+    pub deductions: Vec<LedgerLine>,
+    pub ceiling: f64,
+    pub losses: Vec<LedgerLine>,
+    pub unexplained: f64,
+    pub measured: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LedgerLine {
+    pub what: String,
+    pub gbps: f64,
+    /// It was seen, and not how much it costs.
+    pub at_most: bool,
+    pub evidence: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RailSumReport {
+    pub from: String,
+    pub to: String,
+    pub rails: usize,
+    pub gbps: f64,
+    pub ceiling_gbps: Option<f64>,
+    pub percent: Option<u32>,
+    pub verdict: Grade,
+    pub limit: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MatrixCell {
+    pub from: String,
+    pub to: String,
+    /// The worst of its rails; absent where nothing was tested.
+    pub grade: Option<Grade>,
+    pub percent: Option<u32>,
+    pub gbps: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LostReport {
+    pub host: String,
+    pub why: String,
+    /// Since the run began.
+    pub milliseconds: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlacedFinding {
+    /// The node that it is about; null for one of the cluster.
+    pub host: Option<String>,
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// The finding that explains this one. Absent where nothing does: a root, which is what to mend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caused_by: Option<FindingRef>,
+}
+
+/// Another finding of the same report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FindingRef {
+    /// Null for a finding of the cluster.
+    pub host: Option<String>,
+    pub id: String,
+    pub subject: String,
+}
+
+/// What `--share` did with one kind of names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Replaced {
+    pub what: &'static str,
+    pub count: usize,
+}
+
+/// The JSON schema.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(RunReport)
+}
+
+impl RunReport {
+    /// What a person calls the run.
+    pub fn title(&self) -> &str {
+        self.cluster.as_deref().unwrap_or("unnamed cluster")
+    }
+
+    /// Large messages over RDMA that are held against a ceiling.
+    pub fn graded(&self) -> impl Iterator<Item = &PairReport> {
+        self.pairs.iter().filter(|pair| pair.verdict.is_graded())
+    }
+}
+
+impl PairReport {
+    pub fn is_rdma_bandwidth(&self) -> bool {
+        matches!(self.kind, "rdma-write" | "rdma-read" | "rdma-send")
+    }
+
+    /// Nothing else that the pair or its ports did was meant to slow it down.
+    pub fn is_undisturbed(&self) -> bool {
+        matches!(self.phase, "solo" | "round")
+    }
+}

@@ -1,0 +1,49 @@
+//! What a run comes to: counts, middles, and one sentence.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Grade;
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// The worst of all grades; `not-graded` where there is none.
+    pub verdict: Grade,
+    /// In one sentence.
+    pub sentence: String,
+    /// Where to look first.
+    pub first: Option<String>,
+    pub nodes: usize,
+    pub cables: usize,
+    pub measurements: usize,
+    /// Figures that are held against a ceiling, and those among them that are …
+    pub graded: usize,
+    pub healthy: usize,
+    pub warnings: usize,
+    pub faults: usize,
+    /// Tests that were tried and gave no figure.
+    pub failed: usize,
+    pub lowest_percent: Option<u32>,
+    /// Medians over all paths.
+    pub rdma_gbps: Option<Middle>,
+    pub tcp_gbps: Option<Middle>,
+    pub rdma_latency_us: Option<Middle>,
+    pub tcp_latency_us: Option<Middle>,
+}
+
+/// Of many figures. Medians, since one that is off must not move the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Middle {
+    pub count: usize,
+    pub least: f64,
+    pub median: f64,
+    pub most: f64,
+}
+
+/// RDMA bandwidth of messages of one size.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SizeRow {
+    pub size: u64,
+    /// Over all paths, each with its best number of queue pairs.
+    pub gbps: Middle,
+}

@@ -1,0 +1,229 @@
+//! A run that can be posted: names, addresses, MACs, GUIDs and serial numbers replaced, each by the same stand-in
+//! everywhere, so that it still tells the same story.
+//!
+//! The run itself is changed, not the page: whatever is made of it later has nothing to leak. Names of machine models,
+//! versions, PCI addresses and the kernel's own names of interfaces stay, since they are what others help with.
+
+mod names;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use std::net::IpAddr;
+
+use crosstie_model::{
+    Cable, HardwareAddress, PortRef,
+    run::{
+        EndReason, Figures, Header, MeasuredEnd, Measurement, Outcome, Reach, Run, RunNode, RunPort,
+    },
+};
+
+use crate::run_report::Replaced;
+use names::Names;
+
+/// The run with stand-ins, and what was replaced.
+pub fn share(run: &Run) -> (Run, Vec<Replaced>) {
+    let mut names = Names::of(run);
+    let mut run = run.clone();
+    header(&mut run, &mut names);
+    for measurement in &mut run.measurements {
+        self::measurement(measurement, &mut names);
+    }
+    for lost in &mut run.lost {
+        lost.host = names.host(&lost.host);
+        names.in_text(&mut lost.why);
+    }
+    if let Some(end) = &mut run.end
+        && let EndReason::Failed { error } = &mut end.reason
+    {
+        names.in_text(error);
+    }
+    (run, names.replaced())
+}
+
+/// Values are destructured here, so that a new field cannot be forgotten.
+fn header(run: &mut Run, names: &mut Names) {
+    let Header {
+        format: _,
+        started,
+        crosstie,
+        cluster,
+        options: _,
+        nodes,
+        cabling,
+        groups,
+    } = &mut run.header;
+    names.in_text(started);
+    names.in_text(crosstie);
+    if let Some(cluster) = cluster {
+        *cluster = names.cluster(cluster);
+    }
+    nodes.iter_mut().for_each(|node| self::node(node, names));
+    cabling
+        .iter_mut()
+        .for_each(|cable| self::cable(cable, names));
+    groups
+        .iter_mut()
+        .flatten()
+        .for_each(|end| self::end(end, names));
+}
+
+fn node(node: &mut RunNode, names: &mut Names) {
+    let RunNode {
+        host,
+        arch,
+        distro,
+        machine,
+        kernel,
+        rdma_driver,
+        rdma_core,
+        gpu_driver,
+        gpus,
+        nccl,
+        hot_plugged: _,
+        ports,
+    } = node;
+    *host = names.host(host);
+    let texts = [
+        arch,
+        distro,
+        machine,
+        kernel,
+        rdma_driver,
+        rdma_core,
+        gpu_driver,
+    ];
+    texts
+        .into_iter()
+        .flatten()
+        .for_each(|text| names.in_text(text));
+    gpus.iter_mut()
+        .chain(nccl)
+        .for_each(|text| names.in_text(text));
+    ports.iter_mut().for_each(|port| self::port(port, names));
+}
+
+fn port(port: &mut RunPort, names: &mut Names) {
+    let RunPort {
+        device,
+        port: _,
+        interface,
+        cage,
+        model,
+        firmware,
+        software: _,
+        link_layer: _,
+        rate_gbps: _,
+        interface_mtu: _,
+        path_mtu: _,
+        header_bytes: _,
+        pcie: _,
+    } = port;
+    names.in_text(device);
+    let texts = [interface, cage, model, firmware];
+    texts
+        .into_iter()
+        .flatten()
+        .for_each(|text| names.in_text(text));
+}
+
+fn cable(cable: &mut Cable, names: &mut Names) {
+    let end = |port: &mut PortRef, names: &mut Names| {
+        port.node = names.host(&port.node);
+        names.in_text(&mut port.cage);
+    };
+    match cable {
+        Cable::Direct { a, b, number: _ } => {
+            end(a, names);
+            end(b, names);
+        }
+        Cable::Switched { port, plane } => {
+            end(port, names);
+            *plane = names.plane(plane);
+        }
+    }
+}
+
+fn measurement(measurement: &mut Measurement, names: &mut Names) {
+    let Measurement {
+        kind: _,
+        phase: _,
+        round: _,
+        from,
+        to,
+        offset_milliseconds: _,
+        size: _,
+        queue_pairs: _,
+        outcome,
+        // Names of counters are the kernel's and the driver's.
+        counters: _,
+        doubts,
+    } = measurement;
+    end(from, names);
+    end(to, names);
+    match outcome {
+        Outcome::Measured(Figures::Reach(reach)) => self::reach(reach, names),
+        Outcome::Measured(Figures::Bandwidth(_) | Figures::Latency(_)) => {}
+        Outcome::Failed { error: text } | Outcome::NotApplicable { reason: text } => {
+            names.in_text(text)
+        }
+    }
+    doubts.iter_mut().for_each(|doubt| names.in_text(doubt));
+}
+
+fn reach(reach: &mut Reach, names: &mut Names) {
+    match reach {
+        Reach::Answered { .. } => {}
+        Reach::OtherPort {
+            expected,
+            found,
+            interface,
+        } => {
+            hardware_address(expected, names);
+            hardware_address(found, names);
+            interface.iter_mut().for_each(|text| names.in_text(text));
+        }
+    }
+}
+
+fn end(end: &mut MeasuredEnd, names: &mut Names) {
+    let MeasuredEnd {
+        host,
+        device,
+        interface,
+        address,
+        rail: _,
+        cable,
+    } = end;
+    *host = names.host(host);
+    [device, interface]
+        .into_iter()
+        .flatten()
+        .for_each(|text| names.in_text(text));
+    if let Some(address) = address {
+        *address = names.address(*address);
+    }
+    if let Some(cable) = cable {
+        *cable = names.cable(cable);
+    }
+}
+
+fn hardware_address(address: &mut HardwareAddress, names: &mut Names) {
+    // A stand-in is a hardware address by its form.
+    if let Ok(stand_in) = names.hardware_address(&address.to_string()).parse() {
+        *address = stand_in;
+    }
+}
+
+/// Addresses that are nobody's by standard, in the order in which they are met.
+fn stand_in_address(address: IpAddr, index: usize) -> IpAddr {
+    let documentation = [[192, 0, 2], [198, 51, 100], [203, 0, 113]];
+    let (block, last) = (index / 254, index % 254 + 1);
+    match (address, documentation.get(block), u8::try_from(last)) {
+        (IpAddr::V4(_), Some([a, b, c]), Ok(last)) => [*a, *b, *c, last].into(),
+        _ => {
+            let index = u128::try_from(index).unwrap_or(0) + 1;
+            IpAddr::V6((0x2001_0db8_u128 << 96 | index).into())
+        }
+    }
+}
