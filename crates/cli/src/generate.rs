@@ -43,6 +43,8 @@ pub(crate) fn schema(what: Schema) -> anyhow::Result<ExitCode> {
         Schema::Apply => crosstie_report::change::schema(),
         Schema::Status => crosstie_report::status::schema(),
         Schema::Bench => crosstie_report::bench::schema(),
+        Schema::Report => crosstie_report::run_report::schema(),
+        Schema::Compare => crosstie_report::compare::schema(),
         Schema::Up => crosstie_report::up::schema(),
         Schema::Cluster => crosstie_report::plan::cluster_schema(),
     };

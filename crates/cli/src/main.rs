@@ -16,6 +16,7 @@ mod init;
 mod lab;
 mod output;
 mod plan;
+mod report;
 mod restore;
 mod rollback;
 mod scan;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain::run(&explain, arguments.colour),
         Command::Plan(plan) => plan::run(&plan, arguments.colour),
         Command::Init(init) => init::run(&init, arguments.colour),
+        Command::Report(report) => report::run(&report, arguments.colour),
         Command::Bench(bench) => bench::run(&bench, arguments.colour),
         Command::Apply(apply) => apply::run(&apply, arguments.colour),
         Command::Rollback(undo) => rollback::run(&undo, arguments.colour),

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod change;
 mod reach;
+pub(crate) mod report;
 pub(crate) mod trust;
 pub(crate) mod up;
 
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Rollback(change::Rollback),
     Status(change::Status),
     Bench(bench::Bench),
+    Report(report::Report),
     Try(change::Try),
     Uninstall(change::Uninstall),
     Lab(crate::lab::LabArgs),
@@ -323,6 +325,10 @@ pub(crate) enum Schema {
     Status,
     /// `crosstie bench --json`
     Bench,
+    /// `crosstie report RUN --json`
+    Report,
+    /// `crosstie report OLD NEW --json`
+    Compare,
     /// `crosstie up --json`
     Up,
     /// The cluster file, for editors

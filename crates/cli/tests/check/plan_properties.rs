@@ -8,13 +8,13 @@ use std::{
 
 use crosstie_fabric::cages;
 use crosstie_facts::facts;
+use crosstie_grade::reach;
 use crosstie_model::{
     Cable, Facts, Plan, PortRef, Reading, Spec,
     facts::{net::Manager, persistence::Format},
     plan::FileChange,
     spec::{Fabric, Node, Qos, TwinAddresses},
 };
-use crosstie_grade::reach;
 use crosstie_plan::{memory::Memory, plan};
 use crosstie_report::{
     plan::{files, view},

@@ -17,6 +17,7 @@ pub mod measure;
 pub mod plan;
 pub mod prove;
 mod random;
+pub mod runs;
 pub mod scan;
 mod snapshot;
 pub mod state;

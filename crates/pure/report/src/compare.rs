@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    run_report::{RunReport, Summary},
+    run_report::{Replaced, RunReport, Summary},
     text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table},
 };
 
@@ -28,6 +28,9 @@ pub struct Comparison {
     pub changed: usize,
     /// What was done first, then what came of it. Figures are in it if they differ by more than they wander.
     pub changes: Vec<ChangeReport>,
+    /// What `--share` replaced; absent where names are the true ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Vec<Replaced>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -90,7 +93,11 @@ pub fn schema() -> schemars::Schema {
 }
 
 /// The runs, and what is shown of each.
-pub fn comparison(runs: [&Run; 2], reports: [&RunReport; 2]) -> Comparison {
+pub fn comparison(
+    runs: [&Run; 2],
+    reports: [&RunReport; 2],
+    replaced: Option<Vec<Replaced>>,
+) -> Comparison {
     let changes: Vec<ChangeReport> = compare(runs[0], runs[1])
         .into_iter()
         .map(|change| ChangeReport {
@@ -130,6 +137,7 @@ pub fn comparison(runs: [&Run; 2], reports: [&RunReport; 2]) -> Comparison {
         worse,
         changed,
         changes,
+        replaced,
     }
 }
 

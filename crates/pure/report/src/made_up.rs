@@ -341,7 +341,7 @@ pub(crate) fn two_sparks(slow_cable: bool) -> Run {
             let path = Path {
                 gbps: if slow { 41.0 } else { 109.6 },
                 tcp_gbps: if slow { 21.0 } else { 36.5 },
-                rdma_us: 2.1,
+                rdma_us: 1.62,
                 tcp_us: 24.0,
                 paused: slow,
             };
@@ -423,7 +423,7 @@ pub(crate) fn switched(count: usize) -> Run {
                 let path = Path {
                     gbps,
                     tcp_gbps: 58.0,
-                    rdma_us: 2.6,
+                    rdma_us: 1.74,
                     tcp_us: 19.0,
                     paused: false,
                 };

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{number, page};
+use super::{number, page, verdict::shared};
 use crate::{
     compare::{ChangeReport, Comparison, Direction},
     run_report::Summary,
@@ -47,6 +47,7 @@ fn verdict(comparison: &Comparison) -> Markup {
                 div.sign aria-hidden="true" { (sign) }
                 div { p.word { (word) } p.sentence { (comparison.sentence) } }
             }
+            (shared(comparison.replaced.as_deref()))
         }
     }
 }

@@ -5,13 +5,19 @@ use maud::{Markup, html};
 
 use crate::run_report::{FindingRef, PlacedFinding, RunReport};
 
+/// Subjects, or consequences, that are named before the rest is counted.
+const NAMED: usize = 12;
+/// Groups on the page.
+const MOST_GROUPS: usize = 60;
+
+/// Roots that say the same of different subjects.
+struct Group<'a> {
+    roots: Vec<&'a PlacedFinding>,
+    explained: Vec<&'a PlacedFinding>,
+}
+
 pub(super) fn section(report: &RunReport) -> Markup {
-    let mut roots: Vec<&PlacedFinding> = report
-        .findings
-        .iter()
-        .filter(|placed| placed.caused_by.is_none())
-        .collect();
-    roots.sort_by_key(|placed| placed.finding.severity);
+    let groups = groups(report);
     html! {
         section id="findings" aria-labelledby="findings-title" {
             h2 id="findings-title" { "Findings" }
@@ -19,69 +25,134 @@ pub(super) fn section(report: &RunReport) -> Markup {
                 p.lead { "Nothing that was measured shows a fault." }
             } @else {
                 p.lead { "In the order in which to mend them. What follows from another finding stands with it." }
-                @for root in roots { (finding(root, &explained(report, root))) }
+                @for group in groups.iter().take(MOST_GROUPS) { (article(group)) }
+                @if groups.len() > MOST_GROUPS {
+                    p.small.quiet { "The first " (MOST_GROUPS) " of " (groups.len()) " are shown; `crosstie report --json` has all." }
+                }
             }
         }
     }
 }
 
-/// All that it explains, however far down.
-fn explained<'a>(report: &'a RunReport, root: &PlacedFinding) -> Vec<&'a PlacedFinding> {
-    let is_cause = |cause: &FindingRef, placed: &PlacedFinding| {
-        let finding = &placed.finding;
-        cause.host == placed.host && cause.id == finding.id && cause.subject == finding.subject
+fn groups(report: &RunReport) -> Vec<Group<'_>> {
+    let same = |a: &Finding, b: &Finding| {
+        a.id == b.id && a.severity == b.severity && a.cause == b.cause && a.fix == b.fix
     };
-    let mut found: Vec<&PlacedFinding> = Vec::new();
-    loop {
-        let next = report.findings.iter().find(|placed| {
-            let follows = placed.caused_by.as_ref().is_some_and(|cause| {
-                is_cause(cause, root) || found.iter().any(|known| is_cause(cause, known))
-            });
-            follows && !found.iter().any(|known| std::ptr::eq(*known, *placed))
+    let mut groups: Vec<Group> = Vec::new();
+    let roots = report
+        .findings
+        .iter()
+        .filter(|placed| placed.caused_by.is_none());
+    for root in roots {
+        let known = groups.iter_mut().find(|group| {
+            let first = group.roots.first();
+            first.is_some_and(|first| same(&first.finding, &root.finding))
         });
-        match next {
-            Some(next) => found.push(next),
-            None => return found,
+        match known {
+            Some(group) => group.roots.push(root),
+            None => groups.push(Group {
+                roots: vec![root],
+                explained: Vec::new(),
+            }),
         }
+    }
+    for group in &mut groups {
+        group.explained = explained(report, &group.roots);
+    }
+    groups.sort_by_key(|group| group.roots.first().map(|root| root.finding.severity));
+    groups
+}
+
+/// All that roots explain, however far down.
+fn explained<'a>(report: &'a RunReport, roots: &[&PlacedFinding]) -> Vec<&'a PlacedFinding> {
+    let reference = |placed: &PlacedFinding| FindingRef {
+        host: placed.host.clone(),
+        id: placed.finding.id.clone(),
+        subject: placed.finding.subject.clone(),
+    };
+    let mut causes: Vec<FindingRef> = roots.iter().map(|root| reference(root)).collect();
+    let mut open: Vec<&PlacedFinding> = report
+        .findings
+        .iter()
+        .filter(|placed| placed.caused_by.is_some())
+        .collect();
+    let mut found = Vec::new();
+    loop {
+        let is_next = |placed: &&PlacedFinding| {
+            placed
+                .caused_by
+                .as_ref()
+                .is_some_and(|cause| causes.contains(cause))
+        };
+        let (next, rest): (Vec<&PlacedFinding>, Vec<&PlacedFinding>) =
+            open.into_iter().partition(is_next);
+        if next.is_empty() {
+            return found;
+        }
+        causes = next.iter().map(|placed| reference(placed)).collect();
+        found.extend(next);
+        open = rest;
     }
 }
 
-fn finding(placed: &PlacedFinding, explained: &[&PlacedFinding]) -> Markup {
-    let finding = &placed.finding;
+fn article(group: &Group) -> Markup {
+    let Some(first) = group.roots.first() else {
+        return html! {};
+    };
+    let finding = &first.finding;
+    let others = &group.roots[1..];
+    let severity = finding.severity.to_string();
     html! {
-        article class={ "finding " (finding.severity.to_string()) } {
+        article class={ "finding " (severity) } {
             h3 {
-                span class={ "badge " (finding.severity.to_string()) } { (sign(finding.severity)) " " (finding.severity.to_string()) }
+                span class={ "badge " (severity) } { (sign(finding.severity)) " " (severity) }
                 span { (finding.subject) }
-                @if let Some(host) = placed.host.as_ref().filter(|host| !finding.subject.contains(*host)) { span.quiet { (host) } }
+                @if !others.is_empty() { span.quiet { "and " (others.len()) " more" } }
+                @if let Some(host) = first.host.as_ref().filter(|host| !finding.subject.contains(*host)) { span.quiet { (host) } }
             }
             dl {
                 dt { "Cause" } dd { (finding.cause) }
-                @if !finding.fix.is_empty() { dt { "Fix" } dd { (prose(finding)) } }
-                @if !finding.evidence.is_empty() {
-                    dt { "Evidence" }
-                    dd { ul { @for one in &finding.evidence { li { (one.what) ": " strong { (one.value) } @if !one.source.is_empty() { span.quiet { " (" (one.source) ")" } } } } } }
-                }
-                @if !explained.is_empty() {
-                    dt { "Explains" }
-                    dd { ul { @for one in explained { li { (one.finding.subject) " " span.quiet { (one.finding.id) } } } } }
-                }
-                dt { "Check" } dd { code { "crosstie explain " (finding.id) } }
+                @if !finding.fix.is_empty() { dt { "Fix" } dd { (fix(finding)) } }
+                @if !finding.evidence.is_empty() { dt { "Evidence" } dd { (evidence(finding)) } }
+                @if !others.is_empty() { dt { "Also" } dd { (subjects(others)) } }
+                @if !group.explained.is_empty() { dt { "Explains" } dd { (subjects(&group.explained)) } }
+                dt { "More" } dd { code { "crosstie explain " (finding.id) } }
             }
+        }
+    }
+}
+
+fn evidence(finding: &Finding) -> Markup {
+    html! {
+        ul {
+            @for one in &finding.evidence {
+                li { (one.what) ": " strong { (one.value) } @if !one.source.is_empty() { span.quiet { " (" (one.source) ")" } } }
+            }
+        }
+    }
+}
+
+fn subjects(findings: &[&PlacedFinding]) -> Markup {
+    html! {
+        ul {
+            @for one in findings.iter().take(NAMED) { li { (one.finding.subject) " " span.quiet { (one.finding.id) } } }
+            @if findings.len() > NAMED { li.quiet { "and " (findings.len() - NAMED) " more" } }
         }
     }
 }
 
 /// The words, then the commands as such.
-fn prose(finding: &Finding) -> Markup {
-    let lines = finding.fix.lines();
-    let words: Vec<&str> = lines
-        .filter(|line| {
-            !finding
-                .commands
-                .iter()
-                .any(|command| command == line.trim())
-        })
+fn fix(finding: &Finding) -> Markup {
+    let is_command = |line: &&str| {
+        finding
+            .commands
+            .iter()
+            .any(|command| command == line.trim())
+    };
+    let words: Vec<&str> = finding
+        .fix
+        .lines()
+        .filter(|line| !is_command(line))
         .collect();
     html! {
         (words.join(" "))

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::number;
-use crate::run_report::{Grade, RunReport};
+use crate::run_report::{Grade, Replaced, RunReport};
 
 pub(super) fn section(report: &RunReport) -> Markup {
     let summary = &report.summary;
@@ -17,7 +17,7 @@ pub(super) fn section(report: &RunReport) -> Markup {
                     @if let Some(first) = &summary.first { p.first { strong { "Look first at " } (first) } }
                 }
             }
-            (shared(report))
+            (shared(report.replaced.as_deref()))
             (tiles(report))
         }
     }
@@ -33,9 +33,9 @@ fn word(verdict: Grade) -> &'static str {
     }
 }
 
-fn shared(report: &RunReport) -> Markup {
+pub(super) fn shared(replaced: Option<&[Replaced]>) -> Markup {
     html! {
-        @if let Some(replaced) = &report.replaced {
+        @if let Some(replaced) = replaced {
             p.note {
                 strong { "Made to be shared. " }
                 @if replaced.is_empty() {
@@ -44,7 +44,7 @@ fn shared(report: &RunReport) -> Markup {
                     "Replaced, each by the same stand-in everywhere: "
                     @for (index, one) in replaced.iter().enumerate() {
                         @if index > 0 { ", " }
-                        (one.count) " " (one.what)
+                        (one.to_string())
                     }
                     "."
                 }

@@ -35,20 +35,21 @@ fn host(fault: &MeasuredFault) -> Option<String> {
 fn finding(fault: &MeasuredFault) -> Finding {
     let id = fault.kind.id();
     let check = checks::all().find(|check| check.id == id);
-    let mut cause = fault
-        .cause
-        .clone()
-        .or(check.map(|check| check.cause.to_owned()))
-        .unwrap_or_default();
-    if fault.suspects.len() > 1 {
-        cause = format!("{cause} (one of: {})", fault.suspects.join(", "));
-    }
+    let general = || {
+        let cause = check
+            .map(|check| check.cause.to_owned())
+            .unwrap_or_default();
+        match fault.suspects.as_slice() {
+            [] | [_] => cause,
+            several => format!("{cause}; one of: {}", several.join(", ")),
+        }
+    };
     Finding {
         id: id.to_owned(),
         severity: fault.severity,
         subject: fault.subject.clone(),
         evidence: fault.evidence.clone(),
-        cause,
+        cause: fault.cause.clone().unwrap_or_else(general),
         fix: fault
             .advice
             .clone()

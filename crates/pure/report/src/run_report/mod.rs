@@ -9,8 +9,12 @@ mod matrix;
 mod sentence;
 mod sizes;
 mod summary;
+mod view;
 
-use crosstie_model::Finding;
+use std::fmt;
+
+use crosstie_grade::GradedRun;
+use crosstie_model::{Finding, run::Run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,6 +22,7 @@ pub use build::run_report;
 pub use findings::findings;
 pub use grade::Grade;
 pub use summary::{Middle, SizeRow, Summary};
+pub use view::view;
 
 /// Version of the JSON.
 pub const FORMAT: u32 = 1;
@@ -249,13 +254,31 @@ pub struct FindingRef {
 /// What `--share` did with one kind of names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Replaced {
+    /// In the singular.
     pub what: &'static str,
     pub count: usize,
+}
+
+impl fmt::Display for Replaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, count) = (self.what, self.count);
+        match (count, what.strip_suffix('s')) {
+            (1, _) => write!(f, "1 {what}"),
+            (_, Some(stem)) => write!(f, "{count} {stem}ses"),
+            (_, None) => write!(f, "{count} {what}s"),
+        }
+    }
 }
 
 /// The JSON schema.
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(RunReport)
+}
+
+/// The run graded, with the findings that it shows. `replaced` is what was done to its names.
+pub fn report_of(run: &Run, replaced: Option<Vec<Replaced>>) -> RunReport {
+    let graded = GradedRun::new(run);
+    run_report(&graded, findings(&graded), replaced)
 }
 
 impl RunReport {

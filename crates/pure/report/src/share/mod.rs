@@ -24,10 +24,24 @@ use names::Names;
 /// The run with stand-ins, and what was replaced.
 pub fn share(run: &Run) -> (Run, Vec<Replaced>) {
     let mut names = Names::of(run);
+    let shared = with(run, &mut names);
+    (shared, names.replaced())
+}
+
+/// Two runs with the same stand-ins, so that they can still be compared.
+pub fn share_together(runs: &[Run; 2]) -> ([Run; 2], Vec<Replaced>) {
+    let [old, new] = runs;
+    let mut names = Names::of(old);
+    names.learn(new);
+    let shared = [with(old, &mut names), with(new, &mut names)];
+    (shared, names.replaced())
+}
+
+fn with(run: &Run, names: &mut Names) -> Run {
     let mut run = run.clone();
-    header(&mut run, &mut names);
+    header(&mut run, names);
     for measurement in &mut run.measurements {
-        self::measurement(measurement, &mut names);
+        self::measurement(measurement, names);
     }
     for lost in &mut run.lost {
         lost.host = names.host(&lost.host);
@@ -38,7 +52,7 @@ pub fn share(run: &Run) -> (Run, Vec<Replaced>) {
     {
         names.in_text(error);
     }
-    (run, names.replaced())
+    run
 }
 
 /// Values are destructured here, so that a new field cannot be forgotten.

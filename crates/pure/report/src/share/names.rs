@@ -29,14 +29,14 @@ pub(super) enum Kind {
 impl Kind {
     fn words(self) -> &'static str {
         match self {
-            Self::Host => "host names",
-            Self::User => "user names",
-            Self::Cluster => "cluster names",
-            Self::Plane => "names of switch planes",
-            Self::Address => "IP addresses",
-            Self::HardwareAddress => "hardware addresses",
-            Self::Guid => "GUIDs and GIDs",
-            Self::Serial => "serial numbers and UUIDs",
+            Self::Host => "host name",
+            Self::User => "user name",
+            Self::Cluster => "cluster name",
+            Self::Plane => "switch plane",
+            Self::Address => "IP address",
+            Self::HardwareAddress => "hardware address",
+            Self::Guid => "GUID",
+            Self::Serial => "serial number",
         }
     }
 }
@@ -54,6 +54,13 @@ impl Names {
     /// Everything that the header names, so that texts which come earlier than the name are replaced as well.
     pub(super) fn of(run: &Run) -> Self {
         let mut names = Self::default();
+        names.learn(run);
+        names
+    }
+
+    /// As [`Names::of`], in addition to what is known.
+    pub(super) fn learn(&mut self, run: &Run) {
+        let names = self;
         let header = &run.header;
         for node in &header.nodes {
             names.host(&node.host);
@@ -79,10 +86,9 @@ impl Names {
         }
         for cable in &header.cabling {
             let mut replaced = cable.clone();
-            super::cable(&mut replaced, &mut names);
+            super::cable(&mut replaced, names);
             names.cables.insert(cable.to_string(), replaced.to_string());
         }
-        names
     }
 
     fn stand_in(&mut self, kind: Kind, name: &str, make: impl FnOnce(usize) -> String) -> String {
