@@ -4,6 +4,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../pure/report/src/made_up.rs"]
+mod made_up;
 
 mod apply_command;
 mod check_pages;
@@ -21,6 +23,7 @@ mod plan_basis;
 mod plan_captures;
 mod plan_guards;
 mod plan_properties;
+mod report_command;
 mod restore_command;
 mod scan_captures;
 mod scan_live;

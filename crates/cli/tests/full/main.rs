@@ -4,6 +4,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../pure/report/src/made_up.rs"]
+mod made_up;
 
 mod arm64;
 mod bench;
@@ -11,4 +13,5 @@ mod boot;
 mod cut;
 mod init;
 mod power_cut;
+mod report;
 mod up;

@@ -98,14 +98,13 @@ pub fn comparison(
     reports: [&RunReport; 2],
     replaced: Option<Vec<Replaced>>,
 ) -> Comparison {
-    let changes: Vec<ChangeReport> = compare(runs[0], runs[1])
+    let all: Vec<ChangeReport> = compare(runs[0], runs[1])
         .into_iter()
         .map(|change| ChangeReport {
             direction: match change.what {
                 Changed::Faster => Direction::Better,
-                Changed::Slower => Direction::Worse,
                 Changed::Working if change.before == NOT_MEASURED => Direction::Better,
-                Changed::Working => Direction::Worse,
+                Changed::Slower | Changed::Working => Direction::Worse,
                 _ => Direction::Changed,
             },
             what: change.what.words(),
@@ -114,12 +113,7 @@ pub fn comparison(
             after: change.after,
         })
         .collect();
-    let number = |direction| {
-        changes
-            .iter()
-            .filter(|one| one.direction == direction)
-            .count()
-    };
+    let number = |direction| all.iter().filter(|one| one.direction == direction).count();
     let [better, worse, changed] =
         [Direction::Better, Direction::Worse, Direction::Changed].map(number);
     let [before, after] = reports.map(|report| ComparedRun {
@@ -136,7 +130,7 @@ pub fn comparison(
         better,
         worse,
         changed,
-        changes,
+        changes: all,
         replaced,
     }
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     compare::comparison,
     made_up::{self, HOSTILE},
-    run_report::report_of,
+    run_report::{Grade, report_of},
     share::share,
 };
 
@@ -93,9 +93,7 @@ fn every_number_on_a_page_is_in_the_json() {
             .collect::<Vec<_>>()
             .join(" ");
         shown.extend(tokens(&derived).map(str::to_owned));
-        shown.extend(
-            tokens(&texts.replace('\u{202e}', " ").replace('\u{2066}', " ")).map(str::to_owned),
-        );
+        shown.extend(tokens(&texts.replace(['\u{202e}', '\u{2066}'], " ")).map(str::to_owned));
         shown.extend(counted(&report));
         // Findings that are counted instead of named.
         shown.extend((0..=report.findings.len()).map(|count| count.to_string()));
@@ -347,7 +345,7 @@ fn the_slow_cable_is_the_one_that_is_drawn_so() {
     let bad = sixteen
         .cables
         .iter()
-        .filter(|cable| cable.grade.is_some_and(|grade| grade.is_bad()));
+        .filter(|cable| cable.grade.is_some_and(Grade::is_bad));
     let bad: Vec<&str> = bad.map(|cable| cable.name.as_str()).collect();
     assert_eq!(bad, ["gpu-07:p1 – leaf-b"]);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crosstie_model::run::{MeasuredEnd, Phase, Run};
+use crosstie_model::run::{BandwidthFigures, MeasuredEnd, Phase, Run};
 
 use super::{SizeRow, build::middle};
 
@@ -11,7 +11,7 @@ pub(super) fn sizes(run: &Run) -> Vec<SizeRow> {
     for one in &run.measurements {
         let undisturbed = matches!(one.phase, Phase::Solo | Phase::Round);
         let rdma = one.kind.is_rdma() && one.kind.is_bandwidth();
-        let figure = one.bandwidth().and_then(|figures| figures.gbps());
+        let figure = one.bandwidth().and_then(BandwidthFigures::gbps);
         let (true, true, Some(size), Some(gbps)) = (undisturbed, rdma, one.size, figure) else {
             continue;
         };

@@ -72,14 +72,15 @@ fn header(run: &mut Run, names: &mut Names) {
     if let Some(cluster) = cluster {
         *cluster = names.cluster(cluster);
     }
-    nodes.iter_mut().for_each(|node| self::node(node, names));
-    cabling
-        .iter_mut()
-        .for_each(|cable| self::cable(cable, names));
-    groups
-        .iter_mut()
-        .flatten()
-        .for_each(|end| self::end(end, names));
+    for node in nodes {
+        self::node(node, names);
+    }
+    for cable in cabling {
+        self::cable(cable, names);
+    }
+    for end in groups.iter_mut().flatten() {
+        self::end(end, names);
+    }
 }
 
 fn node(node: &mut RunNode, names: &mut Names) {
@@ -114,7 +115,9 @@ fn node(node: &mut RunNode, names: &mut Names) {
     gpus.iter_mut()
         .chain(nccl)
         .for_each(|text| names.in_text(text));
-    ports.iter_mut().for_each(|port| self::port(port, names));
+    for port in ports {
+        self::port(port, names);
+    }
 }
 
 fn port(port: &mut RunPort, names: &mut Names) {
@@ -179,10 +182,12 @@ fn measurement(measurement: &mut Measurement, names: &mut Names) {
         Outcome::Measured(Figures::Reach(reach)) => self::reach(reach, names),
         Outcome::Measured(Figures::Bandwidth(_) | Figures::Latency(_)) => {}
         Outcome::Failed { error: text } | Outcome::NotApplicable { reason: text } => {
-            names.in_text(text)
+            names.in_text(text);
         }
     }
-    doubts.iter_mut().for_each(|doubt| names.in_text(doubt));
+    for doubt in doubts {
+        names.in_text(doubt);
+    }
 }
 
 fn reach(reach: &mut Reach, names: &mut Names) {
@@ -195,7 +200,9 @@ fn reach(reach: &mut Reach, names: &mut Names) {
         } => {
             hardware_address(expected, names);
             hardware_address(found, names);
-            interface.iter_mut().for_each(|text| names.in_text(text));
+            if let Some(interface) = interface {
+                names.in_text(interface);
+            }
         }
     }
 }
@@ -233,11 +240,11 @@ fn hardware_address(address: &mut HardwareAddress, names: &mut Names) {
 fn stand_in_address(address: IpAddr, index: usize) -> IpAddr {
     let documentation = [[192, 0, 2], [198, 51, 100], [203, 0, 113]];
     let (block, last) = (index / 254, index % 254 + 1);
-    match (address, documentation.get(block), u8::try_from(last)) {
-        (IpAddr::V4(_), Some([a, b, c]), Ok(last)) => [*a, *b, *c, last].into(),
-        _ => {
-            let index = u128::try_from(index).unwrap_or(0) + 1;
-            IpAddr::V6((0x2001_0db8_u128 << 96 | index).into())
-        }
+    if let (IpAddr::V4(_), Some([a, b, c]), Ok(last)) =
+        (address, documentation.get(block), u8::try_from(last))
+    {
+        return [*a, *b, *c, last].into();
     }
+    let index = u128::try_from(index).unwrap_or(0) + 1;
+    IpAddr::V6((0x2001_0db8_u128 << 96 | index).into())
 }

@@ -96,9 +96,9 @@ impl Names {
         if let Some(known) = of_kind.get(name) {
             return known.clone();
         }
-        let made = make(of_kind.len() + 1);
-        of_kind.insert(name.to_owned(), made.clone());
-        made
+        let stand_in = make(of_kind.len() + 1);
+        of_kind.insert(name.to_owned(), stand_in.clone());
+        stand_in
     }
 
     fn knows(&mut self, name: &str, stand_in: &str) {
@@ -158,7 +158,7 @@ impl Names {
             |index| {
                 // Locally administered, so it is nobody's.
                 let mut parts = vec!["00".to_owned(); bytes.max(6)];
-                parts[0] = "02".to_owned();
+                "02".clone_into(&mut parts[0]);
                 let last = parts.len();
                 for (place, shift) in [(last - 1, 0), (last - 2, 8), (last - 3, 16)] {
                     parts[place] = format!("{:02x}", (index >> shift) & 0xff);
@@ -172,7 +172,7 @@ impl Names {
         let groups = guid.split(':').count();
         self.stand_in(Kind::Guid, &guid.to_ascii_lowercase(), |index| {
             let mut parts = vec!["0000".to_owned(); groups.max(4)];
-            parts[0] = "0200".to_owned();
+            "0200".clone_into(&mut parts[0]);
             let last = parts.len() - 1;
             parts[last] = format!("{index:04x}");
             parts.join(":")

@@ -115,7 +115,7 @@ fn layout<'a>(nodes: &[&'a str], cables: &[&'a CableReport]) -> Layout<'a> {
     let last_bar = first_bar + BAR_STEP * planes.len() as f64 - (BAR_STEP - BAR_HEIGHT);
     let has_below = nodes.len() > above;
     let below = last_bar + REACH + BOX_HEIGHT / 2.0;
-    let places = nodes.iter().enumerate().map(|(index, host)| {
+    let placed = nodes.iter().enumerate().map(|(index, host)| {
         let is_above = index < above;
         let in_row = if is_above { index } else { index - above };
         let place = Place {
@@ -131,7 +131,7 @@ fn layout<'a>(nodes: &[&'a str], cables: &[&'a CableReport]) -> Layout<'a> {
     });
     let bars = planes.iter().enumerate();
     Layout {
-        places: places.collect(),
+        places: placed.collect(),
         planes: bars
             .map(|(index, plane)| (*plane, first_bar + BAR_STEP * index as f64))
             .collect(),
@@ -149,12 +149,12 @@ fn layout<'a>(nodes: &[&'a str], cables: &[&'a CableReport]) -> Layout<'a> {
 fn line<'a>(
     layout: &Layout,
     cables: &[&'a CableReport],
-    cable: &&'a CableReport,
+    cable: &'a CableReport,
 ) -> Option<(&'a CableReport, f64, f64, f64)> {
     let end = cable.ends.first()?;
     let place = layout.places.get(end.host.as_str())?;
-    let plane = cable.plane.as_deref()?;
-    let (_, bar) = layout.planes.iter().find(|(name, _)| *name == plane)?;
+    let wanted = cable.plane.as_deref()?;
+    let (_, bar) = layout.planes.iter().find(|(name, _)| *name == wanted)?;
     let own = |other: &&&CableReport| {
         other
             .ends
