@@ -68,7 +68,7 @@ fn figure(title: &str, unit: &str, [rdma, tcp]: [&Middle; 2], hint: &str) -> Mar
                     text.strong x=(at(FRAME.left - 10.0)) y=(at(top + 19.0)) text-anchor="end" { (name) }
                     rect class=(class) x=(at(FRAME.left)) y=(at(top)) width=(at((end - FRAME.left).max(1.0))) height="28" rx="3" {}
                     line.base x1=(at(FRAME.along(scale.share(middle.least)))) x2=(at(most)) y1=(at(top + 34.0)) y2=(at(top + 34.0)) {}
-                    text.strong x=(at(end.max(most) + 8.0)) y=(at(top + 19.0)) { (number::gbps(middle.median)) }
+                    text.strong.halo x=(at(end + 8.0)) y=(at(top + 19.0)) { (number::gbps(middle.median)) }
                 }
             }
             (folded(&format!("{title}, as a table"), &["", "least", "median", "most", "paths"], &rows))

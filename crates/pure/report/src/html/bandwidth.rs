@@ -15,8 +15,8 @@ const FRAME: Frame = Frame {
     width: 412.0,
     height: 200.0,
 };
-/// Labels below the axis that fit beside each other.
-const MOST_LABELS: usize = 7;
+/// Width of a label below the axis.
+const LABEL: f64 = 58.0;
 
 pub(super) fn figure(report: &RunReport) -> Markup {
     let rows = &report.sizes;
@@ -64,20 +64,32 @@ fn along(rows: &[SizeRow], size: u64) -> f64 {
     (power(size) - least) / (most - least).max(1.0)
 }
 
+/// From the right, since the largest size is the one that is graded; what has no room is left out.
 fn labels(rows: &[SizeRow]) -> Vec<(f64, String)> {
-    let step = rows.len().div_ceil(MOST_LABELS).max(1);
-    // Counted from the right: the largest size is the one that is graded.
-    let rows_shown = rows.iter().rev().step_by(step);
-    rows_shown
-        .map(|row| (along(rows, row.size), number::size(row.size)))
-        .collect()
+    let mut labels: Vec<(f64, String)> = Vec::new();
+    for row in rows.iter().rev() {
+        let share = along(rows, row.size);
+        let room = labels
+            .last()
+            .map_or(f64::MAX, |(last, _)| (last - share) * FRAME.width);
+        // The last one is written to the left of its tick.
+        let needed = if labels.len() == 1 {
+            1.5 * LABEL
+        } else {
+            LABEL
+        };
+        if room >= needed {
+            labels.push((share, number::size(row.size)));
+        }
+    }
+    labels
 }
 
 fn limit(scale: &Linear, ceiling: f64) -> Markup {
     let y = FRAME.up(scale.share(ceiling));
     html! {
         line.limit x1=(at(FRAME.left)) x2=(at(FRAME.right())) y1=(at(y)) y2=(at(y)) {}
-        text.axis x=(at(FRAME.left + 6.0)) y=(at(y - 6.0)) { "ceiling " (number::gbps(ceiling)) }
+        text.axis.halo x=(at(FRAME.left + 6.0)) y=(at(y - 6.0)) { "ceiling " (number::gbps(ceiling)) }
     }
 }
 

@@ -77,7 +77,7 @@ impl Linear {
     }
 }
 
-/// Powers of ten from below the least value to above the most.
+/// From one value to another, both above 0.
 #[derive(Debug, Clone)]
 pub(super) struct Logarithmic {
     least: f64,
@@ -86,15 +86,15 @@ pub(super) struct Logarithmic {
 
 impl Logarithmic {
     pub(super) fn between(least: f64, most: f64) -> Self {
-        let floor = |value: f64| 10_f64.powf(value.max(1e-3).log10().floor());
-        let least = floor(least);
-        let mut most_power = floor(most);
-        if most_power < most {
-            most_power *= 10.0;
-        }
+        let least = if least.is_finite() {
+            least.max(1e-6)
+        } else {
+            1e-6
+        };
+        let most = if most.is_finite() { most } else { least };
         Self {
             least,
-            most: most_power.max(least * 10.0),
+            most: most.max(least * 2.0),
         }
     }
 
@@ -103,14 +103,22 @@ impl Logarithmic {
         (value.max(self.least).log10() - from) / (self.most.log10() - from)
     }
 
+    /// Round numbers: each power of ten, and of a short scale twice and five times it as well.
     pub(super) fn ticks(&self) -> Vec<f64> {
-        let mut ticks = vec![self.least];
-        while let Some(last) = ticks
-            .last()
-            .copied()
-            .filter(|last| *last < self.most * 0.99)
-        {
-            ticks.push(last * 10.0);
+        let decades = self.most.log10() - self.least.log10();
+        let steps: &[f64] = if decades > 3.0 {
+            &[1.0]
+        } else {
+            &[1.0, 2.0, 5.0]
+        };
+        let mut power = 10_f64.powf(self.least.log10().floor());
+        let mut ticks = Vec::new();
+        while power <= self.most && ticks.len() < 24 {
+            let near = steps.iter().map(|step| step * power);
+            ticks.extend(
+                near.filter(|value| (self.least * 0.999..=self.most * 1.001).contains(value)),
+            );
+            power *= 10.0;
         }
         ticks
     }
@@ -118,20 +126,30 @@ impl Logarithmic {
 
 /// Short: ticks are round numbers.
 pub(super) fn tick(value: f64) -> String {
-    let text = format!("{value:.3}");
+    let text = format!("{value:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     text.to_owned()
 }
 
 /// Horizontal grid lines with their numbers on the left, and the unit above them.
 pub(super) fn vertical_axis(frame: Frame, scale: &Linear, unit: &str) -> Markup {
+    let ticks: Vec<(f64, f64)> = scale
+        .ticks
+        .iter()
+        .map(|value| (scale.share(*value), *value))
+        .collect();
+    vertical_ticks(frame, &ticks, unit)
+}
+
+/// The same of any scale: shares of the height, and what they stand for.
+pub(super) fn vertical_ticks(frame: Frame, ticks: &[(f64, f64)], unit: &str) -> Markup {
     html! {
         g.axis aria-hidden="true" {
             text x=(at(frame.left - 8.0)) y=(at(frame.top - 14.0)) text-anchor="end" { (unit) }
-            @for value in &scale.ticks {
-                @let y = at(frame.up(scale.share(*value)));
-                line.grid x1=(at(frame.left)) x2=(at(frame.right())) y1=(y) y2=(y) {}
-                text x=(at(frame.left - 8.0)) y=(at(frame.up(scale.share(*value)) + 4.5)) text-anchor="end" { (tick(*value)) }
+            @for (share, value) in ticks {
+                @let y = frame.up(*share);
+                line.grid x1=(at(frame.left)) x2=(at(frame.right())) y1=(at(y)) y2=(at(y)) {}
+                text x=(at(frame.left - 8.0)) y=(at(y + 4.5)) text-anchor="end" { (tick(*value)) }
             }
         }
     }
@@ -144,11 +162,16 @@ pub(super) fn horizontal_axis(frame: Frame, ticks: &[(f64, String)], unit: &str)
             @for (share, label) in ticks {
                 @let x = at(frame.along(*share));
                 line.grid x1=(x) x2=(x) y1=(at(frame.top)) y2=(at(frame.bottom())) {}
-                text x=(x) y=(at(frame.bottom() + 18.0)) text-anchor="middle" { (label) }
+                text x=(x) y=(at(frame.bottom() + 18.0)) text-anchor=(anchor(*share)) { (label) }
             }
             text x=(at(frame.right())) y=(at(frame.bottom() + 36.0)) text-anchor="end" { (unit) }
         }
     }
+}
+
+/// The last label ends where the axis does.
+fn anchor(share: f64) -> &'static str {
+    if share > 0.97 { "end" } else { "middle" }
 }
 
 /// `M x y L x y …`

@@ -3,16 +3,16 @@
 use maud::{Markup, html};
 
 use super::{
-    chart::{Frame, Linear, Logarithmic, at, horizontal_axis, tick, vertical_axis},
+    chart::{Frame, Logarithmic, at, horizontal_axis, tick, vertical_ticks},
     number,
     table::{MOST_ROWS, folded, left_out},
 };
 use crate::run_report::{Bucket, LatencyReport, PairReport, RunReport};
 
 const FRAME: Frame = Frame {
-    left: 52.0,
+    left: 62.0,
     top: 34.0,
-    width: 412.0,
+    width: 402.0,
     height: 180.0,
 };
 
@@ -22,15 +22,19 @@ pub(super) fn figure(report: &RunReport) -> Markup {
         return html! {};
     };
     let scale = Logarithmic::between(first.from_us, last.to_us);
-    let most = buckets
-        .iter()
-        .map(|bucket| bucket.percent)
-        .fold(0.0, f64::max);
-    let heights = Linear::up_to(most);
+    let filled = || buckets.iter().filter(|bucket| bucket.count > 0);
+    let least = filled().map(|bucket| bucket.percent).fold(100.0, f64::min);
+    // A tail is a thousandth of a percent, and is what hurts: shares are drawn by their logarithm.
+    let heights = Logarithmic::between(10_f64.powf((least / 2.0).log10().floor()), 100.0);
     let ticks: Vec<(f64, String)> = scale
         .ticks()
         .into_iter()
         .map(|value| (scale.share(value), tick(value)))
+        .collect();
+    let levels: Vec<(f64, f64)> = heights
+        .ticks()
+        .into_iter()
+        .map(|value| (heights.share(value), value))
         .collect();
     let pairs = pairs(report);
     let label = format!(
@@ -42,12 +46,12 @@ pub(super) fn figure(report: &RunReport) -> Markup {
         figure {
             figcaption {
                 h3 { "RDMA latency" }
-                p.small.quiet { "Share of all messages of " (pairs.len()) " paths, by their time one way. Most of a tail is one path's or one moment's." }
+                p.small.quiet { "Share of all messages of " (pairs.len()) " paths, by their time one way. The share is on a logarithmic scale, so that the tail shows." }
             }
             svg viewBox="0 0 480 260" role="img" aria-label=(label) {
-                (vertical_axis(FRAME, &heights, "%"))
+                (vertical_ticks(FRAME, &levels, "%"))
                 (horizontal_axis(FRAME, &ticks, "µs, one way"))
-                @for bucket in buckets { (bar(bucket, &scale, &heights)) }
+                @for bucket in filled() { (bar(bucket, &scale, &heights)) }
             }
             (table(buckets))
             (paths(&pairs))
@@ -55,13 +59,10 @@ pub(super) fn figure(report: &RunReport) -> Markup {
     }
 }
 
-fn bar(bucket: &Bucket, scale: &Logarithmic, heights: &Linear) -> Markup {
+fn bar(bucket: &Bucket, scale: &Logarithmic, heights: &Logarithmic) -> Markup {
     let from = FRAME.along(scale.share(bucket.from_us));
     let to = FRAME.along(scale.share(bucket.to_us));
-    // What is there is seen, however little it is.
-    let top = FRAME
-        .up(heights.share(bucket.percent))
-        .min(FRAME.bottom() - 1.5);
+    let top = FRAME.up(heights.share(bucket.percent));
     html! {
         rect.one x=(at(from)) y=(at(top)) width=(at((to - from - 1.0).max(1.0))) height=(at(FRAME.bottom() - top)) {}
     }

@@ -5,12 +5,10 @@ use maud::{Markup, html};
 use super::{
     chart::{Frame, Linear, at, shortened, tick},
     number,
-    table::{badge, folded},
+    table::{MOST_ROWS, badge, folded, left_out},
 };
 use crate::run_report::{LedgerLine, LedgerReport, PairReport, RunReport};
 
-/// Drawn: the worst ones.
-const DRAWN: usize = 4;
 /// A label, and a bar below it.
 const ROW: f64 = 46.0;
 const BAR: f64 = 16.0;
@@ -32,13 +30,61 @@ pub(super) fn section(report: &RunReport) -> Markup {
                 p.lead {
                     "From the port's rate, packet headers and PCI Express leave the ceiling. What is missing below it goes to causes that were measured; "
                     "the rest is unexplained, and said so."
-                    @if ledgers.len() > DRAWN { " Drawn are the " (DRAWN) " lowest of " (ledgers.len()) " paths." }
+                    @if ledgers.len() > 2 { " Drawn are the lowest and the highest of " (ledgers.len()) " paths." }
                 }
                 div.charts {
-                    @for (pair, ledger) in ledgers.iter().take(DRAWN) { (figure(pair, ledger)) }
+                    @for (pair, ledger) in drawn(&ledgers) { (figure(pair, ledger)) }
                 }
+                (every(&ledgers))
             }
         }
+    }
+}
+
+type Entry<'a> = (&'a PairReport, &'a LedgerReport);
+
+/// What is wrong, and what right looks like beside it.
+fn drawn<'a>(ledgers: &[Entry<'a>]) -> Vec<Entry<'a>> {
+    match ledgers {
+        [] => Vec::new(),
+        [one] => vec![*one],
+        [lowest, .., highest] => vec![*lowest, *highest],
+    }
+}
+
+fn every(ledgers: &[Entry]) -> Markup {
+    let sum = |lines: &[LedgerLine]| {
+        lines
+            .iter()
+            .map(|line| line.what.as_str())
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let rows = html! {
+        @for (pair, ledger) in ledgers.iter().take(MOST_ROWS) {
+            tr {
+                td { (pair.from) " → " (pair.to) }
+                td.number { (pair.rail) }
+                td.number { (number::gbps(ledger.port_rate)) }
+                td.number { (number::gbps(ledger.ceiling)) }
+                td.number { (number::gbps(ledger.measured)) }
+                td.number { (number::gbps(ledger.unexplained)) }
+                td { (sum(&ledger.losses)) }
+            }
+        }
+    };
+    let columns = [
+        "path",
+        "rail",
+        "port rate",
+        "ceiling",
+        "measured",
+        "unexplained",
+        "measured causes",
+    ];
+    html! {
+        (folded("The ledger of every path, the lowest first", &columns, &rows))
+        (left_out(MOST_ROWS, ledgers.len()))
     }
 }
 
@@ -163,8 +209,8 @@ fn bar(frame: Frame, scale: &Linear, step: &Step, top: f64) -> Markup {
         frame.along(scale.share(step.to)),
     );
     html! {
-        text x=(at(frame.left)) y=(at(top + 15.0)) { (shortened(step.what, 48)) }
-        text.strong x=(at(frame.right())) y=(at(top + 15.0)) text-anchor="end" { (step.value) }
+        text.halo x=(at(frame.left)) y=(at(top + 15.0)) { (shortened(step.what, 48)) }
+        text.strong.halo x=(at(frame.right())) y=(at(top + 15.0)) text-anchor="end" { (step.value) }
         rect class=(step.class) x=(at(from)) y=(at(top + 21.0)) width=(at((to - from).max(1.5))) height=(at(BAR)) rx="2" {}
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn percent(value: u32) -> String {
 
 /// `64 KiB`
 pub(super) fn size(bytes: u64) -> String {
-    Bytes(bytes).to_string()
+    Bytes(bytes).to_string().replace(".0 ", " ")
 }
 
 /// `3 min 20 s`

@@ -6,8 +6,8 @@ use crosstie_model::run::{Phase, Run, TestKind};
 
 use super::Bucket;
 
-/// A bucket's end is this many times its beginning: twelve of them are a factor of ten.
-const PER_DECADE: f64 = 12.0;
+/// A bucket's end is a constant multiple of its beginning: so many are a factor of ten.
+const PER_DECADE: f64 = 24.0;
 
 /// Buckets of a constant ratio, from the least message to the slowest; empty ones between them are in it.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // logarithms of at most 2^64 ns

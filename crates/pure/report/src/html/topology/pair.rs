@@ -11,22 +11,22 @@ use crate::{
     run_report::CableReport,
 };
 
-const WIDTH: f64 = 720.0;
-const BOX: f64 = 190.0;
-const STEP: f64 = 64.0;
+const WIDTH: f64 = 560.0;
+const BOX: f64 = 132.0;
+const STEP: f64 = 56.0;
 
 pub(super) fn draw(nodes: [&str; 2], cables: &[&CableReport], label: &str) -> Markup {
     #[allow(clippy::cast_precision_loss)] // a few cables
     let height = STEP * cables.len() as f64 + 56.0;
     let sides = [(nodes[0], 1.0), (nodes[1], WIDTH - BOX - 1.0)];
     html! {
-        svg viewBox=(format!("0 0 {WIDTH} {}", at(height))) role="img" aria-label=(label) {
+        svg.pair viewBox=(format!("0 0 {WIDTH} {}", at(height))) role="img" aria-label=(label) {
             @for (index, cable) in cables.iter().enumerate() {
                 (line(cable, index))
             }
             @for (host, x) in sides {
                 rect.box x=(at(x)) y="1" width=(at(BOX)) height=(at(height - 2.0)) rx="10" {}
-                text.strong x=(at(x + BOX / 2.0)) y="30" text-anchor="middle" { title { (host) } (shortened(host, 22)) }
+                text.strong x=(at(x + BOX / 2.0)) y="30" text-anchor="middle" { title { (host) } (shortened(host, 14)) }
             }
             @for (index, cable) in cables.iter().enumerate() {
                 (cages(nodes, cable, index))
@@ -67,10 +67,10 @@ fn cages(nodes: [&str; 2], cable: &CableReport, index: usize) -> Markup {
     };
     html! {
         @if let Some(cage) = cage(nodes[0]) {
-            text.quiet x=(at(BOX - 12.0)) y=(y) text-anchor="end" { (shortened(cage, 20)) }
+            text.quiet x=(at(BOX - 12.0)) y=(y) text-anchor="end" { (shortened(cage, 13)) }
         }
         @if let Some(cage) = cage(nodes[1]) {
-            text.quiet x=(at(WIDTH - BOX + 12.0)) y=(y) { (shortened(cage, 20)) }
+            text.quiet x=(at(WIDTH - BOX + 12.0)) y=(y) { (shortened(cage, 13)) }
         }
     }
 }

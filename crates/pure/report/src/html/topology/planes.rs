@@ -76,8 +76,7 @@ pub(super) fn draw(nodes: &[&str], cables: &[&CableReport], label: &str) -> Mark
                 @if let Some(place) = layout.places.get(host) { (node(host, *place, layout.box_width)) }
             }
             @for (cable, x, from, to) in lines.iter().filter(|(cable, ..)| labelled(cable)) {
-                // Near the node, where no plane is.
-                (tag(cable, *x, from + (to - from).signum() * (BOX_HEIGHT / 2.0 + REACH / 2.0), &mark(cable)))
+                (tag(cable, *x, label_height(&layout, *x, *from, *to), &mark(cable)))
             }
         }
     }
@@ -94,6 +93,16 @@ fn node(host: &str, place: Place, width: f64) -> Markup {
         rect.box x=(at(place.x - width / 2.0)) y=(at(place.y - BOX_HEIGHT / 2.0)) width=(at(width)) height=(at(BOX_HEIGHT)) rx="8" {}
         text.strong x=(at(place.x)) y=(at(place.y + 5.0)) text-anchor="middle" { title { (host) } (shortened(host, letters)) }
     }
+}
+
+/// Near the node, where no plane is; labels of a node's cables are wider than the cables are apart, so they take turns.
+fn label_height(layout: &Layout, x: f64, from: f64, to: f64) -> f64 {
+    let is_right = layout.places.values().any(|place| {
+        let off = x - place.x;
+        off > 0.5 && off < layout.box_width / 2.0
+    });
+    let off = if is_right { 13.0 } else { -13.0 };
+    from + (to - from).signum() * (BOX_HEIGHT / 2.0 + REACH / 2.0 + off)
 }
 
 #[allow(clippy::cast_precision_loss)] // a few dozen nodes
