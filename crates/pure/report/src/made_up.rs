@@ -164,30 +164,33 @@ impl Maker {
     fn latency(&mut self, microseconds: f64) -> Figures {
         let base = self.wander(microseconds, 0.04) * 1000.0;
         // Mostly near the base, with a thin tail.
-        let steps = [
-            (0.93, 900),
-            (0.97, 9000),
-            (1.0, 21000),
-            (1.04, 12000),
-            (1.1, 4200),
-            (1.25, 900),
-            (1.6, 160),
-            (2.4, 30),
-            (6.0, 6),
-            (14.0, 1),
-        ];
-        let histogram: Vec<(u64, u64)> = steps
-            .iter()
-            .map(|(factor, count)| ((base * factor) as u64, *count))
-            .collect();
-        let at = |index: usize| histogram[index].0;
+        let buckets = (0..110).map(|step| {
+            let place = f64::from(step);
+            let body = 21_000.0 * (-(place - 5.0).powi(2) / 20.0).exp();
+            let tail = 260.0 * (-place / 14.0).exp();
+            (
+                (base * 0.9 * 1.025_f64.powi(step)) as u64,
+                (body + tail) as u64,
+            )
+        });
+        let histogram: Vec<(u64, u64)> = buckets.filter(|(_, count)| *count > 0).collect();
+        let count: u64 = histogram.iter().map(|(_, count)| count).sum();
+        let at = |share: f64| {
+            let mut left = (count as f64 * share) as u64;
+            let reached = histogram.iter().find(|(_, count)| {
+                let found = left < *count;
+                left = left.saturating_sub(*count);
+                found
+            });
+            reached.or(histogram.last()).unwrap().0
+        };
         Figures::Latency(LatencyFigures {
-            count: histogram.iter().map(|(_, count)| count).sum(),
-            least: at(0),
-            p50: at(2),
-            p99: at(5),
-            p999: at(7),
-            most: at(9),
+            count,
+            least: at(0.0),
+            p50: at(0.5),
+            p99: at(0.99),
+            p999: at(0.999),
+            most: at(1.0),
             histogram: histogram.clone(),
             complete: true,
         })

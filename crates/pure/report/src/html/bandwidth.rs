@@ -1,13 +1,15 @@
 //! Bandwidth over the size of messages.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 
 use super::{
-    chart::{Frame, Linear, at, horizontal_axis, path, vertical_axis},
+    chart::{Frame, Linear, at, cable_class, horizontal_axis, path, vertical_axis},
     number,
-    table::folded,
+    table::{folded, grade_key},
 };
-use crate::run_report::{RunReport, SizeRow};
+use crate::run_report::{Grade, RunReport, SizeRow, SizeSeries};
 
 const FRAME: Frame = Frame {
     left: 52.0,
@@ -15,6 +17,8 @@ const FRAME: Frame = Frame {
     width: 412.0,
     height: 200.0,
 };
+/// More lines are a tangle.
+const MOST_LINES: usize = 12;
 /// Width of a label below the axis.
 const LABEL: f64 = 58.0;
 
@@ -42,14 +46,18 @@ pub(super) fn figure(report: &RunReport) -> Markup {
         figure {
             figcaption {
                 h3 { "Bandwidth over message size" }
-                p.small.quiet { "Median of " (last.gbps.count) " paths, and the range from the slowest to the fastest." }
+                p.small.quiet {
+                    @if is_few(report) { "Each line is one path in one direction." }
+                    @else { "Median of " (last.gbps.count) " paths, and the range from the slowest to the fastest." }
+                }
             }
             svg viewBox="0 0 480 280" role="img" aria-label=(label) {
                 (vertical_axis(FRAME, &scale, "Gb/s"))
                 (horizontal_axis(FRAME, &labels(rows), "bytes of a message"))
                 @if let Some(ceiling) = ceiling { (limit(&scale, ceiling)) }
-                (curves(rows, &scale))
+                @if is_few(report) { (lines(report, &scale)) } @else { (curves(rows, &scale)) }
             }
+            @if is_few(report) { (grade_key(&grades(report))) (paths(report)) }
             (table(rows))
         }
     }
@@ -112,6 +120,64 @@ fn curves(rows: &[SizeRow], scale: &Linear) -> Markup {
             circle.dot cx=(at(x)) cy=(at(y)) r="3.5" {}
         }
     }
+}
+
+/// So few that each has a line of its own.
+fn is_few(report: &RunReport) -> bool {
+    report.size_series.len() <= MOST_LINES
+}
+
+fn grade(report: &RunReport, series: &SizeSeries) -> Option<Grade> {
+    let same = |pair: &&crate::run_report::PairReport| {
+        pair.from == series.from && pair.to == series.to && pair.rail == series.rail
+    };
+    report.graded().filter(same).map(|pair| pair.verdict).max()
+}
+
+fn grades(report: &RunReport) -> Vec<Option<Grade>> {
+    let grades: BTreeSet<Option<Grade>> = report
+        .size_series
+        .iter()
+        .map(|series| grade(report, series))
+        .collect();
+    grades.into_iter().collect()
+}
+
+fn lines(report: &RunReport, scale: &Linear) -> Markup {
+    html! {
+        @for series in &report.size_series {
+            @let points = series.points.iter().map(|point| {
+                (FRAME.along(along(&report.sizes, point.size)), FRAME.up(scale.share(point.gbps)))
+            });
+            path class={ "cable thin " (cable_class(grade(report, series))) } d=(path(points)) {
+                title { (series.from) " → " (series.to) ", rail " (series.rail) }
+            }
+        }
+    }
+}
+
+/// The lines as a table: a row a size, a column a path.
+fn paths(report: &RunReport) -> Markup {
+    let names: Vec<String> = report
+        .size_series
+        .iter()
+        .map(|series| format!("{} → {}, rail {}", series.from, series.to, series.rail))
+        .collect();
+    let columns: Vec<&str> = std::iter::once("message")
+        .chain(names.iter().map(String::as_str))
+        .collect();
+    let rows = html! {
+        @for row in &report.sizes {
+            tr {
+                th.nowrap scope="row" { (number::size(row.size)) }
+                @for series in &report.size_series {
+                    @let point = series.points.iter().find(|point| point.size == row.size);
+                    td.number { @if let Some(point) = point { (number::gbps(point.gbps)) } }
+                }
+            }
+        }
+    };
+    folded("Bandwidth of each path as a table", &columns, &rows)
 }
 
 fn table(rows: &[SizeRow]) -> Markup {

@@ -40,6 +40,7 @@ pub fn run_report(
         cables: cables::cables(graded),
         matrix: matrix::matrix(graded),
         sizes: sizes::sizes(run),
+        size_series: sizes::series(run),
         latency_histogram: histogram::histogram(run),
         rail_sums: graded.rail_sums.iter().filter_map(rail_sum).collect(),
         pairs,

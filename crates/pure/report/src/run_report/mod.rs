@@ -21,7 +21,7 @@ use serde::Serialize;
 pub use build::run_report;
 pub use findings::findings;
 pub use grade::Grade;
-pub use summary::{Middle, SizeRow, Summary};
+pub use summary::{Middle, SizePoint, SizeRow, SizeSeries, Summary};
 pub use view::view;
 
 /// Version of the JSON.
@@ -50,6 +50,8 @@ pub struct RunReport {
     pub matrix: Vec<MatrixCell>,
     /// RDMA bandwidth over the size of messages, of all paths together.
     pub sizes: Vec<SizeRow>,
+    /// The same, path by path.
+    pub size_series: Vec<SizeSeries>,
     /// RDMA latency of all paths together.
     pub latency_histogram: Vec<Bucket>,
     /// Nodes that went away meanwhile.

@@ -1,13 +1,16 @@
 //! Bandwidth over the size of messages.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crosstie_model::run::{BandwidthFigures, MeasuredEnd, Phase, Run};
 
-use super::{SizeRow, build::middle};
+use super::{SizePoint, SizeRow, SizeSeries, build::middle};
 
-pub(super) fn sizes(run: &Run) -> Vec<SizeRow> {
-    let mut by_size: BTreeMap<u64, HashMap<(&MeasuredEnd, &MeasuredEnd), f64>> = BTreeMap::new();
+type Path<'a> = (&'a MeasuredEnd, &'a MeasuredEnd);
+
+/// Of each path and size the best number of queue pairs.
+fn best(run: &Run) -> BTreeMap<Path<'_>, BTreeMap<u64, f64>> {
+    let mut best: BTreeMap<Path, BTreeMap<u64, f64>> = BTreeMap::new();
     for one in &run.measurements {
         let undisturbed = matches!(one.phase, Phase::Solo | Phase::Round);
         let rdma = one.kind.is_rdma() && one.kind.is_bandwidth();
@@ -15,14 +18,37 @@ pub(super) fn sizes(run: &Run) -> Vec<SizeRow> {
         let (true, true, Some(size), Some(gbps)) = (undisturbed, rdma, one.size, figure) else {
             continue;
         };
-        let best = by_size.entry(size).or_default();
-        let best = best.entry((&one.from, &one.to)).or_insert(gbps);
-        *best = best.max(gbps);
+        let of_path = best.entry((&one.from, &one.to)).or_default();
+        let known = of_path.entry(size).or_insert(gbps);
+        *known = known.max(gbps);
     }
-    let rows = by_size.into_iter().filter_map(|(size, best)| {
-        let values: Vec<f64> = best.into_values().collect();
+    best
+}
+
+pub(super) fn sizes(run: &Run) -> Vec<SizeRow> {
+    let mut by_size: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for (size, gbps) in best(run).into_values().flatten() {
+        by_size.entry(size).or_default().push(gbps);
+    }
+    let rows = by_size.into_iter();
+    let rows = rows.filter_map(|(size, values)| {
         let gbps = middle(&values)?;
         Some(SizeRow { size, gbps })
     });
     rows.collect()
+}
+
+pub(super) fn series(run: &Run) -> Vec<SizeSeries> {
+    let paths = best(run)
+        .into_iter()
+        .map(|((from, to), points)| SizeSeries {
+            from: from.host.clone(),
+            to: to.host.clone(),
+            rail: from.rail,
+            points: points
+                .into_iter()
+                .map(|(size, gbps)| SizePoint { size, gbps })
+                .collect(),
+        });
+    paths.collect()
 }

@@ -47,3 +47,19 @@ pub struct SizeRow {
     /// Over all paths, each with its best number of queue pairs.
     pub gbps: Middle,
 }
+
+/// The same of one path.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SizeSeries {
+    pub from: String,
+    pub to: String,
+    pub rail: u32,
+    /// In the order of sizes.
+    pub points: Vec<SizePoint>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SizePoint {
+    pub size: u64,
+    pub gbps: f64,
+}
