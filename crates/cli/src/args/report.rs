@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// A report of a stored run to hand over, or what changed between two
 ///
-/// A report is one HTML file that loads nothing from anywhere. Runs are stored by `crosstie prove`.
+/// A report is one HTML file that loads nothing from anywhere. Runs are stored by `prove`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

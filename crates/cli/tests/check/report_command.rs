@@ -56,7 +56,7 @@ fn the_newest_run_of_the_cluster_is_meant() {
     fs::write(folder.path().join("cluster.toml"), spec).unwrap();
     let (code, _, stderr) = report(folder.path(), &["--json"]);
     assert_eq!(code, 2);
-    assert!(stderr.contains("crosstie prove"), "{stderr}");
+    assert!(stderr.contains("`prove`"), "{stderr}");
     fs::copy(
         folder.path().join("slow.jsonl"),
         runs.join("2026-11-13T00-00-00Z.jsonl"),

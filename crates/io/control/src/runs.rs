@@ -31,7 +31,7 @@ pub enum RunsError {
     #[error("cannot list {}", path.display())]
     List { path: PathBuf, source: io::Error },
     #[error(
-        "no run of '{cluster}' is stored in {}: `crosstie prove` makes one, or name a run's file",
+        "no run of '{cluster}' is stored in {}: `prove` makes one, or name a run's file",
         path.display()
     )]
     NoRun { cluster: String, path: PathBuf },
@@ -51,8 +51,25 @@ fn folder(cluster: &str) -> Result<PathBuf, RunsError> {
 
 /// Where the run that began at this moment (`2026-11-14T09:26:00Z`) is to be stored; no file is there yet, the folder is.
 pub fn new_run_path(cluster: &str, started: &str) -> Result<PathBuf, RunsError> {
+    new_path_in(&folder(cluster)?, started)
+}
+
+/// Of a cluster, the oldest first; none where nothing was stored.
+pub fn runs(cluster: &str) -> Result<Vec<PathBuf>, RunsError> {
+    runs_in(&folder(cluster)?)
+}
+
+/// The last one of a cluster.
+pub fn newest_run(cluster: &str) -> Result<PathBuf, RunsError> {
     let folder = folder(cluster)?;
-    make_folder(&folder)?;
+    runs_in(&folder)?.pop().ok_or_else(|| RunsError::NoRun {
+        cluster: cluster.to_owned(),
+        path: folder,
+    })
+}
+
+fn new_path_in(folder: &Path, started: &str) -> Result<PathBuf, RunsError> {
+    make_folder(folder)?;
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let stem: String = started.chars().map(plain).collect();
     let named = |stem: &str| folder.join(stem).with_extension(EXTENSION);
@@ -65,14 +82,12 @@ pub fn new_run_path(cluster: &str, started: &str) -> Result<PathBuf, RunsError> 
     Ok(path)
 }
 
-/// Of a cluster, the oldest first; none where nothing was stored.
-pub fn runs(cluster: &str) -> Result<Vec<PathBuf>, RunsError> {
-    let folder = folder(cluster)?;
+fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, RunsError> {
     let unlisted = |source| RunsError::List {
-        path: folder.clone(),
+        path: folder.to_owned(),
         source,
     };
-    let entries = match fs::read_dir(&folder) {
+    let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(unlisted)?,
     };
@@ -86,17 +101,6 @@ pub fn runs(cluster: &str) -> Result<Vec<PathBuf>, RunsError> {
     // By the stem: `…Z-2` is later than `…Z`, and would be earlier with the extension.
     found.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
     Ok(found)
-}
-
-/// The last one of a cluster.
-pub fn newest_run(cluster: &str) -> Result<PathBuf, RunsError> {
-    match runs(cluster)?.pop() {
-        Some(path) => Ok(path),
-        None => Err(RunsError::NoRun {
-            cluster: cluster.to_owned(),
-            path: folder(cluster)?,
-        }),
-    }
 }
 
 /// The last one of the cluster that this cluster file describes.
@@ -147,27 +151,21 @@ mod tests {
 
     #[test]
     fn runs_are_in_the_order_of_their_times() {
-        // A cluster that nobody has.
-        let cluster = format!("runs-test-{}", std::process::id());
-        assert!(runs(&cluster).unwrap().is_empty());
-        let error = newest_run(&cluster).unwrap_err();
-        assert!(error.to_string().contains("crosstie prove"), "{error}");
+        let state = tempfile::tempdir().unwrap();
+        let folder = state.path().join("sparks/runs");
+        assert!(runs_in(&folder).unwrap().is_empty());
         let mut made = Vec::new();
         for started in [
             "2026-11-14T09:26:00Z",
             "2026-11-14T09:26:00Z",
             "2026-11-14T09:26:01Z",
         ] {
-            let path = new_run_path(&cluster, started).unwrap();
+            let path = new_path_in(&folder, started).unwrap();
             fs::write(&path, "").unwrap();
             made.push(path);
         }
         fs::write(made[0].with_extension("partial"), "").unwrap();
-        let found = runs(&cluster).unwrap();
-        let newest = newest_run(&cluster).unwrap();
-        fs::remove_dir_all(cluster_folder(&cluster).unwrap()).unwrap();
-        assert_eq!(found, made);
-        assert_eq!(newest, made[2]);
+        assert_eq!(runs_in(&folder).unwrap(), made);
         assert!(matches!(runs("../etc"), Err(RunsError::Name { .. })));
     }
 

@@ -441,6 +441,76 @@ pub(crate) fn switched(count: usize) -> Run {
     maker.end()
 }
 
+/// Nodes in a ring, a cable from each to the next; that of the second to the third is slow in one direction.
+pub(crate) fn ring(count: usize) -> Run {
+    let hosts: Vec<String> = (0..count).map(|index| format!("spark-{index}")).collect();
+    let node = |host: &String| RunNode {
+        host: host.clone(),
+        ports: vec![
+            port(
+                "rocep1s0f0",
+                "enp1s0f0np0",
+                "p0",
+                200.0,
+                (8, 225.6),
+                "ConnectX-7",
+            ),
+            port(
+                "rocep1s0f1",
+                "enp1s0f1np1",
+                "p1",
+                200.0,
+                (8, 225.6),
+                "ConnectX-7",
+            ),
+        ],
+        ..RunNode::default()
+    };
+    let cable = |index: usize| Cable::Direct {
+        a: format!("{}:p1", hosts[index]).parse().unwrap(),
+        b: format!("{}:p0", hosts[(index + 1) % count])
+            .parse()
+            .unwrap(),
+        number: None,
+    };
+    let cables = (0..count).map(cable).collect();
+    let mut maker = Maker::new(header("ring", hosts.iter().map(node).collect(), cables), 3);
+    for index in 0..count {
+        let next = (index + 1) % count;
+        let (rail, plugged) = (index as u32, cable(index));
+        let near = measured_end(
+            &hosts[index],
+            "rocep1s0f1",
+            "enp1s0f1np1",
+            [10, 3, rail as u8, 1],
+            rail,
+            &plugged,
+        );
+        let far = measured_end(
+            &hosts[next],
+            "rocep1s0f0",
+            "enp1s0f0np0",
+            [10, 3, rail as u8, 2],
+            rail,
+            &plugged,
+        );
+        for (from, to, gbps) in [
+            (&near, &far, if index == 1 { 171.0 } else { 193.0 }),
+            (&far, &near, 192.5),
+        ] {
+            let path = Path {
+                gbps,
+                tcp_gbps: 40.0,
+                rdma_us: 1.6,
+                tcp_us: 22.0,
+                paused: false,
+            };
+            maker.path(from, to, path, &SIZES);
+        }
+    }
+    maker.end()
+}
+
 /// Text that wants to be more than text.
 pub(crate) const HOSTILE: [&str; 6] = [
     "<script>alert(1)</script>",

@@ -17,8 +17,9 @@ fn report(run: &Run) -> RunReport {
     report_of(run, None)
 }
 
-fn runs() -> [Run; 4] {
+fn runs() -> [Run; 5] {
     [
+        made_up::ring(3),
         made_up::two_sparks(false),
         made_up::two_sparks(true),
         made_up::sixteen(),
@@ -289,7 +290,7 @@ fn hostile_text_stays_text() {
 
 #[test]
 fn a_page_loads_nothing_and_forbids_it() {
-    for run in &runs()[..3] {
+    for run in &runs()[..4] {
         let page = run_page(&report(run));
         assert!(page.contains("default-src 'none'; style-src 'sha256-"));
         for forbidden in [
@@ -364,6 +365,7 @@ fn pages_for_eyes() {
     let compared = comparison(runs, [&reports[0], &reports[1]], None);
     for (name, page) in [
         ("two-sparks", run_page(&reports[0])),
+        ("ring", run_page(&report(&made_up::ring(5)))),
         ("slow-cable", run_page(&reports[1])),
         ("shared", run_page(&report_of(&shared, Some(replaced)))),
         ("sixteen", run_page(&report(&made_up::sixteen()))),

@@ -23,13 +23,15 @@ const LABELLED: usize = 12;
 pub(super) fn draw(nodes: &[&str], cables: &[&CableReport], label: &str) -> Markup {
     let count = nodes.len().max(1) as f64;
     let radius = (count * 26.0).clamp(130.0, 420.0);
-    let width = (2.0 * radius + BOX.0 + 4.0).max(720.0);
+    // Boxes are wider than high, and so is what they stand around.
+    let across = radius * 1.7;
+    let width = (2.0 * across + BOX.0 + 4.0).max(720.0);
     let height = 2.0 * radius + BOX.1 + 4.0;
     let centre = (width / 2.0, height / 2.0);
     let place = |index: usize| {
         let angle = TAU * index as f64 / count - FRAC_PI_2;
         (
-            centre.0 + radius * angle.cos(),
+            centre.0 + across * angle.cos(),
             centre.1 + radius * angle.sin(),
         )
     };
