@@ -125,10 +125,15 @@ impl Logarithmic {
 }
 
 /// Short: ticks are round numbers.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few digits
 pub(super) fn tick(value: f64) -> String {
-    let text = format!("{value:.4}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    text.to_owned()
+    let digits = if value > 0.0 {
+        -value.log10().floor()
+    } else {
+        0.0
+    };
+    let text = format!("{value:.*}", digits.clamp(0.0, 9.0) as usize + 1);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Horizontal grid lines with their numbers on the left, and the unit above them.
