@@ -23,9 +23,9 @@ pub(super) fn figure(report: &RunReport) -> Markup {
     };
     let scale = Logarithmic::between(first.from_us, last.to_us);
     let filled = || buckets.iter().filter(|bucket| bucket.count > 0);
-    let least = filled().map(|bucket| bucket.percent).fold(100.0, f64::min);
+    let rarest = filled().map(|bucket| bucket.percent).fold(100.0, f64::min);
     // A tail is a thousandth of a percent, and is what hurts: shares are drawn by their logarithm.
-    let heights = Logarithmic::between(10_f64.powf((least / 2.0).log10().floor()), 100.0);
+    let heights = Logarithmic::between(10_f64.powf((rarest / 2.0).log10().floor()), 100.0);
     let ticks: Vec<(f64, String)> = scale
         .ticks()
         .into_iter()
