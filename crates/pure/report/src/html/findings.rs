@@ -1,9 +1,9 @@
 //! What is wrong, by root cause, with the fix.
 
-use crosstie_model::{Finding, Severity};
+use crosstie_model::{Finding, FindingRef, Severity};
 use maud::{Markup, html};
 
-use crate::run_report::{FindingRef, PlacedFinding, RunReport};
+use crate::run_report::RunReport;
 
 /// Subjects, or consequences, that are named before the rest is counted.
 const NAMED: usize = 12;
@@ -12,8 +12,8 @@ const MOST_GROUPS: usize = 60;
 
 /// Roots that say the same of different subjects.
 struct Group<'a> {
-    roots: Vec<&'a PlacedFinding>,
-    explained: Vec<&'a PlacedFinding>,
+    roots: Vec<&'a Finding>,
+    explained: Vec<&'a Finding>,
 }
 
 pub(super) fn section(report: &RunReport) -> Markup {
@@ -42,11 +42,11 @@ fn groups(report: &RunReport) -> Vec<Group<'_>> {
     let roots = report
         .findings
         .iter()
-        .filter(|placed| placed.caused_by.is_none());
+        .filter(|finding| finding.caused_by.is_none());
     for root in roots {
         let known = groups.iter_mut().find(|group| {
             let first = group.roots.first();
-            first.is_some_and(|first| same(&first.finding, &root.finding))
+            first.is_some_and(|first| same(first, root))
         });
         match known {
             Some(group) => group.roots.push(root),
@@ -59,37 +59,37 @@ fn groups(report: &RunReport) -> Vec<Group<'_>> {
     for group in &mut groups {
         group.explained = explained(report, &group.roots);
     }
-    groups.sort_by_key(|group| group.roots.first().map(|root| root.finding.severity));
+    groups.sort_by_key(|group| group.roots.first().map(|root| root.severity));
     groups
 }
 
 /// All that roots explain, however far down.
-fn explained<'a>(report: &'a RunReport, roots: &[&PlacedFinding]) -> Vec<&'a PlacedFinding> {
-    let reference = |placed: &PlacedFinding| FindingRef {
-        host: placed.host.clone(),
-        id: placed.finding.id.clone(),
-        subject: placed.finding.subject.clone(),
+fn explained<'a>(report: &'a RunReport, roots: &[&Finding]) -> Vec<&'a Finding> {
+    let reference = |finding: &Finding| FindingRef {
+        // What a run shows is of the cluster.
+        host: None,
+        id: finding.id.clone(),
+        subject: finding.subject.clone(),
     };
     let mut causes: Vec<FindingRef> = roots.iter().map(|root| reference(root)).collect();
-    let mut open: Vec<&PlacedFinding> = report
+    let mut open: Vec<&Finding> = report
         .findings
         .iter()
-        .filter(|placed| placed.caused_by.is_some())
+        .filter(|finding| finding.caused_by.is_some())
         .collect();
     let mut found = Vec::new();
     loop {
-        let is_next = |placed: &&PlacedFinding| {
-            placed
+        let is_next = |finding: &&Finding| {
+            finding
                 .caused_by
                 .as_ref()
                 .is_some_and(|cause| causes.contains(cause))
         };
-        let (next, rest): (Vec<&PlacedFinding>, Vec<&PlacedFinding>) =
-            open.into_iter().partition(is_next);
+        let (next, rest): (Vec<&Finding>, Vec<&Finding>) = open.into_iter().partition(is_next);
         if next.is_empty() {
             return found;
         }
-        causes = next.iter().map(|placed| reference(placed)).collect();
+        causes = next.iter().map(|finding| reference(finding)).collect();
         found.extend(next);
         open = rest;
     }
@@ -99,7 +99,7 @@ fn article(group: &Group) -> Markup {
     let Some(first) = group.roots.first() else {
         return html! {};
     };
-    let finding = &first.finding;
+    let finding = *first;
     let others = &group.roots[1..];
     let severity = finding.severity.to_string();
     html! {
@@ -108,7 +108,6 @@ fn article(group: &Group) -> Markup {
                 span class={ "badge " (severity) } { (sign(finding.severity)) " " (severity) }
                 span { (finding.subject) }
                 @if !others.is_empty() { span.quiet { "and " (others.len()) " more" } }
-                @if let Some(host) = first.host.as_ref().filter(|host| !finding.subject.contains(*host)) { span.quiet { (host) } }
             }
             dl {
                 dt { "Cause" } dd { (finding.cause) }
@@ -132,10 +131,10 @@ fn evidence(finding: &Finding) -> Markup {
     }
 }
 
-fn subjects(findings: &[&PlacedFinding]) -> Markup {
+fn subjects(findings: &[&Finding]) -> Markup {
     html! {
         ul {
-            @for one in findings.iter().take(NAMED) { li { (one.finding.subject) " " span.quiet { (one.finding.id) } } }
+            @for one in findings.iter().take(NAMED) { li { (one.subject) " " span.quiet { (one.id) } } }
             @if findings.len() > NAMED { li.quiet { "and " (findings.len() - NAMED) " more" } }
         }
     }

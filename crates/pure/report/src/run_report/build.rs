@@ -1,23 +1,23 @@
 //! From a graded run to what is shown of it.
 
-use crosstie_grade::{
-    Cell, GradedRun, Ledger, Limit, RailSum, Verdict,
-    statistics::{least, median, most},
-};
-use crosstie_model::run::{
-    EndReason, LatencyFigures, Measurement, Mode, Outcome, Run, RunNode, RunOptions, RunPort,
+use crosstie_grade::{Cell, GradedRun, Ledger, Limit, RailSum, Verdict, statistics::median};
+use crosstie_model::{
+    Finding,
+    run::{
+        EndReason, LatencyFigures, Measurement, Mode, Outcome, Run, RunNode, RunOptions, RunPort,
+    },
 };
 
 use super::{
     EndReport, FORMAT, Fact, Grade, LatencyReport, LedgerLine, LedgerReport, LostReport, Middle,
-    NodeReport, OptionsReport, PairReport, PlacedFinding, PortReport, RailSumReport, Replaced,
-    RunReport, cables, histogram, matrix, sentence, sizes,
+    NodeReport, OptionsReport, PairReport, PortReport, RailSumReport, Replaced, RunReport, cables,
+    histogram, matrix, sentence, sizes,
 };
 
 /// Findings are those of this run; `replaced` is what was done to its names.
 pub fn run_report(
     graded: &GradedRun,
-    findings: Vec<PlacedFinding>,
+    findings: Vec<Finding>,
     replaced: Option<Vec<Replaced>>,
 ) -> RunReport {
     let run = graded.run;
@@ -179,7 +179,7 @@ fn pair(cell: &Cell) -> PairReport {
         percent: cell.percent,
         worst_gbps: best
             .bandwidth()
-            .and_then(|figures| least(figures.window_gbps())),
+            .and_then(|figures| figures.window_gbps().min_by(f64::total_cmp)),
         latency_us: best.latency().map(latency),
         verdict: grade(cell.verdict),
         why,
@@ -264,8 +264,8 @@ fn rail_sum(sum: &RailSum) -> Option<RailSumReport> {
 pub(super) fn middle(values: &[f64]) -> Option<Middle> {
     Some(Middle {
         count: values.len(),
-        least: least(values.iter().copied())?,
+        least: values.iter().copied().min_by(f64::total_cmp)?,
         median: median(values)?,
-        most: most(values.iter().copied())?,
+        most: values.iter().copied().max_by(f64::total_cmp)?,
     })
 }

@@ -2,7 +2,6 @@
 
 mod build;
 mod cables;
-mod findings;
 mod grade;
 mod histogram;
 mod matrix;
@@ -13,13 +12,13 @@ mod view;
 
 use std::fmt;
 
+use crosstie_doctor::Measured;
 use crosstie_grade::GradedRun;
 use crosstie_model::{Finding, run::Run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use build::run_report;
-pub use findings::findings;
 pub use grade::Grade;
 pub use summary::{Middle, SizePoint, SizeRow, SizeSeries, Summary};
 pub use view::view;
@@ -56,7 +55,8 @@ pub struct RunReport {
     pub latency_histogram: Vec<Bucket>,
     /// Nodes that went away meanwhile.
     pub lost: Vec<LostReport>,
-    pub findings: Vec<PlacedFinding>,
+    /// What the run shows to be wrong; one that another explains names it.
+    pub findings: Vec<Finding>,
     /// What `--share` replaced; absent where names are the true ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<Vec<Replaced>>,
@@ -233,26 +233,6 @@ pub struct LostReport {
     pub milliseconds: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PlacedFinding {
-    /// The node that it is about; null for one of the cluster.
-    pub host: Option<String>,
-    #[serde(flatten)]
-    pub finding: Finding,
-    /// The finding that explains this one. Absent where nothing does: a root, which is what to mend.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub caused_by: Option<FindingRef>,
-}
-
-/// Another finding of the same report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FindingRef {
-    /// Null for a finding of the cluster.
-    pub host: Option<String>,
-    pub id: String,
-    pub subject: String,
-}
-
 /// What `--share` did with one kind of names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Replaced {
@@ -279,8 +259,11 @@ pub fn schema() -> schemars::Schema {
 
 /// The run graded, with the findings that it shows. `replaced` is what was done to its names.
 pub fn report_of(run: &Run, replaced: Option<Vec<Replaced>>) -> RunReport {
-    let graded = GradedRun::new(run);
-    run_report(&graded, findings(&graded), replaced)
+    run_report(
+        &GradedRun::new(run),
+        Measured::new(run).findings(),
+        replaced,
+    )
 }
 
 impl RunReport {

@@ -55,7 +55,7 @@ pub(super) fn conclude(report: &mut RunReport) {
     let findings = report
         .findings
         .iter()
-        .filter_map(|placed| match placed.finding.severity {
+        .filter_map(|finding| match finding.severity {
             Severity::Fault => Some(Grade::Fault),
             Severity::Warning => Some(Grade::Warning),
             Severity::Info => None,
@@ -132,12 +132,8 @@ fn unfinished(state: &str) -> &'static str {
 
 /// The worst finding in words.
 fn first(report: &RunReport) -> Option<String> {
-    let roots = report
-        .findings
-        .iter()
-        .filter(|placed| placed.caused_by.is_none());
-    let findings = roots.map(|placed| &placed.finding);
-    let worst = findings
+    let roots = report.findings.iter().filter(|one| one.caused_by.is_none());
+    let worst = roots
         .filter(|one| one.severity != Severity::Info)
         .min_by_key(|one| one.severity)?;
     Some(format!("{}: {}", worst.subject, worst.cause))
