@@ -156,7 +156,7 @@ fn quick_answers_in_time_and_a_dead_node_holds_up_nobody() {
 #[test]
 fn a_check_that_needs_more_than_facts_says_so() {
     for (id, needs) in [
-        ("pair-slow", "needs a measurement (`prove`)"),
+        ("pair-slow", "needs a measurement: `crosstie prove`"),
         ("nccl-socket-fallback", "needs an NCCL log"),
     ] {
         let (code, stdout, stderr) = doctor(&["--from", "nodes", "--only", id]);

@@ -21,10 +21,6 @@ pub fn spread(values: &[f64]) -> Option<f64> {
     median(&distances).map(|distance| distance * 1.4826)
 }
 
-pub fn least(values: impl Iterator<Item = f64>) -> Option<f64> {
-    values.min_by(f64::total_cmp)
-}
-
 pub fn most(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.max_by(f64::total_cmp)
 }

@@ -18,7 +18,8 @@ fn plausible(received: &Bandwidth) {
     assert!(received.complete, "{received:?}");
     assert!(received.bytes > 1 << 20, "{received:?}");
     let time = received.nanoseconds;
-    assert!((400_000_000..600_000_000).contains(&time), "{received:?}");
+    // The receiver looks at its clock after each block.
+    assert!((350_000_000..900_000_000).contains(&time), "{received:?}");
     assert!(received.windows.len() >= 3, "{received:?}");
     assert!(received.windows.iter().sum::<u64>() <= received.bytes);
     assert!(received.processor_nanoseconds > 0, "{received:?}");
