@@ -215,6 +215,69 @@ fn rows_of_the_table_are_the_pairs_of_the_json() {
     }
 }
 
+/// A proof's figures are rounded to hundredths, or thousandths.
+fn agree(ours: &Value, theirs: &Value) -> bool {
+    match (ours.as_f64(), theirs.as_f64()) {
+        (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 0.0051,
+        _ => ours == theirs,
+    }
+}
+
+/// `report --json` has more than `prove --json`, and what both have is the same.
+#[test]
+fn the_json_of_a_report_agrees_with_that_of_a_proof() {
+    for run in runs() {
+        let told = serde_json::to_value(report(&run)).unwrap();
+        let proof = serde_json::to_value(crate::prove::Prove::new(&run, None)).unwrap();
+        assert_eq!(told["findings"], proof["findings"]);
+        let rows = |json: &Value, list: &str| json[list].as_array().unwrap().clone();
+        let same = |ours: &[Value], theirs: &[Value], keys: &[&str]| {
+            assert_eq!(ours.len(), theirs.len());
+            for (ours, theirs) in ours.iter().zip(theirs) {
+                for key in keys {
+                    assert!(
+                        agree(&ours[key], &theirs[key]),
+                        "{key} of {ours}: {}",
+                        theirs[key]
+                    );
+                }
+            }
+        };
+        let keys = [
+            "from",
+            "to",
+            "rail",
+            "kind",
+            "phase",
+            "size",
+            "queue_pairs",
+            "gbps",
+            "ceiling_gbps",
+            "percent",
+            "verdict",
+            "doubts",
+        ];
+        let (ours, theirs) = (rows(&told, "pairs"), rows(&proof, "pairs"));
+        same(&ours, &theirs, &keys);
+        let nested =
+            |rows: &[Value], key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+        let latency = ["min", "p50", "p99", "p999", "max"];
+        same(
+            &nested(&ours, "latency_us"),
+            &nested(&theirs, "latency_us"),
+            &latency,
+        );
+        let ledger = ["port_rate", "ceiling", "unexplained", "measured"];
+        same(
+            &nested(&ours, "ledger"),
+            &nested(&theirs, "ledger"),
+            &ledger,
+        );
+        let sums = ["from", "to", "gbps", "ceiling_gbps", "percent", "verdict"];
+        same(&rows(&told, "rail_sums"), &rows(&proof, "rails"), &sums);
+    }
+}
+
 #[test]
 fn the_heat_map_has_every_pair_in_its_place() {
     let report = report(&made_up::switched(6));

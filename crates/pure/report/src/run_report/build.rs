@@ -3,9 +3,7 @@
 use crosstie_grade::{Cell, GradedRun, Ledger, Limit, RailSum, Verdict, statistics::median};
 use crosstie_model::{
     Finding,
-    run::{
-        EndReason, LatencyFigures, Measurement, Mode, Outcome, Run, RunNode, RunOptions, RunPort,
-    },
+    run::{EndReason, LatencyFigures, Mode, Outcome, Run, RunNode, RunOptions, RunPort},
 };
 
 use super::{
@@ -185,19 +183,8 @@ fn pair(cell: &Cell) -> PairReport {
         why,
         limit: limit(&cell.limits),
         ledger: cell.ledger.as_ref().map(ledger),
-        doubts: doubts(&cell.tried),
+        doubts: best.doubts.clone(),
     }
-}
-
-/// Of all tries, each once.
-fn doubts(tried: &[&Measurement]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for doubt in tried.iter().flat_map(|one| &one.doubts) {
-        if !all.contains(doubt) {
-            all.push(doubt.clone());
-        }
-    }
-    all
 }
 
 fn limit(limits: &[Limit]) -> Option<String> {
