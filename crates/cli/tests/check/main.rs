@@ -4,7 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../../../pure/report/src/made_up.rs"]
+#[path = "../../../pure/report/src/made_up/mod.rs"]
 mod made_up;
 
 mod apply_command;
