@@ -65,6 +65,7 @@ pub fn merge(
     add_nodes(&mut document, spec, proposal, &mut added)?;
     let (new, mut notes) = compare::new_cables(spec, &proposal.cables);
     add_cables(&mut document, spec, &new, &mut added)?;
+    add_mtu(&mut document, spec, proposal, &mut added);
     if let Some(spec) = spec {
         notes.extend(compare::gone(spec, proposal, wiring));
     }
@@ -140,6 +141,28 @@ fn add_cables(
         added.push(what);
     }
     Ok(())
+}
+
+/// The MTU comes with the first cable. Who has left it out of a file with cables wants none.
+fn add_mtu(
+    document: &mut DocumentMut,
+    spec: Option<&Spec>,
+    proposal: &Proposal,
+    added: &mut Vec<String>,
+) {
+    let (Some(spec), Some(mtu)) = (spec, proposal.mtu) else {
+        return;
+    };
+    if !spec.cables.is_empty() || spec.fabric.mtu.is_some() {
+        return;
+    }
+    let fabric = document
+        .entry("fabric")
+        .or_insert(Item::Table(Table::new()));
+    if let Some(fabric) = fabric.as_table_like_mut() {
+        fabric.insert("mtu", toml_edit::value(i64::from(mtu.0)));
+        added.push(format!("mtu {}", mtu.0));
+    }
 }
 
 fn tables<'a>(

@@ -196,3 +196,20 @@ fn files_that_cannot_be_read_and_names_that_cannot_be_written_are_refused() {
     let merged = made(None, &hostile, CageState::Cabled);
     assert_eq!(merged.spec.nodes[0].name, "a\"\n[x]\u{1b}");
 }
+
+#[test]
+fn the_mtu_comes_with_the_first_cable() {
+    let uncabled = Proposal {
+        mtu: None,
+        ..proposal(pair().nodes, Vec::new())
+    };
+    let first = made(None, &uncabled, CageState::Cabled);
+    assert_eq!(first.spec.fabric.mtu, None);
+    let second = made(Some(&first.text), &pair(), CageState::Cabled);
+    assert_eq!(second.spec.fabric.mtu, Some(Mtu(9000)), "{}", second.text);
+    assert!(second.added.contains(&"mtu 9000".to_owned()));
+    // A person who takes it out has cables by then.
+    let without = second.text.replace("mtu = 9000\n", "");
+    let third = made(Some(&without), &pair(), CageState::Cabled);
+    assert_eq!(third.spec.fabric.mtu, None);
+}
