@@ -66,7 +66,7 @@ fn every_check_has_cases_that_fire_it() {
     for check in checks::all() {
         let names = |line: &str| line.split(' ').any(|word| word == check.id);
         let fired = match check.needs() {
-            Some(Needs::Measurement) => true,
+            Some(Needs::Measurement | Needs::LaterMeasurement) => true,
             Some(Needs::Log) => logs.lines().any(names),
             None => cases.get(check.id).is_some_and(|cases| {
                 let mut lines = cases.iter().flat_map(|case| &case.expect);

@@ -154,6 +154,8 @@ impl Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Measurement,
+    /// One that no command takes yet.
+    LaterMeasurement,
     Log,
 }
 
@@ -164,6 +166,7 @@ impl Needs {
             Self::Measurement => {
                 "it needs a measurement: `crosstie prove` takes it and looks for this"
             }
+            Self::LaterMeasurement => "it needs a measurement that this version does not take yet",
             Self::Log => "it needs an NCCL log (`crosstie explain --nccl-log FILE`)",
         }
     }
@@ -172,6 +175,7 @@ impl Needs {
     pub fn brief(self) -> &'static str {
         match self {
             Self::Measurement => "needs a measurement",
+            Self::LaterMeasurement => "needs a measurement of a later version",
             Self::Log => "needs an NCCL log",
         }
     }
@@ -185,13 +189,15 @@ impl Check {
             pair,
             cluster,
             log,
-            stored: _,
+            stored,
             measured,
         } = self.run;
         if node.is_some() || pair.is_some() || cluster.is_some() {
             None
-        } else if measured {
+        } else if stored.is_some() {
             Some(Needs::Measurement)
+        } else if measured {
+            Some(Needs::LaterMeasurement)
         } else {
             log.then_some(Needs::Log)
         }
