@@ -12,23 +12,23 @@ pub(crate) fn run(arguments: &args::prove::Prove, colour: ColorChoice) -> anyhow
     let console = Console::new(colour, arguments.json);
     let options = arguments.options()?;
     let targets = arguments.targets.resolve(&console)?;
-    let proved = prove(&targets, &options)?;
     let Proved {
-        run,
+        measured,
         diagnosis,
         before,
-        path,
-        refused,
-    } = &proved;
-    let report = Prove::examined(run, before.as_ref(), diagnosis);
+    } = prove(&targets, &options)?;
+    let run = measured.as_ref().map(|measured| &measured.run);
+    let report = Prove::examined(run, before.as_ref(), &diagnosis);
     if arguments.json {
         output::print(&output::json(&report)?)?;
     } else {
         output::print(&view(&report, console.palette))?;
-        for port in refused {
+    }
+    if let Some(measured) = &measured {
+        for port in &measured.refused {
             output::tell(&format!("{port}\n"));
         }
-        output::tell(&format!("the run is in {}\n", path.display()));
+        output::tell(&format!("the run is in {}\n", measured.path.display()));
     }
     Ok(if report.has_faults() {
         exit::faults()

@@ -13,6 +13,7 @@ pub mod lab;
 pub mod lint;
 pub mod namespace;
 pub mod profiles;
+pub mod proofs;
 pub mod samples;
 pub mod sshd;
 pub mod ups;

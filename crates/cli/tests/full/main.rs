@@ -14,5 +14,6 @@ mod boot;
 mod cut;
 mod init;
 mod power_cut;
+mod prove;
 mod report;
 mod up;

@@ -8,6 +8,7 @@ mod common;
 mod bench;
 mod command;
 mod doctor;
+mod prove;
 mod scan;
 mod two_sparks;
 mod up;

@@ -9,18 +9,14 @@ use crate::causes::located;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlacedFinding {
-    /// The node that it is on; null for one of the cluster.
+    /// The node that it is on; absent for one of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     #[serde(flatten)]
     pub finding: Finding,
 }
 
 impl PlacedFinding {
-    /// Nothing explains it: it is what to mend.
-    pub fn is_root(&self) -> bool {
-        self.finding.caused_by.is_none()
-    }
-
     /// What a run shows by itself.
     pub fn of_run(run: &Run) -> Vec<Self> {
         let findings = Measured::new(run).findings().into_iter();

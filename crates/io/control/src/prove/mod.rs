@@ -75,31 +75,40 @@ pub struct Measured {
 /// A run, what the doctor says with it, and the run before it.
 #[derive(Debug)]
 pub struct Proved {
-    pub run: Run,
+    /// Absent where nothing could be measured.
+    pub measured: Option<Measured>,
     pub diagnosis: Diagnosis,
     /// The last one of these nodes, where there is one.
     pub before: Option<Run>,
-    pub path: PathBuf,
-    pub refused: Vec<Refused>,
 }
 
-/// Everything between live nodes, and what it means.
+/// Everything between live nodes, and what it means. Where nothing can be measured, the doctor says why.
 pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveError> {
     let (spec, fleet) = targets.find_live(false)?;
     let spec = spec.as_ref();
-    let nodes = FleetSnapshot::take(&fleet).known()?;
+    let first = FleetSnapshot::take(&fleet);
+    let is_whole = first.nodes.iter().all(|node| node.facts.is_ok());
+    // Without a cluster file nobody knows what a node that does not answer is cabled to.
+    let measured = if is_whole || spec.is_none() {
+        Some(first.known()?)
+    } else {
+        None
+    };
     let before = last_run(spec);
-    let measured = measure_all(&fleet, &nodes, spec, options)?;
+    let measured = measured.map(|nodes| measure_all(&fleet, &nodes, spec, options));
+    let measured = match measured {
+        Some(Err(ProveError::Unmeasurable(Unmeasurable::NoRail))) if spec.is_some() => None,
+        measured => measured.transpose()?,
+    };
     // What went wrong meanwhile shows in the facts as well.
     let after = FleetSnapshot::take(&fleet);
-    let runs = std::slice::from_ref(&measured.run);
+    let runs = measured.as_ref().map(|measured| &measured.run);
+    let runs: &[Run] = runs.map_or(&[], std::slice::from_ref);
     let diagnosis = examine_with(&after, &[], runs, spec, Selection::default());
     Ok(Proved {
+        measured,
         diagnosis,
         before,
-        run: measured.run,
-        path: measured.path,
-        refused: measured.refused,
     })
 }
 

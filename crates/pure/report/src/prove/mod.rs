@@ -22,10 +22,10 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Prove {
     pub format: u32,
-    /// The controller's clock when it began.
+    /// The controller's clock when it began; empty where nothing could be measured.
     pub started: String,
     pub cluster: Option<String>,
-    /// `quick`, `full` or `soak`.
+    /// `quick`, `full` or `soak`; `none` where nothing could be measured.
     pub mode: String,
     /// Everything that was planned was tried.
     pub finished: bool,

@@ -13,6 +13,12 @@ use crate::{
 
 pub fn view(prove: &Prove, palette: Palette) -> String {
     let mut out = String::new();
+    if prove.nodes.is_empty() {
+        findings(prove, palette, &mut out);
+        let text = "nothing could be measured";
+        line(palette, &[Span::new(Tone::Alarm, text)], &mut out);
+        return out;
+    }
     if prove.nodes.len() == 2 {
         pair_table(prove, palette, &mut out);
     } else {
