@@ -26,7 +26,7 @@ pub(super) fn section(report: &RunReport) -> Markup {
 fn word(verdict: Grade) -> &'static str {
     match verdict {
         Grade::Healthy => "Healthy",
-        Grade::Warning => "Below what the hardware allows",
+        Grade::Warning => "Below its measure",
         Grade::Fault => "Faulty",
         Grade::Failed => "Incomplete or failed",
         Grade::NotGraded | Grade::NotApplicable => "Not graded",

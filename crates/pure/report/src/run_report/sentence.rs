@@ -85,9 +85,10 @@ fn sentence(report: &RunReport) -> String {
     if low > 0 {
         let lowest = summary.lowest_percent.unwrap_or(0);
         parts.push(format!(
-            "{low} of {} fall{} short of what the hardware allows, the lowest at {lowest} %",
+            "{low} of {} fall{} short of {}, the lowest at {lowest} %",
             many(summary.graded, "graded path"),
             if low == 1 { "s" } else { "" },
+            measure(report),
         ));
     }
     let body = match (parts.is_empty(), summary.graded) {
@@ -97,7 +98,7 @@ fn sentence(report: &RunReport) -> String {
             "measured, not graded: there is nothing to hold the figures against".to_owned()
         }
         (true, graded) if summary.verdict == Grade::Healthy => format!(
-            "{} between {} carr{} what the hardware allows",
+            "{} between {} carr{} {}",
             if graded == 1 {
                 "the path".to_owned()
             } else {
@@ -105,6 +106,7 @@ fn sentence(report: &RunReport) -> String {
             },
             many(nodes, "node"),
             if graded == 1 { "ies" } else { "y" },
+            measure(report),
         ),
         (true, graded) => format!(
             "each of {} is healthy, and something else is not",
@@ -120,6 +122,17 @@ fn sentence(report: &RunReport) -> String {
         .next()
         .map(|letter| letter.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str() + "."
+}
+
+/// What figures are held against. Software devices have no ceiling of their own.
+fn measure(report: &RunReport) -> &'static str {
+    let mut ports = report.nodes.iter().flat_map(|node| &node.ports);
+    let is_software = ports.all(|port| port.link_layer.as_deref() == Some("software"));
+    match (is_software, report.options.declared_rate_gbps) {
+        (false, _) => "what the hardware allows",
+        (true, Some(_)) => "what the cluster file gives them",
+        (true, None) => "what the others do, and more is not known of software devices",
+    }
 }
 
 fn unfinished(state: &str) -> &'static str {
