@@ -32,6 +32,8 @@ pub(crate) fn run(arguments: &args::prove::Prove, colour: ColorChoice) -> anyhow
     }
     Ok(if report.has_faults() {
         exit::faults()
+    } else if report.is_unmeasured() {
+        exit::tool_failed()
     } else {
         exit::CLEAN
     })

@@ -35,7 +35,21 @@ pub(crate) fn run(arguments: &Report, colour: ColorChoice) -> anyhow::Result<Exi
     }
 }
 
+/// A page never takes the place of a run that it is made of.
+fn refuse_to_replace(run: &Path, output: Option<&PathBuf>) -> anyhow::Result<()> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let output = output.filter(|page| real(page).is_some() && real(page) == real(run));
+    match output {
+        Some(page) => bail!(
+            "{} is the run itself: give the page another file by -o",
+            page.display()
+        ),
+        None => Ok(()),
+    }
+}
+
 fn one(arguments: &Report, path: &Path, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    refuse_to_replace(path, arguments.output.as_ref())?;
     let stored = read_run(path)?;
     let report = if arguments.share {
         let (shared, replaced) = share(&stored);
@@ -67,6 +81,9 @@ fn said(report: &RunReport, page: &Path, colour: ColorChoice) -> anyhow::Result<
 }
 
 fn two(arguments: &Report, paths: [&PathBuf; 2], colour: ColorChoice) -> anyhow::Result<ExitCode> {
+    for path in paths {
+        refuse_to_replace(path, arguments.output.as_ref())?;
+    }
     let stored: [Run; 2] = [read_run(paths[0])?, read_run(paths[1])?];
     let (runs, replaced) = if arguments.share {
         let (runs, replaced) = share_together(&stored);

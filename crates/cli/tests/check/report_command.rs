@@ -163,3 +163,18 @@ fn a_hostile_run_cannot_talk_to_the_terminal() {
         assert!(!controls(&told) && !controls(&stderr), "{told}{stderr}");
     }
 }
+
+#[test]
+fn a_page_takes_the_place_of_no_run_and_no_device() {
+    let folder = folder();
+    let before = fs::read(folder.path().join("slow.jsonl")).unwrap();
+    for output in ["slow.jsonl", "./slow.jsonl"] {
+        let (code, _, stderr) = report(folder.path(), &["slow.jsonl", "-o", output]);
+        assert_eq!(code, 2, "{stderr}");
+        assert!(stderr.contains("the run itself"), "{stderr}");
+    }
+    let (code, _, stderr) = report(folder.path(), &["slow.jsonl", "-o", "/dev/null"]);
+    assert_eq!(code, 2, "{stderr}");
+    assert_eq!(fs::read(folder.path().join("slow.jsonl")).unwrap(), before);
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+}

@@ -48,6 +48,10 @@ pub fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     partial.push(format!(".{}.partial", std::process::id()));
     let partial = Path::new(&partial);
     let replace = || -> io::Result<()> {
+        // A device, a fifo or a socket would be gone, and something else in its place.
+        if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+            return Err(io::Error::other("it is no regular file"));
+        }
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -64,4 +68,22 @@ pub fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
         let path = path.to_owned();
         WriteError { path, source }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        replace(&path, "first").unwrap();
+        replace(&path, "second").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        for other in [Path::new("/dev/null"), folder.path()] {
+            assert!(replace(other, "text").is_err(), "{}", other.display());
+            assert!(!fs::metadata(other).unwrap().is_file());
+        }
+    }
 }

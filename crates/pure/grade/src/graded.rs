@@ -63,6 +63,14 @@ type Key<'a> = (
 );
 
 impl<'a> GradedRun<'a> {
+    /// A software device whose rate nobody has declared: how steady it is, and whether both ways are alike, is up to what
+    /// else its processor has to do.
+    pub fn is_as_fast_as_its_processor(&self, one: &Measurement) -> bool {
+        let ends = [&one.from, &one.to];
+        let mut ports = ends.into_iter().filter_map(|end| self.ports.port(end));
+        ports.any(|port| port.software) && self.run.header.options.rate_gbps.is_none()
+    }
+
     pub fn new(run: &'a Run) -> Self {
         let ports = PortIndex::new(run);
         let mut places: HashMap<Key, usize> = HashMap::new();

@@ -171,7 +171,9 @@ impl Engine for RdmaEngine {
 fn open_error(error: &OpenError) -> RdmaError {
     let why = with_causes(error);
     match error {
-        OpenError::Library(_) => RdmaError::UserspaceMissing { why },
+        OpenError::Library(_) | OpenError::Devices(DeviceListError::NoRdma(_)) => {
+            RdmaError::UserspaceMissing { why }
+        }
         OpenError::Devices(DeviceListError::NoProvider { .. }) => RdmaError::NoProvider { why },
         _ => RdmaError::Open { why },
     }

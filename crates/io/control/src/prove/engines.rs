@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crosstie_agent::{CallError, RdmaError};
 use crosstie_grade::campaign::Step;
 use crosstie_model::{
     Facts,
@@ -80,6 +81,10 @@ fn of_engine<T: TestEngine>(
                 Ok((figures, doubts)) => (Outcome::Measured(figures), doubts),
                 Err(error) => failed(error),
             },
+            Some(Some(Err(error))) if is_of_programs(&error) => {
+                let reason = error.to_string();
+                (Outcome::NotApplicable { reason }, Vec::new())
+            }
             Some(Some(Err(error))) => {
                 if let Some(host) = lost_host(&error, &names, facts) {
                     lost.insert(host, error.to_string());
@@ -92,6 +97,19 @@ fn of_engine<T: TestEngine>(
     }
     tested.lost = lost.into_iter().collect();
     tested
+}
+
+/// A node whose programs cannot use RDMA says nothing of cards and cables; `rdma-userspace-missing` tells what it lacks.
+fn is_of_programs(error: &MeasureError) -> bool {
+    match error {
+        MeasureError::Rdma {
+            source:
+                CallError::Call(RdmaError::UserspaceMissing { .. } | RdmaError::NoProvider { .. }),
+            ..
+        } => true,
+        MeasureError::BothEnds { near, far } => is_of_programs(near) || is_of_programs(far),
+        _ => false,
+    }
 }
 
 /// The name of the node that is gone, by how it was called.

@@ -211,14 +211,19 @@ impl Engine for FleetEngine<'_> {
             self.give_up(&host);
             LostNode {
                 host,
-                why,
+                why: self.by_host_names(why),
                 offset_milliseconds,
             }
         });
         let lost = lost.collect();
         let results = tested.outcomes.into_iter().zip(growth);
         let results = results.map(|((outcome, doubts), counters)| TestResult {
-            outcome,
+            outcome: match outcome {
+                Outcome::Failed { error } => Outcome::Failed {
+                    error: self.by_host_names(error),
+                },
+                outcome => outcome,
+            },
             counters,
             doubts,
             offset_milliseconds,
@@ -231,6 +236,18 @@ impl Engine for FleetEngine<'_> {
 }
 
 impl FleetEngine<'_> {
+    /// A run names nodes by their host names: how a person reaches them (a user, a domain, an alias) is nobody else's.
+    fn by_host_names(&self, text: String) -> String {
+        let hosts = self.facts.iter().map(|facts| facts.host.name.as_str());
+        let mut names: Vec<(&str, &str)> = self.fleet.names().into_iter().zip(hosts).collect();
+        // `spark-a.example.com` before `spark-a`.
+        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let foreign = names
+            .into_iter()
+            .filter(|(name, host)| name != host && *name != ".");
+        foreign.fold(text, |text, (name, host)| text.replace(name, host))
+    }
+
     fn give_up(&self, host: &str) {
         let place = self.facts.iter().position(|facts| facts.host.name == host);
         if let Some(place) = place {

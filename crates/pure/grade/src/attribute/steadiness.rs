@@ -19,13 +19,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let alone = tried.filter(|one| {
         matches!(one.phase, Phase::Solo | Phase::Round | Phase::Soak) && one.kind.is_rdma()
     });
-    // Processors that emulate a card have other things to do, too: only a rate that they were given says what is steady.
-    let is_emulated = |one: &Measurement| {
-        let ends = [&one.from, &one.to];
-        let mut ports = ends.into_iter().filter_map(|end| graded.ports.port(end));
-        ports.any(|port| port.software) && graded.run.header.options.rate_gbps.is_none()
-    };
-    let alone = alone.filter(|one| !is_emulated(one));
+    let alone = alone.filter(|one| !graded.is_as_fast_as_its_processor(one));
     let unsteady = alone.filter_map(|one| of_measurement(one, one.bandwidth()?));
     unsteady.collect()
 }

@@ -18,8 +18,8 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let relevant = |cell: &&Cell| {
         matches!(cell.best.kind, TestKind::RdmaBandwidth(_))
             && matches!(cell.best.phase, Phase::Solo | Phase::Round)
-            // Software devices are as fast as their processor has time.
             && cell.is_graded()
+            && !graded.is_as_fast_as_its_processor(cell.best)
     };
     let cells: HashMap<Key, &Cell> = graded
         .cells

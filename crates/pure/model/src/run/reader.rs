@@ -62,6 +62,11 @@ pub fn read(text: &str) -> Result<Run, ReadRunError> {
     let mut torn = false;
     for (line, text) in (1..).zip(text.split_inclusive('\n')) {
         let Some(text) = text.strip_suffix('\n') else {
+            // Zeroes are what a power cut leaves of a block.
+            let is_ended = run.as_ref().is_some_and(|run| run.end.is_some());
+            if is_ended && text.bytes().any(|byte| byte != 0) {
+                return Err(ReadRunError::Changed { line });
+            }
             torn = true;
             break;
         };

@@ -164,6 +164,8 @@ fn zeroes_after_a_power_cut_are_a_torn_line() {
 #[test]
 fn a_changed_run_is_refused() {
     let text = text();
+    let longer = text.clone() + "garbage behind the end";
+    assert!(matches!(read(&longer), Err(ReadRunError::Changed { .. })));
     let faster = text.replacen("12500000000", "22500000000", 1);
     assert!(matches!(
         read(&faster),

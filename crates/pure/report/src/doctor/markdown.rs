@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crosstie_doctor::{Diagnosis, NodeFindings};
 use crosstie_model::Finding;
 
-use super::Count;
+use super::view::verdict;
 use crate::{
     causes::{Root, located, roots},
     text::printable,
@@ -14,15 +14,10 @@ use crate::{
 /// Markdown with everything from a node in code spans, where nothing of it can be taken for markup.
 pub fn markdown(diagnosis: &Diagnosis, version: &str) -> String {
     let roots = roots(&located(diagnosis));
-    let count = Count::of_roots(&roots);
-    let words = match count.words() {
-        words if words.is_empty() => "nothing wrong".to_owned(),
-        words => words,
-    };
     // Writing to a String cannot fail, here and below.
     let mut out = format!(
-        "# Crosstie doctor\n\n{} nodes, {words}. Made by Crosstie {version}.\n",
-        diagnosis.nodes.len()
+        "# Crosstie doctor\n\n{}. Made by Crosstie {version}.\n",
+        verdict(diagnosis).text()
     );
     for root in &roots {
         section(&mut out, root);

@@ -50,6 +50,12 @@ impl Prove {
         }
     }
 
+    /// Reachability aside, no test gave a figure.
+    pub fn is_unmeasured(&self) -> bool {
+        let mut tests = self.pairs.iter().filter(|pair| pair.kind != "reachability");
+        tests.all(|pair| pair.gbps.is_none() && pair.latency_us.is_none())
+    }
+
     /// Something is broken, or could not be measured.
     pub fn has_faults(&self) -> bool {
         let mut findings = self.findings.iter().map(|found| found.finding.severity);
