@@ -10,6 +10,7 @@ use crate::common::{
     changes,
     inits::{cables, init, json, notes},
     lab::containers,
+    profiles::without_next,
 };
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -80,7 +81,7 @@ fn init_finds_the_cable_and_keeps_a_persons_file() {
     assert_eq!(fs::read_to_string(&file).unwrap(), edited);
     insta::assert_snapshot!(
         "drawing",
-        shown.replace(&*file.to_string_lossy(), "cluster.toml")
+        without_next(&shown.replace(&*file.to_string_lossy(), "cluster.toml"))
     );
 
     // A cable that is cut is told, and stays in the file.
