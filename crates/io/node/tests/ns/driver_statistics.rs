@@ -6,7 +6,7 @@ use crate::namespace::Namespace;
 
 #[test]
 fn ns_driver_statistics_are_those_of_ethtool() {
-    let node = Namespace::new("ethtool");
+    let node = Namespace::new("driver");
     node.ip("link add veth0 type veth peer name veth1");
     node.ip("link set veth0 up");
     let printed = node.exec(&["ethtool", "-S", "veth0"]);
