@@ -79,9 +79,9 @@ pub fn sysctl(root: &Path) -> bool {
     let lines: Vec<String> = wanted
         .lines()
         .filter(|line| !line.starts_with('#'))
-        .map(|line| {
-            let name = line.split('/').nth(3).unwrap();
-            line.replace(name, "lo")
+        .map(|line| match line.split('/').nth(3) {
+            Some(name) => line.replace(name, "lo"),
+            None => line.to_owned(),
         })
         .collect();
     fs::write(&path, format!("# comment\n{}\n", lines.join("\n"))).unwrap();
