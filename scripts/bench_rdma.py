@@ -1,15 +1,15 @@
 """RDMA over Soft-RoCE inside one lab machine: the engine against perftest, in alternating runs. Used by scripts/bench."""
 
 import datetime
-import json
+import os
 import random
 import statistics
 import subprocess
-import tempfile
 from pathlib import Path
 
-ROUNDS = 7
-LAB, NODE = "bench-rdma", "spark-a"
+from bench_lab import lab_machine
+
+ROUNDS = int(os.environ.get("ROUNDS", 7))
 PROGRAM = "/tmp/pair"
 
 # Test, bytes, and the programs that are compared: the first is ours.
@@ -25,7 +25,7 @@ COMPARISONS = [
 DRIVER = r"""
 import json, os, subprocess, sys, time
 
-comparisons, rounds, program = json.loads(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+comparisons, rounds, program = map(json.loads, sys.argv[1:])
 device, netdev, address = "rocep1s0f0", "enp1s0f0np0", "198.18.0.1"
 subprocess.run(["ip", "address", "replace", address + "/24", "dev", netdev], check=True)
 subprocess.run(["ip", "link", "set", netdev, "up", "mtu", "9000"], check=True)
@@ -103,27 +103,12 @@ def measure_rdma(root, crosstie, machine):
     subprocess.run(build, cwd=root, check=True)
     program = Path(crosstie).parent / "examples/pair"
     here = machine()
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([crosstie, "lab", "up", "--name", LAB, "--dir", folder], check=True)
-        try:
-            config = Path(folder) / LAB / "ssh_config"
-            ssh = ["ssh", "-F", config, NODE]
-            subprocess.run([*ssh, f"cat > {PROGRAM} && chmod +x {PROGRAM}"], stdin=program.open("rb"), check=True)
-            kernel = subprocess.run([*ssh, "uname -r"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-            arguments = f"'{json.dumps(COMPARISONS)}' {ROUNDS} {PROGRAM}"
-            driver = subprocess.Popen(
-                [*ssh, f"sudo -n prlimit --memlock=unlimited python3 - {arguments}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            )
-            driver.stdin.write(DRIVER)
-            driver.stdin.close()
-            rounds = []
-            for line in driver.stdout:
-                print(f"== rdma: {line.strip()}", flush=True)
-                rounds.append(json.loads(line))
-            if driver.wait() or len(rounds) != ROUNDS * len(COMPARISONS):
-                raise SystemExit("bench: the runs in the lab machine failed, see above")
-        finally:
-            subprocess.run([crosstie, "lab", "down", "--name", LAB, "--dir", folder], check=True)
+    with lab_machine(crosstie) as node:
+        node.install(program, PROGRAM)
+        kernel = node.kernel()
+        rounds = node.run("rdma", DRIVER, COMPARISONS, ROUNDS, PROGRAM)
+    if len(rounds) != ROUNDS * len(COMPARISONS):
+        raise SystemExit("bench: the runs in the lab machine ended early, see above")
     date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     return {"name": "rdma", "kind": "rdma", "date": date, "machine": here, "node_kernel": kernel, "rounds": rounds}
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-ROUNDS, SECONDS = 9, 2
+ROUNDS, SECONDS = int(os.environ.get("ROUNDS", 9)), 2
 BLOCK = 1 << 20
 MESSAGE = 16
 ADDRESSES = ("10.77.19.1", "10.77.19.2")
@@ -19,7 +19,25 @@ PORT = 5299
 DEADLINE = 40
 
 # Two-sided 95 % of Student's distribution, by degrees of freedom.
-STUDENT = {6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 11: 2.201, 12: 2.179}
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 11: 2.201, 12: 2.179}
+
+# Runs in a namespace until its input ends.
+STRANGERS = """
+import socket, sys
+address, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+words = [b"", b"GET / HTTP/1.1\\r\\n\\r\\n", bytes(50), b"\\xff" * 4000]
+held = []
+for number in range(count):
+    one = socket.create_connection((address, port), timeout=5)
+    held.append(one)
+    try:
+        one.sendall(words[number % 4])
+    except OSError:
+        pass
+print("connected", flush=True)
+sys.stdin.read()
+"""
+DISTURBED = "4 streams, 100 strangers at the port"
 
 PEERS = {
     "1 stream": ["iperf3 -P 1", "iperf3 -P 1 -l 1M"],
@@ -57,15 +75,32 @@ def start(namespace, *command):
     return subprocess.Popen(inside, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def ours(program, names, test, streams, size):
+@contextlib.contextmanager
+def strangers_at(namespace, address, count):
+    """So many connections to the data port before the peer's own, kept open: silent ones, parts of a message, garbage."""
+    if not count:
+        yield
+        return
+    running = start(namespace, sys.executable, "-c", STRANGERS, *address.rsplit(":", 1), count)
+    try:
+        if running.stdout.readline().strip() != "connected":
+            sys.exit(f"bench: strangers could not connect to {address}: {running.communicate()[1]}")
+        yield
+    finally:
+        running.stdin.close()
+        running.wait(timeout=DEADLINE)
+
+
+def ours(program, names, test, streams, size, strangers=0):
     """What the engine measures: of bandwidth Gb/s and bytes a nanosecond of processor time, else microseconds."""
     roles = zip(("connector", "listener"), names, ADDRESSES)
     ends = [start(name, program, role, address, test, streams, size, SECONDS * 1000) for role, name, address in roles]
     endpoints = [end.stdout.readline() for end in ends]
-    for end, peer in zip(ends, reversed(endpoints)):
-        end.stdin.write(peer)
-        end.stdin.flush()
-    answers = [end.communicate(timeout=DEADLINE) for end in ends]
+    with strangers_at(names[0], json.loads(endpoints[1])["listening"]["address"], strangers):
+        for end, peer in zip(ends, reversed(endpoints)):
+            end.stdin.write(peer)
+            end.stdin.flush()
+        answers = [end.communicate(timeout=DEADLINE) for end in ends]
     if any(end.returncode for end in ends):
         sys.exit(f"bench: the engine failed: {[error for _, error in answers]}")
     near, far = (json.loads(out) for out, _ in answers)
@@ -142,11 +177,13 @@ def measure(program, machine, today):
                 "4 streams": lambda: ours(program, names, "to-listener", 4, BLOCK),
                 "latency": lambda: ours(program, names, "latency", 1, MESSAGE),
                 "sockperf ping-pong --tcp": lambda: sockperf(names),
+                DISTURBED: lambda: ours(program, names, "to-listener", 4, BLOCK, strangers=100),
             }
             for words in PEERS["1 stream"] + PEERS["4 streams"]:
                 runs[words] = lambda words=words: iperf3(names, words)
             # Each of ours beside its peers; whoever is first in one round is last in the next.
             order = [one for title, peers in PEERS.items() for one in (title, *peers)]
+            order.insert(order.index("4 streams") + 1, DISTURBED)
             order = order if number % 2 else order[::-1]
             rounds.append({one: {key: value and round(value, 4) for key, value in runs[one]().items()} for one in order})
     return {"name": "tcp", "kind": "tcp", "date": today, "machine": machine, "seconds": SECONDS, "rounds": rounds}
@@ -185,6 +222,10 @@ def section(result):
                 slower.append(peer)
             if peer == "iperf3 -P 4":
                 four = (median, low)
+    median, low, high = ratio(values(DISTURBED, "gbps"), values("4 streams", "gbps"), False)
+    rows.append(f"| crosstie, {DISTURBED} | {spread(values(DISTURBED, 'gbps'))} | {spread(values(DISTURBED, 'gbytes_per_cpu_second'))} | |")
+    unchanged = "unchanged within the spread" if low <= 1 <= high else "**changed beyond the spread**"
+    disturbed = f"With 100 strangers connected to the data port figures are {median:.2f} ({low:.2f}–{high:.2f}) of those without: {unchanged}."
     met = four[0] > 1 and not slower
     said = f"**{four[0]:.2f} times `iperf3 -P 4`.** Goal: ahead of it, and no peer faster beyond the spread; "
     verdict = "met." if met else f"**not met** ({', '.join(f'`{one}` is faster' for one in slower) or 'not ahead'})."
@@ -199,6 +240,8 @@ def section(result):
             "Both ends share the cores, so these are figures of the kernel's copying and of scheduling, not of a network.",
             "",
             said + verdict,
+            "",
+            disturbed,
             "",
             "| program | Gb/s | GB a CPU-second, both ends | ratio of Gb/s |",
             "|---|--:|--:|--:|",

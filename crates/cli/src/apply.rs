@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-use clap::ColorChoice;
 use crosstie_control::{
     Consent,
     apply::{ApplyOptions, apply},
 };
+use crosstie_terminal::{Colour, Console};
 
-use crate::{args::change::Apply, changes::report, console::Console};
+use crate::{args::change::Apply, changes::report};
 
-pub(crate) fn run(arguments: &Apply, colour: ColorChoice) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json);
+pub(crate) fn run(arguments: &Apply, colour: Colour) -> anyhow::Result<ExitCode> {
+    let console = Console::with_diff(colour, arguments.json, arguments.diff);
     let targets = arguments.chosen.targets(&arguments.root);
     let targets = targets.resolve(&console)?;
     let options = ApplyOptions {
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &Apply, colour: ColorChoice) -> anyhow::Result<Exit
     };
     let mut changes = apply(&targets, &options, &consent)?;
     if let Some(run) = &changes.run {
-        let undo = arguments.undo(run);
+        let undo = arguments.offer().undo(run);
         changes.half_configured = changes.half_configured(&arguments.again(), &undo);
     }
     report(&changes, false, &console)

@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
-use clap::ColorChoice;
 use crosstie_control::bench::{BenchOptions, Transports, bench, peer_commands};
 use crosstie_report::bench::view;
+use crosstie_terminal::{Colour, Console};
 
-use crate::{args::bench::Bench, console::Console, exit, output};
+use crate::{args::bench::Bench, exit, output};
 
-pub(crate) fn run(arguments: &Bench, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Bench, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
-    let targets = arguments.targets.resolve(&console)?;
+    let targets = arguments.targets.targets().resolve(&console)?;
     let options = BenchOptions {
         transports: match (arguments.rdma, arguments.tcp) {
             (true, _) => Transports::Rdma,
@@ -45,16 +45,10 @@ pub(crate) fn run(arguments: &Bench, colour: ColorChoice) -> anyhow::Result<Exit
         return Ok(exit::CLEAN);
     }
     let bench = bench(&targets, &options)?;
-    if arguments.json {
-        output::print(&output::json(&bench)?)?;
+    output::report(arguments.json, &bench, || view(&bench, console.palette))?;
+    Ok(if bench.failures().is_empty() {
+        exit::faults_if(bench.wrong_bytes() > 0)
     } else {
-        output::print(&view(&bench, console.palette))?;
-    }
-    Ok(if !bench.failures().is_empty() {
         exit::tool_failed()
-    } else if bench.wrong_bytes() > 0 {
-        exit::faults()
-    } else {
-        exit::CLEAN
     })
 }

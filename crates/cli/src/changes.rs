@@ -3,9 +3,13 @@
 use std::process::ExitCode;
 
 use crosstie_control::Verdict;
-use crosstie_report::change::{Changes, view};
+use crosstie_report::{
+    change::{Changes, view},
+    document::Document,
+};
+use crosstie_terminal::Console;
 
-use crate::{console::Console, exit, output};
+use crate::{exit, output};
 
 /// `undone` where a rollback is what was asked for.
 pub(crate) fn report(
@@ -13,11 +17,9 @@ pub(crate) fn report(
     undone: bool,
     console: &Console,
 ) -> anyhow::Result<ExitCode> {
-    if console.json {
-        output::print(&output::json(changes)?)?;
-    } else {
-        output::print(&view(changes, undone, console.palette))?;
-    }
+    output::report(console.json, &Document::new(changes), || {
+        view(changes, undone, console.palette)
+    })?;
     console.finish()?;
     Ok(exit::status(Verdict::of(changes, undone)))
 }

@@ -2,24 +2,21 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use clap::ColorChoice;
 use crosstie_control::discover::neighbours;
-use crosstie_report::discover::view;
+use crosstie_report::{discover::view, text::printable};
+use crosstie_terminal::Colour;
 
 use crate::{args::Scan, exit, output};
 
-pub(crate) fn run(scan: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(scan: &Scan, colour: Colour) -> anyhow::Result<ExitCode> {
     let timeout = Duration::from_secs(scan.targets.reach.connect.timeout.into());
     let (candidates, looked) = neighbours(&scan.interface, timeout)?;
-    if scan.json {
-        output::print(&output::json(&candidates)?)?;
-        for note in &looked.notes {
-            tracing::warn!("not asked: {note}");
-        }
-    } else {
+    output::report(scan.json, &candidates, || {
         let offer = scan.targets.offer();
-        let text = view(&candidates, &looked, &offer, output::palette(colour));
-        output::print(&text)?;
+        view(&candidates, &looked, &offer, colour.palette())
+    })?;
+    for note in looked.notes.iter().filter(|_| scan.json) {
+        output::tell(&format!("note: not asked: {}\n", printable(note)));
     }
     Ok(exit::CLEAN)
 }

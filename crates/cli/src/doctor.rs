@@ -1,50 +1,92 @@
 //! `crosstie doctor`.
 
-mod watch;
-
-use std::{process::ExitCode, thread, time::Duration};
-
-use clap::ColorChoice;
-use crosstie_control::{
-    FleetSnapshot, Found, NodeSnapshot, Nodes, Verdict,
-    doctor::{examine, pair_captures},
+use std::{
+    io,
+    process::ExitCode,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use crosstie_doctor::{Selection, checks};
-use crosstie_report::doctor::{Detail, markdown, view};
 
-use crate::{args::Doctor, console::Console, exit, output};
+use crosstie_control::{
+    Fleet, Found, Nodes, Verdict,
+    doctor::{self as control, examine, look, pair_captures},
+};
+use crosstie_doctor::{Diagnosis, Selection, checks};
+use crosstie_model::Spec;
+use crosstie_report::{
+    doctor::{Detail, Watch, markdown, time_of_day, view},
+    document::Document,
+};
+use crosstie_terminal::{Colour, Console, WatchScreen, print_to_reader};
+
+use crate::{args::Doctor, exit, output};
 
 /// Of the 3 seconds that `--quick` promises, what nodes get; the rest is for us.
 const QUICK: Duration = Duration::from_millis(2500);
 
-pub(crate) fn run(doctor: &Doctor, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(doctor: &Doctor, colour: Colour) -> anyhow::Result<ExitCode> {
     refuse_what_facts_cannot_tell(&doctor.only)?;
-    let mut targets = doctor.targets.resolve(&Console::new(colour, doctor.json))?;
+    let console = Console::new(colour, doctor.json);
+    let mut targets = doctor.targets.resolve(&console)?;
     targets.options.overall_timeout = doctor.quick.then_some(QUICK);
     let Found { spec, nodes, .. } = targets.find()?;
     let spec = spec.as_ref();
+    let once = doctor.quick || doctor.interval == 0;
+    let interval = Duration::from_secs(doctor.interval.into());
     let (now, before) = match nodes {
         Nodes::Captured(readings) => pair_captures(readings),
-        Nodes::Live(fleet) if doctor.watch => return watch::run(doctor, &fleet, spec, colour),
-        Nodes::Live(fleet) if doctor.quick || doctor.interval == 0 => {
-            (FleetSnapshot::take(&fleet), Vec::new())
+        Nodes::Live(fleet) if doctor.watch => {
+            return watch(doctor, &fleet, spec, &console, colour);
         }
-        Nodes::Live(fleet) => {
-            let before = FleetSnapshot::take(&fleet);
-            thread::sleep(Duration::from_secs(doctor.interval.into()));
-            (FleetSnapshot::take(&fleet), earlier(before))
-        }
+        Nodes::Live(fleet) => look(&fleet, (!once).then_some(interval)),
     };
     let diagnosis = examine(&now, &before, spec, selection(doctor));
-    let text = if doctor.json {
-        output::json(&diagnosis)?
-    } else if doctor.markdown {
-        markdown(&diagnosis, env!("CARGO_PKG_VERSION"))
-    } else {
-        view(&diagnosis, detail(doctor), output::palette(colour))
-    };
-    output::print(&text)?;
+    output::report(doctor.json, &Document::new(&diagnosis), || {
+        if doctor.markdown {
+            markdown(&diagnosis, env!("CARGO_PKG_VERSION"))
+        } else {
+            view(&diagnosis, detail(doctor), console.palette)
+        }
+    })?;
     Ok(exit::status(Verdict::of_diagnosis(&diagnosis)))
+}
+
+/// The doctor stays: looks again and again, and says what changed. Ctrl-C ends it, and so does a reader who leaves.
+fn watch(
+    doctor: &Doctor,
+    fleet: &Fleet,
+    spec: Option<&Spec>,
+    console: &Console,
+    colour: Colour,
+) -> anyhow::Result<ExitCode> {
+    let interval = Duration::from_secs(doctor.interval.max(1).into());
+    let look = |see: &mut dyn FnMut(Diagnosis) -> io::Result<()>| {
+        control::watch(fleet, spec, selection(doctor), interval, see)
+    };
+    let ended = if doctor.json {
+        look(&mut |diagnosis| {
+            let line = serde_json::to_string(&Document::new(&diagnosis))?;
+            print_to_reader(&format!("{line}\n"))
+        })
+    } else if colour.draws_screen() {
+        let screen = WatchScreen::new(detail(doctor), console.palette);
+        look(&mut |diagnosis| {
+            console.stop_drawing();
+            screen.see(diagnosis);
+            Ok(())
+        })
+    } else {
+        let mut watch = Watch::new(detail(doctor), console.palette);
+        look(&mut |diagnosis| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let time = time_of_day(now.map_or(0, |since| since.as_secs()));
+            print_to_reader(&watch.see(diagnosis, &time))
+        })
+    };
+    match ended {
+        Ok(never) => match never {},
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::CLEAN),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn detail(doctor: &Doctor) -> Detail {
@@ -60,10 +102,6 @@ fn selection(doctor: &Doctor) -> Selection<'_> {
         only: &doctor.only,
         skip: &doctor.skip,
     }
-}
-
-fn earlier(snapshot: FleetSnapshot) -> Vec<Option<NodeSnapshot>> {
-    snapshot.nodes.into_iter().map(Some).collect()
 }
 
 /// Whoever asks for one check by its name would take silence for health.

@@ -17,6 +17,14 @@ pub(crate) fn tool_failed() -> ExitCode {
     ExitCode::from(2)
 }
 
+pub(crate) fn failed_if(failed: bool) -> ExitCode {
+    if failed { tool_failed() } else { CLEAN }
+}
+
+pub(crate) fn faults_if(found: bool) -> ExitCode {
+    if found { faults() } else { CLEAN }
+}
+
 pub(crate) fn status(verdict: Verdict) -> ExitCode {
     match verdict {
         Verdict::Clean => CLEAN,

@@ -1,8 +1,5 @@
 //! `crosstie lab`: a virtual cluster on this machine.
 
-mod console;
-mod show;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -12,7 +9,10 @@ use clap::{Args, Subcommand};
 use crosstie_control::state::labs_folder;
 use crosstie_lab::hub::{self, Fault, Way};
 use crosstie_lab::profile::Profile;
-use crosstie_lab::{Kind, Lab, LabProgram, Paths, Request};
+use crosstie_lab::{Kind, Lab, LabProgram, Paths, Request, Say};
+use crosstie_terminal::join_serial_line;
+
+use crate::{exit, output};
 
 /// A virtual RDMA cluster on this machine: QEMU nodes with the kernel's own Soft-RoCE, joined by cables that can fail.
 #[derive(Debug, Args)]
@@ -35,23 +35,7 @@ pub(crate) struct LabArgs {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Make a lab: the first time builds an image and boots (minutes), later ones load snapshots (seconds)
-    Up {
-        /// two-sparks, spark-and-workstation, mixed-arch, three-ring, switch-four, ib-fabric, or a TOML file
-        #[arg(long, default_value = "two-sparks")]
-        profile: String,
-        /// Seed of what the cables lose and reorder
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// Forward the first node's ssh from this port of 127.0.0.1, the others' from those after it [default: free ones]
-        #[arg(long, value_name = "PORT")]
-        ssh_port: Option<u16>,
-        /// Boot the nodes anew instead of loading their kept snapshots
-        #[arg(long)]
-        fresh: bool,
-        /// Containers instead of machines: systemd, sshd and network managers at full speed, but no RDMA; needs root
-        #[arg(long, conflicts_with_all = ["seed", "fresh"])]
-        containers: bool,
-    },
+    Up(UpArgs),
     /// End a lab and remove everything of it
     Down {
         /// The lab [default: --name, or the only one]
@@ -76,11 +60,18 @@ enum Verb {
         arguments: Vec<String>,
     },
     /// Run a command on a node, its arguments kept as they are; the exit status is the command's
+    #[command(after_help = "Examples:
+  crosstie lab exec spark-a -- rdma link
+  crosstie lab exec spark-b --root -- ip link set enp1s0f0np0 mtu 1500")]
     Exec {
+        /// As `crosstie lab list` names it
+        #[arg(value_name = "NODE")]
         node: String,
+        /// As root instead of the user "lab"
         #[arg(long)]
         root: bool,
-        #[arg(last = true, required = true)]
+        /// The command and its arguments, after `--`
+        #[arg(value_name = "CMD", last = true, required = true)]
         command: Vec<String>,
     },
     /// Sit at a node's serial console; Ctrl-] leaves it
@@ -117,10 +108,14 @@ Examples:
   crosstie lab fault --show                  # the faults, and the frames that each port lost to them"
     )]
     Fault {
+        /// The end of the cable; every cable of the node without a port
         #[arg(value_name = "NODE[:PORT]", required_unless_present = "show")]
         place: Option<String>,
+        /// cut, restore, loss, delay, rate, mtu or reorder
         #[arg(value_name = "FAULT", required_unless_present = "show")]
         kind: Option<String>,
+        /// How much of it: 1%, 2ms, 1gbit, 1500
+        #[arg(value_name = "VALUE")]
         value: Option<String>,
         /// One direction: frames that the node sends, or those that are meant for it
         #[arg(long, value_name = "WAY")]
@@ -146,10 +141,38 @@ Examples:
     Node { directory: PathBuf, node: String },
 }
 
+#[derive(Debug, Args)]
+struct UpArgs {
+    /// two-sparks, spark-and-workstation, mixed-arch, three-ring, switch-four, ib-fabric, or a TOML file
+    #[arg(long, default_value = "two-sparks")]
+    profile: String,
+    /// Seed of what the cables lose and reorder
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Forward the first node's ssh from this port of 127.0.0.1, the others' from those after it [default: free ones]
+    #[arg(long, value_name = "PORT")]
+    ssh_port: Option<u16>,
+    /// Boot the nodes anew instead of loading their kept snapshots
+    #[arg(long)]
+    fresh: bool,
+    /// Containers instead of machines: systemd, sshd and network managers at full speed, but no RDMA; needs root
+    #[arg(long, conflicts_with_all = ["seed", "fresh"])]
+    containers: bool,
+}
+
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum WayArg {
     Sent,
     Received,
+}
+
+impl LabArgs {
+    pub(crate) fn wants_json(&self) -> bool {
+        matches!(
+            self.verb,
+            Verb::List { json: true } | Verb::Fault { show: true, .. }
+        )
+    }
 }
 
 fn paths(directory: Option<&Path>) -> Paths {
@@ -165,41 +188,30 @@ pub(crate) fn open(name: &str) -> Result<Lab> {
 pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
     let paths = paths(arguments.dir.as_deref());
     let started = Instant::now();
-    let say = |text: &str| show::progress(started, text);
+    let say = |text: &str| {
+        let seconds = started.elapsed().as_secs_f64();
+        output::tell(&format!("[{seconds:6.1} s] {text}\n"));
+    };
     let open = || Lab::open_or_only(&paths, arguments.name.as_deref());
     match &arguments.verb {
         Verb::Hub { config } => hub::serve(config)?,
         Verb::Gateway { directory } => crosstie_lab::serve_gateway(directory)?,
         Verb::Node { directory, node } => crosstie_lab::serve_node(directory, node)?,
-        Verb::Up {
-            profile,
-            seed,
-            ssh_port,
-            fresh,
-            containers,
-        } => {
-            let profile = Profile::find(profile)?;
-            let request = Request {
-                name: arguments
-                    .name
-                    .clone()
-                    .unwrap_or_else(|| profile.name.clone()),
-                profile,
-                kind: if *containers {
-                    Kind::Containers
-                } else {
-                    Kind::Machines
-                },
-                seed: *seed,
-                ssh_port: *ssh_port,
-                fresh: *fresh,
-                hub: hub_program()?,
-            };
-            let lab = crosstie_lab::up(&paths, &request, &say)?;
-            show::lab(&lab)?;
+        Verb::Up(up) => output::print(&up.run(&paths, arguments.name.as_deref(), &say)?)?,
+        Verb::Down { all: true, .. } => {
+            return Ok(down_all(&paths, arguments.dir.is_none(), &say));
         }
-        Verb::Down { lab, all } => return down(&paths, arguments, lab.as_deref(), *all, &say),
-        Verb::List { json } => show::list(&crosstie_lab::list(&paths), *json)?,
+        Verb::Down { lab, .. } => {
+            let name = lab.as_deref().or(arguments.name.as_deref());
+            crosstie_lab::down_one(&paths, name, &say)?;
+        }
+        Verb::List { json } => {
+            let labs = crosstie_lab::list(&paths);
+            output::report(*json, &labs, || match labs.as_slice() {
+                [] => "no lab is up\n".to_owned(),
+                labs => labs.iter().map(ToString::to_string).collect(),
+            })?;
+        }
         Verb::Ssh {
             node,
             root,
@@ -216,7 +228,10 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
             let mut ssh = open()?.exec_command(node, user(*root), command)?;
             return exit_with(&mut ssh);
         }
-        Verb::Console { node } => console::sit(&open()?, node)?,
+        Verb::Console { node } => {
+            let line = open()?.open_console(node)?;
+            join_serial_line(line).context("cannot share the console")?;
+        }
         Verb::Reset { nodes, all } => {
             let lab = open()?;
             if *all {
@@ -245,12 +260,34 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
             only,
             ..
         } => fault(&open()?, place, kind, value.as_deref(), *only)?,
-        Verb::Fault { .. } => show::faults(&open()?.faults()?)?,
+        Verb::Fault { .. } => output::print_json(&open()?.faults()?)?,
         Verb::Pause { node } => open()?.pause(node)?,
         Verb::Resume { node } => open()?.resume(node)?,
         Verb::Kill { node } => open()?.kill(node)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl UpArgs {
+    /// What a person is told of the lab.
+    fn run(&self, paths: &Paths, name: Option<&str>, say: Say<'_>) -> Result<String> {
+        let profile = Profile::find(&self.profile)?;
+        let kind = if self.containers {
+            Kind::Containers
+        } else {
+            Kind::Machines
+        };
+        let request = Request {
+            name: name.unwrap_or(&profile.name).to_owned(),
+            profile,
+            kind,
+            seed: self.seed,
+            ssh_port: self.ssh_port,
+            fresh: self.fresh,
+            hub: hub_program()?,
+        };
+        Ok(crosstie_lab::up(paths, &request, say)?.welcome())
+    }
 }
 
 fn fault(
@@ -270,47 +307,24 @@ fn fault(
     } else {
         lab.fault_one_way(place, Fault::parse(kind, value)?, way)?;
     }
+    let text = match lab.status().faults.as_slice() {
+        [] => "no fault is left".to_owned(),
+        faults => format!("fault at {}", faults.join("\nfault at ")),
+    };
+    output::print(&format!("{text}\n"))?;
     Ok(())
 }
 
-fn down(
-    paths: &Paths,
-    arguments: &LabArgs,
-    lab: Option<&str>,
-    all: bool,
-    say: crosstie_lab::Say<'_>,
-) -> Result<ExitCode> {
-    if all {
-        let mut errors = crosstie_lab::down_all(paths, say);
-        if arguments.dir.is_none() {
-            errors.extend(crosstie_lab::down_all(&Paths::of_tests(), say));
-        }
-        for error in &errors {
-            show::error(error);
-        }
-        return Ok(if errors.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(2)
-        });
+/// With those of tests, unless a directory was named.
+fn down_all(paths: &Paths, with_tests: bool, say: Say<'_>) -> ExitCode {
+    let mut errors = crosstie_lab::down_all(paths, say);
+    if with_tests {
+        errors.extend(crosstie_lab::down_all(&Paths::of_tests(), say));
     }
-    let known = crosstie_lab::names(paths);
-    let name = match (lab.or(arguments.name.as_deref()), known.as_slice()) {
-        (Some(name), _) => name.to_owned(),
-        (None, [only]) => only.clone(),
-        (None, []) => {
-            say("no lab is up");
-            return Ok(ExitCode::SUCCESS);
-        }
-        (None, several) => anyhow::bail!(
-            "there are several labs ({}); name one, or give --all",
-            several.join(", ")
-        ),
-    };
-    if !crosstie_lab::down(paths, &name, say)? {
-        say(&format!("there is no lab \"{name}\""));
+    for error in &errors {
+        output::tell(&format!("{error}\n"));
     }
-    Ok(ExitCode::SUCCESS)
+    exit::failed_if(!errors.is_empty())
 }
 
 fn hub_program() -> Result<LabProgram> {

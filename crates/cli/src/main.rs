@@ -5,9 +5,9 @@ mod apply;
 mod args;
 mod bench;
 mod changes;
-mod console;
 mod discover;
 mod doctor;
+mod env;
 mod exit;
 mod explain;
 mod generate;
@@ -27,35 +27,45 @@ mod trust;
 mod up;
 mod worker;
 
-use std::{process::ExitCode, time::Duration};
+use std::{error::Error, process::ExitCode, time::Duration};
 
-use clap::{ColorChoice, Parser};
+use clap::Parser;
+use crosstie_control::{failure, is_no};
+use crosstie_reach::askpass::answer_ssh;
+use crosstie_report::document::Failure;
+use crosstie_terminal::Colour;
 
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
-    if let Some(code) = trust::answer_ssh() {
-        return code;
+    if let Some(answered) = answer_ssh() {
+        return exit::faults_if(!answered);
     }
-    let arguments = Arguments::parse();
-    log(arguments.verbose, arguments.colour);
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    let colour = arguments.colour();
+    log(&arguments, colour);
+    let json = arguments.command.wants_json();
     let result = match arguments.command {
-        Command::Scan(scan) if scan.discover => discover::run(&scan, arguments.colour),
-        Command::Scan(scan) => scan::run(&scan, arguments.colour),
-        Command::Doctor(doctor) => doctor::run(&doctor, arguments.colour),
-        Command::Trust(trust) => trust::run(&trust, arguments.colour),
-        Command::Explain(explain) => explain::run(&explain, arguments.colour),
-        Command::Plan(plan) => plan::run(&plan, arguments.colour),
-        Command::Init(init) => init::run(&init, arguments.colour),
-        Command::Report(report) => report::run(&report, arguments.colour),
-        Command::Bench(bench) => bench::run(&bench, arguments.colour),
-        Command::Prove(prove) => prove::run(&prove, arguments.colour),
-        Command::Apply(apply) => apply::run(&apply, arguments.colour),
-        Command::Rollback(undo) => rollback::run(&undo, arguments.colour),
-        Command::Uninstall(undo) => rollback::uninstall(&undo, arguments.colour),
-        Command::Status(status) => status::run(&status, arguments.colour),
-        Command::Try(trial) => trial::run(&trial, arguments.colour),
-        Command::Up(up) => up::run(&up, arguments.colour),
+        Command::Scan(scan) if scan.discover => discover::run(&scan, colour),
+        Command::Scan(scan) => scan::run(&scan, colour),
+        Command::Doctor(doctor) => doctor::run(&doctor, colour),
+        Command::Trust(trust) => trust::run(&trust, colour),
+        Command::Explain(explain) => explain::run(&explain, colour),
+        Command::Plan(plan) => plan::run(&plan, colour),
+        Command::Init(init) => init::run(&init, colour),
+        Command::Report(report) => report::run(&report, colour),
+        Command::Bench(bench) => bench::run(&bench, colour),
+        Command::Env(env) => env::run(&env, colour),
+        Command::Prove(prove) => prove::run(&prove, colour),
+        Command::Apply(apply) => apply::run(&apply, colour),
+        Command::Rollback(undo) => rollback::run(&undo, colour),
+        Command::Uninstall(undo) => rollback::uninstall(&undo, colour),
+        Command::Status(status) => status::run(&status, colour),
+        Command::Try(trial) => trial::run(&trial, colour),
+        Command::Up(up) => up::run(&up, colour),
         Command::Lab(lab) => lab::run(&lab),
         Command::Agent { silence, build } => agent::run(silence, build),
         Command::Guard {
@@ -70,22 +80,59 @@ fn main() -> ExitCode {
         } => worker::run(engine, lifetime, library),
         Command::Restore { file } => restore::run(&file),
         Command::Completions { shell } => generate::completions(shell),
+        Command::Complete { names } => generate::names(names),
         Command::Man { out } => generate::man(out.as_deref()),
-        Command::Schema { what } => generate::schema(what),
+        Command::Schema { what } => generate::schema(&what),
     };
     match result {
         Ok(code) => code,
         Err(error) => {
-            output::complain(&error);
-            exit::tool_failed()
+            let error: &(dyn Error + 'static) = error.as_ref();
+            output::complain(error);
+            if json {
+                output::print_failure(&failure(error));
+            }
+            if is_no(error) {
+                exit::faults()
+            } else {
+                exit::tool_failed()
+            }
         }
     }
 }
 
-/// Logs go to stderr and stay silent unless asked for: `-v`, or `CROSSTIE_LOG=debug`.
-fn log(verbose: u8, colour: ColorChoice) {
+/// Help and versions are asked for; whatever else does not parse is an error, for programs too.
+fn usage(error: &clap::Error) -> ExitCode {
+    let rendered = error.render();
+    let is_asked_for = !error.use_stderr();
+    if is_asked_for {
+        let text = if crosstie_terminal::Colour::Auto.has_colours() {
+            rendered.ansi().to_string()
+        } else {
+            rendered.to_string()
+        };
+        return exit::failed_if(output::print(&text).is_err());
+    }
+    output::tell(&rendered.to_string());
+    if std::env::args_os().any(|argument| argument == "--json") {
+        let text = rendered.to_string();
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next().unwrap_or_default();
+        output::print_failure(&Failure {
+            error: first.trim_start_matches("error: ").to_owned(),
+            causes: lines.map(|line| line.trim().to_owned()).collect(),
+            nodes: Vec::new(),
+        });
+    }
+    exit::tool_failed()
+}
+
+/// Logs go to stderr and stay silent unless asked for: `-v`, or `CROSSTIE_LOG=debug`. What runs on a node by itself has
+/// nobody to print to but the journal.
+fn log(arguments: &Arguments, colour: Colour) {
     use tracing_subscriber::EnvFilter;
-    let level = match verbose {
+    let level = match arguments.verbose {
+        0 if arguments.command.is_for_people() => "off",
         0 => "warn",
         1 => "info",
         _ => "debug",
@@ -94,7 +141,7 @@ fn log(verbose: u8, colour: ColorChoice) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(output::draws(colour))
+        .with_ansi(colour.draws())
         .without_time()
         .init();
 }

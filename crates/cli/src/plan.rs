@@ -2,17 +2,16 @@
 
 use std::process::ExitCode;
 
-use clap::ColorChoice;
 use crosstie_control::plan::{plan, write};
 use crosstie_report::{
     offer::Verb,
-    plan::{Unread, view},
-    text::printable,
+    plan::{PlanReport, view},
 };
+use crosstie_terminal::{Colour, Console};
 
-use crate::{args::Plan, console::Console, exit, output};
+use crate::{args::Plan, exit, output};
 
-pub(crate) fn run(arguments: &Plan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Plan, colour: Colour) -> anyhow::Result<ExitCode> {
     let targets = arguments.planned.targets();
     let offer = targets.offer();
     let is_live = targets.from.is_empty();
@@ -21,31 +20,18 @@ pub(crate) fn run(arguments: &Plan, colour: ColorChoice) -> anyhow::Result<ExitC
     if let Some(directory) = &arguments.out {
         write(&plan, directory)?;
     }
-    let unread: Vec<(&str, String)> = unread
-        .0
-        .iter()
-        .map(|(node, error)| (node.as_str(), error.line()))
-        .collect();
-    if arguments.json {
-        output::print(&output::json(&plan)?)?;
-        for (node, why) in &unread {
-            tracing::error!("{} could not be read: {}", printable(node), printable(why));
-        }
-    } else {
-        let unread: Vec<Unread> = unread
-            .iter()
-            .map(|(node, why)| Unread { node, why })
-            .collect();
-        let next = if is_live && plan.has_work() && !plan.is_refused() && unread.is_empty() {
+    let unread = unread.failures();
+    let report = PlanReport {
+        plan: &plan,
+        unread: &unread,
+    };
+    output::report(arguments.json, &report, || {
+        let next = if is_live && unread.is_empty() {
             format!("{}    does it", offer.command(Verb::Apply))
         } else {
             String::new()
         };
-        output::print(&view(&plan, &unread, &next, output::palette(colour)))?;
-    }
-    Ok(if plan.is_refused() || !unread.is_empty() {
-        exit::tool_failed()
-    } else {
-        exit::CLEAN
-    })
+        view(&plan, &unread, &next, colour.palette())
+    })?;
+    Ok(exit::failed_if(plan.is_refused() || !unread.is_empty()))
 }

@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-use clap::ColorChoice;
 use crosstie_control::prove::{Proved, prove};
 use crosstie_report::prove::{Prove, view};
+use crosstie_terminal::{Colour, Console};
 
-use crate::{args, console::Console, exit, output};
+use crate::{args, exit, output};
 
-pub(crate) fn run(arguments: &args::prove::Prove, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &args::prove::Prove, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
     let options = arguments.options()?;
-    let targets = arguments.targets.resolve(&console)?;
+    let targets = arguments.targets.targets().resolve(&console)?;
     let Proved {
         measured,
         diagnosis,
@@ -19,22 +19,19 @@ pub(crate) fn run(arguments: &args::prove::Prove, colour: ColorChoice) -> anyhow
     } = prove(&targets, &options)?;
     let run = measured.as_ref().map(|measured| &measured.run);
     let report = Prove::examined(run, before.as_ref(), &diagnosis);
-    if arguments.json {
-        output::print(&output::json(&report)?)?;
-    } else {
-        output::print(&view(&report, console.palette))?;
-    }
+    output::report(arguments.json, &report, || view(&report, console.palette))?;
     if let Some(measured) = &measured {
         for port in &measured.refused {
             output::tell(&format!("{port}\n"));
         }
         output::tell(&format!("the run is in {}\n", measured.path.display()));
+        if let Some(page) = &measured.page {
+            output::tell(&format!("the report is {}\n", page.display()));
+        }
     }
     Ok(if report.has_faults() {
         exit::faults()
-    } else if report.is_unmeasured() {
-        exit::tool_failed()
     } else {
-        exit::CLEAN
+        exit::failed_if(report.is_unmeasured())
     })
 }

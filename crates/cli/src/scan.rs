@@ -1,22 +1,18 @@
 //! `crosstie scan`.
 
-use std::{path::Path, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
-use clap::ColorChoice;
 use crosstie_control::{
     FleetSnapshot, Found,
     scan::{Scanned, keep, scan},
 };
-use crosstie_model::word;
-use crosstie_report::{
-    offer::{Offer, Verb},
-    scan::{Hints, Outcome, view},
-};
+use crosstie_report::scan::{Hints, Outcome, view};
+use crosstie_terminal::{Colour, Console};
 use serde_json::Value;
 
-use crate::{args::Scan, console::Console, exit, output};
+use crate::{args::Scan, exit, output};
 
-pub(crate) fn run(arguments: &Scan, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Scan, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
     let Found { spec, nodes, .. } = arguments.targets.resolve(&console)?.find()?;
     let readings = nodes.read();
@@ -27,26 +23,16 @@ pub(crate) fn run(arguments: &Scan, colour: ColorChoice) -> anyhow::Result<ExitC
     let scanned = scan(&FleetSnapshot::parse(readings), spec, from_captures);
     let failed = scanned.iter().any(|node| node.facts.is_none());
     if arguments.json {
-        output::print(&json(&scanned, arguments.facts)?)?;
+        output::print_json(&values(&scanned, arguments.facts)?)?;
     } else {
         let outcomes: Vec<Outcome> = scanned.into_iter().map(|node| node.outcome).collect();
-        let offer = arguments.targets.offer();
-        let as_root = offer.command(Verb::Scan).as_root().to_string();
-        let hints = Hints {
-            next: next(arguments, &offer, failed),
-            // Of captures it is too late.
-            as_root: (!from_captures).then_some(as_root),
-        };
+        let hints = hints(arguments, failed);
         output::print(&view(&outcomes, &hints, console.palette))?;
     }
-    Ok(if failed {
-        exit::tool_failed()
-    } else {
-        exit::CLEAN
-    })
+    Ok(exit::failed_if(failed))
 }
 
-fn json(scanned: &[Scanned], with_facts: bool) -> anyhow::Result<String> {
+fn values(scanned: &[Scanned], with_facts: bool) -> anyhow::Result<Vec<Value>> {
     let mut nodes = Vec::new();
     for Scanned { outcome, facts } in scanned {
         let mut value = serde_json::to_value(outcome)?;
@@ -55,60 +41,12 @@ fn json(scanned: &[Scanned], with_facts: bool) -> anyhow::Result<String> {
         }
         nodes.push(value);
     }
-    Ok(output::json(&nodes)?)
+    Ok(nodes)
 }
 
-/// The command that a person would want now.
-fn next(scan: &Scan, offer: &Offer, failed: bool) -> Option<String> {
-    let path = |path: &Path| word(&path.display().to_string()).into_owned();
-    match (&scan.capture, scan.targets.from.first()) {
-        (Some(capture), _) => Some(format!(
-            "crosstie scan --from {}    shows the capture, here or elsewhere",
-            path(capture)
-        )),
-        (None, Some(_)) => {
-            let from = scan.targets.from.iter();
-            let from = from.map(|from| format!(" --from {}", path(from)));
-            let from: String = from.collect();
-            Some(format!("crosstie doctor{from}    tells what is wrong"))
-        }
-        (None, None) if failed => None,
-        (None, None) => {
-            let doctor = offer.command(Verb::Doctor);
-            Some(format!("{doctor}    tells what is wrong"))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-    use crate::args::{Arguments, Command};
-
-    #[test]
-    fn names_are_words_of_the_next_command() {
-        let command = |arguments: &[&str]| {
-            let arguments = ["crosstie", "scan"].iter().chain(arguments);
-            let Command::Scan(scan) = Arguments::parse_from(arguments).command else {
-                unreachable!()
-            };
-            let next = next(&scan, &scan.targets.offer(), false).unwrap_or_default();
-            let (command, _) = next.split_once("    ").unwrap_or_default();
-            command.to_owned()
-        };
-        assert_eq!(
-            command(&["x; rm -rf ~", "--sudo", "--ssh-config", "my ssh"]),
-            "crosstie doctor 'x; rm -rf ~' --sudo --ssh-config 'my ssh'"
-        );
-        assert_eq!(
-            command(&["--capture", "$(id).tar.gz"]),
-            "crosstie scan --from '$(id).tar.gz'"
-        );
-        assert_eq!(
-            command(&["--from", "a b", "--from", "c"]),
-            "crosstie doctor --from 'a b' --from c"
-        );
-    }
+fn hints(scan: &Scan, failed: bool) -> Hints {
+    let shown = |path: &PathBuf| path.display().to_string();
+    let capture = scan.capture.as_ref().map(shown);
+    let from: Vec<String> = scan.targets.from.iter().map(shown).collect();
+    Hints::new(&scan.targets.offer(), capture.as_deref(), &from, failed)
 }

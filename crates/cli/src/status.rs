@@ -2,23 +2,21 @@
 
 use std::process::ExitCode;
 
-use clap::ColorChoice;
 use crosstie_control::{Verdict, apply::status};
-use crosstie_report::status::view;
+use crosstie_report::{document::Document, status::view};
+use crosstie_terminal::{Colour, Console};
 
-use crate::{args::change::Status, console::Console, exit, output};
+use crate::{args::change::Status, exit, output};
 
-pub(crate) fn run(arguments: &Status, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Status, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
     let targets = arguments
         .chosen
         .targets(&arguments.root)
         .resolve(&console)?;
     let status = status(&targets)?;
-    if arguments.json {
-        output::print(&output::json(&status)?)?;
-    } else {
-        output::print(&view(&status, console.palette))?;
-    }
+    output::report(arguments.json, &Document::new(&status), || {
+        view(&status, console.palette)
+    })?;
     Ok(exit::status(Verdict::of_status(&status)))
 }

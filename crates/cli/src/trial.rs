@@ -2,19 +2,18 @@
 
 use std::process::ExitCode;
 
-use clap::ColorChoice;
 use crosstie_control::{
     Consent,
     apply::{TrialOptions, attempt},
 };
+use crosstie_terminal::{Colour, Console};
 
 use crate::{
     args::change::{NodeArgs, Try},
     changes::report,
-    console::Console,
 };
 
-pub(crate) fn run(arguments: &Try, colour: ColorChoice) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Try, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, false);
     let chosen = NodeArgs {
         nodes: vec![arguments.node.clone()],

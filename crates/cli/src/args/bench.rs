@@ -3,7 +3,7 @@
 use clap::{ValueEnum, value_parser};
 use crosstie_report::bench::Operation;
 
-use super::reach::TargetArgs;
+use super::reach::LiveArgs;
 
 /// Measure RDMA and TCP between two nodes: every rail, both directions, latency, all rails at once
 ///
@@ -25,7 +25,7 @@ Examples:
 Exit status: 0 measured, 1 bytes arrived wrong, 2 something could not be measured")]
 pub(crate) struct Bench {
     #[command(flatten)]
-    pub(crate) targets: TargetArgs,
+    pub(crate) targets: LiveArgs,
 
     /// RDMA alone
     #[arg(long, conflicts_with_all = ["tcp", "both"])]

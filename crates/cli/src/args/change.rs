@@ -30,6 +30,10 @@ pub(crate) struct Apply {
     #[arg(long)]
     pub(crate) yes: bool,
 
+    /// Show every line that changes, not only a summary
+    #[arg(long)]
+    pub(crate) diff: bool,
+
     /// Also where programs use RDMA on a port that changes, and break their connections
     #[arg(long)]
     pub(crate) force: bool,
@@ -191,19 +195,10 @@ impl Apply {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
         let guard = (self.guard != GUARD).then_some(self.guard);
-        let offer = self.offer();
-        let command = offer.command(Verb::Apply).flag("force", self.force);
-        command.option("guard", guard).to_string()
+        self.offer().again(Verb::Apply, guard, self.force)
     }
 
-    /// The command that undoes a run of it.
-    pub(crate) fn undo(&self, run: &str) -> String {
-        let offer = self.offer();
-        let command = offer.command(Verb::Rollback);
-        command.option("run", Some(run)).to_string()
-    }
-
-    fn offer(&self) -> Offer {
+    pub(crate) fn offer(&self) -> Offer {
         Offer {
             yes: self.yes,
             ..self.chosen.targets(&self.root).offer()
@@ -259,7 +254,7 @@ mod tests {
             panic!()
         };
         assert_eq!(apply.again(), whole);
-        let undo = apply.undo("20261116T175500Z-1f2e3d4c");
+        let undo = apply.offer().undo("20261116T175500Z-1f2e3d4c");
         let run = "--run 20261116T175500Z-1f2e3d4c";
         assert_eq!(undo, format!("crosstie rollback {run} {nodes} {used}"));
         assert!(matches!(parsed(&undo), Command::Rollback(_)));

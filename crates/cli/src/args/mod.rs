@@ -2,6 +2,9 @@
 
 pub(crate) mod bench;
 pub(crate) mod change;
+pub(crate) mod env;
+#[cfg(test)]
+mod printed;
 pub(crate) mod prove;
 mod reach;
 pub(crate) mod report;
@@ -11,9 +14,11 @@ pub(crate) mod up;
 use std::path::PathBuf;
 
 use clap::{
-    ArgAction, ColorChoice, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValuesParser, styling},
+    ArgAction, ColorChoice, Parser, Subcommand,
+    builder::{PossibleValue, PossibleValuesParser, styling},
 };
+use crosstie_report::schemas::SCHEMAS;
+use crosstie_terminal::Colour;
 
 pub(crate) use reach::{ConnectArgs, MemberArgs, PlannedArgs, RootArgs, TargetArgs, lab_targets};
 
@@ -35,7 +40,7 @@ pub(crate) struct Arguments {
         value_name = "WHEN",
         default_value = "auto"
     )]
-    pub(crate) colour: ColorChoice,
+    colour: ColorChoice,
 
     /// Say more on stderr about what is done (twice for details)
     #[arg(short, long, global = true, action = ArgAction::Count)]
@@ -43,6 +48,16 @@ pub(crate) struct Arguments {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Arguments {
+    pub(crate) fn colour(&self) -> Colour {
+        match self.colour {
+            ColorChoice::Always => Colour::Always,
+            ColorChoice::Auto => Colour::Auto,
+            ColorChoice::Never => Colour::Never,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -59,6 +74,7 @@ pub(crate) enum Command {
     Status(change::Status),
     Bench(bench::Bench),
     Prove(prove::Prove),
+    Env(env::Env),
     Report(report::Report),
     Try(change::Try),
     Uninstall(change::Uninstall),
@@ -70,6 +86,12 @@ pub(crate) enum Command {
     )]
     Completions {
         shell: clap_complete::Shell,
+    },
+
+    /// List names that a shell may complete; started by its completion script
+    #[command(hide = true)]
+    Complete {
+        names: crate::generate::Names,
     },
 
     /// Print the manual page, or write one for each command
@@ -122,8 +144,42 @@ pub(crate) enum Command {
 
     /// Print the JSON schema of an output
     Schema {
-        what: Schema,
+        #[arg(value_parser = schemas())]
+        what: String,
     },
+}
+
+impl Command {
+    /// A program reads what it prints.
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::Up(up) => up.json,
+            Self::Scan(scan) => scan.json,
+            Self::Doctor(doctor) => doctor.json,
+            Self::Trust(trust) => trust.json,
+            Self::Explain(explain) => explain.json,
+            Self::Plan(plan) => plan.json,
+            Self::Init(init) => init.json,
+            Self::Apply(apply) => apply.json,
+            Self::Rollback(rollback) => rollback.undo.json,
+            Self::Uninstall(uninstall) => uninstall.undo.json,
+            Self::Status(status) => status.json,
+            Self::Bench(bench) => bench.json,
+            Self::Prove(prove) => prove.json,
+            Self::Env(env) => env.json,
+            Self::Report(report) => report.json,
+            Self::Lab(lab) => lab.wants_json(),
+            _ => false,
+        }
+    }
+
+    /// Somebody started it; the others are started by this program itself, or by a node's init.
+    pub(crate) fn is_for_people(&self) -> bool {
+        !matches!(
+            self,
+            Self::Agent { .. } | Self::Guard { .. } | Self::Worker { .. } | Self::Restore { .. }
+        )
+    }
 }
 
 /// What is here: RDMA ports, cages and twins, PCIe, GPUs, addresses, drivers
@@ -297,7 +353,7 @@ pub(crate) struct Init {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Seconds to listen; 6 when left out, 15 where links have to come up first
+    /// Seconds to listen at most, from when every node does; 6 when left out, 15 where links have to come up first
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(2..=300))]
     pub(crate) listen: Option<u32>,
 
@@ -309,34 +365,7 @@ fn check_ids() -> PossibleValuesParser {
     PossibleValuesParser::new(crosstie_doctor::checks::all().map(|check| check.id))
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Schema {
-    /// `crosstie scan --json`
-    Scan,
-    /// `crosstie doctor --json`
-    Doctor,
-    /// `crosstie scan --discover --json`
-    Discover,
-    /// `crosstie explain --nccl-log FILE --json`
-    Explain,
-    /// `crosstie plan --json`
-    Plan,
-    /// `crosstie init --json`
-    Init,
-    /// `crosstie apply --json`, and that of `rollback` and `uninstall`
-    Apply,
-    /// `crosstie status --json`
-    Status,
-    /// `crosstie bench --json`
-    Bench,
-    /// `crosstie prove --json`
-    Prove,
-    /// `crosstie report RUN --json`
-    Report,
-    /// `crosstie report OLD NEW --json`
-    Compare,
-    /// `crosstie up --json`
-    Up,
-    /// The cluster file, for editors
-    Cluster,
+fn schemas() -> PossibleValuesParser {
+    let known = SCHEMAS.iter();
+    PossibleValuesParser::new(known.map(|known| PossibleValue::new(known.name).help(known.of)))
 }

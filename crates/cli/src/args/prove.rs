@@ -4,7 +4,7 @@ use clap::value_parser;
 use crosstie_control::prove::ProveOptions;
 use crosstie_model::run::Mode;
 
-use super::reach::TargetArgs;
+use super::reach::LiveArgs;
 
 /// Measure every pair and rail, grade each figure against what physics allows, and name what is at fault
 ///
@@ -21,7 +21,7 @@ Examples:
 Exit status: 0 proven, 1 faults found, 2 the tool could not do what it was asked to")]
 pub(crate) struct Prove {
     #[command(flatten)]
-    pub(crate) targets: TargetArgs,
+    pub(crate) targets: LiveArgs,
 
     /// Each port once, then what is suspect against ports that passed: about 20 seconds
     #[arg(long, conflicts_with_all = ["full", "soak"])]
@@ -43,7 +43,11 @@ pub(crate) struct Prove {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Print JSON
+    /// Make no page of the run
+    #[arg(long)]
+    pub(crate) no_report: bool,
+
+    /// Print JSON (see `crosstie schema prove`)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -57,6 +61,7 @@ impl Prove {
         };
         let mut options = ProveOptions::usual(mode);
         options.force = self.force;
+        options.report = !self.no_report;
         if let Some(seconds) = self.seconds {
             anyhow::ensure!(
                 (0.1..=3600.0).contains(&seconds),

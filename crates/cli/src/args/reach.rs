@@ -11,8 +11,9 @@ use crosstie_control::{self as control, CLUSTER_FILE, FleetOptions, LabTargets, 
 use crosstie_lab::Lab;
 use crosstie_reach::secret::{Password, Purpose, Secret, Source};
 use crosstie_report::offer::Offer;
+use crosstie_terminal::Console;
 
-use crate::{console::Console, lab};
+use crate::lab;
 
 /// Which nodes a cluster file is made of.
 #[derive(Debug, clap::Args)]
@@ -52,6 +53,26 @@ pub(crate) struct TargetArgs {
 
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
+}
+
+/// Which nodes a command is about that measures: captures cannot be.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct LiveArgs {
+    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file, else this machine
+    #[arg(value_name = "NODE")]
+    nodes: Vec<String>,
+
+    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
+    #[arg(long, value_name = "NAME", conflicts_with = "ssh_config")]
+    lab: Option<String>,
+
+    /// The cluster file: which nodes there are, how their ports are grouped and cabled. Left out: ./cluster.toml, else the
+    /// lab's own
+    #[arg(long, value_name = "FILE")]
+    cluster: Option<PathBuf>,
+
+    #[command(flatten)]
+    reach: ReachArgs,
 }
 
 /// Which nodes are planned for.
@@ -182,6 +203,18 @@ impl PlannedArgs {
             from: self.from.clone(),
             cluster: self.cluster.clone(),
             reach,
+        }
+    }
+}
+
+impl LiveArgs {
+    pub(crate) fn targets(&self) -> TargetArgs {
+        TargetArgs {
+            nodes: self.nodes.clone(),
+            lab: self.lab.clone(),
+            from: Vec::new(),
+            cluster: self.cluster.clone(),
+            reach: self.reach.clone(),
         }
     }
 }

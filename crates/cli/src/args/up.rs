@@ -4,7 +4,7 @@ use crosstie_report::offer::{Offer, Verb};
 
 use super::{MemberArgs, RootArgs, change::GUARD};
 
-/// From cabled to proven in one go: scan, cabling, doctor, plan, apply, proof, settings
+/// From cabled to proven in one go: scan, cabling, doctor, plan, apply, proof, measurement, settings
 ///
 /// Run it again at any time, also after it was interrupted: what is done already is left as it is.
 #[derive(Debug, clap::Args)]
@@ -15,10 +15,11 @@ use super::{MemberArgs, RootArgs, change::GUARD};
   crosstie up                                the nodes of cluster.toml again
 
 Faults that the plan does not mend stop it before anything is changed. The plan is shown, and one
-question asked. A node that cannot be reached as before goes back by itself.
+question asked. A node that cannot be reached as before goes back by itself. At the end every port is
+measured for about 20 seconds in all, unless a program uses one: only then is the cluster \"proven\".
 
-Exit status: 0 every address answers every other; 1 a fault, a refusal or a node that went back
-ended it, or the proof fails; 2 a node could not be read, or is lost.")]
+Exit status: 0 every address answers every other, and nothing that was measured has a fault; 1 a fault,
+a refusal or a node that went back ended it, or the proof fails; 2 a node could not be read, or is lost.")]
 pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) members: MemberArgs,
@@ -27,6 +28,10 @@ pub(crate) struct Up {
     #[arg(long)]
     pub(crate) yes: bool,
 
+    /// Show every line that changes, not only a summary
+    #[arg(long)]
+    pub(crate) diff: bool,
+
     /// A node goes back by itself unless it is confirmed within so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = GUARD, value_parser = clap::value_parser!(u32).range(30..=3600))]
     pub(crate) guard: u32,
@@ -34,6 +39,14 @@ pub(crate) struct Up {
     /// Go on although there are faults that the plan does not mend, or programs that use RDMA on a port that changes
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// Do not measure: the cluster is "reachable" then, not "proven"
+    #[arg(long)]
+    pub(crate) no_measure: bool,
+
+    /// Make no page of what was measured
+    #[arg(long)]
+    pub(crate) no_report: bool,
 
     /// Print JSON (see `crosstie schema up`)
     #[arg(long)]
@@ -47,32 +60,20 @@ impl Up {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
         let guard = (self.guard != GUARD).then_some(self.guard);
-        let offer = self.offer();
-        let command = offer.command(Verb::Up).option("guard", guard);
-        command.flag("force", self.force).to_string()
+        let again = self.offer().again(Verb::Up, guard, self.force);
+        let flags = [
+            (" --no-measure", self.no_measure),
+            (" --no-report", self.no_report),
+        ];
+        let flags = flags.into_iter().filter(|(_, given)| *given);
+        flags.fold(again, |again, (flag, _)| again + flag)
     }
 
-    /// The command that undoes a run of it.
-    pub(crate) fn undo(&self, run: &str) -> String {
-        let offer = self.same_nodes();
-        let command = offer.command(Verb::Rollback);
-        command.option("run", Some(run)).to_string()
-    }
-
-    fn offer(&self) -> Offer {
+    pub(crate) fn offer(&self) -> Offer {
         Offer {
             yes: self.yes,
             ..self.members.targets(&self.root).offer()
         }
-    }
-
-    /// How other commands are told of the same nodes: by the cluster file, which names them now.
-    pub(crate) fn same_nodes(&self) -> Offer {
-        let mut offer = self.offer();
-        if offer.lab.is_none() {
-            offer.nodes.clear();
-        }
-        offer
     }
 }
 
@@ -91,7 +92,9 @@ mod tests {
         };
         assert_eq!(up.again(), whole);
         assert_eq!(
-            up.undo("20261116T175500Z-1f2e3d4c"),
+            up.offer()
+                .by_cluster_file()
+                .undo("20261116T175500Z-1f2e3d4c"),
             "crosstie rollback --run 20261116T175500Z-1f2e3d4c --cluster sparks.toml --yes --ssh-config lab/ssh"
         );
     }

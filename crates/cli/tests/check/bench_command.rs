@@ -25,3 +25,27 @@ fn what_no_queue_could_be_is_refused_before_any_node_is_asked() {
         assert!(said.contains(wanted), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn a_namespace_is_a_node_for_bench_alone() {
+    for command in ["scan", "doctor", "prove"] {
+        let (code, _, said) = crosstie(".", &[command, "netns:left", "netns:right"]);
+        assert_eq!(code, 2, "{command}: {said}");
+        assert!(said.contains("only `crosstie bench` takes"), "{said}");
+    }
+}
+
+/// What is measured is live.
+#[test]
+fn captures_are_not_offered_where_something_is_measured() {
+    for command in ["bench", "prove"] {
+        let (_, help, _) = crosstie(".", &[command, "--help"]);
+        assert!(
+            help.contains("--cluster") && !help.contains("--from"),
+            "{help}"
+        );
+        let (code, _, said) = crosstie(".", &[command, "--from", "nodes"]);
+        assert_eq!(code, 2);
+        assert!(said.contains("--from"), "{said}");
+    }
+}

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, net::IpAddr, sync::LazyLock};
 
-use crosstie_doctor::{Diagnosis, Examination, Patient, Unread, diagnose};
-use crosstie_facts::facts;
-use crosstie_model::{Facts, Finding, FindingRef, Reading, Severity, Spec};
+use crosstie_doctor::{Diagnosis, Examination, Patient, Same, Unread, checks, diagnose};
+use crosstie_facts::{Raw, facts};
+use crosstie_model::{Cable, Facts, Finding, FindingRef, Reading, Severity, Spec};
 use crosstie_report::{
     causes::{Located, located, roots},
     doctor::{Detail, markdown, verdict, view},
@@ -14,7 +14,7 @@ use ipnet::IpNet;
 use proptest::prelude::*;
 
 use crate::common::{
-    cases::{Case, load},
+    cases::{Case, CaseNode, load},
     samples,
 };
 
@@ -160,16 +160,30 @@ fn moved(facts: &Facts, name: String, networks: u8) -> Facts {
     facts
 }
 
-fn elsewhere(case: &Read) -> (Nodes, Vec<String>, Option<Spec>) {
+/// Where the second of two cases is, seen from the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Elsewhere {
+    /// In subnets of its own.
+    Apart,
+    /// In the same subnets, with the same addresses: whatever can be taken for a cable is.
+    Beside,
+}
+
+/// The case with other names for its nodes.
+fn elsewhere(case: &Read, place: Elsewhere) -> (Nodes, Vec<String>, Option<Spec>) {
     let other = |name: &str| format!("other-{name}");
-    let renamed = |facts: &Facts| moved(facts, other(&facts.host.name), 1);
+    let networks = u8::from(place == Elsewhere::Apart);
+    let renamed = |facts: &Facts| moved(facts, other(&facts.host.name), networks);
     let nodes = case.nodes.iter();
     let nodes = nodes.map(|(now, before)| (renamed(now), before.as_ref().map(renamed)));
     let unread = case.unread.iter().map(|host| other(host)).collect();
     let spec = case.spec.as_ref().map(|spec| {
         let text = toml::to_string(spec).unwrap();
-        let names = spec.nodes.iter().map(|node| node.name.as_str());
-        let text = names.fold(text, |text, name| {
+        let ends = spec.cables.iter().flat_map(Cable::ends);
+        let ends = ends.map(|end| end.node.as_str());
+        let names = spec.nodes.iter().map(|node| node.name.as_str()).chain(ends);
+        let names: BTreeSet<&str> = names.collect();
+        let text = names.into_iter().fold(text, |text, name| {
             text.replace(&format!("\"{name}\""), &format!("\"{}\"", other(name)))
                 .replace(&format!("\"{name}:"), &format!("\"{}:", other(name)))
         });
@@ -208,9 +222,10 @@ proptest! {
     fn faults_that_have_nothing_to_do_with_each_other_stay_apart(
         first in any::<prop::sample::Index>(),
         second in any::<prop::sample::Index>(),
+        place in prop::sample::select(vec![Elsewhere::Apart, Elsewhere::Beside]),
     ) {
         let (a, b) = (first.get(&CASES), second.get(&CASES));
-        let (nodes, unread, spec) = elsewhere(b);
+        let (nodes, unread, spec) = elsewhere(b, place);
         let Ok(both_spec) = joined(a.spec.as_ref(), spec.as_ref()) else {
             return Ok(());
         };
@@ -218,11 +233,12 @@ proptest! {
             examined(&a.nodes, &a.unread, a.spec.as_ref()),
             examined(&nodes, &unread, spec.as_ref()),
         ];
-        // Two nodes by themselves are taken for neighbours.
-        let bystander = facts(&samples::raw("workstation-cx5-healthy"));
-        let bystander = (moved(&bystander, "bystander".to_owned(), 2), None);
-        let both_nodes = a.nodes.iter().chain(&nodes).chain([&bystander]);
-        let both_nodes: Nodes = both_nodes.cloned().collect();
+        let mut both_nodes: Nodes = a.nodes.iter().chain(&nodes).cloned().collect();
+        if place == Elsewhere::Apart {
+            // Two nodes by themselves are taken for neighbours.
+            let bystander = facts(&samples::raw("workstation-cx5-healthy"));
+            both_nodes.push((moved(&bystander, "bystander".to_owned(), 2), None));
+        }
         let both_unread: Vec<_> = a.unread.iter().chain(&unread).cloned().collect();
         let both = examined(&both_nodes, &both_unread, both_spec.as_ref());
         assert_forest(&both);
@@ -240,6 +256,92 @@ proptest! {
                 };
                 let blamed = now.caused_by.as_ref().is_some_and(|cause| others.contains(cause));
                 prop_assert!(!blamed, "{} and {}: {:?}", a.name, b.name, now);
+            }
+        }
+    }
+}
+
+/// Every case with what it is made of.
+static MADE: LazyLock<Vec<(String, Case)>> = LazyLock::new(|| {
+    let all = load("faults").into_iter();
+    all.flat_map(|(fault, cases)| {
+        let cases = cases.into_iter().map(move |case| (fault.clone(), case));
+        cases.collect::<Vec<_>>()
+    })
+    .collect()
+});
+
+/// What is of a whole node, and why.
+const NODE_WIDE: [(&str, &str); 9] = [
+    ("peermem-load-failed", "ofed-not-running"),
+    ("gpudirect-off", "peermem-load-failed"),
+    ("no-fabric-link", "cable-dead"),
+    ("no-fabric-link", "fabric-port-down"),
+    ("no-fabric-link", "ib-no-subnet-manager"),
+    ("nccl-hca-down", "no-fabric-link"),
+    ("nccl-hca-unknown", "nic-absent"),
+    ("nccl-hca-unknown", "rdma-driver-missing"),
+    ("wrong-neighbour", "node-cloned"),
+];
+
+/// Both faults on the same nodes and cables, and each alone under the same cluster file; nothing where they contradict each
+/// other.
+fn together(a: &Case, b: &Case) -> Option<[Diagnosis; 3]> {
+    let (of_a, of_b) = (a.spec(), b.spec());
+    let is_clear = of_a.is_none() || of_b.is_none() || of_a == of_b;
+    if !is_clear || a.node.len() != b.node.len() || a.unread != b.unread {
+        return None;
+    }
+    let both: Option<Vec<_>> = a
+        .node
+        .iter()
+        .zip(&b.node)
+        .map(|(a, b)| a.raw_with(b))
+        .collect();
+    let spec = of_a.or(of_b);
+    let diagnosed = |raws: Vec<Raw>| {
+        let nodes: Nodes = raws.iter().map(|raw| (facts(raw), None)).collect();
+        examined(&nodes, &a.unread, spec.as_ref())
+    };
+    let alone = |case: &Case| diagnosed(case.node.iter().map(CaseNode::raw).collect());
+    Some([diagnosed(both?), alone(a), alone(b)])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Two faults of the catalogue on the same nodes. One may hide the other, and explains it only if both are at one port, cage
+    /// or cable, or where it is listed that a whole node is meant: whatever else is wrong with a node is another matter.
+    #[test]
+    fn two_faults_on_one_node_are_two_matters(
+        first in any::<prop::sample::Index>(),
+        second in any::<prop::sample::Index>(),
+    ) {
+        let ((_, a), (_, b)) = (first.get(&MADE), second.get(&MADE));
+        let Some([both, alone, other]) = together(a, b) else {
+            return Ok(());
+        };
+        assert_forest(&both);
+        let found = located(&both);
+        let own = references(&located(&alone), |_| true);
+        let others = references(&located(&other), |_| true);
+        for (host, finding) in located(&alone) {
+            let now = found.iter().find(|found| reference(**found) == reference((host, finding)));
+            if now.is_none() && finding.severity == Severity::Fault {
+                let hides = found.iter().any(|found| others.contains(&reference(*found)));
+                prop_assert!(hides, "{} + {}: nothing is left of {}", a.name, b.name, finding.id);
+            }
+            let Some((_, now)) = now.filter(|_| finding.caused_by.is_none()) else {
+                continue;
+            };
+            let blamed = now.caused_by.as_ref();
+            let blamed = blamed.filter(|cause| others.contains(cause) && !own.contains(cause));
+            if let Some(cause) = blamed {
+                let rules = checks::find(&now.id).unwrap().explained_by.iter();
+                let mut rules = rules.filter(|rule| rule.id == cause.id);
+                let is_near = rules.any(|rule| !matches!(rule.over, Same::Node | Same::EveryNode | Same::Peer));
+                let is_near = is_near || NODE_WIDE.contains(&(now.id.as_str(), cause.id.as_str()));
+                prop_assert!(is_near, "{} + {}: {:?}", a.name, b.name, now);
             }
         }
     }

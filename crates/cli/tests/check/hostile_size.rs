@@ -10,7 +10,7 @@ use crosstie_facts::{Entry, Meta, Raw};
 use crosstie_node::capture;
 use serde_json::{Value, json};
 
-use crate::common::command;
+use crate::common::{command, samples};
 
 const INTERFACES: usize = 10_000;
 const PORTS: usize = 2_000;
@@ -68,8 +68,9 @@ impl Machine {
         let _ = writeln!(self.netplan, "    {name}: {{addresses: [{address}/24]}}");
     }
 
-    /// A device with one port, on the function of the interface with the same number; nothing but that tells its interface.
-    fn port(&mut self, number: usize) {
+    /// A device with so many ports, on the function of the interface with the same number; nothing but that tells its
+    /// interface.
+    fn device(&mut self, number: usize, ports: usize) {
         let (name, function) = (format!("mlx5_{number}"), function(number));
         let device = format!("sys/devices/pci0000:00/{function}/infiniband/{name}");
         self.link(
@@ -77,15 +78,29 @@ impl Machine {
             &format!("../../devices/pci0000:00/{function}/infiniband/{name}"),
         );
         self.link(&format!("{device}/device"), &format!("../../../{function}"));
-        let port = format!("{device}/ports/1");
-        for (file, text) in [
-            ("state", "4: ACTIVE\n"),
-            ("phys_state", "5: LinkUp\n"),
-            ("rate", "200 Gb/sec (2X NDR)\n"),
-            ("link_layer", "Ethernet\n"),
-        ] {
-            self.file(&format!("{port}/{file}"), text);
+        for port in 1..=ports {
+            self.file(&format!("{device}/ports/{port}/state"), "4: ACTIVE\n");
+            self.file(
+                &format!("{device}/ports/{port}/rate"),
+                "200 Gb/sec (2X NDR)\n",
+            );
         }
+    }
+
+    /// Both on one cable, by the driver's word.
+    fn same_cage(&mut self, interface: usize) {
+        let function = function(interface);
+        let folder = format!("sys/devices/pci0000:00/{function}/net/eth{interface}");
+        self.file(&format!("{folder}/phys_switch_id"), "0a0b0c\n");
+        self.file(&format!("{folder}/phys_port_name"), "p0\n");
+    }
+
+    /// What programs see of a device, and use.
+    fn in_use(&mut self, number: usize) {
+        let (name, function) = (format!("mlx5_{number}"), function(number));
+        let port = format!("sys/devices/pci0000:00/{function}/infiniband/{name}/ports/1");
+        self.file(&format!("{port}/phys_state"), "5: LinkUp\n");
+        self.file(&format!("{port}/link_layer"), "Ethernet\n");
         self.file(
             &format!("sys/class/infiniband_verbs/uverbs{number}/ibdev"),
             &format!("{name}\n"),
@@ -123,29 +138,29 @@ fn function(number: usize) -> String {
     )
 }
 
-fn machine(host: &str) -> Raw {
-    let meta = Meta {
-        host: host.to_owned(),
-        captured: "2026-11-01T12:00:00Z".to_owned(),
-        root_refused: None,
-    };
-    let mut machine = Machine {
-        raw: Raw::new(meta),
-        links: Vec::new(),
-        routes: Vec::new(),
-        neighbours: Vec::new(),
-        queue_pairs: Vec::new(),
-        netplan: "network:\n  version: 2\n  ethernets:\n".to_owned(),
-    };
-    (0..INTERFACES).for_each(|number| machine.interface(number));
-    (0..PORTS).for_each(|number| machine.port(number));
-    machine.finish()
-}
+impl Machine {
+    fn new(host: &str) -> Self {
+        let meta = Meta {
+            host: host.to_owned(),
+            captured: "2026-11-01T12:00:00Z".to_owned(),
+            root_refused: None,
+        };
+        Self {
+            raw: Raw::new(meta),
+            links: Vec::new(),
+            routes: Vec::new(),
+            neighbours: Vec::new(),
+            queue_pairs: Vec::new(),
+            netplan: "network:\n  version: 2\n  ethernets:\n".to_owned(),
+        }
+    }
 
-fn written(folder: &Path, host: &str) -> PathBuf {
-    let path = folder.join(format!("{host}.tar.gz"));
-    capture::write(&machine(host), &path).unwrap();
-    path
+    fn write(self, folder: &Path) -> PathBuf {
+        let host = self.raw.meta.host.clone();
+        let path = folder.join(format!("{host}.tar.gz"));
+        capture::write(&self.finish(), &path).unwrap();
+        path
+    }
 }
 
 /// Fails when a command takes longer than a person would wait. An unoptimised build on a busy machine stays far below.
@@ -165,7 +180,13 @@ fn in_time(arguments: &[&str]) -> String {
 #[test]
 fn ten_thousand_interfaces_hold_nobody_up() {
     let folder = tempfile::tempdir().unwrap();
-    let path = written(folder.path(), "large");
+    let mut machine = Machine::new("large");
+    (0..INTERFACES).for_each(|number| machine.interface(number));
+    for number in 0..PORTS {
+        machine.device(number, 1);
+        machine.in_use(number);
+    }
+    let path = machine.write(folder.path());
     let path = path.to_str().unwrap();
     let scanned: Value =
         serde_json::from_str(&in_time(&["scan", "--json", "--from", path])).unwrap();
@@ -180,4 +201,46 @@ fn ten_thousand_interfaces_hold_nobody_up() {
         serde_json::from_str(&in_time(&["doctor", "--json", "--from", path])).unwrap();
     assert_eq!(found["nodes"][0].get("error"), None);
     in_time(&["doctor", "--from", path]);
+}
+
+/// All that one cage may hold: every port is compared with every other.
+#[test]
+fn thousands_of_ports_on_one_cable_hold_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new("twins");
+    for number in 0..8 {
+        machine.interface(number);
+        machine.same_cage(number);
+        machine.device(number, 256);
+    }
+    let path = machine.write(folder.path());
+    let path = path.to_str().unwrap();
+    let scanned: Value =
+        serde_json::from_str(&in_time(&["scan", "--json", "--from", path])).unwrap();
+    let members = scanned[0]["cages"][0]["members"].as_array().unwrap().len();
+    assert_eq!(members, 2048);
+    in_time(&["scan", "--from", path]);
+    in_time(&["doctor", "--from", path]);
+}
+
+/// More than any machine has is not looked at, and whoever was read with it is.
+#[test]
+fn a_machine_that_cannot_be_is_refused_at_once_and_its_neighbour_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::new("huge");
+    (0..9_000).for_each(|number| machine.device(number, 10));
+    let huge = machine.write(folder.path());
+    let huge = huge.to_str().unwrap();
+    let healthy = samples::fixtures().join("nodes/spark-healthy");
+    let healthy = healthy.to_str().unwrap();
+    let from = ["--from", huge, "--from", healthy];
+    let both = |command: &str| in_time(&[&[command][..], &from].concat());
+    let scanned = both("scan");
+    assert!(
+        scanned.contains("RDMA devices, and no more than"),
+        "{scanned}"
+    );
+    assert!(scanned.contains("GB10"), "{scanned}");
+    let examined = both("doctor");
+    assert!(examined.contains("1 of 2 nodes examined"), "{examined}");
 }

@@ -7,9 +7,14 @@ use std::{
     process::Command,
 };
 
+use crosstie_facts::{Entry, facts};
+use crosstie_model::{Reading, Spec, Step};
 use serde_json::Value;
 
-use crate::common::command::{self, Schema, fixtures};
+use crate::common::{
+    command::{self, Schema, fixtures},
+    samples,
+};
 
 fn crosstie(arguments: &[&str]) -> (i32, String, String) {
     command::crosstie("", arguments)
@@ -42,6 +47,49 @@ fn what_a_person_sees_of_a_switch() {
     let (code, stdout, _) = plan("switch", &[]);
     assert_eq!(code, 0);
     insta::assert_snapshot!(stdout);
+}
+
+const OFF: &str = "CanNTP=yes\nNTP=no\nNTPSynchronized=no\n";
+
+/// Where a time service is installed and none runs, the plan starts it; where the clock is somebody else's, it does not.
+#[test]
+fn a_clock_that_nobody_sets_is_set() {
+    let text = fs::read_to_string(fixtures().join("clusters/pair.toml")).unwrap();
+    let spec = Spec::from_toml(&text).unwrap();
+    let planned = |clock: &str, more: &[&str]| {
+        let mut raw = samples::raw("spark-healthy");
+        raw.insert_command("timedatectl.txt", Entry::File(clock.as_bytes().to_vec()));
+        for path in more {
+            raw.insert(path, Entry::File(b"lxc\n".to_vec()));
+        }
+        let facts = facts(&raw);
+        let plan = crosstie_plan::plan(&spec, std::slice::from_ref(&facts)).unwrap();
+        let node = plan.nodes.into_iter().next().unwrap();
+        let is_one = |step: &&Step| matches!(step, Step::TimeService { .. });
+        let step = node.steps.iter().find(is_one).cloned();
+        (step, crosstie_plan::foresee(&node, &facts), facts)
+    };
+    let (step, after, before) = planned(OFF, &[]);
+    let step = step.unwrap();
+    assert!(!step.is_done(&before) && step.is_done(&after));
+    assert!(step.undo().is_done(&before));
+    // Whether it reaches a server is seen afterwards.
+    assert_eq!(after.system.clock_synchronised, Reading::Absent);
+    for (clock, more) in [
+        ("CanNTP=no\nNTP=no\nNTPSynchronized=no\n", ""),
+        ("CanNTP=yes\nNTP=yes\nNTPSynchronized=no\n", ""),
+        (OFF, "run/systemd/container"),
+        (OFF, "sys/fs/cgroup/system.slice/phc2sys@eth0.service"),
+        (OFF, "sys/fs/cgroup/system.slice/chronyd.service"),
+    ] {
+        let more = [more];
+        let more = if more[0].is_empty() {
+            &[][..]
+        } else {
+            &more[..]
+        };
+        assert_eq!(planned(clock, more).0, None, "{clock} {more:?}");
+    }
 }
 
 #[test]

@@ -85,6 +85,16 @@ impl CaseNode {
         raw
     }
 
+    /// With another case's fault as well; nothing where that one is made of something that this one has changed.
+    pub(crate) fn raw_with(&self, other: &Self) -> Option<Raw> {
+        let is_same = self.base == other.base && self.substitute == other.substitute;
+        let mut raw = self.raw();
+        (is_same && other.changes.fits(&raw)).then(|| {
+            other.changes.apply(&mut raw);
+            raw
+        })
+    }
+
     /// The same a moment before.
     pub(crate) fn earlier(&self) -> Option<Raw> {
         let mut raw = self.raw();
@@ -116,6 +126,21 @@ fn substitute(raw: &mut Raw, pairs: &[(String, String)]) {
 }
 
 impl Changes {
+    /// Whether everything that it changes is there.
+    fn fits(&self, raw: &Raw) -> bool {
+        let there = |path: &String| match path.strip_prefix("cmd/") {
+            Some(name) => raw.command_entry(name).is_some(),
+            None => raw.holds(&resolved(raw, path)) || raw.holds(path),
+        };
+        self.remove.iter().all(there)
+            && self.replace.iter().all(|(path, pairs)| {
+                there(path) && {
+                    let text = read(raw, path);
+                    pairs.iter().all(|(from, _)| text.contains(from.as_str()))
+                }
+            })
+    }
+
     fn apply(&self, raw: &mut Raw) {
         for path in &self.remove {
             remove(raw, path);

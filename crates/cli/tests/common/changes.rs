@@ -14,15 +14,21 @@ use ipnet::Ipv4Net;
 use serde_json::Value;
 
 use crate::common::{
+    command::Schema,
     lab::{sh, sh_within},
     sshd::{crosstie, typed},
 };
 
 /// Runs the binary with the lab's nodes in reach, and the password of their users on a pipe.
 pub fn start(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Child {
-    let (command, rest) = arguments.split_first().unwrap();
-    Command::new(crosstie())
-        .arg(command)
+    command(lab, cluster, arguments).spawn().unwrap()
+}
+
+pub fn command(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Command {
+    let (verb, rest) = arguments.split_first().unwrap();
+    let mut command = Command::new(crosstie());
+    command
+        .arg(verb)
         .arg("--cluster")
         .arg(cluster)
         .arg("--ssh-config")
@@ -31,9 +37,8 @@ pub fn start(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Child {
         .args(rest)
         .stdin(typed(lab.password()))
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .stderr(Stdio::piped());
+    command
 }
 
 pub fn run(lab: &Lab, cluster: &Path, arguments: &[&str]) -> Output {
@@ -48,7 +53,21 @@ pub fn json(lab: &Lab, cluster: &Path, code: i32, arguments: &[&str]) -> Value {
     let said = [&output.stdout[..], &output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    let value = serde_json::from_slice(&output.stdout);
+    let value = value.unwrap_or_else(|error| panic!("{error}: {said}"));
+    keeps_its_schema(arguments[0], &value);
+    value
+}
+
+/// What a command printed.
+pub fn keeps_its_schema(command: &str, value: &Value) {
+    let name = match command {
+        _ if value.get("error").is_some() => "error",
+        "rollback" | "uninstall" => "apply",
+        other => other,
+    };
+    let valid = Schema::published(name).allows(value);
+    valid.unwrap_or_else(|error| panic!("{command}: {error}: {value:#}"));
 }
 
 /// Node → outcome.
@@ -56,7 +75,7 @@ pub fn outcomes(changes: &Value) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let nodes = changes["nodes"].as_array().unwrap().iter();
     nodes
-        .map(|node| (text(&node["node"]), text(&node["outcome"])))
+        .map(|node| (text(&node["host"]), text(&node["outcome"])))
         .collect()
 }
 

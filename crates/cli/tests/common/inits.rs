@@ -8,7 +8,10 @@ use std::{
 use crosstie_lab::{Kind, Lab};
 use serde_json::Value;
 
-use crate::common::sshd::{crosstie, typed};
+use crate::common::{
+    changes::keeps_its_schema,
+    sshd::{crosstie, typed},
+};
 
 pub(crate) fn init(lab: &Lab, nodes: &[&str], file: &Path, arguments: &[&str]) -> Output {
     // An emulated node needs a while to bring its links up.
@@ -34,7 +37,9 @@ pub(crate) fn json(lab: &Lab, nodes: &[&str], file: &Path) -> Value {
     let output = init(lab, nodes, file, &["--json"]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{errors}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"))
+    let found = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"));
+    keeps_its_schema("init", &found);
+    found
 }
 
 /// `a b` for cables, `port plane` for switches, in order.

@@ -69,6 +69,24 @@ impl Drop for Namespace {
     }
 }
 
+/// Two, joined by `rail0` with 10.77.0.1 and 10.77.0.2.
+pub fn cabled_pair(name: &str) -> [Namespace; 2] {
+    let nodes = ["a", "b"].map(|end| Namespace::new(&format!("{name}-{end}")));
+    let [a, b] = [&nodes[0].0, &nodes[1].0];
+    ip(&format!(
+        "link add rail0 netns {a} mtu 9000 type veth peer name rail0 netns {b} mtu 9000"
+    ));
+    for (node, host) in nodes.iter().zip(1..) {
+        node.ip(&format!("addr add 10.77.0.{host}/24 dev rail0"));
+        node.ip("link set lo up");
+        node.ip("link set rail0 up");
+    }
+    for node in &nodes {
+        node.wait_for_link("rail0");
+    }
+    nodes
+}
+
 pub fn ip(arguments: &str) -> String {
     run(&arguments.split_whitespace().collect::<Vec<_>>())
 }

@@ -337,9 +337,18 @@ pub fn processes(words: &str) -> Vec<i32> {
 
 /// Waits until `done`, for as long as a promise may take.
 pub fn eventually(what: &str, done: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(10);
+    within(Duration::from_secs(10), what, done);
+}
+
+/// Waits until what a test needs is there, however busy the machine is.
+pub fn prepared(what: &str, done: impl Fn() -> bool) {
+    within(Duration::from_secs(120), what, done);
+}
+
+fn within(limit: Duration, what: &str, done: impl Fn() -> bool) {
+    let until = Instant::now() + limit;
     while !done() {
-        assert!(Instant::now() < until, "{what}: not within 10 s");
+        assert!(Instant::now() < until, "{what}: not within {limit:?}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -11,7 +11,7 @@ use crate::common::{
 fn findings<'a>(found: &'a Value, run: &str, node: &str) -> Vec<&'a str> {
     let all = found["counter_findings"].as_array().unwrap();
     all.iter()
-        .filter(|one| one["run"] == run && one["node"] == node)
+        .filter(|one| one["run"] == run && one["host"] == node)
         .filter_map(|one| one["counter"].as_str())
         .collect()
 }

@@ -15,5 +15,7 @@ mod cut;
 mod init;
 mod power_cut;
 mod prove;
+mod prove_blind;
 mod report;
+mod time_service;
 mod up;

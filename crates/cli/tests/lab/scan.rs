@@ -5,7 +5,7 @@ use std::{path::Path, process::Command, time::Duration};
 use crosstie_lab::Lab;
 use serde_json::Value;
 
-use crate::common::{sshd::crosstie, ups::proven_two_sparks};
+use crate::common::{lab::sh, sshd::crosstie, ups::proven_two_sparks};
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
@@ -57,7 +57,42 @@ fn lab_scan_sees_what_the_kernel_has() {
             assert_eq!(port["limit"], Value::Null);
         }
         queue_pairs_are_those_that_rdma_shows(lab, name, node);
+        gids_are_those_of_sysfs(lab, name, node);
     }
+}
+
+/// Ours are found by one question to the kernel, theirs by reading every place of the tables.
+fn gids_are_those_of_sysfs(lab: &Lab, name: &str, node: &Value) {
+    let script = "grep -Hrv '^0000:0000:0000:0000:0000:0000:0000:0000$' /sys/class/infiniband/*/ports/1/gids";
+    let shown = sh(lab, name, script);
+    let of_line = |line: &str| {
+        let (path, gid) = line.split_once(':').unwrap();
+        let parts: Vec<&str> = path.split('/').collect();
+        (
+            parts[4].to_owned(),
+            parts[8].parse().unwrap(),
+            gid.to_owned(),
+        )
+    };
+    let mut theirs: Vec<(String, u64, String)> = shown.lines().map(of_line).collect();
+    let ports = node["rdma"].as_array().unwrap().iter();
+    let mut ours: Vec<(String, u64, String)> = ports
+        .flat_map(|port| {
+            let of_port = port["gids"].as_array().unwrap().iter();
+            of_port.map(|gid| {
+                let text = |value: &Value| value.as_str().unwrap().to_owned();
+                (
+                    text(&port["name"]),
+                    gid["index"].as_u64().unwrap(),
+                    text(&gid["gid"]),
+                )
+            })
+        })
+        .collect();
+    theirs.sort();
+    ours.sort();
+    assert!(ours.len() >= 4, "one a device at least: {ours:?}");
+    assert_eq!(ours, theirs);
 }
 
 /// Ours come from netlink, theirs from iproute2.

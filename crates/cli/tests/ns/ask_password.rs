@@ -15,7 +15,7 @@ use rustix::{
 };
 use serde_json::Value;
 
-use crate::common::sshd::{Furnish, PASSWORD, Place, eventually};
+use crate::common::sshd::{Furnish, PASSWORD, Place, eventually, prepared};
 
 /// A terminal that somebody sits at, and a scan that asks there.
 struct Seat {
@@ -72,7 +72,7 @@ impl Seat {
             screen,
             scan,
         };
-        eventually("the question", || {
+        prepared("the question", || {
             seat.screen().contains("password for the nodes")
         });
         assert!(!seat.echoes());

@@ -10,7 +10,9 @@ use std::{
 use crosstie_reach::{binary::build_of, protocol::MAGIC};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::sshd::{Furnish, Place, crosstie, eventually, free_port, parent, processes};
+use crate::common::sshd::{
+    Furnish, Place, crosstie, eventually, free_port, parent, prepared, processes,
+};
 
 /// A program that collection waits for takes its time.
 const SLOW: &str = "mkdir -p /run/systemd/system; printf '#!/bin/sh\\nsleep 30' >/run/slow; chmod 755 /run/slow; \
@@ -184,7 +186,7 @@ fn in_the_middle(place: &mut Place) -> (Child, i32) {
             .any(|program| parent(program) == Some(*agent))
     };
     let busy = || processes(&agents).into_iter().find(waits);
-    eventually("an agent that waits for a program", || busy().is_some());
+    prepared("an agent that waits for a program", || busy().is_some());
     (scan, busy().unwrap())
 }
 

@@ -18,27 +18,9 @@ use serde_json::Value;
 
 use crate::common::{
     command::Schema,
-    namespace::{Namespace, ip},
+    namespace::{Namespace, cabled_pair},
     sshd::crosstie,
 };
-
-/// `rail0` on both, with 10.78.0.1 and 10.78.0.2.
-fn pair(name: &str) -> [Namespace; 2] {
-    let nodes = ["a", "b"].map(|end| Namespace::new(&format!("{name}-{end}")));
-    let [a, b] = [&nodes[0].0, &nodes[1].0];
-    ip(&format!(
-        "link add rail0 netns {a} mtu 9000 type veth peer name rail0 netns {b} mtu 9000"
-    ));
-    for (node, host) in nodes.iter().zip(1..) {
-        node.ip(&format!("addr add 10.78.0.{host}/24 dev rail0"));
-        node.ip("link set lo up");
-        node.ip("link set rail0 up");
-    }
-    for node in &nodes {
-        node.wait_for_link("rail0");
-    }
-    nodes
-}
 
 fn bench(nodes: &[Namespace; 2], arguments: &[&str]) -> Output {
     Command::new(crosstie())
@@ -61,7 +43,7 @@ fn gbps(cell: &Value) -> f64 {
 
 #[test]
 fn ns_bench_measures_tcp_between_namespaces_and_counters_agree() {
-    let nodes = pair("bench");
+    let nodes = cabled_pair("bench");
     let output = bench(&nodes, &["--tcp", "--seconds", "1", "--json"]);
     let found = told(&output);
     assert_eq!(output.status.code(), Some(0), "{found:#}");
@@ -96,7 +78,7 @@ fn ns_bench_measures_tcp_between_namespaces_and_counters_agree() {
 
 #[test]
 fn ns_bench_refuses_nodes_without_a_common_subnet() {
-    let nodes = pair("bench-apart");
+    let nodes = cabled_pair("bench-apart");
     nodes[1].ip("addr flush dev rail0");
     let output = bench(&nodes, &["--tcp", "--seconds", "1"]);
     assert_eq!(output.status.code(), Some(2));
@@ -106,15 +88,16 @@ fn ns_bench_refuses_nodes_without_a_common_subnet() {
 
 #[test]
 fn ns_bench_prints_what_iperf3_would_be_told() {
-    let nodes = pair("bench-peer");
+    let nodes = cabled_pair("bench-peer");
     let output = bench(&nodes, &["--as-iperf3", "-P", "4"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(text.contains("iperf3 -B 10.78.0.2 -s -1"), "{text}");
+    assert!(text.contains("iperf3 -B 10.77.0.2 -s -1"), "{text}");
     assert!(
-        text.contains("iperf3 -c 10.78.0.2 -B 10.78.0.1 -P 4 -t 2 -l 1048576"),
+        text.contains("iperf3 -c 10.77.0.2 -B 10.77.0.1 -P 4 -t 2 -l 1048576"),
         "{text}"
     );
+    assert!(text.contains("-P 4 -t 2 -l 1048576 -O 1 -R"), "{text}");
 }
 
 /// Where this thread's namespace listens, by the kernel's own table: a port is open for milliseconds.
@@ -154,7 +137,7 @@ fn disturb(nodes: &[Namespace; 2], stop: &AtomicBool, connected: &AtomicUsize) -
         nodes[0].enter(move || {
             let mut held = Vec::new();
             for port in ports {
-                assert_eq!(port.ip().to_string(), "10.78.0.2", "on the rail's address");
+                assert_eq!(port.ip().to_string(), "10.77.0.2", "on the rail's address");
                 for number in 0..100_usize {
                     let limit = Duration::from_millis(200);
                     let Ok(mut stream) = TcpStream::connect_timeout(&port, limit) else {
@@ -178,22 +161,26 @@ fn disturb(nodes: &[Namespace; 2], stop: &AtomicBool, connected: &AtomicUsize) -
 
 #[test]
 fn ns_strangers_at_the_data_port_get_nothing_and_disturb_nothing() {
-    let nodes = pair("bench-strange");
+    let nodes = cabled_pair("bench-strange");
+    // The port is open for milliseconds: on a busy machine a stranger may come too late to all ports of a run.
+    let came = (0..10).any(|_| strangers_disturb_nothing(&nodes) > 0);
+    assert!(came, "no stranger was quick enough");
+}
+
+/// How many strangers had a connection.
+fn strangers_disturb_nothing(nodes: &[Namespace; 2]) -> usize {
     let (stop, connected) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (output, heard) = thread::scope(|scope| {
-        let strangers = scope.spawn(|| disturb(&nodes, &stop, &connected));
-        let output = bench(&nodes, &["--tcp", "--seconds", "1", "--json"]);
+        let strangers = scope.spawn(|| disturb(nodes, &stop, &connected));
+        let output = bench(nodes, &["--tcp", "--seconds", "1", "--json"]);
         stop.store(true, Ordering::Relaxed);
         (output, strangers.join().unwrap())
     });
     let found = told(&output);
     assert_eq!(output.status.code(), Some(0), "{found:#}");
-    assert!(
-        connected.load(Ordering::Relaxed) > 0,
-        "no stranger was quick enough"
-    );
     assert_eq!(heard, b"", "strangers hear nothing");
     let rail = &found["tcp"]["rails"][0];
     assert!(gbps(&rail["several_streams"]["there"]) > 0.01, "{found:#}");
     assert_eq!(nodes[1].enter(listening), [], "no port is left open");
+    connected.into_inner()
 }

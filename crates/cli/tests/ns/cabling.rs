@@ -71,7 +71,7 @@ fn listen(namespace: &Namespace, probe: &Probe) -> Result<Listened, CallError<Ca
     };
     open(&route, &wanted)
         .unwrap()
-        .cabling(probe, DEADLINE, &|_| ())
+        .cabling(probe, DEADLINE, &|_| (), &mut |_| ())
 }
 
 fn listen_all<const N: usize>(parts: [(&Namespace, Probe); N]) -> [Listened; N] {

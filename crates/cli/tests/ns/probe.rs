@@ -13,7 +13,7 @@ use crosstie_model::change::{Probe, Probed};
 use crosstie_node::probe::{DEADLINE, reach};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
-use crate::common::namespace::{Namespace, ip};
+use crate::common::namespace::{Namespace, cabled_pair, ip};
 
 /// How late a machine under load may be.
 const SLACK: Duration = Duration::from_secs(3);
@@ -33,21 +33,11 @@ fn ask(node: &Namespace, probes: &[Probe]) -> Vec<Probed> {
     node.enter(|| reach(probes, DEADLINE))
 }
 
-/// `rail0` on both, with 10.77.0.1 and 10.77.0.2, and IPv6 alike.
+/// With IPv6 besides.
 fn pair(name: &str) -> [Namespace; 2] {
-    let nodes = ["a", "b"].map(|end| Namespace::new(&format!("{name}-{end}")));
-    let [a, b] = [&nodes[0].0, &nodes[1].0];
-    ip(&format!(
-        "link add rail0 netns {a} mtu 9000 type veth peer name rail0 netns {b} mtu 9000"
-    ));
+    let nodes = cabled_pair(name);
     for (node, host) in nodes.iter().zip(1..) {
-        node.ip(&format!("addr add 10.77.0.{host}/24 dev rail0"));
         node.ip(&format!("addr add fd77::{host}/64 dev rail0 nodad"));
-        node.ip("link set lo up");
-        node.ip("link set rail0 up");
-    }
-    for node in &nodes {
-        node.wait_for_link("rail0");
     }
     nodes
 }

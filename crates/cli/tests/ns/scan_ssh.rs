@@ -143,7 +143,7 @@ fn ns_ssh_says_what_to_do() {
     );
     fs::write(place.path("ssh_config"), text).unwrap();
     for (name, cure) in [
-        ("stranger", "ssh-copy-id stranger"),
+        ("stranger", "crosstie trust stranger"),
         ("dead", "is sshd running there"),
         ("nowhere", "check the spelling"),
     ] {

@@ -17,7 +17,7 @@ use crosstie_reach::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::sshd::{Furnish, Place, crosstie, eventually, processes};
+use crate::common::sshd::{Furnish, Place, crosstie, eventually, prepared, processes};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -175,7 +175,7 @@ fn ns_an_interrupted_call_is_cancelled() {
         .spawn()
         .unwrap();
     let said = || last_words(&home.join("said"));
-    eventually("the call", || said().contains(r#"{"call":{"id":1,"#));
+    prepared("the call", || said().contains(r#"{"call":{"id":1,"#));
     kill_process(Pid::from_child(&scan), Signal::INT).unwrap();
     let status = scan.wait().unwrap();
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

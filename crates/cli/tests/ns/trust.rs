@@ -10,7 +10,7 @@ use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Output, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -504,6 +504,41 @@ fn ns_a_killed_run_is_finished_or_undone() {
     }
 }
 
+/// Looking for its peers takes this node long.
+const SLOW: &str = "{ cat /etc/hosts; echo 127.0.0.1 a b c nas; } > $HOME.hosts; mount --bind $HOME.hosts /etc/hosts; \
+     printf '#!/bin/sh\\nexec sleep 25' > $HOME.slow; chmod 755 $HOME.slow; mount --bind $HOME.slow /usr/bin/ssh";
+
+#[test]
+fn ns_an_interrupted_run_says_how_it_goes_on_and_its_undo_leaves_no_agent() {
+    let office = Office::furnished(&["a", "b"], |name| if name == "a" { SLOW } else { NAMES });
+    let before = office.homes();
+    let approved = format!("a b {}", office.approving());
+    let mut command = office.command(&approved, Some(PASSWORD));
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let cache = office.node("a").home.join(".cache");
+    let until = Instant::now() + Duration::from_secs(60);
+    while processes("sleep 25").is_empty() {
+        assert!(Instant::now() < until, "nobody looks for peers");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(cache.exists());
+    let words = format!("{} trust", office.place.path("crosstie").display());
+    for process in processes(&words) {
+        let _ = kill_process(Pid::from_raw(process).unwrap(), Signal::INT);
+    }
+    let said = child.wait_with_output().unwrap().stderr;
+    let said = String::from_utf8(said).unwrap();
+    for wanted in ["interrupted", "finishes it", "--undo", "undoes it"] {
+        assert!(said.contains(wanted), "{said}");
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    office.done(&format!("--undo {approved}"), Some(PASSWORD));
+    for (now, before) in office.homes().iter().zip(&before) {
+        assert_eq!(now, before);
+    }
+}
+
 /// With a person at a terminal: the fingerprint, the password once, and again for the node that has another.
 #[test]
 fn ns_a_person_is_asked() {
@@ -521,7 +556,7 @@ fn ns_a_person_is_asked() {
     let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut seen = String::new();
     for (question, answer) in [
-        ("(yes/no)", "yes"),
+        ("[y/n]", "yes"),
         ("(asked once): ", "wrong horse"),
         ("password for a: ", PASSWORD),
     ] {

@@ -11,6 +11,7 @@ mod engines;
 mod in_process;
 mod node_calls;
 mod output;
+mod process;
 mod resources;
 mod running;
 mod serve;
@@ -21,28 +22,26 @@ mod writer;
 
 pub use call::{Call, NoError};
 pub use calls::{
-    cabling::Cabling,
+    cabling::{Cabling, CablingEnd},
     change::Change,
     collect::{Collect, CollectError, Collected},
     counters::Counters,
     hello::{Hello, Identity},
     peer_tool::{PeerToolError, PeerToolRun},
-    rdma::{JoinRequest, Opened, RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
     reach::Reach,
-    tcp::{TcpClose, TcpGo, TcpJoin, TcpJoinRequest, TcpOpen, TcpOpened},
+    test::{JoinRequest, Opened, TestCalls, TestClose, TestGo, TestJoin, TestOpen},
     trust::{Refusal, Trust},
     trust_lease::{LeaseAsk, TrustLease},
 };
 pub use client::{CallError, call, call_with_stream};
 pub use context::{Context, Stopped};
 pub use engines::{
-    EngineOptions,
-    rdma::{Conditions, RdmaError},
+    Conditions, EngineError, EngineName, EngineOptions, Message, OpenEnd, Rdma, Tcp, TestEngine,
     serve_engine,
-    tcp::TcpError,
 };
 pub use in_process::{InProcess, open};
 pub use node_calls::NodeCalls;
+pub use process::{AgentError, serve_process};
 pub use resources::{ResourceId, Resources};
 pub use serve::{SILENCE_TIMEOUT, ServeError, ServeOptions, serve};
 pub use table::{Row, TABLE};

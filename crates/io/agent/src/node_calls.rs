@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crosstie_fabric::cabling::{Listened, Probe};
+use crosstie_fabric::cabling::{Listened, PortHeard, Probe};
 use crosstie_facts::Raw;
 use crosstie_model::change::{self, ChangeError, Changed, Probed};
 use crosstie_node::{
@@ -56,6 +56,7 @@ pub trait NodeCalls {
         probe: &Probe,
         deadline: Duration,
         progress: &dyn Fn(Stage),
+        on_hearing: &mut dyn FnMut(Vec<PortHeard>),
     ) -> Result<Listened, CallError<CablingError>>;
 
     /// Changes the node under a guard, or asks what became of a change. As root.
@@ -131,9 +132,10 @@ impl<S: Session + ?Sized> NodeCalls for S {
         probe: &Probe,
         deadline: Duration,
         progress: &dyn Fn(Stage),
+        on_hearing: &mut dyn FnMut(Vec<PortHeard>),
     ) -> Result<Listened, CallError<CablingError>> {
         progress(Stage::Listening);
-        let listened = call::<Cabling>(self, probe, deadline, &mut |()| ());
+        let listened = call::<Cabling>(self, probe, deadline, on_hearing);
         listened.map_err(|error| match (error, self.refusal()) {
             (CallError::Call(CablingError::NotRoot { .. }), Some(why)) => {
                 let why = shortened(why);

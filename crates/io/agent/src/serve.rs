@@ -23,7 +23,11 @@ use thiserror::Error;
 
 use crate::{
     call::Call,
-    calls::{hello::Hello, trust::PushedAgent, trust_lease::TrustLease},
+    calls::{
+        hello::Hello,
+        trust::{PushedAgent, Trust},
+        trust_lease::TrustLease,
+    },
     output::Output,
     resources::Resources,
     running::Running,
@@ -69,10 +73,13 @@ pub fn serve(
     options: ServeOptions,
 ) -> Result<(), ServeError> {
     let version = env!("CARGO_PKG_VERSION");
+    let session = AgentSession::new(options);
+    // The first, so that it goes last, and before anything is said: who should hear it may be gone.
+    session.resources.with_only(|_: &mut PushedAgent| ());
     write!(output, "\n{MAGIC} agent {build} {version}\n")
         .and_then(|()| output.flush())
         .map_err(ServeError::Write)?;
-    AgentSession::new(options).serve(input, output)
+    session.serve(input, output)
 }
 
 /// What one controller has of an agent.
@@ -103,8 +110,6 @@ impl AgentSession {
         input: impl AsFd,
         output: impl Write + Send + 'static,
     ) -> Result<(), ServeError> {
-        // The first, so that it goes last.
-        self.resources.with_only(|_: &mut PushedAgent| ());
         let lanes = Arc::clone(&self.output);
         let writer = thread::Builder::new().spawn(move || write_frames(output, &lanes));
         let served = writer
@@ -161,8 +166,8 @@ impl AgentSession {
             if self.running.count() + self.output.unwritten() >= MOST_CALLS {
                 return Err(ServeError::TooManyCalls);
             }
-            // Neither says that anything is to be changed.
-            if name != Hello::NAME && name != TrustLease::NAME {
+            // Of these the first two change nothing, and the third writes down that the agent stays.
+            if ![Hello::NAME, TrustLease::NAME, Trust::NAME].contains(&name.as_str()) {
                 self.resources.with_only(PushedAgent::stay);
             }
         }

@@ -6,19 +6,19 @@ use serde::Serialize;
 use crate::{
     call::Call,
     calls::{
-        cabling::Cabling,
+        cabling::{Cabling, CablingEnd},
         change::Change,
         collect::Collect,
         counters::Counters,
         hello::Hello,
         peer_tool::PeerToolRun,
-        rdma::{RdmaClose, RdmaGo, RdmaJoin, RdmaOpen},
         reach::Reach,
-        tcp::{TcpClose, TcpGo, TcpJoin, TcpOpen},
+        test::{TestClose, TestGo, TestJoin, TestOpen},
         trust::Trust,
         trust_lease::TrustLease,
     },
     context::{Context, RawContext},
+    engines::{Rdma, Tcp},
 };
 
 pub const TABLE: &[Row] = &[
@@ -27,18 +27,19 @@ pub const TABLE: &[Row] = &[
     Row::of::<Trust>(),
     Row::of::<TrustLease>(),
     Row::of::<Cabling>(),
+    Row::of::<CablingEnd>(),
     Row::of::<Change>(),
     Row::of::<Reach>(),
-    Row::of::<RdmaOpen>(),
-    Row::of::<RdmaJoin>(),
-    Row::of::<RdmaGo>(),
-    Row::of::<RdmaClose>(),
+    Row::of::<TestOpen<Rdma>>(),
+    Row::of::<TestJoin<Rdma>>(),
+    Row::of::<TestGo<Rdma>>(),
+    Row::of::<TestClose<Rdma>>(),
     Row::of::<Counters>(),
     Row::of::<PeerToolRun>(),
-    Row::of::<TcpOpen>(),
-    Row::of::<TcpJoin>(),
-    Row::of::<TcpGo>(),
-    Row::of::<TcpClose>(),
+    Row::of::<TestOpen<Tcp>>(),
+    Row::of::<TestJoin<Tcp>>(),
+    Row::of::<TestGo<Tcp>>(),
+    Row::of::<TestClose<Tcp>>(),
 ];
 
 /// A call by its name.

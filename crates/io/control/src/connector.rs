@@ -120,21 +120,32 @@ impl Connector for FleetConnector {
     }
 }
 
+/// Why there is no way to a node.
+#[derive(Debug, thiserror::Error)]
+pub enum RouteError {
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    #[error("{0}: only `crosstie bench` takes a network namespace for a node")]
+    Namespace(String),
+}
+
 pub(crate) fn route(
     name: &str,
     options: &FleetOptions,
     prompts: bool,
-) -> Result<Route, DestinationError> {
+) -> Result<Route, RouteError> {
     if name == "." {
         return Ok(Route::Here);
     }
-    let namespace = name.strip_prefix(NAMESPACE_PREFIX);
-    if let Some(namespace) = namespace.filter(|_| options.namespaces) {
+    if let Some(namespace) = name.strip_prefix(NAMESPACE_PREFIX) {
+        if !options.namespaces {
+            return Err(RouteError::Namespace(name.to_owned()));
+        }
         let is_plain = !namespace.is_empty()
             && !namespace.starts_with(['-', '.'])
             && !namespace.contains(|c: char| c == '/' || c.is_control() || c.is_whitespace());
         if !is_plain {
-            return Err(DestinationError::Odd(name.to_owned()));
+            return Err(DestinationError::Odd(name.to_owned()).into());
         }
         return Ok(Route::Namespace {
             name: namespace.to_owned(),

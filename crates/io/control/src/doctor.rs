@@ -1,13 +1,13 @@
 //! The doctor's word on nodes as they are, and as a plan would leave them.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc, thread, time::Duration};
 
 use crosstie_doctor::{Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, diagnose};
 use crosstie_model::{Facts, Plan, Spec, run::Run};
 use crosstie_plan::foresee;
 use crosstie_report::up::{Seen, seen};
 
-use crate::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot};
+use crate::{Fleet, FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot};
 
 /// The latest of some captures of each node, and the one before it where there is one: two captures of a node since one
 /// boot are two readings of it.
@@ -28,6 +28,40 @@ pub fn pair_captures(mut readings: Vec<NodeReading>) -> (FleetSnapshot, Vec<Opti
         now.push(node);
     }
     (FleetSnapshot { nodes: now }, before)
+}
+
+/// Live nodes, and the reading before it where counters are to be seen growing.
+pub fn look(
+    fleet: &Fleet,
+    interval: Option<Duration>,
+) -> (FleetSnapshot, Vec<Option<NodeSnapshot>>) {
+    let before = interval.map_or_else(Vec::new, |interval| {
+        let before = FleetSnapshot::take(fleet);
+        thread::sleep(interval);
+        earlier(before)
+    });
+    (FleetSnapshot::take(fleet), before)
+}
+
+/// Looks again and again, until `see` fails.
+pub fn watch<E>(
+    fleet: &Fleet,
+    spec: Option<&Spec>,
+    selection: Selection,
+    interval: Duration,
+    mut see: impl FnMut(Diagnosis) -> Result<(), E>,
+) -> Result<Infallible, E> {
+    let mut before = Vec::new();
+    loop {
+        let now = FleetSnapshot::take(fleet);
+        see(examine(&now, &before, spec, selection))?;
+        before = earlier(now);
+        thread::sleep(interval);
+    }
+}
+
+fn earlier(snapshot: FleetSnapshot) -> Vec<Option<NodeSnapshot>> {
+    snapshot.nodes.into_iter().map(Some).collect()
 }
 
 fn is_same_boot(a: &NodeSnapshot, b: &NodeSnapshot) -> bool {

@@ -1,4 +1,4 @@
-//! What a person may be told while nodes are worked on, and what they may be asked.
+//! What a person may be told while nodes are worked on.
 
 use std::{
     path::Path,
@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crosstie_grade::{
@@ -14,11 +14,8 @@ use crosstie_grade::{
     reach::Proof,
 };
 use crosstie_model::{Plan, change::Ended};
-use crosstie_reach::{
-    Stage,
-    secret::{AskPassword, PasswordError, Purpose, Secret},
-};
-use crosstie_report::{rollback::RollbackPlan, up};
+use crosstie_reach::Stage;
+use crosstie_report::{prove::Prove, rollback::RollbackPlan, up};
 
 use crate::{NodesFailed, init::Discovered};
 
@@ -56,6 +53,10 @@ pub enum Event<'a> {
     UpBegan {
         nodes: &'a [&'a str],
     },
+    /// It is over.
+    UpEnded {
+        went_well: bool,
+    },
     /// What those nodes call themselves, in the same order.
     HostNames(&'a [&'a str]),
     StageBegan(up::UpStage),
@@ -84,8 +85,15 @@ pub enum Event<'a> {
         steps_left: usize,
     },
     Cabled(&'a Discovered),
-    Diagnosed(&'a [up::Seen]),
+    Diagnosed {
+        seen: &'a [up::Seen],
+        /// The command that shows all of it.
+        doctor: &'a str,
+    },
+    /// What a person should know besides what they asked for.
+    Notice(&'a str),
     Proven(&'a Proof),
+    Measured(&'a Prove),
     Settings(&'a [up::Environment]),
 }
 
@@ -100,81 +108,6 @@ pub struct Silent;
 
 impl Observer for Silent {
     fn observe(&self, _: Event<'_>) {}
-}
-
-/// Asks whoever sits there. No answer is no. Of passwords, too.
-pub trait Prompter: AskPassword {
-    /// Whether there is anybody to ask.
-    fn is_present(&self) -> bool;
-
-    /// Whether what they were to see before they are asked has reached them, or wherever it was to go.
-    fn has_seen(&self) -> bool;
-
-    fn approve(&self, question: &str) -> bool;
-
-    /// The same, with the time shown that is left.
-    fn approve_before(&self, question: &str, until: Instant) -> bool;
-}
-
-impl AskPassword for Silent {
-    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
-        Err(PasswordError::Nobody(purpose.clone()))
-    }
-}
-
-impl Prompter for Silent {
-    fn is_present(&self) -> bool {
-        false
-    }
-
-    fn has_seen(&self) -> bool {
-        true
-    }
-
-    fn approve(&self, _: &str) -> bool {
-        false
-    }
-
-    fn approve_before(&self, _: &str, _: Instant) -> bool {
-        false
-    }
-}
-
-/// Whether a person wants what is about to be done.
-pub struct Consent<'a> {
-    /// It was given beforehand.
-    pub yes: bool,
-    pub prompter: &'a dyn Prompter,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ConsentError {
-    #[error("there is no terminal to ask on: pass --yes to {what} without a question")]
-    Unattended { what: &'static str },
-    #[error("nothing was changed")]
-    Declined,
-    #[error("nothing was changed: what would be changed could not be printed")]
-    Unseen,
-}
-
-impl Consent<'_> {
-    /// Whoever cannot be asked has to say so beforehand.
-    pub fn is_possible(&self, what: &'static str) -> Result<(), ConsentError> {
-        if self.yes || self.prompter.is_present() {
-            return Ok(());
-        }
-        Err(ConsentError::Unattended { what })
-    }
-
-    pub fn ask(&self, question: &str) -> Result<(), ConsentError> {
-        if !self.prompter.has_seen() {
-            return Err(ConsentError::Unseen);
-        }
-        if self.yes || self.prompter.approve(question) {
-            return Ok(());
-        }
-        Err(ConsentError::Declined)
-    }
 }
 
 /// One piece of work on a list of nodes. Nodes that were given up may still work: nobody hears of them after the end.

@@ -41,6 +41,22 @@ pub(crate) fn folder_name(name: &str) -> Result<&Path, FolderName> {
     }
 }
 
+/// Whether it could be written, told before anything else is done for it: nothing is left behind.
+pub fn is_writable(path: &Path) -> Result<(), WriteError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut probe = target.into_os_string();
+    probe.push(format!(".{}.partial", std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&probe)
+        .and_then(|_| fs::remove_file(&probe));
+    written.map_err(|source| WriteError {
+        path: path.to_owned(),
+        source,
+    })
+}
+
 /// The whole file at once, with the permissions that it had. Where the path is a link, the file behind it is replaced.
 pub fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

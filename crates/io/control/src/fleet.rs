@@ -17,14 +17,13 @@ use crosstie_reach::{
     binary::Binaries,
     fan_out, fan_out_together,
     secret::{Password, PasswordError},
-    ssh::DestinationError,
 };
 use crosstie_report::offer::Offer;
 use rustix::process::Signal;
 
 use crate::{
     Connector, Event, NodeError, NodeReading, Observer, Round,
-    connector::{FleetConnector, NodeSlot, Shared, route},
+    connector::{FleetConnector, NodeSlot, RouteError, Shared, route},
 };
 
 /// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
@@ -62,7 +61,7 @@ pub enum FleetError {
     #[error("cannot watch for Ctrl-C")]
     Signals(#[source] io::Error),
     #[error(transparent)]
-    Destination(#[from] DestinationError),
+    Route(#[from] RouteError),
     #[error(transparent)]
     Password(#[from] PasswordError),
 }
@@ -116,7 +115,7 @@ impl Fleet {
                 given_up: AtomicBool::new(false),
             }))
         });
-        let slots = slots.collect::<Result<Vec<Arc<NodeSlot>>, DestinationError>>()?;
+        let slots = slots.collect::<Result<Vec<Arc<NodeSlot>>, RouteError>>()?;
         if let Some(password) = options.root.as_ref().filter(|_| options.password_first) {
             password.get()?;
         }

@@ -1,14 +1,13 @@
 //! What is cabled to what, heard by the ports themselves, and the cluster file that says so.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
-use crosstie_agent::{CallError, NodeCalls};
+use crosstie_agent::CallError;
 use crosstie_fabric::{
-    cabling::{self, Key, Listened, Note, Probe, Station, Token, Wiring},
-    cages,
+    cabling::{self, Station, Wiring},
     init::{Member, propose},
 };
-use crosstie_model::{Facts, Spec};
+use crosstie_model::Spec;
 use crosstie_node::cabling::CablingError;
 use crosstie_report::{
     cluster_file::{Existing, Merged, merge},
@@ -16,21 +15,12 @@ use crosstie_report::{
 };
 
 use crate::{
-    ClusterFileError, Fleet, FleetError, NodeError, NodeFacts, NodesFailed, Targets, TargetsError,
+    ClusterFileError, Fleet, FleetError, NodeError, NodeFacts, Targets, TargetsError,
+    cabling::{ListenError, listen},
     cluster_file::merging,
     destinations,
     files::{self, WriteError},
-    random::{NoRandomNumbers, random},
 };
-
-/// Where every link is up: agents begin at different times, and this is long enough for the slowest.
-const LISTEN_TIME: Duration = Duration::from_secs(6);
-
-/// Where links come up first: a 200 Gb/s port with a copper cable takes up to ten seconds.
-const LISTEN_TIME_LINKS_DOWN: Duration = Duration::from_secs(15);
-
-/// For an agent to look at its machine first, and to put links back.
-const CABLING_MARGIN: Duration = Duration::from_secs(30);
 
 /// Of a cluster that nobody has named.
 const NAME: &str = "cluster";
@@ -43,7 +33,7 @@ pub struct InitOptions<'a> {
     /// What a new one is called.
     pub name: Option<&'a str>,
     pub dry_run: bool,
-    /// To listen for.
+    /// To listen for at most, once every node does.
     pub seconds: Option<u32>,
 }
 
@@ -64,24 +54,13 @@ pub enum InitError {
     Targets(#[from] TargetsError),
     #[error(transparent)]
     Fleet(#[from] FleetError),
-    #[error("no node has an RDMA port on Ethernet that can say its name")]
-    NoPorts(#[source] Option<NoPorts>),
-    #[error("a node could not be asked")]
-    NotAsked(#[source] NodesFailed),
-    #[error("more nodes than one run can tell apart")]
-    TooManyNodes,
     #[error(transparent)]
-    NoRandomNumbers(#[from] NoRandomNumbers),
+    Listen(#[from] ListenError),
     #[error(transparent)]
     ClusterFile(#[from] ClusterFileError),
     #[error(transparent)]
     Write(#[from] WriteError),
 }
-
-/// What there is to say of each, a line each.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct NoPorts(String);
 
 pub fn no_root(why: String) -> NodeError {
     CallError::Call(CablingError::NotRoot { why }).into()
@@ -104,6 +83,10 @@ pub fn discover(
     nodes: &[NodeFacts],
     options: &InitOptions,
 ) -> Result<Discovered, InitError> {
+    if !options.dry_run {
+        // Before anybody waits for cables.
+        files::is_writable(options.file)?;
+    }
     let spec = options.existing.map(|existing| &existing.spec);
     let (stations, mut remarks) = listen(fleet, nodes, spec, options.seconds)?;
     let mut wiring = cabling::wiring(&stations, spec);
@@ -142,100 +125,4 @@ pub fn discover(
         stations,
         wiring,
     })
-}
-
-/// Every port speaks and listens, on all nodes at once.
-fn listen(
-    fleet: &Fleet,
-    nodes: &[NodeFacts],
-    spec: Option<&Spec>,
-    seconds: Option<u32>,
-) -> Result<(Vec<Station>, Vec<Note>), InitError> {
-    let mut remarks = Vec::new();
-    let mut surveys = Vec::new();
-    for node in nodes {
-        let (station, left_out) =
-            cabling::interfaces_to_probe(&node.facts, &cages(&node.facts, spec));
-        surveys.push(station);
-        remarks.extend(left_out);
-    }
-    if surveys.iter().all(|station| station.jacks.is_empty()) {
-        let why: Vec<String> = remarks.iter().map(ToString::to_string).collect();
-        let why = (!why.is_empty()).then(|| NoPorts(why.join("\n")));
-        return Err(InitError::NoPorts(why));
-    }
-    let duration = seconds.map_or_else(
-        || listening(nodes, &surveys),
-        |seconds| Duration::from_secs(seconds.into()),
-    );
-    let probes = probes(&surveys, duration)?;
-    let deadline = duration + CABLING_MARGIN;
-    let answers = fleet.call_together(deadline, move |index, session, progress| {
-        Ok(session.cabling(&probes[index], deadline, progress)?)
-    });
-    let mut stations = Vec::new();
-    let mut failed = Vec::new();
-    for (survey, (destination, answer)) in surveys.into_iter().zip(answers) {
-        match answer {
-            Ok(listened) => {
-                let (station, more) = cabling::station(survey, bounded(listened));
-                stations.push(station);
-                remarks.extend(more);
-            }
-            Err(error) => failed.push((destination, error)),
-        }
-    }
-    if failed.is_empty() {
-        return Ok((stations, remarks));
-    }
-    Err(InitError::NotAsked(NodesFailed(failed)))
-}
-
-/// A node is not believed to have much to say.
-fn bounded(mut listened: Listened) -> Listened {
-    const LONGEST: usize = 300;
-    let cut = |text: &mut String| *text = text.chars().take(LONGEST).collect();
-    for list in [&mut listened.put_back, &mut listened.left] {
-        list.truncate(64);
-        list.iter_mut().for_each(cut);
-    }
-    listened
-        .ports
-        .iter_mut()
-        .filter_map(|port| port.problem.as_mut())
-        .for_each(cut);
-    listened
-}
-
-fn listening(nodes: &[NodeFacts], surveys: &[Station]) -> Duration {
-    let is_down = |facts: &Facts, name: &str| {
-        let interface = facts.network.interface(name);
-        interface.is_some_and(|interface| interface.up.known() == Some(&false))
-    };
-    let any_down = nodes.iter().zip(surveys).any(|(node, station)| {
-        station
-            .jacks
-            .iter()
-            .any(|jack| is_down(&node.facts, &jack.interface))
-    });
-    if any_down {
-        LISTEN_TIME_LINKS_DOWN
-    } else {
-        LISTEN_TIME
-    }
-}
-
-fn probes(surveys: &[Station], duration: Duration) -> Result<Vec<Probe>, InitError> {
-    let (token, key) = (Token(random()?), Key(random()?));
-    let probe = |(index, station): (usize, &Station)| {
-        let jacks = station.jacks.iter();
-        Ok(Probe {
-            token,
-            key: key.clone(),
-            node: u16::try_from(index).map_err(|_| InitError::TooManyNodes)?,
-            interfaces: jacks.map(|jack| jack.interface.clone()).collect(),
-            listen_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        })
-    };
-    surveys.iter().enumerate().map(probe).collect()
 }

@@ -2,10 +2,13 @@
 
 pub mod apply;
 pub mod bench;
+mod cabling;
 mod cluster_file;
 mod connector;
+mod consent;
 pub mod discover;
 pub mod doctor;
+pub mod env;
 mod error;
 mod event;
 pub mod files;
@@ -14,9 +17,11 @@ pub mod init;
 #[cfg(test)]
 mod made_up;
 pub mod measure;
+pub mod nccl_log;
 pub mod plan;
 pub mod prove;
 mod random;
+pub mod report;
 pub mod runs;
 pub mod scan;
 mod snapshot;
@@ -26,10 +31,12 @@ pub mod trust;
 pub mod up;
 mod verdict;
 
+pub use cabling::{ListenError, NoPorts};
 pub use cluster_file::{CLUSTER_FILE, ClusterFileError, read_existing};
-pub use connector::Connector;
-pub use error::{NodeError, NodesFailed, chain_of};
-pub use event::{Consent, ConsentError, Event, Observer, Prompter, Round, Silent};
+pub use connector::{Connector, RouteError};
+pub use consent::{Answer, Consent, ConsentError, Prompter, Question, is_no};
+pub use error::{NodeError, NodesFailed, chain_of, failure};
+pub use event::{Event, Observer, Round, Silent};
 pub use fleet::{COLLECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROMPT_TIMEOUT};
 pub use random::NoRandomNumbers;
 pub use snapshot::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot, SnapshotError, captured};

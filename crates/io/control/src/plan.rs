@@ -14,7 +14,8 @@ use crosstie_report::{
 };
 
 use crate::{
-    CLUSTER_FILE, FleetSnapshot, Found, NodeFacts, Nodes, NodesFailed, Targets, TargetsError,
+    CLUSTER_FILE, Event, FleetSnapshot, Found, NodeFacts, Nodes, NodesFailed, Observer, Targets,
+    TargetsError,
     files::{FolderName, WriteError, folder_name},
 };
 
@@ -58,15 +59,32 @@ pub fn find(targets: &Targets) -> Result<Found<Spec>, PlanError> {
 
 /// Reads the nodes and plans for those that could be read; the others are told beside it.
 pub fn plan(targets: &Targets) -> Result<(Plan, NodesFailed), PlanError> {
-    let Found { spec, file, nodes } = find(targets)?;
-    let captured = matches!(nodes, Nodes::Captured(_));
-    let (mut read, unread) = divide(FleetSnapshot::parse(nodes.read()));
-    if captured {
-        leave_strangers_out(&spec, &mut read);
-    }
+    let found = find(targets)?;
+    let file = found.file.clone();
+    let (spec, read, unread) = read(targets, found);
     let plan = crosstie_plan::plan(&spec, &read);
     let plan = plan.map_err(|error| with_lines(error, file.as_deref()))?;
     Ok((plan, unread))
+}
+
+/// The cluster file, and facts of its nodes.
+pub(crate) fn read_planned(
+    targets: &Targets,
+) -> Result<(Spec, Vec<Facts>, NodesFailed), PlanError> {
+    Ok(read(targets, find(targets)?))
+}
+
+fn read(
+    targets: &Targets,
+    Found { spec, nodes, .. }: Found<Spec>,
+) -> (Spec, Vec<Facts>, NodesFailed) {
+    let captured = matches!(nodes, Nodes::Captured(_));
+    let (mut read, unread) = divide(FleetSnapshot::parse(nodes.read()));
+    if captured {
+        let observer = &targets.options.observer;
+        leave_strangers_out(&spec, &mut read, observer.as_ref());
+    }
+    (spec, read, unread)
 }
 
 /// `file` is where the cluster file's faults are.
@@ -104,13 +122,14 @@ fn divide(snapshot: FleetSnapshot) -> (Vec<Facts>, NodesFailed) {
 }
 
 /// A folder of captures may hold other people's nodes. A node that was asked for by name is not left out.
-fn leave_strangers_out(spec: &Spec, read: &mut Vec<Facts>) {
+fn leave_strangers_out(spec: &Spec, read: &mut Vec<Facts>, observer: &dyn Observer) {
     let (own, others): (Vec<Facts>, Vec<Facts>) = read
         .drain(..)
         .partition(|facts| spec.node(&facts.host.name).is_some());
     for facts in &others {
         let name = printable(&facts.host.name);
-        tracing::warn!("the capture of {name} is left out: it is not in the cluster file");
+        let text = format!("the capture of {name} is left out: it is not in the cluster file");
+        observer.observe(Event::Notice(&text));
     }
     *read = if own.is_empty() { others } else { own };
 }

@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_agent::NodeCalls;
 use crosstie_doctor::{ClockOffset, clock::milliseconds};
-use crosstie_facts::{Raw, facts};
+use crosstie_facts::{Raw, check_size, facts};
 use crosstie_model::Facts;
 use crosstie_node::capture::{self, LoadError};
 use crosstie_reach::{BOUND, Session, Stage, fan_out};
@@ -142,13 +142,15 @@ impl FleetSnapshot {
             .map(|reading| ((reading.name, reading.clock), reading.raw))
             .unzip();
         let parsed = within(raws, PARSE_TIMEOUT, |raw| {
+            check_size(raw)?;
             let meta = raw.meta.clone();
-            (Arc::new(facts(raw)), meta.captured, meta.root_refused)
+            Ok((Arc::new(facts(raw)), meta.captured, meta.root_refused))
         });
         let nodes = named.into_iter().zip(parsed);
         let nodes = nodes.map(|((name, clock), parsed)| {
             let (facts, captured, root_refusal) = match parsed {
-                Ok((facts, captured, refusal)) => (Ok(facts), captured, refusal),
+                Ok(Ok((facts, captured, refusal))) => (Ok(facts), captured, refusal),
+                Ok(Err(error)) => (Err(NodeError::TooLarge(error)), String::new(), None),
                 Err(error) => (Err(error), String::new(), None),
             };
             NodeSnapshot {

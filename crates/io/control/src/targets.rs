@@ -157,7 +157,8 @@ impl Targets {
         let read: Option<Result<InForce, ClusterFileError>> = read;
         let found = match read {
             Some(Err(error)) if self.cluster.is_none() && broken == Broken::IsLeftOut => {
-                tracing::warn!("{CLUSTER_FILE} is left out: {}", chain_of(&error));
+                let text = format!("{CLUSTER_FILE} is left out: {}", chain_of(&error));
+                self.options.observer.observe(Event::Notice(&text));
                 None
             }
             Some(read) => Some(read?),

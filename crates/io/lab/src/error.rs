@@ -48,8 +48,14 @@ pub enum LabError {
     },
     #[error("a lab's name is 1 to 40 of a-z, 0-9 and -, not \"{0}\"")]
     Name(String),
-    #[error("there is no lab \"{lab}\"{}", others(.known))]
+    #[error("there is no lab \"{lab}\": {}", others(.known))]
     NoLab { lab: String, known: Vec<String> },
+    #[error("there are several labs ({}); give one by --name", .known.join(", "))]
+    SeveralLabs { known: Vec<String> },
+    #[error("no lab is up; `crosstie lab up` makes one")]
+    NoneUp,
+    #[error("there are several labs ({}); name one, or give --all", known.join(", "))]
+    Several { known: Vec<String> },
     #[error(
         "lab \"{lab}\" is not ready: its `up` was ended early; `crosstie lab down {lab}` clears it away"
     )]
@@ -131,9 +137,9 @@ pub enum LabError {
 
 fn others(labs: &[String]) -> String {
     if labs.is_empty() {
-        " (none is up; `crosstie lab up` makes one)".to_owned()
+        "no lab is up; `crosstie lab up` makes one".to_owned()
     } else {
-        format!(" (there are: {})", labs.join(", "))
+        format!("there are {}", labs.join(", "))
     }
 }
 

@@ -6,6 +6,7 @@ mod down;
 mod fault;
 mod host;
 mod node;
+mod text;
 mod up;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use crate::qemu::{Accel, Files, Qmp, RunState};
 use crate::state::{self, Phase, Record};
 use crate::tools::{self, Outcome, ToolError};
 
-pub use down::{down, down_all};
+pub use down::{down, down_all, down_one};
 pub use up::{LabProgram, Request, up};
 
 const QUICK: Duration = Duration::from_secs(2);
@@ -63,11 +64,15 @@ pub struct Listed {
     pub lab: String,
     pub profile: String,
     pub nodes: Vec<NodeStatus>,
+    /// `spark-a:p0: cut`, one for each port that has some.
+    pub faults: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeStatus {
     pub name: String,
+    /// The same, as every other output calls a node.
+    pub host: String,
     pub state: NodeState,
     pub ssh_port: u16,
 }
@@ -114,8 +119,8 @@ impl Lab {
         }
         match names(paths).as_slice() {
             [only] => Self::open(paths, only),
-            known => Err(LabError::NoLab {
-                lab: "(no --name given)".to_owned(),
+            [] => Err(LabError::NoneUp),
+            known => Err(LabError::SeveralLabs {
                 known: known.to_vec(),
             }),
         }
@@ -237,6 +242,7 @@ impl Lab {
             .zip(&self.record.ssh_ports)
             .map(|(node, port)| NodeStatus {
                 name: node.name.clone(),
+                host: node.name.clone(),
                 state: self.state(node),
                 ssh_port: *port,
             })
@@ -245,7 +251,17 @@ impl Lab {
             lab: self.record.name.clone(),
             profile: self.record.profile.name.clone(),
             nodes,
+            faults: self.fault_lines(),
         }
+    }
+
+    /// None of a lab whose cables are gone.
+    fn fault_lines(&self) -> Vec<String> {
+        let faults = self.faults().unwrap_or_default().faults;
+        let known = faults.iter().filter(|(_, faults)| !faults.none());
+        known
+            .map(|(place, faults)| format!("{place}: {faults}"))
+            .collect()
     }
 
     fn state(&self, node: &Node) -> NodeState {

@@ -29,8 +29,8 @@ pub use error::LabError;
 pub use harness::{KEEP, Lease, lease, lease_at, lease_containers};
 pub use image::ImageError;
 pub use lab::{
-    Executed, Kind, Lab, LabProgram, Listed, NodeState, NodeStatus, Request, down, down_all, list,
-    names, up,
+    Executed, Kind, Lab, LabProgram, Listed, NodeState, NodeStatus, Request, down, down_all,
+    down_one, list, names, up,
 };
 pub use lock::LockError;
 pub use paths::Paths;

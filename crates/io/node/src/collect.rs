@@ -7,14 +7,14 @@ use crosstie_facts::{
     collect::{self, Alias, Rule},
 };
 
-use crate::{Local, commands, groups::inherited};
+use crate::{Local, commands, gid_tables::WithGidTables, groups::inherited};
 
 /// Everything that facts are parsed from, read of the machine that this runs on.
 ///
 /// Where there are RDMA cards, each group of files has a thread of its own, since their firmware is slow to answer.
 /// Elsewhere one more thread is all that pays for itself.
 pub fn collect() -> Raw {
-    let machine = Local::machine();
+    let machine = WithGidTables::new(Local::machine());
     let fabric = commands::fabric_interfaces(&machine);
     let mut raw = Raw::default();
     std::thread::scope(|scope| {
@@ -51,7 +51,7 @@ pub fn collect() -> Raw {
     raw
 }
 
-fn group(machine: &Local, rules: &[Rule]) -> Raw {
+fn group(machine: &WithGidTables, rules: &[Rule]) -> Raw {
     let started = Instant::now();
     let raw = collect::group(machine, rules);
     let first = rules.first().map_or("nothing", |rule| rule.path);
@@ -107,9 +107,9 @@ fn rfc3339(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The capture cut down to the allow-list, however it was made.
+/// The capture cut down to the allow-list, however it was made, and without names that people gave to files.
 pub fn sanitised(raw: &Raw) -> Raw {
-    let mut kept = collect::tree(raw);
+    let mut kept = collect::renamed(&collect::tree(raw));
     kept.meta = meta(&raw.meta);
     for (name, entry) in raw.commands() {
         if let Some(entry) = collect::command(name, entry) {

@@ -1,5 +1,6 @@
 //! What runs on a node: reading this machine, and captures.
 
+pub mod agent_cache;
 pub mod cabling;
 pub mod capture;
 pub mod change;
@@ -9,6 +10,7 @@ pub mod commands;
 mod counters;
 pub mod frame;
 pub mod fuzz;
+mod gid_tables;
 pub mod groups;
 pub mod host;
 pub mod local;

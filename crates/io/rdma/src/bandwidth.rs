@@ -6,7 +6,7 @@ use std::{
 };
 
 use crosstie_figures::{Bandwidth, Meter, Progress, WINDOW_NANOSECONDS, nanoseconds};
-use crosstie_verbs::{CompletionBatch, CompletionQueue};
+use crosstie_verbs::{CompletionBatch, CompletionQueue, all_succeeded};
 
 use crate::{
     clock,
@@ -22,7 +22,7 @@ use crate::{
 const POLL_BATCH: u16 = 64;
 /// The clock is read after so many polls, or so many bytes: reading it costs as much as posting ten short messages.
 const POLLS_PER_CLOCK_READ: u32 = 256;
-const BYTES_PER_CLOCK_READ: u64 = 256 * 1024;
+const BYTES_PER_CLOCK_READ: u64 = 1024 * 1024;
 /// How long a responder looks for events at a time; `stop` is seen as late.
 const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -75,7 +75,7 @@ fn one_size(
     let last = end + nanoseconds(times.cool_down);
     let mut sender = Sender::new(parts, plan, connections);
     let posted_before = sender.posted();
-    let mut meter = Meter::new(begin, end);
+    let mut meter = Meter::new(started, begin, end, clock::processor_time());
     let mut reported = started;
     let (mut heard, mut messages) = (started, 0);
     loop {
@@ -92,7 +92,7 @@ fn one_size(
         if completed > 0 {
             heard = now;
             messages += completed;
-            meter.add(now, completed, clock::processor_time);
+            meter.add(now, completed * u64::from(size), clock::processor_time);
         } else if now - heard > nanoseconds(times.silence) {
             return Err(GoError::Silent(times.silence()));
         } else {
@@ -144,6 +144,7 @@ struct Sender<'engine> {
     batch: CompletionBatch,
     depth: u64,
     list: u64,
+    list_shift: u32,
     signal_every: u64,
     /// Messages that have completed since the clock was last read, how many of them it is read after, and polls.
     uncounted: u64,
@@ -158,6 +159,7 @@ impl<'engine> Sender<'engine> {
             batch: CompletionBatch::new(POLL_BATCH),
             depth: plan.depth.into(),
             list: plan.list.into(),
+            list_shift: plan.list.trailing_zeros(),
             signal_every: plan.signal_every.into(),
             uncounted: 0,
             messages_per_clock_read: BYTES_PER_CLOCK_READ / u64::from(plan.size),
@@ -172,9 +174,9 @@ impl<'engine> Sender<'engine> {
     fn fill(&mut self) -> Result<(), GoError> {
         for connection in &mut *self.connections {
             let room = connection.completed + self.depth - connection.posted;
-            // A power of two, so this divides, and much faster.
-            let lists = room >> self.list.trailing_zeros();
-            connection.posted += lists * self.list;
+            // A list's length is a power of two, so this divides, and much faster.
+            let lists = room >> self.list_shift;
+            connection.posted += lists << self.list_shift;
             // At most the depth, which is smaller than any usize.
             let lists = usize::try_from(lists).unwrap_or(usize::MAX);
             connection.ring.post(&mut connection.pair, lists)?;
@@ -185,21 +187,22 @@ impl<'engine> Sender<'engine> {
     #[inline]
     fn poll(&mut self) -> Result<(), GoError> {
         let completions = self.sends.poll(&mut self.batch)?;
-        let [first, ..] = completions else {
+        if completions.is_empty() {
             return Ok(());
-        };
-        self.uncounted += completions.len() as u64 * self.signal_every;
-        // Most follow one of the same queue pair; adding up each in memory would wait for the one before.
-        let (mut identifier, mut count) = (first.identifier(), 0);
+        }
+        let count = completions.len() as u64 * self.signal_every;
+        self.uncounted += count;
+        if let [only] = &mut *self.connections
+            && all_succeeded(completions)
+        {
+            only.completed += count;
+            return Ok(());
+        }
         for completion in completions {
             completion.result()?;
-            if completion.identifier() != identifier {
-                credit(self.connections, identifier, count)?;
-                (identifier, count) = (completion.identifier(), 0);
-            }
-            count += self.signal_every;
+            credit(self.connections, completion.identifier(), self.signal_every)?;
         }
-        credit(self.connections, identifier, count)
+        Ok(())
     }
 
     #[inline]

@@ -1,16 +1,59 @@
-//! After an error: nothing stays under way.
+//! After an error: what lies behind it is told, and nothing stays under way.
 
 use std::time::{Duration, Instant};
 
-use crosstie_verbs::{CompletionBatch, CompletionQueue};
+use crosstie_verbs::{
+    AsyncEventKind as Kind, CompletionBatch, CompletionError, CompletionQueue, Status,
+};
 
 use crate::{
     engine::{Connection, Parts},
+    error::GoError,
     notice::{LAST, Notice},
 };
 
+/// What failed first is there before what was flushed after it, or a moment later in the other queue.
+const CAUSE_TIMEOUT: Duration = Duration::from_millis(50);
+
 /// A device that does not end its work in this time is left alone; destroying the queue pairs ends it, or the worker does.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// What lies behind an error. A failed queue pair flushes sends and receives alike, and the first of them that is seen need not
+/// be the one that failed; and a port that goes down makes every packet fail.
+pub(crate) fn cause_of(parts: &Parts, error: GoError) -> GoError {
+    let GoError::Completion(seen) = &error else {
+        return error;
+    };
+    let cause = if seen.status == Status::FLUSHED {
+        first_failure(parts)
+    } else {
+        Some(*seen)
+    };
+    let is_explained = match cause.map(|cause| cause.status) {
+        None => |_| true,
+        Some(Status::RETRY_EXCEEDED) => |kind| matches!(kind, Kind::PortDown | Kind::DeviceFatal),
+        Some(_) => |kind| kind == Kind::DeviceFatal,
+    };
+    match parts.check_events(Instant::now()) {
+        Err(GoError::Event(kind)) if is_explained(kind) => GoError::Event(kind),
+        _ => cause.map_or(error, GoError::Completion),
+    }
+}
+
+fn first_failure(parts: &Parts) -> Option<CompletionError> {
+    let deadline = Instant::now() + CAUSE_TIMEOUT;
+    let mut batch = CompletionBatch::new(64);
+    while Instant::now() < deadline {
+        for queue in [&parts.sends, &parts.receives] {
+            let completions = queue.poll(&mut batch).ok()?;
+            let mut errors = completions.iter().filter_map(|one| one.result().err());
+            if let Some(error) = errors.find(|error| error.status != Status::FLUSHED) {
+                return Some(error);
+            }
+        }
+    }
+    None
+}
 
 /// Ends what is under way on every queue pair, and waits until the device has let go of it. Whatever goes wrong here is no news:
 /// the test has failed.

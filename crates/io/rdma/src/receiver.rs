@@ -5,20 +5,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_verbs::{CompletionBatch, ReceiveList};
+use crosstie_verbs::{CompletionBatch, DeviceLimits, ReceiveList};
 
 use crate::{
     engine::{Connection, Parts, yield_if},
     error::{GoError, JoinError},
     figures::Figures,
     notice::{LAST, NOTICE_IDENTIFIER, Notice, READY},
-    request::{Role, Test, Transfer},
+    request::{OpenRequest, Role, Test, Transfer},
 };
 
 /// Receives that are polled at once.
 const POLL_BATCH: u16 = 64;
+/// On a queue pair, ahead of what is sent: an end whose thread sleeps for a moment must not run out of them, since a message that
+/// finds none is tried again for a few milliseconds, and then ends the test.
+const RECEIVES_AHEAD: u32 = 2048;
 
-/// Receives of every queue pair, posted ahead, and again when half of them are used up.
+/// Receives of every queue pair, posted ahead, and again as they are used up.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     queues: Vec<Queue>,
@@ -32,20 +35,33 @@ pub(crate) struct Receiver {
 
 #[derive(Debug)]
 struct Queue {
-    /// Half of those that are posted ahead.
-    half: ReceiveList,
+    /// A part of those that are posted ahead, which is posted again once as many are used up.
+    part: ReceiveList,
     used: usize,
 }
 
-/// Receives that are posted ahead on a queue pair; none where nothing comes that needs one.
-pub(crate) fn receives_ahead(test: Test, role: Role, depth: u32) -> u32 {
-    match (test, role) {
+/// Receives that are posted ahead on a queue pair, as many as the device can hold; none where nothing comes that needs one.
+pub(crate) fn receives_ahead(request: &OpenRequest, limits: DeviceLimits) -> u32 {
+    match (request.test, request.role) {
         (
             Test::Bandwidth {
                 transfer: Transfer::Send,
             },
             _,
-        ) => 2 * depth,
+        ) => {
+            let queue_pairs = u32::from(request.queue_pairs);
+            let fits = |ahead: u32| {
+                let entries = ahead.saturating_mul(queue_pairs);
+                (limits.queue_depth == 0 || ahead <= limits.queue_depth)
+                    && (limits.completion_entries == 0 || entries <= limits.completion_entries)
+            };
+            let mut ahead = RECEIVES_AHEAD;
+            while ahead > 2 * request.depth && !fits(ahead) {
+                ahead /= 2;
+            }
+            // Of which the depth was made to fit.
+            ahead.max(2 * request.depth)
+        }
         // The two notices of the other end.
         (Test::Bandwidth { .. }, Role::Both) => 2,
         _ => 0,
@@ -58,18 +74,19 @@ impl Receiver {
         parts: &Parts,
         connections: &mut [Connection],
     ) -> Result<Option<Self>, JoinError> {
-        let request = &parts.request;
-        let ahead = receives_ahead(request.test, request.role, request.depth);
+        let ahead = parts.receives_ahead;
         if ahead == 0 {
             return Ok(None);
         }
-        let is_send = request.has_working_responder();
+        let is_send = parts.request.has_working_responder();
+        let of_part = (ahead / 2).min(parts.request.depth);
         let mut queues = Vec::with_capacity(connections.len());
         for (index, connection) in connections.iter_mut().enumerate() {
-            let mut half = receives(parts, index, ahead / 2, is_send)?;
-            connection.pair.post_receive(&mut half)?;
-            connection.pair.post_receive(&mut half)?;
-            queues.push(Queue { half, used: 0 });
+            let mut part = receives(parts, index, of_part, is_send)?;
+            for _ in 0..ahead / of_part {
+                connection.pair.post_receive(&mut part)?;
+            }
+            queues.push(Queue { part, used: 0 });
         }
         Ok(Some(Self {
             queues,
@@ -101,9 +118,9 @@ impl Receiver {
             let found = self.queues.get_mut(place).zip(connections.get_mut(place));
             let (queue, connection) = found.ok_or(GoError::UnknownQueuePair(identifier))?;
             queue.used += 1;
-            if queue.used == queue.half.length() {
+            if queue.used == queue.part.length() {
                 queue.used = 0;
-                connection.pair.post_receive(&mut queue.half)?;
+                connection.pair.post_receive(&mut queue.part)?;
             }
         }
         Ok(!got.is_empty())

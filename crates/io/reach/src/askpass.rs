@@ -5,6 +5,7 @@
 //! passphrase, asks another question and gets no answer.
 
 use std::{
+    ffi::OsString,
     fmt,
     io::{self, Read, Write},
     os::unix::net::{UnixListener, UnixStream},
@@ -135,8 +136,21 @@ fn question(stream: &mut UnixStream) -> io::Result<String> {
     Ok(text)
 }
 
-/// What the program does that ssh runs: the answer, for standard output. Nothing means no.
-pub fn ask(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
+/// Where ssh runs this program to ask for a password, it is nothing else: answers, and says whether there was one. A
+/// refusal makes ssh go on to the next way to log in.
+pub fn answer_ssh() -> Option<bool> {
+    let socket = std::env::var_os(SOCKET)?;
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let [question] = arguments.as_slice() else {
+        return None;
+    };
+    let answer = ask(socket.as_ref(), &question.to_string_lossy()).unwrap_or_default();
+    let said = io::stdout().write_all(&answer);
+    Some(!answer.is_empty() && said.is_ok())
+}
+
+/// The answer, for standard output. Nothing means no.
+fn ask(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(question.as_bytes())?;

@@ -7,6 +7,7 @@ use crate::{
     connect::{self, ConnectError, Wanted},
     link::Group,
     remote::Remote,
+    secret::Password,
     session::Session,
     ssh::{self, Destination, SshOptions},
 };
@@ -81,11 +82,31 @@ fn here(
     if wanted.root.is_none() || rustix::process::geteuid().is_root() {
         return Ok(in_process(None));
     }
-    let shell = Command::new("/bin/sh");
     // sudo may find a terminal to ask on, which it must not: the password is ours to ask for.
-    match connect::connect(".", shell, Group::Own, wanted, false) {
+    let connect = || {
+        let shell = Command::new("/bin/sh");
+        connect::connect(".", shell, Group::Own, wanted, false)
+    };
+    match until_accepted("this machine", wanted, connect) {
         Err(ConnectError::Sudo { why }) => Ok(in_process(Some(why))),
         remote => remote.map(boxed),
+    }
+}
+
+/// A person who mistyped the password is asked again.
+fn until_accepted(
+    node: &str,
+    wanted: &Wanted<'_>,
+    connect: impl Fn() -> Result<Remote, ConnectError>,
+) -> Result<Remote, ConnectError> {
+    loop {
+        let times_asked = wanted.root.map_or(0, Password::times_asked);
+        let connected = connect();
+        let is_wrong = matches!(&connected, Err(error) if error.is_wrong_password());
+        let once_more = |password: &Password| password.was_wrong(times_asked, node);
+        if !is_wrong || !wanted.root.is_some_and(once_more) {
+            return connected;
+        }
     }
 }
 
@@ -102,7 +123,8 @@ fn over_ssh(
         Group::Own
     };
     let shell = || ssh::command(destination, options);
-    match connect::connect(&node, shell(), group, wanted, true) {
+    let connect = || connect::connect(&node, shell(), group, wanted, true);
+    match until_accepted(&node, wanted, connect) {
         Err(ConnectError::Sudo { why }) => {
             let unprivileged = Wanted {
                 root: None,

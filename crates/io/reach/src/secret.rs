@@ -4,7 +4,7 @@ use std::{
     fmt,
     fs::File,
     io::{self, Read},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use thiserror::Error;
@@ -97,6 +97,8 @@ pub enum PasswordError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purpose {
     Sudo,
+    /// The same once more: these nodes did not accept the first.
+    SudoAgain(Vec<String>),
     /// All logins.
     Logins,
     /// The login to this node, where the one for all was wrong.
@@ -107,6 +109,10 @@ impl Purpose {
     pub fn question(&self) -> String {
         match self {
             Self::Sudo => "sudo password for the nodes (asked once): ".to_owned(),
+            Self::SudoAgain(nodes) => format!(
+                "sudo on {} did not accept the password of your user there. Once more: ",
+                nodes.join(", ")
+            ),
             Self::Logins => "password to log in to the nodes (asked once): ".to_owned(),
             Self::Login(node) => format!("password for {node}: "),
         }
@@ -114,7 +120,7 @@ impl Purpose {
 
     fn nobody(&self) -> &'static str {
         match self {
-            Self::Sudo => {
+            Self::Sudo | Self::SudoAgain(_) => {
                 "sudo wants a password there, and there is no terminal to ask on: use --become-password-fd, or allow \
                  sudo without a password"
             }
@@ -130,8 +136,19 @@ impl Purpose {
 pub struct Password {
     source: Source,
     purpose: Purpose,
-    got: Mutex<Option<Result<Arc<Secret>, PasswordError>>>,
+    got: Mutex<Got>,
 }
+
+#[derive(Debug, Default)]
+struct Got {
+    answer: Option<Result<Arc<Secret>, PasswordError>>,
+    asked: u32,
+    /// Nodes that did not accept it.
+    wrong_on: Vec<String>,
+}
+
+/// As often as sudo itself asks.
+const MOST_ASKED: u32 = 3;
 
 impl Password {
     pub fn new(source: Source, purpose: Purpose) -> Self {
@@ -147,22 +164,57 @@ impl Password {
         Self {
             source: Source::Nobody,
             purpose,
-            got: Mutex::new(Some(Ok(secret))),
+            got: Mutex::new(Got {
+                answer: Some(Ok(secret)),
+                ..Got::default()
+            }),
         }
     }
 
     /// Asks when it is needed for the first time; whoever comes meanwhile waits for the answer.
     pub fn get(&self) -> Result<Arc<Secret>, PasswordError> {
-        let mut got = self.got.lock().unwrap_or_else(PoisonError::into_inner);
-        got.get_or_insert_with(|| {
-            let secret = match &self.source {
-                Source::Nobody => Err(PasswordError::Nobody(self.purpose.clone())),
-                Source::Person(person) => person.ask_password(&self.purpose),
-                Source::Descriptor(descriptor) => read_descriptor(*descriptor),
-            };
-            secret.map(Arc::new)
-        })
-        .clone()
+        let mut got = self.got();
+        if let Some(answer) = &got.answer {
+            return answer.clone();
+        }
+        let secret = match &self.source {
+            Source::Nobody => Err(PasswordError::Nobody(self.purpose.clone())),
+            Source::Person(person) if got.wrong_on.is_empty() => person.ask_password(&self.purpose),
+            Source::Person(person) => {
+                let nodes = std::mem::take(&mut got.wrong_on);
+                person.ask_password(&Purpose::SudoAgain(nodes))
+            }
+            Source::Descriptor(descriptor) => read_descriptor(*descriptor),
+        };
+        got.asked += 1;
+        got.answer.insert(secret.map(Arc::new)).clone()
+    }
+
+    /// How often somebody was asked.
+    pub(crate) fn times_asked(&self) -> u32 {
+        self.got().asked
+    }
+
+    /// A node did not accept the one that it was given before the person was asked so often. Whether there is another, or may
+    /// be asked for.
+    pub(crate) fn was_wrong(&self, times_asked: u32, node: &str) -> bool {
+        let mut got = self.got();
+        if !self.source.is_person() {
+            return false;
+        }
+        if got.asked > times_asked.max(1) {
+            return true;
+        }
+        if got.asked >= MOST_ASKED {
+            return false;
+        }
+        got.answer = None;
+        got.wrong_on.push(node.to_owned());
+        true
+    }
+
+    fn got(&self) -> MutexGuard<'_, Got> {
+        self.got.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -222,6 +274,38 @@ mod tests {
         let password = Password::known(secret, Purpose::Sudo);
         assert_eq!(password.get().unwrap().line().bytes(), b"of the lab\n");
         assert!(!format!("{password:?}").contains("lab"));
+    }
+
+    struct Typist(Mutex<Vec<Purpose>>);
+
+    impl AskPassword for Typist {
+        fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
+            let mut asked = self.0.lock().unwrap();
+            asked.push(purpose.clone());
+            Ok(Secret::new(&asked.len().to_string()))
+        }
+    }
+
+    #[test]
+    fn a_wrong_password_is_asked_for_again_and_not_for_ever() {
+        let typist = Arc::new(Typist(Mutex::default()));
+        let person = Source::Person(Arc::clone(&typist) as Arc<dyn AskPassword>);
+        let password = Password::new(person, Purpose::Sudo);
+        assert_eq!(password.get().unwrap().bytes(), b"1");
+        // Two nodes were given the first one, and a third one the second already.
+        assert!(password.was_wrong(1, "spark-a"));
+        assert!(password.was_wrong(1, "spark-b"));
+        assert_eq!(password.get().unwrap().bytes(), b"2");
+        assert!(password.was_wrong(1, "spark-c"));
+        assert_eq!(password.get().unwrap().bytes(), b"2");
+        assert!(password.was_wrong(2, "spark-c"));
+        assert_eq!(password.get().unwrap().bytes(), b"3");
+        assert!(!password.was_wrong(3, "spark-c"));
+        let asked = typist.0.lock().unwrap();
+        let again = Purpose::SudoAgain(vec!["spark-a".to_owned(), "spark-b".to_owned()]);
+        assert_eq!(asked[1], again);
+        let known = Password::known(Arc::new(Secret::new("x")), Purpose::Sudo);
+        assert!(!known.was_wrong(0, "spark-a"));
     }
 
     #[test]

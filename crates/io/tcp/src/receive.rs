@@ -73,11 +73,11 @@ impl Receiver<'_> {
         if counting.phase < OVER {
             let _ = stream.write_all(&[OVER]);
         }
-        let figures = counting.meter.figures(1, 1, clock::processor_time);
+        let size = self.shared.request.size;
+        let figures = counting.meter.figures(size, 1, clock::processor_time);
         whole_bytes += self.drain(&mut buffer);
         Ok(Bandwidth {
             whole_bytes,
-            size: self.shared.request.size,
             // Of a stream there are none.
             messages: 0,
             ..figures
@@ -113,7 +113,7 @@ impl Counting {
         let begin = started + nanoseconds(times.warm_up);
         let end = begin + nanoseconds(times.measure);
         Self {
-            meter: Meter::new(begin, end),
+            meter: Meter::new(started, begin, end, clock::processor_time()),
             begin,
             last: end + nanoseconds(times.cool_down),
             phase: WARMING_UP,

@@ -8,21 +8,21 @@ use std::{
 
 use crosstie_report::{
     text::{Palette, printable},
-    up::{StageBoard, UpStage, board},
+    up::{Size, StageBoard, UpStage, board},
 };
 
-use crate::progress::{View, columns};
+use crate::{charset::for_terminal, progress::View, size};
 
 /// Shared with whoever draws.
 #[derive(Clone)]
-pub struct Live {
+pub(crate) struct Live {
     began: Instant,
     palette: Palette,
     board: Arc<Mutex<StageBoard>>,
 }
 
 impl Live {
-    pub fn new(nodes: &[&str], palette: Palette) -> Self {
+    pub(crate) fn new(nodes: &[&str], palette: Palette) -> Self {
         Self {
             began: Instant::now(),
             palette,
@@ -30,31 +30,31 @@ impl Live {
         }
     }
 
-    pub fn board(&self) -> MutexGuard<'_, StageBoard> {
+    pub(crate) fn board(&self) -> MutexGuard<'_, StageBoard> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For whoever draws progress.
-    pub fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         let live = self.clone();
-        Arc::new(move |nodes, doing, columns| live.lines(nodes, doing, columns))
+        Arc::new(move |nodes, doing, size| live.lines(nodes, doing, size))
     }
 
-    fn lines(&self, nodes: &[String], doing: &[Option<String>], columns: usize) -> Vec<String> {
+    fn lines(&self, nodes: &[String], doing: &[Option<String>], size: Size) -> Vec<String> {
         let shown = self.board().with(nodes, doing);
-        board(&shown, self.began.elapsed(), columns, self.palette)
+        board(&shown, self.began.elapsed(), size, self.palette)
     }
 
     /// As it stands, for good.
-    pub fn leave(&self) {
-        let lines = self.lines(&[], &[], columns());
+    pub(crate) fn leave(&self) {
+        let lines = self.lines(&[], &[], size::drawn()).join("\n");
         // Nobody is left to tell if stderr is gone.
-        let _ = writeln!(io::stderr(), "{}\n", lines.join("\n"));
+        let _ = writeln!(io::stderr(), "{}\n", for_terminal(&lines));
     }
 }
 
 /// One line for a stage that ended, where nothing is drawn.
-pub fn line(stage: UpStage, took: Duration, says: &str) {
+pub(crate) fn line(stage: UpStage, took: Duration, says: &str) {
     let seconds = took.as_secs_f64();
     let _ = writeln!(
         io::stderr(),

@@ -1,29 +1,63 @@
-//! What a person is told who interrupts us.
+//! How the terminal is left, also by whoever interrupts us.
 
 use std::{
     io::{self, Write},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use crosstie_reach::do_last;
 
-use crate::password::restore_terminal;
+use crate::{charset::for_terminal, password::restore_terminal};
 
 static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
 
+/// A screen of its own is drawn on.
+static SCREEN: AtomicBool = AtomicBool::new(false);
+
 /// From now on, until they are changed again.
-pub fn set_last_words(words: &str) {
+pub(crate) fn set_last_words(words: &str) {
     let mut last = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
     words.clone_into(&mut last);
 }
 
 /// From now on a signal that ends us leaves the terminal as it was, with the last words on it.
-pub fn leave_terminal_on_signals() {
+pub(crate) fn leave_terminal_on_signals() {
     do_last(|| {
+        let had_screen = leave_screen();
         restore_terminal();
         let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
         if !words.is_empty() {
-            let _ = writeln!(io::stderr(), "\n{words}");
+            let newline = if had_screen { "" } else { "\n" };
+            let _ = writeln!(io::stderr(), "{newline}{}", for_terminal(&words));
         }
     });
+}
+
+/// The terminal's second screen, without a cursor (xterm's private modes 1049 and 25): what was there before comes back.
+pub(crate) fn use_screen() {
+    SCREEN.store(true, Ordering::SeqCst);
+    write("\x1b[?1049h\x1b[?25l");
+}
+
+pub(crate) fn screen_is_used() -> bool {
+    SCREEN.load(Ordering::SeqCst)
+}
+
+/// Whether it was in use.
+pub(crate) fn leave_screen() -> bool {
+    let was_used = SCREEN.swap(false, Ordering::SeqCst);
+    if was_used {
+        write("\x1b[?25h\x1b[?1049l");
+    }
+    was_used
+}
+
+fn write(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
 }

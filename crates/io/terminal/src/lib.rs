@@ -1,13 +1,20 @@
 //! What whoever sits at the terminal sees while nodes are worked on, and is asked.
 
+mod area;
 mod board;
+mod charset;
+mod console;
 mod last_words;
+mod output;
 mod password;
 mod progress;
 mod prompt;
+mod serial;
+mod size;
+mod watch;
 
-pub use board::{Live, line};
-pub use last_words::{leave_terminal_on_signals, set_last_words};
-pub use password::ask_password;
-pub use progress::{Progress, View};
-pub use prompt::{approve, approve_before, is_there};
+pub use console::Console;
+pub use output::{Colour, complain, print, print_to_reader, tell};
+pub use prompt::is_there;
+pub use serial::join_serial_line;
+pub use watch::WatchScreen;

@@ -26,7 +26,7 @@ const BACKSPACE: u8 = 8;
 const ERASE_LINE: u8 = 21;
 const DELETE: u8 = 127;
 
-pub fn ask_password(purpose: &Purpose) -> Result<Secret, PasswordError> {
+pub(crate) fn ask_password(purpose: &Purpose) -> Result<Secret, PasswordError> {
     let asked = || {
         let file = open()?;
         let _silence = Silence::new(&file)?;

@@ -1,176 +1,228 @@
-//! Where each node is, on a terminal, once a person has waited for a while.
+//! Where each node is, on a terminal, once a person has waited for a while; and the stages of `up`, all the time.
 
 use std::{
     io::{self, Write},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use crosstie_model::Bytes;
 use crosstie_reach::Stage;
-use crosstie_report::{progress, text::printable};
-use rustix::termios::tcgetwinsize;
+use crosstie_report::{progress, text::printable, up::Size};
+
+use crate::{area::Area, charset::for_terminal, size};
 
 /// What takes less needs no words.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 const FRAME: Duration = Duration::from_millis(200);
 
-/// Draws nodes and what each of them does, in lines of at most so many columns.
-pub type View = Arc<dyn Fn(&[String], &[Option<String>], usize) -> Vec<String> + Send + Sync>;
+/// Draws nodes and what each of them does, in so much room.
+pub(crate) type View = Arc<dyn Fn(&[String], &[Option<String>], Size) -> Vec<String> + Send + Sync>;
 
-pub struct Progress {
+pub(crate) struct Progress {
     shared: Arc<Shared>,
+    /// Absent where nothing is drawn.
     drawing: Mutex<Option<JoinHandle<()>>>,
 }
 
+#[derive(Default)]
 struct Shared {
-    nodes: Vec<String>,
-    /// Nothing is drawn over a question that ssh may ask.
-    prompts: bool,
-    /// Instead of the usual one; drawn at once, since it tells of more than this wait.
-    view: Option<View>,
-    board: Mutex<Board>,
-    stopped: AtomicBool,
+    state: Mutex<State>,
     wake: Condvar,
 }
 
-struct Board {
+#[derive(Default)]
+struct State {
+    area: Area,
+    round: Option<Round>,
+    /// Drawn instead of the round, and between rounds.
+    board: Option<View>,
+    /// Somebody is asked.
+    is_paused: bool,
+    has_ended: bool,
+}
+
+/// Nodes that are worked on now.
+struct Round {
+    nodes: Vec<String>,
+    /// Nothing is drawn over a question that ssh may ask.
+    prompts: bool,
     /// `None` once a node is done.
     stages: Vec<Option<Stage>>,
-    /// Lines on the terminal now.
-    drawn: usize,
+    began: Instant,
 }
 
 impl Progress {
-    pub fn start(nodes: &[String], prompts: bool, draw: bool, view: Option<View>) -> Self {
-        let shared = Arc::new(Shared {
-            nodes: nodes.iter().map(|node| printable(node)).collect(),
-            prompts,
-            view,
-            board: Mutex::new(Board {
-                stages: vec![Some(Stage::Connecting); nodes.len()],
-                drawn: 0,
-            }),
-            stopped: AtomicBool::new(false),
-            wake: Condvar::new(),
-        });
-        let drawn = Arc::clone(&shared);
-        let drawing = draw.then(|| thread::spawn(move || drawn.draw()));
+    pub(crate) fn new(draws: bool) -> Self {
+        let shared = Arc::new(Shared::default());
+        let other = Arc::clone(&shared);
         Self {
             shared,
-            drawing: Mutex::new(drawing),
+            drawing: Mutex::new(draws.then(|| thread::spawn(move || other.draw()))),
         }
     }
 
-    pub fn stage(&self, node: usize, stage: Stage) {
+    pub(crate) fn begin(&self, nodes: &[String], prompts: bool) {
+        let mut state = self.shared.state();
+        state.round = Some(Round {
+            nodes: nodes.iter().map(|node| printable(node)).collect(),
+            prompts,
+            stages: vec![Some(Stage::Connecting); nodes.len()],
+            began: Instant::now(),
+        });
+        if prompts {
+            state.erase();
+        }
+    }
+
+    pub(crate) fn end(&self) {
+        let mut state = self.shared.state();
+        state.round = None;
+        if state.board.is_none() {
+            state.erase();
+        }
+    }
+
+    pub(crate) fn stage(&self, node: usize, stage: Stage) {
         self.set(node, Some(stage));
     }
 
-    pub fn done(&self, node: usize) {
+    pub(crate) fn done(&self, node: usize) {
         self.set(node, None);
     }
 
     /// `None` once it is done.
-    fn set(&self, node: usize, stage: Option<Stage>) {
-        let mut board = self.shared.board();
-        if let Some(slot) = board.stages.get_mut(node) {
-            *slot = stage;
+    fn set(&self, node: usize, doing: Option<Stage>) {
+        let mut state = self.shared.state();
+        let stages = state.round.as_mut().map(|round| &mut round.stages);
+        if let Some(slot) = stages.and_then(|stages| stages.get_mut(node)) {
+            *slot = doing;
         }
-        if stage == Some(Stage::Asking) {
-            board.draw(&[]);
+        if doing == Some(Stage::Asking) {
+            state.erase();
         }
     }
 
-    /// Leaves the terminal as it was.
-    pub fn stop(&self) {
-        self.shared.stopped.store(true, Ordering::SeqCst);
+    pub(crate) fn set_board(&self, board: Option<View>) {
+        let mut state = self.shared.state();
+        state.board = board;
+        state.erase();
+    }
+
+    /// Something is written where lines are drawn: it stands above them.
+    pub(crate) fn above<T>(&self, write: impl FnOnce() -> T) -> T {
+        let mut state = self.shared.state();
+        state.erase();
+        write()
+    }
+
+    /// Nothing is drawn any more.
+    pub(crate) fn stop(&self) {
+        let mut state = self.shared.state();
+        state.has_ended = true;
+        state.erase();
+    }
+
+    /// Nothing is drawn meanwhile.
+    pub(crate) fn paused<T>(&self, work: impl FnOnce() -> T) -> T {
+        {
+            let mut state = self.shared.state();
+            state.is_paused = true;
+            state.erase();
+        }
+        let done = work();
+        self.shared.state().is_paused = false;
+        done
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        {
+            let mut state = self.shared.state();
+            state.has_ended = true;
+            state.erase();
+        }
         self.shared.wake.notify_all();
-        let drawing = self
-            .drawing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let drawing = self.drawing.get_mut();
+        let drawing = drawing.unwrap_or_else(PoisonError::into_inner).take();
         if let Some(drawing) = drawing {
             let _ = drawing.join();
         }
     }
 }
 
-impl Board {
-    fn draw(&mut self, lines: &[String]) {
-        let mut text = erase(self.drawn);
-        for line in lines {
-            text += line;
-            text.push('\n');
-        }
-        show(&text);
-        self.drawn = lines.len();
-    }
-}
-
 impl Shared {
-    fn board(&self) -> MutexGuard<'_, Board> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn draw(&self) {
-        let started = Instant::now();
-        let patience = if self.view.is_some() { FRAME } else { PATIENCE };
-        let mut board = self.board();
+        let mut state = self.state();
         loop {
-            let wait = if board.drawn == 0 { patience } else { FRAME };
-            (board, _) = self
+            (state, _) = self
                 .wake
-                .wait_timeout(board, wait)
+                .wait_timeout(state, FRAME)
                 .unwrap_or_else(PoisonError::into_inner);
-            if self.stopped.load(Ordering::SeqCst) {
-                board.draw(&[]);
+            if state.has_ended {
                 return;
             }
-            let asking = board.stages.contains(&Some(Stage::Asking))
-                || (self.prompts && board.stages.contains(&Some(Stage::Connecting)));
-            if !asking && started.elapsed() >= patience {
-                let lines = self.lines(&board.stages, started.elapsed());
-                board.draw(&lines);
-            }
+            let lines = state.lines();
+            show(&state.area.draw(lines));
         }
-    }
-
-    fn lines(&self, stages: &[Option<Stage>], elapsed: Duration) -> Vec<String> {
-        let doing: Vec<Option<String>> = stages.iter().map(|stage| stage.map(describe)).collect();
-        let columns = columns();
-        if let Some(view) = &self.view {
-            return view(&self.nodes, &doing, columns);
-        }
-        let cut = |line: String| line.chars().take(columns).collect();
-        let lines = progress::lines(&self.nodes, &doing, elapsed).into_iter();
-        lines.map(cut).collect()
     }
 }
 
-/// A line that wraps would be two to erase.
-pub(crate) fn columns() -> usize {
-    let width = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
-    let width = if width == 0 { 80 } else { width };
-    width.saturating_sub(1)
+impl State {
+    fn erase(&mut self) {
+        show(&self.area.erase());
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let asks = self.round.as_ref().is_some_and(Round::asks);
+        if self.is_paused || asks {
+            return Vec::new();
+        }
+        let size = size::drawn();
+        let lines = match (&self.board, &self.round) {
+            (Some(board), Some(round)) => board(&round.nodes, &round.doing(), size),
+            (Some(board), None) => board(&[], &[], size),
+            (None, Some(round)) => round.lines(size),
+            (None, None) => Vec::new(),
+        };
+        let lines = lines.iter().map(|line| for_terminal(line).into_owned());
+        lines.collect()
+    }
 }
 
-/// Up, and everything below cleared (ECMA-48: CUU, ED).
-fn erase(lines: usize) -> String {
-    if lines == 0 {
-        String::new()
-    } else {
-        format!("\x1b[{lines}A\x1b[J")
+impl Round {
+    fn asks(&self) -> bool {
+        self.stages.contains(&Some(Stage::Asking))
+            || (self.prompts && self.stages.contains(&Some(Stage::Connecting)))
+    }
+
+    fn doing(&self) -> Vec<Option<String>> {
+        let stages = self.stages.iter();
+        stages.map(|stage| stage.map(describe)).collect()
+    }
+
+    fn lines(&self, size: Size) -> Vec<String> {
+        let elapsed = self.began.elapsed();
+        if elapsed < PATIENCE {
+            return Vec::new();
+        }
+        progress::lines(&self.nodes, &self.doing(), elapsed, size)
     }
 }
 
 fn show(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let mut stderr = io::stderr().lock();
+    // Nobody is left to see it if stderr is gone.
     let _ = stderr
         .write_all(text.as_bytes())
         .and_then(|()| stderr.flush());
@@ -191,7 +243,7 @@ fn describe(stage: Stage) -> String {
         Stage::Changing => "changing files".to_owned(),
         Stage::Probing => "trying whom it reaches".to_owned(),
         Stage::Confirming => "confirming".to_owned(),
-        Stage::GoingBack => "putting it back".to_owned(),
+        Stage::GoingBack => "rolling back".to_owned(),
         Stage::Measuring { megabits: 0 } => "measuring".to_owned(),
         Stage::Measuring { megabits } => {
             format!(

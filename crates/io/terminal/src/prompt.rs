@@ -2,53 +2,140 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, IsTerminal, Write},
+    io::{self, IsTerminal, Read, Write},
     time::{Duration, Instant},
 };
 
-use crosstie_report::text::printable;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crosstie_control::Answer;
+use crosstie_report::text::{printable, wrap};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    termios::{QueueSelector, tcflush},
+};
+
+use crate::{charset::for_terminal, size};
+
+/// The time that is left is shown anew.
+const TICK: Duration = Duration::from_secs(1);
+/// A line that is longer is no answer.
+const LONGEST: usize = 256;
 
 pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// `yes`, in full: this is not to be answered by a cat on the keyboard. No answer is no.
-pub fn approve(question: &str, within: Duration) -> bool {
-    let asked = || -> io::Result<bool> {
-        let mut terminal = open()?;
-        write!(terminal, "{} (yes/no) ", printable(question))?;
-        if !is_answered(&terminal, within)? {
-            writeln!(terminal)?;
-            return Ok(false);
-        }
-        Ok(answer(&terminal)? == "yes")
-    };
-    asked().unwrap_or(false)
+/// A question that is answered with yes or no.
+pub(crate) struct Prompt<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) ask: &'a str,
+    /// What `d` shows.
+    pub(crate) diff: Option<&'a dyn Fn()>,
+    /// No answer by then is none.
+    pub(crate) until: Instant,
+    pub(crate) shows_time: bool,
 }
 
-/// `y` or `yes`, before `until`, with the seconds that are left. No answer is no.
-pub fn approve_before(question: &str, until: Instant) -> bool {
-    let asked = || -> io::Result<bool> {
+impl Prompt<'_> {
+    /// Until it is answered. A terminal that cannot be asked on gives no answer either.
+    pub(crate) fn ask(&self) -> Answer {
+        self.asked().unwrap_or(Answer::EndOfInput)
+    }
+
+    fn asked(&self) -> io::Result<Answer> {
         let mut terminal = open()?;
+        // What was typed before the question is no answer to it.
+        let _ = tcflush(&terminal, QueueSelector::IFlush);
+        let columns = size::of(&terminal).columns.min(100);
+        for line in wrap(&printable(self.text), columns) {
+            writeln!(terminal, "{}", for_terminal(&line))?;
+        }
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            write!(
-                terminal,
-                "\r{} ({:>4} s) ",
-                printable(question),
-                left.as_secs()
-            )?;
-            if is_answered(&terminal, left.min(Duration::from_secs(1)))? {
-                return Ok(["y", "yes"].contains(&answer(&terminal)?.as_str()));
-            }
-            if left.is_zero() {
+            let reply = self.reply(&mut terminal, columns)?;
+            let Some(reply) = reply else {
                 writeln!(terminal)?;
-                return Ok(false);
+                return Ok(Answer::Silence);
+            };
+            match (Reply::of(&reply), self.diff) {
+                (Reply::Yes, _) => return Ok(Answer::Yes),
+                (Reply::No, _) => return Ok(Answer::No),
+                (Reply::End, _) => {
+                    writeln!(terminal)?;
+                    return Ok(Answer::EndOfInput);
+                }
+                (Reply::Diff, Some(show)) => show(),
+                (Reply::Diff | Reply::Other, diff) => {
+                    let or = if diff.is_some() {
+                        ", or d for the diff"
+                    } else {
+                        ""
+                    };
+                    writeln!(terminal, "Please type y or n{or}.")?;
+                }
             }
         }
-    };
-    asked().unwrap_or(false)
+    }
+
+    /// One line, empty at the end of input; nothing where none came in time.
+    fn reply(&self, terminal: &mut File, columns: usize) -> io::Result<Option<String>> {
+        let keys = if self.diff.is_some() {
+            "[y/n, d: diff]"
+        } else {
+            "[y/n]"
+        };
+        let ask = for_terminal(&printable(self.ask)).into_owned();
+        let left = || self.until.saturating_duration_since(Instant::now());
+        let time = |left: Duration| {
+            let shown = self
+                .shows_time
+                .then(|| format!(" ({:>3} s)", left.as_secs()));
+            shown.unwrap_or_default()
+        };
+        let mut line = |left| format!("{ask} {keys}{} ", time(left));
+        let mut short = |left| format!("{keys}{} ", time(left));
+        let line: &mut dyn FnMut(Duration) -> String = if line(left()).chars().count() + 4 > columns
+        {
+            writeln!(terminal, "{ask}")?;
+            &mut short
+        } else {
+            &mut line
+        };
+        write!(terminal, "{}", line(left()))?;
+        loop {
+            let wait = left().min(TICK);
+            if is_answered(terminal, wait)? {
+                return typed(terminal).map(Some);
+            }
+            if left().is_zero() {
+                return Ok(None);
+            }
+            if self.shows_time && !size::is_dumb() {
+                // The cursor stays where it is (DECSC, DECRC): somebody may be typing.
+                write!(terminal, "\x1b7\r{}\x1b8", line(left()))?;
+            }
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Reply {
+    Yes,
+    No,
+    Diff,
+    End,
+    Other,
+}
+
+impl Reply {
+    /// Of a line with its end, if it has one.
+    fn of(line: &str) -> Self {
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => Self::Yes,
+            "n" | "no" => Self::No,
+            "d" | "diff" => Self::Diff,
+            _ if line.is_empty() => Self::End,
+            _ => Self::Other,
+        }
+    }
 }
 
 pub(crate) fn open() -> io::Result<File> {
@@ -61,8 +148,44 @@ fn is_answered(terminal: &File, within: Duration) -> io::Result<bool> {
     Ok(poll(&mut waited, limit.as_ref())? > 0)
 }
 
-fn answer(terminal: &File) -> io::Result<String> {
-    let mut answer = String::new();
-    BufReader::new(terminal).read_line(&mut answer)?;
-    Ok(answer.trim().to_lowercase())
+/// Up to the end of the line, or of the input.
+fn typed(terminal: &mut impl Read) -> io::Result<String> {
+    let mut line = Vec::new();
+    let mut bytes = [0; LONGEST];
+    while line.last() != Some(&b'\n') && line.len() < LONGEST {
+        match terminal.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => line.extend_from_slice(&bytes[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_yes_is_one() {
+        for yes in ["y\n", "YES\n", " yes \r\n"] {
+            assert_eq!(Reply::of(yes), Reply::Yes, "{yes:?}");
+        }
+        for no in ["n\n", "No\n"] {
+            assert_eq!(Reply::of(no), Reply::No, "{no:?}");
+        }
+        for other in ["\n", "yep\n", "yn\n", "ja\n", "\u{1b}[A\n"] {
+            assert_eq!(Reply::of(other), Reply::Other, "{other:?}");
+        }
+        assert_eq!(Reply::of(""), Reply::End);
+    }
+
+    #[test]
+    fn a_line_is_read_to_its_end() {
+        assert_eq!(typed(&mut &b"ye"[..]).unwrap(), "ye");
+        assert_eq!(typed(&mut &b"yes\n"[..]).unwrap(), "yes\n");
+        assert_eq!(typed(&mut &b""[..]).unwrap(), "");
+        assert!(typed(&mut io::repeat(b'x')).unwrap().len() <= 2 * LONGEST);
+    }
 }

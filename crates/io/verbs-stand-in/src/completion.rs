@@ -2,7 +2,6 @@
 
 use std::{
     ffi::c_void,
-    io::Read,
     os::{fd::AsRawFd, unix::net::UnixStream},
     sync::Arc,
 };
@@ -10,9 +9,9 @@ use std::{
 use crosstie_verbs_abi as abi;
 
 use crate::{
-    object::{self, EAGAIN, EBUSY, EINVAL, ENOMEM, null, set_errno},
+    object::{self, EBUSY, EINVAL, ENOMEM, null},
     transfer,
-    world::{self, Channel, Queue},
+    world::{self, Channel, Queue, next_event},
 };
 
 const MAX_ENTRIES: i32 = 65536;
@@ -129,33 +128,15 @@ unsafe extern "C" fn ibv_get_cq_event(
     queue: *mut *mut abi::CompletionQueue,
     own: *mut *mut c_void,
 ) -> i32 {
-    let mut world = world::lock();
-    if let Some(error) = world.faults.take("ibv_get_cq_event") {
-        set_errno(error);
-        return -1;
-    }
-    let Some(wake) = world
-        .channels
-        .get(&channel.addr())
-        .map(|channel| Arc::clone(&channel.wake))
-    else {
-        set_errno(EINVAL);
-        return -1;
-    };
-    // Without the lock: it may block.
-    drop(world);
-    if let Err(error) = (&wake.0).read_exact(&mut [0]) {
-        set_errno(error.raw_os_error().unwrap_or(EINVAL));
-        return -1;
-    }
-    let mut world = world::lock();
-    let event = world
-        .channels
-        .get_mut(&channel.addr())
-        .and_then(|channel| channel.events.pop_front());
-    let Some(address) = event else {
-        // The queue that it was of is gone.
-        set_errno(EAGAIN);
+    let next = next_event(
+        "ibv_get_cq_event",
+        |world| Some(&world.channels.get(&channel.addr())?.wake),
+        |world| {
+            let channel = world.channels.get_mut(&channel.addr())?;
+            channel.events.pop_front()
+        },
+    );
+    let Some((address, mut world)) = next else {
         return -1;
     };
     if let Some(queue) = world.queues.get_mut(&address) {

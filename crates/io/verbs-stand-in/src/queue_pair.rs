@@ -159,6 +159,11 @@ fn end_work(world: &mut World, address: usize) {
     };
     pair.attributes.qp_state = abi::STATE_ERROR;
     transfer::resume(world, address);
+    flush_receives(world, address);
+}
+
+/// As a device does once a queue pair has failed, for whatever reason.
+pub(crate) fn flush_receives(world: &mut World, address: usize) {
     let Some(pair) = world.pairs.get_mut(&address) else {
         return;
     };

@@ -6,6 +6,7 @@ use crosstie_verbs_abi::{self as abi, Plain};
 
 use crate::{
     object::{EINVAL, ENOMEM},
+    queue_pair::flush_receives,
     world::{self, Entry, Pair, Stalled, World},
 };
 
@@ -179,6 +180,9 @@ fn finish(world: &mut World, address: usize, request: &abi::SendRequest, length:
             frees: Some((address, places)),
         },
     );
+    if status != abi::STATUS_SUCCESS {
+        flush_receives(world, address);
+    }
 }
 
 /// Does what a request asks for; the sender's status where that fails.
@@ -407,6 +411,9 @@ fn receive_one(
     }
     pair.receives.push_back(request);
     pair.receive_elements.push_back(element);
+    if pair.attributes.qp_state == abi::STATE_ERROR {
+        flush_receives(world, address);
+    }
     if let Some(sender) = find_peer(world, address) {
         resume(world, sender);
     }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    io::Read,
     os::unix::net::UnixStream,
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::Instant,
@@ -9,7 +10,14 @@ use std::{
 
 use crosstie_verbs_abi as abi;
 
-use crate::{faults::Faults, model::Model};
+use crate::{
+    faults::Faults,
+    model::Model,
+    object::{EAGAIN, EINVAL, set_errno},
+};
+
+/// Two ends of one stream: a byte for each event is in it.
+pub(crate) type Wake = Arc<(UnixStream, UnixStream)>;
 
 #[derive(Default)]
 pub(crate) struct World {
@@ -30,8 +38,7 @@ pub(crate) struct World {
 pub(crate) struct Context {
     pub(crate) model: &'static Model,
     pub(crate) events: VecDeque<abi::AsyncEvent>,
-    /// A byte for each event is in it.
-    pub(crate) wake: Arc<(UnixStream, UnixStream)>,
+    pub(crate) wake: Wake,
 }
 
 // What an event points to is only handed back.
@@ -48,7 +55,7 @@ pub(crate) struct Region {
 
 pub(crate) struct Channel {
     pub(crate) context: usize,
-    pub(crate) wake: Arc<(UnixStream, UnixStream)>,
+    pub(crate) wake: Wake,
     /// Queues that have an event in it.
     pub(crate) events: VecDeque<usize>,
 }
@@ -169,4 +176,34 @@ impl World {
 fn wake(pair: &(UnixStream, UnixStream)) {
     // A reader that has so much to read is awake.
     let _ = std::io::Write::write(&mut &pair.1, &[1]);
+}
+
+/// Waits for an event and takes it. `None` where `errno` says why there is none.
+pub(crate) fn next_event<T>(
+    function: &'static str,
+    wake: impl FnOnce(&World) -> Option<&Wake>,
+    take: impl FnOnce(&mut World) -> Option<T>,
+) -> Option<(T, MutexGuard<'static, World>)> {
+    let failed = |error: i32| {
+        set_errno(error);
+        None
+    };
+    let mut world = lock();
+    if let Some(error) = world.faults.take(function) {
+        return failed(error);
+    }
+    let Some(wake) = wake(&world).map(Arc::clone) else {
+        return failed(EINVAL);
+    };
+    // Without the lock: it may block.
+    drop(world);
+    if let Err(error) = (&wake.0).read_exact(&mut [0]) {
+        return failed(error.raw_os_error().unwrap_or(EINVAL));
+    }
+    let mut world = lock();
+    match take(&mut world) {
+        Some(event) => Some((event, world)),
+        // What it was of is gone.
+        None => failed(EAGAIN),
+    }
 }

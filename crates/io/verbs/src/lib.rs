@@ -15,6 +15,7 @@ mod device;
 mod endpoint;
 mod error;
 mod gid;
+mod kernel_gids;
 mod library;
 mod memory;
 mod port;
@@ -24,7 +25,7 @@ mod status;
 mod work;
 
 pub use async_event::{AsyncEvent, AsyncEventKind, AsyncEventSource};
-pub use completion::{Completion, CompletionBatch, CompletionKind, CompletionQueue};
+pub use completion::{Completion, CompletionBatch, CompletionKind, CompletionQueue, all_succeeded};
 pub use context::{Context, DeviceLimits};
 pub use device::Device;
 pub use endpoint::{Endpoint, EndpointAddress, RemoteMemory};
@@ -34,6 +35,7 @@ pub use error::{
     WorkError,
 };
 pub use gid::{GidEntry, GidType, PortAddress};
+pub use kernel_gids::{GidPlace, gid_places};
 pub use library::Library;
 pub use memory::{Access, MemoryRegion, MemorySpan};
 pub use port::{PathMtu, Port, PortState};

@@ -126,7 +126,7 @@ impl<'a> Index<'a> {
             let own = || at(&site.node, site.cage.as_deref()?);
             let far = || cables.others(site).iter();
             match rule.over {
-                Same::Node => lists.push(on(&site.node)),
+                Same::Node | Same::EveryNode => lists.push(on(&site.node)),
                 Same::Port | Same::Cage => lists.push(own()),
                 Same::Cable => {
                     lists.push(own());
@@ -158,6 +158,10 @@ fn is_cause(rule: &Explains, cause: &Placed, effect: &Placed, cables: &Cables) -
     if cause.check.id == effect.check.id && (!cause.felt_elsewhere || effect.felt_elsewhere) {
         return false;
     }
+    if rule.over == Same::EveryNode {
+        let is_there = |effect: &Site| cause.sites.iter().any(|cause| cause.node == effect.node);
+        return effect.sites.iter().all(is_there);
+    }
     let mut pairs = cause
         .sites
         .iter()
@@ -173,7 +177,7 @@ fn agree(over: Same, cause: &Site, effect: &Site, cables: &Cables) -> bool {
         others.any(|(node, cage)| *node == cause.node && Some(cage) == cause.cage.as_ref())
     };
     match over {
-        Same::Node => same_node,
+        Same::Node | Same::EveryNode => same_node,
         Same::Port => {
             let whole = cause.port.is_none() || effect.port.is_none();
             same_cage && (whole || cause.port == effect.port)

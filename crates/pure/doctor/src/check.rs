@@ -43,6 +43,8 @@ pub(crate) const fn explains(id: &'static str, over: Same) -> Explains {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Same {
     Node,
+    /// Every node of this is a node of the cause.
+    EveryNode,
     /// A port, or a cage as a whole.
     Port,
     Cage,
@@ -59,6 +61,7 @@ impl Same {
     pub fn words(self) -> &'static str {
         match self {
             Self::Node => "on the same node",
+            Self::EveryNode => "on the very same nodes",
             Self::Port => "on the same port",
             Self::Cage => "on the same cage",
             Self::Cable => "on the same cable",

@@ -30,6 +30,9 @@ pub struct PeerRun {
     /// Queue pairs, or streams.
     pub width: u16,
     pub seconds: u32,
+    /// The server sends. Iperf3's.
+    #[serde(default)]
+    pub reverse: bool,
 }
 
 impl PeerTool {
@@ -84,6 +87,7 @@ impl PeerRun {
                     add("-l", self.size.to_string());
                     // As our warm-up, which iperf3 has in whole seconds.
                     add("-O", "1".to_owned());
+                    words.extend(self.reverse.then(|| "-R".to_owned()));
                     words.push("-J".to_owned());
                 }
             },
@@ -142,6 +146,7 @@ mod tests {
             size: 65536,
             width: 4,
             seconds: 2,
+            reverse: false,
         }
     }
 
@@ -158,6 +163,14 @@ mod tests {
         assert_eq!(
             run(PeerTool::Iperf3, Some("192.0.2.2")).command(),
             "iperf3 -c 192.0.2.2 -B 192.0.2.1 -P 4 -t 2 -l 65536 -O 1 -J"
+        );
+        let back = PeerRun {
+            reverse: true,
+            ..run(PeerTool::Iperf3, Some("192.0.2.2"))
+        };
+        assert_eq!(
+            back.command(),
+            "iperf3 -c 192.0.2.2 -B 192.0.2.1 -P 4 -t 2 -l 65536 -O 1 -R -J"
         );
         assert_eq!(
             run(PeerTool::Sockperf, Some("192.0.2.2")).command(),

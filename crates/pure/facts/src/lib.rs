@@ -12,9 +12,11 @@ pub mod collect;
 pub mod fuzz;
 mod parse;
 pub mod raw;
+mod size;
 pub mod source;
 mod yaml;
 
 pub use parse::{covers, dscp_table, facts, traffic_class};
 pub use raw::{Entry, Gap, Meta, Raw};
+pub use size::{TooLarge, check_size};
 pub use source::Source;

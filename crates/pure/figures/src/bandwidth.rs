@@ -32,19 +32,27 @@ impl Bandwidth {
 
     /// Of several that ran beside each other over the same time: streams, or queue pairs. `None` without any.
     pub fn sum(all: impl IntoIterator<Item = Self>) -> Option<Self> {
-        all.into_iter().reduce(|mut sum, one| {
+        let all: Vec<Self> = all.into_iter().collect();
+        // Nobody counts beyond its end. One that ended early has moved nothing for the rest of the time.
+        let whole = all.iter().filter(|one| one.complete);
+        let whole = whole.map(|one| one.windows.len()).min();
+        let longest = all.iter().map(|one| one.windows.len()).max();
+        let mut windows = vec![0; whole.or(longest)?];
+        for one in &all {
+            for (window, bytes) in windows.iter_mut().zip(&one.windows) {
+                *window += bytes;
+            }
+        }
+        let sum = all.into_iter().reduce(|mut sum, one| {
             sum.bytes += one.bytes;
             sum.whole_bytes += one.whole_bytes;
             sum.messages += one.messages;
             sum.nanoseconds = sum.nanoseconds.max(one.nanoseconds);
-            sum.windows.truncate(one.windows.len());
-            for (window, bytes) in sum.windows.iter_mut().zip(one.windows) {
-                *window += bytes;
-            }
             sum.processor_nanoseconds += one.processor_nanoseconds;
             sum.complete &= one.complete;
             sum
-        })
+        })?;
+        Some(Self { windows, ..sum })
     }
 }
 
@@ -86,12 +94,13 @@ mod tests {
         };
         let sum = Bandwidth::sum([one(30, &[1, 2, 3], true), one(20, &[4, 5], false)]).unwrap();
         assert_eq!((sum.bytes, sum.messages, sum.nanoseconds), (50, 2, 30));
-        assert_eq!(
-            sum.windows,
-            [5, 7],
-            "a window that one of them lacks is not whole"
-        );
+        assert_eq!(sum.windows, [5, 7, 3], "one moved nothing in the last");
         assert_eq!((sum.processor_nanoseconds, sum.complete), (14, false));
+        let sum = Bandwidth::sum([one(30, &[1, 2, 3], true), one(40, &[4, 5, 6, 7], true)]);
+        let windows = sum.unwrap().windows;
+        assert_eq!(windows, [5, 7, 9], "one did not count any longer");
+        let sum = Bandwidth::sum([one(0, &[], false), one(40, &[4, 5], true)]);
+        assert_eq!(sum.unwrap().worst_window(), Some(4));
         assert_eq!(Bandwidth::sum([]), None);
     }
 }

@@ -34,6 +34,7 @@ pub struct Pair {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct End {
+    #[serde(rename = "host")]
     pub node: String,
     pub interface: String,
     pub address: IpAddr,
@@ -65,6 +66,13 @@ pub enum Outcome {
     NoAnswer {
         why: String,
     },
+    /// It answers smaller packets alone.
+    TooLarge {
+        /// The largest that was tried and answered.
+        answered_bytes: u32,
+        /// The cable, if it is one: `cable 1 (spark-a:p0 – spark-b:p0)`.
+        cable: Option<String>,
+    },
     /// It answered at the MAC address of another port.
     OtherPort {
         #[schemars(with = "String")]
@@ -89,13 +97,30 @@ impl Proof {
     }
 }
 
+impl Judged {
+    fn is_silent(&self) -> bool {
+        matches!(self.outcome, Outcome::NoAnswer { .. })
+    }
+}
+
 impl Pair {
     pub fn probe(&self) -> Probe {
+        self.sized(self.bytes)
+    }
+
+    fn sized(&self, bytes: Option<u32>) -> Probe {
         Probe::Ping {
             address: self.to.address,
             interface: Some(self.from.interface.clone()),
-            bytes: self.bytes,
+            bytes,
         }
+    }
+
+    /// The largest first.
+    fn smaller(&self) -> impl Iterator<Item = Probe> {
+        let sizes = SMALLER.into_iter();
+        let smaller = sizes.filter(|size| self.bytes.is_some_and(|bytes| *size < bytes));
+        smaller.map(|size| self.sized(Some(size)))
     }
 }
 
@@ -134,6 +159,46 @@ pub fn pairs(plan: &Plan, facts: &[Facts]) -> Vec<Pair> {
 pub fn probes(pairs: &[Pair], node: &str) -> Vec<Probe> {
     let own = pairs.iter().filter(|pair| pair.from.node == node);
     own.map(Pair::probe).collect()
+}
+
+/// Sizes that are tried where the full one is not answered: below jumbo frames, RDMA's next path MTU, Ethernet's, and the
+/// least that every host takes.
+const SMALLER: [u32; 4] = [4200, 2200, 1500, 576];
+
+/// What one node is asked, to tell a path that is too narrow from one that is dead.
+pub fn smaller_probes(proof: &Proof, node: &str) -> Vec<Probe> {
+    let silent = proof.pairs.iter().filter(|judged| judged.is_silent());
+    let own = silent.filter(|judged| judged.pair.from.node == node);
+    own.flat_map(|judged| judged.pair.smaller()).collect()
+}
+
+/// The same proof, with what smaller packets told.
+pub fn with_smaller(
+    mut proof: Proof,
+    answers: &Answers,
+    cable: impl Fn(&Pair) -> Option<String>,
+) -> Proof {
+    for judged in proof.pairs.iter_mut().filter(|judged| judged.is_silent()) {
+        let Some(Ok(answers)) = answers.get(&judged.pair.from.node) else {
+            continue;
+        };
+        let is_answered = |probe: &Probe| {
+            let mut answers = answers.iter();
+            answers.any(|answer| answer.probe == *probe && answer.problem.is_none())
+        };
+        let largest = judged.pair.smaller().find(is_answered);
+        if let Some(Probe::Ping {
+            bytes: Some(answered_bytes),
+            ..
+        }) = largest
+        {
+            judged.outcome = Outcome::TooLarge {
+                answered_bytes,
+                cable: cable(&judged.pair),
+            };
+        }
+    }
+    proof
 }
 
 pub fn judge(pairs: Vec<Pair>, facts: &[Facts], answers: &Answers) -> Proof {

@@ -27,4 +27,4 @@ pub use reading::Reading;
 pub use run::Run;
 pub use spec::Spec;
 pub use units::{Bytes, Gbps, Mtu};
-pub use word::word;
+pub use word::{is_plain, word};

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fmt};
 
 use ipnet::IpNet;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use thiserror::Error;
 
 pub use check::{Fault, Place, Problem};
@@ -42,6 +42,7 @@ pub struct Fabric {
     #[schemars(with = "Option<u32>")]
     pub mtu: Option<Mtu>,
     /// Subnets for cables and twins are cut from here.
+    #[serde(deserialize_with = "network")]
     #[schemars(with = "Option<String>")]
     pub pool: Option<IpNet>,
     /// Prefix length of each subnet; 24 when left out.
@@ -53,6 +54,12 @@ pub struct Fabric {
     pub twin_addresses: TwinAddresses,
     /// Take ports down that no cable is in.
     pub unused_ports_down: bool,
+}
+
+fn network<'de, D: Deserializer<'de>>(from: D) -> Result<Option<IpNet>, D::Error> {
+    let text = String::deserialize(from)?;
+    let parsed = text.parse().map(Some);
+    parsed.map_err(|_| D::Error::custom("want ADDRESS/PREFIX, such as 10.77.0.0/16"))
 }
 
 /// Which twins of a cage get an address.

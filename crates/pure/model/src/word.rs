@@ -1,4 +1,4 @@
-//! Names in commands that a person will paste.
+//! Names in commands that a person will paste, and in files.
 
 use std::borrow::Cow;
 
@@ -20,6 +20,18 @@ pub fn word(text: &str) -> Cow<'_, str> {
         .collect();
     let path = if shown.starts_with('-') { "./" } else { "" };
     Cow::Owned(format!("'{path}{}'", shown.replace('\'', r"'\''")))
+}
+
+/// A name that is safe in every format that we write: YAML, systemd's and `NetworkManager`'s files, sysctl.d,
+/// nccl.conf, shells. The kernel would allow more; nobody's card is called so.
+pub fn is_plain(name: &str) -> bool {
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'@');
+    let starts = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphanumeric());
+    starts && name.len() <= 64 && name.bytes().all(plain)
 }
 
 #[cfg(test)]

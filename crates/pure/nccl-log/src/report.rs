@@ -57,6 +57,7 @@ pub struct RunReport {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Host {
+    #[serde(rename = "host")]
     pub name: String,
     pub ranks: Vec<u32>,
     /// What its processes said they use.

@@ -23,6 +23,11 @@ pub fn foresee(plan: &NodePlan, before: &Facts) -> Facts {
         }
     }
     let mut after = memory.facts(before);
+    let starts_service = |step: &Step| matches!(step, Step::TimeService { on } if on.to);
+    if plan.steps.iter().any(starts_service) {
+        // Whether it reaches a server shows only on the real one.
+        after.system.clock_synchronised = Reading::Absent;
+    }
     let configured = configured(plan);
     for interface in &mut after.network.interfaces {
         if configured.contains(interface.name.as_str()) {

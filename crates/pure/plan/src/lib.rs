@@ -33,7 +33,7 @@ use crosstie_model::{
 use thiserror::Error;
 
 pub use basis::{VOLATILE, Volatile, basis, changed};
-pub use engines::settings;
+pub use engines::{fabric_node, settings};
 pub use files::paths;
 pub use foresee::foresee;
 pub use management::management_probes;

@@ -26,6 +26,7 @@ pub struct Memory {
     pub packages: BTreeSet<String>,
     /// Units that the boot starts.
     pub units: BTreeSet<String>,
+    pub time_service: Option<bool>,
     pub interfaces: BTreeMap<String, InterfaceState>,
     pub ports: BTreeMap<(String, u32), PortState>,
 }
@@ -89,6 +90,7 @@ impl Memory {
                 .map(|all| all.keys().cloned().collect())
                 .unwrap_or_default(),
             units: managed.units.clone(),
+            time_service: facts.system.time_service_on.known().copied(),
             interfaces: interfaces(facts),
             ports: ports.collect(),
         }
@@ -104,6 +106,7 @@ impl Memory {
             },
             Step::Module { name, loaded } => toggle(&mut self.modules, name, loaded),
             Step::Unit { name, enabled } => toggle(&mut self.units, name, enabled),
+            Step::TimeService { on } => set_known("time service", &mut self.time_service, on),
             Step::Packages { names, installed } => names
                 .iter()
                 .try_for_each(|name| toggle(&mut self.packages, name, installed)),
@@ -228,6 +231,7 @@ impl Memory {
         limits.extend(read.system.limit_lines);
         // pam_limits reads limits.conf first, then limits.d by name.
         limits.sort_by_key(|line| (line.file.contains("/limits.d/"), line.file.clone()));
+        renew(&mut now.system.time_service_on, self.time_service.as_ref());
         now.sysctls.clone_from(&self.sysctls);
         for name in &self.modules {
             now.software.modules.entry(name.clone()).or_default();

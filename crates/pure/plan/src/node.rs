@@ -3,6 +3,7 @@
 mod buffers;
 mod desired;
 mod network;
+mod time_service;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +82,9 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
         steps.extend(modules(facts));
     }
     steps.extend(runtime_sysctls(facts, &sysctls));
+    if !node.ports.is_empty() {
+        steps.extend(time_service::step(facts));
+    }
     steps.extend(network.step);
     steps.extend(qos.steps);
     steps.extend(links_down(facts, &down));

@@ -33,6 +33,7 @@ pub struct HalfConfigured {
 /// Of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {
+    #[serde(rename = "host")]
     pub node: String,
     pub outcome: Outcome,
     pub transaction: Option<String>,
@@ -147,7 +148,7 @@ impl HalfConfigured {
         for (label, command) in [("finish", &self.again), ("undo", &self.undo)] {
             let spans = [
                 Span::new(Tone::Quiet, format!("  {label:<8}")),
-                Span::new(Tone::Accent, command),
+                Span::command(Tone::Accent, command),
             ];
             line(palette, &spans, out);
         }
@@ -155,7 +156,7 @@ impl HalfConfigured {
 }
 
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Changes)
+    crate::document::document_schema::<Changes>()
 }
 
 /// Nodes and what became of them; `undone` where going back is what was asked for.

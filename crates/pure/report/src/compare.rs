@@ -89,7 +89,7 @@ impl Direction {
 
 /// The JSON schema.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Comparison)
+    crate::document::closed_schema::<Comparison>()
 }
 
 /// The runs, and what is shown of each.

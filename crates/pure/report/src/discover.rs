@@ -40,7 +40,7 @@ pub struct Looked {
 
 /// The JSON schema of `scan --discover --json`.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Vec<Candidate>)
+    crate::document::closed_schema::<Vec<Candidate>>()
 }
 
 /// The machines, where it could not be looked, and what to do next.

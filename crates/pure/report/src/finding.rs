@@ -7,8 +7,6 @@ use crate::{
     text::{Palette, Row, Span, Tone, line, table, wrap},
 };
 
-/// Columns that long texts are folded at: what reads well, on any terminal.
-const COLUMNS: usize = 100;
 const INDENT: usize = 11;
 
 pub fn tone(severity: Severity) -> Tone {
@@ -32,7 +30,7 @@ pub fn finding(finding: &Finding, palette: Palette, out: &mut String) {
         let indent = " ".repeat(INDENT + 7);
         let spans = [
             Span::new(Tone::Plain, indent),
-            Span::new(Tone::Accent, command),
+            Span::command(Tone::Accent, command),
         ];
         line(palette, &spans, out);
     }
@@ -97,7 +95,7 @@ pub fn heading(finding: &Finding, palette: Palette, out: &mut String) {
 
 fn paragraph(label: &str, text: &str, palette: Palette, out: &mut String) {
     let mut label = format!("{:INDENT$}{label:<7}", "");
-    for folded in wrap(text, COLUMNS - label.chars().count()) {
+    for folded in wrap(text, palette.prose(label.chars().count())) {
         let spans = [
             Span::new(Tone::Quiet, &label),
             Span::new(Tone::Plain, folded),

@@ -7,10 +7,9 @@ use serde::Serialize;
 
 use crate::{
     cabling,
-    text::{Palette, Span, Tone, line, wrap},
+    offer::{Offer, Verb},
+    text::{Palette, Span, Tone, line, printable, wrap},
 };
-
-const COLUMNS: usize = 96;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Init {
@@ -51,6 +50,7 @@ impl From<&CablingNote> for Note {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Node {
+    #[serde(rename = "host")]
     pub name: String,
     pub number: Option<u32>,
     pub cages: Vec<Cage>,
@@ -68,7 +68,7 @@ pub struct Cage {
 }
 
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Init)
+    crate::document::document_schema::<Init>()
 }
 
 pub fn nodes(stations: &[Station], wiring: &Wiring, spec: &Spec) -> Vec<Node> {
@@ -143,6 +143,23 @@ pub fn drawing(found: &Init, stations: &[Station], wiring: &Wiring, palette: Pal
     text
 }
 
+/// What `init` ends with: the drawing, what became of the file, and what comes next. `preview` is what the file would be,
+/// where none is written.
+pub fn view(found: &Init, drawing: &str, preview: Option<&str>, offer: &Offer) -> String {
+    let path = printable(&found.file);
+    let next = format!("Next: {}", offer.by_cluster_file().command(Verb::Plan));
+    let last = if let Some(text) = preview {
+        let lines: Vec<String> = text.lines().map(printable).collect();
+        format!("{path} would be:\n\n{}", lines.join("\n"))
+    } else if found.written {
+        let added = printable(&found.added.join("; "));
+        format!("Wrote {path}: {added}\n\n{next}")
+    } else {
+        format!("{path} has all of it already.\n\n{next}")
+    };
+    format!("{drawing}\n{last}\n")
+}
+
 /// The notes in their order, those that every other cage may have as one.
 pub fn notes(notes: &[Note], palette: Palette) -> String {
     let mut out = String::new();
@@ -166,7 +183,7 @@ pub fn notes(notes: &[Note], palette: Palette) -> String {
         } else {
             ("·", Tone::Quiet)
         };
-        for (index, text) in wrap(&text, COLUMNS).iter().enumerate() {
+        for (index, text) in wrap(&text, palette.prose(4)).iter().enumerate() {
             let mark = if index == 0 { mark } else { " " };
             let spans = [Span::new(tone, format!("  {mark} ")), Span::new(tone, text)];
             line(palette, &spans, &mut out);

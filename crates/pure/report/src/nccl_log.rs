@@ -32,7 +32,7 @@ pub fn view(report: &Report, palette: Palette) -> String {
 
 /// The JSON's schema.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Report)
+    crate::document::document_schema::<Report>()
 }
 
 /// What is wrong at length, what is only worth knowing in a line.

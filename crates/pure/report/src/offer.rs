@@ -37,6 +37,7 @@ pub enum Verb {
     Status,
     Uninstall,
     Up,
+    Prove,
     Explain,
 }
 
@@ -53,6 +54,7 @@ impl Verb {
             Self::Status => "status",
             Self::Uninstall => "uninstall",
             Self::Up => "up",
+            Self::Prove => "prove",
             Self::Explain => "explain",
         }
     }
@@ -68,7 +70,7 @@ impl Verb {
 
     /// Whether it takes root only where that is asked for.
     fn reads(self) -> bool {
-        matches!(self, Self::Scan | Self::Doctor)
+        matches!(self, Self::Scan | Self::Doctor | Self::Prove)
     }
 
     fn becomes_root(self) -> bool {
@@ -101,6 +103,28 @@ impl Offer {
             nodes: nodes.into_iter().map(str::to_owned).collect(),
             ..self.clone()
         }
+    }
+
+    /// About the same nodes, once a cluster file names them.
+    #[must_use]
+    pub fn by_cluster_file(&self) -> Self {
+        let mut offer = self.clone();
+        if offer.lab.is_none() {
+            offer.nodes.clear();
+        }
+        offer
+    }
+
+    /// What changed nodes, once more. `guard` is absent where it is the usual one.
+    pub fn again(&self, verb: Verb, guard: Option<u32>, force: bool) -> String {
+        let command = self.command(verb).option("guard", guard);
+        command.flag("force", force).to_string()
+    }
+
+    /// What undoes a run.
+    pub fn undo(&self, run: &str) -> String {
+        let command = self.command(Verb::Rollback);
+        command.option("run", Some(run)).to_string()
     }
 
     fn reach(&self, verb: Verb, sudo: bool) -> String {

@@ -14,7 +14,7 @@ const MOST: usize = 24;
 
 /// The JSON schema of a proof.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Proof)
+    crate::document::closed_schema::<Proof>()
 }
 
 /// Two ports, and what was judged of both directions between them.
@@ -134,6 +134,19 @@ fn reason(judged: &Judged) -> Option<String> {
     match &judged.outcome {
         Outcome::Answered { .. } => None,
         Outcome::NoAnswer { why } => Some(why.clone()),
+        Outcome::TooLarge {
+            answered_bytes,
+            cable,
+        } => {
+            let bytes = judged.pair.bytes.unwrap_or_default();
+            let place = match cable {
+                Some(cable) => format!("something on {cable}"),
+                None => "something between them".to_owned(),
+            };
+            Some(format!(
+                "answers at {answered_bytes} bytes, not at {bytes}: {place} has a smaller MTU"
+            ))
+        }
         Outcome::OtherPort {
             expected,
             found,
@@ -161,11 +174,13 @@ pub fn verdict(proof: &Proof) -> Span {
         outcomes.filter(|outcome| is_so(outcome)).count()
     };
     let silent = count(|outcome| matches!(outcome, Outcome::NoAnswer { .. }));
+    let narrow = count(|outcome| matches!(outcome, Outcome::TooLarge { .. }));
     let astray = count(|outcome| matches!(outcome, Outcome::OtherPort { .. }));
     let unchecked = count(|outcome| *outcome == Outcome::Answered { mac_checked: false });
-    if silent + astray > 0 {
+    if silent + narrow + astray > 0 {
         let parts = [
             (silent, "without an answer"),
+            (narrow, "answered in smaller packets alone"),
             (astray, "answered by another port"),
         ];
         let parts: Vec<String> = parts

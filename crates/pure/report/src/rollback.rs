@@ -16,6 +16,7 @@ pub struct RollbackPlan {
 /// Of one node: transactions that are undone, a reason why none is, or an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RollbackNode {
+    #[serde(rename = "host")]
     pub node: String,
     /// Newest first, which is the order in which they are undone.
     pub transactions: Vec<TransactionStatus>,

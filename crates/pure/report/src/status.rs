@@ -13,6 +13,7 @@ pub struct Status {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Node {
+    #[serde(rename = "host")]
     pub node: String,
     /// Why it could not be asked.
     pub error: Option<String>,
@@ -80,7 +81,7 @@ impl Node {
 }
 
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Status)
+    crate::document::document_schema::<Status>()
 }
 
 pub fn view(status: &Status, palette: Palette) -> String {

@@ -2,12 +2,16 @@
 
 use crosstie_model::change::Ended;
 
-use crate::text::printable;
+use crate::text::{Palette, printable, wrap};
 
 /// Before the command runs.
-pub const UNDONE: &str = "Undone unless it is kept: files of the network managers and of --file; links, addresses, routes, rules and \
-    the firewall; sysctls of interfaces. Not undone: other files, packages, services, processes that it \
-    leaves running, kernel modules, tc.\n";
+pub fn undone(palette: Palette) -> String {
+    const UNDONE: &str = "Undone unless it is kept: files of the network managers and of --file; links, addresses, routes, rules and \
+         the firewall; sysctls of interfaces. Not undone: other files, packages, services, processes that it leaves running, \
+         kernel modules, tc.";
+    let lines = wrap(UNDONE, palette.prose(0)).into_iter();
+    lines.map(|line| line + "\n").collect()
+}
 
 /// What the command said, and how it ended.
 pub fn view(ended: &Ended) -> String {

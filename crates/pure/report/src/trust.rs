@@ -1,14 +1,18 @@
 //! What `trust` did, for people and for programs.
 
 use crosstie_trust::{Alias, PublicKey, Refusal, UnwrittenAlias};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, Row, Span, Tone, printable, table};
+use crate::{
+    document::document_schema,
+    text::{Palette, Row, Span, Tone, printable, table},
+};
 
 /// A node cannot fill the screen.
 const MOST: usize = 200;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Report {
     pub dry_run: bool,
     pub undo: bool,
@@ -18,7 +22,7 @@ pub struct Report {
     pub hints: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct NodeReport {
     host: String,
     /// As `ssh-keygen -l` shows it.
@@ -30,7 +34,7 @@ pub struct NodeReport {
     error: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ControllerReport {
     changed: Vec<String>,
     #[serde(flatten)]
@@ -49,7 +53,7 @@ pub struct Outcome {
 }
 
 /// Under which names and addresses a machine finds its peers, and which it does not believe.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct AliasReport {
     aliases: Vec<Alias>,
     unwritten: Vec<UnwrittenAlias>,
@@ -85,6 +89,11 @@ impl ControllerReport {
             alias_report: AliasReport::new(outcome),
         }
     }
+}
+
+/// The JSON schema of `trust --json`.
+pub fn schema() -> schemars::Schema {
+    document_schema::<Report>()
 }
 
 fn texts(changed: &[String]) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::{fmt, net::IpAddr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Name, Peer, PublicKey, UserName};
@@ -47,7 +48,7 @@ impl AliasCheck {
 }
 
 /// Why a name or an address is no alias of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
     NotSeen,
@@ -72,18 +73,22 @@ impl fmt::Display for Refusal {
 }
 
 /// A name or an address under which a peer is found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Alias {
+    #[schemars(with = "String")]
     pub peer: Name,
+    #[schemars(with = "String")]
     pub alias: Name,
 }
 
 /// A name or an address that was not written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnwrittenAlias {
+    #[schemars(with = "String")]
     pub peer: Name,
+    #[schemars(with = "String")]
     pub alias: Name,
     pub reason: Refusal,
 }

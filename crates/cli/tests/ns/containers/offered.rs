@@ -1,72 +1,25 @@
 //! Every command that is offered runs as it is printed, and one rule says which cluster file counts.
 
-use std::{
-    os::unix::fs::symlink,
-    path::Path,
-    process::{Command, Stdio},
+use crate::common::{
+    lab::containers,
+    shell::{LAB, Shell},
 };
 
-use crosstie_lab::Lab;
-use tempfile::TempDir;
-
-use crate::common::{lab::containers, sshd::crosstie};
-
-/// A person in a folder, with this lab among theirs.
-struct Shell {
-    folder: TempDir,
-}
-
-impl Shell {
-    fn new(lab: &Lab) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let labs = folder.path().join("state/crosstie");
-        std::fs::create_dir_all(&labs).unwrap();
-        symlink(lab.directory().parent().unwrap(), labs.join("labs")).unwrap();
-        std::fs::create_dir(folder.path().join("bin")).unwrap();
-        symlink(crosstie(), folder.path().join("bin/crosstie")).unwrap();
-        std::fs::create_dir(folder.path().join("work")).unwrap();
-        Self { folder }
+/// The command that `said` offers for this verb, run; what it said.
+fn follow(shell: &Shell, said: &str, verb: &str) -> String {
+    let line = offered(said, verb);
+    if line.contains(" --watch") {
+        let (code, said) = shell.run(&format!("timeout 15 {line}"));
+        assert_eq!(code, 124, "{line}: {said}");
+        return said;
     }
-
-    /// As it would be pasted: its status, and all that it said.
-    fn run(&self, line: &str) -> (i32, String) {
-        let path = std::env::var("PATH").unwrap();
-        let bin = self.folder.path().join("bin");
-        let output = Command::new("sh")
-            .args(["-c", line])
-            .current_dir(self.folder.path().join("work"))
-            .env("PATH", format!("{}:{path}", bin.display()))
-            .env("XDG_STATE_HOME", self.folder.path().join("state"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8(said).unwrap();
-        (output.status.code().unwrap_or(-1), said)
+    let (mut code, mut said) = shell.run(&line);
+    if said.contains("pass --yes") {
+        (code, said) = shell.run(&format!("{line} --yes"));
     }
-
-    fn done(&self, line: &str) -> String {
-        let (code, said) = self.run(line);
-        assert_eq!(code, 0, "{line}: {said}");
-        said
-    }
-
-    /// The command that `said` offers for this verb, run; what it said.
-    fn follow(&self, said: &str, verb: &str) -> String {
-        let line = offered(said, verb);
-        if line.contains(" --watch") {
-            let (code, said) = self.run(&format!("timeout 15 {line}"));
-            assert_eq!(code, 124, "{line}: {said}");
-            return said;
-        }
-        let (mut code, mut said) = self.run(&line);
-        if said.contains("pass --yes") {
-            (code, said) = self.run(&format!("{line} --yes"));
-        }
-        // 1 is a finding, and containers have some.
-        assert!(code == 0 || code == 1, "{line}: {code} {said}");
-        said
-    }
+    // 1 is a finding, and containers have some.
+    assert!(code == 0 || code == 1, "{line}: {code} {said}");
+    said
 }
 
 fn offered(said: &str, verb: &str) -> String {
@@ -82,12 +35,12 @@ fn offered(said: &str, verb: &str) -> String {
 #[test]
 fn commands_that_are_offered_run_as_they_are_printed() {
     let lab = containers("two-sparks");
-    let shell = Shell::new(&lab);
-    let name = lab.name();
+    let shell = Shell::with_lab(&lab);
+    let name = LAB;
 
     let said = shell.done(&format!("crosstie scan --lab {name}"));
     assert!(said.contains("cluster file: the lab's own"), "{said}");
-    shell.follow(&said, "doctor");
+    follow(&shell, &said, "doctor");
     let said = shell.done(&format!("crosstie scan --lab {name} spark-b --sudo"));
     assert_eq!(
         offered(&said, "doctor"),
@@ -97,12 +50,12 @@ fn commands_that_are_offered_run_as_they_are_printed() {
     let config = lab.ssh_config();
     let config = config.display();
     let said = shell.done(&format!("crosstie scan spark-a --ssh-config '{config}'"));
-    shell.follow(&said, "doctor");
+    follow(&shell, &said, "doctor");
 
     let said = shell.done(&format!("crosstie init --lab {name} --listen 4"));
-    let said = shell.follow(&said, "plan");
+    let said = follow(&shell, &said, "plan");
     assert!(said.contains("cluster file: cluster.toml"), "{said}");
-    let said = shell.follow(&said, "apply");
+    let said = follow(&shell, &said, "apply");
     assert!(said.contains("confirmed"), "{said}");
 
     // The same file counts for all of them, so nothing is left to do.
@@ -110,16 +63,17 @@ fn commands_that_are_offered_run_as_they_are_printed() {
     assert!(said.contains("nothing to do"), "{said}");
     let said = shell.done(&format!("crosstie up --lab {name} --yes --force"));
     assert!(said.contains("nothing to do"), "{said}");
-    shell.follow(&said, "doctor");
+    follow(&shell, &said, "explain");
+    follow(&shell, &said, "prove");
 
     // An ssh configuration of one's own, and another file.
     let reach = format!("--ssh-config '{config}' --become-password-fd 0 < password");
     std::fs::write(
-        shell.folder.path().join("work/password"),
+        shell.work().join("password"),
         format!("{}\n", lab.password()),
     )
     .unwrap();
-    std::fs::create_dir(shell.folder.path().join("work/a b")).unwrap();
+    std::fs::create_dir(shell.work().join("a b")).unwrap();
     let said = shell.done(&format!(
         "crosstie init spark-a spark-b -o 'a b/sparks.toml' --listen 4 {reach}"
     ));
@@ -134,5 +88,5 @@ fn commands_that_are_offered_run_as_they_are_printed() {
         status.contains("undone by `crosstie rollback` at 20"),
         "{status}"
     );
-    assert!(Path::new(&shell.folder.path().join("work/cluster.toml")).exists());
+    assert!(shell.work().join("cluster.toml").exists());
 }

@@ -1,6 +1,9 @@
 //! A rollback ends, and restores what can be restored, on a node whose disk is full or whose interface is gone.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crosstie_lab::{Lab, Lease};
 use serde_json::Value;
@@ -10,6 +13,7 @@ use crate::common::{
     changes::{json, once_settled, run, same, shape},
     inits,
     lab::{containers_with, sh},
+    sshd::crosstie,
 };
 
 const NODE: &str = "spark-a";
@@ -152,12 +156,22 @@ fn uninstall_keeps_the_only_copy_and_tries_again() {
         NODE,
         &format!("test -d /var/lib/crosstie/changes; chattr -i {OURS}"),
     );
+    // A look without root leaves an agent in the user's cache.
+    let agents = "find /root /home -path '*/.cache/crosstie*'";
+    let scan = Command::new(crosstie())
+        .args(["scan", NODE, "--ssh-config"])
+        .arg(lab.ssh_config())
+        .output()
+        .unwrap();
+    assert!(scan.status.success(), "{scan:?}");
+    assert_ne!(sh(lab, NODE, agents), "");
     uninstalled();
     sh(
         lab,
         NODE,
         &format!("! test -e {OURS} && ! test -e /var/lib/crosstie"),
     );
+    assert_eq!(sh(lab, NODE, agents), "");
     same(NODE, &place.before, &shape(lab, NODE));
 
     // A file that a command has made, and nobody could remove.

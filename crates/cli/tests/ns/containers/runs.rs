@@ -14,10 +14,11 @@ use crosstie_agent::{Call, Change};
 use crosstie_lab::Lab;
 use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
 use crosstie_reach::protocol::{Exchange, Frames, MAGIC, Step, ToAgent, encode_message};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::common::{
-    changes::{json, outcomes, run, same, shape, wait_until_settled},
+    changes::{command, json, outcomes, run, same, shape, start, wait_until_settled},
     inits,
     lab::{containers, sh},
     sshd::{crosstie, typed},
@@ -90,6 +91,79 @@ fn rollback_is_of_a_run_and_leaves_other_nodes_alone() {
     all_same(&lab, &before);
     let back = json(&lab, &cluster, 0, &["rollback", "--yes"]);
     assert_eq!(pairs(&back), each("unchanged", "unchanged"), "{back:#}");
+}
+
+/// Until a node says that it rolls back.
+const ROLLING_BACK: &str = "timeout 60 sh -c 'until grep -qs rolling-back /var/lib/crosstie/changes/*/state.json; do \
+     sleep 0.05; done'";
+
+#[test]
+fn an_apply_beside_a_rollback_says_what_becomes_true() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &NODES, &cluster);
+    // Whoever cannot see what would be changed has not agreed to it, whatever was passed.
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let unseen = command(&lab, &cluster, &["apply", "--yes"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&unseen.stderr);
+    assert_eq!(unseen.status.code(), Some(2), "{said}");
+    assert!(said.contains("nothing was changed"), "{said}");
+    let applied = json(&lab, &cluster, 0, &["apply", "--yes"]);
+    assert_eq!(pairs(&applied), each("confirmed", "confirmed"));
+
+    let back = start(&lab, &cluster, &["rollback", "--yes"]);
+    sh(&lab, "spark-a", ROLLING_BACK);
+    let applied = run(&lab, &cluster, &["apply", "--yes", "--json"]);
+    let back = back.wait_with_output().unwrap();
+    assert_eq!(back.status.code(), Some(0), "{back:?}");
+    let status = run(&lab, &cluster, &["status", "--json"]);
+    let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+    // Where it was too early, it says nothing of nodes.
+    let changes: Value = serde_json::from_slice(&applied.stdout).unwrap_or_default();
+    let told = changes["nodes"].as_array().cloned().unwrap_or_default();
+    let fine = told.iter().filter(|node| {
+        let outcome = node["outcome"].as_str();
+        matches!(outcome, Some("unchanged" | "confirmed"))
+    });
+    for node in fine {
+        let found = status["nodes"].as_array().unwrap().iter();
+        let mut found = found.filter(|found| found["node"] == node["node"]);
+        assert_eq!(found.next().unwrap()["state"], "confirmed", "{changes:#}");
+    }
+    assert!(
+        !told.is_empty() || applied.status.code() == Some(2),
+        "{applied:?}"
+    );
+}
+
+#[test]
+fn a_rollback_that_is_interrupted_says_what_becomes_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &NODES, &cluster);
+    let before = shape(&lab, "spark-a");
+    json(&lab, &cluster, 0, &["apply", "--yes"]);
+    let back = start(&lab, &cluster, &["rollback", "--yes"]);
+    sh(&lab, "spark-a", ROLLING_BACK);
+    kill_process(Pid::from_child(&back), Signal::INT).unwrap();
+    let said = back.wait_with_output().unwrap().stderr;
+    let said = String::from_utf8(said).unwrap();
+    for wanted in ["goes on by itself", "crosstie status", "finishes it"] {
+        assert!(said.contains(wanted), "no '{wanted}' in {said}");
+    }
+    wait_until_settled(&lab, "spark-a");
+    same("spark-a", &before, &shape(&lab, "spark-a"));
+    let failed = sh(
+        &lab,
+        "spark-a",
+        "systemctl list-units --failed --no-legend 'crosstie*'",
+    );
+    assert_eq!(failed, "");
 }
 
 /// As printed, in a shell.

@@ -5,37 +5,71 @@ use std::{
     time::Duration,
 };
 
-use crosstie_fabric::cabling::{Listened, Probe};
+use crosstie_fabric::cabling::{Listened, PortHeard, Probe};
 use crosstie_node::{
     Stop,
-    cabling::{self, CablingError},
+    cabling::{self, CablingError, Conduct},
 };
 
-use crate::{Call, Context};
+use crate::{Call, Context, NoError};
 
 /// For drivers to bring links down; what takes longer is left to the next run.
 const RESTORE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Until [`CablingEnd`], or for as long as the probe says.
 pub struct Cabling;
 
 impl Call for Cabling {
     const NAME: &'static str = "cabling";
     type Ask = Probe;
-    type Event = ();
+    /// What every port heard so far.
+    type Event = Vec<PortHeard>;
     type Answer = Listened;
     type Error = CablingError;
 
-    fn run(probe: Probe, context: &Context<'_, ()>) -> Result<Listened, CablingError> {
+    fn run(probe: Probe, context: &Context<'_, Vec<PortHeard>>) -> Result<Listened, CablingError> {
         // Dropped when the links are restored, whatever happens.
         let (running, restored) = mpsc::channel();
         let stop = context.stop.clone();
         let id = context.resources.hold(RaisedLinks { stop, restored });
-        let listened = cabling::probe(&probe, context.stop, cabling::STATE.as_ref());
+        let end = Stop::default();
+        let listening = Listening(Some(end.clone()));
+        context.resources.with_only(|held| *held = listening);
+        let conduct = Conduct {
+            stop: context.stop,
+            end: &end,
+            on_hearing: &|ports| context.emit(&ports.to_vec()),
+        };
+        let listened = cabling::probe(&probe, &conduct, cabling::STATE.as_ref());
         drop(running);
         context.resources.take::<RaisedLinks>(id);
         listened
     }
 }
+
+/// Enough was heard: the run that listens now answers with it.
+pub struct CablingEnd;
+
+impl Call for CablingEnd {
+    const NAME: &'static str = "cabling-end";
+    type Ask = ();
+    type Event = ();
+    type Answer = ();
+    type Error = NoError;
+
+    fn run((): (), context: &Context<'_, ()>) -> Result<(), NoError> {
+        context.resources.with_only(|listening: &mut Listening| {
+            if let Some(end) = listening.0.take() {
+                end.set();
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The end of the run that listens.
+#[derive(Default)]
+struct Listening(Option<Stop>);
 
 /// Links that are up for as long as the call runs. The session waits for them to be restored.
 struct RaisedLinks {

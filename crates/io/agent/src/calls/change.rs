@@ -1,7 +1,10 @@
 //! Changes the node under a guard, or says what became of a change. As root.
 
 use crosstie_model::change::{Ask, ChangeError, Changed};
-use crosstie_node::change::{self, SessionChange};
+use crosstie_node::{
+    agent_cache,
+    change::{self, SessionChange},
+};
 
 use crate::{Call, Context};
 
@@ -16,6 +19,10 @@ impl Call for Change {
 
     fn run(ask: Ask, context: &Context<'_, ()>) -> Result<Changed, ChangeError> {
         let own = |session: &mut SessionChange| session.own.clone();
-        change::answer(&ask, context.resources.with_only(own))
+        let mut answer = change::answer(&ask, context.resources.with_only(own))?;
+        if let (Ask::Uninstall { .. }, Changed::RolledBack(outcome)) = (&ask, &mut answer) {
+            outcome.left.extend(agent_cache::remove());
+        }
+        Ok(answer)
     }
 }

@@ -32,7 +32,7 @@ impl Call for Trust {
 }
 
 /// The agent that this session brought along. If the session ends and nothing was asked, its controller died on the way:
-/// the agent removes itself.
+/// the agent removes itself. So it does where it came for `crosstie trust` and no journal knows of it, since no undo would.
 #[derive(Default)]
 pub(crate) struct PushedAgent {
     stays: bool,

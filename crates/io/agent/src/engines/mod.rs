@@ -1,13 +1,20 @@
 //! What runs in a worker: engines that load other people's libraries and hold hardware.
 
-pub(crate) mod rdma;
-pub(crate) mod tcp;
+mod error;
+mod rdma;
+mod tcp;
+mod test;
 
 use std::{io, path::PathBuf, process::Command, time::Duration};
 
 use crosstie_node::worker::{Worker, WorkerError, serve};
 
-use crate::calls::engine::Protocol as _;
+pub use error::{EngineError, EngineName};
+pub use rdma::{Conditions, Rdma};
+pub use tcp::Tcp;
+use test::TestWorker;
+pub(crate) use test::{Answer, Ask};
+pub use test::{Message, OpenEnd, TestEngine};
 
 /// The program that an agent starts as its worker: itself, also once its file is gone.
 const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -26,21 +33,26 @@ pub struct EngineOptions {
 }
 
 pub fn serve_engine(options: EngineOptions) -> io::Result<()> {
-    match options.engine.as_str() {
-        rdma::Rdma::NAME => serve(rdma::RdmaEngine::new(options.library), options.lifetime),
-        tcp::Tcp::NAME => serve(tcp::TcpEngine::default(), options.lifetime),
-        other => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("there is no engine {other:?}"),
-        )),
+    let EngineOptions {
+        engine,
+        lifetime,
+        library,
+    } = options;
+    if engine == Rdma::NAME.word() {
+        serve(TestWorker::new(Rdma { library }), lifetime)
+    } else if engine == Tcp::NAME.word() {
+        serve(TestWorker::new(Tcp), lifetime)
+    } else {
+        let text = format!("there is no engine {engine:?}");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, text))
     }
 }
 
 /// With a bare environment: libraries read variables that would make figures of another node's incomparable.
-pub(crate) fn start(engine: &str) -> Result<Worker, WorkerError> {
+pub(crate) fn start(engine: EngineName) -> Result<Worker, WorkerError> {
     let mut command = Command::new(OWN_PROGRAM);
     command
-        .args(["worker", engine, "--lifetime"])
+        .args(["worker", engine.word(), "--lifetime"])
         .arg(LIFETIME.as_secs().to_string())
         .env_clear()
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")

@@ -1,35 +1,23 @@
-//! The RDMA engine as a worker: one test at a time.
+//! The RDMA engine. Endpoints travel over the sessions, so a test needs no open port, and works behind a firewall.
 
 use std::path::PathBuf;
 
 use crosstie_fabric::placement::Placement;
-use crosstie_node::{
-    Local, host,
-    worker::{Engine, EngineContext, WorkerError},
-};
+use crosstie_figures::Progress;
+use crosstie_node::{Local, Stop, host};
 use crosstie_rdma::{
-    Figures, GoError, JoinError, JoinedEngine, MemoryCap, Offer, OpenEngine, OpenError,
-    OpenRequest, Surroundings, open,
+    Figures, JoinedEngine, MemoryCap, Offer, OpenEngine, OpenError, OpenRequest, Surroundings, open,
 };
 use crosstie_verbs::{DeviceListError, Library};
 use serde::{Deserialize, Serialize};
 
-use crate::{call::with_causes, calls::engine::Protocol};
+use super::{EngineError, EngineName, OpenEnd, TestEngine};
+use crate::call::with_causes;
 
-pub(crate) struct Rdma;
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Ask {
-    Open(Box<OpenRequest>),
-    Join(Offer),
-    Go,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Answer {
-    Opened(Offer, Conditions),
-    Joined,
-    Figures(Box<Figures>),
+#[derive(Debug, Default)]
+pub struct Rdma {
+    /// Instead of the machine's own libibverbs.
+    pub(super) library: Option<PathBuf>,
 }
 
 /// What an end runs with.
@@ -42,93 +30,41 @@ pub struct Conditions {
     pub memory_cap: Option<MemoryCap>,
 }
 
-impl Protocol for Rdma {
-    const NAME: &'static str = "rdma";
-    type Ask = Ask;
-    type Answer = Answer;
-    type Error = RdmaError;
+impl TestEngine for Rdma {
+    const NAME: EngineName = EngineName::Rdma;
+    type Request = OpenRequest;
+    /// As many queue pairs as were opened, in the same order.
+    type Endpoint = Offer;
+    type Conditions = Conditions;
+    type Figures = Figures;
+    type Open = OpenEngine;
+    type Joined = JoinedEngine;
 
-    fn no_such_test() -> RdmaError {
-        RdmaError::NoSuchTest
-    }
-}
-
-/// Why nothing was measured, in the words of whoever failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum RdmaError {
-    /// The node lacks libibverbs, or what it needs of it.
-    #[error("RDMA cannot be used from this node's programs: {why}")]
-    UserspaceMissing { why: String },
-    /// The kernel has devices that libibverbs does not list.
-    #[error("{why}")]
-    NoProvider { why: String },
-    #[error("cannot open the RDMA test: {why}")]
-    Open { why: String },
-    #[error("cannot connect to the peer: {why}")]
-    Join { why: String },
-    #[error("the RDMA test failed: {why}")]
-    Go { why: String },
-    /// It crashed, hung, or never began.
-    #[error("the RDMA engine failed: {why}")]
-    Worker { why: String },
-    #[error("this session has no such RDMA test, or it is over")]
-    NoSuchTest,
-    #[error("a test is opened, then joined, then run, once each")]
-    OutOfOrder,
-}
-
-pub(crate) struct RdmaEngine {
-    library: Option<PathBuf>,
-    state: State,
-}
-
-enum State {
-    Idle,
-    Open(OpenEngine),
-    Joined(JoinedEngine),
-}
-
-impl RdmaEngine {
-    pub(crate) fn new(library: Option<PathBuf>) -> Self {
-        Self {
-            library,
-            state: State::Idle,
-        }
+    fn open(&self, request: OpenRequest) -> Result<OpenEnd<Self>, EngineError> {
+        let library = match &self.library {
+            Some(path) => Library::open_at(path),
+            None => Library::open(),
+        };
+        let library = library.map_err(|error| open_error(&error.into()))?;
+        let (end, conditions) = open_pinned(&library, request)?;
+        Ok(OpenEnd {
+            endpoint: end.offer().clone(),
+            end,
+            conditions,
+        })
     }
 
-    fn take(&mut self, ask: Ask, context: &EngineContext) -> Result<Answer, RdmaError> {
-        let state = std::mem::replace(&mut self.state, State::Idle);
-        match (ask, state) {
-            (Ask::Open(request), State::Idle) => {
-                let library = match &self.library {
-                    Some(path) => Library::open_at(path),
-                    None => Library::open(),
-                };
-                let library = library.map_err(|error| open_error(&error.into()))?;
-                let (engine, conditions) = open_pinned(&library, *request)?;
-                let offer = engine.offer().clone();
-                self.state = State::Open(engine);
-                Ok(Answer::Opened(offer, conditions))
-            }
-            (Ask::Join(peer), State::Open(engine)) => {
-                let joined = engine.join(&peer).map_err(|error| join_error(&error))?;
-                self.state = State::Joined(joined);
-                Ok(Answer::Joined)
-            }
-            (Ask::Go, State::Joined(mut engine)) => {
-                let mut emit = |progress| {
-                    if let Ok(event) = serde_json::to_vec(&progress) {
-                        context.emit(&event);
-                    }
-                };
-                let figures = engine.go(context.stop.flag(), &mut emit);
-                let figures = figures.map_err(|error| go_error(&error))?;
-                // It stays until the test is closed: the peer may still read from its memory.
-                self.state = State::Joined(engine);
-                Ok(Answer::Figures(Box::new(figures)))
-            }
-            _ => Err(RdmaError::OutOfOrder),
-        }
+    fn join(open: OpenEngine, peer: &Offer, _: &Stop) -> Result<JoinedEngine, EngineError> {
+        open.join(peer).map_err(|error| EngineError::join(&error))
+    }
+
+    fn go(
+        joined: &mut JoinedEngine,
+        stop: &Stop,
+        mut emit: &mut dyn FnMut(Progress),
+    ) -> Result<Figures, EngineError> {
+        let figures = joined.go(stop.flag(), &mut emit);
+        figures.map_err(|error| EngineError::go(Self::NAME, &error))
     }
 }
 
@@ -136,7 +72,7 @@ impl RdmaEngine {
 fn open_pinned(
     library: &Library,
     request: OpenRequest,
-) -> Result<(OpenEngine, Conditions), RdmaError> {
+) -> Result<(OpenEngine, Conditions), EngineError> {
     let machine = Local::machine();
     let share = request.share;
     let (index, count) = (usize::from(share.index), usize::from(share.count));
@@ -155,50 +91,13 @@ fn open_pinned(
     Ok((engine, conditions))
 }
 
-impl Engine for RdmaEngine {
-    fn answer(&mut self, ask: &[u8], context: &EngineContext) -> Vec<u8> {
-        let answer = match serde_json::from_slice(ask) {
-            Ok(ask) => self.take(ask, context),
-            Err(error) => Err(RdmaError::Worker {
-                why: error.to_string(),
-            }),
-        };
-        // What cannot be written as JSON does not exist among these.
-        serde_json::to_vec(&answer).unwrap_or_default()
-    }
-}
-
-fn open_error(error: &OpenError) -> RdmaError {
+fn open_error(error: &OpenError) -> EngineError {
     let why = with_causes(error);
     match error {
         OpenError::Library(_) | OpenError::Devices(DeviceListError::NoRdma(_)) => {
-            RdmaError::UserspaceMissing { why }
+            EngineError::UserspaceMissing { why }
         }
-        OpenError::Devices(DeviceListError::NoProvider { .. }) => RdmaError::NoProvider { why },
-        _ => RdmaError::Open { why },
-    }
-}
-
-fn join_error(error: &JoinError) -> RdmaError {
-    let why = with_causes(error);
-    RdmaError::Join { why }
-}
-
-fn go_error(error: &GoError) -> RdmaError {
-    let why = with_causes(error);
-    RdmaError::Go { why }
-}
-
-impl From<WorkerError> for RdmaError {
-    fn from(error: WorkerError) -> Self {
-        let why = with_causes(&error);
-        Self::Worker { why }
-    }
-}
-
-impl From<serde_json::Error> for RdmaError {
-    fn from(error: serde_json::Error) -> Self {
-        let why = format!("its answer cannot be read: {error}");
-        Self::Worker { why }
+        OpenError::Devices(DeviceListError::NoProvider { .. }) => EngineError::NoProvider { why },
+        _ => EngineError::open(EngineName::Rdma, error),
     }
 }

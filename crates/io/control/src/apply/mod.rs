@@ -30,7 +30,7 @@ use crosstie_report::{
 
 use crate::{
     Consent, ConsentError, Event, Fleet, FleetSnapshot, Found, NoRandomNumbers, NodeError,
-    NodeFacts, Nodes, SnapshotError, Targets, TargetsError,
+    NodeFacts, Nodes, Question, SnapshotError, Targets, TargetsError,
     plan::{PlanError, find, make},
 };
 use rollout::{Job, carry_out};
@@ -94,7 +94,7 @@ pub fn apply(
     let Nodes::Live(fleet) = nodes else {
         return Err(TargetsError::CapturesUnchanged.into());
     };
-    consent.is_possible("change nodes")?;
+    consent.is_possible(CHANGE)?;
     let nodes = FleetSnapshot::take(&fleet).as_root(no_root)?;
     let plan = make(&spec, &nodes, file.as_deref())?;
     let options = ApplyOptions {
@@ -108,11 +108,28 @@ pub fn apply(
 
 /// The one question. Where there is nothing to do, or nothing may be done, nobody is asked.
 pub(crate) fn approve(plan: &Plan, guard: u32, consent: &Consent) -> Result<(), ConsentError> {
-    if plan.has_work() && !plan.is_refused() {
-        consent.ask(&question(plan, guard))?;
+    if !plan.has_work() || plan.is_refused() {
+        return Ok(());
     }
-    Ok(())
+    let working = plan.nodes.iter().filter(|node| !node.steps.is_empty());
+    let names: Vec<&str> = working.map(|node| node.node.as_str()).collect();
+    let (each, ask) = match names.as_slice() {
+        [only] => ("It", format!("Change {only}?")),
+        [a, b] => ("Each", format!("Change {a} and {b}?")),
+        many => ("Each", format!("Change {} nodes?", many.len())),
+    };
+    let text = format!("{each} goes back by itself unless it is reached again within {guard} s.");
+    let question = Question {
+        text: &text,
+        ask: &ask,
+        plan: Some(plan),
+        until: None,
+    };
+    consent.ask(&question, CHANGE)
 }
+
+/// What `--yes` does without a question.
+pub(crate) const CHANGE: &str = "change nodes";
 
 /// Every node of the plan, and what became of it. `run` is what the changes of all nodes share.
 pub(crate) fn change(
@@ -125,28 +142,31 @@ pub(crate) fn change(
 ) -> Result<Changes, ApplyError> {
     let before = plan.nodes.iter().map(|node| before(node, plan));
     let mut changes = Changes::new(before.collect());
-    if !plan.is_refused() && plan.has_work() {
-        let subjects = Subjects::new(Some(spec), fleet, nodes);
-        let working = || plan.nodes.iter().filter(|node| !node.steps.is_empty());
-        let jobs = working().map(|node| {
-            let order = Order {
-                run: run.to_owned(),
-                cluster: plan.cluster.clone(),
-                plan: node.clone(),
-                guard_seconds: options.guard,
-                force: options.force,
-            };
-            job(order, spec, nodes, &subjects)
-        });
-        let jobs = jobs.collect::<Result<Vec<Job>, ApplyError>>()?;
-        let canary = options.canary.as_deref();
-        let canary = working().position(|node| Some(node.node.as_str()) == canary);
-        changes.run = Some(run.to_owned());
-        for done in observed(fleet, jobs, canary) {
-            let mut nodes = changes.nodes.iter_mut();
-            if let Some(change) = nodes.find(|change| change.node == done.node) {
-                *change = done;
-            }
+    if plan.is_refused() {
+        return Ok(changes);
+    }
+    let subjects = Subjects::new(Some(spec), fleet, nodes);
+    let jobs = plan.nodes.iter().map(|node| {
+        let order = Order {
+            run: run.to_owned(),
+            cluster: plan.cluster.clone(),
+            plan: node.clone(),
+            guard_seconds: options.guard,
+            force: options.force,
+        };
+        job(order, spec, nodes, &subjects)
+    });
+    let jobs = jobs.collect::<Result<Vec<Job>, ApplyError>>()?;
+    let canary = options.canary.as_deref();
+    let canary = plan
+        .nodes
+        .iter()
+        .position(|node| Some(node.node.as_str()) == canary);
+    changes.run = plan.has_work().then(|| run.to_owned());
+    for done in observed(fleet, jobs, canary) {
+        let mut nodes = changes.nodes.iter_mut();
+        if let Some(change) = nodes.find(|change| change.node == done.node) {
+            *change = done;
         }
     }
     Ok(changes)
@@ -170,15 +190,6 @@ fn before(node: &NodePlan, plan: &Plan) -> Change {
         return change.because("another node's plan is refused; name the others to go without it");
     }
     change
-}
-
-fn question(plan: &Plan, guard: u32) -> String {
-    let working = plan.nodes.iter().filter(|node| !node.steps.is_empty());
-    let names: Vec<&str> = working.map(|node| node.node.as_str()).collect();
-    format!(
-        "Change {}? Each goes back by itself unless it is reached again within {guard} s.",
-        names.join(", ")
-    )
 }
 
 /// The host name of the node that a person calls so.
@@ -205,8 +216,14 @@ fn job(
     let index = nodes.iter().position(|one| one.facts.host.name == *name);
     let index = index.ok_or_else(|| ApplyError::NotRead { node: name.clone() })?;
     let facts: Vec<Facts> = nodes.iter().map(|one| (*one.facts).clone()).collect();
+    let subject = subjects.subject(index);
     Ok(Job {
-        subject: subjects.subject(index),
+        // One that has nothing to do is asked as well: it may be on its way to another state, by somebody's rollback.
+        subject: if order.plan.steps.is_empty() {
+            subject.unprobed()
+        } else {
+            subject
+        },
         again: again(spec.clone(), facts, order.clone()),
         order,
     })
@@ -233,7 +250,9 @@ fn again(spec: Spec, nodes: Vec<Facts>, order: Order) -> Box<PlanAgain> {
 /// With the progress of each told.
 fn observed(fleet: &Fleet, jobs: Vec<Job>, canary: Option<usize>) -> Vec<Change> {
     let options = fleet.options();
-    options.last_words(&interrupted(&options.offer));
+    if jobs.iter().any(|job| !job.order.plan.steps.is_empty()) {
+        options.last_words(&interrupted(&options.offer));
+    }
     let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
     let round = fleet.round(&names);
     let changes = carry_out(jobs, canary, Limits::default(), &round);

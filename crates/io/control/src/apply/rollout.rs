@@ -79,13 +79,18 @@ pub(super) fn carry_out(
         .collect()
 }
 
-/// This machine last: the others are its witnesses, and it is where we stand.
+/// Those with nothing to do, then a canary, then the others. This machine last: the others are its witnesses, and it is
+/// where we stand.
 fn stages(jobs: &[Job], canary: Option<usize>) -> Vec<Vec<usize>> {
     let is_here = |index: usize| jobs[index].subject.seen_by.is_some();
-    let first = canary.or_else(|| (0..jobs.len()).find(|index| !is_here(*index)));
-    let others = (0..jobs.len()).filter(|index| Some(*index) != first);
+    let is_idle = |index: &usize| jobs[*index].order.plan.steps.is_empty();
+    let (idle, working): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(is_idle);
+    let canary = canary.filter(|index| !is_idle(index));
+    let mut elsewhere = working.iter().filter(|index| !is_here(**index));
+    let first = canary.or_else(|| elsewhere.next().copied());
+    let others = working.into_iter().filter(|index| Some(*index) != first);
     let (here, elsewhere) = others.partition(|index| is_here(*index));
-    vec![first.into_iter().collect(), elsewhere, here]
+    vec![idle, first.into_iter().collect(), elsewhere, here]
 }
 
 /// Beyond all that is foreseen.

@@ -9,8 +9,9 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use crosstie_facts::facts;
 use crosstie_model::{
-    Mtu, NodePlan, Reading, Spec,
+    Mtu, NodePlan, Reading, Spec, Step,
     change::{Ask, ChangeError, Kind, Order, Probe, State},
+    plan,
 };
 use crosstie_node::capture;
 use crosstie_report::{
@@ -79,7 +80,13 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
                 node: node.name.clone(),
                 basis: String::new(),
                 refusals: Vec::new(),
-                steps: Vec::new(),
+                steps: vec![Step::Module {
+                    name: "rdma_rxe".to_owned(),
+                    loaded: plan::Change {
+                        from: false,
+                        to: true,
+                    },
+                }],
                 notes: Vec::new(),
                 addresses: Vec::new(),
                 settings: Vec::new(),
@@ -348,6 +355,28 @@ fn a_nodes_own_no_is_told_and_stops_the_others() {
     let changes = carried_out(jobs, None);
     assert_eq!(outcomes(&changes), [Outcome::Refused, Outcome::NotBegun]);
     assert_eq!(changes[0].why, Some(busy.to_string()));
+}
+
+/// It may be as planned at this moment, and on its way back.
+#[test]
+fn a_node_with_nothing_to_do_is_asked_first_and_may_say_no() {
+    let nodes = [Fake::new("spark-a"), Fake::new("spark-b")];
+    let jobs = || {
+        let mut idle = job(&nodes[1], None);
+        idle.order.plan.steps.clear();
+        idle.subject = idle.subject.unprobed();
+        vec![job(&nodes[0], None), idle]
+    };
+    let changes = carried_out(jobs(), None);
+    assert_eq!(outcomes(&changes), [Outcome::Confirmed, Outcome::Unchanged]);
+    assert_eq!(nodes[1].log(), ["first: apply", "first: closed"]);
+    let busy = ChangeError::Busy {
+        what: "another change".to_owned(),
+    };
+    nodes[1].answers("apply", Answer::Says(busy));
+    // Also where it should go first.
+    let changes = carried_out(jobs(), Some(1));
+    assert_eq!(outcomes(&changes), [Outcome::NotBegun, Outcome::Refused]);
 }
 
 #[test]

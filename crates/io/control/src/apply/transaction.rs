@@ -38,6 +38,17 @@ pub(super) struct Subject {
     pub(super) offer: Offer,
 }
 
+impl Subject {
+    /// For whom nothing is changed: nobody has to look whether it is still reached.
+    pub(super) fn unprobed(self) -> Self {
+        Self {
+            probes: Vec::new(),
+            seen_by: None,
+            ..self
+        }
+    }
+}
+
 pub(super) struct Transaction<'a> {
     subject: &'a Subject,
     limits: Limits,

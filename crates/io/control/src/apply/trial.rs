@@ -17,8 +17,8 @@ use super::{
     transaction::{Subject, Transaction, begin},
 };
 use crate::{
-    Consent, Event, FleetSnapshot, NoRandomNumbers, Observer, Round, SnapshotError, Targets,
-    TargetsError,
+    Answer, Consent, Event, FleetSnapshot, NoRandomNumbers, Observer, Question, Round,
+    SnapshotError, Targets, TargetsError,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -166,7 +166,12 @@ fn decide(
 
 /// Whether to keep what answers; else why not. Somebody who is asked has seen how the command ended.
 fn verdict(consent: &Consent, ended: Option<&Ended>, until: Instant) -> Result<(), &'static str> {
-    const QUESTION: &str = "The node answers over a new connection. Keep it? [y/N]";
+    let question = Question {
+        text: "The node answers over a new connection.",
+        ask: "Keep the change?",
+        plan: None,
+        until: Some(until),
+    };
     let failed = ended.is_some_and(|ended| ended.status != Some(0));
     let Consent { yes, prompter } = consent;
     match (*yes, prompter.is_present()) {
@@ -175,8 +180,14 @@ fn verdict(consent: &Consent, ended: Option<&Ended>, until: Instant) -> Result<(
         }
         (true, _) if failed => Err("the command failed"),
         (true, _) => Ok(()),
-        (false, true) if prompter.approve_before(QUESTION, until) => Ok(()),
-        (false, true) => Err("it was not kept"),
+        (false, true) => match prompter.ask(&question) {
+            Answer::Yes => Ok(()),
+            Answer::No => Err("it was not kept"),
+            Answer::EndOfInput => {
+                Err("the input ended before an answer; --yes keeps it without a question")
+            }
+            Answer::Silence => Err("nobody said in time that it is to be kept"),
+        },
         (false, false) => Err("there is no terminal to ask on, and --yes was not passed"),
     }
 }

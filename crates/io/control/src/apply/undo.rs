@@ -7,7 +7,7 @@ use crosstie_model::{
 use crosstie_reach::{Session, Stage};
 use crosstie_report::{
     change::{Change, Changes, Outcome},
-    offer::{Offer, Verb},
+    offer::{Command, Offer, Verb},
     rollback::{RollbackNode, RollbackPlan},
 };
 
@@ -18,7 +18,7 @@ use super::{
     status::statuses,
     transaction::remarks,
 };
-use crate::{Connector, Consent, ConsentError, Event, Fleet, Targets, TargetsError};
+use crate::{Connector, Consent, ConsentError, Event, Fleet, Question, Targets, TargetsError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
@@ -41,13 +41,21 @@ pub struct UndoOptions {
 }
 
 /// What whoever presses Ctrl-C is told.
-fn interrupted(offer: &Offer, run: Option<&str>) -> String {
-    let finish = offer.command(Verb::Rollback).option("run", run);
+fn interrupted(offer: &Offer, finish: &Command<'_>) -> String {
     format!(
         "crosstie: interrupted; a node that had begun to roll back goes on by itself, others stay as they are.\n  \
          {}    tells which\n  {finish}    finishes it",
         offer.command(Verb::Status),
     )
+}
+
+fn question(ask: &str) -> Question<'_> {
+    Question {
+        text: "",
+        ask,
+        plan: None,
+        until: None,
+    }
 }
 
 /// Undoes a run wherever it is in force. All nodes are asked first.
@@ -56,8 +64,9 @@ pub fn rollback(
     options: &UndoOptions,
     consent: &Consent,
 ) -> Result<Changes, UndoError> {
+    const WHAT: &str = "roll back the last run";
     let (_, fleet) = targets.find_live(false)?;
-    consent.is_possible("roll back the last run")?;
+    consent.is_possible(WHAT)?;
     let named = options.run.as_deref();
     let offer = &fleet.options().offer;
     let plan = choose(&statuses(&fleet), named).map_err(|error| match error {
@@ -72,9 +81,11 @@ pub fn rollback(
     let nodes = match unsure(&plan, named) {
         Some(nodes) => nodes,
         None if plan.has_work() => {
-            consent.ask("Roll this back?")?;
+            consent.ask(&question("Roll this back?"), WHAT)?;
             let told = fleet.options();
-            told.last_words(&interrupted(&told.offer, plan.run.as_deref()));
+            let finish = told.offer.command(Verb::Rollback);
+            let finish = finish.option("run", plan.run.as_deref());
+            told.last_words(&interrupted(&told.offer, &finish));
             let nodes = undone(&fleet, &plan, options.force);
             told.last_words("");
             nodes
@@ -96,17 +107,28 @@ pub fn uninstall(
     const WHAT: &str = "undo every change and remove this tool's files";
     let (_, fleet) = targets.find_live(false)?;
     consent.is_possible(WHAT)?;
-    consent.ask(&format!("On {}: {WHAT}?", fleet.names().join(", ")))?;
+    let on = match fleet.names().as_slice() {
+        few if few.len() <= 2 => format!("Do this on {}?", few.join(" and ")),
+        many => format!("Do this on {} nodes?", many.len()),
+    };
+    let question = Question {
+        text: "Every change is undone, and all files of Crosstie's are removed.",
+        ..question(&on)
+    };
+    consent.ask(&question, WHAT)?;
     let limits = Limits::default();
     let question = Ask::Uninstall {
         force: options.force,
     };
     let connectors = fleet.connectors();
     let offer = fleet.options().offer.clone();
+    let finish = offer.command(Verb::Uninstall);
+    fleet.options().last_words(&interrupted(&offer, &finish));
     let nodes = asked(&fleet, limits, move |index, session, progress| {
         let answer = ask(session, &question, limits.rollback, progress);
         outcome(connectors[index].name(), answer, &offer)
     });
+    fleet.options().last_words("");
     Ok(Changes::new(nodes))
 }
 

@@ -27,7 +27,7 @@ fn bandwidth(one: &crosstie_rdma::Bandwidth) -> Bandwidth {
     Bandwidth {
         gbps: one.bytes as f64 * 8.0 / time,
         worst_gbps: one.worst_window().map(|bytes| bytes as f64 * 8.0 / window),
-        messages_per_second: one.messages as f64 * 1e9 / time,
+        messages_per_second: Some(one.bytes as f64 / f64::from(one.size.max(1)) * 1e9 / time),
         size: one.size,
         depth: one.depth,
         bytes: one.bytes,
@@ -49,7 +49,11 @@ pub(super) fn received(
 ) -> Result<Bandwidth, String> {
     let each = all.into_iter().map(|(mut one, sender)| {
         one.processor_nanoseconds += sender;
-        bandwidth(&one)
+        Bandwidth {
+            // A stream has none.
+            messages_per_second: None,
+            ..bandwidth(&one)
+        }
     });
     add_up(each)
 }
@@ -66,7 +70,8 @@ pub(super) fn sum(all: &[Figures]) -> Result<Bandwidth, String> {
 fn add_up(each: impl IntoIterator<Item = Bandwidth>) -> Result<Bandwidth, String> {
     let sum = each.into_iter().reduce(|mut sum, one| {
         sum.gbps += one.gbps;
-        sum.messages_per_second += one.messages_per_second;
+        let rates = sum.messages_per_second.zip(one.messages_per_second);
+        sum.messages_per_second = rates.map(|(sum, one)| sum + one);
         sum.size = sum.size.min(one.size);
         sum.depth = sum.depth.min(one.depth);
         sum.bytes += one.bytes;
@@ -164,7 +169,7 @@ mod tests {
         ];
         let sum = sum(&near).unwrap();
         assert!((sum.gbps - 3.0).abs() < 1e-9, "{sum:?}");
-        assert!((sum.messages_per_second - 375_000.0).abs() < 1e-6);
+        assert!((sum.messages_per_second.unwrap() - 375_000.0).abs() < 1e-6);
         assert_eq!((sum.bytes, sum.nanoseconds), (375_000_000, 1_000_000_000));
         assert!(
             sum.worst_gbps

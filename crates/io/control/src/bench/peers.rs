@@ -24,6 +24,20 @@ pub(super) struct PeerPair {
     pub(super) client: PeerRun,
 }
 
+impl PeerPair {
+    /// The same test with the bytes going the other way.
+    fn back(&self) -> Self {
+        Self {
+            name: self.name.replace('→', "←"),
+            server: self.server.clone(),
+            client: PeerRun {
+                reverse: true,
+                ..self.client.clone()
+            },
+        }
+    }
+}
+
 /// The commands, as text: first on the second node, then on the first.
 pub fn peer_commands(targets: &Targets, options: &BenchOptions) -> Result<String, BenchError> {
     let mut targets = targets.clone();
@@ -36,7 +50,11 @@ pub fn peer_commands(targets: &Targets, options: &BenchOptions) -> Result<String
     let usable = usable(near, far, options.transports, options.force)?;
     let mut pairs = of_rdma(&usable.rdma, near, far, options);
     for rail in &usable.tcp {
-        pairs.extend([1, options.streams].map(|streams| iperf3(rail, streams, options)));
+        for streams in [1, options.streams] {
+            let there = iperf3(rail, streams, options);
+            let back = there.back();
+            pairs.extend([there, back]);
+        }
         pairs.push(sockperf(rail, options));
     }
     let [near, far] = names(near, far);
@@ -139,6 +157,7 @@ fn of_rdma(
                 size: options.size,
                 width: options.queue_pairs,
                 seconds: options.measure.div_ceil(1000),
+                reverse: false,
             })
         };
         Some(PeerPair {
@@ -203,6 +222,7 @@ fn of_ip(
         size,
         width,
         seconds: options.measure.div_ceil(1000),
+        reverse: false,
     };
     PeerPair {
         name: format!("{} {name}", rail.near.interface),

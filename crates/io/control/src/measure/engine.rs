@@ -2,12 +2,15 @@
 
 use std::{fmt::Debug, time::Duration};
 
-use crosstie_agent::{CallError, ResourceId};
+use crosstie_agent::{
+    CallError, EngineError, JoinRequest, Opened, ResourceId, TestCalls, TestClose, TestGo,
+    TestJoin, TestOpen, call,
+};
 use crosstie_figures::Progress;
 use crosstie_rdma::Share;
 use crosstie_reach::Session;
 
-use super::{MeasureError, PairTest};
+use super::PairTest;
 
 /// Which end of a test it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,16 +19,8 @@ pub enum Side {
     Far,
 }
 
-/// An engine of the agent's, by its calls.
-pub trait TestEngine: Debug + 'static {
-    type Request: Debug + Clone + Send + Sync + 'static;
-    /// What the peer has to know to join.
-    type Endpoint: Clone + Send + 'static;
-    type Figures: Debug + Send + 'static;
-    /// What an end runs with.
-    type Conditions: Debug + Send + 'static;
-    type Error: Send + 'static;
-
+/// An engine of the agent's, for tests of two ends.
+pub trait PairEngine: TestCalls<Request: Clone> + Debug {
     /// With the role of this side, and its share of the node.
     fn of_side(test: &PairTest<Self::Request>, side: Side, share: Share) -> Self::Request;
 
@@ -37,30 +32,37 @@ pub trait TestEngine: Debug + 'static {
 
     /// How long it takes at most.
     fn longest(request: &Self::Request) -> Duration;
+}
 
-    #[allow(clippy::type_complexity)] // a test, what its peer needs, and how it runs
-    fn open(
-        session: &dyn Session,
-        request: &Self::Request,
-        within: Duration,
-    ) -> Result<(ResourceId, Self::Endpoint, Self::Conditions), CallError<Self::Error>>;
+type Called<T> = Result<T, CallError<EngineError>>;
 
-    fn join(
-        session: &dyn Session,
-        test: ResourceId,
-        peer: Self::Endpoint,
-        within: Duration,
-    ) -> Result<(), CallError<Self::Error>>;
+pub(super) fn open<T: PairEngine>(
+    session: &dyn Session,
+    request: &T::Request,
+    within: Duration,
+) -> Called<Opened<T>> {
+    call::<TestOpen<T>>(session, request, within, &mut |()| ())
+}
 
-    fn go(
-        session: &dyn Session,
-        test: ResourceId,
-        within: Duration,
-        told: &mut dyn FnMut(Progress),
-    ) -> Result<Self::Figures, CallError<Self::Error>>;
+pub(super) fn join<T: PairEngine>(
+    session: &dyn Session,
+    test: ResourceId,
+    peer: T::Endpoint,
+    within: Duration,
+) -> Called<()> {
+    let request = JoinRequest { test, peer };
+    call::<TestJoin<T>>(session, &request, within, &mut |()| ())
+}
 
-    fn close(session: &dyn Session, test: ResourceId, within: Duration);
+pub(super) fn go<T: PairEngine>(
+    session: &dyn Session,
+    test: ResourceId,
+    within: Duration,
+    told: &mut dyn FnMut(Progress),
+) -> Called<T::Figures> {
+    call::<TestGo<T>>(session, &test, within, told)
+}
 
-    /// `peer` is named where it may be the peer's fault.
-    fn failed(node: String, peer: Option<String>, source: CallError<Self::Error>) -> MeasureError;
+pub(super) fn close<T: PairEngine>(session: &dyn Session, test: ResourceId, within: Duration) {
+    let _ = call::<TestClose<T>>(session, &test, within, &mut |()| ());
 }

@@ -20,16 +20,15 @@ use std::{
     time::Duration,
 };
 
-use crosstie_agent::{CallError, RdmaError, TcpError};
+use crosstie_agent::{CallError, EngineError, Opened};
+pub use crosstie_agent::{Rdma, Tcp};
 use crosstie_figures::Progress;
 use crosstie_rdma::{OpenRequest, Share};
 use crosstie_reach::{Session, Stage};
 
-use crate::{Fleet, NodeError};
-pub use engine::{Side, TestEngine};
+use crate::{Fleet, NodeError, error::session_line};
+pub use engine::{PairEngine, Side};
 use meeting::{Meeting, PeerFailed};
-pub use rdma::Rdma;
-pub use tcp::Tcp;
 
 /// An emulated node takes seconds to start a program and to make queue pairs.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(40);
@@ -58,13 +57,13 @@ pub struct PairTest<R = OpenRequest> {
 
 /// What a test has shown, of both its ends.
 #[derive(Debug)]
-pub struct Measured<T: TestEngine = Rdma> {
+pub struct Measured<T: PairEngine = Rdma> {
     pub near: EndResult<T>,
     pub far: EndResult<T>,
 }
 
 #[derive(Debug)]
-pub struct EndResult<T: TestEngine = Rdma> {
+pub struct EndResult<T: PairEngine = Rdma> {
     /// Of an end that did not send, that it responded.
     pub figures: T::Figures,
     pub conditions: T::Conditions,
@@ -73,17 +72,11 @@ pub struct EndResult<T: TestEngine = Rdma> {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MeasureError {
     #[error("{node}{}: {source}", with_peer(peer.as_ref()))]
-    Rdma {
+    Engine {
         node: String,
         /// Where it may be the peer's fault.
         peer: Option<String>,
-        source: CallError<RdmaError>,
-    },
-    #[error("{node}{}: {source}", with_peer(peer.as_ref()))]
-    Tcp {
-        node: String,
-        peer: Option<String>,
-        source: CallError<TcpError>,
+        source: CallError<EngineError>,
     },
     #[error("{node}: {source}")]
     Node { node: String, source: NodeError },
@@ -99,12 +92,38 @@ fn with_peer(peer: Option<&String>) -> String {
 }
 
 impl MeasureError {
+    /// `peer` is named where it may be the peer's fault.
+    fn engine(node: String, peer: Option<String>, source: CallError<EngineError>) -> Self {
+        let concerns_peer = matches!(&source, CallError::Call(error) if error.concerns_peer());
+        let peer = peer.filter(|_| concerns_peer);
+        Self::Engine { node, peer, source }
+    }
+
+    /// For a run, which others may read: nodes go by what `host` makes of the names that they were called by, and nothing
+    /// tells how they are reached.
+    pub(crate) fn public_line(&self, host: &dyn Fn(&str) -> String) -> String {
+        match self {
+            Self::Engine { node, peer, source } => {
+                let peer = peer.as_ref().map(|peer| host(peer));
+                let at = format!("{}{}", host(node), with_peer(peer.as_ref()));
+                match source {
+                    CallError::Session(error) => format!("{at}: {}", session_line(error)),
+                    CallError::Call(error) => format!("{at}: {error}"),
+                }
+            }
+            Self::Node { node, source } => format!("{}: {}", host(node), source.public_line()),
+            Self::Late { node } => Self::Late { node: host(node) }.to_string(),
+            Self::BothEnds { near, far } => {
+                format!("{}; {}", near.public_line(host), far.public_line(host))
+            }
+        }
+    }
+
     /// Whether a node does not answer any more: nothing can be measured with it.
     pub fn is_lost(&self) -> bool {
         match self {
             Self::Node { .. } => true,
-            Self::Rdma { source, .. } => matches!(source, CallError::Session(_)),
-            Self::Tcp { source, .. } => matches!(source, CallError::Session(_)),
+            Self::Engine { source, .. } => matches!(source, CallError::Session(_)),
             Self::Late { .. } => false,
             Self::BothEnds { near, far } => near.is_lost() || far.is_lost(),
         }
@@ -112,15 +131,15 @@ impl MeasureError {
 }
 
 /// Why one end has no result of its own.
-enum Failed<E> {
-    Engine(CallError<E>),
+enum Failed {
+    Engine(CallError<EngineError>),
     /// The other end tells why.
     Peer(PeerFailed),
 }
 
 /// All tests at once, each with its figures or why it has none. Every wait has a deadline, and a node that fails holds up
 /// its own tests only.
-pub fn measure<T: TestEngine>(
+pub fn measure<T: PairEngine>(
     fleet: &Fleet,
     tests: &[PairTest<T::Request>],
 ) -> Vec<Result<Measured<T>, MeasureError>> {
@@ -146,7 +165,7 @@ pub fn measure<T: TestEngine>(
                     let test_ends = [&shared[test].near, &shared[test].far];
                     let peer = names.get(test_ends[1 - side].node).cloned();
                     let failed = |failed| match failed {
-                        Failed::Engine(source) => T::failed(name.clone(), peer, source),
+                        Failed::Engine(source) => MeasureError::engine(name.clone(), peer, source),
                         Failed::Peer(PeerFailed) => MeasureError::Late { node: name.clone() },
                     };
                     results[test][side] = Some(result.map_err(failed));
@@ -164,7 +183,7 @@ pub fn measure<T: TestEngine>(
 }
 
 /// How long all of them take at most: whatever happens, there is a result or an error by then.
-pub fn longest<T: TestEngine>(tests: &[PairTest<T::Request>]) -> Duration {
+pub fn longest<T: PairEngine>(tests: &[PairTest<T::Request>]) -> Duration {
     let tests = tests.iter().map(|test| duration::<T>(&test.near.request));
     let longest = tests.max();
     OPEN_TIMEOUT + JOIN_TIMEOUT + CLOSE_TIMEOUT + longest.unwrap_or_default()
@@ -174,7 +193,7 @@ pub fn longest<T: TestEngine>(tests: &[PairTest<T::Request>]) -> Duration {
 type Told<T> = Option<Result<EndResult<T>, MeasureError>>;
 
 /// What both ends have; or why there is nothing, from whichever end knows it first hand.
-fn of_both<T: TestEngine>([near, far]: [Told<T>; 2]) -> Result<Measured<T>, MeasureError> {
+fn of_both<T: PairEngine>([near, far]: [Told<T>; 2]) -> Result<Measured<T>, MeasureError> {
     let late = || {
         Err(MeasureError::Late {
             node: "a node".to_owned(),
@@ -184,7 +203,7 @@ fn of_both<T: TestEngine>([near, far]: [Told<T>; 2]) -> Result<Measured<T>, Meas
     let far = far.unwrap_or_else(late);
     match (near, far) {
         (Ok(near), Ok(far)) => Ok(Measured { near, far }),
-        (Err(near @ MeasureError::Rdma { .. }), Err(far @ MeasureError::Rdma { .. })) => {
+        (Err(near @ MeasureError::Engine { .. }), Err(far @ MeasureError::Engine { .. })) => {
             let (near, far) = (Box::new(near), Box::new(far));
             Err(MeasureError::BothEnds { near, far })
         }
@@ -207,14 +226,10 @@ fn ends_of<R>(node: usize, tests: &[PairTest<R>]) -> Vec<(usize, usize)> {
     .collect()
 }
 
-type OfNode<T> = (
-    usize,
-    usize,
-    Result<EndResult<T>, Failed<<T as TestEngine>::Error>>,
-);
+type OfNode<T> = (usize, usize, Result<EndResult<T>, Failed>);
 
 /// All ends of one node, beside each other.
-fn of_node<T: TestEngine>(
+fn of_node<T: PairEngine>(
     node: usize,
     session: &dyn Session,
     tests: &[PairTest<T::Request>],
@@ -256,22 +271,26 @@ fn of_node<T: TestEngine>(
     })
 }
 
-fn one_end<T: TestEngine>(
+fn one_end<T: PairEngine>(
     session: &dyn Session,
     request: &T::Request,
     index: usize,
     side: usize,
     meeting: &Meeting<T::Endpoint>,
     rates: &Sender<(usize, u64)>,
-) -> Result<EndResult<T>, Failed<T::Error>> {
+) -> Result<EndResult<T>, Failed> {
     // However it ends, nobody waits for this end any longer.
     let place = meeting.enter(index, side);
-    let opened = T::open(session, request, OPEN_TIMEOUT).map_err(Failed::Engine)?;
-    let (test, endpoint, conditions) = opened;
+    let opened = engine::open::<T>(session, request, OPEN_TIMEOUT).map_err(Failed::Engine)?;
+    let Opened {
+        test,
+        endpoint,
+        conditions,
+    } = opened;
     let run = || {
         place.tell(endpoint);
         let peer = place.peer(OPEN_TIMEOUT).map_err(Failed::Peer)?;
-        T::join(session, test, peer, JOIN_TIMEOUT).map_err(Failed::Engine)?;
+        engine::join::<T>(session, test, peer, JOIN_TIMEOUT).map_err(Failed::Engine)?;
         place
             .joined(OPEN_TIMEOUT + JOIN_TIMEOUT)
             .map_err(Failed::Peer)?;
@@ -285,7 +304,7 @@ fn one_end<T: TestEngine>(
             // Nobody is left to draw it, at worst.
             let _ = rates.send((index, megabits));
         };
-        let figures = T::go(session, test, time, told).map_err(Failed::Engine)?;
+        let figures = engine::go::<T>(session, test, time, told).map_err(Failed::Engine)?;
         place.done();
         if T::stays_for_peer(request) {
             place.wait_for_peer(time);
@@ -294,7 +313,7 @@ fn one_end<T: TestEngine>(
     };
     let result = run();
     // Where it cannot be said any more, the worker ends with the session.
-    T::close(session, test, CLOSE_TIMEOUT);
+    engine::close::<T>(session, test, CLOSE_TIMEOUT);
     Ok(EndResult {
         figures: result?,
         conditions,
@@ -302,20 +321,21 @@ fn one_end<T: TestEngine>(
 }
 
 /// Until its figures must be there.
-fn duration<T: TestEngine>(request: &T::Request) -> Duration {
+fn duration<T: PairEngine>(request: &T::Request) -> Duration {
     T::longest(request) + GO_MARGIN
 }
 
 #[cfg(test)]
 mod tests {
+    use crosstie_agent::EngineName;
     use crosstie_fabric::placement::Placement;
     use crosstie_reach::SessionError;
 
     use super::*;
 
-    fn failed(why: fn(String) -> RdmaError) -> MeasureError {
-        let source = CallError::Call(why("silence".to_owned()));
-        Rdma::failed("spark-a".to_owned(), Some("spark-b".to_owned()), source)
+    fn failed(why: fn(EngineName, String) -> EngineError) -> MeasureError {
+        let source = CallError::Call(why(EngineName::Rdma, "silence".to_owned()));
+        MeasureError::engine("spark-a".to_owned(), Some("spark-b".to_owned()), source)
     }
 
     fn done() -> EndResult {
@@ -336,19 +356,19 @@ mod tests {
 
     #[test]
     fn an_error_names_the_peer_where_it_may_be_the_peers_fault() {
-        let went_wrong = failed(|why| RdmaError::Go { why });
+        let went_wrong = failed(|engine, why| EngineError::Go { engine, why });
         assert_eq!(
             went_wrong.to_string(),
             "spark-a with spark-b: the RDMA test failed: silence"
         );
-        let own = failed(|why| RdmaError::Open { why });
+        let own = failed(|engine, why| EngineError::Open { engine, why });
         assert_eq!(
             own.to_string(),
             "spark-a: cannot open the RDMA test: silence"
         );
         assert!(!went_wrong.is_lost());
         let lost = CallError::Session(SessionError::Broken);
-        assert!(Rdma::failed("spark-b".to_owned(), None, lost).is_lost());
+        assert!(MeasureError::engine("spark-b".to_owned(), None, lost).is_lost());
     }
 
     #[test]
@@ -360,7 +380,7 @@ mod tests {
             let error = of_both([near, far]).unwrap_err();
             error.to_string()
         };
-        let own = || failed(|why| RdmaError::Open { why });
+        let own = || failed(|engine, why| EngineError::Open { engine, why });
         assert_eq!(why(Some(Err(own())), Some(Err(late()))), own().to_string());
         assert_eq!(why(Some(Err(late())), Some(Err(own()))), own().to_string());
         assert_eq!(why(Some(Ok(done())), Some(Err(own()))), own().to_string());
@@ -371,5 +391,72 @@ mod tests {
         assert!(why(Some(Err(own())), Some(Err(gone))).starts_with("spark-b: "));
         assert!(of_both([Some(Ok(done())), Some(Ok(done()))]).is_ok());
         assert!(of_both([Some(Ok(done())), None]).is_err());
+    }
+}
+
+#[cfg(test)]
+mod public_lines {
+    use std::sync::Arc;
+
+    use crosstie_reach::{ConnectError, SessionError};
+
+    use super::*;
+
+    /// A user, a domain, an alias, an address: in the names that nodes were called by, and in what ssh said.
+    #[test]
+    fn nothing_tells_how_a_node_is_reached() {
+        const CALLED: [&str; 2] = ["alice@spark-a.corp.example", "jump-b"];
+        let host = |node: &str| {
+            if node == CALLED[0] {
+                "spark-a"
+            } else {
+                "spark-b"
+            }
+            .to_owned()
+        };
+        let said = " (Connection to spark-a.corp.example closed by 192.0.2.7)";
+        let ended = || SessionError::Ended {
+            said: said.to_owned(),
+        };
+        let [node, peer] = CALLED.map(str::to_owned);
+        let spawn = ConnectError::Spawn {
+            program: "ssh alice@spark-a.corp.example".to_owned(),
+            source: std::io::Error::other("x"),
+        };
+        let errors = [
+            MeasureError::Engine {
+                node: node.clone(),
+                peer: Some(peer.clone()),
+                source: CallError::Session(ended()),
+            },
+            MeasureError::Engine {
+                node: peer,
+                peer: None,
+                source: CallError::Session(ended()),
+            },
+            MeasureError::Node {
+                node: node.clone(),
+                source: NodeError::Connect(Arc::new(spawn)),
+            },
+            MeasureError::Node {
+                node: node.clone(),
+                source: ended().into(),
+            },
+            MeasureError::Late { node },
+        ];
+        let both = MeasureError::BothEnds {
+            near: Box::new(errors[0].clone()),
+            far: Box::new(errors[1].clone()),
+        };
+        for error in errors.into_iter().chain([both]) {
+            let line = error.public_line(&host);
+            for secret in ["alice", "corp", "jump", "192.0.2.7"] {
+                assert!(!line.contains(secret), "{line}");
+            }
+            assert!(
+                line.contains("spark-a") || line.contains("spark-b"),
+                "{line}"
+            );
+        }
     }
 }

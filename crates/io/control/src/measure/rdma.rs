@@ -2,29 +2,15 @@
 
 use std::time::Duration;
 
-use crosstie_agent::{
-    CallError, Conditions, JoinRequest, RdmaClose, RdmaError, RdmaGo, RdmaJoin, RdmaOpen,
-    ResourceId, call,
-};
-use crosstie_figures::Progress;
-use crosstie_rdma::{Figures, Offer, OpenRequest, Role, Share};
-use crosstie_reach::Session;
+use crosstie_agent::Rdma;
+use crosstie_rdma::{Figures, OpenRequest, Role, Share};
 
 use super::{
-    MeasureError, PairTest,
-    engine::{Side, TestEngine},
+    PairTest,
+    engine::{PairEngine, Side},
 };
 
-#[derive(Debug)]
-pub enum Rdma {}
-
-impl TestEngine for Rdma {
-    type Request = OpenRequest;
-    type Endpoint = Offer;
-    type Figures = Figures;
-    type Conditions = Conditions;
-    type Error = RdmaError;
-
+impl PairEngine for Rdma {
     fn of_side(test: &PairTest, side: Side, share: Share) -> OpenRequest {
         let (end, role) = match side {
             Side::Near => (&test.near, Role::Initiator),
@@ -49,46 +35,5 @@ impl TestEngine for Rdma {
 
     fn longest(request: &OpenRequest) -> Duration {
         request.longest()
-    }
-
-    fn open(
-        session: &dyn Session,
-        request: &OpenRequest,
-        within: Duration,
-    ) -> Result<(ResourceId, Offer, Conditions), CallError<RdmaError>> {
-        let opened = call::<RdmaOpen>(session, request, within, &mut |()| ())?;
-        Ok((opened.test, opened.offer, opened.conditions))
-    }
-
-    fn join(
-        session: &dyn Session,
-        test: ResourceId,
-        peer: Offer,
-        within: Duration,
-    ) -> Result<(), CallError<RdmaError>> {
-        let request = JoinRequest { test, peer };
-        call::<RdmaJoin>(session, &request, within, &mut |()| ())
-    }
-
-    fn go(
-        session: &dyn Session,
-        test: ResourceId,
-        within: Duration,
-        told: &mut dyn FnMut(Progress),
-    ) -> Result<Figures, CallError<RdmaError>> {
-        call::<RdmaGo>(session, &test, within, told)
-    }
-
-    fn close(session: &dyn Session, test: ResourceId, within: Duration) {
-        let _ = call::<RdmaClose>(session, &test, within, &mut |()| ());
-    }
-
-    fn failed(node: String, peer: Option<String>, source: CallError<RdmaError>) -> MeasureError {
-        let concerns_peer = matches!(
-            source,
-            CallError::Call(RdmaError::Join { .. } | RdmaError::Go { .. })
-        );
-        let peer = peer.filter(|_| concerns_peer);
-        MeasureError::Rdma { node, peer, source }
     }
 }

@@ -7,9 +7,7 @@
 //! What measures is behind [`Engine`]. What is known when the run is stopped, or a node goes away, is in the file.
 
 use crosstie_grade::campaign::{Board, Campaign, Step, TestResult};
-use crosstie_model::run::{
-    End, EndReason, Header, LostNode, Outcome, Run, RunWriter, WriteRunError,
-};
+use crosstie_model::run::{End, EndReason, Header, LostNode, Outcome, Run};
 
 use super::{RunFile, RunFileError};
 
@@ -46,23 +44,13 @@ pub(super) trait Surroundings {
     fn tell(&self, progress: ProveProgress);
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum DriveError {
-    #[error("the run cannot be written")]
-    Write(#[from] WriteRunError),
-    #[error("the run cannot be kept")]
-    File(#[from] RunFileError),
-}
-
 /// To the end, or until it is stopped. What was measured is in the file in either case.
 pub(super) fn drive(
     header: Header,
     engine: &mut dyn Engine,
-    file: &mut RunFile,
+    file: &RunFile,
     surroundings: &dyn Surroundings,
-) -> Result<Run, DriveError> {
-    let (mut writer, line) = RunWriter::new(header.clone())?;
-    file.append(&line)?;
+) -> Result<Run, RunFileError> {
     let mut campaign = Campaign::new(header);
     let reason = loop {
         if surroundings.is_stopped() {
@@ -81,21 +69,16 @@ pub(super) fn drive(
         while results.len() < step.tests.len() {
             results.push(missing(elapsed));
         }
-        for measurement in campaign.record(&step, results).to_vec() {
-            file.append(&writer.measurement(measurement)?)?;
-        }
+        file.record(campaign.record(&step, results), &lost)?;
         for node in lost {
-            file.append(&writer.lost(node.clone())?)?;
             campaign.lose(node);
         }
-        file.flush()?;
     };
     let end = End {
         reason,
         offset_milliseconds: surroundings.elapsed_milliseconds(),
     };
-    file.append(&writer.end(end.clone())?)?;
-    file.flush()?;
+    file.end(end.clone())?;
     campaign.end(end);
     Ok(campaign.into_run())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crosstie_agent::{CallError, RdmaError};
+use crosstie_agent::{CallError, EngineError, TestEngine};
 use crosstie_grade::campaign::Step;
 use crosstie_model::{
     Facts,
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Fleet,
     bench::of_conditions,
-    measure::{MeasureError, Measured, PairTest, Rdma, Tcp, TestEngine, measure},
+    measure::{MeasureError, Measured, PairEngine, PairTest, Rdma, Tcp, measure},
 };
 
 type Tests<T> = [Option<PairTest<<T as TestEngine>::Request>>];
@@ -57,7 +57,7 @@ pub(super) fn test(
 /// Figures and doubts of a test, whose ends are on these hosts.
 type Reading<T> = dyn Fn(Measured<T>, [&str; 2]) -> Result<(Figures, Vec<String>), String>;
 
-fn of_engine<T: TestEngine>(
+fn of_engine<T: PairEngine>(
     fleet: &Fleet,
     facts: &[Facts],
     pairs: &[[&MeasuredEnd; 2]],
@@ -68,6 +68,11 @@ fn of_engine<T: TestEngine>(
     let asked: Vec<PairTest<T::Request>> = tests.iter().flatten().cloned().collect();
     let mut measured = measure::<T>(fleet, &asked).into_iter();
     let names: Vec<String> = fleet.names().into_iter().map(str::to_owned).collect();
+    let host = |node: &str| {
+        let place = names.iter().position(|name| name == node);
+        let facts = place.and_then(|place| facts.get(place));
+        facts.map_or_else(|| "a node".to_owned(), |facts| facts.host.name.clone())
+    };
     let mut tested = Tested::default();
     let mut lost: BTreeMap<String, String> = BTreeMap::new();
     for (test, pair) in tests.iter().zip(pairs) {
@@ -82,14 +87,15 @@ fn of_engine<T: TestEngine>(
                 Err(error) => failed(error),
             },
             Some(Some(Err(error))) if is_of_programs(&error) => {
-                let reason = error.to_string();
+                let reason = error.public_line(&host);
                 (Outcome::NotApplicable { reason }, Vec::new())
             }
             Some(Some(Err(error))) => {
+                let why = error.public_line(&host);
                 if let Some(host) = lost_host(&error, &names, facts) {
-                    lost.insert(host, error.to_string());
+                    lost.insert(host, why.clone());
                 }
-                failed(error.to_string())
+                failed(why)
             }
             Some(None) => failed("it was not begun".to_owned()),
         };
@@ -102,9 +108,9 @@ fn of_engine<T: TestEngine>(
 /// A node whose programs cannot use RDMA says nothing of cards and cables; `rdma-userspace-missing` tells what it lacks.
 fn is_of_programs(error: &MeasureError) -> bool {
     match error {
-        MeasureError::Rdma {
+        MeasureError::Engine {
             source:
-                CallError::Call(RdmaError::UserspaceMissing { .. } | RdmaError::NoProvider { .. }),
+                CallError::Call(EngineError::UserspaceMissing { .. } | EngineError::NoProvider { .. }),
             ..
         } => true,
         MeasureError::BothEnds { near, far } => is_of_programs(near) || is_of_programs(far),
@@ -119,8 +125,7 @@ fn lost_host(error: &MeasureError, names: &[String], facts: &[Facts]) -> Option<
             let near = lost_host(near, names, facts);
             return near.or_else(|| lost_host(far, names, facts));
         }
-        MeasureError::Rdma { node, .. }
-        | MeasureError::Tcp { node, .. }
+        MeasureError::Engine { node, .. }
         | MeasureError::Node { node, .. }
         | MeasureError::Late { node } => node,
     };

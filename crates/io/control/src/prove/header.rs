@@ -143,6 +143,7 @@ impl ProveOptions {
             mode,
             test_time: std::time::Duration::from_millis(milliseconds),
             force: false,
+            report: true,
         }
     }
 }

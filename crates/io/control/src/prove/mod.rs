@@ -15,23 +15,25 @@ mod requests;
 mod tests;
 
 use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
 use crosstie_doctor::{Diagnosis, Selection};
 use crosstie_grade::campaign::{Board, Step, TestResult};
 use crosstie_model::{
     Facts, Spec,
-    run::{CounterGrowth, LostNode, Mode, Outcome, Run, TestKind},
+    run::{CounterGrowth, Header, LostNode, Mode, Outcome, Run, TestKind},
+    word,
 };
+use crosstie_report::{html::run_page, run_report::report_of};
 
 use crate::{
     Event, Fleet, FleetSnapshot, NodeFacts, SnapshotError, Targets, TargetsError,
     doctor::examine_with,
+    files,
     runs::{RunsError, new_run_path, read_run, runs},
 };
-pub use driver::DriveError;
 use driver::{Engine, ProveProgress, StepOutcome, Surroundings, drive};
 pub use file::{RunFile, RunFileError};
 pub use header::{RefusalReason, Refused, Unmeasurable};
@@ -43,6 +45,8 @@ pub struct ProveOptions {
     pub test_time: Duration,
     /// Also rails that carry management, and devices that programs use.
     pub force: bool,
+    /// A page is made of the run.
+    pub report: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -59,8 +63,6 @@ pub enum ProveError {
     Runs(#[from] RunsError),
     #[error(transparent)]
     File(#[from] RunFileError),
-    #[error(transparent)]
-    Drive(#[from] DriveError),
 }
 
 /// What was measured, and where it is kept.
@@ -68,6 +70,8 @@ pub enum ProveError {
 pub struct Measured {
     pub run: Run,
     pub path: PathBuf,
+    /// The page of it, beside it.
+    pub page: Option<PathBuf>,
     /// Ports that were left alone, and why.
     pub refused: Vec<Refused>,
 }
@@ -95,7 +99,7 @@ pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveE
         None
     };
     let before = last_run(spec);
-    let measured = measured.map(|nodes| measure_all(&fleet, &nodes, spec, options));
+    let measured = measured.map(|nodes| prepare(&nodes, spec, options)?.measure(&fleet, options));
     let measured = match measured {
         Some(Err(ProveError::Unmeasurable(Unmeasurable::NoRail))) if spec.is_some() => None,
         measured => measured.transpose()?,
@@ -113,7 +117,7 @@ pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveE
 }
 
 /// The last one that can be read; a file that cannot is no reason not to measure.
-fn last_run(spec: Option<&Spec>) -> Option<Run> {
+pub(crate) fn last_run(spec: Option<&Spec>) -> Option<Run> {
     let paths = runs(cluster(spec)).ok()?;
     paths.iter().rev().find_map(|path| match read_run(path) {
         Ok(run) => Some(run),
@@ -124,51 +128,97 @@ fn last_run(spec: Option<&Spec>) -> Option<Run> {
     })
 }
 
-/// Measures these nodes, which are in the fleet's order.
-pub fn measure_all(
-    fleet: &Fleet,
+/// What a run is to be taken of.
+pub(crate) struct Prepared {
+    facts: Vec<Facts>,
+    header: Header,
+    /// Ports that are left alone, and why.
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// Two nodes at least; they are in the fleet's order.
+pub(crate) fn prepare(
     nodes: &[NodeFacts],
     spec: Option<&Spec>,
     options: &ProveOptions,
-) -> Result<Measured, ProveError> {
+) -> Result<Prepared, ProveError> {
     if nodes.len() < 2 {
         return Err(ProveError::OneNode(nodes.len()));
     }
     let facts: Vec<Facts> = nodes.iter().map(|node| (*node.facts).clone()).collect();
     let (header, refused) = header::header(&facts, spec, options)?;
-    let path = new_run_path(cluster(spec), &header.started)?;
-    let mut file = RunFile::make(&path)?;
-    let observer = &fleet.options().observer;
-    let words = format!("what was measured is in {}\n", path.display());
-    observer.observe(Event::LastWords(&words));
-    let clock = Clock {
-        fleet,
-        started: Instant::now(),
-    };
-    let mut engine = FleetEngine {
-        fleet,
-        facts: &facts,
-        clock: &clock,
-    };
-    let run = drive(header, &mut engine, &mut file, &clock)?;
-    observer.observe(Event::LastWords(""));
-    Ok(Measured { run, path, refused })
+    Ok(Prepared {
+        facts,
+        header,
+        refused,
+    })
 }
+
+impl Prepared {
+    pub(crate) fn measure(
+        self,
+        fleet: &Fleet,
+        options: &ProveOptions,
+    ) -> Result<Measured, ProveError> {
+        let Self {
+            facts,
+            header,
+            refused,
+        } = self;
+        let cluster = header.cluster.as_deref().unwrap_or(UNNAMED);
+        let path = new_run_path(cluster, &header.started)?;
+        let file = RunFile::begin(&path, header.clone())?;
+        fleet.options().last_words(&format!(
+            "crosstie: interrupted; what was measured is kept: crosstie report {}",
+            word(&path.display().to_string())
+        ));
+        let mut engine = FleetEngine {
+            fleet,
+            facts: &facts,
+            file: &file,
+        };
+        let clock = Clock { fleet, file: &file };
+        let run = drive(header, &mut engine, &file, &clock)?;
+        fleet.options().last_words("");
+        let page = options.report.then(|| page_of(&run, &path)).flatten();
+        Ok(Measured {
+            run,
+            path,
+            page,
+            refused,
+        })
+    }
+}
+
+/// Beside the run. One that cannot be written costs nobody the figures.
+fn page_of(run: &Run, path: &Path) -> Option<PathBuf> {
+    let page = path.with_extension("html");
+    match files::replace(&page, &run_page(&report_of(run, None))) {
+        Ok(()) => Some(page),
+        Err(error) => {
+            tracing::warn!("there is no report: {}", crate::chain_of(&error));
+            None
+        }
+    }
+}
+
+/// Nodes that no cluster file names.
+const UNNAMED: &str = "unnamed";
 
 /// Whose runs they are; of nodes that no cluster file names, those of all such nodes.
 fn cluster(spec: Option<&Spec>) -> &str {
-    spec.map_or("unnamed", |spec| &spec.name)
+    spec.map_or(UNNAMED, |spec| &spec.name)
 }
 
-/// Time since the run began, and the person who waits. Ctrl-C ends the program; what was measured until then is in the file.
+/// Time since the run began, and the person who waits. Ctrl-C ends the program, and gives the file an end.
 struct Clock<'a> {
     fleet: &'a Fleet,
-    started: Instant,
+    file: &'a RunFile,
 }
 
 impl Surroundings for Clock<'_> {
     fn elapsed_milliseconds(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+        self.file.elapsed_milliseconds()
     }
 
     fn is_stopped(&self) -> bool {
@@ -189,12 +239,12 @@ impl Surroundings for Clock<'_> {
 struct FleetEngine<'a> {
     fleet: &'a Fleet,
     facts: &'a [Facts],
-    clock: &'a Clock<'a>,
+    file: &'a RunFile,
 }
 
 impl Engine for FleetEngine<'_> {
     fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome {
-        let offset_milliseconds = self.clock.elapsed_milliseconds();
+        let offset_milliseconds = self.file.elapsed_milliseconds();
         let ends = &board.ends;
         let pairs = step.tests.iter().map(|test| [test.from, test.to]);
         let pairs: Vec<_> = pairs.map(|pair| pair.map(|end| &ends[end])).collect();
@@ -207,23 +257,19 @@ impl Engine for FleetEngine<'_> {
             let tested = engines::test(self.fleet, self.facts, step, &pairs);
             (tested, ports.growth(&before, &ports.read(), &pairs))
         };
+        crosstie_reach::end_if_interrupted();
         let lost = tested.lost.into_iter().map(|(host, why)| {
             self.give_up(&host);
             LostNode {
                 host,
-                why: self.by_host_names(why),
+                why,
                 offset_milliseconds,
             }
         });
         let lost = lost.collect();
         let results = tested.outcomes.into_iter().zip(growth);
         let results = results.map(|((outcome, doubts), counters)| TestResult {
-            outcome: match outcome {
-                Outcome::Failed { error } => Outcome::Failed {
-                    error: self.by_host_names(error),
-                },
-                outcome => outcome,
-            },
+            outcome,
             counters,
             doubts,
             offset_milliseconds,
@@ -236,18 +282,6 @@ impl Engine for FleetEngine<'_> {
 }
 
 impl FleetEngine<'_> {
-    /// A run names nodes by their host names: how a person reaches them (a user, a domain, an alias) is nobody else's.
-    fn by_host_names(&self, text: String) -> String {
-        let hosts = self.facts.iter().map(|facts| facts.host.name.as_str());
-        let mut names: Vec<(&str, &str)> = self.fleet.names().into_iter().zip(hosts).collect();
-        // `spark-a.example.com` before `spark-a`.
-        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        let foreign = names
-            .into_iter()
-            .filter(|(name, host)| name != host && *name != ".");
-        foreign.fold(text, |text, (name, host)| text.replace(name, host))
-    }
-
     fn give_up(&self, host: &str) {
         let place = self.facts.iter().position(|facts| facts.host.name == host);
         if let Some(place) = place {

@@ -28,7 +28,7 @@ pub(super) fn test(fleet: &Fleet, facts: &[Facts], pairs: &[[&MeasuredEnd; 2]]) 
     let mut lost: BTreeMap<String, String> = BTreeMap::new();
     let mut told = Answers::new();
     for (host, (_, answer)) in hosts.zip(answers) {
-        let answer = answer.map_err(|error| error.line());
+        let answer = answer.map_err(|error| error.public_line());
         if let Err(why) = &answer {
             lost.insert(host.clone(), why.clone());
         }
@@ -62,6 +62,10 @@ fn outcome(reached: Option<Reached>) -> Outcome {
             interface,
         },
         Some(Reached::NoAnswer { why: error }) => return Outcome::Failed { error },
+        Some(Reached::TooLarge { answered_bytes, .. }) => {
+            let error = format!("it answers packets of {answered_bytes} bytes, and no larger ones");
+            return Outcome::Failed { error };
+        }
         None => {
             let error = "it was not asked".to_owned();
             return Outcome::Failed { error };

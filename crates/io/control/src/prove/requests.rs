@@ -12,7 +12,7 @@ use crosstie_tcp as tcp;
 
 use crate::measure::{
     End, PairTest,
-    usual::{DEPTH, LATENCY_SIZE, PATH, SILENCE, TCP_LATENCY_SIZE},
+    usual::{DEPTH, LATENCY_SIZE, PATH, SILENCE, SOFTWARE_PATH, TCP_LATENCY_SIZE},
 };
 
 /// In milliseconds. Short tests warm up for less.
@@ -40,6 +40,8 @@ pub(super) fn rdma(
             },
         };
         let is_latency = matches!(of_test, Test::Latency { .. });
+        let mut devices = facts[node].rdma.iter();
+        let is_software = devices.any(|device| device.name == rail.device && device.software);
         let size = test.size.and_then(|size| u32::try_from(size).ok());
         let queue_pairs = test.queue_pairs.and_then(|count| u16::try_from(count).ok());
         Some(End {
@@ -57,7 +59,7 @@ pub(super) fn rdma(
                 list: 1,
                 signal_every: None,
                 relaxed_ordering: false,
-                path: PATH,
+                path: if is_software { SOFTWARE_PATH } else { PATH },
                 times: times(step),
                 share: Share { index: 0, count: 1 },
             },

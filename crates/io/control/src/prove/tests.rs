@@ -2,6 +2,7 @@ use std::cell::Cell;
 
 use crosstie_grade::simulated::{Fabric, Fault, Shape};
 use crosstie_model::run::{EndReason, Mode, ReadRunError};
+use crosstie_reach::EndOnSignal;
 
 use super::{
     driver::{Engine, ProveProgress, StepOutcome, Surroundings, drive},
@@ -57,8 +58,8 @@ impl Surroundings for Stopped {
     }
 }
 
-fn proven(after: u64, dies: Option<(usize, usize)>) -> (Run, Run) {
-    let fabric = Fabric {
+fn switched_four() -> Fabric {
+    Fabric {
         shape: Shape::Switched {
             nodes: 4,
             leaf: 4,
@@ -69,12 +70,17 @@ fn proven(after: u64, dies: Option<(usize, usize)>) -> (Run, Run) {
             percent: 50,
         }],
         seed: 1,
-    };
+    }
+}
+
+fn proven(after: u64, dies: Option<(usize, usize)>) -> (Run, Run) {
+    let fabric = switched_four();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs/1.jsonl");
-    let mut file = RunFile::make(&path).unwrap();
-    assert!(RunFile::make(&path).is_err(), "never over another");
     let header = fabric.header(Mode::Full);
+    let file = RunFile::begin(&path, header.clone()).unwrap();
+    let other = RunFile::begin(&path, header.clone());
+    assert!(other.is_err(), "never over another");
     let mut engine = Simulated {
         fabric,
         steps: 0,
@@ -84,7 +90,7 @@ fn proven(after: u64, dies: Option<(usize, usize)>) -> (Run, Run) {
         steps: Cell::new(0),
         after,
     };
-    let run = drive(header, &mut engine, &mut file, &surroundings).unwrap();
+    let run = drive(header, &mut engine, &file, &surroundings).unwrap();
     (run, read_run(&path).unwrap())
 }
 
@@ -102,6 +108,46 @@ fn what_was_measured_before_a_stop_is_there() {
     assert_eq!(kept.end.unwrap().reason, EndReason::Interrupted);
     // Reachability of all, and three steps of two pairs each.
     assert_eq!(kept.measurements.len(), 12 + 3 * 2);
+}
+
+/// A signal comes in the middle of a step: whoever measures is about to end, and the file has an end.
+#[test]
+fn a_signal_gives_the_run_its_end() {
+    struct Interrupted<'a>(Simulated, &'a RunFile);
+    impl Engine for Interrupted<'_> {
+        fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome {
+            let outcome = self.0.measure(board, step);
+            if self.0.steps == 3 {
+                EndOnSignal::end(self.1);
+            }
+            outcome
+        }
+    }
+    let fabric = switched_four();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.jsonl");
+    let header = fabric.header(Mode::Full);
+    let file = RunFile::begin(&path, header.clone()).unwrap();
+    let engine = Simulated {
+        fabric,
+        steps: 0,
+        dies: None,
+    };
+    let surroundings = Stopped {
+        steps: Cell::new(0),
+        after: u64::MAX,
+    };
+    drive(
+        header,
+        &mut Interrupted(engine, &file),
+        &file,
+        &surroundings,
+    )
+    .unwrap();
+    let kept = read_run(&path).unwrap();
+    assert_eq!(kept.end.unwrap().reason, EndReason::Interrupted);
+    // Reachability of all, and one step of two pairs; of the third nothing, nor of what came after it.
+    assert_eq!(kept.measurements.len(), 12 + 2);
 }
 
 #[test]

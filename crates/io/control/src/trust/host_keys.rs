@@ -19,7 +19,7 @@ use crosstie_report::offer::Verb;
 use crosstie_trust::{Fingerprint, PublicKey, Reached};
 
 use super::{TrustError, TrustNode, TrustOptions};
-use crate::{Prompter, chain_of};
+use crate::{Answer, Prompter, Question, chain_of};
 
 /// A node whose key is the right one.
 #[derive(Debug, Clone)]
@@ -54,6 +54,14 @@ enum RefusedKey {
     },
     #[error("its host key was not approved of ({kind} {fingerprint})")]
     Declined {
+        kind: &'static str,
+        fingerprint: Fingerprint,
+    },
+    #[error(
+        "nobody said whether its host key is the right one ({kind} {fingerprint}); to approve of it without a question, pass \
+         --fingerprint {fingerprint}"
+    )]
+    Unanswered {
         kind: &'static str,
         fingerprint: Fingerprint,
     },
@@ -167,14 +175,21 @@ fn judge(
             compare,
         });
     }
-    let question = format!(
-        "{} shows a host key that your ssh does not know: {kind} {fingerprint}. Its console shows the right one: {compare}. Is it the same?",
+    let text = format!(
+        "{} shows a host key that your ssh does not know: {kind} {fingerprint}. Its console shows the right one: {compare}",
         node.label
     );
-    if prompter.approve(&question) {
-        return Ok(());
+    let question = Question {
+        text: &text,
+        ask: "Is it the same?",
+        plan: None,
+        until: None,
+    };
+    match prompter.ask(&question) {
+        Answer::Yes => Ok(()),
+        Answer::No => Err(RefusedKey::Declined { kind, fingerprint }),
+        Answer::EndOfInput | Answer::Silence => Err(RefusedKey::Unanswered { kind, fingerprint }),
     }
-    Err(RefusedKey::Declined { kind, fingerprint })
 }
 
 fn pinned(

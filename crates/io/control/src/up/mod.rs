@@ -1,11 +1,12 @@
 //! From cabled to proven.
 //!
 //! ```text
-//! scan ─▶ cabling ─▶ doctor ─▶ plan, one question ─▶ apply ─▶ proof ─▶ env
+//! scan ─▶ cabling ─▶ doctor ─▶ plan, one question ─▶ apply ─▶ proof ─▶ measure ─▶ env
 //! ```
 //!
 //! Every stage looks for itself what there is to do, so a run that was cut short is finished by another.
 
+mod measure;
 mod prove;
 mod record;
 mod run;
@@ -16,16 +17,20 @@ mod tests;
 
 use std::{fmt, path::PathBuf};
 
+use crosstie_launch::format::FormatError;
 use crosstie_report::up::Up;
 
 use crate::{
-    ClusterFileError, Consent, ConsentError, NoRandomNumbers, SnapshotError, Targets, Verdict,
-    apply::{ApplyError, ApplyOptions},
+    ClusterFileError, Consent, ConsentError, Event, NoRandomNumbers, SnapshotError, Targets,
+    Verdict,
+    apply::{ApplyError, ApplyOptions, CHANGE},
     files::{FolderError, FolderName, WriteError},
     init::{InitError, members},
     plan::PlanError,
+    prove::ProveError,
     read_existing,
 };
+pub use record::RecordLockError;
 use run::Run;
 
 pub struct UpOptions {
@@ -33,9 +38,11 @@ pub struct UpOptions {
     pub file: PathBuf,
     /// What a new cluster is called.
     pub name: Option<String>,
-    /// Seconds to listen.
-    pub listen: Option<u32>,
     pub apply: ApplyOptions,
+    /// What every port carries is measured, quickly.
+    pub measure: bool,
+    /// And a page made of it.
+    pub report: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +58,11 @@ pub enum UpError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
+    Record(#[from] RecordLockError),
+    #[error(transparent)]
     Write(#[from] WriteError),
+    #[error(transparent)]
+    Settings(#[from] FormatError),
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
@@ -60,6 +71,8 @@ pub enum UpError {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Apply(#[from] ApplyError),
+    #[error(transparent)]
+    Measure(#[from] ProveError),
 }
 
 /// Why a run ends before its last stage.
@@ -97,9 +110,13 @@ pub fn up(targets: &Targets, options: &UpOptions, consent: &Consent) -> Result<U
     let existing = read_existing(&options.file)?;
     let spec = existing.as_ref().map(|existing| &existing.spec);
     let fleet = members(targets, spec)?;
-    consent.is_possible("change nodes")?;
+    consent.is_possible(CHANGE)?;
     let mut run = Run::new(options, consent, existing, fleet)?;
     let ended = run.all();
+    run.up.conclude();
+    run.tell(Event::UpEnded {
+        went_well: ended.is_ok(),
+    });
     run.fleet.options().last_words("");
     Ok(UpRun { up: run.up, ended })
 }

@@ -3,9 +3,11 @@
 use std::{thread, time::Duration};
 
 use crosstie_agent::NodeCalls;
-use crosstie_grade::reach::{self, Answers, Outcome, Proof, judge, probes};
+use crosstie_grade::reach::{
+    self, Answers, End, Outcome, Pair, Proof, judge, probes, smaller_probes, with_smaller,
+};
 use crosstie_model::{
-    Facts, Plan,
+    Cable, Facts, Plan, Spec,
     change::{Probe, Probed},
 };
 
@@ -18,14 +20,43 @@ const STALE_NEIGHBOUR_PAUSE: Duration = Duration::from_secs(10);
 const TRIES: usize = 4;
 
 /// The facts are in the fleet's order.
-pub(super) fn prove(fleet: &Fleet, plan: &Plan, facts: &[Facts]) -> Proof {
+pub(super) fn prove(fleet: &Fleet, plan: &Plan, spec: &Spec, facts: &[Facts]) -> Proof {
     let hosts: Vec<&str> = facts.iter().map(|node| node.host.name.as_str()).collect();
-    again(TRIES, thread::sleep, || {
-        let pairs = reach::pairs(plan, facts);
-        let asked = hosts.iter().map(|host| probes(&pairs, host));
+    let ask = |probes: &dyn Fn(&str) -> Vec<Probe>| -> Answers {
+        let asked = hosts.iter().map(|host| probes(host));
         let answers = probed(fleet, asked.collect());
         let named = hosts.iter().map(|host| (*host).to_owned());
-        judge(pairs, facts, &named.zip(answers).collect::<Answers>())
+        named.zip(answers).collect()
+    };
+    let proof = again(TRIES, thread::sleep, || {
+        let pairs = reach::pairs(plan, facts);
+        let answers = ask(&|host| probes(&pairs, host));
+        judge(pairs, facts, &answers)
+    });
+    if proof.holds() {
+        return proof;
+    }
+    let answers = ask(&|host| smaller_probes(&proof, host));
+    with_smaller(proof, &answers, |pair| cable(spec, plan, pair))
+}
+
+/// The one cable between two ports, in words.
+fn cable(spec: &Spec, plan: &Plan, pair: &Pair) -> Option<String> {
+    let port = |end: &End| {
+        let node = plan.nodes.iter().find(|node| node.node == end.node)?;
+        let mut addresses = node.addresses.iter();
+        let own = addresses.find(|own| own.interface == end.interface)?;
+        Some(format!("{}:{}", end.node, own.cage))
+    };
+    let (from, to) = (port(&pair.from)?, port(&pair.to)?);
+    spec.cables.iter().find_map(|cable| match cable {
+        Cable::Direct { a, b, number } => {
+            let ends = [a.to_string(), b.to_string()];
+            let is_it = ends.contains(&from) && ends.contains(&to);
+            let number = number.map_or_else(String::new, |number| format!(" {number}"));
+            is_it.then(|| format!("cable{number} ({} – {})", ends[0], ends[1]))
+        }
+        Cable::Switched { .. } => None,
     })
 }
 
@@ -66,7 +97,7 @@ fn again(tries: usize, pause: impl Fn(Duration), mut once: impl FnMut() -> Proof
 mod tests {
     use std::cell::RefCell;
 
-    use crosstie_grade::reach::{End, Judged, Pair};
+    use crosstie_grade::reach::Judged;
 
     use super::*;
 

@@ -1,8 +1,13 @@
 //! What `up` did for a cluster, and when: `$XDG_STATE_HOME/crosstie/CLUSTER/up.toml`.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+};
 
 use crosstie_report::up::UpStage;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -96,6 +101,29 @@ impl Record {
         }
     }
 
+    /// Held as long as a run of `up` for this cluster lasts.
+    pub(super) fn lock(folder: &Path) -> Result<File, RecordLockError> {
+        make_folder(folder)?;
+        let path = folder.join(LOCK);
+        let failed = |source| WriteError {
+            path: path.clone(),
+            source,
+        };
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(&path).map_err(failed)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let mut pid = String::new();
+            file.take(16).read_to_string(&mut pid).map_err(failed)?;
+            let pid = pid.trim().to_owned();
+            return Err(RecordLockError::Running { pid });
+        }
+        file.set_len(0)
+            .and_then(|()| writeln!(file, "{}", std::process::id()))
+            .map_err(failed)?;
+        Ok(file)
+    }
+
     pub(super) fn save(&self, folder: &Path) -> Result<(), SaveError> {
         make_folder(folder)?;
         let text = toml::to_string(self)?;
@@ -114,10 +142,32 @@ pub(super) enum SaveError {
 }
 
 const FILE: &str = "up.toml";
+const LOCK: &str = "up.lock";
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordLockError {
+    #[error("another `crosstie up` for this cluster is still running, pid {pid}")]
+    Running { pid: String },
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_run_at_a_time_and_the_other_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = Record::lock(folder.path()).unwrap();
+        let error = Record::lock(folder.path()).unwrap_err().to_string();
+        let pid = format!("still running, pid {}", std::process::id());
+        assert!(error.ends_with(&pid), "{error}");
+        drop(held);
+        Record::lock(folder.path()).unwrap();
+    }
 
     #[test]
     fn a_run_that_was_cut_short_is_seen_by_the_next() {

@@ -1,6 +1,6 @@
 //! One run: what it knows, and the frame around each of its stages.
 
-use std::{path::PathBuf, time::Instant};
+use std::{fs::File, path::PathBuf, time::Instant};
 
 use crosstie_report::{
     cluster_file::Existing,
@@ -23,6 +23,8 @@ pub(super) struct Run<'a> {
     /// Nodes that ended it, where it was one in particular.
     pub(super) failing: Vec<String>,
     record: Option<(PathBuf, Record)>,
+    /// Nobody else runs `up` for the cluster.
+    lock: Option<File>,
     pub(super) before: Option<CutShort>,
     /// What the changes of all nodes share.
     pub(super) id: String,
@@ -54,6 +56,7 @@ impl<'a> Run<'a> {
             fleet,
             failing: Vec::new(),
             record: None,
+            lock: None,
             before: None,
             id: new_run_id()?,
             existing: None,
@@ -78,6 +81,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let folder = cluster_folder(cluster)?;
+        self.lock = Some(Record::lock(&folder)?);
         let before = Record::load(&folder);
         self.before = before.and_then(|before| {
             let (stage, since) = before.cut_short()?;
@@ -131,8 +135,9 @@ impl<'a> Run<'a> {
             says: says.clone(),
         });
         if ended.is_err() {
-            self.up.stopped = Some(Stopped { stage, why: says });
-        } else if stage == UpStage::Apply {
+            self.up.stopped.get_or_insert(Stopped { stage, why: says });
+        }
+        if matches!(stage, UpStage::Measure) || (ended.is_ok() && stage == UpStage::Apply) {
             let options = self.fleet.options();
             let up = options.offer.command(Verb::Up);
             options.last_words(&format!(
@@ -150,7 +155,8 @@ impl<'a> Run<'a> {
         change(record, crosstie_node::now());
         if let Err(error) = record.save(folder) {
             let error = chain_of(&error);
-            tracing::warn!("what was done is not written down: {error}");
+            let note = format!("what was done is not written down: {error}");
+            self.up.notes.push(note);
             self.record = None;
         }
     }

@@ -1,12 +1,13 @@
 //! The stages, one after the other.
 
+use crosstie_launch::format::{self, Format, NodeEnvironment};
 use crosstie_model::{Plan, Spec};
 use crosstie_report::{
     change::Outcome,
     doctor::Count,
     offer::Verb,
     proof,
-    up::{Environment, UpStage, script, stopping},
+    up::{Environment, UpStage, stopping},
 };
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     settle::{Patience, settle_interrupted},
 };
 use crate::{
-    Event, FleetSnapshot, NodeFacts, SnapshotError, Verdict,
+    Event, FleetSnapshot, ListenError, NodeFacts, SnapshotError, Verdict,
     apply::{self, no_root},
     chain_of,
     doctor::foreseen,
@@ -33,9 +34,12 @@ impl Run<'_> {
         let (nodes, plan) = self.stage(UpStage::Doctor, |run| run.doctor(&first, spec))?;
         self.stage(UpStage::Plan, |run| run.plan(&plan))?;
         self.stage(UpStage::Apply, |run| run.apply(&plan, spec, &nodes))?;
-        let after = self.stage(UpStage::Proof, |run| run.proof(&plan, spec, &nodes))?;
+        let (nodes, plan) = self.stage(UpStage::Proof, |run| run.proof(&plan, spec, &nodes))?;
+        let measured = self.stage(UpStage::Measure, |run| run.measure(spec, &nodes));
         self.refresh_trust();
-        self.stage(UpStage::Env, |run| run.env(&after))
+        // Slow nodes have their settings, too.
+        self.stage(UpStage::Env, |run| run.env(&plan))?;
+        measured
     }
 
     fn scan(&mut self) -> Ended<Vec<NodeFacts>> {
@@ -101,11 +105,11 @@ impl Run<'_> {
             existing: existing.as_ref(),
             name: self.options.name.as_deref(),
             dry_run: false,
-            seconds: self.options.listen,
+            seconds: None,
         };
         let discovered = discover(&self.fleet, nodes, &options);
         let discovered = discovered.map_err(|error| match &error {
-            InitError::NotAsked(failed) => {
+            InitError::Listen(ListenError::NotAsked(failed)) => {
                 self.tell(Event::NodesFailed(failed));
                 Halt::stop(&error, Verdict::Failed)
             }
@@ -133,7 +137,12 @@ impl Run<'_> {
         let nodes = self.look()?;
         let plan = plan::make(spec, &nodes, Some(&self.options.file))?;
         self.up.findings = foreseen(&nodes, Some(first), spec, Some(&plan));
-        self.tell(Event::Diagnosed(&self.up.findings));
+        let offer = &self.fleet.options().offer;
+        let all = offer.command(Verb::Doctor).flag("all", true).as_root();
+        self.tell(Event::Diagnosed {
+            seen: &self.up.findings,
+            doctor: &all.to_string(),
+        });
         let stopping = Count::of_roots(&stopping(&self.up.findings)).faults;
         let says = match stopping {
             0 => "no fault that the plan does not mend".to_owned(),
@@ -157,7 +166,14 @@ impl Run<'_> {
                 verdict: Verdict::Faults,
             });
         }
-        apply::approve(plan, self.options.apply.guard, self.consent)?;
+        let approved = apply::approve(plan, self.options.apply.guard, self.consent);
+        approved.map_err(|error| {
+            if error.is_no() {
+                Halt::stop(&error, Verdict::Faults)
+            } else {
+                error.into()
+            }
+        })?;
         let working = plan.nodes.iter().filter(|node| !node.steps.is_empty());
         let says = match working.count() {
             0 => "nothing to do".to_owned(),
@@ -198,9 +214,14 @@ impl Run<'_> {
 
     /// The proof, and a last look: what is left is what is read, not what was foreseen. The plan of that look has the
     /// settings that hold now.
-    fn proof(&mut self, plan: &Plan, spec: &Spec, nodes: &[NodeFacts]) -> Ended<Plan> {
+    fn proof(
+        &mut self,
+        plan: &Plan,
+        spec: &Spec,
+        nodes: &[NodeFacts],
+    ) -> Ended<(Vec<NodeFacts>, Plan)> {
         let facts: Vec<_> = nodes.iter().map(|node| (*node.facts).clone()).collect();
-        let proof = prove(&self.fleet, plan, &facts);
+        let proof = prove(&self.fleet, plan, spec, &facts);
         self.tell(Event::Proven(&proof));
         let holds = proof.holds() && !proof.pairs.is_empty();
         let verdict = proof::verdict(&proof).text().to_owned();
@@ -220,7 +241,7 @@ impl Run<'_> {
             let note = format!("there is more to do now: {}", offer.command(Verb::Up));
             self.up.notes.push(note);
         }
-        Ok((again, says))
+        Ok(((after, again), says))
     }
 
     /// Nodes that trust each other find each other on the fabric too, now that it is proven. Nobody is asked, and a failure
@@ -249,7 +270,13 @@ impl Run<'_> {
             if let Some(folder) = &folder {
                 let name = folder_name(&node.node)?.display();
                 let path = folder.join(format!("{name}.sh"));
-                files::replace(&path, &script(&node.node, &plan.cluster, &node.settings))?;
+                let settings = NodeEnvironment {
+                    node: node.node.clone(),
+                    cluster: plan.cluster.clone(),
+                    settings: node.settings.clone(),
+                    has_gpus: false,
+                };
+                files::replace(&path, &format::write(Format::Sh, &[settings])?)?;
                 environment.file = Some(path.display().to_string());
             }
             self.up.environments.push(environment);

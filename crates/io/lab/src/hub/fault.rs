@@ -1,14 +1,15 @@
 //! What can go wrong on a cable, and the arithmetic of it. No clock: `now` is an argument.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 const ETHERNET_HEADER: usize = 14;
 const VLAN_TAG: usize = 4;
-/// A slow link holds this much before it drops, as a switch port with a shallow buffer would.
-const RATE_QUEUE: Duration = Duration::from_millis(100);
+/// A slow link holds this much before it drops: more than senders of RDMA have under way (Soft-RoCE 128 packets a queue
+/// pair), as a lossless fabric would, whose ports pause them.
+const RATE_QUEUE: Duration = Duration::from_millis(500);
 /// How long a reordered frame is held back, so that later ones overtake it.
 const REORDER_HOLD: Duration = Duration::from_millis(5);
 const REORDER_SHARE: f64 = 0.25;
@@ -68,6 +69,19 @@ impl PortFaults {
     }
 }
 
+/// `cut`, `loss 1%`; where the directions differ, each by itself.
+impl fmt::Display for PortFaults {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.sent == self.received {
+            return self.sent.fmt(formatter);
+        }
+        let ways = [("sent", self.sent), ("received", self.received)];
+        let ways = ways.iter().filter(|(_, faults)| !faults.none());
+        let words = ways.map(|(way, faults)| format!("{faults} of what is {way}"));
+        formatter.write_str(&words.collect::<Vec<_>>().join(", "))
+    }
+}
+
 /// Frames that one attachment lost to faults since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Lost {
@@ -85,6 +99,23 @@ pub struct Faults {
     pub rate_bits: Option<u64>,
     pub mtu: Option<u32>,
     pub reorder: f64,
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent =
+            |name: &str, share: f64| (share > 0.0).then(|| format!("{name} {}%", share * 100.0));
+        let words = [
+            self.cut.then(|| "cut".to_owned()),
+            percent("loss", self.loss),
+            (self.delay_micros > 0).then(|| format!("delay {} µs", self.delay_micros)),
+            self.rate_bits.map(|rate| format!("rate {rate} bit/s")),
+            self.mtu.map(|mtu| format!("mtu {mtu}")),
+            percent("reorder", self.reorder),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        formatter.write_str(&words.join(", "))
+    }
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -322,7 +353,7 @@ mod tests {
         let passed = (0..100)
             .filter_map(|_| direction.pass(&faults, &FRAME, Duration::ZERO))
             .count();
-        assert!((8..15).contains(&passed), "{passed}");
+        assert!((55..65).contains(&passed), "{passed}");
     }
 
     #[test]

@@ -28,6 +28,24 @@ pub fn down(paths: &Paths, name: &str, say: Say<'_>) -> Result<bool, LabError> {
     Ok(true)
 }
 
+/// Ends the lab of this name, or the only one. Where there is none to be ended, that is said.
+pub fn down_one(paths: &Paths, name: Option<&str>, say: Say<'_>) -> Result<(), LabError> {
+    let known = names(paths);
+    let name = match (name, known.as_slice()) {
+        (Some(name), _) => name,
+        (None, [only]) => only,
+        (None, []) => {
+            say("no lab is up");
+            return Ok(());
+        }
+        (None, _) => return Err(LabError::Several { known }),
+    };
+    if !down(paths, name, say)? {
+        say(&format!("there is no lab \"{name}\""));
+    }
+    Ok(())
+}
+
 /// Ends every lab; the errors of those that would not end.
 pub fn down_all(paths: &Paths, say: Say<'_>) -> Vec<LabError> {
     names(paths)

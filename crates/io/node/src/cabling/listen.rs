@@ -5,17 +5,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_fabric::cabling::{Decoded, FRAME, Heard, Probe, Sender, decode, encode};
+use crosstie_fabric::cabling::{Decoded, FRAME, Heard, PortHeard, Probe, Sender, decode, encode};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
 };
 
-use super::{guard::Port, packet::PacketSocket};
-use crate::{Stop, netlink::links::Links};
+use super::{Conduct, guard::Port, packet::PacketSocket};
+use crate::netlink::links::Links;
 
 /// Each port says its name as often as this. A cable that loses nine frames in ten is still found.
 const BURST: Duration = Duration::from_millis(100);
+const BURSTS_A_SECOND: u32 = 10;
 
 /// How long a stop may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -51,12 +52,14 @@ pub(super) fn listen(
     links: &mut Links,
     ports: &mut [Port],
     until: Instant,
-    stop: &Stop,
+    conduct: &Conduct,
 ) {
     let mut ears = open(probe, ports);
     let mut sequence = 0;
     let mut next = Instant::now();
-    while !stop.is_set() && Instant::now() < until {
+    let mut told = Default::default();
+    let is_over = || conduct.stop.is_set() || conduct.end.is_set() || Instant::now() >= until;
+    while !is_over() {
         if Instant::now() >= next {
             for ear in &ears {
                 let frame = encode(ear.mac, probe.token, &probe.key, ear.sender, sequence);
@@ -64,6 +67,11 @@ pub(super) fn listen(
                 let _ = ear.socket.send(&frame);
             }
             look_at_carriers(links, ports);
+            let now = told_apart(&ears, ports);
+            if told != now || sequence % BURSTS_A_SECOND == 0 {
+                (conduct.on_hearing)(&hearing(&ears, ports));
+                told = now;
+            }
             sequence += 1;
             next = Instant::now() + BURST;
         }
@@ -75,11 +83,31 @@ pub(super) fn listen(
             hear(probe, ear, &mut ports[ear.port]);
         }
     }
-    for ear in ears {
-        let heard = ear.heard.into_iter();
-        let heard = heard.map(|(sender, frames)| Heard { sender, frames });
-        ports[ear.port].heard.heard = heard.collect();
+    let heard = hearing(&ears, ports);
+    for (port, heard) in ports.iter_mut().zip(heard) {
+        port.heard = heard;
     }
+}
+
+/// What every port heard so far.
+fn hearing(ears: &[Ear], ports: &[Port]) -> Vec<PortHeard> {
+    let mut all: Vec<PortHeard> = ports.iter().map(|port| port.heard.clone()).collect();
+    for ear in ears {
+        let heard = ear.heard.iter();
+        let heard = heard.map(|(sender, frames)| Heard {
+            sender: *sender,
+            frames: *frames,
+        });
+        all[ear.port].heard = heard.collect();
+    }
+    all
+}
+
+/// What is worth telling at once: somebody new, or a carrier.
+fn told_apart(ears: &[Ear], ports: &[Port]) -> (Vec<usize>, Vec<Option<bool>>) {
+    let heard = ears.iter().map(|ear| ear.heard.len());
+    let carriers = ports.iter().map(|port| port.heard.carrier);
+    (heard.collect(), carriers.collect())
 }
 
 fn open(probe: &Probe, ports: &mut [Port]) -> Vec<Ear> {

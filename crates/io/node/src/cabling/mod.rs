@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_fabric::cabling::{Listened, Probe};
+use crosstie_fabric::cabling::{Listened, PortHeard, Probe};
 
 pub use error::CablingError;
 
@@ -30,8 +30,18 @@ const SHORTEST: Duration = Duration::from_secs(2);
 /// More than any machine has; and frames have 16 bits for it.
 const MOST_INTERFACES: usize = 256;
 
+/// How a run is followed, and how it ends.
+pub struct Conduct<'a> {
+    /// Whoever wants it to be over at once.
+    pub stop: &'a Stop,
+    /// Enough was heard.
+    pub end: &'a Stop,
+    /// What the ports heard so far: when they begin, when it changes, and every second.
+    pub on_hearing: &'a dyn Fn(&[PortHeard]),
+}
+
 /// Speaks and listens on the interfaces, and puts everything back.
-pub fn probe(probe: &Probe, stop: &Stop, state: &Path) -> Result<Listened, CablingError> {
+pub fn probe(probe: &Probe, conduct: &Conduct, state: &Path) -> Result<Listened, CablingError> {
     let called = Instant::now();
     if !rustix::process::geteuid().is_root() {
         return Err(CablingError::NotRoot { why: String::new() });
@@ -61,7 +71,7 @@ pub fn probe(probe: &Probe, stop: &Stop, state: &Path) -> Result<Listened, Cabli
     let mut ports = guard::ports(&facts, &mut links, &probe.interfaces);
     let raised = raise(probe, state, &mut links, &mut ports)?;
     let until = (called + Duration::from_millis(probe.listen_ms)).max(Instant::now() + SHORTEST);
-    listen::listen(probe, &mut links, &mut ports, until, stop);
+    listen::listen(probe, &mut links, &mut ports, until, conduct);
     if let Some(raised) = raised {
         left.extend(raised.put_back(&mut links).failed);
     }

@@ -59,6 +59,7 @@ fn name(step: &Step) -> String {
             name.clone()
         }
         Step::Packages { names, .. } => names.join(" "),
+        Step::TimeService { .. } => "time service".to_owned(),
         Step::Pfc { interface, .. } => format!("{interface} flow control"),
         Step::Trust { interface, .. } => format!("{interface} trust"),
         Step::Dscp {
@@ -119,6 +120,7 @@ fn told(claim: &Step, now: &Facts) -> (String, String) {
         Step::Module { loaded, .. } => is(loaded, "loaded", "not loaded"),
         Step::Packages { installed, .. } => is(installed, "installed", "not installed"),
         Step::Unit { enabled, .. } => is(enabled, "enabled", "not enabled"),
+        Step::TimeService { on } => is(on, "on", "off"),
         Step::Link { up, .. } => is(up, "up", "down"),
         _ => ("as planned".to_owned(), "something else".to_owned()),
     }

@@ -12,6 +12,7 @@ use super::{
     image::{After, Contents, Found, Image, look, sum},
     store,
     system::System,
+    time_service,
 };
 
 /// Images of every file that steps touch, with what will become of each.
@@ -39,6 +40,10 @@ pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, St
     }
     for (unit, link) in unit_links(steps) {
         let file = look(&system.path(&link)).map_err(|error| format!("{unit}: {error}"))?;
+        found.insert(link, file);
+    }
+    for link in time_service::links(system, steps) {
+        let file = look(&system.path(&link)).map_err(|error| format!("{link}: {error}"))?;
         found.insert(link, file);
     }
     let mut images = Vec::new();

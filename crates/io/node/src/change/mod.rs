@@ -17,6 +17,7 @@ mod outcome;
 mod session;
 mod store;
 mod system;
+mod time_service;
 mod transaction;
 mod trial;
 mod undo;

@@ -169,11 +169,14 @@ pub(super) fn take_back(
     Ok(outcome)
 }
 
-/// A guard that stays finds nothing to do.
-fn disarm(system: &dyn System, outcome: &mut RolledBack) {
-    if let Err(error) = system.disarm() {
-        outcome.left.push(told(&error));
-    }
+/// Whether it is gone. A guard that stays finds nothing to do.
+fn disarm(system: &dyn System, outcome: &mut RolledBack) -> bool {
+    let disarmed = system.disarm();
+    let is_gone = disarmed.is_ok();
+    outcome
+        .left
+        .extend(disarmed.err().map(|error| told(&error)));
+    is_gone
 }
 
 /// The guard's own work, by the program beside the journal. `Ok(None)`: there was nothing to undo.
@@ -222,9 +225,11 @@ fn reason(system: &dyn System, transaction: &Transaction, moment: Moment) -> Str
             transaction.journal.guard_seconds
         ),
         (Moment::Running, _) if state == State::Applied => {
-            "whoever began it left without confirming it".to_owned()
+            "its controller left before it was confirmed".to_owned()
         }
-        (Moment::Running, _) => "it could not be done as planned".to_owned(),
+        (Moment::Running, _) => {
+            "it could not be done as planned, or its controller left".to_owned()
+        }
     }
 }
 
@@ -245,11 +250,12 @@ pub(super) fn uninstall(
             outcome.left.extend(finished.left);
         }
     }
-    disarm(system, &mut outcome);
+    let is_unguarded = disarm(system, &mut outcome);
     let holds_a_copy =
         |found: &Transaction| !found.progress.unrestored.is_empty() || undo::has_kept(found);
     let needed: Vec<Transaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
-    if needed.is_empty() {
+    // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.
+    if needed.is_empty() && is_unguarded {
         let home = system.path(super::HOME);
         match std::fs::remove_dir_all(&home) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

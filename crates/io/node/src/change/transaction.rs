@@ -186,7 +186,7 @@ pub(super) fn journal_error(what: &str, why: String) -> ChangeError {
     }
 }
 
-/// With the guard armed, or with nothing of it left.
+/// With the guard armed. Where it cannot be, nothing is left of it, or it finds a journal that says so.
 pub(super) fn armed(
     system: &dyn System,
     mut transaction: Transaction,
@@ -205,8 +205,11 @@ pub(super) fn armed(
             Ok(transaction)
         }
         Err(why) => {
-            let _ = system.disarm();
-            let _ = transaction.forget();
+            // Units that stay start the program beside the journal, so it stays with them: they find nothing to undo, and
+            // go.
+            if system.disarm().is_ok() {
+                let _ = transaction.forget();
+            }
             Err(ChangeError::NoGuard { why })
         }
     }
@@ -336,6 +339,7 @@ pub(super) fn describe(step: &Step) -> String {
         Step::Module { name, .. } => format!("loading {name}"),
         Step::Packages { names, .. } => format!("installing {}", names.join(", ")),
         Step::Unit { name, .. } => format!("enabling {name}"),
+        Step::TimeService { .. } => "switching the time service".to_owned(),
         Step::Pfc { interface, .. }
         | Step::Trust { interface, .. }
         | Step::Dscp { interface, .. }

@@ -1,6 +1,9 @@
 //! The values of the boot file, set again.
 
 use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -14,14 +17,46 @@ use super::{PortSettingsError, Ports};
 
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Brings the ports to what the file says. What is not there yet is waited for, all of it no longer than `limit`; one
-/// that fails keeps nothing else from being set. What was not set comes back.
-pub fn restore(boot: &Boot, limit: Duration) -> Vec<PortSettingsError> {
-    Ports::machine().restore(boot, limit)
+/// For drivers that are still busy with their ports. The boot unit gives us twice that.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// For network managers to have seen every port after a boot.
+const MANAGERS_START_TIMEOUT: Duration = Duration::from_secs(15);
+/// A machine with hundreds of ports is far below.
+const LONGEST: u64 = 1 << 20;
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot restore ports from {}", path.display())]
+pub struct BootFileError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Brings the ports to what the boot file says. What is not there yet is waited for, and one that fails keeps nothing else
+/// from being set. What was not set comes back.
+pub fn restore(file: &Path) -> Result<Vec<PortSettingsError>, BootFileError> {
+    let boot = read(file).map_err(|source| BootFileError {
+        path: file.to_owned(),
+        source,
+    })?;
+    let failed = Ports::machine().restore(&boot, PATIENCE);
+    keep_down(&boot, MANAGERS_START_TIMEOUT);
+    Ok(failed)
+}
+
+fn read(file: &Path) -> io::Result<Boot> {
+    let mut text = String::new();
+    File::open(file)?
+        .take(LONGEST + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        let text = format!("it is larger than {LONGEST} bytes");
+        return Err(io::Error::other(text));
+    }
+    Boot::from_toml(&text).map_err(io::Error::other)
 }
 
 /// Takes the ports that are to stay down out of the hands of managers, which bring up what they find while they start.
-pub fn keep_down(boot: &Boot, time: Duration) {
+fn keep_down(boot: &Boot, time: Duration) {
     let until = Instant::now() + time;
     let mut ports = Ports::machine();
     let mut steps: Vec<Step> = down(boot).collect();

@@ -15,7 +15,7 @@ use std::{path::PathBuf, time::Duration};
 
 use crosstie_model::Step;
 
-pub use boot::{keep_down, restore};
+pub use boot::{BootFileError, restore};
 pub use error::PortSettingsError;
 
 use crate::{
@@ -81,6 +81,7 @@ impl Ports {
             Step::Module { .. } => other("module"),
             Step::Packages { .. } => other("packages"),
             Step::Unit { .. } => other("unit"),
+            Step::TimeService { .. } => other("time service"),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_trust::AgentMade;
 
-use super::{Home, hand::Hand};
+use super::{Home, hand::Hand, settle::load};
 
 /// Set by the script that starts an agent, if it had to fetch it: the outermost thing that it made.
 const MADE: &str = "CROSSTIE_MADE";
@@ -25,10 +25,17 @@ pub fn pushed() -> Option<AgentMade> {
     })
 }
 
-/// Whoever was brought here and never asked anything leaves no trace: its controller died on the way.
+/// Whoever was brought here and is known to no journal leaves no trace: its controller died on the way.
 pub fn leave_no_agent() {
     if let (Some(made), Ok(home)) = (pushed(), Home::find()) {
-        sweep(&mut Hand::new(&home, false), [&made]);
+        leave_unrecorded(&home, &made);
+    }
+}
+
+pub(super) fn leave_unrecorded(home: &Home, made: &AgentMade) {
+    let journal = load(home).ok().flatten();
+    if !journal.is_some_and(|journal| journal.agents.contains(made)) {
+        sweep(&mut Hand::new(home, false), [made]);
     }
 }
 

@@ -55,23 +55,16 @@ impl Drop for Lock {
 impl Home {
     /// As ssh and sshd find it, which is not by `$HOME`.
     pub fn find() -> Result<Self, TrustError> {
-        let number = geteuid().as_raw().to_string();
-        let line = run("getent", &["passwd", &number], Bounds::default());
-        let line = line.map_err(|gap| TrustError::Home {
-            why: format!("getent passwd {number}: {gap:?}"),
-        })?;
-        let line = String::from_utf8_lossy(&line);
-        let mut fields = line.lines().next().unwrap_or_default().split(':');
-        let (user, path) = (fields.next(), fields.nth(4));
-        match (user, path.map(PathBuf::from)) {
-            (Some(user), Some(path)) if path.is_absolute() && path.is_dir() => Ok(Self {
-                user: user.parse().map_err(TrustError::User)?,
-                path,
-            }),
-            _ => Err(TrustError::Home {
-                why: format!("user {number} has none"),
-            }),
-        }
+        let (user, path) = entry(geteuid().as_raw())?;
+        Ok(Self {
+            user: user.parse().map_err(TrustError::User)?,
+            path,
+        })
+    }
+
+    /// That of the user with this number.
+    pub(crate) fn path_of(number: u32) -> Result<PathBuf, TrustError> {
+        entry(number).map(|(_, path)| path)
     }
 
     pub(super) fn ssh(&self) -> PathBuf {
@@ -165,6 +158,26 @@ impl Home {
                 });
             }
         }
+    }
+}
+
+/// The name and the home directory of a user.
+fn entry(number: u32) -> Result<(String, PathBuf), TrustError> {
+    let number = number.to_string();
+    let line = run("getent", &["passwd", &number], Bounds::default());
+    let line = line.map_err(|gap| TrustError::Home {
+        why: format!("getent passwd {number}: {gap:?}"),
+    })?;
+    let line = String::from_utf8_lossy(&line);
+    let mut fields = line.lines().next().unwrap_or_default().split(':');
+    let (user, path) = (fields.next(), fields.nth(4));
+    match (user, path.map(PathBuf::from)) {
+        (Some(user), Some(path)) if path.is_absolute() && path.is_dir() => {
+            Ok((user.to_owned(), path))
+        }
+        _ => Err(TrustError::Home {
+            why: format!("user {number} has none"),
+        }),
     }
 }
 

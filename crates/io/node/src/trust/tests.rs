@@ -333,6 +333,31 @@ fn the_agent_goes_with_the_last_of_it() {
     assert_eq!(tree(&home.path), before);
 }
 
+/// A run that is cut off before it has written anything down has nobody who would remove its agent.
+#[test]
+fn an_agent_that_no_journal_knows_of_goes_with_its_session() {
+    let (_folder, home) = home();
+    let before = tree(&home.path);
+    let folder = home.path.join(".cache/crosstie/bin");
+    let made = AgentMade {
+        folder: folder.display().to_string(),
+        outermost: home.path.join(".cache").display().to_string(),
+    };
+    let push = || {
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("ab".repeat(32)), "agent").unwrap();
+    };
+    push();
+    agent::leave_unrecorded(&home, &made);
+    assert_eq!(tree(&home.path), before);
+    push();
+    answer(&home, &Ask::Settle(wanted(false)), Some(&made)).unwrap();
+    agent::leave_unrecorded(&home, &made);
+    assert!(folder.exists());
+    undo(&home, None);
+    assert_eq!(tree(&home.path), before);
+}
+
 #[test]
 fn what_is_not_ours_to_write_is_left_alone() {
     let (_folder, home) = home();

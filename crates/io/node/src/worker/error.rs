@@ -28,7 +28,12 @@ fn ending(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => {
             let name = rustix::process::Signal::from_named_raw(signal);
-            let name = name.map_or_else(|| signal.to_string(), |name| format!("{name:?}"));
+            let name = name.map(|name| {
+                format!("{name:?}")
+                    .trim_matches('"')
+                    .replace("Signal::", "SIG")
+            });
+            let name = name.unwrap_or_else(|| signal.to_string());
             format!("was ended by a signal ({name})")
         }
         (None, Some(code)) => format!("ended with status {code}"),
@@ -41,5 +46,19 @@ fn quoted(stderr: &str) -> String {
         String::new()
     } else {
         format!("; it said: {stderr}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn signals_have_the_names_that_people_know() {
+        let by = |raw| ending(ExitStatus::from_raw(raw));
+        assert_eq!(by(9), "was ended by a signal (SIGKILL)");
+        assert_eq!(by(3 << 8), "ended with status 3");
     }
 }

@@ -79,6 +79,8 @@ pub(crate) struct Parts {
     pub(crate) memory: MemoryRegion,
     pub(crate) sends: CompletionQueue,
     pub(crate) receives: CompletionQueue,
+    /// Of each queue pair, in a bandwidth test.
+    pub(crate) receives_ahead: u32,
     pub(crate) yields: bool,
 }
 
@@ -101,11 +103,11 @@ impl JoinedEngine {
         stop: &AtomicBool,
         emit: &mut dyn FnMut(Progress),
     ) -> Result<Figures, GoError> {
-        let figures = self.run(stop, emit);
-        if figures.is_err() {
+        self.run(stop, emit).map_err(|error| {
+            let cause = failure::cause_of(&self.parts, error);
             failure::flush(&self.parts, &mut self.connections);
-        }
-        figures
+            cause
+        })
     }
 
     fn run(

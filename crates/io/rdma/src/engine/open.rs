@@ -43,7 +43,8 @@ pub fn open(
     let length = usize::try_from(bytes_of(&plans)).unwrap_or(usize::MAX);
     let memory = domain.register(length, access)?;
     let queue_pairs = u32::from(request.queue_pairs);
-    let receive_depth = receive_depth(&request);
+    let receives_ahead = receives_ahead(&request, limits);
+    let receive_depth = receive_depth(&request, receives_ahead);
     let entries = |depth: u32| depth.saturating_mul(queue_pairs);
     let sends = context.completion_queue(entries(request.depth + SPARE_SENDS))?;
     let receives = context.completion_queue(entries(receive_depth))?;
@@ -64,6 +65,7 @@ pub fn open(
             memory,
             sends,
             receives,
+            receives_ahead,
             yields: surroundings.yields,
         },
         cap,
@@ -77,7 +79,7 @@ pub fn open(
 /// To what the device can do; a device that tells nothing is asked as it is.
 fn limit_depth(request: &mut OpenRequest, limits: DeviceLimits) {
     let queue_pairs = u32::from(request.queue_pairs);
-    // Receives that are posted ahead are twice as many.
+    // Receives that are posted ahead are at least twice as many.
     let fits = |depth: u32| {
         let entries = (2 * depth + SPARE_SENDS).saturating_mul(queue_pairs);
         let deep = limits.queue_depth == 0 || 2 * depth + SPARE_SENDS <= limits.queue_depth;
@@ -88,9 +90,9 @@ fn limit_depth(request: &mut OpenRequest, limits: DeviceLimits) {
     }
 }
 
-fn receive_depth(request: &OpenRequest) -> u32 {
+fn receive_depth(request: &OpenRequest, receives_ahead: u32) -> u32 {
     match request.test {
-        Test::Bandwidth { .. } => receives_ahead(request.test, request.role, request.depth).max(1),
+        Test::Bandwidth { .. } => receives_ahead.max(1),
         Test::Latency { .. } => latency::RECEIVE_DEPTH,
         Test::Verify { .. } => request.depth + verify::SPARE_RECEIVES,
     }

@@ -54,16 +54,11 @@ fn messages_are_counted_within_the_time_that_is_measured() {
             (request.sizes, request.signal_every) = (vec![size], None);
         });
         assert!(figures.complete && figures.messages > 0, "{figures:?}");
-        assert_eq!(figures.bytes, figures.messages * u64::from(size));
+        assert_eq!(figures.messages, figures.bytes / u64::from(size));
         assert_eq!((figures.size, figures.depth), (size, 128));
-        // From the first completion that is seen in it, which is late on a busy machine.
-        let time = figures.nanoseconds;
-        assert!((1..5_000_000_000).contains(&time), "{figures:?}");
-        // The last completion may come late, too; windows end with the time that was asked for.
-        assert!(
-            figures.windows.len() as u64 <= time / 100_000_000,
-            "{figures:?}"
-        );
+        // However late a busy machine lets it look.
+        assert_eq!(figures.nanoseconds, 350_000_000);
+        assert_eq!(figures.windows.len(), 3, "{figures:?}");
         assert!(figures.windows.iter().sum::<u64>() <= figures.bytes);
         assert!(figures.processor_nanoseconds > 0);
     }
@@ -204,17 +199,30 @@ fn a_port_that_goes_down_ends_both_ends() {
     // IBV_EVENT_PORT_ERR.
     assert!(stand_in.raise(10, 1));
     let (near, far) = run(ends);
-    let errors = [near, far].map(Result::unwrap_err);
-    let is_event = |error: &GoError| matches!(error, GoError::Event(AsyncEventKind::PortDown));
-    // Whoever hears of it second finds that the other has ended its work.
-    let is_answer = |error: &GoError| matches!(error, GoError::Completion(error) if error.status == Status::RETRY_EXCEEDED);
-    assert!(errors.iter().any(is_event), "{errors:?}");
-    assert!(
-        errors
-            .iter()
-            .all(|error| is_event(error) || is_answer(error)),
-        "{errors:?}"
-    );
+    // Also of whoever hears of it second, when the other has ended its work already.
+    for result in [near, far] {
+        let error = result.unwrap_err();
+        let is_event = matches!(error, GoError::Event(AsyncEventKind::PortDown));
+        assert!(is_event, "{error:?}");
+    }
+}
+
+/// Receives are flushed when a send has failed, and may be seen first.
+#[test]
+fn what_was_flushed_is_never_the_reason() {
+    for test in [WRITE, READ, SEND] {
+        let stand_in = stand_in();
+        let [mut near, _far] = joined(&stand_in, test, |request| {
+            (request.role, request.times.silence) = (Role::Both, 1000);
+        });
+        // The first message: it tells the other end that this one is there.
+        assert!(stand_in.inject("completion=12"));
+        let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
+        let GoError::Completion(error) = error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(error.status, Status::RETRY_EXCEEDED, "{test:?}");
+    }
 }
 
 /// Long before the silence would.

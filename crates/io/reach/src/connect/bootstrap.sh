@@ -53,10 +53,12 @@ become_root() {
     esac
 }
 
-# Of what did not arrive nothing stays, nor of the folders that were made for it.
+# Of what did not arrive, or was never started, nothing stays, nor of the folders that were made for it. An agent that was
+# started looks after itself.
 # shellcheck disable=SC2317 # a trap calls it
 forget() {
     rm -f "$new"
+    [ -z "${CROSSTIE_MADE:-}" ] || rm -f "$folder/$sum"
     while case $folder/ in "${CROSSTIE_MADE:-/dev/null}"/*) rmdir "$folder" 2>/dev/null ;; *) false ;; esac; do
         folder=${folder%/*}
     done
@@ -90,7 +92,6 @@ fetch() {
     why=$({ head -c "$size" | unpack >"$new"; } 2>&1) || give_up write "$why"
     is_wanted "$new" || give_up sum "$(wc -c <"$new")"
     why=$({ chmod "$mode" "$new" && mv -f "$new" "$folder/$sum"; } 2>&1) || give_up write "$why"
-    trap - EXIT HUP INT TERM PIPE
     # Other builds, and what a broken connection left behind.
     find "$folder" -maxdepth 1 -type f -mtime +7 ! -name "$sum" -exec rm -f {} + 2>/dev/null
 }
@@ -124,6 +125,8 @@ main() {
     esac
     refuse_shared
     { [ -x "$folder/$sum" ] && is_own "$folder/$sum" && is_wanted "$folder/$sum"; } 2>/dev/null || fetch
+    # Whoever sent it may have taken it away while it was looked at.
+    [ -e "$folder/$sum" ] || fetch
     say start
     exec "$folder/$sum" agent --build "$sum"
 }

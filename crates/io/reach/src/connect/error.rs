@@ -5,6 +5,7 @@ use std::{io, time::Duration};
 use crosstie_model::word;
 use thiserror::Error;
 
+use super::failure::WRONG_PASSWORD;
 use crate::{binary::BinaryError, link::LinkError, protocol::PreambleError, ssh::DestinationError};
 
 #[derive(Debug, Error)]
@@ -22,13 +23,14 @@ pub enum ConnectError {
     )]
     HostKeyChanged { node: String },
     #[error(
-        "ssh does not know its host key: log in once with ssh {node} and compare the fingerprint that it shows",
+        "ssh does not know its host key: crosstie trust {node} shows it and asks; or log in once with ssh {node} and compare \
+         the fingerprint that it shows",
         node = word(node)
     )]
     HostKeyUnknown { node: String },
     #[error(
-        "ssh was not let in ({offered}): try ssh {node}; without a key there (ssh-copy-id {node}), scan that node alone \
-         from a terminal, so that ssh can ask for the password",
+        "ssh was not let in ({offered}): crosstie trust {node} asks for the password once and puts a key there; or try \
+         ssh {node}, or scan that node alone from a terminal, so that ssh can ask",
         node = word(node)
     )]
     Denied { node: String, offered: String },
@@ -86,4 +88,10 @@ pub enum ConnectError {
     OtherVersion { version: String },
     #[error("the connection failed")]
     Link(#[source] LinkError),
+}
+
+impl ConnectError {
+    pub(crate) fn is_wrong_password(&self) -> bool {
+        matches!(self, Self::Sudo { why } if why == WRONG_PASSWORD)
+    }
 }

@@ -2,10 +2,10 @@
 
 use std::{
     fs::{self, DirBuilder, File},
-    io::Write,
+    io::{BufRead, BufReader, Write},
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, SystemTime},
 };
 
@@ -36,17 +36,21 @@ impl Home {
         names.collect()
     }
 
-    /// What the script says when it is told this. The script itself comes from a file, so all of this is for what it runs.
-    fn run(&self, told: impl AsRef<[u8]>) -> String {
+    fn start(&self) -> Child {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/connect/bootstrap.sh");
-        let mut shell = Command::new(self.shell)
+        Command::new(self.shell)
             .arg(script)
             .env("HOME", self.folder.path())
             .env_remove("XDG_CACHE_HOME")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap();
+            .unwrap()
+    }
+
+    /// What the script says when it is told this. The script itself comes from a file, so all of this is for what it runs.
+    fn run(&self, told: impl AsRef<[u8]>) -> String {
+        let mut shell = self.start();
         shell
             .stdin
             .take()
@@ -148,6 +152,24 @@ fn nothing_is_run_from_a_folder_that_others_can_write_to() {
             said.contains("need") && said.contains("the agent ran"),
             "{said}"
         );
+    }
+}
+
+/// It has arrived whole, and whoever sent it is gone before it is started.
+#[test]
+fn an_agent_that_nobody_hears_start_is_not_left() {
+    for shell in ["sh", "bash"] {
+        let home = Home::new(shell);
+        let sum = sum(home.folder.path());
+        let mut child = home.start();
+        let mut heard = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut input = child.stdin.take().unwrap();
+        writeln!(input, "user {sum}").unwrap();
+        while !heard.next().unwrap().unwrap().contains("need") {}
+        drop(heard);
+        input.write_all(&with_agent("")).unwrap();
+        assert!(!child.wait().unwrap().success());
+        assert!(!home.folder.path().join(".cache").exists(), "{shell}");
     }
 }
 

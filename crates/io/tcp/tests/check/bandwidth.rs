@@ -18,10 +18,9 @@ fn plausible(received: &Bandwidth) {
     assert!(received.complete, "{received:?}");
     assert!(received.bytes > 1 << 20, "{received:?}");
     let time = received.nanoseconds;
-    // The receiver looks at its clock after each block.
-    assert!((350_000_000..900_000_000).contains(&time), "{received:?}");
-    // A window that one of the streams slept through on a busy machine is not whole.
-    assert!(received.windows.len() <= 9, "{received:?}");
+    // However late a busy machine lets it look.
+    assert!((400_000_000..600_000_000).contains(&time), "{received:?}");
+    assert_eq!(received.windows.len(), 4, "{received:?}");
     assert!(received.windows.iter().sum::<u64>() <= received.bytes);
     assert!(received.processor_nanoseconds > 0, "{received:?}");
 }

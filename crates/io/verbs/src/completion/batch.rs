@@ -79,6 +79,13 @@ impl Completion {
     }
 }
 
+/// Whether all have succeeded. Looking at all of them so takes less time than deciding at each.
+#[inline]
+pub fn all_succeeded(completions: &[Completion]) -> bool {
+    let failed = |seen, one: &Completion| seen | (one.0.status ^ abi::STATUS_SUCCESS);
+    completions.iter().fold(0, failed) == 0
+}
+
 /// Room for completions, made once and polled into again and again.
 #[derive(Debug)]
 pub struct CompletionBatch {

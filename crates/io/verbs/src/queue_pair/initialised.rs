@@ -19,8 +19,9 @@ use crate::{
     protection_domain::ProtectionDomain,
 };
 
-/// How long a peer waits before it sends again to a queue that had no receive: 0.64 ms.
-const MIN_RNR_TIMER: u8 = 12;
+/// How long a peer waits before it sends again to a queue that had no receive: 10.24 ms. It does so six times, in which a thread that
+/// lost its processor gets it back.
+const MIN_RNR_TIMER: u8 = 20;
 /// Routers between us and the peer, plus one.
 const HOP_LIMIT: u8 = 64;
 

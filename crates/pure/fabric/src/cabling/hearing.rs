@@ -13,7 +13,7 @@ pub struct Probe {
     pub node: u16,
     /// In the order that gives each its number.
     pub interfaces: Vec<String>,
-    /// Counted from the call's arrival, so that all nodes end at about the same time, however long each takes to begin.
+    /// Counted from the call's arrival; the controller may end it before.
     pub listen_ms: u64,
 }
 

@@ -3,12 +3,14 @@
 //! Nothing on the ports has to be configured for it. A cage is one port of layer 2 for both its twins, so between two
 //! cages every twin hears every twin: four hearings, one cable.
 
+mod complete;
 mod frame;
 mod hearing;
 mod note;
 mod survey;
 mod topology;
 
+pub use complete::is_complete;
 pub use frame::{BROADCAST, Decoded, ETHERTYPE, FRAME, Key, Sender, Token, decode, encode};
 pub use hearing::{Heard, Listened, PortHeard, Probe};
 pub use note::Note;

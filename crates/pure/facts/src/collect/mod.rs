@@ -5,6 +5,7 @@
 //! it stands ([`secret`]).
 
 mod command;
+mod file_names;
 mod filter;
 mod pattern;
 mod rules;
@@ -12,6 +13,7 @@ mod secret;
 mod walk;
 
 pub use command::{COMMANDS, CommandRule, command, gpu_xml};
+pub use file_names::renamed;
 pub use filter::is_engine_variable;
 pub(crate) use filter::is_other;
 pub use rules::{GROUPS, HOME_NCCL_CONF, Keep, NAMED_NCCL_CONF, Rule};

@@ -143,7 +143,7 @@ const SOFTWARE: &[Rule] = &[
     rule("usr/lib/python3/dist-packages/nvidia_nccl_cu*.dist-info", Keep::Name),
     rule("usr/local/lib/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", Keep::Name),
     rule("usr/{lib/python3/dist-packages,local/lib/python3*/dist-packages,local/lib/python3*/site-packages}/nvidia/nccl/lib/libnccl.so.2", Keep::Name),
-    rule("sys/fs/cgroup/system.slice/{opensm*,NetworkManager,systemd-networkd,chrony*,ntp*,systemd-timesyncd}.service", Keep::Name),
+    rule("sys/fs/cgroup/system.slice/{opensm*,NetworkManager,systemd-networkd,chrony*,ntp*,openntpd,systemd-timesyncd,ptp4l*,phc2sys*,timemaster}.service", Keep::Name),
     rule("sys/fs/cgroup/system.slice/{docker,containerd,lldpad,openibd,nvidia-persistenced,firewalld,ufw,ssh,sshd}.service", Keep::Name),
 ];
 

@@ -208,7 +208,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A GID table has up to 256 entries, nearly all empty; only the others have attributes worth a read each.
+    /// A GID table has hundreds of entries, nearly all empty; only the others have attributes worth a read each.
     fn take_gid(&mut self, path: &str) {
         let Ok(gid) = self.source.read(path) else {
             return;

@@ -74,9 +74,11 @@ impl<'a> Node<'a> {
     /// The interface of a function's port.
     fn interface(&self, function: PciAddress, port: u32) -> Option<String> {
         let below = self.interfaces.get(&function)?;
+        let wanted = port.checked_sub(1);
+        let first = below.partition_point(|(dev_port, _)| Some(*dev_port) < wanted);
         let by_port = below
-            .iter()
-            .find(|(dev_port, _)| Some(*dev_port) == port.checked_sub(1));
+            .get(first)
+            .filter(|(dev_port, _)| Some(*dev_port) == wanted);
         // One interface below the function is the port's, whatever it says.
         by_port
             .or(below.first().filter(|_| below.len() == 1))

@@ -16,12 +16,9 @@ pub(super) fn system(raw: &Raw) -> System {
         root: environment(raw, "UID").map(|uid| uid == "0"),
         locked_memory: locked_memory(raw),
         limit_lines: limit_lines(raw),
-        clock_synchronised: raw.command("timedatectl.txt").and_then(|text| {
-            let mut values = text
-                .lines()
-                .filter_map(|line| line.strip_prefix("NTPSynchronized="));
-            Reading::from(values.next()).map(|value| value.trim() == "yes")
-        }),
+        clock_synchronised: clock(raw, "NTPSynchronized="),
+        time_service_on: clock(raw, "NTP="),
+        time_service_installed: clock(raw, "CanNTP="),
         container: container(raw),
         kernel_log: raw
             .command("dmesg.txt")
@@ -36,6 +33,14 @@ pub(super) fn system(raw: &Raw) -> System {
                 selected.map(|(policy, _)| policy.to_owned()).into()
             }),
     }
+}
+
+/// A line of `timedatectl show`.
+fn clock(raw: &Raw, key: &str) -> Reading<bool> {
+    raw.command("timedatectl.txt").and_then(|text| {
+        let mut values = text.lines().filter_map(|line| line.strip_prefix(key));
+        Reading::from(values.next()).map(|value| value.trim() == "yes")
+    })
 }
 
 /// `Max locked memory   SOFT   HARD   bytes`.

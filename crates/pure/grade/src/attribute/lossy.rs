@@ -31,8 +31,10 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let mut observed = Places::default();
     let mut directions: HashMap<(usize, usize), Direction> = HashMap::new();
     let tried = graded.cells.iter().flat_map(|cell| &cell.tried);
-    // Under contention a switch may drop: that is told by who recovers, not by who lost.
-    let tried = tried.filter(|one| one.kind.is_rdma() && !matches!(one.phase, Phase::Incast));
+    // Under contention a switch may drop: that is told by who recovers, not by who lost. Where both directions run at once,
+    // the same counters are two tests', and every loss would count twice.
+    let counts = |phase| !matches!(phase, Phase::Incast | Phase::Bidirectional);
+    let tried = tried.filter(|one| one.kind.is_rdma() && counts(one.phase));
     for one in tried {
         let (from, to) = (observed.place(&one.from), observed.place(&one.to));
         let growth = &one.counters;

@@ -21,7 +21,40 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     });
     let alone = alone.filter(|one| !graded.is_as_fast_as_its_processor(one));
     let unsteady = alone.filter_map(|one| of_measurement(one, one.bandwidth()?));
-    unsteady.collect()
+    unsteady.chain(broken_off(graded)).collect()
+}
+
+/// A test of a soak that gave no figure, whatever those before and after it gave.
+#[allow(clippy::cast_precision_loss)] // seconds of a run
+fn broken_off(graded: &GradedRun) -> Vec<MeasuredFault> {
+    let all = &graded.run.measurements;
+    let is_lost = |host: &str| graded.run.lost.iter().any(|lost| lost.host == host);
+    let soak = all.iter().filter(|one| one.phase == Phase::Soak);
+    // A node that went away is named itself.
+    let soak = soak.filter(|one| !is_lost(&one.from.host) && !is_lost(&one.to.host));
+    let broken = soak.filter_map(|one| {
+        let error = one.error()?;
+        // When it failed is not known; when the next test began is.
+        let later = all.iter().map(|other| other.offset_milliseconds);
+        let next = later.filter(|began| *began > one.offset_milliseconds).min();
+        let end = graded.run.end.as_ref().map(|end| end.offset_milliseconds);
+        let began = one.offset_milliseconds as f64 / 1000.0;
+        let time = match next.or(end) {
+            Some(next) => format!(
+                "between {began:.1} s and {:.1} s after the run began",
+                next as f64 / 1000.0
+            ),
+            None => format!("later than {began:.1} s after the run began"),
+        };
+        let subject = words::direction(&one.from, &one.to);
+        let mut fault = MeasuredFault::new(FaultKind::BandwidthUnsteady, Severity::Fault, subject);
+        fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
+        fault.of(one);
+        fault.saw("traffic broke off", time);
+        fault.saw("why", error);
+        Some(fault)
+    });
+    broken.collect()
 }
 
 /// The worst window, and how long bandwidth stayed below half of the median.

@@ -377,6 +377,33 @@ fn a_dip_is_named_with_its_time() {
     );
 }
 
+/// The best of all tries is what a soak is graded by; a try without a figure must not vanish behind it.
+#[test]
+fn a_soak_that_breaks_off_is_named_with_its_time() {
+    let mut run = at(CONNECTX_5, 97.0);
+    run.measurements[0].phase = Phase::Soak;
+    let good = run.measurements[0].clone();
+    for (offset, is_bad) in [(60_000, true), (93_500, false)] {
+        let mut one = good.clone();
+        one.offset_milliseconds = offset;
+        if is_bad {
+            one.outcome = Outcome::Failed {
+                error: "the port went down".to_owned(),
+            };
+        }
+        run.measurements.push(one);
+    }
+    let graded = GradedRun::new(&run);
+    let found = faults(&graded);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].kind, FaultKind::BandwidthUnsteady);
+    let seen = format!("{:?}", found[0].evidence);
+    assert!(
+        seen.contains("between 60.0 s and 93.5 s") && seen.contains("the port went down"),
+        "{seen}"
+    );
+}
+
 #[test]
 fn latency_has_limits_of_its_own_on_hardware() {
     for (p50, expected) in [

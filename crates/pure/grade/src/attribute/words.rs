@@ -31,7 +31,10 @@ fn rail(from: &MeasuredEnd, to: &MeasuredEnd) -> String {
 }
 
 pub fn gbps(value: f64) -> String {
-    if value < 10.0 {
+    // A lab's megabits.
+    if value < 0.995 {
+        format!("{value:.3} Gb/s")
+    } else if value < 10.0 {
         format!("{value:.2} Gb/s")
     } else {
         format!("{value:.1} Gb/s")

@@ -197,7 +197,7 @@ fn an_answer_counts_only_from_the_port_that_has_the_address() {
     assert!(!proof.holds());
     let json = serde_json::to_value(&proof).unwrap();
     assert_eq!(json["pairs"][0]["outcome"], "other-port");
-    assert_eq!(json["pairs"][0]["from"]["node"], "a");
+    assert_eq!(json["pairs"][0]["from"]["host"], "a");
     assert_eq!(serde_json::from_value::<Proof>(json).unwrap(), proof);
 }
 
@@ -261,4 +261,42 @@ proptest! {
             prop_assert_eq!(bad.map(|judged| &judged.pair).collect::<Vec<_>>(), [lost]);
         }
     }
+}
+
+#[test]
+fn a_path_that_is_too_narrow_is_told_from_a_dead_one() {
+    let (plan, facts) = (plan(TWO), facts(TWO));
+    let pairs = pairs(&plan, &facts);
+    let silence = |probe: Probe| Probed {
+        probe,
+        problem: Some("no answer".to_owned()),
+        neighbour: None,
+    };
+    let mut told = answers(&pairs, &facts);
+    let own = told.get_mut("a").unwrap().as_mut().unwrap();
+    *own = own.drain(..).map(|answer| silence(answer.probe)).collect();
+    let proof = judge(pairs, &facts, &told);
+    assert_eq!(smaller_probes(&proof, "b"), []);
+    let asked = smaller_probes(&proof, "a");
+    assert_eq!(asked.len(), 2 * SMALLER.len());
+    // One of the two rails answers up to Ethernet's usual size, the other one nothing.
+    let narrow = |probe: Probe| {
+        let is_answered = matches!(
+            &probe,
+            Probe::Ping { interface: Some(port), bytes: Some(..=1500), .. } if *port == interface(0)
+        );
+        let mut answer = silence(probe);
+        answer.problem = answer.problem.filter(|_| !is_answered);
+        answer
+    };
+    let told = Answers::from([("a".to_owned(), Ok(asked.into_iter().map(narrow).collect()))]);
+    let proof = with_smaller(proof, &told, |_| Some("cable 1".to_owned()));
+    let outcomes: Vec<&Outcome> = proof.pairs.iter().map(|judged| &judged.outcome).collect();
+    let too_large = Outcome::TooLarge {
+        answered_bytes: 1500,
+        cable: Some("cable 1".to_owned()),
+    };
+    assert_eq!(*outcomes[0], too_large);
+    assert!(matches!(outcomes[1], Outcome::NoAnswer { .. }));
+    assert!(outcomes[2].is_good() && outcomes[3].is_good());
 }

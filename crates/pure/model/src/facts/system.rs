@@ -16,6 +16,10 @@ pub struct System {
     /// Lines of limits.conf and limits.d about locked memory.
     pub limit_lines: Vec<LimitLine>,
     pub clock_synchronised: Reading<bool>,
+    /// Whether systemd has a time service running: `NTP` of `timedatectl show`.
+    pub time_service_on: Reading<bool>,
+    /// Whether one is installed that systemd could start: `CanNTP`.
+    pub time_service_installed: Reading<bool>,
     /// The kind of container that collection ran in; absent on a machine of its own.
     pub container: TextReading,
     /// Allow-listed lines of the kernel log.

@@ -42,6 +42,7 @@ impl Plan {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodePlan {
+    #[serde(rename = "host")]
     pub node: String,
     /// `area=digest` of the facts that the plan was made from, but those that change by themselves: when another one has
     /// changed, the plan is stale.
@@ -52,7 +53,7 @@ pub struct NodePlan {
     pub steps: Vec<Step>,
     pub notes: Vec<String>,
     pub addresses: Vec<FabricAddress>,
-    /// For NCCL, UCX, Gloo and Open MPI on this node.
+    /// For NCCL, UCX, Gloo, Open MPI, Ray, vLLM, `SGLang` and llama.cpp on this node.
     pub settings: Vec<Setting>,
 }
 
@@ -117,6 +118,12 @@ pub enum Engine {
     Ucx,
     Gloo,
     OpenMpi,
+    Ray,
+    Vllm,
+    Sglang,
+    LlamaCpp,
+    /// Not ours: what a person added.
+    Custom,
 }
 
 /// The other end of quality of service, for whoever runs the switch.

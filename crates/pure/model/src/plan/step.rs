@@ -56,6 +56,10 @@ pub enum Step {
         name: String,
         enabled: Change<bool>,
     },
+    /// Whether systemd runs an installed time service, now and at boot.
+    TimeService {
+        on: Change<bool>,
+    },
     /// Priority flow control. Changing it takes the link down for a moment.
     Pfc {
         interface: String,
@@ -206,6 +210,7 @@ impl Step {
             Self::Module { loaded, .. } => *loaded = loaded.undo(),
             Self::Packages { installed, .. } => *installed = installed.undo(),
             Self::Unit { enabled, .. } | Self::Ecn { enabled, .. } => *enabled = enabled.undo(),
+            Self::TimeService { on } => *on = on.undo(),
             Self::Pfc { priorities, .. } => *priorities = priorities.undo(),
             Self::Trust { trust, .. } => *trust = trust.undo(),
             Self::Dscp { priority, .. } => *priority = priority.undo(),
@@ -234,6 +239,7 @@ impl Step {
                 .iter()
                 .all(|name| now.software.package(name).is_some() == installed.to),
             Self::Unit { name, enabled } => now.managed.units.contains(name) == enabled.to,
+            Self::TimeService { on } => now.system.time_service_on.known() == Some(&on.to),
             Self::Pfc {
                 interface: name,
                 priorities,

@@ -15,6 +15,7 @@ pub(crate) use netplan::netplan;
 pub(crate) use networkd::network;
 pub(crate) use system::{LONGEST, limits, manager_limits, modules, nccl, sysctls};
 
+pub(crate) use crosstie_model::is_plain;
 use crosstie_model::{Mtu, plan::Tool};
 use ipnet::IpNet;
 
@@ -26,18 +27,6 @@ pub(crate) struct Wanted {
     /// Sorted.
     pub(crate) addresses: Vec<IpNet>,
     pub(crate) mtu: Option<Mtu>,
-}
-
-/// A name that is safe in every format here: YAML, systemd's and `NetworkManager`'s files, sysctl.d, nccl.conf. The
-/// kernel would allow more; nobody's card is called so.
-pub(crate) fn is_plain(name: &str) -> bool {
-    let plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'@');
-    let starts = name
-        .bytes()
-        .next()
-        .is_some_and(|byte| byte.is_ascii_alphanumeric());
-    starts && name.len() <= 64 && name.bytes().all(plain)
 }
 
 /// Text for a comment, on one line.

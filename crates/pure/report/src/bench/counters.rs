@@ -10,6 +10,7 @@ use serde::Serialize;
 pub struct RunCounters {
     /// As it was shown while it ran.
     pub run: String,
+    #[serde(rename = "host")]
     pub node: String,
     /// The RDMA device, or the interface.
     pub port: String,
@@ -23,6 +24,7 @@ pub struct RunCounters {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CounterFinding {
     pub run: String,
+    #[serde(rename = "host")]
     pub node: String,
     pub port: String,
     pub counter: String,

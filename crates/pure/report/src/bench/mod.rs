@@ -98,7 +98,9 @@ pub struct Bandwidth {
     pub gbps: f64,
     /// Of the worst tenth of a second; absent in a run that was too short for one.
     pub worst_gbps: Option<f64>,
-    pub messages_per_second: f64,
+    /// Absent with TCP, which has no messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages_per_second: Option<f64>,
     /// Bytes of a message, and messages under way on a queue pair: what was really used.
     pub size: u32,
     pub depth: u32,
@@ -164,7 +166,7 @@ pub struct NodeFinding {
 
 /// The JSON schema.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Bench)
+    crate::document::closed_schema::<Bench>()
 }
 
 impl Bench {

@@ -3,6 +3,7 @@
 mod change;
 mod markdown;
 mod view;
+mod watch;
 
 use crosstie_doctor::Diagnosis;
 use crosstie_model::Severity;
@@ -12,10 +13,11 @@ use crate::causes::Root;
 pub use change::{Change, change_line, changes};
 pub use markdown::markdown;
 pub use view::{Detail, verdict, view};
+pub use watch::{Watch, time_of_day};
 
 /// The JSON schema of `doctor --json`.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Diagnosis)
+    crate::document::document_schema::<Diagnosis>()
 }
 
 /// How many findings of each severity.

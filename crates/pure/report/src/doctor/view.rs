@@ -23,7 +23,6 @@ pub enum Detail {
 
 /// Names that are written out; of more, the number.
 const NAMED: usize = 4;
-const COLUMNS: usize = 100;
 
 /// Faults first, then nodes that could not be examined, warnings, what is only worth knowing, and a line that sums up.
 pub fn view(diagnosis: &Diagnosis, detail: Detail, palette: Palette) -> String {
@@ -53,8 +52,11 @@ pub fn view(diagnosis: &Diagnosis, detail: Detail, palette: Palette) -> String {
     notes(diagnosis, &mut screen);
     screen.line(&[verdict(diagnosis)]);
     if let Some(worst) = roots.first() {
-        let hint = format!("crosstie explain {}    tells more", worst.finding.id);
-        screen.line(&[Span::new(Tone::Quiet, hint)]);
+        let hint = format!("crosstie explain {}", worst.finding.id);
+        screen.line(&[
+            Span::command(Tone::Quiet, hint),
+            Span::new(Tone::Quiet, "    tells more"),
+        ]);
     }
     screen.out
 }
@@ -187,7 +189,7 @@ fn worth_knowing<'a>(infos: &[&Root<'a>], screen: &mut Screen<'a>) {
     });
     let text = format!("{}; --all shows more", words.collect::<Vec<_>>().join(", "));
     let mut label = "info     ";
-    for part in wrap(&text, COLUMNS - 11) {
+    for part in wrap(&text, screen.palette.prose(11)) {
         screen.line(&[
             Span::new(Tone::Quiet, format!("  {label}")),
             Span::new(Tone::Plain, part),

@@ -2,8 +2,11 @@
 
 use crosstie_model::Bytes;
 
-/// Two decimals below ten, one above.
+/// Two decimals below ten, one above; a lab's megabits have three.
 pub(super) fn gbps(value: f64) -> String {
+    if value.abs() < 0.995 && value.abs() > 0.0 {
+        return format!("{value:.3}");
+    }
     decimals(value)
 }
 

@@ -9,7 +9,8 @@ const CONTEXT: usize = 2;
 /// `None` is a file that is not there.
 pub fn diff(path: &str, from: Option<&str>, to: Option<&str>, palette: Palette, out: &mut String) {
     let name = |text: Option<&str>| text.map_or("/dev/null", |_| path).to_owned();
-    let mut put = |tone: Tone, text: &str| line(palette, &[Span::new(tone, text)], out);
+    // A file's lines are shown as they are, however long.
+    let mut put = |tone: Tone, text: &str| line(palette, &[Span::command(tone, text)], out);
     put(Tone::Strong, &format!("--- {}", name(from)));
     put(Tone::Strong, &format!("+++ {}", name(to)));
     let changes = TextDiff::from_lines(from.unwrap_or(""), to.unwrap_or(""));

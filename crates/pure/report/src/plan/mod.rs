@@ -2,19 +2,34 @@
 
 mod diff;
 mod files;
+mod summary;
 mod view;
 mod words;
 
 use crosstie_model::{Plan, Spec};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::document::{NodeFailure, closed_schema};
 
 pub use diff::diff;
 pub use files::{Written, files};
-pub use view::{Unread, view};
+pub use summary::summary;
+pub use view::view;
 pub use words::words;
+
+/// What `plan --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PlanReport<'a> {
+    #[serde(flatten)]
+    pub plan: &'a Plan,
+    /// Why nodes are missing.
+    pub unread: &'a [NodeFailure],
+}
 
 /// The JSON schema of `plan --json`.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Plan)
+    closed_schema::<PlanReport>()
 }
 
 /// The JSON schema of the cluster file, for editors.

@@ -6,24 +6,21 @@ use crosstie_model::{
 };
 
 use super::{diff, words};
-use crate::text::{Palette, Span, Tone, item, line};
+use crate::{
+    document::NodeFailure,
+    text::{Palette, Span, Tone, item, line},
+};
 
-/// A node that could not be read, and why.
-pub struct Unread<'a> {
-    pub node: &'a str,
-    pub why: &'a str,
-}
-
-pub fn view(plan: &Plan, unread: &[Unread], next: &str, palette: Palette) -> String {
+pub fn view(plan: &Plan, unread: &[NodeFailure], next: &str, palette: Palette) -> String {
     let mut out = String::new();
     for node in &plan.nodes {
         of_node(node, palette, &mut out);
     }
     for failed in unread {
         let spans = [
-            Span::new(Tone::Strong, failed.node),
+            Span::new(Tone::Strong, &failed.host),
             Span::new(Tone::Alarm, "  could not be read: "),
-            Span::new(Tone::Plain, failed.why),
+            Span::new(Tone::Plain, &failed.error),
         ];
         line(palette, &spans, &mut out);
         out.push('\n');
@@ -35,7 +32,7 @@ pub fn view(plan: &Plan, unread: &[Unread], next: &str, palette: Palette) -> Str
     }
     line(palette, &[verdict(plan, unread.len())], &mut out);
     if !next.is_empty() && plan.has_work() && !plan.is_refused() {
-        line(palette, &[Span::new(Tone::Quiet, next)], &mut out);
+        line(palette, &[Span::command(Tone::Quiet, next)], &mut out);
     }
     out
 }
@@ -52,9 +49,7 @@ fn of_node(node: &NodePlan, palette: Palette, out: &mut String) {
         Span::new(tone, state),
     ];
     line(palette, &spans, out);
-    for refusal in &node.refusals {
-        item(palette, (Tone::Alarm, "✗ "), &refusal.to_string(), out);
-    }
+    refusals(node, palette, out);
     if node.refusals.is_empty() {
         for address in &node.addresses {
             let text = format!(
@@ -74,8 +69,25 @@ fn of_node(node: &NodePlan, palette: Palette, out: &mut String) {
     out.push('\n');
 }
 
+/// A node that nothing may be done on, and why.
+pub(super) fn refused(node: &NodePlan, palette: Palette, out: &mut String) {
+    let spans = [
+        Span::new(Tone::Strong, &node.node),
+        Span::new(Tone::Alarm, "  refused"),
+    ];
+    line(palette, &spans, out);
+    refusals(node, palette, out);
+    out.push('\n');
+}
+
+fn refusals(node: &NodePlan, palette: Palette, out: &mut String) {
+    for refusal in &node.refusals {
+        item(palette, (Tone::Alarm, "✗ "), &refusal.to_string(), out);
+    }
+}
+
 /// Two by name, more by number.
-fn peers(names: &[String]) -> String {
+pub(super) fn peers(names: &[String]) -> String {
     match names {
         [] => "with nobody".to_owned(),
         [one] => format!("with {one}"),
@@ -107,7 +119,7 @@ fn steps(steps: &[Step], palette: Palette, out: &mut String) {
     }
 }
 
-fn of_switch(switch: &SwitchSide, palette: Palette, out: &mut String) {
+pub(super) fn of_switch(switch: &SwitchSide, palette: Palette, out: &mut String) {
     let spans = [
         Span::new(Tone::Strong, &switch.plane),
         Span::new(Tone::Plain, "  the switch must do its part"),
@@ -129,7 +141,7 @@ fn of_switch(switch: &SwitchSide, palette: Palette, out: &mut String) {
     out.push('\n');
 }
 
-fn verdict(plan: &Plan, unread: usize) -> Span {
+pub(super) fn verdict(plan: &Plan, unread: usize) -> Span {
     let count = |number: usize, what: &str| match number {
         1 => format!("1 node {what}"),
         number => format!("{number} nodes {what}"),

@@ -39,6 +39,10 @@ pub fn words(step: &Step) -> Vec<String> {
             };
             format!("{verb} {name} at boot")
         }
+        Step::TimeService { on } => {
+            let verb = if on.to { "start" } else { "stop" };
+            format!("{verb} the installed time service, now and at boot")
+        }
         Step::Pfc {
             interface,
             priorities,

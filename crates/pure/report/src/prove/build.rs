@@ -52,8 +52,19 @@ impl Prove {
 
     /// Reachability aside, no test gave a figure.
     pub fn is_unmeasured(&self) -> bool {
-        let mut tests = self.pairs.iter().filter(|pair| pair.kind != "reachability");
-        tests.all(|pair| pair.gbps.is_none() && pair.latency_us.is_none())
+        self.tests()
+            .all(|pair| pair.gbps.is_none() && pair.latency_us.is_none())
+    }
+
+    /// Why no test gave a figure, where none did.
+    pub fn unmeasured(&self) -> Option<String> {
+        let why = || self.tests().find_map(|pair| pair.reason.clone());
+        self.is_unmeasured()
+            .then(|| why().unwrap_or_else(|| "no test gave a figure".to_owned()))
+    }
+
+    fn tests(&self) -> impl Iterator<Item = &PairRow> {
+        self.pairs.iter().filter(|pair| pair.kind != "reachability")
     }
 
     /// Something is broken, or could not be measured.

@@ -41,7 +41,10 @@ pub(super) fn ledger(pair: &PairRow, palette: Palette, out: &mut String) {
 }
 
 pub(super) fn figure(gbps: f64) -> String {
-    if gbps < 10.0 {
+    // A lab's megabits.
+    if gbps.abs() < 0.995 {
+        format!("{gbps:.3}")
+    } else if gbps < 10.0 {
         format!("{gbps:.2}")
     } else {
         format!("{gbps:.1}")

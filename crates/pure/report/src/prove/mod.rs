@@ -152,5 +152,5 @@ pub struct ChangeRow {
 
 /// The JSON schema of `prove --json`.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Prove)
+    crate::document::closed_schema::<Prove>()
 }

@@ -1,5 +1,5 @@
 use crosstie_grade::simulated::{Fabric, Fault, Shape};
-use crosstie_model::run::{Mode, Outcome, Run};
+use crosstie_model::run::{Mode, Outcome, Run, TestKind};
 
 use super::{Prove, view};
 use crate::text::Palette;
@@ -37,6 +37,22 @@ fn a_healthy_pair() {
         Vec::new(),
         Mode::Full
     )));
+}
+
+/// What answers and was not measured is not proven: `prove` ends with 2 for it.
+#[test]
+fn a_run_without_any_figure_is_unmeasured() {
+    let mut run = run(Shape::Pair { rails: 1 }, Vec::new(), Mode::Quick);
+    assert!(!Prove::new(&run, None).is_unmeasured());
+    for measurement in &mut run.measurements {
+        if measurement.kind != TestKind::Reachability {
+            measurement.outcome = Outcome::NotApplicable {
+                reason: "libibverbs is not installed".to_owned(),
+            };
+        }
+    }
+    let proved = Prove::new(&run, None);
+    assert!(proved.is_unmeasured() && !proved.has_faults());
 }
 
 #[test]

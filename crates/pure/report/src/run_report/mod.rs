@@ -252,9 +252,21 @@ impl fmt::Display for Replaced {
     }
 }
 
+/// What `--share` did, in one line; nothing where names are the true ones.
+pub fn replaced_line(replaced: Option<&[Replaced]>) -> String {
+    let words = |replaced: &[Replaced]| {
+        if replaced.is_empty() {
+            return "nothing: there was no name in it".to_owned();
+        }
+        let words: Vec<String> = replaced.iter().map(ToString::to_string).collect();
+        words.join(", ")
+    };
+    replaced.map_or_else(String::new, |all| format!("replaced: {}\n", words(all)))
+}
+
 /// The JSON schema.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(RunReport)
+    crate::document::closed_schema::<RunReport>()
 }
 
 /// The run graded, with the findings that it shows. `replaced` is what was done to its names.

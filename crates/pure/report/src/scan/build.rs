@@ -10,7 +10,7 @@ use crosstie_model::{
     Facts, Reading, Spec,
     facts::{
         net::{self, Manager},
-        rdma::{QueuePair, RdmaDevice, RdmaPort as Port},
+        rdma::{RdmaDevice, RdmaPort as Port},
     },
 };
 
@@ -19,10 +19,17 @@ use super::{Cage, Driver, Gid, Gpu, Interface, Node, Pcie, RdmaPort, Unread};
 pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
     let cages = fabric::cages(facts, spec);
     let host = &facts.host;
-    let ports = facts
-        .rdma
-        .iter()
-        .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
+    let ports = facts.rdma.iter().flat_map(|device| {
+        let users = Users::of(device);
+        let ports = device.ports.iter();
+        ports.map(move |port| {
+            (
+                device,
+                port,
+                users.as_ref().map(|users| users.at(port.number)),
+            )
+        })
+    });
     let management = fabric::management(facts);
     let mut cage_of: HashMap<(&str, u32), &str> = HashMap::new();
     for cage in &cages {
@@ -48,9 +55,12 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
         cpus: host.cpu.online.known().copied(),
         memory_bytes: host.memory.total.known().map(|bytes| bytes.0),
         rdma: ports
-            .map(|(device, port)| {
+            .map(|(device, port, users)| {
                 let cage = cage_of.get(&(device.name.as_str(), port.number));
-                rdma_port(facts, cage.copied(), device, port)
+                RdmaPort {
+                    user_queue_pairs: users,
+                    ..rdma_port(facts, cage.copied(), device, port)
+                }
             })
             .collect(),
         cages: cages.iter().map(cage).collect(),
@@ -127,19 +137,35 @@ fn rdma_port(facts: &Facts, cage: Option<&str>, device: &RdmaDevice, port: &Port
         cage: cage.map(str::to_owned),
         ceiling_gbps: ceiling.map(|ceiling| ceiling.rate.rounded()),
         limit: ceiling.map(|ceiling| limit_name(ceiling.limit).to_owned()),
-        user_queue_pairs: device
-            .queue_pairs
-            .known()
-            .map(|pairs| user_queue_pairs(pairs, port.number)),
+        user_queue_pairs: None,
     }
 }
 
-/// Those with a process behind them: the kernel's own (GSI, SMI) are always there.
-fn user_queue_pairs(pairs: &[QueuePair], port: u32) -> u32 {
-    let held = pairs
-        .iter()
-        .filter(|pair| pair.pid.is_some() && pair.port.is_none_or(|found| found == port));
-    u32::try_from(held.count()).unwrap_or(u32::MAX)
+/// Queue pairs with a process behind them: the kernel's own (GSI, SMI) are always there.
+struct Users {
+    by_port: HashMap<u32, u32>,
+    of_any_port: u32,
+}
+
+impl Users {
+    fn of(device: &RdmaDevice) -> Option<Self> {
+        let pairs = device.queue_pairs.known()?.iter();
+        let mut users = Self {
+            by_port: HashMap::new(),
+            of_any_port: 0,
+        };
+        for pair in pairs.filter(|pair| pair.pid.is_some()) {
+            match pair.port {
+                Some(port) => *users.by_port.entry(port).or_default() += 1,
+                None => users.of_any_port += 1,
+            }
+        }
+        Some(users)
+    }
+
+    fn at(&self, port: u32) -> u32 {
+        self.by_port.get(&port).copied().unwrap_or(0) + self.of_any_port
+    }
 }
 
 fn pcie_of(facts: &Facts, device: &RdmaDevice) -> Option<Pcie> {

@@ -1,14 +1,19 @@
 //! What `crosstie scan` says of a node. One value feeds the JSON, its schema and the terminal.
 
 mod build;
+mod hints;
 mod overview;
 mod view;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::document::{closed_schema, property};
 
 pub use build::node;
-pub use view::{Hints, view};
+pub use hints::Hints;
+pub use view::view;
 
 /// One element of `scan --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -168,5 +173,17 @@ pub struct Unread {
 
 /// The JSON schema of `scan --json`.
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Vec<Outcome>)
+    let mut schema = closed_schema::<Vec<Outcome>>();
+    let named = schema
+        .as_object_mut()
+        .and_then(|root| root.get_mut("$defs"));
+    let node = named.and_then(|named| named.get_mut("Node"));
+    if let Some(node) = node.and_then(Value::as_object_mut) {
+        let facts = json!({
+            "type": "object",
+            "description": "With --facts: everything that was read, as this build knows it."
+        });
+        property(node, "facts", facts, false);
+    }
+    schema
 }

@@ -1,18 +1,12 @@
 //! A scan on one screen.
 
+use std::collections::HashMap;
+
 use crosstie_model::{Bytes, Gbps, facts::pci::LinkSpeed};
 
 use super::overview::overview;
-use super::{Cage, Interface, Node, Outcome, RdmaPort};
+use super::{Cage, Hints, Interface, Node, Outcome, RdmaPort};
 use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table};
-
-/// Commands that a person may want now.
-#[derive(Debug, Clone, Default)]
-pub struct Hints {
-    pub next: Option<String>,
-    /// What reads the same as root.
-    pub as_root: Option<String>,
-}
 
 /// Where they are many an overview; the nodes, one below the other; then what to do next.
 pub fn view(outcomes: &[Outcome], hints: &Hints, palette: Palette) -> String {
@@ -35,7 +29,7 @@ pub fn view(outcomes: &[Outcome], hints: &Hints, palette: Palette) -> String {
         out.push('\n');
     }
     if let Some(next) = &hints.next {
-        let spans = [quiet("Next: "), Span::new(Tone::Accent, next)];
+        let spans = [quiet("Next: "), Span::command(Tone::Accent, next)];
         line(palette, &spans, &mut out);
     }
     out
@@ -96,24 +90,22 @@ fn machine(node: &Node) -> String {
 }
 
 /// `● p1  196.1 Gb/s ceiling, set by the port rate · twins`
-fn headline(cage: &Cage, node: &Node) -> Vec<Span> {
+fn headline(cage: &Cage, ports: &[&RdmaPort]) -> Vec<Span> {
     let twins = quiet(if cage.members.len() > 1 {
         " · twins"
     } else {
         ""
     });
     if !cage.active {
-        let what = if physically_up(cage, node) {
+        let is_up = |port: &&RdmaPort| port.physical_state.as_deref() == Some("LinkUp");
+        let what = if ports.iter().any(is_up) {
             "link up, not active"
         } else {
             "no link"
         };
         return vec![quiet(format!("  ○ {}  {what}", cage.id)), twins];
     }
-    let software = node
-        .rdma
-        .iter()
-        .any(|port| port.software && cage.members.contains(&port.name));
+    let software = ports.iter().any(|port| port.software);
     let ceiling = match (cage.ceiling_gbps, cage.limit.as_deref()) {
         (Some(rate), Some("pcie")) => format!("{} ceiling, set by PCIe", Gbps(rate)),
         (Some(rate), _) => format!("{} ceiling, set by the port rate", Gbps(rate)),
@@ -128,14 +120,6 @@ fn headline(cage: &Cage, node: &Node) -> Vec<Span> {
     ]
 }
 
-fn physically_up(cage: &Cage, node: &Node) -> bool {
-    let mut members = node
-        .rdma
-        .iter()
-        .filter(|port| cage.members.contains(&port.name));
-    members.any(|port| port.physical_state.as_deref() == Some("LinkUp"))
-}
-
 /// Cage by cage, those with a link first; what serves no cage comes last.
 fn ports(node: &Node) -> Vec<Row> {
     const TITLES: [&str; 7] = [
@@ -148,25 +132,20 @@ fn ports(node: &Node) -> Vec<Row> {
         "GID",
     ];
     let mut rows = vec![Row::Cells(4, TITLES.map(quiet).to_vec())];
+    let mut behind: HashMap<Option<&str>, Vec<&RdmaPort>> = HashMap::new();
+    for port in &node.rdma {
+        behind.entry(port.cage.as_deref()).or_default().push(port);
+    }
     let mut cages: Vec<&Cage> = node.cages.iter().collect();
     cages.sort_by_key(|cage| !cage.active);
     for cage in cages {
-        rows.push(Row::Heading(headline(cage, node)));
-        rows.extend(
-            node.rdma
-                .iter()
-                .filter(|port| port.cage.as_ref() == Some(&cage.id))
-                .map(row),
-        );
+        let ports = behind.remove(&Some(cage.id.as_str())).unwrap_or_default();
+        rows.push(Row::Heading(headline(cage, &ports)));
+        rows.extend(ports.into_iter().map(row));
     }
-    let mut others = node
-        .rdma
-        .iter()
-        .filter(|port| port.cage.is_none())
-        .peekable();
-    if others.peek().is_some() {
+    if let Some(others) = behind.remove(&None) {
         rows.push(Row::Heading(vec![quiet("  virtual functions")]));
-        rows.extend(others.map(row));
+        rows.extend(others.into_iter().map(row));
     }
     rows
 }
@@ -291,12 +270,14 @@ fn notes(node: &Node) -> Vec<(&'static str, String)> {
         }
         notes.push(("GPU", text));
     }
+    let interfaces = node.interfaces.iter();
+    let by_name: HashMap<&str, &Interface> = interfaces
+        .map(|interface| (interface.name.as_str(), interface))
+        .collect();
     for name in &node.management {
-        let found = node
-            .interfaces
-            .iter()
-            .find(|interface| interface.name == *name);
-        notes.push(("management", found.map_or_else(|| name.clone(), management)));
+        let found = by_name.get(name.as_str());
+        let text = found.map_or_else(|| name.clone(), |found| management(found));
+        notes.push(("management", text));
     }
     let drivers: Vec<String> = node.drivers.iter().map(driver).collect();
     if !drivers.is_empty() {

@@ -1,13 +1,11 @@
 //! Stages × nodes, drawn while they run.
 
-use std::time::Duration;
+mod draw;
 
 use super::UpStage;
-use crate::text::{Palette, Span, Tone, line, printable};
+use crate::text::printable;
 
-/// Nodes that are drawn at most; the others are counted.
-const MOST: usize = 16;
-const NAME: usize = 24;
+pub use draw::{Size, board};
 
 /// Stages as they are begun and ended.
 #[derive(Debug, Clone)]
@@ -74,8 +72,11 @@ impl StageBoard {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
     pub title: String,
-    pub rows: Vec<(String, [Cell; UpStage::ALL.len()])>,
+    pub rows: Vec<BoardRow>,
 }
+
+/// A node, and where it is with each stage.
+pub type BoardRow = (String, [Cell; UpStage::ALL.len()]);
 
 /// Where one node is with one stage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -88,74 +89,17 @@ pub enum Cell {
     Failed,
 }
 
-/// Lines of at most so many columns.
-pub fn board(board: &Board, elapsed: Duration, columns: usize, palette: Palette) -> Vec<String> {
-    let names = board.rows.iter().map(|(name, _)| name.chars().count());
-    let width = names.max().unwrap_or(0).min(NAME);
-    let mut lines = vec![painted(heading(board, elapsed, width), columns, palette)];
-    for (name, cells) in board.rows.iter().take(MOST) {
-        let name: String = name.chars().take(NAME).collect();
-        let mut spans = vec![Span::new(Tone::Strong, format!("  {name:<width$}"))];
-        spans.extend(marks(cells));
-        lines.push(painted(spans, columns, palette));
-    }
-    if board.rows.len() > MOST {
-        let more = format!("  and {} more", board.rows.len() - MOST);
-        lines.push(painted(
-            vec![Span::new(Tone::Quiet, more)],
-            columns,
-            palette,
-        ));
-    }
-    lines
-}
-
-fn heading(board: &Board, elapsed: Duration, width: usize) -> Vec<Span> {
-    let title: String = board.title.chars().take(NAME).collect();
-    let stages: Vec<&str> = UpStage::ALL.iter().map(|stage| stage.name()).collect();
-    vec![
-        Span::new(Tone::Accent, format!("{title:<0$}", width + 2)),
-        Span::new(Tone::Quiet, format!("  {}", stages.join("  "))),
-        Span::new(Tone::Quiet, format!("  {} s", elapsed.as_secs())),
-    ]
-}
-
-/// A sign below each stage's name. The words of the one that runs take the place of those ahead.
-fn marks(cells: &[Cell]) -> Vec<Span> {
-    let mut spans = Vec::new();
-    for (stage, cell) in UpStage::ALL.iter().zip(cells) {
-        let width = stage.name().len() + 2;
-        let (tone, sign) = match cell {
-            Cell::Ahead => (Tone::Quiet, "·"),
-            Cell::Done => (Tone::Good, "✓"),
-            Cell::Failed => (Tone::Alarm, "✗"),
-            Cell::Running(words) => {
-                spans.push(Span::new(Tone::Plain, format!("  {words}")));
-                break;
-            }
-        };
-        spans.push(Span::new(tone, format!("  {sign:<0$}", width - 2)));
-    }
-    spans
-}
-
-fn painted(spans: Vec<Span>, columns: usize, palette: Palette) -> String {
-    let mut left = columns;
-    let mut fitting = Vec::new();
-    for span in spans {
-        let span = span.cut(left);
-        left -= span.width();
-        fitting.push(span);
-    }
-    let mut out = String::new();
-    line(palette, &fitting, &mut out);
-    out.truncate(out.trim_end_matches('\n').len());
-    out
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::text::Palette;
+
+    fn lines(shown: &Board, columns: usize, lines: usize) -> Vec<String> {
+        let size = Size { columns, lines };
+        board(shown, Duration::from_secs(7), size, Palette::Plain)
+    }
 
     #[test]
     fn each_node_is_found_by_either_of_its_names() {
@@ -163,7 +107,7 @@ mod tests {
         stages.begin(UpStage::Scan);
         let asked = [".".to_owned(), "lab@spark-b".to_owned()];
         let connecting = || Some("connecting".to_owned());
-        let lines = |shown: &Board| board(shown, Duration::ZERO, 79, Palette::Plain);
+        let lines = |shown: &Board| lines(shown, 79, 24);
         let shown = lines(&stages.with(&asked, &[None, connecting()]));
         assert!(shown[1].contains('✓'), "{shown:?}");
         assert!(shown[2].ends_with("connecting"), "{shown:?}");
@@ -179,5 +123,45 @@ mod tests {
             !shown[1].contains('✗') && shown[2].contains('✗'),
             "{shown:?}"
         );
+    }
+    #[test]
+    fn signs_stand_below_their_stages() {
+        let mut stages = StageBoard::new(&["a", "b"]);
+        stages.begin(UpStage::Scan);
+        stages.end(true, &[]);
+        stages.begin(UpStage::Cabling);
+        stages.end(false, &["b".to_owned()]);
+        let shown = lines(&stages.with(&[], &[]), 79, 24);
+        let at = |line: &str, text: &str| {
+            let found = line
+                .find(text)
+                .unwrap_or_else(|| panic!("{text} in {line}"));
+            line[..found].chars().count()
+        };
+        assert_eq!(at(&shown[0], "scan"), at(&shown[1], "✓"), "{shown:#?}");
+        assert_eq!(at(&shown[0], "cabling"), at(&shown[2], "✗"), "{shown:#?}");
+    }
+
+    #[test]
+    fn a_board_is_as_small_as_its_terminal() {
+        let names: Vec<String> = (0..20).map(|index| format!("spark-{index}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut stages = StageBoard::new(&names);
+        stages.begin(UpStage::Scan);
+        let late = ["spark-19".to_owned()];
+        let doing = [Some("copying the agent: 12 MiB of 46 MiB".to_owned())];
+        let shown = lines(&stages.with(&late, &doing), 39, 9);
+        insta::assert_snapshot!(shown.join("\n"), @r"
+        crosstie up  7 s  scan
+          spark-0   ✓·······
+          spark-1   ✓·······
+          spark-2   ✓·······
+          spark-3   ✓·······
+          spark-4   ✓·······
+          spark-5   ✓·······
+          spark-19  ⋯·······  copying the agent
+          and 13 more
+        ");
+        assert!(shown.iter().all(|line| line.chars().count() <= 39));
     }
 }

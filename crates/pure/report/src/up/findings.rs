@@ -33,8 +33,8 @@ pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<Seen> {
 }
 
 /// What stops it at length, the rest in a line each; nothing of what is only worth knowing, nor of what another finding
-/// explains.
-pub fn findings(seen: &[Seen], palette: Palette) -> String {
+/// explains: `doctor` is the command that shows those.
+pub fn findings(seen: &[Seen], doctor: &str, palette: Palette) -> String {
     let mut out = String::new();
     for root in stopping(seen) {
         let place = match root.hosts.as_slice() {
@@ -43,7 +43,7 @@ pub fn findings(seen: &[Seen], palette: Palette) -> String {
         };
         line(palette, &[Span::new(Tone::Strong, place)], &mut out);
         finding(root.finding, palette, &mut out);
-        consequences(&root, "crosstie doctor --all", palette, &mut out);
+        consequences(&root, doctor, palette, &mut out);
     }
     let rows: Vec<Row> = unexplained(seen)
         .into_iter()

@@ -1,8 +1,9 @@
 //! What `crosstie up` found, did and measured, for people and for programs.
 
 mod board;
-mod environment;
+mod commands;
 mod findings;
+mod measured;
 mod screen;
 #[cfg(test)]
 mod tests;
@@ -20,9 +21,9 @@ use crate::{
     init::Init,
 };
 
-pub use board::{Board, Cell, StageBoard, board};
-pub use environment::{environments, script};
+pub use board::{Board, BoardRow, Cell, Size, StageBoard, board};
 pub use findings::{findings, seen, stopping};
+pub use measured::{Measured, UpVerdict};
 pub use screen::screen;
 
 /// In their order.
@@ -41,18 +42,21 @@ pub enum UpStage {
     Apply,
     /// Every address answers every other at the full MTU.
     Proof,
+    /// What every port carries, quickly.
+    Measure,
     /// Settings of engines.
     Env,
 }
 
 impl UpStage {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Scan,
         Self::Cabling,
         Self::Doctor,
         Self::Plan,
         Self::Apply,
         Self::Proof,
+        Self::Measure,
         Self::Env,
     ];
 
@@ -64,6 +68,7 @@ impl UpStage {
             Self::Plan => "plan",
             Self::Apply => "apply",
             Self::Proof => "proof",
+            Self::Measure => "measure",
             Self::Env => "env",
         }
     }
@@ -82,7 +87,8 @@ pub struct Up {
     pub cluster: Option<String>,
     /// The cluster file.
     pub file: String,
-    /// Why it ended before the last stage.
+    pub verdict: UpVerdict,
+    /// The stage that went wrong. Where it is `measure`, the settings of engines are written all the same.
     pub stopped: Option<Stopped>,
     /// Those that were begun.
     pub stages: Vec<Timed>,
@@ -95,6 +101,8 @@ pub struct Up {
     /// Present where the cluster is neither as planned nor as it was before.
     pub half_configured: Option<HalfConfigured>,
     pub proof: Option<Proof>,
+    /// What every port carries; absent where it ended before.
+    pub measured: Option<Measured>,
     /// Findings after the change.
     pub left: Vec<Seen>,
     pub environments: Vec<Environment>,
@@ -124,6 +132,7 @@ pub struct Timed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Seen {
     /// Absent where it is between nodes.
+    #[serde(rename = "host")]
     pub node: Option<String>,
     pub will_be_fixed: bool,
     #[serde(flatten)]
@@ -141,9 +150,10 @@ impl Seen {
     }
 }
 
-/// A node's settings for NCCL, UCX, Gloo and Open MPI.
+/// A node's settings for engines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Environment {
+    #[serde(rename = "host")]
     pub node: String,
     /// The script that sets them, on this machine.
     pub file: Option<String>,
@@ -155,6 +165,7 @@ impl Up {
         Self {
             cluster: None,
             file: file.to_owned(),
+            verdict: UpVerdict::NotUp,
             stopped: None,
             stages: Vec::new(),
             cabling: None,
@@ -163,6 +174,7 @@ impl Up {
             run: None,
             half_configured: None,
             proof: None,
+            measured: None,
             left: Vec::new(),
             environments: Vec::new(),
             notes: Vec::new(),
@@ -173,5 +185,5 @@ impl Up {
 }
 
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Up)
+    crate::document::document_schema::<Up>()
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crosstie_model::{Cable, Severity};
 
-use super::{Seen, Up, UpStage, findings::unexplained};
+use super::{Seen, Up, UpStage, UpVerdict, findings::unexplained};
 use crate::{
     change::Outcome,
     doctor::{Count, plural},
     proof::verdict,
-    text::{Palette, Span, Tone, line},
+    prove,
+    text::{Palette, Span, Tone, line, line_behind},
 };
 
 /// Where the values begin.
@@ -29,10 +30,15 @@ pub fn screen(up: &Up, home: Option<&str>, palette: Palette) -> String {
     found(up, &mut screen);
     changed(up, &mut screen);
     if let Some(proof) = &up.proof {
-        screen.row("proven", &[verdict(proof)]);
+        screen.row("reachable", &[verdict(proof)]);
     }
+    measured(up, &mut screen);
     left(up, &mut screen);
     settings(up, home, &mut screen);
+    let page = up.measured.as_ref().and_then(|one| one.report.as_deref());
+    if let Some(page) = page {
+        screen.row("report", &[Span::new(Tone::Plain, shortened(page, home))]);
+    }
     for note in &up.notes {
         screen.row("note", &[Span::new(Tone::Bad, note)]);
     }
@@ -47,7 +53,7 @@ pub fn screen(up: &Up, home: Option<&str>, palette: Palette) -> String {
     }
     for (label, command) in commands {
         if let Some(command) = command {
-            screen.row(label, &[Span::new(Tone::Accent, command)]);
+            screen.row(label, &[Span::command(Tone::Accent, command)]);
         }
     }
     screen.out
@@ -66,13 +72,17 @@ impl Screen {
     fn row(&mut self, label: &str, values: &[Span]) {
         let mut spans = vec![Span::new(Tone::Quiet, format!("  {label:<LABEL$}"))];
         spans.extend_from_slice(values);
-        self.spans(&spans);
+        line_behind(self.palette, LABEL + 2, &spans, &mut self.out);
     }
 }
 
 fn headline(up: &Up) -> Span {
     let name = up.cluster.as_deref().unwrap_or("the cluster");
     match &up.stopped {
+        Some(stopped) if up.verdict == UpVerdict::NotProven => Span::new(
+            Tone::Alarm,
+            format!("✗ {name} is up, and not proven: {}", stopped.why),
+        ),
         Some(stopped) => Span::new(
             Tone::Alarm,
             format!(
@@ -80,7 +90,13 @@ fn headline(up: &Up) -> Span {
                 stopped.stage, stopped.why
             ),
         ),
-        None => Span::new(Tone::Good, format!("✓ {name} is up, and proven")),
+        None if up.verdict == UpVerdict::Proven => {
+            Span::new(Tone::Good, format!("✓ {name} is up, and proven"))
+        }
+        None => Span::new(
+            Tone::Bad,
+            format!("✓ {name} is up: reachable, not measured"),
+        ),
     }
 }
 
@@ -143,6 +159,18 @@ fn changed(up: &Up, screen: &mut Screen) {
     }
 }
 
+fn measured(up: &Up, screen: &mut Screen) {
+    let Some(measured) = &up.measured else {
+        return;
+    };
+    let words = match (&measured.prove, &measured.skipped) {
+        (_, Some(why)) => Span::new(Tone::Bad, format!("nothing: {why}")),
+        (Some(prove), None) => prove::verdict(prove),
+        (None, None) => return,
+    };
+    screen.row("measured", &[words]);
+}
+
 /// By name, with the nodes that have it.
 fn left(up: &Up, screen: &mut Screen) {
     // Where nothing was looked at after a change, what was found before stands.
@@ -171,10 +199,11 @@ fn left(up: &Up, screen: &mut Screen) {
         return;
     }
     let words = Count::of(&severities).words();
+    let first = by_name.keys().next().map_or("", |(_, id)| *id).to_owned();
     for ((severity, id), seen) in by_name {
         let mut nodes: Vec<&str> = seen
             .iter()
-            .map(|seen| seen.node.as_deref().unwrap_or("between nodes"))
+            .map(|seen| seen.node.as_deref().unwrap_or(&seen.finding.subject))
             .collect();
         nodes.dedup();
         let nodes = match nodes.as_slice() {
@@ -191,8 +220,15 @@ fn left(up: &Up, screen: &mut Screen) {
         );
         label = "";
     }
-    let text = format!("{words}: crosstie explain NAME tells more");
-    screen.row("", &[Span::new(Tone::Quiet, text)]);
+    let command = format!("crosstie explain {first}");
+    screen.row(
+        "",
+        &[
+            Span::new(Tone::Quiet, format!("{words}: ")),
+            Span::command(Tone::Quiet, command),
+            Span::new(Tone::Quiet, "    tells more"),
+        ],
+    );
 }
 
 fn settings(up: &Up, home: Option<&str>, screen: &mut Screen) {
@@ -202,9 +238,7 @@ fn settings(up: &Up, home: Option<&str>, screen: &mut Screen) {
         return;
     };
     let folder = first.rsplit_once('/').map_or(".", |(folder, _)| folder);
-    let below = home.and_then(|home| folder.strip_prefix(home));
-    let below = below.filter(|below| below.starts_with('/'));
-    let folder = below.map_or_else(|| folder.to_owned(), |below| format!("~{below}"));
+    let folder = shortened(folder, home);
     let names: Vec<&str> = files
         .iter()
         .map(|file| file.rsplit_once('/').map_or(*file, |(_, name)| name))
@@ -219,6 +253,12 @@ fn settings(up: &Up, home: Option<&str>, screen: &mut Screen) {
         Span::new(Tone::Quiet, format!("  {names}")),
     ];
     screen.row("settings", &spans);
+}
+
+fn shortened(path: &str, home: Option<&str>) -> String {
+    let below = home.and_then(|home| path.strip_prefix(home));
+    let below = below.filter(|below| below.starts_with('/'));
+    below.map_or_else(|| path.to_owned(), |below| format!("~{below}"))
 }
 
 fn times(up: &Up, screen: &mut Screen) {

@@ -11,6 +11,8 @@ use super::*;
 use crate::{
     change::{Change, Changes, Outcome as Became},
     init::{Cage, Init, Node},
+    made_up,
+    prove::Prove,
     text::Palette,
 };
 
@@ -75,7 +77,11 @@ fn what_is_gone_or_milder_in_the_foreseen_state_will_be_fixed() {
             ("mtu-mismatch", true, false),
         ]
     );
-    insta::assert_snapshot!(findings(&seen, Palette::Plain));
+    insta::assert_snapshot!(findings(
+        &seen,
+        "crosstie doctor --all --sudo",
+        Palette::Plain
+    ));
     let nothing_planned = super::seen(&now, None);
     assert!(nothing_planned.iter().all(|seen| !seen.will_be_fixed));
 }
@@ -99,11 +105,12 @@ fn the_board_shows_each_node_at_its_stage() {
                 row(4, running("waiting for its turn")),
             ),
             ("spark-c\u{1b}[2J".to_owned(), row(1, Cell::Failed)),
-            ("spark-d".to_owned(), row(7, Cell::Done)),
+            ("spark-d".to_owned(), row(8, Cell::Done)),
         ],
     };
     let lines = |shown: &Board, columns| {
-        board(shown, Duration::from_secs(42), columns, Palette::Plain).join("\n")
+        let size = Size { columns, lines: 24 };
+        board(shown, Duration::from_secs(42), size, Palette::Plain).join("\n")
     };
     insta::assert_snapshot!(lines(&shown, 79));
     let narrow = lines(&shown, 30);
@@ -134,7 +141,6 @@ fn settings() -> Vec<Setting> {
 
 #[test]
 fn settings_are_quoted_for_a_shell() {
-    insta::assert_snapshot!(script("spark-a", "sparks", &settings()));
     let environment = |node: &str, settings| Environment {
         node: node.to_owned(),
         file: None,
@@ -145,7 +151,11 @@ fn settings_are_quoted_for_a_shell() {
         environment("spark-b", settings()),
         environment("login", vec![]),
     ];
-    insta::assert_snapshot!(environments(&all, Palette::Plain));
+    let all: Vec<(&str, &[Setting])> = all
+        .iter()
+        .map(|one| (one.node.as_str(), one.settings.as_slice()))
+        .collect();
+    insta::assert_snapshot!(crate::env::exports(&all, false, Palette::Plain));
 }
 
 fn proof() -> Proof {
@@ -202,7 +212,7 @@ fn up() -> Up {
         written: true,
         added: Vec::new(),
     });
-    let seconds = [3.2, 8.1, 2.4, 0.01, 24.9, 4.4, 0.0];
+    let seconds = [3.2, 8.1, 2.4, 0.01, 24.9, 4.4, 19.7, 0.0];
     up.stages = UpStage::ALL
         .into_iter()
         .zip(seconds)
@@ -239,7 +249,53 @@ fn the_last_screen_says_what_was_found_changed_and_measured() {
     up.environments = vec![environment("spark-a"), environment("spark-b")];
     up.undo = Some("crosstie rollback".to_owned());
     up.next = Some("crosstie doctor --watch".to_owned());
+    up.measured = Some(measured(false));
+    up.conclude();
+    assert_eq!(up.verdict, UpVerdict::Proven);
     insta::assert_snapshot!(screen(&up, Some("/house"), Palette::Plain));
+}
+
+fn measured(slow: bool) -> Measured {
+    let path = |extension: &str| {
+        format!("/house/.local/state/crosstie/sparks/runs/2026-11-17T06-00-00Z.{extension}")
+    };
+    Measured {
+        skipped: None,
+        prove: Some(Prove::new(&made_up::two_sparks(slow), None)),
+        run: Some(path("jsonl")),
+        report: Some(path("html")),
+    }
+}
+
+/// "Proven" is said of what was measured, and has no fault.
+#[test]
+fn only_what_was_measured_is_proven() {
+    let mut up = up();
+    up.conclude();
+    assert_eq!(up.verdict, UpVerdict::NotUp);
+    up.proof = Some(proof());
+    let used = "spark-a: rocep1s0f0 is not measured: it is in use by python3 (4711)";
+    up.measured = Some(Measured::skipped(used.to_owned()));
+    up.conclude();
+    assert_eq!(up.verdict, UpVerdict::Reachable);
+    let reachable = screen(&up, None, Palette::Plain);
+    assert!(
+        reachable.starts_with("✓ sparks is up: reachable, not measured\n"),
+        "{reachable}"
+    );
+    assert!(reachable.contains(used) && !reachable.contains("proven"));
+    up.measured = Some(measured(true));
+    up.stopped = Some(Stopped {
+        stage: UpStage::Measure,
+        why: "2 healthy, 0 warnings, 2 faults".to_owned(),
+    });
+    up.conclude();
+    assert_eq!(up.verdict, UpVerdict::NotProven);
+    let slow = screen(&up, None, Palette::Plain);
+    assert!(
+        slow.starts_with("✗ sparks is up, and not proven: 2 healthy"),
+        "{slow}"
+    );
 }
 
 #[test]

@@ -198,6 +198,7 @@ impl Fake {
     fn do_it(&self, ask: &Ask) -> Changed {
         let mut inner = self.inner();
         match ask {
+            Ask::Apply(order) if order.plan.steps.is_empty() => Changed::Nothing,
             Ask::Apply(_) | Ask::Try(_) => {
                 inner.changed = true;
                 Changed::Armed(Armed {

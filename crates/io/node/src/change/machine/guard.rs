@@ -153,6 +153,9 @@ pub(super) fn disarm(machine: &Machine) -> Result<(), GuardError> {
     if there.contains(&true) {
         let _ = run_within("systemctl", &["daemon-reload"], Duration::from_secs(30));
     }
+    // systemd remembers units that failed, also those whose files are gone. It complains of those that it does not know.
+    let failed = ["reset-failed", WAIT, SERVICE, BOOT];
+    let _ = run_within("systemctl", &failed, Duration::from_secs(10));
     Ok(())
 }
 
@@ -179,8 +182,11 @@ pub(in crate::change) fn start_at_deadline() -> Result<(), ProgramError> {
     .map(drop)
 }
 
-/// Without waiting for it.
+/// Without waiting for it. Where its file is gone it has been disarmed, and systemd may not have noticed yet.
 pub(in crate::change) fn start_now() {
+    if !Path::new(UNITS).join(SERVICE).exists() {
+        return;
+    }
     let started = run_within(
         "systemctl",
         &["start", "--no-block", SERVICE],

@@ -26,6 +26,7 @@ use super::{
     session::OwnTransaction,
     store,
     system::System,
+    time_service,
 };
 use crate::{
     command::{self, Bounds},
@@ -101,7 +102,10 @@ impl System for Machine {
     }
 
     fn set(&self, step: &Step) -> Result<(), String> {
-        runtime::set(step)
+        match step {
+            Step::TimeService { on } => runtime::time_service(on.to, &time_service::units(self)),
+            step => runtime::set(step),
+        }
     }
 
     fn reread(&self, then: &[Reread]) -> Result<(), String> {

@@ -36,6 +36,21 @@ pub(super) fn set(step: &Step) -> Result<(), String> {
     }
 }
 
+/// systemd chooses which. Undone, the one that runs is stopped: whether a boot starts it is what files say, and those are
+/// restored.
+pub(super) fn time_service(on: bool, units: &[String]) -> Result<(), String> {
+    if on {
+        run("timedatectl", &["set-ntp", "true"])?;
+        return Ok(());
+    }
+    for unit in units {
+        if run("systemctl", &["is-active", "--", unit]).is_ok() {
+            run("systemctl", &["stop", "--", unit])?;
+        }
+    }
+    Ok(())
+}
+
 /// `net.ipv4.conf.eth0/1.arp_ignore` is `net/ipv4/conf/eth0.1/arp_ignore`.
 fn sysctl(name: &str, value: &str) -> Result<(), String> {
     let swapped: String = name

@@ -50,6 +50,10 @@ pub(super) struct Model {
     pub(super) managers_fail: AtomicBool,
     /// Interfaces that went while nobody looked.
     pub(super) vanished: Mutex<BTreeSet<String>>,
+    /// systemctl is killed as soon as it is started, as in a session that ends.
+    pub(super) systemctl_fails: AtomicBool,
+    /// The same, from when a guard should go.
+    pub(super) guard_stays: AtomicBool,
     /// Settings that the kernel does not take.
     pub(super) refused: Mutex<BTreeSet<String>>,
 }
@@ -129,6 +133,8 @@ impl Model {
             unsynced_folders: Mutex::default(),
             managers_fail: AtomicBool::new(false),
             vanished: Mutex::default(),
+            systemctl_fails: AtomicBool::new(false),
+            guard_stays: AtomicBool::new(false),
             refused: Mutex::default(),
         }
     }
@@ -180,9 +186,7 @@ impl Model {
         self.boots.fetch_add(1, Ordering::SeqCst);
         *self.kernel.lock().unwrap() = Memory::of(&self.facts);
         self.unsynced_folders.lock().unwrap().clear();
-        if let Some(id) = self.armed() {
-            outcome::guard(self, &self.state(), &id, Moment::EarlyBoot).unwrap();
-        }
+        self.start_guard(Moment::EarlyBoot);
         self.boot_network();
     }
 
@@ -207,9 +211,26 @@ impl Model {
     pub(super) fn time_is_up(&self) {
         self.clock.fetch_add(180_000, Ordering::SeqCst);
         self.unsynced_folders.lock().unwrap().clear();
+        self.start_guard(Moment::Running);
+    }
+
+    /// systemd starts the program beside the journal, which has to be there.
+    fn start_guard(&self, moment: Moment) {
         if let Some(id) = self.armed() {
-            outcome::guard(self, &self.state(), &id, Moment::Running).unwrap();
+            let program = self.state().join(&id).join("crosstie");
+            assert!(program.exists(), "203/EXEC: {}", program.display());
+            outcome::guard(self, &self.state(), &id, moment).unwrap();
         }
+    }
+
+    fn systemctl(&self) -> Result<(), GuardError> {
+        if self.systemctl_fails.load(Ordering::SeqCst) {
+            return Err(GuardError::NotCounting {
+                wanted: Duration::ZERO,
+                found: "killed".to_owned(),
+            });
+        }
+        Ok(())
     }
 
     pub(super) fn fill_disk_from(&self, edge: u32) {
@@ -284,7 +305,8 @@ impl System for Model {
         written.map_err(|source| GuardError::Unit {
             path: path.display().to_string(),
             source,
-        })
+        })?;
+        self.systemctl()
     }
 
     fn guard_waits(&self) -> bool {
@@ -293,6 +315,9 @@ impl System for Model {
 
     fn disarm(&self) -> Result<(), GuardError> {
         self.edge("before the guard goes");
+        let stays = self.guard_stays.load(Ordering::SeqCst);
+        self.systemctl_fails.fetch_or(stays, Ordering::SeqCst);
+        self.systemctl()?;
         let path = self.root.path().join("armed");
         store::remove(&path).map_err(|source| GuardError::Unit {
             path: path.display().to_string(),

@@ -1,6 +1,6 @@
 //! Which transactions a rollback undoes, and which change a process may end.
 
-use std::{fs, time::Duration};
+use std::{fs, sync::atomic::Ordering, time::Duration};
 
 use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
 
@@ -146,6 +146,43 @@ fn a_rollback_that_is_cut_off_is_left_to_its_guard() {
     assert_eq!(model.armed(), None);
     assert!(in_force(&model).is_empty());
     assert!((model.tree(), model.kernel()) == before);
+}
+
+/// Ctrl-C while the guard is being armed: its units are there, and cannot be removed. What they start is there as well.
+#[test]
+fn a_guard_that_stays_has_its_program() {
+    let model = Model::new();
+    let before = (model.tree(), model.kernel());
+    model.systemctl_fails.store(true, Ordering::SeqCst);
+    let asked = ask(&model, &Ask::Apply(Box::new(model.order())));
+    assert!(
+        matches!(asked, Err(ChangeError::NoGuard { .. })),
+        "{asked:?}"
+    );
+    model.systemctl_fails.store(false, Ordering::SeqCst);
+    model.time_is_up();
+    assert_eq!(model.armed(), None);
+    assert!(in_force(&model).is_empty());
+    assert!((model.tree(), model.kernel()) == before);
+}
+
+/// Ctrl-C in an uninstall: the guard of its rollback cannot be removed, and its program stays with it. Once more removes both.
+#[test]
+fn a_guard_that_outlives_an_uninstall_has_its_program() {
+    let model = Model::new();
+    let before = (model.tree(), model.kernel());
+    let transaction = begin(&model, &Ask::Apply(Box::new(model.order())));
+    confirm(&model, &transaction);
+    model.guard_stays.store(true, Ordering::SeqCst);
+    ask(&model, &Ask::Uninstall { force: false }).unwrap();
+    assert_eq!(model.armed(), Some(transaction));
+    model.guard_stays.store(false, Ordering::SeqCst);
+    model.systemctl_fails.store(false, Ordering::SeqCst);
+    model.time_is_up();
+    assert_eq!(model.armed(), None, "it went when it found nothing to do");
+    assert!((model.tree(), model.kernel()) == before);
+    ask(&model, &Ask::Uninstall { force: false }).unwrap();
+    assert!(!model.path(super::super::HOME).exists());
 }
 
 /// What was left and which files were not restored are two lists: no text is searched for paths.

@@ -18,7 +18,7 @@ pub(super) const CHECK: Check = Check {
         break when the answer changes.",
     fix: "Give each node an address of its own, and write it down.",
     verify: "`arping -D -I IF ADDRESS` on each node gets no answer.",
-    explained_by: &[explains("node-cloned", Same::Node)],
+    explained_by: &[explains("node-cloned", Same::EveryNode)],
     run: Run::cluster(run),
 };
 

@@ -48,7 +48,14 @@ fn run(node: &Node) -> Vec<Hit> {
                 hit.command("timedatectl timesync-status")
             }
         }
-        None => hit.command("sudo timedatectl set-ntp true"),
+        None if node.facts.system.time_service_installed.known() == Some(&false) => hit
+            .saw("CanNTP", "no", "timedatectl show")
+            .cause("no time service is installed")
+            .advice("Install one, and give the node a server that it can reach over the management network.")
+            .command("sudo apt install systemd-timesyncd"),
+        None => hit
+            .advice("Start the one that is installed: `crosstie apply` does, and `crosstie rollback` stops it again.")
+            .command("sudo timedatectl set-ntp true"),
     }]
 }
 

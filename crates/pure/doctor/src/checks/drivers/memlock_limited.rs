@@ -176,6 +176,8 @@ mod tests {
             },
             limit_lines: lines.iter().map(line).collect(),
             clock_synchronised: Reading::Absent,
+            time_service_on: Reading::Absent,
+            time_service_installed: Reading::Absent,
             container: Reading::Absent,
             kernel_log: Reading::Absent,
             aspm_policy: Reading::Absent,

@@ -7,8 +7,8 @@ use crate::{Check, Hit, Measured, Run, Same, explains};
 pub(super) const CHECK: Check = Check {
     id: "bandwidth-unsteady",
     title: "The bandwidth of a pair breaks down for moments",
-    severity: "warning",
-    fires: "The worst tenth of a second of a measurement is below half of the median.",
+    severity: "warning, fault where traffic broke off",
+    fires: "The worst tenth of a second of a measurement is below half of the median, or a test of a soak broke off.",
     reads: &["a measurement"],
     cause: "a link that comes and goes, loss with timeouts, pause from the far end, or another job on a node",
     meaning: "An average hides it: a link that stands still for one second of ten looks ten percent slow. A job that waits \

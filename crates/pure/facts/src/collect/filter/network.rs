@@ -86,6 +86,10 @@ pub(in crate::collect) fn netplan(text: &str) -> Option<String> {
             kept.insert(OTHERS.to_owned(), Value::Bool(true));
         }
     }
+    // One for Wi-Fi, modems or tunnels alone is nothing of ours: its name may be that of a network.
+    if kept.contains_key(OTHERS) && kept.keys().all(|key| key == OTHERS || key == "version") {
+        return None;
+    }
     let document = serde_json::json!({ "network": kept });
     Some(format!("{document:#}\n"))
 }
@@ -329,7 +333,7 @@ pub(in crate::collect) fn nm_device(text: &str) -> Option<String> {
 }
 
 pub(in crate::collect) fn networkd_link(text: &str) -> Option<String> {
-    let keys = ["ADMIN_STATE", "OPER_STATE", "NETWORK_FILE"];
+    let keys = ["ADMIN_STATE", "OPER_STATE"];
     keyed(text, '=', &keys, |value| leading(value, 1, is_plain))
 }
 

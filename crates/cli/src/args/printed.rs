@@ -1,0 +1,146 @@
+//! Every command that a page, a help text or a program of this repository offers parses, with its options.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::{CommandFactory, Parser, error::ErrorKind};
+
+use super::Arguments;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// Lines of code in a page, those that go on joined.
+fn code(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut is_code = false;
+    let mut goes_on = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+            goes_on = false;
+            continue;
+        }
+        if !is_code && !line.starts_with("    ") {
+            continue;
+        }
+        let (line, continues) = match line.trim().strip_suffix('\\') {
+            Some(line) => (line, true),
+            None => (line.trim(), false),
+        };
+        match lines.last_mut() {
+            Some(last) if goes_on => {
+                last.push(' ');
+                last.push_str(line);
+            }
+            _ => lines.push(line.to_owned()),
+        }
+        goes_on = continues;
+    }
+    lines
+}
+
+/// The command at the beginning of a line, without what the shell does with it and what is said of it.
+fn command(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = ["$ ", "# ", "sudo "].iter().fold(line, |line, prompt| {
+        line.strip_prefix(prompt).unwrap_or(line)
+    });
+    let line = line.strip_prefix("crosstie ")?;
+    let ends = [
+        "   ", " | ", " > ", " >", " < ", " 3<", " # ", " #", " && ", " → ", " ; ",
+    ];
+    let end = ends.iter().filter_map(|end| line.find(end)).min();
+    Some(line[..end.unwrap_or(line.len())].trim())
+}
+
+/// As a shell would, as far as pages go.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in line.chars() {
+        match (quote, letter) {
+            (Some(open), letter) if letter == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (_, letter) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// What is wrong with a command, if it is not only that something is missing here which it names.
+fn fault(line: &str) -> Option<String> {
+    // A list that goes on, a choice, or prose.
+    let is_sketch = ["…", "...", "[", "{", "("]
+        .iter()
+        .any(|sign| line.contains(sign));
+    // A descriptor that only the shell of the page has open.
+    if is_sketch || line.contains("-fd ") || line.ends_with(['.', ',', ':']) {
+        return None;
+    }
+    let given = ["crosstie".to_owned()].into_iter().chain(words(line));
+    let error = Arguments::try_parse_from(given).err()?;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
+        _ => Some(format!("crosstie {line}: {error}")),
+    }
+}
+
+#[test]
+fn commands_of_pages_parse() {
+    let mut paths = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
+    pages(&root().join("docs"), &mut paths);
+    let mut count = 0;
+    let mut faults = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        for line in code(&text) {
+            if let Some(line) = command(&line) {
+                count += 1;
+                let fault = fault(line);
+                faults.extend(fault.map(|fault| format!("{}: {fault}", path.display())));
+            }
+        }
+    }
+    assert!(count > 40, "{count} commands");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+fn collect_helps(command: &clap::Command, found: &mut Vec<String>) {
+    let texts = [command.get_after_help(), command.get_after_long_help()];
+    found.extend(texts.into_iter().flatten().map(ToString::to_string));
+    for inner in command.get_subcommands() {
+        collect_helps(inner, found);
+    }
+}
+
+#[test]
+fn commands_of_help_texts_parse() {
+    let mut found = Vec::new();
+    collect_helps(&Arguments::command(), &mut found);
+    let lines = found.iter().flat_map(|text| text.lines());
+    let commands: Vec<&str> = lines.filter_map(command).collect();
+    assert!(commands.len() > 40, "{} commands", commands.len());
+    let faults: Vec<String> = commands.into_iter().filter_map(fault).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

@@ -1,0 +1,28 @@
+//! `crosstie env`.
+
+use std::process::ExitCode;
+
+use crosstie_control::env::{environments, formatted, write};
+use crosstie_report::env::view;
+use crosstie_terminal::{Colour, Console};
+
+use crate::{args::env::Env, exit, output};
+
+pub(crate) fn run(arguments: &Env, colour: Colour) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, arguments.json);
+    let targets = arguments.targets.resolve(&console)?;
+    let (env, unread) = environments(&targets, &arguments.set)?;
+    match (arguments.format, &arguments.out) {
+        (Some(format), Some(directory)) => {
+            for path in write(&env, format, directory)? {
+                output::print(&format!("{}\n", path.display()))?;
+            }
+        }
+        (Some(format), None) => output::print(&formatted(&env, format)?)?,
+        (None, _) => output::report(arguments.json, &env, || view(&env, console.palette))?,
+    }
+    if !unread.0.is_empty() {
+        output::complain(&unread);
+    }
+    Ok(exit::failed_if(!unread.0.is_empty()))
+}

@@ -1,0 +1,221 @@
+//! A person at a terminal: tmux keeps the screen that they would see.
+
+use std::{
+    process::{Command, Output},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::shell::Shell;
+
+/// For anything that is waited for on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+const PROMPT: &str = "$ ";
+
+pub struct Terminal {
+    socket: String,
+    columns: usize,
+}
+
+impl Terminal {
+    pub fn new(shell: &Shell, columns: usize, lines: usize) -> Self {
+        Self::with(shell, columns, lines, &[("LANG", "C.UTF-8")])
+    }
+
+    /// With these variables, too.
+    pub fn with(shell: &Shell, columns: usize, lines: usize, variables: &[(&str, &str)]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let terminal = Self {
+            socket: format!("crosstie-test-{}-{number}", std::process::id()),
+            columns,
+        };
+        let mut environment = vec!["env".to_owned(), "-i".to_owned(), "TERM=screen".to_owned()];
+        let own = shell.environment();
+        let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+        for (name, value) in own.chain(variables.iter().copied()) {
+            environment.push(format!("{name}={value}"));
+        }
+        environment.extend([format!("PS1={PROMPT}"), "sh".to_owned()]);
+        let (x, y) = (columns.to_string(), lines.to_string());
+        let mut command = terminal.command(&["new-session", "-d", "-x", &x, "-y", &y]);
+        command.current_dir(shell.work()).args(environment);
+        ran(&mut command);
+        terminal.until("a prompt", |screen| screen.ends_with(PROMPT.trim()));
+        terminal
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("tmux");
+        command
+            .args(["-u", "-f", "/dev/null", "-L", &self.socket])
+            .args(arguments)
+            .env("LANG", "C.UTF-8")
+            .env_remove("TMUX");
+        command
+    }
+
+    /// As tmux calls them: `C-c`, `Enter`, `y`.
+    pub fn keys(&self, keys: &[&str]) {
+        let mut command = self.command(&["send-keys"]);
+        ran(command.args(keys));
+    }
+
+    pub fn line(&self, text: &str) {
+        ran(&mut self.command(&["send-keys", "-l", text]));
+        self.keys(&["Enter"]);
+    }
+
+    /// What is on the screen, without blank lines at its end.
+    pub fn screen(&self) -> String {
+        self.captured(&[])
+    }
+
+    /// That and all that has gone above it.
+    pub fn scrollback(&self) -> String {
+        self.captured(&["-S", "-"])
+    }
+
+    fn captured(&self, arguments: &[&str]) -> String {
+        let mut command = self.command(&["capture-pane", "-p"]);
+        let output = ran(command.args(arguments));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.trim_end().to_owned()
+    }
+
+    pub fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if is_so(&screen) {
+                return screen;
+            }
+            assert!(Instant::now() < end, "no {what}:\n{screen}");
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    pub fn until_shown(&self, text: &str) -> String {
+        self.until(text, |screen| screen.contains(text))
+    }
+
+    /// A line is run to its end: all that it said, and its status.
+    pub fn run(&self, line: &str) -> (String, i32) {
+        self.start(line);
+        self.ended()
+    }
+
+    /// On an empty screen.
+    pub fn start(&self, line: &str) {
+        self.line("clear");
+        self.until("an empty screen", |screen| screen == PROMPT.trim());
+        ran(&mut self.command(&["clear-history"]));
+        self.line(line);
+    }
+
+    /// Once what was started is over. Nothing of it is left on the line of the prompt.
+    pub fn ended(&self) -> (String, i32) {
+        self.until("a prompt", |screen| {
+            screen.lines().next_back() == Some(PROMPT.trim()) && screen.lines().count() > 1
+        });
+        let said = self.scrollback();
+        self.line("echo status $?");
+        let shown = self.until("a status", |screen| {
+            let mut lines = screen.lines().rev();
+            lines.next() == Some(PROMPT.trim())
+                && lines.next().is_some_and(|line| line.starts_with("status "))
+        });
+        let status = shown
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("status "));
+        let said = said.trim_end_matches(PROMPT.trim()).trim_end().to_owned();
+        (said, status.unwrap().parse().unwrap())
+    }
+
+    /// No line of ours is broken by the terminal but those that a person copies.
+    pub fn fits(&self, said: &str) {
+        let is_copied = |line: &str| line.contains("crosstie ") || line.contains("--");
+        let full = |line: &&str| line.chars().count() >= self.columns;
+        let torn: Vec<&str> = said
+            .lines()
+            .filter(full)
+            .filter(|line| !is_copied(line))
+            .collect();
+        assert!(torn.is_empty(), "torn: {torn:#?}\n{said}");
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.command(&["kill-server"]).output();
+    }
+}
+
+fn ran(command: &mut Command) -> Output {
+    let output = command
+        .output()
+        .expect("cannot run tmux (Debian package tmux)");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}: {said}");
+    output
+}
+
+/// What differs from run to run, replaced by what is as long: times, run ids, seconds.
+pub fn steady(screen: &str) -> String {
+    let lines = screen.lines().map(steady_line);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn steady_line(line: &str) -> String {
+    let shape: String = line
+        .chars()
+        .map(|letter| if letter.is_ascii_digit() { '0' } else { letter })
+        .collect();
+    let mut steady = line.to_owned();
+    for pattern in [
+        "00:00:00",
+        "00000000T000000Z-",
+        "0000-00-00T00:00:00Z",
+        "0000-00-00 00:00",
+    ] {
+        for (at, _) in shape.match_indices(pattern) {
+            let end = at + pattern.len();
+            // A run's id ends in eight hexadecimal digits.
+            let end = if pattern.ends_with('-') { end + 8 } else { end };
+            if line.is_char_boundary(end.min(line.len())) && end <= line.len() {
+                let digits = line[at..end].chars().map(|letter| match letter {
+                    '0'..='9' | 'a'..='f' => '0',
+                    other => other,
+                });
+                steady.replace_range(at..end, &digits.collect::<String>());
+            }
+        }
+    }
+    seconds(&steady)
+}
+
+/// `12 s`, `1.3`: as many seconds as it took.
+fn seconds(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_number = |word: &str| {
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|letter| letter.is_ascii_digit() || letter == '.')
+    };
+    let timed = line.trim_start().starts_with("took ") || line.contains(" · ");
+    let mut out = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        let next = words.get(index + 1).copied().unwrap_or_default();
+        let is_seconds = next == "s" || next.starts_with("s)") || next.starts_with("s,");
+        let bare = word.trim_start_matches('(');
+        if is_number(bare) && (is_seconds || (timed && bare.contains('.'))) {
+            out.push(word.replace(bare, "N"));
+        } else {
+            out.push((*word).to_owned());
+        }
+    }
+    out.join(" ")
+}

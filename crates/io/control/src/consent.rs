@@ -1,0 +1,137 @@
+//! What a person is asked before anything is changed.
+
+use std::{error::Error, time::Instant};
+
+use crosstie_model::Plan;
+use crosstie_reach::secret::{AskPassword, PasswordError, Purpose, Secret};
+
+use crate::{
+    Silent,
+    apply::{ApplyError, UndoError},
+};
+
+/// One that is answered with yes or no.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// What there is to know first.
+    pub text: &'a str,
+    /// A few words.
+    pub ask: &'a str,
+    /// Whoever hesitates may look at what it would change in files.
+    pub plan: Option<&'a Plan>,
+    /// No answer by then is no, and the time left is shown.
+    pub until: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    Yes,
+    No,
+    /// The input ended first.
+    EndOfInput,
+    /// Nobody answered in time.
+    Silence,
+}
+
+/// Asks whoever sits there. Of passwords, too.
+pub trait Prompter: AskPassword {
+    /// Whether there is anybody to ask.
+    fn is_present(&self) -> bool;
+
+    /// Whether what they were to see before they are asked has reached them, or wherever it was to go.
+    fn has_seen(&self) -> bool;
+
+    fn ask(&self, question: &Question) -> Answer;
+}
+
+impl AskPassword for Silent {
+    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
+        Err(PasswordError::Nobody(purpose.clone()))
+    }
+}
+
+impl Prompter for Silent {
+    fn is_present(&self) -> bool {
+        false
+    }
+
+    fn has_seen(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, _: &Question) -> Answer {
+        Answer::EndOfInput
+    }
+}
+
+/// Whether a person wants what is about to be done.
+pub struct Consent<'a> {
+    /// It was given beforehand.
+    pub yes: bool,
+    pub prompter: &'a dyn Prompter,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConsentError {
+    #[error("there is no terminal to ask on: pass --yes to {what} without a question")]
+    Unattended { what: &'static str },
+    #[error("nothing was changed")]
+    Declined,
+    #[error(
+        "nothing was changed: the input ended before an answer; pass --yes to {what} without a question"
+    )]
+    EndOfInput { what: &'static str },
+    #[error("nothing was changed: nobody answered in time")]
+    Silence,
+    #[error("nothing was changed: what would be changed could not be printed")]
+    Unseen,
+}
+
+impl ConsentError {
+    /// Somebody was asked, and did not say yes.
+    pub fn is_no(&self) -> bool {
+        matches!(
+            self,
+            Self::Declined | Self::EndOfInput { .. } | Self::Silence
+        )
+    }
+}
+
+/// Whether it is no error of ours, but a person who does not want it.
+pub fn is_no(error: &(dyn Error + 'static)) -> bool {
+    let applied = error.downcast_ref().map(|error| match error {
+        ApplyError::Consent(error) => error.is_no(),
+        _ => false,
+    });
+    let undone = error.downcast_ref().map(|error| match error {
+        UndoError::Consent(error) => error.is_no(),
+        _ => false,
+    });
+    applied.or(undone).unwrap_or(false)
+}
+
+impl Consent<'_> {
+    /// Whoever cannot be asked has to say so beforehand.
+    pub fn is_possible(&self, what: &'static str) -> Result<(), ConsentError> {
+        if self.yes || self.prompter.is_present() {
+            return Ok(());
+        }
+        Err(ConsentError::Unattended { what })
+    }
+
+    /// `what` is done without a question where `--yes` is passed.
+    pub fn ask(&self, question: &Question, what: &'static str) -> Result<(), ConsentError> {
+        if !self.prompter.has_seen() {
+            return Err(ConsentError::Unseen);
+        }
+        if self.yes {
+            return Ok(());
+        }
+        match self.prompter.ask(question) {
+            Answer::Yes => Ok(()),
+            Answer::No => Err(ConsentError::Declined),
+            Answer::EndOfInput => Err(ConsentError::EndOfInput { what }),
+            Answer::Silence => Err(ConsentError::Silence),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Settings of engines, from the cluster file and the nodes' facts, in any of their formats.
+
+use std::path::{Path, PathBuf};
+
+use crosstie_launch::format::{self, Format, FormatError, NodeEnvironment, is_name};
+use crosstie_model::plan::{Engine, Setting};
+use crosstie_plan::Wiring;
+use crosstie_report::env::{Env, EnvNode};
+
+use crate::{
+    NodesFailed, Targets,
+    files::{FolderError, FolderName, WriteError, folder_name, make_folder, replace},
+    plan::{self, PlanError},
+};
+
+#[derive(Debug, thiserror::Error)]
+pub enum EnvError {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    #[error("'{0}' is no NAME=VALUE, or its name is none of a variable")]
+    Assignment(String),
+    #[error("the variable {0} is not set here")]
+    Unset(String),
+    #[error("settings differ between {}: name one node, or write a file for each with --out DIR", .0.join(" and "))]
+    Different(Vec<String>),
+    #[error("there is nothing to set: none of the nodes has a port on the fabric")]
+    Nothing,
+    #[error(transparent)]
+    FolderName(#[from] FolderName),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// What a person adds: `NAME=VALUE`, or `NAME` for the value that it has here, which then is in no argument list.
+pub fn custom(assignments: &[String]) -> Result<Vec<Setting>, EnvError> {
+    let setting = |text: &String| {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text.as_str(), None),
+        };
+        if !is_name(name) {
+            return Err(EnvError::Assignment(text.clone()));
+        }
+        let here = || std::env::var(name).map_err(|_| EnvError::Unset(name.to_owned()));
+        Ok(Setting {
+            engine: Engine::Custom,
+            name: name.to_owned(),
+            value: value.map_or_else(here, Ok)?,
+            why: "as you said".to_owned(),
+        })
+    };
+    assignments.iter().map(setting).collect()
+}
+
+/// Of the nodes that could be read; the others are told beside it.
+pub fn environments(
+    targets: &Targets,
+    assignments: &[String],
+) -> Result<(Env, NodesFailed), EnvError> {
+    let custom = custom(assignments)?;
+    let (spec, facts, unread) = plan::read_planned(targets)?;
+    let wiring = Wiring::new(&spec, &facts);
+    let wiring =
+        wiring.map_err(|faults| PlanError::FaultsOfLab(crosstie_plan::PlanError { faults }))?;
+    let nodes = wiring.nodes.iter().map(|node| {
+        let (settings, notes) = crosstie_plan::settings(&wiring, node);
+        EnvNode {
+            host: node.facts.host.name.clone(),
+            settings: with_custom(&settings, &custom),
+            notes,
+            has_gpus: node.facts.gpus.iter().next().is_some(),
+        }
+    });
+    Ok((Env::new(&spec.name, nodes.collect()), unread))
+}
+
+/// What a person says counts.
+pub(crate) fn with_custom(ours: &[Setting], custom: &[Setting]) -> Vec<Setting> {
+    let ours = ours.iter();
+    let said = |setting: &&Setting| !custom.iter().any(|own| own.name == setting.name);
+    ours.filter(said).chain(custom).cloned().collect()
+}
+
+fn node_environments(env: &Env) -> Vec<NodeEnvironment> {
+    let nodes = env.nodes.iter().map(|node| NodeEnvironment {
+        node: node.host.clone(),
+        cluster: env.cluster.clone(),
+        settings: node.settings.clone(),
+        has_gpus: node.has_gpus,
+    });
+    nodes.collect()
+}
+
+/// For one node, or for several that are alike.
+pub fn formatted(env: &Env, format: Format) -> Result<String, EnvError> {
+    let nodes = node_environments(env);
+    let first = nodes.first().ok_or(EnvError::Nothing)?;
+    if format.is_shared() {
+        return Ok(format::write(format, &nodes)?);
+    }
+    let settings = |node: &&NodeEnvironment| node.settings != first.settings;
+    if let Some(other) = nodes.iter().find(settings) {
+        return Err(EnvError::Different(vec![
+            first.node.clone(),
+            other.node.clone(),
+        ]));
+    }
+    Ok(format::write(format, &nodes[..1])?)
+}
+
+/// `DIR/NODE.ext`, readable by the user alone where somebody's own values are in it.
+pub fn write(env: &Env, format: Format, directory: &Path) -> Result<Vec<PathBuf>, EnvError> {
+    make_folder(directory)?;
+    let nodes = node_environments(env);
+    let mut written = Vec::new();
+    let mut put = |name: &Path, text: &str| -> Result<(), EnvError> {
+        let path = directory.join(format!("{}.{}", name.display(), format.extension()));
+        replace(&path, text)?;
+        written.push(path);
+        Ok(())
+    };
+    if format.is_shared() {
+        put(Path::new("all-nodes"), &format::write(format, &nodes)?)?;
+        return Ok(written);
+    }
+    for node in &nodes {
+        let text = format::write(format, std::slice::from_ref(node))?;
+        put(folder_name(&node.node)?, &text)?;
+    }
+    Ok(written)
+}

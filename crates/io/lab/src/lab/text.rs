@@ -1,0 +1,46 @@
+//! Labs in words, for a person.
+
+use std::fmt::{self, Write};
+
+use super::{Lab, Listed, NodeState};
+
+impl Lab {
+    /// What `up` ends with.
+    pub fn welcome(&self) -> String {
+        let status = self.status();
+        let description = &self.profile().description;
+        let mut text = format!("lab {} ({description}) is up:\n", status.lab);
+        for node in &status.nodes {
+            let (name, state) = (&node.name, node.state);
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "  {name:16} {state:8} crosstie lab ssh {name}");
+        }
+        let ssh_config = self.ssh_config();
+        text + &format!("ssh -F {} NODE works too\n", ssh_config.display())
+    }
+}
+
+impl fmt::Display for Listed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{} ({})", self.lab, self.profile)?;
+        for node in &self.nodes {
+            let (name, state, port) = (&node.name, node.state, node.ssh_port);
+            writeln!(formatter, "  {name:16} {state:8} ssh 127.0.0.1:{port}")?;
+        }
+        for fault in &self.faults {
+            writeln!(formatter, "  fault at {fault}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for NodeState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Off => "off",
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! The time service: systemd starts the first that is installed, of those that packages list.
+
+use std::{collections::BTreeSet, fs};
+
+use crosstie_model::Step;
+
+use super::system::System;
+
+/// Where packages list their services, one a line (systemd-timedated.service(8)).
+const LISTS: [&str; 4] = [
+    "/etc/systemd/ntp-units.d",
+    "/run/systemd/ntp-units.d",
+    "/usr/local/lib/systemd/ntp-units.d",
+    "/usr/lib/systemd/ntp-units.d",
+];
+/// Other names that services take when they are enabled.
+const ALIASES: [&str; 4] = [
+    "dbus-org.freedesktop.timesync1.service",
+    "chronyd.service",
+    "ntp.service",
+    "ntpd.service",
+];
+const UNITS: &str = "/etc/systemd/system";
+const TARGETS: [&str; 2] = ["sysinit.target.wants", "multi-user.target.wants"];
+
+/// Those that systemd may start, and those that it stops for it.
+pub(super) fn units(system: &dyn System) -> Vec<String> {
+    let lists = LISTS
+        .iter()
+        .filter_map(|folder| fs::read_dir(system.path(folder)).ok());
+    let lists = lists.flatten().flatten().map(|entry| entry.path());
+    let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
+    let mut units: BTreeSet<String> = BTreeSet::new();
+    for text in texts {
+        let lines = text.lines().map(str::trim);
+        units.extend(lines.filter(|line| is_unit(line)).map(str::to_owned));
+    }
+    units.into_iter().collect()
+}
+
+/// It becomes an argument, and part of a path.
+fn is_unit(line: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
+    line.ends_with(".service") && line.bytes().all(is_plain) && !line.starts_with(['-', '.'])
+}
+
+/// What enabling one of them may make, and taking another out of force may remove.
+pub(super) fn links(system: &dyn System, steps: &[Step]) -> Vec<String> {
+    let is_wanted = |step: &Step| matches!(step, Step::TimeService { .. });
+    if !steps.iter().any(is_wanted) {
+        return Vec::new();
+    }
+    let wanted = units(system).into_iter().flat_map(|unit| {
+        let links = TARGETS.iter();
+        links.map(move |target| format!("{UNITS}/{target}/{unit}"))
+    });
+    let aliases = ALIASES.iter().map(|alias| format!("{UNITS}/{alias}"));
+    wanted.chain(aliases).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_becomes_an_argument_is_the_name_of_a_service() {
+        assert!(is_unit("systemd-timesyncd.service"));
+        for odd in [
+            "",
+            "# chrony.service x",
+            "-x.service",
+            "../x.service",
+            "a b.service",
+            "chrony",
+        ] {
+            assert!(!is_unit(odd), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! This machine's file tree, with GID tables as long as what is in them.
+//!
+//! sysfs has a file for every place of a table, and Soft-RoCE a thousand places a port, nearly all of them empty. Which are in use
+//! the kernel tells at once; these alone are listed, and read as ever. Cards have at most 256, and opening one costs more than
+//! reading those.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::OnceLock,
+};
+
+use crosstie_facts::{Gap, Source};
+use crosstie_verbs::gid_places;
+
+use crate::Local;
+
+/// Where sysfs has devices that are software.
+const SOFTWARE: &str = "sys/devices/virtual/infiniband/";
+const VERBS_CLASS: &str = "sys/class/infiniband_verbs";
+
+#[derive(Debug)]
+pub(crate) struct WithGidTables {
+    local: Local,
+    tables: OnceLock<Tables>,
+}
+
+/// Port and index of the places in use, by device, where the kernel tells them.
+type Tables = BTreeMap<String, BTreeSet<(u32, u32)>>;
+
+impl WithGidTables {
+    pub(crate) fn new(local: Local) -> Self {
+        Self {
+            local,
+            tables: OnceLock::new(),
+        }
+    }
+
+    /// The places of a port's table that are in use; `None` where sysfs has to be asked.
+    fn places(&self, path: &str) -> Option<Vec<String>> {
+        let (device, rest) = path.strip_prefix(SOFTWARE)?.split_once("/ports/")?;
+        let port: u32 = rest.strip_suffix("/gids")?.parse().ok()?;
+        let tables = self.tables.get_or_init(|| read(&self.local));
+        let places = tables.get(device)?;
+        let of_port = places.iter().filter(|(of, _)| *of == port);
+        let mut names: Vec<String> = of_port.map(|(_, index)| index.to_string()).collect();
+        names.sort_unstable();
+        Some(names)
+    }
+}
+
+fn read(local: &Local) -> Tables {
+    let files = local.list(VERBS_CLASS).unwrap_or_default();
+    let tables = files.iter().filter_map(|file| {
+        let device = local.read(&format!("{VERBS_CLASS}/{file}/ibdev")).ok()?;
+        let device = String::from_utf8(device).ok()?.trim().to_owned();
+        local.read(&format!("{SOFTWARE}{device}/node_type")).ok()?;
+        let places = match gid_places(&Path::new("/dev/infiniband").join(file)) {
+            Ok(places) => places,
+            Err(error) => {
+                tracing::debug!(device, %error, "its GID tables are read from sysfs");
+                return None;
+            }
+        };
+        let places = places.into_iter().map(|place| (place.port, place.index));
+        Some((device, places.collect()))
+    });
+    tables.collect()
+}
+
+impl Source for WithGidTables {
+    fn read(&self, path: &str) -> Result<Vec<u8>, Gap> {
+        self.local.read(path)
+    }
+
+    fn read_pieces(&self, path: &str, piece: &mut dyn FnMut(&[u8])) -> Result<(), Gap> {
+        self.local.read_pieces(path, piece)
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, Gap> {
+        match self.places(path) {
+            Some(places) => Ok(places),
+            None => self.local.list(path),
+        }
+    }
+
+    fn read_link(&self, path: &str) -> Result<String, Gap> {
+        self.local.read_link(path)
+    }
+
+    fn access(&self, path: &str) -> Result<(), Gap> {
+        self.local.access(path)
+    }
+}

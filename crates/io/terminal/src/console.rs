@@ -1,0 +1,261 @@
+//! Whoever sits at the terminal: sees what happens there, and is asked.
+
+use std::{
+    io::{self, IsTerminal},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crosstie_control::{Answer, Event, Observer, Prompter, Question};
+use crosstie_model::Plan;
+use crosstie_reach::secret::{AskPassword, PasswordError, Purpose, Secret, Source};
+use crosstie_report::{
+    env::exports,
+    init::drawing,
+    plan, proof,
+    prove::{self, step_line},
+    rollback,
+    text::{Palette, printable},
+    trial,
+    up::findings,
+};
+
+use crate::{
+    board::{Live, line},
+    last_words::{leave_terminal_on_signals, set_last_words},
+    output::{Colour, complain_of, print, tell},
+    password::ask_password,
+    progress::Progress,
+    prompt::{Prompt, is_there},
+};
+
+/// For a person to read a plan.
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(900);
+
+pub struct Console {
+    draws: bool,
+    pub palette: Palette,
+    /// What is printed besides it goes to stderr.
+    pub json: bool,
+    /// A plan is shown with every line that it changes.
+    with_diff: bool,
+    progress: Progress,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The stages of `up`.
+    board: Option<Live>,
+    /// Why something was not printed.
+    unprinted: Option<io::Error>,
+}
+
+impl Console {
+    pub fn new(colour: Colour, json: bool) -> Arc<Self> {
+        Self::with_diff(colour, json, false)
+    }
+
+    /// One that shows every line that a plan changes, or only what it comes to.
+    pub fn with_diff(colour: Colour, json: bool, with_diff: bool) -> Arc<Self> {
+        leave_terminal_on_signals();
+        let draws = colour.draws();
+        Arc::new(Self {
+            draws,
+            palette: colour.palette(),
+            json,
+            with_diff,
+            progress: Progress::new(draws),
+            state: Mutex::default(),
+        })
+    }
+
+    /// Who is asked for a password that was not given otherwise.
+    pub fn passwords(self: &Arc<Self>) -> Source {
+        if io::stderr().is_terminal() {
+            Source::Person(Arc::clone(self) as Arc<dyn AskPassword>)
+        } else {
+            Source::Nobody
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Data, unless JSON is.
+    fn say(&self, text: &str) {
+        if self.json {
+            self.tell(text);
+        } else {
+            self.print(text);
+        }
+    }
+
+    fn print(&self, text: &str) {
+        if let Err(error) = self.progress.above(|| print(text)) {
+            self.state().unprinted.get_or_insert(error);
+        }
+    }
+
+    fn tell(&self, text: &str) {
+        self.progress.above(|| tell(text));
+    }
+
+    /// Somebody else draws from now on.
+    pub fn stop_drawing(&self) {
+        self.progress.stop();
+    }
+
+    /// What could not be printed is an error.
+    pub fn finish(&self) -> io::Result<()> {
+        self.state().unprinted.take().map_or(Ok(()), Err)
+    }
+
+    /// Where nodes and stages are.
+    fn draw(&self, event: &Event<'_>) {
+        let progress = &self.progress;
+        let mut shown = self.state();
+        match (event, shown.board.as_ref()) {
+            (Event::RoundBegan { nodes, prompts }, _) => progress.begin(nodes, *prompts),
+            (Event::Node { index, stage }, _) => progress.stage(*index, *stage),
+            (Event::NodeDone { index }, _) => progress.done(*index),
+            (Event::RoundEnded, _) => progress.end(),
+            (Event::UpBegan { nodes }, _) => {
+                let board = Live::new(nodes, self.palette);
+                progress.set_board(Some(board.view()));
+                shown.board = Some(board);
+            }
+            (Event::UpEnded { went_well }, Some(board)) => {
+                progress.set_board(None);
+                if self.draws && !went_well {
+                    board.leave();
+                }
+                shown.board = None;
+            }
+            (Event::HostNames(hosts), Some(board)) => board.board().rename(hosts),
+            (Event::StageBegan(begun), Some(board)) => board.board().begin(*begun),
+            (
+                Event::StageEnded {
+                    stage,
+                    took,
+                    says,
+                    went_well,
+                    failing,
+                },
+                Some(board),
+            ) => {
+                board.board().end(*went_well, failing);
+                if !self.draws {
+                    line(*stage, *took, says);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn plan(&self, plan: &Plan) -> String {
+        plan::view(plan, &[], "", self.palette)
+    }
+}
+
+impl Observer for Console {
+    fn observe(&self, event: Event<'_>) {
+        let palette = self.palette;
+        match event {
+            Event::LastWords(words) => set_last_words(words),
+            Event::ClusterFile { file } => {
+                let text = match file {
+                    Some(path) => path.display().to_string(),
+                    None => "the lab's own".to_owned(),
+                };
+                self.tell(&format!("cluster file: {}\n", printable(&text)));
+            }
+            Event::Planned(plan) => {
+                let text = if self.with_diff {
+                    self.plan(plan)
+                } else {
+                    plan::summary(plan, palette)
+                };
+                self.say(&text);
+            }
+            Event::RollbackPlanned(plan) => self.say(&(rollback::view(plan, palette) + "\n")),
+            Event::TrialBegins => self.tell(&trial::undone(palette)),
+            Event::TrialEnded(ended) => self.print(&trial::view(ended)),
+            Event::NodesFailed(failed) => self.progress.above(|| complain_of(failed)),
+            Event::Notice(text) => self.tell(&format!("note: {}\n", printable(text))),
+            Event::Cabled(found) => {
+                let (stations, wiring) = (&found.stations, &found.wiring);
+                let text = drawing(&found.found, stations, wiring, palette);
+                self.say(&format!("{text}\n"));
+            }
+            Event::Diagnosed { seen, doctor } => {
+                let text = findings(seen, doctor, palette);
+                if !text.is_empty() {
+                    self.say(&format!("{text}\n"));
+                }
+            }
+            Event::Proven(proof) => self.say(&format!("{}\n", proof::view(proof, palette))),
+            Event::Measured(measured) => {
+                self.say(&format!("{}\n", prove::view(measured, palette)));
+            }
+            Event::TestBegan { name, within } => {
+                let (name, seconds) = (printable(name), within.as_secs());
+                self.tell(&format!("measuring {name} (deadline {seconds} s)\n"));
+            }
+            Event::StepBegan {
+                step,
+                board,
+                steps_left,
+            } => {
+                let text = step_line(step, board, steps_left);
+                self.tell(&format!("{}\n", printable(&text)));
+            }
+            Event::Settings(all) => {
+                let nodes = all.iter();
+                let nodes = nodes.map(|one| (one.node.as_str(), one.settings.as_slice()));
+                self.say(&exports(&nodes.collect::<Vec<_>>(), false, palette));
+            }
+            event => self.draw(&event),
+        }
+    }
+}
+
+impl AskPassword for Console {
+    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
+        self.progress.paused(|| ask_password(purpose))
+    }
+}
+
+impl Prompter for Console {
+    fn is_present(&self) -> bool {
+        is_there()
+    }
+
+    fn has_seen(&self) -> bool {
+        self.state().unprinted.is_none()
+    }
+
+    fn ask(&self, question: &Question) -> Answer {
+        let show = || {
+            let text = question.plan.map(|plan| self.plan(plan));
+            let text = text.unwrap_or_default();
+            // Where stdout goes elsewhere, the person who is asked reads stderr.
+            if io::stdout().is_terminal() {
+                let _ = print(&text);
+            } else {
+                tell(&text);
+            }
+        };
+        let prompt = Prompt {
+            text: question.text,
+            ask: question.ask,
+            diff: question.plan.map(|_| &show as &dyn Fn()),
+            until: question
+                .until
+                .unwrap_or_else(|| Instant::now() + APPROVAL_TIMEOUT),
+            shows_time: question.until.is_some(),
+        };
+        self.progress.paused(|| prompt.ask())
+    }
+}

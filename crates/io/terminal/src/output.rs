@@ -1,0 +1,143 @@
+//! Data on stdout, everything else on stderr.
+
+use std::{
+    borrow::Cow,
+    env,
+    error::Error,
+    io::{self, IsTerminal, Write},
+};
+
+use crosstie_control::NodesFailed;
+use crosstie_report::text::{Palette, printable};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::{charset::for_terminal, size};
+
+/// Whether a person wants colours and drawings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    Always,
+    /// Where a terminal shows it.
+    Auto,
+    Never,
+}
+
+impl Colour {
+    /// Whether stdout has some.
+    pub fn has_colours(self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                io::stdout().is_terminal() && !unwanted && !size::is_dumb()
+            }
+        }
+    }
+
+    /// Of stdout.
+    pub fn palette(self) -> Palette {
+        let palette = if self.has_colours() {
+            Palette::Colour
+        } else {
+            Palette::Plain
+        };
+        if io::stdout().is_terminal() {
+            palette.within(size::of(io::stdout()).columns)
+        } else {
+            palette
+        }
+    }
+
+    /// Whether progress may be drawn on stderr.
+    pub fn draws(self) -> bool {
+        self.may_draw() && io::stderr().is_terminal()
+    }
+
+    /// Whether the whole of stdout's screen may be drawn on.
+    pub fn draws_screen(self) -> bool {
+        self.may_draw() && io::stdout().is_terminal()
+    }
+
+    fn may_draw(self) -> bool {
+        self != Self::Never && !size::is_dumb()
+    }
+}
+
+/// Prints to stdout. A reader that has seen enough (`| head`) is no error.
+pub fn print(text: &str) -> io::Result<()> {
+    match print_to_reader(text) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
+}
+
+/// Prints to stdout, for somebody who waits for more: a reader that has seen enough is an error, also where there is
+/// nothing to print.
+pub fn print_to_reader(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let text = if stdout.is_terminal() {
+        for_terminal(text)
+    } else {
+        Cow::Borrowed(text)
+    };
+    let written = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    if let Err(error) = written {
+        let text = format!("cannot write to standard output: {error}");
+        return Err(io::Error::new(error.kind(), text));
+    }
+    let mut waited = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let is_gone = poll(&mut waited, Some(&at_once)).is_ok()
+        && waited[0]
+            .revents()
+            .intersects(PollFlags::ERR | PollFlags::HUP);
+    if is_gone {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    Ok(())
+}
+
+/// Says it on stderr. Nobody is left to tell if that is gone.
+pub fn tell(text: &str) {
+    let mut stderr = io::stderr();
+    let text = if stderr.is_terminal() {
+        for_terminal(text)
+    } else {
+        Cow::Borrowed(text)
+    };
+    let _ = stderr.write_all(text.as_bytes());
+}
+
+/// An error with all its causes, one a line; where nodes failed, one a node. Its text may quote a node, so it is made
+/// printable.
+pub fn complain(error: &(dyn Error + 'static)) {
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push(cause);
+        next = cause.source();
+    }
+    let failed = causes.iter().find_map(|cause| cause.downcast_ref());
+    if let Some(failed) = error.downcast_ref().or(failed) {
+        return complain_of(failed);
+    }
+    tell(&format!("crosstie: {}\n", printable(&error.to_string())));
+    for cause in causes {
+        for line in cause.to_string().lines() {
+            tell(&format!("  {}\n", printable(line)));
+        }
+    }
+}
+
+/// One line a node.
+pub(crate) fn complain_of(failed: &NodesFailed) {
+    for line in failed.lines() {
+        tell(&format!("crosstie: {}\n", printable(&line)));
+    }
+}

@@ -1,0 +1,38 @@
+//! How much room a terminal has.
+
+use std::{env, io, os::fd::AsFd};
+
+use crosstie_report::up::Size;
+use rustix::termios::tcgetwinsize;
+
+/// Where nobody says otherwise.
+const USUAL: Size = Size {
+    columns: 80,
+    lines: 24,
+};
+
+pub(crate) fn of(terminal: impl AsFd) -> Size {
+    let known = |cells: u16, usual: usize| match cells {
+        0 => usual,
+        cells => usize::from(cells),
+    };
+    let size = tcgetwinsize(terminal);
+    size.map_or(USUAL, |size| Size {
+        columns: known(size.ws_col, USUAL.columns),
+        lines: known(size.ws_row, USUAL.lines),
+    })
+}
+
+/// For what is drawn on stderr: a line that is as wide as the terminal would wrap in some of them.
+pub(crate) fn drawn() -> Size {
+    let Size { columns, lines } = of(io::stderr());
+    Size {
+        columns: columns.saturating_sub(1),
+        lines: lines.saturating_sub(1),
+    }
+}
+
+/// It can be written on, and that is all.
+pub(crate) fn is_dumb() -> bool {
+    env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+}

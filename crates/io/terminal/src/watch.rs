@@ -1,0 +1,118 @@
+//! A whole screen that is drawn over and over: only the lines that changed, beside what was there before.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use crosstie_doctor::Diagnosis;
+use crosstie_report::{
+    doctor::{Detail, Watch, time_of_day},
+    text::Palette,
+    up::Size,
+};
+
+use crate::{
+    charset::for_terminal,
+    last_words::{leave_screen, screen_is_used, set_last_words, use_screen},
+    size,
+};
+
+/// The clock goes on while nodes are waited for.
+const FRAME: Duration = Duration::from_millis(250);
+
+/// What the doctor sees, look by look.
+pub struct WatchScreen {
+    shared: Arc<Mutex<Shown>>,
+}
+
+struct Shown {
+    watch: Watch,
+    /// Line by line.
+    drawn: Vec<String>,
+    size: Option<Size>,
+}
+
+impl WatchScreen {
+    pub fn new(detail: Detail, palette: Palette) -> Self {
+        Self {
+            shared: Arc::new(Mutex::new(Shown {
+                watch: Watch::new(detail, palette),
+                drawn: Vec::new(),
+                size: None,
+            })),
+        }
+    }
+
+    /// One more look. The first one takes the screen, which goes back when the program ends.
+    pub fn see(&self, diagnosis: Diagnosis) {
+        let mut shown = lock(&self.shared);
+        let is_first = shown.size.is_none();
+        shown.watch.see(diagnosis, &now());
+        set_last_words(&for_terminal(shown.watch.last_words().trim_end()));
+        if is_first {
+            use_screen();
+        }
+        shown.draw();
+        drop(shown);
+        if is_first {
+            let shared = Arc::clone(&self.shared);
+            thread::spawn(move || {
+                while screen_is_used() {
+                    lock(&shared).draw();
+                    thread::sleep(FRAME);
+                }
+            });
+        }
+    }
+}
+
+impl Drop for WatchScreen {
+    fn drop(&mut self) {
+        leave_screen();
+    }
+}
+
+fn lock(shared: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The time of the day.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    time_of_day(since.map_or(0, |since| since.as_secs()))
+}
+
+impl Shown {
+    fn draw(&mut self) {
+        let size = size::of(io::stdout());
+        let lines = self.watch.lines(&now(), size);
+        let mut out = String::new();
+        if self.size.replace(size) != Some(size) {
+            // ECMA-48: ED. Nothing of what was drawn is where it was.
+            out.push_str("\x1b[2J");
+            self.drawn.clear();
+        }
+        let count = lines.len().max(self.drawn.len());
+        for index in 0..count {
+            let line = lines.get(index).map_or("", String::as_str);
+            if self.drawn.get(index).map(String::as_str) != Some(line) {
+                let line = for_terminal(line);
+                // CUP, EL. Writing to a String cannot fail.
+                let _ = write!(out, "\x1b[{};1H{line}\x1b[K", index + 1);
+            }
+        }
+        self.drawn = lines;
+        if out.is_empty() {
+            return;
+        }
+        let mut stdout = io::stdout().lock();
+        // Nobody is left to see it if it is gone.
+        let _ = stdout
+            .write_all(out.as_bytes())
+            .and_then(|()| stdout.flush());
+    }
+}

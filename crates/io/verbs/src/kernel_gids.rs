@@ -1,0 +1,183 @@
+//! Which places of a device's GID tables are in use, by one question to the kernel: sysfs has a file a place, a thousand of them for
+//! Soft-RoCE.
+//!
+//! A program has to have a context of the device first. Drivers of cards want to be told more for one than this module knows, and
+//! refuse; the kernel's own software devices do not. Layouts are those of the kernel's `rdma_user_ioctl_cmds.h`, which never change.
+
+use std::{fs::File, io, path::Path};
+
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl};
+
+/// `_IOWR(0x1b, 1, struct ib_uverbs_ioctl_hdr)`.
+const VERBS_CALL: Opcode = rustix::ioctl::opcode::read_write::<Header>(0x1b, 1);
+/// `UVERBS_OBJECT_DEVICE`, and methods of it.
+const DEVICE: u16 = 0;
+const GET_CONTEXT: u16 = 3;
+const QUERY_GID_TABLE: u16 = 5;
+// `UVERBS_ATTR_QUERY_GID_TABLE_*`
+const ENTRY_SIZE: u16 = 0;
+const FLAGS: u16 = 1;
+const ENTRIES: u16 = 2;
+const ENTRY_COUNT: u16 = 3;
+const MANDATORY: u16 = 1;
+/// The length of an attribute has 16 bits.
+const MOST_ENTRIES: usize = u16::MAX as usize / size_of::<Entry>();
+
+/// A place of a port's GID table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GidPlace {
+    pub port: u32,
+    pub index: u32,
+}
+
+/// `struct ib_uverbs_ioctl_hdr`, without its attributes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Header {
+    length: u16,
+    object: u16,
+    method: u16,
+    attributes: u16,
+    reserved: u64,
+    driver: u32,
+    reserved_too: u32,
+}
+
+/// `struct ib_uverbs_attr`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Attribute {
+    number: u16,
+    length: u16,
+    flags: u16,
+    reserved: u16,
+    /// A value of up to eight bytes, or a pointer.
+    data: u64,
+}
+
+/// `struct ib_uverbs_gid_entry`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Entry {
+    gid: [u64; 2],
+    index: u32,
+    port: u32,
+    kind: u32,
+    interface: u32,
+}
+
+#[repr(C)]
+struct Call<const COUNT: usize> {
+    header: Header,
+    attributes: [Attribute; COUNT],
+}
+
+/// Of all ports of a device, by its file below `/dev/infiniband`. An error where the driver or the kernel does not do it this way, or
+/// the file may not be opened.
+pub fn gid_places(device: &Path) -> io::Result<Vec<GidPlace>> {
+    let file = File::options().read(true).write(true).open(device)?;
+    call(&file, GET_CONTEXT, [])?;
+    let unused = Entry {
+        gid: [0; 2],
+        index: 0,
+        port: 0,
+        kind: 0,
+        interface: 0,
+    };
+    let mut entries = vec![unused; MOST_ENTRIES];
+    let mut count = 0_u64;
+    let value = |number, length, data| Attribute {
+        number,
+        length,
+        flags: MANDATORY,
+        reserved: 0,
+        data,
+    };
+    let room = u16::try_from(size_of_val(&entries[..])).unwrap_or(0);
+    let attributes = [
+        value(ENTRY_SIZE, 8, size_of::<Entry>() as u64),
+        value(FLAGS, 4, 0),
+        value(
+            ENTRIES,
+            room,
+            entries.as_mut_ptr().expose_provenance() as u64,
+        ),
+        value(ENTRY_COUNT, 8, (&raw mut count).expose_provenance() as u64),
+    ];
+    call(&file, QUERY_GID_TABLE, attributes)?;
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let used = entries.iter().take(count);
+    Ok(used
+        .map(|entry| GidPlace {
+            port: entry.port,
+            index: entry.index,
+        })
+        .collect())
+}
+
+fn call<const COUNT: usize>(
+    file: &File,
+    method: u16,
+    attributes: [Attribute; COUNT],
+) -> rustix::io::Result<()> {
+    let count = u16::try_from(COUNT).unwrap_or(u16::MAX);
+    let mut call = Call {
+        header: Header {
+            length: u16::try_from(size_of::<Call<COUNT>>()).unwrap_or(u16::MAX),
+            object: DEVICE,
+            method,
+            attributes: count,
+            reserved: 0,
+            driver: 0,
+            reserved_too: 0,
+        },
+        attributes,
+    };
+    // SAFETY: the kernel reads a header and as many attributes as it says. It writes to the pointers in them, no further than
+    // their lengths: the only caller that has some points to memory of its own, which lives until it has returned.
+    unsafe { ioctl(file, VerbsCall(&mut call)) }
+}
+
+struct VerbsCall<'a, const COUNT: usize>(&'a mut Call<COUNT>);
+
+// SAFETY: the operation takes a pointer to a header that attributes follow, which `as_ptr` gives, and returns nothing beside it.
+unsafe impl<const COUNT: usize> Ioctl for VerbsCall<'_, COUNT> {
+    type Output = ();
+
+    const IS_MUTATING: bool = true;
+
+    fn opcode(&self) -> Opcode {
+        VERBS_CALL
+    }
+
+    fn as_ptr(&mut self) -> *mut rustix::ffi::c_void {
+        (&raw mut *self.0).cast()
+    }
+
+    unsafe fn output_from_ptr(
+        _: IoctlOutput,
+        _: *mut rustix::ffi::c_void,
+    ) -> rustix::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_are_the_kernels() {
+        assert_eq!((size_of::<Header>(), size_of::<Attribute>()), (24, 16));
+        assert_eq!(size_of::<Entry>(), 32);
+        assert_eq!(size_of::<Call<4>>(), 24 + 4 * 16);
+        // As gcc has it of <rdma/rdma_user_ioctl_cmds.h>.
+        assert_eq!(VERBS_CALL, 0xc018_1b01);
+    }
+
+    #[test]
+    fn what_is_no_device_is_an_error() {
+        assert!(gid_places(Path::new("/dev/null")).is_err());
+        assert!(gid_places(Path::new("/dev/no such file")).is_err());
+    }
+}

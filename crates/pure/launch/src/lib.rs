@@ -1,0 +1,7 @@
+//! Engines on several nodes: their settings with reasons, the formats that these are written in, command lines, and what is
+//! judged before and while an engine runs. Starting anything is `io`'s.
+
+pub mod format;
+pub mod settings;
+
+pub use settings::{FabricNode, FabricPort, TrafficClass, settings};

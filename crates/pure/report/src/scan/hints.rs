@@ -1,0 +1,69 @@
+//! Commands that a person may want after a scan.
+
+use crosstie_model::word;
+
+use crate::offer::{Offer, Verb};
+
+#[derive(Debug, Clone, Default)]
+pub struct Hints {
+    pub next: Option<String>,
+    /// What reads the same as root.
+    pub as_root: Option<String>,
+}
+
+impl Hints {
+    /// `capture` is where the node was kept, `from` what was read instead of live nodes.
+    pub fn new(offer: &Offer, capture: Option<&str>, from: &[String], failed: bool) -> Self {
+        let next = if let Some(path) = capture {
+            let path = word(path);
+            Some(format!(
+                "crosstie scan --from {path}    shows the capture, here or elsewhere"
+            ))
+        } else if !from.is_empty() {
+            let from = from.iter().map(|path| format!(" --from {}", word(path)));
+            let from: String = from.collect();
+            Some(format!("crosstie doctor{from}    tells what is wrong"))
+        } else {
+            let doctor = offer.command(Verb::Doctor);
+            (!failed).then(|| format!("{doctor}    tells what is wrong"))
+        };
+        let as_root = offer.command(Verb::Scan).as_root().to_string();
+        Self {
+            next,
+            // Of captures it is too late.
+            as_root: from.is_empty().then_some(as_root),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_of_the_next_command() {
+        let offer = Offer {
+            nodes: vec!["x; rm -rf ~".to_owned()],
+            sudo: true,
+            ssh_config: Some("my ssh".to_owned()),
+            ..Offer::default()
+        };
+        let command = |capture: Option<&str>, from: &[String], failed| {
+            let next = Hints::new(&offer, capture, from, failed).next?;
+            Some(next.split_once("    ")?.0.to_owned())
+        };
+        assert_eq!(
+            command(None, &[], false).as_deref(),
+            Some("crosstie doctor 'x; rm -rf ~' --sudo --ssh-config 'my ssh'")
+        );
+        assert_eq!(command(None, &[], true), None);
+        assert_eq!(
+            command(Some("$(id).tar.gz"), &[], false).as_deref(),
+            Some("crosstie scan --from '$(id).tar.gz'")
+        );
+        assert_eq!(
+            command(None, &["a b".to_owned(), "c".to_owned()], false).as_deref(),
+            Some("crosstie doctor --from 'a b' --from c")
+        );
+    }
+}

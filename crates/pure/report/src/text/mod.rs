@@ -1,0 +1,248 @@
+//! Text for a terminal: styled, aligned, and with nothing in it that a node could use to talk to the terminal.
+
+mod fold;
+mod table;
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+pub use table::{Row, table};
+
+/// What a piece of text means; the palette decides how it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Strong,
+    Good,
+    Bad,
+    Alarm,
+    Quiet,
+    Accent,
+}
+
+/// How text is drawn: in colours or not, and how wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Palette {
+    colours: bool,
+    /// Of the terminal. Absent where nobody knows: then tables are as wide as they are.
+    columns: Option<usize>,
+}
+
+/// What reads well, on any terminal.
+const PROSE: usize = 100;
+/// A terminal that is narrower gets lines that it breaks itself.
+const NARROWEST: usize = 24;
+
+#[expect(
+    non_upper_case_globals,
+    reason = "they read as the two kinds there are"
+)]
+impl Palette {
+    pub const Colour: Self = Self {
+        colours: true,
+        columns: None,
+    };
+    pub const Plain: Self = Self {
+        colours: false,
+        columns: None,
+    };
+}
+
+impl Palette {
+    /// Nothing is wider than so many columns.
+    #[must_use]
+    pub fn within(self, columns: usize) -> Self {
+        Self {
+            columns: Some(columns.max(NARROWEST)),
+            ..self
+        }
+    }
+
+    /// Columns for sentences behind an indent.
+    pub fn prose(self, indent: usize) -> usize {
+        let columns = self.columns.map_or(PROSE, |columns| columns.min(PROSE));
+        columns.saturating_sub(indent).max(NARROWEST / 2)
+    }
+
+    fn style(self, tone: Tone) -> Style {
+        let style = Style::new();
+        match (self.colours, tone) {
+            (false, _) | (_, Tone::Plain) => style,
+            (_, Tone::Strong) => style.bold(),
+            (_, Tone::Good) => style.fg_color(Some(AnsiColor::Green.into())),
+            (_, Tone::Bad) => style.fg_color(Some(AnsiColor::Yellow.into())),
+            (_, Tone::Alarm) => style.bold().fg_color(Some(AnsiColor::Red.into())),
+            (_, Tone::Quiet) => style.dimmed(),
+            (_, Tone::Accent) => style.fg_color(Some(AnsiColor::Cyan.into())),
+        }
+    }
+}
+
+/// A run of text with one meaning. Control characters of foreign text become visible replacements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    text: String,
+    tone: Tone,
+    /// To be copied, so it is never folded.
+    is_command: bool,
+}
+
+impl Span {
+    pub fn new(tone: Tone, text: impl AsRef<str>) -> Self {
+        Self {
+            text: printable(text.as_ref()),
+            tone,
+            is_command: false,
+        }
+    }
+
+    /// What a person copies: the terminal may break it, we do not.
+    pub fn command(tone: Tone, text: impl AsRef<str>) -> Self {
+        Self {
+            is_command: true,
+            ..Self::new(tone, text)
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Columns that it takes, counting every character as one.
+    pub fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+
+    /// Its first columns.
+    #[must_use]
+    pub fn cut(mut self, columns: usize) -> Self {
+        if self.width() > columns {
+            self.text = self.text.chars().take(columns).collect();
+        }
+        self
+    }
+
+    fn paint(&self, palette: Palette, out: &mut String) {
+        let style = palette.style(self.tone);
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{style}{}{style:#}", self.text);
+    }
+}
+
+pub(crate) fn plain(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Plain, text)
+}
+
+pub(crate) fn strong(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Strong, text)
+}
+
+pub(crate) fn quiet(text: impl AsRef<str>) -> Span {
+    Span::new(Tone::Quiet, text)
+}
+
+/// Control, format and bidirectional characters could rewrite the line around them.
+pub fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// With hostile characters replaced by a visible one.
+pub fn printable(text: &str) -> String {
+    let safe = |c: char| if is_hostile(c) { '\u{fffd}' } else { c };
+    text.chars().map(safe).collect()
+}
+
+/// Lines of at most `columns` characters, broken between words; a longer word has a line of its own.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// One line of spans; where the terminal is too narrow, several, indented a little more than the first.
+pub fn line(palette: Palette, spans: &[Span], out: &mut String) {
+    let lead = spans.first().map_or(0, |span| blanks(span.text()));
+    line_behind(palette, lead + 2, spans, out);
+}
+
+/// The same, indented by so much where it goes on.
+pub fn line_behind(palette: Palette, indent: usize, spans: &[Span], out: &mut String) {
+    for folded in fold::fold(spans, palette.columns, indent) {
+        for span in &folded {
+            span.paint(palette, out);
+        }
+        trim_line(out);
+        out.push('\n');
+    }
+}
+
+fn blanks(text: &str) -> usize {
+    text.chars().take_while(|c| *c == ' ').count()
+}
+
+/// A text with a sign before it, indented where it goes on.
+pub fn item(palette: Palette, (tone, sign): (Tone, &str), text: &str, out: &mut String) {
+    let indent = 2 + sign.chars().count();
+    for (index, part) in wrap(text, palette.prose(indent)).iter().enumerate() {
+        let lead = if index == 0 {
+            Span::new(tone, format!("  {sign}"))
+        } else {
+            Span::new(Tone::Plain, " ".repeat(indent))
+        };
+        line(palette, &[lead, Span::new(Tone::Plain, part)], out);
+    }
+}
+
+fn trim_line(out: &mut String) {
+    out.truncate(out.trim_end_matches(' ').len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_cannot_talk_to_the_terminal() {
+        let span = Span::new(Tone::Plain, "spark\u{1b}]0;owned\u{7}\u{202e}\n");
+        let mut out = String::new();
+        line(Palette::Plain, &[span], &mut out);
+        assert!(
+            !out.trim_end_matches('\n')
+                .contains(|c: char| c.is_control()),
+            "{out:?}"
+        );
+    }
+
+    #[test]
+    fn text_breaks_between_words() {
+        assert_eq!(
+            wrap("a bb  ccc\ndddddd e", 5),
+            ["a bb", "ccc", "dddddd", "e"]
+        );
+        assert!(wrap(" ", 5).is_empty());
+    }
+
+    #[test]
+    fn columns_line_up_and_empty_ones_vanish() {
+        let cell = |text: &str| Span::new(Tone::Plain, text);
+        let rows = [
+            Row::Cells(0, vec![cell("a"), cell(""), cell("1")]),
+            Row::Heading(vec![cell("heading")]),
+            Row::Cells(0, vec![cell("bbb"), cell(""), cell("22")]),
+        ];
+        let mut out = String::new();
+        table(Palette::Plain, &rows, &mut out);
+        assert_eq!(out, "a    1\nheading\nbbb  22\n");
+    }
+}
