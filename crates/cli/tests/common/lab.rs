@@ -1,8 +1,15 @@
 //! What tests on labs have in common.
 
-use std::{fs, process::Output, time::Duration};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::Output,
+    time::Duration,
+};
 
 use crosstie_lab::{Lab, LabProgram, Lease, lease, lease_at, lease_containers, profile::shipped};
+use crosstie_reach::binary::build_of;
 use serde_json::Value;
 
 use super::sshd::crosstie;
@@ -24,9 +31,47 @@ pub fn machines_at(profile: &str, snapshot: &str) -> Lease {
     ))
 }
 
-/// Containers, the caller's own.
+/// Containers, the caller's own, which root's agent is laid into: what sends it has tests of its own, and sending costs
+/// the others a fifth of their time.
 pub fn containers(profile: &str) -> Lease {
+    let lab = bare_containers(profile);
+    lay_agent(&lab);
+    lab
+}
+
+/// Containers as a lab makes them.
+pub fn bare_containers(profile: &str) -> Lease {
     leased(lease_containers(profile, LabProgram::crosstie(crosstie())))
+}
+
+fn lay_agent(lab: &Lab) {
+    let build = build_of(crosstie()).unwrap();
+    let nodes = lab.profile().nodes.len();
+    let mut laid = 0;
+    for init in inits_of(lab) {
+        let folder = init.join("root/var/lib/crosstie/bin");
+        fs::create_dir_all(&folder).unwrap();
+        let agent = folder.join(&build);
+        fs::copy(crosstie(), &agent).unwrap();
+        for path in [&folder, folder.parent().unwrap(), &agent] {
+            fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        }
+        laid += 1;
+    }
+    assert_eq!(laid, nodes, "a node's first process was not found");
+}
+
+/// `/proc/PID` of the first process of each container.
+fn inits_of(lab: &Lab) -> Vec<PathBuf> {
+    let mark = format!("CROSSTIE_LAB_OF={}", lab.directory().display());
+    let is_init = |process: &PathBuf| {
+        let read = |file: &str| fs::read_to_string(process.join(file)).unwrap_or_default();
+        let first = |line: &str| line.starts_with("NSpid:") && line.ends_with("\t1");
+        read("environ").split('\0').any(|one| one == mark) && read("status").lines().any(first)
+    };
+    let processes = fs::read_dir("/proc").unwrap();
+    let processes = processes.filter_map(|entry| Some(entry.ok()?.path()));
+    processes.filter(is_init).collect()
 }
 
 /// Two Sparks, one of them in the conditions that `container` of a profile describes.
@@ -38,7 +83,7 @@ pub fn containers_with(node: &str, container: &str) -> Lease {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("two-sparks.toml");
     fs::write(&file, changed).unwrap();
-    containers(file.to_str().unwrap())
+    bare_containers(file.to_str().unwrap())
 }
 
 fn leased(lease: Result<Lease, crosstie_lab::LabError>) -> Lease {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::common::lab::containers;
+use crate::common::lab::bare_containers;
 
 #[test]
 fn command_that_hangs_is_told_with_what_the_node_runs() {
-    let lab = containers("two-sparks");
+    let lab = bare_containers("two-sparks");
     let script = "[ -d / ] && echo begun && sleep 97; true";
     let error = lab
         .exec_as_root("spark-a", &["sh", "-c", script], Duration::from_secs(3))

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::common::{
     changes::{same, shape, start},
     inits,
-    lab::{containers, sh},
+    lab::{bare_containers, sh},
 };
 
 const NODE: &str = "spark-a";
@@ -32,7 +32,7 @@ fn wait_for(lab: &Lab, file: &str) {
 fn an_installation_ends_by_itself_when_nobody_waits_for_it() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = directory.path().join("cluster.toml");
-    let lab = containers("two-sparks");
+    let lab = bare_containers("two-sparks");
     inits::json(&lab, &["spark-a", "spark-b"], &cluster);
     // As if the package had never been there.
     let forget = "cd /var/lib/dpkg && awk -v RS= -v ORS='\\n\\n' '!/^Package: rdma-core\\n/' status > status-new && \

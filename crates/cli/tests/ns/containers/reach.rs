@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{
-    lab::{ASK, containers, sh, told},
+    lab::{ASK, bare_containers, sh, told},
     sshd::{crosstie, typed},
 };
 
@@ -82,7 +82,7 @@ fn assert_failed(node: &Value, words: &[&str]) {
 
 #[test]
 fn nodes_are_reached_whatever_they_are_like() {
-    let lab = containers("two-sparks");
+    let lab = bare_containers("two-sparks");
     let folder = tempfile::tempdir().unwrap();
     // `--lab` looks for labs of the person, and this one is the tests'.
     fs::create_dir(folder.path().join("crosstie")).unwrap();

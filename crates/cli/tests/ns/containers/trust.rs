@@ -14,7 +14,7 @@ use crosstie_lab::Lab;
 use serde_json::Value;
 
 use crate::common::{
-    lab::containers,
+    lab::bare_containers,
     sshd::{crosstie, typed},
 };
 
@@ -130,7 +130,7 @@ fn logs_in(lab: &Lab, from: &str, to: &str) -> bool {
 
 #[test]
 fn passwords_become_keys_and_are_taken_back() {
-    let lab = containers("two-sparks");
+    let lab = bare_containers("two-sparks");
     for node in NODES {
         on(
             &lab,
@@ -221,7 +221,7 @@ fn passwords_become_keys_and_are_taken_back() {
 /// Nodes that trust each other before the fabric has addresses find each other there once `up` has proven it.
 #[test]
 fn up_adds_the_addresses_of_the_fabric() {
-    let lab = containers("two-sparks");
+    let lab = bare_containers("two-sparks");
     let desk = Desk::new(&lab);
     let config = lab.ssh_config();
     let config = config.to_str().unwrap();
@@ -288,7 +288,7 @@ fn refusals(output: &Output) -> Vec<String> {
 /// somebody is told that it is neither.
 #[test]
 fn trust_and_its_undo_at_the_same_time_do_not_both_claim_success() {
-    let lab = containers("two-sparks");
+    let lab = bare_containers("two-sparks");
     let config = lab.ssh_config();
     let config = config.to_str().unwrap();
     let reach = [NODES[0], NODES[1], "--ssh-config", config];
