@@ -10,6 +10,7 @@ mod made_up;
 mod apply_command;
 mod bench_command;
 mod check_pages;
+mod cluster_names;
 mod doctor_cases;
 mod doctor_causes;
 mod doctor_command;
