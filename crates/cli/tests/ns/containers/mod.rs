@@ -14,6 +14,7 @@ mod install;
 mod interrupted;
 mod leftovers;
 mod offered;
+mod proof;
 mod reach;
 mod rollback;
 mod runs;
