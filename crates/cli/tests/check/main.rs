@@ -10,6 +10,8 @@ mod made_up;
 mod apply_command;
 mod bench_command;
 mod check_pages;
+mod closed_pipe;
+mod cluster_names;
 mod doctor_cases;
 mod doctor_causes;
 mod doctor_command;

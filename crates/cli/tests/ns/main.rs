@@ -8,6 +8,7 @@ mod common;
 mod agents;
 mod ask_password;
 mod bad_nodes;
+mod bench_stopped;
 mod bench_tcp;
 mod cabling;
 mod containers;

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-use crosstie_reach::{Session, SessionError};
+use crosstie_reach::{CallLimits, Session, SessionError};
 
 use crate::Call;
 
@@ -45,14 +45,34 @@ pub fn call<C: Call>(
     deadline: Duration,
     on_event: &mut dyn FnMut(C::Event),
 ) -> Result<C::Answer, CallError<C::Error>> {
+    call_while_wanted::<C>(session, ask, deadline.into(), on_event)
+}
+
+/// As [`call`], for an answer that may turn out not to be wanted before its deadline.
+pub fn call_while_wanted<C: Call>(
+    session: &(impl Session + ?Sized),
+    ask: &C::Ask,
+    limits: CallLimits<'_>,
+    on_event: &mut dyn FnMut(C::Event),
+) -> Result<C::Answer, CallError<C::Error>> {
     let no_stream = &mut |_: &[u8]| Err(SessionError::WrongAnswer);
-    call_with_stream::<C>(session, ask, deadline, on_event, no_stream)
+    call_limited::<C>(session, ask, limits, on_event, no_stream)
 }
 
 pub fn call_with_stream<C: Call>(
     session: &(impl Session + ?Sized),
     ask: &C::Ask,
     deadline: Duration,
+    on_event: &mut dyn FnMut(C::Event),
+    on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
+) -> Result<C::Answer, CallError<C::Error>> {
+    call_limited::<C>(session, ask, deadline.into(), on_event, on_stream)
+}
+
+fn call_limited<C: Call>(
+    session: &(impl Session + ?Sized),
+    ask: &C::Ask,
+    limits: CallLimits<'_>,
     on_event: &mut dyn FnMut(C::Event),
     on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
 ) -> Result<C::Answer, CallError<C::Error>> {
@@ -63,7 +83,7 @@ pub fn call_with_stream<C: Call>(
             on_event(event);
         }
     };
-    let answer = session.call_raw(C::NAME, &ask, deadline, on_event, on_stream)?;
+    let answer = session.call_raw(C::NAME, &ask, limits, on_event, on_stream)?;
     let answer: Result<C::Answer, C::Error> =
         serde_json::from_slice(&answer).map_err(|_| SessionError::WrongAnswer)?;
     answer.map_err(CallError::Call)

@@ -13,7 +13,8 @@ use std::{
 use crosstie_facts::Raw;
 use crosstie_node::groups::Work;
 use crosstie_reach::{
-    ConnectError, LinkError, Remote, Route, Session, SessionError, Stage, Wanted, protocol::Failure,
+    CallLimits, ConnectError, LinkError, Remote, Route, Session, SessionError, Stage, Wanted,
+    protocol::Failure,
 };
 
 use crate::{
@@ -95,7 +96,7 @@ impl Session for InProcess {
         &self,
         name: &str,
         ask: &[u8],
-        deadline: Duration,
+        limits: CallLimits<'_>,
         on_event: &mut dyn FnMut(&[u8]),
         on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
     ) -> Result<Vec<u8>, SessionError> {
@@ -111,7 +112,7 @@ impl Session for InProcess {
         match served {
             Ok(served) => {
                 let remote = served.remote.as_ref().ok_or(SessionError::Broken)?;
-                remote.call_raw(name, ask, deadline, on_event, on_stream)
+                remote.call_raw(name, ask, limits, on_event, on_stream)
             }
             Err(error) => Err(SessionError::Link(error.clone())),
         }

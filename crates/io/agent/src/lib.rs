@@ -33,7 +33,7 @@ pub use calls::{
     trust::{Refusal, Trust},
     trust_lease::{LeaseAsk, TrustLease},
 };
-pub use client::{CallError, call, call_with_stream};
+pub use client::{CallError, call, call_while_wanted, call_with_stream};
 pub use context::{Context, Stopped};
 pub use engines::{
     Conditions, EngineError, EngineName, EngineOptions, Message, OpenEnd, Rdma, Tcp, TestEngine,

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::{Stop, groups::Work};
+use crosstie_node::{Stop, change::SessionChange, groups::Work};
 use crosstie_reach::protocol::{Failure, ToAgent};
 
 use crate::{
@@ -59,6 +59,10 @@ impl Running {
     pub(crate) fn take(&self, message: ToAgent, body: &[u8]) {
         match message {
             ToAgent::Ping => self.output.pong(),
+            ToAgent::Interrupted => {
+                let interrupted = |change: &mut SessionChange| change.own.set_interrupted();
+                self.resources.with_only(interrupted);
+            }
             ToAgent::Cancel { id } => self.fail(id, Failure::Cancelled),
             ToAgent::Credit { id, bytes } => {
                 let output = lock(&self.open).get(&id).map(|call| call.output);

@@ -22,7 +22,7 @@ pub struct FolderError {
 
 #[derive(Debug, thiserror::Error)]
 #[error("'{0}' cannot be the name of a folder")]
-pub struct FolderName(String);
+pub struct FolderName(pub(crate) String);
 
 pub(crate) fn make_folder(path: &Path) -> Result<(), FolderError> {
     fs::create_dir_all(path).map_err(|source| FolderError {
@@ -31,7 +31,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), FolderError> {
     })
 }
 
-/// A node's or a cluster's name as the name of one folder.
+/// A node's name as the name of one folder.
 pub(crate) fn folder_name(name: &str) -> Result<&Path, FolderName> {
     let path = Path::new(name);
     let mut parts = path.components();

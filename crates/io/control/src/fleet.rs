@@ -223,6 +223,11 @@ impl Fleet {
         }
     }
 
+    pub(crate) fn is_given_up(&self, place: usize) -> bool {
+        let slot = self.slots.get(place);
+        slot.is_some_and(|slot| slot.given_up.load(Ordering::SeqCst))
+    }
+
     /// Each node by itself, for work that keeps sessions in its own hands.
     pub fn connectors(&self) -> Vec<Arc<dyn Connector>> {
         let connector = |slot: &Arc<NodeSlot>| Arc::new(FleetConnector::new(slot, &self.shared));

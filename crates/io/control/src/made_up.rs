@@ -1,16 +1,13 @@
 //! A session with a node that is made up.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Mutex, PoisonError};
 
 use crosstie_agent::{Call, CallError, Change, Collect, Collected, Reach};
 use crosstie_facts::Raw;
 use crosstie_model::change::{
     Ask, ChangeError, Changed, Kind, Probe, Probed, State, TransactionStatus,
 };
-use crosstie_reach::{Session, SessionError};
+use crosstie_reach::{CallLimits, Session, SessionError};
 
 /// There is nothing to read on it, and of anything but changes and probes it knows nothing.
 pub(crate) struct MadeUp<N> {
@@ -40,7 +37,7 @@ impl<N: MadeUpNode> Session for MadeUp<N> {
         &self,
         name: &str,
         ask: &[u8],
-        _: Duration,
+        _: CallLimits<'_>,
         _: &mut dyn FnMut(&[u8]),
         on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
     ) -> Result<Vec<u8>, SessionError> {

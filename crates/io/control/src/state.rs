@@ -1,8 +1,10 @@
 //! Where this tool keeps what it knows between runs, after the XDG base directory specification.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::files::{FolderName, folder_name};
+use crosstie_model::spec::is_cluster_name;
+
+use crate::files::FolderName;
 
 /// `$XDG_STATE_HOME/crosstie`.
 pub fn state_folder() -> PathBuf {
@@ -27,13 +29,11 @@ pub fn labs_folder() -> PathBuf {
 
 /// What is known of a cluster.
 pub fn cluster_folder(cluster: &str) -> Result<PathBuf, FolderName> {
-    let name = folder_name(cluster)?;
+    if !is_cluster_name(cluster) {
+        return Err(FolderName(cluster.to_owned()));
+    }
     // That one is the labs'.
-    let name = if cluster == LABS {
-        Path::new("labs~")
-    } else {
-        name
-    };
+    let name = if cluster == LABS { "labs~" } else { cluster };
     Ok(state_folder().join(name))
 }
 

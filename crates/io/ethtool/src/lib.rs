@@ -9,7 +9,7 @@ use std::io;
 
 use rustix::{
     fd::OwnedFd,
-    ioctl::{Ioctl, IoctlOutput, Opcode, ioctl},
+    ioctl::{Opcode, Updater, ioctl},
     net::{AddressFamily, SocketFlags, SocketType, socket_with},
 };
 
@@ -132,31 +132,7 @@ fn call<T: Copy>(
     };
     // SAFETY: SIOCETHTOOL takes a `struct ifreq`, whose layout `InterfaceRequest` has. Its pointer is to `data`, which is
     // borrowed for the call, is of plain integers, and is long enough: see each caller and the head of this file.
-    unsafe { ioctl(socket, EthtoolCall(&mut request)) }
-}
-
-struct EthtoolCall<'a, T>(&'a mut InterfaceRequest<T>);
-
-// SAFETY: the operation takes a pointer to a `struct ifreq`, which `as_ptr` gives, and returns nothing beside it.
-unsafe impl<T> Ioctl for EthtoolCall<'_, T> {
-    type Output = ();
-
-    const IS_MUTATING: bool = true;
-
-    fn opcode(&self) -> Opcode {
-        SIOCETHTOOL
-    }
-
-    fn as_ptr(&mut self) -> *mut rustix::ffi::c_void {
-        std::ptr::from_mut(self.0).cast()
-    }
-
-    unsafe fn output_from_ptr(
-        _: IoctlOutput,
-        _: *mut rustix::ffi::c_void,
-    ) -> rustix::io::Result<()> {
-        Ok(())
-    }
+    unsafe { ioctl(socket, Updater::<SIOCETHTOOL, _>::new(&mut request)) }
 }
 
 #[cfg(test)]

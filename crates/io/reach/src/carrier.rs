@@ -160,8 +160,9 @@ impl Carrier {
 
     fn cancel_all(&mut self) {
         let open: Vec<u64> = self.shared.state().calls.keys().copied().collect();
-        for id in open {
-            if let Ok(frame) = encode_message(&ToAgent::Cancel { id }, &[]) {
+        let cancels = open.into_iter().map(|id| ToAgent::Cancel { id });
+        for message in [ToAgent::Interrupted].into_iter().chain(cancels) {
+            if let Ok(frame) = encode_message(&message, &[]) {
                 self.outgoing.push(frame);
             }
         }

@@ -26,4 +26,4 @@ pub use interrupt::{
 pub use link::LinkError;
 pub use remote::Remote;
 pub use route::{Route, open};
-pub use session::{Session, SessionError};
+pub use session::{CallLimits, Session, SessionError};

@@ -12,7 +12,7 @@ use crate::{
     carrier::Carrier,
     link::Link,
     protocol::{STREAM_WINDOW, ToAgent},
-    session::{Session, SessionError},
+    session::{CallLimits, Session, SessionError},
     waiting::{Shared, Waiting, late},
 };
 
@@ -21,6 +21,9 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A late call is cancelled, and the agent ends it by itself as well; this is for the last word on it to arrive.
 const SLACK: Duration = Duration::from_secs(2);
+
+/// How often a call is looked at that its caller may not want any more.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The carrying thread does little.
 const STACK: usize = 256 << 10;
@@ -95,21 +98,22 @@ impl Session for Remote {
         &self,
         name: &str,
         ask: &[u8],
-        deadline: Duration,
+        limits: CallLimits<'_>,
         on_event: &mut dyn FnMut(&[u8]),
         on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
     ) -> Result<Vec<u8>, SessionError> {
+        let CallLimits { deadline, .. } = limits;
         let (id, changed) = self.shared.state().begin(name, ask, deadline)?;
         self.shared.wake();
-        let late = Instant::now() + deadline;
+        let began = Instant::now();
         let mut call = OpenCall {
             shared: &self.shared,
             id,
             changed,
-            deadline,
-            late,
-            end: late + SLACK,
-            cancelled: false,
+            limits,
+            began,
+            end: began + deadline + SLACK,
+            cancelled: None,
             consumed: 0,
         };
         loop {
@@ -136,13 +140,19 @@ struct OpenCall<'a> {
     shared: &'a Shared,
     id: u64,
     changed: Arc<Condvar>,
-    deadline: Duration,
-    /// When it should be done, and when it is given up.
-    late: Instant,
+    limits: CallLimits<'a>,
+    began: Instant,
+    /// When it is given up.
     end: Instant,
-    cancelled: bool,
+    cancelled: Option<Cancelled>,
     /// Bytes of the stream that are taken and not granted again.
     consumed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cancelled {
+    Late,
+    Unwanted,
 }
 
 impl OpenCall<'_> {
@@ -151,22 +161,45 @@ impl OpenCall<'_> {
         loop {
             let waiting = state.calls.get_mut(&self.id);
             if let Some(came) = waiting.and_then(take) {
-                return came.map_err(|error| late(error, self.cancelled, self.deadline));
+                let is_late = self.cancelled == Some(Cancelled::Late);
+                return came.map_err(|error| late(error, is_late, self.limits.deadline));
             }
             let now = Instant::now();
             if now >= self.end {
-                let deadline = self.deadline;
+                let deadline = match self.cancelled {
+                    Some(Cancelled::Unwanted) => now - self.began,
+                    _ => self.limits.deadline,
+                };
                 return Err(SessionError::Deadline { deadline });
             }
-            if now >= self.late && !self.cancelled {
-                self.cancelled = true;
+            if self.cancelled.is_none()
+                && let Some(cancelled) = self.reason_to_cancel(now)
+            {
+                self.cancelled = Some(cancelled);
+                self.end = self.end.min(now + SLACK);
                 state.say(&ToAgent::Cancel { id: self.id });
                 self.shared.wake();
             }
-            let until = if self.cancelled { self.end } else { self.late };
-            let left = until.saturating_duration_since(now);
+            let left = self.next_look().saturating_duration_since(now);
             let waited = self.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn reason_to_cancel(&self, now: Instant) -> Option<Cancelled> {
+        if now >= self.began + self.limits.deadline {
+            return Some(Cancelled::Late);
+        }
+        let is_unwanted = self.limits.is_unwanted?;
+        is_unwanted().then_some(Cancelled::Unwanted)
+    }
+
+    fn next_look(&self) -> Instant {
+        let late = self.began + self.limits.deadline;
+        match (self.cancelled, self.limits.is_unwanted) {
+            (Some(_), _) => self.end,
+            (None, Some(_)) => late.min(Instant::now() + LOOK_INTERVAL),
+            (None, None) => late,
         }
     }
 

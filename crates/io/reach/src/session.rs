@@ -23,10 +23,27 @@ pub trait Session: Send + Sync {
         &self,
         name: &str,
         ask: &[u8],
-        deadline: Duration,
+        limits: CallLimits<'_>,
         on_event: &mut dyn FnMut(&[u8]),
         on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
     ) -> Result<Vec<u8>, SessionError>;
+}
+
+/// How long a call is waited for.
+#[derive(Clone, Copy)]
+pub struct CallLimits<'a> {
+    pub deadline: Duration,
+    /// Looked at several times a second: once it is so, the call is cancelled before its deadline.
+    pub is_unwanted: Option<&'a dyn Fn() -> bool>,
+}
+
+impl From<Duration> for CallLimits<'_> {
+    fn from(deadline: Duration) -> Self {
+        Self {
+            deadline,
+            is_unwanted: None,
+        }
+    }
 }
 
 /// Why a call has no answer. Each text goes behind the node's name.

@@ -6,7 +6,7 @@
 
 use std::{fs::File, io, path::Path};
 
-use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl};
+use rustix::ioctl::{Opcode, Updater, ioctl};
 
 /// `_IOWR(0x1b, 1, struct ib_uverbs_ioctl_hdr)`.
 const VERBS_CALL: Opcode = rustix::ioctl::opcode::read_write::<Header>(0x1b, 1);
@@ -135,31 +135,7 @@ fn call<const COUNT: usize>(
     };
     // SAFETY: the kernel reads a header and as many attributes as it says. It writes to the pointers in them, no further than
     // their lengths: the only caller that has some points to memory of its own, which lives until it has returned.
-    unsafe { ioctl(file, VerbsCall(&mut call)) }
-}
-
-struct VerbsCall<'a, const COUNT: usize>(&'a mut Call<COUNT>);
-
-// SAFETY: the operation takes a pointer to a header that attributes follow, which `as_ptr` gives, and returns nothing beside it.
-unsafe impl<const COUNT: usize> Ioctl for VerbsCall<'_, COUNT> {
-    type Output = ();
-
-    const IS_MUTATING: bool = true;
-
-    fn opcode(&self) -> Opcode {
-        VERBS_CALL
-    }
-
-    fn as_ptr(&mut self) -> *mut rustix::ffi::c_void {
-        (&raw mut *self.0).cast()
-    }
-
-    unsafe fn output_from_ptr(
-        _: IoctlOutput,
-        _: *mut rustix::ffi::c_void,
-    ) -> rustix::io::Result<()> {
-        Ok(())
-    }
+    unsafe { ioctl(file, Updater::<VERBS_CALL, _>::new(&mut call)) }
 }
 
 #[cfg(test)]

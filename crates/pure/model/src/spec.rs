@@ -153,6 +153,20 @@ pub enum SpecError {
     Parse(#[source] toml::de::Error),
     #[error("the cluster file has format {found}; this build reads format {FORMAT}")]
     Format { found: u32 },
+    #[error(
+        "{0:?} cannot be a cluster's name: it names a folder, so it has 1 to 64 characters, all printable, holds no '/' and is neither '.' nor '..'"
+    )]
+    Name(String),
+}
+
+/// What is known of a cluster lies in a folder of its name, and files and journals name it.
+pub fn is_cluster_name(name: &str) -> bool {
+    const LONGEST: usize = 64;
+    !matches!(name, "" | "." | "..")
+        && name.chars().count() <= LONGEST
+        && !name
+            .chars()
+            .any(|letter| letter == '/' || letter.is_control())
 }
 
 /// ``; did you mean `mtu`?`` where the parser names an unknown key and the keys that it knows.
@@ -197,6 +211,9 @@ impl Spec {
         let spec: Self = toml::from_str(text).map_err(SpecError::Parse)?;
         if spec.format != FORMAT {
             return Err(SpecError::Format { found: spec.format });
+        }
+        if !is_cluster_name(&spec.name) {
+            return Err(SpecError::Name(spec.name));
         }
         Ok(spec)
     }
@@ -286,5 +303,27 @@ mod tests {
             Spec::from_toml("format = 2\nname = 'x'"),
             Err(SpecError::Format { found: 2 })
         ));
+    }
+
+    #[test]
+    fn a_cluster_is_called_as_a_folder_may_be() {
+        for name in ["sparks", "my lab", "büro", "a..b", "-"] {
+            let text = format!("format = 1\nname = {name:?}");
+            assert_eq!(Spec::from_toml(&text).unwrap().name, name);
+        }
+        for name in [
+            "../../x",
+            "/etc",
+            "..",
+            ".",
+            "",
+            "a/b",
+            "x\ny",
+            &"x".repeat(65),
+        ] {
+            let text = format!("format = 1\nname = {name:?}");
+            let error = Spec::from_toml(&text).unwrap_err();
+            assert!(matches!(error, SpecError::Name(_)), "{name:?}: {error}");
+        }
     }
 }

@@ -47,6 +47,9 @@ pub enum EngineError {
     Join { why: String },
     #[error("the {engine} test failed: {why}")]
     Go { engine: EngineName, why: String },
+    /// Nothing came from the peer for as long as was agreed: the peer should have seen the same of this end.
+    #[error("the {engine} test failed: {why}")]
+    Silent { engine: EngineName, why: String },
     /// It crashed, hung, or never began.
     #[error("the {engine} engine failed: {why}")]
     Worker { engine: EngineName, why: String },
@@ -72,6 +75,11 @@ impl EngineError {
         Self::Go { engine, why }
     }
 
+    pub(crate) fn silent(engine: EngineName, error: &dyn Error) -> Self {
+        let why = with_causes(error);
+        Self::Silent { engine, why }
+    }
+
     pub(crate) fn worker(engine: EngineName, error: &dyn Error) -> Self {
         let why = with_causes(error);
         Self::Worker { engine, why }
@@ -79,6 +87,9 @@ impl EngineError {
 
     /// Whether the peer may be why: it was spoken to.
     pub fn concerns_peer(&self) -> bool {
-        matches!(self, Self::Join { .. } | Self::Go { .. })
+        matches!(
+            self,
+            Self::Join { .. } | Self::Go { .. } | Self::Silent { .. }
+        )
     }
 }

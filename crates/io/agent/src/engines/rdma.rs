@@ -6,7 +6,8 @@ use crosstie_fabric::placement::Placement;
 use crosstie_figures::Progress;
 use crosstie_node::{Local, Stop, host};
 use crosstie_rdma::{
-    Figures, JoinedEngine, MemoryCap, Offer, OpenEngine, OpenError, OpenRequest, Surroundings, open,
+    Figures, GoError, JoinedEngine, MemoryCap, Offer, OpenEngine, OpenError, OpenRequest,
+    Surroundings, open,
 };
 use crosstie_verbs::{DeviceListError, Library};
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,10 @@ impl TestEngine for Rdma {
         mut emit: &mut dyn FnMut(Progress),
     ) -> Result<Figures, EngineError> {
         let figures = joined.go(stop.flag(), &mut emit);
-        figures.map_err(|error| EngineError::go(Self::NAME, &error))
+        figures.map_err(|error| match &error {
+            GoError::Silent(_) => EngineError::silent(Self::NAME, &error),
+            _ => EngineError::go(Self::NAME, &error),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crosstie_figures::Progress;
 use crosstie_node::Stop;
-use crosstie_tcp::{Endpoint, Figures, JoinedEngine, OpenEngine, OpenRequest, open};
+use crosstie_tcp::{Endpoint, Figures, GoError, JoinedEngine, OpenEngine, OpenRequest, open};
 
 use super::{EngineError, EngineName, OpenEnd, TestEngine};
 
@@ -41,6 +41,9 @@ impl TestEngine for Tcp {
         mut emit: &mut dyn FnMut(Progress),
     ) -> Result<Figures, EngineError> {
         let figures = joined.go(stop.flag(), &mut emit);
-        figures.map_err(|error| EngineError::go(Self::NAME, &error))
+        figures.map_err(|error| match &error {
+            GoError::Silent { .. } => EngineError::silent(Self::NAME, &error),
+            _ => EngineError::go(Self::NAME, &error),
+        })
     }
 }

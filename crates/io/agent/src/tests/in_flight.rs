@@ -7,7 +7,7 @@ use std::{
 };
 
 use crosstie_reach::{
-    Session, SessionError,
+    CallLimits, Session, SessionError,
     protocol::{Failure, STREAM_WINDOW},
 };
 
@@ -16,7 +16,7 @@ use super::{
     echo::{Answer, Ask, DROPPED, Echo, STOPPED, TABLE, Unwilling},
     session,
 };
-use crate::{CallError, Hello, call, call_with_stream};
+use crate::{CallError, Hello, call, call_while_wanted, call_with_stream};
 
 type Said = Result<Answer, CallError<Unwilling>>;
 
@@ -132,6 +132,30 @@ fn a_late_call_is_stopped_and_the_session_goes_on() {
     );
     until("it is told to stop", || {
         STOPPED.lock().unwrap().contains(&"cancelled".to_owned())
+    });
+    echo(&session, &Ask::Say(String::new())).unwrap();
+}
+
+#[test]
+fn a_call_that_nobody_wants_any_more_ends_before_its_deadline() {
+    let (session, _agent) = session(TABLE);
+    let began = Instant::now();
+    let limits = CallLimits {
+        deadline: LONG,
+        is_unwanted: Some(&|| began.elapsed() > Duration::from_millis(300)),
+    };
+    let ask = Ask::Wait("unwanted".to_owned());
+    let ended = call_while_wanted::<Echo>(&session, &ask, limits, &mut |_| ());
+    assert!(
+        matches!(
+            ended,
+            Err(CallError::Session(SessionError::Failed(Failure::Cancelled)))
+        ),
+        "{ended:?}"
+    );
+    assert!(began.elapsed() < LONG / 2);
+    until("it is told to stop", || {
+        STOPPED.lock().unwrap().contains(&"unwanted".to_owned())
     });
     echo(&session, &Ask::Say(String::new())).unwrap();
 }

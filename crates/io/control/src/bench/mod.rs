@@ -94,6 +94,7 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
         recorder: &recorder,
         first_port: rails.len(),
         doubts: RefCell::default(),
+        lost: RefCell::default(),
     };
     let tcp = (!usable.tcp.is_empty()).then(|| tcp_run.run(&usable.tcp));
     doubts.extend(tcp_run.doubts.into_inner());

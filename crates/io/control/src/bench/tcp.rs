@@ -33,6 +33,8 @@ pub(super) struct TcpRun<'a> {
     pub(super) first_port: usize,
     /// What made the figures doubtful, each once.
     pub(super) doubts: RefCell<Vec<String>>,
+    /// A node that does not answer any more: what is left is not begun.
+    pub(super) lost: RefCell<Option<MeasureError>>,
 }
 
 type Tested = Vec<Result<Measured<Tcp>, MeasureError>>;
@@ -142,11 +144,16 @@ impl TcpRun<'_> {
         tests: &[PairTest<OpenRequest>],
         moved: impl FnOnce(&Tested) -> Vec<Moved>,
     ) -> Tested {
+        if let Some(lost) = self.lost.borrow().as_ref() {
+            return tests.iter().map(|_| Err(lost.clone())).collect();
+        }
         let observer = &self.fleet.options().observer;
         let within = longest::<Tcp>(tests);
         observer.observe(Event::TestBegan { name, within });
         let work = || measure::<Tcp>(self.fleet, tests);
         let tested = self.recorder.around(name, work, moved);
+        let mut errors = tested.iter().filter_map(|one| one.as_ref().err());
+        *self.lost.borrow_mut() = errors.find(|error| error.is_lost()).cloned();
         let measured = tested.iter().flatten();
         for unbound in measured.flat_map(|one| [&one.near.conditions, &one.far.conditions]) {
             let mut doubts = self.doubts.borrow_mut();

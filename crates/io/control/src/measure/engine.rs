@@ -4,11 +4,11 @@ use std::{fmt::Debug, time::Duration};
 
 use crosstie_agent::{
     CallError, EngineError, JoinRequest, Opened, ResourceId, TestCalls, TestClose, TestGo,
-    TestJoin, TestOpen, call,
+    TestJoin, TestOpen, call, call_while_wanted,
 };
 use crosstie_figures::Progress;
 use crosstie_rdma::Share;
-use crosstie_reach::Session;
+use crosstie_reach::{CallLimits, Session};
 
 use super::PairTest;
 
@@ -29,6 +29,9 @@ pub trait PairEngine: TestCalls<Request: Clone> + Debug {
 
     /// Whether its memory has to stay until the peer is done.
     fn stays_for_peer(request: &Self::Request) -> bool;
+
+    /// After which an end takes its peer to be gone.
+    fn silence(request: &Self::Request) -> Duration;
 
     /// How long it takes at most.
     fn longest(request: &Self::Request) -> Duration;
@@ -57,10 +60,10 @@ pub(super) fn join<T: PairEngine>(
 pub(super) fn go<T: PairEngine>(
     session: &dyn Session,
     test: ResourceId,
-    within: Duration,
+    limits: CallLimits<'_>,
     told: &mut dyn FnMut(Progress),
 ) -> Called<T::Figures> {
-    call::<TestGo<T>>(session, &test, within, told)
+    call_while_wanted::<TestGo<T>>(session, &test, limits, told)
 }
 
 pub(super) fn close<T: PairEngine>(session: &dyn Session, test: ResourceId, within: Duration) {

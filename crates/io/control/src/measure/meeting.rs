@@ -21,6 +21,8 @@ struct EndState<E> {
     done: bool,
     /// It will not do any more than it has done.
     left: bool,
+    /// It failed: by then its peer should have said why it failed, too.
+    peer_ends_by: Option<Instant>,
 }
 
 impl<E> Default for EndState<E> {
@@ -30,6 +32,7 @@ impl<E> Default for EndState<E> {
             joined: false,
             done: false,
             left: false,
+            peer_ends_by: None,
         }
     }
 }
@@ -121,6 +124,19 @@ impl<E: Clone> Place<'_, E> {
         self.change(|end| end.done = true);
     }
 
+    /// This end failed; the other is given so long to say how it ended.
+    pub(super) fn fail(&self, grace: Duration) {
+        let until = Instant::now() + grace;
+        self.change(|end| end.peer_ends_by = Some(until));
+    }
+
+    /// Whether the other end failed so long ago that this one, if it worked, would have ended since.
+    pub(super) fn is_overdue(&self) -> bool {
+        let state = self.meeting.state();
+        let until = state.ends[self.test][1 - self.side].peer_ends_by;
+        until.is_some_and(|until| Instant::now() >= until)
+    }
+
     /// Until the other end is done, or has left.
     pub(super) fn wait_for_peer(&self, within: Duration) {
         self.meeting.wait(within, |state| {
@@ -200,6 +216,16 @@ mod tests {
         others[0].done();
         others[1].wait_for_peer(LONG);
         assert!(started.elapsed() < LONG);
+    }
+
+    #[test]
+    fn an_end_is_overdue_once_its_peer_has_failed_and_waited() {
+        let meeting = Meeting::<()>::new(1);
+        let (near, far) = (meeting.enter(0, 0), meeting.enter(0, 1));
+        near.fail(LONG);
+        assert!(!near.is_overdue() && !far.is_overdue());
+        near.fail(Duration::ZERO);
+        assert!(!near.is_overdue() && far.is_overdue());
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crosstie_agent::{CallError, EngineError, Opened};
 pub use crosstie_agent::{Rdma, Tcp};
 use crosstie_figures::Progress;
 use crosstie_rdma::{OpenRequest, Share};
-use crosstie_reach::{Session, Stage};
+use crosstie_reach::{CallLimits, Session, SessionError, Stage, protocol::Failure};
 
 use crate::{Fleet, NodeError, error::session_line};
 pub use engine::{PairEngine, Side};
@@ -36,6 +36,8 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(30);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Beside what the test itself takes.
 const GO_MARGIN: Duration = Duration::from_secs(15);
+/// For an end to say that it heard nothing either, once its peer has said so. Nodes may be emulated.
+const PEER_GRACE: Duration = Duration::from_secs(2);
 
 /// One end of a test.
 #[derive(Debug, Clone)]
@@ -82,6 +84,9 @@ pub enum MeasureError {
     Node { node: String, source: NodeError },
     #[error("{node}: its peer was not ready in time")]
     Late { node: String },
+    /// Its agent answers, and its engine does not: stopped, frozen, or stuck in a driver.
+    #[error("{node}: its end of the test stands still, and was ended")]
+    Stalled { node: String },
     /// Either may be what made the other fail.
     #[error("{near}; {far}")]
     BothEnds { near: Box<Self>, far: Box<Self> },
@@ -113,6 +118,7 @@ impl MeasureError {
             }
             Self::Node { node, source } => format!("{}: {}", host(node), source.public_line()),
             Self::Late { node } => Self::Late { node: host(node) }.to_string(),
+            Self::Stalled { node } => Self::Stalled { node: host(node) }.to_string(),
             Self::BothEnds { near, far } => {
                 format!("{}; {}", near.public_line(host), far.public_line(host))
             }
@@ -124,7 +130,7 @@ impl MeasureError {
         match self {
             Self::Node { .. } => true,
             Self::Engine { source, .. } => matches!(source, CallError::Session(_)),
-            Self::Late { .. } => false,
+            Self::Late { .. } | Self::Stalled { .. } => false,
             Self::BothEnds { near, far } => near.is_lost() || far.is_lost(),
         }
     }
@@ -135,16 +141,49 @@ enum Failed {
     Engine(CallError<EngineError>),
     /// The other end tells why.
     Peer(PeerFailed),
+    /// It did not end though the other had.
+    Stalled,
+}
+
+impl Failed {
+    /// Of a call that was cancelled because the other end had failed: an agent that does not answer that either is lost.
+    fn of_call(error: CallError<EngineError>) -> Self {
+        match error {
+            CallError::Session(SessionError::Failed(Failure::Cancelled)) => Self::Stalled,
+            error => Self::Engine(error),
+        }
+    }
+
+    /// How long the other end may still take to say how it ended.
+    fn grace(&self, silence: Duration) -> Duration {
+        match self {
+            Self::Engine(CallError::Call(EngineError::Silent { .. })) => PEER_GRACE,
+            _ => silence + PEER_GRACE,
+        }
+    }
+
+    /// Whether its agent can still be told to close the test.
+    fn is_answered(&self) -> bool {
+        !matches!(self, Self::Engine(CallError::Session(_)))
+    }
 }
 
 /// All tests at once, each with its figures or why it has none. Every wait has a deadline, and a node that fails holds up
-/// its own tests only.
+/// its own tests only. One that does not answer any more is given up.
 pub fn measure<T: PairEngine>(
     fleet: &Fleet,
     tests: &[PairTest<T::Request>],
 ) -> Vec<Result<Measured<T>, MeasureError>> {
     let shared: Arc<[PairTest<T::Request>]> = tests.to_vec().into();
     let meeting = Arc::new(Meeting::new(tests.len()));
+    for (index, test) in tests.iter().enumerate() {
+        for (side, end) in [&test.near, &test.far].into_iter().enumerate() {
+            if fleet.is_given_up(end.node) {
+                // It does not come: nobody is to wait for it.
+                drop(meeting.enter(index, side));
+            }
+        }
+    }
     let limit = longest::<T>(tests);
     let (work_tests, work_meeting) = (Arc::clone(&shared), Arc::clone(&meeting));
     let answers = fleet.call_together(limit, move |node, session, progress| {
@@ -167,8 +206,13 @@ pub fn measure<T: PairEngine>(
                     let failed = |failed| match failed {
                         Failed::Engine(source) => MeasureError::engine(name.clone(), peer, source),
                         Failed::Peer(PeerFailed) => MeasureError::Late { node: name.clone() },
+                        Failed::Stalled => MeasureError::Stalled { node: name.clone() },
                     };
-                    results[test][side] = Some(result.map_err(failed));
+                    let result = result.map_err(failed);
+                    if result.as_ref().is_err_and(MeasureError::is_lost) {
+                        fleet.give_up(node);
+                    }
+                    results[test][side] = Some(result);
                 }
             }
             Err(source) => {
@@ -203,7 +247,10 @@ fn of_both<T: PairEngine>([near, far]: [Told<T>; 2]) -> Result<Measured<T>, Meas
     let far = far.unwrap_or_else(late);
     match (near, far) {
         (Ok(near), Ok(far)) => Ok(Measured { near, far }),
-        (Err(near @ MeasureError::Engine { .. }), Err(far @ MeasureError::Engine { .. })) => {
+        (
+            Err(near @ (MeasureError::Engine { .. } | MeasureError::Stalled { .. })),
+            Err(far @ (MeasureError::Engine { .. } | MeasureError::Stalled { .. })),
+        ) => {
             let (near, far) = (Box::new(near), Box::new(far));
             Err(MeasureError::BothEnds { near, far })
         }
@@ -287,7 +334,7 @@ fn one_end<T: PairEngine>(
         endpoint,
         conditions,
     } = opened;
-    let run = || {
+    let run = || -> Result<T::Figures, Failed> {
         place.tell(endpoint);
         let peer = place.peer(OPEN_TIMEOUT).map_err(Failed::Peer)?;
         engine::join::<T>(session, test, peer, JOIN_TIMEOUT).map_err(Failed::Engine)?;
@@ -304,7 +351,11 @@ fn one_end<T: PairEngine>(
             // Nobody is left to draw it, at worst.
             let _ = rates.send((index, megabits));
         };
-        let figures = engine::go::<T>(session, test, time, told).map_err(Failed::Engine)?;
+        let limits = CallLimits {
+            deadline: time,
+            is_unwanted: Some(&|| place.is_overdue()),
+        };
+        let figures = engine::go::<T>(session, test, limits, told).map_err(Failed::of_call)?;
         place.done();
         if T::stays_for_peer(request) {
             place.wait_for_peer(time);
@@ -312,8 +363,13 @@ fn one_end<T: PairEngine>(
         Ok(figures)
     };
     let result = run();
+    if let Err(failed) = &result {
+        place.fail(failed.grace(T::silence(request)));
+    }
     // Where it cannot be said any more, the worker ends with the session.
-    engine::close::<T>(session, test, CLOSE_TIMEOUT);
+    if result.as_ref().err().is_none_or(Failed::is_answered) {
+        engine::close::<T>(session, test, CLOSE_TIMEOUT);
+    }
     Ok(EndResult {
         figures: result?,
         conditions,
@@ -442,7 +498,8 @@ mod public_lines {
                 node: node.clone(),
                 source: ended().into(),
             },
-            MeasureError::Late { node },
+            MeasureError::Late { node: node.clone() },
+            MeasureError::Stalled { node },
         ];
         let both = MeasureError::BothEnds {
             near: Box::new(errors[0].clone()),

@@ -33,6 +33,10 @@ impl PairEngine for Rdma {
         request.role == Role::Both
     }
 
+    fn silence(request: &OpenRequest) -> Duration {
+        request.times.silence()
+    }
+
     fn longest(request: &OpenRequest) -> Duration {
         request.longest()
     }

@@ -32,6 +32,10 @@ impl PairEngine for Tcp {
         false
     }
 
+    fn silence(request: &OpenRequest) -> Duration {
+        request.times.silence()
+    }
+
     fn longest(request: &OpenRequest) -> Duration {
         request.times.running() + 4 * request.times.silence()
     }

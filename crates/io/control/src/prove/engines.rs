@@ -127,7 +127,8 @@ fn lost_host(error: &MeasureError, names: &[String], facts: &[Facts]) -> Option<
         }
         MeasureError::Engine { node, .. }
         | MeasureError::Node { node, .. }
-        | MeasureError::Late { node } => node,
+        | MeasureError::Late { node }
+        | MeasureError::Stalled { node } => node,
     };
     let place = names.iter().position(|name| name == node)?;
     let host = facts.get(place)?.host.name.clone();

@@ -268,6 +268,18 @@ impl Transaction {
         Ok(())
     }
 
+    /// Why it is about to be rolled back, unless that is known. Its state stays.
+    pub(super) fn note_reason(&mut self, system: &dyn System, why: &str) -> io::Result<()> {
+        if self.progress.why.is_some() {
+            return Ok(());
+        }
+        let mut progress = self.progress.clone();
+        progress.why = Some(why.to_owned());
+        write_json(system, &self.state_file(), &progress)?;
+        self.progress = progress;
+        Ok(())
+    }
+
     /// A step of a rollback, which a full disk does not stop: the room for it was reserved, and if others took that too, the
     /// old state is written over in its place.
     pub(super) fn enter_rollback(

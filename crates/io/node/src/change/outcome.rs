@@ -77,7 +77,7 @@ fn by_person(system: &dyn System, verb: &str) -> String {
 }
 
 /// It is kept in a small file.
-fn bounded(why: &str) -> String {
+pub(super) fn bounded(why: &str) -> String {
     why.chars().take(LONGEST_REASON).collect()
 }
 
@@ -228,7 +228,8 @@ fn reason(system: &dyn System, transaction: &Transaction, moment: Moment) -> Str
             "its controller left before it was confirmed".to_owned()
         }
         (Moment::Running, _) => {
-            "it could not be done as planned, or its controller left".to_owned()
+            // What fails by itself says so in the journal before it is undone.
+            "it was cut off before it was done".to_owned()
         }
     }
 }

@@ -2,28 +2,52 @@
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use super::{STATE, journal, lock, machine};
+use crosstie_model::change::State;
+
+use super::{
+    STATE, journal, lock,
+    machine::{self, Machine},
+};
 
 /// For others to be done with the journals.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
+pub(super) const INTERRUPTED: &str = "its controller was interrupted";
+
 /// The transaction that a session began, confirms or rolls back. It may have ended since, by this session or another.
 #[derive(Debug, Clone, Default)]
-pub struct OwnTransaction(Arc<Mutex<Option<String>>>);
+pub struct OwnTransaction(Arc<Mutex<Own>>);
+
+#[derive(Debug, Default)]
+struct Own {
+    transaction: Option<String>,
+    interrupted: bool,
+}
 
 impl OwnTransaction {
     pub(super) fn set(&self, transaction: &str) {
-        let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *own = Some(transaction.to_owned());
+        self.own().transaction = Some(transaction.to_owned());
+    }
+
+    /// A signal has ended the controller: whatever is undone now is so for that reason.
+    pub fn set_interrupted(&self) {
+        self.own().interrupted = true;
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.own().interrupted
     }
 
     fn take(&self) -> Option<String> {
-        let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        own.take()
+        self.own().transaction.take()
+    }
+
+    fn own(&self) -> MutexGuard<'_, Own> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -47,9 +71,26 @@ impl Drop for SessionChange {
         let lock = lock::take(state, LOCK_TIMEOUT);
         let is_alone = matches!(lock, Ok(Some(_))) || lock::was_ours(state);
         if guard_is_own(state, &own, is_alone) {
+            // A thread that is still at work on it has the lock, and says so itself.
+            if self.own.is_interrupted() && matches!(lock, Ok(Some(_))) {
+                note_interruption(state, &own);
+            }
             machine::start_guard();
         }
         drop(lock);
+    }
+}
+
+/// For whoever rolls it back, and for `status`. Where it cannot be written, the rollback goes on without.
+fn note_interruption(state: &Path, own: &str) {
+    let found = journal::Transaction::all(state).unwrap_or_default();
+    let open = found.into_iter().filter(|one| one.journal.id == own);
+    for mut open in open.filter(|one| one.progress.state.is_open()) {
+        let when = match open.progress.state {
+            State::Applied => "before it was confirmed",
+            _ => "before it was done",
+        };
+        let _ = open.note_reason(&Machine::default(), &format!("{INTERRUPTED} {when}"));
     }
 }
 

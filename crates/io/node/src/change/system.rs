@@ -42,6 +42,11 @@ pub(super) trait System {
     /// The guard goes, and nothing of it is left.
     fn disarm(&self) -> Result<(), GuardError>;
 
+    /// Why nobody waits for this change any more, if nobody does.
+    fn abandoned(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Starts the guard's work now, and waits for it.
     /// What could not be restored comes back.
     fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String>;

@@ -140,7 +140,7 @@ pub(super) fn apply(
             transaction: transaction.journal.id,
             ended: None,
         })),
-        Err((step, why)) => Err(back(system, lock, &transaction.journal.id, step, why)),
+        Err((step, why)) => Err(back(system, lock, transaction, step, why)),
     }
 }
 
@@ -270,7 +270,7 @@ fn settle(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
         let Some(step) = open else {
             return Ok(());
         };
-        if Instant::now() >= until {
+        if Instant::now() >= until || system.abandoned().is_some() {
             let why = unlike(step, &facts);
             return Err((describe(step), why));
         }
@@ -308,12 +308,19 @@ fn unlike(step: &Step, facts: &Facts) -> String {
 pub(super) fn back(
     system: &dyn System,
     lock: Lock,
-    transaction: &str,
+    mut transaction: Transaction,
     step: String,
     why: String,
 ) -> ChangeError {
+    // A program of ours that was ended with the call fails, too: that is not why.
+    let reason = match system.abandoned() {
+        Some(abandoned) => format!("{abandoned} before it was done"),
+        None => format!("{step}: {why}"),
+    };
+    // It is undone also where a full disk does not take the reason.
+    let _ = transaction.note_reason(system, &outcome::bounded(&reason));
     drop(lock);
-    match system.go_back_now(transaction) {
+    match system.go_back_now(&transaction.journal.id) {
         Ok(left) if left.is_empty() => ChangeError::Failed { step, why },
         Ok(left) => ChangeError::FailedWithRest { step, why, left },
         Err(also) => ChangeError::Stuck { step, why, also },

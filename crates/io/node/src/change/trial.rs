@@ -62,7 +62,7 @@ pub(super) fn run(
         })),
         Err(why) => {
             let step = "running the command".to_owned();
-            Err(back(system, lock, &transaction.journal.id, step, why))
+            Err(back(system, lock, transaction, step, why))
         }
     }
 }

@@ -1,5 +1,6 @@
 use std::{io, process::ExitStatus, time::Duration};
 
+use rustix::process::Signal;
 use thiserror::Error;
 
 /// After each of these the worker has ended.
@@ -23,17 +24,31 @@ pub enum WorkerError {
     Gone,
 }
 
+/// Those that end a process, by the names that people know (signal(7)).
+const SIGNALS: [(Signal, &str); 14] = [
+    (Signal::HUP, "SIGHUP"),
+    (Signal::INT, "SIGINT"),
+    (Signal::QUIT, "SIGQUIT"),
+    (Signal::ILL, "SIGILL"),
+    (Signal::TRAP, "SIGTRAP"),
+    (Signal::ABORT, "SIGABRT"),
+    (Signal::BUS, "SIGBUS"),
+    (Signal::FPE, "SIGFPE"),
+    (Signal::KILL, "SIGKILL"),
+    (Signal::SEGV, "SIGSEGV"),
+    (Signal::PIPE, "SIGPIPE"),
+    (Signal::TERM, "SIGTERM"),
+    (Signal::XCPU, "SIGXCPU"),
+    (Signal::SYS, "SIGSYS"),
+];
+
 fn ending(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.signal(), status.code()) {
         (Some(signal), _) => {
-            let name = rustix::process::Signal::from_named_raw(signal);
-            let name = name.map(|name| {
-                format!("{name:?}")
-                    .trim_matches('"')
-                    .replace("Signal::", "SIG")
-            });
-            let name = name.unwrap_or_else(|| signal.to_string());
+            let mut named = SIGNALS.iter();
+            let name = named.find(|(known, _)| known.as_raw() == signal);
+            let name = name.map_or_else(|| signal.to_string(), |(_, name)| (*name).to_owned());
             format!("was ended by a signal ({name})")
         }
         (None, Some(code)) => format!("ended with status {code}"),
@@ -59,6 +74,9 @@ mod tests {
     fn signals_have_the_names_that_people_know() {
         let by = |raw| ending(ExitStatus::from_raw(raw));
         assert_eq!(by(9), "was ended by a signal (SIGKILL)");
+        assert_eq!(by(6), "was ended by a signal (SIGABRT)");
+        assert_eq!(by(11), "was ended by a signal (SIGSEGV)");
+        assert_eq!(by(40), "was ended by a signal (40)");
         assert_eq!(by(3 << 8), "ended with status 3");
     }
 }

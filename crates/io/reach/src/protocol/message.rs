@@ -21,6 +21,8 @@ pub enum ToAgent {
         id: u64,
         bytes: u64,
     },
+    /// A signal ends the controller, Ctrl-C for one: its calls are cancelled and its session ends, and this is why.
+    Interrupted,
     /// Somebody is still there.
     Ping,
 }

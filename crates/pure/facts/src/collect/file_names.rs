@@ -1,62 +1,68 @@
-//! Names that people gave to files of network managers: a site, a provider, a Wi-Fi. A live node needs them as they are, since a
-//! plan sets such files aside; a capture for others has a number in place of every name that says more than what the file is for.
+//! Names that people gave to files: a site, a provider, a Wi-Fi, themselves. A live node needs them as they are, since a plan sets
+//! such files aside; a capture for others has a number in place of every name that no program gave.
+
+mod given;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::raw::{Entry, Raw, resolve};
+use crosstie_model::managed::{Origin, origin};
 
-/// Below `/etc`, `/run` and `/usr/lib`.
-const FOLDERS: [&str; 4] = [
+use super::rules::GROUPS;
+use crate::raw::{Entry, Raw, resolve};
+use given::{is_given, is_placeholder, placeholder};
+
+/// Where people name files, below `/etc`, `/run` and `/usr/lib`.
+const FOLDERS: [&str; 10] = [
     "netplan",
     "systemd/network",
+    "systemd/system.conf.d",
+    "systemd/user.conf.d",
     "NetworkManager/system-connections",
     "network/interfaces.d",
+    "modules-load.d",
+    "profile.d",
+    "security/limits.d",
+    "sysctl.d",
 ];
 const ROOTS: [&str; 3] = ["etc", "run", PACKAGES];
 const PACKAGES: &str = "usr/lib";
 
+/// In the name of every file that this tool writes.
+const OWN: &str = "crosstie";
+
 /// Behind the name of a file that was set aside, or of the folder of its drop-ins.
 const SUFFIXES: [&str; 2] = [".crosstie~", ".d"];
-
-/// Words that installers, distributions and this tool put into such names, and those for what a file is about.
-const WORDS: &str = " netplan nm networkmanager network networks manager all cloud init config installer subiquity curtin fabric crosstie \
-     ethernet eth wired wire lan default dhcp static persistent link links names net interface interfaces connection connections \
-     system systemd dgx nvidia mlx mlx5 mellanox connectx cx7 roce rdma ib infiniband bond bridge vlan mgmt management main base \
-     local server custom wait online zz virtualization container containers host0 ve vz vm vif tun tap 6rd ipip sit gre loopback lo \
-     dummy wifi wlan wireless adhoc vpn wg wireguard modem mac macvlan address addresses mtu policy any first second third cage cages \
-     port ports twin twins cable override conf ";
-
-/// In place of a name.
-const PLACEHOLDER: &str = "file";
 
 /// The same tree with such names in place of those that people chose. Their numbers, by which managers order them, stay; so do
 /// names that a package gave, also to the files that take the place of its own.
 pub fn renamed(raw: &Raw) -> Raw {
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    let mut packaged: BTreeSet<&str> = BTreeSet::new();
-    for (path, _) in raw.tree() {
-        if let Some((folder, inside)) = split(path) {
-            let found = inside.split('/').map(|name| stem(name).0);
-            if folder.starts_with(PACKAGES) {
-                packaged.extend(found);
-            } else {
-                names.extend(found);
-            }
+    let mut stay: BTreeSet<&str> = BTreeSet::new();
+    for (path, entry) in raw.tree() {
+        let Some((folder, inside)) = split(path) else {
+            continue;
+        };
+        let found = inside.split('/').map(|name| stem(name).0);
+        let is_ours = inside.contains(OWN) && is_sealed(entry);
+        if folder.starts_with(PACKAGES) || is_ours {
+            stay.extend(found);
+        } else {
+            names.extend(found);
         }
     }
-    names.retain(|name| !packaged.contains(name));
-    let mut new: BTreeMap<&str, String> = BTreeMap::new();
-    let mut count = 0;
-    for name in names.iter().filter(|name| tells_more(name)) {
-        loop {
-            count += 1;
-            let made = placeholder(name, count);
-            if !names.contains(made.as_str()) && !packaged.contains(made.as_str()) {
-                new.insert(name, made);
-                break;
-            }
-        }
-    }
+    stay.extend(
+        names
+            .iter()
+            .filter(|name| is_given(name) || is_placeholder(name)),
+    );
+    names.retain(|name| !stay.contains(name));
+    let taken: BTreeSet<usize> = stay.iter().filter_map(|name| given::number(name)).collect();
+    let mut numbers = (1..).filter(|number| !taken.contains(number));
+    let new: BTreeMap<&str, String> = names
+        .iter()
+        .zip(&mut numbers)
+        .map(|(name, number)| (*name, placeholder(name, number, names.len(), &stay)))
+        .collect();
     let mut kept = Raw::new(raw.meta.clone());
     for (name, entry) in raw.commands() {
         kept.insert_command(name, entry.clone());
@@ -88,43 +94,12 @@ fn stem(name: &str) -> (&str, &str) {
     name.split_at(name.len() - suffix.map_or(0, |suffix| suffix.len()))
 }
 
-fn tells_more(name: &str) -> bool {
-    let words = name.split(['-', '_', '.', ' ', '@']);
-    !words.filter(|word| !word.is_empty()).all(is_of_course)
-}
-
-fn is_of_course(word: &str) -> bool {
-    const ENDINGS: [&str; 5] = ["yaml", "yml", "network", "netdev", "nmconnection"];
-    const HARDWARE: [&str; 3] = ["en", "eth", "ib"];
-    let lower = word.to_ascii_lowercase();
-    let is_interface = HARDWARE.iter().any(|start| word.starts_with(start))
-        && word.bytes().any(|byte| byte.is_ascii_digit())
-        && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let numbered = lower.strip_prefix(PLACEHOLDER).unwrap_or(&lower);
-    let is_number = numbered.bytes().all(|byte| byte.is_ascii_digit());
-    // A part of a UUID.
-    let is_hexadecimal = matches!(word.len(), 4 | 8 | 12)
-        && word.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && word.bytes().any(|byte| byte.is_ascii_digit());
-    is_interface
-        || is_number
-        || is_hexadecimal
-        || ENDINGS.contains(&lower.as_str())
-        || WORDS.contains(&format!(" {lower} "))
-}
-
-/// `50-somewhere.yaml` → `50-file1.yaml`.
-fn placeholder(name: &str, number: usize) -> String {
-    let digits = name.bytes().take_while(u8::is_ascii_digit).count();
-    let separator = name[digits..].starts_with(['-', '_']);
-    let first = &name[..digits + usize::from(separator && digits > 0)];
-    let last = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let ending = if is_of_course(last) && !last.is_empty() {
-        format!(".{last}")
-    } else {
-        String::new()
+/// Written by this tool, whoever has edited it since.
+fn is_sealed(entry: &Entry) -> bool {
+    let Entry::File(bytes) = entry else {
+        return false;
     };
-    format!("{first}{PLACEHOLDER}{number}{ending}")
+    std::str::from_utf8(bytes).is_ok_and(|text| origin(text) != Origin::Foreign)
 }
 
 fn renamed_name(name: &str, new: &BTreeMap<&str, String>) -> Option<String> {
@@ -163,7 +138,9 @@ fn linked_from_elsewhere(raw: &Raw) -> BTreeMap<&str, String> {
     let found = links.filter_map(|(path, target)| {
         let directory: Vec<&str> = path.split('/').collect();
         let source = resolve(&directory[..directory.len() - 1], target).join("/");
-        let is_elsewhere = split(&source).is_none();
+        let mut rules = GROUPS.into_iter().flatten();
+        let is_read_there = rules.any(|rule| rule.path == source);
+        let is_elsewhere = split(&source).is_none() && !is_read_there;
         let is_file = matches!(raw.entry(&source), Some(Entry::File(_) | Entry::Gap(_)));
         (is_elsewhere && is_file).then_some((path, source))
     });
@@ -172,7 +149,10 @@ fn linked_from_elsewhere(raw: &Raw) -> BTreeMap<&str, String> {
 
 #[cfg(test)]
 mod tests {
+    use crosstie_model::managed::seal;
+
     use super::*;
+    use crate::collect::rules::Keep;
 
     fn tree(paths: &[&str]) -> Raw {
         let mut raw = Raw::default();
@@ -246,5 +226,73 @@ mod tests {
         assert_eq!(moved, Some(&link("/etc/systemd/network/file2.network")));
         let text = format!("{kept:?}");
         assert!(!text.contains("acme") && !text.contains("alice"), "{text}");
+    }
+
+    /// Debian's `/etc/modules-load.d/modules.conf` is a link to a file that is read by itself.
+    #[test]
+    fn a_link_to_a_file_that_is_listed_stays_a_link() {
+        let mut raw = tree(&["etc/modules"]);
+        let link = Entry::Link("../modules".to_owned());
+        raw.insert("etc/modules-load.d/modules.conf", link);
+        assert_eq!(renamed(&raw), raw);
+    }
+
+    /// `pam_limits` and managers read files by name: the last, or the first, wins.
+    #[test]
+    fn files_keep_the_order_in_which_they_are_read() {
+        let mut raw = Raw::default();
+        let ours = Entry::File(seal("* - memlock unlimited\n").into_bytes());
+        raw.insert("etc/security/limits.d/90-crosstie.conf", ours);
+        let mut names: Vec<String> = (b'a'..=b'z')
+            .flat_map(|letter| {
+                ["", "90-"].map(|order| format!("{order}{}me.conf", char::from(letter)))
+            })
+            .collect();
+        for name in &names {
+            let path = format!("etc/security/limits.d/{name}");
+            raw.insert(&path, Entry::File(name.clone().into_bytes()));
+        }
+        names.sort();
+        let kept = renamed(&raw);
+        let all: Vec<(&str, &Entry)> = kept.tree().collect();
+        let place = all
+            .iter()
+            .position(|(path, _)| path.ends_with("/90-crosstie.conf"));
+        let before = names
+            .iter()
+            .filter(|name| name.as_str() < "90-crosstie.conf");
+        assert_eq!(place, Some(before.count()), "{:?}", paths(&kept));
+        let read = all.iter().filter_map(|(path, entry)| match entry {
+            Entry::File(bytes) if !path.contains("crosstie") => Some(bytes.clone()),
+            _ => None,
+        });
+        let read: Vec<String> = read
+            .map(|bytes| String::from_utf8(bytes).unwrap())
+            .collect();
+        assert_eq!(read, names);
+        assert!(paths(&kept).iter().all(|path| !path.contains("me.conf")));
+        assert_eq!(renamed(&kept), kept);
+    }
+
+    /// Of every rule that reads files which people name: one that is added must be thought of here.
+    #[test]
+    fn every_folder_in_which_people_name_files_is_listed() {
+        // Numbers of interfaces, and what the kernel or a package names.
+        const OTHERS: [&str; 4] = ["run/", "sys/", "proc/", "lib/modules/"];
+        for rule in GROUPS.into_iter().flatten() {
+            let is_text = matches!(rule.keep, Keep::Filtered(_) | Keep::Private(_));
+            let names_files = rule
+                .path
+                .rsplit('/')
+                .next()
+                .is_some_and(|last| last.contains('*'));
+            if is_text && names_files && !OTHERS.iter().any(|other| rule.path.starts_with(other)) {
+                let path = rule
+                    .path
+                    .replace("{etc,run,usr/lib}", "etc")
+                    .replace("{system,user}", "user");
+                assert!(split(&path).is_some(), "{path}");
+            }
+        }
     }
 }

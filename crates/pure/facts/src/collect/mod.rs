@@ -7,6 +7,7 @@
 mod command;
 mod file_names;
 mod filter;
+mod interface_name;
 mod pattern;
 mod rules;
 mod secret;

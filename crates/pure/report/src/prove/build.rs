@@ -73,8 +73,15 @@ impl Prove {
         let mut pairs = self.pairs.iter().map(|pair| pair.verdict.as_str());
         findings.any(|severity| severity == Severity::Fault)
             || pairs.any(|verdict| matches!(verdict, "fault" | "failed"))
-            || !self.finished
+            || self.is_cut_off()
     }
+
+    /// A run that was begun, and not ended.
+    fn is_cut_off(&self) -> bool {
+        let is_begun = !self.started.is_empty();
+        is_begun && !self.finished
+    }
+
     /// Of a run, and what changed since an earlier one.
     pub fn new(run: &Run, before: Option<&Run>) -> Self {
         let graded = GradedRun::new(run);

@@ -1,3 +1,4 @@
+use crosstie_doctor::Diagnosis;
 use crosstie_grade::simulated::{Fabric, Fault, Shape};
 use crosstie_model::run::{Mode, Outcome, Run, TestKind};
 
@@ -53,6 +54,8 @@ fn a_run_without_any_figure_is_unmeasured() {
     }
     let proved = Prove::new(&run, None);
     assert!(proved.is_unmeasured() && !proved.has_faults());
+    let nothing = Prove::examined(None, None, &Diagnosis::default());
+    assert!(nothing.is_unmeasured() && !nothing.has_faults());
 }
 
 #[test]

@@ -23,13 +23,14 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{
     error::{GuardError, ProgramError},
     journal::Before,
-    session::OwnTransaction,
+    session::{INTERRUPTED, OwnTransaction},
     store,
     system::System,
     time_service,
 };
 use crate::{
     command::{self, Bounds},
+    groups::is_stopped,
     network_state::{self, NetworkState, Obstacle, Scope},
 };
 
@@ -95,6 +96,13 @@ impl System for Machine {
 
     fn disarm(&self) -> Result<(), GuardError> {
         guard::disarm(self)
+    }
+
+    fn abandoned(&self) -> Option<&'static str> {
+        if self.own.is_interrupted() {
+            return Some(INTERRUPTED);
+        }
+        is_stopped().then_some("its controller stopped waiting for it")
     }
 
     fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String> {

@@ -56,6 +56,8 @@ pub(super) struct Model {
     pub(super) guard_stays: AtomicBool,
     /// Settings that the kernel does not take.
     pub(super) refused: Mutex<BTreeSet<String>>,
+    /// Why nobody waits any more.
+    pub(super) abandoned: Mutex<Option<&'static str>>,
 }
 
 /// Path → mode, owner and bytes.
@@ -136,6 +138,7 @@ impl Model {
             systemctl_fails: AtomicBool::new(false),
             guard_stays: AtomicBool::new(false),
             refused: Mutex::default(),
+            abandoned: Mutex::default(),
         }
     }
 
@@ -325,6 +328,10 @@ impl System for Model {
         })?;
         self.edge("the guard is gone");
         Ok(())
+    }
+
+    fn abandoned(&self) -> Option<&'static str> {
+        *self.abandoned.lock().unwrap()
     }
 
     fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String> {

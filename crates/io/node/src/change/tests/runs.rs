@@ -5,7 +5,12 @@ use std::{fs, sync::atomic::Ordering, time::Duration};
 use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
 
 use super::{
-    super::{answer_by, journal::Transaction, session::guard_is_own, system::System},
+    super::{
+        answer_by,
+        journal::Transaction,
+        session::{INTERRUPTED, guard_is_own},
+        system::System,
+    },
     model::Model,
 };
 use crate::groups::Work;
@@ -202,4 +207,35 @@ fn what_was_left_is_shown_beside_a_file_whose_path_it_names() {
     let mut what: Vec<&str> = status.drift.iter().map(|one| one.what.as_str()).collect();
     what.sort_unstable();
     assert_eq!(what, ["/etc/hosts", left]);
+}
+
+/// What `status` says of a change whose step failed, for `abandoned` or by itself.
+fn why_it_was_undone(abandoned: Option<&'static str>) -> String {
+    const SYSCTL: &str = "net.ipv4.conf.enP2p1s0f1np1.arp_ignore";
+    let model = Model::with_sysctls(&[SYSCTL], "0");
+    model.refused.lock().unwrap().insert(SYSCTL.to_owned());
+    *model.abandoned.lock().unwrap() = abandoned;
+    let refused = ask(&model, &Ask::Apply(Box::new(model.order())));
+    assert!(refused.is_err(), "{refused:?}");
+    let Changed::Status(status) = ask(&model, &Ask::Status).unwrap() else {
+        panic!()
+    };
+    let [one] = &status.transactions[..] else {
+        panic!("{status:?}")
+    };
+    assert_eq!(one.state, State::RolledBack);
+    one.why.clone().unwrap()
+}
+
+/// Programs that are ended with the call fail as well as those that cannot do their work.
+#[test]
+fn status_tells_a_step_that_failed_from_a_controller_that_was_interrupted() {
+    assert_eq!(
+        why_it_was_undone(None),
+        "setting net.ipv4.conf.enP2p1s0f1np1.arp_ignore: Read-only file system"
+    );
+    assert_eq!(
+        why_it_was_undone(Some(INTERRUPTED)),
+        "its controller was interrupted before it was done"
+    );
 }

@@ -230,3 +230,84 @@ fn names_links_and_reasons_hold_no_secret() {
         assert_none_in(&raw, secret);
     }
 }
+
+/// Files that people name, each with a name of theirs before and behind a number.
+fn named_by_people(text: &str) -> Raw {
+    let mut raw = Raw::default();
+    for rule in
+        rules().filter(|rule| rule.path.starts_with("etc/") || rule.path.starts_with("{etc,"))
+    {
+        let is_text = matches!(rule.keep, Keep::Filtered(_) | Keep::Private(_));
+        let (folder, last) = rule.path.rsplit_once('/').unwrap();
+        for name in [
+            PLAIN,
+            "60-canaryplain",
+            "canaryplain 5G",
+            "60_canaryplain-x",
+        ] {
+            let path = format!("{folder}/{}", last.replace('*', name));
+            if !is_text || !last.contains('*') {
+                continue;
+            }
+            let paths = alternatives(&path.replace('*', "0"));
+            // What lies there is a package's.
+            for path in paths.iter().filter(|path| !path.starts_with("usr/")) {
+                raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+            }
+        }
+    }
+    raw
+}
+
+/// They look like no secret, and are nobody else's business: a site, a provider, a Wi-Fi, a tunnel, a person.
+#[test]
+fn names_that_people_gave_stay_on_the_node() {
+    let told = [
+        "canaryplain - memlock 64\n@canaryplain soft memlock 1\n%canaryplain hard memlock 2\n* - memlock unlimited\n",
+        "net.ipv4.conf.canaryplain.rp_filter = 1\nnet/ipv6/conf/canaryplain.7/disable_ipv6 = 1\nnet.core.rmem_max = 7\n",
+    ];
+    for text in seeds::files().iter().map(String::as_str).chain(told) {
+        let raw = named_by_people(text);
+        assert_none_in(&raw, text);
+        let once = sanitised(&raw);
+        assert_eq!(sanitised(&once), once, "{text}");
+    }
+    for text in told {
+        assert_none_in(&with_files(text, |rule| !is_kernel_file(rule)), text);
+    }
+}
+
+/// What is diagnosed does not depend on what people call things.
+#[test]
+fn limits_are_the_same_without_the_names_of_users_and_files() {
+    let limits = |raw: &Raw| {
+        let lines = crosstie_facts::facts(raw).system.limit_lines;
+        let told = lines
+            .into_iter()
+            .map(|line| (line.domain, line.kind, line.value));
+        told.collect::<Vec<_>>()
+    };
+    let mut raw = Raw::default();
+    for (name, text) in [
+        ("zeta.conf", "* soft memlock 64\n"),
+        (
+            "90-alice.conf",
+            "alice - memlock 8\n* - memlock unlimited\n",
+        ),
+        ("alice.conf", "root - memlock 1\n"),
+    ] {
+        let path = format!("etc/security/limits.d/{name}");
+        raw.insert(&path, Entry::File(text.as_bytes().to_vec()));
+    }
+    let live = crosstie_facts::collect::tree(&raw);
+    let captured = sanitised(&raw);
+    assert_eq!(limits(&captured), limits(&live));
+    let words: Vec<String> = limits(&live)
+        .into_iter()
+        .map(|(domain, kind, value)| format!("{domain} {kind} {value}"))
+        .collect();
+    assert_eq!(
+        words,
+        ["user - 8", "* - unlimited", "root - 1", "* soft 64"]
+    );
+}

@@ -6,7 +6,7 @@ use super::{
     is_comment, keyed, lines,
     word::{is_description, is_number, is_plain, leading, shell_word},
 };
-use crate::collect::secret::is_secret;
+use crate::collect::{interface_name::is_given_by_system, secret::is_secret};
 
 pub(in crate::collect) fn os_release(text: &str) -> Option<String> {
     let keys = [
@@ -171,7 +171,7 @@ fn is_limit(word: &str) -> bool {
     matches!(word, "unlimited" | "infinity" | "-1") || is_number(word)
 }
 
-/// `DOMAIN TYPE memlock VALUE`
+/// `DOMAIN TYPE memlock VALUE`. Whose name a domain is, nobody has to know: only lines for everyone and for root are judged.
 pub(in crate::collect) fn login_limits(text: &str) -> Option<String> {
     lines(text, |line| {
         let line = line.split('#').next().unwrap_or("").trim_end();
@@ -179,8 +179,13 @@ pub(in crate::collect) fn login_limits(text: &str) -> Option<String> {
         else {
             return None;
         };
-        let plain = is_plain(domain) && matches!(kind, "soft" | "hard" | "-") && is_limit(value);
-        plain.then(|| line.to_owned())
+        let domain = match domain {
+            "*" | "root" => domain,
+            group if group.starts_with(['@', '%']) => "@group",
+            _ => "user",
+        };
+        let plain = matches!(kind, "soft" | "hard" | "-") && is_limit(value);
+        plain.then(|| format!("{domain} {kind} memlock {value}"))
     })
 }
 
@@ -223,7 +228,9 @@ pub(in crate::collect) fn sysctl_file(text: &str) -> Option<String> {
         let (key, value) = line.split_once('=')?;
         let key = key.trim();
         let name = key.trim_start_matches('-').replace('/', ".");
-        let listed = is_plain(&name) && PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        let listed = is_plain(&name)
+            && PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            && names_nobody(&name);
         let value = if NAMED.contains(&name.as_str()) {
             leading(value, 1, is_plain)
         } else {
@@ -234,6 +241,18 @@ pub(in crate::collect) fn sysctl_file(text: &str) -> Option<String> {
         (listed && !is_comment(line) && !value.is_empty())
             .then(|| format!("{key} = {}", value.trim()))
     })
+}
+
+/// Whether a setting is for all interfaces, or for one whose name no person chose.
+fn names_nobody(setting: &str) -> bool {
+    const OF_INTERFACES: [&str; 3] = ["net.ipv4.conf.", "net.ipv6.conf.", "net.ipv4.neigh."];
+    let of_interface = OF_INTERFACES
+        .iter()
+        .find_map(|start| setting.strip_prefix(start));
+    let Some((interface, _)) = of_interface.and_then(|rest| rest.rsplit_once('.')) else {
+        return of_interface.is_none();
+    };
+    matches!(interface, "all" | "default" | "lo" | "*") || is_given_by_system(interface)
 }
 
 #[cfg(test)]
@@ -270,8 +289,15 @@ mod tests {
         let text = "# c\n* soft memlock unlimited\nalice hard nofile 1\n@rdma - memlock 1024\n";
         assert_eq!(
             login_limits(text).unwrap(),
-            "* soft memlock unlimited\n@rdma - memlock 1024\n"
+            "* soft memlock unlimited\n@group - memlock 1024\n"
         );
+        let people = "alice\tsoft memlock 1\n%staff - memlock 2\n1000: hard memlock 3\nroot - memlock 4\n$x - memlock 5\n";
+        let kept = login_limits(people).unwrap();
+        assert_eq!(
+            kept,
+            "user soft memlock 1\n@group - memlock 2\nuser hard memlock 3\nroot - memlock 4\nuser - memlock 5\n"
+        );
+        assert_eq!(login_limits(&kept).unwrap(), kept);
         let kept = login_limits("* - memlock 7 # why\n* - memlock 7 8\n* - memlock $X\n").unwrap();
         assert_eq!(kept, "* - memlock 7\n");
         let half_a_line_end = login_limits("* soft memlock unlimited\r").unwrap();
@@ -287,6 +313,16 @@ mod tests {
             "net.ipv4.tcp_rmem = 4096 131072 6291456\nnet.core.wmem_max = 5\nnet.core.default_qdisc = fq\n"
         );
         assert_eq!(sysctl_file(&kept).unwrap(), kept);
+    }
+
+    #[test]
+    fn settings_of_interfaces_that_people_named_stay_on_the_node() {
+        let text = "net.ipv4.conf.wg-acme.rp_filter = 2\nnet/ipv4/conf/alice.7/arp_ignore = 1\nnet.ipv6.conf.acme.disable_ipv6=1\n\
+            net.ipv4.neigh.acme.gc_thresh1 = 1\nnet.ipv4.conf.acme = 1\n";
+        assert_eq!(sysctl_file(text), None);
+        let kept = "net.ipv4.conf.all.rp_filter = 2\nnet.ipv4.conf.enP2p1s0f0np0.arp_ignore = 1\n\
+            net/ipv4/conf/bond0.177/arp_ignore = 1\nnet.ipv4.conf.bond0/177.arp_ignore = 1\nnet.ipv4.conf.*.rp_filter = 0\n";
+        assert_eq!(sysctl_file(kept).unwrap(), kept);
     }
 
     #[test]
