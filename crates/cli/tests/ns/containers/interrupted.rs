@@ -10,9 +10,9 @@ use crate::common::{
 
 const NODE: &str = "spark-a";
 
-/// A manager that takes its time, so that there is a middle.
-const SLOW_NETPLAN: &str = "cp /usr/sbin/netplan /usr/local/netplan && \
-     printf '#!/bin/sh\\ntouch /run/begun\\nsleep 5\\nexec /usr/local/netplan \"$@\"\\n' > /usr/local/slow && \
+/// A manager that takes its time, so that there is a middle. netplan looks for its parts beside itself.
+const SLOW_NETPLAN: &str = "cp /usr/sbin/netplan /usr/share/netplan/netplan.own && \
+     printf '#!/bin/sh\\ntouch /run/begun\\nsleep 5\\nexec /usr/share/netplan/netplan.own \"$@\"\\n' > /usr/local/slow && \
      chmod 755 /usr/local/slow && mount --bind /usr/local/slow $(readlink -f /usr/sbin/netplan)";
 const BEGUN: &str = "for i in $(seq 1200); do [ -e /run/begun ] && exit; sleep 0.05; done; exit 1";
 

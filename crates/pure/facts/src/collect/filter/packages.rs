@@ -105,7 +105,8 @@ const MODULES: &[&str] = &[
     "cx7",
 ];
 
-fn module_matters(name: &str) -> bool {
+/// Modules of others may tell what a machine is for.
+pub(super) fn module_matters(name: &str) -> bool {
     let name = name.replace('-', "_");
     MODULES.iter().any(|part| name.contains(part))
 }

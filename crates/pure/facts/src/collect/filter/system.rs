@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     is_comment, keyed, lines,
+    packages::module_matters,
     word::{is_description, is_number, is_plain, leading, shell_word},
 };
 use crate::collect::{interface_name::is_given_by_system, secret::is_secret};
@@ -211,7 +212,7 @@ pub(in crate::collect) fn module_names(text: &str) -> Option<String> {
         let name = leading(line, 1, is_module);
         // That would be some other file's assignment.
         let assigns = line[name.len()..].trim_start().starts_with('=');
-        (!name.is_empty() && !assigns).then(|| name.trim().to_owned())
+        (module_matters(name) && !assigns).then(|| name.trim().to_owned())
     })
 }
 
