@@ -17,5 +17,6 @@ mod power_cut;
 mod prove;
 mod prove_blind;
 mod report;
+mod terminal;
 mod time_service;
 mod up;
