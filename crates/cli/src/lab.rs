@@ -10,6 +10,7 @@ use crosstie_control::state::labs_folder;
 use crosstie_lab::hub::{self, Fault, Way};
 use crosstie_lab::profile::Profile;
 use crosstie_lab::{Kind, Lab, LabProgram, Paths, Request, Say};
+use crosstie_report::document::Document;
 use crosstie_terminal::join_serial_line;
 
 use crate::{exit, output};
@@ -44,8 +45,9 @@ enum Verb {
         #[arg(long, conflicts_with = "lab")]
         all: bool,
     },
-    /// List the labs and what their nodes do
+    /// List the labs, what their nodes do, and the faults on their cables
     List {
+        /// Print JSON (see `crosstie schema lab-list`)
         #[arg(long)]
         json: bool,
     },
@@ -120,7 +122,7 @@ Examples:
         /// One direction: frames that the node sends, or those that are meant for it
         #[arg(long, value_name = "WAY")]
         only: Option<WayArg>,
-        /// Print the faults and the frames lost to them, as JSON
+        /// Print the faults and the frames lost to them, as JSON (see `crosstie schema lab-fault`)
         #[arg(long, conflicts_with_all = ["place", "only"])]
         show: bool,
     },
@@ -197,7 +199,14 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
         Verb::Hub { config } => hub::serve(config)?,
         Verb::Gateway { directory } => crosstie_lab::serve_gateway(directory)?,
         Verb::Node { directory, node } => crosstie_lab::serve_node(directory, node)?,
-        Verb::Up(up) => output::print(&up.run(&paths, arguments.name.as_deref(), &say)?)?,
+        Verb::Up(up) => {
+            let lab = up.run(&paths, arguments.name.as_deref(), &say)?;
+            // `--lab` looks nowhere else.
+            let is_found = arguments.dir.is_none();
+            let next = || format!("Next: crosstie up --lab {}\n", lab.status().lab);
+            let next = is_found.then(next).unwrap_or_default();
+            output::print(&format!("{}{next}", lab.welcome()))?;
+        }
         Verb::Down { all: true, .. } => {
             return Ok(down_all(&paths, arguments.dir.is_none(), &say));
         }
@@ -260,7 +269,7 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
             only,
             ..
         } => fault(&open()?, place, kind, value.as_deref(), *only)?,
-        Verb::Fault { .. } => output::print_json(&open()?.faults()?)?,
+        Verb::Fault { .. } => output::print_json(&Document::new(&open()?.faults()?))?,
         Verb::Pause { node } => open()?.pause(node)?,
         Verb::Resume { node } => open()?.resume(node)?,
         Verb::Kill { node } => open()?.kill(node)?,
@@ -269,8 +278,7 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
 }
 
 impl UpArgs {
-    /// What a person is told of the lab.
-    fn run(&self, paths: &Paths, name: Option<&str>, say: Say<'_>) -> Result<String> {
+    fn run(&self, paths: &Paths, name: Option<&str>, say: Say<'_>) -> Result<Lab> {
         let profile = Profile::find(&self.profile)?;
         let kind = if self.containers {
             Kind::Containers
@@ -286,7 +294,7 @@ impl UpArgs {
             fresh: self.fresh,
             hub: hub_program()?,
         };
-        Ok(crosstie_lab::up(paths, &request, say)?.welcome())
+        Ok(crosstie_lab::up(paths, &request, say)?)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use crosstie_control::trust::{TrustOptions, install, undo};
+use crosstie_control::{
+    Verdict,
+    trust::{TrustOptions, install, undo},
+};
 use crosstie_reach::secret::Source;
 use crosstie_report::document::Document;
 use crosstie_terminal::{Colour, Console};
@@ -44,5 +47,5 @@ pub(crate) fn run(arguments: &TrustArgs, colour: Colour) -> anyhow::Result<ExitC
     output::report(arguments.json, &Document::new(&report), || {
         report.view(colour.palette())
     })?;
-    Ok(exit::failed_if(report.failed()))
+    Ok(exit::status(Verdict::of_trust(&report)))
 }

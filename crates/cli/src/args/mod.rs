@@ -17,7 +17,6 @@ use clap::{
     ArgAction, ColorChoice, Parser, Subcommand,
     builder::{PossibleValue, PossibleValuesParser, styling},
 };
-use crosstie_report::schemas::SCHEMAS;
 use crosstie_terminal::Colour;
 
 pub(crate) use reach::{ConnectArgs, MemberArgs, PlannedArgs, RootArgs, TargetArgs, lab_targets};
@@ -366,6 +365,6 @@ fn check_ids() -> PossibleValuesParser {
 }
 
 fn schemas() -> PossibleValuesParser {
-    let known = SCHEMAS.iter();
+    let known = crate::generate::schemas();
     PossibleValuesParser::new(known.map(|known| PossibleValue::new(known.name).help(known.of)))
 }

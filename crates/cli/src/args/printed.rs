@@ -1,4 +1,4 @@
-//! Every command that a page, a help text or a program of this repository offers parses, with its options.
+//! Every command that a page, a help text, a message or a recorded screen offers parses, with its options.
 
 use std::{
     fs,
@@ -13,15 +13,26 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            pages(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+            files(&path, ending, found);
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == ending)
+        {
             found.push(path);
         }
     }
+}
+
+fn pages() -> Vec<PathBuf> {
+    let mut paths = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
+        .map(|name| root().join(name))
+        .to_vec();
+    files(&root().join("docs"), "md", &mut paths);
+    paths
 }
 
 /// Lines of code in a page, those that go on joined.
@@ -98,21 +109,94 @@ fn fault(line: &str) -> Option<String> {
     if is_sketch || line.contains("-fd ") || line.ends_with(['.', ',', ':']) {
         return None;
     }
-    let given = ["crosstie".to_owned()].into_iter().chain(words(line));
-    let error = Arguments::try_parse_from(given).err()?;
+    let error = parsed(line).err()?;
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
         _ => Some(format!("crosstie {line}: {error}")),
     }
 }
 
+fn parsed(line: &str) -> Result<Arguments, clap::Error> {
+    let given = ["crosstie".to_owned()].into_iter().chain(words(line));
+    Arguments::try_parse_from(given)
+}
+
+/// Of a command that is named within a sentence, which may leave out what it takes.
+fn fault_of_name(line: &str) -> Option<String> {
+    let error = parsed(line).err()?;
+    let is_short = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            | ErrorKind::MissingRequiredArgument
+            | ErrorKind::MissingSubcommand
+    ) || error.to_string().contains("a value is required");
+    (!is_short).then(|| format!("crosstie {line}: {error}"))
+}
+
+/// Between backquotes.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    let found = text.match_indices("`crosstie ").filter_map(|(at, begin)| {
+        let line = &text[at + begin.len()..];
+        let end = line.find(['`', '\n'])?;
+        line[end..].starts_with('`').then_some(&line[..end])
+    });
+    // What the code fills in, or a word that stands for others.
+    found.filter(|line| !line.is_empty() && !line.contains('{') && *line != "WORD")
+}
+
 #[test]
-fn commands_of_pages_parse() {
-    let mut paths = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    pages(&root().join("docs"), &mut paths);
+fn commands_named_in_sentences_parse() {
+    let mut paths = pages();
+    files(&root().join("crates"), "rs", &mut paths);
     let mut count = 0;
     let mut faults = Vec::new();
     for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        for line in named(&text) {
+            count += 1;
+            let fault = fault_of_name(line);
+            faults.extend(fault.map(|fault| format!("{}: {fault}", path.display())));
+        }
+    }
+    assert!(count > 100, "{count} commands");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What a screen offers, at the beginning of a line or behind a label.
+fn offered(line: &str) -> Option<&str> {
+    let (before, line) = line.split_once("crosstie ")?;
+    let is_offer = before.is_empty() || before.ends_with(' ');
+    let end = line.find("    ").unwrap_or(line.len());
+    is_offer.then(|| line[..end].trim_end())
+}
+
+/// Screens that tests keep. Those of narrow terminals break commands, which wider ones show whole.
+#[test]
+fn commands_of_recorded_screens_parse() {
+    let mut paths = Vec::new();
+    files(&root().join("crates"), "snap", &mut paths);
+    paths.retain(|path| !path.to_string_lossy().contains("_40"));
+    let mut count = 0;
+    let mut faults = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let screen = text.splitn(3, "---\n").nth(2).unwrap_or_default();
+        for line in screen.lines().filter_map(offered) {
+            count += 1;
+            let fault = fault(line);
+            faults.extend(fault.map(|fault| format!("{}: {fault}", path.display())));
+        }
+    }
+    assert!(count > 10, "{count} commands");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn commands_of_pages_parse() {
+    let mut count = 0;
+    let mut faults = Vec::new();
+    for path in pages() {
         let text = fs::read_to_string(&path).unwrap();
         for line in code(&text) {
             if let Some(line) = command(&line) {

@@ -17,7 +17,7 @@ Each node makes a key of its own; no private key travels. Host keys that your ss
 for approval, and pinned. Everything lies in ~/.ssh/crosstie, besides an Include in ~/.ssh/config and
 marked lines in ~/.ssh/authorized_keys.
 
-Exit status: 0 done on every node, 2 not on one.")]
+Exit status: 0 done on every node, 1 you did not approve of a host key, 2 a node failed.")]
 pub(crate) struct TrustArgs {
     /// Nodes, as ssh takes them; `.` is this machine. They will be able to log in to each other
     #[arg(value_name = "NODE", required_unless_present_any = ["undo", "lab"])]

@@ -51,7 +51,8 @@ pub(super) fn with_names(shell: Shell, script: &str) -> String {
 }
 
 /// Commands that take nodes.
-const WITH_NODES: &str = "scan doctor trust plan init apply rollback status uninstall up";
+const WITH_NODES: &str =
+    "scan doctor trust plan init apply rollback status uninstall up bench prove env try";
 
 /// `--lab` takes a file's name there, and positional arguments are not among the words that are offered.
 fn bash(script: &str) -> String {
@@ -89,7 +90,9 @@ fn bash(script: &str) -> String {
 fn zsh(line: &str) -> String {
     let names = if line.contains("--lab=[") {
         Some(Names::Labs)
-    } else if line.starts_with("'*::nodes ") {
+    } else if line.starts_with("'*::nodes ")
+        || line.starts_with("':node -- The node, as the cluster")
+    {
         Some(Names::Nodes)
     } else if line.starts_with("'::id ") {
         Some(Names::Checks)
@@ -135,6 +138,24 @@ mod tests {
 
     use super::*;
     use crate::args::Arguments;
+
+    #[test]
+    fn nodes_are_offered_wherever_one_is_taken() {
+        let command = Arguments::command();
+        let takes_nodes = |command: &&clap::Command| {
+            let mut positionals = command.get_positionals();
+            positionals.any(|argument| {
+                let names = argument.get_value_names().unwrap_or_default();
+                names.iter().any(|name| name == "NODE")
+            })
+        };
+        let verbs = command.get_subcommands().filter(takes_nodes);
+        let mut verbs: Vec<&str> = verbs.map(clap::Command::get_name).collect();
+        verbs.sort_unstable();
+        let mut known: Vec<&str> = WITH_NODES.split(' ').collect();
+        known.sort_unstable();
+        assert_eq!(verbs, known);
+    }
 
     #[test]
     fn every_shell_offers_labs_nodes_and_checks() {

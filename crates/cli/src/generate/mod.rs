@@ -6,7 +6,10 @@ use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::Context;
 use clap::CommandFactory;
-use crosstie_report::schemas;
+use crosstie_report::{
+    document::{closed_schema, document_schema},
+    schemas::{NamedSchema, SCHEMAS},
+};
 
 use crate::{args::Arguments, exit, output};
 
@@ -42,8 +45,27 @@ pub(crate) fn man(out: Option<&Path>) -> anyhow::Result<ExitCode> {
     Ok(exit::CLEAN)
 }
 
+const OF_LABS: &[NamedSchema] = &[
+    NamedSchema {
+        name: "lab-list",
+        of: "`crosstie lab list --json`",
+        schema: closed_schema::<Vec<crosstie_lab::Listed>>,
+    },
+    NamedSchema {
+        name: "lab-fault",
+        of: "`crosstie lab fault --show`",
+        schema: document_schema::<crosstie_lab::hub::Status>,
+    },
+];
+
+/// All of them, those of labs at the end.
+pub(crate) fn schemas() -> impl Iterator<Item = &'static NamedSchema> {
+    SCHEMAS.iter().chain(OF_LABS)
+}
+
 pub(crate) fn schema(what: &str) -> anyhow::Result<ExitCode> {
-    let found = schemas::find(what).context("there is no such schema")?;
+    let found = schemas().find(|schema| schema.name == what);
+    let found = found.context("there is no such schema")?;
     output::print_json(&(found.schema)())?;
     Ok(exit::CLEAN)
 }

@@ -5,9 +5,26 @@ use serde_json::Value;
 use crate::common::command::{Schema, crosstie};
 
 /// Those of outputs; the cluster file's is closed by its own type.
-const OUTPUTS: [&str; 17] = [
-    "scan", "doctor", "discover", "explain", "plan", "init", "apply", "status", "bench", "prove",
-    "report", "compare", "up", "trust", "env", "error", "cluster",
+const OUTPUTS: [&str; 19] = [
+    "scan",
+    "doctor",
+    "discover",
+    "explain",
+    "plan",
+    "init",
+    "apply",
+    "status",
+    "bench",
+    "prove",
+    "report",
+    "compare",
+    "up",
+    "trust",
+    "env",
+    "error",
+    "cluster",
+    "lab-list",
+    "lab-fault",
 ];
 
 /// Objects that name properties and allow others.
@@ -29,6 +46,21 @@ fn open_objects(path: &str, schema: &Value, found: &mut Vec<String>) {
         }
         _ => {}
     }
+}
+
+#[test]
+fn no_schema_is_forgotten() {
+    let (code, help, _) = crosstie(".", &["schema", "--help"]);
+    assert_eq!(code, 0);
+    let listed = help.lines().filter_map(|line| {
+        let (name, _) = line.trim().strip_prefix("- ")?.split_once(':')?;
+        Some(name.to_owned())
+    });
+    let mut listed: Vec<String> = listed.collect();
+    listed.sort();
+    let mut known = OUTPUTS.map(str::to_owned);
+    known.sort();
+    assert_eq!(listed, known, "{help}");
 }
 
 #[test]
@@ -86,7 +118,7 @@ fn what_is_printed_of_captures_keeps_its_schema() {
 fn what_cannot_be_done_is_an_object_too() {
     let empty = tempfile::tempdir().unwrap();
     let folder = empty.path().to_str().unwrap();
-    let failures: [&[&str]; 10] = [
+    let failures: [&[&str]; 21] = [
         &["up", ".", "--json"],
         &["apply", "--json"],
         &["plan", "--json"],
@@ -97,6 +129,17 @@ fn what_cannot_be_done_is_an_object_too() {
         &["explain", "--nccl-log", "nowhere", "--json"],
         &["report", "nowhere", "--json"],
         &["scan", "--json", "--no-such-option"],
+        &["init", "--json"],
+        &["status", "--lab", "nowhere", "--json"],
+        &["prove", "--json"],
+        &["prove", "--json", "--lab", "nowhere"],
+        &["bench", "root@127.0.0.1:1", "root@127.0.0.1:2", "--json"],
+        &["env", "spark-a", "--json"],
+        &["trust", "--lab", "nowhere", "--json"],
+        &["scan", "--discover", "--lab", "nowhere", "--json"],
+        &["doctor", "--only", "none-such", "--json"],
+        &["report", "nowhere", "elsewhere", "--json"],
+        &["lab", "fault", "--show", "--name", "nowhere"],
     ];
     for arguments in failures {
         let (code, value) = allowed("error", folder, arguments);

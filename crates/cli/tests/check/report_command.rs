@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use serde_json::Value;
 
 use crate::{
-    common::command::{Schema, command, said},
+    common::command::{Schema, command, crosstie, said},
     made_up,
 };
 
@@ -177,4 +177,19 @@ fn a_page_takes_the_place_of_no_run_and_no_device() {
     assert_eq!(code, 2, "{stderr}");
     assert_eq!(fs::read(folder.path().join("slow.jsonl")).unwrap(), before);
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
+}
+
+#[test]
+fn a_missing_cluster_file_names_what_writes_one() {
+    let empty = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["report"][..],
+        &["plan"],
+        &["plan", "--cluster", "mine.toml"],
+        &["status", "--cluster", "mine.toml"],
+    ] {
+        let (code, _, stderr) = crosstie(empty.path(), arguments);
+        assert_eq!(code, 2, "{arguments:?}: {stderr}");
+        assert!(stderr.contains("`crosstie init"), "{arguments:?}: {stderr}");
+    }
 }

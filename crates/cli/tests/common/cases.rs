@@ -103,7 +103,7 @@ impl CaseNode {
     }
 }
 
-fn substitute(raw: &mut Raw, pairs: &[(String, String)]) {
+pub(crate) fn substitute(raw: &mut Raw, pairs: &[(String, String)]) {
     if pairs.is_empty() {
         return;
     }

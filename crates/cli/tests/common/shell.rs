@@ -14,6 +14,9 @@ use super::sshd::crosstie;
 /// What a person calls the lab.
 pub const LAB: &str = "sparks";
 
+/// Where labs are below a person's home, unless they say otherwise.
+const LABS: &str = "home/.local/state/crosstie/labs";
+
 pub struct Shell {
     folder: TempDir,
 }
@@ -21,7 +24,7 @@ pub struct Shell {
 impl Shell {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["state/crosstie/labs", "bin", "work", "home"] {
+        for name in [LABS, "bin", "work"] {
             std::fs::create_dir_all(folder.path().join(name)).unwrap();
         }
         symlink(crosstie(), folder.path().join("bin/crosstie")).unwrap();
@@ -31,7 +34,7 @@ impl Shell {
     /// With this lab as their only one.
     pub fn with_lab(lab: &Lab) -> Self {
         let shell = Self::new();
-        let labs = shell.folder.path().join("state/crosstie/labs");
+        let labs = shell.folder.path().join(LABS);
         symlink(lab.directory(), labs.join(LAB)).unwrap();
         shell
     }
@@ -50,7 +53,6 @@ impl Shell {
         let shown = |name: &str| self.folder.path().join(name).display().to_string();
         vec![
             ("PATH", format!("{}:{path}", shown("bin"))),
-            ("XDG_STATE_HOME", shown("state")),
             ("HOME", shown("home")),
         ]
     }
@@ -60,6 +62,7 @@ impl Shell {
         let output = Command::new("sh")
             .args(["-c", line])
             .current_dir(self.work())
+            .env_remove("XDG_STATE_HOME")
             .envs(self.environment())
             .stdin(Stdio::null())
             .output()

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::shell::Shell;
+use super::{shell::Shell, sshd::crosstie};
 
 /// For anything that is waited for on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -96,8 +96,9 @@ impl Terminal {
         }
     }
 
+    /// Also where a narrow terminal breaks it between words.
     pub fn until_shown(&self, text: &str) -> String {
-        self.until(text, |screen| screen.contains(text))
+        self.until(text, |screen| flat(screen).contains(text))
     }
 
     /// A line is run to its end: all that it said, and its status.
@@ -106,10 +107,18 @@ impl Terminal {
         self.ended()
     }
 
+    /// That, with lines that the terminal broke in one piece: what a person copies.
+    fn unbroken(&self) -> String {
+        self.captured(&["-J", "-S", "-"])
+    }
+
     /// On an empty screen.
     pub fn start(&self, line: &str) {
-        self.line("clear");
-        self.until("an empty screen", |screen| screen == PROMPT.trim());
+        // On one that is empty already, nobody could tell when it has been cleared.
+        if self.screen() != PROMPT.trim() {
+            self.line("clear");
+            self.until("an empty screen", |screen| screen == PROMPT.trim());
+        }
         ran(&mut self.command(&["clear-history"]));
         self.line(line);
     }
@@ -134,14 +143,36 @@ impl Terminal {
         (said, status.unwrap().parse().unwrap())
     }
 
-    /// No line of ours is broken by the terminal but those that a person copies.
-    pub fn fits(&self, said: &str) {
-        let is_copied = |line: &str| line.contains("crosstie ") || line.contains("--");
-        let full = |line: &&str| line.chars().count() >= self.columns;
-        let torn: Vec<&str> = said
-            .lines()
-            .filter(full)
-            .filter(|line| !is_copied(line))
+    /// Every command that it shows parses, with all that stands behind it.
+    pub fn offers_what_parses(&self) {
+        for line in self.unbroken().lines() {
+            let Some((before, command)) = line.split_once("crosstie ") else {
+                continue;
+            };
+            let end = command.find("    ").unwrap_or(command.len());
+            let words: Vec<&str> = command[..end].split_whitespace().collect();
+            // A shell's own line, and prose.
+            if before.ends_with(PROMPT) || !(before.is_empty() || before.ends_with(' ')) {
+                continue;
+            }
+            let help = Command::new(crosstie()).args(&words).arg("--help").output();
+            let help = help.unwrap();
+            let said = String::from_utf8_lossy(&help.stderr);
+            assert!(help.status.success(), "crosstie {words:?}: {said}");
+        }
+    }
+
+    /// No line of ours is broken by the terminal but those that a person copies, and words that are wider than it.
+    pub fn fits(&self) {
+        let is_copied = |line: &str| {
+            let mut words = line.split_whitespace();
+            let is_wide = words.any(|word| word.chars().count() > self.columns);
+            is_wide || line.contains("crosstie ") || line.contains("--")
+        };
+        let said = self.unbroken();
+        let lines = said.lines().map(str::trim_end);
+        let torn: Vec<&str> = lines
+            .filter(|line| line.chars().count() > self.columns && !is_copied(line))
             .collect();
         assert!(torn.is_empty(), "torn: {torn:#?}\n{said}");
     }
@@ -151,6 +182,10 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         let _ = self.command(&["kill-server"]).output();
     }
+}
+
+fn flat(screen: &str) -> String {
+    screen.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn ran(command: &mut Command) -> Output {
@@ -164,8 +199,18 @@ fn ran(command: &mut Command) -> Output {
 
 /// What differs from run to run, replaced by what is as long: times, run ids, seconds.
 pub fn steady(screen: &str) -> String {
-    let lines = screen.lines().map(steady_line);
-    lines.collect::<Vec<_>>().join("\n")
+    let mut lines = Vec::new();
+    let mut is_took = false;
+    for line in screen.lines() {
+        // Which stages are worth a figure depends on the machine, and so does how many lines they take.
+        is_took = line.starts_with("  took ") || (is_took && line.starts_with("     "));
+        if line.starts_with("  took ") {
+            lines.push("  took      N".to_owned());
+        } else if !is_took {
+            lines.push(steady_line(line));
+        }
+    }
+    lines.join("\n")
 }
 
 fn steady_line(line: &str) -> String {
@@ -196,7 +241,7 @@ fn steady_line(line: &str) -> String {
     seconds(&steady)
 }
 
-/// `12 s`, `1.3`: as many seconds as it took.
+/// `12 s`: as many seconds as it took.
 fn seconds(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let is_number = |word: &str| {
@@ -205,17 +250,21 @@ fn seconds(line: &str) -> String {
                 .chars()
                 .all(|letter| letter.is_ascii_digit() || letter == '.')
     };
-    let timed = line.trim_start().starts_with("took ") || line.contains(" · ");
     let mut out = Vec::new();
     for (index, word) in words.iter().enumerate() {
         let next = words.get(index + 1).copied().unwrap_or_default();
         let is_seconds = next == "s" || next.starts_with("s)") || next.starts_with("s,");
         let bare = word.trim_start_matches('(');
-        if is_number(bare) && (is_seconds || (timed && bare.contains('.'))) {
+        if is_number(bare) && is_seconds {
             out.push(word.replace(bare, "N"));
         } else {
             out.push((*word).to_owned());
         }
     }
     out.join(" ")
+}
+
+/// Compares with the screen that was recorded for a terminal of this width.
+pub fn recorded(name: &str, columns: usize, screen: &str) {
+    insta::assert_snapshot!(format!("{name}_{columns}"), steady(screen));
 }

@@ -17,6 +17,8 @@ const MAX_FILE: u64 = 4 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterFileError {
+    #[error("there is no cluster file {}: `crosstie init NODE…` writes one", path.display())]
+    Missing { path: PathBuf },
     #[error("cannot read the cluster file {}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("cannot use {}", path.display())]
@@ -76,6 +78,9 @@ fn read_text(path: &Path) -> io::Result<String> {
 
 fn unread(path: &Path, source: io::Error) -> ClusterFileError {
     let path = path.to_owned();
+    if source.kind() == io::ErrorKind::NotFound {
+        return ClusterFileError::Missing { path };
+    }
     ClusterFileError::Read { path, source }
 }
 

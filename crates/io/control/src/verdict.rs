@@ -5,6 +5,7 @@ use crosstie_model::{Finding, Severity};
 use crosstie_report::{
     change::{Changes, Outcome},
     status::{Node, Status},
+    trust,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +50,17 @@ impl Verdict {
         if status.nodes.iter().any(|node| node.error.is_some()) {
             Self::Failed
         } else if status.nodes.iter().any(Node::wants_a_look) {
+            Self::Faults
+        } else {
+            Self::Clean
+        }
+    }
+
+    /// Of nodes that were to trust each other.
+    pub fn of_trust(report: &trust::Report) -> Self {
+        if report.failed() {
+            Self::Failed
+        } else if report.is_declined() {
             Self::Faults
         } else {
             Self::Clean

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access;
@@ -59,7 +60,7 @@ pub struct Lab {
 }
 
 /// One line of `list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Listed {
     pub lab: String,
     pub profile: String,
@@ -68,7 +69,7 @@ pub struct Listed {
     pub faults: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeStatus {
     pub name: String,
     /// The same, as every other output calls a node.
@@ -77,7 +78,7 @@ pub struct NodeStatus {
     pub ssh_port: u16,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeState {
     /// `up` has not finished, or was killed.

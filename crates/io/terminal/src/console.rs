@@ -23,7 +23,7 @@ use crosstie_report::{
 use crate::{
     board::{Live, line},
     last_words::{leave_terminal_on_signals, set_last_words},
-    output::{Colour, complain_of, print, tell},
+    output::{Colour, complain_of, print, tell, tell_sentence},
     password::ask_password,
     progress::Progress,
     prompt::{Prompt, is_there},
@@ -102,6 +102,10 @@ impl Console {
         self.progress.above(|| tell(text));
     }
 
+    fn tell_sentence(&self, text: &str) {
+        self.progress.above(|| tell_sentence(text));
+    }
+
     /// Somebody else draws from now on.
     pub fn stop_drawing(&self) {
         self.progress.stop();
@@ -169,7 +173,7 @@ impl Observer for Console {
                     Some(path) => path.display().to_string(),
                     None => "the lab's own".to_owned(),
                 };
-                self.tell(&format!("cluster file: {}\n", printable(&text)));
+                self.tell_sentence(&format!("cluster file: {text}"));
             }
             Event::Planned(plan) => {
                 let text = if self.with_diff {
@@ -183,7 +187,7 @@ impl Observer for Console {
             Event::TrialBegins => self.tell(&trial::undone(palette)),
             Event::TrialEnded(ended) => self.print(&trial::view(ended)),
             Event::NodesFailed(failed) => self.progress.above(|| complain_of(failed)),
-            Event::Notice(text) => self.tell(&format!("note: {}\n", printable(text))),
+            Event::Notice(text) => self.tell_sentence(&format!("note: {text}")),
             Event::Cabled(found) => {
                 let (stations, wiring) = (&found.stations, &found.wiring);
                 let text = drawing(&found.found, stations, wiring, palette);

@@ -10,7 +10,10 @@ use std::{
 
 use crosstie_reach::do_last;
 
-use crate::{charset::for_terminal, password::restore_terminal};
+use crate::{
+    output::{tell, tell_sentence},
+    password::restore_terminal,
+};
 
 static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
 
@@ -30,8 +33,18 @@ pub(crate) fn leave_terminal_on_signals() {
         restore_terminal();
         let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
         if !words.is_empty() {
-            let newline = if had_screen { "" } else { "\n" };
-            let _ = writeln!(io::stderr(), "{newline}{}", for_terminal(&words));
+            if !had_screen {
+                tell("\n");
+            }
+            for line in words.lines() {
+                // What is to be copied, and what was drawn for this terminal, is as wide as it is.
+                let is_whole = line.contains("crosstie ") || line.contains('\x1b');
+                if is_whole || had_screen {
+                    tell(&format!("{line}\n"));
+                } else {
+                    tell_sentence(line);
+                }
+            }
         }
     });
 }

@@ -8,10 +8,13 @@ use std::{
 };
 
 use crosstie_control::NodesFailed;
-use crosstie_report::text::{Palette, printable};
+use crosstie_report::text::{Palette, printable, sentence};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{charset::for_terminal, size};
+
+/// Where a sentence goes on.
+const INDENT: usize = 4;
 
 /// Whether a person wants colours and drawings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,17 +130,30 @@ pub fn complain(error: &(dyn Error + 'static)) {
     if let Some(failed) = error.downcast_ref().or(failed) {
         return complain_of(failed);
     }
-    tell(&format!("crosstie: {}\n", printable(&error.to_string())));
+    tell_sentence(&format!("crosstie: {error}"));
     for cause in causes {
         for line in cause.to_string().lines() {
-            tell(&format!("  {}\n", printable(line)));
+            tell_sentence(&format!("  {line}"));
         }
     }
+}
+
+/// Says it on stderr; where that is a terminal, it is folded between words. Its text may quote a node, so it is made printable.
+pub(crate) fn tell_sentence(text: &str) {
+    let stderr = io::stderr();
+    let palette = if stderr.is_terminal() {
+        Palette::Plain.within(size::of(&stderr).columns)
+    } else {
+        Palette::Plain
+    };
+    let mut out = String::new();
+    sentence(palette, INDENT, &printable(text), &mut out);
+    tell(&out);
 }
 
 /// One line a node.
 pub(crate) fn complain_of(failed: &NodesFailed) {
     for line in failed.lines() {
-        tell(&format!("crosstie: {}\n", printable(&line)));
+        tell_sentence(&format!("crosstie: {line}"));
     }
 }

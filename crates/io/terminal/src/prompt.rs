@@ -10,6 +10,7 @@ use crosstie_control::Answer;
 use crosstie_report::text::{printable, wrap};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
     termios::{QueueSelector, tcflush},
 };
 
@@ -145,7 +146,11 @@ pub(crate) fn open() -> io::Result<File> {
 fn is_answered(terminal: &File, within: Duration) -> io::Result<bool> {
     let mut waited = [PollFd::new(terminal, PollFlags::IN)];
     let limit = Timespec::try_from(within).ok();
-    Ok(poll(&mut waited, limit.as_ref())? > 0)
+    match poll(&mut waited, limit.as_ref()) {
+        // No answer: a signal that ends this process is at work, or one that does not matter.
+        Err(Errno::INTR) => Ok(false),
+        polled => Ok(polled? > 0),
+    }
 }
 
 /// Up to the end of the line, or of the input.

@@ -62,7 +62,3 @@ pub const SCHEMAS: &[NamedSchema] = &[
         plan::cluster_schema,
     ),
 ];
-
-pub fn find(name: &str) -> Option<&'static NamedSchema> {
-    SCHEMAS.iter().find(|schema| schema.name == name)
-}

@@ -32,6 +32,8 @@ pub struct NodeReport {
     #[serde(flatten)]
     alias_report: AliasReport,
     error: Option<String>,
+    #[serde(skip)]
+    is_declined: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -50,6 +52,8 @@ pub struct Outcome {
     pub aliases: Vec<Alias>,
     pub unwritten: Vec<UnwrittenAlias>,
     pub error: Option<String>,
+    /// The error is that somebody was asked about its host key, and did not say yes.
+    pub is_declined: bool,
 }
 
 /// Under which names and addresses a machine finds its peers, and which it does not believe.
@@ -78,6 +82,7 @@ impl NodeReport {
             changed: texts(&outcome.changed),
             alias_report: AliasReport::new(outcome),
             error: outcome.error.clone(),
+            is_declined: outcome.is_declined,
         }
     }
 }
@@ -125,7 +130,13 @@ impl Report {
     }
 
     pub fn failed(&self) -> bool {
-        self.nodes.iter().any(|node| node.error.is_some())
+        let mut nodes = self.nodes.iter();
+        nodes.any(|node| node.error.is_some() && !node.is_declined)
+    }
+
+    /// Nothing but a host key that somebody did not approve of stood in the way.
+    pub fn is_declined(&self) -> bool {
+        !self.failed() && self.nodes.iter().any(|node| node.is_declined)
     }
 
     pub fn view(&self, palette: Palette) -> String {

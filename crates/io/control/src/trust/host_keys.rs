@@ -37,8 +37,14 @@ pub(super) struct PinnedRoute {
     pub(super) folder: PathBuf,
 }
 
-/// A key that was shown, and why it is not accepted.
-pub(super) type Refused = (Option<PublicKey>, String);
+/// Why a node is not visited.
+pub(super) struct Refused {
+    /// The key that was shown.
+    pub(super) key: Option<PublicKey>,
+    pub(super) why: String,
+    /// Somebody was asked about it, and did not say yes.
+    pub(super) is_no: bool,
+}
 
 #[derive(Debug, thiserror::Error)]
 enum RefusedKey {
@@ -76,6 +82,12 @@ enum RefusedKey {
     },
 }
 
+impl RefusedKey {
+    fn is_no(&self) -> bool {
+        matches!(self, Self::Declined { .. } | Self::Unanswered { .. })
+    }
+}
+
 /// Why no key was shown.
 #[derive(Debug, thiserror::Error)]
 enum NoKey {
@@ -111,9 +123,17 @@ pub(super) fn approve(
         let folder = scratch.path().join(index.to_string());
         let shown = shown.unwrap_or_else(|unfinished| Err(unfinished.into()));
         approved.push(match shown {
-            Err(error) => Err((None, chain_of(&error))),
+            Err(error) => Err(Refused {
+                key: None,
+                why: chain_of(&error),
+                is_no: false,
+            }),
             Ok((shown, resolved)) => match judge(node, &shown, reached, options, prompter) {
-                Err(error) => Err((Some(shown.key), error.to_string())),
+                Err(error) => Err(Refused {
+                    key: Some(shown.key),
+                    why: error.to_string(),
+                    is_no: error.is_no(),
+                }),
                 Ok(()) => Ok(pinned(node, shown.key, resolved, folder)?),
             },
         });

@@ -84,9 +84,10 @@ fn outcome(approved: &Result<Approved, host_keys::Refused>) -> Outcome {
             host_key: Some(approved.key.clone()),
             ..Outcome::default()
         },
-        Err((key, error)) => Outcome {
-            host_key: key.clone(),
-            error: Some(error.clone()),
+        Err(refused) => Outcome {
+            host_key: refused.key.clone(),
+            error: Some(refused.why.clone()),
+            is_declined: refused.is_no,
             ..Outcome::default()
         },
     }

@@ -41,9 +41,10 @@ pub(super) fn run(
     let mut visits = Vec::new();
     for (index, (node, approved)) in nodes.iter().zip(approved).enumerate() {
         outcomes.push(match approved {
-            Err((host_key, error)) => Outcome {
-                host_key,
-                error: Some(error),
+            Err(refused) => Outcome {
+                host_key: refused.key,
+                error: Some(refused.why),
+                is_declined: refused.is_no,
                 ..Outcome::default()
             },
             Ok(approved) => {

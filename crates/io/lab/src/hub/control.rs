@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::forward::Fabric;
@@ -37,7 +38,7 @@ enum Answer {
 }
 
 /// The faults of every attachment that has one, and the frames lost to faults since the start.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     pub faults: BTreeMap<String, PortFaults>,
     pub lost: u64,

@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -42,7 +43,7 @@ pub enum Way {
 }
 
 /// The faults of one attachment, for each way.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PortFaults {
     pub sent: Faults,
@@ -83,14 +84,14 @@ impl fmt::Display for PortFaults {
 }
 
 /// Frames that one attachment lost to faults since the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Lost {
     pub sent: u64,
     pub received: u64,
 }
 
 /// All faults of one attachment, one way.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Faults {
     pub cut: bool,

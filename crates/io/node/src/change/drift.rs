@@ -7,26 +7,80 @@ use crosstie_model::{
     change::Drift,
     plan::{Change, Configure, FileChange, Reread, global_addresses},
 };
+use serde::{Deserialize, Serialize};
 
-/// What changes in force have left, the later ones counting, against what is there.
-pub(super) fn drift(steps: &[&Step], now: &Facts) -> Vec<Drift> {
+use super::{image::look, journal::Transaction, system::System};
+
+/// Something that is not as a change left it, as it was at some moment: before a trial, or when that was kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DriftRecord {
+    what: String,
+    found: String,
+    /// SHA-256, where it is a file.
+    sum: Option<String>,
+}
+
+/// What the changes in force have left, the later ones counting, against what is there. What a trial that was kept made of it
+/// is no drift.
+pub(super) fn drift(system: &dyn System, transactions: &[Transaction]) -> Vec<Drift> {
     let mut claims = BTreeMap::new();
-    for step in steps {
-        for (what, claim) in pieces(step) {
+    let mut kept: BTreeMap<&str, &DriftRecord> = BTreeMap::new();
+    for transaction in transactions.iter().filter(|found| found.is_in_force()) {
+        for (what, claim) in transaction.journal.steps.iter().flat_map(pieces) {
+            kept.remove(what.as_str());
             claims.insert(what, claim);
         }
+        let by_trial = transaction.progress.kept_by_trial.iter();
+        kept.extend(by_trial.map(|one| (one.what.as_str(), one)));
     }
-    let drifted = claims.into_iter().filter(|(_, claim)| !claim.is_done(now));
+    if claims.is_empty() {
+        return Vec::new();
+    }
+    let now = system.facts();
+    let drifted = claims.into_iter().filter(|(_, claim)| !claim.is_done(&now));
     drifted
-        .map(|(what, claim)| {
-            let (wanted, found) = told(&claim, now);
-            Drift {
+        .filter_map(|(what, claim)| {
+            let (wanted, found) = told(&claim, &now);
+            let drift = Drift {
                 what,
                 wanted,
                 found,
+            };
+            match kept.get(drift.what.as_str()) {
+                Some(kept) => kept.drifted(system, drift),
+                None => Some(drift),
             }
         })
         .collect()
+}
+
+/// All of it now, for the journal of a trial.
+pub(super) fn records(system: &dyn System, transactions: &[Transaction]) -> Vec<DriftRecord> {
+    let drift = drift(system, transactions).into_iter();
+    drift
+        .map(|drift| DriftRecord {
+            sum: sum(system, &drift.what),
+            what: drift.what,
+            found: drift.found,
+        })
+        .collect()
+}
+
+impl DriftRecord {
+    /// Nothing where it is as the trial left it.
+    fn drifted(&self, system: &dyn System, drift: Drift) -> Option<Drift> {
+        let is_kept = self.found == drift.found && self.sum == sum(system, &drift.what);
+        let wanted = "as the `crosstie try` that was kept left it".to_owned();
+        (!is_kept).then_some(Drift { wanted, ..drift })
+    }
+}
+
+/// Of a file; nothing where there is none.
+fn sum(system: &dyn System, what: &str) -> Option<String> {
+    let is_path = what.starts_with('/');
+    let found = is_path.then(|| look(&system.path(what)).ok().flatten());
+    found.flatten().map(|found| found.sum())
 }
 
 /// A step as steps about one thing each.

@@ -19,6 +19,7 @@ use crate::network_state::NetworkState;
 
 use super::{
     boot_program,
+    drift::DriftRecord,
     error::Obstacle,
     folder::FolderImage,
     image::{Contents, Image},
@@ -65,6 +66,9 @@ pub(super) struct Journal {
     /// Whether the boot unit's program was there before, of a change that puts one there.
     #[serde(default)]
     pub(super) boot_program: Option<bool>,
+    /// Of a trial: what was not as it had been left already.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) drift: Vec<DriftRecord>,
     pub(super) before: Before,
 }
 
@@ -110,6 +114,9 @@ pub(super) struct Progress {
     /// Files that are still not what they were; `uninstall` tries again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) unrestored: Vec<String>,
+    /// Of a trial that was confirmed: what it left otherwise than the changes before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) kept_by_trial: Vec<DriftRecord>,
 }
 
 impl Progress {
@@ -160,6 +167,7 @@ impl Transaction {
             why: None,
             left: Vec::new(),
             unrestored: Vec::new(),
+            kept_by_trial: Vec::new(),
         };
         let made = (|| {
             if unfinished.exists() {
@@ -364,6 +372,7 @@ fn read_progress(path: &Path) -> io::Result<Progress> {
                 why: None,
                 left: Vec::new(),
                 unrestored: Vec::new(),
+                kept_by_trial: Vec::new(),
             })
         }
         other => other,

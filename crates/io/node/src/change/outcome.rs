@@ -3,12 +3,12 @@
 use std::{path::Path, time::Duration};
 
 use crosstie_model::change::{
-    ChangeError, Changed, Drift, NodeStatus, RolledBack, State, TransactionStatus,
+    ChangeError, Changed, Drift, Kind, NodeStatus, RolledBack, State, TransactionStatus,
 };
 
 use super::{
     boot_program,
-    drift::drift,
+    drift::{drift, records},
     error::{GuardError, told},
     journal::Transaction,
     lock,
@@ -58,7 +58,28 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
             told(&error)
         );
     }
+    if transaction.journal.kind == Kind::Try
+        && let Err(error) = note_kept(system, state, &mut transaction)
+    {
+        tracing::warn!("what the command left cannot be told from drift: {error}");
+    }
     Ok(Changed::Confirmed)
+}
+
+/// What a trial has left is what a person wants from now on.
+fn note_kept(
+    system: &dyn System,
+    state: &Path,
+    transaction: &mut Transaction,
+) -> Result<(), String> {
+    let before = &transaction.journal.drift;
+    let mut kept = records(system, &Transaction::all(state)?);
+    kept.retain(|record| !before.contains(record));
+    if kept.is_empty() {
+        return Ok(());
+    }
+    transaction.progress.kept_by_trial = kept;
+    transaction.enter(system, State::Confirmed, None)
 }
 
 /// How it is to be undone.
@@ -298,13 +319,7 @@ pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, Ch
         why: found.progress.why.clone(),
     });
     let transactions = transactions.collect();
-    let in_force = found.iter().filter(|found| found.is_in_force());
-    let steps: Vec<_> = in_force.flat_map(|found| &found.journal.steps).collect();
-    let mut drift = if steps.is_empty() {
-        Vec::new()
-    } else {
-        drift(&steps, &system.facts())
-    };
+    let mut drift = drift(system, &found);
     if let Some(path) = boot_program::missing(system, &found) {
         drift.push(Drift {
             what: path.display().to_string(),

@@ -172,6 +172,7 @@ fn prepare(
         watched: Vec::new(),
         tree: Vec::new(),
         boot_program: None,
+        drift: Vec::new(),
         before: system.before(facts, &interfaces(steps)),
     };
     system.own(&journal.id);

@@ -5,13 +5,14 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 use crosstie_model::change::{Armed, ChangeError, Changed, Kind, State, Trial};
 
 use super::{
+    drift::records,
     files::missing_folders,
     folder::{self, Below, FolderImage},
     image::{Contents, Image, look},
     journal::{FORMAT, Journal, Transaction},
     name,
     system::System,
-    transaction::{armed, back, journal_error, lock, refuse_open},
+    transaction::{all, armed, back, journal_error, lock, refuse_open},
     undo,
 };
 
@@ -138,6 +139,7 @@ fn journal(
         watched,
         tree: tree?,
         boot_program: None,
+        drift: records(system, &all(state)?),
         before,
     };
     Ok((journal, contents))

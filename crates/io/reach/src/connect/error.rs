@@ -23,14 +23,14 @@ pub enum ConnectError {
     )]
     HostKeyChanged { node: String },
     #[error(
-        "ssh does not know its host key: crosstie trust {node} shows it and asks; or log in once with ssh {node} and compare \
+        "ssh does not know its host key: `crosstie trust {node}` shows it and asks; or log in once with `ssh {node}` and compare \
          the fingerprint that it shows",
         node = word(node)
     )]
     HostKeyUnknown { node: String },
     #[error(
-        "ssh was not let in ({offered}): crosstie trust {node} asks for the password once and puts a key there; or try \
-         ssh {node}, or scan that node alone from a terminal, so that ssh can ask",
+        "ssh was not let in ({offered}): `crosstie trust {node}` asks for the password once and puts a key there; or try \
+         `ssh {node}`, or scan that node alone from a terminal, so that ssh can ask",
         node = word(node)
     )]
     Denied { node: String, offered: String },

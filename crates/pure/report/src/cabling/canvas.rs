@@ -26,6 +26,10 @@ impl Canvas {
         cell.map_or(' ', |(character, _)| *character)
     }
 
+    pub(super) fn width(&self) -> usize {
+        self.rows.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
     pub(super) fn render(&self, palette: Palette, out: &mut String) {
         for row in &self.rows {
             let runs = row.chunk_by(|a, b| a.1 == b.1);

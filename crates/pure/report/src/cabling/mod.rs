@@ -14,6 +14,7 @@ use crosstie_fabric::cabling::CageState;
 use crosstie_model::{Cable, PortRef};
 
 use crate::text::{Palette, Span, Tone, line, printable};
+use canvas::Canvas;
 
 /// A node with its cages, in the order in which they are drawn.
 pub struct Node {
@@ -33,7 +34,8 @@ pub fn draw(nodes: &[Node], cables: &[Cable], palette: Palette) -> String {
         cables.iter().partition(|cable| is_switched(cable));
     if !switched.is_empty() {
         out.push('\n');
-        planes::draw(nodes, &switched).render(palette, &mut out);
+        let canvas = planes::draw(nodes, &switched);
+        render(&canvas, &switched, palette, &mut out);
     }
     if !direct.is_empty() || (switched.is_empty() && !nodes.is_empty()) {
         out.push('\n');
@@ -41,9 +43,26 @@ pub fn draw(nodes: &[Node], cables: &[Cable], palette: Palette) -> String {
             [left, right] if switched.is_empty() => pair::draw(left, right, &direct),
             _ => arcs::draw(nodes, &direct),
         };
-        canvas.render(palette, &mut out);
+        render(&canvas, &direct, palette, &mut out);
     }
     out
+}
+
+/// Where a drawing is wider than the terminal, its cables are listed.
+fn render(canvas: &Canvas, cables: &[&Cable], palette: Palette, out: &mut String) {
+    if palette.has_room_for(canvas.width()) {
+        return canvas.render(palette, out);
+    }
+    for cable in cables {
+        let text = match cable {
+            Cable::Direct { a, b, number } => {
+                let number = number.map_or_else(String::new, |number| format!("{number}  "));
+                format!("  {number}{a} – {b}")
+            }
+            Cable::Switched { port, plane } => format!("  {port} – {plane}"),
+        };
+        line(palette, &[Span::new(Tone::Plain, text)], out);
+    }
 }
 
 /// What it is called by people who build such clusters.

@@ -115,3 +115,13 @@ fn names_do_not_talk_to_the_terminal() {
     assert!(!shown.contains('\x1b'), "{shown}");
     assert_eq!(drawn(&[], &[]), "0 nodes, no cable between them\n");
 }
+
+#[test]
+fn a_drawing_that_does_not_fit_is_a_list() {
+    let nodes = nodes(&["spark-a", "spark-b"], 1);
+    let cables = [direct(1, "spark-a:p0", "spark-b:p0")];
+    let narrow = draw(&nodes, &cables, Palette::Plain.within(30));
+    assert_eq!(narrow, "2 nodes, 1 cable\n\n  1  spark-a:p0 – spark-b:p0\n");
+    let wide = draw(&nodes, &cables, Palette::Plain.within(80));
+    assert!(wide.contains('╭'), "{wide}");
+}

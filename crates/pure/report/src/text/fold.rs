@@ -32,6 +32,10 @@ struct Folded {
 impl Folded {
     fn put(&mut self, span: &Span) {
         if span.is_command {
+            let fits = |before: usize| before + span.width() <= self.columns;
+            if !fits(self.width) && fits(self.indent) {
+                self.next_line(span, span.width());
+            }
             return self.add(span.clone());
         }
         for word in words(&span.text) {
@@ -44,8 +48,9 @@ impl Folded {
             let word = if fits || !is_begun {
                 word
             } else {
-                self.next_line(span);
-                word.trim_start_matches(' ')
+                let word = word.trim_start_matches(' ');
+                self.next_line(span, word.trim_end_matches(' ').chars().count());
+                word
             };
             if !word.is_empty() {
                 self.add(Span {
@@ -56,13 +61,15 @@ impl Folded {
         }
     }
 
-    fn next_line(&mut self, like: &Span) {
+    /// For a word of this length, which is indented less before the terminal has to break it.
+    fn next_line(&mut self, like: &Span, length: usize) {
+        let indent = self.indent.min(self.columns.saturating_sub(length));
         let blanks = Span {
-            text: " ".repeat(self.indent),
+            text: " ".repeat(indent),
             ..like.clone()
         };
         self.lines.push(vec![blanks]);
-        self.width = self.indent;
+        self.width = indent;
     }
 
     /// Neighbours of one tone are one span.
@@ -137,6 +144,14 @@ mod tests {
             Span::command(Tone::Accent, command),
         ];
         assert_eq!(folded(&spans, 30), [format!("  undo  {command}")]);
+        let spans = [
+            Span::new(Tone::Quiet, "no lab is up: "),
+            Span::command(Tone::Accent, "crosstie lab up"),
+        ];
+        assert_eq!(
+            folded(&spans, 20),
+            ["no lab is up: ", "    crosstie lab up"]
+        );
     }
 
     #[test]
@@ -144,7 +159,9 @@ mod tests {
         let spans = [Span::new(Tone::Plain, "a bbbbbbbbbbbbbbbbbbbbbbbb c")];
         assert_eq!(
             folded(&spans, 12),
-            ["a", "    bbbbbbbbbbbbbbbbbbbbbbbb", "    c"]
+            ["a", "bbbbbbbbbbbbbbbbbbbbbbbb", "    c"]
         );
+        let spans = [Span::new(Tone::Plain, "aa bbbbbbbbbb c")];
+        assert_eq!(folded(&spans, 12), ["aa", "  bbbbbbbbbb", "    c"]);
     }
 }

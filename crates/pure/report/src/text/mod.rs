@@ -65,6 +65,11 @@ impl Palette {
         columns.saturating_sub(indent).max(NARROWEST / 2)
     }
 
+    /// Whether there is room for so many columns.
+    pub(crate) fn has_room_for(self, width: usize) -> bool {
+        self.columns.is_none_or(|columns| width <= columns)
+    }
+
     fn style(self, tone: Tone) -> Style {
         let style = Style::new();
         match (self.colours, tone) {
@@ -178,13 +183,34 @@ pub fn line(palette: Palette, spans: &[Span], out: &mut String) {
 
 /// The same, indented by so much where it goes on.
 pub fn line_behind(palette: Palette, indent: usize, spans: &[Span], out: &mut String) {
-    for folded in fold::fold(spans, palette.columns, indent) {
+    for mut folded in fold::fold(spans, palette.columns, indent) {
+        trim_end(&mut folded);
         for span in &folded {
             span.paint(palette, out);
         }
-        trim_line(out);
         out.push('\n');
     }
+}
+
+/// A sentence, indented by so much where it goes on. What stands between backquotes is to be copied and stays whole.
+pub fn sentence(palette: Palette, indent: usize, text: &str, out: &mut String) {
+    let mut spans = Vec::new();
+    let mut parts = text.split('`');
+    if let Some(first) = parts.next() {
+        spans.push(plain(first));
+    }
+    while let Some(command) = parts.next() {
+        let Some(after) = parts.next() else {
+            spans.push(plain(format!("`{command}")));
+            break;
+        };
+        // A comma stays where it belongs.
+        let end = after.find(' ').unwrap_or(after.len());
+        let (joined, after) = after.split_at(end);
+        spans.push(Span::command(Tone::Plain, format!("`{command}`{joined}")));
+        spans.push(plain(after));
+    }
+    line_behind(palette, indent, &spans, out);
 }
 
 fn blanks(text: &str) -> usize {
@@ -206,6 +232,17 @@ pub fn item(palette: Palette, (tone, sign): (Tone, &str), text: &str, out: &mut 
 
 fn trim_line(out: &mut String) {
     out.truncate(out.trim_end_matches(' ').len());
+}
+
+/// A blank at the end of a line that is as wide as the terminal would make an empty one.
+fn trim_end(spans: &mut Vec<Span>) {
+    while let Some(last) = spans.last_mut() {
+        last.text.truncate(last.text.trim_end_matches(' ').len());
+        if !last.text.is_empty() {
+            break;
+        }
+        spans.pop();
+    }
 }
 
 #[cfg(test)]
@@ -231,6 +268,25 @@ mod tests {
             ["a bb", "ccc", "dddddd", "e"]
         );
         assert!(wrap(" ", 5).is_empty());
+    }
+
+    #[test]
+    fn a_sentence_breaks_around_what_is_copied() {
+        let text = "no lab is up; `crosstie lab up`, or `crosstie lab list` for more";
+        let mut out = String::new();
+        sentence(Palette::Plain.within(30), 2, text, &mut out);
+        let lines: Vec<&str> = out.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "no lab is up;",
+                "  `crosstie lab up`, or",
+                "  `crosstie lab list` for more"
+            ]
+        );
+        let mut out = String::new();
+        sentence(Palette::Plain, 2, "it's `odd", &mut out);
+        assert_eq!(out, "it's `odd\n");
     }
 
     #[test]

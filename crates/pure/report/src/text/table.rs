@@ -127,7 +127,8 @@ fn draw(
         };
         let is_folded = place + 1 == band.len() && folded.is_some();
         if let (true, Some(columns)) = (is_folded, folded) {
-            fold(cell, columns, at, palette, out);
+            let position = Position { at, indent };
+            fold(cell, columns, position, palette, out);
             return;
         }
         cell.paint(palette, out);
@@ -139,16 +140,37 @@ fn draw(
     out.push('\n');
 }
 
-/// The last cell of a line, folded where it stands.
-fn fold(cell: &Span, columns: usize, at: usize, palette: Palette, out: &mut String) {
+/// Where a cell begins, and its line.
+#[derive(Clone, Copy)]
+struct Position {
+    at: usize,
+    indent: usize,
+}
+
+/// The last cell of a line, folded where it stands. A word that is wider than what is left of the line has one of its own, and
+/// is indented less before the terminal has to break it.
+fn fold(cell: &Span, columns: usize, position: Position, palette: Palette, out: &mut String) {
+    let Position { at, indent } = position;
     let parts = if cell.is_command || cell.width() <= columns {
         vec![cell.text.clone()]
     } else {
         wrap(&cell.text, columns)
     };
+    let blanks = |count: usize| std::iter::repeat_n(' ', count);
     for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.extend(std::iter::repeat_n(' ', at));
+        let width = part.chars().count();
+        let is_wide = width > columns && !cell.is_command;
+        let room = (at + columns).saturating_sub(width);
+        match (index, is_wide) {
+            (0, false) => {}
+            (0, true) if at == indent => out.truncate(out.len() - indent + indent.min(room)),
+            (0, true) => {
+                trim_line(out);
+                out.push('\n');
+                out.extend(blanks(room.min(indent + GAP)));
+            }
+            (_, false) => out.extend(blanks(at)),
+            (_, true) => out.extend(blanks(at.min(room))),
         }
         Span::new(cell.tone, part).paint(palette, out);
         trim_line(out);
@@ -187,6 +209,20 @@ mod tests {
             "spark-a  rolled back  192.0.2.1 answered before and does\n\
              \x20                     not any more\n\
              spark-b  confirmed\n"
+        );
+    }
+
+    #[test]
+    fn a_word_wider_than_what_is_left_is_not_torn() {
+        let path = "/sys/class/net/enP2p1s0f0np0/carrier";
+        let row = |what: &str| Row::Cells(4, vec![cell(what), cell("no carrier"), cell(path)]);
+        assert_eq!(
+            drawn(&[row("enP2p1s0f0np0 on a")], 66),
+            format!("    enP2p1s0f0np0 on a  no carrier\n      {path}\n")
+        );
+        assert_eq!(
+            drawn(&[row("enP2p1s0f0np0 on a")], 40),
+            format!("    enP2p1s0f0np0 on a  no carrier\n    {path}\n")
         );
     }
 

@@ -88,8 +88,9 @@ fn row(seen: &Seen) -> Row {
             Span::new(tone(severity), severity.to_string()),
             Span::new(Tone::Plain, place(seen)),
             Span::new(Tone::Strong, &seen.finding.id),
-            Span::new(Tone::Plain, &seen.finding.subject),
             Span::new(fate, what),
+            // The longest comes last: what does not fit goes on below it, row by row.
+            Span::new(Tone::Plain, &seen.finding.subject),
         ],
     )
 }

@@ -194,3 +194,38 @@ fn a_sync_reaches_the_kernel() {
         assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{refused}");
     }
 }
+
+/// A trial that was kept is what the person wants: only what changes after it is drift, and what had changed before it.
+#[test]
+fn what_a_kept_trial_left_is_no_drift() {
+    const FILE: &str = "/etc/netplan/90-crosstie.yaml";
+    let keep = |model: &Model, text: &str| {
+        let Changed::Armed(armed) = trial(model, &["write", FILE, text]) else {
+            panic!()
+        };
+        let transaction = armed.transaction;
+        ask(model, &Ask::Confirm { transaction }).unwrap();
+    };
+    let model = Model::new();
+    configured(&model);
+    let ours = fs::read_to_string(model.path(FILE)).unwrap();
+    fs::write(model.path("/etc/hosts"), "127.0.0.1 localhost\n").unwrap();
+    let before = status(&model).drift;
+    assert_eq!(before.len(), 1, "{before:?}");
+    keep(&model, &format!("{ours}# mine\n"));
+    assert_eq!(status(&model).drift, before);
+    // Another edit is one, until another trial with it is kept.
+    fs::write(model.path(FILE), format!("{ours}# another's\n")).unwrap();
+    let drift = status(&model).drift;
+    assert_eq!(drift.len(), 2, "{drift:?}");
+    let edited = drift.iter().find(|drift| drift.what == FILE).unwrap();
+    assert!(edited.wanted.contains("crosstie try"), "{edited:?}");
+    keep(&model, &format!("{ours}# mine again\n"));
+    assert_eq!(status(&model).drift, before);
+    // What is undone is not kept any more.
+    ask(&model, &rollback(true)).unwrap();
+    ask(&model, &rollback(true)).unwrap();
+    fs::write(model.path(FILE), format!("{ours}# mine\n")).unwrap();
+    let drift = status(&model).drift;
+    assert!(drift.iter().any(|drift| drift.what == FILE), "{drift:?}");
+}
