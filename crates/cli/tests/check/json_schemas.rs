@@ -5,9 +5,28 @@ use serde_json::Value;
 use crate::common::command::{Schema, crosstie};
 
 /// Those of outputs; the cluster file's is closed by its own type.
-const OUTPUTS: [&str; 17] = [
-    "scan", "doctor", "discover", "explain", "plan", "init", "apply", "status", "bench", "prove",
-    "report", "compare", "up", "trust", "env", "error", "cluster",
+const OUTPUTS: [&str; 21] = [
+    "scan",
+    "doctor",
+    "discover",
+    "explain",
+    "plan",
+    "init",
+    "apply",
+    "status",
+    "bench",
+    "prove",
+    "report",
+    "compare",
+    "up",
+    "trust",
+    "env",
+    "error",
+    "cluster",
+    "launch",
+    "launch-plan",
+    "launch-status",
+    "launch-stop",
 ];
 
 /// Objects that name properties and allow others.

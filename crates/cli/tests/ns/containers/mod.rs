@@ -11,6 +11,7 @@ mod guard;
 mod init;
 mod init_profiles;
 mod install;
+mod launch;
 mod leftovers;
 mod offered;
 mod reach;
