@@ -75,7 +75,7 @@ fn hash(file: &mut File, size: u64, whole: bool) -> io::Result<String> {
     }
     let mut block = Vec::new();
     for number in 0..BLOCKS {
-        let at = (size - BLOCK) / (BLOCKS - 1) * number;
+        let at = (size - BLOCK) * number / (BLOCKS - 1);
         file.seek(SeekFrom::Start(at))?;
         block.clear();
         file.by_ref().take(BLOCK).read_to_end(&mut block)?;

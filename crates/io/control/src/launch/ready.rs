@@ -62,6 +62,7 @@ pub(super) fn wait_until_ready(
         return ended(ready, &ranks, launched);
     }
     launched.ranks = counted(&ranks);
+    launched.notes.extend(limits(&ranks));
     if let Some(address) = ready.serves {
         generate_twice(ready, address, launched)?;
     }
@@ -233,17 +234,20 @@ fn proven(ready: &Ready<'_>, ranks: &[RankStatus]) -> Result<(), LaunchError> {
     })
 }
 
-/// The usual cause, where it is seen.
-fn limited(ranks: &[RankStatus]) -> String {
+/// The usual cause, where it is seen: systemd gives less than it is asked for without a word where it may not give more itself.
+fn limits(ranks: &[RankStatus]) -> Vec<String> {
     let limits = ranks.iter().filter_map(|rank| {
         let limit = rank.state.as_ref()?.memlock?;
         let host = rank.hosts.get(rank.rank as usize)?;
-        Some(format!(
-            ", and on {host} it may lock {} KiB of memory",
-            limit / 1024
-        ))
+        let kib = limit / 1024;
+        Some(format!("on {host} it may lock {kib} KiB of memory alone"))
     });
     limits.collect()
+}
+
+fn limited(ranks: &[RankStatus]) -> String {
+    let limits = limits(ranks).into_iter();
+    limits.map(|limit| format!(", and {limit}")).collect()
 }
 
 fn generate_twice(
