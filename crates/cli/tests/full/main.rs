@@ -13,6 +13,7 @@ mod bench_counters;
 mod boot;
 mod cut;
 mod init;
+mod launch_mpi;
 mod power_cut;
 mod prove;
 mod prove_blind;

@@ -7,6 +7,7 @@ use std::{
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use crosstie_launch::wire::{JobFailure, RankFile, RankState, is_job_name};
@@ -19,6 +20,7 @@ use crate::system;
 const SYSTEM_JOBS: &str = "/var/lib/crosstie/jobs";
 /// All of them together.
 const MAX_JOBS: usize = 256;
+const EMPTY_AGE: Duration = Duration::from_secs(600);
 /// Of a rank's file or state.
 const MAX_FILE: u64 = 1 << 20;
 
@@ -135,6 +137,19 @@ impl JobFolder {
         }
         found.sort_by(|a, b| a.job.cmp(&b.job));
         Ok(found)
+    }
+
+    /// As root: folders that users without root have emptied. One that is being filled now is younger.
+    pub(crate) fn remove_empty() {
+        let entries = fs::read_dir(SYSTEM_JOBS).into_iter().flatten().flatten();
+        for entry in entries {
+            let changed = entry.metadata().and_then(|status| status.modified());
+            let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+            if age.is_some_and(|age| age >= EMPTY_AGE) {
+                // It refuses where something is in it.
+                let _ = fs::remove_dir(entry.path());
+            }
+        }
     }
 
     fn is_visible(&self) -> bool {

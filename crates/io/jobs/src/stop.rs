@@ -26,6 +26,9 @@ pub(crate) fn stop(job: Option<&str>) -> Result<Vec<StoppedJob>, JobFailure> {
             left: end(&folder, &remaining),
         });
     }
+    if is_root() {
+        JobFolder::remove_empty();
+    }
     Ok(stopped)
 }
 

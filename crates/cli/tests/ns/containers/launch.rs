@@ -175,14 +175,43 @@ fn a_controller_killed_at_any_moment_leaves_nothing_that_stop_cannot_end() {
 }
 
 #[test]
+fn without_root_units_are_the_users_own_and_lingering_is_taken_back() {
+    let jobs = prepared();
+    start(&jobs, false, &[]);
+    let status = jobs.json(false, 0, &["status"]);
+    for rank in status["jobs"][0]["ranks"].as_array().unwrap() {
+        assert_eq!(rank["is_system_unit"], false, "{status:#}");
+    }
+    for node in NODES {
+        let seen = "ls /var/lib/systemd/linger | wc -l; pgrep -f '^sleep 7777' | wc -l";
+        assert_eq!(jobs.sh(node, seen), "1\n2\n", "{node}");
+    }
+    // Root sees the user's jobs, too, and ends them.
+    assert_eq!(
+        jobs.json(true, 0, &["status"])["jobs"][0]["job"],
+        status["jobs"][0]["job"]
+    );
+    jobs.json(true, 0, &["stop"]);
+    jobs.has_nothing_left();
+    // And the user those that root started for them; what only root can remove goes with root's next stop.
+    start(&jobs, true, &[]);
+    jobs.json(false, 0, &["stop"]);
+    assert_eq!(jobs.sh("spark-a", "pgrep -fc '^sleep 7777'; true"), "0\n");
+    jobs.sh("spark-a", "touch -d '1 hour ago' /var/lib/crosstie/jobs/*");
+    jobs.sh("spark-b", "touch -d '1 hour ago' /var/lib/crosstie/jobs/*");
+    jobs.json(true, 0, &["stop", "--all"]);
+    jobs.has_nothing_left();
+}
+
+#[test]
 fn what_mpirun_starts_elsewhere_is_in_the_jobs_unit() {
     let jobs = prepared();
     jobs.program(
         "mpirun",
         r#"#!/bin/sh
 [ "$1" != --version ] || { echo 'mpirun (Open MPI) 4.1.4'; exit; }
-echo "here $(cat /proc/self/cgroup)"
-$OMPI_MCA_plm_rsh_agent spark-b 'echo "there $(hostname) $(cat /proc/self/cgroup) $UCX_NET_DEVICES"; exit 5'
+echo "here $(grep 0:: /proc/self/cgroup)"
+$OMPI_MCA_plm_rsh_agent spark-b 'echo "there $(hostname) $(grep 0:: /proc/self/cgroup) $UCX_NET_DEVICES"; exit 5'
 echo "it said $?"
 $OMPI_MCA_plm_rsh_agent nowhere true || echo "refused $?""#,
     );

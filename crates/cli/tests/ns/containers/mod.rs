@@ -12,6 +12,7 @@ mod init;
 mod init_profiles;
 mod install;
 mod launch;
+mod launch_llama;
 mod leftovers;
 mod offered;
 mod reach;

@@ -246,8 +246,11 @@ fn limits(ranks: &[RankStatus]) -> Vec<String> {
 }
 
 fn limited(ranks: &[RankStatus]) -> String {
-    let limits = limits(ranks).into_iter();
-    limits.map(|limit| format!(", and {limit}")).collect()
+    let limits = limits(ranks);
+    if limits.is_empty() {
+        return String::new();
+    }
+    format!(", and {}", limits.join(", and "))
 }
 
 fn generate_twice(

@@ -67,11 +67,17 @@ fn transport(
 ) -> Vec<(String, String)> {
     let mut all = Vec::new();
     let mut set = |name: &str, value: &str| all.push((name.to_owned(), value.to_owned()));
-    if let Some((_, interface)) = meeting.nodes.get(rank) {
-        set("OMPI_MCA_oob_tcp_if_include", interface);
+    // Networks, not interfaces: names differ between nodes, and Open MPI passes the head's settings on.
+    if let Some((address, interface)) = meeting.nodes.get(rank) {
+        let nets = nodes[rank].ports.iter().filter_map(|port| port.address);
+        let mut nets = nets.filter(|net| net.addr() == *address);
+        let net = nets.next().map(|net| net.trunc().to_string());
+        set(
+            "OMPI_MCA_oob_tcp_if_include",
+            net.as_ref().unwrap_or(interface),
+        );
     }
     if asked.allow_tcp {
-        // Networks, not interfaces: names differ between nodes, and Open MPI passes the head's settings on.
         let networks = nodes[rank].ports.iter().filter_map(|port| port.address);
         let networks: BTreeSet<String> = networks.map(|net| net.trunc().to_string()).collect();
         let networks: Vec<String> = networks.into_iter().collect();

@@ -45,8 +45,17 @@ fn command(rank: &PlannedRank) -> String {
         return "(what the head sends it)".to_owned();
     };
     let words = [&command.program].into_iter().chain(&command.arguments);
-    let words: Vec<String> = words.map(|word| quoted(word).into_owned()).collect();
+    let words: Vec<String> = words.map(|word| shell_word(word)).collect();
     words.join(" ")
+}
+
+/// An option needs no quotes for its dashes.
+fn shell_word(word: &str) -> String {
+    let bare = word.trim_start_matches('-');
+    if bare != word && quoted(bare) == bare {
+        return word.to_owned();
+    }
+    quoted(word).into_owned()
 }
 
 /// With the commands that follow.
