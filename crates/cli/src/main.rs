@@ -14,9 +14,11 @@ mod generate;
 mod guard;
 mod init;
 mod lab;
+mod launch;
 mod output;
 mod plan;
 mod prove;
+mod rank;
 mod report;
 mod restore;
 mod rollback;
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Report(report) => report::run(&report, colour),
         Command::Bench(bench) => bench::run(&bench, colour),
         Command::Env(env) => env::run(&env, colour),
+        Command::Launch(launch) => launch::run(&launch, colour),
         Command::Prove(prove) => prove::run(&prove, colour),
         Command::Apply(apply) => apply::run(&apply, colour),
         Command::Rollback(undo) => rollback::run(&undo, colour),
@@ -78,6 +81,8 @@ fn main() -> ExitCode {
             lifetime,
             library,
         } => worker::run(engine, lifetime, library),
+        Command::Rank { folder } => rank::run(&folder),
+        Command::RankShell { host, command } => rank::shell(&host, &command),
         Command::Restore { file } => restore::run(&file),
         Command::Completions { shell } => generate::completions(shell),
         Command::Complete { names } => generate::names(names),

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod change;
 pub(crate) mod env;
+pub(crate) mod launch;
 #[cfg(test)]
 mod printed;
 pub(crate) mod prove;
@@ -74,6 +75,7 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     Prove(prove::Prove),
     Env(env::Env),
+    Launch(launch::Launch),
     Report(report::Report),
     Try(change::Try),
     Uninstall(change::Uninstall),
@@ -135,6 +137,20 @@ pub(crate) enum Command {
         library: Option<PathBuf>,
     },
 
+    /// Run one rank of a job and look after the others; started by the rank's unit
+    #[command(hide = true)]
+    Rank {
+        folder: PathBuf,
+    },
+
+    /// Run a command on another node of a job; started by mpirun in place of ssh
+    #[command(hide = true)]
+    RankShell {
+        host: String,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+
     /// Set what ports lose with every boot; started by the boot unit that `apply` installs
     #[command(hide = true)]
     Restore {
@@ -166,6 +182,7 @@ impl Command {
             Self::Bench(bench) => bench.json,
             Self::Prove(prove) => prove.json,
             Self::Env(env) => env.json,
+            Self::Launch(launch) => launch.command.wants_json(),
             Self::Report(report) => report.json,
             Self::Lab(lab) => lab.wants_json(),
             _ => false,
@@ -176,7 +193,12 @@ impl Command {
     pub(crate) fn is_for_people(&self) -> bool {
         !matches!(
             self,
-            Self::Agent { .. } | Self::Guard { .. } | Self::Worker { .. } | Self::Restore { .. }
+            Self::Agent { .. }
+                | Self::Guard { .. }
+                | Self::Worker { .. }
+                | Self::Restore { .. }
+                | Self::Rank { .. }
+                | Self::RankShell { .. }
         )
     }
 }

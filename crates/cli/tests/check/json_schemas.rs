@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::common::command::{Schema, crosstie};
 
 /// Those of outputs; the cluster file's is closed by its own type.
-const OUTPUTS: [&str; 19] = [
+const OUTPUTS: [&str; 23] = [
     "scan",
     "doctor",
     "discover",
@@ -25,6 +25,10 @@ const OUTPUTS: [&str; 19] = [
     "cluster",
     "lab-list",
     "lab-fault",
+    "launch",
+    "launch-plan",
+    "launch-status",
+    "launch-stop",
 ];
 
 /// Objects that name properties and allow others.

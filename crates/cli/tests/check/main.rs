@@ -22,6 +22,7 @@ mod hostile_names;
 mod hostile_size;
 mod init_command;
 mod json_schemas;
+mod launch_command;
 mod named_commands;
 mod nccl_logs;
 mod plan_basis;

@@ -9,6 +9,7 @@ pub mod changes;
 pub mod command;
 pub mod cuts;
 pub mod inits;
+pub mod jobs;
 pub mod lab;
 pub mod lint;
 pub mod namespace;

@@ -27,6 +27,7 @@ pub use calls::{
     collect::{Collect, CollectError, Collected},
     counters::Counters,
     hello::{Hello, Identity},
+    job::{Job, JobLog},
     peer_tool::{PeerToolError, PeerToolRun},
     reach::Reach,
     test::{JoinRequest, Opened, TestCalls, TestClose, TestGo, TestJoin, TestOpen},

@@ -4,6 +4,8 @@ use std::{error::Error, fmt, sync::Arc};
 
 use crosstie_agent::{CallError, CollectError, NoError, Refusal};
 use crosstie_facts::TooLarge;
+use crosstie_jobs::LogError;
+use crosstie_launch::wire::JobFailure;
 use crosstie_model::change::ChangeError;
 use crosstie_node::{cabling::CablingError, capture::LoadError};
 use crosstie_reach::{ConnectError, SessionError, Unfinished};
@@ -30,6 +32,10 @@ pub enum NodeError {
     Reach(#[from] CallError<NoError>),
     #[error(transparent)]
     Trust(#[from] CallError<Refusal>),
+    #[error(transparent)]
+    Job(#[from] CallError<JobFailure>),
+    #[error(transparent)]
+    JobLog(#[from] CallError<LogError>),
     #[error(transparent)]
     Capture(Arc<LoadError>),
     #[error(transparent)]

@@ -14,6 +14,7 @@ mod event;
 pub mod files;
 mod fleet;
 pub mod init;
+pub mod launch;
 #[cfg(test)]
 mod made_up;
 pub mod measure;

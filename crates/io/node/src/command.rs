@@ -59,6 +59,16 @@ pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>,
     succeeded(run_to_end(program, arguments, &[], bounds)?)
 }
 
+/// Like [`run`], with these variables besides the bare environment's own.
+pub fn run_with_environment(
+    program: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    bounds: Bounds,
+) -> Result<Vec<u8>, Gap> {
+    succeeded(run_to_end(program, arguments, environment, bounds)?)
+}
+
 /// Like [`run`], with `input` as standard input: a file in memory, which neither side can make the other wait for.
 pub fn run_with_input(
     program: &str,

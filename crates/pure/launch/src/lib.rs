@@ -2,6 +2,11 @@
 //! judged before and while an engine runs. Starting anything is `io`'s.
 
 pub mod format;
+pub mod gguf;
+pub mod job;
+pub mod judge;
+pub mod preflight;
 pub mod settings;
+pub mod wire;
 
 pub use settings::{FabricNode, FabricPort, TrafficClass, settings};

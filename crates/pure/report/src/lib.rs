@@ -14,6 +14,7 @@ pub mod explain;
 pub mod finding;
 pub mod html;
 pub mod init;
+pub mod launch;
 #[cfg(test)]
 mod made_up;
 pub mod nccl_log;

@@ -127,6 +127,19 @@ impl Offer {
         command.option("run", Some(run)).to_string()
     }
 
+    /// What asks about a job, or ends it: `what` is a subcommand of `launch`.
+    pub fn job(&self, what: &str, job: &str) -> String {
+        let nodes = self.nodes.iter().map(|node| option("node", Some(node)));
+        let nodes: String = nodes.collect();
+        let lab = option("lab", self.lab.as_ref());
+        let cluster = option("cluster", self.cluster.as_ref());
+        let reach = self.reach(Verb::Scan, false);
+        format!(
+            "crosstie launch {what} {}{nodes}{lab}{cluster}{reach}",
+            word(job)
+        )
+    }
+
     fn reach(&self, verb: Verb, sudo: bool) -> String {
         let path = |path: &Option<String>| path.clone();
         let root = verb.becomes_root() && (!verb.reads() || sudo || self.sudo);

@@ -3,7 +3,7 @@
 use schemars::Schema;
 
 use crate::{
-    bench, change, compare, discover, doctor, document, env, init, nccl_log, plan, prove,
+    bench, change, compare, discover, doctor, document, env, init, launch, nccl_log, plan, prove,
     run_report, scan, status, trust, up,
 };
 
@@ -43,6 +43,26 @@ pub const SCHEMAS: &[NamedSchema] = &[
     named("bench", "`crosstie bench --json`", bench::schema),
     named("prove", "`crosstie prove --json`", prove::schema),
     named("env", "`crosstie env --json`", env::schema),
+    named(
+        "launch",
+        "`crosstie launch ENGINE --json`",
+        launch::launched_schema,
+    ),
+    named(
+        "launch-plan",
+        "`crosstie launch ENGINE --dry-run --json`",
+        launch::plan_schema,
+    ),
+    named(
+        "launch-status",
+        "`crosstie launch status --json`",
+        launch::status_schema,
+    ),
+    named(
+        "launch-stop",
+        "`crosstie launch stop --json`",
+        launch::stopped_schema,
+    ),
     named("report", "`crosstie report RUN --json`", run_report::schema),
     named(
         "compare",

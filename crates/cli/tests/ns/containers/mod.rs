@@ -12,6 +12,8 @@ mod init;
 mod init_profiles;
 mod install;
 mod interrupted;
+mod launch;
+mod launch_llama;
 mod leftovers;
 mod offered;
 mod proof;

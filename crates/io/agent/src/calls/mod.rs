@@ -5,6 +5,7 @@ pub(crate) mod change;
 pub(crate) mod collect;
 pub(crate) mod counters;
 pub(crate) mod hello;
+pub(crate) mod job;
 pub(crate) mod peer_tool;
 pub(crate) mod reach;
 pub(crate) mod test;

@@ -62,6 +62,11 @@ impl Home {
         })
     }
 
+    /// The name and the home directory of the user with this number.
+    pub fn account(number: u32) -> Result<(String, PathBuf), TrustError> {
+        entry(number)
+    }
+
     /// That of the user with this number.
     pub(crate) fn path_of(number: u32) -> Result<PathBuf, TrustError> {
         entry(number).map(|(_, path)| path)

@@ -1,0 +1,121 @@
+//! `crosstie launch`.
+
+use std::{process::ExitCode, sync::Arc, thread, time::Duration};
+
+use crosstie_control::launch::{LogOptions, launch, logs, plan, status, stop};
+use crosstie_launch::job::Workload;
+use crosstie_report::{
+    launch::{Jobs, Outcome, launched_view, plan_view, status_view, stopped_view},
+    text::printable,
+};
+use crosstie_terminal::{Colour, Console, print_to_reader};
+
+use crate::{
+    args::launch::{JobArgs, JobTargets, Launch, LaunchCommand, LogsArgs, StatusArgs, StopArgs},
+    exit, output,
+};
+
+const WATCH_INTERVAL: Duration = Duration::from_secs(2);
+
+pub(crate) fn run(arguments: &Launch, colour: Colour) -> anyhow::Result<ExitCode> {
+    match &arguments.command {
+        LaunchCommand::Llama(llama) => start(&llama.job, llama.workload(), colour),
+        LaunchCommand::Torchrun(torchrun) => start(&torchrun.job, torchrun.workload(), colour),
+        LaunchCommand::Mpirun(mpirun) => start(&mpirun.job, mpirun.workload(), colour),
+        LaunchCommand::Status(arguments) => show(arguments, colour),
+        LaunchCommand::Logs(arguments) => print_logs(arguments, colour),
+        LaunchCommand::Stop(arguments) => end(arguments, colour),
+    }
+}
+
+fn start(arguments: &JobArgs, workload: Workload, colour: Colour) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, arguments.json);
+    let targets = arguments.targets.targets(&arguments.from);
+    let targets = targets.resolve(&console)?;
+    let options = arguments.options(workload);
+    if arguments.dry_run {
+        let plan = plan(&targets, &options)?;
+        output::report(arguments.json, &plan, || plan_view(&plan, console.palette))?;
+        return Ok(exit::faults_if(!plan.obstacles.is_empty()));
+    }
+    let launched = launch(&targets, &options)?;
+    output::report(arguments.json, &launched, || {
+        launched_view(&launched, &targets.options.offer, console.palette)
+    })?;
+    Ok(exit::faults_if(launched.outcome == Outcome::Failed))
+}
+
+fn fleet(targets: &JobTargets, console: &Arc<Console>) -> anyhow::Result<crosstie_control::Fleet> {
+    let targets = targets.targets(&[]).resolve(console)?;
+    let (_, fleet) = targets.find_live(true)?;
+    Ok(fleet)
+}
+
+fn show(arguments: &StatusArgs, colour: Colour) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, arguments.json || arguments.watch);
+    let fleet = fleet(&arguments.targets, &console)?;
+    let job = arguments.job.as_deref();
+    if !arguments.watch {
+        let jobs = status(&fleet, job);
+        output::report(arguments.json, &jobs, || {
+            status_view(&jobs, console.palette)
+        })?;
+        return Ok(verdict(&jobs));
+    }
+    loop {
+        let jobs = status(&fleet, job);
+        let text = if arguments.json {
+            serde_json::to_string(&jobs)? + "\n"
+        } else {
+            status_view(&jobs, console.palette) + "\n"
+        };
+        // Whoever read it has left.
+        if print_to_reader(&text).is_err() {
+            return Ok(exit::CLEAN);
+        }
+        if jobs.are_over() && jobs.failed_nodes.is_empty() {
+            return Ok(verdict(&jobs));
+        }
+        thread::sleep(WATCH_INTERVAL);
+    }
+}
+
+fn verdict(jobs: &Jobs) -> ExitCode {
+    if jobs.failed_nodes.is_empty() {
+        exit::faults_if(jobs.has_troubles())
+    } else {
+        exit::tool_failed()
+    }
+}
+
+fn print_logs(arguments: &LogsArgs, colour: Colour) -> anyhow::Result<ExitCode> {
+    // Lines of a log, and nothing else, while it is followed.
+    let console = Console::new(colour, true);
+    let fleet = fleet(&arguments.targets, &console)?;
+    let options = LogOptions {
+        job: arguments.job.clone(),
+        follow: arguments.follow,
+        lines: arguments.lines,
+    };
+    let is_one = fleet.names().len() == 1;
+    logs(&fleet, &options, move |node, line| {
+        let line = printable(line.trim_end_matches('\r'));
+        let line = if is_one {
+            format!("{line}\n")
+        } else {
+            format!("{}: {line}\n", printable(node))
+        };
+        print_to_reader(&line).is_ok()
+    })?;
+    Ok(exit::CLEAN)
+}
+
+fn end(arguments: &StopArgs, colour: Colour) -> anyhow::Result<ExitCode> {
+    let console = Console::new(colour, arguments.json);
+    let fleet = fleet(&arguments.targets, &console)?;
+    let stopped = stop(&fleet, &arguments.choice())?;
+    output::report(arguments.json, &stopped, || {
+        stopped_view(&stopped, console.palette)
+    })?;
+    Ok(exit::failed_if(!stopped.is_clean()))
+}

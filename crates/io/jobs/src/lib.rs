@@ -1,0 +1,44 @@
+//! Jobs on a node. A rank is a transient unit of systemd's, so it outlives the session that started it, and everything that
+//! its engine starts is in the unit's control group and ends with it. The unit's first process is this program
+//! ([`rank::run`]): it starts the engine, keeps its output, and looks after the other nodes' ranks.
+
+mod check;
+mod folder;
+mod generate;
+mod linger;
+mod list;
+mod log;
+pub mod rank;
+mod start;
+mod stop;
+mod unit;
+mod weights;
+
+use crosstie_launch::wire::{JobAnswer, JobAsk, JobFailure};
+
+pub use log::{LogError, follow};
+
+/// Everything that a node is asked about jobs, but their logs.
+pub fn answer(ask: &JobAsk) -> Result<JobAnswer, JobFailure> {
+    match ask {
+        JobAsk::Check(ask) => check::check(ask).map(|found| JobAnswer::Checked(Box::new(found))),
+        JobAsk::Start(rank) => start::start(rank).map(|()| JobAnswer::Started),
+        JobAsk::List => list::list().map(|ranks| JobAnswer::Listed { ranks }),
+        JobAsk::Stop { job } => stop::stop(job.as_deref()).map(|jobs| JobAnswer::Stopped { jobs }),
+        JobAsk::Generate(ask) => generate::generate(ask).map(|text| JobAnswer::Generated { text }),
+    }
+}
+
+fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> JobFailure {
+    let what = what.into();
+    move |error| JobFailure::System {
+        what,
+        why: error.to_string(),
+    }
+}
+
+/// Seconds since the epoch.
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,141 @@
+//! The rank's state, in a file beside its log, where the agent finds it.
+
+use std::{
+    fs, io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crosstie_launch::{
+    job::JobPort,
+    judge::{self, is_hung},
+    wire::{Ended, Phase, RankFile, RankState},
+};
+use rustix::process::{Resource, getrlimit};
+
+use super::{
+    engine::Engines,
+    progress::{ControlGroup, dark, rdma_packets},
+};
+use crate::{folder::STATE, now};
+
+const INTERVAL: Duration = Duration::from_secs(2);
+
+pub(super) struct Recorder {
+    path: PathBuf,
+    ports: Vec<JobPort>,
+    group: ControlGroup,
+    packets_before: u64,
+    state: RankState,
+    written: Option<Instant>,
+}
+
+impl Recorder {
+    pub(super) fn new(folder: &Path, file: &RankFile) -> Self {
+        let ports = file.plan.ports.clone();
+        let mut recorder = Self {
+            path: folder.join(STATE),
+            group: ControlGroup::own(),
+            packets_before: rdma_packets(&ports),
+            ports,
+            state: RankState {
+                phase: Phase::Joining,
+                since: now(),
+                ended: None,
+                memlock: getrlimit(Resource::Memlock).current,
+                log_bytes: 0,
+                rdma_packets: 0,
+                progress_at: now(),
+                cpu_microseconds: 0,
+                dark: Vec::new(),
+                stopped: None,
+                silent: Vec::new(),
+            },
+            written: None,
+        };
+        recorder.write();
+        recorder
+    }
+
+    pub(super) fn phase(&mut self, phase: Phase) {
+        if self.state.phase != phase {
+            self.state.phase = phase;
+            self.state.since = now();
+            self.write();
+        }
+    }
+
+    /// Looks again where the last look was long enough ago. `silence` is how long each peer has said nothing.
+    pub(super) fn tick(&mut self, engines: &Engines, silence: &[(u32, Duration)]) {
+        if self.written.is_some_and(|at| at.elapsed() < INTERVAL) {
+            return;
+        }
+        self.look(engines);
+        let silent = silence
+            .iter()
+            .filter(|(_, silence)| silence.as_secs() >= judge::SILENT_SECONDS);
+        let at = now();
+        self.state.silent = silent
+            .map(|(rank, silence)| (*rank, at.saturating_sub(silence.as_secs())))
+            .collect();
+        self.write();
+    }
+
+    fn look(&mut self, engines: &Engines) {
+        let at = now();
+        let packets = rdma_packets(&self.ports).saturating_sub(self.packets_before);
+        let log = engines.log_bytes();
+        if packets != self.state.rdma_packets || log != self.state.log_bytes {
+            self.state.progress_at = at;
+        }
+        self.state.rdma_packets = packets;
+        self.state.log_bytes = log;
+        self.state.cpu_microseconds = self.group.cpu_microseconds();
+        let is_stopped = self.group.is_stopped();
+        self.state.stopped = is_stopped.then(|| self.state.stopped.unwrap_or(at));
+        let since = |cable: &String| {
+            let known = self.state.dark.iter().find(|(known, _)| known == cable);
+            known.map_or(at, |(_, since)| *since)
+        };
+        let dark = dark(&self.ports).into_iter();
+        self.state.dark = dark
+            .map(|cable| {
+                let since = since(&cable);
+                (cable, since)
+            })
+            .collect();
+    }
+
+    pub(super) fn hang(&self, limit: Duration) -> Option<String> {
+        is_hung(&self.state, now(), limit.as_secs())
+    }
+
+    pub(super) fn end(&mut self, ended: &Ended, engines: &Engines) {
+        self.look(engines);
+        self.state.ended = Some(ended.clone());
+        self.state.silent.clear();
+        self.state.stopped = None;
+        self.phase(Phase::Ended);
+    }
+
+    /// There whole or not at all. A full disk must not end an engine.
+    fn write(&mut self) {
+        self.written = Some(Instant::now());
+        let half_made = self.path.with_extension("new");
+        let written = (|| -> io::Result<()> {
+            use io::Write;
+            let mut file = fs::OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(&half_made)?;
+            file.write_all(&serde_json::to_vec(&self.state)?)?;
+            fs::rename(&half_made, &self.path)
+        })();
+        if let Err(error) = written {
+            tracing::warn!(%error, "the rank's state cannot be written");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! torchrun on every node, which meet at the head.
+
+use std::net::SocketAddr;
+
+use super::{
+    Ending, EngineName, HeadPorts, JobError, JobNode, JobPlan, RankCommand, RankPlan, Torchrun,
+    check_word, environment, meeting, meeting::socket_settings,
+};
+
+pub(super) fn plan(
+    asked: &Torchrun,
+    nodes: &[JobNode],
+    watch: SocketAddr,
+    ports: HeadPorts,
+) -> Result<JobPlan, JobError> {
+    check_word("the script", &asked.script)?;
+    let meeting = meeting(nodes).ok_or_else(|| JobError::NoMeeting {
+        head: nodes[0].host.clone(),
+    })?;
+    let endpoint = SocketAddr::new(meeting.nodes[0].0, ports.rendezvous);
+    let ranks = (0u32..).zip(nodes).zip(&meeting.nodes);
+    let ranks = ranks.map(|((rank, node), (address, _))| {
+        let option = |name: &str, value: String| format!("--{name}={value}");
+        let mut arguments = vec![
+            option("nnodes", nodes.len().to_string()),
+            option("node-rank", rank.to_string()),
+            option("nproc-per-node", asked.processes_per_node.to_string()),
+            option("rdzv-backend", "c10d".to_owned()),
+            option("rdzv-endpoint", endpoint.to_string()),
+            // Else it resolves its host name, often to 127.0.1.1.
+            option("local-addr", address.to_string()),
+            // A rank that failed is not started again: the job ends on all nodes.
+            option("max-restarts", "0".to_owned()),
+            asked.script.clone(),
+        ];
+        arguments.extend(asked.arguments.iter().cloned());
+        RankPlan {
+            rank,
+            host: node.host.clone(),
+            command: Some(RankCommand {
+                program: node.program("torchrun").to_owned(),
+                arguments,
+            }),
+            environment: environment(node, socket_settings(&meeting, rank as usize)),
+            listens: None,
+            waits_for_peers: false,
+            starts_on_peers: false,
+            ports: node.ports.clone(),
+        }
+    });
+    Ok(JobPlan {
+        engine: EngineName::Torchrun,
+        ending: Ending::WithAll,
+        ranks: ranks.collect(),
+        watch,
+        serves: None,
+        notes: meeting.notes(),
+    })
+}

@@ -1,0 +1,107 @@
+//! What would run, and what was started.
+
+use crosstie_launch::format::quoted;
+
+use super::{LaunchPlan, Launched, Outcome, PlannedRank};
+use crate::{
+    offer::Offer,
+    text::{Palette, Span, Tone, item, line, plain, quiet, strong},
+};
+
+/// Each node's command as a shell would take it.
+pub fn plan_view(plan: &LaunchPlan, palette: Palette) -> String {
+    let mut out = String::new();
+    for rank in &plan.ranks {
+        let title = format!("{}  rank {}", rank.host, rank.rank);
+        line(palette, &[strong(title)], &mut out);
+        for variable in &rank.environment {
+            let text = format!("  {}={}", variable.name, quoted(&variable.value));
+            line(palette, &[quiet(text)], &mut out);
+        }
+        let command = format!("  {}", command(rank));
+        line(palette, &[Span::command(Tone::Plain, command)], &mut out);
+        out.push('\n');
+    }
+    let watch = format!(
+        "The ranks watch each other at {}: a rank that ends ends the job on all nodes.",
+        plan.watch
+    );
+    line(palette, &[quiet(watch)], &mut out);
+    for note in &plan.notes {
+        item(palette, (Tone::Bad, "! "), note, &mut out);
+    }
+    for obstacle in &plan.obstacles {
+        let text = format!(
+            "{}: {} ({}): {}",
+            obstacle.host, obstacle.what, obstacle.evidence, obstacle.fix
+        );
+        item(palette, (Tone::Alarm, "✗ "), &text, &mut out);
+    }
+    out
+}
+
+fn command(rank: &PlannedRank) -> String {
+    let Some(command) = &rank.command else {
+        return "(what the head sends it)".to_owned();
+    };
+    let words = [&command.program].into_iter().chain(&command.arguments);
+    let words: Vec<String> = words.map(|word| shell_word(word)).collect();
+    words.join(" ")
+}
+
+/// An option needs no quotes for its dashes.
+fn shell_word(word: &str) -> String {
+    let bare = word.trim_start_matches('-');
+    if bare != word && quoted(bare) == bare {
+        return word.to_owned();
+    }
+    quoted(word).into_owned()
+}
+
+/// With the commands that follow.
+pub fn launched_view(launched: &Launched, offer: &Offer, palette: Palette) -> String {
+    let mut out = String::new();
+    let (tone, sign, words) = match launched.outcome {
+        Outcome::Running => (Tone::Good, "✓ ", "runs"),
+        Outcome::Ended => (Tone::Good, "✓ ", "has ended well"),
+        Outcome::Failed => (Tone::Alarm, "✗ ", "has failed"),
+    };
+    let head = format!("{} {words} ({:.1} s)", launched.job, launched.seconds);
+    line(palette, &[Span::new(tone, sign), strong(head)], &mut out);
+    if let Some(why) = &launched.why {
+        line(palette, &[plain(format!("  {why}"))], &mut out);
+    }
+    for rank in &launched.ranks {
+        let packets = match rank.rdma_packets {
+            0 => "no RDMA packets".to_owned(),
+            packets => format!("{packets} RDMA packets"),
+        };
+        let text = format!("  rank {} on {}: {packets}", rank.rank, rank.host);
+        line(palette, &[plain(text)], &mut out);
+    }
+    if let Some(text) = &launched.generated {
+        line(palette, &[quiet("  generated:")], &mut out);
+        for row in text.lines() {
+            line(palette, &[plain(format!("    {row}"))], &mut out);
+        }
+    }
+    if let Some(serves) = &launched.serves {
+        let text = format!("  answers at http://{serves} on its head");
+        line(palette, &[plain(text)], &mut out);
+    }
+    for note in &launched.notes {
+        item(palette, (Tone::Bad, "! "), note, &mut out);
+    }
+    if launched.outcome == Outcome::Running {
+        for (what, why) in [
+            ("status", "how it is"),
+            ("logs", "what it prints"),
+            ("stop", "ends it on all nodes"),
+        ] {
+            let command = offer.job(what, &launched.job);
+            let command = Span::command(Tone::Accent, format!("  {command}"));
+            line(palette, &[command, quiet(format!("   {why}"))], &mut out);
+        }
+    }
+    out
+}
