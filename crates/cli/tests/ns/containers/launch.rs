@@ -16,7 +16,7 @@ echo "arguments $*"
 setsid sleep 7777 >/dev/null 2>&1 </dev/null &
 exec sleep 7777"#;
 
-/// What a unit can have at most. A container's init may have lost the right to give more than it has itself (CAP_SYS_RESOURCE).
+/// What a unit can have at most. A container's init may have lost the right to give more than it has itself (`CAP_SYS_RESOURCE`).
 const MOST_MEMLOCK: &str = "caps=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/1/status); \
      if [ $((0x$caps >> 24 & 1)) = 1 ]; then echo unlimited; else \
      bytes=$(sed -n 's/^Max locked memory *[^ ]* *\\([^ ]*\\) .*/\\1/p' /proc/1/limits); \

@@ -12,14 +12,14 @@ server.bind((sys.argv[2], int(sys.argv[4])))
 server.listen()
 time.sleep(7777)' "$@""#;
 
-const COMPLETION: &str = r#"#!/bin/sh
-[ "$1" != --version ] || { echo 'version: 1'; exit; }
+const COMPLETION: &str = r"#!/bin/sh
+case $1 in --version | --help) echo 'version: 1'; exit ;; esac
 echo 'llama_model_loader: loaded' >&2
-echo 'so it goes'"#;
+echo 'so it goes'";
 
 /// Answers with its number, if `/tmp/changes` is there.
 const SERVER: &str = r#"#!/bin/sh
-[ "$1" != --version ] || { echo 'version: 1'; exit; }
+case $1 in --version | --help) echo 'version: 1'; exit ;; esac
 exec python3 -c '
 import http.server, os
 count = 0
