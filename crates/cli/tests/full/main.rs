@@ -14,6 +14,7 @@ mod boot;
 mod cut;
 mod init;
 mod json;
+mod launch;
 mod launch_mpi;
 mod power_cut;
 mod prove;

@@ -12,7 +12,6 @@ mod init;
 mod init_profiles;
 mod install;
 mod interrupted;
-mod launch;
 mod launch_llama;
 mod leftovers;
 mod offered;

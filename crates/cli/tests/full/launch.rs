@@ -72,7 +72,7 @@ fn has_ended(status: &Value) -> bool {
 }
 
 #[test]
-fn a_job_outlives_its_controller_and_is_stopped_with_all_that_it_started() {
+fn full_a_job_outlives_its_controller_and_is_stopped_with_all_that_it_started() {
     let jobs = prepared();
     let job = start(&jobs, true, &["--set", "MY_TOKEN=tk-31337"]);
     let status = jobs.json(true, 0, &["status"]);
@@ -115,7 +115,7 @@ fn a_job_outlives_its_controller_and_is_stopped_with_all_that_it_started() {
 }
 
 #[test]
-fn a_rank_that_ends_ends_the_job_on_all_nodes() {
+fn full_a_rank_that_ends_ends_the_job_on_all_nodes() {
     let jobs = prepared();
     for (kill, why) in [
         (
@@ -159,7 +159,7 @@ fn a_rank_that_ends_ends_the_job_on_all_nodes() {
 }
 
 #[test]
-fn a_controller_killed_at_any_moment_leaves_nothing_that_stop_cannot_end() {
+fn full_a_controller_killed_at_any_moment_leaves_nothing_that_stop_cannot_end() {
     let jobs = prepared();
     for delay in [400, 900, 1500, 2200, 3500] {
         let mut controller = jobs.start(true, &[&START[..], &["--force"]].concat());
@@ -175,7 +175,7 @@ fn a_controller_killed_at_any_moment_leaves_nothing_that_stop_cannot_end() {
 }
 
 #[test]
-fn without_root_units_are_the_users_own_and_lingering_is_taken_back() {
+fn full_without_root_units_are_the_users_own_and_lingering_is_taken_back() {
     let jobs = prepared();
     start(&jobs, false, &[]);
     let status = jobs.json(false, 0, &["status"]);
@@ -204,7 +204,7 @@ fn without_root_units_are_the_users_own_and_lingering_is_taken_back() {
 }
 
 #[test]
-fn what_mpirun_starts_elsewhere_is_in_the_jobs_unit() {
+fn full_what_mpirun_starts_elsewhere_is_in_the_jobs_unit() {
     let jobs = prepared();
     jobs.program(
         "mpirun",
@@ -241,7 +241,7 @@ $OMPI_MCA_plm_rsh_agent nowhere true || echo "refused $?""#,
 }
 
 #[test]
-fn obstacles_have_node_evidence_and_fix_and_nothing_is_started() {
+fn full_obstacles_have_node_evidence_and_fix_and_nothing_is_started() {
     let jobs = prepared();
     jobs.sh("spark-b", "echo other > /opt/train.py");
     let arguments = [&START[..], &["--force", "--same", "/opt/weights"]].concat();
@@ -268,7 +268,7 @@ fn obstacles_have_node_evidence_and_fix_and_nothing_is_started() {
 }
 
 #[test]
-fn a_dark_cable_is_named_and_ends_the_job_where_that_is_asked_for() {
+fn full_a_dark_cable_is_named_and_ends_the_job_where_that_is_asked_for() {
     let jobs = prepared();
     start(&jobs, true, &["--stop-on-hang"]);
     jobs.sh("spark-b", "ip link set enp1s0f0np0 down");
