@@ -45,12 +45,12 @@ pub const SCHEMAS: &[NamedSchema] = &[
     named("env", "`crosstie env --json`", env::schema),
     named(
         "launch",
-        "`crosstie launch ENGINE --json`",
+        "`crosstie launch torchrun --json` and other engines",
         launch::launched_schema,
     ),
     named(
         "launch-plan",
-        "`crosstie launch ENGINE --dry-run --json`",
+        "`crosstie launch torchrun --dry-run --json` and other engines",
         launch::plan_schema,
     ),
     named(

@@ -146,7 +146,7 @@ mod tests {
             ),
             (
                 "No ED25519 host key is known for spark-b and you have requested strict checking.\nHost key verification failed.",
-                "log in once with ssh spark-b",
+                "log in once with `ssh spark-b`",
             ),
             (
                 "alice@spark-b: Permission denied (publickey,password).",
