@@ -1,4 +1,4 @@
-//! A reader that has seen enough (`crosstie lab list | true`) is no error of any command.
+//! A reader that has seen enough (`true`, of a list of labs) is no error of any command.
 
 use std::{
     io,

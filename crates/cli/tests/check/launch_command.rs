@@ -1,4 +1,4 @@
-//! `crosstie launch --dry-run` on the sample nodes: what would run, without a node in reach.
+//! `crosstie launch torchrun --dry-run` on the sample nodes: what would run, without a node in reach.
 
 use serde_json::Value;
 
