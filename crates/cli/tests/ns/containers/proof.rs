@@ -151,7 +151,7 @@ fn a_proof_without_any_figure_ends_with_2() {
     let lab = containers("two-sparks");
     for node in NODES {
         let hidden = "for f in /sys/class/infiniband /sys/class/infiniband_verbs /dev/infiniband; do \
-             [ ! -d $f ] || mount -t tmpfs none $f; done; echo '* - memlock unlimited' > /etc/security/limits.d/50-test.conf";
+             [ ! -d $f ] || mount -t tmpfs none $f; done; printf '%s\\n' '* - memlock unlimited' 'root - memlock unlimited' > /etc/security/limits.d/50-test.conf";
         sh(&lab, node, hidden);
     }
     let mut command = changes::command(&lab, &cluster, &["prove", "--sudo", "--json"]);
