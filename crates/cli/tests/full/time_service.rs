@@ -19,7 +19,7 @@ const STATE: &str =
 fn full_a_time_service_is_started_and_stopped_with_the_rollback() {
     let proven = proven_two_sparks();
     let (lab, cluster) = (&proven.lab, &proven.cluster);
-    assert_eq!(sh(lab, NODE, INSTALL), "NTP=no\nCanNTP=yes\n");
+    assert_eq!(sh(lab, NODE, INSTALL), "CanNTP=yes\nNTP=no\n");
     let before = shape(lab, NODE);
     let plan = json(lab, cluster, 0, &["plan", NODE]);
     assert!(plan.to_string().contains("time-service"), "{plan:#}");
