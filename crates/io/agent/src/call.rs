@@ -28,12 +28,4 @@ pub trait Call {
 pub enum NoError {}
 
 /// Of an error that travels as text.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
-}
+pub(crate) use crosstie_node::with_causes;

@@ -3,6 +3,7 @@
 pub mod agent_cache;
 pub mod cabling;
 pub mod capture;
+mod causes;
 pub mod change;
 mod collect;
 pub mod command;
@@ -26,6 +27,7 @@ mod stop;
 pub mod trust;
 pub mod worker;
 
+pub use causes::with_causes;
 pub use collect::{collect, now, sanitised};
 pub use counters::counters;
 pub use local::Local;

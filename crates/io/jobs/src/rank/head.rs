@@ -15,12 +15,12 @@ use crosstie_launch::{
 };
 
 use super::{
-    ENDING_LIMIT, HEARTBEAT, JOIN_TIMEOUT, Rank, RankError, TICK, chain,
+    ENDING_LIMIT, HEARTBEAT, JOIN_TIMEOUT, Rank, RankError, TICK,
     events::Event,
     listening::is_listening,
     name_of,
     peers::{Secret, listen, say},
-    remote,
+    remote, with_causes,
 };
 
 struct Peer {
@@ -190,7 +190,7 @@ impl Head<'_, '_> {
             self.is_started = true;
             self.rank.recorder.phase(Phase::Starting);
             let started = self.rank.start_engine();
-            started.map_err(|error| self.rank.failure(&chain(&error)))?;
+            started.map_err(|error| self.rank.failure(&with_causes(&error)))?;
         }
         let listens = self.rank.file.plan.listens;
         if self.is_started && is_full && listens.is_none_or(is_listening) {

@@ -22,6 +22,7 @@ use std::{
 };
 
 use crosstie_launch::wire::{Ended, RankFile};
+use crosstie_node::with_causes;
 use signal_hook::{consts::SIGTERM, flag};
 
 use crate::folder::{RANK, read_json};
@@ -105,23 +106,13 @@ pub fn run(folder: &Path) -> Result<bool, RankError> {
     };
     let ended = ended.unwrap_or_else(|error| Ended {
         ok: false,
-        why: chain(&error),
+        why: with_causes(&error),
     });
     rank.engines
         .note(&format!("the job is over: {}", ended.why));
     rank.engines.end();
     rank.recorder.end(&ended, &rank.engines);
     Ok(ended.ok)
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
 }
 
 impl Rank<'_> {

@@ -8,11 +8,12 @@ use std::{
 use crosstie_launch::wire::{Ended, PeerMessage, Phase};
 
 use super::{
-    ENDING_LIMIT, HEARTBEAT, Rank, RankError, TICK, chain,
+    ENDING_LIMIT, HEARTBEAT, Rank, RankError, TICK,
     events::Event,
     listening::is_listening,
     name_of,
     peers::{Secret, join, say},
+    with_causes,
 };
 
 /// For the head to say that the job is over, once it was told of a failure.
@@ -42,7 +43,7 @@ pub(super) fn run(rank: &mut Rank<'_>) -> Result<Ended, RankError> {
         ended: None,
     };
     if let Err(error) = started {
-        worker.ended = Some((failure(chain(&error)), Instant::now()));
+        worker.ended = Some((failure(with_causes(&error)), Instant::now()));
     }
     loop {
         if let Some(ended) = worker.step() {

@@ -1,6 +1,6 @@
 //! What stands in the way of a change, of its guard or of a rollback, each with its cause.
 
-use std::{error::Error, io, time::Duration};
+use std::{io, time::Duration};
 
 use thiserror::Error;
 
@@ -84,13 +84,4 @@ impl Obstacle {
     }
 }
 
-/// An error and everything below it, on one line.
-pub(super) fn told(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
-}
+pub(super) use crate::with_causes as told;
