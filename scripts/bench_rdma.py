@@ -27,6 +27,8 @@ import json, os, subprocess, sys, time
 
 comparisons, rounds, program = map(json.loads, sys.argv[1:])
 device, netdev, address = "rocep1s0f0", "enp1s0f0np0", "198.18.0.1"
+# The network manager would begin anew with the port, in the middle of a run, and take the address away.
+subprocess.run(["nmcli", "device", "set", netdev, "managed", "no"], check=True)
 subprocess.run(["ip", "address", "replace", address + "/24", "dev", netdev], check=True)
 subprocess.run(["ip", "link", "set", netdev, "up", "mtu", "9000"], check=True)
 folder = "/sys/class/infiniband/" + device + "/ports/1/"

@@ -12,7 +12,7 @@ use crate::{args::change::Apply, changes::report};
 
 pub(crate) fn run(arguments: &Apply, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::with_diff(colour, arguments.json, arguments.diff);
-    let targets = arguments.chosen.targets(&arguments.root);
+    let targets = arguments.chosen.targets(arguments.root.reach());
     let targets = targets.resolve(&console)?;
     let options = ApplyOptions {
         guard: arguments.guard,

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &Bench, colour: Colour) -> anyhow::Result<ExitCode>
         streams: arguments.streams,
         block: arguments.block,
         verify: arguments.verify,
-        operation: arguments.operation.into(),
+        operation: arguments.operation,
         size: arguments.size,
         queue_pairs: arguments.queue_pairs,
         depth: arguments.depth,

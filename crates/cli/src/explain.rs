@@ -24,13 +24,7 @@ pub(crate) fn run(arguments: &Explain, colour: Colour) -> anyhow::Result<ExitCod
 
 fn check(id: &str, colour: Colour) -> anyhow::Result<ExitCode> {
     let Some(check) = checks::find(id) else {
-        let nearest = explain::nearest(id);
-        let hint = if nearest.is_empty() {
-            "`crosstie explain` lists them all".to_owned()
-        } else {
-            format!("did you mean {}?", nearest.join(", "))
-        };
-        bail!("there is no fault called {id:?}; {hint}");
+        bail!("{}", explain::unknown(id));
     };
     output::print(&explain::check(check, colour.palette()))?;
     Ok(exit::CLEAN)

@@ -7,21 +7,17 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use crosstie_control::state::labs_folder;
-use crosstie_lab::hub::{self, Fault, Way};
+use crosstie_lab::hub::{self, Way};
 use crosstie_lab::profile::Profile;
 use crosstie_lab::{Kind, Lab, LabProgram, Paths, Request, Say};
 use crosstie_report::document::Document;
 use crosstie_terminal::join_serial_line;
 
-use crate::{exit, output};
+use crate::{args::value::one_of, exit, output};
 
 /// A virtual RDMA cluster on this machine: QEMU nodes with the kernel's own Soft-RoCE, joined by cables that can fail.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  crosstie lab up --profile two-sparks
-  crosstie lab exec spark-a -- rdma link
-  crosstie lab fault spark-a:p0 cut
-  crosstie lab down")]
+#[command(after_help = include_str!("../help/lab.txt"))]
 pub(crate) struct LabArgs {
     /// Where labs are kept [default: `$XDG_STATE_HOME/crosstie/labs`]
     #[arg(long, global = true, value_name = "DIR")]
@@ -62,9 +58,7 @@ enum Verb {
         arguments: Vec<String>,
     },
     /// Run a command on a node, its arguments kept as they are; the exit status is the command's
-    #[command(after_help = "Examples:
-  crosstie lab exec spark-a -- rdma link
-  crosstie lab exec spark-b --root -- ip link set enp1s0f0np0 mtu 1500")]
+    #[command(after_help = include_str!("../help/lab-exec.txt"))]
     Exec {
         /// As `crosstie lab list` names it
         #[arg(value_name = "NODE")]
@@ -99,16 +93,7 @@ enum Verb {
         stay_off: bool,
     },
     /// Make a fault on a cable: cut, restore, loss 1%, delay 2ms, rate 1gbit, mtu 1500, reorder [25%]
-    #[command(
-        after_help = "All of these are made on the cable itself, both directions, at the named end. `--only sent` makes
-one for the frames that NODE sends, `--only received` for those that are meant for it. `cut` in both directions also
-takes the carrier from both ends, as a pulled cable does. Several add up; `restore` takes all away.
-PORT is a cage (p0), a netdev, an RDMA device, or the management interface.
-
-Examples:
-  crosstie lab fault spark-a:p0 loss 1% --only sent
-  crosstie lab fault --show                  # the faults, and the frames that each port lost to them"
-    )]
+    #[command(after_help = include_str!("../help/lab-fault.txt"))]
     Fault {
         /// The end of the cable; every cable of the node without a port
         #[arg(value_name = "NODE[:PORT]", required_unless_present = "show")]
@@ -120,8 +105,8 @@ Examples:
         #[arg(value_name = "VALUE")]
         value: Option<String>,
         /// One direction: frames that the node sends, or those that are meant for it
-        #[arg(long, value_name = "WAY")]
-        only: Option<WayArg>,
+        #[arg(long, value_name = "WAY", value_parser = one_of([("sent", Way::Sent), ("received", Way::Received)]))]
+        only: Option<Way>,
         /// Print the faults and the frames lost to them, as JSON (see `crosstie schema lab-fault`)
         #[arg(long, conflicts_with_all = ["place", "only"])]
         show: bool,
@@ -162,21 +147,6 @@ struct UpArgs {
     containers: bool,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum WayArg {
-    Sent,
-    Received,
-}
-
-impl LabArgs {
-    pub(crate) fn wants_json(&self) -> bool {
-        matches!(
-            self.verb,
-            Verb::List { json: true } | Verb::Fault { show: true, .. }
-        )
-    }
-}
-
 fn paths(directory: Option<&Path>) -> Paths {
     directory.map_or_else(|| Paths::new(&labs_folder()), Paths::new)
 }
@@ -208,7 +178,16 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
             output::print(&format!("{}{next}", lab.welcome()))?;
         }
         Verb::Down { all: true, .. } => {
-            return Ok(down_all(&paths, arguments.dir.is_none(), &say));
+            // With those of tests, unless a directory was named.
+            let of_tests = arguments.dir.is_none().then(Paths::of_tests);
+            let labs = [Some(paths), of_tests].into_iter().flatten();
+            let errors: Vec<_> = labs
+                .flat_map(|labs| crosstie_lab::down_all(&labs, &say))
+                .collect();
+            for error in &errors {
+                output::tell(&format!("{error}\n"));
+            }
+            return Ok(exit::failed_if(!errors.is_empty()));
         }
         Verb::Down { lab, .. } => {
             let name = lab.as_deref().or(arguments.name.as_deref());
@@ -268,7 +247,11 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
             value,
             only,
             ..
-        } => fault(&open()?, place, kind, value.as_deref(), *only)?,
+        } => {
+            let lab = open()?;
+            lab.fault_in_words(place, kind, value.as_deref(), only.unwrap_or_default())?;
+            output::print(&lab.status().faults_in_words())?;
+        }
         Verb::Fault { .. } => output::print_json(&Document::new(&open()?.faults()?))?,
         Verb::Pause { node } => open()?.pause(node)?,
         Verb::Resume { node } => open()?.resume(node)?,
@@ -296,43 +279,6 @@ impl UpArgs {
         };
         Ok(crosstie_lab::up(paths, &request, say)?)
     }
-}
-
-fn fault(
-    lab: &Lab,
-    place: &str,
-    kind: &str,
-    value: Option<&str>,
-    only: Option<WayArg>,
-) -> Result<()> {
-    let way = match only {
-        None => Way::Both,
-        Some(WayArg::Sent) => Way::Sent,
-        Some(WayArg::Received) => Way::Received,
-    };
-    if kind == "restore" && value.is_none() {
-        lab.restore(place)?;
-    } else {
-        lab.fault_one_way(place, Fault::parse(kind, value)?, way)?;
-    }
-    let text = match lab.status().faults.as_slice() {
-        [] => "no fault is left".to_owned(),
-        faults => format!("fault at {}", faults.join("\nfault at ")),
-    };
-    output::print(&format!("{text}\n"))?;
-    Ok(())
-}
-
-/// With those of tests, unless a directory was named.
-fn down_all(paths: &Paths, with_tests: bool, say: Say<'_>) -> ExitCode {
-    let mut errors = crosstie_lab::down_all(paths, say);
-    if with_tests {
-        errors.extend(crosstie_lab::down_all(&Paths::of_tests(), say));
-    }
-    for error in &errors {
-        output::tell(&format!("{error}\n"));
-    }
-    exit::failed_if(!errors.is_empty())
 }
 
 fn hub_program() -> Result<LabProgram> {

@@ -2,11 +2,10 @@
 
 use std::{process::ExitCode, sync::Arc, thread, time::Duration};
 
-use crosstie_control::launch::{LogOptions, launch, logs, plan, status, stop};
+use crosstie_control::launch::{JobChoice, LogOptions, launch, logs, plan, status, stop};
 use crosstie_launch::job::Workload;
-use crosstie_report::{
-    launch::{Jobs, Outcome, launched_view, plan_view, status_view, stopped_view},
-    text::printable,
+use crosstie_report::launch::{
+    Jobs, Outcome, launched_view, log_line, plan_view, status_view, stopped_view,
 };
 use crosstie_terminal::{Colour, Console, print_to_reader};
 
@@ -55,15 +54,13 @@ fn show(arguments: &StatusArgs, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json || arguments.watch);
     let fleet = fleet(&arguments.targets, &console)?;
     let job = arguments.job.as_deref();
-    if !arguments.watch {
-        let jobs = status(&fleet, job);
-        output::report(arguments.json, &jobs, || {
-            status_view(&jobs, console.palette)
-        })?;
-        return Ok(verdict(&jobs));
-    }
     loop {
         let jobs = status(&fleet, job);
+        if !arguments.watch {
+            let view = || status_view(&jobs, console.palette);
+            output::report(arguments.json, &jobs, view)?;
+            return Ok(verdict(&jobs));
+        }
         let text = if arguments.json {
             serde_json::to_string(&jobs)? + "\n"
         } else {
@@ -99,13 +96,7 @@ fn print_logs(arguments: &LogsArgs, colour: Colour) -> anyhow::Result<ExitCode> 
     };
     let is_one = fleet.names().len() == 1;
     logs(&fleet, &options, move |node, line| {
-        let line = printable(line.trim_end_matches('\r'));
-        let line = if is_one {
-            format!("{line}\n")
-        } else {
-            format!("{}: {line}\n", printable(node))
-        };
-        print_to_reader(&line).is_ok()
+        print_to_reader(&log_line((!is_one).then_some(node), line)).is_ok()
     })?;
     Ok(exit::CLEAN)
 }
@@ -113,7 +104,12 @@ fn print_logs(arguments: &LogsArgs, colour: Colour) -> anyhow::Result<ExitCode> 
 fn end(arguments: &StopArgs, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
     let fleet = fleet(&arguments.targets, &console)?;
-    let stopped = stop(&fleet, &arguments.choice())?;
+    let choice = match &arguments.job {
+        Some(job) => JobChoice::Named(job.clone()),
+        None if arguments.all => JobChoice::All,
+        None => JobChoice::Only,
+    };
+    let stopped = stop(&fleet, &choice)?;
     output::report(arguments.json, &stopped, || {
         stopped_view(&stopped, console.palette)
     })?;

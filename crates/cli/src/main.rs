@@ -1,6 +1,5 @@
 //! `crosstie`: from "the cable is in" to "configured, proven and serving".
 
-mod agent;
 mod apply;
 mod args;
 mod bench;
@@ -11,31 +10,28 @@ mod env;
 mod exit;
 mod explain;
 mod generate;
-mod guard;
 mod init;
 mod lab;
 mod launch;
+mod node;
 mod output;
 mod plan;
 mod prove;
-mod rank;
 mod report;
-mod restore;
 mod rollback;
 mod scan;
 mod status;
 mod trial;
 mod trust;
 mod up;
-mod worker;
 
-use std::{error::Error, process::ExitCode, time::Duration};
+use std::{error::Error, process::ExitCode};
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use crosstie_control::{failure, is_no};
 use crosstie_reach::askpass::answer_ssh;
 use crosstie_report::document::Failure;
-use crosstie_terminal::Colour;
+use crosstie_terminal::{Colour, log_to_stderr};
 
 use args::{Arguments, Command};
 
@@ -43,13 +39,15 @@ fn main() -> ExitCode {
     if let Some(answered) = answer_ssh() {
         return exit::faults_if(!answered);
     }
-    let arguments = match Arguments::try_parse() {
+    let matches = Arguments::command().try_get_matches();
+    let json = matches.as_ref().is_ok_and(prints_json);
+    let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
-    let colour = arguments.colour();
-    log(&arguments, colour);
-    let json = arguments.command.wants_json();
+    let colour = arguments.colour;
+    log_to_stderr(arguments.verbose, arguments.command.is_for_people(), colour);
     let result = match arguments.command {
         Command::Scan(scan) if scan.discover => discover::run(&scan, colour),
         Command::Scan(scan) => scan::run(&scan, colour),
@@ -70,24 +68,11 @@ fn main() -> ExitCode {
         Command::Try(trial) => trial::run(&trial, colour),
         Command::Up(up) => up::run(&up, colour),
         Command::Lab(lab) => lab::run(&lab),
-        Command::Agent { silence, build } => agent::run(silence, build),
-        Command::Guard {
-            transaction,
-            boot,
-            wait_until,
-        } => guard::run(&transaction, boot, wait_until.map(Duration::from_millis)),
-        Command::Worker {
-            engine,
-            lifetime,
-            library,
-        } => worker::run(engine, lifetime, library),
-        Command::Rank { folder } => rank::run(&folder),
-        Command::RankShell { host, command } => rank::shell(&host, &command),
-        Command::Restore { file } => restore::run(&file),
         Command::Completions { shell } => generate::completions(shell),
         Command::Complete { names } => generate::names(names),
         Command::Man { out } => generate::man(out.as_deref()),
         Command::Schema { what } => generate::schema(&what),
+        Command::OfNode(command) => node::run(command),
     };
     match result {
         Ok(code) => code,
@@ -106,12 +91,21 @@ fn main() -> ExitCode {
     }
 }
 
+/// A program reads what it prints: the innermost command has `--json`, or prints nothing else.
+fn prints_json(matches: &ArgMatches) -> bool {
+    if let Some((_, inner)) = matches.subcommand() {
+        return prints_json(inner);
+    }
+    let is_set = |flag| matches!(matches.try_get_one::<bool>(flag), Ok(Some(true)));
+    ["json", "show"].into_iter().any(is_set)
+}
+
 /// Help and versions are asked for; whatever else does not parse is an error, for programs too.
 fn usage(error: &clap::Error) -> ExitCode {
     let rendered = error.render();
     let is_asked_for = !error.use_stderr();
     if is_asked_for {
-        let text = if crosstie_terminal::Colour::Auto.has_colours() {
+        let text = if Colour::Auto.has_colours() {
             rendered.ansi().to_string()
         } else {
             rendered.to_string()
@@ -120,33 +114,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
     output::tell(&rendered.to_string());
     if std::env::args_os().any(|argument| argument == "--json") {
-        let text = rendered.to_string();
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let first = lines.next().unwrap_or_default();
-        output::print_failure(&Failure {
-            error: first.trim_start_matches("error: ").to_owned(),
-            causes: lines.map(|line| line.trim().to_owned()).collect(),
-            nodes: Vec::new(),
-        });
+        output::print_failure(&Failure::of_usage(&rendered.to_string()));
     }
     exit::tool_failed()
-}
-
-/// Logs go to stderr and stay silent unless asked for: `-v`, or `CROSSTIE_LOG=debug`. What runs on a node by itself has
-/// nobody to print to but the journal.
-fn log(arguments: &Arguments, colour: Colour) {
-    use tracing_subscriber::EnvFilter;
-    let level = match arguments.verbose {
-        0 if arguments.command.is_for_people() => "off",
-        0 => "warn",
-        1 => "info",
-        _ => "debug",
-    };
-    let filter = EnvFilter::try_from_env("CROSSTIE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(colour.draws())
-        .without_time()
-        .init();
 }

@@ -21,13 +21,7 @@ pub(crate) fn run(arguments: &args::prove::Prove, colour: Colour) -> anyhow::Res
     let report = Prove::examined(run, before.as_ref(), &diagnosis);
     output::report(arguments.json, &report, || view(&report, console.palette))?;
     if let Some(measured) = &measured {
-        for port in &measured.refused {
-            output::tell(&format!("{port}\n"));
-        }
-        output::tell(&format!("the run is in {}\n", measured.path.display()));
-        if let Some(page) = &measured.page {
-            output::tell(&format!("the report is {}\n", page.display()));
-        }
+        output::tell(&measured.remarks());
     }
     Ok(if report.has_faults() {
         exit::faults()

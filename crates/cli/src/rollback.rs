@@ -27,7 +27,7 @@ pub(crate) fn uninstall(arguments: &Uninstall, colour: Colour) -> anyhow::Result
 
 fn undo(work: Work, run: Option<String>, undo: &Undo, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, undo.json);
-    let targets = undo.chosen.targets(&undo.root).resolve(&console)?;
+    let targets = undo.chosen.targets(undo.root.reach()).resolve(&console)?;
     let options = UndoOptions {
         run,
         force: undo.force,

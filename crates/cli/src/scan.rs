@@ -4,11 +4,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use crosstie_control::{
     FleetSnapshot, Found,
-    scan::{Scanned, keep, scan},
+    scan::{keep, scan, values},
 };
 use crosstie_report::scan::{Hints, Outcome, view};
 use crosstie_terminal::{Colour, Console};
-use serde_json::Value;
 
 use crate::{args::Scan, exit, output};
 
@@ -30,18 +29,6 @@ pub(crate) fn run(arguments: &Scan, colour: Colour) -> anyhow::Result<ExitCode> 
         output::print(&view(&outcomes, &hints, console.palette))?;
     }
     Ok(exit::failed_if(failed))
-}
-
-fn values(scanned: &[Scanned], with_facts: bool) -> anyhow::Result<Vec<Value>> {
-    let mut nodes = Vec::new();
-    for Scanned { outcome, facts } in scanned {
-        let mut value = serde_json::to_value(outcome)?;
-        if let (true, Some(facts), Value::Object(fields)) = (with_facts, facts, &mut value) {
-            fields.insert("facts".to_owned(), serde_json::to_value(&**facts)?);
-        }
-        nodes.push(value);
-    }
-    Ok(nodes)
 }
 
 fn hints(scan: &Scan, failed: bool) -> Hints {

@@ -10,11 +10,8 @@ use crate::{args::change::Status, exit, output};
 
 pub(crate) fn run(arguments: &Status, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, arguments.json);
-    let targets = arguments
-        .chosen
-        .targets(&arguments.root)
-        .resolve(&console)?;
-    let status = status(&targets)?;
+    let targets = arguments.chosen.targets(arguments.root.reach());
+    let status = status(&targets.resolve(&console)?)?;
     output::report(arguments.json, &Document::new(&status), || {
         view(&status, console.palette)
     })?;

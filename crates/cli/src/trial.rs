@@ -9,7 +9,7 @@ use crosstie_control::{
 use crosstie_terminal::{Colour, Console};
 
 use crate::{
-    args::change::{NodeArgs, Try},
+    args::{NodeArgs, change::Try},
     changes::report,
 };
 
@@ -17,7 +17,6 @@ pub(crate) fn run(arguments: &Try, colour: Colour) -> anyhow::Result<ExitCode> {
     let console = Console::new(colour, false);
     let chosen = NodeArgs {
         nodes: vec![arguments.node.clone()],
-        lab: arguments.lab.clone(),
         cluster: arguments.cluster.clone(),
     };
     let options = TrialOptions {
@@ -30,7 +29,7 @@ pub(crate) fn run(arguments: &Try, colour: Colour) -> anyhow::Result<ExitCode> {
         yes: arguments.yes,
         prompter: &*console,
     };
-    let targets = chosen.targets(&arguments.root).resolve(&console)?;
+    let targets = chosen.targets(arguments.root.reach()).resolve(&console)?;
     let changes = attempt(&targets, &options, &consent)?;
     report(&changes, false, &console)
 }

@@ -1,9 +1,15 @@
 //! Arguments of `crosstie bench`.
 
-use clap::{ValueEnum, value_parser};
+use clap::value_parser;
 use crosstie_report::bench::Operation;
 
-use super::reach::LiveArgs;
+use super::{reach::LiveArgs, value::one_of};
+
+const OPERATIONS: [(&str, Operation); 3] = [
+    ("write", Operation::Write),
+    ("read", Operation::Read),
+    ("send", Operation::Send),
+];
 
 /// Measure RDMA and TCP between two nodes: every rail, both directions, latency, all rails at once
 ///
@@ -12,17 +18,7 @@ use super::reach::LiveArgs;
 /// the test, to the peer alone. A rail that carries management, or a device that programs use, is refused.
 /// `netns:NAME` is a network namespace of this machine.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  crosstie bench spark-a spark-b --sudo
-  crosstie bench --lab two-sparks --sudo --operation read --size 1048576
-  crosstie bench spark-a spark-b --sudo --bidirectional --sweep --verify-data
-  crosstie bench spark-a spark-b --tcp -P 8 -t 5
-  crosstie bench netns:left netns:right --tcp
-  crosstie bench spark-a spark-b --as-perftest
-  crosstie bench spark-a spark-b --sudo --json | jq '.all_rails.bandwidth.there.measured.gbps'
-
-Exit status: 0 measured, 1 bytes arrived wrong, 2 something could not be measured")]
+#[command(after_help = include_str!("../../help/bench.txt"))]
 pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) targets: LiveArgs,
@@ -60,8 +56,8 @@ pub(crate) struct Bench {
     pub(crate) verify: bool,
 
     /// What RDMA does
-    #[arg(long, value_name = "OPERATION", default_value = "write")]
-    pub(crate) operation: OperationArg,
+    #[arg(long, value_name = "OPERATION", default_value = "write", value_parser = one_of(OPERATIONS))]
+    pub(crate) operation: Operation,
 
     /// Bytes of a message in the bandwidth tests
     #[arg(long, value_name = "BYTES", default_value_t = 65536, value_parser = value_parser!(u32).range(1..=1 << 30))]
@@ -106,13 +102,6 @@ pub(crate) struct Bench {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum OperationArg {
-    Write,
-    Read,
-    Send,
-}
-
 /// Queues of other lengths would have to be divided for each message.
 fn power_of_two(text: &str) -> Result<u32, String> {
     let number: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
@@ -124,13 +113,3 @@ fn power_of_two(text: &str) -> Result<u32, String> {
 
 /// More than any device takes.
 const MOST_DEPTH: u32 = 32768;
-
-impl From<OperationArg> for Operation {
-    fn from(argument: OperationArg) -> Self {
-        match argument {
-            OperationArg::Write => Self::Write,
-            OperationArg::Read => Self::Read,
-            OperationArg::Send => Self::Send,
-        }
-    }
-}

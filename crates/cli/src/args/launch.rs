@@ -3,27 +3,17 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, value_parser};
-use crosstie_control::launch::{JobChoice, LaunchOptions};
+use crosstie_control::launch::LaunchOptions;
 use crosstie_launch::job::{Llama, Mpirun, Torchrun, Workload};
 
-use super::reach::{ReachArgs, TargetArgs};
+use super::reach::{ClusterArgs, NodeArgs, ReachArgs, TargetArgs};
 
 /// Start an engine on the nodes, over the fabric; see that it really answers and really uses RDMA; watch and stop it
 ///
 /// Every rank is a unit of systemd's: it outlives this command and your login, and `launch stop` ends everything that it
 /// started, whoever started it. A rank that ends ends the job on all nodes.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  crosstie launch llama models/qwen3.gguf --sudo                 serve a model that one node cannot hold
-  crosstie launch llama models/qwen3.gguf --prompt 'Hello' --sudo
-  crosstie launch torchrun train.py --sudo --wait
-  crosstie launch mpirun --sudo -- ./all_reduce_perf -b 8 -e 1G
-  crosstie launch torchrun train.py --dry-run                    commands and environments, and nothing is started
-  crosstie launch status --watch
-  crosstie launch stop --all
-
-Exit status: 0 done, 1 the job failed or has troubles, 2 it could not be started or asked for.")]
+#[command(after_help = include_str!("../../help/launch.txt"))]
 pub(crate) struct Launch {
     #[command(subcommand)]
     pub(crate) command: LaunchCommand,
@@ -39,19 +29,6 @@ pub(crate) enum LaunchCommand {
     Stop(StopArgs),
 }
 
-impl LaunchCommand {
-    pub(crate) fn wants_json(&self) -> bool {
-        match self {
-            Self::Llama(args) => args.job.json,
-            Self::Torchrun(args) => args.job.json,
-            Self::Mpirun(args) => args.job.json,
-            Self::Status(args) => args.json,
-            Self::Stop(args) => args.json,
-            Self::Logs(_) => false,
-        }
-    }
-}
-
 /// Which nodes take part.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct JobTargets {
@@ -59,13 +36,8 @@ pub(crate) struct JobTargets {
     #[arg(long = "node", value_name = "NODE")]
     nodes: Vec<String>,
 
-    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
-    #[arg(long, value_name = "NAME", conflicts_with = "ssh_config")]
-    lab: Option<String>,
-
-    /// The cluster file. Left out: ./cluster.toml, else the lab's own
-    #[arg(long, value_name = "FILE")]
-    cluster: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
 
     #[command(flatten)]
     reach: ReachArgs,
@@ -73,12 +45,13 @@ pub(crate) struct JobTargets {
 
 impl JobTargets {
     pub(crate) fn targets(&self, from: &[PathBuf]) -> TargetArgs {
-        TargetArgs {
+        let chosen = NodeArgs {
             nodes: self.nodes.clone(),
-            lab: self.lab.clone(),
-            from: from.to_vec(),
             cluster: self.cluster.clone(),
-            reach: self.reach.clone(),
+        };
+        TargetArgs {
+            from: from.to_vec(),
+            ..chosen.targets(self.reach.clone())
         }
     }
 }
@@ -165,11 +138,7 @@ impl JobArgs {
 /// RPC servers listen on addresses of the fabric alone. It counts as started when it has generated, and when packets were
 /// seen on the RDMA counters of every node: llama.cpp itself falls back to TCP in silence.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  crosstie launch llama models/qwen3.gguf --sudo
-  crosstie launch llama models/qwen3.gguf --prompt 'The capital of France is' --tokens 32 --sudo
-  crosstie launch llama models/qwen3.gguf --programs /opt/llama.cpp/bin --sudo -- --threads 8")]
+#[command(after_help = include_str!("../../help/launch-llama.txt"))]
 pub(crate) struct LlamaArgs {
     /// The model's file on the head, in the GGUF format
     #[arg(value_name = "MODEL")]
@@ -225,10 +194,7 @@ impl LlamaArgs {
 
 /// Torchrun on every node, with one rendezvous at the head
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  crosstie launch torchrun train.py --sudo
-  crosstie launch torchrun train.py --processes 4 --programs /opt/venv/bin --sudo --wait -- --epochs 3")]
+#[command(after_help = include_str!("../../help/launch-torchrun.txt"))]
 pub(crate) struct TorchrunArgs {
     /// The script, in the job's directory of every node
     #[arg(value_name = "SCRIPT")]
@@ -258,10 +224,7 @@ impl TorchrunArgs {
 
 /// Open MPI's mpirun on the head; what it starts on the other nodes runs in their units, without ssh between nodes
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  crosstie launch mpirun --sudo -- ./all_reduce_perf -b 8 -e 1G
-  crosstie launch mpirun --allow-tcp --wait --sudo -- hostname")]
+#[command(after_help = include_str!("../../help/launch-mpirun.txt"))]
 pub(crate) struct MpirunArgs {
     /// The command, behind `--`
     #[arg(last = true, required = true, value_name = "CMD")]
@@ -291,12 +254,7 @@ impl MpirunArgs {
 
 /// How jobs are: every rank, its counters, and what is wrong with its cause
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  crosstie launch status
-  crosstie launch status --watch --lab two-sparks
-
-Exit status: 0 all is well, 1 a job has troubles, 2 a node could not be asked.")]
+#[command(after_help = include_str!("../../help/launch-status.txt"))]
 pub(crate) struct StatusArgs {
     /// Left out: all
     #[arg(value_name = "JOB")]
@@ -316,10 +274,7 @@ pub(crate) struct StatusArgs {
 
 /// What the ranks of a job print
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  crosstie launch logs
-  crosstie launch logs torchrun-1f2e3d4c -f")]
+#[command(after_help = include_str!("../../help/launch-logs.txt"))]
 pub(crate) struct LogsArgs {
     /// Left out: the only one
     #[arg(value_name = "JOB")]
@@ -339,20 +294,15 @@ pub(crate) struct LogsArgs {
 
 /// End a job on all nodes, with everything that it started; also one whose controller is gone
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  crosstie launch stop
-  crosstie launch stop --all --sudo
-
-Exit status: 0 nothing of it is left, 2 a node could not be asked, or something is left.")]
+#[command(after_help = include_str!("../../help/launch-stop.txt"))]
 pub(crate) struct StopArgs {
     /// Left out: the only one
     #[arg(value_name = "JOB", conflicts_with = "all")]
-    job: Option<String>,
+    pub(crate) job: Option<String>,
 
     /// Every job of yours on these nodes
     #[arg(long)]
-    all: bool,
+    pub(crate) all: bool,
 
     /// Print JSON (see `crosstie schema launch-stop`)
     #[arg(long)]
@@ -360,14 +310,4 @@ pub(crate) struct StopArgs {
 
     #[command(flatten)]
     pub(crate) targets: JobTargets,
-}
-
-impl StopArgs {
-    pub(crate) fn choice(&self) -> JobChoice {
-        match &self.job {
-            Some(job) => JobChoice::Named(job.clone()),
-            None if self.all => JobChoice::All,
-            None => JobChoice::Only,
-        }
-    }
 }

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod change;
 pub(crate) mod env;
 pub(crate) mod launch;
+pub(crate) mod node;
 #[cfg(test)]
 mod printed;
 pub(crate) mod prove;
@@ -11,16 +12,19 @@ mod reach;
 pub(crate) mod report;
 pub(crate) mod trust;
 pub(crate) mod up;
+pub(crate) mod value;
 
 use std::path::PathBuf;
 
 use clap::{
-    ArgAction, ColorChoice, Parser, Subcommand,
+    ArgAction, Parser, Subcommand,
     builder::{PossibleValue, PossibleValuesParser, styling},
 };
 use crosstie_terminal::Colour;
 
-pub(crate) use reach::{ConnectArgs, MemberArgs, PlannedArgs, RootArgs, TargetArgs, lab_targets};
+pub(crate) use reach::{
+    ClusterArgs, ConnectArgs, MemberArgs, NodeArgs, PlannedArgs, RootArgs, TargetArgs, lab_targets,
+};
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Cyan.on_default().bold())
@@ -38,9 +42,14 @@ pub(crate) struct Arguments {
         long = "color",
         global = true,
         value_name = "WHEN",
-        default_value = "auto"
+        default_value = "auto",
+        value_parser = value::one_of([
+            ("auto", Colour::Auto),
+            ("always", Colour::Always),
+            ("never", Colour::Never),
+        ])
     )]
-    colour: ColorChoice,
+    pub(crate) colour: Colour,
 
     /// Say more on stderr about what is done (twice for details)
     #[arg(short, long, global = true, action = ArgAction::Count)]
@@ -48,16 +57,6 @@ pub(crate) struct Arguments {
 
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-impl Arguments {
-    pub(crate) fn colour(&self) -> Colour {
-        match self.colour {
-            ColorChoice::Always => Colour::Always,
-            ColorChoice::Auto => Colour::Auto,
-            ColorChoice::Never => Colour::Never,
-        }
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -103,120 +102,26 @@ pub(crate) enum Command {
         out: Option<PathBuf>,
     },
 
-    /// Serve calls on standard input and output; started on nodes by the other commands
-    #[command(hide = true)]
-    Agent {
-        /// End after so long without a word from the other side
-        #[arg(long, value_name = "MILLISECONDS")]
-        silence: Option<u32>,
-        /// What the build is known by, where whoever starts this has just looked
-        #[arg(long, value_name = "SHA256")]
-        build: Option<String>,
-    },
-    /// Go back from a change that nobody confirmed. The node itself starts this
-    #[command(hide = true)]
-    Guard {
-        transaction: String,
-        /// No manager of the network runs yet
-        #[arg(long)]
-        boot: bool,
-        /// Not before this moment, in milliseconds of `CLOCK_BOOTTIME`
-        #[arg(long, value_name = "MILLISECONDS", conflicts_with = "boot")]
-        wait_until: Option<u64>,
-    },
-
-    /// Serve an engine on standard input and output; started by the agent
-    #[command(hide = true)]
-    Worker {
-        engine: String,
-        /// Ends by itself after so many seconds
-        #[arg(long, value_name = "SECONDS")]
-        lifetime: u64,
-        /// Instead of this machine's libibverbs
-        #[arg(long, value_name = "FILE")]
-        library: Option<PathBuf>,
-    },
-
-    /// Run one rank of a job and look after the others; started by the rank's unit
-    #[command(hide = true)]
-    Rank {
-        folder: PathBuf,
-    },
-
-    /// Run a command on another node of a job; started by mpirun in place of ssh
-    #[command(hide = true)]
-    RankShell {
-        host: String,
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        command: Vec<String>,
-    },
-
-    /// Set what ports lose with every boot; started by the boot unit that `apply` installs
-    #[command(hide = true)]
-    Restore {
-        file: PathBuf,
-    },
-
     /// Print the JSON schema of an output
     Schema {
         #[arg(value_parser = schemas())]
         what: String,
     },
+
+    #[command(flatten)]
+    OfNode(node::NodeCommand),
 }
 
 impl Command {
-    /// A program reads what it prints.
-    pub(crate) fn wants_json(&self) -> bool {
-        match self {
-            Self::Up(up) => up.json,
-            Self::Scan(scan) => scan.json,
-            Self::Doctor(doctor) => doctor.json,
-            Self::Trust(trust) => trust.json,
-            Self::Explain(explain) => explain.json,
-            Self::Plan(plan) => plan.json,
-            Self::Init(init) => init.json,
-            Self::Apply(apply) => apply.json,
-            Self::Rollback(rollback) => rollback.undo.json,
-            Self::Uninstall(uninstall) => uninstall.undo.json,
-            Self::Status(status) => status.json,
-            Self::Bench(bench) => bench.json,
-            Self::Prove(prove) => prove.json,
-            Self::Env(env) => env.json,
-            Self::Launch(launch) => launch.command.wants_json(),
-            Self::Report(report) => report.json,
-            Self::Lab(lab) => lab.wants_json(),
-            _ => false,
-        }
-    }
-
     /// Somebody started it; the others are started by this program itself, or by a node's init.
     pub(crate) fn is_for_people(&self) -> bool {
-        !matches!(
-            self,
-            Self::Agent { .. }
-                | Self::Guard { .. }
-                | Self::Worker { .. }
-                | Self::Restore { .. }
-                | Self::Rank { .. }
-                | Self::RankShell { .. }
-        )
+        !matches!(self, Self::OfNode(_))
     }
 }
 
 /// What is here: RDMA ports, cages and twins, PCIe, GPUs, addresses, drivers
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  crosstie scan                              the nodes of ./cluster.toml, else this machine
-  crosstie scan .                            this machine
-  crosstie scan . spark-b                    this machine and another, over ssh
-  crosstie scan spark-a spark-b --sudo       and what only root may read
-  crosstie scan --discover                   who else is on the cables, if you do not know their names
-  crosstie scan --lab two-sparks             every node of a lab
-  crosstie scan --capture spark-a.tar.gz     and keep what was read, to share it
-  crosstie scan --from spark-a.tar.gz        a capture instead of a machine
-  crosstie scan --from captures/ --json      every capture in a directory, for programs
-
-Exit status: 0 every node was scanned, 2 one was not.")]
+#[command(after_help = include_str!("../../help/scan.txt"))]
 pub(crate) struct Scan {
     /// Look for machines on the local links, by multicast DNS and, on RDMA ports, the IPv6 all-nodes group
     #[arg(long, conflicts_with_all = ["nodes", "lab", "from", "capture", "cluster", "facts", "sudo"])]
@@ -244,16 +149,7 @@ pub(crate) struct Scan {
 
 /// What is wrong, why, and the fix
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  crosstie doctor                            the nodes of ./cluster.toml, else this machine
-  crosstie doctor .                          this machine
-  crosstie doctor . spark-b                  this machine and another, and what is between them
-  crosstie doctor --cluster sparks.toml      all nodes of a cluster, against what it should be
-  crosstie doctor --lab two-sparks --watch   again and again, with what changed
-  crosstie doctor --from captures/ --json    captures, for programs
-  crosstie doctor --markdown > report.md     for a bug report
-
-Exit status: 0 no faults (there may be warnings), 1 faults, 2 a node could not be examined.")]
+#[command(after_help = include_str!("../../help/doctor.txt"))]
 pub(crate) struct Doctor {
     /// Print JSON (see `crosstie schema doctor`); with --watch one line a round
     #[arg(long, conflicts_with = "markdown")]
@@ -293,16 +189,7 @@ pub(crate) struct Doctor {
 
 /// What a fault means and how to mend it; or what an NCCL log says
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  crosstie explain                           every fault, in one line each
-  crosstie explain twins-same-subnet         one of them at length
-  crosstie explain --nccl-log train.log      is it RDMA? between whom, over what, and what is wrong
-  docker logs vllm 2>&1 | crosstie explain --nccl-log -
-  crosstie explain --nccl-log train.log --from captures/    with the nodes' facts: twins, GPUs
-
-NCCL_DEBUG=INFO makes NCCL write such a log; NCCL_DEBUG_SUBSYS=INIT,NET,ENV adds connections and settings.
-
-Exit status: 0 no faults (there may be warnings), 1 the log shows faults, 2 it could not be read, or there is no such ID.")]
+#[command(after_help = include_str!("../../help/explain.txt"))]
 pub(crate) struct Explain {
     /// The fault's name, as `crosstie doctor` gives it
     #[arg(value_name = "ID", conflicts_with = "nccl_log")]
@@ -328,15 +215,7 @@ pub(crate) struct Explain {
 
 /// What would change on each node, as a diff
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  crosstie plan                              all nodes of ./cluster.toml
-  crosstie plan spark-b                      one of them
-  crosstie plan --out plan/                  and write each node's files to plan/NODE/etc/…
-  crosstie plan --from captures/ --json      captures, for programs
-
-Root is taken on the nodes, since some files are for its eyes alone. Nothing is changed on any node.
-
-Exit status: 0 a plan was made, or there is nothing to do; 2 refused, or a node could not be read.")]
+#[command(after_help = include_str!("../../help/plan.txt"))]
 pub(crate) struct Plan {
     /// Print JSON (see `crosstie schema plan`)
     #[arg(long)]
@@ -355,13 +234,7 @@ pub(crate) struct Plan {
 /// Every RDMA port says its name on the wire and listens for the others, which takes root on the nodes and no addresses.
 /// Links that are down are brought up for it and put back.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  crosstie init . spark-b                    this machine and another → cluster.toml
-  crosstie init spark-a spark-b --dry-run    show the file instead of writing it
-  crosstie init --lab two-sparks -o lab.toml
-  crosstie init                              the nodes of cluster.toml again: adds what is new, keeps your edits
-
-Exit status: 0 done, 2 a node could not be asked or the file could not be written.")]
+#[command(after_help = include_str!("../../help/init.txt"))]
 pub(crate) struct Init {
     #[command(flatten)]
     pub(crate) members: MemberArgs,

@@ -1,24 +1,21 @@
 //! Arguments of `crosstie prove`.
 
+use std::time::Duration;
+
 use clap::value_parser;
 use crosstie_control::prove::ProveOptions;
 use crosstie_model::run::Mode;
 
-use super::reach::LiveArgs;
+use super::{reach::LiveArgs, value::time_in};
+
+const LONGEST_SOAK: u64 = 30 * 24 * 3600;
 
 /// Measure every pair and rail, grade each figure against what physics allows, and name what is at fault
 ///
 /// Reachability at full packet size, TCP, RDMA latency and bandwidth of every rail, all rails at once, pairs beside each
 /// other; with the ports' counters around every test. What was measured is kept, also when it is interrupted.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  crosstie prove --sudo
-  crosstie prove --quick --sudo                  # after an update: what has changed since the last proof?
-  crosstie prove --soak 8h --sudo spark-a spark-b
-  crosstie prove --lab two-sparks --sudo --json | jq '.findings'
-
-Exit status: 0 proven, 1 faults found, 2 the tool could not do what it was asked to")]
+#[command(after_help = include_str!("../../help/prove.txt"))]
 pub(crate) struct Prove {
     #[command(flatten)]
     pub(crate) targets: LiveArgs,
@@ -32,8 +29,8 @@ pub(crate) struct Prove {
     pub(crate) full: bool,
 
     /// Every pair, then traffic for so long: 90s, 30m, 8h
-    #[arg(long, value_name = "TIME", value_parser = soak_time)]
-    pub(crate) soak: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| time_in(text, 1..=LONGEST_SOAK))]
+    pub(crate) soak: Option<Duration>,
 
     /// Seconds of each test [default: 2; 0.5 with --quick]
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(f64))]
@@ -55,7 +52,9 @@ pub(crate) struct Prove {
 impl Prove {
     pub(crate) fn options(&self) -> anyhow::Result<ProveOptions> {
         let mode = match self.soak {
-            Some(seconds) => Mode::Soak { seconds },
+            Some(time) => Mode::Soak {
+                seconds: time.as_secs(),
+            },
             None if self.quick => Mode::Quick,
             None => Mode::Full,
         };
@@ -67,26 +66,8 @@ impl Prove {
                 (0.1..=3600.0).contains(&seconds),
                 "--seconds {seconds}: each test takes 0.1 to 3600 seconds"
             );
-            options.test_time = std::time::Duration::from_secs_f64(seconds);
+            options.test_time = Duration::from_secs_f64(seconds);
         }
         Ok(options)
     }
-}
-
-/// A number with `s`, `m` or `h`.
-fn soak_time(text: &str) -> Result<u64, String> {
-    let odd = || format!("'{text}' is no time such as 90s, 30m or 8h");
-    let number = text.trim_end_matches(['s', 'm', 'h']);
-    let value: u64 = number.parse().map_err(|_| odd())?;
-    let factor = match &text[number.len()..] {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return Err(odd()),
-    };
-    let seconds = value.checked_mul(factor).ok_or_else(odd)?;
-    if !(1..=30 * 24 * 3600).contains(&seconds) {
-        return Err("a soak takes a second at least, and 30 days at most".to_owned());
-    }
-    Ok(seconds)
 }

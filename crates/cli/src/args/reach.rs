@@ -31,68 +31,63 @@ pub(crate) struct MemberArgs {
     pub(crate) output: PathBuf,
 }
 
+/// Where nodes are found.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ClusterArgs {
+    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
+    #[arg(long, value_name = "NAME", conflicts_with = "ssh_config")]
+    pub(crate) lab: Option<String>,
+
+    /// The cluster file: which nodes there are, how their ports are grouped and cabled. Left out: ./cluster.toml, else the
+    /// lab's own; captures are read without one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cluster: Option<PathBuf>,
+}
+
 /// Which nodes a command is about.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct TargetArgs {
-    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file, else this machine
+pub(crate) struct NodeArgs {
+    /// Nodes, as the cluster file or ssh calls them; `.` is this machine. None: all of the cluster file
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
 
-    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "ssh_config"])]
-    pub(crate) lab: Option<String>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
+
+/// Nodes, live or captured. Without a cluster file, none named is this machine.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct TargetArgs {
+    #[command(flatten)]
+    pub(crate) chosen: NodeArgs,
 
     /// Read captures instead of live nodes: a directory, a .tar.gz, or a directory of several
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "sudo"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "lab", "sudo"])]
     pub(crate) from: Vec<PathBuf>,
-
-    /// The cluster file: which nodes there are, how their ports are grouped and cabled. Left out, and not with --from:
-    /// ./cluster.toml, else the lab's own
-    #[arg(long, value_name = "FILE")]
-    pub(crate) cluster: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
 }
 
-/// Which nodes a command is about that measures: captures cannot be.
+/// Nodes that are measured: captures cannot be.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LiveArgs {
-    /// Nodes, as ssh takes them; `.` is this machine. None: those of the cluster file, else this machine
-    #[arg(value_name = "NODE")]
-    nodes: Vec<String>,
-
-    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
-    #[arg(long, value_name = "NAME", conflicts_with = "ssh_config")]
-    lab: Option<String>,
-
-    /// The cluster file: which nodes there are, how their ports are grouped and cabled. Left out: ./cluster.toml, else the
-    /// lab's own
-    #[arg(long, value_name = "FILE")]
-    cluster: Option<PathBuf>,
+    #[command(flatten)]
+    chosen: NodeArgs,
 
     #[command(flatten)]
     reach: ReachArgs,
 }
 
-/// Which nodes are planned for.
+/// Nodes that are planned for.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct PlannedArgs {
-    /// Nodes, as the cluster file or ssh calls them; `.` is this machine. None: all of the cluster file
-    #[arg(value_name = "NODE")]
-    nodes: Vec<String>,
-
-    /// The nodes of this running lab (see `crosstie lab`): all, or those that are named
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "ssh_config"])]
-    lab: Option<String>,
+    #[command(flatten)]
+    chosen: NodeArgs,
 
     /// Read captures instead of live nodes: a directory, a .tar.gz, or a directory of several
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "sudo", "become_password_fd", "ask_become_pass"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["nodes", "lab", "sudo", "become_password_fd", "ask_become_pass"])]
     from: Vec<PathBuf>,
-
-    /// The cluster file. Left out: ./cluster.toml, else the lab's own
-    #[arg(long, value_name = "FILE")]
-    cluster: Option<PathBuf>,
 
     #[command(flatten)]
     root: RootArgs,
@@ -140,11 +135,12 @@ pub(crate) struct RootArgs {
 
 impl TargetArgs {
     pub(crate) fn resolve(&self, console: &Arc<Console>) -> anyhow::Result<control::Targets> {
-        let lab = self.lab.as_deref().map(lab::open).transpose()?;
+        let NodeArgs { nodes, cluster } = &self.chosen;
+        let lab = cluster.lab.as_deref().map(lab::open).transpose()?;
         Ok(control::Targets {
-            nodes: self.nodes.clone(),
+            nodes: nodes.clone(),
             from: self.from.clone(),
-            cluster: self.cluster.clone(),
+            cluster: cluster.cluster.clone(),
             options: FleetOptions {
                 offer: self.offer(),
                 ..self.reach.options(lab.as_ref(), console)
@@ -152,9 +148,7 @@ impl TargetArgs {
             lab: lab.as_ref().map(lab_targets),
         })
     }
-}
 
-impl TargetArgs {
     /// How other commands are told of the same nodes.
     pub(crate) fn offer(&self) -> Offer {
         let ReachArgs {
@@ -163,11 +157,11 @@ impl TargetArgs {
             ask_become_pass,
             ref connect,
         } = self.reach;
-        let cluster = self.cluster.as_deref();
+        let ClusterArgs { lab, cluster } = &self.chosen.cluster;
         Offer {
-            nodes: self.nodes.clone(),
-            lab: self.lab.clone(),
-            cluster: cluster.filter(|path| !is_found(path)).map(shown),
+            nodes: self.chosen.nodes.clone(),
+            lab: lab.clone(),
+            cluster: cluster.as_deref().filter(|path| !is_found(path)).map(shown),
             sudo,
             become_password_fd,
             ask_become_pass,
@@ -193,41 +187,43 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
+impl NodeArgs {
+    pub(crate) fn targets(&self, reach: ReachArgs) -> TargetArgs {
+        TargetArgs {
+            chosen: self.clone(),
+            from: Vec::new(),
+            reach,
+        }
+    }
+}
+
 impl PlannedArgs {
     pub(crate) fn targets(&self) -> TargetArgs {
         let mut reach = self.root.reach();
         reach.sudo = self.from.is_empty();
         TargetArgs {
-            nodes: self.nodes.clone(),
-            lab: self.lab.clone(),
             from: self.from.clone(),
-            cluster: self.cluster.clone(),
-            reach,
+            ..self.chosen.targets(reach)
         }
     }
 }
 
 impl LiveArgs {
     pub(crate) fn targets(&self) -> TargetArgs {
-        TargetArgs {
-            nodes: self.nodes.clone(),
-            lab: self.lab.clone(),
-            from: Vec::new(),
-            cluster: self.cluster.clone(),
-            reach: self.reach.clone(),
-        }
+        self.chosen.targets(self.reach.clone())
     }
 }
 
 impl MemberArgs {
     pub(crate) fn targets(&self, root: &RootArgs) -> TargetArgs {
-        TargetArgs {
+        let chosen = NodeArgs {
             nodes: self.nodes.clone(),
-            lab: self.lab.clone(),
-            from: Vec::new(),
-            cluster: Some(self.output.clone()),
-            reach: root.reach(),
-        }
+            cluster: ClusterArgs {
+                lab: self.lab.clone(),
+                cluster: Some(self.output.clone()),
+            },
+        };
+        chosen.targets(root.reach())
     }
 }
 

@@ -6,15 +6,7 @@ use std::path::PathBuf;
 ///
 /// A report is one HTML file that loads nothing from anywhere. Runs are stored by `prove`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  crosstie report                            the newest run of ./cluster.toml → report.html
-  crosstie report run.jsonl -o rack-4.html   another run, another file; `-o -` is standard output
-  crosstie report --share                    without names, addresses, MACs, GUIDs and serials, to be posted
-  crosstie report --json | jq .summary       for programs
-  crosstie report before.jsonl after.jsonl   what got better, worse or changed; with -o as a page
-
-Exit status: 0 done, 1 of two runs the second is worse, 2 a run could not be read or a file not written.")]
+#[command(after_help = include_str!("../../help/report.txt"))]
 pub(crate) struct Report {
     /// A stored run. None: the newest of the cluster
     #[arg(value_name = "RUN")]

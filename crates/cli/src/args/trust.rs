@@ -6,18 +6,7 @@ use super::ConnectArgs;
 
 /// ssh keys and host keys: this machine → nodes, and node ↔ node
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  crosstie trust spark-a spark-b              logins without a password, also between the two
-  crosstie trust . spark-b                    this machine is one of the nodes
-  crosstie trust spark-a spark-b --dry-run    what would be written where
-  crosstie trust --undo                       every node and this machine as they were
-  crosstie trust spark-a --fingerprint SHA256:… --password-fd 3 3< password    no terminal needed
-
-Each node makes a key of its own; no private key travels. Host keys that your ssh does not know are shown
-for approval, and pinned. Everything lies in ~/.ssh/crosstie, besides an Include in ~/.ssh/config and
-marked lines in ~/.ssh/authorized_keys.
-
-Exit status: 0 done on every node, 1 you did not approve of a host key, 2 a node failed.")]
+#[command(after_help = include_str!("../../help/trust.txt"))]
 pub(crate) struct TrustArgs {
     /// Nodes, as ssh takes them; `.` is this machine. They will be able to log in to each other
     #[arg(value_name = "NODE", required_unless_present_any = ["undo", "lab"])]

@@ -8,18 +8,7 @@ use super::{MemberArgs, RootArgs, change::GUARD};
 ///
 /// Run it again at any time, also after it was interrupted: what is done already is left as it is.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  crosstie up . spark-b                      this machine and another
-  crosstie up spark-a spark-b --yes          nobody is asked
-  crosstie up --lab two-sparks               every node of a lab
-  crosstie up                                the nodes of cluster.toml again
-
-Faults that the plan does not mend stop it before anything is changed. The plan is shown, and one
-question asked. A node that cannot be reached as before goes back by itself. At the end every port is
-measured for about 20 seconds in all, unless a program uses one: only then is the cluster \"proven\".
-
-Exit status: 0 every address answers every other, and nothing that was measured has a fault; 1 a fault,
-a refusal or a node that went back ended it, or the proof fails; 2 a node could not be read, or is lost.")]
+#[command(after_help = include_str!("../../help/up.txt"))]
 pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) members: MemberArgs,

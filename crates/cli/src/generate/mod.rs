@@ -7,6 +7,7 @@ use std::{fs, path::Path, process::ExitCode};
 use anyhow::Context;
 use clap::CommandFactory;
 use crosstie_report::{
+    completion::with_names,
     document::{closed_schema, document_schema},
     schemas::{NamedSchema, SCHEMAS},
 };
@@ -18,7 +19,7 @@ pub(crate) use complete::Names;
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "crosstie", &mut script);
-    let script = complete::with_names(shell, &String::from_utf8_lossy(&script));
+    let script = with_names(&shell.to_string(), &String::from_utf8_lossy(&script));
     output::print(&script)?;
     Ok(exit::CLEAN)
 }

@@ -61,7 +61,11 @@ fn nodes_come_from_the_cluster_file_and_a_missing_one_is_named() {
         ),
         (&["status", "--cluster", "lab.toml"], "lab.toml"),
         (&["apply", "--guard", "5"], "30..=3600"),
-        (&["try", "--for", "2h", ".", "--", "true"], "like 90s or 2m"),
+        (&["try", "--for", "2h", ".", "--", "true"], "from 30s to 1h"),
+        (
+            &["try", "--for", "2d", ".", "--", "true"],
+            "such as 90s, 2m",
+        ),
         (
             &["try", "--file", "etc/frr", ".", "--", "true"],
             "from its root",

@@ -261,11 +261,13 @@ proptest! {
     }
 }
 
-/// Every case of a fault, with what it is made of. Cases in which all is well may mend what another has made.
+/// Every case of a fault that one reading shows, with what it is made of. Cases in which all is well may mend what another has made.
 static MADE: LazyLock<Vec<(String, Case)>> = LazyLock::new(|| {
     let all = load("faults").into_iter();
     all.flat_map(|(fault, cases)| {
-        let cases = cases.into_iter().filter(|case| !case.expect.is_empty());
+        let is_read_once = |case: &Case| case.node.iter().all(CaseNode::is_read_once);
+        let is_fault = move |case: &Case| !case.expect.is_empty() && is_read_once(case);
+        let cases = cases.into_iter().filter(is_fault);
         let cases = cases.map(move |case| (fault.clone(), case));
         cases.collect::<Vec<_>>()
     })

@@ -59,6 +59,13 @@ struct Changes {
     replace: BTreeMap<String, Vec<(String, String)>>,
 }
 
+impl CaseNode {
+    /// It is read once: nothing is told by what grew.
+    pub(crate) fn is_read_once(&self) -> bool {
+        self.earlier.is_none()
+    }
+}
+
 /// The cases of every file in a folder of `fixtures/`, by the file's stem.
 pub(crate) fn load(folder: &str) -> BTreeMap<String, Vec<Case>> {
     let mut cases = BTreeMap::new();
@@ -88,8 +95,13 @@ impl CaseNode {
     /// With another case's fault as well; nothing where that one is made of something that this one has changed.
     pub(crate) fn raw_with(&self, other: &Self) -> Option<Raw> {
         let is_same = self.base == other.base && self.substitute == other.substitute;
+        let Changes { write, link, .. } = &other.changes;
+        let brings_back = write.keys().chain(link.keys()).any(|path| {
+            let mut gone = self.changes.remove.iter();
+            gone.any(|gone| Path::new(path).starts_with(gone))
+        });
         let mut raw = self.raw();
-        (is_same && other.changes.fits(&raw)).then(|| {
+        (is_same && !brings_back && other.changes.fits(&raw)).then(|| {
             other.changes.apply(&mut raw);
             raw
         })

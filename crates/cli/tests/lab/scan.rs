@@ -58,7 +58,16 @@ fn lab_scan_sees_what_the_kernel_has() {
         }
         queue_pairs_are_those_that_rdma_shows(lab, name, node);
         gids_are_those_of_sysfs(lab, name, node);
+        gids_are_told_at_once(lab, name);
     }
+}
+
+/// By the kernel: sysfs has a thousand files a table.
+fn gids_are_told_at_once(lab: &Lab, name: &str) {
+    let script = "set -- /var/lib/crosstie/bin/*; \"$1\" -vv scan --json . 2>&1 >/dev/null";
+    let told = sh(lab, name, script);
+    assert!(told.contains("read a group of files"), "{told}");
+    assert!(!told.contains("read from sysfs"), "{told}");
 }
 
 /// Ours are found by one question to the kernel, theirs by reading every place of the tables.

@@ -2,12 +2,35 @@
 
 use std::{convert::Infallible, sync::Arc, thread, time::Duration};
 
-use crosstie_doctor::{Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, diagnose};
+use crosstie_doctor::{
+    Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, checks, diagnose,
+};
 use crosstie_model::{Facts, Plan, Spec, run::Run};
 use crosstie_plan::foresee;
 use crosstie_report::up::{Seen, seen};
 
 use crate::{Fleet, FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot};
+
+/// Checks that need more than facts of nodes, each with what it needs.
+#[derive(Debug, thiserror::Error)]
+#[error("the doctor cannot look for this")]
+pub struct NotFromFacts(#[source] Causes);
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Causes(String);
+
+/// Whoever asks for checks by their names would take silence for health.
+pub fn can_tell(only: &[String]) -> Result<(), NotFromFacts> {
+    let checks = only.iter().filter_map(|id| checks::find(id));
+    let causes: Vec<String> = checks
+        .filter_map(|check| Some(format!("{}: {}", check.id, check.needs()?.words())))
+        .collect();
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(NotFromFacts(Causes(causes.join("\n"))))
+}
 
 /// The latest of some captures of each node, and the one before it where there is one: two captures of a node since one
 /// boot are two readings of it.

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use crosstie_model::{Facts, Spec};
 use crosstie_node::capture::{self, WriteError};
 use crosstie_report::scan::{Outcome, node};
+use serde_json::Value;
 
 use crate::{FleetSnapshot, NodeReading};
 
@@ -40,6 +41,19 @@ pub fn scan(snapshot: &FleetSnapshot, spec: Option<Spec>, from_captures: bool) -
             },
         })
         .collect()
+}
+
+/// For programs; with every fact that was read, if that is asked for.
+pub fn values(scanned: &[Scanned], with_facts: bool) -> serde_json::Result<Vec<Value>> {
+    let mut nodes = Vec::new();
+    for Scanned { outcome, facts } in scanned {
+        let mut value = serde_json::to_value(outcome)?;
+        if let (true, Some(facts), Value::Object(fields)) = (with_facts, facts, &mut value) {
+            fields.insert("facts".to_owned(), serde_json::to_value(&**facts)?);
+        }
+        nodes.push(value);
+    }
+    Ok(nodes)
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -69,6 +69,16 @@ pub struct Listed {
     pub faults: Vec<String>,
 }
 
+impl Listed {
+    /// What somebody is told who has just changed one.
+    pub fn faults_in_words(&self) -> String {
+        match self.faults.as_slice() {
+            [] => "no fault is left\n".to_owned(),
+            faults => format!("fault at {}\n", faults.join("\nfault at ")),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeStatus {
     pub name: String,

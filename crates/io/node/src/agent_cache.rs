@@ -1,6 +1,6 @@
 //! Agents that sessions without root have left in the cache of whoever came: root, or who became root by sudo.
 
-use std::time::Duration;
+use std::{fs, io, time::Duration};
 
 use crate::{
     command::{Bounds, run},
@@ -22,6 +22,9 @@ cd /
 rmdir -- "$1" && rmdir -- "${1%/*}" && rmdir -- "${1%/*/*}"
 exit 0
 "#;
+
+/// Which of root's agents were looked at since the start; the script that starts them writes it.
+const KNOWN: &str = "/run/crosstie";
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -55,5 +58,8 @@ pub fn remove() -> Vec<String> {
         let gap = run("setpriv", &arguments, bounds).err()?;
         Some(format!("{folder} may still have agents: {gap}"))
     });
-    problems.collect()
+    let known = fs::remove_dir_all(KNOWN).err();
+    let known = known.filter(|error| error.kind() != io::ErrorKind::NotFound);
+    let known = known.map(|error| format!("{KNOWN} could not be removed: {error}"));
+    problems.chain(known).collect()
 }

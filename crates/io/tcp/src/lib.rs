@@ -7,6 +7,7 @@
 
 mod accept;
 mod bandwidth;
+mod buffer;
 mod clock;
 mod connect;
 mod engine;

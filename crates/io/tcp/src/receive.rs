@@ -11,6 +11,7 @@ use crosstie_figures::{Bandwidth, Meter, nanoseconds};
 
 use crate::{
     bandwidth::{MEASURED, MEASURING, OVER, STREAM_TIMEOUT, Shared, WARMING_UP},
+    buffer::PageBuffer,
     clock,
     error::GoError,
 };
@@ -36,7 +37,7 @@ impl Receiver<'_> {
             set(stream, Some(STREAM_TIMEOUT)).map_err(failed)?;
         }
         let silence = nanoseconds(self.shared.request.times.silence);
-        let mut buffer = vec![0; self.shared.request.size as usize];
+        let mut buffer = PageBuffer::new(self.shared.request.size as usize);
         let mut heard = clock::now();
         let mut counting = Counting::new(self.shared, heard);
         let (mut is_first, mut whole_bytes) = (true, 0);

@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     bandwidth::{MEASURED, MEASURING, OVER, STREAM_TIMEOUT, Shared},
+    buffer::PageBuffer,
     clock,
     error::GoError,
     figures::Sent,
@@ -74,15 +75,15 @@ impl Sender<'_> {
 }
 
 /// Of bytes that no link compresses away.
-fn block(size: u32) -> Vec<u8> {
+fn block(size: u32) -> PageBuffer {
     let mut state = 0x9e37_79b9_u32;
-    (0..size)
-        .map(|_| {
-            // xorshift32 (Marsaglia 2003).
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            state.to_le_bytes()[0]
-        })
-        .collect()
+    let mut block = PageBuffer::new(size as usize);
+    for byte in block.iter_mut() {
+        // xorshift32 (Marsaglia 2003).
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        *byte = state.to_le_bytes()[0];
+    }
+    block
 }

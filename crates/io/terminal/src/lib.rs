@@ -5,6 +5,7 @@ mod board;
 mod charset;
 mod console;
 mod last_words;
+mod log;
 mod output;
 mod password;
 mod progress;
@@ -14,7 +15,8 @@ mod size;
 mod watch;
 
 pub use console::Console;
+pub use log::log_to_stderr;
 pub use output::{Colour, complain, print, print_to_reader, tell};
 pub use prompt::is_there;
 pub use serial::join_serial_line;
-pub use watch::WatchScreen;
+pub use watch::WatchOutput;

@@ -11,20 +11,58 @@ use std::{
 use crosstie_doctor::Diagnosis;
 use crosstie_report::{
     doctor::{Detail, Watch, time_of_day},
+    document::Document,
     text::Palette,
     up::Size,
 };
 
 use crate::{
+    Colour, Console,
     charset::for_terminal,
     last_words::{leave_screen, screen_is_used, set_last_words, use_screen},
+    output::print_to_reader,
     size,
 };
 
 /// The clock goes on while nodes are waited for.
 const FRAME: Duration = Duration::from_millis(250);
 
-/// What the doctor sees, look by look.
+/// What the doctor sees, look by look: as JSON, on a screen of its own, or line by line.
+pub enum WatchOutput<'a> {
+    Json,
+    Screen(&'a Console, WatchScreen),
+    Lines(Box<Watch>),
+}
+
+impl<'a> WatchOutput<'a> {
+    pub fn new(detail: Detail, json: bool, console: &'a Console, colour: Colour) -> Self {
+        if json {
+            Self::Json
+        } else if colour.draws_screen() {
+            Self::Screen(console, WatchScreen::new(detail, console.palette))
+        } else {
+            Self::Lines(Box::new(Watch::new(detail, console.palette)))
+        }
+    }
+
+    /// One more look. A reader who has seen enough is an error.
+    pub fn see(&mut self, diagnosis: Diagnosis) -> io::Result<()> {
+        match self {
+            Self::Json => {
+                let line = serde_json::to_string(&Document::new(&diagnosis))?;
+                print_to_reader(&format!("{line}\n"))
+            }
+            Self::Screen(console, screen) => {
+                console.stop_drawing();
+                screen.see(diagnosis);
+                Ok(())
+            }
+            Self::Lines(watch) => print_to_reader(&watch.see(diagnosis, &now())),
+        }
+    }
+}
+
+/// All of a terminal's screen.
 pub struct WatchScreen {
     shared: Arc<Mutex<Shown>>,
 }
@@ -37,7 +75,7 @@ struct Shown {
 }
 
 impl WatchScreen {
-    pub fn new(detail: Detail, palette: Palette) -> Self {
+    fn new(detail: Detail, palette: Palette) -> Self {
         Self {
             shared: Arc::new(Mutex::new(Shown {
                 watch: Watch::new(detail, palette),
@@ -48,7 +86,7 @@ impl WatchScreen {
     }
 
     /// One more look. The first one takes the screen, which goes back when the program ends.
-    pub fn see(&self, diagnosis: Diagnosis) {
+    fn see(&self, diagnosis: Diagnosis) {
         let mut shown = lock(&self.shared);
         let is_first = shown.size.is_none();
         shown.watch.see(diagnosis, &now());

@@ -1,8 +1,8 @@
 //! Which places of a device's GID tables are in use, by one question to the kernel: sysfs has a file a place, a thousand of them for
 //! Soft-RoCE.
 //!
-//! A program has to have a context of the device first. Drivers of cards want to be told more for one than this module knows, and
-//! refuse; the kernel's own software devices do not. Layouts are those of the kernel's `rdma_user_ioctl_cmds.h`, which never change.
+//! A program has to have a context of the device first, and to name its driver. Drivers of cards want to be told more for a context than
+//! this module knows, and refuse; the kernel's own software devices do not. Layouts are those of the kernel's `rdma_user_ioctl_cmds.h`, which never change.
 
 use std::{fs::File, io, path::Path};
 
@@ -20,6 +20,8 @@ const FLAGS: u16 = 1;
 const ENTRIES: u16 = 2;
 const ENTRY_COUNT: u16 = 3;
 const MANDATORY: u16 = 1;
+/// `RDMA_DRIVER_RXE` and `RDMA_DRIVER_SIW`: a caller has to know whose device it asks.
+const SOFTWARE_DRIVERS: [u32; 2] = [14, 18];
 /// The length of an attribute has 16 bits.
 const MOST_ENTRIES: usize = u16::MAX as usize / size_of::<Entry>();
 
@@ -76,7 +78,9 @@ struct Call<const COUNT: usize> {
 /// the file may not be opened.
 pub fn gid_places(device: &Path) -> io::Result<Vec<GidPlace>> {
     let file = File::options().read(true).write(true).open(device)?;
-    call(&file, GET_CONTEXT, [])?;
+    let context = |driver| call(&file, driver, GET_CONTEXT, []).map(|()| driver);
+    let [first, second] = SOFTWARE_DRIVERS;
+    let driver = context(first).or_else(|_| context(second))?;
     let unused = Entry {
         gid: [0; 2],
         index: 0,
@@ -104,7 +108,7 @@ pub fn gid_places(device: &Path) -> io::Result<Vec<GidPlace>> {
         ),
         value(ENTRY_COUNT, 8, (&raw mut count).expose_provenance() as u64),
     ];
-    call(&file, QUERY_GID_TABLE, attributes)?;
+    call(&file, driver, QUERY_GID_TABLE, attributes)?;
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let used = entries.iter().take(count);
     Ok(used
@@ -117,6 +121,7 @@ pub fn gid_places(device: &Path) -> io::Result<Vec<GidPlace>> {
 
 fn call<const COUNT: usize>(
     file: &File,
+    driver: u32,
     method: u16,
     attributes: [Attribute; COUNT],
 ) -> rustix::io::Result<()> {
@@ -128,7 +133,7 @@ fn call<const COUNT: usize>(
             method,
             attributes: count,
             reserved: 0,
-            driver: 0,
+            driver,
             reserved_too: 0,
         },
         attributes,

@@ -32,6 +32,19 @@ pub struct Failure {
     pub nodes: Vec<NodeFailure>,
 }
 
+impl Failure {
+    /// A command line that was not understood, in the words that a person is told.
+    pub fn of_usage(text: &str) -> Self {
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next().unwrap_or_default();
+        Self {
+            error: first.trim_start_matches("error: ").to_owned(),
+            causes: lines.map(|line| line.trim().to_owned()).collect(),
+            nodes: Vec::new(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeFailure {
     pub host: String,

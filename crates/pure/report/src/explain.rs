@@ -71,8 +71,19 @@ fn paragraph(row: &str, palette: Palette, out: &mut String) {
     }
 }
 
+/// What whoever asks for a fault is told that there is none of that name.
+pub fn unknown(id: &str) -> String {
+    let nearest = nearest(id);
+    let hint = if nearest.is_empty() {
+        "`crosstie explain` lists them all".to_owned()
+    } else {
+        format!("did you mean {}?", nearest.join(", "))
+    };
+    format!("there is no fault called {id:?}; {hint}")
+}
+
 /// The ids that are most like what was asked for, best first.
-pub fn nearest(id: &str) -> Vec<&'static str> {
+fn nearest(id: &str) -> Vec<&'static str> {
     const MOST: usize = 3;
     let wanted = id.to_lowercase();
     let mut ids: Vec<(usize, &str)> = crosstie_doctor::checks::all()

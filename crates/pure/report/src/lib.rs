@@ -6,6 +6,7 @@ pub mod causes;
 pub mod change;
 pub mod cluster_file;
 pub mod compare;
+pub mod completion;
 pub mod discover;
 pub mod doctor;
 pub mod document;

@@ -187,6 +187,21 @@ fn sudo_with_a_password(place: &Place<'_>) {
     let owner = place.sh("spark-a", "stat -c '%U %a' /var/lib/crosstie/bin/*");
     assert_eq!(owner, "root 755\n");
 
+    // What root has looked at is looked at again once it was touched.
+    let build = build_of(crosstie()).unwrap();
+    let inside = "cd /var/lib/crosstie/bin";
+    place.sh(
+        "spark-a",
+        &format!(
+            "{inside} && test -s /run/crosstie/agent-{build} && \
+             printf x | dd of={build} bs=1 seek=5000 conv=notrunc status=none"
+        ),
+    );
+    let [a, _] = with(place.lab.password());
+    assert_eq!(why_not_root(&a), "");
+    let sum = place.sh("spark-a", &format!("{inside} && sha256sum {build}"));
+    assert!(sum.starts_with(&build), "{sum}");
+
     let [a, b] = with("wrong horse");
     assert_eq!([root_would_add(&a), root_would_add(&b)], [true, false]);
     let why = why_not_root(&a);

@@ -76,6 +76,17 @@ pub struct Measured {
     pub refused: Vec<Refused>,
 }
 
+impl Measured {
+    /// What is said beside the figures: ports that were left alone, and where the run is.
+    pub fn remarks(&self) -> String {
+        let refused = self.refused.iter().map(|port| format!("{port}\n"));
+        let run = format!("the run is in {}\n", self.path.display());
+        let page = self.page.as_ref();
+        let page = page.map(|page| format!("the report is {}\n", page.display()));
+        refused.chain([run]).chain(page).collect()
+    }
+}
+
 /// A run, what the doctor says with it, and the run before it.
 #[derive(Debug)]
 pub struct Proved {

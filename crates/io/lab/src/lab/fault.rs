@@ -29,6 +29,20 @@ impl Lab {
         Ok(())
     }
 
+    /// As a person names it: `loss` of `1%`; `restore` takes all faults away there.
+    pub fn fault_in_words(
+        &self,
+        place: &str,
+        kind: &str,
+        value: Option<&str>,
+        way: Way,
+    ) -> Result<(), LabError> {
+        if kind == "restore" && value.is_none() {
+            return self.restore(place);
+        }
+        self.fault_one_way(place, Fault::parse(kind, value)?, way)
+    }
+
     /// Takes all faults at `NODE[:PORT]` away.
     pub fn restore(&self, place: &str) -> Result<(), LabError> {
         for attachment in self.attachments(place)? {

@@ -16,6 +16,20 @@ is_wanted() {
     found=$(sha256sum <"$1") && [ "${found%% *}" = "$sum" ]
 }
 
+# What root has read once since the machine started, and nobody has touched since, root does not read again: it takes a slow
+# machine seconds, at every connection. Only root can write there, and only root's agents are known there.
+identify() {
+    stat -c '%d %i %s %y %z' "$folder/$sum"
+}
+
+is_known() {
+    [ "$privilege" = root ] && [ "$(cat "$known" 2>/dev/null)" = "$(identify)" ]
+}
+
+remember() {
+    [ "$privilege" != root ] || { mkdir -p "${known%/*}" && identify >"$known"; } 2>/dev/null
+}
+
 # Whoever could write to the folders could put another agent there, between the look at it and its start.
 refuse_shared() {
     for place in "${folder%/*}" "$folder"; do
@@ -124,9 +138,15 @@ main() {
     *) exit 1 ;;
     esac
     refuse_shared
-    { [ -x "$folder/$sum" ] && is_own "$folder/$sum" && is_wanted "$folder/$sum"; } 2>/dev/null || fetch
+    known=/run/crosstie/agent-$sum
+    if ! { [ -x "$folder/$sum" ] && is_own "$folder/$sum"; } 2>/dev/null; then
+        fetch
+    elif ! is_known; then
+        is_wanted "$folder/$sum" 2>/dev/null || fetch
+    fi
     # Whoever sent it may have taken it away while it was looked at.
     [ -e "$folder/$sum" ] || fetch
+    remember
     say start
     exec "$folder/$sum" agent --build "$sum"
 }

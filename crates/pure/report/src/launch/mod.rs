@@ -14,10 +14,22 @@ use crosstie_launch::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::document::{NodeFailure, closed_schema};
+use crate::{
+    document::{NodeFailure, closed_schema},
+    text::printable,
+};
 
 pub use plan_view::{launched_view, plan_view};
 pub use status_view::{status_view, stopped_view};
+
+/// One line that a rank has printed, with its node where there are several.
+pub fn log_line(node: Option<&str>, line: &str) -> String {
+    let line = printable(line.trim_end_matches('\r'));
+    match node {
+        Some(node) => format!("{}: {line}\n", printable(node)),
+        None => format!("{line}\n"),
+    }
+}
 
 /// Version of the JSON.
 const FORMAT: u32 = 1;
