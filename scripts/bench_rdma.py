@@ -127,6 +127,11 @@ def spread(values, digits):
     return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
 
 
+def shown(program):
+    """Ours by the command that runs the same engine."""
+    return f"`{program.replace('crosstie', 'crosstie bench', 1)}`"
+
+
 def rdma_section(result):
     rows, behind, ahead_at_4k = [], [], None
     for test, size, programs in COMPARISONS:
@@ -141,7 +146,7 @@ def rdma_section(result):
             rounds_of_both = [each for each in rounds if each[peer] is not None]
             if len(rounds_of_both) < 2:
                 own_figures = spread([each[mine] for each in rounds], digits)
-                rows.append(f"| {test}, {size} B | `{mine}` | {own_figures} | `{peer}` | no figure in {failed} of {len(rounds)} rounds | | |")
+                rows.append(f"| {test}, {size} B | {shown(mine)} | {own_figures} | `{peer}` | no figure in {failed} of {len(rounds)} rounds | | |")
                 continue
             ratios = [each[peer] / each[mine] if is_latency else each[mine] / each[peer] for each in rounds_of_both]
             low, high = interval(ratios)
@@ -149,7 +154,7 @@ def rdma_section(result):
                 behind.append(f"{test} of {size} bytes against `{peer}`")
             if (size, peer) == (4096, "ib_write_bw"):
                 ahead_at_4k = low > 1
-            cells = [f"{test}, {size} B", f"`{mine}`", spread([each[mine] for each in rounds_of_both], digits), f"`{peer}`"]
+            cells = [f"{test}, {size} B", shown(mine), spread([each[mine] for each in rounds_of_both], digits), f"`{peer}`"]
             note = f"; no figure in {failed} rounds" if failed else ""
             cells += [spread([each[peer] for each in rounds_of_both], digits) + note, f"{statistics.median(ratios):.3f}", f"{low:.3f}–{high:.3f}"]
             rows.append("| " + " | ".join(cells) + " |")
