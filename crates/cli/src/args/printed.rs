@@ -127,6 +127,7 @@ fn fault_of_name(line: &str) -> Option<String> {
     let is_short = matches!(
         error.kind(),
         ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
             | ErrorKind::MissingRequiredArgument
             | ErrorKind::MissingSubcommand
