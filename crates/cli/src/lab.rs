@@ -181,13 +181,9 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
             // With those of tests, unless a directory was named.
             let of_tests = arguments.dir.is_none().then(Paths::of_tests);
             let labs = [Some(paths), of_tests].into_iter().flatten();
-            let errors: Vec<_> = labs
-                .flat_map(|labs| crosstie_lab::down_all(&labs, &say))
-                .collect();
-            for error in &errors {
-                output::tell(&format!("{error}\n"));
-            }
-            return Ok(exit::failed_if(!errors.is_empty()));
+            let errors = labs.flat_map(|labs| crosstie_lab::down_all(&labs, &say));
+            let tell = |error| output::tell(&format!("{error}\n"));
+            return Ok(exit::failed_if(errors.map(tell).count() > 0));
         }
         Verb::Down { lab, .. } => {
             let name = lab.as_deref().or(arguments.name.as_deref());

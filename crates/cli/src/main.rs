@@ -110,10 +110,13 @@ fn usage(error: &clap::Error) -> ExitCode {
         } else {
             rendered.to_string()
         };
-        return exit::failed_if(output::print(&text).is_err());
+        let printed = output::print(&text).inspect_err(|error| output::complain(error));
+        return exit::failed_if(printed.is_err());
     }
     output::tell(&rendered.to_string());
-    if std::env::args_os().any(|argument| argument == "--json") {
+    // What follows `--` is another program's.
+    let mut own = std::env::args_os().take_while(|argument| argument != "--");
+    if own.any(|argument| argument == "--json") {
         output::print_failure(&Failure::of_usage(&rendered.to_string()));
     }
     exit::tool_failed()

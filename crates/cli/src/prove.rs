@@ -16,9 +16,10 @@ pub(crate) fn run(arguments: &args::prove::Prove, colour: Colour) -> anyhow::Res
         measured,
         diagnosis,
         before,
+        unread,
     } = prove(&targets, &options)?;
     let run = measured.as_ref().map(|measured| &measured.run);
-    let report = Prove::examined(run, before.as_ref(), &diagnosis);
+    let report = Prove::examined(run, before.as_ref(), &diagnosis, &unread);
     output::report(arguments.json, &report, || view(&report, console.palette))?;
     if let Some(measured) = &measured {
         output::tell(&measured.remarks());

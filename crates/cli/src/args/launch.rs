@@ -165,7 +165,7 @@ pub(crate) struct LlamaArgs {
     listen: SocketAddr,
 
     /// Port of the RPC servers, on the fabric
-    #[arg(long, value_name = "PORT", default_value_t = 50_052)]
+    #[arg(long, value_name = "PORT", default_value_t = 50_052, value_parser = value_parser!(u16).range(1..))]
     rpc_port: u16,
 
     /// Go on where no RDMA packets are counted

@@ -5,12 +5,9 @@ use std::{ops::RangeInclusive, time::Duration};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// One of some names, and what it stands for.
-pub(crate) fn one_of<T, const N: usize>(
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     all: [(&'static str, T); N],
-) -> impl TypedValueParser<Value = T>
-where
-    T: Copy + Send + Sync + 'static,
-{
+) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(all.map(|(name, _)| name)).map(move |given| {
         let found = all.iter().find(|(name, _)| *name == given);
         // The parser takes no other name.

@@ -62,7 +62,13 @@ mod tests {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "crosstie", &mut script);
-            let script = with_names(&shell.to_string(), &String::from_utf8(script).unwrap());
+            let script = with_names(
+                &shell.to_string(),
+                &String::from_utf8(script).unwrap(),
+                &["agent"],
+            );
+            let mut lists = script.lines().filter(|line| line.contains("opts=\""));
+            assert!(!lists.any(|list| list.contains(" agent ")), "{shell}");
             for names in ["labs", "nodes", "checks"] {
                 let command = format!("(crosstie complete {names} 2>/dev/null)");
                 assert!(script.contains(&command), "{shell}: {names}");

@@ -19,9 +19,18 @@ pub(crate) use complete::Names;
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "crosstie", &mut script);
-    let script = with_names(&shell.to_string(), &String::from_utf8_lossy(&script));
+    let command = Arguments::command();
+    let script = String::from_utf8_lossy(&script);
+    let script = with_names(&shell.to_string(), &script, &hidden(&command));
     output::print(&script)?;
     Ok(exit::CLEAN)
+}
+
+/// Commands that only this program and nodes start.
+fn hidden(command: &clap::Command) -> Vec<&str> {
+    let inner = command.get_subcommands().flat_map(hidden);
+    let own = command.get_subcommands().filter(|one| one.is_hide_set());
+    own.map(clap::Command::get_name).chain(inner).collect()
 }
 
 /// For the scripts of [`completions`].

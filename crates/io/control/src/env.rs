@@ -53,7 +53,14 @@ pub fn custom(assignments: &[String]) -> Result<Vec<Setting>, EnvError> {
             why: "as you said".to_owned(),
         })
     };
-    assignments.iter().map(setting).collect()
+    let mut settings: Vec<Setting> = Vec::new();
+    for one in assignments.iter().map(setting) {
+        let one = one?;
+        // The last one counts, as in a shell.
+        settings.retain(|earlier| earlier.name != one.name);
+        settings.push(one);
+    }
+    Ok(settings)
 }
 
 /// Of the nodes that could be read; the others are told beside it.

@@ -4,7 +4,7 @@
 //! and when it has enough; so a sender's processor time is that of the same span, and no byte is sent for nothing.
 
 use std::{
-    net::{SocketAddr, TcpStream},
+    net::{IpAddr, TcpStream},
     sync::{
         OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
@@ -44,7 +44,7 @@ pub(crate) const OVER: u8 = 3;
 /// What the threads of one end share.
 pub(crate) struct Shared<'a> {
     pub(crate) request: &'a OpenRequest,
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: IpAddr,
     pub(crate) stop: &'a AtomicBool,
     /// Set when one of them failed: the others have nothing left to do.
     pub(crate) failed: AtomicBool,

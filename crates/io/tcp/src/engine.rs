@@ -1,7 +1,7 @@
 //! Opening, joining and going.
 
 use std::{
-    net::{IpAddr, SocketAddr, TcpListener, TcpStream},
+    net::{IpAddr, TcpListener, TcpStream},
     sync::atomic::AtomicBool,
     time::Duration,
 };
@@ -34,7 +34,7 @@ pub struct OpenEngine {
 pub struct JoinedEngine {
     pub(crate) request: OpenRequest,
     pub(crate) streams: Vec<TcpStream>,
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: IpAddr,
 }
 
 /// Binds to the fabric's address; the peer needs the endpoint to join. The end that listens has its port open from here on.
@@ -79,11 +79,11 @@ impl OpenEngine {
                     count: request.connections(),
                     within: JOIN_TIMEOUT,
                 };
-                (accepting.streams(stop)?, SocketAddr::new(peer.address, 0))
+                (accepting.streams(stop)?, peer.address)
             }
             (None, Some(listening)) => {
                 let streams = connect::streams(&request, listening, JOIN_TIMEOUT, stop)?;
-                (streams, listening.address)
+                (streams, listening.address.ip())
             }
             (listener, _) => {
                 let listens = listener.is_some();
@@ -112,8 +112,7 @@ impl JoinedEngine {
         }
     }
 
-    /// Of the peer's address: the port is that of the end which listened.
     pub fn peer(&self) -> IpAddr {
-        self.peer.ip()
+        self.peer
     }
 }

@@ -85,17 +85,17 @@ pub enum GoError {
     #[error(
         "nothing moved to or from {peer} for {silence:?}: it is gone, or packets are lost on the way"
     )]
-    Silent { peer: SocketAddr, silence: Duration },
+    Silent { peer: IpAddr, silence: Duration },
     #[error("{peer} closed a stream in the middle of the test")]
-    Closed { peer: SocketAddr },
+    Closed { peer: IpAddr },
     #[error("the stream with {peer} failed")]
     Stream {
-        peer: SocketAddr,
+        peer: IpAddr,
         #[source]
         source: io::Error,
     },
     #[error("{peer} sent what this test does not have")]
-    Unexpected { peer: SocketAddr },
+    Unexpected { peer: IpAddr },
     #[error("no thread for a stream")]
     Thread(#[source] io::Error),
 }

@@ -130,7 +130,12 @@ pub fn complain(error: &(dyn Error + 'static)) {
     if let Some(failed) = error.downcast_ref().or(failed) {
         return complain_of(failed);
     }
-    tell_sentence(&format!("crosstie: {error}"));
+    let text = error.to_string();
+    let mut lines = text.lines();
+    tell_sentence(&format!("crosstie: {}", lines.next().unwrap_or_default()));
+    for line in lines {
+        tell_sentence(&format!("  {}", line.trim_start()));
+    }
     for cause in causes {
         for line in cause.to_string().lines() {
             tell_sentence(&format!("  {line}"));

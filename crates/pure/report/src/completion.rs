@@ -7,10 +7,11 @@ fn listing(names: &str) -> String {
     format!("$(crosstie complete {names} 2>/dev/null)")
 }
 
-/// The script that was made of the command line's description, with those names in it.
-pub fn with_names(shell: &str, script: &str) -> String {
+/// The script that was made of the command line's description, with those names in it, and without the commands that nobody
+/// types.
+pub fn with_names(shell: &str, script: &str, hidden: &[&str]) -> String {
     match shell {
-        "bash" => bash(script),
+        "bash" => bash(script, hidden),
         "zsh" => script.lines().map(zsh).collect(),
         "fish" => fish(script),
         _ => script.to_owned(),
@@ -22,7 +23,7 @@ pub const WITH_NODES: &str =
     "scan doctor trust plan init apply rollback status uninstall up bench prove env try";
 
 /// `--lab` takes a file's name there, and positional arguments are not among the words that are offered.
-fn bash(script: &str) -> String {
+fn bash(script: &str, hidden: &[&str]) -> String {
     let files = "COMPREPLY=($(compgen -f \"${cur}\"))";
     let labs = listing("labs");
     let labs = format!("COMPREPLY=($(compgen -W \"{labs}\" -- \"${{cur}}\"))");
@@ -35,6 +36,11 @@ fn bash(script: &str) -> String {
         } else {
             line.to_owned()
         };
+        if let Some((before, words)) = line.split_once("opts=\"") {
+            let words = words.trim_end_matches('"').split(' ');
+            let shown: Vec<&str> = words.filter(|word| !hidden.contains(word)).collect();
+            line = format!("{before}opts=\"{}\"", shown.join(" "));
+        }
         is_lab = line.trim() == "--lab)";
         let verb = line.trim().strip_prefix("crosstie__subcmd__");
         if let Some(verb) = verb.and_then(|verb| verb.strip_suffix(')')) {

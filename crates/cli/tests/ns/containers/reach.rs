@@ -199,6 +199,25 @@ fn sudo_with_a_password(place: &Place<'_>) {
     );
     let [a, _] = with(place.lab.password());
     assert_eq!(why_not_root(&a), "");
+    // Neither a pipe, nor a folder of somebody else's with a link in it, nor a folder in place of the agent is believed.
+    let known = "rm -rf /run/crosstie && mkdir /run/crosstie";
+    for trap in [
+        format!("{known} && mkfifo /run/crosstie/agent-{build}"),
+        format!(
+            "{known} && chown lab /run/crosstie && echo precious > /etc/victim && \
+             ln -s /etc/victim /run/crosstie/agent-{build}"
+        ),
+        format!("{inside} && rm {build} && mkdir -p {build}/inner"),
+    ] {
+        place.sh("spark-a", &trap);
+        let [a, _] = with(place.lab.password());
+        assert_eq!(why_not_root(&a), "", "{trap}");
+    }
+    let victim = place.sh(
+        "spark-a",
+        "cat /etc/victim; rm -rf /etc/victim /run/crosstie",
+    );
+    assert_eq!(victim, "precious\n");
     let sum = place.sh("spark-a", &format!("{inside} && sha256sum {build}"));
     assert!(sum.starts_with(&build), "{sum}");
 

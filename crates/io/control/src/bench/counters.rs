@@ -10,6 +10,8 @@ use crosstie_report::bench::{CounterFinding, CounterFindingKind, RunCounters};
 
 use crate::{Fleet, NodeError};
 
+/// Of shorter messages, answers and headers are most of what ports count.
+pub(super) const SHORTEST_COMPARED: u32 = 4096;
 /// A card's firmware takes its time for some of them.
 const COUNTERS_TIMEOUT: Duration = Duration::from_secs(10);
 

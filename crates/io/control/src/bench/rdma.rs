@@ -12,7 +12,7 @@ use crosstie_report::bench::{
 
 use super::{
     BenchOptions,
-    counters::{Moved, Recorder},
+    counters::{Moved, Recorder, SHORTEST_COMPARED},
     doubts::of_conditions,
     figures::{bandwidths, bidirectional, cell, percentiles, sum, verified},
     requests::{self, Way},
@@ -21,9 +21,6 @@ use crate::{
     Event, Fleet,
     measure::{End, EndResult, MeasureError, Measured, PairTest, Rdma, longest, measure},
 };
-
-/// Of shorter messages, answers and headers are most of what ports count.
-const SHORTEST_COMPARED: u32 = 4096;
 
 pub(super) struct RdmaRun<'a> {
     fleet: &'a Fleet,

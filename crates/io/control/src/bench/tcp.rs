@@ -10,7 +10,7 @@ use crosstie_tcp::{Direction, Figures, OpenRequest, Role, Test};
 
 use super::{
     BenchOptions,
-    counters::{Moved, Recorder},
+    counters::{Moved, Recorder, SHORTEST_COMPARED},
     figures::{cell, of_histogram, received},
 };
 use crate::{
@@ -169,6 +169,9 @@ impl TcpRun<'_> {
     /// What went over which ports, by the sender's word.
     fn moved(&self, rails: &[(usize, &IpRail)], tested: &Tested) -> Vec<Moved> {
         let mut all = Vec::new();
+        if self.options.block < SHORTEST_COMPARED {
+            return all;
+        }
         for ((place, rail), one) in rails.iter().zip(tested) {
             let Ok(measured) = one else { continue };
             let ends = [&measured.near.figures, &measured.far.figures];

@@ -26,7 +26,7 @@ use crosstie_model::{
     run::{CounterGrowth, Header, LostNode, Mode, Outcome, Run, TestKind},
     word,
 };
-use crosstie_report::{html::run_page, run_report::report_of};
+use crosstie_report::{document::NodeFailure, html::run_page, run_report::report_of};
 
 use crate::{
     Event, Fleet, FleetSnapshot, NodeFacts, SnapshotError, Targets, TargetsError,
@@ -95,6 +95,8 @@ pub struct Proved {
     pub diagnosis: Diagnosis,
     /// The last one of these nodes, where there is one.
     pub before: Option<Run>,
+    /// Nodes that could not be read, so that nothing was measured.
+    pub unread: Vec<NodeFailure>,
 }
 
 /// Everything between live nodes, and what it means. Where nothing can be measured, the doctor says why.
@@ -104,10 +106,16 @@ pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveE
     let first = FleetSnapshot::take(&fleet);
     let is_whole = first.nodes.iter().all(|node| node.facts.is_ok());
     // Without a cluster file nobody knows what a node that does not answer is cabled to.
-    let measured = if is_whole || spec.is_none() {
-        Some(first.known()?)
+    let (measured, unread) = if is_whole || spec.is_none() {
+        (Some(first.known()?), Vec::new())
     } else {
-        None
+        let failed = first.nodes.iter().filter_map(|node| {
+            Some(NodeFailure {
+                host: node.name.clone(),
+                error: node.facts.as_ref().err()?.line(),
+            })
+        });
+        (None, failed.collect())
     };
     let before = last_run(spec);
     let measured = measured.map(|nodes| prepare(&nodes, spec, options)?.measure(&fleet, options));
@@ -124,6 +132,7 @@ pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveE
         measured,
         diagnosis,
         before,
+        unread,
     })
 }
 

@@ -22,12 +22,23 @@ identify() {
     stat -c '%d %i %s %y %z' "$folder/$sum"
 }
 
+# A folder or file that is not root's alone, a link or a pipe tells nothing, and nothing is written there.
+is_roots() {
+    case $(stat -c '%u %A' "$1" 2>/dev/null) in
+    "0 $2"????-??-*) ;;
+    *) return 1 ;;
+    esac
+}
+
 is_known() {
-    [ "$privilege" = root ] && [ "$(cat "$known" 2>/dev/null)" = "$(identify)" ]
+    [ "$privilege" = root ] && is_roots "${known%/*}" d && is_roots "$known" - && [ "$(cat "$known")" = "$(identify)" ]
 }
 
 remember() {
-    [ "$privilege" != root ] || { mkdir -p "${known%/*}" && identify >"$known"; } 2>/dev/null
+    [ "$privilege" = root ] || return 0
+    { [ -e "${known%/*}" ] || mkdir -m 755 "${known%/*}"; } 2>/dev/null
+    is_roots "${known%/*}" d || return 0
+    { rm -rf "$known" && identify >"$known"; } 2>/dev/null
 }
 
 # Whoever could write to the folders could put another agent there, between the look at it and its start.
@@ -105,6 +116,8 @@ fetch() {
     read -r size || exit 1
     why=$({ head -c "$size" | unpack >"$new"; } 2>&1) || give_up write "$why"
     is_wanted "$new" || give_up sum "$(wc -c <"$new")"
+    # A folder of that name would take the file in.
+    [ ! -d "$folder/$sum" ] || rm -rf "${folder:?}/$sum"
     why=$({ chmod "$mode" "$new" && mv -f "$new" "$folder/$sum"; } 2>&1) || give_up write "$why"
     # Other builds, and what a broken connection left behind.
     find "$folder" -maxdepth 1 -type f -mtime +7 ! -name "$sum" -exec rm -f {} + 2>/dev/null
@@ -146,7 +159,7 @@ main() {
     fi
     # Whoever sent it may have taken it away while it was looked at.
     [ -e "$folder/$sum" ] || fetch
-    remember
+    is_known || remember
     say start
     exec "$folder/$sum" agent --build "$sum"
 }

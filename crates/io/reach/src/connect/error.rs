@@ -8,6 +8,9 @@ use thiserror::Error;
 use super::failure::WRONG_PASSWORD;
 use crate::{binary::BinaryError, link::LinkError, protocol::PreambleError, ssh::DestinationError};
 
+/// Also in the script.
+const ROOTS_FOLDER: &str = "/var/lib/crosstie";
+
 #[derive(Debug, Error)]
 pub enum ConnectError {
     #[error(transparent)]
@@ -56,9 +59,7 @@ pub enum ConnectError {
     Binary(BinaryError),
     #[error("cannot put the agent there: no space left on its disk ({why})")]
     DiskFull { why: String },
-    #[error(
-        "cannot put the agent there: {why}; set XDG_CACHE_HOME there to a folder that can be written"
-    )]
+    #[error("cannot put the agent there: {why}; {}", cure(why, "can be written"))]
     Unwritable { why: String },
     #[error("the agent's binary did not arrive whole ({why}); try again")]
     Damaged { why: String },
@@ -70,9 +71,10 @@ pub enum ConnectError {
     )]
     Shared { folder: String },
     #[error(
-        "the agent may not be run there: its cache folder is mounted noexec; set XDG_CACHE_HOME there to a folder that is not"
+        "the agent may not be run there ({said}): is its folder mounted noexec? {}",
+        cure(said, "is not")
     )]
-    NoExec,
+    NoExec { said: String },
     #[error("its system is too old: crosstie needs glibc 2.34 (Ubuntu 22.04, Debian 12 or newer)")]
     OldSystem,
     #[error("the agent does not start there: {said}")]
@@ -93,5 +95,14 @@ pub enum ConnectError {
 impl ConnectError {
     pub(crate) fn is_wrong_password(&self) -> bool {
         matches!(self, Self::Sudo { why } if why == WRONG_PASSWORD)
+    }
+}
+
+/// A user's agents may lie elsewhere, root's may not.
+fn cure(why: &str, wanted: &str) -> String {
+    if why.contains(ROOTS_FOLDER) {
+        format!("root's agents lie in {ROOTS_FOLDER}: mend what is wrong with it")
+    } else {
+        format!("set XDG_CACHE_HOME there to a folder that {wanted}")
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn of_end(
             why: format!("sudo refused: {said}"),
         },
         Phase::Start if complaint.contains("GLIBC_") => ConnectError::OldSystem,
-        Phase::Start if complaint.contains("Permission denied") => ConnectError::NoExec,
+        Phase::Start if complaint.contains("Permission denied") => ConnectError::NoExec { said },
         Phase::Start => ConnectError::Start { said },
         Phase::Prepare => ConnectError::Ssh {
             node: node.to_owned(),

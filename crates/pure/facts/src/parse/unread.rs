@@ -1,6 +1,7 @@
 //! What collection wanted and did not get, for a person.
 
 use crosstie_model::facts::Unread;
+use serde::de::IgnoredAny;
 
 use crate::{
     Raw,
@@ -32,7 +33,28 @@ pub(super) fn unread(raw: &Raw) -> Vec<Unread> {
             }),
             _ => None,
         });
-    gaps.chain(root).collect()
+    gaps.chain(root).chain(damaged(raw)).collect()
+}
+
+/// Output that was cut short or is something else: no fact can come of it, and its absence would look like health.
+fn damaged(raw: &Raw) -> impl Iterator<Item = Unread> {
+    let documents = raw
+        .commands()
+        .filter(|(name, _)| name.strip_suffix(".json").is_some());
+    documents.filter_map(|(name, entry)| {
+        let Entry::File(bytes) = entry else {
+            return None;
+        };
+        if bytes.trim_ascii().is_empty() {
+            return None;
+        }
+        let error = serde_json::from_slice::<IgnoredAny>(bytes).err()?;
+        Some(Unread {
+            what: command_name(name),
+            why: format!("damaged: {error}"),
+            root_would: false,
+        })
+    })
 }
 
 /// What a capture's command file stands for, in a person's words.
@@ -48,5 +70,25 @@ fn command_name(file: &str) -> String {
         "rdma-resource.json" => "live queue pairs".to_owned(),
         "timedatectl.txt" => "clock synchronisation".to_owned(),
         other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_that_was_cut_short_is_unread() {
+        let mut raw = Raw::default();
+        let mut keep = |name: &str, text: &str| {
+            raw.insert_command(name, Entry::File(text.as_bytes().to_vec()));
+        };
+        keep("ip-addr.json", "[{\"ifindex\": 1, ");
+        keep("ip-route.json", &"[".repeat(100_000));
+        keep("ip-rule.json", "[]");
+        keep("nft.json", "");
+        keep("dmesg.txt", "[ no JSON");
+        let found: Vec<String> = unread(&raw).into_iter().map(|one| one.what).collect();
+        assert_eq!(found, ["addresses", "routes"]);
     }
 }

@@ -181,9 +181,24 @@ fn check_word(what: &'static str, text: &str) -> Result<(), JobError> {
 
 /// Of values that are shown: whoever reads a dry run over a shoulder learns no token.
 pub fn shown_value<'a>(name: &str, value: &'a str) -> &'a str {
-    const SECRET: [&str; 5] = ["TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL"];
+    const SECRET: [&str; 12] = [
+        "TOKEN",
+        "KEY",
+        "SECRET",
+        "PASS",
+        "PWD",
+        "CRED",
+        "AUTH",
+        "PRIVATE",
+        "BEARER",
+        "COOKIE",
+        "SESSION",
+        "SIGNATURE",
+    ];
     let upper = name.to_ascii_uppercase();
-    if SECRET.iter().any(|word| upper.contains(word)) {
+    // Personal access tokens, and no paths.
+    let is_token = upper.split('_').any(|word| word == "PAT");
+    if is_token || SECRET.iter().any(|word| upper.contains(word)) {
         "(hidden)"
     } else {
         value

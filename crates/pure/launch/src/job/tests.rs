@@ -130,7 +130,19 @@ fn torchrun_meets_on_the_fabric_where_all_share_a_subnet() {
     assert_eq!(value(1, "GLOO_SOCKET_IFNAME"), Some("enp3s100"));
     assert_eq!(value(0, "NCCL_SOCKET_IFNAME"), Some("=enp1s100"));
     assert_eq!(value(0, "HF_TOKEN"), Some("hf_secret"));
-    assert_eq!(shown_value("HF_TOKEN", "hf_secret"), "(hidden)");
+    for name in [
+        "HF_TOKEN",
+        "PASSWD",
+        "DB_PASS",
+        "MYSQL_PWD",
+        "GH_PAT",
+        "AUTH",
+        "SSH_PRIVATE",
+        "cookie",
+    ] {
+        assert_eq!(shown_value(name, "hf_secret"), "(hidden)", "{name}");
+    }
+    assert_eq!(shown_value("PATH", "/bin"), "/bin");
     assert_eq!(shown_value("NCCL_IB_HCA", "=a"), "=a");
 
     let mut apart = pair();

@@ -8,6 +8,16 @@ use crate::{
     text::{Palette, Row, Span, Tone, item, line, table},
 };
 
+/// Two places, or more where two would make nothing of it.
+fn rate(figure: f64) -> String {
+    let places = match figure {
+        0.0 | 0.01.. => 2,
+        0.0001.. => 4,
+        _ => 6,
+    };
+    format!("{figure:.places$}")
+}
+
 /// A table of figures, then why some are missing or doubtful.
 pub fn view(bench: &Bench, palette: Palette) -> String {
     let mut out = String::new();
@@ -21,7 +31,7 @@ pub fn view(bench: &Bench, palette: Palette) -> String {
         let head = ["test", "Gb/s", "by another tool"].map(quiet).to_vec();
         let rows = bench.peers.iter().map(|peer| {
             let figure = match &peer.gbps {
-                Cell::Measured(gbps) => Span::new(Tone::Strong, format!("{gbps:.2}")),
+                Cell::Measured(gbps) => Span::new(Tone::Strong, rate(*gbps)),
                 Cell::NotMeasured(why) => Span::new(Tone::Bad, why),
             };
             Row::Cells(
@@ -88,7 +98,7 @@ fn sweep(bench: &Bench, rail: &RailResult, palette: Palette, out: &mut String) {
             let found = way.and_then(|way| way.iter().find(|one| one.size == size));
             match found {
                 Some(one) => {
-                    cells.push(Span::new(Tone::Strong, format!("{:.2}", one.gbps)));
+                    cells.push(Span::new(Tone::Strong, rate(one.gbps)));
                     cells.push(Span::new(
                         Tone::Plain,
                         format!("{:.0}", one.messages_per_second.unwrap_or_default()),

@@ -22,7 +22,10 @@ pub(super) fn section(report: &RunReport) -> Markup {
         section id="findings" aria-labelledby="findings-title" {
             h2 id="findings-title" { "Findings" }
             @if report.findings.is_empty() {
-                p.lead { "Nothing that was measured shows a fault." }
+                @match report.unmeasured() {
+                    Some(why) => p.lead { "No figure was measured: " (why) },
+                    None => p.lead { "Nothing that was measured shows a fault." },
+                }
             } @else {
                 p.lead { "In the order in which to mend them. What follows from another finding stands with it." }
                 @for group in groups.iter().take(MOST_GROUPS) { (article(group)) }

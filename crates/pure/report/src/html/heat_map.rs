@@ -111,7 +111,7 @@ fn cell(cell: Option<&MatrixCell>) -> Markup {
 fn key(report: &RunReport) -> Markup {
     let grades: BTreeSet<Option<Grade>> = report.matrix.iter().map(|cell| cell.grade).collect();
     html! {
-        @if grades.contains(&None) { p.small.quiet { "? was not tested: the two are not joined, or the run left the pair out." } }
+        @if grades.contains(&None) { p.small.quiet { "? has no figure: the two are not joined, the run left the pair out, or it could not be measured." } }
         @if grades.contains(&Some(Grade::Failed)) { p.small.quiet { "✗ was tried and gave no figure." } }
         @if !report.rail_sums.is_empty() { (rails(report)) }
     }

@@ -13,16 +13,31 @@ use super::{
     ChangeRow, FORMAT, LatencyRow, LedgerRow, LedgerRows, PairRow, Prove, ProvenNode, RailsRow,
     UntestedPaths,
 };
-use crate::PlacedFinding;
+use crate::{PlacedFinding, document::NodeFailure};
 
 /// Paths that were not tested and are named.
 const EXAMPLES: usize = 8;
 
 impl Prove {
     /// With what the doctor says of the nodes and of the run together: a finding may explain any other. Without a run
-    /// nothing could be measured.
-    pub fn examined(run: Option<&Run>, before: Option<&Run>, diagnosis: &Diagnosis) -> Self {
-        let measured = run.map_or_else(Self::nothing, |run| Self::new(run, before));
+    /// nothing could be measured, for those nodes that could not be read.
+    pub fn examined(
+        run: Option<&Run>,
+        before: Option<&Run>,
+        diagnosis: &Diagnosis,
+        unread: &[NodeFailure],
+    ) -> Self {
+        let mut measured = run.map_or_else(Self::nothing, |run| Self::new(run, before));
+        for NodeFailure { host, error } in unread {
+            measured.nodes.push(ProvenNode {
+                host: host.clone(),
+                kernel: None,
+                rdma_driver: None,
+                gpu_driver: None,
+                nccl: Vec::new(),
+                lost: Some(error.clone()),
+            });
+        }
         Self {
             findings: PlacedFinding::of_diagnosis(diagnosis),
             ..measured

@@ -48,7 +48,7 @@ pub struct ProvenNode {
     pub rdma_driver: Option<String>,
     pub gpu_driver: Option<String>,
     pub nccl: Vec<String>,
-    /// Why it went away while the run went on.
+    /// Why it could not be read, or went away while the run went on.
     pub lost: Option<String>,
 }
 

@@ -3,7 +3,7 @@ use crosstie_grade::simulated::{Fabric, Fault, Shape};
 use crosstie_model::run::{Mode, Outcome, Run, TestKind};
 
 use super::{Prove, view};
-use crate::text::Palette;
+use crate::{document::NodeFailure, text::Palette};
 
 fn run(shape: Shape, faults: Vec<Fault>, mode: Mode) -> Run {
     let fabric = Fabric {
@@ -54,7 +54,14 @@ fn a_run_without_any_figure_is_unmeasured() {
     }
     let proved = Prove::new(&run, None);
     assert!(proved.is_unmeasured() && !proved.has_faults());
-    let nothing = Prove::examined(None, None, &Diagnosis::default());
+    let unread = NodeFailure {
+        host: "spark-b".to_owned(),
+        error: "it did not answer".to_owned(),
+    };
+    let nothing = Prove::examined(None, None, &Diagnosis::default(), &[unread]);
+    let shown = view(&nothing, Palette::Plain);
+    assert!(shown.contains("spark-b: it did not answer"), "{shown}");
+    assert!(shown.contains("nothing could be measured"), "{shown}");
     assert!(nothing.is_unmeasured() && !nothing.has_faults());
 }
 

@@ -13,8 +13,14 @@ use crate::{
 
 pub fn view(prove: &Prove, palette: Palette) -> String {
     let mut out = String::new();
-    if prove.nodes.is_empty() {
+    if prove.pairs.is_empty() {
         findings(prove, palette, &mut out);
+        for node in &prove.nodes {
+            if let Some(why) = &node.lost {
+                let text = format!("{}: {why}", node.host);
+                item(palette, (Tone::Bad, "✗ "), &text, &mut out);
+            }
+        }
         let text = "nothing could be measured";
         line(palette, &[Span::new(Tone::Alarm, text)], &mut out);
         return out;

@@ -94,6 +94,12 @@ fn sentence(report: &RunReport) -> String {
     let body = match (parts.is_empty(), summary.graded) {
         (false, _) => parts.join("; "),
         (true, 0) if summary.measurements == 0 => "nothing was measured".to_owned(),
+        (true, 0) if report.unmeasured().is_some() => {
+            format!(
+                "no figure was measured: {}",
+                report.unmeasured().unwrap_or_default()
+            )
+        }
         (true, 0) => {
             "measured, not graded: there is nothing to hold the figures against".to_owned()
         }
@@ -122,6 +128,19 @@ fn sentence(report: &RunReport) -> String {
         .next()
         .map(|letter| letter.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str() + "."
+}
+
+impl RunReport {
+    /// Why no test gave a figure, where none did; reachability has none to give.
+    pub fn unmeasured(&self) -> Option<&str> {
+        let mut tests = self.pairs.iter().filter(|pair| pair.kind != "reachability");
+        let has_figure = |pair: &PairReport| pair.gbps.is_some() || pair.latency_us.is_some();
+        if tests.clone().any(has_figure) {
+            return None;
+        }
+        let why = tests.find_map(|pair| pair.why.as_deref());
+        Some(why.unwrap_or("no test was made"))
+    }
 }
 
 /// What figures are held against. Software devices have no ceiling of their own.

@@ -96,7 +96,8 @@ fn expression(value: &Value) -> Value {
         }
         Value::Array(items) => items.iter().map(expression).collect(),
         Value::String(text) if OPERATORS.contains(&text.as_str()) => value.clone(),
-        // Sets are called by their names: `@peers`.
+        // Sets are called by names that people gave them: `@peers`.
+        Value::String(text) if text.starts_with('@') => Value::from("@set"),
         Value::String(text) => Value::from(word(text).unwrap_or(WITHHELD)),
         plain => plain.clone(),
     }
@@ -119,6 +120,7 @@ mod tests {
                 { "counter": { "packets": 7, "bytes": 9 } },
                 { "log": { "prefix": "call Bob", "level": "info" } },
                 { "new-statement": "call Bob" },
+                { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": "@bobs" } },
                 { "accept": null } ] } },
         ] });
         let kept = reduce(&ruleset.to_string()).unwrap();
@@ -130,6 +132,7 @@ mod tests {
                 { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": "lo" } },
                 { "log": null },
                 { "withheld": null },
+                { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": "@set" } },
                 { "accept": null } ] } },
         ] });
         assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), expected);

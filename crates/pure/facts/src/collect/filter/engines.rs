@@ -49,9 +49,24 @@ fn name(text: &str) -> Option<(&str, &str)> {
     name.bytes().all(is_name).then_some((name, after))
 }
 
+/// In place of a path: people and projects are called by name in it.
+const WITHHELD: &str = "/withheld";
+
+fn is_path(name: &str, value: &str) -> bool {
+    let names_one = ["_FILE", "_PATH", "_DIR", "_PLUGIN"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    value.starts_with(['/', '~', '.']) || (names_one && value.contains('/'))
+}
+
 /// `NAME=VALUE`, if the variable is an engine's. None of them has a use for white space in its value.
 pub(in crate::collect) fn assignment(name: &str, value: &str) -> Option<String> {
     let value = value.split_whitespace().next().unwrap_or("");
+    let value = if is_path(name, value) {
+        WITHHELD
+    } else {
+        value
+    };
     let is_listed = |letter: char| letter == '=' || is_plain(letter.encode_utf8(&mut [0; 4]));
     let plain = value.is_ascii()
         && value
@@ -78,6 +93,21 @@ mod tests {
             engine_settings(text).unwrap(),
             "export NCCL_IB_HCA==mlx5_0\n"
         );
+    }
+
+    #[test]
+    fn paths_stay_on_the_node() {
+        for line in [
+            "NCCL_TOPO_FILE=/home/alice/acme.xml",
+            "NCCL_TOPO_FILE=~/acme.xml",
+            "NCCL_TOPO_FILE=alice/acme.xml",
+            "NCCL_TOPO_FILE=/withheld",
+        ] {
+            let kept = engine_settings(line).unwrap();
+            assert_eq!(kept, "NCCL_TOPO_FILE=/withheld\n");
+        }
+        let range = "NCCL_IB_ADDR_RANGE=10.0.0.0/24\n";
+        assert_eq!(engine_settings(range).unwrap(), range);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One table: RDMA beside TCP, a row a test.
 
-use super::{name, quiet};
+use super::{name, quiet, rate};
 use crate::{
     bench::{
         Bandwidth, Bench, Bidirectional, Cell, Directions, Latency, Operation, RailResult, Tcp,
@@ -123,7 +123,7 @@ fn of_rail<'a>(bench: &Bench, rail: &'a RailResult) -> [TestRow<'a>; 3] {
 
 /// One stream with the latency, then several with both ways at once.
 fn of_tcp_rail<'a>(tcp: &Tcp, rail: &'a TcpRail) -> Vec<TestRow<'a>> {
-    let both_at_once = || Some(rail.both_ways.span(|sum| format!("{:.2}", sum.gbps)));
+    let both_at_once = || Some(rail.both_ways.span(|sum| rate(sum.gbps)));
     let is_single = tcp.streams == 1;
     let mut rows = vec![TestRow {
         rail: name(&rail.interfaces),
@@ -180,18 +180,18 @@ fn with_streams(count: u16) -> String {
 
 fn both_ways(cell: &Cell<Bidirectional>) -> Span {
     cell.span(|both| {
-        format!(
-            "{:.2} = {:.2} + {:.2}",
-            both.gbps, both.there.gbps, both.back.gbps
-        )
+        let [sum, there, back] = [both.gbps, both.there.gbps, both.back.gbps].map(rate);
+        format!("{sum} = {there} + {back}")
     })
 }
 
 fn bandwidths(both: &Directions<Bandwidth>) -> [Span; 2] {
     [&both.there, &both.back].map(|cell| {
         cell.span(|bandwidth| {
-            let worst = bandwidth.worst_gbps.map(|worst| format!(" ({worst:.2})"));
-            format!("{:.2}{}", bandwidth.gbps, worst.unwrap_or_default())
+            let worst = bandwidth
+                .worst_gbps
+                .map(|worst| format!(" ({})", rate(worst)));
+            format!("{}{}", rate(bandwidth.gbps), worst.unwrap_or_default())
         })
     })
 }
@@ -202,7 +202,7 @@ fn efficiency(both: &Directions<Bandwidth>) -> Span {
     let each = each.into_iter().flatten();
     let worse = each.filter_map(|one| one.gbytes_per_processor_second);
     let worse = worse.min_by(f64::total_cmp);
-    let text = worse.map_or_else(String::new, |worse| format!("{worse:.2}"));
+    let text = worse.map_or_else(String::new, rate);
     Span::new(Tone::Plain, text)
 }
 
