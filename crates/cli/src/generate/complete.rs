@@ -37,7 +37,7 @@ mod tests {
     use crosstie_report::completion::{WITH_NODES, with_names};
 
     use super::*;
-    use crate::args::Arguments;
+    use crate::{args::Arguments, generate::hidden};
 
     #[test]
     fn nodes_are_offered_wherever_one_is_taken() {
@@ -65,10 +65,11 @@ mod tests {
             let script = with_names(
                 &shell.to_string(),
                 &String::from_utf8(script).unwrap(),
-                &["agent"],
+                &hidden(&Arguments::command()),
             );
             let mut lists = script.lines().filter(|line| line.contains("opts=\""));
-            assert!(!lists.any(|list| list.contains(" agent ")), "{shell}");
+            let is_hidden = |word: &str| ["agent", "hub"].contains(&word);
+            assert!(!lists.any(|list| list.split([' ', '"']).any(is_hidden)));
             for names in ["labs", "nodes", "checks"] {
                 let command = format!("(crosstie complete {names} 2>/dev/null)");
                 assert!(script.contains(&command), "{shell}: {names}");

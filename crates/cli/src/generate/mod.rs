@@ -18,8 +18,8 @@ pub(crate) use complete::Names;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "crosstie", &mut script);
-    let command = Arguments::command();
+    let mut command = Arguments::command();
+    clap_complete::generate(shell, &mut command, "crosstie", &mut script);
     let script = String::from_utf8_lossy(&script);
     let script = with_names(&shell.to_string(), &script, &hidden(&command));
     output::print(&script)?;

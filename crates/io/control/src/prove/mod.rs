@@ -103,19 +103,10 @@ pub struct Proved {
 pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveError> {
     let (spec, fleet) = targets.find_live(false)?;
     let spec = spec.as_ref();
-    let first = FleetSnapshot::take(&fleet);
-    let is_whole = first.nodes.iter().all(|node| node.facts.is_ok());
-    // Without a cluster file nobody knows what a node that does not answer is cabled to.
-    let (measured, unread) = if is_whole || spec.is_none() {
-        (Some(first.known()?), Vec::new())
-    } else {
-        let failed = first.nodes.iter().filter_map(|node| {
-            Some(NodeFailure {
-                host: node.name.clone(),
-                error: node.facts.as_ref().err()?.line(),
-            })
-        });
-        (None, failed.collect())
+    let (measured, unread) = match FleetSnapshot::take(&fleet).known() {
+        // Without a cluster file nobody knows what a node that does not answer is cabled to.
+        Err(SnapshotError::Unread(failed)) if spec.is_some() => (None, failed.failures()),
+        known => (Some(known?), Vec::new()),
     };
     let before = last_run(spec);
     let measured = measured.map(|nodes| prepare(&nodes, spec, options)?.measure(&fleet, options));

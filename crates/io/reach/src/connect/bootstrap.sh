@@ -22,22 +22,15 @@ identify() {
     stat -c '%d %i %s %y %z' "$folder/$sum"
 }
 
-# A folder or file that is not root's alone, a link or a pipe tells nothing, and nothing is written there.
-is_roots() {
-    case $(stat -c '%u %A' "$1" 2>/dev/null) in
-    "0 $2"????-??-*) ;;
-    *) return 1 ;;
-    esac
-}
-
 is_known() {
-    [ "$privilege" = root ] && is_roots "${known%/*}" d && is_roots "$known" - && [ "$(cat "$known")" = "$(identify)" ]
+    [ "$privilege" = root ] && is_own d "${known%/*}" && is_own - "$known" && [ "$(cat "$known")" = "$(identify)" ]
 }
 
 remember() {
     [ "$privilege" = root ] || return 0
     { [ -e "${known%/*}" ] || mkdir -m 755 "${known%/*}"; } 2>/dev/null
-    is_roots "${known%/*}" d || return 0
+    # Where it is not root's alone, or a link or a pipe, it tells nothing, and nothing is written there.
+    is_own d "${known%/*}" || return 0
     { rm -rf "$known" && identify >"$known"; } 2>/dev/null
 }
 
@@ -52,9 +45,10 @@ refuse_shared() {
     done
 }
 
+# `-` for a file, `d` for a folder: the user's, and nobody else may write to it.
 is_own() {
-    case $(stat -c '%u %A' "$1") in
-    "$(id -u) -"????-??-*) ;;
+    case $(stat -c '%u %A' "$2" 2>/dev/null) in
+    "$(id -u) $1"????-??-*) ;;
     *) return 1 ;;
     esac
 }
@@ -152,7 +146,7 @@ main() {
     esac
     refuse_shared
     known=/run/crosstie/agent-$sum
-    if ! { [ -x "$folder/$sum" ] && is_own "$folder/$sum"; } 2>/dev/null; then
+    if ! { [ -x "$folder/$sum" ] && is_own - "$folder/$sum"; }; then
         fetch
     elif ! is_known; then
         is_wanted "$folder/$sum" 2>/dev/null || fetch

@@ -78,7 +78,9 @@ pub fn verdict(prove: &Prove) -> Span {
         "; the run was cut off"
     };
     if graded + failed == 0 {
-        return Span::new(Tone::Bad, format!("nothing was graded{cut}"));
+        let why = prove.unmeasured();
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        return Span::new(Tone::Bad, format!("nothing was graded{why}{cut}"));
     }
     if roots == 0 && fault + failed + warning == 0 {
         return Span::new(
