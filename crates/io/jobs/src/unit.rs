@@ -151,6 +151,10 @@ pub(crate) fn stop(folder: &JobFolder) -> Result<(), String> {
         STOP_TIMEOUT,
     );
     if let Err(gap) = stopped {
+        // The other ranks are stopped at the same time, and it ends with them: it may be gone before it is asked.
+        if show(folder).is_ok_and(|state| state.is_over()) {
+            return Ok(());
+        }
         // A unit of the system's, and no root here: its first process is this user's, and systemd ends the rest with it.
         let first = i32::try_from(state.main_pid).ok().and_then(Pid::from_raw);
         let signalled = first.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok());

@@ -34,6 +34,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"{\"content\": \"once %s\"}" % word.encode())
 http.server.HTTPServer(("127.0.0.1", 8080), Handler).serve_forever()'"#;
 
+const ENDS_BEFORE_ITS_STOP: &str = r#"
+mv /usr/bin/systemctl /usr/bin/systemctl.real
+cat > /usr/bin/systemctl <<'END'
+#!/bin/sh
+case "$*" in *stop*) /usr/bin/systemctl.real "$@" ;; esac
+exec /usr/bin/systemctl.real "$@"
+END
+chmod 755 /usr/bin/systemctl"#;
+
 fn prepared() -> JobLab {
     let jobs = JobLab::new();
     jobs.program("ggml-rpc-server", RPC_SERVER);
@@ -93,6 +102,8 @@ fn a_server_counts_as_started_once_it_has_answered_twice_the_same() {
         said.contains("spark-b: ") && said.contains(":50052 is taken"),
         "{said}"
     );
+    // Its unit is gone by the time that it is stopped, as when the other rank's end was quicker.
+    jobs.sh("spark-a", ENDS_BEFORE_ITS_STOP);
     jobs.json(true, 0, &["stop"]);
     jobs.has_nothing_left();
     jobs.sh("spark-a", "touch /tmp/changes");
