@@ -6,6 +6,9 @@ use crate::counters;
 
 /// Fewer can be counters that were not read at the same moment.
 const LEAST_LOST: u64 = 10;
+/// Of a test that gave no figure, traffic may go on while its counters are read, first at one end and then at the other: no
+/// such moment explains a larger share.
+const LEAST_SHARE_UNFINISHED: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
@@ -33,17 +36,16 @@ impl Loss {
 /// Packets sent less packets received, where the protocol noticed, too: a gap at the receiver is loss of data; a sender
 /// that sent again, with no gap, has missed acknowledgements.
 pub fn loss(measurement: &Measurement) -> Option<Loss> {
-    // Without figures nothing says how long counters ran on.
-    if !matches!(
-        &measurement.outcome,
-        Outcome::Measured(Figures::Bandwidth(_))
-    ) {
-        return None;
-    }
+    let least_share = match &measurement.outcome {
+        Outcome::Measured(Figures::Bandwidth(_)) => 0.0,
+        Outcome::Failed { .. } => LEAST_SHARE_UNFINISHED,
+        _ => return None,
+    };
     let growth = &measurement.counters;
     let of = |path, (sent, received): (u64, u64)| {
         let lost = sent.saturating_sub(received);
-        (lost >= LEAST_LOST).then_some(Loss { path, sent, lost })
+        let found = Loss { path, sent, lost };
+        (lost >= LEAST_LOST && found.share() >= least_share).then_some(found)
     };
     if counters::out_of_sequence(growth) > 0 {
         return of(LossPath::Data, counters::packets(&growth.from, &growth.to)?);

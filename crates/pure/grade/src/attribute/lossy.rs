@@ -34,7 +34,11 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     // Under contention a switch may drop: that is told by who recovers, not by who lost. Where both directions run at once,
     // the same counters are two tests', and every loss would count twice.
     let counts = |phase| !matches!(phase, Phase::Incast | Phase::Bidirectional);
-    let tried = tried.filter(|one| one.kind.is_rdma() && counts(one.phase));
+    // What was sent to a node that went away was not lost on the way.
+    let is_lost = |end: &MeasuredEnd| graded.run.lost.iter().any(|lost| lost.host == end.host);
+    let tried = tried.filter(|one| {
+        one.kind.is_rdma() && counts(one.phase) && !is_lost(&one.from) && !is_lost(&one.to)
+    });
     for one in tried {
         let (from, to) = (observed.place(&one.from), observed.place(&one.to));
         let growth = &one.counters;

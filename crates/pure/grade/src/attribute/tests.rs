@@ -342,6 +342,37 @@ fn loss_is_found_in_its_direction_and_explains_the_rest() {
     assert_eq!(slow.because_of, Some(0));
 }
 
+/// A path that loses so much that its test does not end in time.
+#[test]
+fn loss_is_found_by_the_counters_of_a_test_without_a_figure() {
+    let mut run = lossy();
+    let failed = Outcome::Failed {
+        error: "the worker gave no answer".to_owned(),
+    };
+    run.measurements[0].outcome = failed;
+    // 500 of 100,000 could be a moment between two readings.
+    let kinds = |run: &Run| {
+        let graded = GradedRun::new(run);
+        let losses = faults(&graded).into_iter();
+        let losses = losses.filter(|fault| fault.kind == FaultKind::PathLosesPackets);
+        losses.map(|fault| fault.subject).collect::<Vec<String>>()
+    };
+    run.measurements.truncate(1);
+    assert_eq!(kinds(&run), [""; 0]);
+    run.measurements[0]
+        .counters
+        .to
+        .insert("rcvd_pkts".to_owned(), 95_000);
+    assert_eq!(kinds(&run), ["a → b"]);
+    // Nor of a node that went away meanwhile.
+    run.lost.push(LostNode {
+        host: "b".to_owned(),
+        offset_milliseconds: 0,
+        why: "it was killed".to_owned(),
+    });
+    assert_eq!(kinds(&run), [""; 0]);
+}
+
 #[test]
 fn counters_that_merely_differ_are_no_loss() {
     let mut run = at(CONNECTX_5, 97.0);
