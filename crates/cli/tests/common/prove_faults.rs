@@ -112,7 +112,9 @@ impl Injected {
             Self::LossOneWay => {
                 lab.fault_one_way(&port, Fault::Loss(share_lost(severity)), Way::Sent)
                     .unwrap();
-                whole()
+                let found = whole();
+                keep_run(state.path(), "loss-one-way");
+                found
             }
             Self::SlowCable => {
                 limit(
@@ -125,8 +127,11 @@ impl Injected {
                 found
             }
             Self::CpuQuota => {
-                let _quota = CpuQuota::new(lab, node, 8 + severity.much / 20);
-                whole()
+                // With less than a tenth a node is not read within a minute, and that is what is told.
+                let _quota = CpuQuota::new(lab, node, 10 + severity.much / 25);
+                let found = whole();
+                keep_run(state.path(), "cpu-quota");
+                found
             }
             Self::SmallMtu => {
                 sh(lab, node, "ip link set enp1s0f0np0 mtu 1500");

@@ -230,6 +230,8 @@ fn full_up_says_proven_of_what_it_measured() {
 #[test]
 fn full_prove_soak_names_a_short_cut_with_its_time() {
     const SOAK: u64 = 600;
+    // Seconds go by before the run itself begins.
+    const SLACK: f64 = 20.0;
     let proven = limited_two_sparks();
     let state = tempfile::tempdir().unwrap();
     let seconds = format!("{SOAK}s");
@@ -248,6 +250,21 @@ fn full_prove_soak_names_a_short_cut_with_its_time() {
     let found = told(&output);
     assert_eq!(roots(&found), ["bandwidth-unsteady"], "{found:#}");
     println!("cut at {:.1} s: {:#}", cut.get(), found["findings"]);
+    let of_cut = |(from, to): &(f64, f64)| from - SLACK < cut.get() && cut.get() < to + SLACK;
+    assert!(breaks(&found).iter().any(of_cut), "{found:#}");
+}
+
+/// When traffic broke off, in seconds: `between 302.2 s and 303.8 s after the run began`.
+fn breaks(found: &Value) -> Vec<(f64, f64)> {
+    let findings = found["findings"].as_array().unwrap().iter();
+    let evidence = findings.flat_map(|finding| finding["evidence"].as_array().unwrap());
+    let breaks = evidence.filter(|one| one["what"] == "traffic broke off");
+    let times = breaks.map(|one| {
+        let words = one["value"].as_str().unwrap().split(' ');
+        let times: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+        (times[0], times[1])
+    });
+    times.collect()
 }
 
 /// Four nodes on a switch: every pair, and many to one.
