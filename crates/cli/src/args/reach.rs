@@ -47,7 +47,8 @@ pub(crate) struct ClusterArgs {
 /// Which nodes a command is about.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct NodeArgs {
-    /// Nodes, as the cluster file or ssh calls them; `.` is this machine. None: all of the cluster file
+    /// Nodes, as the cluster file or ssh calls them; `.` is this machine. None: all of the cluster file; for `scan` and
+    /// `doctor` without one, this machine
     #[arg(value_name = "NODE")]
     pub(crate) nodes: Vec<String>,
 

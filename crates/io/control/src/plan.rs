@@ -23,9 +23,7 @@ use crate::{
 pub enum PlanError {
     #[error(transparent)]
     Targets(#[from] TargetsError),
-    #[error(
-        "a plan needs a cluster file, and there is no {CLUSTER_FILE} here: `{init}` writes one"
-    )]
+    #[error("this needs a cluster file, and there is no {CLUSTER_FILE} here: `{init}` writes one")]
     NoClusterFile { init: String },
     #[error("the cluster file cannot be satisfied")]
     Faults(#[source] FaultLines),

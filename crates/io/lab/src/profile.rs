@@ -8,6 +8,7 @@ pub(crate) use check::MANAGEMENT_OFFSET;
 
 use std::collections::BTreeSet;
 
+use crosstie_model::spec::nearest;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -138,7 +139,11 @@ pub struct Infiniband {
 
 #[derive(Debug, Error)]
 pub enum ProfileError {
-    #[error("no profile named \"{name}\"; shipped are {}. A path to a TOML file works too", SHIPPED.map(|(name, _)| name).join(", "))]
+    #[error(
+        "no profile named \"{name}\"{}; shipped are {}. A path to a TOML file works too",
+        suggestion(name),
+        SHIPPED.map(|(name, _)| name).join(", ")
+    )]
     Unknown { name: String },
     #[error("cannot read the profile {path}")]
     Read {
@@ -158,6 +163,11 @@ pub enum ProfileError {
         place: String,
         problem: String,
     },
+}
+
+fn suggestion(name: &str) -> String {
+    let known = SHIPPED.iter().map(|(known, _)| *known);
+    nearest(name, known).map_or_else(String::new, |known| format!(": did you mean {known}?"))
 }
 
 impl Profile {

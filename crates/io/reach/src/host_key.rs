@@ -14,7 +14,7 @@ use crosstie_trust::{KeyKind, PublicKey};
 use thiserror::Error;
 
 use crate::{
-    connect::{ConnectError, ssh_failure},
+    connect::{ConnectError, LoginCommands, ssh_failure},
     link::{Group, Heard, Link, LinkError},
     ssh::{Destination, SshOptions, option, own_connection, quoted, unasked},
 };
@@ -101,7 +101,7 @@ pub fn look(
     folder: &Path,
     deadline: Duration,
 ) -> Result<Shown, HostKeyError> {
-    let node = destination.to_string();
+    let login = LoginCommands::new(destination.as_str(), options.config.as_deref());
     let attempt = Try {
         destination,
         options,
@@ -112,11 +112,11 @@ pub fn look(
     let said = format!("{}\n{}", strict.log, strict.complaint);
     let known = match seen(&strict.log) {
         Some(_) if was_accepted(&strict.log) => true,
-        Some(_) => match ssh_failure(&node, &said) {
+        Some(_) => match ssh_failure(&login, &said) {
             ConnectError::HostKeyUnknown { .. } => false,
             error => return Err(error.into()),
         },
-        None => return Err(ssh_failure(&node, &said).into()),
+        None => return Err(ssh_failure(&login, &said).into()),
     };
     let known_hosts = folder.join("shown");
     fs::write(&known_hosts, "").map_err(HostKeyError::Scratch)?;

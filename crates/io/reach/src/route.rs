@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::Command};
 
 use crate::{
     binary::build_of,
-    connect::{self, ConnectError, Wanted},
+    connect::{self, ConnectError, LoginCommands, Wanted},
     link::Group,
     remote::Remote,
     secret::Password,
@@ -83,9 +83,10 @@ fn here(
         return Ok(in_process(None));
     }
     // sudo may find a terminal to ask on, which it must not: the password is ours to ask for.
+    let login = LoginCommands::new(".", None);
     let connect = || {
         let shell = Command::new("/bin/sh");
-        connect::connect(".", shell, Group::Own, wanted, false)
+        connect::connect(&login, shell, Group::Own, wanted, false)
     };
     match until_accepted("this machine", wanted, connect) {
         Err(ConnectError::Sudo { why }) => Ok(in_process(Some(why))),
@@ -115,7 +116,7 @@ fn over_ssh(
     options: &SshOptions,
     wanted: &Wanted<'_>,
 ) -> Result<Remote, ConnectError> {
-    let node = destination.to_string();
+    let login = LoginCommands::new(destination.as_str(), options.config.as_deref());
     // A process that asks on the terminal has to be in the group that the terminal belongs to.
     let group = if options.prompts {
         Group::Shared
@@ -123,14 +124,14 @@ fn over_ssh(
         Group::Own
     };
     let shell = || ssh::command(destination, options);
-    let connect = || connect::connect(&node, shell(), group, wanted, true);
-    match until_accepted(&node, wanted, connect) {
+    let connect = || connect::connect(&login, shell(), group, wanted, true);
+    match until_accepted(destination.as_str(), wanted, connect) {
         Err(ConnectError::Sudo { why }) => {
             let unprivileged = Wanted {
                 root: None,
                 ..*wanted
             };
-            let remote = connect::connect(&node, shell(), group, &unprivileged, true)?;
+            let remote = connect::connect(&login, shell(), group, &unprivileged, true)?;
             Ok(remote.refused(why))
         }
         remote => remote,

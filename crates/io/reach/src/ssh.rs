@@ -22,6 +22,8 @@ pub enum DestinationError {
         "{0:?} cannot be a node: give a host name, user@host, or a name from your ssh configuration"
     )]
     Odd(String),
+    #[error("{0:?} cannot be a node: want ssh://USER@HOST:PORT, with nothing behind it")]
+    Uri(String),
 }
 
 impl FromStr for Destination {
@@ -38,8 +40,24 @@ impl FromStr for Destination {
         if host.is_empty() || host.starts_with('-') || text.contains(odd) {
             return Err(DestinationError::Odd(text.to_owned()));
         }
+        if text
+            .strip_prefix("ssh://")
+            .is_some_and(|uri| !is_login(uri))
+        {
+            return Err(DestinationError::Uri(text.to_owned()));
+        }
         Ok(Self(text.to_owned()))
     }
+}
+
+/// `user@host:port`; ssh shows all of its options to whoever writes more.
+fn is_login(uri: &str) -> bool {
+    let login = uri.strip_suffix('/').unwrap_or(uri);
+    let host = login.rsplit_once('@').map_or(login, |(_, host)| host);
+    // What colons an address has are in brackets.
+    let behind = host.rsplit_once(']').map_or(host, |(_, behind)| behind);
+    let port = behind.rsplit_once(':').map(|(_, port)| port.parse());
+    !login.contains('/') && !matches!(port, Some(Err(_) | Ok(0_u16)))
 }
 
 impl Destination {
@@ -237,6 +255,8 @@ mod tests {
             "spark-b",
             "alice@spark-b",
             "ssh://alice@spark-b:2222",
+            "ssh://[fd00::7]",
+            "ssh://spark-b/",
             "192.0.2.7",
             "fd00::7",
         ] {
@@ -251,6 +271,9 @@ mod tests {
             "a;b",
             "$(a)",
             "alice@",
+            "ssh://alice@spark-b:22/x",
+            "ssh://spark-b:ssh",
+            "ssh://[fd00::7]:0",
         ] {
             assert!(name.parse::<Destination>().is_err(), "{name}");
         }

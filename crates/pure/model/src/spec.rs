@@ -182,7 +182,8 @@ fn suggestion(message: &str) -> String {
 }
 
 /// The one that was probably meant.
-fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The one that was most likely meant.
+pub fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|known| (distance(unknown, known), known))
         .filter(|(distance, known)| *distance <= known.len().div_ceil(3))

@@ -137,3 +137,11 @@ fn a_node_has_this_machines_architecture_unless_it_says_otherwise() {
     let mixed = Profile::find("mixed-arch").unwrap();
     assert_eq!(mixed.architectures().len(), 2);
 }
+
+#[test]
+fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
+    let error = Profile::find("two-spraks").unwrap_err().to_string();
+    assert!(error.contains("did you mean two-sparks?"), "{error}");
+    let error = Profile::find("zebra").unwrap_err().to_string();
+    assert!(!error.contains("did you mean"), "{error}");
+}

@@ -3,7 +3,7 @@
 use std::{process::Command, sync::Arc, time::Instant};
 
 use super::{
-    ConnectError, Stage, Wanted,
+    ConnectError, LoginCommands, Stage, Wanted,
     failure::{self, Phase},
 };
 use crate::{
@@ -24,7 +24,7 @@ const PART: usize = 1 << 20;
 
 /// A connection on its way to an agent.
 pub(super) struct Bootstrap<'a> {
-    node: &'a str,
+    login: &'a LoginCommands,
     link: Link,
     wanted: &'a Wanted<'a>,
     preamble: Preamble,
@@ -57,7 +57,7 @@ impl From<ConnectError> for Stop {
 
 impl<'a> Bootstrap<'a> {
     pub(super) fn start(
-        node: &'a str,
+        login: &'a LoginCommands,
         command: Command,
         group: Group,
         wanted: &'a Wanted<'a>,
@@ -66,7 +66,7 @@ impl<'a> Bootstrap<'a> {
         let program = command.get_program().to_string_lossy().into_owned();
         let link = Link::spawn(command, group);
         Ok(Self {
-            node,
+            login,
             link: link.map_err(|source| ConnectError::Spawn { program, source })?,
             wanted,
             preamble: Preamble::default(),
@@ -100,7 +100,7 @@ impl<'a> Bootstrap<'a> {
             Err(Stop::Failed(error)) => Err(error),
             Err(Stop::Link(error)) => Err(self.explain(error)),
             Ok(()) => Remote::new(
-                self.node,
+                self.login.node(),
                 self.link,
                 &self.preamble.into_rest(),
                 self.refusal,
@@ -263,7 +263,7 @@ impl<'a> Bootstrap<'a> {
                 let status = self.link.finish();
                 let complaint = self.link.complaint();
                 failure::of_end(
-                    self.node,
+                    self.login,
                     self.phase,
                     status,
                     &complaint,

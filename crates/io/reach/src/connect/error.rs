@@ -2,10 +2,9 @@
 
 use std::{io, time::Duration};
 
-use crosstie_model::word;
 use thiserror::Error;
 
-use super::failure::WRONG_PASSWORD;
+use super::{failure::WRONG_PASSWORD, login::LoginCommands};
 use crate::{binary::BinaryError, link::LinkError, protocol::PreambleError, ssh::DestinationError};
 
 /// Also in the script.
@@ -21,30 +20,35 @@ pub enum ConnectError {
     #[error(
         "ssh refused it: its host key is not the one that is known for it. Somebody may be in between, or it was installed \
          anew. Compare the fingerprint on its console (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub); if it is right, \
-         remove the old key with ssh-keygen -R and log in once with ssh {node}",
-        node = word(node)
+         remove the old key with ssh-keygen -R and log in once with {}",
+        .login.ssh()
     )]
-    HostKeyChanged { node: String },
+    HostKeyChanged { login: LoginCommands },
     #[error(
-        "ssh does not know its host key: `crosstie trust {node}` shows it and asks; or log in once with `ssh {node}` and compare \
-         the fingerprint that it shows",
-        node = word(node)
+        "ssh does not know its host key: `{}` shows it and asks; or log in once with `{}` and compare the fingerprint that it \
+         shows",
+        .login.trust(),
+        .login.ssh()
     )]
-    HostKeyUnknown { node: String },
+    HostKeyUnknown { login: LoginCommands },
     #[error(
-        "ssh was not let in ({offered}): `crosstie trust {node}` asks for the password once and puts a key there; or try \
-         `ssh {node}`, or scan that node alone from a terminal, so that ssh can ask",
-        node = word(node)
+        "ssh was not let in ({offered}): `{}` asks for the password once and puts a key there; or try `{}`, or scan that node \
+         alone from a terminal, so that ssh can ask",
+        .login.trust(),
+        .login.ssh()
     )]
-    Denied { node: String, offered: String },
+    Denied {
+        login: LoginCommands,
+        offered: String,
+    },
     #[error("no machine of this name can be found: check the spelling, or give its address")]
     Unresolved,
     #[error("it refuses connections: is sshd running there, on this port?")]
     Refused,
     #[error("it did not answer: is it switched on and on this network?")]
     Unanswered,
-    #[error("ssh failed: {said}; try ssh {node}", node = word(node))]
-    Ssh { node: String, said: String },
+    #[error("ssh failed: {said}; try {}", .login.ssh())]
+    Ssh { login: LoginCommands, said: String },
 
     #[error("no agent there within {} s (while {phase})", after.as_secs())]
     Deadline {

@@ -2,7 +2,7 @@
 
 use std::process::ExitStatus;
 
-use super::ConnectError;
+use super::{ConnectError, LoginCommands};
 
 /// How far it got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) const WRONG_PASSWORD: &str = "sudo did not accept the password";
 
 /// The connection ended before there was an agent.
 pub(super) fn of_end(
-    node: &str,
+    login: &LoginCommands,
     phase: Phase,
     status: Option<ExitStatus>,
     complaint: &str,
@@ -43,7 +43,7 @@ pub(super) fn of_end(
             None => "it gave no reason".to_owned(),
         });
     match phase {
-        Phase::Login => of_ssh(node, complaint, said),
+        Phase::Login => of_ssh(login, complaint, said),
         Phase::Sudo if is_wrong_password(complaint) => ConnectError::Sudo {
             why: WRONG_PASSWORD.to_owned(),
         },
@@ -54,7 +54,7 @@ pub(super) fn of_end(
         Phase::Start if complaint.contains("Permission denied") => ConnectError::NoExec { said },
         Phase::Start => ConnectError::Start { said },
         Phase::Prepare => ConnectError::Ssh {
-            node: node.to_owned(),
+            login: login.clone(),
             said,
         },
     }
@@ -72,27 +72,27 @@ fn is_wrong_password(complaint: &str) -> bool {
 }
 
 /// Of an ssh that ended before anybody spoke at the other end.
-pub(crate) fn ssh_failure(node: &str, complaint: &str) -> ConnectError {
+pub(crate) fn ssh_failure(login: &LoginCommands, complaint: &str) -> ConnectError {
     let said = last_words(complaint).unwrap_or_else(|| "it gave no reason".to_owned());
-    of_ssh(node, complaint, said)
+    of_ssh(login, complaint, said)
 }
 
 /// The texts are OpenSSH's own and libc's in the C locale.
-fn of_ssh(node: &str, complaint: &str, said: String) -> ConnectError {
-    let node = node.to_owned();
+fn of_ssh(login: &LoginCommands, complaint: &str, said: String) -> ConnectError {
+    let login = login.clone();
     let has = |words: &str| complaint.contains(words);
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") || has("POSSIBLE DNS SPOOFING") {
-        return ConnectError::HostKeyChanged { node };
+        return ConnectError::HostKeyChanged { login };
     }
     if has("Host key verification failed") {
-        return ConnectError::HostKeyUnknown { node };
+        return ConnectError::HostKeyUnknown { login };
     }
     if let Some(offered) = complaint
         .lines()
         .find_map(|line| line.split_once("Permission denied (")?.1.split(')').next())
     {
         let offered = offered.to_owned();
-        return ConnectError::Denied { node, offered };
+        return ConnectError::Denied { login, offered };
     }
     if has("Could not resolve hostname") {
         return ConnectError::Unresolved;
@@ -103,7 +103,7 @@ fn of_ssh(node: &str, complaint: &str, said: String) -> ConnectError {
     if has("timed out") || has("No route to host") || has("is unreachable") {
         return ConnectError::Unanswered;
     }
-    ConnectError::Ssh { node, said }
+    ConnectError::Ssh { login, said }
 }
 
 /// The script gave up, and said where.
@@ -134,7 +134,14 @@ mod tests {
     use super::*;
 
     fn told(phase: Phase, complaint: &str) -> String {
-        of_end("spark-b", phase, None, complaint, "").to_string()
+        of_end(
+            &LoginCommands::new("spark-b", None),
+            phase,
+            None,
+            complaint,
+            "",
+        )
+        .to_string()
     }
 
     #[test]
@@ -225,8 +232,27 @@ mod tests {
             "Permission denied (publickey).",
             "odd",
         ] {
-            let text = of_end(name, Phase::Login, None, complaint, "").to_string();
+            let text = of_end(
+                &LoginCommands::new(name, None),
+                Phase::Login,
+                None,
+                complaint,
+                "",
+            );
+            let text = text.to_string();
             assert!(text.contains("ssh '$(id); rm -rf ~'"), "{text}");
+        }
+    }
+
+    #[test]
+    fn commands_reach_it_by_the_same_configuration() {
+        let login = LoginCommands::new("spark-b", Some("my lab/ssh".as_ref()));
+        let denied = ssh_failure(&login, "Permission denied (publickey).").to_string();
+        for command in [
+            "`crosstie trust --ssh-config 'my lab/ssh' spark-b`",
+            "`ssh -F 'my lab/ssh' spark-b`",
+        ] {
+            assert!(denied.contains(command), "{denied}");
         }
     }
 }

@@ -3,11 +3,13 @@
 mod bootstrap;
 mod error;
 mod failure;
+mod login;
 
 use std::{process::Command, time::Duration};
 
 pub use error::ConnectError;
 pub(crate) use failure::ssh_failure;
+pub use login::LoginCommands;
 
 use crate::{binary::Binaries, link::Group, remote::Remote, secret::Password};
 use bootstrap::Bootstrap;
@@ -58,13 +60,13 @@ pub struct Wanted<'a> {
 
 /// Starts the agent by way of `shell`, a command whose standard input a shell on the node reads.
 pub(crate) fn connect(
-    node: &str,
+    login: &LoginCommands,
     shell: Command,
     group: Group,
     wanted: &Wanted<'_>,
     without_root_too: bool,
 ) -> Result<Remote, ConnectError> {
-    Bootstrap::start(node, shell, group, wanted)?.by_script(without_root_too)
+    Bootstrap::start(login, shell, group, wanted)?.by_script(without_root_too)
 }
 
 /// Starts the agent by a command that is the agent, of this build.
@@ -74,5 +76,6 @@ pub fn direct(
     build: String,
     wanted: &Wanted<'_>,
 ) -> Result<Remote, ConnectError> {
-    Bootstrap::start(node, agent, Group::Own, wanted)?.of_build(build)
+    let login = LoginCommands::new(node, None);
+    Bootstrap::start(&login, agent, Group::Own, wanted)?.of_build(build)
 }
