@@ -5,6 +5,7 @@
 mod check;
 mod folder;
 mod generate;
+mod known_hashes;
 mod linger;
 mod list;
 mod log;
