@@ -12,7 +12,7 @@ export INSTALL ?= scripts/install-packages
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo check ns lab dist test test-full docs fresh bench advisories fuzz clean
+.PHONY: help setup build demo demo-serve check ns lab dist test test-full docs fresh bench advisories fuzz clean
 
 help:
 	@awk -F ':.*## ' '/^##@/ { print substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,10 @@ help:
 demo: build ## Build crosstie and take two virtual Sparks from cabled to proven; then their cable is cut, named and mended
 	$(INSTALL) lab
 	scripts/demo
+
+demo-serve: build ## A language model answers over RDMA on two virtual Sparks: llama.cpp is built, started, asked and stopped
+	$(INSTALL) lab llama
+	scripts/demo-serve
 
 test: ## All tiers: check, ns and lab; ends with a table of tests and times
 	$(INSTALL) build ns lab

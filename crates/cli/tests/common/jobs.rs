@@ -1,7 +1,7 @@
 //! `crosstie launch` on the nodes of a lab.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
 };
 
@@ -14,6 +14,7 @@ use super::{
     inits,
     lab::{containers, sh},
     sshd::{crosstie, typed},
+    ups::{Proven, proven_two_sparks},
 };
 
 pub const NODES: [&str; 2] = ["spark-a", "spark-b"];
@@ -23,7 +24,9 @@ pub const PROGRAMS: &str = "/opt/engine";
 /// Two configured nodes, and engines that are scripts.
 pub struct JobLab {
     pub lab: crosstie_lab::Lease,
-    pub folder: tempfile::TempDir,
+    pub cluster: PathBuf,
+    /// Where the cluster file is, unless it is the lab's.
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl JobLab {
@@ -33,7 +36,21 @@ impl JobLab {
         let cluster = folder.path().join("cluster.toml");
         inits::json(&lab, &NODES, &cluster);
         json(&lab, &cluster, 0, &["apply", "--yes"]);
-        Self { lab, folder }
+        Self {
+            lab,
+            cluster,
+            _folder: Some(folder),
+        }
+    }
+
+    /// Machines with Soft-RoCE, as `up` left them.
+    pub fn machines() -> Self {
+        let Proven { lab, cluster, .. } = proven_two_sparks();
+        Self {
+            lab,
+            cluster,
+            _folder: None,
+        }
     }
 
     /// A program of an engine, on both nodes.
@@ -52,8 +69,7 @@ impl JobLab {
     }
 
     pub fn command(&self, root: bool, arguments: &[&str]) -> Command {
-        let cluster = self.folder.path().join("cluster.toml");
-        command(&self.lab, &cluster, root, arguments)
+        command(&self.lab, &self.cluster, root, arguments)
     }
 
     pub fn run(&self, root: bool, arguments: &[&str]) -> (i32, String) {

@@ -8,6 +8,7 @@ pub mod cases;
 pub mod changes;
 pub mod command;
 pub mod cuts;
+pub mod debian;
 pub mod inits;
 pub mod jobs;
 pub mod lab;

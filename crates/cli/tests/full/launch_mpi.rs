@@ -1,34 +1,12 @@
 //! Debian's Open MPI through `crosstie launch mpirun`, in containers: every rank runs, in the job's units and without ssh
 //! between nodes, and the bytes go over the fabric. Its packages are fetched from Debian's archive.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
 
-use crate::common::jobs::{JobLab, NODES};
-
-const PACKAGES: [&str; 22] = [
-    "libatomic1",
-    "libevent-2.1-7",
-    "libevent-core-2.1-7",
-    "libevent-pthreads-2.1-7",
-    "libfabric1",
-    "libhwloc15",
-    "libltdl7",
-    "libmunge2",
-    "libnuma1",
-    "libopenmpi3",
-    "libpciaccess0",
-    "libpmix2",
-    "libpsm-infinipath1",
-    "libpsm2-2",
-    "libucx0",
-    "libx11-6",
-    "libxau6",
-    "libxcb1",
-    "libxdmcp6",
-    "ocl-icd-libopencl1",
-    "openmpi-bin",
-    "openmpi-common",
-];
+use crate::common::{
+    debian::{install, run},
+    jobs::{JobLab, NODES},
+};
 
 /// Every rank sends the other 16 MiB and gets as much. Open MPI's header declares these names.
 const EXCHANGE: &str = r#"
@@ -57,68 +35,32 @@ int main(int argc, char **argv) {
 }
 "#;
 
-fn run(folder: &Path, program: &str, arguments: &[&str]) {
-    let done = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap_or_else(|error| panic!("{program}: {error}"));
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{program} {arguments:?}: {said}");
-}
-
-/// A tree of Open MPI with a program that uses it.
-fn fetch(folder: &Path) {
-    let arguments = [&["download"], &PACKAGES[..]].concat();
-    run(folder, "apt-get", &arguments);
-    fs::create_dir(folder.join("root")).unwrap();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let name = entry.file_name().into_string().unwrap();
-        if Path::new(&name).extension().is_some_and(|end| end == "deb") {
-            run(folder, "dpkg", &["-x", &name, "root"]);
-        }
-    }
+/// A program that uses it, on both nodes. It is linked there: this machine has no Open MPI.
+fn built(jobs: &JobLab) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
     fs::write(folder.join("exchange.c"), EXCHANGE).unwrap();
-    fs::create_dir_all(folder.join("root/opt")).unwrap();
-    let library = format!(
-        "root/usr/lib/{}-linux-gnu/libmpi.so.40",
-        std::env::consts::ARCH
-    );
-    let arguments = [
-        "-o",
-        "root/opt/exchange",
-        "exchange.c",
-        &library,
-        "-Wl,--unresolved-symbols=ignore-in-shared-libs",
-    ];
+    let unresolved = "-Wl,--unresolved-symbols=ignore-in-shared-libs";
+    let library = "-l:libmpi.so.40";
+    let config = jobs.lab.ssh_config();
+    let config = config.to_str().unwrap();
+    let path = format!("/usr/lib/{}-linux-gnu/libmpi.so.40", std::env::consts::ARCH);
+    let from = format!("{}:{path}", NODES[0]);
+    run(folder, "scp", &["-q", "-F", config, &from, "."]);
+    let arguments = ["-o", "exchange", "exchange.c", "-L.", library, unresolved];
     run(folder, "gcc", &arguments);
-    run(
-        folder,
-        "tar",
-        &["-czf", "tree.tar.gz", "-C", "root", "usr", "opt"],
-    );
+    for node in NODES {
+        let target = format!("{node}:/tmp/exchange");
+        run(folder, "scp", &["-q", "-F", config, "exchange", &target]);
+        jobs.sh(node, "install /tmp/exchange /opt/exchange");
+    }
 }
 
 #[test]
-fn open_mpi_runs_on_all_nodes_and_its_bytes_are_on_the_fabric() {
-    let folder = tempfile::tempdir().unwrap();
-    fetch(folder.path());
+fn full_open_mpi_runs_on_all_nodes_and_its_bytes_are_on_the_fabric() {
     let jobs = JobLab::new();
-    let config = jobs.lab.ssh_config();
-    for node in NODES {
-        let target = format!("{node}:/tmp/tree.tar.gz");
-        run(
-            folder.path(),
-            "scp",
-            &["-q", "-F", config.to_str().unwrap(), "tree.tar.gz", &target],
-        );
-        // The package's script would have made the link.
-        jobs.sh(
-            node,
-            "tar -xzf /tmp/tree.tar.gz -C / --no-same-owner --keep-directory-symlink && ldconfig && \
-             ln -sf /usr/bin/mpirun.openmpi /usr/bin/mpirun",
-        );
-    }
+    install(&jobs, "openmpi-bin");
+    built(&jobs);
     let sent = |node: &str| -> u64 {
         let text = jobs.sh(node, "cat /sys/class/net/en*np0/statistics/tx_bytes");
         text.lines().map(|line| line.parse::<u64>().unwrap()).sum()
