@@ -29,6 +29,7 @@ pub(crate) const STATE: &str = "state.json";
 pub(crate) const ENVIRONMENT: &str = "environment";
 pub(crate) const PROGRAM: &str = "program";
 pub(crate) const LOG: &str = "log";
+pub(crate) const ANSWER: &str = "answer";
 /// Where programs of the job ask for others to be started on other nodes.
 pub(crate) const START_SOCKET: &str = "start.sock";
 

@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{JobFailure, LogAsk, Phase};
+use crosstie_launch::wire::{JobFailure, LogAsk, Phase, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    folder::{JobFolder, LOG, open_file},
+    folder::{ANSWER, JobFolder, LOG, open_file},
     system, unit,
 };
 
@@ -38,6 +38,10 @@ pub fn follow<E>(
     let folder = JobFolder::all()?;
     let folder = folder.into_iter().find(|folder| folder.job == ask.job);
     let folder = folder.ok_or_else(|| LogError::NoJob(ask.job.clone()))?;
+    let name = match ask.stream {
+        Stream::All => LOG,
+        Stream::Answer => ANSWER,
+    };
     let failed = |error| LogError::Failed(system("read the job's log")(error));
     let mut file: Option<File> = None;
     let mut buffer = vec![0; 64 << 10];
@@ -45,7 +49,7 @@ pub fn follow<E>(
         // Before the last look at the log, so that nothing is missed.
         let is_over = is_over(&folder);
         if file.is_none() {
-            file = match open_file(&folder.file(LOG)) {
+            file = match open_file(&folder.file(name)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 opened => Some(at_last_lines(opened.map_err(failed)?, ask.lines).map_err(failed)?),
             };

@@ -216,10 +216,20 @@ pub struct GenerateAsk {
 #[serde(deny_unknown_fields)]
 pub struct LogAsk {
     pub job: String,
+    pub stream: Stream,
     /// Lines from its end at first.
     pub lines: u32,
     /// Wait for more until the rank has ended.
     pub follow: bool,
+}
+
+/// What of a rank's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stream {
+    All,
+    /// What the engine printed to its standard output, up to a megabyte: its answer, without what it says about itself.
+    Answer,
 }
 
 /// Between ranks, one a line.

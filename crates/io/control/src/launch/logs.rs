@@ -6,7 +6,7 @@ use std::{
 };
 
 use crosstie_agent::{JobLog, call_with_stream};
-use crosstie_launch::wire::LogAsk;
+use crosstie_launch::wire::{LogAsk, Stream};
 use crosstie_reach::SessionError;
 
 use super::{ASK_TIMEOUT, LaunchError, status};
@@ -42,6 +42,7 @@ pub fn logs(
     };
     let ask = LogAsk {
         job: job.clone(),
+        stream: Stream::All,
         lines: options.lines,
         follow: options.follow,
     };
@@ -100,10 +101,11 @@ pub(super) fn of_node(
     fleet: &Fleet,
     wanted: usize,
     job: &str,
-    lines: u32,
+    (stream, lines): (Stream, u32),
 ) -> Result<Vec<u8>, NodeError> {
     let ask = LogAsk {
         job: job.to_owned(),
+        stream,
         lines,
         follow: false,
     };

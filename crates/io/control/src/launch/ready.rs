@@ -9,7 +9,7 @@ use std::{
 use crosstie_agent::{Job, call};
 use crosstie_launch::{
     job::Workload,
-    wire::{GenerateAsk, JobAnswer, JobAsk, Phase, RankStatus},
+    wire::{GenerateAsk, JobAnswer, JobAsk, Phase, RankStatus, Stream},
 };
 use crosstie_reach::SessionError;
 use crosstie_report::launch::{Launched, LaunchedRank, Outcome};
@@ -28,6 +28,8 @@ const TOKENS: u32 = 16;
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Lines of a generation that was all that was wanted.
 const ANSWER_LINES: u32 = 2000;
+/// Of a job that failed.
+const LAST_LINES: u32 = 4;
 
 pub(super) struct Ready<'a> {
     pub(super) fleet: &'a Fleet,
@@ -164,53 +166,23 @@ fn ended(
         return Ok(());
     };
     if !ok || llama.prompt.is_none() {
-        let printed = printed(ready).unwrap_or_default();
-        let last: Vec<&str> = printed.lines().rev().take(4).collect();
-        let last: Vec<&str> = last.into_iter().rev().collect();
+        let printed = printed(ready, Stream::All, LAST_LINES).unwrap_or_default();
+        let last: Vec<&str> = printed.lines().collect();
         return Err(LaunchError::Ended {
             job: ready.job.to_owned(),
             why: format!("{why}; its head printed last: {}", last.join(" | ")),
         });
     }
-    launched.generated = printed(ready).map(|text| answer(&text));
+    let answer = printed(ready, Stream::Answer, ANSWER_LINES);
+    launched.generated = answer.map(|text| text.trim().to_owned());
     proven(ready, ranks)
 }
 
 /// What the head printed.
-fn printed(ready: &Ready<'_>) -> Option<String> {
+fn printed(ready: &Ready<'_>, stream: Stream, lines: u32) -> Option<String> {
     let head = *ready.places.first()?;
-    let bytes = logs::of_node(ready.fleet, head, ready.job, ANSWER_LINES).ok()?;
+    let bytes = logs::of_node(ready.fleet, head, ready.job, (stream, lines)).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Without the engine's and our own words about it.
-fn answer(printed: &str) -> String {
-    const ABOUT: [&str; 14] = [
-        "crosstie: ",
-        "llama_",
-        "main: ",
-        "build: ",
-        "system_info",
-        "sampler",
-        "generate: ",
-        "common_",
-        "ggml_",
-        "load_tensors",
-        "print_info",
-        "load: ",
-        "~llama",
-        "srv ",
-    ];
-    let is_about = |line: &&str| {
-        let bare = line.trim_start_matches(|c: char| c.is_ascii_digit() || ". ".contains(c));
-        let bare = bare.trim_start_matches("I ").trim_start_matches("W ");
-        ABOUT
-            .iter()
-            .any(|start| bare.trim_start().starts_with(start))
-    };
-    let lines = printed.lines().filter(|line| !is_about(line));
-    let lines: Vec<&str> = lines.collect();
-    lines.join("\n").trim().to_owned()
 }
 
 /// Packets on the fabric's RDMA counters of every node, or why there were none.

@@ -78,8 +78,8 @@ impl Engines {
     ) -> io::Result<()> {
         command
             .stdin(Stdio::null())
-            .stdout(self.output.pipe()?)
-            .stderr(self.output.pipe()?)
+            .stdout(self.output.stdout()?)
+            .stderr(self.output.stderr()?)
             .process_group(0);
         let mut child: Child = command.spawn()?;
         self.running.insert(id, Pid::from_child(&child));
