@@ -87,7 +87,7 @@ fn full_a_job_outlives_its_controller_and_is_stopped_with_all_that_it_started() 
     for wanted in [
         "spark-a: user ",
         " interface enp1s0f0np0 token tk-31337",
-        "spark-b: arguments --nnodes=2 --node-rank=1 ",
+        "spark-b: arguments --nnodes=2 --node_rank=1 ",
     ] {
         assert!(log.contains(wanted), "'{wanted}' not in {log}");
     }

@@ -119,8 +119,8 @@ fn torchrun_meets_on_the_fabric_where_all_share_a_subnet() {
     let job = plan(&workload, &pair(), PORTS).unwrap();
     assert_eq!(
         words(&job.ranks[1]),
-        "torchrun --nnodes=2 --node-rank=1 --nproc-per-node=2 --rdzv-backend=c10d --rdzv-endpoint=192.168.100.1:29500 \
-         --local-addr=192.168.100.3 --max-restarts=0 train.py --lr 1 2"
+        "torchrun --nnodes=2 --node_rank=1 --nproc_per_node=2 --master_addr=192.168.100.1 --master_port=29500 --max_restarts=0 \
+         train.py --lr 1 2"
     );
     let value = |rank: usize, name: &str| {
         let mut all = job.ranks[rank].environment.iter();
@@ -148,7 +148,7 @@ fn torchrun_meets_on_the_fabric_where_all_share_a_subnet() {
     let mut apart = pair();
     apart[1].ports.clear();
     let job = plan(&workload, &apart, PORTS).unwrap();
-    assert!(words(&job.ranks[0]).contains("--rdzv-endpoint=10.0.0.1:29500"));
+    assert!(words(&job.ranks[0]).contains("--master_addr=10.0.0.1 --master_port=29500"));
     assert_eq!(job.notes.len(), 1);
     apart[1].management = apart[0].management.clone();
     let error = plan(&workload, &apart, PORTS).unwrap_err();

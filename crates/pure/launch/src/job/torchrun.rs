@@ -18,19 +18,18 @@ pub(super) fn plan(
         head: nodes[0].host.clone(),
     })?;
     let endpoint = SocketAddr::new(meeting.nodes[0].0, ports.rendezvous);
-    let ranks = (0u32..).zip(nodes).zip(&meeting.nodes);
-    let ranks = ranks.map(|((rank, node), (address, _))| {
+    let ranks = (0u32..).zip(nodes).map(|(rank, node)| {
         let option = |name: &str, value: String| format!("--{name}={value}");
+        // Addresses alone: other ways to meet have it resolve its host name, often to 127.0.1.1. Names with underscores are
+        // those that every release takes.
         let mut arguments = vec![
             option("nnodes", nodes.len().to_string()),
-            option("node-rank", rank.to_string()),
-            option("nproc-per-node", asked.processes_per_node.to_string()),
-            option("rdzv-backend", "c10d".to_owned()),
-            option("rdzv-endpoint", endpoint.to_string()),
-            // Else it resolves its host name, often to 127.0.1.1.
-            option("local-addr", address.to_string()),
+            option("node_rank", rank.to_string()),
+            option("nproc_per_node", asked.processes_per_node.to_string()),
+            option("master_addr", endpoint.ip().to_string()),
+            option("master_port", endpoint.port().to_string()),
             // A rank that failed is not started again: the job ends on all nodes.
-            option("max-restarts", "0".to_owned()),
+            option("max_restarts", "0".to_owned()),
             asked.script.clone(),
         ];
         arguments.extend(asked.arguments.iter().cloned());
