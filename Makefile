@@ -48,7 +48,7 @@ lab: ## Tests on virtual machines with Soft-RoCE (tests/lab/)
 ##@ More
 
 setup: ## Install the packages of every tier now
-	$(INSTALL) build ns lab full dist bench fresh fuzz
+	$(INSTALL) build ns lab full llama dist bench fresh fuzz
 
 build: ## The release binary for this machine
 	$(INSTALL) build

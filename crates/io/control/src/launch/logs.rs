@@ -97,18 +97,7 @@ pub fn logs(
 }
 
 /// All of one node's.
-pub(super) fn of_node(
-    fleet: &Fleet,
-    wanted: usize,
-    job: &str,
-    (stream, lines): (Stream, u32),
-) -> Result<Vec<u8>, NodeError> {
-    let ask = LogAsk {
-        job: job.to_owned(),
-        stream,
-        lines,
-        follow: false,
-    };
+pub(super) fn of_node(fleet: &Fleet, wanted: usize, ask: LogAsk) -> Result<Vec<u8>, NodeError> {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&kept);
     let answers = fleet.call(ASK_TIMEOUT, move |place, session, _| {

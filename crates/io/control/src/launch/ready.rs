@@ -9,7 +9,7 @@ use std::{
 use crosstie_agent::{Job, call};
 use crosstie_launch::{
     job::Workload,
-    wire::{GenerateAsk, JobAnswer, JobAsk, Phase, RankStatus, Stream},
+    wire::{GenerateAsk, JobAnswer, JobAsk, LogAsk, Phase, RankStatus, Stream},
 };
 use crosstie_reach::SessionError;
 use crosstie_report::launch::{Launched, LaunchedRank, Outcome};
@@ -181,7 +181,13 @@ fn ended(
 /// What the head printed.
 fn printed(ready: &Ready<'_>, stream: Stream, lines: u32) -> Option<String> {
     let head = *ready.places.first()?;
-    let bytes = logs::of_node(ready.fleet, head, ready.job, (stream, lines)).ok()?;
+    let ask = LogAsk {
+        job: ready.job.to_owned(),
+        stream,
+        lines,
+        follow: false,
+    };
+    let bytes = logs::of_node(ready.fleet, head, ask).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
