@@ -160,6 +160,30 @@ fn assert_exact(fabric: &Fabric) {
     assert!(proven.contended.is_empty(), "{fabric:?}: nothing is shared");
 }
 
+/// Whether a node without a fault could be blamed as well: all that it sends, or receives, is slow by the faults of several
+/// others. On a ring, nodes that receive slowly on both sides of one make it look like a slow sender.
+fn has_another_explanation(fabric: &Fabric) -> bool {
+    let (run, _) = fabric.prove(Mode::Full);
+    let tested = proven(&run).tested;
+    let injected: Vec<Cells> = fabric
+        .faults
+        .iter()
+        .map(|fault| cells_of(*fault, &tested))
+        .collect();
+    let low: Cells = injected.iter().flatten().copied().collect();
+    let percent = 50;
+    let blamed = (0..fabric.nodes()).flat_map(|node| {
+        [
+            Fault::SlowSending { node, percent },
+            Fault::SlowReceiving { node, percent },
+        ]
+    });
+    let mut blamed = blamed.map(|fault| cells_of(fault, &tested));
+    blamed.any(|cells| {
+        cells.len() > 1 && cells.is_subset(&low) && !injected.iter().any(|own| cells.is_subset(own))
+    })
+}
+
 fn fault(nodes: usize) -> impl Strategy<Value = Fault> {
     let pair = (0..nodes, 1..nodes).prop_map(move |(a, step)| (a, (a + step) % nodes));
     let percent = 15_u32..70;
@@ -216,6 +240,7 @@ proptest! {
 
     #[test]
     fn full_mode_names_exactly_what_is_wrong(fabric in fabric(28)) {
+        prop_assume!(!has_another_explanation(&fabric));
         assert_exact(&fabric);
     }
 
@@ -233,15 +258,15 @@ proptest! {
             faults,
             seed,
         };
-        let (run, _) = fabric.prove(Mode::Full);
-        let proven = proven(&run);
         let bad: BTreeSet<usize> = fabric.faults.iter().map(|fault| match fault {
             Fault::SlowNode { node, .. } => *node,
             _ => unreachable!(),
         }).collect();
-        // Two good nodes below one leaf are what others are compared with.
-        let good = |leaf_number: usize| (0..leaf).filter(|at| !bad.contains(&(leaf_number * leaf + at))).count();
-        prop_assume!((0..leaves).all(|leaf| good(leaf) >= 2));
+        // Slow nodes do not fill an uplink: enough good ones have to cross at once for anything to be contended. Two good ones
+        // below one leaf are what others are compared with.
+        prop_assume!(bad.len() * 2 < leaf);
+        let (run, _) = fabric.prove(Mode::Full);
+        let proven = proven(&run);
         for (parts, cells) in &proven.hardware {
             let named: Vec<usize> = parts.iter().filter_map(|part| match part {
                 Part::Node(node) => Some(*node),
