@@ -85,7 +85,9 @@ fn ns_host_keys_are_checked() {
         error.contains("host key is not the one that is known"),
         "{error}"
     );
-    assert!(error.contains("ssh node"), "{error}");
+    let config = place.path("ssh_config").display().to_string();
+    let login = format!("ssh -F {config} node");
+    assert!(error.contains(&login), "{error}");
     fs::write(place.path("known_hosts"), "").unwrap();
     let error = place.error("node");
     assert!(error.contains("does not know its host key"), "{error}");
@@ -142,8 +144,10 @@ fn ns_ssh_says_what_to_do() {
         "Host nowhere\nHostName no-such-host.invalid\n",
     );
     fs::write(place.path("ssh_config"), text).unwrap();
+    let config = place.path("ssh_config").display().to_string();
+    let trust = format!("`crosstie trust --ssh-config {config} stranger`");
     for (name, cure) in [
-        ("stranger", "crosstie trust stranger"),
+        ("stranger", trust.as_str()),
         ("dead", "is sshd running there"),
         ("nowhere", "check the spelling"),
     ] {

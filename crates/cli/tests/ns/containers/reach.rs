@@ -352,10 +352,11 @@ fn a_changed_host_key(place: &Place<'_>) {
     );
     let [a, b] = place.both(&[]);
     assert_scanned(&a, "spark-a");
+    let login = format!("ssh -F {} spark-b", place.lab.ssh_config().display());
     let cure = [
         "host key is not the one that is known",
         "ssh-keygen -R",
-        "ssh spark-b",
+        &login,
     ];
     assert_failed(&b, &cure);
     let after = fs::read_to_string(known_hosts(place.lab)).unwrap();

@@ -72,6 +72,8 @@ impl Ping<'_> {
                     wait(&socket, until)?;
                     continue;
                 }
+                // Of another question to the same address: the kernel tells every raw socket that is connected to it.
+                Err(Errno::MSGSIZE) if self.fits(&socket) => continue,
                 Err(errno) => return Err(self.failed("no answer", errno, &socket)),
             };
             let source = source.and_then(|source| SocketAddr::try_from(source).ok());
@@ -160,13 +162,22 @@ impl Ping<'_> {
         Ok(index)
     }
 
+    /// As far as it is known by now.
+    fn path_mtu(&self, socket: &OwnedFd) -> Option<u32> {
+        match self.address {
+            IpAddr::V4(_) => ip_mtu(socket).ok(),
+            IpAddr::V6(_) => ipv6_mtu(socket).ok(),
+        }
+    }
+
+    fn fits(&self, socket: &OwnedFd) -> bool {
+        let mtu = self.path_mtu(socket);
+        self.bytes.zip(mtu).is_some_and(|(bytes, mtu)| bytes <= mtu)
+    }
+
     fn failed(&self, what: &'static str, errno: Errno, socket: &OwnedFd) -> Problem {
-        let mtu = match self.address {
-            IpAddr::V4(_) => ip_mtu(socket),
-            IpAddr::V6(_) => ipv6_mtu(socket),
-        };
-        match (errno, self.bytes, mtu) {
-            (Errno::MSGSIZE, Some(bytes), Ok(mtu)) => {
+        match (errno, self.bytes, self.path_mtu(socket)) {
+            (Errno::MSGSIZE, Some(bytes), Some(mtu)) => {
                 let is_own = |name: &&str| crate::netlink::mtu(name) == Some(mtu);
                 Problem::DoesNotFit {
                     bytes,
