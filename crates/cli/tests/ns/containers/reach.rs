@@ -352,7 +352,13 @@ fn a_changed_host_key(place: &Place<'_>) {
     );
     let [a, b] = place.both(&[]);
     assert_scanned(&a, "spark-a");
-    let login = format!("ssh -F {} spark-b", place.lab.ssh_config().display());
+    // By the folder in which `--lab` found it: what is offered is what was used.
+    let lab = place
+        .folder
+        .path()
+        .join("crosstie/labs")
+        .join(place.lab.name());
+    let login = format!("ssh -F {} spark-b", lab.join("ssh_config").display());
     let cure = [
         "host key is not the one that is known",
         "ssh-keygen -R",
