@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::ExitCode, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use crosstie_agent::{EngineOptions, serve_engine, serve_process};
 use crosstie_jobs::rank;
 use crosstie_node::{change, port_settings};
@@ -51,7 +51,10 @@ fn guard(transaction: &str, boot: bool, wait_until: Option<Duration>) -> anyhow:
         Ok(lines) => lines
             .into_iter()
             .try_for_each(|line| Ok(output::print(&format!("{line}\n"))?)),
-        Err(why) => bail!("{transaction} is not rolled back yet: {why}"),
+        Err(error) => {
+            let problem = anyhow::Error::new(error);
+            Err(problem.context(format!("{transaction} is not rolled back yet")))
+        }
     }
 }
 

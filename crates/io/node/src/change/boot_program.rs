@@ -8,7 +8,7 @@ use std::{
 use crosstie_model::{Step, plan::FileChange};
 use crosstie_plan::paths;
 
-use super::{files, journal::Transaction, store, system::System};
+use super::{error::FileError, files, journal::Transaction, store, system::System};
 
 /// The one that was there before, beside the journal.
 const SAVED: &str = "boot-program";
@@ -35,9 +35,12 @@ pub(super) fn save(system: &dyn System, journal: &Path) -> io::Result<bool> {
 }
 
 /// Durably, before the unit that starts it is enabled.
-pub(super) fn install(system: &dyn System, transaction: &Transaction) -> Result<(), String> {
+pub(super) fn install(system: &dyn System, transaction: &Transaction) -> Result<(), FileError> {
     let target = system.path(paths::BINARY);
-    let told = |error: io::Error| format!("{}: {error}", target.display());
+    let told = |source| FileError::System {
+        path: target.display().to_string(),
+        source,
+    };
     store::make_folder(store::folder(&target)).map_err(told)?;
     put(system, &transaction.program(), &target).map_err(told)?;
     system.edge("the boot unit's program is there");

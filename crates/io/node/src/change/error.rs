@@ -1,8 +1,10 @@
 //! What stands in the way of a change, of its guard or of a rollback, each with its cause.
 
-use std::{io, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 use thiserror::Error;
+
+use crate::port_settings::PortSettingsError;
 
 /// A program of the system that did not do its work.
 #[derive(Debug, Error)]
@@ -17,9 +19,159 @@ pub(super) enum ProgramError {
     Failed { command: String, complaint: String },
 }
 
-impl From<ProgramError> for String {
-    fn from(error: ProgramError) -> Self {
-        error.to_string()
+/// Why a runtime value was not set.
+#[derive(Debug, Error)]
+pub(super) enum StepError {
+    #[error("'{name}' is no sysctl")]
+    NotSysctl { name: String },
+    #[error("'{value}' cannot be written to {path}")]
+    Sysctl {
+        path: String,
+        value: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{why}")]
+    Packages { why: String },
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error(transparent)]
+    Port(#[from] PortSettingsError),
+}
+
+/// Why a file is not what a plan makes of it.
+#[derive(Debug, Error)]
+pub(super) enum FileError {
+    #[error("{path}: a plan writes below /etc alone")]
+    Outside { path: String },
+    #[error("{path} is not as it was")]
+    Changed { path: String },
+    #[error("{path} is not text")]
+    NotText { path: String },
+    #[error("{path} is not there")]
+    Missing { path: String },
+    #[error("{path} is in the way")]
+    InTheWay { path: String },
+    #[error("{path}")]
+    System {
+        path: String,
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    pub(super) fn at(path: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::System { path, source }
+    }
+}
+
+/// Why those who read network configuration have not read it again.
+#[derive(Debug, Error)]
+pub(super) enum ManagerError {
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error("{path}, which netplan made, cannot be removed")]
+    Generated {
+        path: String,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Why a journal cannot be written or read.
+#[derive(Debug, Error)]
+pub(super) enum JournalError {
+    #[error("{path}")]
+    System {
+        path: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{folder} has the format {found}, and this build knows {known}; {program} undoes it")]
+    Format {
+        folder: String,
+        found: u32,
+        known: u32,
+        program: String,
+    },
+}
+
+impl JournalError {
+    pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> Self {
+        let path = path.display().to_string();
+        move |source| Self::System {
+            path: path.clone(),
+            source,
+        }
+    }
+}
+
+/// Why a change stopped on its way.
+#[derive(Debug, Error)]
+pub(super) enum ApplyError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Step(#[from] StepError),
+    #[error(transparent)]
+    Managers(#[from] ManagerError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("{found}")]
+    NotSeen { found: String },
+}
+
+/// Why a person's own command did not run under the guard.
+#[derive(Debug, Error)]
+pub(super) enum TrialError {
+    #[error("there is no command")]
+    NoCommand,
+    #[error("there is no pipe for its output")]
+    Output(#[source] io::Error),
+    #[error("{program}")]
+    Start {
+        program: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("it cannot be waited for")]
+    Wait(#[source] io::Error),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// Why the guard did not do its work.
+#[derive(Debug, Error)]
+pub enum GuardWorkError {
+    #[error("'{name}' is no transaction")]
+    NotTransaction { name: String },
+    #[error("the guard cannot wait")]
+    Wait(#[source] io::Error),
+    #[error("{path} cannot be locked")]
+    Lock {
+        path: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("the journal cannot be read: {why}")]
+    Journal { why: String },
+    #[error("the guard stays: {why}")]
+    Disarm { why: String },
+    #[error("the guard did not finish: {}", .left.join("; "))]
+    Unfinished { left: Vec<String> },
+}
+
+impl From<JournalError> for GuardWorkError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal { why: told(&error) }
+    }
+}
+
+impl From<GuardError> for GuardWorkError {
+    fn from(error: GuardError) -> Self {
+        Self::Disarm { why: told(&error) }
     }
 }
 
@@ -60,10 +212,14 @@ pub(super) enum Obstacle {
     },
     #[error("the program that the boot unit starts is not restored")]
     BootProgram(#[source] io::Error),
-    #[error("{what} is not undone: {why}")]
-    Value { what: String, why: String },
-    #[error("the network managers have not read their old files: {why}")]
-    Reread { why: String },
+    #[error("{what} is not undone")]
+    Value {
+        what: String,
+        #[source]
+        source: StepError,
+    },
+    #[error("the network managers have not read their old files")]
+    Reread(#[source] ManagerError),
     #[error("{why}")]
     Network { why: String },
     #[error("its end is not noted in {path}")]

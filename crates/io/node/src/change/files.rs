@@ -9,6 +9,7 @@ use crosstie_model::{
 };
 
 use super::{
+    error::FileError,
     image::{After, Contents, Found, Image, look, sum},
     store,
     system::System,
@@ -23,7 +24,7 @@ pub(super) struct Prepared {
 }
 
 /// Fails where the files are not as the plan found them.
-pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, String> {
+pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, FileError> {
     let mut found: BTreeMap<String, Option<Found>> = BTreeMap::new();
     let mut now: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
     for change in changes(steps) {
@@ -32,18 +33,18 @@ pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, St
                 continue;
             }
             check_path(&path)?;
-            let file = look(&system.path(&path)).map_err(|error| format!("{path}: {error}"))?;
+            let file = look(&system.path(&path)).map_err(FileError::at(&path))?;
             now.insert(path.clone(), file.as_ref().map(|file| file.bytes.clone()));
             found.insert(path, file);
         }
         change_text(&mut now, change)?;
     }
     for (unit, link) in unit_links(steps) {
-        let file = look(&system.path(&link)).map_err(|error| format!("{unit}: {error}"))?;
+        let file = look(&system.path(&link)).map_err(FileError::at(unit))?;
         found.insert(link, file);
     }
     for link in time_service::links(system, steps) {
-        let file = look(&system.path(&link)).map_err(|error| format!("{link}: {error}"))?;
+        let file = look(&system.path(&link)).map_err(FileError::at(&link))?;
         found.insert(link, file);
     }
     let mut images = Vec::new();
@@ -96,7 +97,7 @@ fn unit_links(steps: &[Step]) -> Vec<(String, String)> {
 }
 
 /// Plans come over the wire: they may name files of `/etc` and nothing else.
-pub(super) fn check_path(path: &str) -> Result<(), String> {
+pub(super) fn check_path(path: &str) -> Result<(), FileError> {
     let plain = path.strip_prefix("/etc/").is_some_and(|rest| {
         let mut parts = rest.split('/');
         parts.all(|part| !matches!(part, "" | "." | "..")) && !rest.contains('\0')
@@ -104,7 +105,9 @@ pub(super) fn check_path(path: &str) -> Result<(), String> {
     if plain {
         Ok(())
     } else {
-        Err(format!("{path}: a plan writes below /etc alone"))
+        Err(FileError::Outside {
+            path: path.to_owned(),
+        })
     }
 }
 
@@ -126,23 +129,27 @@ pub(super) fn missing_folders(system: &dyn System, path: &str, folders: &mut Vec
 fn change_text(
     now: &mut BTreeMap<String, Option<Vec<u8>>>,
     change: &FileChange,
-) -> Result<(), String> {
+) -> Result<(), FileError> {
     let path = change.path();
     let current = now.get(path).cloned().flatten();
-    let stale = |what: &str| format!("{path} {what}");
+    let changed = || FileError::Changed {
+        path: path.to_owned(),
+    };
     match change {
         FileChange::Whole { text, .. } => {
             if current.as_deref() != text.from.as_ref().map(String::as_bytes) {
-                return Err(stale("is not as it was"));
+                return Err(changed());
             }
             now.insert(path.to_owned(), text.to.clone().map(String::into_bytes));
         }
         FileChange::Block { place, text, .. } => {
             let current = current.map(String::from_utf8).transpose();
-            let current = current.map_err(|_| stale("is not text"))?;
+            let current = current.map_err(|_| FileError::NotText {
+                path: path.to_owned(),
+            })?;
             let block = current.as_deref().and_then(Block::find);
             if block.map(|block| block.body) != text.from.as_deref() {
-                return Err(stale("is not as it was"));
+                return Err(changed());
             }
             let changed = with_block(current.as_deref(), text.to.as_deref(), *place);
             now.insert(path.to_owned(), changed.map(String::into_bytes));
@@ -156,9 +163,9 @@ fn change_text(
                 (aside(path), path.to_owned())
             };
             let moved = now.get(&from).cloned().flatten();
-            let moved = moved.ok_or_else(|| format!("{from} is not there"))?;
+            let moved = moved.ok_or_else(|| FileError::Missing { path: from.clone() })?;
             if now.get(&to).is_some_and(Option::is_some) {
-                return Err(format!("{to} is in the way"));
+                return Err(FileError::InTheWay { path: to });
             }
             now.insert(from, None);
             now.insert(to, Some(moved));
@@ -168,10 +175,13 @@ fn change_text(
 }
 
 /// Does one change of a file.
-pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), String> {
+pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), FileError> {
     let shown = change.path();
     let path = system.path(shown);
-    let told = |error: std::io::Error| format!("{shown}: {error}");
+    let told = |source| FileError::System {
+        path: shown.to_owned(),
+        source,
+    };
     if let FileChange::Aside {
         aside: direction, ..
     } = change

@@ -20,7 +20,7 @@ use crate::network_state::NetworkState;
 use super::{
     boot_program,
     drift::DriftRecord,
-    error::Obstacle,
+    error::{JournalError, Obstacle},
     folder::FolderImage,
     image::{Contents, Image},
     store,
@@ -157,7 +157,7 @@ impl Transaction {
         state: &Path,
         mut journal: Journal,
         contents: &Contents,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, JournalError> {
         let folder = state.join(&journal.id);
         let unfinished = state.join(UNFINISHED);
         let progress = Progress {
@@ -184,18 +184,16 @@ impl Transaction {
                 }
             }
             write_json(system, &unfinished.join(JOURNAL), &journal)?;
-            write_json(system, &unfinished.join(STATE), &progress)
+            write_json(system, &unfinished.join(STATE), &progress)?;
+            system.store_program(&unfinished.join(PROGRAM))?;
+            system.edge("a journal is written and has no name");
+            fs::rename(&unfinished, &folder)?;
+            store::sync(state)
         })();
-        made.map_err(|error| error.to_string())
-            .and_then(|()| system.store_program(&unfinished.join(PROGRAM)))
-            .and_then(|()| {
-                system.edge("a journal is written and has no name");
-                let named = fs::rename(&unfinished, &folder).and_then(|()| store::sync(state));
-                named.map_err(|error| error.to_string())
-            })
-            .inspect_err(|_| {
-                let _ = fs::remove_dir_all(&unfinished);
-            })?;
+        made.inspect_err(|_| {
+            let _ = fs::remove_dir_all(&unfinished);
+        })
+        .map_err(JournalError::at(&folder))?;
         system.edge("a journal has its name");
         Ok(Self {
             folder,
@@ -204,30 +202,30 @@ impl Transaction {
         })
     }
 
-    pub(super) fn open(folder: &Path) -> Result<Self, String> {
-        let told = |error: io::Error| format!("{}: {error}", folder.display());
-        let journal: Journal = read_json(&folder.join(JOURNAL)).map_err(told)?;
+    pub(super) fn open(folder: &Path) -> Result<Self, JournalError> {
+        let at_folder = JournalError::at(folder);
+        let journal: Journal = read_json(&folder.join(JOURNAL)).map_err(&at_folder)?;
         if journal.format != FORMAT {
-            return Err(format!(
-                "{} has the format {}, and this build knows {FORMAT}; {} undoes it",
-                folder.display(),
-                journal.format,
-                folder.join(PROGRAM).display()
-            ));
+            return Err(JournalError::Format {
+                folder: folder.display().to_string(),
+                found: journal.format,
+                known: FORMAT,
+                program: folder.join(PROGRAM).display().to_string(),
+            });
         }
         Ok(Self {
             folder: folder.to_owned(),
             journal,
-            progress: read_progress(&folder.join(STATE)).map_err(told)?,
+            progress: read_progress(&folder.join(STATE)).map_err(at_folder)?,
         })
     }
 
     /// Oldest first.
-    pub(super) fn all(state: &Path) -> Result<Vec<Self>, String> {
+    pub(super) fn all(state: &Path) -> Result<Vec<Self>, JournalError> {
         let entries = match fs::read_dir(state) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(format!("{}: {error}", state.display())),
+            Err(error) => return Err(JournalError::at(state)(error)),
         };
         let folders = entries.flatten().map(|entry| entry.path());
         let mut folders: Vec<PathBuf> =
@@ -251,9 +249,9 @@ impl Transaction {
         system: &dyn System,
         state: State,
         why: Option<&str>,
-    ) -> Result<(), String> {
+    ) -> Result<(), JournalError> {
         let entered = self.note(system, state, why);
-        entered.map_err(|error| format!("{}: {error}", self.state_file().display()))
+        entered.map_err(JournalError::at(&self.state_file()))
     }
 
     pub(super) fn state_file(&self) -> PathBuf {

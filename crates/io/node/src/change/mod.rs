@@ -26,6 +26,7 @@ use std::{path::Path, time::Duration};
 
 use crosstie_model::change::{Ask, ChangeError, Changed};
 
+pub use error::GuardWorkError;
 pub use session::{OwnTransaction, SessionChange};
 
 use machine::Machine;
@@ -74,9 +75,11 @@ fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, Ch
 }
 
 /// The guard's work, at its deadline or at boot.
-pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, String> {
+pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardWorkError> {
     if transaction.is_empty() || transaction.contains('/') || transaction.starts_with('.') {
-        return Err(format!("'{transaction}' is no transaction"));
+        return Err(GuardWorkError::NotTransaction {
+            name: transaction.to_owned(),
+        });
     }
     // A second attempt of the boot unit may come when managers run already.
     let moment = if early_boot && !machine::network_is_managed() {
@@ -96,8 +99,8 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, String>
 }
 
 /// The guard's wait: its work is started at this moment of `CLOCK_BOOTTIME`, and is done here where systemd does not start it.
-pub fn guard_at(transaction: &str, until: Duration) -> Result<Vec<String>, String> {
-    machine::wait_until(until).map_err(|error| format!("the guard cannot wait: {error}"))?;
+pub fn guard_at(transaction: &str, until: Duration) -> Result<Vec<String>, GuardWorkError> {
+    machine::wait_until(until).map_err(GuardWorkError::Wait)?;
     match machine::start_at_deadline() {
         Ok(()) => Ok(Vec::new()),
         Err(error) => {

@@ -9,7 +9,7 @@ use crosstie_model::change::{
 use super::{
     boot_program,
     drift::{drift, records},
-    error::{GuardError, told},
+    error::{GuardError, GuardWorkError, JournalError, told},
     journal::Transaction,
     lock,
     system::System,
@@ -50,7 +50,7 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
     }
     transaction
         .enter(system, State::Confirmed, None)
-        .map_err(|why| journal_error("the confirmation", why))?;
+        .map_err(|error| journal_error("the confirmation", told(&error)))?;
     // It is kept now, whatever becomes of the guard: that one only cleans up after itself.
     if let Err(error) = system.disarm() {
         tracing::warn!(
@@ -61,7 +61,10 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
     if transaction.journal.kind == Kind::Try
         && let Err(error) = note_kept(system, state, &mut transaction)
     {
-        tracing::warn!("what the command left cannot be told from drift: {error}");
+        tracing::warn!(
+            "what the command left cannot be told from drift: {}",
+            told(&error)
+        );
     }
     Ok(Changed::Confirmed)
 }
@@ -71,7 +74,7 @@ fn note_kept(
     system: &dyn System,
     state: &Path,
     transaction: &mut Transaction,
-) -> Result<(), String> {
+) -> Result<(), JournalError> {
     let before = &transaction.journal.drift;
     let mut kept = records(system, &Transaction::all(state)?);
     kept.retain(|record| !before.contains(record));
@@ -206,17 +209,20 @@ pub(super) fn guard(
     state: &Path,
     id: &str,
     moment: Moment,
-) -> Result<Option<RolledBack>, String> {
+) -> Result<Option<RolledBack>, GuardWorkError> {
     let lock = loop {
         let taken = lock::take(state, GUARD_PATIENCE);
-        match taken.map_err(|error| format!("{}: {error}", state.display()))? {
+        match taken.map_err(|source| GuardWorkError::Lock {
+            path: state.display().to_string(),
+            source,
+        })? {
             Some(lock) => break lock,
             None => lock::end_holder(state),
         }
     };
     let folder = state.join(id);
     if !folder.exists() {
-        system.disarm().map_err(|error| told(&error))?;
+        system.disarm()?;
         return Ok(None);
     }
     let mut transaction = Transaction::open(&folder)?;
@@ -230,9 +236,9 @@ pub(super) fn guard(
     if transaction.progress.state.is_open() {
         // The guard is started again, and every boot does so.
         let left = outcome.map(|outcome| outcome.left).unwrap_or_default();
-        return Err(left.join("; "));
+        return Err(GuardWorkError::Unfinished { left });
     }
-    system.disarm().map_err(|error| told(&error))?;
+    system.disarm()?;
     drop(lock);
     Ok(outcome)
 }

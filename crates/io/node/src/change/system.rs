@@ -9,7 +9,11 @@ use std::{
 
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 
-use super::{error::GuardError, journal::Before, store};
+use super::{
+    error::{GuardError, GuardWorkError, ManagerError, StepError, TrialError},
+    journal::Before,
+    store,
+};
 
 pub(super) trait System {
     /// From now on this transaction is the session's. To be told before anything of it reaches the disk.
@@ -31,7 +35,7 @@ pub(super) trait System {
     fn facts(&self) -> Facts;
 
     /// Puts this program at `path`, for the day when it is the only one that can undo.
-    fn store_program(&self, path: &Path) -> Result<(), String>;
+    fn store_program(&self, path: &Path) -> io::Result<()>;
 
     /// From now on the node goes back by itself: after `guard`, and with a boot.
     fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), GuardError>;
@@ -49,16 +53,16 @@ pub(super) trait System {
 
     /// Starts the guard's work now, and waits for it.
     /// What could not be restored comes back.
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String>;
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardWorkError>;
 
     /// Runtime values, in the direction `to`. Files are not its affair.
-    fn set(&self, step: &Step) -> Result<(), String>;
+    fn set(&self, step: &Step) -> Result<(), StepError>;
 
     /// Those who read configuration read it again.
-    fn reread(&self, then: &[Reread]) -> Result<(), String>;
+    fn reread(&self, then: &[Reread]) -> Result<(), ManagerError>;
 
     /// Whatever renders other files from ours at boot does so again. Nothing else runs yet.
-    fn render_at_boot(&self) -> Result<(), String>;
+    fn render_at_boot(&self) -> Result<(), ManagerError>;
 
     /// Runtime state of interfaces, to be put back.
     fn before(&self, now: &Facts, interfaces: &[String]) -> Before;
@@ -67,10 +71,10 @@ pub(super) trait System {
     fn before_all(&self) -> (Before, Vec<String>);
 
     /// A person's own program; its status, and what it printed.
-    fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, String>;
+    fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, TrialError>;
 
     /// Every manager that there is reads its files again.
-    fn reread_all(&self) -> Result<(), String>;
+    fn reread_all(&self) -> Result<(), ManagerError>;
 
     /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
     fn put_back(&self, before: &Before) -> Vec<String>;

@@ -1,6 +1,7 @@
 //! From an order to a change that waits to be confirmed.
 
 use std::{
+    error::Error,
     path::Path,
     thread,
     time::{Duration, Instant},
@@ -14,7 +15,7 @@ use crosstie_model::{
 
 use super::{
     boot_program,
-    error::told,
+    error::{ApplyError, StepError, told},
     files::{self, Prepared},
     journal::{FORMAT, Journal, Transaction},
     lock::{self, Lock},
@@ -43,9 +44,9 @@ pub(super) fn lock(state: &Path) -> Result<Lock, ChangeError> {
 }
 
 pub(super) fn all(state: &Path) -> Result<Vec<Transaction>, ChangeError> {
-    Transaction::all(state).map_err(|why| ChangeError::Journal {
+    Transaction::all(state).map_err(|error| ChangeError::Journal {
         what: "the journals".to_owned(),
-        why,
+        why: told(&error),
     })
 }
 
@@ -125,14 +126,14 @@ pub(super) fn apply(
     }
     let transaction = prepare(system, state, order, &facts)?;
     install_packages(system, &order.plan.steps)
-        .map_err(|why| abandon(&transaction, "installing packages", why))?;
+        .map_err(|error| abandon(&transaction, "installing packages", told(&error)))?;
     let mut transaction = armed(system, transaction)?;
     let done = install_boot_program(system, &transaction)
         .and_then(|()| carry_out(system, &order.plan.steps))
         .and_then(|()| settle(system, &order.plan.steps))
         .and_then(|()| {
             let entered = transaction.enter(system, State::Applied, None);
-            entered.map_err(|why| ("noting that it is done".to_owned(), why))
+            entered.map_err(|error| ("noting that it is done".to_owned(), error.into()))
         });
     match done {
         Ok(()) => Ok(Changed::Armed(Armed {
@@ -140,7 +141,7 @@ pub(super) fn apply(
             transaction: transaction.journal.id,
             ended: None,
         })),
-        Err((step, why)) => Err(back(system, lock, transaction, step, why)),
+        Err((step, error)) => Err(back(system, lock, transaction, step, &error)),
     }
 }
 
@@ -150,13 +151,13 @@ fn prepare(
     order: &Order,
     facts: &Facts,
 ) -> Result<Transaction, ChangeError> {
-    undo::sweep(state, None).map_err(|why| journal_error("an old journal", why))?;
+    undo::sweep(state, None).map_err(|error| journal_error("an old journal", told(&error)))?;
     let steps = &order.plan.steps;
     let Prepared {
         images,
         contents,
         folders,
-    } = files::images(system, steps).map_err(|what| ChangeError::Stale { what })?;
+    } = files::images(system, steps).map_err(|error| ChangeError::Stale { what: told(&error) })?;
     let journal = Journal {
         format: FORMAT,
         id: name(system, state),
@@ -177,7 +178,7 @@ fn prepare(
     };
     system.own(&journal.id);
     Transaction::create(system, state, journal, &contents)
-        .map_err(|why| journal_error("the journal", why))
+        .map_err(|error| journal_error("the journal", told(&error)))
 }
 
 pub(super) fn journal_error(what: &str, why: String) -> ChangeError {
@@ -196,6 +197,7 @@ pub(super) fn armed(
     // The state goes first: a guard that wakes up finds something to undo.
     let armed = transaction
         .enter(system, State::Armed, None)
+        .map_err(|error| told(&error))
         .and_then(|()| {
             let armed = system.arm(&transaction.journal.id, &transaction.program(), guard);
             armed.map_err(|error| told(&error))
@@ -226,40 +228,47 @@ fn abandon(transaction: &Transaction, step: &str, why: String) -> ChangeError {
 }
 
 /// It can take minutes and needs the network that is there now, so it goes before the guard.
-fn install_packages(system: &dyn System, steps: &[Step]) -> Result<(), String> {
+fn install_packages(system: &dyn System, steps: &[Step]) -> Result<(), StepError> {
     let packages = steps
         .iter()
         .filter(|step| matches!(step, Step::Packages { .. }));
     packages.into_iter().try_for_each(|step| system.set(step))
 }
 
-type Stopped = (String, String);
+/// What was being done, and why it stopped.
+type Stopped = (String, ApplyError);
 
 fn install_boot_program(system: &dyn System, transaction: &Transaction) -> Result<(), Stopped> {
     if transaction.journal.boot_program.is_none() {
         return Ok(());
     }
-    let told = |why| ("installing the boot unit's program".to_owned(), why);
-    boot_program::install(system, transaction).map_err(told)
+    boot_program::install(system, transaction).map_err(|error| {
+        (
+            "installing the boot unit's program".to_owned(),
+            error.into(),
+        )
+    })
 }
 
 fn carry_out(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
     for step in steps {
-        let told = |why: String| (describe(step), why);
-        match step {
-            Step::Packages { .. } => continue,
-            Step::Configure(Configure { files, then }) => {
-                for file in files {
-                    files::apply(system, file).map_err(told)?;
-                    system.edge("a file is changed");
-                }
-                system.reread(then).map_err(told)?;
-            }
-            step => system.set(step).map_err(told)?,
+        if !matches!(step, Step::Packages { .. }) {
+            carry_out_one(system, step).map_err(|error| (describe(step), error))?;
+            system.edge("a step is done");
         }
-        system.edge("a step is done");
     }
     Ok(())
+}
+
+fn carry_out_one(system: &dyn System, step: &Step) -> Result<(), ApplyError> {
+    let Step::Configure(Configure { files, then }) = step else {
+        return Ok(system.set(step)?);
+    };
+    for file in files {
+        files::apply(system, file)?;
+        system.edge("a file is changed");
+    }
+    Ok(system.reread(then)?)
 }
 
 /// Everything is read again until every step is seen to be done.
@@ -272,8 +281,8 @@ fn settle(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
             return Ok(());
         };
         if Instant::now() >= until || system.abandoned().is_some() {
-            let why = unlike(step, &facts);
-            return Err((describe(step), why));
+            let found = unlike(step, &facts);
+            return Err((describe(step), ApplyError::NotSeen { found }));
         }
         thread::sleep(LOOK);
     }
@@ -311,8 +320,9 @@ pub(super) fn back(
     lock: Lock,
     mut transaction: Transaction,
     step: String,
-    why: String,
+    error: &dyn Error,
 ) -> ChangeError {
+    let why = told(error);
     // A program of ours that was ended with the call fails, too: that is not why.
     let reason = match system.abandoned() {
         Some(abandoned) => format!("{abandoned} before it was done"),
@@ -324,7 +334,11 @@ pub(super) fn back(
     match system.go_back_now(&transaction.journal.id) {
         Ok(left) if left.is_empty() => ChangeError::Failed { step, why },
         Ok(left) => ChangeError::FailedWithRest { step, why, left },
-        Err(also) => ChangeError::Stuck { step, why, also },
+        Err(also) => ChangeError::Stuck {
+            step,
+            why,
+            also: told(&also),
+        },
     }
 }
 

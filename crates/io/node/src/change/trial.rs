@@ -6,6 +6,7 @@ use crosstie_model::change::{Armed, ChangeError, Changed, Kind, State, Trial};
 
 use super::{
     drift::records,
+    error::told,
     files::missing_folders,
     folder::{self, Below, FolderImage},
     image::{Contents, Image, look},
@@ -44,11 +45,11 @@ pub(super) fn run(
 ) -> Result<Changed, ChangeError> {
     let lock = lock(state)?;
     refuse_open(system, state)?;
-    undo::sweep(state, None).map_err(|why| journal_error("an old journal", why))?;
+    undo::sweep(state, None).map_err(|error| journal_error("an old journal", told(&error)))?;
     let (journal, contents) = journal(system, state, trial)?;
     system.own(&journal.id);
     let transaction = Transaction::create(system, state, journal, &contents)
-        .map_err(|why| journal_error("the journal", why))?;
+        .map_err(|error| journal_error("the journal", told(&error)))?;
     let mut transaction = armed(system, transaction)?;
     let limit = Duration::from_secs(trial.command_seconds.into());
     let ended = system.run_trial(&trial.command, limit).and_then(|ended| {
@@ -61,9 +62,9 @@ pub(super) fn run(
             transaction: transaction.journal.id,
             ended: Some(ended),
         })),
-        Err(why) => {
+        Err(error) => {
             let step = "running the command".to_owned();
-            Err(back(system, lock, transaction, step, why))
+            Err(back(system, lock, transaction, step, &error))
         }
     }
 }

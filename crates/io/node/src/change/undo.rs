@@ -9,7 +9,7 @@ use crosstie_model::{
 
 use super::{
     boot_program,
-    error::{Obstacle, told},
+    error::{JournalError, Obstacle, told},
     files::{self, Without},
     folder::Below,
     image::{self, Found, Image},
@@ -78,11 +78,7 @@ pub(super) fn undo(
     obstacles.extend(match moment {
         Moment::EarlyBoot => {
             let rendered = system.render_at_boot();
-            rendered
-                .err()
-                .map(|why| Obstacle::Reread { why })
-                .into_iter()
-                .collect()
+            rendered.err().map(Obstacle::Reread).into_iter().collect()
         }
         Moment::Running => restore_runtime(system, transaction, &mut outcome),
     });
@@ -146,7 +142,7 @@ pub(super) fn finish(system: &dyn System, transaction: &mut Transaction) -> Opti
     ));
     remove_folders(system, transaction);
     let read = system.reread_all();
-    obstacles.extend(read.err().map(|why| Obstacle::Reread { why }));
+    obstacles.extend(read.err().map(Obstacle::Reread));
     Some(end(system, transaction, outcome, &obstacles))
 }
 
@@ -327,16 +323,16 @@ fn restore_runtime(
                     .push(format!("the packages {names} stay installed"));
             }
             Step::Module { name, .. } => {
-                if let Err(why) = system.set(&step.undo()) {
+                if let Err(error) = system.set(&step.undo()) {
                     outcome
                         .left
-                        .push(format!("the module {name} stays loaded: {why}"));
+                        .push(format!("the module {name} stays loaded: {}", told(&error)));
                 }
             }
             step => {
-                if let Err(why) = system.set(&step.undo()) {
+                if let Err(source) = system.set(&step.undo()) {
                     let what = describe(step);
-                    obstacles.push(Obstacle::Value { what, why });
+                    obstacles.push(Obstacle::Value { what, source });
                 }
             }
         }
@@ -351,7 +347,7 @@ fn restore_runtime(
         Kind::Apply => system.reread(&rereads),
         Kind::Try => system.reread_all(),
     };
-    obstacles.extend(read.err().map(|why| Obstacle::Reread { why }));
+    obstacles.extend(read.err().map(Obstacle::Reread));
     system.edge("the managers have read the old files");
     let left = system.put_back(&journal.before).into_iter();
     obstacles.extend(left.map(|why| Obstacle::Network { why }));
@@ -359,17 +355,16 @@ fn restore_runtime(
 }
 
 /// What a transaction in the state `state` has left in its folder, for whoever lists it.
-pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), String> {
+pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), JournalError> {
     for transaction in Transaction::all(state)? {
         if transaction.progress.state == State::RolledBack
             && keep != Some(transaction.journal.id.as_str())
             && !transaction.progress.has_left()
             && !has_kept(&transaction)
         {
-            let id = &transaction.journal.id;
             transaction
                 .forget()
-                .map_err(|error| format!("{id}: {error}"))?;
+                .map_err(JournalError::at(&transaction.folder))?;
         }
     }
     Ok(())

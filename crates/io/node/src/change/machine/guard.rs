@@ -18,7 +18,7 @@ use super::{Machine, run, run_within, wait};
 use crate::{
     change::{
         STATE,
-        error::{GuardError, ProgramError},
+        error::{GuardError, GuardWorkError, ProgramError},
         journal::Transaction,
         store,
         system::System,
@@ -160,15 +160,16 @@ pub(super) fn disarm(machine: &Machine) -> Result<(), GuardError> {
 }
 
 /// By systemd, so that it goes on when this process and its connection are gone. What could not be restored comes back.
-pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, String> {
+pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, GuardWorkError> {
     let started = run_within("systemctl", &["start", SERVICE], ROLLBACK_TIMEOUT);
     let found = Transaction::open(&Path::new(STATE).join(transaction))?;
     match found.progress.state {
         State::RolledBack => Ok(found.progress.all_left()),
-        _ => Err(started.err().map_or_else(
-            || "the guard did not finish".to_owned(),
-            |error| error.to_string(),
-        )),
+        state => {
+            let found = format!("the change is {state:?}");
+            let left = started.err().map_or(found, |error| error.to_string());
+            Err(GuardWorkError::Unfinished { left: vec![left] })
+        }
     }
 }
 

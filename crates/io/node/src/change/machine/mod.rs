@@ -21,7 +21,7 @@ use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{
-    error::{GuardError, ProgramError},
+    error::{GuardError, GuardWorkError, ManagerError, ProgramError, StepError, TrialError},
     journal::Before,
     session::{INTERRUPTED, OwnTransaction},
     store,
@@ -82,8 +82,8 @@ impl System for Machine {
         crosstie_facts::facts(&crate::collect())
     }
 
-    fn store_program(&self, path: &Path) -> Result<(), String> {
-        store_program(path).map_err(|error| format!("{}: {error}", path.display()))
+    fn store_program(&self, path: &Path) -> io::Result<()> {
+        store_program(path)
     }
 
     fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), GuardError> {
@@ -105,22 +105,22 @@ impl System for Machine {
         is_stopped().then_some("its controller stopped waiting for it")
     }
 
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String> {
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardWorkError> {
         guard::go_back_now(transaction)
     }
 
-    fn set(&self, step: &Step) -> Result<(), String> {
+    fn set(&self, step: &Step) -> Result<(), StepError> {
         match step {
             Step::TimeService { on } => runtime::time_service(on.to, &time_service::units(self)),
             step => runtime::set(step),
         }
     }
 
-    fn reread(&self, then: &[Reread]) -> Result<(), String> {
+    fn reread(&self, then: &[Reread]) -> Result<(), ManagerError> {
         network::reread(then)
     }
 
-    fn render_at_boot(&self) -> Result<(), String> {
+    fn render_at_boot(&self) -> Result<(), ManagerError> {
         network::render_at_boot()
     }
 
@@ -147,11 +147,11 @@ impl System for Machine {
         (before, obstacles.iter().map(Obstacle::with_cause).collect())
     }
 
-    fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, String> {
+    fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, TrialError> {
         trial::run(command, deadline)
     }
 
-    fn reread_all(&self) -> Result<(), String> {
+    fn reread_all(&self) -> Result<(), ManagerError> {
         network::reread_all()
     }
 
@@ -184,9 +184,13 @@ fn restore_network(before: &NetworkState) -> Vec<String> {
 impl Machine {
     fn put_back_of_older_build(&self, before: &Before) -> Vec<String> {
         let mut problems = Vec::new();
-        problems.extend(runtime::put_back(&self.facts(), before).err());
+        problems.extend(runtime::put_back(&self.facts(), before));
         if let Some(routes) = &before.routes {
-            problems.extend(network::put_routes_back(routes).err());
+            problems.extend(
+                network::put_routes_back(routes)
+                    .err()
+                    .map(|error| error.to_string()),
+            );
         }
         problems
     }

@@ -6,14 +6,17 @@ use std::{fs, path::Path};
 use crosstie_model::plan::{InterfaceChange, Reread, Tool};
 
 use super::{run, run_within};
-use crate::command;
+use crate::{
+    change::error::{ManagerError, ProgramError},
+    command,
+};
 
 const NETPLAN_MADE: [(&str, &str); 2] = [
     ("/run/systemd/network", "10-netplan-"),
     ("/run/NetworkManager/system-connections", "netplan-"),
 ];
 
-pub(super) fn reread(then: &[Reread]) -> Result<(), String> {
+pub(super) fn reread(then: &[Reread]) -> Result<(), ManagerError> {
     if then.contains(&Reread::Units) {
         run("systemctl", &["daemon-reload"])?;
     }
@@ -37,7 +40,7 @@ pub(super) fn reread(then: &[Reread]) -> Result<(), String> {
     Ok(())
 }
 
-fn networkd(changes: &[&InterfaceChange]) -> Result<(), String> {
+fn networkd(changes: &[&InterfaceChange]) -> Result<(), ProgramError> {
     run("networkctl", &["reload"])?;
     for change in changes {
         run("networkctl", &["reconfigure", &change.name])?;
@@ -45,7 +48,7 @@ fn networkd(changes: &[&InterfaceChange]) -> Result<(), String> {
     Ok(())
 }
 
-fn network_manager(changes: &[&InterfaceChange]) -> Result<(), String> {
+fn network_manager(changes: &[&InterfaceChange]) -> Result<(), ProgramError> {
     // Whether an interface keeps its addresses without a carrier stands in its own configuration.
     run("nmcli", &["general", "reload", "conf"])?;
     run("nmcli", &["connection", "reload"])?;
@@ -78,7 +81,7 @@ fn network_manager(changes: &[&InterfaceChange]) -> Result<(), String> {
 }
 
 /// Before the managers start: what netplan's generator made of files that are no longer there goes.
-pub(super) fn render_at_boot() -> Result<(), String> {
+pub(super) fn render_at_boot() -> Result<(), ManagerError> {
     if command::find("netplan").is_none() {
         return Ok(());
     }
@@ -87,13 +90,15 @@ pub(super) fn render_at_boot() -> Result<(), String> {
         for entry in entries.flatten() {
             if entry.file_name().to_string_lossy().starts_with(prefix) {
                 let path = entry.path();
-                fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                fs::remove_file(&path).map_err(|source| ManagerError::Generated {
+                    path: path.display().to_string(),
+                    source,
+                })?;
             }
         }
     }
-    run_within("netplan", &["generate"], std::time::Duration::from_secs(90))
-        .map(drop)
-        .map_err(Into::into)
+    run_within("netplan", &["generate"], std::time::Duration::from_secs(90))?;
+    Ok(())
 }
 
 /// Whether a manager runs.
@@ -108,7 +113,7 @@ fn is_active(unit: &str) -> bool {
 }
 
 /// After files changed under a person's own hands: all of them read again, nothing brought up or down for it.
-pub(super) fn reread_all() -> Result<(), String> {
+pub(super) fn reread_all() -> Result<(), ManagerError> {
     if command::find("netplan").is_some() {
         run("netplan", &["generate"])?;
     }
@@ -156,7 +161,7 @@ fn without_state(line: &str) -> String {
     words.collect::<Vec<&str>>().join(" ")
 }
 
-pub(super) fn put_routes_back(before: &[String]) -> Result<(), String> {
+pub(super) fn put_routes_back(before: &[String]) -> Result<(), ProgramError> {
     let now = routes();
     let change = |verb: &str, route: &String| {
         let words: Vec<&str> = route.split(' ').collect();

@@ -7,13 +7,16 @@ use ipnet::IpNet;
 
 use super::{INSTALL, run};
 use crate::{
-    change::journal::{Before, LinkBefore},
+    change::{
+        error::{ProgramError, StepError},
+        journal::{Before, LinkBefore},
+    },
     command::run_to_its_end,
 };
 
 const SYSCTLS: &str = "/proc/sys";
 
-pub(super) fn set(step: &Step) -> Result<(), String> {
+pub(super) fn set(step: &Step) -> Result<(), StepError> {
     match step {
         Step::Sysctl { name, value } => sysctl(name, &value.to),
         Step::Module { name, loaded } => {
@@ -32,13 +35,13 @@ pub(super) fn set(step: &Step) -> Result<(), String> {
         }
         Step::Packages { names, .. } => install(names),
         Step::Configure(_) => Ok(()),
-        step => crate::port_settings::set(step).map_err(|error| error.to_string()),
+        step => Ok(crate::port_settings::set(step)?),
     }
 }
 
 /// systemd chooses which. Undone, the one that runs is stopped: whether a boot starts it is what files say, and those are
 /// restored.
-pub(super) fn time_service(on: bool, units: &[String]) -> Result<(), String> {
+pub(super) fn time_service(on: bool, units: &[String]) -> Result<(), StepError> {
     if on {
         run("timedatectl", &["set-ntp", "true"])?;
         return Ok(());
@@ -52,7 +55,7 @@ pub(super) fn time_service(on: bool, units: &[String]) -> Result<(), String> {
 }
 
 /// `net.ipv4.conf.eth0/1.arp_ignore` is `net/ipv4/conf/eth0.1/arp_ignore`.
-fn sysctl(name: &str, value: &str) -> Result<(), String> {
+fn sysctl(name: &str, value: &str) -> Result<(), StepError> {
     let swapped: String = name
         .chars()
         .map(|letter| match letter {
@@ -65,19 +68,26 @@ fn sysctl(name: &str, value: &str) -> Result<(), String> {
         .split('/')
         .all(|part| !matches!(part, "" | "." | ".."));
     if !plain {
-        return Err(format!("'{name}' is no sysctl"));
+        return Err(StepError::NotSysctl {
+            name: name.to_owned(),
+        });
     }
-    fs::write(Path::new(SYSCTLS).join(swapped), value).map_err(|error| error.to_string())
+    let path = Path::new(SYSCTLS).join(swapped);
+    fs::write(&path, value).map_err(|source| StepError::Sysctl {
+        path: path.display().to_string(),
+        value: value.to_owned(),
+        source,
+    })
 }
 
 /// dpkg is never cut off in the middle: whatever becomes of us, apt-get goes on to its end. One that is still at work for
 /// somebody else is waited for.
-fn install(names: &[String]) -> Result<(), String> {
+fn install(names: &[String]) -> Result<(), StepError> {
     let wait = format!("DPkg::Lock::Timeout={}", INSTALL.as_secs() / 2);
     let mut arguments = vec!["--option", &wait];
     arguments.extend(["install", "--yes", "--no-install-recommends", "--"]);
     arguments.extend(names.iter().map(String::as_str));
-    run_to_its_end("apt-get", &arguments, INSTALL)
+    run_to_its_end("apt-get", &arguments, INSTALL).map_err(|why| StepError::Packages { why })
 }
 
 fn mac(interface: &Interface) -> String {
@@ -89,7 +99,7 @@ fn mac(interface: &Interface) -> String {
 }
 
 /// Of a journal that an older build has written.
-pub(super) fn put_back(facts: &Facts, before: &Before) -> Result<(), String> {
+pub(super) fn put_back(facts: &Facts, before: &Before) -> Vec<String> {
     let mut problems = Vec::new();
     for link in &before.links {
         let interface = facts.network.interface(&link.name);
@@ -97,16 +107,16 @@ pub(super) fn put_back(facts: &Facts, before: &Before) -> Result<(), String> {
         let Some(interface) = interface.filter(|found| mac(found) == link.mac) else {
             continue;
         };
-        problems.extend(put_link_back(interface, link).err());
+        problems.extend(
+            put_link_back(interface, link)
+                .err()
+                .map(|error| error.to_string()),
+        );
     }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems.join("; "))
-    }
+    problems
 }
 
-fn put_link_back(interface: &Interface, before: &LinkBefore) -> Result<(), String> {
+fn put_link_back(interface: &Interface, before: &LinkBefore) -> Result<(), ProgramError> {
     let name = before.name.as_str();
     let now: BTreeSet<IpNet> = global_addresses(interface).into_iter().collect();
     let wanted: BTreeSet<IpNet> = before.addresses.iter().copied().collect();

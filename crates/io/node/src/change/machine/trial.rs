@@ -12,14 +12,16 @@ use std::{
 use crosstie_model::change::Ended;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::change::error::TrialError;
+
 /// The last of what it printed.
 const SHOWN: usize = 16 << 10;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// As root, with a usual environment, in a group of its own that ends with it.
-pub(super) fn run(command: &[String], deadline: Duration) -> Result<Ended, String> {
-    let (program, arguments) = command.split_first().ok_or("there is no command")?;
-    let (mut output, writer) = std::io::pipe().map_err(|error| error.to_string())?;
+pub(super) fn run(command: &[String], deadline: Duration) -> Result<Ended, TrialError> {
+    let (program, arguments) = command.split_first().ok_or(TrialError::NoCommand)?;
+    let (mut output, writer) = std::io::pipe().map_err(TrialError::Output)?;
     let mut child = Command::new(program);
     child
         .args(arguments)
@@ -32,12 +34,15 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<Ended, Strin
         .env("LANG", "C.UTF-8")
         .current_dir("/")
         .stdin(Stdio::null())
-        .stdout(writer.try_clone().map_err(|error| error.to_string())?)
+        .stdout(writer.try_clone().map_err(TrialError::Output)?)
         .stderr(writer)
         .process_group(0);
     let spawned = child.spawn();
     drop(child);
-    let mut child = spawned.map_err(|error| format!("{program}: {error}"))?;
+    let mut child = spawned.map_err(|source| TrialError::Start {
+        program: program.clone(),
+        source,
+    })?;
     // Shared rather than sent: what nobody has looked at yet must not pile up.
     let printed: Arc<Mutex<Vec<u8>>> = Arc::default();
     let last = Arc::clone(&printed);
@@ -52,7 +57,7 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<Ended, Strin
     });
     let until = Instant::now() + deadline;
     let status = loop {
-        match child.try_wait().map_err(|error| error.to_string())? {
+        match child.try_wait().map_err(TrialError::Wait)? {
             Some(status) => break status.code(),
             None if Instant::now() < until => thread::sleep(LOOK),
             None => {

@@ -20,10 +20,11 @@ use crosstie_model::{
     plan::{Configure, Reread},
 };
 use crosstie_plan::memory::Memory;
+use rustix::io::Errno;
 use tempfile::TempDir;
 
 use super::super::{
-    error::GuardError,
+    error::{GuardError, GuardWorkError, ManagerError, ProgramError, StepError, TrialError},
     journal::{Before, LinkBefore},
     outcome, store,
     system::System,
@@ -254,9 +255,9 @@ impl Model {
         kernel
     }
 
-    fn ask_managers(&self) -> Result<(), String> {
+    fn ask_managers(&self) -> Result<(), ManagerError> {
         if self.managers_fail.load(Ordering::SeqCst) {
-            return Err("the manager does not answer".to_owned());
+            return Err(failed("networkctl reload", "the manager does not answer").into());
         }
         Ok(())
     }
@@ -271,6 +272,13 @@ impl Model {
             })
             .collect();
         memory.facts(&self.facts)
+    }
+}
+
+fn failed(command: &str, complaint: &str) -> ProgramError {
+    ProgramError::Failed {
+        command: command.to_owned(),
+        complaint: complaint.to_owned(),
     }
 }
 
@@ -297,9 +305,9 @@ impl System for Model {
         self.facts_of(&self.kernel.lock().unwrap().clone())
     }
 
-    fn store_program(&self, path: &Path) -> Result<(), String> {
+    fn store_program(&self, path: &Path) -> io::Result<()> {
         self.edge("the program is copied");
-        fs::write(path, "program").map_err(|error| error.to_string())
+        fs::write(path, "program")
     }
 
     fn arm(&self, transaction: &str, _program: &Path, _guard: Duration) -> Result<(), GuardError> {
@@ -334,25 +342,30 @@ impl System for Model {
         *self.abandoned.lock().unwrap()
     }
 
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, String> {
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardWorkError> {
         let outcome = outcome::guard(self, &self.state(), transaction, Moment::Running)?;
         Ok(outcome.map(|outcome| outcome.left).unwrap_or_default())
     }
 
-    fn set(&self, step: &Step) -> Result<(), String> {
+    fn set(&self, step: &Step) -> Result<(), StepError> {
         if step.is_done(&self.facts()) {
             return Ok(());
         }
         if let Step::Sysctl { name, .. } = step
             && self.refused.lock().unwrap().contains(name)
         {
-            return Err("Read-only file system".to_owned());
+            return Err(StepError::Sysctl {
+                path: format!("/proc/sys/{}", name.replace('.', "/")),
+                value: "1".to_owned(),
+                source: Errno::ROFS.into(),
+            });
         }
         let mut kernel = self.kernel.lock().unwrap();
-        kernel.apply(step).map_err(|stale| stale.to_string())
+        let applied = kernel.apply(step);
+        applied.map_err(|stale| failed("a step", &stale.to_string()).into())
     }
 
-    fn reread(&self, then: &[Reread]) -> Result<(), String> {
+    fn reread(&self, then: &[Reread]) -> Result<(), ManagerError> {
         self.ask_managers().inspect_err(|_| {
             // It gave up in the middle.
             let mut kernel = self.kernel.lock().unwrap();
@@ -367,7 +380,8 @@ impl System for Model {
         for reread in then {
             if let Reread::Interface(change) = reread {
                 if self.vanished.lock().unwrap().contains(&change.name) {
-                    return Err(format!("there is no {}", change.name));
+                    let why = format!("there is no {}", change.name);
+                    return Err(failed("networkctl reconfigure", &why).into());
                 }
                 let interface = kernel.interfaces.get_mut(&change.name).unwrap();
                 interface.addresses.clone_from(&change.addresses.to);
@@ -377,7 +391,7 @@ impl System for Model {
         Ok(())
     }
 
-    fn render_at_boot(&self) -> Result<(), String> {
+    fn render_at_boot(&self) -> Result<(), ManagerError> {
         self.ask_managers()
     }
 
@@ -411,7 +425,7 @@ impl System for Model {
         (self.before(&self.facts, &names), Vec::new())
     }
 
-    fn run_trial(&self, command: &[String], _deadline: Duration) -> Result<Ended, String> {
+    fn run_trial(&self, command: &[String], _deadline: Duration) -> Result<Ended, TrialError> {
         // `write PATH TEXT` or `remove PATH`.
         let path = self.path(&command[1]);
         match command[0].as_str() {
@@ -424,7 +438,7 @@ impl System for Model {
         })
     }
 
-    fn reread_all(&self) -> Result<(), String> {
+    fn reread_all(&self) -> Result<(), ManagerError> {
         self.ask_managers()
     }
 

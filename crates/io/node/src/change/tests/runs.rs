@@ -232,7 +232,7 @@ fn why_it_was_undone(abandoned: Option<&'static str>) -> String {
 fn status_tells_a_step_that_failed_from_a_controller_that_was_interrupted() {
     assert_eq!(
         why_it_was_undone(None),
-        "setting net.ipv4.conf.enP2p1s0f1np1.arp_ignore: Read-only file system"
+        "setting net.ipv4.conf.enP2p1s0f1np1.arp_ignore: '1' cannot be written to /proc/sys/net/ipv4/conf/enP2p1s0f1np1/arp_ignore: Read-only file system (os error 30)"
     );
     assert_eq!(
         why_it_was_undone(Some(INTERRUPTED)),

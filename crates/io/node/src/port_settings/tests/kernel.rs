@@ -63,8 +63,14 @@ fn refusals_come_two_ways() {
     assert_eq!(refused(message), (no(Errno::OPNOTSUPP), false));
     let gone = Script::default().then(Err(no(Errno::NODEV)));
     assert_eq!(refused(gone), (no(Errno::NODEV), true));
-    let byte = Script::default().flow_control(0).dcbx(1).status(-22);
-    assert_eq!(refused(byte), (no(Errno::INVAL), false));
+    let byte = || Script::default().flow_control(0).dcbx(1).status(-22);
+    assert_eq!(refused(byte()), (no(Errno::INVAL), false));
+    let error = set_over(&byte(), &flow_control(&[3])).unwrap_err();
+    let told = crate::with_causes(&error);
+    assert!(
+        told.ends_with(" cannot be set: Invalid argument (os error 22)"),
+        "{told}"
+    );
     let reading = Script::default().status(-95);
     assert_eq!(refused(reading), (no(Errno::OPNOTSUPP), false));
     let no_flow_control = Script::default().mappings(&[]);
