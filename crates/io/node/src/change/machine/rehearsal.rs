@@ -1,5 +1,6 @@
 //! Being cut off on purpose: a file that only root can write names a moment, and the program dies there, or waits for
-//! somebody else to die. So the way back can be tried on a real machine, at every moment that it promises to survive.
+//! somebody else to die. So a rollback can be tried on a real machine, at every moment that it promises to survive.
+//! Only the program that tests build has it (the feature `rehearsal`).
 
 use std::{
     fs::{self, OpenOptions},
@@ -21,7 +22,6 @@ const ORDER: &str = "/run/crosstie-rehearsal";
 const HOLD: Duration = Duration::from_secs(60);
 
 pub(super) fn pass(edge: &str) {
-    tracing::trace!("edge: {edge}");
     let Ok(status) = fs::symlink_metadata(ORDER) else {
         return;
     };
