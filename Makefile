@@ -58,7 +58,7 @@ dist: ## Release binaries in dist/x86_64 and dist/aarch64, GLIBC floor checked
 	$(INSTALL) build dist
 	scripts/dist
 
-test-full: ## `make test`, then `dist`, `fresh`, `fuzz` and the long tests; output kept in docs/test-full.txt
+test-full: ## `make test`, then `dist`, `fresh`, `fuzz`, both demos and the long tests; output kept in docs/test-full.txt
 	$(INSTALL) build ns lab full
 	scripts/test-full
 

@@ -17,7 +17,6 @@ const APART_WITHIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(2);
 /// More than any port of a node is set to, so that a whole cable loses nothing for its size.
 const MTU: u32 = 9_216;
-const TRIES: u32 = 3;
 const LAN: &str = "lan";
 /// Frames for reserved group addresses pass, but for the three that the kernel never forwards.
 const BRIDGE: &str = "mcast_snooping 0 forward_delay 0 group_fwd_mask 0xfff8";
@@ -105,27 +104,29 @@ impl Cables {
 
     /// A far end that is down takes the carrier from the node's interface, as a pulled cable does.
     pub(crate) fn set_ends(self, ends: &[(usize, CableEnd)]) -> Result<(), LabError> {
-        // Another node may be on its way out between the look and the change.
-        for _ in 1..TRIES {
-            if self.try_to_set_ends(ends).is_ok() {
-                return Ok(());
-            }
-        }
-        self.try_to_set_ends(ends)
-    }
-
-    fn try_to_set_ends(self, ends: &[(usize, CableEnd)]) -> Result<(), LabError> {
         let there = self.links()?;
         let mut batch = String::new();
+        let mut named = Vec::new();
         for (index, end) in ends {
             let far = far_end(*index, end.nic);
             if there.contains(&far) {
                 let state = if end.up { "up" } else { "down" };
                 let mtu = end.mtu.unwrap_or(MTU);
                 let _ = writeln!(batch, "link set dev {far} mtu {mtu} {state}");
+                named.push(far);
             }
         }
-        self.ip(&batch)
+        let mut command = self.inside();
+        // Another node may be on its way out, and its ends go one by one: the others are set all the same.
+        command.args(["ip", "-force", "-batch", "-"]);
+        let Err(error) = tools::output_for(&mut command, &batch, IP_WITHIN) else {
+            return Ok(());
+        };
+        let left = self.links()?;
+        if named.iter().all(|far| left.contains(far)) {
+            return Err(error.into());
+        }
+        Ok(())
     }
 
     fn ip(self, batch: &str) -> Result<(), LabError> {

@@ -21,6 +21,8 @@ pub(super) const CHECK: Check = Check {
         explains("path-loses-packets", Same::Cable),
         explains("link-errors-growing", Same::Cable),
         explains("nic-hot", Same::Node),
+        // A node that is short of time is slow, and in pieces: one fault, and the figure says how much.
+        explains("bandwidth-below-ceiling", Same::Cable),
     ],
     run: Run::stored(run),
 };
