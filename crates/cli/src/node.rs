@@ -4,8 +4,8 @@ use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use crosstie_agent::{EngineOptions, serve_engine, serve_process};
+use crosstie_change::{self as change, port_settings};
 use crosstie_jobs::rank;
-use crosstie_node::{change, port_settings};
 
 use crate::{args::node::NodeCommand, exit, output};
 

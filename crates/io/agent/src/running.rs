@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::{Stop, change::SessionChange, groups::Work};
+use crosstie_change::SessionChange;
+use crosstie_node::{Stop, groups::Work};
 use crosstie_reach::protocol::{Failure, ToAgent};
 
 use crate::{

@@ -48,9 +48,9 @@ impl Default for Bounds {
 
 /// A program that has ended, with whatever status.
 #[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) status: ExitStatus,
-    pub(crate) output: Vec<u8>,
+pub struct Finished {
+    pub status: ExitStatus,
+    pub output: Vec<u8>,
     complaint: Vec<u8>,
 }
 
@@ -96,7 +96,7 @@ fn succeeded(finished: Finished) -> Result<Vec<u8>, Gap> {
 }
 
 /// As [`run`], for a program whose status is an answer.
-pub(crate) fn run_to_end(
+pub fn run_to_end(
     program: &str,
     arguments: &[&str],
     environment: &[(&str, &str)],

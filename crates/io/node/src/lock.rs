@@ -17,7 +17,7 @@ use rustix::{
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Makes the file where there is none. `None` where somebody else has it for longer than `wait`.
-pub(crate) fn take(path: &Path, wait: Duration) -> io::Result<Option<File>> {
+pub fn take(path: &Path, wait: Duration) -> io::Result<Option<File>> {
     let file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -28,7 +28,7 @@ pub(crate) fn take(path: &Path, wait: Duration) -> io::Result<Option<File>> {
 }
 
 /// `false` where somebody else has it for longer than `wait`.
-pub(crate) fn is_given(file: &File, wait: Duration) -> io::Result<bool> {
+pub fn is_given(file: &File, wait: Duration) -> io::Result<bool> {
     let until = Instant::now() + wait;
     loop {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {

@@ -5,12 +5,12 @@ const LONGEST_INTERFACE: usize = 15;
 /// `IB_DEVICE_NAME_MAX` less the closing NUL.
 const LONGEST_DEVICE: usize = 63;
 
-pub(crate) fn is_interface(name: &str) -> bool {
+pub fn is_interface(name: &str) -> bool {
     is_plain(name, LONGEST_INTERFACE)
 }
 
 /// Of an RDMA device.
-pub(crate) fn is_device(name: &str) -> bool {
+pub fn is_device(name: &str) -> bool {
     is_plain(name, LONGEST_DEVICE)
 }
 

@@ -1,10 +1,8 @@
 //! Changes the node under a guard, or says what became of a change. As root.
 
+use crosstie_change::{self as change, SessionChange};
 use crosstie_model::change::{Ask, ChangeError, Changed};
-use crosstie_node::{
-    agent_cache,
-    change::{self, SessionChange},
-};
+use crosstie_node::agent_cache;
 
 use crate::{Call, Context};
 

@@ -26,24 +26,24 @@ const PFC_ENABLED: usize = 1;
 
 /// Which priority packets of a DSCP get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mapping {
-    pub(crate) dscp: u8,
-    pub(crate) priority: u8,
+pub struct Mapping {
+    pub dscp: u8,
+    pub priority: u8,
 }
 
-pub(crate) struct DcbPort<'a> {
+pub struct DcbPort<'a> {
     kernel: &'a mut dyn Ask,
     interface: &'a str,
 }
 
 impl<'a> DcbPort<'a> {
-    pub(crate) fn new(kernel: &'a mut dyn Ask, interface: &'a str) -> Self {
+    pub fn new(kernel: &'a mut dyn Ask, interface: &'a str) -> Self {
         Self { kernel, interface }
     }
 
     /// Sets the mask of priorities with flow control; everything else stays, the cable's delay above all. Nothing is
     /// sent where it is so already: mlx5 takes the link down for it.
-    pub(crate) fn set_flow_control(&mut self, mask: u8) -> Result<(), NetlinkError> {
+    pub fn set_flow_control(&mut self, mask: u8) -> Result<(), NetlinkError> {
         let body = self.get()?;
         let mut flow = ieee(&body)?
             .get(DCB_ATTR_IEEE_PFC)
@@ -61,7 +61,7 @@ impl<'a> DcbPort<'a> {
         self.change(DCB_CMD_IEEE_SET, &content)
     }
 
-    pub(crate) fn mappings(&mut self) -> Result<Vec<Mapping>, NetlinkError> {
+    pub fn mappings(&mut self) -> Result<Vec<Mapping>, NetlinkError> {
         let body = self.get()?;
         let table = ieee(&body)?.nested(DCB_ATTR_IEEE_APP_TABLE);
         let entries = table.into_iter().flat_map(entries);
@@ -74,12 +74,12 @@ impl<'a> DcbPort<'a> {
             .collect())
     }
 
-    pub(crate) fn add(&mut self, mappings: &[Mapping]) -> Result<(), NetlinkError> {
+    pub fn add(&mut self, mappings: &[Mapping]) -> Result<(), NetlinkError> {
         self.take_over()?;
         self.change(DCB_CMD_IEEE_SET, &table(mappings))
     }
 
-    pub(crate) fn remove(&mut self, mappings: &[Mapping]) -> Result<(), NetlinkError> {
+    pub fn remove(&mut self, mappings: &[Mapping]) -> Result<(), NetlinkError> {
         if mappings.is_empty() {
             return Ok(());
         }

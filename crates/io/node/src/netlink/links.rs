@@ -17,27 +17,27 @@ const IFF_UP: u32 = 1;
 const FIXED: usize = 16;
 const ETHERNET: u16 = 1;
 
-pub(crate) struct Links<A = Socket>(pub(crate) A);
+pub struct Links<A = Socket>(pub A);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Link {
-    pub(crate) index: u32,
-    pub(crate) is_up: bool,
-    pub(crate) is_ethernet: bool,
+pub struct Link {
+    pub index: u32,
+    pub is_up: bool,
+    pub is_ethernet: bool,
     /// The kernel tells `false` of every link that is down.
-    pub(crate) carrier: bool,
-    pub(crate) mac: Vec<u8>,
+    pub carrier: bool,
+    pub mac: Vec<u8>,
 }
 
 impl Links {
-    pub(crate) fn open() -> Result<Self, NetlinkError> {
+    pub fn open() -> Result<Self, NetlinkError> {
         Socket::open(None).map(Self)
     }
 }
 
 impl<A: Ask> Links<A> {
     /// `None` is an interface that there is not.
-    pub(crate) fn find(&mut self, name: &str) -> Result<Option<Link>, NetlinkError> {
+    pub fn find(&mut self, name: &str) -> Result<Option<Link>, NetlinkError> {
         let request = Request::new(RTM_GETLINK, &[0; FIXED]).text(IFLA_IFNAME, name);
         let answer = match self.0.ask(&request) {
             Err(NetlinkError::Refused(Errno::NODEV)) => return Ok(None),
@@ -47,7 +47,7 @@ impl<A: Ask> Links<A> {
         Ok(found.and_then(|(_, body)| parse(body)))
     }
 
-    pub(crate) fn set_up(&mut self, index: u32, up: bool) -> Result<(), NetlinkError> {
+    pub fn set_up(&mut self, index: u32, up: bool) -> Result<(), NetlinkError> {
         let mut fixed = [0; FIXED];
         fixed[4..8].copy_from_slice(&index.to_ne_bytes());
         fixed[8..12].copy_from_slice(&(if up { IFF_UP } else { 0 }).to_ne_bytes());

@@ -11,8 +11,8 @@ const ATTRIBUTE_HEADER: usize = 4;
 const TYPE_MASK: u16 = 0x3fff;
 const NESTED: u16 = 1 << 15;
 
-pub(crate) const AF_INET: u8 = 2;
-pub(crate) const AF_INET6: u8 = 10;
+pub const AF_INET: u8 = 2;
+pub const AF_INET6: u8 = 10;
 
 /// Both headers and attributes start on multiples of four bytes.
 fn aligned(length: usize) -> usize {
@@ -21,20 +21,21 @@ fn aligned(length: usize) -> usize {
 
 /// A request to the kernel: type, the family's fixed header, attributes.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub struct Request {
     kind: u16,
     body: Vec<u8>,
 }
 
 impl Request {
     /// `fixed` is the family's own header: `ifinfomsg`, `rtmsg`, `genlmsghdr`, …
-    pub(crate) fn new(kind: u16, fixed: &[u8]) -> Self {
+    pub fn new(kind: u16, fixed: &[u8]) -> Self {
         let mut body = fixed.to_vec();
         body.resize(aligned(body.len()), 0);
         Self { kind, body }
     }
 
-    pub(crate) fn bytes(mut self, attribute: u16, data: &[u8]) -> Self {
+    #[must_use]
+    pub fn bytes(mut self, attribute: u16, data: &[u8]) -> Self {
         let length = u16::try_from(ATTRIBUTE_HEADER + data.len()).unwrap_or(u16::MAX);
         self.body.extend(length.to_ne_bytes());
         self.body.extend(attribute.to_ne_bytes());
@@ -43,29 +44,32 @@ impl Request {
         self
     }
 
-    pub(crate) fn u32(self, attribute: u16, value: u32) -> Self {
+    #[must_use]
+    pub fn u32(self, attribute: u16, value: u32) -> Self {
         self.bytes(attribute, &value.to_ne_bytes())
     }
 
     /// A string with its closing NUL.
-    pub(crate) fn text(self, attribute: u16, text: &str) -> Self {
+    #[must_use]
+    pub fn text(self, attribute: u16, text: &str) -> Self {
         let mut data = text.as_bytes().to_vec();
         data.push(0);
         self.bytes(attribute, &data)
     }
 
     /// A nest that holds the attributes of `inside`.
-    pub(crate) fn nest(self, attribute: u16, inside: &Self) -> Self {
+    #[must_use]
+    pub fn nest(self, attribute: u16, inside: &Self) -> Self {
         self.bytes(attribute | NESTED, &inside.body)
     }
 
     /// A carrier of attributes for [`Request::nest`].
-    pub(crate) fn attributes() -> Self {
+    pub fn attributes() -> Self {
         Self::new(0, &[])
     }
 
     /// The message as it is sent.
-    pub(crate) fn encode(&self, flags: u16, sequence: u32) -> Vec<u8> {
+    pub fn encode(&self, flags: u16, sequence: u32) -> Vec<u8> {
         let length = u32::try_from(HEADER + self.body.len()).unwrap_or(u32::MAX);
         let mut message = Vec::with_capacity(HEADER + self.body.len());
         message.extend(length.to_ne_bytes());
@@ -80,16 +84,16 @@ impl Request {
 
 /// One message out of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Message<'a> {
-    pub(crate) kind: u16,
-    pub(crate) flags: u16,
-    pub(crate) sequence: u32,
-    pub(crate) body: &'a [u8],
+pub struct Message<'a> {
+    pub kind: u16,
+    pub flags: u16,
+    pub sequence: u32,
+    pub body: &'a [u8],
 }
 
 /// The messages of one datagram.
 #[derive(Debug, Clone)]
-pub(crate) struct Messages<'a>(pub(crate) &'a [u8]);
+pub struct Messages<'a>(pub &'a [u8]);
 
 impl<'a> Iterator for Messages<'a> {
     type Item = Message<'a>;
@@ -110,19 +114,19 @@ impl<'a> Iterator for Messages<'a> {
 
 /// The attributes behind a fixed header, or inside a nest.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Attributes<'a>(&'a [u8]);
+pub struct Attributes<'a>(&'a [u8]);
 
 impl<'a> Attributes<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
     /// The attributes of a message whose family has a fixed header of `length` bytes.
-    pub(crate) fn behind(body: &'a [u8], length: usize) -> Self {
+    pub fn behind(body: &'a [u8], length: usize) -> Self {
         Self(body.get(aligned(length)..).unwrap_or_default())
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
+    pub fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
             let length = usize::from(u16_at(rest, 0)?);
@@ -133,43 +137,43 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    pub(crate) fn get(self, kind: u16) -> Option<&'a [u8]> {
+    pub fn get(self, kind: u16) -> Option<&'a [u8]> {
         self.iter()
             .find_map(|(found, data)| (found == kind).then_some(data))
     }
 
-    pub(crate) fn nested(self, kind: u16) -> Option<Self> {
+    pub fn nested(self, kind: u16) -> Option<Self> {
         self.get(kind).map(Self)
     }
 
-    pub(crate) fn u8(self, kind: u16) -> Option<u8> {
+    pub fn u8(self, kind: u16) -> Option<u8> {
         self.get(kind)?.first().copied()
     }
 
-    pub(crate) fn u16(self, kind: u16) -> Option<u16> {
+    pub fn u16(self, kind: u16) -> Option<u16> {
         u16_at(self.get(kind)?, 0)
     }
 
-    pub(crate) fn u32(self, kind: u16) -> Option<u32> {
+    pub fn u32(self, kind: u16) -> Option<u32> {
         u32_at(self.get(kind)?, 0)
     }
 
-    pub(crate) fn text(self, kind: u16) -> Option<String> {
+    pub fn text(self, kind: u16) -> Option<String> {
         self.get(kind).map(text)
     }
 
-    pub(crate) fn address(self, kind: u16) -> Option<IpAddr> {
+    pub fn address(self, kind: u16) -> Option<IpAddr> {
         address(self.get(kind)?)
     }
 }
 
 /// Up to the closing NUL, as far as it is UTF-8.
-pub(crate) fn text(data: &[u8]) -> String {
+pub fn text(data: &[u8]) -> String {
     let end = data.iter().position(|byte| *byte == 0);
     String::from_utf8_lossy(&data[..end.unwrap_or(data.len())]).into_owned()
 }
 
-pub(crate) fn address(data: &[u8]) -> Option<IpAddr> {
+pub fn address(data: &[u8]) -> Option<IpAddr> {
     if let Ok(four) = <[u8; 4]>::try_from(data) {
         return Some(Ipv4Addr::from(four).into());
     }
@@ -177,17 +181,17 @@ pub(crate) fn address(data: &[u8]) -> Option<IpAddr> {
     Some(Ipv6Addr::from(sixteen).into())
 }
 
-pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+pub fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     let field = bytes.get(offset..offset.checked_add(2)?)?;
     Some(u16::from_ne_bytes(field.try_into().ok()?))
 }
 
-pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+pub fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     let field = bytes.get(offset..offset.checked_add(4)?)?;
     Some(u32::from_ne_bytes(field.try_into().ok()?))
 }
 
-pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+pub fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     let field = bytes.get(offset..offset.checked_add(8)?)?;
     Some(u64::from_ne_bytes(field.try_into().ok()?))
 }

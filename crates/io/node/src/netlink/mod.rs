@@ -6,12 +6,12 @@
 mod address;
 mod bitset;
 mod dcb;
-pub(crate) mod dcb_port;
+pub mod dcb_port;
 mod ethtool;
 mod link;
 mod link_kind;
-pub(crate) mod links;
-pub(crate) mod message;
+pub mod links;
+pub mod message;
 mod names;
 mod neighbour;
 mod object;
@@ -19,7 +19,7 @@ mod packet_filter;
 mod rdma;
 mod route;
 mod rule;
-pub(crate) mod socket;
+pub mod socket;
 #[cfg(test)]
 mod tests;
 

@@ -67,7 +67,7 @@ impl From<NetlinkError> for Gap {
 }
 
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
     descriptor: OwnedFd,
     deadline: Duration,
     sequence: u32,
@@ -76,14 +76,13 @@ pub(crate) struct Socket {
 
 /// The messages of an answer, in the order they came.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub struct Answer {
     bytes: Vec<u8>,
     messages: Vec<(u16, Range<usize>)>,
 }
 
 impl Answer {
-    #[cfg(test)]
-    pub(crate) fn of(kind: u16, body: &[u8]) -> Self {
+    pub fn of(kind: u16, body: &[u8]) -> Self {
         Self {
             bytes: body.to_vec(),
             messages: vec![(kind, 0..body.len())],
@@ -91,7 +90,7 @@ impl Answer {
     }
 
     /// Type and body of each message.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u16, &[u8])> {
+    pub fn iter(&self) -> impl Iterator<Item = (u16, &[u8])> {
         self.messages
             .iter()
             .filter_map(|(kind, range)| Some((*kind, self.bytes.get(range.clone())?)))
@@ -109,7 +108,7 @@ impl Answer {
 }
 
 /// Who answers requests: the kernel, or a test.
-pub(crate) trait Ask {
+pub trait Ask {
     fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError>;
 }
 
@@ -135,12 +134,12 @@ enum Progress {
 
 impl Socket {
     /// `None` is `NETLINK_ROUTE`.
-    pub(crate) fn open(protocol: Option<Protocol>) -> Result<Self, NetlinkError> {
+    pub fn open(protocol: Option<Protocol>) -> Result<Self, NetlinkError> {
         Self::open_within(protocol, DEADLINE)
     }
 
     /// With another deadline for each answer.
-    pub(crate) fn open_within(
+    pub fn open_within(
         protocol: Option<Protocol>,
         deadline: Duration,
     ) -> Result<Self, NetlinkError> {
@@ -159,17 +158,17 @@ impl Socket {
     }
 
     /// Everything of a kind.
-    pub(crate) fn dump(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
+    pub fn dump(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
         self.exchange(request, NLM_F_REQUEST | NLM_F_DUMP)
     }
 
     /// The answer to one question.
-    pub(crate) fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
+    pub fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
         self.exchange(request, NLM_F_REQUEST | NLM_F_ACK)
     }
 
     /// A change, with `NLM_F_CREATE` and its like.
-    pub(crate) fn change(&mut self, request: &Request, flags: u16) -> Result<(), NetlinkError> {
+    pub fn change(&mut self, request: &Request, flags: u16) -> Result<(), NetlinkError> {
         self.exchange(request, NLM_F_REQUEST | NLM_F_ACK | flags)
             .map(drop)
     }
@@ -254,7 +253,7 @@ fn take(datagram: &[u8], sequence: u32, answer: &mut Answer) -> Result<Progress,
 }
 
 /// `Errno` takes 1 to 4095, the kernel's `MAX_ERRNO`, and panics at anything else.
-pub(crate) fn errno_of(number: i32) -> Errno {
+pub fn errno_of(number: i32) -> Errno {
     match number {
         1..=4095 => Errno::from_raw_os_error(number),
         _ => Errno::IO,

@@ -18,7 +18,7 @@ use crosstie_model::Step;
 pub use boot::{BootFileError, restore};
 pub use error::PortSettingsError;
 
-use crate::{
+use crosstie_node::{
     names,
     netlink::{
         NetlinkError,

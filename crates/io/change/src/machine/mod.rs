@@ -29,7 +29,7 @@ use super::{
     system::System,
     time_service,
 };
-use crate::{
+use crosstie_node::{
     command::{self, Bounds},
     groups::is_stopped,
     network_state::{self, NetworkState, Obstacle, Scope},
@@ -76,11 +76,11 @@ impl System for Machine {
     }
 
     fn now(&self) -> String {
-        crate::collect::now()
+        crosstie_node::now()
     }
 
     fn facts(&self) -> Facts {
-        crosstie_facts::facts(&crate::collect())
+        crosstie_facts::facts(&crosstie_node::collect())
     }
 
     fn store_program(&self, path: &Path) -> io::Result<()> {

@@ -6,12 +6,11 @@ use crosstie_model::{Facts, Step, facts::net::Interface, plan::global_addresses}
 use ipnet::IpNet;
 
 use super::{INSTALL, run};
+use crosstie_node::command::run_to_its_end;
+
 use crate::{
-    change::{
-        error::{ProgramError, StepError},
-        journal::{Before, LinkBefore},
-    },
-    command::run_to_its_end,
+    error::{ProgramError, StepError},
+    journal::{Before, LinkBefore},
 };
 
 const SYSCTLS: &str = "/proc/sys";

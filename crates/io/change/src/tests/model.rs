@@ -76,7 +76,7 @@ const CLUSTER: &str = include_str!(concat!(
 /// Parsed once: there are hundreds of models.
 fn spark() -> &'static Facts {
     static FACTS: LazyLock<Facts> = LazyLock::new(|| {
-        let loaded = crate::capture::load(Path::new(SPARK)).unwrap();
+        let loaded = crosstie_node::capture::load(Path::new(SPARK)).unwrap();
         let raw = loaded.into_iter().next().unwrap().raw.unwrap();
         crosstie_facts::facts(&raw)
     });

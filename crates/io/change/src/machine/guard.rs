@@ -15,15 +15,14 @@ use crosstie_facts::Gap;
 use crosstie_model::change::State;
 
 use super::{Machine, run, run_within, wait};
+use crosstie_node::command::{self, Bounds};
+
 use crate::{
-    change::{
-        STATE,
-        error::{GuardError, GuardWorkError, ProgramError},
-        journal::Transaction,
-        store,
-        system::System,
-    },
-    command::{self, Bounds},
+    STATE,
+    error::{GuardError, GuardWorkError, ProgramError},
+    journal::Transaction,
+    store,
+    system::System,
 };
 
 const UNITS: &str = "/etc/systemd/system";
@@ -174,7 +173,7 @@ pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, GuardWorkErr
 }
 
 /// At the end of its wait. By systemd, as `go_back_now`; the caller does it itself where systemd does not.
-pub(in crate::change) fn start_at_deadline() -> Result<(), ProgramError> {
+pub(crate) fn start_at_deadline() -> Result<(), ProgramError> {
     run_within(
         "systemctl",
         &["start", "--no-block", SERVICE],
@@ -184,7 +183,7 @@ pub(in crate::change) fn start_at_deadline() -> Result<(), ProgramError> {
 }
 
 /// Without waiting for it. Where its file is gone it has been disarmed, and systemd may not have noticed yet.
-pub(in crate::change) fn start_now() {
+pub(crate) fn start_now() {
     if !Path::new(UNITS).join(SERVICE).exists() {
         return;
     }

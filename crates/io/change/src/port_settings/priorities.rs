@@ -4,7 +4,7 @@ use crosstie_facts::dscp_table;
 use crosstie_model::plan::EcnPoint;
 
 use super::{PortSettingsError, Ports, checked_interface, kernel_error};
-use crate::netlink::{
+use crosstie_node::netlink::{
     NetlinkError,
     dcb_port::{DcbPort, Mapping},
 };

@@ -14,6 +14,7 @@ mod journal;
 mod lock;
 mod machine;
 mod outcome;
+pub mod port_settings;
 mod session;
 mod store;
 mod system;

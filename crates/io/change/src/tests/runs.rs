@@ -13,7 +13,7 @@ use super::{
     },
     model::Model,
 };
-use crate::groups::Work;
+use crosstie_node::groups::Work;
 
 fn ask(model: &Model, ask: &Ask) -> Result<Changed, ChangeError> {
     answer_by(model, &model.state(), ask)

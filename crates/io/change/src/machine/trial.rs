@@ -12,7 +12,7 @@ use std::{
 use crosstie_model::change::Ended;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::change::error::TrialError;
+use crate::error::TrialError;
 
 /// The last of what it printed.
 const SHOWN: usize = 16 << 10;
@@ -112,7 +112,7 @@ mod tests {
             print_much();
             return;
         }
-        let name = "change::machine::trial::tests::much_output_takes_little_memory";
+        let name = "machine::trial::tests::much_output_takes_little_memory";
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name])
             .env(ALONE, "1")

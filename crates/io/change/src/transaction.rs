@@ -23,7 +23,7 @@ use super::{
     system::System,
     undo,
 };
-use crate::names;
+use crosstie_node::names;
 
 /// For managers to bring interfaces to what their files say.
 const SETTLE: Duration = Duration::from_secs(45);

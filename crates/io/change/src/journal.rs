@@ -15,7 +15,7 @@ use crosstie_model::{
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::network_state::NetworkState;
+use crosstie_node::network_state::NetworkState;
 
 use super::{
     boot_program,

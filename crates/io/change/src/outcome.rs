@@ -16,7 +16,7 @@ use super::{
     transaction::{all, journal_error, lock as lock_now, refuse_open},
     undo::{self, Moment},
 };
-use crate::groups::is_stopped;
+use crosstie_node::groups::is_stopped;
 
 /// A change that runs gets this long to end by itself once its time is up.
 const GUARD_PATIENCE: Duration = Duration::from_secs(20);

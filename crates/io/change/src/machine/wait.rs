@@ -22,7 +22,7 @@ pub(super) fn status(until: Duration) -> String {
 
 /// Tells systemd, then returns at `until` of `CLOCK_BOOTTIME`: at once where that has passed, or passes while the machine
 /// sleeps and it wakes up.
-pub(in crate::change) fn wait_until(until: Duration) -> io::Result<()> {
+pub(crate) fn wait_until(until: Duration) -> io::Result<()> {
     let timer = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC)?;
     let moment = Timespec {
         tv_sec: i64::try_from(until.as_secs()).unwrap_or(i64::MAX),

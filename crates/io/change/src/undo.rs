@@ -19,7 +19,7 @@ use super::{
     transaction::describe,
     trial,
 };
-use crate::groups::is_stopped;
+use crosstie_node::groups::is_stopped;
 
 /// Of restoring files, where something stands in the way.
 const TRIES: u32 = 3;

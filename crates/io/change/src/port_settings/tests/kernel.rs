@@ -66,7 +66,7 @@ fn refusals_come_two_ways() {
     let byte = || Script::default().flow_control(0).dcbx(1).status(-22);
     assert_eq!(refused(byte()), (no(Errno::INVAL), false));
     let error = set_over(&byte(), &flow_control(&[3])).unwrap_err();
-    let told = crate::with_causes(&error);
+    let told = crosstie_node::with_causes(&error);
     assert!(
         told.ends_with(" cannot be set: Invalid argument (os error 22)"),
         "{told}"

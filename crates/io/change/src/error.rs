@@ -240,4 +240,4 @@ impl Obstacle {
     }
 }
 
-pub(super) use crate::with_causes as told;
+pub(super) use crosstie_node::with_causes as told;

@@ -5,7 +5,7 @@ use std::{fs::OpenOptions, io::Write};
 use crosstie_facts::{Gap, Source};
 
 use super::{PortSettingsError, Ports};
-use crate::Local;
+use crosstie_node::Local;
 
 impl Ports {
     /// What an attribute says. `None` is one that there is not.

@@ -10,7 +10,7 @@ use std::{
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
 use super::store;
-use crate::lock;
+use crosstie_node::lock;
 
 const LOCK: &str = "lock";
 

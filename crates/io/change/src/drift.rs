@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crosstie_model::{
     Facts, Step,
     change::Drift,
+    facts::{net::Interface, rdma::RdmaPort},
     plan::{Change, Configure, FileChange, Reread, global_addresses},
 };
 use serde::{Deserialize, Serialize};
@@ -175,9 +176,100 @@ fn told(claim: &Step, now: &Facts) -> (String, String) {
         Step::Packages { installed, .. } => is(installed, "installed", "not installed"),
         Step::Unit { enabled, .. } => is(enabled, "enabled", "not enabled"),
         Step::TimeService { on } => is(on, "on", "off"),
-        Step::Link { up, .. } => is(up, "up", "down"),
-        _ => ("as planned".to_owned(), "something else".to_owned()),
+        Step::Pfc { .. }
+        | Step::Trust { .. }
+        | Step::Dscp { .. }
+        | Step::Ecn { .. }
+        | Step::TrafficClass { .. }
+        | Step::RoceMode { .. }
+        | Step::Link { .. } => port_told(claim, now),
     }
+}
+
+/// The same of a port's settings.
+fn port_told(claim: &Step, now: &Facts) -> (String, String) {
+    match claim {
+        Step::Link { interface, up } => {
+            let up_now = interface_now(now, interface).and_then(|found| found.up.known());
+            let word = |value: &bool| if *value { "up" } else { "down" }.to_owned();
+            (word(&up.to), shown(up_now, word))
+        }
+        Step::Pfc {
+            interface,
+            priorities,
+        } => {
+            let qos = interface_now(now, interface).map(|found| &found.qos);
+            let list = |priorities: &Vec<u8>| match priorities.as_slice() {
+                [] => "off".to_owned(),
+                some => {
+                    let some: Vec<String> = some.iter().map(ToString::to_string).collect();
+                    format!("on for {}", some.join(", "))
+                }
+            };
+            let found = qos.and_then(|qos| qos.pfc.known());
+            (list(&priorities.to), shown(found, list))
+        }
+        Step::Trust { interface, trust } => {
+            let qos = interface_now(now, interface).map(|found| &found.qos);
+            let found = qos.and_then(|qos| qos.trust.known());
+            (trust.to.clone(), shown(found, String::clone))
+        }
+        Step::Dscp {
+            interface,
+            dscp,
+            priority,
+        } => {
+            let qos = interface_now(now, interface).map(|found| &found.qos);
+            let found = qos.and_then(|qos| qos.dscp_to_priority.known());
+            let word = |priority: Option<u8>| {
+                priority.map_or_else(|| "the default".to_owned(), |one| format!("priority {one}"))
+            };
+            let found = found.map(|map| map.get(dscp).copied());
+            (word(priority.to), shown(found, word))
+        }
+        Step::Ecn {
+            interface,
+            point,
+            priority,
+            enabled,
+        } => {
+            let found = interface_now(now, interface).and_then(|found| point.of(found, *priority));
+            let word = |on: bool| if on { "on" } else { "off" }.to_owned();
+            (word(enabled.to), shown(found, word))
+        }
+        Step::TrafficClass {
+            device,
+            port,
+            class,
+        } => {
+            let found = port_now(now, device, *port).and_then(|found| found.traffic_class.known());
+            (class.to.to_string(), shown(found, ToString::to_string))
+        }
+        Step::RoceMode { device, port, mode } => {
+            let found = port_now(now, device, *port).and_then(|found| found.cm_roce_mode.known());
+            (mode.to.clone(), shown(found, String::clone))
+        }
+        Step::Configure(_)
+        | Step::Sysctl { .. }
+        | Step::Module { .. }
+        | Step::Packages { .. }
+        | Step::Unit { .. }
+        | Step::TimeService { .. } => (String::new(), String::new()),
+    }
+}
+
+/// A value that could not be read is told from one that differs.
+fn shown<T>(found: Option<T>, word: impl Fn(T) -> String) -> String {
+    found.map_or_else(|| "cannot be read".to_owned(), word)
+}
+
+fn interface_now<'a>(now: &'a Facts, name: &str) -> Option<&'a Interface> {
+    now.network.interface(name)
+}
+
+fn port_now<'a>(now: &'a Facts, device: &str, number: u32) -> Option<&'a RdmaPort> {
+    let ports = &now.rdma_device(device)?.ports;
+    ports.iter().find(|port| port.number == number)
 }
 
 fn file_told(file: &FileChange, now: &Facts) -> (String, String) {
@@ -206,4 +298,53 @@ fn file_told(file: &FileChange, now: &Facts) -> (String, String) {
         "no such file"
     };
     (wanted.to_owned(), found.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use crosstie_model::Reading;
+
+    use super::*;
+
+    fn spark() -> Facts {
+        let fixture = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../../fixtures/nodes/spark-healthy"
+        );
+        let loaded = crosstie_node::capture::load(std::path::Path::new(fixture)).unwrap();
+        let raw = loaded.into_iter().next().unwrap().raw.unwrap();
+        crosstie_facts::facts(&raw)
+    }
+
+    #[test]
+    fn settings_of_ports_are_told_with_what_was_wanted_and_what_is_there() {
+        let mut now = spark();
+        let interface = now.network.interfaces[0].name.clone();
+        now.network.interfaces[0].qos.pfc = Reading::Value(vec![0, 4]);
+        now.network.interfaces[0].qos.trust = Reading::Value("pcp".to_owned());
+        let pfc = Step::Pfc {
+            interface: interface.clone(),
+            priorities: Change {
+                from: Vec::new(),
+                to: vec![3],
+            },
+        };
+        let told_of = |step: &Step| told(step, &now);
+        let pair = |wanted: &str, found: &str| (wanted.to_owned(), found.to_owned());
+        assert_eq!(told_of(&pfc), pair("on for 3", "on for 0, 4"));
+        let trust = Step::Trust {
+            interface,
+            trust: Change {
+                from: "pcp".to_owned(),
+                to: "dscp".to_owned(),
+            },
+        };
+        assert_eq!(told_of(&trust), pair("dscp", "pcp"));
+        let gone = Step::TrafficClass {
+            device: "mlx5_9".to_owned(),
+            port: 1,
+            class: Change { from: 0, to: 106 },
+        };
+        assert_eq!(told_of(&gone), pair("106", "cannot be read"));
+    }
 }

@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::netlink::NetlinkError;
+use crosstie_node::netlink::NetlinkError;
 
 #[derive(Debug, Error)]
 pub enum PortSettingsError {

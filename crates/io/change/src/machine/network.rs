@@ -6,10 +6,9 @@ use std::{fs, path::Path};
 use crosstie_model::plan::{InterfaceChange, Reread, Tool};
 
 use super::{run, run_within};
-use crate::{
-    change::error::{ManagerError, ProgramError},
-    command,
-};
+use crosstie_node::command;
+
+use crate::error::{ManagerError, ProgramError};
 
 const NETPLAN_MADE: [(&str, &str); 2] = [
     ("/run/systemd/network", "10-netplan-"),
@@ -102,7 +101,7 @@ pub(super) fn render_at_boot() -> Result<(), ManagerError> {
 }
 
 /// Whether a manager runs.
-pub(in crate::change) fn is_managed() -> bool {
+pub(crate) fn is_managed() -> bool {
     ["systemd-networkd.service", "NetworkManager.service"]
         .into_iter()
         .any(is_active)
