@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use crosstie_agent::{EngineOptions, serve_engine, serve_process};
-use crosstie_change::{self as change, port_settings};
+use crosstie_change::{self as change, boot_file};
 use crosstie_jobs::rank;
 
 use crate::{args::node::NodeCommand, exit, output};
@@ -60,7 +60,7 @@ fn guard(transaction: &str, boot: bool, wait_until: Option<Duration>) -> anyhow:
 
 /// What ports lose with every boot, set again.
 fn restore(file: &Path) -> anyhow::Result<ExitCode> {
-    let failed = port_settings::restore(file)?;
+    let failed = boot_file::restore(file)?;
     for error in &failed {
         output::complain(error);
     }

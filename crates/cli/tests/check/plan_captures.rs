@@ -65,7 +65,7 @@ fn a_clock_that_nobody_sets_is_set() {
         let facts = facts(&raw);
         let plan = crosstie_plan::plan(&spec, std::slice::from_ref(&facts)).unwrap();
         let node = plan.nodes.into_iter().next().unwrap();
-        let is_one = |step: &&Step| matches!(step, Step::TimeService { .. });
+        let is_one = |step: &&Step| matches!(step, Step::TimeService(_));
         let step = node.steps.iter().find(is_one).cloned();
         (step, crosstie_plan::foresee(&node, &facts), facts)
     };

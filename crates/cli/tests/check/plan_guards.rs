@@ -133,11 +133,8 @@ fn netplan_must_be_whole_and_applied() {
 #[test]
 fn someone_elses_file_is_set_aside_only_if_it_is_for_the_fabric_alone() {
     let aside = |plan: &NodePlan| -> Vec<String> {
-        let configure = plan.steps.iter().filter_map(|step| match step {
-            Step::Configure(configure) => Some(&configure.files),
-            _ => None,
-        });
-        let files = configure.flatten().filter_map(|file| match file {
+        let files = plan.steps.iter().flat_map(Step::files);
+        let files = files.filter_map(|file| match file {
             FileChange::Aside { path, .. } => Some(path.clone()),
             _ => None,
         });
@@ -273,7 +270,7 @@ fn a_twin_of_an_active_cage_is_never_taken_down() {
             .nodes
             .remove(0);
         let down = plan.steps.iter().filter_map(|step| match step {
-            Step::Link { interface, .. } => Some(interface.clone()),
+            Step::InterfaceUp(step) => Some(step.interface.clone()),
             _ => None,
         });
         down.collect()

@@ -10,7 +10,7 @@ use crosstie_fabric::cages;
 use crosstie_facts::facts;
 use crosstie_grade::reach;
 use crosstie_model::{
-    Cable, Facts, Plan, PortRef, Reading, Spec,
+    Cable, Facts, Plan, PortRef, Reading, Spec, Step,
     facts::{net::Manager, persistence::Format},
     plan::FileChange,
     spec::{Fabric, Node, Qos, TwinAddresses},
@@ -232,7 +232,7 @@ proptest! {
                 prop_assert!(!step.is_done(facts), "a no-op: {step:?}");
                 prop_assert_eq!(memory.apply(step), Ok(()));
             }
-            let now = memory.facts(facts);
+            let now = memory.facts();
             for step in &node.steps {
                 prop_assert!(step.is_done(&now), "not done: {step:?}");
             }
@@ -547,9 +547,6 @@ fn a_plan_for_another_state_is_stale() {
         .map(|step| memory.apply(step))
         .collect();
     assert!(outcome.iter().any(Result::is_err));
-    let step = planned.nodes[0].steps.iter().find_map(|step| match step {
-        crosstie_model::Step::Configure(configure) => configure.files.first(),
-        _ => None,
-    });
-    assert!(matches!(step, Some(FileChange::Whole { .. })));
+    let mut files = planned.nodes[0].steps.iter().flat_map(Step::files);
+    assert!(matches!(files.next(), Some(FileChange::Whole { .. })));
 }

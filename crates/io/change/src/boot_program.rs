@@ -20,9 +20,9 @@ pub(super) fn is_needed(steps: &[Step]) -> bool {
         is_ours && matches!(change, FileChange::Whole { text, .. } if text.to.is_some())
     };
     files::changes(steps).any(written)
-        || steps.iter().any(|step| {
-            matches!(step, Step::Unit { name, enabled } if name == paths::BOOT_UNIT_NAME && enabled.to)
-        })
+        || steps
+            .iter()
+            .any(|step| step.enabled_unit() == Some(paths::BOOT_UNIT_NAME))
 }
 
 /// Keeps the one that is there in a journal that is being written; whether there was one.

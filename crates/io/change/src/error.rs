@@ -2,13 +2,13 @@
 
 use std::{io, path::Path, time::Duration};
 
+use crosstie_node::netlink::NetlinkError;
+use rustix::io::Errno;
 use thiserror::Error;
-
-use crate::port_settings::PortSettingsError;
 
 /// A program of the system that did not do its work.
 #[derive(Debug, Error)]
-pub(super) enum ProgramError {
+pub enum ProgramError {
     #[error("{program} is not installed")]
     Missing { program: String },
     #[error("{command}: not permitted")]
@@ -19,24 +19,82 @@ pub(super) enum ProgramError {
     Failed { command: String, complaint: String },
 }
 
-/// Why a runtime value was not set.
+/// Why a step was not done on the running node.
 #[derive(Debug, Error)]
-pub(super) enum StepError {
+pub enum StepError {
     #[error("'{name}' is no sysctl")]
     NotSysctl { name: String },
+    #[error("'{name}' is no name of {what}")]
+    Name { what: &'static str, name: String },
+    #[error("{what} of {of} cannot be '{value}'")]
+    Value {
+        what: &'static str,
+        of: String,
+        value: String,
+    },
+    #[error("there is no {path}: the driver is not loaded, or cannot do this")]
+    NoFile { path: String },
+    #[error("there is no {path}: the module rdma_cm is not loaded; modprobe rdma_cm")]
+    NoConnectionManager { path: String },
+    #[error("there is no interface {interface}")]
+    NoInterface { interface: String },
     #[error("'{value}' cannot be written to {path}")]
-    Sysctl {
+    Write {
         path: String,
         value: String,
         #[source]
         source: io::Error,
     },
+    #[error("{path} cannot be made for RDMA-CM's settings")]
+    Folder {
+        path: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("configfs cannot be mounted on {path}")]
+    Mount {
+        path: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{what} of {interface} cannot be set")]
+    Kernel {
+        what: &'static str,
+        interface: String,
+        #[source]
+        source: NetlinkError,
+    },
     #[error("{why}")]
     Packages { why: String },
     #[error(transparent)]
     Program(#[from] ProgramError),
-    #[error(transparent)]
-    Port(#[from] PortSettingsError),
+}
+
+impl StepError {
+    /// Whether it may work later, when the driver has made the port, or is less busy.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::NoFile { .. } | Self::NoConnectionManager { .. } | Self::NoInterface { .. } => {
+                true
+            }
+            Self::Write { source, .. } | Self::Folder { source, .. } => {
+                matches!(
+                    Errno::from_io_error(source),
+                    Some(Errno::NOENT | Errno::NODEV)
+                )
+            }
+            Self::Kernel { source, .. } => matches!(
+                source,
+                NetlinkError::Refused(Errno::NODEV) | NetlinkError::Silent(_)
+            ),
+            Self::NotSysctl { .. }
+            | Self::Name { .. }
+            | Self::Value { .. }
+            | Self::Mount { .. }
+            | Self::Packages { .. }
+            | Self::Program(_) => false,
+        }
+    }
 }
 
 /// Why a file is not what a plan makes of it.

@@ -5,15 +5,14 @@ use std::{collections::BTreeMap, fs, os::unix::fs::fchown, path::Path};
 use crosstie_model::{
     Step,
     managed::{Block, with_block},
-    plan::{Configure, FileChange, aside},
+    plan::{FileChange, aside},
 };
 
 use super::{
     error::FileError,
     image::{After, Contents, Found, Image, look, sum},
-    store,
+    step, store,
     system::System,
-    time_service,
 };
 
 /// Images of every file that steps touch, with what will become of each.
@@ -39,11 +38,8 @@ pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, Fi
         }
         change_text(&mut now, change)?;
     }
-    for (unit, link) in unit_links(steps) {
-        let file = look(&system.path(&link)).map_err(FileError::at(unit))?;
-        found.insert(link, file);
-    }
-    for link in time_service::links(system, steps) {
+    let path = |path: &str| system.path(path);
+    for link in steps.iter().flat_map(|step| step::links(step, &path)) {
         let file = look(&system.path(&link)).map_err(FileError::at(&link))?;
         found.insert(link, file);
     }
@@ -68,11 +64,7 @@ pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, Fi
 }
 
 pub(super) fn changes(steps: &[Step]) -> impl Iterator<Item = &FileChange> {
-    let configures = steps.iter().filter_map(|step| match step {
-        Step::Configure(Configure { files, .. }) => Some(files),
-        _ => None,
-    });
-    configures.flatten()
+    steps.iter().flat_map(Step::files)
 }
 
 fn paths(change: &FileChange) -> Vec<String> {
@@ -80,20 +72,6 @@ fn paths(change: &FileChange) -> Vec<String> {
         FileChange::Aside { path, .. } => vec![path.clone(), aside(path)],
         other => vec![other.path().to_owned()],
     }
-}
-
-/// `systemctl enable` makes these.
-fn unit_links(steps: &[Step]) -> Vec<(String, String)> {
-    let units = steps.iter().filter_map(|step| match step {
-        Step::Unit { name, .. } => Some(name),
-        _ => None,
-    });
-    units
-        .map(|name| {
-            let link = format!("/etc/systemd/system/multi-user.target.wants/{name}");
-            (name.clone(), link)
-        })
-        .collect()
 }
 
 /// Plans come over the wire: they may name files of `/etc` and nothing else.

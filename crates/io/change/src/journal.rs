@@ -10,7 +10,6 @@ use std::{
 use crosstie_model::{
     Step,
     change::{Kind, State},
-    plan::{Configure, Reread},
 };
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -129,16 +128,6 @@ impl Progress {
         let files = self.unrestored.iter();
         let files = files.map(|path| format!("{path} is not restored"));
         self.left.iter().cloned().chain(files).collect()
-    }
-}
-
-impl Journal {
-    pub(super) fn rereads(&self) -> Vec<Reread> {
-        let steps = self.steps.iter().filter_map(|step| match step {
-            Step::Configure(Configure { then, .. }) => Some(then),
-            _ => None,
-        });
-        steps.flatten().cloned().collect()
     }
 }
 

@@ -1,9 +1,10 @@
-//! Changing this node: a journal first, a guard armed, then the change; kept once it is confirmed, else undone.
+//! Changing this node: a journal first, a guard armed, then the change; kept once it is confirmed, else rolled back.
 //!
 //! The journal holds every file as it was and every value that is touched, and lies whole on disk before anything is
-//! changed. A timer and a boot unit, both on disk, go the way back unless the state beside it says `confirmed` by then.
+//! changed. A service that waits and a boot unit, both on disk, roll back unless the state beside it says `confirmed` by then.
 //! Whoever holds the lock decides what the state is.
 
+pub mod boot_file;
 mod boot_program;
 mod drift;
 mod error;
@@ -14,11 +15,11 @@ mod journal;
 mod lock;
 mod machine;
 mod outcome;
-pub mod port_settings;
+mod program;
 mod session;
+pub mod step;
 mod store;
 mod system;
-mod time_service;
 mod transaction;
 mod trial;
 mod undo;
@@ -27,7 +28,7 @@ use std::{path::Path, time::Duration};
 
 use crosstie_model::change::{Ask, ChangeError, Changed};
 
-pub use error::GuardWorkError;
+pub use error::{GuardWorkError, ProgramError, StepError};
 pub use session::{OwnTransaction, SessionChange};
 
 use machine::Machine;

@@ -1,6 +1,7 @@
 //! From an order to a change that waits to be confirmed.
 
 use std::{
+    collections::BTreeSet,
     error::Error,
     path::Path,
     thread,
@@ -10,7 +11,6 @@ use std::{
 use crosstie_model::{
     Facts, Step,
     change::{Armed, ChangeError, Changed, Kind, Order, State},
-    plan::{Configure, Reread},
 };
 
 use super::{
@@ -113,10 +113,8 @@ pub(super) fn apply(
         });
     }
     // A plan comes from elsewhere, and names become arguments and paths.
-    if let Some(odd) = interfaces(&order.plan.steps)
-        .into_iter()
-        .find(|name| !names::is_interface(name))
-    {
+    let mut named = order.plan.steps.iter().flat_map(Step::interfaces);
+    if let Some(odd) = named.find(|name| !names::is_interface(name)) {
         return Err(ChangeError::Stale {
             what: format!("'{odd}' is no interface"),
         });
@@ -174,7 +172,7 @@ fn prepare(
         tree: Vec::new(),
         boot_program: None,
         drift: Vec::new(),
-        before: system.before(facts, &interfaces(steps)),
+        before: system.before(facts, &disrupted(steps)),
     };
     system.own(&journal.id);
     Transaction::create(system, state, journal, &contents)
@@ -229,10 +227,8 @@ fn abandon(transaction: &Transaction, step: &str, why: String) -> ChangeError {
 
 /// It can take minutes and needs the network that is there now, so it goes before the guard.
 fn install_packages(system: &dyn System, steps: &[Step]) -> Result<(), StepError> {
-    let packages = steps
-        .iter()
-        .filter(|step| matches!(step, Step::Packages { .. }));
-    packages.into_iter().try_for_each(|step| system.set(step))
+    let mut packages = steps.iter().filter(|step| step.is_before_guard());
+    packages.try_for_each(|step| system.set(step))
 }
 
 /// What was being done, and why it stopped.
@@ -251,24 +247,22 @@ fn install_boot_program(system: &dyn System, transaction: &Transaction) -> Resul
 }
 
 fn carry_out(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
-    for step in steps {
-        if !matches!(step, Step::Packages { .. }) {
-            carry_out_one(system, step).map_err(|error| (describe(step), error))?;
-            system.edge("a step is done");
-        }
+    for step in steps.iter().filter(|step| !step.is_before_guard()) {
+        carry_out_one(system, step).map_err(|error| (step.label(), error))?;
+        system.edge("a step is done");
     }
     Ok(())
 }
 
 fn carry_out_one(system: &dyn System, step: &Step) -> Result<(), ApplyError> {
-    let Step::Configure(Configure { files, then }) = step else {
-        return Ok(system.set(step)?);
-    };
-    for file in files {
+    for file in step.files() {
         files::apply(system, file)?;
         system.edge("a file is changed");
     }
-    Ok(system.reread(then)?)
+    if !step.rereads().is_empty() {
+        system.reread(step.rereads())?;
+    }
+    Ok(system.set(step)?)
 }
 
 /// Everything is read again until every step is seen to be done.
@@ -281,37 +275,27 @@ fn settle(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
             return Ok(());
         };
         if Instant::now() >= until || system.abandoned().is_some() {
-            let found = unlike(step, &facts);
-            return Err((describe(step), ApplyError::NotSeen { found }));
+            let found = difference(step, &facts);
+            return Err((step.label(), ApplyError::NotSeen { found }));
         }
         thread::sleep(LOOK);
     }
 }
 
-fn unlike(step: &Step, facts: &Facts) -> String {
-    let Step::Configure(Configure { then, .. }) = step else {
-        return "it was done, and does not show".to_owned();
-    };
-    let interfaces = then.iter().filter_map(|reread| match reread {
-        Reread::Interface(change) => Some(change),
-        Reread::Units => None,
-    });
-    let found = interfaces.filter_map(|change| {
-        let found = facts.network.interface(&change.name)?;
-        let addresses = crosstie_model::plan::global_addresses(found);
-        let wrong = addresses != change.addresses.to
-            || (change.mtu.to.is_some() && found.mtu.known() != change.mtu.to.as_ref());
-        let shown: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        wrong.then(|| {
-            let mtu = found.mtu.known().map_or(0, |mtu| mtu.0);
-            format!("{} has [{}] and MTU {mtu}", change.name, shown.join(", "))
-        })
-    });
-    let found: Vec<String> = found.collect();
-    if found.is_empty() {
-        return "it was written, and is not read back".to_owned();
+/// Why a step that was done is not seen to be.
+fn difference(step: &Step, facts: &Facts) -> String {
+    let changes: Vec<String> = step
+        .interface_changes()
+        .filter_map(|change| change.difference(facts))
+        .collect();
+    if !changes.is_empty() {
+        return format!("its manager did not make it so: {}", changes.join("; "));
     }
-    format!("its manager did not make it so: {}", found.join("; "))
+    if step.files().is_empty() {
+        "it was done, and does not show".to_owned()
+    } else {
+        "it was written, and is not read back".to_owned()
+    }
 }
 
 /// The guard does it, apart from this process and its connection.
@@ -342,62 +326,16 @@ pub(super) fn back(
     }
 }
 
-pub(super) fn describe(step: &Step) -> String {
-    match step {
-        Step::Configure(Configure { files, then }) => {
-            let files = files.iter().map(crosstie_model::plan::FileChange::path);
-            let names = then.iter().filter_map(|reread| match reread {
-                Reread::Interface(change) => Some(change.name.as_str()),
-                Reread::Units => None,
-            });
-            let what: Vec<&str> = names.collect();
-            if what.is_empty() {
-                format!("writing {}", files.collect::<Vec<_>>().join(", "))
-            } else {
-                format!("configuring {}", what.join(", "))
-            }
-        }
-        Step::Sysctl { name, .. } => format!("setting {name}"),
-        Step::Module { name, .. } => format!("loading {name}"),
-        Step::Packages { names, .. } => format!("installing {}", names.join(", ")),
-        Step::Unit { name, .. } => format!("enabling {name}"),
-        Step::TimeService { .. } => "switching the time service".to_owned(),
-        Step::Pfc { interface, .. }
-        | Step::Trust { interface, .. }
-        | Step::Dscp { interface, .. }
-        | Step::Ecn { interface, .. } => format!("setting priorities of {interface}"),
-        Step::TrafficClass { device, .. } | Step::RoceMode { device, .. } => {
-            format!("setting RoCE defaults of {device}")
-        }
-        Step::Link { interface, .. } => format!("switching {interface}"),
-    }
-}
-
-/// Those that steps change.
-fn interfaces(steps: &[Step]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for step in steps {
-        match step {
-            Step::Configure(Configure { then, .. }) => {
-                names.extend(then.iter().filter_map(|reread| match reread {
-                    Reread::Interface(change) => Some(change.name.clone()),
-                    Reread::Units => None,
-                }));
-            }
-            Step::Pfc { interface, .. } | Step::Link { interface, .. } => {
-                names.push(interface.clone());
-            }
-            _ => {}
-        }
-    }
-    names.sort();
-    names.dedup();
-    names
+/// Those on which traffic stops, for a moment or for good.
+fn disrupted(steps: &[Step]) -> Vec<String> {
+    let steps = steps.iter().filter(|step| step.disrupts());
+    let names: BTreeSet<&str> = steps.flat_map(Step::interfaces).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// Queue pairs of programs. Those of the kernel's own management (GSI, SMI) are always there.
 fn refuse_in_use(facts: &Facts, steps: &[Step]) -> Result<(), ChangeError> {
-    let touched = interfaces(steps);
+    let touched = disrupted(steps);
     for device in &facts.rdma {
         for port in &device.ports {
             let Some(interface) = port.netdev.known().filter(|name| touched.contains(name)) else {

@@ -5,6 +5,7 @@ use std::{fs, path::Path, time::Duration};
 use crosstie_model::{
     Step,
     change::{Kind, RolledBack, State},
+    plan::{Reread, RuntimeRollback},
 };
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
     journal::Transaction,
     store,
     system::System,
-    transaction::describe,
     trial,
 };
 use crosstie_node::groups::is_stopped;
@@ -314,35 +314,26 @@ fn restore_runtime(
     let journal = &transaction.journal;
     let mut obstacles = Vec::new();
     for step in journal.steps.iter().rev() {
-        match step {
-            Step::Configure(_) | Step::Unit { .. } => {}
-            Step::Packages { names, .. } => {
-                let names = names.join(", ");
-                outcome
-                    .left
-                    .push(format!("the packages {names} stay installed"));
-            }
-            Step::Module { name, .. } => {
+        match step.rollback() {
+            RuntimeRollback::Files => {}
+            RuntimeRollback::Stays { what } => outcome.left.push(what),
+            RuntimeRollback::UndoIfPossible { stays } => {
                 if let Err(error) = system.set(&step.undo()) {
-                    outcome
-                        .left
-                        .push(format!("the module {name} stays loaded: {}", told(&error)));
+                    outcome.left.push(format!("{stays}: {}", told(&error)));
                 }
             }
-            step => {
+            RuntimeRollback::Undo => {
                 if let Err(source) = system.set(&step.undo()) {
-                    let what = describe(step);
+                    let what = step.label();
                     obstacles.push(Obstacle::Value { what, source });
                 }
             }
         }
         system.edge("a runtime value is put back");
     }
-    let mut rereads = journal.rereads();
+    let rereads = journal.steps.iter().flat_map(Step::rereads);
+    let mut rereads: Vec<Reread> = rereads.map(Reread::undo).collect();
     rereads.reverse();
-    for reread in &mut rereads {
-        reread.turn();
-    }
     let read = match journal.kind {
         Kind::Apply => system.reread(&rereads),
         Kind::Try => system.reread_all(),

@@ -15,7 +15,7 @@ use std::{
 use crosstie_model::{
     Facts, HardwareAddress, NodePlan, Plan, Step,
     change::{Probe, Probed},
-    plan::{Configure, FabricAddress, Reread},
+    plan::FabricAddress,
 };
 use ipnet::IpNet;
 use schemars::JsonSchema;
@@ -288,14 +288,9 @@ fn end(node: &NodePlan, own: &FabricAddress) -> End {
 
 /// As planned, else as it is: a plan says nothing of what needs no change.
 fn mtu(node: &NodePlan, facts: Option<&Facts>, interface: &str) -> Option<u32> {
-    let configured = node.steps.iter().filter_map(|step| match step {
-        Step::Configure(Configure { then, .. }) => Some(then),
-        _ => None,
-    });
-    let planned = configured.flatten().find_map(|reread| match reread {
-        Reread::Interface(change) if change.name == interface => change.mtu.to,
-        _ => None,
-    });
+    let mut configured = node.steps.iter().flat_map(Step::interface_changes);
+    let planned = configured.find(|change| change.name == interface);
+    let planned = planned.and_then(|change| change.mtu.to);
     let found = || facts?.network.interface(interface)?.mtu.known().copied();
     planned.or_else(found).map(|mtu| mtu.0)
 }

@@ -8,7 +8,7 @@ use crosstie_model::{
         net::Interface,
         rdma::{GidEntry, GidKind, LinkLayer, PhysicalState, PortState, RdmaPort},
     },
-    plan::{Configure, Reread, global_addresses},
+    plan::global_addresses,
 };
 
 use crate::memory::Memory;
@@ -22,8 +22,8 @@ pub fn foresee(plan: &NodePlan, before: &Facts) -> Facts {
             break;
         }
     }
-    let mut after = memory.facts(before);
-    let starts_service = |step: &Step| matches!(step, Step::TimeService { on } if on.to);
+    let mut after = memory.facts();
+    let starts_service = |step: &Step| matches!(step, Step::TimeService(service) if service.on.to);
     if plan.steps.iter().any(starts_service) {
         // Whether it reaches a server shows only on the real one.
         after.system.clock_synchronised = Reading::Absent;
@@ -54,15 +54,7 @@ pub fn foresee(plan: &NodePlan, before: &Facts) -> Facts {
 
 /// The interfaces that get an address.
 fn configured(plan: &NodePlan) -> BTreeSet<&str> {
-    let steps = plan.steps.iter();
-    let rereads = steps.filter_map(|step| match step {
-        Step::Configure(Configure { then, .. }) => Some(then),
-        _ => None,
-    });
-    let changes = rereads.flatten().filter_map(|reread| match reread {
-        Reread::Interface(change) => Some(change),
-        Reread::Units => None,
-    });
+    let changes = plan.steps.iter().flat_map(Step::interface_changes);
     changes
         .filter(|change| !change.addresses.to.is_empty())
         .map(|change| change.name.as_str())

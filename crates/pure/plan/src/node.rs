@@ -11,7 +11,10 @@ use crosstie_fabric::carries_management;
 use crosstie_model::{
     Facts, NodePlan, Step,
     managed::BlockPlace,
-    plan::{Boot, Change, Configure, FORMAT, FabricAddress, Mode, Refusal, Reread, Setting},
+    plan::{
+        Boot, Change, Configure, FORMAT, FabricAddress, InterfaceUp, KernelModule, Mode, Packages,
+        Refusal, Reread, Setting, Sysctl, SystemdUnit,
+    },
     spec::TwinAddresses,
 };
 
@@ -151,12 +154,14 @@ fn modules(facts: &Facts) -> Vec<Step> {
         .into_iter()
         .filter(|name| facts.software.module(name).is_none() && has_module(facts, name));
     missing
-        .map(|name| Step::Module {
-            name: name.to_owned(),
-            loaded: Change {
-                from: false,
-                to: true,
-            },
+        .map(|name| {
+            Step::from(KernelModule {
+                name: name.to_owned(),
+                loaded: Change {
+                    from: false,
+                    to: true,
+                },
+            })
         })
         .collect()
 }
@@ -167,13 +172,13 @@ fn packages(facts: &Facts) -> Option<Step> {
         .into_iter()
         .filter(|name| !installed.contains_key(*name));
     let names: Vec<String> = missing.map(str::to_owned).collect();
-    (!names.is_empty()).then_some(Step::Packages {
+    (!names.is_empty()).then_some(Step::from(Packages {
         names,
         installed: Change {
             from: false,
             to: true,
         },
-    })
+    }))
 }
 
 /// Ports that hear the same frames must answer for their own addresses alone, else a peer learns the other twin's MAC. So
@@ -205,10 +210,10 @@ fn runtime_sysctls(facts: &Facts, wanted: &BTreeMap<String, String>) -> Vec<Step
         .iter()
         .filter_map(|(name, value)| {
             let from = facts.sysctls.get(name)?.clone();
-            Some(Step::Sysctl {
+            Some(Step::from(Sysctl {
                 name: name.clone(),
                 value: Change::between(from, value.clone())?,
-            })
+            }))
         })
         .collect()
 }
@@ -240,12 +245,14 @@ fn links_down(facts: &Facts, names: &[String]) -> Vec<Step> {
         .filter_map(|name| facts.network.interface(name));
     interfaces
         .filter(|interface| interface.up.known() == Some(&true))
-        .map(|interface| Step::Link {
-            interface: interface.name.clone(),
-            up: Change {
-                from: true,
-                to: false,
-            },
+        .map(|interface| {
+            Step::from(InterfaceUp {
+                interface: interface.name.clone(),
+                up: Change {
+                    from: true,
+                    to: false,
+                },
+            })
         })
         .collect()
 }
@@ -256,10 +263,10 @@ fn unit(facts: &Facts, desired: &Desired) -> Option<Step> {
         facts.managed.units.contains(name),
         desired.paths().contains(paths::BOOT_UNIT),
     )?;
-    Some(Step::Unit {
+    Some(Step::from(SystemdUnit {
         name: name.to_owned(),
         enabled,
-    })
+    }))
 }
 
 fn addresses(wiring: &Wiring, node: &WiredNode) -> Vec<FabricAddress> {

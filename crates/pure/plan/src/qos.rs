@@ -3,7 +3,10 @@
 use crosstie_model::{
     Facts, Spec, Step,
     facts::{net::Interface, rdma::RdmaPort},
-    plan::{BootPort, Change, EcnPoint, Refusal, SwitchSide},
+    plan::{
+        BootPort, Change, CongestionNotification, DscpPriority, EcnPoint, PriorityFlowControl,
+        PriorityTrust, Refusal, RoceMode, SwitchSide, TrafficClass,
+    },
     spec::Qos,
 };
 
@@ -82,8 +85,7 @@ fn port_steps(outcome: &mut Outcome, qos: &Qos, facts: &Facts, port: &Port) {
     if let Some(found) = found {
         classes(&mut outcome.steps, &mut boot, qos, (&port.device, found));
     }
-    let bounces = |step: &Step| matches!(step, Step::Pfc { .. });
-    if outcome.steps[before..].iter().any(bounces) {
+    if outcome.steps[before..].iter().any(Step::disrupts) {
         outcome.notes.push(format!(
             "{}: setting priority flow control takes the link down for a moment",
             interface.name
@@ -106,28 +108,28 @@ fn priorities(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: 
         boot.pfc = Some(vec![qos.priority]);
         if let Some(priorities) = Change::between(from.clone(), vec![qos.priority]) {
             let interface = name();
-            steps.push(Step::Pfc {
+            steps.push(Step::from(PriorityFlowControl {
                 interface,
                 priorities,
-            });
+            }));
         }
     }
     if let Some(from) = interface.qos.trust.known() {
         boot.trust = Some("dscp".to_owned());
         if let Some(trust) = Change::between(from.clone(), "dscp".to_owned()) {
             let interface = name();
-            steps.push(Step::Trust { interface, trust });
+            steps.push(Step::from(PriorityTrust { interface, trust }));
         }
     }
     if let Some(map) = interface.qos.dscp_to_priority.known() {
         boot.dscp = Some([(qos.dscp.to_string(), qos.priority)].into());
         let from = map.get(&qos.dscp).copied();
         if let Some(priority) = Change::between(from, Some(qos.priority)) {
-            steps.push(Step::Dscp {
+            steps.push(Step::from(DscpPriority {
                 interface: name(),
                 dscp: qos.dscp,
                 priority,
-            });
+            }));
         }
     }
 }
@@ -142,12 +144,12 @@ fn ecn(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: &Interf
         };
         boot.ecn = Some(vec![qos.priority]);
         if let Some(enabled) = Change::between(from, true) {
-            steps.push(Step::Ecn {
+            steps.push(Step::from(CongestionNotification {
                 interface: interface.name.clone(),
                 point,
                 priority: qos.priority,
                 enabled,
-            });
+            }));
         }
     }
 }
@@ -163,21 +165,21 @@ fn classes(
         let wanted = traffic_class(qos);
         boot.traffic_class = Some(wanted);
         if let Some(class) = Change::between(*from, wanted) {
-            steps.push(Step::TrafficClass {
+            steps.push(Step::from(TrafficClass {
                 device: device.to_owned(),
                 port: port.number,
                 class,
-            });
+            }));
         }
     }
     if let Some(from) = port.cm_roce_mode.known() {
         boot.roce_mode = Some(ROCE_V2.to_owned());
         if let Some(mode) = Change::between(from.clone(), ROCE_V2.to_owned()) {
-            steps.push(Step::RoceMode {
+            steps.push(Step::from(RoceMode {
                 device: device.to_owned(),
                 port: port.number,
                 mode,
-            });
+            }));
         }
     }
 }

@@ -17,7 +17,7 @@ use crosstie_lab::Lab;
 use crosstie_model::{
     NodePlan, Step,
     change::{Ask, Order},
-    plan::Change,
+    plan::{Change, InterfaceUp},
 };
 use crosstie_reach::protocol::{ToAgent, encode_message};
 
@@ -131,13 +131,13 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     let before = shape(place.lab, NODE);
     let planned = json(place.lab, place.cluster, 0, &["plan", NODE, "--sudo"]);
     let mut plan: NodePlan = serde_json::from_value(planned["nodes"][0].clone()).unwrap();
-    plan.steps = vec![Step::Link {
+    plan.steps = vec![Step::from(InterfaceUp {
         interface: "enP7s7".to_owned(),
         up: Change {
             from: true,
             to: false,
         },
-    }];
+    })];
     let order = Order {
         run: "20261115T100000Z-00000001".to_owned(),
         cluster: "a lie".to_owned(),

@@ -14,7 +14,8 @@ use std::{
 use crosstie_facts::Gap;
 use crosstie_model::change::State;
 
-use super::{Machine, run, run_within, wait};
+use super::{Machine, wait};
+use crate::program::{run, run_within};
 use crosstie_node::command::{self, Bounds};
 
 use crate::{

@@ -2,9 +2,9 @@
 
 mod guard;
 mod network;
+mod older_journal;
 #[cfg(any(test, feature = "rehearsal"))]
 mod rehearsal;
-mod runtime;
 mod trial;
 mod wait;
 
@@ -17,20 +17,18 @@ use std::{
     time::Duration,
 };
 
-use crosstie_facts::Gap;
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{
-    error::{GuardError, GuardWorkError, ManagerError, ProgramError, StepError, TrialError},
+    error::{GuardError, GuardWorkError, ManagerError, StepError, TrialError},
     journal::Before,
     session::{INTERRUPTED, OwnTransaction},
+    step::{self, Runtime},
     store,
     system::System,
-    time_service,
 };
 use crosstie_node::{
-    command::{self, Bounds},
     groups::is_stopped,
     network_state::{self, NetworkState, Obstacle, Scope},
 };
@@ -39,12 +37,9 @@ pub(super) use guard::{start_at_deadline, start_now as start_guard};
 pub(super) use network::is_managed as network_is_managed;
 pub(super) use wait::wait_until;
 
-/// A program of a manager on a slow machine. Under the guard's own time, so that a hang ends in the way back.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The running program, and where the agents of root are, which nobody writes to once they have their names.
 const OWN: &str = "/proc/self/exe";
 const INSTALLED: &str = "/var/lib/crosstie/bin";
-const INSTALL: Duration = Duration::from_secs(600);
 const LOOKS: u32 = 3;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
@@ -111,10 +106,7 @@ impl System for Machine {
     }
 
     fn set(&self, step: &Step) -> Result<(), StepError> {
-        match step {
-            Step::TimeService { on } => runtime::time_service(on.to, &time_service::units(self)),
-            step => runtime::set(step),
-        }
+        step::apply(step, &mut Runtime::machine())
     }
 
     fn reread(&self, then: &[Reread]) -> Result<(), ManagerError> {
@@ -187,7 +179,7 @@ fn restore_network(before: &NetworkState) -> Vec<String> {
 impl Machine {
     fn put_back_of_older_build(&self, before: &Before) -> Vec<String> {
         let mut problems = Vec::new();
-        problems.extend(runtime::put_back(&self.facts(), before));
+        problems.extend(older_journal::restore(&self.facts(), before));
         if let Some(routes) = &before.routes {
             problems.extend(
                 network::put_routes_back(routes)
@@ -220,33 +212,4 @@ fn copy_program(path: &Path) -> io::Result<()> {
         .mode(0o700)
         .open(path)?;
     io::copy(&mut own, &mut copy).map(drop)
-}
-
-/// A program of the system, with everything that it said where it failed.
-fn run(program: &str, arguments: &[&str]) -> Result<String, ProgramError> {
-    run_within(program, arguments, PATIENCE)
-}
-
-fn run_within(
-    program: &str,
-    arguments: &[&str],
-    deadline: Duration,
-) -> Result<String, ProgramError> {
-    let bounds = Bounds {
-        deadline,
-        ..Bounds::default()
-    };
-    let gap = match command::run(program, arguments, bounds) {
-        Ok(output) => return Ok(String::from_utf8_lossy(&output).into_owned()),
-        Err(gap) => gap,
-    };
-    let command = format!("{program} {}", arguments.join(" "));
-    Err(match gap {
-        Gap::Absent => ProgramError::Missing {
-            program: program.to_owned(),
-        },
-        Gap::Denied => ProgramError::Denied { command },
-        Gap::TooLarge => ProgramError::TooLarge { command },
-        Gap::Failed(complaint) => ProgramError::Failed { command, complaint },
-    })
 }

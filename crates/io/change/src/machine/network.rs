@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use crosstie_model::plan::{InterfaceChange, Reread, Tool};
 
-use super::{run, run_within};
+use crate::program::{run, run_within};
 use crosstie_node::command;
 
 use crate::error::{ManagerError, ProgramError};

@@ -305,7 +305,7 @@ fn kernel_values_go_back_and_one_that_does_not_holds_up_no_other() {
         apply_and_confirm(&model);
         let values = |model: &Model| {
             let kernel = model.kernel();
-            SYSCTLS.map(|name| kernel.sysctls[name].clone())
+            SYSCTLS.map(|name| kernel.facts.sysctls[name].clone())
         };
         assert_eq!(values(&model), ["1", "1"]);
         model

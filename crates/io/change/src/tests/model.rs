@@ -15,9 +15,9 @@ use std::{
 };
 
 use crosstie_model::{
-    Facts, Mtu, NodePlan, Spec, Step,
+    Facts, Mtu, NodePlan, Reading, Spec, Step,
     change::{Ended, Order},
-    plan::{Configure, Reread},
+    plan::Reread,
 };
 use crosstie_plan::memory::Memory;
 use rustix::io::Errno;
@@ -200,10 +200,8 @@ impl Model {
             return;
         }
         for step in &plan(&self.facts).steps {
-            match step {
-                Step::Configure(Configure { then, .. }) => self.reread(then).unwrap(),
-                step => self.set(step).unwrap(),
-            }
+            self.reread(step.rereads()).unwrap();
+            self.set(step).unwrap();
         }
     }
 
@@ -271,7 +269,7 @@ impl Model {
                 Some((path, (mode & 0o7777, String::from_utf8(bytes).ok()?)))
             })
             .collect();
-        memory.facts(&self.facts)
+        memory.facts()
     }
 }
 
@@ -351,17 +349,18 @@ impl System for Model {
         if step.is_done(&self.facts()) {
             return Ok(());
         }
-        if let Step::Sysctl { name, .. } = step
-            && self.refused.lock().unwrap().contains(name)
+        if let Step::Sysctl(sysctl) = step
+            && self.refused.lock().unwrap().contains(&sysctl.name)
         {
-            return Err(StepError::Sysctl {
-                path: format!("/proc/sys/{}", name.replace('.', "/")),
+            return Err(StepError::Write {
+                path: format!("/proc/sys/{}", sysctl.name.replace('.', "/")),
                 value: "1".to_owned(),
                 source: Errno::ROFS.into(),
             });
         }
+        // Files and managers are others' affair.
         let mut kernel = self.kernel.lock().unwrap();
-        let applied = kernel.apply(step);
+        let applied = step.foresee(&mut kernel.facts);
         applied.map_err(|stale| failed("a step", &stale.to_string()).into())
     }
 
@@ -399,10 +398,11 @@ impl System for Model {
         let kernel = self.kernel.lock().unwrap();
         let links = interfaces.iter().map(|name| {
             let found = &kernel.interfaces[name];
+            let interface = kernel.facts.network.interface(name).unwrap();
             LinkBefore {
                 name: name.clone(),
                 mtu: found.mtu.map(|mtu| mtu.0),
-                up: found.up,
+                up: interface.up.known().copied(),
                 addresses: found.addresses.clone(),
                 ..LinkBefore::default()
             }
@@ -452,7 +452,8 @@ impl System for Model {
             let found = kernel.interfaces.get_mut(&link.name).unwrap();
             found.addresses.clone_from(&link.addresses);
             found.mtu = link.mtu.map(Mtu);
-            found.up = link.up;
+            let interface = kernel.facts.network.interface_mut(&link.name).unwrap();
+            interface.up = link.up.map_or(Reading::Absent, Reading::Value);
         }
         Vec::new()
     }

@@ -5,4 +5,4 @@
 #[allow(dead_code, unreachable_pub)] // each program takes what it needs
 #[path = "../../../../cli/tests/common/namespace.rs"]
 mod namespace;
-mod port_settings;
+mod steps;

@@ -101,9 +101,7 @@ fn longest(job: &Job, limits: Limits) -> Duration {
 /// For the change itself, and the rollback where it fails.
 fn deadline(job: &Job, limits: Limits) -> Duration {
     let steps = &job.order.plan.steps;
-    let installs = steps
-        .iter()
-        .any(|step| matches!(step, Step::Packages { .. }));
+    let installs = steps.iter().any(Step::is_before_guard);
     let install = if installs {
         INSTALL_TIMEOUT
     } else {

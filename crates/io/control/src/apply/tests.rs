@@ -80,13 +80,13 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
                 node: node.name.clone(),
                 basis: String::new(),
                 refusals: Vec::new(),
-                steps: vec![Step::Module {
+                steps: vec![Step::from(plan::KernelModule {
                     name: "rdma_rxe".to_owned(),
                     loaded: plan::Change {
                         from: false,
                         to: true,
                     },
-                }],
+                })],
                 notes: Vec::new(),
                 addresses: Vec::new(),
                 settings: Vec::new(),

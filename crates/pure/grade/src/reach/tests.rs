@@ -1,7 +1,7 @@
 use crosstie_facts::{Entry, Raw};
 use crosstie_model::{
     Mtu,
-    plan::{Change, FORMAT, InterfaceChange, Tool},
+    plan::{Change, Configure, FORMAT, InterfaceChange, Reread, Tool},
 };
 use proptest::prelude::*;
 

@@ -20,12 +20,13 @@ use crate::Reading;
 
 pub use gpu::Gpus;
 pub use host::Host;
+pub use link::PortQos;
 pub use managed::Managed;
 pub use nccl::NcclSettings;
 pub use net::Network;
 pub use pci::PciDevice;
 pub use persistence::Persistence;
-pub use rdma::RdmaDevice;
+pub use rdma::{RdmaDevice, RdmaPort};
 pub use software::Software;
 pub use system::System;
 
@@ -69,6 +70,25 @@ impl Facts {
 
     pub fn rdma_device(&self, name: &str) -> Option<&RdmaDevice> {
         self.rdma.iter().find(|device| device.name == name)
+    }
+
+    pub fn rdma_port(&self, device: &str, number: u32) -> Option<&RdmaPort> {
+        let mut ports = self.rdma_device(device)?.ports.iter();
+        ports.find(|port| port.number == number)
+    }
+
+    pub fn rdma_port_mut(&mut self, device: &str, number: u32) -> Option<&mut RdmaPort> {
+        let device = self.rdma.iter_mut().find(|found| found.name == device)?;
+        device.ports.iter_mut().find(|port| port.number == number)
+    }
+
+    /// Quality of service of an interface.
+    pub fn qos(&self, interface: &str) -> Option<&PortQos> {
+        Some(&self.network.interface(interface)?.qos)
+    }
+
+    pub fn qos_mut(&mut self, interface: &str) -> Option<&mut PortQos> {
+        Some(&mut self.network.interface_mut(interface)?.qos)
     }
 }
 

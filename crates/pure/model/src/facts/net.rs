@@ -33,6 +33,10 @@ impl Network {
                 .find(|interface| interface.name == name),
         }
     }
+
+    pub fn interface_mut(&mut self, name: &str) -> Option<&mut Interface> {
+        self.interfaces.iter_mut().find(|found| found.name == name)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! What would be changed on each node, with the way back.
 
 mod boot;
+mod change;
 mod refusal;
 mod step;
 
@@ -9,10 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{Boot, BootError, BootPort};
+pub use change::Change;
 pub use refusal::Refusal;
 pub use step::{
-    Change, Configure, EcnPoint, FileChange, InterfaceChange, Mode, Reread, Step, Tool, aside,
-    global_addresses,
+    Comparison, Configure, CongestionNotification, DscpPriority, EcnPoint, FileChange,
+    InterfaceChange, InterfaceUp, KernelModule, Mode, Packages, PriorityFlowControl, PriorityTrust,
+    Reread, RoceMode, RuntimeRollback, ShownAs, Stale, Step, StepKind, Sysctl, SystemdUnit,
+    TimeService, Tool, TrafficClass, aside, global_addresses,
 };
 
 /// Version of the format that this build writes.
@@ -79,7 +83,7 @@ impl NodePlan {
             )
     }
 
-    /// The way back, in order.
+    /// The steps of a rollback, in order.
     pub fn undo(&self) -> Vec<Step> {
         self.steps.iter().rev().map(Step::undo).collect()
     }

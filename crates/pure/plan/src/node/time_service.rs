@@ -1,6 +1,9 @@
 //! A clock that nobody sets is set by the time service that is installed.
 
-use crosstie_model::{Facts, Step, plan::Change};
+use crosstie_model::{
+    Facts, Step,
+    plan::{Change, TimeService},
+};
 
 /// Programs that set the clock. Two of them would pull it to and fro.
 const SERVICES: [&str; 7] = [
@@ -21,10 +24,10 @@ pub(super) fn step(facts: &Facts) -> Option<Step> {
     let sets_clock = |service: &String| SERVICES.iter().any(|one| service.starts_with(one));
     let is_set_otherwise = facts.software.services.iter().any(sets_clock);
     let is_own = system.container.known().is_none();
-    (is_off && is_installed && is_own && !is_set_otherwise).then_some(Step::TimeService {
+    (is_off && is_installed && is_own && !is_set_otherwise).then_some(Step::from(TimeService {
         on: Change {
             from: false,
             to: true,
         },
-    })
+    }))
 }

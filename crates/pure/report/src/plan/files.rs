@@ -1,10 +1,6 @@
 //! Files as they would be on a node.
 
-use crosstie_model::{
-    NodePlan, Step,
-    managed::with_block,
-    plan::{FileChange, aside},
-};
+use crosstie_model::{NodePlan, Step, managed::with_block, plan::FileChange};
 
 /// One file that a plan writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,11 +12,8 @@ pub struct Written {
 
 /// Whole files of ours; of files that others write too, our block alone. Removed and renamed files are not among them.
 pub fn files(plan: &NodePlan) -> Vec<Written> {
-    let changes = plan.steps.iter().filter_map(|step| match step {
-        Step::Configure(configure) => Some(&configure.files),
-        _ => None,
-    });
-    changes.flatten().filter_map(written).collect()
+    let changes = plan.steps.iter().flat_map(Step::files);
+    changes.filter_map(written).collect()
 }
 
 fn written(change: &FileChange) -> Option<Written> {
@@ -37,16 +30,5 @@ fn written(change: &FileChange) -> Option<Written> {
                 .filter(|text| !text.is_empty())?,
         }),
         FileChange::Aside { .. } => None,
-    }
-}
-
-/// A file that is set aside, as a person reads it.
-pub(super) fn renamed(path: &str, to_aside: bool) -> String {
-    let other = aside(path);
-    let other = other.rsplit('/').next().unwrap_or(&other);
-    if to_aside {
-        format!("set {path} aside, as {other}: it configures the same ports")
-    } else {
-        format!("put {path} back from {other}")
     }
 }

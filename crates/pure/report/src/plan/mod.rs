@@ -4,7 +4,6 @@ mod diff;
 mod files;
 mod summary;
 mod view;
-mod words;
 
 use crosstie_model::{Plan, Spec};
 use schemars::JsonSchema;
@@ -16,7 +15,6 @@ pub use diff::diff;
 pub use files::{Written, files};
 pub use summary::summary;
 pub use view::view;
-pub use words::words;
 
 /// What `plan --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 
 use crosstie_model::{
     NodePlan, Plan, Step,
-    plan::{FabricAddress, FileChange, Reread},
+    plan::{FabricAddress, FileChange, ShownAs},
 };
 
-use super::{
-    files::renamed,
-    view::{of_switch, peers, refused, verdict},
-    words,
-};
+use super::view::{of_switch, peers, refused, verdict};
 use crate::{
     doctor::plural,
     text::{Palette, Row, Span, Tone, item, line, line_behind, table},
@@ -98,11 +94,7 @@ fn labelled(label: &str, text: &str, palette: Palette, out: &mut String) {
 }
 
 fn changed_files(node: &NodePlan) -> impl Iterator<Item = &FileChange> {
-    let files = node.steps.iter().filter_map(|step| match step {
-        Step::Configure(configure) => Some(&configure.files),
-        _ => None,
-    });
-    files.flatten()
+    node.steps.iter().flat_map(Step::files)
 }
 
 /// What becomes of a file.
@@ -189,19 +181,13 @@ fn each(nodes: &[&NodePlan], count: impl Fn(&NodePlan) -> usize) -> Option<Strin
 }
 
 fn sysctls(nodes: &[&NodePlan]) -> Option<String> {
-    let is_one = |step: &&Step| matches!(step, Step::Sysctl { .. });
+    let is_one = |step: &&Step| step.shown_as() == ShownAs::Sysctl;
     let count = each(nodes, |node| node.steps.iter().filter(is_one).count())?;
     Some(format!("{count} set"))
 }
 
 fn interfaces(nodes: &[&NodePlan]) -> Option<String> {
-    let configured = |step: &Step| match step {
-        Step::Configure(configure) => {
-            let is_one = |reread: &&Reread| matches!(reread, Reread::Interface(_));
-            configure.then.iter().filter(is_one).count()
-        }
-        _ => 0,
-    };
+    let configured = |step: &Step| step.interface_changes().count();
     let count = each(nodes, |node| node.steps.iter().map(configured).sum())?;
     Some(format!("{count} configured anew"))
 }
@@ -211,12 +197,9 @@ fn others<'a>(nodes: &[&'a NodePlan]) -> Vec<(String, Vec<&'a str>)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for node in nodes {
         let steps = node.steps.iter();
-        let steps = steps.filter(|step| !matches!(step, Step::Configure(_) | Step::Sysctl { .. }));
-        let moved = changed_files(node).filter_map(|change| match change {
-            FileChange::Aside { path, aside } => Some(renamed(path, aside.to)),
-            FileChange::Whole { .. } | FileChange::Block { .. } => None,
-        });
-        for text in moved.chain(steps.flat_map(words)) {
+        let steps = steps.filter(|step| step.shown_as() == ShownAs::Words);
+        let renamed = changed_files(node).filter_map(FileChange::words);
+        for text in renamed.chain(steps.flat_map(Step::words)) {
             match found.iter_mut().find(|(told, _)| *told == text) {
                 Some((_, nodes)) => nodes.push(&node.node),
                 None => found.push((text, vec![&node.node])),

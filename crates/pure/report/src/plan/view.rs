@@ -5,7 +5,7 @@ use crosstie_model::{
     plan::{FileChange, SwitchSide},
 };
 
-use super::{diff, words};
+use super::diff;
 use crate::{
     document::NodeFailure,
     text::{Palette, Span, Tone, item, line},
@@ -98,23 +98,21 @@ pub(super) fn peers(names: &[String]) -> String {
 
 fn steps(steps: &[Step], palette: Palette, out: &mut String) {
     for step in steps {
-        if let Step::Configure(configure) = step {
-            for file in &configure.files {
-                match file {
-                    FileChange::Whole { path, text, .. } => {
-                        diff(path, text.from.as_deref(), text.to.as_deref(), palette, out);
-                    }
-                    FileChange::Block { path, text, .. } => {
-                        let place = format!("{path} (our block)");
-                        let (from, to) = (text.from.as_deref(), text.to.as_deref());
-                        diff(&place, from, to, palette, out);
-                    }
-                    FileChange::Aside { .. } => {}
+        for file in step.files() {
+            match file {
+                FileChange::Whole { path, text, .. } => {
+                    diff(path, text.from.as_deref(), text.to.as_deref(), palette, out);
                 }
+                FileChange::Block { path, text, .. } => {
+                    let place = format!("{path} (our block)");
+                    let (from, to) = (text.from.as_deref(), text.to.as_deref());
+                    diff(&place, from, to, palette, out);
+                }
+                FileChange::Aside { .. } => {}
             }
         }
     }
-    for text in steps.iter().flat_map(words) {
+    for text in steps.iter().flat_map(Step::words) {
         item(palette, (Tone::Accent, "• "), &text, out);
     }
 }

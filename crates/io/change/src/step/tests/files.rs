@@ -20,7 +20,7 @@ fn ofeds_files_are_written_where_they_are() {
         ),
     ];
     let root = tree(&files);
-    let mut ports = ports(root.path(), &Script::default());
+    let mut node = node(root.path(), &Script::default());
     for step in [
         trust("pcp"),
         dscp(26, Some(3)),
@@ -29,7 +29,7 @@ fn ofeds_files_are_written_where_they_are() {
         class(106),
         mode("IB/RoCE v1"),
     ] {
-        ports.set(&step).unwrap();
+        apply(&step, &mut node).unwrap();
     }
     let read = |(path, _): &(&str, &str)| fs::read_to_string(root.path().join(path)).unwrap();
     let now: Vec<String> = files.iter().map(read).collect();
@@ -55,7 +55,7 @@ fn what_is_so_is_not_written() {
         ),
     ];
     let root = tree(&files);
-    let mut ports = ports(root.path(), &Script::default());
+    let mut node = node(root.path(), &Script::default());
     for step in [
         trust("dscp"),
         dscp(26, Some(3)),
@@ -64,7 +64,7 @@ fn what_is_so_is_not_written() {
         class(106),
         mode("RoCE v2"),
     ] {
-        ports.set(&step).unwrap();
+        apply(&step, &mut node).unwrap();
     }
     for (path, text) in files {
         assert_eq!(fs::read_to_string(root.path().join(path)).unwrap(), text);
@@ -74,9 +74,9 @@ fn what_is_so_is_not_written() {
 #[test]
 fn nothing_is_made_that_is_not_there() {
     let root = tree(&[("sys/class/net/eth1/mtu", "1500\n")]);
-    let mut ports = ports(root.path(), &Script::default());
+    let mut node = node(root.path(), &Script::default());
     for step in [ecn(EcnPoint::Reaction, true), class(106), mode("RoCE v2")] {
-        let error = ports.set(&step).unwrap_err();
+        let error = apply(&step, &mut node).unwrap_err();
         assert!(error.may_pass(), "{error}");
     }
     let made = |path: &str| root.path().join(path).exists();
@@ -84,6 +84,6 @@ fn nothing_is_made_that_is_not_there() {
     // Where the kernel has it, making the folder makes its files too; here it stays empty, and goes again.
     let manager = root.path().join("sys/kernel/config/rdma_cm");
     fs::create_dir_all(&manager).unwrap();
-    ports.set(&mode("RoCE v2")).unwrap_err();
+    apply(&mode("RoCE v2"), &mut node).unwrap_err();
     assert_eq!(fs::read_dir(&manager).unwrap().count(), 0);
 }

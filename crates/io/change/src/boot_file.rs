@@ -10,19 +10,25 @@ use std::{
 
 use crosstie_model::{
     Step,
-    plan::{Boot, BootPort, Change, EcnPoint},
+    plan::{
+        Boot, BootPort, Change, CongestionNotification, DscpPriority, EcnPoint, InterfaceUp,
+        PriorityFlowControl, PriorityTrust, RoceMode, TrafficClass,
+    },
 };
 
-use super::{PortSettingsError, Ports};
+use crate::{
+    error::StepError,
+    step::{self, Runtime},
+};
 
-const PAUSE: Duration = Duration::from_millis(250);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// For drivers that are still busy with their ports. The boot unit gives us twice that.
-const PATIENCE: Duration = Duration::from_secs(30);
+const DRIVERS_START_TIMEOUT: Duration = Duration::from_secs(30);
 /// For network managers to have seen every port after a boot.
 const MANAGERS_START_TIMEOUT: Duration = Duration::from_secs(15);
 /// A machine with hundreds of ports is far below.
-const LONGEST: u64 = 1 << 20;
+const LARGEST_FILE: u64 = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot restore ports from {}", path.display())]
@@ -33,12 +39,12 @@ pub struct BootFileError {
 
 /// Brings the ports to what the boot file says. What is not there yet is waited for, and one that fails keeps nothing else
 /// from being set. What was not set comes back.
-pub fn restore(file: &Path) -> Result<Vec<PortSettingsError>, BootFileError> {
+pub fn restore(file: &Path) -> Result<Vec<StepError>, BootFileError> {
     let boot = read(file).map_err(|source| BootFileError {
         path: file.to_owned(),
         source,
     })?;
-    let failed = Ports::machine().restore(&boot, PATIENCE);
+    let failed = set_all(&mut Runtime::machine(), &boot, DRIVERS_START_TIMEOUT);
     keep_down(&boot, MANAGERS_START_TIMEOUT);
     Ok(failed)
 }
@@ -46,10 +52,10 @@ pub fn restore(file: &Path) -> Result<Vec<PortSettingsError>, BootFileError> {
 fn read(file: &Path) -> io::Result<Boot> {
     let mut text = String::new();
     File::open(file)?
-        .take(LONGEST + 1)
+        .take(LARGEST_FILE + 1)
         .read_to_string(&mut text)?;
-    if text.len() as u64 > LONGEST {
-        let text = format!("it is larger than {LONGEST} bytes");
+    if text.len() as u64 > LARGEST_FILE {
+        let text = format!("it is larger than {LARGEST_FILE} bytes");
         return Err(io::Error::other(text));
     }
     Boot::from_toml(&text).map_err(io::Error::other)
@@ -58,61 +64,61 @@ fn read(file: &Path) -> io::Result<Boot> {
 /// Takes the ports that are to stay down out of the hands of managers, which bring up what they find while they start.
 fn keep_down(boot: &Boot, time: Duration) {
     let until = Instant::now() + time;
-    let mut ports = Ports::machine();
+    let mut node = Runtime::machine();
     let mut steps: Vec<Step> = down(boot).collect();
     while !steps.is_empty() && Instant::now() < until {
         steps.retain(|step| {
             // One that is not there cannot be up, and may come.
-            let set = ports.set(step);
-            !matches!(set, Err(PortSettingsError::Name { .. }))
+            let set = step::apply(step, &mut node);
+            !matches!(set, Err(StepError::Name { .. }))
         });
-        thread::sleep(PAUSE);
+        thread::sleep(RETRY_INTERVAL);
     }
 }
 
-impl Ports {
-    pub(super) fn restore(&mut self, boot: &Boot, limit: Duration) -> Vec<PortSettingsError> {
-        let until = Instant::now() + limit;
-        let mut failed = Vec::new();
-        let mut waiting = Vec::new();
-        for step in steps(boot) {
-            match step {
-                Ok(step) => waiting.push(step),
-                Err(error) => failed.push(error),
-            }
+fn set_all(node: &mut Runtime, boot: &Boot, limit: Duration) -> Vec<StepError> {
+    let until = Instant::now() + limit;
+    let mut failed = Vec::new();
+    let mut waiting = Vec::new();
+    for step in steps(boot) {
+        match step {
+            Ok(step) => waiting.push(step),
+            Err(error) => failed.push(error),
         }
-        loop {
-            let last = Instant::now() >= until;
-            waiting.retain(|step| match self.set(step) {
-                Err(error) if error.may_pass() && !last => true,
-                Err(error) => {
-                    failed.push(error);
-                    false
-                }
-                Ok(()) => false,
-            });
-            if waiting.is_empty() {
-                return failed;
+    }
+    loop {
+        let last = Instant::now() >= until;
+        waiting.retain(|step| match step::apply(step, node) {
+            Err(error) if error.may_pass() && !last => true,
+            Err(error) => {
+                failed.push(error);
+                false
             }
-            thread::sleep(PAUSE);
+            Ok(()) => false,
+        });
+        if waiting.is_empty() {
+            return failed;
         }
+        thread::sleep(RETRY_INTERVAL);
     }
 }
 
 /// In the order of a plan.
-fn steps(boot: &Boot) -> Vec<Result<Step, PortSettingsError>> {
+fn steps(boot: &Boot) -> Vec<Result<Step, StepError>> {
     let ports = boot.ports.iter().flat_map(port_steps);
     ports.chain(down(boot).map(Ok)).collect()
 }
 
 fn down(boot: &Boot) -> impl Iterator<Item = Step> {
-    boot.down.iter().map(|interface| Step::Link {
-        interface: interface.clone(),
-        up: to(&false),
+    boot.down.iter().map(|interface| {
+        Step::from(InterfaceUp {
+            interface: interface.clone(),
+            up: to(&false),
+        })
     })
 }
 
-fn port_steps(port: &BootPort) -> Vec<Result<Step, PortSettingsError>> {
+fn port_steps(port: &BootPort) -> Vec<Result<Step, StepError>> {
     let BootPort {
         interface,
         device,
@@ -127,52 +133,54 @@ fn port_steps(port: &BootPort) -> Vec<Result<Step, PortSettingsError>> {
     let (interface, device, port) = (|| interface.clone(), || device.clone(), *port);
     let mut steps = Vec::new();
     if let Some(priorities) = pfc {
-        steps.push(Ok(Step::Pfc {
+        steps.push(Ok(Step::from(PriorityFlowControl {
             interface: interface(),
             priorities: to(priorities),
-        }));
+        })));
     }
     if let Some(trust) = trust {
-        steps.push(Ok(Step::Trust {
+        steps.push(Ok(Step::from(PriorityTrust {
             interface: interface(),
             trust: to(trust),
-        }));
+        })));
     }
     for (dscp, priority) in dscp.iter().flatten() {
-        let dscp = dscp.parse().map_err(|_| PortSettingsError::Value {
+        let dscp = dscp.parse().map_err(|_| StepError::Value {
             what: "a DSCP",
             of: interface(),
             value: dscp.clone(),
         });
-        steps.push(dscp.map(|dscp| Step::Dscp {
-            interface: interface(),
-            dscp,
-            priority: to(&Some(*priority)),
+        steps.push(dscp.map(|dscp| {
+            Step::from(DscpPriority {
+                interface: interface(),
+                dscp,
+                priority: to(&Some(*priority)),
+            })
         }));
     }
     for priority in ecn.iter().flatten() {
         for point in [EcnPoint::Notification, EcnPoint::Reaction] {
-            steps.push(Ok(Step::Ecn {
+            steps.push(Ok(Step::from(CongestionNotification {
                 interface: interface(),
                 point,
                 priority: *priority,
                 enabled: to(&true),
-            }));
+            })));
         }
     }
     if let Some(class) = traffic_class {
-        steps.push(Ok(Step::TrafficClass {
+        steps.push(Ok(Step::from(TrafficClass {
             device: device(),
             port,
             class: to(class),
-        }));
+        })));
     }
     if let Some(mode) = roce_mode {
-        steps.push(Ok(Step::RoceMode {
+        steps.push(Ok(Step::from(RoceMode {
             device: device(),
             port,
             mode: to(mode),
-        }));
+        })));
     }
     steps
 }
@@ -184,3 +192,6 @@ fn to<T: Clone>(value: &T) -> Change<T> {
         to: value.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,11 @@
-//! The time service: systemd starts the first that is installed, of those that packages list.
+//! systemd starts the first time service that is installed, of those that packages list.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use crosstie_model::Step;
+use crosstie_model::plan::TimeService;
 
-use super::system::System;
+use super::{ApplyStep, Runtime};
+use crate::{error::StepError, program::run};
 
 /// Where packages list their services, one a line (systemd-timedated.service(8)).
 const LISTS: [&str; 4] = [
@@ -23,11 +24,38 @@ const ALIASES: [&str; 4] = [
 const UNITS: &str = "/etc/systemd/system";
 const TARGETS: [&str; 2] = ["sysinit.target.wants", "multi-user.target.wants"];
 
+impl ApplyStep for TimeService {
+    /// systemd chooses which. Undone, the one that runs is stopped: whether a boot starts it is what files say, and those are
+    /// restored.
+    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+        if self.on.to {
+            run("timedatectl", &["set-ntp", "true"])?;
+            return Ok(());
+        }
+        for unit in units(&|path| node.root.join(path.trim_start_matches('/'))) {
+            if run("systemctl", &["is-active", "--", &unit]).is_ok() {
+                run("systemctl", &["stop", "--", &unit])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What enabling one of them may make, and taking another out of force may remove.
+    fn links(&self, path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
+        let wanted = units(path).into_iter().flat_map(|unit| {
+            let links = TARGETS.iter();
+            links.map(move |target| format!("{UNITS}/{target}/{unit}"))
+        });
+        let aliases = ALIASES.iter().map(|alias| format!("{UNITS}/{alias}"));
+        wanted.chain(aliases).collect()
+    }
+}
+
 /// Those that systemd may start, and those that it stops for it.
-pub(super) fn units(system: &dyn System) -> Vec<String> {
+fn units(path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
     let lists = LISTS
         .iter()
-        .filter_map(|folder| fs::read_dir(system.path(folder)).ok());
+        .filter_map(|folder| fs::read_dir(path(folder)).ok());
     let lists = lists.flatten().flatten().map(|entry| entry.path());
     let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
     let mut units: BTreeSet<String> = BTreeSet::new();
@@ -42,20 +70,6 @@ pub(super) fn units(system: &dyn System) -> Vec<String> {
 fn is_unit(line: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
     line.ends_with(".service") && line.bytes().all(is_plain) && !line.starts_with(['-', '.'])
-}
-
-/// What enabling one of them may make, and taking another out of force may remove.
-pub(super) fn links(system: &dyn System, steps: &[Step]) -> Vec<String> {
-    let is_wanted = |step: &Step| matches!(step, Step::TimeService { .. });
-    if !steps.iter().any(is_wanted) {
-        return Vec::new();
-    }
-    let wanted = units(system).into_iter().flat_map(|unit| {
-        let links = TARGETS.iter();
-        links.map(move |target| format!("{UNITS}/{target}/{unit}"))
-    });
-    let aliases = ALIASES.iter().map(|alias| format!("{UNITS}/{alias}"));
-    wanted.chain(aliases).collect()
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn the_firmware_hands_over_first() {
     assert_eq!(changes[1].0, 20);
     let script = Script::default().flow_control(0).dcbx(0).dcbx(1);
     let error = set_over(&script, &flow_control(&[3])).unwrap_err();
-    assert!(matches!(error, PortSettingsError::Kernel { .. }));
+    assert!(matches!(error, StepError::Kernel { .. }));
     // A driver without DCBX.
     let script = Script::default()
         .flow_control(0)
@@ -55,7 +55,7 @@ fn the_firmware_hands_over_first() {
 #[test]
 fn refusals_come_two_ways() {
     let refused = |script: Script| match set_over(&script, &flow_control(&[3])) {
-        Err(error @ PortSettingsError::Kernel { source, .. }) => (source, error.may_pass()),
+        Err(error @ StepError::Kernel { source, .. }) => (source, error.may_pass()),
         other => panic!("{other:?}"),
     };
     let no = |errno| NetlinkError::Refused(errno);
@@ -150,9 +150,11 @@ fn link(up: bool) -> Vec<u8> {
 
 #[test]
 fn links_go_up_and_down_when_they_are_not() {
-    let step = |up: bool| Step::Link {
-        interface: "eth1".to_owned(),
-        up: change(!up, up),
+    let step = |up: bool| {
+        Step::from(InterfaceUp {
+            interface: "eth1".to_owned(),
+            up: change(!up, up),
+        })
     };
     let find = |up| Script::default().then(Ok(link(up)));
     let script = find(true).then(Ok(Vec::new()));
@@ -165,5 +167,5 @@ fn links_go_up_and_down_when_they_are_not() {
     set_over(&find(true), &step(true)).unwrap();
     let gone = Script::default().then(Err(NetlinkError::Refused(Errno::NODEV)));
     let error = set_over(&gone, &step(true)).unwrap_err();
-    assert!(matches!(error, PortSettingsError::NoInterface { .. }) && error.may_pass());
+    assert!(matches!(error, StepError::NoInterface { .. }) && error.may_pass());
 }

@@ -1,10 +1,11 @@
-//! What a boot puts back.
+//! What a boot restores.
 
-use std::{thread, time::Instant};
+#![allow(clippy::unwrap_used)] // a test says what went wrong by panicking
 
-use crosstie_model::plan::{Boot, BootPort};
+use std::fs;
 
 use super::*;
+use crate::step::tests::{Script, node, tree};
 
 fn boot() -> Boot {
     Boot {
@@ -41,13 +42,10 @@ fn a_boot_waits_for_ports_and_does_the_rest() {
         fs::create_dir_all(path.join(NOTIFICATION).parent().unwrap()).unwrap();
         fs::rename(half_made, path.join(NOTIFICATION)).unwrap();
     });
-    let mut ports = ports(root.path(), &Script::default());
-    let failed = ports.restore(&boot(), Duration::from_secs(30));
+    let mut node = node(root.path(), &Script::default());
+    let failed = set_all(&mut node, &boot(), Duration::from_secs(30));
     late.join().unwrap();
-    assert!(
-        matches!(failed[..], [PortSettingsError::Name { .. }]),
-        "{failed:?}"
-    );
+    assert!(matches!(failed[..], [StepError::Name { .. }]), "{failed:?}");
     let read = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
     assert_eq!(read("sys/class/net/eth1/qos/trust"), "dscp");
     assert_eq!(
@@ -68,10 +66,10 @@ fn a_boot_does_not_wait_for_ever() {
         ("sys/class/infiniband/mlx5_0/tc/1/traffic_class", "106\n"),
     ]);
     let began = Instant::now();
-    let mut ports = ports(root.path(), &Script::default());
-    let failed = ports.restore(&boot(), Duration::from_millis(600));
+    let mut node = node(root.path(), &Script::default());
+    let failed = set_all(&mut node, &boot(), Duration::from_millis(600));
     assert!((600..5000).contains(&began.elapsed().as_millis()));
-    let missing = |error: &PortSettingsError| matches!(error, PortSettingsError::NoFile { .. });
+    let missing = |error: &StepError| matches!(error, StepError::NoFile { .. });
     assert_eq!(failed.iter().filter(|error| missing(error)).count(), 2);
     assert_eq!(failed.len(), 3, "{failed:?}");
 }

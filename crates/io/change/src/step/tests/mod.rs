@@ -1,12 +1,19 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what went wrong by panicking
 
-mod boot;
 mod files;
 mod kernel;
 
 use std::{cell::RefCell, collections::VecDeque, fs, os::unix::fs::symlink, path::Path, rc::Rc};
 
-use crosstie_model::plan::{Change, EcnPoint};
+use crosstie_model::plan::{
+    Change, CongestionNotification, DscpPriority, EcnPoint, InterfaceUp, PriorityFlowControl,
+    PriorityTrust, RoceMode, TrafficClass,
+};
+use crosstie_node::netlink::{
+    NetlinkError,
+    message::Request,
+    socket::{Answer, Ask},
+};
 
 use super::*;
 
@@ -18,7 +25,7 @@ type Shared<T> = Rc<RefCell<T>>;
 
 /// A kernel that answers as told, and what it was asked, without netlink's own header.
 #[derive(Default, Clone)]
-struct Script {
+pub(crate) struct Script {
     answers: Shared<VecDeque<Result<Vec<u8>, NetlinkError>>>,
     asked: Shared<Vec<(u16, Vec<u8>)>>,
 }
@@ -99,21 +106,21 @@ fn pfc(mask: u8) -> [u8; 136] {
     pfc
 }
 
-fn ports(root: &Path, script: &Script) -> Ports {
-    Ports {
+pub(crate) fn node(root: &Path, script: &Script) -> Runtime {
+    Runtime {
         root: root.to_owned(),
         kernel: Box::new(script.clone()),
     }
 }
 
 /// On a machine that has no files.
-fn set_over(script: &Script, step: &Step) -> Result<(), PortSettingsError> {
+fn set_over(script: &Script, step: &Step) -> Result<(), StepError> {
     let root = tempfile::tempdir().unwrap();
-    ports(root.path(), script).set(step)
+    apply(step, &mut node(root.path(), script))
 }
 
 /// As in sysfs, classes hold links to devices.
-fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+pub(crate) fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     for (class, name) in [("net", "eth1"), ("infiniband", "mlx5_0")] {
         let device = format!("devices/pci0000:00/0000:01:00.0/{class}/{name}");
@@ -135,57 +142,57 @@ fn change<T>(from: T, to: T) -> Change<T> {
 }
 
 fn flow_control(to: &[u8]) -> Step {
-    Step::Pfc {
+    Step::from(PriorityFlowControl {
         interface: "eth1".to_owned(),
         priorities: change(Vec::new(), to.to_vec()),
-    }
+    })
 }
 
 fn trust(to: &str) -> Step {
-    Step::Trust {
+    Step::from(PriorityTrust {
         interface: "eth1".to_owned(),
         trust: change(String::new(), to.to_owned()),
-    }
+    })
 }
 
 fn dscp(dscp: u8, to: Option<u8>) -> Step {
-    Step::Dscp {
+    Step::from(DscpPriority {
         interface: "eth1".to_owned(),
         dscp,
         priority: change(None, to),
-    }
+    })
 }
 
 fn ecn(point: EcnPoint, to: bool) -> Step {
-    Step::Ecn {
+    Step::from(CongestionNotification {
         interface: "eth1".to_owned(),
         point,
         priority: 3,
         enabled: change(!to, to),
-    }
+    })
 }
 
 fn class(to: u8) -> Step {
-    Step::TrafficClass {
+    Step::from(TrafficClass {
         device: "mlx5_0".to_owned(),
         port: 1,
         class: change(0, to),
-    }
+    })
 }
 
 fn mode(to: &str) -> Step {
-    Step::RoceMode {
+    Step::from(RoceMode {
         device: "mlx5_0".to_owned(),
         port: 1,
         mode: change(String::new(), to.to_owned()),
-    }
+    })
 }
 
 #[test]
 fn a_name_is_checked_before_it_is_a_path() {
     let outside = tree(&[("trust", "pcp\n"), ("root/sys/class/net/x", "")]);
     let root = outside.path().join("root");
-    let mut ports = ports(&root, &Script::default());
+    let mut node = node(&root, &Script::default());
     for bad in ["../../../..", "a/b", "..", "", "/", "-x", "a\0b", "a b"] {
         let name = || bad.to_owned();
         for mut step in [
@@ -195,23 +202,22 @@ fn a_name_is_checked_before_it_is_a_path() {
             ecn(EcnPoint::Reaction, true),
             class(106),
             mode("RoCE v2"),
-            Step::Link {
+            Step::from(InterfaceUp {
                 interface: name(),
                 up: change(true, false),
-            },
+            }),
         ] {
             match &mut step {
-                Step::TrafficClass { device, .. } | Step::RoceMode { device, .. } => {
-                    *device = name();
-                }
-                Step::Pfc { interface, .. }
-                | Step::Trust { interface, .. }
-                | Step::Dscp { interface, .. }
-                | Step::Ecn { interface, .. } => *interface = name(),
+                Step::TrafficClass(step) => step.device = name(),
+                Step::RoceMode(step) => step.device = name(),
+                Step::PriorityFlowControl(step) => step.interface = name(),
+                Step::PriorityTrust(step) => step.interface = name(),
+                Step::DscpPriority(step) => step.interface = name(),
+                Step::CongestionNotification(step) => step.interface = name(),
                 _ => {}
             }
-            let error = ports.set(&step).unwrap_err();
-            assert!(matches!(error, PortSettingsError::Name { .. }), "{error}");
+            let error = apply(&step, &mut node).unwrap_err();
+            assert!(matches!(error, StepError::Name { .. }), "{error}");
             assert!(!error.may_pass());
         }
     }
@@ -227,15 +233,6 @@ fn values_that_no_port_has_are_refused() {
         mode("RoCE v2\n"),
     ] {
         let error = set_over(&Script::default(), &step).unwrap_err();
-        assert!(matches!(error, PortSettingsError::Value { .. }), "{error}");
+        assert!(matches!(error, StepError::Value { .. }), "{error}");
     }
-    let other = Step::Unit {
-        name: "a.service".to_owned(),
-        enabled: change(false, true),
-    };
-    let error = set_over(&Script::default(), &other).unwrap_err();
-    assert!(matches!(
-        error,
-        PortSettingsError::NotPortSetting { kind: "unit" }
-    ));
 }

@@ -1,0 +1,40 @@
+//! Programs of the system, each with a deadline.
+
+use std::time::Duration;
+
+use crosstie_facts::Gap;
+use crosstie_node::command::{self, Bounds};
+
+use crate::error::ProgramError;
+
+/// A manager's program on a slow machine. Less than the guard's own time, so that one that hangs ends in a rollback.
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A program of the system, with everything that it said where it failed.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, ProgramError> {
+    run_within(program, arguments, PROGRAM_TIMEOUT)
+}
+
+pub(crate) fn run_within(
+    program: &str,
+    arguments: &[&str],
+    deadline: Duration,
+) -> Result<String, ProgramError> {
+    let bounds = Bounds {
+        deadline,
+        ..Bounds::default()
+    };
+    let gap = match command::run(program, arguments, bounds) {
+        Ok(output) => return Ok(String::from_utf8_lossy(&output).into_owned()),
+        Err(gap) => gap,
+    };
+    let command = format!("{program} {}", arguments.join(" "));
+    Err(match gap {
+        Gap::Absent => ProgramError::Missing {
+            program: program.to_owned(),
+        },
+        Gap::Denied => ProgramError::Denied { command },
+        Gap::TooLarge => ProgramError::TooLarge { command },
+        Gap::Failed(complaint) => ProgramError::Failed { command, complaint },
+    })
+}

@@ -1,0 +1,27 @@
+use crosstie_model::plan::InterfaceUp;
+use crosstie_node::netlink::links::Links;
+
+use super::{
+    ApplyStep, Runtime,
+    runtime::{check_interface, kernel_error},
+};
+use crate::error::StepError;
+
+impl ApplyStep for InterfaceUp {
+    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+        const WHAT: &str = "the link";
+        let interface = &self.interface;
+        check_interface(interface)?;
+        let mut links = Links(&mut *node.kernel);
+        let link = links.find(interface);
+        let link = link.map_err(kernel_error(WHAT, interface))?;
+        let link = link.ok_or_else(|| StepError::NoInterface {
+            interface: interface.clone(),
+        })?;
+        if link.is_up == self.up.to {
+            return Ok(());
+        }
+        let set = links.set_up(link.index, self.up.to);
+        set.map_err(kernel_error(WHAT, interface))
+    }
+}

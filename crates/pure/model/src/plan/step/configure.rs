@@ -1,0 +1,112 @@
+//! Files, and those who must read them again.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Comparison, FileChange, InterfaceChange, Reread, RuntimeRollback, ShownAs, Stale, Step,
+    StepKind,
+};
+use crate::Facts;
+
+/// The files are all changed first, in either direction.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Configure {
+    pub files: Vec<FileChange>,
+    pub then: Vec<Reread>,
+}
+
+impl Configure {
+    fn changes(&self) -> impl Iterator<Item = &InterfaceChange> {
+        self.then.iter().filter_map(Reread::interface)
+    }
+}
+
+impl StepKind for Configure {
+    fn label(&self) -> String {
+        match self.interfaces().as_slice() {
+            [] => {
+                let files: Vec<&str> = self.files.iter().map(FileChange::path).collect();
+                format!("writing {}", files.join(", "))
+            }
+            names => format!("configuring {}", names.join(", ")),
+        }
+    }
+
+    fn words(&self) -> Vec<String> {
+        let renamed = self.files.iter().filter_map(FileChange::words);
+        renamed.chain(self.then.iter().map(Reread::words)).collect()
+    }
+
+    fn shown_as(&self) -> ShownAs {
+        ShownAs::Configuration
+    }
+
+    fn interfaces(&self) -> Vec<&str> {
+        self.changes().map(|change| change.name.as_str()).collect()
+    }
+
+    fn disrupts(&self) -> bool {
+        self.changes().next().is_some()
+    }
+
+    fn files(&self) -> &[FileChange] {
+        &self.files
+    }
+
+    fn rereads(&self) -> &[Reread] {
+        &self.then
+    }
+
+    fn undo(&self) -> Self {
+        Self {
+            files: self.files.iter().rev().map(FileChange::undo).collect(),
+            then: self.then.iter().rev().map(Reread::undo).collect(),
+        }
+    }
+
+    fn rollback(&self) -> RuntimeRollback {
+        RuntimeRollback::Files
+    }
+
+    fn is_done(&self, now: &Facts) -> bool {
+        self.files.iter().all(|file| file.is_done(now))
+            && self.then.iter().all(|reread| reread.is_done(now))
+    }
+
+    fn foresee(&self, _facts: &mut Facts) -> Result<(), Stale> {
+        Ok(())
+    }
+
+    fn parts(&self) -> Vec<Step> {
+        let files = self.files.iter().map(|file| Self {
+            files: vec![file.clone()],
+            then: Vec::new(),
+        });
+        let interfaces = self.then.iter().filter(|then| then.interface().is_some());
+        let interfaces = interfaces.map(|then| Self {
+            files: Vec::new(),
+            then: vec![then.clone()],
+        });
+        files.chain(interfaces).map(Step::from).collect()
+    }
+
+    fn subject(&self) -> String {
+        match (self.files.first(), self.changes().next()) {
+            (Some(file), _) => file.path().to_owned(),
+            (None, Some(change)) => change.name.clone(),
+            (None, None) => "units".to_owned(),
+        }
+    }
+
+    fn compare(&self, now: &Facts) -> Comparison {
+        match (self.files.first(), self.changes().next()) {
+            (Some(file), _) => file.compare(now),
+            (None, Some(change)) => change.compare(now),
+            (None, None) => Comparison {
+                wanted: String::new(),
+                found: String::new(),
+            },
+        }
+    }
+}
