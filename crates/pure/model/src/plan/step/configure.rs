@@ -1,5 +1,3 @@
-//! Files, and those who must read them again.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +7,7 @@ use super::{
 };
 use crate::Facts;
 
-/// The files are all changed first, in either direction.
+/// Files, and those who must read them again. The files are all changed first, in either direction.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Configure {
     pub files: Vec<FileChange>,

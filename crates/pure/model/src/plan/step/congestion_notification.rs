@@ -1,5 +1,3 @@
-//! Explicit congestion notification of a port on one priority, at the receiver or at the sender.
-
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -12,6 +10,7 @@ use crate::{
     plan::Change,
 };
 
+/// Explicit congestion notification of a port on one priority, at the receiver or at the sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CongestionNotification {
     pub interface: String,

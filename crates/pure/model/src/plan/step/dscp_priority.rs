@@ -1,5 +1,3 @@
-//! The priority that a port gives to packets of one DSCP.
-
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -8,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Comparison, Stale, StepKind};
 use crate::{Facts, Reading, plan::Change};
 
+/// The priority that a port gives to packets of one DSCP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DscpPriority {
     pub interface: String,

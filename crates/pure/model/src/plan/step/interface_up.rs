@@ -1,11 +1,10 @@
-//! Whether an interface is administratively up.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Stale, StepKind, replace_reading};
 use crate::{Facts, plan::Change};
 
+/// Whether an interface is administratively up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceUp {
     pub interface: String,

@@ -1,11 +1,10 @@
-//! A module of the kernel that is loaded.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, RuntimeRollback, Stale, StepKind};
 use crate::{Facts, plan::Change};
 
+/// A module of the kernel that is loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelModule {
     pub name: String,

@@ -1,11 +1,10 @@
-//! Packages of the distribution. A rollback leaves them installed.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, RuntimeRollback, Stale, StepKind};
 use crate::{Facts, Reading, plan::Change};
 
+/// Packages of the distribution. A rollback leaves them installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Packages {
     pub names: Vec<String>,

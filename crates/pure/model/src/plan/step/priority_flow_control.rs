@@ -1,11 +1,10 @@
-//! Priority flow control of a port (IEEE 802.1Qbb): the priorities that are lossless.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Stale, StepKind, list, replace_reading};
 use crate::{Facts, plan::Change};
 
+/// Priority flow control of a port (IEEE 802.1Qbb): the priorities that are lossless.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityFlowControl {
     pub interface: String,

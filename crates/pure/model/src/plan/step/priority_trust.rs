@@ -1,11 +1,10 @@
-//! By which field of a packet a port chooses its priority: `pcp` or `dscp`.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Stale, StepKind, replace_reading};
 use crate::{Facts, plan::Change};
 
+/// By which field of a packet a port chooses its priority: `pcp` or `dscp`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityTrust {
     pub interface: String,

@@ -1,11 +1,10 @@
-//! RDMA-CM's default for a port: `IB/RoCE v1` or `RoCE v2`.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Stale, StepKind, replace_reading};
 use crate::{Facts, plan::Change};
 
+/// RDMA-CM's default for a port: `IB/RoCE v1` or `RoCE v2`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoceMode {
     pub device: String,

@@ -1,11 +1,10 @@
-//! A value of the running kernel. Files keep it for the next boot.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, ShownAs, Stale, StepKind, replace};
 use crate::{Facts, plan::Change};
 
+/// A value of the running kernel. Files keep it for the next boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sysctl {
     /// As sysctl writes it: a dot within a part of the name is a slash.

@@ -1,11 +1,10 @@
-//! Whether the boot starts a unit. The links that say so are files, and restored with them.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, RuntimeRollback, Stale, StepKind};
 use crate::{Facts, plan::Change};
 
+/// Whether the boot starts a unit. The links that say so are files, and restored with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SystemdUnit {
     pub name: String,

@@ -1,11 +1,10 @@
-//! Whether systemd runs an installed time service, now and at boot.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Stale, StepKind, replace_reading};
 use crate::{Facts, plan::Change};
 
+/// Whether systemd runs an installed time service, now and at boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeService {
     pub on: Change<bool>,

@@ -1,11 +1,10 @@
-//! The traffic class that queue pairs of a port get which ask for none.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Stale, StepKind, replace_reading};
 use crate::{Facts, plan::Change};
 
+/// The traffic class that queue pairs of a port get which ask for none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficClass {
     pub device: String,
