@@ -178,10 +178,7 @@ fn change_text(
 pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), FileError> {
     let shown = change.path();
     let path = system.path(shown);
-    let told = |source| FileError::System {
-        path: shown.to_owned(),
-        source,
-    };
+    let told = |source| FileError::at(shown)(source);
     if let FileChange::Aside {
         aside: direction, ..
     } = change
@@ -207,14 +204,14 @@ pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), File
         system.edge("a file is removed");
         return store::sync(store::folder(&path)).map_err(told);
     };
-    fs::create_dir_all(store::folder(&path)).map_err(told)?;
+    store::make_folder(system, store::folder(&path)).map_err(told)?;
     let mode = match change {
         FileChange::Whole { mode, .. } => mode.bits(),
         _ => found.as_ref().map_or(0o644, Found::mode),
     };
     store::write_as(system, &path, &text, mode, |file| match &found {
         // A shared file stays its owner's.
-        Some(found) => found.put_on(file),
+        Some(found) => found.metadata.apply_to(file),
         None if rustix::process::geteuid().is_root() => fchown(file, Some(0), Some(0)),
         None => Ok(()),
     })

@@ -226,7 +226,7 @@ fn put_text(
     let path = system.path(&image.path);
     match text {
         Without::Text(text) => store::write_as(system, &path, &text, found.mode(), |file| {
-            found.put_on(file)
+            found.metadata.apply_to(file)
         }),
         Without::NoFile => store::remove(&path).map(drop),
     }

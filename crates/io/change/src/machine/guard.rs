@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use crosstie_durable::FileOperations;
 use crosstie_facts::Gap;
 use crosstie_model::change::State;
 

@@ -17,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use crosstie_durable::FileOperations;
 use crosstie_facts::Gap;
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 use rustix::time::{ClockId, clock_gettime};
@@ -162,7 +163,9 @@ impl System for Machine {
             None => self.put_back_of_older_build(before),
         }
     }
+}
 
+impl FileOperations for Machine {
     fn edge(&self, name: &'static str) {
         tracing::trace!("edge: {name}");
         #[cfg(any(test, feature = "rehearsal"))]
