@@ -38,7 +38,7 @@ pub(super) fn save(system: &dyn System, journal: &Path) -> io::Result<bool> {
 /// Durably, before the unit that starts it is enabled.
 pub(super) fn install(system: &dyn System, transaction: &Transaction) -> Result<(), FileError> {
     let target = system.path(paths::BINARY);
-    durable::make_folder(system, durable::folder_of(&target))
+    durable::make_folder(system, durable::folder_of(&target), 0o755)
         .and_then(|()| durable::hard_link_or_copy(system, &transaction.program(), &target))
         .map_err(FileError::at(&target))?;
     system.edge("the boot unit's program is there");

@@ -204,7 +204,7 @@ pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), File
         system.edge("a file is removed");
         return store::sync(store::folder(&path)).map_err(told);
     };
-    store::make_folder(system, store::folder(&path)).map_err(told)?;
+    store::make_folder(system, store::folder(&path), 0o755).map_err(told)?;
     let mode = match change {
         FileChange::Whole { mode, .. } => mode.bits(),
         _ => found.as_ref().map_or(0o644, Found::mode),

@@ -131,7 +131,7 @@ impl Image {
                 Ok(())
             };
         };
-        durable::make_folder(system, durable::folder_of(&path))?;
+        durable::make_folder(system, durable::folder_of(&path), 0o755)?;
         if let Some(target) = &metadata.link {
             return metadata.restore_link(system, &path, target);
         }

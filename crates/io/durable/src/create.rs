@@ -69,6 +69,14 @@ impl<'a> AtomicWrite<'a> {
         }
     }
 
+    /// With the mode that the process's umask gives to new files.
+    pub fn with_mode_of_umask(path: &'a Path) -> Self {
+        Self {
+            mode: None,
+            ..Self::new(path, 0)
+        }
+    }
+
     /// Under this name until it is whole. What is there is written over.
     pub fn through(mut self, temporary: PathBuf) -> Self {
         self.temporary = Some(temporary);
@@ -78,12 +86,6 @@ impl<'a> AtomicWrite<'a> {
     /// For those who hold no lock: several may write at once, and one of them is the last. What a killed one leaves stays.
     pub fn through_name_of_its_own(mut self) -> Self {
         self.temporary = None;
-        self
-    }
-
-    /// A new file of a person's, readable by whoever can read their new files.
-    pub fn with_mode_of_umask(mut self) -> Self {
-        self.mode = None;
         self
     }
 

@@ -9,25 +9,25 @@ use std::{
 
 use crate::{FileOperations, folder_of, remove_tree};
 
-/// Open to all, as folders of the system are; those above it too.
-pub fn make_folder(operations: &dyn FileOperations, path: &Path) -> io::Result<()> {
-    make_folders_above(operations, path)?;
-    make_one(operations, path, 0o755)
+/// Those above it have the same mode, where there are none yet.
+pub fn make_folder(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
+    make_folders_above(operations, path, mode)?;
+    make_one(operations, path, mode)
 }
 
-/// For its owner alone. Those above it are open to all.
+/// For its owner alone. Those above it are open to all, as folders of the system are.
 pub fn private_folder(operations: &dyn FileOperations, path: &Path) -> io::Result<()> {
-    make_folders_above(operations, path)?;
+    make_folders_above(operations, path, 0o755)?;
     make_one(operations, path, 0o700)?;
     fs::set_permissions(path, Permissions::from_mode(0o700))
 }
 
-fn make_folders_above(operations: &dyn FileOperations, path: &Path) -> io::Result<()> {
+fn make_folders_above(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
     let above = folder_of(path);
     if above == path || above.is_dir() {
         return Ok(());
     }
-    make_folder(operations, above)
+    make_folder(operations, above, mode)
 }
 
 fn make_one(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {

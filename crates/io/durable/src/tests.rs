@@ -74,7 +74,7 @@ fn a_mode_may_be_left_to_the_umask() {
     let folder = tempfile::tempdir().unwrap();
     let [plain, written] = ["plain", "written"].map(|name| folder.path().join(name));
     fs::write(&plain, "").unwrap();
-    let new = AtomicWrite::new(&written, 0o600).with_mode_of_umask();
+    let new = AtomicWrite::with_mode_of_umask(&written);
     new.write(&Disk, b"").unwrap();
     assert_eq!(mode(&written), mode(&plain));
 }

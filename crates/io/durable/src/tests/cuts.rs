@@ -200,7 +200,8 @@ fn a_link_leads_elsewhere() {
 
 #[test]
 fn a_folder_is_made_with_those_above_it() {
-    let one = |disk: &dyn FileOperations, folder: &Path| make_folder(disk, &folder.join("one"));
+    let one =
+        |disk: &dyn FileOperations, folder: &Path| make_folder(disk, &folder.join("one"), 0o755);
     is_whole_or_not_at_all(nothing, one, true);
     let private =
         |disk: &dyn FileOperations, folder: &Path| private_folder(disk, &folder.join("one"));

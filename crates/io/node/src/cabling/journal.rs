@@ -194,7 +194,7 @@ impl Drop for Raised {
 /// One run at a time in a network namespace. Makes the directory.
 pub(super) fn lock(state: &Path) -> Result<File, CablingError> {
     let error = |error: io::Error| journal_error(state, &error);
-    make_folder(&Disk, state).map_err(error)?;
+    make_folder(&Disk, state, 0o755).map_err(error)?;
     let path = state.join(format!("{}.lock", namespace()));
     let taken = lock::take(&path, PATIENCE).map_err(error)?;
     taken.ok_or(CablingError::Busy)
