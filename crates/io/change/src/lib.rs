@@ -16,7 +16,6 @@ mod machine;
 mod outcome;
 pub mod port_settings;
 mod session;
-mod store;
 mod system;
 mod time_service;
 mod transaction;

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_durable::FileOperations;
+use crosstie_durable::{self as durable, FileOperations};
 use crosstie_facts::Gap;
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 use rustix::time::{ClockId, clock_gettime};
@@ -26,7 +26,6 @@ use super::{
     error::{GuardError, GuardWorkError, ManagerError, ProgramError, StepError, TrialError},
     journal::Before,
     session::{INTERRUPTED, OwnTransaction},
-    store,
     system::System,
     time_service,
 };
@@ -211,7 +210,7 @@ fn store_program(path: &Path) -> io::Result<()> {
     }
     // It may have come over the network a moment ago.
     File::open(path)?.sync_all()?;
-    store::sync(store::folder(path))
+    durable::sync_folder(durable::folder_of(path))
 }
 
 fn copy_program(path: &Path) -> io::Result<()> {
