@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crosstie_durable as durable;
 use crosstie_model::{Step, plan::FileChange};
 use crosstie_plan::paths;
 
-use super::{error::FileError, files, journal::Transaction, store, system::System};
+use super::{error::FileError, files, journal::Transaction, system::System};
 
 /// The one that was there before, beside the journal.
 const SAVED: &str = "boot-program";
@@ -29,7 +30,7 @@ pub(super) fn is_needed(steps: &[Step]) -> bool {
 pub(super) fn save(system: &dyn System, journal: &Path) -> io::Result<bool> {
     match fs::hard_link(system.path(paths::BINARY), journal.join(SAVED)) {
         Ok(()) => Ok(true),
-        Err(error) if store::is_absent(&error) => Ok(false),
+        Err(error) if durable::is_absent(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -37,12 +38,9 @@ pub(super) fn save(system: &dyn System, journal: &Path) -> io::Result<bool> {
 /// Durably, before the unit that starts it is enabled.
 pub(super) fn install(system: &dyn System, transaction: &Transaction) -> Result<(), FileError> {
     let target = system.path(paths::BINARY);
-    let told = |source| FileError::System {
-        path: target.display().to_string(),
-        source,
-    };
-    store::make_folder(store::folder(&target)).map_err(told)?;
-    put(system, &transaction.program(), &target).map_err(told)?;
+    durable::make_folder(system, durable::folder_of(&target), 0o755)
+        .and_then(|()| durable::hard_link_or_copy(system, &transaction.program(), &target))
+        .map_err(FileError::at(&target))?;
     system.edge("the boot unit's program is there");
     Ok(())
 }
@@ -52,14 +50,13 @@ pub(super) fn restore(system: &dyn System, transaction: &Transaction) -> io::Res
     let target = system.path(paths::BINARY);
     match transaction.journal.boot_program {
         None => Ok(()),
-        Some(true) => put(system, &transaction.folder.join(SAVED), &target),
+        // A link, so that it takes no room.
+        Some(true) => durable::hard_link_or_copy(system, &transaction.folder.join(SAVED), &target),
         Some(false) => {
-            store::remove(&store::half_made(&target))?;
-            if store::remove(&target)? {
-                store::sync(store::folder(&target))?;
-            }
+            durable::remove(&durable::temporary_name(&target))?;
+            durable::remove_synced(system, &target)?;
             // Somebody else's files keep it.
-            let _ = fs::remove_dir(store::folder(&target));
+            let _ = fs::remove_dir(durable::folder_of(&target));
             Ok(())
         }
     }
@@ -71,20 +68,4 @@ pub(super) fn missing(system: &dyn System, transactions: &[Transaction]) -> Opti
     let mut in_force = transactions.iter().filter(|found| found.is_in_force());
     let needed = in_force.any(|found| found.journal.boot_program.is_some());
     (needed && !path.is_file()).then_some(path)
-}
-
-/// A link, so that it takes no room and is whole at once; a copy where that cannot be.
-fn put(system: &dyn System, program: &Path, target: &Path) -> io::Result<()> {
-    let half_made = store::half_made(target);
-    store::remove(&half_made)?;
-    if fs::hard_link(program, &half_made).is_err() {
-        system.wrote(&half_made);
-        fs::copy(program, &half_made)?;
-        let copy = fs::File::open(&half_made)?;
-        system.sync(&copy, &half_made)?;
-    }
-    system.rename(&half_made, target)?;
-    // Where both were links to one file, a rename does nothing.
-    store::remove(&half_made)?;
-    system.sync_folder(store::folder(target))
 }

@@ -2,6 +2,7 @@
 
 use std::{io, path::Path, time::Duration};
 
+use crosstie_durable::PathError;
 use crosstie_node::netlink::NetlinkError;
 use rustix::io::Errno;
 use thiserror::Error;
@@ -110,18 +111,14 @@ pub(super) enum FileError {
     Missing { path: String },
     #[error("{path} is in the way")]
     InTheWay { path: String },
-    #[error("{path}")]
-    System {
-        path: String,
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    System(#[from] PathError),
 }
 
 impl FileError {
-    pub(super) fn at(path: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::System { path, source }
+    pub(super) fn at(path: impl AsRef<Path>) -> impl Fn(io::Error) -> Self {
+        let at_path = PathError::at(path.as_ref());
+        move |source| at_path(source).into()
     }
 }
 
@@ -141,12 +138,8 @@ pub(super) enum ManagerError {
 /// Why a journal cannot be written or read.
 #[derive(Debug, Error)]
 pub(super) enum JournalError {
-    #[error("{path}")]
-    System {
-        path: String,
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    System(#[from] PathError),
     #[error("{folder} has the format {found}, and this build knows {known}; {program} undoes it")]
     Format {
         folder: String,
@@ -157,12 +150,9 @@ pub(super) enum JournalError {
 }
 
 impl JournalError {
-    pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> Self {
-        let path = path.display().to_string();
-        move |source| Self::System {
-            path: path.clone(),
-            source,
-        }
+    pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> Self + use<> {
+        let at_path = PathError::at(path);
+        move |source| at_path(source).into()
     }
 }
 
@@ -255,7 +245,7 @@ impl GuardError {
     /// The disk takes nothing: it is full, or nobody may write to it.
     pub(super) fn is_of_the_disk(&self) -> bool {
         matches!(self, Self::Unit { source, .. }
-            if super::store::is_full(source) || source.kind() == io::ErrorKind::ReadOnlyFilesystem)
+            if crosstie_durable::is_full(source) || source.kind() == io::ErrorKind::ReadOnlyFilesystem)
     }
 }
 

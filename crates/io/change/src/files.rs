@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs, os::unix::fs::fchown, path::Path};
 
+use crosstie_durable as durable;
 use crosstie_model::{
     Step,
     managed::{Block, with_block},
@@ -11,7 +12,7 @@ use crosstie_model::{
 use super::{
     error::FileError,
     image::{After, Contents, Found, Image, look, sum},
-    step, store,
+    step,
     system::System,
 };
 
@@ -156,10 +157,7 @@ fn change_text(
 pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), FileError> {
     let shown = change.path();
     let path = system.path(shown);
-    let told = |source| FileError::System {
-        path: shown.to_owned(),
-        source,
-    };
+    let told = |source| FileError::at(shown)(source);
     if let FileChange::Aside {
         aside: direction, ..
     } = change
@@ -172,7 +170,7 @@ pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), File
         };
         fs::rename(from, to).map_err(told)?;
         system.edge("a file is set aside");
-        return store::sync(store::folder(&path)).map_err(told);
+        return durable::sync_folder(durable::folder_of(&path)).map_err(told);
     }
     let found = look(&path).map_err(told)?;
     let mut now = BTreeMap::from([(
@@ -181,18 +179,18 @@ pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), File
     )]);
     change_text(&mut now, change)?;
     let Some(text) = now.remove(shown).flatten() else {
-        store::remove(&path).map_err(told)?;
+        durable::remove(&path).map_err(told)?;
         system.edge("a file is removed");
-        return store::sync(store::folder(&path)).map_err(told);
+        return durable::sync_folder(durable::folder_of(&path)).map_err(told);
     };
-    fs::create_dir_all(store::folder(&path)).map_err(told)?;
+    durable::make_folder(system, durable::folder_of(&path), 0o755).map_err(told)?;
     let mode = match change {
         FileChange::Whole { mode, .. } => mode.bits(),
         _ => found.as_ref().map_or(0o644, Found::mode),
     };
-    store::write_as(system, &path, &text, mode, |file| match &found {
+    durable::write_as(system, &path, &text, mode, |file| match &found {
         // A shared file stays its owner's.
-        Some(found) => found.put_on(file),
+        Some(found) => found.metadata.apply_to(file),
         None if rustix::process::geteuid().is_root() => fchown(file, Some(0), Some(0)),
         None => Ok(()),
     })

@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use crosstie_durable::folder_of;
 use serde::{Deserialize, Serialize};
 
 use super::system::System;
@@ -75,9 +76,10 @@ impl FolderImage {
     /// It is there again, with its owner and mode. What stands in its place is an error.
     pub(super) fn restore(&self, system: &dyn System) -> io::Result<()> {
         let place = system.path(&self.path);
-        match fs::create_dir(&place) {
+        match system.create_folder(&place, self.mode) {
+            Ok(()) => system.sync_folder(folder_of(&place))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            other => other?,
+            Err(error) => return Err(error),
         }
         if Self::of(system, &self.path)? == *self {
             return Ok(());

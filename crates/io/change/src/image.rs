@@ -4,11 +4,12 @@ use std::{
     collections::BTreeMap,
     ffi::CString,
     fs::{self, File, OpenOptions, Permissions},
-    io::{self, Read},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown, symlink},
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown},
     path::Path,
 };
 
+use crosstie_durable as durable;
 use rustix::{
     fs::{
         AtFlags, CWD, OFlags, Timespec, Timestamps, XattrFlags, fgetxattr, flistxattr, fsetxattr,
@@ -19,7 +20,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{store, system::System};
+use super::system::System;
 
 /// No configuration file comes near.
 const LARGEST: u64 = 16 << 20;
@@ -30,7 +31,7 @@ const LONGEST_ATTRIBUTE: usize = 64 << 10;
 pub(super) struct Image {
     pub(super) path: String,
     /// Nothing where there was no file.
-    pub(super) before: Option<Dress>,
+    pub(super) before: Option<FileMetadata>,
     /// SHA-256 of what was there, and of what a change would leave there; `None` where nothing is.
     pub(super) sum: Option<String>,
     pub(super) after: Option<After>,
@@ -50,7 +51,7 @@ pub(super) enum After {
 /// Everything about a file but its bytes, which lie beside the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Dress {
+pub(super) struct FileMetadata {
     mode: u32,
     user: u32,
     group: u32,
@@ -63,21 +64,16 @@ pub(super) struct Dress {
 /// A file as it is now.
 pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
-    pub(super) dress: Dress,
+    pub(super) metadata: FileMetadata,
 }
 
 impl Found {
     pub(super) fn mode(&self) -> u32 {
-        self.dress.mode
-    }
-
-    /// Owner and attributes; not the mode, nor the times.
-    pub(super) fn put_on(&self, file: &File) -> io::Result<()> {
-        self.dress.put_on(file)
+        self.metadata.mode
     }
 
     pub(super) fn sum(&self) -> String {
-        match &self.dress.link {
+        match &self.metadata.link {
             Some(target) => sum(format!("link to {target}").as_bytes()),
             None => sum(&self.bytes),
         }
@@ -97,7 +93,7 @@ impl Image {
     pub(super) fn new(path: &str, found: Option<&Found>) -> Self {
         Self {
             path: path.to_owned(),
-            before: found.map(|found| found.dress.clone()),
+            before: found.map(|found| found.metadata.clone()),
             sum: found.map(Found::sum),
             after: None,
         }
@@ -108,7 +104,8 @@ impl Image {
     }
 
     pub(super) fn is_as_before(&self, found: Option<&Found>) -> bool {
-        self.sum == found.map(Found::sum) && self.before.as_ref() == found.map(|found| &found.dress)
+        self.sum == found.map(Found::sum)
+            && self.before.as_ref() == found.map(|found| &found.metadata)
     }
 
     /// Whether the change, and nobody else, made it what it is.
@@ -122,39 +119,46 @@ impl Image {
     }
 
     /// Makes it what it was.
-    pub(super) fn restore(&self, system: &dyn System, bytes: &Path) -> io::Result<()> {
+    pub(super) fn restore(&self, system: &dyn System, saved: &Path) -> io::Result<()> {
         let path = system.path(&self.path);
-        store::remove(&store::half_made(&path))?;
-        let Some(dress) = &self.before else {
-            let removed = store::remove(&path)?;
+        durable::remove(&durable::temporary_name(&path))?;
+        let Some(metadata) = &self.before else {
+            let removed = durable::remove(&path)?;
             system.edge("a new file is removed again");
             return if removed {
-                store::sync(store::folder(&path))
+                system.sync_folder(durable::folder_of(&path))
             } else {
                 Ok(())
             };
         };
-        fs::create_dir_all(store::folder(&path))?;
-        if let Some(target) = &dress.link {
-            return dress.link(&path, target);
+        durable::make_folder(system, durable::folder_of(&path), 0o755)?;
+        if let Some(target) = &metadata.link {
+            return metadata.restore_link(system, &path, target);
         }
-        let saved = bytes;
-        let bytes = read(&mut File::open(saved)?)?;
-        let written = store::write_as(system, &path, &bytes, dress.mode, |file| dress.put_on(file));
+        let bytes = durable::read_bounded(File::open(saved)?, LARGEST)?;
+        let written = durable::write_as(system, &path, &bytes, metadata.mode, |file| {
+            metadata.apply_to(file)
+        });
         match written {
             // The saved copy has its room already.
-            Err(error) if store::is_full(&error) => dress.link_saved(system, saved, &path)?,
+            Err(error) if durable::is_full(&error) => {
+                durable::hard_link(system, saved, &path, |file| {
+                    metadata.apply_to(file)?;
+                    file.set_permissions(Permissions::from_mode(metadata.mode))
+                })?;
+            }
             other => other?,
         }
         // After the last write to it.
         let file = File::open(&path)?;
-        futimens(&file, &dress.times())?;
+        futimens(&file, &metadata.times())?;
         Ok(())
     }
 }
 
-impl Dress {
-    fn put_on(&self, file: &File) -> io::Result<()> {
+impl FileMetadata {
+    /// Owner and attributes; not the mode, nor the times.
+    pub(super) fn apply_to(&self, file: &File) -> io::Result<()> {
         fchown(file, Some(self.user), Some(self.group))?;
         for (name, value) in &self.attributes {
             fsetxattr(file, name.as_str(), value, XattrFlags::empty())?;
@@ -162,27 +166,12 @@ impl Dress {
         Ok(())
     }
 
-    /// Makes the copy beside the journal the file itself.
-    fn link_saved(&self, system: &dyn System, saved: &Path, path: &Path) -> io::Result<()> {
-        let half_made = store::half_made(path);
-        store::remove(&half_made)?;
-        fs::hard_link(saved, &half_made)?;
-        let file = File::open(&half_made)?;
-        self.put_on(&file)?;
-        file.set_permissions(Permissions::from_mode(self.mode))?;
-        system.rename(&half_made, path)?;
-        // Where both were links to one file, a rename does nothing.
-        store::remove(&half_made)?;
-        system.sync_folder(store::folder(path))
-    }
-
-    fn link(&self, path: &Path, target: &str) -> io::Result<()> {
-        let half_made = store::half_made(path);
-        symlink(target, &half_made)?;
-        lchown(&half_made, Some(self.user), Some(self.group))?;
-        utimensat(CWD, &half_made, &self.times(), AtFlags::SYMLINK_NOFOLLOW)?;
-        fs::rename(&half_made, path)?;
-        store::sync(store::folder(path))
+    fn restore_link(&self, system: &dyn System, path: &Path, target: &str) -> io::Result<()> {
+        durable::symlink(system, Path::new(target), path, |link| {
+            lchown(link, Some(self.user), Some(self.group))?;
+            utimensat(CWD, link, &self.times(), AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(())
+        })
     }
 
     fn times(&self) -> Timestamps {
@@ -201,10 +190,10 @@ impl Dress {
 pub(super) fn look(path: &Path) -> io::Result<Option<Found>> {
     let status = match fs::symlink_metadata(path) {
         Ok(status) => status,
-        Err(error) if store::is_absent(&error) => return Ok(None),
+        Err(error) if durable::is_absent(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mut dress = Dress {
+    let mut metadata = FileMetadata {
         mode: status.mode() & 0o7777,
         user: status.uid(),
         group: status.gid(),
@@ -214,34 +203,25 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Found>> {
     };
     if status.is_symlink() {
         let target = fs::read_link(path)?.into_os_string().into_string();
-        dress.link = Some(target.map_err(|_| io::Error::other("the link leads to no name"))?);
+        metadata.link = Some(target.map_err(|_| io::Error::other("the link leads to no name"))?);
         return Ok(Some(Found {
             bytes: Vec::new(),
-            dress,
+            metadata,
         }));
     }
     if !status.is_file() {
         return Err(io::Error::other("it is neither a file nor a link"));
     }
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut file = OpenOptions::new()
+    let file = OpenOptions::new()
         .read(true)
         .custom_flags(flags.bits().cast_signed())
         .open(path)?;
-    dress.attributes = attributes(&file)?;
+    metadata.attributes = attributes(&file)?;
     Ok(Some(Found {
-        bytes: read(&mut file)?,
-        dress,
+        bytes: durable::read_bounded(file, LARGEST)?,
+        metadata,
     }))
-}
-
-fn read(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other("it is too large for a configuration file"));
-    }
-    Ok(bytes)
 }
 
 /// ACLs, capabilities, labels. File systems without them have none.

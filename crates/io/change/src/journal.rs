@@ -2,17 +2,17 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, Read, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
+use crosstie_durable::{self as durable, AtomicWrite, Disk};
 use crosstie_model::{
     Step,
     change::{Kind, State},
 };
 use ipnet::IpNet;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use crosstie_node::network_state::NetworkState;
 
@@ -22,7 +22,6 @@ use super::{
     error::{JournalError, Obstacle},
     folder::FolderImage,
     image::{Contents, Image},
-    store,
     system::System,
 };
 
@@ -162,22 +161,21 @@ impl Transaction {
             if unfinished.exists() {
                 fs::remove_dir_all(&unfinished)?;
             }
-            store::private_folder(&unfinished)?;
+            durable::private_folder(system, &unfinished)?;
             if boot_program::is_needed(&journal.steps) {
                 journal.boot_program = Some(boot_program::save(system, &unfinished)?);
             }
-            store::write(system, &unfinished.join(RESERVE), &vec![0; RESERVED], 0o600)?;
+            durable::write(system, &unfinished.join(RESERVE), &vec![0; RESERVED], 0o600)?;
             for (index, content) in contents.iter().enumerate() {
                 if let Some(bytes) = content {
-                    store::write(system, &unfinished.join(Image::file(index)), bytes, 0o600)?;
+                    durable::write(system, &unfinished.join(Image::file(index)), bytes, 0o600)?;
                 }
             }
             write_json(system, &unfinished.join(JOURNAL), &journal)?;
             write_json(system, &unfinished.join(STATE), &progress)?;
             system.store_program(&unfinished.join(PROGRAM))?;
             system.edge("a journal is written and has no name");
-            fs::rename(&unfinished, &folder)?;
-            store::sync(state)
+            durable::rename_synced(system, &unfinished, &folder)
         })();
         made.inspect_err(|_| {
             let _ = fs::remove_dir_all(&unfinished);
@@ -193,7 +191,8 @@ impl Transaction {
 
     pub(super) fn open(folder: &Path) -> Result<Self, JournalError> {
         let at_folder = JournalError::at(folder);
-        let journal: Journal = read_json(&folder.join(JOURNAL)).map_err(&at_folder)?;
+        let journal: Journal =
+            durable::read_json(&folder.join(JOURNAL), LONGEST).map_err(&at_folder)?;
         if journal.format != FORMAT {
             return Err(JournalError::Format {
                 folder: folder.display().to_string(),
@@ -284,14 +283,14 @@ impl Transaction {
         why: Option<&str>,
     ) -> Result<(), Obstacle> {
         let noted = match self.note(system, state, why) {
-            Err(error) if store::is_full(&error) => {
-                let _ = store::remove(&self.folder.join(RESERVE));
+            Err(error) if durable::is_full(&error) => {
+                let _ = durable::remove(&self.folder.join(RESERVE));
                 self.note(system, state, why)
             }
             other => other,
         };
         let noted = match noted {
-            Err(error) if store::is_full(&error) => self.overwrite(state, why),
+            Err(error) if durable::is_full(&error) => self.overwrite(system, state, why),
             other => other,
         };
         noted.map_err(|source| Obstacle::State {
@@ -300,16 +299,18 @@ impl Transaction {
         })
     }
 
-    fn overwrite(&mut self, state: State, why: Option<&str>) -> io::Result<()> {
+    fn overwrite(
+        &mut self,
+        system: &dyn System,
+        state: State,
+        why: Option<&str>,
+    ) -> io::Result<()> {
         let mut progress = self.progress.clone();
         progress.state = state;
         // As short as can be: it has to fit into the room of the old one.
         progress.why = why.map(str::to_owned).or(progress.why);
         let bytes = serde_json::to_vec(&progress)?;
-        let mut file = File::options().write(true).open(self.state_file())?;
-        file.write_all(&bytes)?;
-        file.set_len(bytes.len() as u64)?;
-        file.sync_all()?;
+        durable::overwrite(system, &self.state_file(), &bytes)?;
         self.progress = progress;
         Ok(())
     }
@@ -331,21 +332,19 @@ impl Transaction {
 
     pub(super) fn forget(&self) -> io::Result<()> {
         // The journal goes first: a folder without one is nothing.
-        store::remove(&self.folder.join(JOURNAL))?;
-        store::sync(&self.folder)?;
+        durable::remove_synced(&Disk, &self.folder.join(JOURNAL))?;
         fs::remove_dir_all(&self.folder)?;
-        store::sync(store::folder(&self.folder))
+        durable::sync_folder(durable::folder_of(&self.folder))
     }
 }
 
 fn write_json(system: &dyn System, path: &Path, value: &impl Serialize) -> io::Result<()> {
-    let bytes = serde_json::to_vec_pretty(value)?;
-    store::write(system, path, &bytes, 0o600)
+    AtomicWrite::new(path, 0o600).write_json(system, value)
 }
 
 /// Only a rollback on a full disk ever writes over a state in its place: one that is torn is of a rollback.
 fn read_progress(path: &Path) -> io::Result<Progress> {
-    match read_json(path) {
+    match durable::read_json(path, LONGEST) {
         Err(error)
             if matches!(
                 error.kind(),
@@ -364,10 +363,4 @@ fn read_progress(path: &Path) -> io::Result<Progress> {
         }
         other => other,
     }
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
 }

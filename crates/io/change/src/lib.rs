@@ -18,7 +18,6 @@ mod outcome;
 mod program;
 mod session;
 pub mod step;
-mod store;
 mod system;
 mod transaction;
 mod trial;

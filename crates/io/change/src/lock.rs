@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
+use crosstie_durable::{Disk, private_folder};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
-use super::store;
 use crosstie_node::lock;
 
 const LOCK: &str = "lock";
@@ -20,7 +20,7 @@ pub(super) struct Lock(#[expect(dead_code, reason = "held for its lock")] File);
 
 /// `None` where somebody else has it for longer than `wait`.
 pub(super) fn take(state: &Path, wait: Duration) -> io::Result<Option<Lock>> {
-    store::private_folder(state)?;
+    private_folder(&Disk, state)?;
     let Some(mut file) = lock::take(&state.join(LOCK), wait)? else {
         return Ok(None);
     };

@@ -1,21 +1,20 @@
-//! What a change needs of the machine besides its files. The tests have one of their own, which can die at any edge.
+//! What a change needs of the machine. The tests have one of their own, which can die at any edge.
 
 use std::{
-    fs::{self, File},
     io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use crosstie_durable::FileOperations;
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 
 use super::{
     error::{GuardError, GuardWorkError, ManagerError, StepError, TrialError},
     journal::Before,
-    store,
 };
 
-pub(super) trait System {
+pub(super) trait System: FileOperations {
     /// From now on this transaction is the session's. To be told before anything of it reaches the disk.
     fn own(&self, transaction: &str);
 
@@ -79,29 +78,8 @@ pub(super) trait System {
     /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
     fn put_back(&self, before: &Before) -> Vec<String>;
 
-    /// A file has bytes that a power cut may take. (Only the tests want to know.)
-    fn wrote(&self, _path: &Path) {}
-
-    /// The bytes of a file are on the disk then.
-    fn sync(&self, file: &File, _path: &Path) -> io::Result<()> {
-        file.sync_all()
-    }
-
-    /// A file gets its name. Its bytes must be on the disk before.
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
-    }
-
-    /// The names in a folder are on the disk then.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        store::sync(folder)
-    }
-
     /// Between two tries of something that a moment may mend.
     fn pause(&self, time: Duration) {
         std::thread::sleep(time);
     }
-
-    /// A moment at which a change may be cut off.
-    fn edge(&self, name: &'static str);
 }

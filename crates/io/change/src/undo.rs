@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use crosstie_durable as durable;
 use crosstie_model::{
     Step,
     change::{Kind, RolledBack, State},
@@ -15,7 +16,6 @@ use super::{
     folder::Below,
     image::{self, Found, Image},
     journal::Transaction,
-    store,
     system::System,
     trial,
 };
@@ -196,8 +196,8 @@ fn restore_file(
     let journal = &transaction.journal;
     let found = image.now(system)?;
     if image.is_as_before(found.as_ref()) {
-        let half_made = store::half_made(&system.path(&image.path));
-        return store::remove(&half_made).map(drop);
+        let half_made = durable::temporary_name(&system.path(&image.path));
+        return durable::remove(&half_made).map(drop);
     }
     let others = found.filter(|found| !image.is_as_left(Some(found)));
     if let Some(found) = others {
@@ -225,10 +225,10 @@ fn put_text(
 ) -> std::io::Result<()> {
     let path = system.path(&image.path);
     match text {
-        Without::Text(text) => store::write_as(system, &path, &text, found.mode(), |file| {
-            found.put_on(file)
+        Without::Text(text) => durable::write_as(system, &path, &text, found.mode(), |file| {
+            found.metadata.apply_to(file)
         }),
-        Without::NoFile => store::remove(&path).map(drop),
+        Without::NoFile => durable::remove(&path).map(drop),
     }
 }
 
@@ -244,7 +244,7 @@ fn keep(
         .folder
         .join(format!("kept-{label}-{}", sum.get(..8).unwrap_or_default()));
     if !path.exists() {
-        store::write(system, &path, &found.bytes, 0o600)?;
+        durable::write(system, &path, &found.bytes, 0o600)?;
     }
     Ok(path.display().to_string())
 }
@@ -296,7 +296,7 @@ fn remove_new_file(
     };
     let kept = keep(system, transaction, "new", &found)?;
     outcome.kept.push(format!("{path} → {kept}"));
-    store::remove(&system.path(path)).map(drop)
+    durable::remove(&system.path(path)).map(drop)
 }
 
 /// Folders of ours that are empty again, innermost first. One that somebody uses stays.

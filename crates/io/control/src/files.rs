@@ -2,9 +2,12 @@
 
 use std::{
     fs::{self, OpenOptions},
-    io::{self, Write},
+    io,
+    os::unix::fs::MetadataExt,
     path::{Component, Path, PathBuf},
 };
+
+use crosstie_durable::{AtomicWrite, Disk, FileOperations, folder_of};
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}", path.display())]
@@ -59,35 +62,60 @@ pub fn is_writable(path: &Path) -> Result<(), WriteError> {
 
 /// The whole file at once, with the permissions that it had. Where the path is a link, the file behind it is replaced.
 pub fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut partial = target.clone().into_os_string();
-    partial.push(format!(".{}.partial", std::process::id()));
-    let partial = Path::new(&partial);
-    let replace = || -> io::Result<()> {
-        // A device, a fifo or a socket would be gone, and something else in its place.
-        if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
-            return Err(io::Error::other("it is no regular file"));
-        }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(partial)?;
-        if let Ok(before) = fs::metadata(&target) {
-            file.set_permissions(before.permissions())?;
-        }
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(partial, &target)
-    };
-    replace().map_err(|source| {
-        let _ = fs::remove_file(partial);
-        let path = path.to_owned();
-        WriteError { path, source }
+    replace_by(&PersonsDisk, path, text).map_err(|source| WriteError {
+        path: path.to_owned(),
+        source,
     })
+}
+
+fn replace_by(operations: &dyn FileOperations, path: &Path, text: &str) -> io::Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let write = match fs::metadata(&target) {
+        // A device, a fifo or a socket would be gone, and something else in its place.
+        Ok(found) if !found.is_file() => return Err(io::Error::other("it is no regular file")),
+        Ok(found) => AtomicWrite::new(&target, found.mode() & 0o7777),
+        Err(_) => AtomicWrite::with_mode_of_umask(&target),
+    };
+    // Nobody holds a lock on a person's folder.
+    write
+        .through_name_of_its_own()
+        .write(operations, text.as_bytes())
+}
+
+/// A file that was made a moment ago is there after a power cut, too.
+pub(crate) fn sync_name(path: &Path) -> io::Result<()> {
+    PersonsDisk.sync_folder(folder_of(path))
+}
+
+/// A person's folders may lie on a file system that cannot sync folders, and may be closed to listing. What was written there has
+/// its name all the same.
+struct PersonsDisk;
+
+impl FileOperations for PersonsDisk {
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        match Disk.sync_folder(folder) {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput
+                        | io::ErrorKind::PermissionDenied
+                        | io::ErrorKind::Unsupported
+                ) =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use crosstie_durable::testing::{CutDisk, Place, at_every_cut};
+    use tempfile::TempDir;
+
     use super::*;
 
     #[test]
@@ -101,5 +129,40 @@ mod tests {
             assert!(replace(other, "text").is_err(), "{}", other.display());
             assert!(!fs::metadata(other).unwrap().is_file());
         }
+    }
+
+    /// Whoever is cut off leaves the old file or the new one behind the link, with its permissions.
+    #[test]
+    fn a_file_is_replaced_whole() {
+        let prepare = || {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("real.toml");
+            fs::write(&path, "before").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+            symlink("real.toml", folder.path().join("cluster.toml")).unwrap();
+            folder
+        };
+        let work = |disk: &CutDisk, folder: &TempDir| {
+            replace_by(disk, &folder.path().join("cluster.toml"), "after")
+        };
+        let check = |folder: &TempDir, place: &Place| {
+            let path = folder.path().join("cluster.toml");
+            assert!(path.is_symlink(), "{place}");
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(text == "after" || text == "before", "{place}: {text}");
+            assert!(text == "after" || !place.is_done, "{place}");
+            let mode = fs::metadata(&path).unwrap().mode() & 0o7777;
+            assert_eq!(mode, 0o640, "{place}");
+        };
+        at_every_cut(prepare, work, check).unwrap();
+    }
+
+    #[test]
+    fn a_file_without_a_folder_is_written_here() {
+        let name = format!("crosstie-files-test-{}", std::process::id());
+        replace(Path::new(&name), "text").unwrap();
+        let written = fs::read_to_string(&name);
+        fs::remove_file(&name).unwrap();
+        assert_eq!(written.unwrap(), "text");
     }
 }

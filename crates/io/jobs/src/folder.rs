@@ -3,13 +3,14 @@
 //! As root: `/var/lib/crosstie/jobs/JOB`, of the user who became root; without root: the same below the user's state folder.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, fchown},
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::{OpenOptionsExt, fchown},
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use crosstie_durable::{AtomicWrite, Disk, FileOperations, folder_of, make_folder, read_bounded};
 use crosstie_launch::wire::{JobFailure, RankFile, RankState, is_job_name};
 use crosstie_node::trust::Home;
 use rustix::{fs::OFlags, process::geteuid};
@@ -175,28 +176,26 @@ impl JobFolder {
 
     /// Made, and closed to everybody else. Its owner gets it last, so that nothing in it can be theirs before.
     pub(crate) fn make(&self) -> io::Result<()> {
-        let parent = self.path.parent().unwrap_or(Path::new("/"));
+        let parent = folder_of(&self.path);
         let mode = match self.manager {
             Manager::System => 0o755,
             Manager::User => 0o700,
         };
-        DirBuilder::new()
-            .recursive(true)
-            .mode(mode)
-            .create(parent)?;
-        DirBuilder::new().mode(0o700).create(&self.path)
+        make_folder(&Disk, parent, mode)?;
+        Disk.create_folder(&self.path, 0o700)?;
+        Disk.sync_folder(parent)
     }
 
-    /// Only the owner can read it.
+    /// Only the owner can read it. No job outlives a boot, so a power cut may take it.
     pub(crate) fn write(&self, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(self.file(name))?;
-        file.write_all(bytes)?;
-        self.hand_over(&file)?;
-        file.set_permissions(fs::Permissions::from_mode(mode))
+        AtomicWrite::new(&self.file(name), mode)
+            .without_sync()
+            .write_as(&Disk, bytes, |file| self.hand_over(file))
+    }
+
+    /// A file without bytes that is there after a boot, too: for what a job changes that outlives it.
+    pub(crate) fn mark(&self, name: &str) -> io::Result<()> {
+        AtomicWrite::new(&self.file(name), 0o600).write_as(&Disk, b"", |file| self.hand_over(file))
     }
 
     pub(crate) fn hand_over(&self, file: &File) -> io::Result<()> {
@@ -221,7 +220,6 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
 }
 
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
-    let mut bytes = Vec::new();
-    open_file(path)?.take(MAX_FILE).read_to_end(&mut bytes)?;
+    let bytes = read_bounded(open_file(path)?, MAX_FILE)?;
     Ok(serde_json::from_slice(&bytes)?)
 }

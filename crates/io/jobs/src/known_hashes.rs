@@ -4,13 +4,14 @@
 //! since clocks of file systems may tick slower than it is written.
 
 use std::{
-    fs::{self, DirBuilder, File, Metadata, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    fs::{self, DirBuilder, File, Metadata},
+    io::{self, Read},
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
+use crosstie_durable::{AtomicWrite, Disk};
 use rustix::process::geteuid;
 
 /// Removed by `uninstall`, with what else is there.
@@ -71,15 +72,11 @@ impl KnownHashes {
         if !self.is_own() {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        let new = path.with_extension("new");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)?;
-        file.write_all(hash.as_bytes())?;
-        fs::rename(new, path)
+        // It is gone with the next boot in any case. Several agents may hash one file at once.
+        AtomicWrite::new(path, 0o600)
+            .through_name_of_its_own()
+            .without_sync()
+            .write(&Disk, hash.as_bytes())
     }
 }
 

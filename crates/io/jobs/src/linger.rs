@@ -1,8 +1,9 @@
-//! A user's manager ends with the user's last session unless the user lingers. A job that needs it notes that first, and
-//! whoever stops the job takes it back.
+//! A user's manager ends with the user's last session unless the user lingers. A job that needs it notes that first, so that it
+//! is known after a power cut, too, and whoever stops the job takes it back.
 
 use std::{fs, io, time::Duration};
 
+use crosstie_durable::{Disk, remove_synced, rename_synced};
 use crosstie_launch::wire::JobFailure;
 use crosstie_node::command::{Bounds, run};
 
@@ -19,7 +20,7 @@ pub(crate) fn enable(folder: &JobFolder) -> Result<(), JobFailure> {
     if folder.manager == Manager::System || lingers(folder) {
         return Ok(());
     }
-    let marked = folder.write(MARK, b"", 0o600);
+    let marked = folder.mark(MARK);
     marked.map_err(system("note that the user is to linger"))?;
     let user = folder.owner.user.to_string();
     loginctl(&["enable-linger", &user]).map_err(|why| JobFailure::System {
@@ -39,14 +40,16 @@ pub(crate) fn release(folder: &JobFolder, others: &[JobFolder]) -> Result<(), St
     }
     let needs = |other: &&JobFolder| other.manager == Manager::User && other.job != folder.job;
     if let Some(heir) = others.iter().find(needs) {
-        return match fs::rename(&mark, heir.file(MARK)) {
+        return match rename_synced(&Disk, &mark, &heir.file(MARK)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
             _ => Ok(()),
         };
     }
     let user = folder.owner.user.to_string();
     loginctl(&["disable-linger", &user])?;
-    fs::remove_file(&mark).map_err(|error| error.to_string())
+    remove_synced(&Disk, &mark)
+        .map(drop)
+        .map_err(|error| error.to_string())
 }
 
 fn lingers(folder: &JobFolder) -> bool {

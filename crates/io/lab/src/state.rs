@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crosstie_durable::{AtomicWrite, Disk, read_json};
 use serde::{Deserialize, Serialize};
 
 use crate::arch::Arch;
@@ -14,6 +15,8 @@ use crate::qemu::Accel;
 
 const FORMAT: u32 = 2;
 const RECORD: &str = "lab.json";
+/// Profiles of hundreds of nodes have some hundreds of kilobytes.
+const LARGEST: u64 = 16 << 20;
 
 /// `lab.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,8 +50,7 @@ impl Record {
     }
 
     pub(crate) fn read(directory: &Path) -> std::io::Result<Self> {
-        let text = std::fs::read(directory.join(RECORD))?;
-        let record: Self = serde_json::from_slice(&text)?;
+        let record: Self = read_json(&directory.join(RECORD), LARGEST)?;
         if record.format == FORMAT {
             Ok(record)
         } else {
@@ -77,20 +79,11 @@ pub(crate) fn write_process(directory: &Path, file: &str, id: ProcessId) -> std:
     write_atomic(&directory.join(file), &serde_json::to_vec(&id)?)
 }
 
-/// Never seen half written; readable by its owner only, since the lab's password is in one of them.
+/// Never seen half written; readable by its owner only, since the lab's password is in one of them. A lab does not outlive a
+/// boot, so a power cut may take it. Its processes and whoever changes it write here at once.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let partial = PathBuf::from(name);
-    let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(&partial)?;
-    file.write_all(bytes)?;
-    drop(file);
-    std::fs::rename(partial, path)
+    AtomicWrite::new(path, 0o600)
+        .through_name_of_its_own()
+        .without_sync()
+        .write(&Disk, bytes)
 }

@@ -7,8 +7,9 @@ use sha2::{Digest, Sha256};
 use super::{Cut, Edges, Job, Operation};
 
 /// The code that decides how a change goes: the steps, what is planned of them, and how they are done and undone.
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/../io/change/src"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../io/durable/src"),
     concat!(env!("CARGO_MANIFEST_DIR"), "/../pure/plan/src"),
     concat!(env!("CARGO_MANIFEST_DIR"), "/../pure/model/src/plan"),
 ];
@@ -18,7 +19,7 @@ const END: &str = "\
 not armed yet, or was about to go, is what it was, and the next command removed them. An empty cell has not been tried.
 
 `make test-full` makes this table, and goes on where it stopped: one of every kind of edge first. When the code that changes
-a node is another (`crates/io/change`, `crates/pure/plan`, the steps of `crates/pure/model`), it begins anew.
+a node is another (`crates/io/change`, `crates/io/durable`, `crates/pure/plan`, the steps of `crates/pure/model`), it begins anew.
 ";
 
 /// One kind of lab, with edges of its own, since its nodes' plans have other files.
@@ -146,14 +147,17 @@ fn read(text: &str, cuts: &[Cut]) -> BTreeMap<Job, String> {
     outcomes
 }
 
-/// By name and text; tests decide nothing.
+/// By name and text; tests, and what is there for them, decide nothing.
 fn digest() -> String {
     fn add(directory: &Path, hasher: &mut Sha256) {
         let entries = fs::read_dir(directory).unwrap();
         let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
         for path in paths {
-            if path.file_stem().is_some_and(|stem| stem == "tests") {
+            if path
+                .file_stem()
+                .is_some_and(|stem| stem == "tests" || stem == "testing")
+            {
                 continue;
             }
             if path.is_dir() {

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use crosstie_durable::{self as durable, FileOperations};
 use crosstie_facts::Gap;
 use crosstie_model::change::State;
 
@@ -22,7 +23,6 @@ use crate::{
     STATE,
     error::{GuardError, GuardWorkError, ProgramError},
     journal::Transaction,
-    store,
     system::System,
 };
 
@@ -94,7 +94,7 @@ fn check(until: Duration) -> Result<(), GuardError> {
 
 fn write_unit(machine: &Machine, name: &str, text: &str) -> Result<(), GuardError> {
     let path = Path::new(UNITS).join(name);
-    store::write(machine, &path, text.as_bytes(), 0o644).map_err(unit(&path))
+    durable::write(machine, &path, text.as_bytes(), 0o644).map_err(unit(&path))
 }
 
 fn unit(path: &Path) -> impl FnOnce(std::io::Error) -> GuardError {
@@ -104,10 +104,10 @@ fn unit(path: &Path) -> impl FnOnce(std::io::Error) -> GuardError {
 
 fn enable(name: &str, wants: &str) -> Result<(), GuardError> {
     let link = wanted(name, wants);
-    let made = fs::create_dir_all(store::folder(&link))
-        .and_then(|()| store::remove(&link).map(drop))
+    let made = fs::create_dir_all(durable::folder_of(&link))
+        .and_then(|()| durable::remove(&link).map(drop))
         .and_then(|()| symlink(Path::new(UNITS).join(name), &link))
-        .and_then(|()| store::sync(store::folder(&link)));
+        .and_then(|()| durable::sync_folder(durable::folder_of(&link)));
     made.map_err(unit(&link))
 }
 
@@ -141,15 +141,15 @@ pub(super) fn disarm(machine: &Machine) -> Result<(), GuardError> {
     end_waiter()?;
     let mut paths = vec![wanted(BOOT, "sysinit.target.wants")];
     // What a killed run has left.
-    paths.push(store::half_made(&Path::new(UNITS).join(WAIT)));
+    paths.push(durable::temporary_name(&Path::new(UNITS).join(WAIT)));
     paths.extend([BOOT, WAIT, SERVICE].map(|name| Path::new(UNITS).join(name)));
     for path in paths {
-        store::remove(&path).map_err(unit(&path))?;
+        durable::remove(&path).map_err(unit(&path))?;
         machine.edge("a unit of the guard is removed");
     }
     // Somebody else's links keep it.
     let _ = fs::remove_dir(Path::new(UNITS).join("sysinit.target.wants"));
-    store::sync(Path::new(UNITS)).map_err(unit(Path::new(UNITS)))?;
+    durable::sync_folder(Path::new(UNITS)).map_err(unit(Path::new(UNITS)))?;
     if there.contains(&true) {
         let _ = run_within("systemctl", &["daemon-reload"], Duration::from_secs(30));
     }

@@ -17,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use crosstie_durable::{self as durable, FileOperations};
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -25,7 +26,6 @@ use super::{
     journal::Before,
     session::{INTERRUPTED, OwnTransaction},
     step::{self, Runtime},
-    store,
     system::System,
 };
 use crosstie_node::{
@@ -154,7 +154,9 @@ impl System for Machine {
             None => self.put_back_of_older_build(before),
         }
     }
+}
 
+impl FileOperations for Machine {
     fn edge(&self, name: &'static str) {
         tracing::trace!("edge: {name}");
         #[cfg(any(test, feature = "rehearsal"))]
@@ -200,7 +202,7 @@ fn store_program(path: &Path) -> io::Result<()> {
     }
     // It may have come over the network a moment ago.
     File::open(path)?.sync_all()?;
-    store::sync(store::folder(path))
+    durable::sync_folder(durable::folder_of(path))
 }
 
 fn copy_program(path: &Path) -> io::Result<()> {

@@ -6,10 +6,11 @@ use std::{
     path::Path,
 };
 
+use crosstie_durable::FileOperations;
 use crosstie_model::change::{Ask, ChangeError, Changed, NodeStatus, State, Trial};
 
 use super::{
-    super::{answer_by, machine::Machine, store, system::System},
+    super::{answer_by, machine::Machine, system::System},
     model::Model,
 };
 
@@ -188,7 +189,6 @@ fn a_sync_reaches_the_kernel() {
     for asked in [
         Machine::default().sync(&file, null),
         Machine::default().sync_folder(null),
-        store::sync(null),
     ] {
         let refused = asked.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{refused}");

@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use crosstie_durable::{FileOperations, remove, sync_folder, testing::Unsynced, write};
 use crosstie_model::{
     Facts, Mtu, NodePlan, Reading, Spec, Step,
     change::{Ended, Order},
@@ -26,7 +27,7 @@ use tempfile::TempDir;
 use super::super::{
     error::{GuardError, GuardWorkError, ManagerError, ProgramError, StepError, TrialError},
     journal::{Before, LinkBefore},
-    outcome, store,
+    outcome,
     system::System,
     undo::Moment,
 };
@@ -43,10 +44,7 @@ pub(super) struct Model {
     full_from: AtomicU32,
     /// Milliseconds since the boot; every edge takes one.
     clock: AtomicU64,
-    /// Written, and not synced since: a power cut may leave anything there.
-    unsynced: Mutex<BTreeSet<PathBuf>>,
-    /// Folders in which a file got a name, not synced since: a power cut may take the name back.
-    unsynced_folders: Mutex<BTreeSet<PathBuf>>,
+    unsynced: Unsynced,
     /// Managers refuse to read their files.
     pub(super) managers_fail: AtomicBool,
     /// Interfaces that went while nobody looked.
@@ -132,8 +130,7 @@ impl Model {
             dies_at: AtomicU32::new(0),
             full_from: AtomicU32::new(0),
             clock: AtomicU64::new(1_000_000),
-            unsynced: Mutex::default(),
-            unsynced_folders: Mutex::default(),
+            unsynced: Unsynced::default(),
             managers_fail: AtomicBool::new(false),
             vanished: Mutex::default(),
             systemctl_fails: AtomicBool::new(false),
@@ -178,18 +175,14 @@ impl Model {
 
     /// What was written and not synced may be anything.
     pub(super) fn tear_writes(&self) {
-        for path in std::mem::take(&mut *self.unsynced.lock().unwrap()) {
-            if path.exists() {
-                fs::write(path, "\0\0").unwrap();
-            }
-        }
+        self.unsynced.tear_files().unwrap();
     }
 
     /// What the kernel held is gone; then the boot unit runs, if there is one, and the boot goes on.
     pub(super) fn lose_power(&self) {
         self.boots.fetch_add(1, Ordering::SeqCst);
         *self.kernel.lock().unwrap() = Memory::of(&self.facts);
-        self.unsynced_folders.lock().unwrap().clear();
+        self.unsynced.keep_names();
         self.start_guard(Moment::EarlyBoot);
         self.boot_network();
     }
@@ -212,7 +205,7 @@ impl Model {
     /// The guard's work, at its moment.
     pub(super) fn time_is_up(&self) {
         self.clock.fetch_add(180_000, Ordering::SeqCst);
-        self.unsynced_folders.lock().unwrap().clear();
+        self.unsynced.keep_names();
         self.start_guard(Moment::Running);
     }
 
@@ -310,7 +303,7 @@ impl System for Model {
 
     fn arm(&self, transaction: &str, _program: &Path, _guard: Duration) -> Result<(), GuardError> {
         let path = self.root.path().join("armed");
-        let written = store::write(self, &path, transaction.as_bytes(), 0o644);
+        let written = write(self, &path, transaction.as_bytes(), 0o644);
         written.map_err(|source| GuardError::Unit {
             path: path.display().to_string(),
             source,
@@ -328,7 +321,7 @@ impl System for Model {
         self.systemctl_fails.fetch_or(stays, Ordering::SeqCst);
         self.systemctl()?;
         let path = self.root.path().join("armed");
-        store::remove(&path).map_err(|source| GuardError::Unit {
+        remove(&path).map_err(|source| GuardError::Unit {
             path: path.display().to_string(),
             source,
         })?;
@@ -458,32 +451,29 @@ impl System for Model {
         Vec::new()
     }
 
-    fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
-        self.unsynced.lock().unwrap().remove(path);
-        file.sync_all()
-    }
-
-    /// The promise of every atomic write: what gets a name is on the disk.
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let unsynced = self.unsynced.lock().unwrap().contains(from);
-        assert!(!unsynced, "{} has a name before its bytes", to.display());
-        let folder = store::folder(to).to_owned();
-        self.unsynced_folders.lock().unwrap().insert(folder);
-        fs::rename(from, to)
-    }
-
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        self.unsynced_folders.lock().unwrap().remove(folder);
-        store::sync(folder)
-    }
-
-    fn wrote(&self, path: &Path) {
-        self.unsynced.lock().unwrap().insert(path.to_owned());
-    }
-
     fn pause(&self, time: Duration) {
         let time = u64::try_from(time.as_millis()).unwrap();
         self.clock.fetch_add(time, Ordering::SeqCst);
+    }
+}
+
+impl FileOperations for Model {
+    fn wrote(&self, path: &Path) {
+        self.unsynced.wrote(path);
+    }
+
+    fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
+        self.unsynced.synced(path);
+        file.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.unsynced.rename(from, to)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.unsynced.synced_folder(folder);
+        sync_folder(folder)
     }
 
     fn edge(&self, name: &'static str) {
@@ -494,7 +484,7 @@ impl System for Model {
         };
         self.clock.fetch_add(1, Ordering::SeqCst);
         // Nobody goes on before the name is on the disk, too.
-        let unsynced = self.unsynced_folders.lock().unwrap().clone();
+        let unsynced = self.unsynced.folders();
         assert!(
             unsynced.is_empty() || name == "a file has its name",
             "{name}: a power cut may take back what got a name in {unsynced:?}"

@@ -13,6 +13,8 @@ use crosstie_model::run::{
 };
 use crosstie_reach::{EndOnSignal, end_on_signals};
 
+use crate::files::sync_name;
+
 #[derive(Debug, thiserror::Error)]
 pub enum RunFileError {
     #[error("{path}: cannot be made")]
@@ -57,6 +59,7 @@ impl RunFile {
             open: Mutex::new(Some(Open { writer, file })),
         });
         run.append(|_| Ok(line))?;
+        sync_name(path).map_err(failed)?;
         let ended: Weak<Self> = Arc::downgrade(&run);
         end_on_signals(ended);
         Ok(run)

@@ -1,12 +1,12 @@
 //! The rank's state, in a file beside its log, where the agent finds it.
 
 use std::{
-    fs, io,
-    os::unix::fs::OpenOptionsExt,
+    io,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
+use crosstie_durable::{AtomicWrite, Disk};
 use crosstie_launch::{
     job::JobPort,
     judge::{self, is_hung},
@@ -119,20 +119,15 @@ impl Recorder {
         self.phase(Phase::Ended);
     }
 
-    /// There whole or not at all. A full disk must not end an engine.
+    /// There whole or not at all. A full disk must not end an engine, nor may a slow one hold up whoever looks after it: no rank
+    /// outlives a boot, so nothing is synced.
     fn write(&mut self) {
         self.written = Some(Instant::now());
-        let half_made = self.path.with_extension("new");
         let written = (|| -> io::Result<()> {
-            use io::Write;
-            let mut file = fs::OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o600)
-                .open(&half_made)?;
-            file.write_all(&serde_json::to_vec(&self.state)?)?;
-            fs::rename(&half_made, &self.path)
+            let bytes = serde_json::to_vec(&self.state)?;
+            AtomicWrite::new(&self.path, 0o600)
+                .without_sync()
+                .write(&Disk, &bytes)
         })();
         if let Err(error) = written {
             tracing::warn!(%error, "the rank's state cannot be written");

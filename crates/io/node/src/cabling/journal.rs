@@ -1,13 +1,13 @@
 //! What was changed, on disk before it is changed, so that it can be put back whatever happens.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use crosstie_durable::{AtomicWrite, Disk, FileOperations, make_folder, read_json};
 use crosstie_fabric::cabling::Token;
 use crosstie_model::{Facts, word};
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ impl Journal {
             namespace: namespace(),
             links,
         };
-        write_durably(&path, &content).map_err(|error| journal_error(&path, &error))?;
+        write_durably(&Disk, &path, &content).map_err(|error| journal_error(&path, &error))?;
         let links = content.links;
         Ok(Self { path, links })
     }
@@ -194,12 +194,7 @@ impl Drop for Raised {
 /// One run at a time in a network namespace. Makes the directory.
 pub(super) fn lock(state: &Path) -> Result<File, CablingError> {
     let error = |error: io::Error| journal_error(state, &error);
-    let mut builder = fs::DirBuilder::new();
-    builder
-        .recursive(true)
-        .mode(0o755)
-        .create(state)
-        .map_err(error)?;
+    make_folder(&Disk, state, 0o755).map_err(error)?;
     let path = state.join(format!("{}.lock", namespace()));
     let taken = lock::take(&path, PATIENCE).map_err(error)?;
     taken.ok_or(CablingError::Busy)
@@ -233,9 +228,7 @@ pub(super) fn leftovers(state: &Path) -> Result<Vec<Result<Journal, String>>, Ca
 }
 
 fn read(path: &Path) -> io::Result<Content> {
-    let mut text = String::new();
-    io::Read::read_to_string(&mut io::Read::take(File::open(path)?, LONGEST), &mut text)?;
-    let content: Content = serde_json::from_str(&text)?;
+    let content: Content = read_json(path, LONGEST)?;
     if content.format != FORMAT {
         return Err(io::Error::other(format!(
             "its format is {}",
@@ -245,19 +238,15 @@ fn read(path: &Path) -> io::Result<Content> {
     Ok(content)
 }
 
-fn write_durably(path: &Path, content: &Content) -> io::Result<()> {
-    let partial = path.with_extension("partial");
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&partial)?;
-    file.write_all(&serde_json::to_vec_pretty(content)?)?;
-    file.sync_all()?;
-    fs::rename(&partial, path)?;
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    File::open(parent)?.sync_all()
+/// Runs in other namespaces write here under locks of their own, so the temporary name is this one's alone.
+fn write_durably(
+    operations: &dyn FileOperations,
+    path: &Path,
+    content: &Content,
+) -> io::Result<()> {
+    AtomicWrite::new(path, 0o600)
+        .through_name_of_its_own()
+        .write_json(operations, content)
 }
 
 fn journal_error(path: &Path, error: &io::Error) -> CablingError {
@@ -281,16 +270,23 @@ fn namespace() -> String {
 
 #[cfg(test)]
 mod tests {
+    use crosstie_durable::testing::{CutDisk, Place, at_every_cut};
+    use tempfile::TempDir;
+
     use super::*;
 
-    fn write(state: &Path, name: &str, boot: &str, namespace: &str) {
-        let content = Content {
+    fn content(boot: &str, namespace: &str) -> Content {
+        Content {
             format: FORMAT,
             boot: boot.to_owned(),
             namespace: namespace.to_owned(),
             links: Vec::new(),
-        };
-        write_durably(&state.join(name), &content).unwrap();
+        }
+    }
+
+    fn write(state: &Path, name: &str, boot: &str, namespace: &str) {
+        let content = content(boot, namespace);
+        write_durably(&Disk, &state.join(name), &content).unwrap();
     }
 
     #[test]
@@ -315,6 +311,21 @@ mod tests {
         );
         assert!(!state.path().join("before.json").exists());
         assert!(state.path().join("beside.json").exists());
+    }
+
+    #[test]
+    fn a_journal_is_there_whole_or_not_at_all() {
+        let work = |disk: &CutDisk, state: &TempDir| {
+            let content = content(&boot(), &namespace());
+            write_durably(disk, &state.path().join("ours.json"), &content)
+        };
+        let check = |state: &TempDir, place: &Place| {
+            let found = leftovers(state.path()).unwrap();
+            let whole = found.iter().filter(|found| found.is_ok()).count();
+            assert_eq!(whole, found.len(), "{place}: {found:?}");
+            assert!(whole == 1 || !place.is_done, "{place}");
+        };
+        at_every_cut(|| tempfile::tempdir().unwrap(), work, check).unwrap();
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Something half made beside its final place, which takes that place whole or goes away.
 
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     process,
     sync::atomic::{AtomicU32, Ordering},
 };
 
+use crosstie_durable::{folder_of, sync_folder};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
@@ -30,10 +30,7 @@ impl<'a> Partial<'a> {
             let path = target.to_owned();
             return Err(WriteError::Name { path });
         }
-        let parent = match target.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_owned(),
-            _ => PathBuf::from("."),
-        };
+        let parent = folder_of(target).to_owned();
         let path = loop {
             // Names that a killed run of the same process number left behind are passed over.
             let number = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -69,8 +66,7 @@ impl<'a> Partial<'a> {
                 });
             }
         }
-        let synced = File::open(&self.parent).and_then(|parent| parent.sync_all());
-        synced.map_err(|source| WriteError::Io {
+        sync_folder(&self.parent).map_err(|source| WriteError::Io {
             action: "flush",
             path: self.parent.clone(),
             source,

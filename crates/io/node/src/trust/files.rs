@@ -1,12 +1,15 @@
 //! Files that are replaced whole or not at all.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
+    fs::{self, File},
+    io::{self, Read},
+    os::unix::fs::{MetadataExt, fchown},
     path::{Path, PathBuf},
 };
 
+use crosstie_durable::{
+    AtomicWrite, Disk, FileOperations, folder_of, private_folder_with, remove_tree,
+};
 use rustix::process::geteuid;
 
 use super::TrustError;
@@ -14,8 +17,10 @@ use super::TrustError;
 /// A file that somebody wrote by hand is far below.
 const MAX_FILE: u64 = 4 << 20;
 
-/// The half-made file of each folder. One that a killed run left is written over, or removed by an undo.
-pub(super) const HALF_MADE: &str = ".crosstie-new";
+/// What a file or a folder is called until it is whole. One that a killed run left is written over, or removed by an undo.
+const TEMPORARY: &str = ".crosstie-new";
+/// Of a new file.
+const PRIVATE: u32 = 0o600;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
@@ -74,84 +79,87 @@ pub(super) fn read(path: &Path) -> Result<Option<Found>, TrustError> {
 
 /// Writes a file that was not there, or the new text of one that was: its mode and group stay.
 pub(super) fn write(path: &Path, found: Option<&Found>, text: &[u8]) -> Result<(), TrustError> {
+    write_by(&Disk, path, found, text)
+}
+
+pub(super) fn write_by(
+    operations: &dyn FileOperations,
+    path: &Path,
+    found: Option<&Found>,
+    text: &[u8],
+) -> Result<(), TrustError> {
     let path = found.map_or(path, |found| &found.path);
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let half_made = folder.join(HALF_MADE);
-    let written = || {
-        remove_if_there(&half_made)?;
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&half_made)?;
-        file.write_all(text)?;
-        if let Some(found) = found {
-            if file.metadata()?.gid() != found.group {
-                fchown(&file, None, Some(found.group))?;
+    let mode = found.map_or(PRIVATE, |found| found.mode);
+    AtomicWrite::new(path, mode)
+        .through(temporary_in(folder_of(path)))
+        .write_as(operations, text, |file| match found {
+            // Only where it must be: not every group is one that its owner may give away.
+            Some(found) if file.metadata()?.gid() != found.group => {
+                fchown(file, None, Some(found.group))
             }
-            file.set_permissions(fs::Permissions::from_mode(found.mode))?;
-        }
-        file.sync_all()?;
-        fs::rename(&half_made, path)?;
-        sync(folder)
-    };
-    written().map_err(|error| {
-        let _ = remove_if_there(&half_made);
-        TrustError::io("write", path)(error)
-    })
+            _ => Ok(()),
+        })
+        .map_err(TrustError::io("write", path))
 }
 
-/// What is in a folder is there after a power cut too.
-pub(super) fn sync(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-pub(super) fn remove_if_there(path: &Path) -> io::Result<bool> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// A folder for the user alone, with everything in it before it has its name.
-pub(super) fn make_folder(path: &Path, inside: &[(&str, &str)]) -> Result<(), TrustError> {
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    let half_made = parent.join(HALF_MADE);
-    let made = || {
-        remove_half_made(parent)?;
-        private_folder(&half_made)?;
-        for (name, text) in inside {
-            let file = half_made.join(name);
-            if let Some(folder) = file.parent().filter(|folder| *folder != half_made) {
-                private_folder(folder)?;
-            }
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&file)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-        }
-        sync(&half_made)?;
-        fs::rename(&half_made, path)?;
-        sync(parent)
-    };
-    made().map_err(TrustError::io("make", path))
-}
-
-fn private_folder(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().mode(0o700).create(path)
+/// A folder for the user alone, with a file in it before it has its name.
+pub(super) fn make_folder(path: &Path, file: (&str, &str)) -> Result<(), TrustError> {
+    let temporary = temporary_in(folder_of(path));
+    let (name, text) = file;
+    private_folder_with(&Disk, path, &temporary, &[(name, text.as_bytes())])
+        .map_err(TrustError::io("make", path))
 }
 
 /// What a run that was killed has left in a folder: a file, or a folder of ours.
-pub(super) fn remove_half_made(folder: &Path) -> io::Result<()> {
-    let path = folder.join(HALF_MADE);
-    match fs::symlink_metadata(&path) {
-        Ok(status) if status.is_dir() => fs::remove_dir_all(&path),
-        Ok(_) => fs::remove_file(&path),
-        Err(_) => Ok(()),
+pub(super) fn remove_temporary(folder: &Path) -> io::Result<()> {
+    remove_tree(&temporary_in(folder)).map(drop)
+}
+
+fn temporary_in(folder: &Path) -> PathBuf {
+    folder.join(TEMPORARY)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use crosstie_durable::testing::{CutDisk, Place, at_every_cut};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A person's file that lies elsewhere: the old one or the new one, with its mode, and the link stays.
+    #[test]
+    fn a_persons_file_is_whole_wherever_its_writing_is_cut_off() {
+        let prepare = || {
+            let home = tempfile::tempdir().unwrap();
+            let real = home.path().join("dotfiles");
+            fs::write(&real, "before").unwrap();
+            fs::set_permissions(&real, fs::Permissions::from_mode(0o644)).unwrap();
+            symlink("dotfiles", home.path().join("config")).unwrap();
+            home
+        };
+        let write_new = |operations: &dyn FileOperations, home: &TempDir| {
+            let path = home.path().join("config");
+            let found = read(&path).unwrap();
+            write_by(operations, &path, found.as_ref(), b"after").unwrap();
+        };
+        let check = |home: &TempDir, place: &Place| {
+            let path = home.path().join("config");
+            assert!(path.is_symlink(), "{place}");
+            let found = read(&path).unwrap().unwrap();
+            let is_after = found.text == b"after";
+            assert!(is_after || found.text == b"before", "{place}");
+            assert!(is_after || !place.is_done, "{place}");
+            assert_eq!(found.mode, 0o644, "{place}");
+            write_new(&Disk, home);
+            remove_temporary(home.path()).unwrap();
+            assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "{place}");
+        };
+        let work = |disk: &CutDisk, home: &TempDir| {
+            write_new(disk, home);
+            Ok(())
+        };
+        at_every_cut(prepare, work, check).unwrap();
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
+use crosstie_durable::{Disk, remove_synced};
+
 use super::{
     Change, Home, TrustError,
     files::{self, Found},
@@ -54,10 +56,11 @@ impl<'a> Hand<'a> {
         fs::set_permissions(path, mode).map_err(TrustError::io("change the mode of", path))
     }
 
-    /// One that cannot be removed is in nobody's way.
+    /// One that cannot be removed is in nobody's way. After a power cut, too, what was removed before another file is gone if
+    /// that one is: the journal goes last.
     pub(super) fn remove_file(&mut self, path: &Path, what: &str) {
         let there = fs::symlink_metadata(path).is_ok();
-        if there && (self.dry_run || fs::remove_file(path).is_ok()) {
+        if there && (self.dry_run || remove_synced(&Disk, path).is_ok()) {
             self.note(path, what);
         }
     }

@@ -2,20 +2,18 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use crosstie_durable::{Disk, folder_of, publish, remove};
 use crosstie_facts::Gap;
 use crosstie_trust::{Owner, PublicKey};
 
-use super::{
-    TrustError,
-    files::{remove_if_there, sync},
-};
+use super::TrustError;
 use crate::command::{Bounds, run};
 
-const HALF_MADE: &str = ".id_new";
-const HALF_MADE_PUBLIC: &str = ".id_new.pub";
+const TEMPORARY: &str = ".id_new";
+const TEMPORARY_PUBLIC: &str = ".id_new.pub";
 
 /// All that may be found of it.
-pub(super) const FILES: [&str; 4] = ["id_ed25519", "id_ed25519.pub", HALF_MADE, HALF_MADE_PUBLIC];
+pub(super) const FILES: [&str; 4] = ["id_ed25519", "id_ed25519.pub", TEMPORARY, TEMPORARY_PUBLIC];
 
 /// The public half, where there is a pair.
 pub(super) fn public(identity: &Path) -> Result<Option<PublicKey>, TrustError> {
@@ -34,24 +32,18 @@ pub(super) fn public(identity: &Path) -> Result<Option<PublicKey>, TrustError> {
 
 /// The private half gets its name last: where it is, the pair is whole.
 pub(super) fn make(identity: &Path, owner: &Owner) -> Result<PublicKey, TrustError> {
-    let folder = identity.parent().unwrap_or(Path::new("/"));
-    let (half, half_public) = (folder.join(HALF_MADE), folder.join(HALF_MADE_PUBLIC));
+    let folder = folder_of(identity);
+    let [private_half, public_half] = [TEMPORARY, TEMPORARY_PUBLIC].map(|name| folder.join(name));
     let failed = |error| TrustError::io("make", identity)(error);
-    for path in [&half, &half_public] {
-        remove_if_there(path).map_err(failed)?;
+    for path in [&private_half, &public_half] {
+        remove(path).map_err(failed)?;
     }
     let comment = format!("crosstie:{owner}");
-    let path = half.display().to_string();
+    let path = private_half.display().to_string();
     keygen(&["-q", "-t", "ed25519", "-N", "", "-C", &comment, "-f", &path])?;
-    let named = || {
-        for path in [&half, &half_public] {
-            fs::File::open(path)?.sync_all()?;
-        }
-        fs::rename(&half_public, identity.with_extension("pub"))?;
-        fs::rename(&half, identity)?;
-        sync(folder)
-    };
-    named().map_err(failed)?;
+    let public_name = identity.with_extension("pub");
+    let names = [(&*public_half, &*public_name), (&*private_half, identity)];
+    publish(&Disk, &names).map_err(failed)?;
     public(identity)?.ok_or_else(|| TrustError::Keygen {
         why: format!("ssh-keygen left no key in {}", identity.display()),
     })

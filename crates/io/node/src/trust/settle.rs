@@ -41,10 +41,10 @@ pub(super) fn save(home: &Home, journal: &Journal) -> Result<(), TrustError> {
     }
     // The folder and the journal in it appear at once, so there is no change that no journal knows of.
     if home.ssh().is_dir() {
-        files::make_folder(&home.ours(), &[(JOURNAL, &text)])
+        files::make_folder(&home.ours(), (JOURNAL, &text))
     } else {
         let inside = format!("crosstie/{JOURNAL}");
-        files::make_folder(&home.ssh(), &[(&inside, &text)])
+        files::make_folder(&home.ssh(), (&inside, &text))
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn undo(
             restore(&mut hand, &whole)?;
         }
     } else if !dry_run {
-        half_made(home)?;
+        remove_temporary(home)?;
     }
     if !stays || dry_run {
         // This session's own goes without a word: it came a moment ago.
@@ -125,7 +125,7 @@ fn restore(hand: &mut Hand<'_>, journal: &Journal) -> Result<(), TrustError> {
         }
     }
     if !hand.dry_run {
-        half_made(home)?;
+        remove_temporary(home)?;
     }
     hand.remove_file(&home.ours().join(JOURNAL), "removed");
     hand.remove_folder(&home.ours());
@@ -163,10 +163,10 @@ fn take_lines(
     hand.write(&path, Some(&found), &text)
 }
 
-fn half_made(home: &Home) -> Result<(), TrustError> {
+fn remove_temporary(home: &Home) -> Result<(), TrustError> {
     for folder in [home.path.clone(), home.ssh(), home.ours()] {
         if fs::symlink_metadata(&folder).is_ok() {
-            files::remove_half_made(&folder).map_err(TrustError::io("tidy up", &folder))?;
+            files::remove_temporary(&folder).map_err(TrustError::io("tidy up", &folder))?;
         }
     }
     Ok(())

@@ -1,0 +1,90 @@
+//! Folders that are there after a power cut too.
+
+use std::{
+    fs::{self, File, Permissions},
+    io::{self, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+use crate::{FileOperations, folder_of, remove_tree};
+
+/// Those above it have the same mode, where there are none yet.
+pub fn make_folder(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
+    make_folders_above(operations, path, mode)?;
+    make_one(operations, path, mode)
+}
+
+/// For its owner alone. Those above it are open to all, as folders of the system are.
+pub fn private_folder(operations: &dyn FileOperations, path: &Path) -> io::Result<()> {
+    make_folders_above(operations, path, 0o755)?;
+    make_one(operations, path, 0o700)?;
+    fs::set_permissions(path, Permissions::from_mode(0o700))
+}
+
+fn make_folders_above(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
+    let above = folder_of(path);
+    if above == path || above.is_dir() {
+        return Ok(());
+    }
+    make_folder(operations, above, mode)
+}
+
+fn make_one(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
+    match operations.create_folder(path, mode) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        other => other?,
+    }
+    // Also where it was there: a killed run may have made it a moment ago.
+    operations.sync_folder(folder_of(path))
+}
+
+/// A folder for its owner alone, with files in it, some of them in folders of their own: all of it is there at once. Until then
+/// it is called `temporary`; what is there is removed.
+pub fn private_folder_with(
+    operations: &dyn FileOperations,
+    path: &Path,
+    temporary: &Path,
+    files: &[(&str, &[u8])],
+) -> io::Result<()> {
+    remove_tree(temporary)?;
+    let made = (|| {
+        operations.create_folder(temporary, 0o700)?;
+        for (name, bytes) in files {
+            fill(operations, temporary, &temporary.join(name), bytes)?;
+        }
+        operations.sync_folder(temporary)?;
+        operations.rename(temporary, path)
+    })();
+    if let Err(error) = made {
+        let _ = remove_tree(temporary);
+        return Err(error);
+    }
+    operations.sync_folder(folder_of(path))
+}
+
+fn fill(operations: &dyn FileOperations, top: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folders = path.ancestors().skip(1);
+    let mut folders: Vec<&Path> = folders.take_while(|folder| *folder != top).collect();
+    folders.reverse();
+    for folder in &folders {
+        match operations.create_folder(folder, 0o700) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            other => other?,
+        }
+    }
+    let mut options = File::options();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    operations.wrote(path);
+    file.write_all(bytes)?;
+    operations.sync(&file, path)?;
+    // Of each the names in it; those in the topmost are synced once, at the end.
+    folders
+        .iter()
+        .rev()
+        .try_for_each(|folder| operations.sync_folder(folder))
+}
