@@ -3,7 +3,7 @@
 use std::{io, path::Path, time::Duration};
 
 use crosstie_durable::PathError;
-use crosstie_node::netlink::NetlinkError;
+use crosstie_node::{command::RunToEndError, netlink::NetlinkError, network_state};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -65,8 +65,8 @@ pub enum StepError {
         #[source]
         source: NetlinkError,
     },
-    #[error("{why}")]
-    Packages { why: String },
+    #[error(transparent)]
+    Packages(#[from] RunToEndError),
     #[error(transparent)]
     Program(#[from] ProgramError),
 }
@@ -92,7 +92,7 @@ impl StepError {
             | Self::Name { .. }
             | Self::Value { .. }
             | Self::Mount { .. }
-            | Self::Packages { .. }
+            | Self::Packages(_)
             | Self::Program(_) => false,
         }
     }
@@ -137,7 +137,7 @@ pub(super) enum ManagerError {
 
 /// Why a journal cannot be written or read.
 #[derive(Debug, Error)]
-pub(super) enum JournalError {
+pub enum JournalError {
     #[error(transparent)]
     System(#[from] PathError),
     #[error("{folder} has the format {found}, and this build knows {known}; {program} undoes it")]
@@ -203,29 +203,17 @@ pub enum GuardWorkError {
         #[source]
         source: io::Error,
     },
-    #[error("the journal cannot be read: {why}")]
-    Journal { why: String },
-    #[error("the guard stays: {why}")]
-    Disarm { why: String },
+    #[error("the journal cannot be read")]
+    Journal(#[from] JournalError),
+    #[error("the guard stays")]
+    Disarm(#[from] GuardError),
     #[error("the guard did not finish: {}", .left.join("; "))]
     Unfinished { left: Vec<String> },
 }
 
-impl From<JournalError> for GuardWorkError {
-    fn from(error: JournalError) -> Self {
-        Self::Journal { why: told(&error) }
-    }
-}
-
-impl From<GuardError> for GuardWorkError {
-    fn from(error: GuardError) -> Self {
-        Self::Disarm { why: told(&error) }
-    }
-}
-
 /// Why the node would not roll back by itself.
 #[derive(Debug, Error)]
-pub(super) enum GuardError {
+pub enum GuardError {
     #[error("the unit {path} cannot be written")]
     Unit {
         path: String,
@@ -268,8 +256,11 @@ pub(super) enum Obstacle {
     },
     #[error("the network managers have not read their old files")]
     Reread(#[source] ManagerError),
-    #[error("{why}")]
-    Network { why: String },
+    #[error(transparent)]
+    Network(#[from] network_state::Obstacle),
+    /// Of a journal that an older build has written.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     #[error("its end is not noted in {path}")]
     State {
         path: String,

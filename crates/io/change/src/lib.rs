@@ -27,7 +27,7 @@ use std::{path::Path, time::Duration};
 
 use crosstie_model::change::{Ask, ChangeError, Changed};
 
-pub use error::{GuardWorkError, ProgramError, StepError};
+pub use error::{GuardError, GuardWorkError, JournalError, ProgramError, StepError};
 pub use session::{OwnTransaction, SessionChange};
 
 use machine::Machine;

@@ -10,7 +10,7 @@ use crosstie_durable::FileOperations;
 use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 
 use super::{
-    error::{GuardError, GuardWorkError, ManagerError, StepError, TrialError},
+    error::{GuardError, GuardWorkError, ManagerError, Obstacle, StepError, TrialError},
     journal::Before,
 };
 
@@ -76,7 +76,7 @@ pub(super) trait System: FileOperations {
     fn reread_all(&self) -> Result<(), ManagerError>;
 
     /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
-    fn put_back(&self, before: &Before) -> Vec<String>;
+    fn put_back(&self, before: &Before) -> Vec<Obstacle>;
 
     /// Between two tries of something that a moment may mend.
     fn pause(&self, time: Duration) {

@@ -340,8 +340,7 @@ fn restore_runtime(
     };
     obstacles.extend(read.err().map(Obstacle::Reread));
     system.edge("the managers have read the old files");
-    let left = system.put_back(&journal.before).into_iter();
-    obstacles.extend(left.map(|why| Obstacle::Network { why }));
+    obstacles.extend(system.put_back(&journal.before));
     obstacles
 }
 

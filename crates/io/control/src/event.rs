@@ -64,7 +64,7 @@ pub enum Event<'a> {
         stage: up::UpStage,
         took: Duration,
         /// Its outcome in a few words.
-        says: &'a str,
+        summary: &'a str,
         went_well: bool,
         /// Nodes that it failed on, where it was some in particular.
         failing: &'a [String],

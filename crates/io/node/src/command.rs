@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{Read, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom, Write},
     os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
@@ -11,6 +11,7 @@ use std::{
 };
 
 use crosstie_facts::Gap;
+use thiserror::Error;
 
 use crate::groups::{Entry, is_stopped, time_left};
 use rustix::{
@@ -157,15 +158,22 @@ fn run_with(
 
 /// Waits for a program that must not be cut off: it is no child that ends with this process, or with the work that it was
 /// started for. Whoever stops waiting, at the deadline or because the work was cancelled, leaves it to its end.
-pub fn run_to_its_end(program: &str, arguments: &[&str], deadline: Duration) -> Result<(), String> {
-    let path = find(program).ok_or_else(|| format!("{program} is not installed"))?;
+pub fn run_to_its_end(
+    program: &str,
+    arguments: &[&str],
+    deadline: Duration,
+) -> Result<(), RunToEndError> {
+    let path = find(program).ok_or_else(|| RunToEndError::Missing {
+        program: program.to_owned(),
+    })?;
+    let failed = |source: io::Error| RunToEndError::System {
+        program: program.to_owned(),
+        source,
+    };
     // Not a pipe: the program would be killed by the first word that nobody hears.
     let said = memfd_create("output", MemfdFlags::CLOEXEC).map(File::from);
-    let mut said = said.map_err(|error| format!("{program}: {error}"))?;
-    let output = || {
-        said.try_clone()
-            .map_err(|error| format!("{program}: {error}"))
-    };
+    let mut said = said.map_err(|errno| failed(errno.into()))?;
+    let output = || said.try_clone().map_err(failed);
     let mut child = Command::new(path)
         .args(arguments)
         .env_clear()
@@ -178,29 +186,49 @@ pub fn run_to_its_end(program: &str, arguments: &[&str], deadline: Duration) -> 
         .stderr(output()?)
         .process_group(0)
         .spawn()
-        .map_err(|error| format!("{program}: {error}"))?;
+        .map_err(failed)?;
     let until = Instant::now() + deadline;
     let status = loop {
-        let waited = child.try_wait();
-        if let Some(status) = waited.map_err(|error| format!("{program}: {error}"))? {
+        if let Some(status) = child.try_wait().map_err(failed)? {
             break status;
         }
         if is_stopped() || Instant::now() >= until {
             thread::spawn(move || child.wait());
-            return Err(format!(
-                "{program} is still at work and is left to finish; try again when it has"
-            ));
+            return Err(RunToEndError::StillAtWork {
+                program: program.to_owned(),
+            });
         }
         thread::sleep(POLL_INTERVAL);
     };
     if status.success() {
         return Ok(());
     }
-    let shown = last_lines(&mut said).unwrap_or_else(|| "no reason given".to_owned());
-    Err(format!(
-        "{program} {}: {status}: {shown}",
-        arguments.join(" ")
-    ))
+    Err(RunToEndError::Failed {
+        command: format!("{program} {}", arguments.join(" ")),
+        status,
+        complaint: last_lines(&mut said).unwrap_or_else(|| "no reason given".to_owned()),
+    })
+}
+
+/// Why a program that is not cut off has not done its work.
+#[derive(Debug, Error)]
+pub enum RunToEndError {
+    #[error("{program} is not installed")]
+    Missing { program: String },
+    #[error("{program}")]
+    System {
+        program: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{program} is still at work and is left to finish; try again when it has")]
+    StillAtWork { program: String },
+    #[error("{command}: {status}: {complaint}")]
+    Failed {
+        command: String,
+        status: ExitStatus,
+        complaint: String,
+    },
 }
 
 /// The end of what a program said: there it tells why it failed.
@@ -478,7 +506,11 @@ mod tests {
             work.stop();
             running.join().unwrap()
         });
-        assert!(stopped.unwrap_err().contains("left to finish"));
+        let error = stopped.unwrap_err();
+        assert!(
+            matches!(error, RunToEndError::StillAtWork { .. }),
+            "{error}"
+        );
         let until = Instant::now() + Duration::from_secs(10);
         while !done.exists() {
             assert!(Instant::now() < until, "it was cut off");
@@ -489,15 +521,16 @@ mod tests {
     #[test]
     fn what_ran_to_its_end_says_why_it_failed() {
         let run = |script: &str| run_to_its_end("sh", &["-c", script], Duration::from_secs(60));
-        assert_eq!(run("echo much; exit 0"), Ok(()));
+        assert!(run("echo much; exit 0").is_ok());
         let why = run("echo Reading; echo 'E: Unable to locate package x' >&2; exit 100");
-        let why = why.unwrap_err();
+        let why = why.unwrap_err().to_string();
         assert!(
             why.ends_with("exit status: 100: Reading; E: Unable to locate package x"),
             "{why}"
         );
         let why = run_to_its_end("no-such-program", &[], Duration::ZERO);
-        assert_eq!(why, Err("no-such-program is not installed".to_owned()));
+        let why = why.unwrap_err().to_string();
+        assert_eq!(why, "no-such-program is not installed");
     }
 
     #[test]

@@ -54,11 +54,11 @@ impl Live {
 }
 
 /// One line for a stage that ended, where nothing is drawn.
-pub(crate) fn line(stage: UpStage, took: Duration, says: &str) {
+pub(crate) fn line(stage: UpStage, took: Duration, summary: &str) {
     let seconds = took.as_secs_f64();
     let _ = writeln!(
         io::stderr(),
         "{stage:<8} {seconds:>6.1} s  {}",
-        printable(says)
+        printable(summary)
     );
 }

@@ -143,7 +143,7 @@ impl Console {
                 Event::StageEnded {
                     stage,
                     took,
-                    says,
+                    summary,
                     went_well,
                     failing,
                 },
@@ -151,7 +151,7 @@ impl Console {
             ) => {
                 board.board().end(*went_well, failing);
                 if !self.draws {
-                    line(*stage, *took, says);
+                    line(*stage, *took, summary);
                 }
             }
             _ => {}

@@ -198,13 +198,13 @@ pub(crate) fn switches(spec: &Spec) -> Vec<SwitchSide> {
         .fabric
         .mtu
         .map_or(9216, |mtu| mtu.0.saturating_add(216));
-    let mut says = vec![
+    let mut summary = vec![
         format!("trust DSCP, and map {dscp} to priority {priority}"),
         format!("make priority {priority} lossless: priority flow control on it and on no other"),
         format!("pass frames of {mtu} bytes"),
     ];
     if *ecn {
-        says.push(format!(
+        summary.push(format!(
             "mark ECN on priority {priority} before flow control begins"
         ));
     }
@@ -226,7 +226,7 @@ pub(crate) fn switches(spec: &Spec) -> Vec<SwitchSide> {
         .into_iter()
         .map(|(plane, _)| SwitchSide {
             plane: plane.to_owned(),
-            says: says.clone(),
+            summary: summary.clone(),
             cumulus: cumulus.clone(),
             sonic: sonic.clone(),
         })

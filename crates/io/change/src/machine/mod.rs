@@ -22,7 +22,7 @@ use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{
-    error::{GuardError, GuardWorkError, ManagerError, StepError, TrialError},
+    error::{GuardError, GuardWorkError, ManagerError, Obstacle, StepError, TrialError},
     journal::Before,
     session::{INTERRUPTED, OwnTransaction},
     step::{self, Runtime},
@@ -30,7 +30,8 @@ use super::{
 };
 use crosstie_node::{
     groups::is_stopped,
-    network_state::{self, NetworkState, Obstacle, Scope},
+    network_state::{self, NetworkState, Scope},
+    with_causes,
 };
 
 pub(super) use guard::{start_at_deadline, start_now as start_guard};
@@ -122,7 +123,7 @@ impl System for Machine {
         for obstacle in obstacles {
             tracing::warn!(
                 "a rollback leaves it as it is then: {}",
-                obstacle.with_cause()
+                with_causes(&obstacle)
             );
         }
         Before {
@@ -137,7 +138,8 @@ impl System for Machine {
             network: Some(network),
             ..Before::default()
         };
-        (before, obstacles.iter().map(Obstacle::with_cause).collect())
+        let obstacles = obstacles.iter().map(|obstacle| with_causes(obstacle));
+        (before, obstacles.collect())
     }
 
     fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, TrialError> {
@@ -148,10 +150,10 @@ impl System for Machine {
         network::reread_all()
     }
 
-    fn put_back(&self, before: &Before) -> Vec<String> {
+    fn put_back(&self, before: &Before) -> Vec<Obstacle> {
         match &before.network {
             Some(network) => restore_network(network),
-            None => self.put_back_of_older_build(before),
+            None => older_journal::restore(&self.facts(), before),
         }
     }
 }
@@ -166,31 +168,16 @@ impl FileOperations for Machine {
 
 /// A network manager moves at the same time, and may undo what was restored, or delete what was seen a moment ago: what has
 /// failed has failed only if it is still to do.
-fn restore_network(before: &NetworkState) -> Vec<String> {
+fn restore_network(before: &NetworkState) -> Vec<Obstacle> {
     let mut obstacles = network_state::restore(before);
     for _ in 1..LOOKS {
-        if obstacles.iter().all(Obstacle::is_left) {
+        if obstacles.iter().all(network_state::Obstacle::is_left) {
             break;
         }
         thread::sleep(BETWEEN_LOOKS);
         obstacles = network_state::restore(before);
     }
-    obstacles.iter().map(Obstacle::with_cause).collect()
-}
-
-impl Machine {
-    fn put_back_of_older_build(&self, before: &Before) -> Vec<String> {
-        let mut problems = Vec::new();
-        problems.extend(older_journal::restore(&self.facts(), before));
-        if let Some(routes) = &before.routes {
-            problems.extend(
-                network::put_routes_back(routes)
-                    .err()
-                    .map(|error| error.to_string()),
-            );
-        }
-        problems
-    }
+    obstacles.into_iter().map(Obstacle::Network).collect()
 }
 
 /// The running program, also when its file has been replaced since. A later boot has only this.

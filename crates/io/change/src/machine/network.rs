@@ -160,7 +160,7 @@ fn without_state(line: &str) -> String {
     words.collect::<Vec<&str>>().join(" ")
 }
 
-pub(super) fn put_routes_back(before: &[String]) -> Result<(), ProgramError> {
+pub(super) fn restore_routes(before: &[String]) -> Result<(), ProgramError> {
     let now = routes();
     let change = |verb: &str, route: &String| {
         let words: Vec<&str> = route.split(' ').collect();

@@ -5,8 +5,10 @@ use std::{collections::BTreeSet, fs, path::Path};
 use crosstie_model::{Facts, facts::net::Interface, plan::global_addresses};
 use ipnet::IpNet;
 
+use super::network;
+
 use crate::{
-    error::ProgramError,
+    error::{Obstacle, ProgramError},
     journal::{Before, LinkBefore},
     program::run,
 };
@@ -21,21 +23,23 @@ fn mac(interface: &Interface) -> String {
         .unwrap_or_default()
 }
 
-pub(super) fn restore(facts: &Facts, before: &Before) -> Vec<String> {
-    let mut problems = Vec::new();
+/// What could not be restored comes back.
+pub(super) fn restore(facts: &Facts, before: &Before) -> Vec<Obstacle> {
+    let mut obstacles = Vec::new();
     for link in &before.links {
         let interface = facts.network.interface(&link.name);
         // Another card behind the same name is not what the journal speaks of.
         let Some(interface) = interface.filter(|found| mac(found) == link.mac) else {
             continue;
         };
-        problems.extend(
-            restore_link(interface, link)
-                .err()
-                .map(|error| error.to_string()),
-        );
+        let restored = restore_link(interface, link);
+        obstacles.extend(restored.err().map(Obstacle::Program));
     }
-    problems
+    if let Some(routes) = &before.routes {
+        let restored = network::restore_routes(routes);
+        obstacles.extend(restored.err().map(Obstacle::Program));
+    }
+    obstacles
 }
 
 fn restore_link(interface: &Interface, before: &LinkBefore) -> Result<(), ProgramError> {

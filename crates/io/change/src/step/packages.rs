@@ -20,7 +20,6 @@ impl ApplyStep for Packages {
         let mut arguments = vec!["--option", &wait];
         arguments.extend(["install", "--yes", "--no-install-recommends", "--"]);
         arguments.extend(self.names.iter().map(String::as_str));
-        run_to_its_end("apt-get", &arguments, INSTALL_TIMEOUT)
-            .map_err(|why| StepError::Packages { why })
+        Ok(run_to_its_end("apt-get", &arguments, INSTALL_TIMEOUT)?)
     }
 }

@@ -25,7 +25,9 @@ use rustix::io::Errno;
 use tempfile::TempDir;
 
 use super::super::{
-    error::{GuardError, GuardWorkError, ManagerError, ProgramError, StepError, TrialError},
+    error::{
+        GuardError, GuardWorkError, ManagerError, Obstacle, ProgramError, StepError, TrialError,
+    },
     journal::{Before, LinkBefore},
     outcome,
     system::System,
@@ -435,7 +437,7 @@ impl System for Model {
         self.ask_managers()
     }
 
-    fn put_back(&self, before: &Before) -> Vec<String> {
+    fn put_back(&self, before: &Before) -> Vec<Obstacle> {
         let mut kernel = self.kernel.lock().unwrap();
         let vanished = self.vanished.lock().unwrap();
         for link in &before.links {

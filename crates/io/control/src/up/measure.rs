@@ -41,7 +41,7 @@ impl Run<'_> {
         let measured = prepared.measure(&self.fleet, &options)?;
         let prove = Prove::new(&measured.run, before.as_ref());
         self.tell(Event::Measured(&prove));
-        let says = verdict(&prove).text().to_owned();
+        let summary = verdict(&prove).text().to_owned();
         let (has_faults, unmeasured) = (prove.has_faults(), prove.unmeasured());
         self.up.measured = Some(Measured {
             skipped: unmeasured.filter(|_| !has_faults),
@@ -51,17 +51,17 @@ impl Run<'_> {
         });
         if has_faults {
             return Err(Halt::Stop {
-                why: says,
+                why: summary,
                 verdict: Verdict::Faults,
             });
         }
-        Ok(((), says))
+        Ok(((), summary))
     }
 
     fn leave_unmeasured(&mut self, why: String) -> ((), String) {
-        let says = format!("not measured: {why}");
+        let summary = format!("not measured: {why}");
         self.up.measured = Some(Measured::skipped(why));
-        ((), says)
+        ((), summary)
     }
 }
 

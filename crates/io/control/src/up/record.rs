@@ -39,8 +39,9 @@ struct Entry {
     /// Absent where it was cut short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<String>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    says: String,
+    /// `says` in files of older builds.
+    #[serde(default, alias = "says", skip_serializing_if = "String::is_empty")]
+    summary: String,
 }
 
 impl Record {
@@ -60,14 +61,14 @@ impl Record {
             name: stage,
             began: now,
             ended: None,
-            says: String::new(),
+            summary: String::new(),
         });
     }
 
-    pub(super) fn end(&mut self, now: String, says: &str) {
+    pub(super) fn end(&mut self, now: String, summary: &str) {
         if let Some(last) = self.stages.last_mut() {
             last.ended = Some(now);
-            says.clone_into(&mut last.says);
+            summary.clone_into(&mut last.summary);
         }
     }
 
@@ -182,6 +183,13 @@ mod tests {
         record.save(&folder).unwrap();
         let read = Record::load(&folder).unwrap();
         assert_eq!(read, record);
+        // As builds before this one called it.
+        let path = folder.join(FILE);
+        let older = fs::read_to_string(&path).unwrap();
+        let older = older.replace("summary = ", "says = ");
+        assert!(older.contains("says = \"2 nodes\""), "{older}");
+        fs::write(&path, older).unwrap();
+        assert_eq!(Record::load(&folder).unwrap(), record);
         assert_eq!(
             read.cut_short(),
             Some((UpStage::Apply, "2026-11-15T10:00:04Z"))

@@ -113,18 +113,18 @@ impl<'a> Run<'a> {
         self.tell(Event::StageBegan(stage));
         self.note(|record, now| record.begin(stage, now));
         let ended = work(self);
-        let says = match &ended {
-            Ok((_, says)) => says.clone(),
+        let summary = match &ended {
+            Ok((_, summary)) => summary.clone(),
             Err(Halt::Stop { why, .. }) => why.clone(),
             // Its causes are told beside it.
             Err(Halt::Error(error)) => error.to_string(),
         };
         let took = began.elapsed();
-        self.note(|record, now| record.end(now, &says));
+        self.note(|record, now| record.end(now, &summary));
         self.tell(Event::StageEnded {
             stage,
             took,
-            says: &says,
+            summary: &summary,
             went_well: ended.is_ok(),
             failing: &self.failing,
         });
@@ -132,10 +132,13 @@ impl<'a> Run<'a> {
             stage,
             // Milliseconds are plenty.
             seconds: (took.as_secs_f64() * 1000.0).round() / 1000.0,
-            says: says.clone(),
+            summary: summary.clone(),
         });
         if ended.is_err() {
-            self.up.stopped.get_or_insert(Stopped { stage, why: says });
+            self.up.stopped.get_or_insert(Stopped {
+                stage,
+                why: summary,
+            });
         }
         if matches!(stage, UpStage::Measure) || (ended.is_ok() && stage == UpStage::Apply) {
             let options = self.fleet.options();

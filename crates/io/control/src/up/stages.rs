@@ -47,11 +47,11 @@ impl Run<'_> {
         let nodes = self.look()?;
         let hosts = nodes.iter().map(|node| node.facts.host.name.as_str());
         self.tell(Event::HostNames(&hosts.collect::<Vec<_>>()));
-        let says = match nodes.len() {
+        let summary = match nodes.len() {
             1 => "1 node".to_owned(),
             nodes => format!("{nodes} nodes"),
         };
-        Ok((nodes, says))
+        Ok((nodes, summary))
     }
 
     fn look(&self) -> Result<Vec<NodeFacts>, Halt> {
@@ -124,12 +124,12 @@ impl Run<'_> {
                 verdict: Verdict::Faults,
             });
         }
-        let says = match discovered.found.cables.len() {
+        let summary = match discovered.found.cables.len() {
             0 => "no cable heard; those of the cluster file stand".to_owned(),
             1 => "1 cable".to_owned(),
             cables => format!("{cables} cables"),
         };
-        Ok((discovered, says))
+        Ok((discovered, summary))
     }
 
     /// A second look, since listening may have had links up; and what grew since the first is seen.
@@ -144,18 +144,18 @@ impl Run<'_> {
             doctor: &all.to_string(),
         });
         let stopping = Count::of_roots(&stopping(&self.up.findings)).faults;
-        let says = match stopping {
+        let summary = match stopping {
             0 => "no fault that the plan does not mend".to_owned(),
             1 => "1 fault that the plan does not mend".to_owned(),
             faults => format!("{faults} faults that the plan does not mend"),
         };
         if stopping > 0 && !self.options.apply.force {
             return Err(Halt::Stop {
-                why: says,
+                why: summary,
                 verdict: Verdict::Faults,
             });
         }
-        Ok(((nodes, plan), says))
+        Ok(((nodes, plan), summary))
     }
 
     fn plan(&mut self, plan: &Plan) -> Ended<()> {
@@ -175,12 +175,12 @@ impl Run<'_> {
             }
         })?;
         let working = plan.nodes.iter().filter(|node| !node.steps.is_empty());
-        let says = match working.count() {
+        let summary = match working.count() {
             0 => "nothing to do".to_owned(),
             1 => "1 node changes".to_owned(),
             nodes => format!("{nodes} nodes change"),
         };
-        Ok(((), says))
+        Ok(((), summary))
     }
 
     fn apply(&mut self, plan: &Plan, spec: &Spec, nodes: &[NodeFacts]) -> Ended<()> {
@@ -225,7 +225,7 @@ impl Run<'_> {
         self.tell(Event::Proven(&proof));
         let holds = proof.holds() && !proof.pairs.is_empty();
         let verdict = proof::verdict(&proof).text().to_owned();
-        let says = format!("{} directions answered", proof.pairs.len());
+        let summary = format!("{} directions answered", proof.pairs.len());
         self.up.proof = Some(proof);
         let after = self.look()?;
         self.up.left = foreseen(&after, None, spec, None);
@@ -241,7 +241,7 @@ impl Run<'_> {
             let note = format!("there is more to do now: {}", offer.command(Verb::Up));
             self.up.notes.push(note);
         }
-        Ok(((after, again), says))
+        Ok(((after, again), summary))
     }
 
     /// Nodes that trust each other find each other on the fabric too, now that it is proven. Nobody is asked, and a failure
@@ -282,10 +282,10 @@ impl Run<'_> {
             self.up.environments.push(environment);
         }
         self.tell(Event::Settings(&self.up.environments));
-        let says = match self.up.environments.len() {
+        let summary = match self.up.environments.len() {
             1 => "settings of 1 node".to_owned(),
             nodes => format!("settings of {nodes} nodes"),
         };
-        Ok(((), says))
+        Ok(((), summary))
     }
 }

@@ -17,15 +17,15 @@ const END_WITHIN: Duration = Duration::from_secs(20);
 /// Ends the lab and removes its directory. False when there was none.
 pub fn down(paths: &Paths, name: &str, say: Say<'_>) -> Result<bool, LabError> {
     super::up::check_name(name)?;
-    let directory = paths.lab(name);
-    if !directory.exists() {
-        let _ = std::fs::remove_file(paths.lock(name));
+    if !paths.lab(name).exists() && !paths.lock(name).exists() {
         return Ok(false);
     }
+    // An `up` that has just begun holds it, and has no directory yet.
     let lock = Lock::take(&paths.lock(name), OTHER_COMMAND)?;
+    let exists = paths.lab(name).exists();
     clear(paths, name, say)?;
     lock.remove();
-    Ok(true)
+    Ok(exists)
 }
 
 /// Ends the lab of this name, or the only one. Where there is none to be ended, that is said.
@@ -48,10 +48,26 @@ pub fn down_one(paths: &Paths, name: Option<&str>, say: Say<'_>) -> Result<(), L
 
 /// Ends every lab; the errors of those that would not end.
 pub fn down_all(paths: &Paths, say: Say<'_>) -> Vec<LabError> {
-    names(paths)
+    let errors = names(paths)
         .iter()
         .filter_map(|name| down(paths, name, say).err())
-        .collect()
+        .collect();
+    remove_stray_locks(paths);
+    errors
+}
+
+/// Of an `up` that was killed before it made anything else. One that is held is somebody's.
+fn remove_stray_locks(paths: &Paths) {
+    let entries = std::fs::read_dir(&paths.labs).into_iter().flatten();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let is_lock = path
+            .extension()
+            .is_some_and(|extension| extension == "lock");
+        let is_stray = is_lock && !path.with_extension("").exists();
+        if is_stray && let Ok(lock) = Lock::take(&path, Duration::ZERO) {
+            lock.remove();
+        }
+    }
 }
 
 /// With the lab's lock held: ends its processes, then removes its files.

@@ -134,7 +134,7 @@ pub enum Engine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchSide {
     pub plane: String,
-    pub says: Vec<String>,
+    pub summary: Vec<String>,
     /// For NVIDIA Cumulus Linux, by NVUE.
     pub cumulus: Vec<String>,
     /// For `SONiC`.

@@ -123,7 +123,7 @@ pub(super) fn of_switch(switch: &SwitchSide, palette: Palette, out: &mut String)
         Span::new(Tone::Plain, "  the switch must do its part"),
     ];
     line(palette, &spans, out);
-    for text in &switch.says {
+    for text in &switch.summary {
         item(palette, (Tone::Accent, "• "), text, out);
     }
     for (system, lines) in [("Cumulus", &switch.cumulus), ("SONiC", &switch.sonic)] {

@@ -125,7 +125,7 @@ pub struct Timed {
     pub stage: UpStage,
     pub seconds: f64,
     /// Its outcome in a few words.
-    pub says: String,
+    pub summary: String,
 }
 
 /// A finding, and whether the plan mends it.

@@ -219,7 +219,7 @@ fn up() -> Up {
         .map(|(stage, seconds)| Timed {
             stage,
             seconds,
-            says: String::new(),
+            summary: String::new(),
         })
         .collect();
     up
