@@ -7,7 +7,7 @@ use crosstie_facts::covers;
 use crosstie_model::{
     Facts,
     facts::{
-        net::Interface,
+        net::{Interface, Manager},
         persistence::{Format, Profile},
     },
     plan::Refusal,
@@ -69,11 +69,11 @@ fn is_heard(own: &Wanted, profile: &Profile) -> bool {
         Format::NetplanNetworkManager | Format::NetplanNetworkd | Format::Ifupdown => true,
         // Ours has priority over what packages ship.
         Format::NetworkManager => {
-            own.tool.is_network_manager() && profile.file.starts_with("/etc/")
+            own.renderer.manager() == Manager::NetworkManager && profile.file.starts_with("/etc/")
         }
         // The first file that matches is in force.
-        Format::Networkd if own.tool.is_network_manager() => false,
-        Format::Networkd if own.tool.is_netplan() => file < "10-netplan-",
+        Format::Networkd if own.renderer.manager() == Manager::NetworkManager => false,
+        Format::Networkd if own.renderer.generator().is_some() => file < "10-netplan-",
         Format::Networkd => file < paths::NETWORKD,
     }
 }

@@ -228,7 +228,7 @@ pub(crate) fn files(facts: &Facts, wanted: &[Wanted], paths: &BTreeSet<&str>) ->
         file: file.to_owned(),
     });
     let mut refusals: Vec<Refusal> = edited.chain(taken).collect();
-    if wanted.iter().any(|own| own.tool.is_netplan()) {
+    if wanted.iter().any(|own| own.renderer.generator().is_some()) {
         let broken = facts.persistence.broken.iter();
         refusals.extend(broken.map(|(file, error)| Refusal::BrokenNetplan {
             file: file.clone(),

@@ -3,25 +3,25 @@
 use crosstie_model::{
     Facts,
     facts::{net::Interface, net::Manager, persistence::Format},
-    plan::{Refusal, Tool},
+    plan::{Refusal, Renderer},
 };
 
-pub(crate) fn tool(facts: &Facts, interface: &Interface) -> Result<Tool, Refusal> {
+pub(crate) fn renderer(facts: &Facts, interface: &Interface) -> Result<Renderer, Refusal> {
     let name = || interface.name.clone();
     let netplan = uses_netplan(facts);
     let running = |unit: &str| facts.software.services.iter().any(|found| found == unit);
     let network_manager = || {
         if netplan {
-            Tool::NetplanNetworkManager
+            Renderer::NetplanNetworkManager
         } else {
-            Tool::NetworkManager
+            Renderer::NetworkManager
         }
     };
     let networkd = || {
         if netplan {
-            Tool::NetplanNetworkd
+            Renderer::NetplanNetworkd
         } else {
-            Tool::Networkd
+            Renderer::Networkd
         }
     };
     match interface.manager {

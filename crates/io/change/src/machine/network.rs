@@ -3,7 +3,8 @@
 
 use std::{fs, path::Path};
 
-use crosstie_model::plan::{InterfaceChange, Reread, Tool};
+use crosstie_model::facts::net::Manager;
+use crosstie_model::plan::{InterfaceChange, Renderer, Reread};
 
 use super::{run, run_within};
 use crosstie_node::command;
@@ -24,12 +25,15 @@ pub(super) fn reread(then: &[Reread]) -> Result<(), ManagerError> {
         Reread::Units => None,
     });
     let interfaces: Vec<&InterfaceChange> = interfaces.collect();
-    if interfaces.iter().any(|change| change.by.is_netplan()) {
+    if interfaces
+        .iter()
+        .any(|change| change.by.generator().is_some())
+    {
         run("netplan", &["generate"])?;
     }
     let (managed, plain): (Vec<&InterfaceChange>, Vec<&InterfaceChange>) = interfaces
         .into_iter()
-        .partition(|change| change.by.is_network_manager());
+        .partition(|change| change.by.manager() == Manager::NetworkManager);
     if !plain.is_empty() {
         networkd(&plain)?;
     }
@@ -57,7 +61,7 @@ fn network_manager(changes: &[&InterfaceChange]) -> Result<(), ProgramError> {
     )?;
     for change in changes {
         let profile = match change.by {
-            Tool::NetplanNetworkManager => format!("netplan-{}", change.name),
+            Renderer::NetplanNetworkManager => format!("netplan-{}", change.name),
             _ => format!("crosstie-{}", change.name),
         };
         if known

@@ -8,10 +8,11 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::renderer::Renderer;
 pub use boot::{Boot, BootError, BootPort};
 pub use refusal::Refusal;
 pub use step::{
-    Change, Configure, EcnPoint, FileChange, InterfaceChange, Mode, Reread, Step, Tool, aside,
+    Change, Configure, EcnPoint, FileChange, InterfaceChange, Mode, Reread, Step, aside,
     global_addresses,
 };
 

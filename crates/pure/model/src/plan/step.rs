@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Facts, Mtu,
+    Facts, Mtu, Renderer,
     facts::net::Interface,
     managed::{ASIDE, BlockPlace},
 };
@@ -156,34 +156,12 @@ pub enum Reread {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceChange {
     pub name: String,
-    pub by: Tool,
+    pub by: Renderer,
     /// Global addresses, sorted.
     #[schemars(with = "Change<Vec<String>>")]
     pub addresses: Change<Vec<IpNet>>,
     #[schemars(with = "Change<Option<u32>>")]
     pub mtu: Change<Option<Mtu>>,
-}
-
-/// Whose files describe an interface, and who reads them.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tool {
-    NetplanNetworkd,
-    NetplanNetworkManager,
-    NetworkManager,
-    Networkd,
-}
-
-impl Tool {
-    pub fn is_netplan(self) -> bool {
-        matches!(self, Self::NetplanNetworkd | Self::NetplanNetworkManager)
-    }
-
-    pub fn is_network_manager(self) -> bool {
-        matches!(self, Self::NetworkManager | Self::NetplanNetworkManager)
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

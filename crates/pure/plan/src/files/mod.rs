@@ -16,14 +16,14 @@ pub(crate) use networkd::network;
 pub(crate) use system::{LONGEST, limits, manager_limits, modules, nccl, sysctls};
 
 pub(crate) use crosstie_model::is_plain;
-use crosstie_model::{Mtu, plan::Tool};
+use crosstie_model::{Mtu, Renderer};
 use ipnet::IpNet;
 
 /// An interface as the cluster file wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) name: String,
-    pub(crate) tool: Tool,
+    pub(crate) renderer: Renderer,
     /// Sorted.
     pub(crate) addresses: Vec<IpNet>,
     pub(crate) mtu: Option<Mtu>,

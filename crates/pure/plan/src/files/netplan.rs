@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use crosstie_model::facts::net::Manager;
+
 use super::Wanted;
 
 pub(crate) fn netplan(interfaces: &[&Wanted]) -> String {
     let mut text = String::from("network:\n  version: 2\n  ethernets:\n");
     for wanted in interfaces {
-        let renderer = if wanted.tool.is_network_manager() {
+        let renderer = if wanted.renderer.manager() == Manager::NetworkManager {
             "NetworkManager"
         } else {
             "networkd"

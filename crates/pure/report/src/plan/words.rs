@@ -2,7 +2,7 @@
 
 use crosstie_model::{
     Step,
-    plan::{EcnPoint, FileChange, InterfaceChange, Reread, Tool},
+    plan::{EcnPoint, FileChange, InterfaceChange, Reread},
 };
 use std::fmt::Display;
 
@@ -98,12 +98,6 @@ pub fn words(step: &Step) -> Vec<String> {
 }
 
 fn interface(change: &InterfaceChange) -> String {
-    let by = match change.by {
-        Tool::NetplanNetworkd => "netplan and networkd",
-        Tool::NetplanNetworkManager => "netplan and NetworkManager",
-        Tool::NetworkManager => "NetworkManager",
-        Tool::Networkd => "networkd",
-    };
     let mut what = Vec::new();
     if change.addresses.from != change.addresses.to {
         what.push(format!(
@@ -123,8 +117,9 @@ fn interface(change: &InterfaceChange) -> String {
         what.push("addresses and MTU stay".to_owned());
     }
     format!(
-        "configure {} anew, by {by}: {}",
+        "configure {} anew, by {}: {}",
         change.name,
+        change.by,
         what.join(", ")
     )
 }

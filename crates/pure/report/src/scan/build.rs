@@ -9,7 +9,7 @@ use crosstie_fabric::{self as fabric, Grouping, Limit, pcie, port_ceiling, wire}
 use crosstie_model::{
     Facts, Reading, Spec,
     facts::{
-        net::{self, Manager},
+        net,
         rdma::{RdmaDevice, RdmaPort as Port},
     },
 };
@@ -236,13 +236,7 @@ fn interface(
         addresses: addresses(interface),
         default_route: default_routes.contains(interface.name.as_str()),
         ssh: ssh.is_some_and(|ssh| interface.addresses.iter().any(|own| own.net.addr() == *ssh)),
-        manager: match interface.manager {
-            Manager::NetworkManager => "NetworkManager",
-            Manager::Networkd => "networkd",
-            Manager::Ifupdown => "ifupdown",
-            Manager::Nobody => "nobody",
-            Manager::Unknown => "unknown",
-        },
+        manager: interface.manager.name(),
     }
 }
 
