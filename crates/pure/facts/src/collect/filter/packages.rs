@@ -6,9 +6,9 @@ use super::{
     lines,
     word::{is_plain, leading},
 };
-use crate::collect::secret::is_secret;
+use crate::{collect::secret::is_secret, renderer};
 
-/// How the names of packages that matter begin, less a leading `lib`.
+/// How the names of packages that matter begin, less a leading `lib`. Besides, those that configure interfaces.
 const PACKAGES: &[&str] = &[
     "rdma",
     "ib",
@@ -27,9 +27,6 @@ const PACKAGES: &[&str] = &[
     "nccl",
     "nvidia",
     "cuda",
-    "netplan",
-    "network-manager",
-    "ifupdown",
     "iproute2",
     "ethtool",
     "nftables",
@@ -52,7 +49,9 @@ const PACKAGES: &[&str] = &[
 
 fn package_matters(name: &str) -> bool {
     let stem = name.strip_prefix("lib").unwrap_or(name);
-    name == "systemd" || name == "libc6" || PACKAGES.iter().any(|start| stem.starts_with(start))
+    let renderers = renderer::ALL.iter().flat_map(|one| one.packages());
+    let mut starts = PACKAGES.iter().chain(renderers);
+    name == "systemd" || name == "libc6" || starts.any(|start| stem.starts_with(start))
 }
 
 /// dpkg's status, less what is not ours to know, and less all but four fields. The file is long and most of it is
