@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Refusal;
+use crate::{Facts, plan::Refusal};
 
 /// Calls the macro `$generate` with the list. Each entry is the name of its modules, its type, and its name for people.
 ///
@@ -192,6 +192,14 @@ impl Renderer {
     pub fn of(generator: Option<Generator>, manager: &Manager) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();
         all.find(|own| own.generator() == generator && own.manager() == *manager)
+    }
+}
+
+impl Manager {
+    /// Whether its service runs.
+    pub fn is_running(&self, facts: &Facts) -> bool {
+        let mut services = facts.software.services.iter().map(String::as_str);
+        services.any(|found| Some(found) == self.service())
     }
 }
 

@@ -3,23 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{
-    Facts, Step,
-    facts::{
-        net::{Interface, Manager},
-        persistence::Profile,
-    },
-    plan::{
-        Change, Configure, FileChange, InterfaceChange, Mode, Refusal, Renderer, Reread,
-        global_addresses,
-    },
+    Facts, Renderer, Step,
+    facts::{net::Interface, persistence::Profile},
+    plan::{Change, Configure, FileChange, InterfaceChange, Refusal, Reread, global_addresses},
 };
 use ipnet::IpNet;
 
-use super::desired::{Desired, Group};
+use super::desired::{Desired, Group, mode_of};
 use crate::{
     aside,
-    files::{self, Wanted, is_plain, paths},
-    manager::renderer,
+    files::is_plain,
+    renderer::{ALL, Wanted, choose},
     wiring::{WiredNode, Wiring},
 };
 
@@ -37,7 +31,7 @@ pub(super) fn wanted(wiring: &Wiring, node: &WiredNode) -> (Vec<Wanted>, Vec<Ref
         let Some(interface) = node.facts.network.interface(name) else {
             continue;
         };
-        match renderer(node.facts, interface) {
+        match choose(node.facts, interface) {
             Ok(renderer) => wanted.push(Wanted {
                 name: name.to_owned(),
                 renderer,
@@ -51,29 +45,8 @@ pub(super) fn wanted(wiring: &Wiring, node: &WiredNode) -> (Vec<Wanted>, Vec<Ref
 }
 
 pub(super) fn files(desired: &mut Desired, wanted: &[Wanted]) {
-    let by = |is: fn(Renderer) -> bool| -> Vec<&Wanted> {
-        wanted.iter().filter(|own| is(own.renderer)).collect()
-    };
-    let netplan = by(|renderer| renderer.generator().is_some());
-    if !netplan.is_empty() {
-        desired.file(paths::NETPLAN, Mode::Private, &files::netplan(&netplan));
-    }
-    let managed = by(|renderer| renderer.manager() == Manager::NetworkManager);
-    if !managed.is_empty() {
-        desired.file(paths::CARRIER, Mode::Public, &files::carrier(&managed));
-    }
-    for own in wanted {
-        match own.renderer {
-            Renderer::NetworkManager => {
-                let path = paths::keyfile(&own.name);
-                desired.file(&path, Mode::Private, &files::keyfile(own));
-            }
-            Renderer::Networkd => {
-                let path = paths::network(&own.name);
-                desired.file(&path, Mode::Public, &files::network(own));
-            }
-            Renderer::NetplanNetworkd | Renderer::NetplanNetworkManager => {}
-        }
+    for (path, text) in ALL.iter().flat_map(|renderer| renderer.files(wanted)) {
+        desired.file(&path, mode_of(&path), &text);
     }
 }
 
@@ -157,7 +130,7 @@ fn given_up(node: &WiredNode, wanted: &[Wanted]) -> Vec<InterfaceChange> {
         for name in &profile.matches.names {
             let is_wanted = wanted.iter().any(|own| own.name == *name);
             if let Some(interface) = facts.network.interface(name).filter(|_| !is_wanted)
-                && let Ok(by) = renderer(facts, interface)
+                && let Ok(by) = choose(facts, interface)
             {
                 found.insert(name, without(interface, by, &profile.addresses));
             }
