@@ -15,6 +15,7 @@ mod lock;
 mod machine;
 mod outcome;
 pub mod port_settings;
+mod renderer;
 mod session;
 mod store;
 mod system;
@@ -83,7 +84,7 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardWo
         });
     }
     // A second attempt of the boot unit may come when managers run already.
-    let moment = if early_boot && !machine::network_is_managed() {
+    let moment = if early_boot && !renderer::is_any_running() {
         Moment::EarlyBoot
     } else {
         Moment::Running

@@ -1,7 +1,7 @@
 //! The machine itself: systemd, the network managers, the kernel.
 
 mod guard;
-mod network;
+mod older_routes;
 #[cfg(any(test, feature = "rehearsal"))]
 mod rehearsal;
 mod runtime;
@@ -24,6 +24,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{
     error::{GuardError, GuardWorkError, ManagerError, ProgramError, StepError, TrialError},
     journal::Before,
+    renderer,
     session::{INTERRUPTED, OwnTransaction},
     store,
     system::System,
@@ -36,7 +37,6 @@ use crosstie_node::{
 };
 
 pub(super) use guard::{start_at_deadline, start_now as start_guard};
-pub(super) use network::is_managed as network_is_managed;
 pub(super) use wait::wait_until;
 
 /// A program of a manager on a slow machine. Under the guard's own time, so that a hang ends in the way back.
@@ -118,11 +118,14 @@ impl System for Machine {
     }
 
     fn reread(&self, then: &[Reread]) -> Result<(), ManagerError> {
-        network::reread(then)
+        if then.contains(&Reread::Units) {
+            run("systemctl", &["daemon-reload"])?;
+        }
+        renderer::reconfigure(then)
     }
 
     fn render_at_boot(&self) -> Result<(), ManagerError> {
-        network::render_at_boot()
+        renderer::render_at_boot()
     }
 
     fn before(&self, _now: &Facts, interfaces: &[String]) -> Before {
@@ -153,7 +156,7 @@ impl System for Machine {
     }
 
     fn reread_all(&self) -> Result<(), ManagerError> {
-        network::reread_all()
+        renderer::reread_all()
     }
 
     fn put_back(&self, before: &Before) -> Vec<String> {
@@ -190,7 +193,7 @@ impl Machine {
         problems.extend(runtime::put_back(&self.facts(), before));
         if let Some(routes) = &before.routes {
             problems.extend(
-                network::put_routes_back(routes)
+                older_routes::put_routes_back(routes)
                     .err()
                     .map(|error| error.to_string()),
             );
@@ -223,11 +226,11 @@ fn copy_program(path: &Path) -> io::Result<()> {
 }
 
 /// A program of the system, with everything that it said where it failed.
-fn run(program: &str, arguments: &[&str]) -> Result<String, ProgramError> {
+pub(super) fn run(program: &str, arguments: &[&str]) -> Result<String, ProgramError> {
     run_within(program, arguments, PATIENCE)
 }
 
-fn run_within(
+pub(super) fn run_within(
     program: &str,
     arguments: &[&str],
     deadline: Duration,
