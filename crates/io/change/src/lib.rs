@@ -5,6 +5,7 @@
 //! Whoever holds the lock decides what the state is.
 
 mod boot_program;
+mod distribution;
 mod drift;
 mod error;
 mod files;

@@ -2,32 +2,14 @@
 
 use std::{collections::BTreeSet, fs};
 
-use crosstie_model::Step;
+use crosstie_model::{Step, distribution::TimeServices};
 
-use super::system::System;
-
-/// Where packages list their services, one a line (systemd-timedated.service(8)).
-const LISTS: [&str; 4] = [
-    "/etc/systemd/ntp-units.d",
-    "/run/systemd/ntp-units.d",
-    "/usr/local/lib/systemd/ntp-units.d",
-    "/usr/lib/systemd/ntp-units.d",
-];
-/// Other names that services take when they are enabled.
-const ALIASES: [&str; 4] = [
-    "dbus-org.freedesktop.timesync1.service",
-    "chronyd.service",
-    "ntp.service",
-    "ntpd.service",
-];
-const UNITS: &str = "/etc/systemd/system";
-const TARGETS: [&str; 2] = ["sysinit.target.wants", "multi-user.target.wants"];
+use super::{distribution, system::System};
 
 /// Those that systemd may start, and those that it stops for it.
 pub(super) fn units(system: &dyn System) -> Vec<String> {
-    let lists = LISTS
-        .iter()
-        .filter_map(|folder| fs::read_dir(system.path(folder)).ok());
+    let lists = known(system).lists.iter();
+    let lists = lists.filter_map(|folder| fs::read_dir(system.path(folder)).ok());
     let lists = lists.flatten().flatten().map(|entry| entry.path());
     let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
     let mut units: BTreeSet<String> = BTreeSet::new();
@@ -50,12 +32,20 @@ pub(super) fn links(system: &dyn System, steps: &[Step]) -> Vec<String> {
     if !steps.iter().any(is_wanted) {
         return Vec::new();
     }
+    let distribution = distribution::installed(&system.path("/"));
+    let (folder, services) = (distribution.folders.units, &distribution.time_services);
     let wanted = units(system).into_iter().flat_map(|unit| {
-        let links = TARGETS.iter();
-        links.map(move |target| format!("{UNITS}/{target}/{unit}"))
+        let links = services.targets.iter();
+        links.map(move |target| format!("{folder}/{target}/{unit}"))
     });
-    let aliases = ALIASES.iter().map(|alias| format!("{UNITS}/{alias}"));
-    wanted.chain(aliases).collect()
+    let aliases = services.aliases.iter();
+    wanted
+        .chain(aliases.map(|alias| format!("{folder}/{alias}")))
+        .collect()
+}
+
+fn known(system: &dyn System) -> &'static TimeServices {
+    &distribution::installed(&system.path("/")).time_services
 }
 
 #[cfg(test)]

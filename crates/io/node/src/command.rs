@@ -157,7 +157,12 @@ fn run_with(
 
 /// Waits for a program that must not be cut off: it is no child that ends with this process, or with the work that it was
 /// started for. Whoever stops waiting, at the deadline or because the work was cancelled, leaves it to its end.
-pub fn run_to_its_end(program: &str, arguments: &[&str], deadline: Duration) -> Result<(), String> {
+pub fn run_to_its_end(
+    program: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    deadline: Duration,
+) -> Result<(), String> {
     let path = find(program).ok_or_else(|| format!("{program} is not installed"))?;
     // Not a pipe: the program would be killed by the first word that nobody hears.
     let said = memfd_create("output", MemfdFlags::CLOEXEC).map(File::from);
@@ -171,7 +176,7 @@ pub fn run_to_its_end(program: &str, arguments: &[&str], deadline: Duration) -> 
         .env_clear()
         .env("PATH", PATH)
         .env("LC_ALL", "C")
-        .env("DEBIAN_FRONTEND", "noninteractive")
+        .envs(environment.iter().copied())
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(output()?)
@@ -470,8 +475,9 @@ mod tests {
         let arguments = ["-c", script.as_str()];
         let work = Work::within(Duration::from_secs(60));
         let stopped = thread::scope(|scope| {
-            let running = scope
-                .spawn(|| work.run(|| run_to_its_end("sh", &arguments, Duration::from_secs(60))));
+            let running = scope.spawn(|| {
+                work.run(|| run_to_its_end("sh", &arguments, &[], Duration::from_secs(60)))
+            });
             while !begun.exists() {
                 thread::sleep(Duration::from_millis(10));
             }
@@ -488,7 +494,8 @@ mod tests {
 
     #[test]
     fn what_ran_to_its_end_says_why_it_failed() {
-        let run = |script: &str| run_to_its_end("sh", &["-c", script], Duration::from_secs(60));
+        let run =
+            |script: &str| run_to_its_end("sh", &["-c", script], &[], Duration::from_secs(60));
         assert_eq!(run("echo much; exit 0"), Ok(()));
         let why = run("echo Reading; echo 'E: Unable to locate package x' >&2; exit 100");
         let why = why.unwrap_err();
@@ -496,7 +503,7 @@ mod tests {
             why.ends_with("exit status: 100: Reading; E: Unable to locate package x"),
             "{why}"
         );
-        let why = run_to_its_end("no-such-program", &[], Duration::ZERO);
+        let why = run_to_its_end("no-such-program", &[], &[], Duration::ZERO);
         assert_eq!(why, Err("no-such-program is not installed".to_owned()));
     }
 

@@ -16,10 +16,9 @@ pub mod raw;
 mod renderer;
 mod size;
 pub mod source;
-mod yaml;
 
 pub use joined::{joined, total};
-pub use parse::{covers, dscp_table, facts, traffic_class};
+pub use parse::{covers, distro, dscp_table, facts, traffic_class};
 pub use raw::{Entry, Gap, Meta, Raw};
 pub use renderer::{PROFILES, is_renderers, keeps_unnamed, private_managers};
 pub use size::{TooLarge, check_size};

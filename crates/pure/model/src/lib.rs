@@ -5,6 +5,7 @@
 
 pub mod cable;
 pub mod change;
+pub mod distribution;
 pub mod facts;
 pub mod finding;
 pub mod glob;
@@ -19,6 +20,7 @@ pub mod units;
 pub mod word;
 
 pub use cable::{Cable, PortRef};
+pub use distribution::Distribution;
 pub use facts::Facts;
 pub use finding::{Evidence, Finding, FindingRef, Severity};
 pub use glob::glob_matches;

@@ -9,6 +9,7 @@ use super::{INSTALL, run};
 use crosstie_node::command::run_to_its_end;
 
 use crate::{
+    distribution,
     error::{ProgramError, StepError},
     journal::{Before, LinkBefore},
 };
@@ -79,14 +80,13 @@ fn sysctl(name: &str, value: &str) -> Result<(), StepError> {
     })
 }
 
-/// dpkg is never cut off in the middle: whatever becomes of us, apt-get goes on to its end. One that is still at work for
+/// A package manager is never cut off in the middle: whatever becomes of us, it goes on to its end. One that is still at work for
 /// somebody else is waited for.
 fn install(names: &[String]) -> Result<(), StepError> {
-    let wait = format!("DPkg::Lock::Timeout={}", INSTALL.as_secs() / 2);
-    let mut arguments = vec!["--option", &wait];
-    arguments.extend(["install", "--yes", "--no-install-recommends", "--"]);
-    arguments.extend(names.iter().map(String::as_str));
-    run_to_its_end("apt-get", &arguments, INSTALL).map_err(|why| StepError::Packages { why })
+    let call = distribution::installed(Path::new("/")).install(names, INSTALL / 2);
+    let arguments: Vec<&str> = call.arguments.iter().map(String::as_str).collect();
+    let done = run_to_its_end(call.program, &arguments, call.environment, INSTALL);
+    done.map_err(|why| StepError::Packages { why })
 }
 
 fn mac(interface: &Interface) -> String {

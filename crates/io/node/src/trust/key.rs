@@ -3,6 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use crosstie_facts::Gap;
+use crosstie_model::distribution::DEBIAN;
 use crosstie_trust::{Owner, PublicKey};
 
 use super::{
@@ -64,7 +65,10 @@ fn keygen(arguments: &[&str]) -> Result<String, TrustError> {
     };
     let output = run("ssh-keygen", arguments, bounds).map_err(|gap| TrustError::Keygen {
         why: match gap {
-            Gap::Absent => "there is no ssh-keygen (Debian package openssh-client)".to_owned(),
+            Gap::Absent => format!(
+                "there is no ssh-keygen ({} package {})",
+                DEBIAN.name, DEBIAN.packages.ssh_client
+            ),
             other => format!("ssh-keygen: {other:?}"),
         },
     })?;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crosstie_model::distribution::{PACKAGE_DATABASES, PackageDatabase};
+
 use super::{filter, secret};
 use crate::{
     joined::{joined, total},
@@ -94,11 +96,44 @@ pub const NAMED_NCCL_CONF: &str = "home/nccl-conf-file";
 
 /// The whole list. The groups have little in common, and each may be read by a thread of its own: a card's firmware
 /// takes its time to answer for every counter.
-pub const GROUPS: [&[Rule]; 5] = [RDMA, INTERFACES, PCI, &MACHINE_WITH_RENDERERS, SOFTWARE];
+pub const GROUPS: [&[Rule]; 5] = [
+    RDMA,
+    INTERFACES,
+    PCI,
+    &MACHINE_WITH_RENDERERS,
+    &SOFTWARE_WITH_PACKAGES,
+];
 
 const RENDERERS: [Rule; total(renderer::RULES)] = joined(renderer::RULES);
 const MACHINE_WITH_RENDERERS: [Rule; MACHINE.len() + RENDERERS.len()] =
     joined(&[MACHINE, &RENDERERS]);
+
+const SOFTWARE_WITH_PACKAGES: [Rule; SOFTWARE.len() + PACKAGE_DATABASES.len()] =
+    joined(&[&packages(), SOFTWARE]);
+
+/// The lists of installed packages.
+const fn packages() -> [Rule; PACKAGE_DATABASES.len()] {
+    let mut rules = [package_database(PACKAGE_DATABASES[0]); PACKAGE_DATABASES.len()];
+    let mut at = 1;
+    while at < rules.len() {
+        rules[at] = package_database(PACKAGE_DATABASES[at]);
+        at += 1;
+    }
+    rules
+}
+
+const fn package_database(database: PackageDatabase) -> Rule {
+    match database {
+        PackageDatabase::Dpkg { path } => {
+            rule(below_root(path), Keep::Stanzas(filter::dpkg_status))
+        }
+    }
+}
+
+/// As paths are in captures.
+pub(crate) const fn below_root(path: &'static str) -> &'static str {
+    path.split_at(1).1
+}
 
 /// RDMA devices and what user space sees of them.
 #[rustfmt::skip] // one rule a line reads as the table it is
@@ -145,7 +180,6 @@ const SOFTWARE: &[Rule] = &[
     whole("sys/module/{mlx5_core,mlx5_ib,ib_core,nvidia,nvidia_peermem,nv_peer_mem,rdma_rxe}/version"),
     filtered("lib/modules/$release/modules.dep", filter::module_paths),
     whole("proc/driver/nvidia/version"),
-    rule("var/lib/dpkg/status", Keep::Stanzas(filter::dpkg_status)),
     rule("{usr/lib,usr/local/lib}/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1}", Keep::Name),
     rule("usr/lib/*-linux-gnu/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1,libcuda.so.1}", Keep::Name),
     rule("usr/local/cuda*/lib64/{libnccl.so.2,libnccl-net.so}", Keep::Name),

@@ -17,7 +17,7 @@ use crate::{Raw, collect::Rule};
 /// What one of them reads and leaves on a node. Its module has two constants besides: `RULES`, the part of the allow-list that is its
 /// own, and `PROFILES`, where people look for its definitions of interfaces.
 pub(crate) trait RendererFiles {
-    /// How the names of packages that it comes in begin.
+    /// How the names of packages that it comes in begin, less a leading `lib`.
     fn packages(&self) -> &'static [&'static str];
 
     /// Where people name its files, below `/etc`, `/run` and `/usr/lib`.

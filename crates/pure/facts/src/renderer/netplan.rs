@@ -1,6 +1,7 @@
 //! Netplan: files of all places, merged by name order, with the renderer that is in force for each interface.
 
 mod filter;
+mod yaml;
 
 use crosstie_model::facts::{
     net::Manager,
@@ -17,7 +18,6 @@ use crate::{
         rules::{filtered, rule},
         split_ending,
     },
-    yaml,
 };
 use filter::{filter, is_other};
 

@@ -249,13 +249,6 @@ fn drivers(facts: &Facts) -> Vec<Driver> {
         "nvidia_peermem",
         "nv_peer_mem",
     ];
-    const PACKAGES: [&str; 5] = [
-        "rdma-core",
-        "mlnx-ofed-kernel-dkms",
-        "doca-ofed",
-        "perftest",
-        "opensm",
-    ];
     let software = &facts.software;
     let paths = software.module_paths.known();
     let modules = MODULES.iter().filter_map(|name| {
@@ -275,7 +268,8 @@ fn drivers(facts: &Facts) -> Vec<Driver> {
             }),
         })
     });
-    let packages = PACKAGES.iter().filter_map(|name| {
+    let shown = facts.distribution().packages.shown.iter();
+    let packages = shown.filter_map(|name| {
         let version = software.package(name)?.to_owned();
         Some(Driver {
             name: (*name).to_owned(),

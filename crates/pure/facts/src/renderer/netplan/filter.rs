@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{
-    collect::{
-        filter::is_plain,
-        secret::{WITHHELD, is_secret},
-    },
-    yaml,
+use super::yaml;
+use crate::collect::{
+    filter::is_plain,
+    secret::{WITHHELD, is_secret},
 };
 
 /// Keys of netplan that are kept, at any depth below the definition of an interface.
