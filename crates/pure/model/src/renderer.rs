@@ -122,6 +122,13 @@ macro_rules! declare {
         }
 
         impl Manager {
+            pub const ALL: &[Self] = &[
+                $(Self::$manager_type,)+
+                $(Self::$read_type,)*
+                Self::Nobody,
+                Self::Unknown,
+            ];
+
             /// Those that files are written for.
             pub const WRITTEN: &[Self] = &[$(Self::$manager_type,)+];
 
