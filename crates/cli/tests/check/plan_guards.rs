@@ -7,7 +7,7 @@ use crosstie_model::{
         net::{Manager, Route},
         persistence::Format,
     },
-    plan::{FileChange, Refusal, Tool},
+    plan::{FileChange, Refusal, Renderer},
 };
 use crosstie_plan::{memory::Memory, plan};
 
@@ -180,29 +180,29 @@ fn each_manager_gets_files_of_its_own() {
         (
             Manager::NetworkManager,
             true,
-            Tool::NetplanNetworkManager,
+            Renderer::NetplanNetworkManager,
             "/etc/netplan/90-crosstie.yaml",
         ),
         (
             Manager::Networkd,
             true,
-            Tool::NetplanNetworkd,
+            Renderer::NetplanNetworkd,
             "/etc/netplan/90-crosstie.yaml",
         ),
         (
             Manager::NetworkManager,
             false,
-            Tool::NetworkManager,
+            Renderer::NetworkManager,
             "/etc/NetworkManager/system-connections/crosstie-enp1s0f1np1.nmconnection",
         ),
         (
             Manager::Networkd,
             false,
-            Tool::Networkd,
+            Renderer::Networkd,
             "/etc/systemd/network/05-crosstie-enp1s0f1np1.network",
         ),
     ];
-    for (manager, netplan, tool, path) in cases {
+    for (manager, netplan, renderer, path) in cases {
         let mut node = facts(&raw("spark-healthy"));
         for interface in &mut node.network.interfaces {
             interface.manager = manager.clone();
@@ -217,7 +217,10 @@ fn each_manager_gets_files_of_its_own() {
         let plan = planned(node.clone());
         assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
         let json = serde_json::to_string(&plan).unwrap();
-        assert!(json.contains(&format!("\"by\":{}", serde_json::to_string(&tool).unwrap())));
+        assert!(json.contains(&format!(
+            "\"by\":{}",
+            serde_json::to_string(&renderer).unwrap()
+        )));
         let mut memory = Memory::of(&node);
         for step in &plan.steps {
             memory.apply(step).unwrap();

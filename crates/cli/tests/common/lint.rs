@@ -6,6 +6,7 @@ use std::{
     process::Command,
 };
 
+use crosstie_model::distribution::DEBIAN;
 use crosstie_plan::paths;
 
 pub const NETWORKD_UNITS: &str = "run/systemd/network";
@@ -70,7 +71,7 @@ pub fn memory_lock_defaults(root: &Path) {
 
 /// Whether there are settings.
 pub fn sysctl(root: &Path) -> bool {
-    let path = below(root, paths::SYSCTL);
+    let path = below(root, &paths::sysctl(&DEBIAN.folders));
     if !path.exists() {
         return false;
     }

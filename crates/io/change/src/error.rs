@@ -127,8 +127,9 @@ impl FileError {
 pub(super) enum ManagerError {
     #[error(transparent)]
     Program(#[from] ProgramError),
-    #[error("{path}, which netplan made, cannot be removed")]
+    #[error("{path}, which {generator} made, cannot be removed")]
     Generated {
+        generator: &'static str,
         path: String,
         #[source]
         source: io::Error,

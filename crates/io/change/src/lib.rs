@@ -6,6 +6,7 @@
 
 pub mod boot_file;
 mod boot_program;
+mod distribution;
 mod drift;
 mod error;
 mod files;
@@ -16,6 +17,7 @@ mod lock;
 mod machine;
 mod outcome;
 mod program;
+mod renderer;
 mod session;
 pub mod step;
 mod system;
@@ -83,7 +85,7 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardWo
         });
     }
     // A second attempt of the boot unit may come when managers run already.
-    let moment = if early_boot && !machine::network_is_managed() {
+    let moment = if early_boot && !renderer::is_any_running() {
         Moment::EarlyBoot
     } else {
         Moment::Running

@@ -11,28 +11,22 @@ use super::{
     folder::{self, Below, FolderImage},
     image::{Contents, Image, look},
     journal::{FORMAT, Journal, Transaction},
-    name,
+    name, renderer,
     system::System,
     transaction::{all, armed, back, journal_error, lock, refuse_open},
     undo,
 };
 
-/// Where network managers and the kernel's settings are read from, and what a manager remembers.
-const USUAL: [&str; 14] = [
-    "/etc/NetworkManager",
+/// Where the kernel's settings and those of what lies beside network managers are read from.
+const USUAL: [&str; 8] = [
     "/etc/hosts",
-    "/etc/netplan",
     "/etc/network",
     "/etc/nftables.conf",
     "/etc/sysctl.conf",
     "/etc/sysctl.d",
-    "/etc/systemd/network",
-    "/etc/systemd/networkd.conf",
-    "/etc/systemd/networkd.conf.d",
     "/etc/systemd/resolved.conf",
     "/etc/systemd/resolved.conf.d",
     "/etc/udev/rules.d",
-    "/var/lib/NetworkManager/NetworkManager.state",
 ];
 
 /// A folder with more than this is not configuration.
@@ -75,7 +69,10 @@ fn journal(
     trial: &Trial,
 ) -> Result<(Journal, Contents), ChangeError> {
     let named = trial.files.iter().map(String::as_str);
-    let roots: BTreeSet<&str> = USUAL.into_iter().chain(named).collect();
+    let mut roots: BTreeSet<&str> = USUAL.into_iter().chain(named).collect();
+    for place in renderer::files() {
+        roots.insert(place);
+    }
     let mut watched = Vec::new();
     let mut paths = BTreeSet::new();
     let mut tree = BTreeSet::new();

@@ -161,6 +161,7 @@ fn run_with(
 pub fn run_to_its_end(
     program: &str,
     arguments: &[&str],
+    environment: &[(&str, &str)],
     deadline: Duration,
 ) -> Result<(), RunToEndError> {
     let path = find(program).ok_or_else(|| RunToEndError::Missing {
@@ -179,7 +180,7 @@ pub fn run_to_its_end(
         .env_clear()
         .env("PATH", PATH)
         .env("LC_ALL", "C")
-        .env("DEBIAN_FRONTEND", "noninteractive")
+        .envs(environment.iter().copied())
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(output()?)
@@ -498,8 +499,9 @@ mod tests {
         let arguments = ["-c", script.as_str()];
         let work = Work::within(Duration::from_secs(60));
         let stopped = thread::scope(|scope| {
-            let running = scope
-                .spawn(|| work.run(|| run_to_its_end("sh", &arguments, Duration::from_secs(60))));
+            let running = scope.spawn(|| {
+                work.run(|| run_to_its_end("sh", &arguments, &[], Duration::from_secs(60)))
+            });
             while !begun.exists() {
                 thread::sleep(Duration::from_millis(10));
             }
@@ -520,7 +522,8 @@ mod tests {
 
     #[test]
     fn what_ran_to_its_end_says_why_it_failed() {
-        let run = |script: &str| run_to_its_end("sh", &["-c", script], Duration::from_secs(60));
+        let run =
+            |script: &str| run_to_its_end("sh", &["-c", script], &[], Duration::from_secs(60));
         assert!(run("echo much; exit 0").is_ok());
         let why = run("echo Reading; echo 'E: Unable to locate package x' >&2; exit 100");
         let why = why.unwrap_err().to_string();
@@ -528,7 +531,7 @@ mod tests {
             why.ends_with("exit status: 100: Reading; E: Unable to locate package x"),
             "{why}"
         );
-        let why = run_to_its_end("no-such-program", &[], Duration::ZERO);
+        let why = run_to_its_end("no-such-program", &[], &[], Duration::ZERO);
         let why = why.unwrap_err().to_string();
         assert_eq!(why, "no-such-program is not installed");
     }

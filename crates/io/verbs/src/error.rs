@@ -2,7 +2,7 @@
 
 use std::{io, net::IpAddr, path::PathBuf, time::Duration};
 
-use crosstie_model::{Bytes, Gid};
+use crosstie_model::{Bytes, Gid, distribution::DEBIAN};
 use rustix::io::Errno;
 
 use crate::status::Status;
@@ -10,8 +10,11 @@ use crate::status::Status;
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     #[error(
-        "{} could not be loaded: install libibverbs1 and the device's provider (Debian: ibverbs-providers)",
-        library.display()
+        "{} could not be loaded: install {} and the device's provider ({}: {})",
+        library.display(),
+        DEBIAN.packages.rdma_library,
+        DEBIAN.name,
+        DEBIAN.packages.rdma_providers
     )]
     Missing {
         library: PathBuf,

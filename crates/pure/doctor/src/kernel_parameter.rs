@@ -1,18 +1,13 @@
-//! Kernel parameters, as GRUB's drop-ins on Debian and Ubuntu set them.
+//! Kernel parameters, as the distribution sets them.
 
-use crate::Hit;
+use crate::{Hit, Node};
 
 impl Hit {
-    /// The commands that add a kernel parameter for every later start. A parameter that is given twice has its last
-    /// value, and drop-ins come last.
+    /// The commands that add a kernel parameter for every later start.
     #[must_use]
-    pub fn kernel_parameter(self, parameter: &str) -> Self {
-        let name = parameter.split('=').next().unwrap_or(parameter);
-        let file = format!("/etc/default/grub.d/99-{}.cfg", name.replace('.', "-"));
-        let line =
-            format!(r#"GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT {parameter}""#);
-        self.command(format!("echo '{line}' | sudo tee {file}"))
-            .command("sudo update-grub")
-            .command("sudo systemctl reboot")
+    pub fn kernel_parameter(self, node: &Node, parameter: &str) -> Self {
+        let add = node.facts.distribution().add_kernel_parameter;
+        let hit = add(parameter).into_iter().fold(self, Hit::command);
+        hit.command("sudo systemctl reboot")
     }
 }

@@ -10,13 +10,16 @@
 
 pub mod collect;
 pub mod fuzz;
+mod joined;
 mod parse;
 pub mod raw;
+mod renderer;
 mod size;
 pub mod source;
-mod yaml;
 
-pub use parse::{covers, dscp_table, facts, traffic_class};
+pub use joined::{joined, total};
+pub use parse::{covers, distro, dscp_table, facts, traffic_class};
 pub use raw::{Entry, Gap, Meta, Raw};
+pub use renderer::{PROFILES, is_renderers, keeps_unnamed, private_managers};
 pub use size::{TooLarge, check_size};
 pub use source::Source;

@@ -37,7 +37,10 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> RunNode {
             .software
             .module("mlx5_core")
             .and_then(|module| module.version.known().cloned()),
-        rdma_core: facts.software.package("rdma-core").map(str::to_owned),
+        rdma_core: facts
+            .software
+            .package(facts.distribution().packages.rdma_core)
+            .map(str::to_owned),
         gpu_driver: facts.gpus.driver.known().cloned(),
         gpus: facts.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
         nccl: nccl(facts),
@@ -83,7 +86,7 @@ fn nccl(facts: &Facts) -> Vec<String> {
     let mut versions: BTreeSet<&str> = libraries
         .filter_map(|library| library.version.known().map(String::as_str))
         .collect();
-    versions.extend(facts.software.package("libnccl2"));
+    versions.extend(facts.software.package(facts.distribution().packages.nccl));
     versions.into_iter().map(str::to_owned).collect()
 }
 

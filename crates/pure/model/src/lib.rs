@@ -5,6 +5,7 @@
 
 pub mod cable;
 pub mod change;
+pub mod distribution;
 pub mod facts;
 pub mod finding;
 pub mod glob;
@@ -12,18 +13,21 @@ pub mod ids;
 pub mod managed;
 pub mod plan;
 pub mod reading;
+pub mod renderer;
 pub mod run;
 pub mod spec;
 pub mod units;
 pub mod word;
 
 pub use cable::{Cable, PortRef};
+pub use distribution::Distribution;
 pub use facts::Facts;
 pub use finding::{Evidence, Finding, FindingRef, Severity};
 pub use glob::glob_matches;
 pub use ids::{Gid, Guid, HardwareAddress, PciAddress};
 pub use plan::{NodePlan, Plan, Step};
 pub use reading::Reading;
+pub use renderer::Renderer;
 pub use run::Run;
 pub use spec::Spec;
 pub use units::{Bytes, Gbps, Mtu};

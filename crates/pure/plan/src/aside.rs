@@ -6,15 +6,12 @@ use std::collections::BTreeSet;
 use crosstie_facts::covers;
 use crosstie_model::{
     Facts,
-    facts::{
-        net::Interface,
-        persistence::{Format, Profile},
-    },
+    facts::{net::Interface, persistence::Profile},
     plan::Refusal,
 };
 
 use crate::{
-    files::{Wanted, paths},
+    renderer::{self, Wanted},
     wiring::WiredNode,
 };
 
@@ -30,12 +27,14 @@ pub(crate) fn competing(node: &WiredNode, wanted: &[Wanted]) -> (BTreeSet<String
         let driver = driver(facts, interface);
         let profiles = facts.persistence.profiles.iter();
         for profile in profiles.filter(|profile| !is_ours(facts, &profile.file)) {
-            if !covers(profile, interface, driver) || !is_heard(own, profile) {
+            if !covers(profile, interface, driver) {
                 continue;
             }
-            if profile.format == Format::Ifupdown {
-                let interface = own.name.clone();
-                refusals.push(Refusal::Ifupdown { interface });
+            let Some(renderer) = renderer::of(profile.format) else {
+                refusals.extend(profile.format.manager().refusal(&own.name));
+                continue;
+            };
+            if !renderer.is_heard(own, profile) {
                 continue;
             }
             match obstacle(node, &profile.file) {
@@ -62,22 +61,6 @@ fn driver<'a>(facts: &'a Facts, interface: &Interface) -> Option<&'a str> {
     function.driver.known().map(String::as_str)
 }
 
-/// Whether the profile would have a say beside ours.
-fn is_heard(own: &Wanted, profile: &Profile) -> bool {
-    let file = profile.file.rsplit('/').next().unwrap_or("");
-    match profile.format {
-        Format::NetplanNetworkManager | Format::NetplanNetworkd | Format::Ifupdown => true,
-        // Ours has priority over what packages ship.
-        Format::NetworkManager => {
-            own.tool.is_network_manager() && profile.file.starts_with("/etc/")
-        }
-        // The first file that matches is in force.
-        Format::Networkd if own.tool.is_network_manager() => false,
-        Format::Networkd if own.tool.is_netplan() => file < "10-netplan-",
-        Format::Networkd => file < paths::NETWORKD,
-    }
-}
-
 /// Why a file cannot be set aside.
 fn obstacle(node: &WiredNode, file: &str) -> Option<&'static str> {
     let facts = node.facts;
@@ -89,17 +72,8 @@ fn obstacle(node: &WiredNode, file: &str) -> Option<&'static str> {
     if !inside.all(|profile| is_for_fabric_alone(node, profile)) {
         return Some("it is for other interfaces too");
     }
-    let netplan = facts.persistence.netplan.iter();
-    let own = netplan.clone().find(|found| found.file == file)?;
-    if own.others {
-        return Some("it is for other interfaces too");
-    }
-    let renderer = |without: &str| {
-        let rest = netplan.clone().rev().filter(|found| found.file != without);
-        let mut set = rest.filter_map(|found| found.renderer.as_deref());
-        set.next().unwrap_or("networkd")
-    };
-    (renderer(file) != renderer("")).then_some("its `renderer` holds for every file of netplan's")
+    let mut obstacles = renderer::ALL.iter();
+    obstacles.find_map(|renderer| renderer.obstacle(facts, file))
 }
 
 fn is_for_fabric_alone(node: &WiredNode, profile: &Profile) -> bool {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_fabric::{carries_management, is_meant};
+use crosstie_facts::is_renderers;
 use crosstie_model::{
     Facts,
-    facts::persistence::{Format, Profile},
     plan::{Engine, Refusal, Setting},
     spec::{PortMatch, TwinAddresses},
 };
@@ -14,7 +14,8 @@ use ipnet::IpNet;
 use crate::{
     addresses::TWINS,
     aside::is_ours,
-    files::{LONGEST, Wanted, is_plain},
+    files::{LONGEST, is_plain},
+    renderer::{ALL, Wanted},
     wiring::{Port, WiredNode, Wiring},
 };
 
@@ -183,19 +184,15 @@ fn overlap(a: IpNet, b: IpNet) -> bool {
     a.contains(&b) || b.contains(&a)
 }
 
-/// Where files are that decide what a plan would change.
-pub(crate) const CONFIGURATION: [&str; 4] = [
-    "/etc/netplan",
-    "/etc/NetworkManager",
-    "/etc/systemd",
-    "/etc/network",
-];
+/// Whether a path is of the files that decide what a plan would change.
+pub(crate) fn is_configuration(path: &str) -> bool {
+    path.starts_with("/etc/systemd") || path.starts_with("/etc/") && is_renderers(path)
+}
 
 /// Those that only root may read.
 fn unread(facts: &Facts) -> impl Iterator<Item = Refusal> {
-    let is_configuration = |what: &str| CONFIGURATION.iter().any(|place| what.starts_with(place));
     let unread = facts.unread.iter();
-    let unread = unread.filter(move |gap| is_configuration(&gap.what));
+    let unread = unread.filter(|gap| is_configuration(&gap.what));
     unread.map(|gap| Refusal::Unread {
         file: gap.what.clone(),
         why: gap.why.clone(),
@@ -228,67 +225,6 @@ pub(crate) fn files(facts: &Facts, wanted: &[Wanted], paths: &BTreeSet<&str>) ->
         file: file.to_owned(),
     });
     let mut refusals: Vec<Refusal> = edited.chain(taken).collect();
-    if wanted.iter().any(|own| own.tool.is_netplan()) {
-        let broken = facts.persistence.broken.iter();
-        refusals.extend(broken.map(|(file, error)| Refusal::BrokenNetplan {
-            file: file.clone(),
-            error: error.clone(),
-        }));
-        refusals.extend(unapplied(facts));
-    }
+    refusals.extend(ALL.iter().flat_map(|one| one.refusals(facts, wanted)));
     refusals
-}
-
-/// Interfaces of which netplan's files say something else than what it last made of them. Only those can be told whose
-/// names are written out.
-fn unapplied(facts: &Facts) -> Vec<Refusal> {
-    let Some(rendered) = facts.persistence.rendered.known() else {
-        return Vec::new();
-    };
-    let declared = facts.persistence.profiles.iter();
-    let declared: Vec<&Profile> = declared
-        .filter(|profile| {
-            matches!(
-                profile.format,
-                Format::NetplanNetworkManager | Format::NetplanNetworkd
-            )
-        })
-        .collect();
-    // A definition by MAC address or driver may be any of the rendered ones.
-    if declared.iter().any(|profile| literal(profile).is_none()) {
-        return Vec::new();
-    }
-    let names = declared.iter().copied().chain(rendered).filter_map(literal);
-    let names: BTreeSet<&str> = names.collect();
-    names
-        .into_iter()
-        .filter_map(|name| {
-            let of = |profile: &&Profile| literal(profile) == Some(name);
-            let made: Vec<&Profile> = rendered.iter().filter(of).collect();
-            let said: Vec<&Profile> = declared.iter().copied().filter(of).collect();
-            let file = said
-                .first()
-                .or(made.first())
-                .map(|found| found.file.clone());
-            let differs =
-                said.is_empty() != made.is_empty() || addresses(&said) != addresses(&made);
-            differs.then(|| Refusal::UnappliedNetplan {
-                interface: name.to_owned(),
-                file: file.unwrap_or_default(),
-            })
-        })
-        .collect()
-}
-
-fn literal(profile: &Profile) -> Option<&str> {
-    let conditions = &profile.matches;
-    match conditions.names.as_slice() {
-        [name] if conditions.macs.is_empty() && !name.contains(['*', '?', '[']) => Some(name),
-        _ => None,
-    }
-}
-
-fn addresses<'a>(profiles: &[&'a Profile]) -> BTreeSet<&'a str> {
-    let all = profiles.iter().flat_map(|profile| &profile.addresses);
-    all.map(String::as_str).collect()
 }

@@ -16,10 +16,10 @@ mod files;
 mod foresee;
 mod guards;
 mod management;
-mod manager;
 pub mod memory;
 mod node;
 mod qos;
+mod renderer;
 mod topology;
 mod wiring;
 
@@ -38,6 +38,7 @@ pub use files::paths;
 pub use foresee::foresee;
 pub use management::management_probes;
 pub use node::SOCKET_BUFFER_BYTES;
+pub use renderer::keep_commands;
 pub use topology::Topology;
 pub use wiring::{Joined, Port, WiredNode, Wiring};
 

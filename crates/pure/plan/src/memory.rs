@@ -159,7 +159,8 @@ impl Memory {
             .extend(ours.filter(|file| is_ours(&file.file)));
         persistence.modules.extend(read.persistence.modules);
         let limits = &mut now.system.limit_lines;
-        limits.retain(|line| line.file != paths::LIMITS);
+        let own = paths::limits(&self.facts.distribution().folders);
+        limits.retain(|line| line.file != own);
         limits.extend(read.system.limit_lines);
         // pam_limits reads limits.conf first, then limits.d by name.
         limits.sort_by_key(|line| (line.file.contains("/limits.d/"), line.file.clone()));

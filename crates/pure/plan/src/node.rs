@@ -29,7 +29,6 @@ pub use buffers::SOCKET_BUFFER_BYTES;
 pub(crate) use desired::mode_of;
 use desired::{Desired, Group};
 
-const PACKAGES: [&str; 2] = ["rdma-core", "ibverbs-providers"];
 /// What user space needs besides the card's own driver.
 const MODULES: [&str; 2] = ["ib_uverbs", "rdma_ucm"];
 
@@ -118,19 +117,22 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
 }
 
 fn everywhere(desired: &mut Desired, facts: &Facts, sysctls: &BTreeMap<String, String>) {
-    desired.file(paths::LIMITS, Mode::Public, &files::limits());
-    for path in [paths::SYSTEM_LIMITS, paths::USER_LIMITS] {
-        desired.file(path, Mode::Public, &files::manager_limits());
+    let folders = &facts.distribution().folders;
+    desired.file(&paths::limits(folders), Mode::Public, &files::limits());
+    for path in paths::managers(folders) {
+        desired.file(&path, Mode::Public, &files::manager_limits());
     }
     let modules: Vec<&str> = MODULES
         .into_iter()
         .filter(|name| has_module(facts, name) && !is_loaded_by_others(facts, name))
         .collect();
     if !modules.is_empty() {
-        desired.file(paths::MODULES, Mode::Public, &files::modules(&modules));
+        let path = paths::modules(folders);
+        desired.file(&path, Mode::Public, &files::modules(&modules));
     }
     if !sysctls.is_empty() {
-        desired.file(paths::SYSCTL, Mode::Public, &files::sysctls(sysctls));
+        let path = paths::sysctl(folders);
+        desired.file(&path, Mode::Public, &files::sysctls(sysctls));
     }
 }
 
@@ -142,7 +144,7 @@ fn has_module(facts: &Facts, name: &str) -> bool {
 
 fn is_loaded_by_others(facts: &Facts, name: &str) -> bool {
     let file = facts.persistence.modules.get(name);
-    file.is_some_and(|file| file != paths::MODULES)
+    file.is_some_and(|file| *file != paths::modules(&facts.distribution().folders))
 }
 
 fn modules(facts: &Facts) -> Vec<Step> {
@@ -168,10 +170,9 @@ fn modules(facts: &Facts) -> Vec<Step> {
 
 fn packages(facts: &Facts) -> Option<Step> {
     let installed = facts.software.packages.known()?;
-    let missing = PACKAGES
-        .into_iter()
-        .filter(|name| !installed.contains_key(*name));
-    let names: Vec<String> = missing.map(str::to_owned).collect();
+    let wanted = facts.distribution().packages.rdma_install.iter();
+    let missing = wanted.filter(|name| !installed.contains_key(**name));
+    let names: Vec<String> = missing.map(|name| (*name).to_owned()).collect();
     (!names.is_empty()).then_some(Step::from(Packages {
         names,
         installed: Change {

@@ -23,6 +23,7 @@ use crate::{
     STATE,
     error::{GuardError, GuardWorkError, ProgramError},
     journal::Transaction,
+    renderer,
     system::System,
 };
 
@@ -52,12 +53,14 @@ pub(super) fn arm(
         "[Unit]\nDescription=Rolls back change {transaction}\nStartLimitIntervalSec=0\n\n[Service]\nType=oneshot\n\
          ExecStart={program} guard {transaction}\nTimeoutStartSec=300\nRestart=on-failure\nRestartSec=5s\n"
     );
-    // The root may be read-only until it is mounted anew. Whoever reads what is put back must wait for it.
+    // Whoever reads what is restored must wait for it.
+    let readers = renderer::units().join(" ");
+    // The root may be read-only until it is mounted anew.
     let boot = format!(
         "[Unit]\nDescription=Rolls back change {transaction}, which the machine was switched off in\n\
          DefaultDependencies=no\nRequiresMountsFor={STATE}\nAfter=systemd-remount-fs.service\n\
-         Before=network-pre.target systemd-networkd.service NetworkManager.service systemd-sysctl.service \
-         systemd-modules-load.service netplan-configure.service sysinit.target shutdown.target\n\
+         Before=network-pre.target {readers} systemd-sysctl.service systemd-modules-load.service sysinit.target \
+         shutdown.target\n\
          Conflicts=shutdown.target\n\n[Service]\nType=oneshot\nExecStart={program} guard --boot {transaction}\n\
          TimeoutStartSec=120\nRestart=on-failure\nRestartSec=10s\n"
     );

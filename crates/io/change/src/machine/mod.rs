@@ -1,8 +1,8 @@
 //! The machine itself: systemd, the network managers, the kernel.
 
 mod guard;
-mod network;
 mod older_journal;
+mod older_routes;
 #[cfg(any(test, feature = "rehearsal"))]
 mod rehearsal;
 mod trial;
@@ -24,6 +24,8 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{
     error::{GuardError, GuardWorkError, ManagerError, Obstacle, StepError, TrialError},
     journal::Before,
+    program::run,
+    renderer,
     session::{INTERRUPTED, OwnTransaction},
     step::{self, Runtime},
     system::System,
@@ -35,7 +37,6 @@ use crosstie_node::{
 };
 
 pub(super) use guard::{start_at_deadline, start_now as start_guard};
-pub(super) use network::is_managed as network_is_managed;
 pub(super) use wait::wait_until;
 
 /// The running program, and where the agents of root are, which nobody writes to once they have their names.
@@ -111,11 +112,14 @@ impl System for Machine {
     }
 
     fn reread(&self, then: &[Reread]) -> Result<(), ManagerError> {
-        network::reread(then)
+        if then.contains(&Reread::Units) {
+            run("systemctl", &["daemon-reload"])?;
+        }
+        renderer::reconfigure(then)
     }
 
     fn render_at_boot(&self) -> Result<(), ManagerError> {
-        network::render_at_boot()
+        renderer::render_at_boot()
     }
 
     fn before(&self, _now: &Facts, interfaces: &[String]) -> Before {
@@ -147,7 +151,7 @@ impl System for Machine {
     }
 
     fn reread_all(&self) -> Result<(), ManagerError> {
-        network::reread_all()
+        renderer::reread_all()
     }
 
     fn put_back(&self, before: &Before) -> Vec<Obstacle> {

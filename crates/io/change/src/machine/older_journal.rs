@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use crosstie_model::{Facts, facts::net::Interface, plan::global_addresses};
 use ipnet::IpNet;
 
-use super::network;
+use super::older_routes;
 
 use crate::{
     error::{Obstacle, ProgramError},
@@ -36,7 +36,7 @@ pub(super) fn restore(facts: &Facts, before: &Before) -> Vec<Obstacle> {
         obstacles.extend(restored.err().map(Obstacle::Program));
     }
     if let Some(routes) = &before.routes {
-        let restored = network::restore_routes(routes);
+        let restored = older_routes::restore(routes);
         obstacles.extend(restored.err().map(Obstacle::Program));
     }
     obstacles

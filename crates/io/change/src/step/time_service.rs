@@ -5,24 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use crosstie_model::plan::TimeService;
 
 use super::{ApplyStep, Runtime};
-use crate::{error::StepError, program::run};
-
-/// Where packages list their services, one a line (systemd-timedated.service(8)).
-const LISTS: [&str; 4] = [
-    "/etc/systemd/ntp-units.d",
-    "/run/systemd/ntp-units.d",
-    "/usr/local/lib/systemd/ntp-units.d",
-    "/usr/lib/systemd/ntp-units.d",
-];
-/// Other names that services take when they are enabled.
-const ALIASES: [&str; 4] = [
-    "dbus-org.freedesktop.timesync1.service",
-    "chronyd.service",
-    "ntp.service",
-    "ntpd.service",
-];
-const UNITS: &str = "/etc/systemd/system";
-const TARGETS: [&str; 2] = ["sysinit.target.wants", "multi-user.target.wants"];
+use crate::{distribution, error::StepError, program::run};
 
 impl ApplyStep for TimeService {
     /// systemd chooses which. Undone, the one that runs is stopped: whether a boot starts it is what files say, and those are
@@ -42,20 +25,24 @@ impl ApplyStep for TimeService {
 
     /// What enabling one of them may make, and taking another out of force may remove.
     fn links(&self, path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
+        let distribution = distribution::installed(&path("/"));
+        let (folder, services) = (distribution.folders.units, &distribution.time_services);
         let wanted = units(path).into_iter().flat_map(|unit| {
-            let links = TARGETS.iter();
-            links.map(move |target| format!("{UNITS}/{target}/{unit}"))
+            let links = services.targets.iter();
+            links.map(move |target| format!("{folder}/{target}/{unit}"))
         });
-        let aliases = ALIASES.iter().map(|alias| format!("{UNITS}/{alias}"));
-        wanted.chain(aliases).collect()
+        let aliases = services.aliases.iter();
+        wanted
+            .chain(aliases.map(|alias| format!("{folder}/{alias}")))
+            .collect()
     }
 }
 
 /// Those that systemd may start, and those that it stops for it.
 fn units(path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
-    let lists = LISTS
-        .iter()
-        .filter_map(|folder| fs::read_dir(path(folder)).ok());
+    let distribution = distribution::installed(&path("/"));
+    let lists = distribution.time_services.lists.iter();
+    let lists = lists.filter_map(|folder| fs::read_dir(path(folder)).ok());
     let lists = lists.flatten().flatten().map(|entry| entry.path());
     let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
     let mut units: BTreeSet<String> = BTreeSet::new();

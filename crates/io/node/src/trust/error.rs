@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use crosstie_model::distribution::DEBIAN;
 use crosstie_trust::{JournalError, KeyError, NameError};
 use thiserror::Error;
 
@@ -32,7 +33,9 @@ pub enum TrustError {
     #[error("cannot use the key {}", path.display())]
     Key { path: PathBuf, source: KeyError },
     #[error(
-        "there is no host key of an sshd in /etc/ssh: nobody can log in here (Debian package openssh-server)"
+        "there is no host key of an sshd in /etc/ssh: nobody can log in here ({} package {})",
+        DEBIAN.name,
+        DEBIAN.packages.ssh_server
     )]
     NoHostKey,
 }

@@ -4,6 +4,7 @@ use std::{fs, path::Path, time::Duration};
 
 use crosstie_durable::{Disk, folder_of, publish, remove};
 use crosstie_facts::Gap;
+use crosstie_model::distribution::DEBIAN;
 use crosstie_trust::{Owner, PublicKey};
 
 use super::TrustError;
@@ -56,7 +57,10 @@ fn keygen(arguments: &[&str]) -> Result<String, TrustError> {
     };
     let output = run("ssh-keygen", arguments, bounds).map_err(|gap| TrustError::Keygen {
         why: match gap {
-            Gap::Absent => "there is no ssh-keygen (Debian package openssh-client)".to_owned(),
+            Gap::Absent => format!(
+                "there is no ssh-keygen ({} package {})",
+                DEBIAN.name, DEBIAN.packages.ssh_client
+            ),
             other => format!("ssh-keygen: {other:?}"),
         },
     })?;

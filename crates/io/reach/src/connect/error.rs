@@ -2,6 +2,7 @@
 
 use std::{io, time::Duration};
 
+use crosstie_model::distribution::DEBIAN;
 use thiserror::Error;
 
 use super::{failure::WRONG_PASSWORD, login::LoginCommands};
@@ -14,7 +15,12 @@ const ROOTS_FOLDER: &str = "/var/lib/crosstie";
 pub enum ConnectError {
     #[error(transparent)]
     Destination(#[from] DestinationError),
-    #[error("cannot run {program}; is it installed (Debian packages openssh-client, iproute2)?")]
+    #[error(
+        "cannot run {program}; is it installed ({} packages {}, {})?",
+        DEBIAN.name,
+        DEBIAN.packages.ssh_client,
+        DEBIAN.packages.ip
+    )]
     Spawn { program: String, source: io::Error },
 
     #[error(

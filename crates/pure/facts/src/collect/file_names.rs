@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use crosstie_model::managed::{Origin, origin};
 
 use super::rules::GROUPS;
-use crate::raw::{Entry, Raw, resolve};
+use crate::{
+    raw::{Entry, Raw, resolve},
+    renderer,
+};
 use given::{is_given, is_placeholder, placeholder};
+pub(crate) use given::{is_number, split_ending};
 
-/// Where people name files, below `/etc`, `/run` and `/usr/lib`.
-const FOLDERS: [&str; 10] = [
-    "netplan",
-    "systemd/network",
+/// Where people name files, below `/etc`, `/run` and `/usr/lib`; besides, where those who configure interfaces read theirs.
+const FOLDERS: [&str; 6] = [
     "systemd/system.conf.d",
     "systemd/user.conf.d",
-    "NetworkManager/system-connections",
-    "network/interfaces.d",
     "modules-load.d",
     "profile.d",
     "security/limits.d",
@@ -83,7 +83,9 @@ pub fn renamed(raw: &Raw) -> Raw {
 fn split(path: &str) -> Option<(&str, &str)> {
     let root = ROOTS.iter().find(|root| path.starts_with(**root))?;
     let below = path[root.len()..].strip_prefix('/')?;
-    let folder = FOLDERS.iter().find(|folder| below.starts_with(**folder))?;
+    let renderers = renderer::ALL.iter().flat_map(|one| one.folders());
+    let mut folders = FOLDERS.iter().chain(renderers);
+    let folder = folders.find(|folder| below.starts_with(**folder))?;
     let inside = below[folder.len()..].strip_prefix('/')?;
     Some((&path[..path.len() - inside.len()], inside))
 }

@@ -2,7 +2,7 @@
 
 /// `eth0`, `ib1`, `enP2p1s0f0np0`, `enx001122aabbcc`, `ibp1s0`, `bond0.177`: nothing in it but what the hardware's place makes of it
 /// (systemd.net-naming-scheme(7)), and a VLAN's number.
-pub(super) fn is_given_by_system(name: &str) -> bool {
+pub(crate) fn is_given_by_system(name: &str) -> bool {
     const NUMBERED: [&str; 6] = ["eth", "ib", "bond", "br", "team", "wlan"];
     const PLACED: [&str; 2] = ["en", "ib"];
     let (name, vlan) = name.split_once('.').unwrap_or((name, "0"));

@@ -6,17 +6,17 @@
 
 mod command;
 mod file_names;
-mod filter;
-mod interface_name;
+pub(crate) mod filter;
+pub(crate) mod interface_name;
 mod pattern;
-mod rules;
-mod secret;
+pub(crate) mod rules;
+pub(crate) mod secret;
 mod walk;
 
 pub use command::{COMMANDS, CommandRule, command, gpu_xml};
 pub use file_names::renamed;
+pub(crate) use file_names::{is_number, split_ending};
 pub use filter::is_engine_variable;
-pub(crate) use filter::is_other;
 pub use rules::{GROUPS, HOME_NCCL_CONF, Keep, NAMED_NCCL_CONF, Rule};
 pub use walk::{Alias, alias, group, tree};
 

@@ -2,10 +2,17 @@
 
 use std::borrow::Cow;
 
+use crosstie_model::distribution::{PACKAGE_DATABASES, PackageDatabase};
+
 use super::{filter, secret};
-use crate::raw::Entry;
+use crate::{
+    joined::{joined, total},
+    raw::Entry,
+    renderer,
+};
 
 /// Files to read, and what to keep of each.
+#[derive(Clone, Copy)]
 pub struct Rule {
     /// Components may be names, globs or `{alternatives}`; `$release` is the running kernel's.
     pub path: &'static str,
@@ -70,11 +77,11 @@ const fn in_captures(path: &'static str) -> Rule {
     }
 }
 
-const fn filtered(path: &'static str, filter: fn(&str) -> Option<String>) -> Rule {
+pub(crate) const fn filtered(path: &'static str, filter: fn(&str) -> Option<String>) -> Rule {
     rule(path, Keep::Filtered(filter))
 }
 
-const fn rule(path: &'static str, keep: Keep) -> Rule {
+pub(crate) const fn rule(path: &'static str, keep: Keep) -> Rule {
     Rule {
         path,
         keep,
@@ -89,7 +96,44 @@ pub const NAMED_NCCL_CONF: &str = "home/nccl-conf-file";
 
 /// The whole list. The groups have little in common, and each may be read by a thread of its own: a card's firmware
 /// takes its time to answer for every counter.
-pub const GROUPS: [&[Rule]; 5] = [RDMA, INTERFACES, PCI, MACHINE, SOFTWARE];
+pub const GROUPS: [&[Rule]; 5] = [
+    RDMA,
+    INTERFACES,
+    PCI,
+    &MACHINE_WITH_RENDERERS,
+    &SOFTWARE_WITH_PACKAGES,
+];
+
+const RENDERERS: [Rule; total(renderer::RULES)] = joined(renderer::RULES);
+const MACHINE_WITH_RENDERERS: [Rule; MACHINE.len() + RENDERERS.len()] =
+    joined(&[MACHINE, &RENDERERS]);
+
+const SOFTWARE_WITH_PACKAGES: [Rule; SOFTWARE.len() + PACKAGE_DATABASES.len()] =
+    joined(&[&packages(), SOFTWARE]);
+
+/// The lists of installed packages.
+const fn packages() -> [Rule; PACKAGE_DATABASES.len()] {
+    let mut rules = [package_database(PACKAGE_DATABASES[0]); PACKAGE_DATABASES.len()];
+    let mut at = 1;
+    while at < rules.len() {
+        rules[at] = package_database(PACKAGE_DATABASES[at]);
+        at += 1;
+    }
+    rules
+}
+
+const fn package_database(database: PackageDatabase) -> Rule {
+    match database {
+        PackageDatabase::Dpkg { path } => {
+            rule(below_root(path), Keep::Stanzas(filter::dpkg_status))
+        }
+    }
+}
+
+/// As paths are in captures.
+pub(crate) const fn below_root(path: &'static str) -> &'static str {
+    path.split_at(1).1
+}
 
 /// RDMA devices and what user space sees of them.
 #[rustfmt::skip] // one rule a line reads as the table it is
@@ -136,18 +180,17 @@ const SOFTWARE: &[Rule] = &[
     whole("sys/module/{mlx5_core,mlx5_ib,ib_core,nvidia,nvidia_peermem,nv_peer_mem,rdma_rxe}/version"),
     filtered("lib/modules/$release/modules.dep", filter::module_paths),
     whole("proc/driver/nvidia/version"),
-    rule("var/lib/dpkg/status", Keep::Stanzas(filter::dpkg_status)),
     rule("{usr/lib,usr/local/lib}/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1}", Keep::Name),
     rule("usr/lib/*-linux-gnu/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1,libcuda.so.1}", Keep::Name),
     rule("usr/local/cuda*/lib64/{libnccl.so.2,libnccl-net.so}", Keep::Name),
     rule("usr/lib/python3/dist-packages/nvidia_nccl_cu*.dist-info", Keep::Name),
     rule("usr/local/lib/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", Keep::Name),
     rule("usr/{lib/python3/dist-packages,local/lib/python3*/dist-packages,local/lib/python3*/site-packages}/nvidia/nccl/lib/libnccl.so.2", Keep::Name),
-    rule("sys/fs/cgroup/system.slice/{opensm*,NetworkManager,systemd-networkd,chrony*,ntp*,openntpd,systemd-timesyncd,ptp4l*,phc2sys*,timemaster}.service", Keep::Name),
+    rule("sys/fs/cgroup/system.slice/{opensm*,chrony*,ntp*,openntpd,systemd-timesyncd,ptp4l*,phc2sys*,timemaster}.service", Keep::Name),
     rule("sys/fs/cgroup/system.slice/{docker,containerd,lldpad,openibd,nvidia-persistenced,firewalld,ufw,ssh,sshd}.service", Keep::Name),
 ];
 
-/// Everything else.
+/// Everything else, but what configures interfaces.
 #[rustfmt::skip] // one rule a line reads as the table it is
 const MACHINE: &[Rule] = &[
     // The machine
@@ -177,12 +220,6 @@ const MACHINE: &[Rule] = &[
     whole("proc/sys/kernel/numa_balancing"),
 
     // What survives a reboot
-    filtered("{etc,run,usr/lib}/netplan/*.yaml", filter::netplan),
-    rule("{etc,run,usr/lib}/NetworkManager/system-connections/*", Keep::Private(filter::keyfile)),
-    filtered("{etc,run,usr/lib}/systemd/network/{*.network,*.link,*.netdev}", filter::networkd),
-    filtered("{etc,run,usr/lib}/systemd/network/{*.network.d,*.link.d}/*.conf", filter::networkd),
-    filtered("etc/network/interfaces", filter::ifupdown),
-    filtered("etc/network/interfaces.d/*", filter::ifupdown),
     filtered("etc/modules", filter::module_names),
     filtered("{etc,run,usr/lib}/modules-load.d/*.conf", filter::module_names),
     filtered("etc/sysctl.conf", filter::sysctl_file),
@@ -190,17 +227,12 @@ const MACHINE: &[Rule] = &[
     rule("etc/nvidia/cx7-hotplug-enabled", Keep::Name),
 
     // What this tool has written, where no other rule reads it (see filter::or_ours)
-    filtered("etc/NetworkManager/conf.d/90-crosstie.conf", filter::nothing),
     filtered("etc/systemd/system/crosstie-fabric.service", filter::nothing),
     filtered("etc/crosstie/fabric.toml", filter::nothing),
     filtered("etc/hosts", filter::block),
     rule("etc/systemd/system/*.wants/crosstie-*", Keep::Name),
-    rule("etc/{netplan,systemd/network}/*.crosstie~", Keep::Name),
 
-    // Who manages what now
-    filtered("run/NetworkManager/devices/*", filter::nm_device),
-    filtered("run/systemd/netif/links/*", filter::networkd_link),
-    filtered("run/network/ifstate", filter::interface_states),
+    // Where it runs
     filtered("run/systemd/container", filter::first_word),
     rule("{.dockerenv,run/.containerenv}", Keep::Name),
 

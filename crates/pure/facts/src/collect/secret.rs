@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::raw::{Entry, Gap};
 
 /// In place of a value that is part of something else.
-pub(super) const WITHHELD: &str = "withheld";
+pub(crate) const WITHHELD: &str = "withheld";
 
 /// Words that go with a secret, in lower case, wherever they stand on a line.
 const WORDS: [&str; 20] = [
@@ -144,7 +144,7 @@ pub(super) fn without_secrets(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a line of text holds a secret, or names one.
-pub(super) fn is_secret(line: &str) -> bool {
+pub(crate) fn is_secret(line: &str) -> bool {
     names_secret(line) || holds_token(line) || has_login(line)
 }
 

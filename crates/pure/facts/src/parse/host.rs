@@ -11,7 +11,7 @@ pub(super) fn host(raw: &Raw) -> Host {
     Host {
         name: name(raw),
         arch: raw.word("proc/sys/kernel/arch"),
-        distro: distro(raw),
+        distro: distro(&raw.text("etc/os-release")),
         kernel: raw.word("proc/sys/kernel/osrelease"),
         command_line: raw
             .text("proc/cmdline")
@@ -44,8 +44,8 @@ fn name(raw: &Raw) -> String {
         .unwrap_or_else(|| "unnamed".to_owned())
 }
 
-fn distro(raw: &Raw) -> Distro {
-    let release = raw.text("etc/os-release");
+/// Of the text of os-release.
+pub fn distro(release: &Reading<&str>) -> Distro {
     let field = |key: &str| {
         release.as_ref().and_then(|text| {
             text.lines()

@@ -5,23 +5,16 @@ use crosstie_model::{
     managed::{ASIDE, Block, Origin, origin},
 };
 
-use crate::{Raw, raw::Entry};
+use crate::{Raw, raw::Entry, renderer};
 
 /// Files in which we have a block.
 const SHARED: [&str; 2] = ["etc/hosts", "etc/nccl.conf"];
-/// Where other people's files may have been set aside.
-const ASIDE_IN: [&str; 3] = [
-    "etc/netplan/",
-    "etc/NetworkManager/system-connections/",
-    "etc/systemd/network/",
-];
-
 pub(super) fn managed(raw: &Raw) -> Managed {
     let mut found = Managed::default();
     for (path, entry) in raw.tree().filter(|(path, _)| path.starts_with("etc/")) {
         let full = format!("/{path}");
         if let Some(original) = full.strip_suffix(ASIDE)
-            && ASIDE_IN.iter().any(|place| path.starts_with(place))
+            && may_be_aside(path)
         {
             found.aside.insert(original.to_owned());
         } else if let Some(unit) = started(path) {
@@ -45,6 +38,17 @@ pub(super) fn managed(raw: &Raw) -> Managed {
         }
     }
     found
+}
+
+/// Where other people's files may have been set aside.
+fn may_be_aside(path: &str) -> bool {
+    let mut folders = renderer::ALL.iter().flat_map(|one| one.folders());
+    let below = path.strip_prefix("etc/").unwrap_or_default();
+    folders.any(|folder| {
+        below
+            .strip_prefix(folder)
+            .is_some_and(|rest| rest.starts_with('/'))
+    })
 }
 
 /// `etc/systemd/system/multi-user.target.wants/crosstie-fabric.service`

@@ -1,24 +1,21 @@
 //! Who configures an interface: asked of the managers' own state, else read off their files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use crosstie_model::{
-    Reading,
-    facts::{
-        Persistence,
-        net::{Interface, Manager},
-        persistence::{Format, Profile},
-    },
+use crosstie_model::facts::{
+    Persistence,
+    net::{Interface, Manager},
+    persistence::Profile,
 };
 
-use crate::Raw;
+use crate::{
+    Raw,
+    renderer::{Claim, MANAGERS},
+};
 
 pub(super) struct Managers<'a> {
-    raw: &'a Raw,
-    /// Some manager keeps its state under /run, so silence about an interface means something.
-    state_known: bool,
-    /// The lines of ifupdown's state.
-    ifupdown: HashSet<&'a str>,
+    /// Managers that keep their state under /run, so that silence about an interface means something.
+    claims: Vec<(&'static Manager, Claim<'a>)>,
     profiles: &'a [Profile],
     /// The last profile that applies to an interface by its name and to nothing else.
     by_name: HashMap<&'a str, usize>,
@@ -28,14 +25,6 @@ pub(super) struct Managers<'a> {
 
 impl<'a> Managers<'a> {
     pub(super) fn new(raw: &'a Raw, files: &'a Persistence) -> Self {
-        let state_known = [
-            "run/NetworkManager/devices",
-            "run/systemd/netif/links",
-            "run/network/ifstate",
-        ]
-        .iter()
-        .any(|path| raw.exists(path));
-        let ifupdown = raw.text("run/network/ifstate").into_known().unwrap_or("");
         let profiles = files.profiles.as_slice();
         let mut by_name = HashMap::new();
         let mut by_match = Vec::new();
@@ -45,10 +34,10 @@ impl<'a> Managers<'a> {
                 None => by_match.push(index),
             }
         }
+        let claims = MANAGERS.iter();
+        let claims = claims.filter_map(|(manager, files)| Some((manager, files.claim(raw)?)));
         Self {
-            raw,
-            state_known,
-            ifupdown: ifupdown.lines().map(str::trim).collect(),
+            claims: claims.collect(),
             profiles,
             by_name,
             by_match,
@@ -58,31 +47,18 @@ impl<'a> Managers<'a> {
     pub(super) fn of(&self, interface: &Interface, driver: Option<&str>) -> Manager {
         self.running(interface)
             .or_else(|| self.declared(interface, driver))
-            .unwrap_or(if self.state_known {
-                Manager::Nobody
-            } else {
+            .unwrap_or(if self.claims.is_empty() {
                 Manager::Unknown
+            } else {
+                Manager::Nobody
             })
     }
 
     fn running(&self, interface: &Interface) -> Option<Manager> {
-        let index = interface.index.known()?;
-        let devices = format!("run/NetworkManager/devices/{index}");
-        let device = self.raw.text(&devices).into_known().unwrap_or("");
-        if device.lines().any(|line| line.trim() == "managed=true") {
-            return Some(Manager::NetworkManager);
-        }
-        let state = self.raw.text(&format!("run/systemd/netif/links/{index}"));
-        if let Reading::Value(text) = state
-            && !text.contains("ADMIN_STATE=unmanaged")
-            && text.contains("ADMIN_STATE=")
-        {
-            return Some(Manager::Networkd);
-        }
-        let line = format!("{0}={0}", interface.name);
-        self.ifupdown
-            .contains(line.as_str())
-            .then_some(Manager::Ifupdown)
+        let index = *interface.index.known()?;
+        let mut claims = self.claims.iter();
+        let found = claims.find(|(_, claim)| claim(&interface.name, index))?;
+        Some(found.0.clone())
     }
 
     /// What the files would make of it. The last file that matches is the one in force in netplan.
@@ -91,11 +67,7 @@ impl<'a> Managers<'a> {
         let covers = |index: &&usize| covers(&self.profiles[**index], interface, driver);
         let by_match = self.by_match.iter().rev().find(covers).copied();
         let profile = &self.profiles[by_name.max(by_match)?];
-        Some(match profile.format {
-            Format::NetplanNetworkManager | Format::NetworkManager => Manager::NetworkManager,
-            Format::NetplanNetworkd | Format::Networkd => Manager::Networkd,
-            Format::Ifupdown => Manager::Ifupdown,
-        })
+        Some(profile.format.manager())
     }
 }
 

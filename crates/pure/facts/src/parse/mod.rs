@@ -21,6 +21,7 @@ mod system;
 mod unread;
 
 pub(crate) use gpu::from_xml as gpus_from_xml;
+pub use host::distro;
 pub use manager::covers;
 pub use qos::dscp_table;
 pub use rdma::traffic_class;

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 
 use crosstie_model::{
-    Reading,
+    Distribution, Reading,
+    distribution::PackageDatabase,
     facts::software::{Module, Software},
 };
 
-use super::libraries;
-use crate::Raw;
+use super::{host, libraries};
+use crate::{Raw, collect::rules::below_root};
 
 pub(super) fn software(raw: &Raw) -> Software {
     Software {
         modules: modules(raw),
         module_paths: module_paths(raw),
-        packages: raw.text("var/lib/dpkg/status").map(packages),
+        packages: packages(raw),
         libraries: libraries::libraries(raw),
         services: services(raw),
         nvidia_module: raw.text("proc/driver/nvidia/version").map(|text| {
@@ -66,8 +67,16 @@ fn module_paths(raw: &Raw) -> Reading<BTreeMap<String, String>> {
         })
 }
 
-/// Installed packages: `Status: … installed`, not merely configured or half removed.
-fn packages(text: &str) -> BTreeMap<String, String> {
+/// Installed packages with their versions.
+fn packages(raw: &Raw) -> Reading<BTreeMap<String, String>> {
+    let release = raw.text("etc/os-release");
+    match Distribution::of(&host::distro(&release)).package_database {
+        PackageDatabase::Dpkg { path } => raw.text(below_root(path)).map(of_dpkg),
+    }
+}
+
+/// `Status: … installed`, not merely configured or half removed.
+fn of_dpkg(text: &str) -> BTreeMap<String, String> {
     text.split("\n\n")
         .filter_map(|stanza| {
             let field = |key: &str| {
@@ -100,6 +109,6 @@ mod tests {
     #[test]
     fn half_removed_packages_are_not_installed() {
         let text = "Package: a\nStatus: install ok installed\nVersion: 1\n\nPackage: b\nStatus: deinstall ok config-files\nVersion: 2\n\nPackage: c\nStatus: install ok half-installed\nVersion: 2";
-        assert_eq!(packages(text).keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(of_dpkg(text).keys().collect::<Vec<_>>(), ["a"]);
     }
 }

@@ -1,7 +1,7 @@
 use crosstie_facts::{Entry, Raw};
 use crosstie_model::{
     Mtu,
-    plan::{Change, Configure, FORMAT, InterfaceChange, Reread, Tool},
+    plan::{Change, Configure, FORMAT, InterfaceChange, Renderer, Reread},
 };
 use proptest::prelude::*;
 
@@ -141,7 +141,7 @@ fn the_size_is_what_is_planned() {
     let mut plan = plan(TWO);
     let change = InterfaceChange {
         name: "rail1".to_owned(),
-        by: Tool::Networkd,
+        by: Renderer::Networkd,
         addresses: Change {
             from: Vec::new(),
             to: Vec::new(),

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{Counters, TextReading, link::LinkSettings};
 use crate::{HardwareAddress, Mtu, PciAddress, Reading};
 
+pub use crate::renderer::Manager;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Network {
     pub interfaces: Vec<Interface>,
@@ -82,19 +84,6 @@ pub struct Address {
     pub scope: String,
     /// Leased or autoconfigured: it has a lifetime.
     pub dynamic: bool,
-}
-
-/// Who configures an interface.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Manager {
-    NetworkManager,
-    Networkd,
-    Ifupdown,
-    /// A manager is known to run, and it leaves this interface alone.
-    Nobody,
-    #[default]
-    Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

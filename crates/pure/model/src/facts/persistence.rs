@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::net::Interface;
 use crate::{Reading, glob_matches};
 
+pub use crate::renderer::Format;
+
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Persistence {
     /// Interface definitions in every manager's files, as far as they can be parsed.
@@ -43,17 +45,6 @@ pub struct Profile {
     pub addresses: Vec<String>,
     pub mtu: Option<u32>,
     pub dhcp: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// With the renderer that is in force for the interface.
-    NetplanNetworkManager,
-    NetplanNetworkd,
-    NetworkManager,
-    Networkd,
-    Ifupdown,
 }
 
 /// Every given condition must hold; names and drivers may be globs.

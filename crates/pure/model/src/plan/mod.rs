@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::renderer::Renderer;
 pub use boot::{Boot, BootError, BootPort};
 pub use change::Change;
 pub use refusal::Refusal;
@@ -16,7 +17,7 @@ pub use step::{
     Comparison, Configure, CongestionNotification, DscpPriority, EcnPoint, FileChange,
     InterfaceChange, InterfaceUp, KernelModule, Mode, Packages, PriorityFlowControl, PriorityTrust,
     Reread, RoceMode, RuntimeRollback, ShownAs, Stale, Step, StepKind, Sysctl, SystemdUnit,
-    TimeService, Tool, TrafficClass, aside, global_addresses,
+    TimeService, TrafficClass, aside, global_addresses,
 };
 
 /// Version of the format that this build writes.

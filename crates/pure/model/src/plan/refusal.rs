@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::renderer::services;
+
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "refused", rename_all = "kebab-case")]
 pub enum Refusal {
@@ -61,8 +63,9 @@ pub enum Refusal {
     )]
     Ifupdown { interface: String },
     #[error(
-        "nothing runs {interface}: neither NetworkManager nor systemd-networkd is running; start one: `systemctl enable --now \
-         systemd-networkd` leaves every interface alone that it has no file for"
+        "nothing runs {interface}: neither {} is running; start one: `systemctl enable --now systemd-networkd` leaves every \
+         interface alone that it has no file for",
+        services().collect::<Vec<_>>().join(" nor ")
     )]
     NoManager { interface: String },
     #[error(

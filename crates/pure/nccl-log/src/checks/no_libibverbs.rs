@@ -1,7 +1,7 @@
 //! libibverbs cannot be opened.
 
 use crosstie_doctor::Hit;
-use crosstie_model::Severity;
+use crosstie_model::{Severity, distribution::DEBIAN};
 
 use crate::{
     run::{Nodes, Run},
@@ -19,6 +19,11 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
     } else {
         Severity::Fault
     };
-    let install = "apt-get install -y rdma-core libibverbs1 ibverbs-providers";
+    // What the image is made of is not known.
+    let install = format!(
+        "{} {}",
+        DEBIAN.package_manager.in_image,
+        DEBIAN.packages.rdma.join(" ")
+    );
     vec![run.hit(severity, &seen).command(install)]
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::guards::CONFIGURATION;
+use crate::guards::is_configuration;
 
 /// A fact that is no part of a plan's basis.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +74,7 @@ fn is_of_the_reader(setting: &Value) -> bool {
 /// That a file of a network manager cannot be read is a reason to refuse.
 fn is_no_configuration(gap: &Value) -> bool {
     let what = gap.get("what").and_then(Value::as_str).unwrap_or_default();
-    !CONFIGURATION.iter().any(|place| what.starts_with(place))
+    !is_configuration(what)
 }
 
 impl Volatile {

@@ -1,6 +1,6 @@
 //! What does not survive a boot, and the unit that puts it back.
 
-use crosstie_model::plan::Boot;
+use crosstie_model::{plan::Boot, renderer::services};
 
 use super::paths;
 
@@ -11,9 +11,11 @@ pub(crate) fn boot_file(boot: &Boot) -> String {
 
 pub(crate) fn boot_unit() -> String {
     let (binary, file) = (paths::BINARY, paths::BOOT);
+    let managers: Vec<String> = services().map(|name| format!("{name}.service")).collect();
+    let managers = managers.join(" ");
     format!(
         "[Unit]\nDescription=Fabric settings that do not survive a boot\nAfter=network-pre.target systemd-modules-load.service \
-         NetworkManager.service systemd-networkd.service\nConditionPathExists={file}\n\n[Service]\nType=exec\nRemainAfterExit=yes\n\
+         {managers}\nConditionPathExists={file}\n\n[Service]\nType=exec\nRemainAfterExit=yes\n\
          RuntimeMaxSec=120\nExecStart={binary} restore {file}\n\n\
          [Install]\nWantedBy=multi-user.target\n"
     )

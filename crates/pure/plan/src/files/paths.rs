@@ -1,12 +1,7 @@
-//! Where this tool writes.
+//! Where this tool writes, besides files for network managers.
 
-pub const NETPLAN: &str = "/etc/netplan/90-crosstie.yaml";
-pub const CARRIER: &str = "/etc/NetworkManager/conf.d/90-crosstie.conf";
-pub const SYSCTL: &str = "/etc/sysctl.d/90-crosstie.conf";
-pub const LIMITS: &str = "/etc/security/limits.d/90-crosstie.conf";
-pub const SYSTEM_LIMITS: &str = "/etc/systemd/system.conf.d/90-crosstie.conf";
-pub const USER_LIMITS: &str = "/etc/systemd/user.conf.d/90-crosstie.conf";
-pub const MODULES: &str = "/etc/modules-load.d/crosstie.conf";
+use crosstie_model::distribution::Folders;
+
 pub const HOSTS: &str = "/etc/hosts";
 pub const NCCL: &str = "/etc/nccl.conf";
 /// What the boot unit puts back.
@@ -16,13 +11,24 @@ pub const BOOT_UNIT_NAME: &str = "crosstie-fabric.service";
 /// The binary that the boot unit starts: root's own, put there by `crosstie apply`, apart from the agents, which are swept away.
 pub const BINARY: &str = "/var/lib/crosstie/boot/crosstie";
 
-/// Sorted before any netplan file (`10-netplan-…`): the first that matches an interface is the one in force.
-pub(crate) const NETWORKD: &str = "05-crosstie-";
-
-pub fn keyfile(interface: &str) -> String {
-    format!("/etc/NetworkManager/system-connections/crosstie-{interface}.nmconnection")
+pub fn sysctl(folders: &Folders) -> String {
+    in_folder(folders.sysctl)
 }
 
-pub fn network(interface: &str) -> String {
-    format!("/etc/systemd/network/{NETWORKD}{interface}.network")
+pub fn limits(folders: &Folders) -> String {
+    in_folder(folders.limits)
+}
+
+/// Settings of systemd and of its user instances.
+pub(crate) fn managers(folders: &Folders) -> [String; 2] {
+    [folders.system_manager, folders.user_manager].map(in_folder)
+}
+
+pub(crate) fn modules(folders: &Folders) -> String {
+    format!("{}/crosstie.conf", folders.modules)
+}
+
+/// Behind what packages write.
+fn in_folder(folder: &str) -> String {
+    format!("{folder}/90-crosstie.conf")
 }

@@ -14,7 +14,10 @@ pub(super) fn sysctls(facts: &Facts) -> Vec<(String, String)> {
     if facts.system.container.known().is_some() {
         return Vec::new();
     }
-    let own = facts.managed.files.get(paths::SYSCTL);
+    let own = facts
+        .managed
+        .files
+        .get(&paths::sysctl(&facts.distribution().folders));
     let wanted = SOCKET_BUFFER_BYTES.to_string();
     let is_wanted = |name: &&str| {
         let line = format!("{} = {wanted}", name.replace('.', "/"));

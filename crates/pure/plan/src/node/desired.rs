@@ -8,6 +8,8 @@ use crosstie_model::{
     plan::{Change, FileChange, Mode},
 };
 
+use crate::renderer;
+
 /// Files that the same ones read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
@@ -21,12 +23,7 @@ pub(super) enum Group {
 
 impl Group {
     fn of(path: &str) -> Self {
-        const NETWORK: [&str; 3] = [
-            "/etc/netplan/",
-            "/etc/NetworkManager/",
-            "/etc/systemd/network/",
-        ];
-        if NETWORK.iter().any(|place| path.starts_with(place)) {
+        if renderer::mode_of(path).is_some() {
             Self::Network
         } else if path.starts_with("/etc/systemd/") {
             Self::Units
@@ -92,12 +89,7 @@ impl Desired {
     }
 }
 
-/// What mode a file of ours has at this path. networkd reads its files as a user of its own.
+/// What mode a file of ours has at this path.
 pub(crate) fn mode_of(path: &str) -> Mode {
-    let private = ["/etc/netplan/", "/etc/NetworkManager/system-connections/"];
-    if private.iter().any(|place| path.starts_with(place)) {
-        Mode::Private
-    } else {
-        Mode::Public
-    }
+    renderer::mode_of(path).unwrap_or(Mode::Public)
 }

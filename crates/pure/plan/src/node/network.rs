@@ -3,23 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{
-    Facts, Step,
-    facts::{
-        net::Interface,
-        persistence::{Format, Profile},
-    },
-    plan::{
-        Change, Configure, FileChange, InterfaceChange, Mode, Refusal, Reread, Tool,
-        global_addresses,
-    },
+    Facts, Renderer, Step,
+    facts::{net::Interface, persistence::Profile},
+    plan::{Change, Configure, FileChange, InterfaceChange, Refusal, Reread, global_addresses},
 };
 use ipnet::IpNet;
 
-use super::desired::{Desired, Group};
+use super::desired::{Desired, Group, mode_of};
 use crate::{
     aside,
-    files::{self, Wanted, is_plain, paths},
-    manager::tool,
+    files::is_plain,
+    renderer::{ALL, Wanted, choose},
     wiring::{WiredNode, Wiring},
 };
 
@@ -37,10 +31,10 @@ pub(super) fn wanted(wiring: &Wiring, node: &WiredNode) -> (Vec<Wanted>, Vec<Ref
         let Some(interface) = node.facts.network.interface(name) else {
             continue;
         };
-        match tool(node.facts, interface) {
-            Ok(tool) => wanted.push(Wanted {
+        match choose(node.facts, interface) {
+            Ok(renderer) => wanted.push(Wanted {
                 name: name.to_owned(),
-                tool,
+                renderer,
                 addresses: addresses.into_iter().collect(),
                 mtu: wiring.spec.fabric.mtu,
             }),
@@ -51,29 +45,8 @@ pub(super) fn wanted(wiring: &Wiring, node: &WiredNode) -> (Vec<Wanted>, Vec<Ref
 }
 
 pub(super) fn files(desired: &mut Desired, wanted: &[Wanted]) {
-    let by = |is: fn(Tool) -> bool| -> Vec<&Wanted> {
-        wanted.iter().filter(|own| is(own.tool)).collect()
-    };
-    let netplan = by(Tool::is_netplan);
-    if !netplan.is_empty() {
-        desired.file(paths::NETPLAN, Mode::Private, &files::netplan(&netplan));
-    }
-    let managed = by(Tool::is_network_manager);
-    if !managed.is_empty() {
-        desired.file(paths::CARRIER, Mode::Public, &files::carrier(&managed));
-    }
-    for own in wanted {
-        match own.tool {
-            Tool::NetworkManager => {
-                let path = paths::keyfile(&own.name);
-                desired.file(&path, Mode::Private, &files::keyfile(own));
-            }
-            Tool::Networkd => {
-                let path = paths::network(&own.name);
-                desired.file(&path, Mode::Public, &files::network(own));
-            }
-            Tool::NetplanNetworkd | Tool::NetplanNetworkManager => {}
-        }
+    for (path, text) in ALL.iter().flat_map(|renderer| renderer.files(wanted)) {
+        desired.file(&path, mode_of(&path), &text);
     }
 }
 
@@ -127,7 +100,7 @@ fn change(facts: &Facts, own: &Wanted, set_aside: &BTreeSet<String>) -> Option<I
     }
     Some(InterfaceChange {
         name: own.name.clone(),
-        by: own.tool,
+        by: own.renderer,
         addresses: Change {
             from: current,
             to: own.addresses.clone(),
@@ -140,14 +113,8 @@ fn change(facts: &Facts, own: &Wanted, set_aside: &BTreeSet<String>) -> Option<I
 }
 
 fn says(profile: &Profile, own: &Wanted) -> bool {
-    let format = match own.tool {
-        Tool::NetplanNetworkd => Format::NetplanNetworkd,
-        Tool::NetplanNetworkManager => Format::NetplanNetworkManager,
-        Tool::NetworkManager => Format::NetworkManager,
-        Tool::Networkd => Format::Networkd,
-    };
     let addresses: BTreeSet<String> = own.addresses.iter().map(ToString::to_string).collect();
-    profile.format == format
+    profile.format == own.renderer.format()
         && profile.matches.names == [own.name.clone()]
         && profile.mtu == own.mtu.map(|mtu| mtu.0)
         && profile.addresses.iter().cloned().collect::<BTreeSet<_>>() == addresses
@@ -163,7 +130,7 @@ fn given_up(node: &WiredNode, wanted: &[Wanted]) -> Vec<InterfaceChange> {
         for name in &profile.matches.names {
             let is_wanted = wanted.iter().any(|own| own.name == *name);
             if let Some(interface) = facts.network.interface(name).filter(|_| !is_wanted)
-                && let Ok(by) = tool(facts, interface)
+                && let Ok(by) = choose(facts, interface)
             {
                 found.insert(name, without(interface, by, &profile.addresses));
             }
@@ -172,7 +139,7 @@ fn given_up(node: &WiredNode, wanted: &[Wanted]) -> Vec<InterfaceChange> {
     found.into_values().collect()
 }
 
-fn without(interface: &Interface, by: Tool, addresses: &[String]) -> InterfaceChange {
+fn without(interface: &Interface, by: Renderer, addresses: &[String]) -> InterfaceChange {
     let current = global_addresses(interface);
     let kept = current
         .iter()

@@ -5,23 +5,13 @@ use crosstie_model::{
     plan::{Change, TimeService},
 };
 
-/// Programs that set the clock. Two of them would pull it to and fro.
-const SERVICES: [&str; 7] = [
-    "systemd-timesyncd",
-    "chrony",
-    "ntp",
-    "openntpd",
-    "ptp4l",
-    "phc2sys",
-    "timemaster",
-];
-
 /// A container has its host's clock.
 pub(super) fn step(facts: &Facts) -> Option<Step> {
     let system = &facts.system;
     let is_off = system.time_service_on.known() == Some(&false);
     let is_installed = system.time_service_installed.known() == Some(&true);
-    let sets_clock = |service: &String| SERVICES.iter().any(|one| service.starts_with(one));
+    let known = facts.distribution().time_services.services;
+    let sets_clock = |service: &String| known.iter().any(|one| service.starts_with(one));
     let is_set_otherwise = facts.software.services.iter().any(sets_clock);
     let is_own = system.container.known().is_none();
     (is_off && is_installed && is_own && !is_set_otherwise).then_some(Step::from(TimeService {

@@ -9,7 +9,7 @@ use crosstie_fabric::{self as fabric, Grouping, Limit, pcie, port_ceiling, wire}
 use crosstie_model::{
     Facts, Reading, Spec,
     facts::{
-        net::{self, Manager},
+        net,
         rdma::{RdmaDevice, RdmaPort as Port},
     },
 };
@@ -236,13 +236,7 @@ fn interface(
         addresses: addresses(interface),
         default_route: default_routes.contains(interface.name.as_str()),
         ssh: ssh.is_some_and(|ssh| interface.addresses.iter().any(|own| own.net.addr() == *ssh)),
-        manager: match interface.manager {
-            Manager::NetworkManager => "NetworkManager",
-            Manager::Networkd => "networkd",
-            Manager::Ifupdown => "ifupdown",
-            Manager::Nobody => "nobody",
-            Manager::Unknown => "unknown",
-        },
+        manager: interface.manager.name(),
     }
 }
 
@@ -254,13 +248,6 @@ fn drivers(facts: &Facts) -> Vec<Driver> {
         "rdma_rxe",
         "nvidia_peermem",
         "nv_peer_mem",
-    ];
-    const PACKAGES: [&str; 5] = [
-        "rdma-core",
-        "mlnx-ofed-kernel-dkms",
-        "doca-ofed",
-        "perftest",
-        "opensm",
     ];
     let software = &facts.software;
     let paths = software.module_paths.known();
@@ -281,7 +268,8 @@ fn drivers(facts: &Facts) -> Vec<Driver> {
             }),
         })
     });
-    let packages = PACKAGES.iter().filter_map(|name| {
+    let shown = facts.distribution().packages.shown.iter();
+    let packages = shown.filter_map(|name| {
         let version = software.package(name)?.to_owned();
         Some(Driver {
             name: (*name).to_owned(),

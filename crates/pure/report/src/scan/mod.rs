@@ -5,6 +5,7 @@ mod hints;
 mod overview;
 mod view;
 
+use crosstie_model::facts::net::Manager;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -149,8 +150,18 @@ pub struct Interface {
     pub default_route: bool,
     /// The ssh connection that we came by ends here.
     pub ssh: bool,
-    /// `NetworkManager`, `networkd`, `ifupdown`, `nobody` or `unknown`.
+    #[schemars(description = managers())]
     pub manager: &'static str,
+}
+
+/// All words that an interface's manager has.
+fn managers() -> String {
+    let names = Manager::ALL.iter();
+    let names: Vec<String> = names.map(|one| format!("`{}`", one.name())).collect();
+    let (last, others) = names
+        .split_last()
+        .map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+    format!("{} or {last}.", others.join(", "))
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -88,9 +88,11 @@ fn hit(facts: &Facts, names: &[&str], group: &[&FabricPort]) -> Option<Hit> {
             );
         }
     }
+    let file = format!("{}/90-fabric-arp.conf", facts.distribution().folders.sysctl);
+    let lines = r"net.ipv4.conf.all.arp_ignore = 1\nnet.ipv4.conf.all.arp_announce = 2\n";
     Some(
-        hit.command("printf 'net.ipv4.conf.all.arp_ignore = 1\\nnet.ipv4.conf.all.arp_announce = 2\\n' | sudo tee /etc/sysctl.d/90-fabric-arp.conf")
-            .command("sudo sysctl -p /etc/sysctl.d/90-fabric-arp.conf"),
+        hit.command(format!("printf '{lines}' | sudo tee {file}"))
+            .command(format!("sudo sysctl -p {file}")),
     )
 }
 

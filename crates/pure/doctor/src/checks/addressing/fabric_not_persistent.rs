@@ -2,38 +2,37 @@
 
 use std::collections::HashSet;
 
+use crosstie_facts::{PROFILES, is_renderers, joined, keeps_unnamed, private_managers};
 use crosstie_model::{
     Facts,
     facts::{
         net::{Address, Interface, Manager},
-        persistence::{Format, Profile},
+        persistence::Profile,
     },
+    renderers_listed, with_every_renderer,
 };
+use crosstie_plan::keep_commands;
 
 use crate::{
     Check, Hit, Node, Run,
     terms::{address_source, netdev_file, roce},
-    word,
 };
 
 /// Below it an MTU says little: drivers and managers choose such values by themselves.
 const SET_ON_PURPOSE: u32 = 4192;
 
+const STATE: &[&str] = &["ip addr show", "/sys/class/net/IF/mtu"];
+
 pub(super) const CHECK: Check = Check {
     id: "fabric-not-persistent",
     title: "A fabric interface's settings are lost at the next reboot",
     severity: "warning",
-    fires: "A fabric interface has a static address or an MTU of 4192 or more, and no file of netplan, NetworkManager, \
-        systemd-networkd or ifupdown covers it, by name, pattern, driver or MAC address. Silent where such files could \
-        not be read.",
-    reads: &[
-        "ip addr show",
-        "/sys/class/net/IF/mtu",
-        "/etc/netplan/*.yaml",
-        "/etc/NetworkManager/system-connections/*",
-        "/etc/systemd/network/*.network",
-        "/etc/network/interfaces",
-    ],
+    fires: concat!(
+        "A fabric interface has a static address or an MTU of 4192 or more, and no file of ",
+        with_every_renderer!(renderers_listed),
+        " covers it, by name, pattern, driver or MAC address. Silent where such files could not be read.",
+    ),
+    reads: &joined::<_, { STATE.len() + PROFILES.len() }>(&[STATE, PROFILES]),
     cause: "the settings were made with `ip` or a script, which change the running kernel only",
     meaning: "What `ip addr add` and `ip link set` do is gone after a reboot, and often after a link loss. The cluster \
         works until then, and weeks later nobody remembers what was typed.",
@@ -49,7 +48,7 @@ fn run(node: &Node) -> Vec<Hit> {
     if facts.system.container.known().is_some() || !facts.persistence.broken.is_empty() {
         return Vec::new();
     }
-    if facts.unread.iter().any(|gap| holds_profiles(&gap.what)) {
+    if facts.unread.iter().any(|gap| is_profiles(&gap.what)) {
         return Vec::new();
     }
     let mut interfaces: Vec<&Interface> = roce(node)
@@ -86,37 +85,32 @@ fn hit(facts: &Facts, interface: &Interface, coverage: &Coverage) -> Option<Hit>
     if let Some(mtu) = mtu {
         hit = hit.saw("MTU", mtu, netdev_file(name, "mtu"));
     }
-    hit = hit.saw(
-        "files that cover it",
-        "none",
-        "/etc/netplan, /etc/NetworkManager/system-connections, /etc/systemd/network, /etc/network",
-    );
+    hit = hit.saw("files that cover it", "none", folders().join(", "));
     for command in commands(facts, interface, &addresses) {
         hit = hit.command(command);
     }
     Some(hit)
 }
 
-/// NetworkManager's files are for root alone, names and all.
+/// Some managers' files are for root alone, names and all.
 fn may_be_hidden(facts: &Facts, interface: &Interface) -> bool {
-    let manages = interface.manager == Manager::NetworkManager;
+    let manages = |manager: &Manager| interface.manager == *manager;
+    let mut private = private_managers();
     match facts.system.root.known() {
         Some(true) => false,
-        Some(false) => manages || runs(facts, "NetworkManager"),
-        None => manages,
+        Some(false) => private.any(|manager| manages(manager) || manager.is_running(facts)),
+        None => private.any(manages),
     }
 }
 
-fn holds_profiles(path: &str) -> bool {
-    [
-        "/netplan",
-        "/NetworkManager",
-        "/systemd/network",
-        "/etc/network",
-        "what only root may read",
-    ]
-    .iter()
-    .any(|part| path.contains(part))
+fn is_profiles(unread: &str) -> bool {
+    is_renderers(unread) || unread.contains("what only root may read")
+}
+
+/// Where profiles are.
+fn folders() -> Vec<&'static str> {
+    let folder = |path: &&'static str| path.rsplit_once('/').map(|(folder, _)| folder);
+    PROFILES.iter().filter_map(folder).collect()
 }
 
 /// The profiles that survive a boot.
@@ -153,49 +147,21 @@ impl<'a> Coverage<'a> {
                     .matches
                     .holds_for(interface, driver.map(String::as_str));
             }
-            match profile.format {
-                // A profile for any interface keeps an address only if it has one.
-                Format::NetworkManager => !profile.addresses.is_empty(),
-                // Such as a match by type; those that the distribution ships are for Wi-Fi and containers.
-                Format::Networkd => !profile.file.starts_with("/usr/"),
-                _ => false,
-            }
+            keeps_unnamed(profile)
         };
         self.names.contains(interface.name.as_str()) || self.others.iter().any(covers)
     }
 }
 
-fn runs(facts: &Facts, service: &str) -> bool {
-    facts.software.services.iter().any(|found| found == service)
-}
-
 fn commands(facts: &Facts, interface: &Interface, addresses: &[&Address]) -> Vec<String> {
-    let name = &interface.name;
+    // A bond or a VLAN takes more than that.
+    if interface.kind.known().is_some() {
+        return Vec::new();
+    }
     let nets: Vec<String> = addresses
         .iter()
         .map(|address| address.net.to_string())
         .collect();
     let mtu = interface.mtu.known().map_or(9000, |mtu| mtu.0);
-    let plain = interface.kind.known().is_none();
-    let netplan = facts.software.package("netplan.io").is_some();
-    if netplan && plain {
-        let body = format!(
-            "ethernets.{name}={{dhcp4: false, mtu: {mtu}, addresses: [{}]}}",
-            nets.join(", ")
-        );
-        return vec![
-            format!("sudo netplan set --origin-hint 40-fabric {}", word(&body)),
-            "sudo netplan generate".to_owned(),
-        ];
-    }
-    let managed = interface.manager == Manager::NetworkManager || runs(facts, "NetworkManager");
-    if managed && plain && !nets.is_empty() {
-        return vec![format!(
-            "sudo nmcli connection add type ethernet con-name {} ifname {} 802-3-ethernet.mtu {mtu} ipv4.method manual ipv4.addresses {} ipv6.method link-local",
-            word(&format!("fabric-{name}")),
-            word(name),
-            nets.join(",")
-        )];
-    }
-    Vec::new()
+    keep_commands(facts, interface, &nets, mtu)
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crosstie_model::distribution::PACKAGE_LISTS;
+
 use crate::{
     Check, Cluster, Hit, Node, Run,
     terms::{listed, listed_briefly},
@@ -18,7 +20,7 @@ pub(super) const CHECK: Check = Check {
         "nvidia-smi",
         "/sys/module/mlx5_core/version",
         "/proc/sys/kernel/osrelease",
-        "/var/lib/dpkg/status",
+        PACKAGE_LISTS,
     ],
     cause: "some nodes were updated and others were not",
     meaning: "A cluster is as good as its oddest node. Differences in firmware or driver show as one slow pair, a \
@@ -37,7 +39,6 @@ const FIRMWARE: Trait = ("firmware", "/sys/class/infiniband/DEV/fw_ver");
 const GPU_DRIVER: Trait = ("GPU driver", "nvidia-smi");
 const RDMA_DRIVER: Trait = ("RDMA driver", "/sys/module/mlx5_core/version");
 const KERNEL: Trait = ("kernel", "/proc/sys/kernel/osrelease");
-const RDMA_CORE: Trait = ("rdma-core", "/var/lib/dpkg/status");
 
 /// Value → nodes that have it.
 type Votes<'a> = BTreeMap<String, Vec<&'a str>>;
@@ -121,8 +122,11 @@ fn traits(node: &Node) -> Vec<(Trait, String, String)> {
     }
     kinds.extend(gpus.into_iter().map(str::to_owned));
     let kernel = facts.host.kernel.known().cloned();
-    let rdma_core = facts.software.package("rdma-core").map(str::to_owned);
-    for (subject, value) in [(KERNEL, kernel), (RDMA_CORE, rdma_core)] {
+    let distribution = facts.distribution();
+    let package = distribution.packages.rdma_core;
+    let rdma_core: Trait = (package, distribution.package_database.path());
+    let version = facts.software.package(package).map(str::to_owned);
+    for (subject, value) in [(KERNEL, kernel), (rdma_core, version)] {
         let value = value.into_iter();
         found.extend(value.flat_map(|value| {
             kinds

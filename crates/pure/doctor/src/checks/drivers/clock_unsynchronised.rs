@@ -52,7 +52,10 @@ fn run(node: &Node) -> Vec<Hit> {
             .saw("CanNTP", "no", "timedatectl show")
             .cause("no time service is installed")
             .advice("Install one, and give the node a server that it can reach over the management network.")
-            .command("sudo apt install systemd-timesyncd"),
+            .command({
+                let distribution = node.facts.distribution();
+                distribution.install_typed(&[distribution.packages.time_service])
+            }),
         None => hit
             .advice("Start the one that is installed: `crosstie apply` does, and `crosstie rollback` stops it again.")
             .command("sudo timedatectl set-ntp true"),

@@ -65,8 +65,10 @@ fn run(node: &Node) -> Vec<Hit> {
         )
         .saw("kernel", release, "/proc/sys/kernel/osrelease");
     vec![if has_vendor_driver(node) {
-        hit.command("sudo modprobe nvidia-peermem")
-            .command("echo nvidia-peermem | sudo tee /etc/modules-load.d/nvidia-peermem.conf")
+        hit.command("sudo modprobe nvidia-peermem").command(format!(
+            "echo nvidia-peermem | sudo tee {}/nvidia-peermem.conf",
+            node.facts.distribution().folders.modules
+        ))
     } else if open {
         hit.advice(
             "Use a kernel of 5.12 or later: NVIDIA's open kernel module then needs nothing else.",

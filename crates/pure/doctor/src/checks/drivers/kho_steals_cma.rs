@@ -31,5 +31,5 @@ fn run(node: &Node) -> Vec<Hit> {
     if let Some(release) = node.facts.host.kernel.known() {
         hit = hit.saw("kernel", release, "/proc/sys/kernel/osrelease");
     }
-    vec![hit.kernel_parameter("kho=off")]
+    vec![hit.kernel_parameter(node, "kho=off")]
 }

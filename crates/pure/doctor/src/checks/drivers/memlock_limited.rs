@@ -144,7 +144,8 @@ fn hit(node: &Node, severity: Severity, limit: u64, found: &Found) -> Hit {
     let everyone = ["'* - memlock unlimited'", "'root - memlock unlimited'"].join(" ");
     // Files are read by name: the last one wins.
     hit.command(format!(
-        r"printf '%s\n' {everyone} | sudo tee /etc/security/limits.d/99-rdma.conf"
+        r"printf '%s\n' {everyone} | sudo tee {}/99-rdma.conf",
+        node.facts.distribution().folders.limits
     ))
 }
 

@@ -1,5 +1,7 @@
 //! A vendor driver stack is installed, and the kernel's own driver is what would be loaded.
 
+use crosstie_model::{Distribution, distribution::PACKAGE_LISTS};
+
 use crate::{Check, Hit, Node, Run};
 
 pub(super) const CHECK: Check = Check {
@@ -10,7 +12,7 @@ pub(super) const CHECK: Check = Check {
         `mlx5_core` from the kernel's own tree (`kernel/…` instead of `updates/…` or `extra/…`). Where there is no \
         modules.dep: the loaded `mlx5_core` has no version, as only the vendor's has one.",
     reads: &[
-        "/var/lib/dpkg/status",
+        PACKAGE_LISTS,
         "/lib/modules/RELEASE/modules.dep",
         "/sys/module/mlx5_core/version",
     ],
@@ -24,26 +26,20 @@ pub(super) const CHECK: Check = Check {
     run: Run::node(run),
 };
 
-const KERNEL_PACKAGES: [&str; 4] = [
-    "mlnx-ofed-kernel-dkms",
-    "mlnx-ofed-kernel-modules",
-    "doca-ofed-kernel",
-    "doca-kernel",
-];
-
 fn run(node: &Node) -> Vec<Hit> {
+    let distribution = node.facts.distribution();
     let software = &node.facts.software;
     let packages = software.packages.known().into_iter().flatten();
     let package = packages
         .map(|(name, version)| (name.as_str(), version))
-        .find(|(name, _)| is_kernel_package(name));
+        .find(|(name, _)| is_kernel_package(distribution, name));
     let Some((package, version)) = package else {
         return Vec::new();
     };
     let hit = Hit::fault("mlx5_core").saw(
         format!("package {package}"),
         version,
-        "/var/lib/dpkg/status",
+        distribution.package_database.path(),
     );
     let hit = match software.module_paths.known() {
         Some(paths) => paths
@@ -59,15 +55,17 @@ fn run(node: &Node) -> Vec<Hit> {
             }),
     };
     let build = |hit: Hit| {
-        hit.command(r#"sudo apt install "linux-headers-$(uname -r)""#)
+        let headers = distribution.packages.kernel_headers;
+        hit.command(distribution.install_typed(&[headers]))
             .command(r#"sudo dkms autoinstall -k "$(uname -r)" && dkms status"#)
     };
     hit.map(build).into_iter().collect()
 }
 
 /// Its name may end in the kernel's version; packages that only add a repository build nothing.
-fn is_kernel_package(name: &str) -> bool {
-    KERNEL_PACKAGES.iter().any(|start| name.starts_with(start)) && !name.contains("-repo")
+fn is_kernel_package(distribution: &Distribution, name: &str) -> bool {
+    let mut drivers = distribution.packages.vendor_drivers.iter();
+    drivers.any(|start| name.starts_with(start)) && !name.contains("-repo")
 }
 
 fn modules_dep(node: &Node) -> String {
@@ -80,16 +78,20 @@ fn modules_dep(node: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::is_kernel_package;
+    use crosstie_model::distribution::DEBIAN;
+
+    use super::*;
+
+    fn is_driver(name: &str) -> bool {
+        is_kernel_package(&DEBIAN, name)
+    }
 
     #[test]
     fn only_packages_with_a_driver_count() {
-        assert!(is_kernel_package("mlnx-ofed-kernel-dkms"));
-        assert!(is_kernel_package(
-            "mlnx-ofed-kernel-modules-6.8.0-60-generic"
-        ));
-        assert!(!is_kernel_package("mlnx-ofed-kernel-utils"));
-        assert!(!is_kernel_package("doca-kernel-repo"));
-        assert!(!is_kernel_package("doca-ofed-userspace"));
+        assert!(is_driver("mlnx-ofed-kernel-dkms"));
+        assert!(is_driver("mlnx-ofed-kernel-modules-6.8.0-60-generic"));
+        assert!(!is_driver("mlnx-ofed-kernel-utils"));
+        assert!(!is_driver("doca-kernel-repo"));
+        assert!(!is_driver("doca-ofed-userspace"));
     }
 }

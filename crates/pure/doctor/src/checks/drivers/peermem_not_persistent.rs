@@ -39,6 +39,9 @@ fn run(node: &Node) -> Vec<Hit> {
                 "none",
                 "/etc/modules, /{etc,run,usr/lib}/modules-load.d/*.conf",
             )
-            .command("echo nvidia-peermem | sudo tee /etc/modules-load.d/nvidia-peermem.conf"),
+            .command(format!(
+                "echo nvidia-peermem | sudo tee {}/nvidia-peermem.conf",
+                node.facts.distribution().folders.modules
+            )),
     ]
 }

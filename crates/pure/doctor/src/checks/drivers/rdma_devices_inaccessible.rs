@@ -56,7 +56,10 @@ fn run(node: &Node) -> Vec<Hit> {
         _ => hit
             .advice("Load `ib_uverbs`, now and at every start.")
             .command("sudo modprobe ib_uverbs")
-            .command("echo ib_uverbs | sudo tee /etc/modules-load.d/ib-uverbs.conf"),
+            .command(format!(
+                "echo ib_uverbs | sudo tee {}/ib-uverbs.conf",
+                node.facts.distribution().folders.modules
+            )),
     }]
 }
 

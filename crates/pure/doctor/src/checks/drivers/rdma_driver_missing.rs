@@ -103,25 +103,20 @@ fn hit(node: &Node, card: &PciDevice) -> Hit {
 fn load(node: &Node, hit: Hit, core: &str, rdma: &str) -> Hit {
     let paths = node.facts.software.module_paths.known();
     let lacking = paths.is_some_and(|paths| !paths.contains_key(rdma));
-    let ubuntu = node
-        .facts
-        .host
-        .distro
-        .id
-        .known()
-        .is_some_and(|id| id == "ubuntu");
-    let hit = if lacking && ubuntu {
-        hit.saw(
-            format!("where {rdma} would be loaded from"),
-            "nowhere",
-            "/lib/modules/RELEASE/modules.dep",
-        )
-        .command(r#"sudo apt install "linux-modules-extra-$(uname -r)""#)
-    } else {
-        hit
+    let distribution = node.facts.distribution();
+    let hit = match distribution.packages.rdma_modules {
+        Some(package) if lacking => hit
+            .saw(
+                format!("where {rdma} would be loaded from"),
+                "nowhere",
+                "/lib/modules/RELEASE/modules.dep",
+            )
+            .command(distribution.install_typed(&[package])),
+        _ => hit,
     };
     hit.command(format!("sudo modprobe -a {core} {rdma}"))
         .command(format!(
-            r"printf '%s\n' {core} {rdma} | sudo tee /etc/modules-load.d/rdma-card.conf"
+            r"printf '%s\n' {core} {rdma} | sudo tee {}/rdma-card.conf",
+            distribution.folders.modules
         ))
 }

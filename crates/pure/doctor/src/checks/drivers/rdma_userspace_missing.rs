@@ -1,5 +1,7 @@
 //! Programs find no RDMA library.
 
+use crosstie_model::distribution::PACKAGE_LISTS;
+
 use crate::{Check, Hit, Node, Run};
 
 pub(super) const CHECK: Check = Check {
@@ -7,7 +9,7 @@ pub(super) const CHECK: Check = Check {
     title: "The RDMA libraries are not installed",
     severity: "fault",
     fires: "dpkg's status does not have all of `rdma-core`, `libibverbs1` and `ibverbs-providers` as installed.",
-    reads: &["/var/lib/dpkg/status"],
+    reads: &[PACKAGE_LISTS],
     cause: "a minimal installation, or packages removed halfway by another driver stack",
     meaning: "NCCL, MPI and the test tools load `libibverbs` when they start, and `libibverbs` loads the part for the card \
         from `ibverbs-providers`. If either is missing they find no RDMA device, say so in one line at most, and go over \
@@ -18,15 +20,14 @@ pub(super) const CHECK: Check = Check {
     run: Run::node(run),
 };
 
-const PACKAGES: [&str; 3] = ["rdma-core", "libibverbs1", "ibverbs-providers"];
-
 fn run(node: &Node) -> Vec<Hit> {
-    // Without dpkg it is not known what is installed.
+    // Without its list it is not known what is installed.
     let Some(installed) = node.facts.software.packages.known() else {
         return Vec::new();
     };
-    let missing: Vec<&str> = PACKAGES
-        .into_iter()
+    let distribution = node.facts.distribution();
+    let needed = distribution.packages.rdma.iter().copied();
+    let missing: Vec<&str> = needed
         .filter(|package| !installed.contains_key(*package))
         .collect();
     if missing.is_empty() {
@@ -37,8 +38,8 @@ fn run(node: &Node) -> Vec<Hit> {
         hit.saw(
             format!("package {package}"),
             "not installed",
-            "/var/lib/dpkg/status",
+            distribution.package_database.path(),
         )
     });
-    vec![hit.command(format!("sudo apt install {}", missing.join(" ")))]
+    vec![hit.command(distribution.install_typed(&missing))]
 }

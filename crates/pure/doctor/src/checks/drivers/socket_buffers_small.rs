@@ -47,8 +47,9 @@ fn run(node: &Node) -> Vec<Hit> {
         .collect();
     vec![
         hit.command(format!(
-            r"printf '%s\n' {} | sudo tee /etc/sysctl.d/90-socket-buffers.conf",
-            lines.join(" ")
+            r"printf '%s\n' {} | sudo tee {}/90-socket-buffers.conf",
+            lines.join(" "),
+            node.facts.distribution().folders.sysctl
         ))
         .command("sudo sysctl --system"),
     ]

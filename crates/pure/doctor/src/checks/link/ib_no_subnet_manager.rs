@@ -29,6 +29,7 @@ fn run(node: &Node) -> Vec<Hit> {
         .services
         .iter()
         .find(|service| service.starts_with("opensm"));
+    let distribution = node.facts.distribution();
     let cages = (0..node.cages.len()).flat_map(|cage| node.members(cage));
     let waiting = cages.filter(|(_, port)| is_waiting(port));
     waiting
@@ -40,7 +41,7 @@ fn run(node: &Node) -> Vec<Hit> {
                     .cause("the subnet manager of this node serves another port")
                     .advice("Start a further opensm for this port's GUID (`opensm -g GUID`; `ibstat -p` lists them)."),
                 None => hit
-                    .command("sudo apt install opensm")
+                    .command(distribution.install_typed(&[distribution.packages.subnet_manager]))
                     .command("sudo systemctl enable --now opensm"),
             }
         })

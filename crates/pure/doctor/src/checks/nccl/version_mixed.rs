@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_model::Facts;
+use crosstie_model::{Facts, distribution::DEBIAN};
 
 use crate::{
     Check, Cluster, Hit, Run,
@@ -43,24 +43,35 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
     if !apart {
         return Vec::new();
     }
+    let source = format!("libnccl.so.2 on disk, {}", query(cluster));
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
     let hit = groups
         .into_iter()
         .fold(Hit::fault("libnccl"), |hit, (versions, nodes)| {
             let names = listed_briefly(&nodes);
-            hit.saw(
-                format!("NCCL {}", listed(versions)),
-                names,
-                "libnccl.so.2 on disk, dpkg -s libnccl2",
-            )
+            hit.saw(format!("NCCL {}", listed(versions)), names, &source)
         });
     vec![hit]
 }
 
+/// How a person sees which version a package has.
+fn query(cluster: &Cluster) -> String {
+    let first = cluster.nodes.first();
+    let distribution = first.map_or(&DEBIAN, |node| node.facts.distribution());
+    let (query, package) = (
+        distribution.package_manager.query,
+        distribution.packages.nccl,
+    );
+    format!("{query} {package}")
+}
+
 /// What a job could load; `None` if there is nothing, or something that cannot be told.
 fn versions(facts: &Facts) -> Option<BTreeSet<String>> {
-    let package = facts.software.package("libnccl2").map(release);
+    let package = facts
+        .software
+        .package(facts.distribution().packages.nccl)
+        .map(release);
     let mut found: BTreeSet<String> = package.into_iter().collect();
     let libraries = facts.software.libraries.iter();
     for library in libraries.filter(|library| library.name == "libnccl") {

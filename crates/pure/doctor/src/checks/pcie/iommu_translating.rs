@@ -53,7 +53,7 @@ fn run(node: &Node) -> Vec<Hit> {
     if let Some(parameter) = parameter {
         hit = hit.saw("kernel parameter", parameter, "/proc/cmdline");
     }
-    vec![hit.kernel_parameter("iommu.passthrough=1")]
+    vec![hit.kernel_parameter(node, "iommu.passthrough=1")]
 }
 
 /// The kernel's own words for no (`kstrtobool`).

@@ -2,29 +2,14 @@
 
 use std::{collections::BTreeSet, ops::Bound};
 
-use crate::collect::interface_name::is_given_by_system;
+use crate::renderer;
 
-/// Whole names, by who writes a file so called.
-const WHOLE: [&str; 11] = [
-    // subiquity, Ubuntu's installer
-    "00-installer-config.yaml",
-    "00-installer-config-wifi.yaml",
-    // debian-installer on Ubuntu
-    "01-netcfg.yaml",
-    // Ubuntu's desktop, and netplan's own default
-    "00-network-manager-all.yaml",
-    "01-network-manager-all.yaml",
-    // cloud-init: netplan, ifupdown
-    "50-cloud-init.yaml",
-    "50-cloud-init",
-    // systemd, where /usr/lib is not read
-    "99-default.link",
+/// Whole names that programs give, besides those that configure interfaces.
+const WHOLE: [&str; 2] = [
     // procps: a link to /etc/sysctl.conf
     "99-sysctl.conf",
     // kmod: a link to /etc/modules
     "modules.conf",
-    // ifupdown
-    "lo",
 ];
 
 /// In place of a name.
@@ -33,43 +18,14 @@ const PLACEHOLDER: &str = "file";
 const BEFORE: &str = "a-";
 const AFTER: &str = "z-";
 
-/// Endings that tell which program reads a file, and nothing else.
-const ENDINGS: [&str; 8] = [
-    "conf",
-    "link",
-    "netdev",
-    "network",
-    "nmconnection",
-    "sh",
-    "yaml",
-    "yml",
-];
+/// Endings that tell which program reads a file, and nothing else; besides, those of whoever configures interfaces.
+const ENDINGS: [&str; 2] = ["conf", "sh"];
 
 pub(super) fn is_given(name: &str) -> bool {
     // A number alone says nothing.
-    let is_told_by_number = is_number(split(name).0);
-    WHOLE.contains(&name) || is_told_by_number || is_of_netplan(name) || is_of_network_manager(name)
-}
-
-/// What netplan generates: `10-netplan-enp1s0f0np0.network`, `netplan-eno1.nmconnection`.
-fn is_of_netplan(name: &str) -> bool {
-    let (stem, ending) = split(name);
-    let networkd = stem.strip_prefix("10-netplan-");
-    let network_manager = stem.strip_prefix("netplan-");
-    let interface = networkd.or(network_manager);
-    ENDINGS.contains(&ending) && interface.is_some_and(is_given_by_system)
-}
-
-/// `90-NM-6ba7b810-9dad-11d1-80b4-00c04fd430c8.yaml`, `Wired connection 1.nmconnection`.
-fn is_of_network_manager(name: &str) -> bool {
-    let (stem, _) = split(name);
-    let is_hexadecimal = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_uuid = |text: &str| {
-        let lengths = text.split('-').map(str::len);
-        lengths.eq([8, 4, 4, 4, 12]) && text.split('-').all(is_hexadecimal)
-    };
-    let connection = stem.strip_prefix("Wired connection ");
-    stem.strip_prefix("90-NM-").is_some_and(is_uuid) || connection.is_some_and(is_number)
+    let is_told_by_number = is_number(split_ending(name).0);
+    let is_renderers = || renderer::ALL.iter().any(|one| one.is_given(name));
+    WHOLE.contains(&name) || is_told_by_number || is_renderers()
 }
 
 pub(super) fn is_placeholder(name: &str) -> bool {
@@ -78,7 +34,7 @@ pub(super) fn is_placeholder(name: &str) -> bool {
 
 /// The number of a placeholder: `50-file1.yaml`, `z-file02.conf`.
 pub(super) fn number(name: &str) -> Option<usize> {
-    let (stem, _) = split(name);
+    let (stem, _) = split_ending(name);
     let (_, rest) = ordered(stem);
     let rest = [BEFORE, AFTER]
         .iter()
@@ -96,7 +52,7 @@ pub(super) fn placeholder(
     count: usize,
     stay: &BTreeSet<&str>,
 ) -> String {
-    let (stem, ending) = split(name);
+    let (stem, ending) = split_ending(name);
     let (order, _) = ordered(stem);
     let ending = if ending.is_empty() {
         ""
@@ -118,9 +74,12 @@ fn last_before<'a>(names: &BTreeSet<&'a str>, name: &str) -> Option<&'a str> {
 }
 
 /// What is before a known ending, and that.
-fn split(name: &str) -> (&str, &str) {
+pub(crate) fn split_ending(name: &str) -> (&str, &str) {
+    let mut endings = ENDINGS
+        .iter()
+        .chain(renderer::ALL.iter().flat_map(|one| one.endings()));
     match name.rsplit_once('.') {
-        Some((stem, ending)) if ENDINGS.contains(&ending) => (stem, ending),
+        Some((stem, ending)) if endings.any(|known| *known == ending) => (stem, ending),
         _ => (name, ""),
     }
 }
@@ -132,6 +91,6 @@ fn ordered(stem: &str) -> (&str, &str) {
     stem.split_at(digits + usize::from(is_separated))
 }
 
-fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

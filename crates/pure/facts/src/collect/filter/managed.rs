@@ -31,7 +31,7 @@ pub(in crate::collect) fn or_ours(
 }
 
 /// For files that are ours or nobody's business.
-pub(in crate::collect) fn nothing(_: &str) -> Option<String> {
+pub(crate) fn nothing(_: &str) -> Option<String> {
     None
 }
 

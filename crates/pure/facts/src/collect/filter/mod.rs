@@ -8,27 +8,28 @@
 
 mod engines;
 mod managed;
-mod network;
 mod packages;
+mod sections;
 mod system;
 mod whole;
 mod word;
 
 pub use engines::is_engine_variable;
 pub(super) use engines::{assignment, engine_settings};
-pub(super) use managed::{block, nccl_conf, nothing, or_ours};
-pub(crate) use network::is_other;
-pub(super) use network::{ifupdown, keyfile, netplan, networkd, networkd_link, nm_device};
+pub(crate) use managed::nothing;
+pub(super) use managed::{block, nccl_conf, or_ours};
 pub(super) use packages::{dpkg_status, module_paths, modules};
+pub(crate) use sections::{Kept, in_sections, sections};
 pub(super) use system::{
     cpuinfo, kernel_parameters, login_limits, machine_id, manager_limits, meminfo, module_names,
     node_meminfo, os_release, process_limits, sysctl_file,
 };
-pub(super) use whole::{first_word, interface_states, kernel_file};
-pub(super) use word::{is_description, is_plain, leading};
+pub(super) use whole::{first_word, kernel_file};
+pub(super) use word::is_description;
+pub(crate) use word::{is_plain, leading};
 
 /// What is kept of each line; `None` if that is nothing.
-fn lines<'a>(text: &'a str, kept: impl Fn(&'a str) -> Option<String>) -> Option<String> {
+pub(crate) fn lines<'a>(text: &'a str, kept: impl Fn(&'a str) -> Option<String>) -> Option<String> {
     let kept: String = text
         .lines()
         // What `lines` leaves of a strange line's end would be gone the second time.
@@ -40,7 +41,7 @@ fn lines<'a>(text: &'a str, kept: impl Fn(&'a str) -> Option<String>) -> Option<
 }
 
 /// Of lines whose text before `separator` is one of `keys`, what is kept of the text behind it.
-fn keyed(
+pub(crate) fn keyed(
     text: &str,
     separator: char,
     keys: &[&str],

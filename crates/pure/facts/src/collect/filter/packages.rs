@@ -1,58 +1,18 @@
 //! Packages and modules that matter to RDMA, GPUs and the network.
 
+use crosstie_model::distribution::is_read;
 use memchr::memmem;
 
 use super::{
     lines,
     word::{is_plain, leading},
 };
-use crate::collect::secret::is_secret;
-
-/// How the names of packages that matter begin, less a leading `lib`.
-const PACKAGES: &[&str] = &[
-    "rdma",
-    "ib",
-    "infiniband",
-    "mlnx",
-    "mlx",
-    "ofed",
-    "doca",
-    "mft",
-    "mstflint",
-    "perftest",
-    "opensm",
-    "ucx",
-    "ucc",
-    "openmpi",
-    "nccl",
-    "nvidia",
-    "cuda",
-    "netplan",
-    "network-manager",
-    "ifupdown",
-    "iproute2",
-    "ethtool",
-    "nftables",
-    "iptables",
-    "ufw",
-    "firewalld",
-    "chrony",
-    "ntp",
-    "linux-modules-extra",
-    "linux-modules-nvidia",
-    "openssh-server",
-    "docker",
-    "podman",
-    "containerd",
-    "lldpad",
-    "iperf3",
-    "avahi-daemon",
-    "systemd-timesyncd",
-];
+use crate::{collect::secret::is_secret, renderer};
 
 fn package_matters(name: &str) -> bool {
     let stem = name.strip_prefix("lib").unwrap_or(name);
-    name == "systemd" || name == "libc6" || PACKAGES.iter().any(|start| stem.starts_with(start))
+    let mut renderers = renderer::ALL.iter().flat_map(|one| one.packages());
+    is_read(name) || renderers.any(|start| stem.starts_with(start))
 }
 
 /// dpkg's status, less what is not ours to know, and less all but four fields. The file is long and most of it is

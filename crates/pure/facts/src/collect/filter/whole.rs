@@ -1,9 +1,6 @@
 //! Files that hold one value, or a table of the kernel's.
 
-use super::{
-    lines,
-    word::{is_description, is_plain, leading},
-};
+use super::word::{is_description, leading};
 
 /// As it is. The kernel writes neither comments nor assignments; where such a thing stands, someone else wrote it.
 pub(in crate::collect) fn kernel_file(text: &str) -> Option<String> {
@@ -51,15 +48,6 @@ pub(in crate::collect) fn first_word(text: &str) -> Option<String> {
     let rest = line.trim()[word.len()..].trim_start();
     let is_alone = rest.is_empty() || rest.starts_with(['#', ';']);
     (!word.is_empty() && is_alone).then(|| format!("{word}\n"))
-}
-
-/// ifupdown's `INTERFACE=DEFINITION`, where the definition is called after the interface.
-pub(in crate::collect) fn interface_states(text: &str) -> Option<String> {
-    lines(text, |line| {
-        let (interface, definition) = line.split_once('=')?;
-        (is_plain(interface) && interface == leading(definition, 1, is_plain))
-            .then(|| format!("{interface}={interface}"))
-    })
 }
 
 #[cfg(test)]

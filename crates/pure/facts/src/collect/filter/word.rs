@@ -1,7 +1,7 @@
 //! Words: how much of a line is kept once the line is.
 
 /// The line up to the end of its first `count` words, as far as each of them passes.
-pub(in crate::collect) fn leading(line: &str, count: usize, passes: impl Fn(&str) -> bool) -> &str {
+pub(crate) fn leading(line: &str, count: usize, passes: impl Fn(&str) -> bool) -> &str {
     let words = line.split_whitespace().take(count);
     let last = words.take_while(|word| passes(word)).last();
     // A word is a part of its line, so the difference of their places is where it starts.
@@ -12,7 +12,7 @@ pub(in crate::collect) fn leading(line: &str, count: usize, passes: impl Fn(&str
 }
 
 /// A name, a number, an address, a list of them: nothing in it starts a comment, a second assignment or a command.
-pub(in crate::collect) fn is_plain(word: &str) -> bool {
+pub(crate) fn is_plain(word: &str) -> bool {
     word.chars()
         .all(|letter| letter.is_alphanumeric() || ".:,-_+/()[]*%@~!?^".contains(letter))
 }

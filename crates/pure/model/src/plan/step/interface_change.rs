@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, list};
-use crate::{Facts, Mtu, facts::net::Interface, plan::Change};
+use crate::{Facts, Mtu, Renderer, facts::net::Interface, plan::Change};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reread", rename_all = "kebab-case")]
@@ -21,34 +21,12 @@ pub enum Reread {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceChange {
     pub name: String,
-    pub by: Tool,
+    pub by: Renderer,
     /// Global addresses, sorted.
     #[schemars(with = "Change<Vec<String>>")]
     pub addresses: Change<Vec<IpNet>>,
     #[schemars(with = "Change<Option<u32>>")]
     pub mtu: Change<Option<Mtu>>,
-}
-
-/// Whose files describe an interface, and who reads them.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tool {
-    NetplanNetworkd,
-    NetplanNetworkManager,
-    NetworkManager,
-    Networkd,
-}
-
-impl Tool {
-    pub fn is_netplan(self) -> bool {
-        matches!(self, Self::NetplanNetworkd | Self::NetplanNetworkManager)
-    }
-
-    pub fn is_network_manager(self) -> bool {
-        matches!(self, Self::NetworkManager | Self::NetplanNetworkManager)
-    }
 }
 
 impl Reread {
@@ -111,12 +89,6 @@ impl InterfaceChange {
     }
 
     fn words(&self) -> String {
-        let by = match self.by {
-            Tool::NetplanNetworkd => "netplan and networkd",
-            Tool::NetplanNetworkManager => "netplan and NetworkManager",
-            Tool::NetworkManager => "NetworkManager",
-            Tool::Networkd => "networkd",
-        };
         let addresses = |nets: &[IpNet]| match nets {
             [] => "no address".to_owned(),
             nets => list(nets),
@@ -137,7 +109,7 @@ impl InterfaceChange {
             what.push("addresses and MTU stay".to_owned());
         }
         let what = what.join(", ");
-        format!("configure {} anew, by {by}: {what}", self.name)
+        format!("configure {} anew, by {}: {what}", self.name, self.by)
     }
 
     pub(super) fn compare(&self, now: &Facts) -> Comparison {

@@ -15,7 +15,7 @@ use crate::{Facts, Reading};
 
 pub use congestion_notification::EcnPoint;
 pub use file_change::{FileChange, Mode, aside};
-pub use interface_change::{InterfaceChange, Reread, Tool, global_addresses};
+pub use interface_change::{InterfaceChange, Reread, global_addresses};
 
 /// Calls the macro `$then` with every kind of step: its type, its file and its tag in JSON. The one list of them.
 #[macro_export]

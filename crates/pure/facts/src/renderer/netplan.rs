@@ -1,12 +1,89 @@
 //! Netplan: files of all places, merged by name order, with the renderer that is in force for each interface.
 
-use crosstie_model::facts::persistence::{Format, Match, NetplanFile, Persistence, Profile};
+mod filter;
+mod yaml;
+
+use crosstie_model::facts::{
+    net::Manager,
+    persistence::{Format, Match, NetplanFile, Persistence, Profile},
+};
 use serde_json::Value;
 
-use crate::{Raw, collect::is_other, yaml};
+use super::{IsMade, RendererFiles, profiles::unhidden};
+use crate::{
+    Raw,
+    collect::{
+        Keep, Rule,
+        interface_name::is_given_by_system,
+        rules::{filtered, rule},
+        split_ending,
+    },
+};
+use filter::{filter, is_other};
 
-pub(super) fn read(raw: &Raw, found: &mut Persistence) {
-    let mut files: Vec<(String, String)> = super::unhidden(raw, "netplan")
+#[rustfmt::skip] // one rule a line reads as the table it is
+pub(super) const RULES: &[Rule] = &[
+    filtered("{etc,run,usr/lib}/netplan/*.yaml", filter),
+    rule("etc/netplan/*.crosstie~", Keep::Name),
+];
+pub(super) const PROFILES: &str = "/etc/netplan/*.yaml";
+
+/// Names that programs give to its files.
+const GIVEN: [&str; 6] = [
+    // subiquity, Ubuntu's installer
+    "00-installer-config.yaml",
+    "00-installer-config-wifi.yaml",
+    // debian-installer on Ubuntu
+    "01-netcfg.yaml",
+    // Ubuntu's desktop, and netplan's own default
+    "00-network-manager-all.yaml",
+    "01-network-manager-all.yaml",
+    // cloud-init
+    "50-cloud-init.yaml",
+];
+
+pub(super) struct Netplan;
+
+impl RendererFiles for Netplan {
+    fn packages(&self) -> &'static [&'static str] {
+        &["netplan"]
+    }
+
+    fn folders(&self) -> &'static [&'static str] {
+        &["netplan"]
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &["yaml", "yml"]
+    }
+
+    /// Those, and what netplan generates: `10-netplan-enp1s0f0np0.network`, `netplan-eno1.nmconnection`.
+    fn is_given(&self, name: &str) -> bool {
+        let (stem, ending) = split_ending(name);
+        let networkd = stem.strip_prefix("10-netplan-");
+        let network_manager = stem.strip_prefix("netplan-");
+        let interface = networkd.or(network_manager);
+        GIVEN.contains(&name) || (!ending.is_empty() && interface.is_some_and(is_given_by_system))
+    }
+
+    fn path_part(&self) -> &'static str {
+        "/netplan"
+    }
+
+    fn read(&self, raw: &Raw, found: &mut Persistence) {
+        read(raw, found);
+    }
+
+    fn makes(&self) -> &'static [(Manager, IsMade)] {
+        &[
+            (Manager::NetworkManager, |name| name.starts_with("netplan-")),
+            (Manager::Networkd, |name| name.contains("-netplan-")),
+        ]
+    }
+}
+
+fn read(raw: &Raw, found: &mut Persistence) {
+    let mut files: Vec<(String, String)> = unhidden(raw, "netplan")
         .into_iter()
         .flat_map(|(place, names)| {
             names

@@ -1,14 +1,14 @@
-//! YAML as JSON values, bounded: netplan is the only YAML that nodes hold for us.
+//! YAML as JSON values, bounded.
 
 use serde_json::Value;
 
 /// Text that no YAML parser takes, recorded in place of a file that none took.
-pub(crate) const BROKEN: &str = "{broken: [\n";
+pub(super) const BROKEN: &str = "{broken: [\n";
 
 /// Longest netplan file that makes sense; beyond it, parsing is a waste of someone's memory.
 const LONGEST: usize = 1 << 20;
 
-pub(crate) fn parse(text: &str) -> Result<Value, String> {
+pub(super) fn parse(text: &str) -> Result<Value, String> {
     if text.len() > LONGEST {
         return Err("longer than 1 MiB".to_owned());
     }
