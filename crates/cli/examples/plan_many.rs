@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context, bail};
 use crosstie_facts::facts;
-use crosstie_model::{Cable, Facts, Mtu, PortRef, Spec, plan::Plan, spec};
+use crosstie_model::{Cable, ClusterSpec, Facts, Mtu, PortRef, plan::ClusterPlan, spec};
 use crosstie_node::capture;
 
 #[allow(clippy::print_stdout)] // its output is what it is for
@@ -40,12 +40,12 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn steps(plan: &Plan) -> usize {
+fn steps(plan: &ClusterPlan) -> usize {
     plan.nodes.iter().map(|node| node.steps.len()).sum()
 }
 
 /// Every active cage is cabled to one switch.
-fn cluster(sample: &Facts, nodes: &[Facts]) -> anyhow::Result<Spec> {
+fn cluster(sample: &Facts, nodes: &[Facts]) -> anyhow::Result<ClusterSpec> {
     let cages = crosstie_fabric::cages(sample, None);
     let active: Vec<String> = cages
         .into_iter()
@@ -61,23 +61,23 @@ fn cluster(sample: &Facts, nodes: &[Facts]) -> anyhow::Result<Spec> {
             plane: "leaf".to_owned(),
         })
     });
-    Ok(Spec {
+    Ok(ClusterSpec {
         format: spec::FORMAT,
         name: "many".to_owned(),
-        fabric: spec::Fabric {
+        fabric: spec::FabricSpec {
             mtu: Some(Mtu(9000)),
             pool: Some("10.64.0.0/10".parse()?),
             subnet_prefix: Some(20),
-            ..spec::Fabric::default()
+            ..spec::FabricSpec::default()
         },
-        qos: Some(spec::Qos {
+        qos: Some(spec::QosSpec {
             priority: 3,
             dscp: 26,
             ecn: true,
         }),
         nodes: nodes
             .iter()
-            .map(|node| spec::Node {
+            .map(|node| spec::NodeSpec {
                 name: node.host.name.clone(),
                 number: None,
                 ssh: None,

@@ -6,12 +6,12 @@ use crosstie_control::{
     Consent,
     apply::{ApplyOptions, apply},
 };
-use crosstie_terminal::{Colour, Console};
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
-use crate::{args::change::Apply, changes::report};
+use crate::{args::change::ApplyArgs, changes::report};
 
-pub(crate) fn run(arguments: &Apply, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::with_diff(colour, arguments.json, arguments.diff);
+pub(crate) fn run(arguments: &ApplyArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::with_diff(colour, arguments.json, arguments.diff);
     let targets = arguments.chosen.targets(arguments.root.reach());
     let targets = targets.resolve(&console)?;
     let options = ApplyOptions {

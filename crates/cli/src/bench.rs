@@ -2,20 +2,20 @@
 
 use std::process::ExitCode;
 
-use crosstie_control::bench::{BenchOptions, Transports, bench, peer_commands};
+use crosstie_control::bench::{BenchOptions, BenchTransports, bench, peer_commands};
 use crosstie_report::bench::view;
-use crosstie_terminal::{Colour, Console};
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
-use crate::{args::bench::Bench, exit, output};
+use crate::{args::bench::BenchArgs, exit, output};
 
-pub(crate) fn run(arguments: &Bench, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json);
+pub(crate) fn run(arguments: &BenchArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, arguments.json);
     let targets = arguments.targets.targets().resolve(&console)?;
     let options = BenchOptions {
         transports: match (arguments.rdma, arguments.tcp) {
-            (true, _) => Transports::Rdma,
-            (_, true) => Transports::Tcp,
-            _ => Transports::Both,
+            (true, _) => BenchTransports::Rdma,
+            (_, true) => BenchTransports::Tcp,
+            _ => BenchTransports::Both,
         },
         streams: arguments.streams,
         block: arguments.block,
@@ -32,8 +32,8 @@ pub(crate) fn run(arguments: &Bench, colour: Colour) -> anyhow::Result<ExitCode>
         force: arguments.force,
     };
     let peer_transports = match (arguments.as_perftest, arguments.as_iperf3) {
-        (true, _) => Some(Transports::Rdma),
-        (_, true) => Some(Transports::Tcp),
+        (true, _) => Some(BenchTransports::Rdma),
+        (_, true) => Some(BenchTransports::Tcp),
         _ => None,
     };
     if let Some(transports) = peer_transports {

@@ -2,24 +2,24 @@
 
 use std::process::ExitCode;
 
-use crosstie_control::Verdict;
+use crosstie_control::CommandVerdict;
 use crosstie_report::{
-    change::{Changes, view},
-    document::Document,
+    change::{ApplyReport, view},
+    document::JsonDocument,
 };
-use crosstie_terminal::Console;
+use crosstie_terminal::TerminalConsole;
 
 use crate::{exit, output};
 
 /// `undone` where a rollback is what was asked for.
 pub(crate) fn report(
-    changes: &Changes,
+    changes: &ApplyReport,
     undone: bool,
-    console: &Console,
+    console: &TerminalConsole,
 ) -> anyhow::Result<ExitCode> {
-    output::report(console.json, &Document::new(changes), || {
+    output::report(console.json, &JsonDocument::new(changes), || {
         view(changes, undone, console.palette)
     })?;
     console.finish()?;
-    Ok(exit::status(Verdict::of(changes, undone)))
+    Ok(exit::status(CommandVerdict::of(changes, undone)))
 }

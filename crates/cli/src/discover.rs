@@ -4,11 +4,11 @@ use std::{process::ExitCode, time::Duration};
 
 use crosstie_control::discover::neighbours;
 use crosstie_report::{discover::view, text::printable};
-use crosstie_terminal::Colour;
+use crosstie_terminal::ColourChoice;
 
-use crate::{args::Scan, exit, output};
+use crate::{args::ScanArgs, exit, output};
 
-pub(crate) fn run(scan: &Scan, colour: Colour) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(scan: &ScanArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let timeout = Duration::from_secs(scan.targets.reach.connect.timeout.into());
     let (candidates, looked) = neighbours(&scan.interface, timeout)?;
     output::report(scan.json, &candidates, || {

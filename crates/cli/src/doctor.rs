@@ -3,42 +3,42 @@
 use std::{io, process::ExitCode, time::Duration};
 
 use crosstie_control::{
-    Found, Nodes, Verdict,
+    CommandVerdict, ResolvedTargets, TargetNodes,
     doctor::{can_tell, examine, look, pair_captures, watch},
 };
-use crosstie_doctor::Selection;
+use crosstie_doctor::CheckSelection;
 use crosstie_report::{
-    doctor::{Detail, markdown, view},
-    document::Document,
+    doctor::{FindingDetail, markdown, view},
+    document::JsonDocument,
 };
-use crosstie_terminal::{Colour, Console, WatchOutput};
+use crosstie_terminal::{ColourChoice, TerminalConsole, WatchOutput};
 
-use crate::{args::Doctor, exit, output};
+use crate::{args::DoctorArgs, exit, output};
 
 /// Of the 3 seconds that `--quick` promises, what nodes get; the rest is for us.
 const QUICK: Duration = Duration::from_millis(2500);
 
-pub(crate) fn run(doctor: &Doctor, colour: Colour) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(doctor: &DoctorArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     can_tell(&doctor.only)?;
-    let console = Console::new(colour, doctor.json);
+    let console = TerminalConsole::new(colour, doctor.json);
     let mut targets = doctor.targets.resolve(&console)?;
     targets.options.overall_timeout = doctor.quick.then_some(QUICK);
-    let Found { spec, nodes, .. } = targets.find()?;
+    let ResolvedTargets { spec, nodes, .. } = targets.find()?;
     let spec = spec.as_ref();
-    let selection = Selection {
+    let selection = CheckSelection {
         only: &doctor.only,
         skip: &doctor.skip,
     };
     let detail = if doctor.all {
-        Detail::All
+        FindingDetail::All
     } else {
-        Detail::Roots
+        FindingDetail::Roots
     };
     let once = doctor.quick || doctor.interval == 0;
     let interval = Duration::from_secs(doctor.interval.into());
     let (now, before) = match nodes {
-        Nodes::Captured(readings) => pair_captures(readings),
-        Nodes::Live(fleet) if doctor.watch => {
+        TargetNodes::Captured(readings) => pair_captures(readings),
+        TargetNodes::Live(fleet) if doctor.watch => {
             let mut output = WatchOutput::new(detail, doctor.json, &console, colour);
             let interval = interval.max(Duration::from_secs(1));
             let see = |diagnosis| output.see(diagnosis);
@@ -49,15 +49,15 @@ pub(crate) fn run(doctor: &Doctor, colour: Colour) -> anyhow::Result<ExitCode> {
                 Err(error) => Err(error.into()),
             };
         }
-        Nodes::Live(fleet) => look(&fleet, (!once).then_some(interval)),
+        TargetNodes::Live(fleet) => look(&fleet, (!once).then_some(interval)),
     };
     let diagnosis = examine(&now, &before, spec, selection);
-    output::report(doctor.json, &Document::new(&diagnosis), || {
+    output::report(doctor.json, &JsonDocument::new(&diagnosis), || {
         if doctor.markdown {
             markdown(&diagnosis, env!("CARGO_PKG_VERSION"))
         } else {
             view(&diagnosis, detail, console.palette)
         }
     })?;
-    Ok(exit::status(Verdict::of_diagnosis(&diagnosis)))
+    Ok(exit::status(CommandVerdict::of_diagnosis(&diagnosis)))
 }

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use crosstie_control::env::{environments, formatted, write};
 use crosstie_report::env::view;
-use crosstie_terminal::{Colour, Console};
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
-use crate::{args::env::Env, exit, output};
+use crate::{args::env::EnvArgs, exit, output};
 
-pub(crate) fn run(arguments: &Env, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json);
+pub(crate) fn run(arguments: &EnvArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, arguments.json);
     let targets = arguments.targets.resolve(&console)?;
     let (env, unread) = environments(&targets, &arguments.set)?;
     match (arguments.format, &arguments.out) {

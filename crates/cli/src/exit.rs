@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crosstie_control::Verdict;
+use crosstie_control::CommandVerdict;
 
 /// Done, and nothing is wrong.
 pub(crate) const CLEAN: ExitCode = ExitCode::SUCCESS;
@@ -25,10 +25,10 @@ pub(crate) fn faults_if(found: bool) -> ExitCode {
     if found { faults() } else { CLEAN }
 }
 
-pub(crate) fn status(verdict: Verdict) -> ExitCode {
+pub(crate) fn status(verdict: CommandVerdict) -> ExitCode {
     match verdict {
-        Verdict::Clean => CLEAN,
-        Verdict::Faults => faults(),
-        Verdict::Failed => tool_failed(),
+        CommandVerdict::Clean => CLEAN,
+        CommandVerdict::Faults => faults(),
+        CommandVerdict::Failed => tool_failed(),
     }
 }

@@ -6,12 +6,12 @@ use anyhow::bail;
 use crosstie_control::nccl_log::read_log;
 use crosstie_doctor::checks;
 use crosstie_model::Severity;
-use crosstie_report::{document::Document, explain, nccl_log};
-use crosstie_terminal::Colour;
+use crosstie_report::{document::JsonDocument, explain, nccl_log};
+use crosstie_terminal::ColourChoice;
 
-use crate::{args::Explain, exit, output};
+use crate::{args::ExplainArgs, exit, output};
 
-pub(crate) fn run(arguments: &Explain, colour: Colour) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &ExplainArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     match (&arguments.nccl_log, &arguments.id) {
         (Some(path), _) => log(path, arguments, colour),
         (None, Some(id)) => check(id, colour),
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Explain, colour: Colour) -> anyhow::Result<ExitCod
     }
 }
 
-fn check(id: &str, colour: Colour) -> anyhow::Result<ExitCode> {
+fn check(id: &str, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let Some(check) = checks::find(id) else {
         bail!("{}", explain::unknown(id));
     };
@@ -30,9 +30,9 @@ fn check(id: &str, colour: Colour) -> anyhow::Result<ExitCode> {
     Ok(exit::CLEAN)
 }
 
-fn log(path: &Path, arguments: &Explain, colour: Colour) -> anyhow::Result<ExitCode> {
+fn log(path: &Path, arguments: &ExplainArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let report = read_log(path, &arguments.from)?;
-    output::report(arguments.json, &Document::new(&report), || {
+    output::report(arguments.json, &JsonDocument::new(&report), || {
         nccl_log::view(&report, colour.palette())
     })?;
     let mut findings = report.findings.iter();

@@ -7,10 +7,10 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use crosstie_control::state::labs_folder;
-use crosstie_lab::hub::{self, Way};
-use crosstie_lab::profile::Profile;
-use crosstie_lab::{Kind, Lab, LabProgram, Paths, Request, Say};
-use crosstie_report::document::Document;
+use crosstie_lab::hub::{self, FaultDirection};
+use crosstie_lab::profile::LabProfile;
+use crosstie_lab::{Lab, LabKind, LabPaths, LabProgram, LabRequest, ReportProgress};
+use crosstie_report::document::JsonDocument;
 use crosstie_terminal::join_serial_line;
 
 use crate::{args::value::one_of, exit, output};
@@ -105,8 +105,8 @@ enum Verb {
         #[arg(value_name = "VALUE")]
         value: Option<String>,
         /// One direction: frames that the node sends, or those that are meant for it
-        #[arg(long, value_name = "WAY", value_parser = one_of([("sent", Way::Sent), ("received", Way::Received)]))]
-        only: Option<Way>,
+        #[arg(long, value_name = "WAY", value_parser = one_of([("sent", FaultDirection::Sent), ("received", FaultDirection::Received)]))]
+        only: Option<FaultDirection>,
         /// Print the faults and the frames lost to them, as JSON (see `crosstie schema lab-fault`)
         #[arg(long, conflicts_with_all = ["place", "only"])]
         show: bool,
@@ -147,8 +147,8 @@ struct UpArgs {
     containers: bool,
 }
 
-fn paths(directory: Option<&Path>) -> Paths {
-    directory.map_or_else(|| Paths::new(&labs_folder()), Paths::new)
+fn paths(directory: Option<&Path>) -> LabPaths {
+    directory.map_or_else(|| LabPaths::new(&labs_folder()), LabPaths::new)
 }
 
 /// What `--lab NAME` stands for.
@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
         }
         Verb::Down { all: true, .. } => {
             // With those of tests, unless a directory was named.
-            let of_tests = arguments.dir.is_none().then(Paths::of_tests);
+            let of_tests = arguments.dir.is_none().then(LabPaths::of_tests);
             let labs = [Some(paths), of_tests].into_iter().flatten();
             let errors = labs.flat_map(|labs| crosstie_lab::down_all(&labs, &say));
             let tell = |error| output::tell(&format!("{error}\n"));
@@ -248,7 +248,7 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
             lab.fault_in_words(place, kind, value.as_deref(), only.unwrap_or_default())?;
             output::print(&lab.status().faults_in_words())?;
         }
-        Verb::Fault { .. } => output::print_json(&Document::new(&open()?.faults()?))?,
+        Verb::Fault { .. } => output::print_json(&JsonDocument::new(&open()?.faults()?))?,
         Verb::Pause { node } => open()?.pause(node)?,
         Verb::Resume { node } => open()?.resume(node)?,
         Verb::Kill { node } => open()?.kill(node)?,
@@ -257,14 +257,14 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
 }
 
 impl UpArgs {
-    fn run(&self, paths: &Paths, name: Option<&str>, say: Say<'_>) -> Result<Lab> {
-        let profile = Profile::find(&self.profile)?;
+    fn run(&self, paths: &LabPaths, name: Option<&str>, say: ReportProgress<'_>) -> Result<Lab> {
+        let profile = LabProfile::find(&self.profile)?;
         let kind = if self.containers {
-            Kind::Containers
+            LabKind::Containers
         } else {
-            Kind::Machines
+            LabKind::Machines
         };
-        let request = Request {
+        let request = LabRequest {
             name: name.unwrap_or(&profile.name).to_owned(),
             profile,
             kind,

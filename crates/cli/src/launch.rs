@@ -2,21 +2,23 @@
 
 use std::{process::ExitCode, sync::Arc, thread, time::Duration};
 
-use crosstie_control::launch::{JobChoice, LogOptions, launch, logs, plan, status, stop};
+use crosstie_control::launch::{JobChoice, JobLogOptions, launch, logs, plan, status, stop};
 use crosstie_launch::job::Workload;
 use crosstie_report::launch::{
-    Jobs, Outcome, launched_view, log_line, plan_view, status_view, stopped_view,
+    JobsReport, LaunchOutcome, launched_view, log_line, plan_view, status_view, stopped_view,
 };
-use crosstie_terminal::{Colour, Console, print_to_reader};
+use crosstie_terminal::{ColourChoice, TerminalConsole, print_to_reader};
 
 use crate::{
-    args::launch::{JobArgs, JobTargets, Launch, LaunchCommand, LogsArgs, StatusArgs, StopArgs},
+    args::launch::{
+        JobArgs, JobStatusArgs, JobTargets, LaunchArgs, LaunchCommand, LogsArgs, StopArgs,
+    },
     exit, output,
 };
 
 const WATCH_INTERVAL: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(arguments: &Launch, colour: Colour) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &LaunchArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         LaunchCommand::Llama(llama) => start(&llama.job, llama.workload(), colour),
         LaunchCommand::Torchrun(torchrun) => start(&torchrun.job, torchrun.workload(), colour),
@@ -27,8 +29,12 @@ pub(crate) fn run(arguments: &Launch, colour: Colour) -> anyhow::Result<ExitCode
     }
 }
 
-fn start(arguments: &JobArgs, workload: Workload, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json);
+fn start(
+    arguments: &JobArgs,
+    workload: Workload,
+    colour: ColourChoice,
+) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, arguments.json);
     let targets = arguments.targets.targets(&arguments.from);
     let targets = targets.resolve(&console)?;
     let options = arguments.options(workload);
@@ -41,17 +47,20 @@ fn start(arguments: &JobArgs, workload: Workload, colour: Colour) -> anyhow::Res
     output::report(arguments.json, &launched, || {
         launched_view(&launched, &targets.options.offer, console.palette)
     })?;
-    Ok(exit::faults_if(launched.outcome == Outcome::Failed))
+    Ok(exit::faults_if(launched.outcome == LaunchOutcome::Failed))
 }
 
-fn fleet(targets: &JobTargets, console: &Arc<Console>) -> anyhow::Result<crosstie_control::Fleet> {
+fn fleet(
+    targets: &JobTargets,
+    console: &Arc<TerminalConsole>,
+) -> anyhow::Result<crosstie_control::Fleet> {
     let targets = targets.targets(&[]).resolve(console)?;
     let (_, fleet) = targets.find_live(true)?;
     Ok(fleet)
 }
 
-fn show(arguments: &StatusArgs, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json || arguments.watch);
+fn show(arguments: &JobStatusArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, arguments.json || arguments.watch);
     let fleet = fleet(&arguments.targets, &console)?;
     let job = arguments.job.as_deref();
     loop {
@@ -77,7 +86,7 @@ fn show(arguments: &StatusArgs, colour: Colour) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn verdict(jobs: &Jobs) -> ExitCode {
+fn verdict(jobs: &JobsReport) -> ExitCode {
     if jobs.failed_nodes.is_empty() {
         exit::faults_if(jobs.has_troubles())
     } else {
@@ -85,11 +94,11 @@ fn verdict(jobs: &Jobs) -> ExitCode {
     }
 }
 
-fn print_logs(arguments: &LogsArgs, colour: Colour) -> anyhow::Result<ExitCode> {
+fn print_logs(arguments: &LogsArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     // Lines of a log, and nothing else, while it is followed.
-    let console = Console::new(colour, true);
+    let console = TerminalConsole::new(colour, true);
     let fleet = fleet(&arguments.targets, &console)?;
-    let options = LogOptions {
+    let options = JobLogOptions {
         job: arguments.job.clone(),
         follow: arguments.follow,
         lines: arguments.lines,
@@ -101,8 +110,8 @@ fn print_logs(arguments: &LogsArgs, colour: Colour) -> anyhow::Result<ExitCode> 
     Ok(exit::CLEAN)
 }
 
-fn end(arguments: &StopArgs, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json);
+fn end(arguments: &StopArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, arguments.json);
     let fleet = fleet(&arguments.targets, &console)?;
     let choice = match &arguments.job {
         Some(job) => JobChoice::Named(job.clone()),

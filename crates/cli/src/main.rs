@@ -30,10 +30,10 @@ use std::{error::Error, process::ExitCode};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use crosstie_control::{failure, is_no};
 use crosstie_reach::askpass::answer_ssh;
-use crosstie_report::document::Failure;
-use crosstie_terminal::{Colour, log_to_stderr};
+use crosstie_report::document::FailureReport;
+use crosstie_terminal::{ColourChoice, log_to_stderr};
 
-use args::{Arguments, Command};
+use args::{Arguments, CliCommand};
 
 fn main() -> ExitCode {
     if let Some(answered) = answer_ssh() {
@@ -49,30 +49,30 @@ fn main() -> ExitCode {
     let colour = arguments.colour;
     log_to_stderr(arguments.verbose, arguments.command.is_for_people(), colour);
     let result = match arguments.command {
-        Command::Scan(scan) if scan.discover => discover::run(&scan, colour),
-        Command::Scan(scan) => scan::run(&scan, colour),
-        Command::Doctor(doctor) => doctor::run(&doctor, colour),
-        Command::Trust(trust) => trust::run(&trust, colour),
-        Command::Explain(explain) => explain::run(&explain, colour),
-        Command::Plan(plan) => plan::run(&plan, colour),
-        Command::Init(init) => init::run(&init, colour),
-        Command::Report(report) => report::run(&report, colour),
-        Command::Bench(bench) => bench::run(&bench, colour),
-        Command::Env(env) => env::run(&env, colour),
-        Command::Launch(launch) => launch::run(&launch, colour),
-        Command::Prove(prove) => prove::run(&prove, colour),
-        Command::Apply(apply) => apply::run(&apply, colour),
-        Command::Rollback(undo) => rollback::run(&undo, colour),
-        Command::Uninstall(undo) => rollback::uninstall(&undo, colour),
-        Command::Status(status) => status::run(&status, colour),
-        Command::Try(trial) => trial::run(&trial, colour),
-        Command::Up(up) => up::run(&up, colour),
-        Command::Lab(lab) => lab::run(&lab),
-        Command::Completions { shell } => generate::completions(shell),
-        Command::Complete { names } => generate::names(names),
-        Command::Man { out } => generate::man(out.as_deref()),
-        Command::Schema { what } => generate::schema(&what),
-        Command::OfNode(command) => node::run(command),
+        CliCommand::Scan(scan) if scan.discover => discover::run(&scan, colour),
+        CliCommand::Scan(scan) => scan::run(&scan, colour),
+        CliCommand::Doctor(doctor) => doctor::run(&doctor, colour),
+        CliCommand::Trust(trust) => trust::run(&trust, colour),
+        CliCommand::Explain(explain) => explain::run(&explain, colour),
+        CliCommand::Plan(plan) => plan::run(&plan, colour),
+        CliCommand::Init(init) => init::run(&init, colour),
+        CliCommand::Report(report) => report::run(&report, colour),
+        CliCommand::Bench(bench) => bench::run(&bench, colour),
+        CliCommand::Env(env) => env::run(&env, colour),
+        CliCommand::Launch(launch) => launch::run(&launch, colour),
+        CliCommand::Prove(prove) => prove::run(&prove, colour),
+        CliCommand::Apply(apply) => apply::run(&apply, colour),
+        CliCommand::Rollback(undo) => rollback::run(&undo, colour),
+        CliCommand::Uninstall(undo) => rollback::uninstall(&undo, colour),
+        CliCommand::Status(status) => status::run(&status, colour),
+        CliCommand::Try(trial) => trial::run(&trial, colour),
+        CliCommand::Up(up) => up::run(&up, colour),
+        CliCommand::Lab(lab) => lab::run(&lab),
+        CliCommand::Completions { shell } => generate::completions(shell),
+        CliCommand::Complete { names } => generate::names(names),
+        CliCommand::Man { out } => generate::man(out.as_deref()),
+        CliCommand::Schema { what } => generate::schema(&what),
+        CliCommand::OfNode(command) => node::run(command),
     };
     match result {
         Ok(code) => code,
@@ -105,7 +105,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     let rendered = error.render();
     let is_asked_for = !error.use_stderr();
     if is_asked_for {
-        let text = if Colour::Auto.has_colours() {
+        let text = if ColourChoice::Auto.has_colours() {
             rendered.ansi().to_string()
         } else {
             rendered.to_string()
@@ -117,7 +117,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     // What follows `--` is another program's.
     let mut own = std::env::args_os().take_while(|argument| argument != "--");
     if own.any(|argument| argument == "--json") {
-        output::print_failure(&Failure::of_usage(&rendered.to_string()));
+        output::print_failure(&FailureReport::of_usage(&rendered.to_string()));
     }
     exit::tool_failed()
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::Context;
-use crosstie_agent::{EngineOptions, serve_engine, serve_process};
+use crosstie_agent::{WorkerOptions, serve_engine, serve_process};
 use crosstie_change::{self as change, boot_file};
 use crosstie_jobs::rank;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(command: NodeCommand) -> anyhow::Result<ExitCode> {
             lifetime,
             library,
         } => {
-            let options = EngineOptions {
+            let options = WorkerOptions {
                 engine,
                 lifetime: Duration::from_secs(lifetime),
                 library,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crosstie_report::document::{Document, Failure};
+use crosstie_report::document::{FailureReport, JsonDocument};
 pub(crate) use crosstie_terminal::{complain, print, tell};
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
 }
 
 /// What a program is told that waited for something else.
-pub(crate) fn print_failure(failure: &Failure) {
+pub(crate) fn print_failure(failure: &FailureReport) {
     // Where stdout is gone, whoever reads stderr knows.
-    let _ = print_json(&Document::new(failure));
+    let _ = print_json(&JsonDocument::new(failure));
 }

@@ -4,18 +4,18 @@ use std::process::ExitCode;
 
 use crosstie_control::plan::{plan, write};
 use crosstie_report::{
-    offer::Verb,
+    offer::CommandVerb,
     plan::{PlanReport, view},
 };
-use crosstie_terminal::{Colour, Console};
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
-use crate::{args::Plan, exit, output};
+use crate::{args::PlanArgs, exit, output};
 
-pub(crate) fn run(arguments: &Plan, colour: Colour) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &PlanArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let targets = arguments.planned.targets();
     let offer = targets.offer();
     let is_live = targets.from.is_empty();
-    let targets = targets.resolve(&Console::new(colour, arguments.json))?;
+    let targets = targets.resolve(&TerminalConsole::new(colour, arguments.json))?;
     let (plan, unread) = plan(&targets)?;
     if let Some(directory) = &arguments.out {
         write(&plan, directory)?;
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Plan, colour: Colour) -> anyhow::Result<ExitCode> 
     };
     output::report(arguments.json, &report, || {
         let next = if is_live && unread.is_empty() {
-            format!("{}    does it", offer.command(Verb::Apply))
+            format!("{}    does it", offer.command(CommandVerb::Apply))
         } else {
             String::new()
         };

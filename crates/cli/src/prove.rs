@@ -2,24 +2,27 @@
 
 use std::process::ExitCode;
 
-use crosstie_control::prove::{Proved, prove};
-use crosstie_report::prove::{Prove, view};
-use crosstie_terminal::{Colour, Console};
+use crosstie_control::prove::{ProofResult, prove};
+use crosstie_report::prove::{ProveReport, view};
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
 use crate::{args, exit, output};
 
-pub(crate) fn run(arguments: &args::prove::Prove, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json);
+pub(crate) fn run(
+    arguments: &args::prove::ProveArgs,
+    colour: ColourChoice,
+) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, arguments.json);
     let options = arguments.options()?;
     let targets = arguments.targets.targets().resolve(&console)?;
-    let Proved {
+    let ProofResult {
         measured,
         diagnosis,
         before,
         unread,
     } = prove(&targets, &options)?;
     let run = measured.as_ref().map(|measured| &measured.run);
-    let report = Prove::examined(run, before.as_ref(), &diagnosis, &unread);
+    let report = ProveReport::examined(run, before.as_ref(), &diagnosis, &unread);
     output::report(arguments.json, &report, || view(&report, console.palette))?;
     if let Some(measured) = &measured {
         output::tell(&measured.remarks());

@@ -15,14 +15,14 @@ use crosstie_report::{
     html::{compare_page, run_page},
     run_report::{self, replaced_line},
 };
-use crosstie_terminal::Colour;
+use crosstie_terminal::ColourChoice;
 
-use crate::{args::report::Report, exit, output};
+use crate::{args::report::ReportArgs, exit, output};
 
 /// Where the page of one run goes, if nothing else is asked for.
 const PAGE: &str = "report.html";
 
-pub(crate) fn run(arguments: &Report, colour: Colour) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let to_stdout = arguments.output.as_deref() == Some(Path::new("-"));
     if arguments.json && to_stdout {
         bail!("--json and `-o -` both want standard output; give the page a file");

@@ -3,32 +3,40 @@
 use std::process::ExitCode;
 
 use crosstie_control::{
-    Consent, Targets,
-    apply::{self, UndoError, UndoOptions},
+    CommandTargets, Consent,
+    apply::{self, RollbackError, RollbackOptions},
 };
-use crosstie_report::change::Changes;
-use crosstie_terminal::{Colour, Console};
+use crosstie_report::change::ApplyReport;
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
 use crate::{
-    args::change::{Rollback, Undo, Uninstall},
+    args::change::{RollbackArgs, SharedRollbackArgs, UninstallArgs},
     changes::report,
 };
 
-type Work = fn(&Targets, &UndoOptions, &Consent) -> Result<Changes, UndoError>;
+type Work = fn(&CommandTargets, &RollbackOptions, &Consent) -> Result<ApplyReport, RollbackError>;
 
-pub(crate) fn run(arguments: &Rollback, colour: Colour) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &RollbackArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let run = arguments.run.clone();
     undo(apply::rollback, run, &arguments.undo, colour)
 }
 
-pub(crate) fn uninstall(arguments: &Uninstall, colour: Colour) -> anyhow::Result<ExitCode> {
+pub(crate) fn uninstall(
+    arguments: &UninstallArgs,
+    colour: ColourChoice,
+) -> anyhow::Result<ExitCode> {
     undo(apply::uninstall, None, &arguments.undo, colour)
 }
 
-fn undo(work: Work, run: Option<String>, undo: &Undo, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, undo.json);
+fn undo(
+    work: Work,
+    run: Option<String>,
+    undo: &SharedRollbackArgs,
+    colour: ColourChoice,
+) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, undo.json);
     let targets = undo.chosen.targets(undo.root.reach()).resolve(&console)?;
-    let options = UndoOptions {
+    let options = RollbackOptions {
         run,
         force: undo.force,
     };

@@ -2,18 +2,18 @@
 
 use std::process::ExitCode;
 
-use crosstie_control::{Verdict, apply::status};
-use crosstie_report::{document::Document, status::view};
-use crosstie_terminal::{Colour, Console};
+use crosstie_control::{CommandVerdict, apply::status};
+use crosstie_report::{document::JsonDocument, status::view};
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
-use crate::{args::change::Status, exit, output};
+use crate::{args::change::ChangeStatusArgs, exit, output};
 
-pub(crate) fn run(arguments: &Status, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json);
+pub(crate) fn run(arguments: &ChangeStatusArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, arguments.json);
     let targets = arguments.chosen.targets(arguments.root.reach());
     let status = status(&targets.resolve(&console)?)?;
-    output::report(arguments.json, &Document::new(&status), || {
+    output::report(arguments.json, &JsonDocument::new(&status), || {
         view(&status, console.palette)
     })?;
-    Ok(exit::status(Verdict::of_status(&status)))
+    Ok(exit::status(CommandVerdict::of_status(&status)))
 }

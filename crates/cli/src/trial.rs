@@ -6,15 +6,15 @@ use crosstie_control::{
     Consent,
     apply::{TrialOptions, attempt},
 };
-use crosstie_terminal::{Colour, Console};
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
 use crate::{
-    args::{NodeArgs, change::Try},
+    args::{NodeArgs, change::TryArgs},
     changes::report,
 };
 
-pub(crate) fn run(arguments: &Try, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, false);
+pub(crate) fn run(arguments: &TryArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, false);
     let chosen = NodeArgs {
         nodes: vec![arguments.node.clone()],
         cluster: arguments.cluster.clone(),

@@ -3,20 +3,20 @@
 use std::process::ExitCode;
 
 use crosstie_control::{
-    Verdict,
+    CommandVerdict,
     trust::{TrustOptions, install, undo},
 };
-use crosstie_reach::secret::Source;
-use crosstie_report::document::Document;
-use crosstie_terminal::{Colour, Console};
+use crosstie_reach::secret::PasswordSource;
+use crosstie_report::document::JsonDocument;
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
 use crate::{
     args::{lab_targets, trust::TrustArgs},
     exit, lab, output,
 };
 
-pub(crate) fn run(arguments: &TrustArgs, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::new(colour, arguments.json);
+pub(crate) fn run(arguments: &TrustArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::new(colour, arguments.json);
     let lab = arguments.lab.as_deref().map(lab::open).transpose()?;
     let mut fleet = arguments.connect.options(&console);
     fleet.offer.nodes.clone_from(&arguments.nodes);
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &TrustArgs, colour: Colour) -> anyhow::Result<ExitC
         forget: arguments.forget,
         fingerprints: arguments.fingerprint.clone(),
         password: match arguments.password_fd {
-            Some(descriptor) => Source::Descriptor(descriptor),
+            Some(descriptor) => PasswordSource::Descriptor(descriptor),
             None => console.passwords(),
         },
         fleet,
@@ -44,8 +44,8 @@ pub(crate) fn run(arguments: &TrustArgs, colour: Colour) -> anyhow::Result<ExitC
     } else {
         install(&options, &*console)?
     };
-    output::report(arguments.json, &Document::new(&report), || {
+    output::report(arguments.json, &JsonDocument::new(&report), || {
         report.view(colour.palette())
     })?;
-    Ok(exit::status(Verdict::of_trust(&report)))
+    Ok(exit::status(CommandVerdict::of_trust(&report)))
 }

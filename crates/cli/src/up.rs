@@ -5,15 +5,15 @@ use std::{error::Error, process::ExitCode};
 use crosstie_control::{
     Consent,
     apply::ApplyOptions,
-    up::{Halt, UpOptions, up},
+    up::{UpHalt, UpOptions, up},
 };
-use crosstie_report::{document::Document, up::screen};
-use crosstie_terminal::{Colour, Console};
+use crosstie_report::{document::JsonDocument, up::screen};
+use crosstie_terminal::{ColourChoice, TerminalConsole};
 
 use crate::{args, exit, output};
 
-pub(crate) fn run(arguments: &args::up::Up, colour: Colour) -> anyhow::Result<ExitCode> {
-    let console = Console::with_diff(colour, arguments.json, arguments.diff);
+pub(crate) fn run(arguments: &args::up::UpArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
+    let console = TerminalConsole::with_diff(colour, arguments.json, arguments.diff);
     let members = &arguments.members;
     let targets = members.targets(&arguments.root).resolve(&console)?;
     let options = UpOptions {
@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &args::up::Up, colour: Colour) -> anyhow::Result<Ex
     run.up.offer_commands(&offer, &arguments.again());
     let code = match run.ended {
         Ok(()) => exit::CLEAN,
-        Err(Halt::Stop { verdict, .. }) => exit::status(verdict),
-        Err(Halt::Error(error)) => {
+        Err(UpHalt::Stop { verdict, .. }) => exit::status(verdict),
+        Err(UpHalt::Error(error)) => {
             // The rest is on the last screen.
             if error.source().is_some() {
                 output::complain(&error);
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &args::up::Up, colour: Colour) -> anyhow::Result<Ex
             exit::tool_failed()
         }
     };
-    output::report(arguments.json, &Document::new(&run.up), || {
+    output::report(arguments.json, &JsonDocument::new(&run.up), || {
         let home = std::env::var("HOME").ok();
         screen(&run.up, home.as_deref(), console.palette)
     })?;

@@ -1,14 +1,14 @@
 //! Arguments of `crosstie bench`.
 
 use clap::value_parser;
-use crosstie_report::bench::Operation;
+use crosstie_report::bench::BenchOperation;
 
 use super::{reach::LiveArgs, value::one_of};
 
-const OPERATIONS: [(&str, Operation); 3] = [
-    ("write", Operation::Write),
-    ("read", Operation::Read),
-    ("send", Operation::Send),
+const OPERATIONS: [(&str, BenchOperation); 3] = [
+    ("write", BenchOperation::Write),
+    ("read", BenchOperation::Read),
+    ("send", BenchOperation::Send),
 ];
 
 /// Measure RDMA and TCP between two nodes: every rail, both directions, latency, all rails at once
@@ -19,7 +19,7 @@ const OPERATIONS: [(&str, Operation); 3] = [
 /// `netns:NAME` is a network namespace of this machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/bench.txt"))]
-pub(crate) struct Bench {
+pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) targets: LiveArgs,
 
@@ -57,7 +57,7 @@ pub(crate) struct Bench {
 
     /// What RDMA does
     #[arg(long, value_name = "OPERATION", default_value = "write", value_parser = one_of(OPERATIONS))]
-    pub(crate) operation: Operation,
+    pub(crate) operation: BenchOperation,
 
     /// Bytes of a message in the bandwidth tests
     #[arg(long, value_name = "BYTES", default_value_t = 65536, value_parser = value_parser!(u32).range(1..=1 << 30))]

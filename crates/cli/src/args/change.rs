@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crosstie_report::offer::{Offer, Verb};
+use crosstie_report::offer::{CommandContext, CommandVerb};
 
 use super::{ClusterArgs, NodeArgs, RootArgs, value::time_in};
 
@@ -12,7 +12,7 @@ pub(crate) const GUARD: u32 = 120;
 /// Change the nodes as planned; each goes back by itself unless it is confirmed
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/apply.txt"))]
-pub(crate) struct Apply {
+pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) chosen: NodeArgs,
 
@@ -47,25 +47,25 @@ pub(crate) struct Apply {
 /// Roll back the last run of `apply`, `up` or `try`, wherever it is in force
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/rollback.txt"))]
-pub(crate) struct Rollback {
+pub(crate) struct RollbackArgs {
     /// The run to roll back, as `crosstie status` shows it; on each node whatever came after it goes too
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
 
     #[command(flatten)]
-    pub(crate) undo: Undo,
+    pub(crate) undo: SharedRollbackArgs,
 }
 
 /// Undo every change, and leave nothing of this tool on the nodes
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/uninstall.txt"))]
-pub(crate) struct Uninstall {
+pub(crate) struct UninstallArgs {
     #[command(flatten)]
-    pub(crate) undo: Undo,
+    pub(crate) undo: SharedRollbackArgs,
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Undo {
+pub(crate) struct SharedRollbackArgs {
     #[command(flatten)]
     pub(crate) chosen: NodeArgs,
 
@@ -88,7 +88,7 @@ pub(crate) struct Undo {
 /// What was changed on each node, and whether it is still so
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/status.txt"))]
-pub(crate) struct Status {
+pub(crate) struct ChangeStatusArgs {
     #[command(flatten)]
     pub(crate) chosen: NodeArgs,
 
@@ -103,7 +103,7 @@ pub(crate) struct Status {
 /// Run a risky command on a node; what it did is undone unless you keep it
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/try.txt"))]
-pub(crate) struct Try {
+pub(crate) struct TryArgs {
     /// The node, as the cluster file or ssh calls it; `.` is this machine
     #[arg(value_name = "NODE")]
     pub(crate) node: String,
@@ -135,15 +135,15 @@ pub(crate) struct Try {
     pub(crate) root: RootArgs,
 }
 
-impl Apply {
+impl ApplyArgs {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
         let guard = (self.guard != GUARD).then_some(self.guard);
-        self.offer().again(Verb::Apply, guard, self.force)
+        self.offer().again(CommandVerb::Apply, guard, self.force)
     }
 
-    pub(crate) fn offer(&self) -> Offer {
-        Offer {
+    pub(crate) fn offer(&self) -> CommandContext {
+        CommandContext {
             yes: self.yes,
             ..self.chosen.targets(self.root.reach()).offer()
         }
@@ -154,9 +154,9 @@ impl Apply {
 mod tests {
     use clap::Parser;
 
-    use crate::args::{Arguments, Command};
+    use crate::args::{Arguments, CliCommand};
 
-    fn parsed(command: &str) -> Command {
+    fn parsed(command: &str) -> CliCommand {
         Arguments::parse_from(command.split(' ')).command
     }
 
@@ -166,19 +166,19 @@ mod tests {
         let used = "--cluster lab/sparks.toml --yes --become-password-fd 0 --timeout 90 --ssh-config lab/ssh \
                     --agent-dir agents";
         let whole = format!("crosstie apply {nodes} {used}");
-        let Command::Apply(apply) = parsed(&whole) else {
+        let CliCommand::Apply(apply) = parsed(&whole) else {
             panic!()
         };
         assert_eq!(apply.again(), whole);
         let undo = apply.offer().undo("20261116T175500Z-1f2e3d4c");
         let run = "--run 20261116T175500Z-1f2e3d4c";
         assert_eq!(undo, format!("crosstie rollback {run} {nodes} {used}"));
-        assert!(matches!(parsed(&undo), Command::Rollback(_)));
+        assert!(matches!(parsed(&undo), CliCommand::Rollback(_)));
         for bare in [
             "crosstie apply",
             "crosstie apply --lab two-sparks --ask-become-pass --force --guard 300",
         ] {
-            let Command::Apply(apply) = parsed(bare) else {
+            let CliCommand::Apply(apply) = parsed(bare) else {
                 panic!()
             };
             let again = apply.again();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crosstie_launch::format::Format;
+use crosstie_launch::format::EnvFormat;
 
 use super::{reach::TargetArgs, value::one_of};
 
@@ -11,13 +11,13 @@ use super::{reach::TargetArgs, value::one_of};
 /// Names of devices and addresses differ between nodes, so each has its own. Nothing is changed on any node.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/env.txt"))]
-pub(crate) struct Env {
+pub(crate) struct EnvArgs {
     #[command(flatten)]
     pub(crate) targets: TargetArgs,
 
     /// Print one node's settings in a format of another program
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::ALL.map(|format| (format.name(), format))), conflicts_with = "json")]
-    pub(crate) format: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(EnvFormat::ALL.map(|format| (format.name(), format))), conflicts_with = "json")]
+    pub(crate) format: Option<EnvFormat>,
 
     /// Another variable: NAME=VALUE, or NAME for the value that it has here
     #[arg(long, value_name = "NAME[=VALUE]")]

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, value_parser};
 use crosstie_control::launch::LaunchOptions;
-use crosstie_launch::job::{Llama, Mpirun, Torchrun, Workload};
+use crosstie_launch::job::{LlamaWorkload, MpirunWorkload, TorchrunWorkload, Workload};
 
 use super::reach::{ClusterArgs, NodeArgs, ReachArgs, TargetArgs};
 
@@ -14,7 +14,7 @@ use super::reach::{ClusterArgs, NodeArgs, ReachArgs, TargetArgs};
 /// started, whoever started it. A rank that ends ends the job on all nodes.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("../../help/launch.txt"))]
-pub(crate) struct Launch {
+pub(crate) struct LaunchArgs {
     #[command(subcommand)]
     pub(crate) command: LaunchCommand,
 }
@@ -24,7 +24,7 @@ pub(crate) enum LaunchCommand {
     Llama(LlamaArgs),
     Torchrun(TorchrunArgs),
     Mpirun(MpirunArgs),
-    Status(StatusArgs),
+    Status(JobStatusArgs),
     Logs(LogsArgs),
     Stop(StopArgs),
 }
@@ -178,7 +178,7 @@ pub(crate) struct LlamaArgs {
 
 impl LlamaArgs {
     pub(crate) fn workload(&self) -> Workload {
-        Workload::Llama(Llama {
+        Workload::Llama(LlamaWorkload {
             model: self.model.clone(),
             layers: None,
             prompt: self.prompt.clone(),
@@ -214,7 +214,7 @@ pub(crate) struct TorchrunArgs {
 
 impl TorchrunArgs {
     pub(crate) fn workload(&self) -> Workload {
-        Workload::Torchrun(Torchrun {
+        Workload::Torchrun(TorchrunWorkload {
             script: self.script.clone(),
             arguments: self.arguments.clone(),
             processes_per_node: self.processes,
@@ -244,7 +244,7 @@ pub(crate) struct MpirunArgs {
 
 impl MpirunArgs {
     pub(crate) fn workload(&self) -> Workload {
-        Workload::Mpirun(Mpirun {
+        Workload::Mpirun(MpirunWorkload {
             command: self.command.clone(),
             processes_per_node: self.processes,
             allow_tcp: self.allow_tcp,
@@ -255,7 +255,7 @@ impl MpirunArgs {
 /// How jobs are: every rank, its counters, and what is wrong with its cause
 #[derive(Debug, Clone, Args)]
 #[command(after_help = include_str!("../../help/launch-status.txt"))]
-pub(crate) struct StatusArgs {
+pub(crate) struct JobStatusArgs {
     /// Left out: all
     #[arg(value_name = "JOB")]
     pub(crate) job: Option<String>,

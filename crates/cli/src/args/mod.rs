@@ -20,7 +20,7 @@ use clap::{
     ArgAction, Parser, Subcommand,
     builder::{PossibleValue, PossibleValuesParser, styling},
 };
-use crosstie_terminal::Colour;
+use crosstie_terminal::ColourChoice;
 
 pub(crate) use reach::{
     ClusterArgs, ConnectArgs, MemberArgs, NodeArgs, PlannedArgs, RootArgs, TargetArgs, lab_targets,
@@ -44,40 +44,40 @@ pub(crate) struct Arguments {
         value_name = "WHEN",
         default_value = "auto",
         value_parser = value::one_of([
-            ("auto", Colour::Auto),
-            ("always", Colour::Always),
-            ("never", Colour::Never),
+            ("auto", ColourChoice::Auto),
+            ("always", ColourChoice::Always),
+            ("never", ColourChoice::Never),
         ])
     )]
-    pub(crate) colour: Colour,
+    pub(crate) colour: ColourChoice,
 
     /// Say more on stderr about what is done (twice for details)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Up(up::Up),
-    Scan(Scan),
-    Doctor(Doctor),
+pub(crate) enum CliCommand {
+    Up(up::UpArgs),
+    Scan(ScanArgs),
+    Doctor(DoctorArgs),
     Trust(trust::TrustArgs),
-    Explain(Explain),
-    Plan(Plan),
-    Init(Init),
-    Apply(change::Apply),
-    Rollback(change::Rollback),
-    Status(change::Status),
-    Bench(bench::Bench),
-    Prove(prove::Prove),
-    Env(env::Env),
-    Launch(launch::Launch),
-    Report(report::Report),
-    Try(change::Try),
-    Uninstall(change::Uninstall),
+    Explain(ExplainArgs),
+    Plan(PlanArgs),
+    Init(InitArgs),
+    Apply(change::ApplyArgs),
+    Rollback(change::RollbackArgs),
+    Status(change::ChangeStatusArgs),
+    Bench(bench::BenchArgs),
+    Prove(prove::ProveArgs),
+    Env(env::EnvArgs),
+    Launch(launch::LaunchArgs),
+    Report(report::ReportArgs),
+    Try(change::TryArgs),
+    Uninstall(change::UninstallArgs),
     Lab(crate::lab::LabArgs),
 
     /// Print a completion script for a shell
@@ -91,7 +91,7 @@ pub(crate) enum Command {
     /// List names that a shell may complete; started by its completion script
     #[command(hide = true)]
     Complete {
-        names: crate::generate::Names,
+        names: crate::generate::CompletionNames,
     },
 
     /// Print the manual page, or write one for each command
@@ -112,7 +112,7 @@ pub(crate) enum Command {
     OfNode(node::NodeCommand),
 }
 
-impl Command {
+impl CliCommand {
     /// Somebody started it; the others are started by this program itself, or by a node's init.
     pub(crate) fn is_for_people(&self) -> bool {
         !matches!(self, Self::OfNode(_))
@@ -122,7 +122,7 @@ impl Command {
 /// What is here: RDMA ports, cages and twins, PCIe, GPUs, addresses, drivers
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/scan.txt"))]
-pub(crate) struct Scan {
+pub(crate) struct ScanArgs {
     /// Look for machines on the local links, by multicast DNS and, on RDMA ports, the IPv6 all-nodes group
     #[arg(long, conflicts_with_all = ["nodes", "lab", "from", "capture", "cluster", "facts", "sudo"])]
     pub(crate) discover: bool,
@@ -150,7 +150,7 @@ pub(crate) struct Scan {
 /// What is wrong, why, and the fix
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/doctor.txt"))]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// Print JSON (see `crosstie schema doctor`); with --watch one line a round
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
@@ -190,7 +190,7 @@ pub(crate) struct Doctor {
 /// What a fault means and how to mend it; or what an NCCL log says
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/explain.txt"))]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// The fault's name, as `crosstie doctor` gives it
     #[arg(value_name = "ID", conflicts_with = "nccl_log")]
     pub(crate) id: Option<String>,
@@ -216,7 +216,7 @@ pub(crate) struct Explain {
 /// What would change on each node, as a diff
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/plan.txt"))]
-pub(crate) struct Plan {
+pub(crate) struct PlanArgs {
     /// Print JSON (see `crosstie schema plan`)
     #[arg(long)]
     pub(crate) json: bool,
@@ -235,7 +235,7 @@ pub(crate) struct Plan {
 /// Links that are down are brought up for it and put back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/init.txt"))]
-pub(crate) struct Init {
+pub(crate) struct InitArgs {
     #[command(flatten)]
     pub(crate) members: MemberArgs,
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::value_parser;
 use crosstie_control::prove::ProveOptions;
-use crosstie_model::run::Mode;
+use crosstie_model::run::ProofMode;
 
 use super::{reach::LiveArgs, value::time_in};
 
@@ -16,7 +16,7 @@ const LONGEST_SOAK: u64 = 30 * 24 * 3600;
 /// other; with the ports' counters around every test. What was measured is kept, also when it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/prove.txt"))]
-pub(crate) struct Prove {
+pub(crate) struct ProveArgs {
     #[command(flatten)]
     pub(crate) targets: LiveArgs,
 
@@ -49,14 +49,14 @@ pub(crate) struct Prove {
     pub(crate) json: bool,
 }
 
-impl Prove {
+impl ProveArgs {
     pub(crate) fn options(&self) -> anyhow::Result<ProveOptions> {
         let mode = match self.soak {
-            Some(time) => Mode::Soak {
+            Some(time) => ProofMode::Soak {
                 seconds: time.as_secs(),
             },
-            None if self.quick => Mode::Quick,
-            None => Mode::Full,
+            None if self.quick => ProofMode::Quick,
+            None => ProofMode::Full,
         };
         let mut options = ProveOptions::usual(mode);
         options.force = self.force;

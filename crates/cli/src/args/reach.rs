@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
-use crosstie_control::{self as control, CLUSTER_FILE, FleetOptions, LabTargets, Observer};
+use crosstie_control::{self as control, CLUSTER_FILE, EventObserver, FleetOptions, LabTargets};
 use crosstie_lab::Lab;
-use crosstie_reach::secret::{Password, Purpose, Secret, Source};
-use crosstie_report::offer::Offer;
-use crosstie_terminal::Console;
+use crosstie_reach::secret::{PasswordPurpose, PasswordSource, SecretBytes, SharedPassword};
+use crosstie_report::offer::CommandContext;
+use crosstie_terminal::TerminalConsole;
 
 use crate::lab;
 
@@ -135,10 +135,13 @@ pub(crate) struct RootArgs {
 }
 
 impl TargetArgs {
-    pub(crate) fn resolve(&self, console: &Arc<Console>) -> anyhow::Result<control::Targets> {
+    pub(crate) fn resolve(
+        &self,
+        console: &Arc<TerminalConsole>,
+    ) -> anyhow::Result<control::CommandTargets> {
         let NodeArgs { nodes, cluster } = &self.chosen;
         let lab = cluster.lab.as_deref().map(lab::open).transpose()?;
-        Ok(control::Targets {
+        Ok(control::CommandTargets {
             nodes: nodes.clone(),
             from: self.from.clone(),
             cluster: cluster.cluster.clone(),
@@ -151,7 +154,7 @@ impl TargetArgs {
     }
 
     /// How other commands are told of the same nodes.
-    pub(crate) fn offer(&self) -> Offer {
+    pub(crate) fn offer(&self) -> CommandContext {
         let ReachArgs {
             sudo,
             become_password_fd,
@@ -159,7 +162,7 @@ impl TargetArgs {
             ref connect,
         } = self.reach;
         let ClusterArgs { lab, cluster } = &self.chosen.cluster;
-        Offer {
+        CommandContext {
             nodes: self.chosen.nodes.clone(),
             lab: lab.clone(),
             cluster: cluster.as_deref().filter(|path| !is_found(path)).map(shown),
@@ -230,7 +233,11 @@ impl MemberArgs {
 
 impl ReachArgs {
     /// With a lab's own ways in.
-    pub(crate) fn options(&self, lab: Option<&Lab>, console: &Arc<Console>) -> FleetOptions {
+    pub(crate) fn options(
+        &self,
+        lab: Option<&Lab>,
+        console: &Arc<TerminalConsole>,
+    ) -> FleetOptions {
         let mut options = self.connect.options(console);
         options.root = self.sudo.then(|| Arc::new(self.password(lab, console)));
         options.password_first = self.ask_become_pass;
@@ -241,33 +248,33 @@ impl ReachArgs {
     }
 
     /// For root: asked for now, or once a node wants it.
-    fn password(&self, lab: Option<&Lab>, console: &Arc<Console>) -> Password {
+    fn password(&self, lab: Option<&Lab>, console: &Arc<TerminalConsole>) -> SharedPassword {
         let source = match (self.become_password_fd, lab) {
-            (Some(descriptor), _) => Source::Descriptor(descriptor),
+            (Some(descriptor), _) => PasswordSource::Descriptor(descriptor),
             // A lab's own is no secret of the user's.
             (None, Some(lab)) if !self.ask_become_pass => {
-                let secret = Arc::new(Secret::new(lab.password()));
-                return Password::known(secret, Purpose::Sudo);
+                let secret = Arc::new(SecretBytes::new(lab.password()));
+                return SharedPassword::known(secret, PasswordPurpose::Sudo);
             }
-            _ if self.ask_become_pass => Source::Person(Arc::clone(console) as _),
+            _ if self.ask_become_pass => PasswordSource::Person(Arc::clone(console) as _),
             _ => console.passwords(),
         };
-        Password::new(source, Purpose::Sudo)
+        SharedPassword::new(source, PasswordPurpose::Sudo)
     }
 }
 
 impl ConnectArgs {
-    fn offer(&self) -> Offer {
-        Offer {
+    fn offer(&self) -> CommandContext {
+        CommandContext {
             timeout: (self.timeout != TIMEOUT).then_some(self.timeout),
             ssh_config: self.ssh_config.as_deref().map(shown),
             agent_dir: self.agent_dir.as_deref().map(shown),
-            ..Offer::default()
+            ..CommandContext::default()
         }
     }
 
     /// Without root.
-    pub(crate) fn options(&self, console: &Arc<Console>) -> FleetOptions {
+    pub(crate) fn options(&self, console: &Arc<TerminalConsole>) -> FleetOptions {
         FleetOptions {
             root: None,
             password_first: false,
@@ -278,7 +285,7 @@ impl ConnectArgs {
             namespaces: false,
             terminal: crosstie_terminal::is_there(),
             offer: self.offer(),
-            observer: Arc::clone(console) as Arc<dyn Observer>,
+            observer: Arc::clone(console) as Arc<dyn EventObserver>,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// A report is one HTML file that loads nothing from anywhere. Runs are stored by `prove`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/report.txt"))]
-pub(crate) struct Report {
+pub(crate) struct ReportArgs {
     /// A stored run. None: the newest of the cluster
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<PathBuf>,

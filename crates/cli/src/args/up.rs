@@ -1,6 +1,6 @@
 //! The command line of `up`.
 
-use crosstie_report::offer::{Offer, Verb};
+use crosstie_report::offer::{CommandContext, CommandVerb};
 
 use super::{MemberArgs, RootArgs, change::GUARD};
 
@@ -9,7 +9,7 @@ use super::{MemberArgs, RootArgs, change::GUARD};
 /// Run it again at any time, also after it was interrupted: what is done already is left as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/up.txt"))]
-pub(crate) struct Up {
+pub(crate) struct UpArgs {
     #[command(flatten)]
     pub(crate) members: MemberArgs,
 
@@ -45,11 +45,11 @@ pub(crate) struct Up {
     pub(crate) root: RootArgs,
 }
 
-impl Up {
+impl UpArgs {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
         let guard = (self.guard != GUARD).then_some(self.guard);
-        let again = self.offer().again(Verb::Up, guard, self.force);
+        let again = self.offer().again(CommandVerb::Up, guard, self.force);
         let flags = [
             (" --no-measure", self.no_measure),
             (" --no-report", self.no_report),
@@ -58,8 +58,8 @@ impl Up {
         flags.fold(again, |again, (flag, _)| again + flag)
     }
 
-    pub(crate) fn offer(&self) -> Offer {
-        Offer {
+    pub(crate) fn offer(&self) -> CommandContext {
+        CommandContext {
             yes: self.yes,
             ..self.members.targets(&self.root).offer()
         }
@@ -70,13 +70,13 @@ impl Up {
 mod tests {
     use clap::Parser;
 
-    use crate::args::{Arguments, Command};
+    use crate::args::{Arguments, CliCommand};
 
     #[test]
     fn commands_that_follow_have_the_options_that_were_used() {
         let whole =
             "crosstie up --guard 300 . spark-b --output sparks.toml --yes --ssh-config lab/ssh";
-        let Command::Up(up) = Arguments::parse_from(whole.split(' ')).command else {
+        let CliCommand::Up(up) = Arguments::parse_from(whole.split(' ')).command else {
             panic!()
         };
         assert_eq!(up.again(), whole);

@@ -4,22 +4,22 @@ use std::path::Path;
 
 use crosstie_control::{CLUSTER_FILE, read_existing, state::labs_folder};
 use crosstie_doctor::checks;
-use crosstie_lab::Paths;
+use crosstie_lab::LabPaths;
 
 /// Names of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Names {
+pub(crate) enum CompletionNames {
     Labs,
     /// Of ./cluster.toml.
     Nodes,
     Checks,
 }
 
-impl Names {
+impl CompletionNames {
     /// None where nothing can be read: a shell that completes has nobody to tell.
     pub(crate) fn list(self) -> Vec<String> {
         match self {
-            Self::Labs => crosstie_lab::names(&Paths::new(&labs_folder())),
+            Self::Labs => crosstie_lab::names(&LabPaths::new(&labs_folder())),
             Self::Nodes => {
                 let file = read_existing(Path::new(CLUSTER_FILE)).ok().flatten();
                 let nodes = file.map_or_else(Vec::new, |file| file.spec.nodes);
@@ -75,6 +75,10 @@ mod tests {
                 assert!(script.contains(&command), "{shell}: {names}");
             }
         }
-        assert!(Names::Checks.list().contains(&"cable-dead".to_owned()));
+        assert!(
+            CompletionNames::Checks
+                .list()
+                .contains(&"cable-dead".to_owned())
+        );
     }
 }

@@ -14,7 +14,7 @@ use crosstie_report::{
 
 use crate::{args::Arguments, exit, output};
 
-pub(crate) use complete::Names;
+pub(crate) use complete::CompletionNames;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
@@ -34,7 +34,7 @@ fn hidden(command: &clap::Command) -> Vec<&str> {
 }
 
 /// For the scripts of [`completions`].
-pub(crate) fn names(names: Names) -> anyhow::Result<ExitCode> {
+pub(crate) fn names(names: CompletionNames) -> anyhow::Result<ExitCode> {
     let list = names.list().join("\n");
     output::print(&format!("{list}\n"))?;
     Ok(exit::CLEAN)
@@ -59,12 +59,12 @@ const OF_LABS: &[NamedSchema] = &[
     NamedSchema {
         name: "lab-list",
         of: "`crosstie lab list --json`",
-        schema: closed_schema::<Vec<crosstie_lab::Listed>>,
+        schema: closed_schema::<Vec<crosstie_lab::LabListing>>,
     },
     NamedSchema {
         name: "lab-fault",
         of: "`crosstie lab fault --show`",
-        schema: document_schema::<crosstie_lab::hub::Status>,
+        schema: document_schema::<crosstie_lab::hub::HubStatus>,
     },
 ];
 

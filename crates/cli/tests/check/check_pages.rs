@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use crosstie_doctor::{Check, Needs, checks, explain::page};
+use crosstie_doctor::{Check, CheckInput, checks, explain::page};
 
 use crate::common::{cases, samples};
 
@@ -66,8 +66,8 @@ fn every_check_has_cases_that_fire_it() {
     for check in checks::all() {
         let names = |line: &str| line.split(' ').any(|word| word == check.id);
         let fired = match check.needs() {
-            Some(Needs::Measurement | Needs::LaterMeasurement) => true,
-            Some(Needs::Log) => logs.lines().any(names),
+            Some(CheckInput::Measurement | CheckInput::LaterMeasurement) => true,
+            Some(CheckInput::Log) => logs.lines().any(names),
             None => cases.get(check.id).is_some_and(|cases| {
                 let mut lines = cases.iter().flat_map(|case| &case.expect);
                 lines.any(|line| names(line))

@@ -2,12 +2,14 @@
 
 use std::{collections::BTreeSet, net::IpAddr, sync::LazyLock};
 
-use crosstie_doctor::{Diagnosis, Examination, Patient, Same, Unread, checks, diagnose};
-use crosstie_facts::{Raw, facts};
-use crosstie_model::{Cable, Facts, Finding, FindingRef, Reading, Severity, Spec};
+use crosstie_doctor::{
+    CauseScope, Diagnosis, DoctorInput, NodeInput, UnreadNode, checks, diagnose,
+};
+use crosstie_facts::{RawCapture, facts};
+use crosstie_model::{Cable, ClusterSpec, Facts, Finding, FindingRef, Reading, Severity};
 use crosstie_report::{
-    causes::{Located, located, roots},
-    doctor::{Detail, markdown, verdict, view},
+    causes::{HostFindingRef, located, roots},
+    doctor::{FindingDetail, markdown, verdict, view},
     text::Palette,
 };
 use ipnet::IpNet;
@@ -25,7 +27,7 @@ type Nodes = Vec<(Facts, Option<Facts>)>;
 struct Read {
     fault: String,
     name: String,
-    spec: Option<Spec>,
+    spec: Option<ClusterSpec>,
     unread: Vec<String>,
     nodes: Nodes,
 }
@@ -50,31 +52,35 @@ static CASES: LazyLock<Vec<Read>> = LazyLock::new(|| {
     .collect()
 });
 
-fn examined(nodes: &[(Facts, Option<Facts>)], unread: &[String], spec: Option<&Spec>) -> Diagnosis {
-    let patients: Vec<Patient> = nodes
+fn examined(
+    nodes: &[(Facts, Option<Facts>)],
+    unread: &[String],
+    spec: Option<&ClusterSpec>,
+) -> Diagnosis {
+    let patients: Vec<NodeInput> = nodes
         .iter()
-        .map(|(facts, earlier)| Patient {
+        .map(|(facts, earlier)| NodeInput {
             facts,
             earlier: earlier.as_ref(),
             clock: None,
         })
         .collect();
-    let unread: Vec<Unread> = unread
+    let unread: Vec<UnreadNode> = unread
         .iter()
-        .map(|host| Unread {
+        .map(|host| UnreadNode {
             host: host.clone(),
             error: "no answer".to_owned(),
         })
         .collect();
-    diagnose(&Examination {
+    diagnose(&DoctorInput {
         patients: &patients,
         unread: &unread,
         spec,
-        ..Examination::default()
+        ..DoctorInput::default()
     })
 }
 
-fn reference((host, finding): Located) -> FindingRef {
+fn reference((host, finding): HostFindingRef) -> FindingRef {
     FindingRef {
         host: host.map(str::to_owned),
         id: finding.id.clone(),
@@ -83,7 +89,7 @@ fn reference((host, finding): Located) -> FindingRef {
 }
 
 /// Follows causes to the end; panics where one is not there, or where they go in a circle.
-fn root_of<'a>(found: &[Located<'a>], mut at: Located<'a>) -> Located<'a> {
+fn root_of<'a>(found: &[HostFindingRef<'a>], mut at: HostFindingRef<'a>) -> HostFindingRef<'a> {
     for _ in 0..=found.len() {
         let Some(cause) = &at.1.caused_by else {
             return at;
@@ -170,7 +176,7 @@ enum Elsewhere {
 }
 
 /// The case with other names for its nodes.
-fn elsewhere(case: &Read, place: Elsewhere) -> (Nodes, Vec<String>, Option<Spec>) {
+fn elsewhere(case: &Read, place: Elsewhere) -> (Nodes, Vec<String>, Option<ClusterSpec>) {
     let other = |name: &str| format!("other-{name}");
     let networks = u8::from(place == Elsewhere::Apart);
     let renamed = |facts: &Facts| moved(facts, other(&facts.host.name), networks);
@@ -187,7 +193,7 @@ fn elsewhere(case: &Read, place: Elsewhere) -> (Nodes, Vec<String>, Option<Spec>
             text.replace(&format!("\"{name}\""), &format!("\"{}\"", other(name)))
                 .replace(&format!("\"{name}:"), &format!("\"{}:", other(name)))
         });
-        Spec::from_toml(&text).unwrap()
+        ClusterSpec::from_toml(&text).unwrap()
     });
     (nodes.collect(), unread, spec)
 }
@@ -195,7 +201,10 @@ fn elsewhere(case: &Read, place: Elsewhere) -> (Nodes, Vec<String>, Option<Spec>
 struct Contradiction;
 
 /// One cluster file for both, where they do not contradict each other.
-fn joined(a: Option<&Spec>, b: Option<&Spec>) -> Result<Option<Spec>, Contradiction> {
+fn joined(
+    a: Option<&ClusterSpec>,
+    b: Option<&ClusterSpec>,
+) -> Result<Option<ClusterSpec>, Contradiction> {
     match (a, b) {
         (None, None) => Ok(None),
         (Some(one), None) | (None, Some(one)) => Ok(Some(one.clone())),
@@ -209,7 +218,7 @@ fn joined(a: Option<&Spec>, b: Option<&Spec>) -> Result<Option<Spec>, Contradict
     }
 }
 
-fn references(found: &[Located], of: impl Fn(&Finding) -> bool) -> Vec<FindingRef> {
+fn references(found: &[HostFindingRef], of: impl Fn(&Finding) -> bool) -> Vec<FindingRef> {
     let found = found.iter().filter(|(_, finding)| of(finding));
     found.map(|found| reference(*found)).collect()
 }
@@ -302,7 +311,7 @@ fn together(a: &Case, b: &Case) -> Option<[Diagnosis; 3]> {
         .map(|(a, b)| a.raw_with(b))
         .collect();
     let spec = of_a.or(of_b);
-    let diagnosed = |raws: Vec<Raw>| {
+    let diagnosed = |raws: Vec<RawCapture>| {
         let nodes: Nodes = raws.iter().map(|raw| (facts(raw), None)).collect();
         examined(&nodes, &a.unread, spec.as_ref())
     };
@@ -342,7 +351,7 @@ proptest! {
             if let Some(cause) = blamed {
                 let rules = checks::find(&now.id).unwrap().explained_by.iter();
                 let mut rules = rules.filter(|rule| rule.id == cause.id);
-                let is_near = rules.any(|rule| !matches!(rule.over, Same::Node | Same::EveryNode | Same::Peer));
+                let is_near = rules.any(|rule| !matches!(rule.over, CauseScope::Node | CauseScope::EveryNode | CauseScope::Peer));
                 let is_near = is_near || NODE_WIDE.contains(&(now.id.as_str(), cause.id.as_str()));
                 prop_assert!(is_near, "{} + {}: {:?}", a.name, b.name, now);
             }
@@ -378,7 +387,7 @@ fn fleet(count: usize) -> Vec<(Facts, Option<Facts>)> {
 }
 
 fn screen(diagnosis: &Diagnosis) -> String {
-    view(diagnosis, Detail::Roots, Palette::Plain)
+    view(diagnosis, FindingDetail::Roots, Palette::Plain)
 }
 
 #[test]
@@ -402,7 +411,7 @@ fn a_healthy_fleet_fits_in_ten_lines_and_one_fault_in_the_first_screen() {
     }
     assert!(text.contains("19 nodes: nothing wrong"), "{text}");
     insta::assert_snapshot!(text);
-    let all = view(&diagnosis, Detail::All, Palette::Plain);
+    let all = view(&diagnosis, FindingDetail::All, Palette::Plain);
     assert!(all.lines().count() > text.lines().count(), "{all}");
 }
 
@@ -417,7 +426,7 @@ fn a_pulled_cable_is_one_thing_to_mend() {
     assert!(text.lines().count() < 24, "{text}");
     insta::assert_snapshot!("pulled", text);
     insta::assert_snapshot!("pulled_markdown", markdown(&diagnosis, "0"));
-    let all = view(&diagnosis, Detail::All, Palette::Plain);
+    let all = view(&diagnosis, FindingDetail::All, Palette::Plain);
     let headings = all.matches("nccl-hca-down  ").count();
     assert_eq!(headings, 4, "{all}");
 }

@@ -1,8 +1,10 @@
 //! Cages and ceilings on the sample nodes, bent into the cases that people meet.
 
-use crosstie_fabric::{Cage, Grouping, Limit, cages, carries_management, management};
-use crosstie_facts::{Entry, Raw, facts};
-use crosstie_model::Spec;
+use crosstie_fabric::{
+    Cage, CageGrouping, PortCeilingLimit, cages, carries_management, management,
+};
+use crosstie_facts::{CaptureEntry, RawCapture, facts};
+use crosstie_model::ClusterSpec;
 
 use crate::common::samples::raw as node;
 
@@ -11,16 +13,16 @@ const WORKSTATION: &str = "workstation-cx5-healthy";
 const CLASS: &str = "sys/class/infiniband";
 
 /// Writes through links, as a person with an editor would.
-fn set(raw: &mut Raw, path: &str, text: &str) {
+fn set(raw: &mut RawCapture, path: &str, text: &str) {
     let real = raw.real_path(path).unwrap();
-    raw.insert(&real, Entry::File(text.as_bytes().to_vec()));
+    raw.insert(&real, CaptureEntry::File(text.as_bytes().to_vec()));
 }
 
-fn remove(raw: &mut Raw, path: &str) {
+fn remove(raw: &mut RawCapture, path: &str) {
     set(raw, path, "");
 }
 
-fn cage(raw: &Raw, id: &str) -> Cage {
+fn cage(raw: &RawCapture, id: &str) -> Cage {
     let cages = cages(&facts(raw), None);
     let found = cages.iter().find(|cage| cage.id == id);
     found
@@ -35,7 +37,7 @@ fn members(cage: &Cage) -> Vec<&str> {
         .collect()
 }
 
-fn assert_ceiling(cage: &Cage, gbps: f64, limit: Limit) {
+fn assert_ceiling(cage: &Cage, gbps: f64, limit: PortCeilingLimit) {
     let ceiling = cage
         .ceiling
         .unwrap_or_else(|| panic!("{} has no ceiling", cage.id));
@@ -58,7 +60,7 @@ fn one_twin_alone_is_bound_by_its_own_link() {
     );
     let cage = cage(&raw, "p1");
     assert!(cage.active);
-    assert_ceiling(&cage, 112.8, Limit::Pcie);
+    assert_ceiling(&cage, 112.8, PortCeilingLimit::Pcie);
 }
 
 #[test]
@@ -67,7 +69,7 @@ fn a_small_mtu_pays_more_headers() {
     for netdev in ["enp1s0f1np1", "enP2p1s0f1np1"] {
         set(&mut raw, &format!("sys/class/net/{netdev}/mtu"), "1500\n");
     }
-    assert_ceiling(&cage(&raw, "p1"), 185.2, Limit::PortRate);
+    assert_ceiling(&cage(&raw, "p1"), 185.2, PortCeilingLimit::PortRate);
 }
 
 #[test]
@@ -80,7 +82,7 @@ fn the_narrowest_link_up_to_the_root_counts() {
             "2\n",
         );
     }
-    assert_ceiling(&cage(&raw, "p1"), 112.8, Limit::Pcie);
+    assert_ceiling(&cage(&raw, "p1"), 112.8, PortCeilingLimit::Pcie);
 }
 
 #[test]
@@ -93,7 +95,7 @@ fn unreadable_links_leave_the_port_rate() {
             "255\n",
         );
     }
-    assert_ceiling(&cage(&raw, "p0"), 98.0, Limit::PortRate);
+    assert_ceiling(&cage(&raw, "p0"), 98.0, PortCeilingLimit::PortRate);
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn infiniband_has_smaller_headers() {
         &format!("{CLASS}/mlx5_0/ports/1/link_layer"),
         "InfiniBand\n",
     );
-    assert_ceiling(&cage(&raw, "p0"), 99.4, Limit::PortRate);
+    assert_ceiling(&cage(&raw, "p0"), 99.4, PortCeilingLimit::PortRate);
 }
 
 #[test]
@@ -124,7 +126,7 @@ fn without_ids_from_the_driver_the_chip_tells_twins() {
         .map(|cage| (members(cage), cage.grouping))
         .collect();
     assert!(
-        groups.contains(&(vec!["rocep1s0f1", "roceP2p1s0f1"], Grouping::Chip)),
+        groups.contains(&(vec!["rocep1s0f1", "roceP2p1s0f1"], CageGrouping::Chip)),
         "{groups:?}"
     );
     assert_eq!(groups.len(), 2);
@@ -144,7 +146,11 @@ fn neighbours_on_one_bus_are_not_twins() {
             .collect::<Vec<_>>(),
         ["mlx5_0", "mlx5_1"]
     );
-    assert!(cages.iter().all(|cage| cage.grouping == Grouping::Alone));
+    assert!(
+        cages
+            .iter()
+            .all(|cage| cage.grouping == CageGrouping::Alone)
+    );
 }
 
 #[test]
@@ -162,7 +168,7 @@ fn the_cluster_file_has_the_last_word_and_a_shared_link_caps() {
             "400 Gb/sec (4X NDR)\n",
         );
     }
-    let spec = Spec::from_toml(
+    let spec = ClusterSpec::from_toml(
         "format = 1\nname = 'x'\n[[node]]\nname = 'work-b'\n[[node.cage]]\nid = 'both'\nports = ['mlx5_0', 'mlx5_1']\n",
     )
     .unwrap();
@@ -170,10 +176,10 @@ fn the_cluster_file_has_the_last_word_and_a_shared_link_caps() {
     assert_eq!(cages.len(), 1);
     assert_eq!(
         (cages[0].id.as_str(), cages[0].grouping),
-        ("both", Grouping::Spec)
+        ("both", CageGrouping::Spec)
     );
     // Two functions of one card, one Gen4 x16 link.
-    assert_ceiling(&cages[0], 225.6, Limit::Pcie);
+    assert_ceiling(&cages[0], 225.6, PortCeilingLimit::Pcie);
 }
 
 #[test]
@@ -202,7 +208,7 @@ fn virtual_functions_have_no_cage() {
     let real = raw.real_path("sys/bus/pci/devices/0000:03:00.1").unwrap();
     raw.insert(
         &format!("{real}/physfn"),
-        Entry::Link("../0000:03:00.0".to_owned()),
+        CaptureEntry::Link("../0000:03:00.0".to_owned()),
     );
     let cages = cages(&facts(&raw), None);
     assert_eq!(
@@ -231,7 +237,7 @@ fn management_is_what_the_default_route_and_ssh_use() {
     let mut raw = node(SPARK);
     assert_eq!(management(&facts(&raw)), ["enP7s7"]);
     let environment = b"SSH_SERVER_ADDRESS=192.168.177.11\n".to_vec();
-    raw.insert_command("environment.txt", Entry::File(environment));
+    raw.insert_command("environment.txt", CaptureEntry::File(environment));
     let facts = facts(&raw);
     assert_eq!(management(&facts), ["enP7s7", "enp1s0f1np1"]);
     assert!(carries_management(&facts, "enp1s0f1np1"));
@@ -242,11 +248,11 @@ fn management_is_what_the_default_route_and_ssh_use() {
 fn a_port_below_the_management_bridge_carries_management() {
     let mut raw = node(WORKSTATION);
     let route = r#"[{"dst": "default", "gateway": "10.1.2.254", "dev": "br0"}]"#;
-    raw.insert_command("ip-route.json", Entry::File(route.into()));
+    raw.insert_command("ip-route.json", CaptureEntry::File(route.into()));
     let real = raw.real_path("sys/class/net/eno2np1").unwrap();
     raw.insert(
         &format!("{real}/master"),
-        Entry::Link("../../virtual/net/br0".to_owned()),
+        CaptureEntry::Link("../../virtual/net/br0".to_owned()),
     );
     let facts = facts(&raw);
     assert_eq!(management(&facts), ["br0"]);

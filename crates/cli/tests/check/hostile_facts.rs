@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use crosstie_doctor::{Examination, Patient, diagnose};
-use crosstie_facts::{Entry, Gap, Raw, facts};
-use crosstie_model::Spec;
+use crosstie_doctor::{DoctorInput, NodeInput, diagnose};
+use crosstie_facts::{CaptureEntry, RawCapture, ReadGap, facts};
+use crosstie_model::ClusterSpec;
 use crosstie_node::{capture, sanitised};
 use crosstie_report::{
     doctor,
-    scan::{Hints, Outcome, node, view},
+    scan::{ScanHints, ScanResult, node, view},
     text::Palette,
 };
 use proptest::prelude::*;
@@ -37,10 +37,10 @@ port = 'spark-c:p1'
 plane = 'leaf'
 ";
 
-static SAMPLES: LazyLock<Vec<Raw>> = LazyLock::new(|| samples::all().collect());
+static SAMPLES: LazyLock<Vec<RawCapture>> = LazyLock::new(|| samples::all().collect());
 
 /// What may stand where something else should.
-fn entry() -> impl Strategy<Value = Entry> {
+fn entry() -> impl Strategy<Value = CaptureEntry> {
     let words = prop::sample::select(vec![
         "",
         "0",
@@ -70,8 +70,8 @@ fn entry() -> impl Strategy<Value = Entry> {
         "../../../etc/shadow",
     ]);
     prop_oneof![
-        words.prop_map(|word| Entry::File(word.as_bytes().to_vec())),
-        prop::collection::vec(any::<u8>(), 0..64).prop_map(Entry::File),
+        words.prop_map(|word| CaptureEntry::File(word.as_bytes().to_vec())),
+        prop::collection::vec(any::<u8>(), 0..64).prop_map(CaptureEntry::File),
         prop::sample::select(vec![
             "..",
             "/",
@@ -81,16 +81,18 @@ fn entry() -> impl Strategy<Value = Entry> {
             "/sys/class/net",
             "a/b/c"
         ])
-        .prop_map(|target| Entry::Link(target.to_owned())),
-        Just(Entry::Directory),
-        Just(Entry::Gap(Gap::Denied)),
-        Just(Entry::Gap(Gap::TooLarge)),
-        Just(Entry::Gap(Gap::Failed("Input/output error".to_owned()))),
+        .prop_map(|target| CaptureEntry::Link(target.to_owned())),
+        Just(CaptureEntry::Directory),
+        Just(CaptureEntry::Gap(ReadGap::Denied)),
+        Just(CaptureEntry::Gap(ReadGap::TooLarge)),
+        Just(CaptureEntry::Gap(ReadGap::Failed(
+            "Input/output error".to_owned()
+        ))),
     ]
 }
 
 /// A sample with some of its entries replaced.
-fn bent() -> impl Strategy<Value = Raw> {
+fn bent() -> impl Strategy<Value = RawCapture> {
     let changes = prop::collection::vec(
         (any::<prop::sample::Index>(), any::<bool>(), entry()),
         1..12,
@@ -118,7 +120,7 @@ proptest! {
         let facts = facts(&raw);
         let scanned = node(&facts, None);
         prop_assert!(serde_json::to_string(&facts).is_ok());
-        let screen = view(&[Outcome::Node(Box::new(scanned))], &Hints::default(), Palette::Plain);
+        let screen = view(&[ScanResult::Node(Box::new(scanned))], &ScanHints::default(), Palette::Plain);
         let escaped = screen.contains('\u{1b}');
         prop_assert!(!escaped, "an escape reached the screen");
     }
@@ -126,13 +128,13 @@ proptest! {
     #[test]
     fn every_capture_has_a_diagnosis(first in bent(), second in bent(), earlier in bent()) {
         let (first, second, earlier) = (facts(&first), facts(&second), facts(&earlier));
-        let patient = |facts, earlier| Patient { facts, earlier, clock: None };
+        let patient = |facts, earlier| NodeInput { facts, earlier, clock: None };
         let patients = [patient(&first, Some(&earlier)), patient(&second, None)];
-        let spec = Spec::from_toml(CLUSTER).unwrap();
+        let spec = ClusterSpec::from_toml(CLUSTER).unwrap();
         for spec in [None, Some(&spec)] {
-            let diagnosis = diagnose(&Examination { patients: &patients, spec, ..Examination::default() });
+            let diagnosis = diagnose(&DoctorInput { patients: &patients, spec, ..DoctorInput::default() });
             prop_assert!(serde_json::to_string(&diagnosis).is_ok());
-            for screen in [doctor::view(&diagnosis, doctor::Detail::All, Palette::Plain), doctor::view(&diagnosis, doctor::Detail::Roots, Palette::Plain), doctor::markdown(&diagnosis, "0")] {
+            for screen in [doctor::view(&diagnosis, doctor::FindingDetail::All, Palette::Plain), doctor::view(&diagnosis, doctor::FindingDetail::Roots, Palette::Plain), doctor::markdown(&diagnosis, "0")] {
                 let escaped = screen.contains('\u{1b}');
                 prop_assert!(!escaped, "an escape reached the screen");
             }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crosstie_doctor::{Examination, Patient, diagnose};
+use crosstie_doctor::{DoctorInput, NodeInput, diagnose};
 use crosstie_facts::facts;
-use crosstie_model::{Facts, Spec};
+use crosstie_model::{ClusterSpec, Facts};
 use serde_json::Value;
 
 use crate::common::{cases::load, command, samples};
@@ -74,7 +74,7 @@ fn a_fix_quotes_the_names_of_a_node() {
             let spec = case
                 .cluster
                 .as_deref()
-                .map(|text| Spec::from_toml(text).unwrap());
+                .map(|text| ClusterSpec::from_toml(text).unwrap());
             for hostile in HOSTILE {
                 let bend = |raw| renamed(&facts(&raw), hostile, spec.is_none());
                 let nodes: Vec<_> = case
@@ -82,18 +82,18 @@ fn a_fix_quotes_the_names_of_a_node() {
                     .iter()
                     .map(|node| (bend(node.raw()), node.earlier().map(bend)))
                     .collect();
-                let patients: Vec<Patient> = nodes
+                let patients: Vec<NodeInput> = nodes
                     .iter()
-                    .map(|(facts, earlier)| Patient {
+                    .map(|(facts, earlier)| NodeInput {
                         facts,
                         earlier: earlier.as_ref(),
                         clock: None,
                     })
                     .collect();
-                let diagnosis = diagnose(&Examination {
+                let diagnosis = diagnose(&DoctorInput {
                     patients: &patients,
                     spec: spec.as_ref(),
-                    ..Examination::default()
+                    ..DoctorInput::default()
                 });
                 let text = serde_json::to_value(&diagnosis).unwrap();
                 let mut lines = Vec::new();

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_facts::{Entry, Meta, Raw};
+use crosstie_facts::{CaptureEntry, CaptureMeta, RawCapture};
 use crosstie_node::capture;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ const PORTS: usize = 2_000;
 
 /// What each of the interfaces, ports and functions has.
 struct Machine {
-    raw: Raw,
+    raw: RawCapture,
     links: Vec<Value>,
     routes: Vec<Value>,
     neighbours: Vec<Value>,
@@ -27,11 +27,12 @@ struct Machine {
 
 impl Machine {
     fn file(&mut self, path: &str, text: &str) {
-        self.raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+        self.raw
+            .insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
     }
 
     fn link(&mut self, path: &str, target: &str) {
-        self.raw.insert(path, Entry::Link(target.to_owned()));
+        self.raw.insert(path, CaptureEntry::Link(target.to_owned()));
     }
 
     /// Each with a function, an address and a definition of its own.
@@ -110,7 +111,7 @@ impl Machine {
         );
     }
 
-    fn finish(mut self) -> Raw {
+    fn finish(mut self) -> RawCapture {
         let netplan = std::mem::take(&mut self.netplan);
         self.file("etc/netplan/50-all.yaml", &netplan);
         let tables = [
@@ -122,7 +123,7 @@ impl Machine {
         for (name, table) in tables {
             let text = Value::from(table).to_string();
             self.raw
-                .insert_command(name, Entry::File(text.into_bytes()));
+                .insert_command(name, CaptureEntry::File(text.into_bytes()));
         }
         self.raw
     }
@@ -140,13 +141,13 @@ fn function(number: usize) -> String {
 
 impl Machine {
     fn new(host: &str) -> Self {
-        let meta = Meta {
+        let meta = CaptureMeta {
             host: host.to_owned(),
             captured: "2026-11-01T12:00:00Z".to_owned(),
             root_refused: None,
         };
         Self {
-            raw: Raw::new(meta),
+            raw: RawCapture::new(meta),
             links: Vec::new(),
             routes: Vec::new(),
             neighbours: Vec::new(),

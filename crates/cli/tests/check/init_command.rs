@@ -3,9 +3,11 @@
 use std::{fs, path::Path};
 
 use crosstie_fabric::{
-    cabling::{Heard, Listened, PortHeard, Sender, interfaces_to_probe, station, wiring},
+    cabling::{
+        CablingReply, FrameSender, FramesFrom, PortReception, interfaces_to_probe, station, wiring,
+    },
     cages,
-    init::{Member, free_pool, propose},
+    init::{InitCandidate, free_pool, propose},
 };
 use crosstie_model::{Facts, spec::PortMatch};
 use crosstie_report::cluster_file::merge;
@@ -66,30 +68,30 @@ fn the_samples_cages_are_found_again_in_the_file() {
             let is_cabled = jack.cage.as_deref() == Some("p1");
             let senders = survey.jacks.iter().enumerate();
             let senders = senders.filter(|(_, sender)| sender.cage.as_deref() == Some("p1"));
-            let heard = senders.map(|(port, _)| Heard {
-                sender: Sender {
+            let heard = senders.map(|(port, _)| FramesFrom {
+                sender: FrameSender {
                     node: other,
                     port: port.try_into().unwrap(),
                 },
                 frames: 9,
             });
-            PortHeard {
+            PortReception {
                 carrier: Some(is_cabled),
                 heard: heard.filter(|_| is_cabled).collect(),
-                ..PortHeard::default()
+                ..PortReception::default()
             }
         });
-        let listened = Listened {
+        let listened = CablingReply {
             ports: ports.collect(),
-            ..Listened::default()
+            ..CablingReply::default()
         };
         heard_by.push(station(survey, listened).0);
     }
     let wiring = wiring(&heard_by, None);
-    let members: Vec<Member> = nodes
+    let members: Vec<InitCandidate> = nodes
         .iter()
         .zip(&heard_by)
-        .map(|(facts, station)| Member {
+        .map(|(facts, station)| InitCandidate {
             facts,
             destination: ".",
             station,

@@ -8,8 +8,8 @@ use std::{
 };
 
 use crosstie_facts::facts;
-use crosstie_model::{Facts, NodePlan, Spec};
-use crosstie_plan::{VOLATILE, Volatile, basis, changed, plan};
+use crosstie_model::{ClusterSpec, Facts, NodePlan};
+use crosstie_plan::{VOLATILE, VolatileFact, basis, changed, plan};
 use serde_json::{Value, json};
 
 use crate::common::samples;
@@ -100,7 +100,7 @@ fn kind(facts: &Value, path: &[String]) -> String {
     steps.collect::<Vec<_>>().join(".")
 }
 
-fn is_declared(rule: &Volatile, facts: &Value, path: &[String]) -> bool {
+fn is_declared(rule: &VolatileFact, facts: &Value, path: &[String]) -> bool {
     let pattern: Vec<&str> = rule.path.split('.').collect();
     let fits = pattern.len() <= path.len()
         && pattern
@@ -170,7 +170,7 @@ fn perturbed(facts: &Value, path: &[String]) -> Option<Facts> {
     })
 }
 
-fn spec_of(facts: &Facts) -> Spec {
+fn spec_of(facts: &Facts) -> ClusterSpec {
     let cages = crosstie_fabric::cages(facts, None);
     let cage = cages.first().map_or("p0", |cage| &cage.id);
     let text = format!(
@@ -178,11 +178,11 @@ fn spec_of(facts: &Facts) -> Spec {
          [[node]]\nname = \"{name}\"\nnumber = 1\n[[cable]]\nport = \"{name}:{cage}\"\nplane = \"leaf\"\n",
         name = facts.host.name
     );
-    Spec::from_toml(&text).unwrap()
+    ClusterSpec::from_toml(&text).unwrap()
 }
 
 /// What would be done. Notes are for people.
-fn work(spec: &Spec, facts: &Facts) -> Option<NodePlan> {
+fn work(spec: &ClusterSpec, facts: &Facts) -> Option<NodePlan> {
     let mut node = plan(spec, std::slice::from_ref(facts)).ok()?.nodes.pop()?;
     node.basis.clear();
     node.notes.clear();

@@ -7,8 +7,8 @@ use std::{
     process::Command,
 };
 
-use crosstie_facts::{Entry, facts};
-use crosstie_model::{Reading, Spec, Step};
+use crosstie_facts::{CaptureEntry, facts};
+use crosstie_model::{ClusterSpec, Reading, Step};
 use serde_json::Value;
 
 use crate::common::{
@@ -55,12 +55,15 @@ const OFF: &str = "CanNTP=yes\nNTP=no\nNTPSynchronized=no\n";
 #[test]
 fn a_clock_that_nobody_sets_is_set() {
     let text = fs::read_to_string(fixtures().join("clusters/pair.toml")).unwrap();
-    let spec = Spec::from_toml(&text).unwrap();
+    let spec = ClusterSpec::from_toml(&text).unwrap();
     let planned = |clock: &str, more: &[&str]| {
         let mut raw = samples::raw("spark-healthy");
-        raw.insert_command("timedatectl.txt", Entry::File(clock.as_bytes().to_vec()));
+        raw.insert_command(
+            "timedatectl.txt",
+            CaptureEntry::File(clock.as_bytes().to_vec()),
+        );
         for path in more {
-            raw.insert(path, Entry::File(b"lxc\n".to_vec()));
+            raw.insert(path, CaptureEntry::File(b"lxc\n".to_vec()));
         }
         let facts = facts(&raw);
         let plan = crosstie_plan::plan(&spec, std::slice::from_ref(&facts)).unwrap();

@@ -1,24 +1,24 @@
 //! What a plan refuses, each on a sample node bent into the case.
 
-use crosstie_facts::{Entry, Gap, facts};
+use crosstie_facts::{CaptureEntry, ReadGap, facts};
 use crosstie_model::{
-    Facts, Mtu, NodePlan, Reading, Spec, Step,
+    ClusterSpec, Facts, Mtu, NodePlan, Reading, Step,
     facts::{
-        net::{Manager, Route},
+        net::{IpRoute, Manager},
         persistence::Format,
     },
-    plan::{FileChange, Refusal, Renderer},
+    plan::{FileChange, PlanRefusal, Renderer},
 };
-use crosstie_plan::{memory::Memory, plan};
+use crosstie_plan::{memory::SimulatedNode, plan};
 
 use crate::common::samples::{fixtures, raw};
 
 const PORT: &str = "enp1s0f1np1";
 const TWIN: &str = "enP2p1s0f1np1";
 
-fn spec() -> Spec {
+fn spec() -> ClusterSpec {
     let path = fixtures().join("clusters/pair.toml");
-    Spec::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
+    ClusterSpec::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 fn planned(node: Facts) -> NodePlan {
@@ -35,7 +35,7 @@ fn bent(bend: impl FnOnce(&mut Facts)) -> NodePlan {
 /// With a file of the capture's written.
 fn with_file(path: &str, text: &str) -> NodePlan {
     let mut raw = raw("spark-healthy");
-    raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+    raw.insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
     planned(facts(&raw))
 }
 
@@ -46,7 +46,7 @@ fn port(node: &mut Facts) -> &mut crosstie_model::facts::net::Interface {
 
 #[test]
 fn management_is_never_touched() {
-    let route = |interface: &str| Route {
+    let route = |interface: &str| IpRoute {
         destination: None,
         gateway: Some("192.168.177.1".parse().unwrap()),
         interface: Some(interface.to_owned()),
@@ -55,7 +55,7 @@ fn management_is_never_touched() {
         table: "main".to_owned(),
         protocol: None,
     };
-    let expected = Refusal::Management {
+    let expected = PlanRefusal::Management {
         interface: PORT.to_owned(),
     };
     let by_route = bent(|node| node.network.routes = Reading::Value(vec![route(PORT)]));
@@ -72,32 +72,38 @@ fn management_is_never_touched() {
 fn ports_that_are_not_free_are_left_alone() {
     let enslaved = bent(|node| port(node).master = Reading::Value("bond0".to_owned()));
     assert!(
-        matches!(&enslaved.refusals[..], [Refusal::Enslaved { master, .. }] if master == "bond0")
+        matches!(&enslaved.refusals[..], [PlanRefusal::Enslaved { master, .. }] if master == "bond0")
     );
     let small = bent(|node| port(node).max_mtu = Reading::Value(Mtu(2044)));
     assert!(matches!(
         small.refusals[..],
-        [Refusal::MtuTooLarge {
+        [PlanRefusal::MtuTooLarge {
             mtu: 9000,
             max: 2044,
             ..
         }]
     ));
     let old = bent(|node| port(node).manager = Manager::Ifupdown);
-    assert!(matches!(old.refusals[..], [Refusal::Ifupdown { .. }]));
+    assert!(matches!(old.refusals[..], [PlanRefusal::Ifupdown { .. }]));
     let nobody = bent(|node| {
         port(node).manager = Manager::Nobody;
         node.software.services = vec!["ssh".to_owned()];
     });
-    assert!(matches!(nobody.refusals[..], [Refusal::NoManager { .. }]));
+    assert!(matches!(
+        nobody.refusals[..],
+        [PlanRefusal::NoManager { .. }]
+    ));
 }
 
 #[test]
 fn what_only_root_may_read_is_asked_for() {
     let mut raw = raw("spark-healthy");
-    raw.insert("etc/netplan/40-fabric.yaml", Entry::Gap(Gap::Denied));
+    raw.insert(
+        "etc/netplan/40-fabric.yaml",
+        CaptureEntry::Gap(ReadGap::Denied),
+    );
     let blind = planned(facts(&raw));
-    let unread = |refusal: &Refusal| matches!(refusal, Refusal::Unread { file, .. } if file == "/etc/netplan/40-fabric.yaml");
+    let unread = |refusal: &PlanRefusal| matches!(refusal, PlanRefusal::Unread { file, .. } if file == "/etc/netplan/40-fabric.yaml");
     assert!(blind.refusals.iter().any(unread), "{:?}", blind.refusals);
 }
 
@@ -105,7 +111,7 @@ fn what_only_root_may_read_is_asked_for() {
 fn netplan_must_be_whole_and_applied() {
     let broken = with_file("etc/netplan/99-other.yaml", "network: [");
     assert!(
-        matches!(&broken.refusals[..], [Refusal::BrokenNetplan { file, .. }] if file == "/etc/netplan/99-other.yaml")
+        matches!(&broken.refusals[..], [PlanRefusal::BrokenNetplan { file, .. }] if file == "/etc/netplan/99-other.yaml")
     );
     let made = |address: &str| format!("[Match]\nName={PORT}\n[Network]\nAddress={address}\n");
     let path = format!("run/systemd/network/10-netplan-{PORT}.network");
@@ -114,7 +120,7 @@ fn netplan_must_be_whole_and_applied() {
         .refusals
         .iter()
         .map(|refusal| match refusal {
-            Refusal::UnappliedNetplan { interface, .. } => interface.as_str(),
+            PlanRefusal::UnappliedNetplan { interface, .. } => interface.as_str(),
             other => panic!("{other}"),
         })
         .collect();
@@ -122,10 +128,13 @@ fn netplan_must_be_whole_and_applied() {
     assert_eq!(names, ["enP2p1s0f1np1", PORT]);
     let mut raw = raw("spark-healthy");
     let twin = "[Match]\nName=enP2p1s0f1np1\n[Network]\nAddress=192.168.178.11/24\n";
-    raw.insert(&path, Entry::File(made("192.168.177.11/24").into_bytes()));
+    raw.insert(
+        &path,
+        CaptureEntry::File(made("192.168.177.11/24").into_bytes()),
+    );
     raw.insert(
         "run/systemd/network/10-netplan-enP2p1s0f1np1.network",
-        Entry::File(twin.into()),
+        CaptureEntry::File(twin.into()),
     );
     assert!(planned(facts(&raw)).refusals.is_empty());
 }
@@ -162,7 +171,7 @@ fn someone_elses_file_is_set_aside_only_if_it_is_for_the_fabric_alone() {
     for (text, expected) in cases {
         let plan = with_file("etc/netplan/50-other.yaml", text);
         let found = plan.refusals.iter().any(|refusal| {
-            matches!(refusal, Refusal::SharedProfile { file, why, .. } if file == "/etc/netplan/50-other.yaml" && why.contains(expected))
+            matches!(refusal, PlanRefusal::SharedProfile { file, why, .. } if file == "/etc/netplan/50-other.yaml" && why.contains(expected))
         });
         assert!(found, "{text}: {:?}", plan.refusals);
     }
@@ -170,7 +179,7 @@ fn someone_elses_file_is_set_aside_only_if_it_is_for_the_fabric_alone() {
         "etc/netplan/90-crosstie.yaml",
         "network: {ethernets: {enp1s0f1np1: {mtu: 1500}}}",
     );
-    let taken = |refusal: &Refusal| matches!(refusal, Refusal::Taken { .. });
+    let taken = |refusal: &PlanRefusal| matches!(refusal, PlanRefusal::Taken { .. });
     assert!(own.refusals.iter().any(taken), "{:?}", own.refusals);
 }
 
@@ -221,7 +230,7 @@ fn each_manager_gets_files_of_its_own() {
             "\"by\":{}",
             serde_json::to_string(&renderer).unwrap()
         )));
-        let mut memory = Memory::of(&node);
+        let mut memory = SimulatedNode::of(&node);
         for step in &plan.steps {
             memory.apply(step).unwrap();
         }
@@ -235,10 +244,10 @@ fn each_manager_gets_files_of_its_own() {
 
 #[test]
 fn an_old_nccl_is_told_its_gid_and_a_new_one_is_not() {
-    use crosstie_model::facts::software::Library;
+    use crosstie_model::facts::software::InstalledLibrary;
     let with = |version: &str| {
         bent(|node| {
-            node.software.libraries = vec![Library {
+            node.software.libraries = vec![InstalledLibrary {
                 name: "libnccl".to_owned(),
                 path: "/usr/lib/libnccl.so.2".to_owned(),
                 version: Reading::Value(version.to_owned()),
@@ -267,7 +276,7 @@ fn a_twin_of_an_active_cage_is_never_taken_down() {
     for interface in &mut node.network.interfaces {
         interface.up = Reading::Value(true);
     }
-    let down = |spec: &Spec, node: &Facts| -> Vec<String> {
+    let down = |spec: &ClusterSpec, node: &Facts| -> Vec<String> {
         let plan = plan(spec, std::slice::from_ref(node))
             .unwrap()
             .nodes
@@ -295,7 +304,7 @@ fn a_twin_is_never_lost_without_a_word() {
         let found = interfaces.find(|found| found.name == TWIN).unwrap();
         found.mac = Reading::Value(own.clone());
     });
-    let expected = Refusal::SameMac {
+    let expected = PlanRefusal::SameMac {
         interface: PORT.to_owned(),
         other: TWIN.to_owned(),
         mac: own.to_string(),
@@ -309,7 +318,7 @@ fn a_twin_is_never_lost_without_a_word() {
         let entry = format!("name = \"{name}\"\n");
         assert!(text.contains(&entry), "{text}");
         let cage = format!("{entry}[[node.cage]]\nid = \"p1\"\nports = [{ports}]\n");
-        Spec::from_toml(&text.replace(&entry, &cage)).unwrap()
+        ClusterSpec::from_toml(&text.replace(&entry, &cage)).unwrap()
     };
     let twice = with_cage(&format!("{{ mac = \"{own}\" }}, {{ mac = \"{own}\" }}"));
     let faults: Vec<String> = twice.check().iter().map(ToString::to_string).collect();
@@ -323,7 +332,7 @@ fn a_twin_is_never_lost_without_a_word() {
     ));
     let other = facts(&raw("spark-b-healthy"));
     let planned = plan(&gone, &[twins.clone(), other.clone()]).unwrap();
-    let expected = Refusal::NoPort {
+    let expected = PlanRefusal::NoPort {
         cage: "p1".to_owned(),
         port: "MAC 02:00:00:00:00:99".to_owned(),
     };

@@ -10,12 +10,12 @@ use crosstie_fabric::cages;
 use crosstie_facts::facts;
 use crosstie_grade::reach;
 use crosstie_model::{
-    Cable, Facts, Plan, PortRef, Reading, Spec, Step,
+    Cable, ClusterPlan, ClusterSpec, Facts, PortRef, Reading, Step,
     facts::{net::Manager, persistence::Format},
     plan::FileChange,
-    spec::{Fabric, Node, Qos, TwinAddresses},
+    spec::{FabricSpec, NodeSpec, QosSpec, TwinAddresses},
 };
-use crosstie_plan::{memory::Memory, plan};
+use crosstie_plan::{memory::SimulatedNode, plan};
 use crosstie_report::{
     plan::{files, view},
     text::Palette,
@@ -124,8 +124,8 @@ impl Twist {
         facts
     }
 
-    fn memory(&self, facts: &Facts) -> Memory {
-        let mut memory = Memory::of(facts);
+    fn memory(&self, facts: &Facts) -> SimulatedNode {
+        let mut memory = SimulatedNode::of(facts);
         for (path, text) in [("/etc/hosts", &self.hosts), ("/etc/nccl.conf", &self.nccl)] {
             if let (Some(text), false) = (text, facts.managed.blocks.contains_key(path)) {
                 memory.files.insert(path.to_owned(), (0o644, text.clone()));
@@ -141,10 +141,10 @@ impl Case {
         nodes.map(|(index, node)| node.facts(index)).collect()
     }
 
-    fn spec(&self, facts: &[Facts]) -> Spec {
+    fn spec(&self, facts: &[Facts]) -> ClusterSpec {
         let count = u32::try_from(facts.len()).unwrap();
         let number = |number: u32| self.numbered.then_some(number);
-        let nodes = (1..).zip(facts).map(|(place, facts)| Node {
+        let nodes = (1..).zip(facts).map(|(place, facts)| NodeSpec {
             name: facts.host.name.clone(),
             number: number(place),
             ssh: None,
@@ -178,10 +178,10 @@ impl Case {
                 })
                 .collect(),
         };
-        Spec {
+        ClusterSpec {
             format: 1,
             name: "case".to_owned(),
-            fabric: Fabric {
+            fabric: FabricSpec {
                 mtu: Some(crosstie_model::Mtu(9000)),
                 pool: Some("10.77.0.0/16".parse().unwrap()),
                 twin_addresses: if self.first {
@@ -190,9 +190,9 @@ impl Case {
                     TwinAddresses::All
                 },
                 unused_ports_down: self.down,
-                ..Fabric::default()
+                ..FabricSpec::default()
             },
-            qos: self.qos.then_some(Qos {
+            qos: self.qos.then_some(QosSpec {
                 priority: 3,
                 dscp: 26,
                 ecn: true,
@@ -204,7 +204,7 @@ impl Case {
     }
 }
 
-fn addresses(plan: &Plan) -> BTreeMap<String, Vec<String>> {
+fn addresses(plan: &ClusterPlan) -> BTreeMap<String, Vec<String>> {
     let nodes = plan.nodes.iter().map(|node| {
         let own = node.addresses.iter();
         let own = own.map(|address| format!("{} {}", address.interface, address.address));
@@ -361,7 +361,7 @@ proptest! {
         let screen = view(&planned, &[], "", Palette::Plain);
         prop_assert!(!screen.chars().any(|c| c.is_control() && c != '\n'));
         let json = serde_json::to_string(&planned).unwrap();
-        prop_assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), planned);
+        prop_assert_eq!(serde_json::from_str::<ClusterPlan>(&json).unwrap(), planned);
     }
 }
 
@@ -510,7 +510,7 @@ fn well_formed(path: &str, text: &str, facts: &Facts) {
             );
         }
     } else if path.ends_with("fabric.toml") {
-        toml::from_str::<crosstie_model::plan::Boot>(text).unwrap();
+        toml::from_str::<crosstie_model::plan::BootFile>(text).unwrap();
     }
 }
 
@@ -536,7 +536,7 @@ fn a_plan_for_another_state_is_stale() {
     };
     let facts = case.facts();
     let planned = plan(&case.spec(&facts), &facts).unwrap();
-    let mut memory = Memory::of(&facts[0]);
+    let mut memory = SimulatedNode::of(&facts[0]);
     memory.files.insert(
         "/etc/security/limits.d/90-crosstie.conf".to_owned(),
         (0o644, "mine".to_owned()),

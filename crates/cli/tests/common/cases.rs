@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use crosstie_doctor::{Diagnosis, Examination, Patient, Unread, diagnose};
-use crosstie_facts::{Entry, Gap, Raw, facts};
-use crosstie_model::{Facts, Finding, Spec};
+use crosstie_doctor::{Diagnosis, DoctorInput, NodeInput, UnreadNode, diagnose};
+use crosstie_facts::{CaptureEntry, RawCapture, ReadGap, facts};
+use crosstie_model::{ClusterSpec, Facts, Finding};
 use crosstie_report::causes::located;
 use serde::Deserialize;
 
@@ -85,7 +85,7 @@ fn stem(path: &Path) -> String {
 
 impl CaseNode {
     /// What collection would have read.
-    pub(crate) fn raw(&self) -> Raw {
+    pub(crate) fn raw(&self) -> RawCapture {
         let mut raw = samples::raw(&self.base);
         substitute(&mut raw, &self.substitute);
         self.changes.apply(&mut raw);
@@ -93,7 +93,7 @@ impl CaseNode {
     }
 
     /// With another case's fault as well; nothing where that one is made of something that this one has changed.
-    pub(crate) fn raw_with(&self, other: &Self) -> Option<Raw> {
+    pub(crate) fn raw_with(&self, other: &Self) -> Option<RawCapture> {
         let is_same = self.base == other.base && self.substitute == other.substitute;
         let Changes { write, link, .. } = &other.changes;
         let brings_back = write.keys().chain(link.keys()).any(|path| {
@@ -108,14 +108,14 @@ impl CaseNode {
     }
 
     /// The same a moment before.
-    pub(crate) fn earlier(&self) -> Option<Raw> {
+    pub(crate) fn earlier(&self) -> Option<RawCapture> {
         let mut raw = self.raw();
         self.earlier.as_ref()?.apply(&mut raw);
         Some(raw)
     }
 }
 
-pub(crate) fn substitute(raw: &mut Raw, pairs: &[(String, String)]) {
+pub(crate) fn substitute(raw: &mut RawCapture, pairs: &[(String, String)]) {
     if pairs.is_empty() {
         return;
     }
@@ -124,11 +124,13 @@ pub(crate) fn substitute(raw: &mut Raw, pairs: &[(String, String)]) {
             .iter()
             .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
     };
-    let entry = |entry: &Entry| match entry {
-        Entry::File(bytes) => Entry::File(changed(&String::from_utf8_lossy(bytes)).into_bytes()),
+    let entry = |entry: &CaptureEntry| match entry {
+        CaptureEntry::File(bytes) => {
+            CaptureEntry::File(changed(&String::from_utf8_lossy(bytes)).into_bytes())
+        }
         entry => entry.clone(),
     };
-    let mut other = Raw::new(raw.meta.clone());
+    let mut other = RawCapture::new(raw.meta.clone());
     other.meta.host = changed(&raw.meta.host);
     raw.tree()
         .for_each(|(path, found)| other.insert(path, entry(found)));
@@ -139,7 +141,7 @@ pub(crate) fn substitute(raw: &mut Raw, pairs: &[(String, String)]) {
 
 impl Changes {
     /// Whether everything that it changes is there.
-    fn fits(&self, raw: &Raw) -> bool {
+    fn fits(&self, raw: &RawCapture) -> bool {
         let there = |path: &String| match path.strip_prefix("cmd/") {
             Some(name) => raw.command_entry(name).is_some(),
             None => raw.holds(&resolved(raw, path)) || raw.holds(path),
@@ -153,20 +155,23 @@ impl Changes {
             })
     }
 
-    fn apply(&self, raw: &mut Raw) {
+    fn apply(&self, raw: &mut RawCapture) {
         for path in &self.remove {
             remove(raw, path);
         }
         for (path, text) in &self.write {
-            write(raw, path, Entry::File(text.clone().into_bytes()));
+            write(raw, path, CaptureEntry::File(text.clone().into_bytes()));
         }
         for path in &self.deny {
-            write(raw, path, Entry::Gap(Gap::Denied));
+            write(raw, path, CaptureEntry::Gap(ReadGap::Denied));
         }
         for (path, target) in &self.link {
             let (parent, name) = path.rsplit_once('/').unwrap();
             let parent = resolved(raw, parent);
-            raw.insert(&format!("{parent}/{name}"), Entry::Link(target.clone()));
+            raw.insert(
+                &format!("{parent}/{name}"),
+                CaptureEntry::Link(target.clone()),
+            );
         }
         for (path, pairs) in &self.replace {
             let mut text = read(raw, path);
@@ -177,13 +182,13 @@ impl Changes {
                 );
                 text = text.replace(from, to);
             }
-            write(raw, path, Entry::File(text.into_bytes()));
+            write(raw, path, CaptureEntry::File(text.into_bytes()));
         }
     }
 }
 
 /// The path with the links of its parents resolved, whether it exists or not.
-fn resolved(raw: &Raw, path: &str) -> String {
+fn resolved(raw: &RawCapture, path: &str) -> String {
     if let Some(real) = raw.real_path(path) {
         return real;
     }
@@ -193,7 +198,7 @@ fn resolved(raw: &Raw, path: &str) -> String {
     }
 }
 
-fn write(raw: &mut Raw, path: &str, entry: Entry) {
+fn write(raw: &mut RawCapture, path: &str, entry: CaptureEntry) {
     if let Some(name) = path.strip_prefix("cmd/") {
         raw.insert_command(name, entry);
     } else {
@@ -202,22 +207,22 @@ fn write(raw: &mut Raw, path: &str, entry: Entry) {
     }
 }
 
-fn read(raw: &Raw, path: &str) -> String {
+fn read(raw: &RawCapture, path: &str) -> String {
     let entry = match path.strip_prefix("cmd/") {
         Some(name) => raw.command_entry(name),
         None => raw.entry(&resolved(raw, path)),
     };
     match entry {
-        Some(Entry::File(bytes)) => String::from_utf8(bytes.clone()).unwrap(),
+        Some(CaptureEntry::File(bytes)) => String::from_utf8(bytes.clone()).unwrap(),
         other => panic!("{path} is {other:?}"),
     }
 }
 
-fn remove(raw: &mut Raw, path: &str) {
+fn remove(raw: &mut RawCapture, path: &str) {
     let real = resolved(raw, path);
     let below = format!("{real}/");
     let command = path.strip_prefix("cmd/");
-    let mut other = Raw::new(raw.meta.clone());
+    let mut other = RawCapture::new(raw.meta.clone());
     let mut found = false;
     for (name, entry) in raw.tree() {
         // A link is taken away by the name it has, not by what it points to.
@@ -239,9 +244,11 @@ fn remove(raw: &mut Raw, path: &str) {
 }
 
 impl Case {
-    pub(crate) fn spec(&self) -> Option<Spec> {
+    pub(crate) fn spec(&self) -> Option<ClusterSpec> {
         let text = self.cluster.as_ref()?;
-        Some(Spec::from_toml(text).unwrap_or_else(|error| panic!("{}: {error:?}", self.name)))
+        Some(
+            ClusterSpec::from_toml(text).unwrap_or_else(|error| panic!("{}: {error:?}", self.name)),
+        )
     }
 
     pub(crate) fn diagnose(&self) -> Diagnosis {
@@ -253,35 +260,35 @@ impl Case {
         self.diagnose_as(|raw| facts(&crosstie_node::sanitised(raw)))
     }
 
-    fn diagnose_as(&self, facts: impl Fn(&Raw) -> Facts) -> Diagnosis {
+    fn diagnose_as(&self, facts: impl Fn(&RawCapture) -> Facts) -> Diagnosis {
         let now: Vec<_> = self.node.iter().map(|node| facts(&node.raw())).collect();
         let before: Vec<_> = self
             .node
             .iter()
             .map(|node| node.earlier().map(|raw| facts(&raw)))
             .collect();
-        let patients: Vec<Patient> = now
+        let patients: Vec<NodeInput> = now
             .iter()
             .zip(&before)
-            .map(|(facts, earlier)| Patient {
+            .map(|(facts, earlier)| NodeInput {
                 facts,
                 earlier: earlier.as_ref(),
                 clock: None,
             })
             .collect();
-        let unread: Vec<Unread> = self
+        let unread: Vec<UnreadNode> = self
             .unread
             .iter()
-            .map(|host| Unread {
+            .map(|host| UnreadNode {
                 host: host.clone(),
                 error: "no answer".to_owned(),
             })
             .collect();
-        diagnose(&Examination {
+        diagnose(&DoctorInput {
             patients: &patients,
             unread: &unread,
             spec: self.spec().as_ref(),
-            ..Examination::default()
+            ..DoctorInput::default()
         })
     }
 }

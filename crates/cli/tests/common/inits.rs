@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crosstie_lab::{Kind, Lab};
+use crosstie_lab::{Lab, LabKind};
 use serde_json::Value;
 
 use crate::common::{
@@ -16,8 +16,8 @@ use crate::common::{
 pub(crate) fn init(lab: &Lab, nodes: &[&str], file: &Path, arguments: &[&str]) -> Output {
     // An emulated node needs a while to bring its links up.
     let listen = match lab.kind() {
-        Kind::Machines => "20",
-        Kind::Containers => "4",
+        LabKind::Machines => "20",
+        LabKind::Containers => "4",
     };
     Command::new(crosstie())
         .arg("init")

@@ -23,7 +23,7 @@ pub const PROGRAMS: &str = "/opt/engine";
 
 /// Two configured nodes, and engines that are scripts.
 pub struct JobLab {
-    pub lab: crosstie_lab::Lease,
+    pub lab: crosstie_lab::LabLease,
     pub cluster: PathBuf,
     /// Where the cluster file is, unless it is the lab's.
     _folder: Option<tempfile::TempDir>,

@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
-use crosstie_lab::{Lab, LabProgram, Lease, lease, lease_at, lease_containers, profile::shipped};
+use crosstie_lab::{
+    Lab, LabLease, LabProgram, lease, lease_at, lease_containers, profile::shipped,
+};
 use crosstie_reach::binary::build_of;
 use serde_json::Value;
 
@@ -18,12 +20,12 @@ use super::sshd::crosstie;
 pub const ASK: Duration = Duration::from_secs(180);
 
 /// Machines with kernels and verbs of their own, one lab at a time.
-pub fn machines(profile: &str) -> Lease {
+pub fn machines(profile: &str) -> LabLease {
     leased(lease(profile, LabProgram::crosstie(crosstie())))
 }
 
 /// The same, as an earlier test kept them under this name, if one did.
-pub fn machines_at(profile: &str, snapshot: &str) -> Lease {
+pub fn machines_at(profile: &str, snapshot: &str) -> LabLease {
     leased(lease_at(
         profile,
         snapshot,
@@ -33,14 +35,14 @@ pub fn machines_at(profile: &str, snapshot: &str) -> Lease {
 
 /// Containers, the caller's own, which root's agent is laid into: what sends it has tests of its own, and sending costs
 /// the others a fifth of their time.
-pub fn containers(profile: &str) -> Lease {
+pub fn containers(profile: &str) -> LabLease {
     let lab = bare_containers(profile);
     lay_agent(&lab);
     lab
 }
 
 /// Containers as a lab makes them.
-pub fn bare_containers(profile: &str) -> Lease {
+pub fn bare_containers(profile: &str) -> LabLease {
     leased(lease_containers(profile, LabProgram::crosstie(crosstie())))
 }
 
@@ -75,7 +77,7 @@ fn inits_of(lab: &Lab) -> Vec<PathBuf> {
 }
 
 /// Two Sparks, one of them in the conditions that `container` of a profile describes.
-pub fn containers_with(node: &str, container: &str) -> Lease {
+pub fn containers_with(node: &str, container: &str) -> LabLease {
     let text = shipped("two-sparks").unwrap();
     let entry = format!("name = \"{node}\"\n");
     let changed = text.replace(&entry, &format!("{entry}container = {{ {container} }}\n"));
@@ -86,7 +88,7 @@ pub fn containers_with(node: &str, container: &str) -> Lease {
     bare_containers(file.to_str().unwrap())
 }
 
-fn leased(lease: Result<Lease, crosstie_lab::LabError>) -> Lease {
+fn leased(lease: Result<LabLease, crosstie_lab::LabError>) -> LabLease {
     lease.unwrap_or_else(|error| panic!("{}", explain(&error)))
 }
 

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use crosstie_lab::{Lab, hub::Fault};
+use crosstie_lab::{Lab, hub::CableFault};
 use serde_json::Value;
 
 use super::{
@@ -43,7 +43,7 @@ pub(crate) fn declared(lab: &Lab, cluster: &Path) -> PathBuf {
 }
 
 pub(crate) fn limit(lab: &Lab, node: &str, megabits: u64) {
-    lab.fault(node, Fault::RateBits(megabits * 1_000_000))
+    lab.fault(node, CableFault::RateBits(megabits * 1_000_000))
         .unwrap();
 }
 

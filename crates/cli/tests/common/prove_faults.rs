@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use crosstie_lab::{
     Lab,
-    hub::{Fault, Way},
+    hub::{CableFault, FaultDirection},
 };
 use serde_json::Value;
 
@@ -106,12 +106,16 @@ impl Injected {
         match self {
             Self::Nothing => whole(),
             Self::Cut => {
-                lab.fault(&port, Fault::Cut).unwrap();
+                lab.fault(&port, CableFault::Cut).unwrap();
                 whole()
             }
             Self::LossOneWay => {
-                lab.fault_one_way(&port, Fault::Loss(share_lost(severity)), Way::Sent)
-                    .unwrap();
+                lab.fault_one_way(
+                    &port,
+                    CableFault::Loss(share_lost(severity)),
+                    FaultDirection::Sent,
+                )
+                .unwrap();
                 let found = whole();
                 keep_run(state.path(), "loss-one-way");
                 found

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crosstie_lab::{Lab, Lease};
+use crosstie_lab::{Lab, LabLease};
 use serde_json::Value;
 
 use super::{
@@ -60,7 +60,7 @@ pub(crate) const AFTER_UP: &str = "after-up";
 
 /// Two Sparks that `crosstie up` has brought up: by the first test that asks, and kept for the others.
 pub(crate) struct Proven {
-    pub(crate) lab: Lease,
+    pub(crate) lab: LabLease,
     pub(crate) cluster: PathBuf,
     /// What `up --json` printed.
     pub(crate) told: Value,

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crosstie_lab::{Arch, Lab, hub::Fault};
+use crosstie_lab::{Arch, Lab, hub::CableFault};
 use crosstie_reach::binary::build_of;
 use serde_json::Value;
 
@@ -146,7 +146,7 @@ fn a_cut_is_seen_by_both_and_reset_heals_it(lab: &Lab) {
             ),
         );
     };
-    lab.fault("spark:p0", Fault::Cut).unwrap();
+    lab.fault("spark:p0", CableFault::Cut).unwrap();
     for (node, netdev, _) in NODES {
         carrier(node, netdev, 0);
     }

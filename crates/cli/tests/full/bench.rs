@@ -1,6 +1,6 @@
 //! RDMA measured between two real kernels, over Soft-RoCE: every operation, and what goes wrong meanwhile.
 
-use crosstie_lab::{Lab, hub::Fault};
+use crosstie_lab::{Lab, hub::CableFault};
 use serde_json::Value;
 
 use crate::common::{
@@ -78,11 +78,11 @@ fn best(found: &Value) -> f64 {
 fn full_bench_on_a_bad_cable_is_honest() {
     let proven = proven_two_sparks();
     let lab = &proven.lab;
-    for fault in [Fault::Loss(0.01), Fault::RateBits(20_000_000)] {
+    for fault in [CableFault::Loss(0.01), CableFault::RateBits(20_000_000)] {
         lab.fault("spark-a:p0", fault).unwrap();
         let found = told(&bench(lab, &["--seconds", "2"]));
         honest(lab, &found);
-        if fault == Fault::RateBits(20_000_000) {
+        if fault == CableFault::RateBits(20_000_000) {
             // All of both twins goes over this cable; headers are not in the figure.
             assert!(best(&found) < 0.025, "{found:#}");
         }
@@ -99,7 +99,7 @@ fn full_bench_on_a_bad_cable_is_honest() {
 fn full_bench_names_a_peer_that_goes_and_leaves_no_worker() {
     for name in ["cut", "paused", "killed"] {
         let act = |lab: &Lab| match name {
-            "cut" => lab.fault("spark-a:p0", Fault::Cut).unwrap(),
+            "cut" => lab.fault("spark-a:p0", CableFault::Cut).unwrap(),
             "paused" => lab.pause("spark-b").unwrap(),
             _ => lab.kill("spark-b").unwrap(),
         };

@@ -1,6 +1,6 @@
 //! Counters of both ends around RDMA and TCP between two real kernels.
 
-use crosstie_lab::hub::{Fault, Way};
+use crosstie_lab::hub::{CableFault, FaultDirection};
 use serde_json::Value;
 
 use crate::common::{
@@ -45,7 +45,7 @@ fn full_a_loss_of_one_direction_shows_in_the_right_counter_of_the_right_end() {
     let lab = &proven.lab;
     // The lab may have served other tests before.
     let before = lab.faults().unwrap().lost_at;
-    lab.fault_one_way("spark-a:p0", Fault::Loss(0.01), Way::Sent)
+    lab.fault_one_way("spark-a:p0", CableFault::Loss(0.01), FaultDirection::Sent)
         .unwrap();
     let output = bench(lab, &["--seconds", "2", "--both"]);
     let lost = lab.faults().unwrap().lost_at;

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Mutex};
 
-use crosstie_lab::{Lab, Lease};
+use crosstie_lab::{Lab, LabLease};
 use tempfile::TempDir;
 
 use crate::common::{
@@ -20,12 +20,12 @@ const NODES: [&str; 2] = ["spark-a", "spark-b"];
 
 /// A lab and its cluster file.
 struct Cluster {
-    lab: Lease,
+    lab: LabLease,
     directory: TempDir,
 }
 
 impl Cluster {
-    fn new(lab: Lease) -> Self {
+    fn new(lab: LabLease) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let cluster = Self { lab, directory };
         inits::json(&cluster.lab, &NODES, &cluster.file());
@@ -38,7 +38,7 @@ impl Cluster {
 }
 
 /// `CROSSTIE_CUTS=50` takes 50 that were not taken before; all of them take hours.
-fn cut_off(lab: Lease, page: &Page) {
+fn cut_off(lab: LabLease, page: &Page) {
     let wanted = std::env::var("CROSSTIE_CUTS").ok();
     let wanted = wanted.map_or(usize::MAX, |count| count.parse().unwrap());
     let cluster = Cluster::new(lab);

@@ -1,6 +1,6 @@
 //! What every command prints for programs, on nodes: each keeps its closed schema.
 
-use crosstie_lab::hub::Fault;
+use crosstie_lab::hub::CableFault;
 use serde_json::Value;
 
 use crate::common::{
@@ -54,7 +54,7 @@ fn full_what_is_printed_for_programs_keeps_its_schema() {
     keeps("doctor", &watch, &[0]);
     on_lab("prove", "prove --sudo --quick", &[0, 1, 2]);
     on_lab("env", "env spark-a --sudo", &[0]);
-    lab.fault("spark-a:p0", Fault::Mtu(1500)).unwrap();
+    lab.fault("spark-a:p0", CableFault::Mtu(1500)).unwrap();
     let listed = keeps("lab-list", "lab list --json", &[0]);
     assert_eq!(listed[0]["nodes"][0]["host"], "spark-a", "{listed:#}");
     let faults = keeps("lab-fault", &format!("lab fault --show --name {LAB}"), &[0]);

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_lab::hub::Fault;
+use crosstie_lab::hub::CableFault;
 use serde_json::Value;
 
 use crate::common::jobs::{JobLab, NODES, PROGRAMS};
@@ -158,7 +158,7 @@ END
 setsid python3 /tmp/ask.py > /tmp/answer 2>&1 < /dev/null &
 sleep 2",
     );
-    jobs.lab.fault("spark-a:p0", Fault::Cut).unwrap();
+    jobs.lab.fault("spark-a:p0", CableFault::Cut).unwrap();
     let began = Instant::now();
     let named = loop {
         let (_, said) = jobs.run(true, &["status"]);

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_lab::hub::Fault;
+use crosstie_lab::hub::CableFault;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -241,7 +241,7 @@ fn full_prove_soak_names_a_short_cut_with_its_time() {
     let output = prove_while(&proven, state.path(), &arguments, 1, |_| {
         thread::sleep(Duration::from_secs(SOAK / 2));
         cut.set(began.elapsed().as_secs_f64());
-        proven.lab.fault("spark-a:p0", Fault::Cut).unwrap();
+        proven.lab.fault("spark-a:p0", CableFault::Cut).unwrap();
         thread::sleep(Duration::from_secs(3));
         proven.lab.restore("spark-a:p0").unwrap();
         limit(&proven.lab, "spark-a", RATE_MEGABITS);

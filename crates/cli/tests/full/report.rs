@@ -70,7 +70,7 @@ fn requests(log: &str) -> Vec<&str> {
 }
 
 fn pages(folder: &Path) -> Vec<PathBuf> {
-    let write = |name: &str, run: &crosstie_model::run::Run| {
+    let write = |name: &str, run: &crosstie_model::run::StoredRun| {
         fs::write(folder.join(name), made_up::file(run)).unwrap();
     };
     write("two-sparks.jsonl", &made_up::two_sparks(false));

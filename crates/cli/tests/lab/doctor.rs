@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use crosstie_lab::{Lab, hub::Fault};
+use crosstie_lab::{Lab, hub::CableFault};
 use serde_json::Value;
 
 use crate::common::{lab::sh, sshd::crosstie, ups::proven_two_sparks};
@@ -149,7 +149,7 @@ fn lab_doctor_names_each_fault_and_sees_it_mended() {
     let clean = looks.any(|left| left.is_empty());
     assert!(clean, "mended, and still {:?}", doctor(lab, cluster));
 
-    lab.fault("spark-a:p0", Fault::Cut).unwrap();
+    lab.fault("spark-a:p0", CableFault::Cut).unwrap();
     let down = NODES.map(|node| owned((node, "fabric-port-down")));
     let cable = owned(("cluster", "cable-dead"));
     let mut looks = (0..10).map(|_| doctor(lab, cluster));

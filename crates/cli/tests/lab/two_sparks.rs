@@ -7,7 +7,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crosstie_lab::{Lab, NodeState, hub::Fault};
+use crosstie_lab::{Lab, LabNodeState, hub::CableFault};
 
 use crate::common::{
     lab::{ASK, sh},
@@ -190,7 +190,7 @@ fn lab_faults_are_seen_by_the_nodes_and_reset_heals_them() {
     let ping = &format!("ping -q -c 3 -i 0.3 -W 2 -M do -s 8972 {address}");
     let carrier = "cat /sys/class/net/enP2p1s0f0np0/carrier";
 
-    lab.fault("spark-a:enp1s0f0np0", Fault::Cut).unwrap();
+    lab.fault("spark-a:enp1s0f0np0", CableFault::Cut).unwrap();
     for node in ["spark-a", "spark-b"] {
         let script = format!(
             "for i in $(seq 20); do [ \"$({carrier})\" = 0 ] && break; sleep 0.5; done; {carrier}; rdma link show rocep1s0f0/1"
@@ -204,16 +204,16 @@ fn lab_faults_are_seen_by_the_nodes_and_reset_heals_them() {
     lab.restore("spark-a").unwrap();
     wait_for_pings(lab);
 
-    lab.fault("spark-b:p0", Fault::Mtu(1500)).unwrap();
+    lab.fault("spark-b:p0", CableFault::Mtu(1500)).unwrap();
     assert!(fails(lab, "spark-a", ping));
     sh(lab, "spark-a", &format!("ping -q -c 3 -W 3 {address}"));
     lab.restore("spark-b:p0").unwrap();
 
-    lab.fault("spark-a:p0", Fault::Loss(1.0)).unwrap();
+    lab.fault("spark-a:p0", CableFault::Loss(1.0)).unwrap();
     assert!(fails(lab, "spark-a", ping));
     lab.restore("spark-a:p0").unwrap();
 
-    lab.fault("spark-a:p0", Fault::DelayMicros(200_000))
+    lab.fault("spark-a:p0", CableFault::DelayMicros(200_000))
         .unwrap();
     let slow = sh(lab, "spark-a", ping);
     let least: f64 = slow
@@ -225,9 +225,9 @@ fn lab_faults_are_seen_by_the_nodes_and_reset_heals_them() {
     assert!(least >= 400.0, "{slow}");
 
     lab.pause("spark-b").unwrap();
-    assert_eq!(lab.status().nodes[1].state, NodeState::Paused);
+    assert_eq!(lab.status().nodes[1].state, LabNodeState::Paused);
     lab.kill("spark-b").unwrap();
-    assert_eq!(lab.status().nodes[1].state, NodeState::Off);
+    assert_eq!(lab.status().nodes[1].state, LabNodeState::Off);
     sh(
         lab,
         "spark-a",

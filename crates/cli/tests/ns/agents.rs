@@ -4,17 +4,18 @@ use std::{fs, path::Path, process::Command, time::Duration};
 
 use crosstie_agent::NodeCalls;
 use crosstie_reach::{
-    Remote, Wanted, binary::Binaries, binary::build_of, connect::direct, fan_out,
+    ConnectOptions, RemoteSession, binary::AgentBinaries, binary::build_of, connect::direct,
+    fan_out,
 };
 
 use crate::common::sshd::{crosstie, eventually};
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
-fn agent(build: &str, binaries: &Binaries) -> Remote {
+fn agent(build: &str, binaries: &AgentBinaries) -> RemoteSession {
     let mut command = Command::new(crosstie());
     command.arg("agent");
-    let wanted = Wanted {
+    let wanted = ConnectOptions {
         binaries,
         root: None,
         deadline: DEADLINE,
@@ -52,7 +53,7 @@ fn many_agents_and_no_leak() {
     let build = build_of(crosstie()).unwrap();
     let shared = build.clone();
     let answers = fan_out((0..200).collect(), 200, DEADLINE, move |_, _: &u32| {
-        let agent = agent(&shared, &Binaries::default());
+        let agent = agent(&shared, &AgentBinaries::default());
         let hello = agent.hello(DEADLINE).unwrap();
         (hello.process, hello.user)
     });
@@ -72,7 +73,9 @@ fn many_agents_and_no_leak() {
     eventually("the end of the threads", || threads() <= 4);
     let before = (descriptors(), threads());
     for _ in 0..100 {
-        agent(&build, &Binaries::default()).hello(DEADLINE).unwrap();
+        agent(&build, &AgentBinaries::default())
+            .hello(DEADLINE)
+            .unwrap();
     }
     eventually("as many threads as before", || threads() <= before.1);
     assert_eq!(descriptors(), before.0);

@@ -10,12 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_agent::{Cabling, Call, CallError, NodeCalls, open};
-use crosstie_fabric::cabling::{Key, Listened, Probe, Token};
+use crosstie_agent::{CablingCall, Call, CallError, NodeCalls, open};
+use crosstie_fabric::cabling::{CablingKey, CablingReply, CablingRequest, CablingToken};
 use crosstie_node::cabling::CablingError;
 use crosstie_reach::{
-    Route, Wanted,
-    binary::Binaries,
+    ConnectOptions, NodeRoute,
+    binary::AgentBinaries,
     protocol::{ToAgent, encode_message},
 };
 
@@ -46,25 +46,28 @@ fn cable(a: (&Namespace, &str), b: (&Namespace, &str)) {
     ));
 }
 
-fn probe(run: u8, node: u16, interfaces: &[&str], seconds: u64) -> Probe {
+fn probe(run: u8, node: u16, interfaces: &[&str], seconds: u64) -> CablingRequest {
     let mut token = [run; 16];
     token[..4].copy_from_slice(&std::process::id().to_be_bytes());
-    Probe {
-        token: Token(token),
-        key: Key([run; 32]),
+    CablingRequest {
+        token: CablingToken(token),
+        key: CablingKey([run; 32]),
         node,
         interfaces: interfaces.iter().map(|name| (*name).to_owned()).collect(),
         listen_ms: seconds * 1000,
     }
 }
 
-fn listen(namespace: &Namespace, probe: &Probe) -> Result<Listened, CallError<CablingError>> {
-    let route = Route::Namespace {
+fn listen(
+    namespace: &Namespace,
+    probe: &CablingRequest,
+) -> Result<CablingReply, CallError<CablingError>> {
+    let route = NodeRoute::Namespace {
         name: namespace.0.clone(),
         program: CROSSTIE.into(),
     };
-    let wanted = Wanted {
-        binaries: &Binaries::default(),
+    let wanted = ConnectOptions {
+        binaries: &AgentBinaries::default(),
         root: None,
         deadline: DEADLINE,
         progress: &|_| (),
@@ -74,7 +77,7 @@ fn listen(namespace: &Namespace, probe: &Probe) -> Result<Listened, CallError<Ca
         .cabling(probe, DEADLINE, &|_| (), &mut |_| ())
 }
 
-fn listen_all<const N: usize>(parts: [(&Namespace, Probe); N]) -> [Listened; N] {
+fn listen_all<const N: usize>(parts: [(&Namespace, CablingRequest); N]) -> [CablingReply; N] {
     thread::scope(|scope| {
         parts
             .map(|(namespace, probe)| scope.spawn(move || listen(namespace, &probe).unwrap()))
@@ -83,7 +86,7 @@ fn listen_all<const N: usize>(parts: [(&Namespace, Probe); N]) -> [Listened; N] 
 }
 
 /// The (node, port) of those that a port heard.
-fn heard(listened: &Listened, port: usize) -> Vec<(u16, u16)> {
+fn heard(listened: &CablingReply, port: usize) -> Vec<(u16, u16)> {
     let heard = listened.ports[port].heard.iter();
     heard
         .map(|heard| (heard.sender.node, heard.sender.port))
@@ -142,7 +145,8 @@ fn ns_links_that_are_down_come_up_to_listen_and_go_down_again() {
     );
     assert_eq!(at_a.ports[1].carrier, Some(false));
     assert!(at_a.ports[0].raised && at_a.ports[0].strangers == 0);
-    let problem = |listened: &Listened, port: usize| listened.ports[port].problem.clone().unwrap();
+    let problem =
+        |listened: &CablingReply, port: usize| listened.ports[port].problem.clone().unwrap();
     assert_eq!(problem(&at_a, 2), "there is no such interface");
     assert_eq!(problem(&at_b, 0), "the node is managed over it");
     assert_eq!(problem(&at_b, 2), "it belongs to bridge0");
@@ -215,7 +219,7 @@ fn start(agent: &mut Child, run: u8, deadline: Duration) {
         &ToAgent::Call {
             id: 1,
             deadline_ms,
-            name: Cabling::NAME.to_owned(),
+            name: CablingCall::NAME.to_owned(),
         },
         &ask,
     );

@@ -4,9 +4,9 @@ use std::{fs, process::Command, time::Duration};
 
 use crosstie_agent::open;
 use crosstie_reach::{
-    Route, Wanted,
-    binary::Binaries,
-    ssh::{Login, SshOptions},
+    ConnectOptions, NodeRoute,
+    binary::AgentBinaries,
+    ssh::{SshLogin, SshOptions},
 };
 
 use crate::common::sshd::{Furnish, Place};
@@ -34,7 +34,7 @@ fn ns_a_new_connection_is_no_share_of_an_open_one() {
     assert_eq!(place.ssh("shared", "true").status.code(), Some(7));
     assert!(socket.exists());
     assert_eq!(logins(), 1);
-    let route = Route::Ssh {
+    let route = NodeRoute::Ssh {
         destination: "shared".parse().unwrap(),
         options: SshOptions {
             config: Some(place.path("ssh_config")),
@@ -42,12 +42,12 @@ fn ns_a_new_connection_is_no_share_of_an_open_one() {
             connect: Duration::from_secs(10),
             alone: false,
             pin: None,
-            login: Login::Configured,
+            login: SshLogin::Configured,
         },
     };
-    let visit = |route: &Route| {
-        let wanted = Wanted {
-            binaries: &Binaries::default(),
+    let visit = |route: &NodeRoute| {
+        let wanted = ConnectOptions {
+            binaries: &AgentBinaries::default(),
             root: None,
             deadline: Duration::from_secs(60),
             progress: &|_| (),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crosstie_agent::{NodeCalls, open};
-use crosstie_reach::{Route, Wanted, binary::Binaries};
+use crosstie_reach::{ConnectOptions, NodeRoute, binary::AgentBinaries};
 
 use crate::common::namespace::Namespace;
 
@@ -13,12 +13,12 @@ const DEADLINE: Duration = Duration::from_secs(60);
 fn ns_a_namespace_is_a_node() {
     let namespace = Namespace::new("reach");
     namespace.ip("link add rail0 type veth peer name rail1");
-    let route = Route::Namespace {
+    let route = NodeRoute::Namespace {
         name: namespace.0.clone(),
         program: env!("CARGO_BIN_EXE_crosstie").into(),
     };
-    let binaries = Binaries::default();
-    let wanted = Wanted {
+    let binaries = AgentBinaries::default();
+    let wanted = ConnectOptions {
         binaries: &binaries,
         root: None,
         deadline: DEADLINE,

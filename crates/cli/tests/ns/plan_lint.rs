@@ -8,8 +8,8 @@ use std::{
 
 use crosstie_facts::facts;
 use crosstie_model::{
-    Facts, Reading, Spec,
-    facts::{net::Manager, persistence::Persistence},
+    ClusterSpec, Facts, Reading,
+    facts::{net::Manager, persistence::PersistentNetworkConfig},
 };
 use crosstie_node::capture;
 use crosstie_plan::plan;
@@ -29,15 +29,15 @@ fn nodes() -> Vec<Facts> {
         .collect()
 }
 
-fn cluster(name: &str) -> Spec {
+fn cluster(name: &str) -> ClusterSpec {
     let path = fixtures().join(format!("clusters/{name}.toml"));
-    Spec::from_toml(&fs::read_to_string(path).unwrap()).unwrap()
+    ClusterSpec::from_toml(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 const CLUSTERS: [&str; 4] = ["pair", "ring", "switch", "mixed-pair"];
 
 /// The nodes of a cluster, run by one manager, with everything that quality of service can be set on.
-fn bent(spec: &Spec, manager: &Manager, netplan: bool) -> Vec<Facts> {
+fn bent(spec: &ClusterSpec, manager: &Manager, netplan: bool) -> Vec<Facts> {
     let mut nodes = nodes();
     nodes.retain(|facts| spec.node(&facts.host.name).is_some());
     for facts in &mut nodes {
@@ -48,7 +48,7 @@ fn bent(spec: &Spec, manager: &Manager, netplan: bool) -> Vec<Facts> {
         }
         facts.persistence.profiles.clear();
         if !netplan {
-            facts.persistence = Persistence::default();
+            facts.persistence = PersistentNetworkConfig::default();
             facts.software.packages = Reading::Absent;
         }
     }

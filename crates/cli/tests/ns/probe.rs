@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_model::change::{Probe, Probed};
+use crosstie_model::change::{ProbeResult, ReachabilityProbe};
 use crosstie_node::probe::{DEADLINE, reach};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
@@ -29,7 +29,7 @@ fn mac(node: &Namespace, interface: &str) -> String {
     words.next().unwrap().to_owned()
 }
 
-fn ask(node: &Namespace, probes: &[Probe]) -> Vec<Probed> {
+fn ask(node: &Namespace, probes: &[ReachabilityProbe]) -> Vec<ProbeResult> {
     node.enter(|| reach(probes, DEADLINE))
 }
 
@@ -42,15 +42,15 @@ fn pair(name: &str) -> [Namespace; 2] {
     nodes
 }
 
-fn ping(address: &str, interface: &str, bytes: Option<u32>) -> Probe {
-    Probe::Ping {
+fn ping(address: &str, interface: &str, bytes: Option<u32>) -> ReachabilityProbe {
+    ReachabilityProbe::Ping {
         address: address.parse().unwrap(),
         interface: Some(interface.to_owned()),
         bytes,
     }
 }
 
-fn problems(answers: &[Probed]) -> Vec<&str> {
+fn problems(answers: &[ProbeResult]) -> Vec<&str> {
     let texts = answers.iter().map(|answer| answer.problem.as_deref());
     texts.map(Option::unwrap_or_default).collect()
 }
@@ -144,7 +144,7 @@ fn ns_a_small_mtu_at_the_other_end_or_on_the_way_is_seen() {
 #[test]
 fn ns_the_dead_cost_one_deadline_together() {
     let [a, _b] = pair("probe-dead");
-    let mut probes: Vec<Probe> = (10..30)
+    let mut probes: Vec<ReachabilityProbe> = (10..30)
         .map(|host| ping(&format!("10.77.0.{host}"), "rail0", Some(9000)))
         .collect();
     probes.insert(7, ping("10.77.0.2", "rail0", Some(9000)));
@@ -256,7 +256,7 @@ fn ns_a_server_that_greets_is_there() {
     serve(&b, address(22), b"SSH-2.0-OpenSSH_9.2\r\n");
     serve(&b, address(23), b"");
     serve(&b, "[fd77::2]:22".parse().unwrap(), b"SSH-2.0-x\r\n");
-    let probe = |address| Probe::Greeting { address };
+    let probe = |address| ReachabilityProbe::Greeting { address };
     let started = Instant::now();
     let answers = ask(
         &a,

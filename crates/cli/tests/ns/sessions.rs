@@ -11,8 +11,8 @@ use std::{
 
 use crosstie_agent::{CallError, NodeCalls};
 use crosstie_reach::{
-    Remote, SessionError, Wanted,
-    binary::{Binaries, build_of},
+    ConnectOptions, RemoteSession, SessionError,
+    binary::{AgentBinaries, build_of},
     connect::direct,
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -22,9 +22,9 @@ use crate::common::sshd::{Furnish, Place, crosstie, eventually, prepared, proces
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// An agent by this command.
-fn agent(command: Command) -> Remote {
-    let wanted = Wanted {
-        binaries: &Binaries::default(),
+fn agent(command: Command) -> RemoteSession {
+    let wanted = ConnectOptions {
+        binaries: &AgentBinaries::default(),
         root: None,
         deadline: DEADLINE,
         progress: &|_| (),
@@ -33,7 +33,7 @@ fn agent(command: Command) -> Remote {
 }
 
 /// It leaves after this much silence.
-fn impatient(silence: &str) -> Remote {
+fn impatient(silence: &str) -> RemoteSession {
     let mut command = Command::new(crosstie());
     command.args(["agent", "--silence", silence]);
     agent(command)

@@ -12,8 +12,8 @@ use std::{
 
 use crosstie_agent::NodeCalls;
 use crosstie_reach::{
-    Wanted,
-    binary::{Binaries, build_of},
+    ConnectOptions,
+    binary::{AgentBinaries, build_of},
     connect::direct,
     fan_out_together,
 };
@@ -32,8 +32,8 @@ fn main() {
     let results = fan_out_together(vec![(); count], DEADLINE, move |_, ()| {
         let mut command = Command::new(&program);
         command.arg("agent");
-        let wanted = Wanted {
-            binaries: &Binaries::default(),
+        let wanted = ConnectOptions {
+            binaries: &AgentBinaries::default(),
             root: None,
             deadline: DEADLINE,
             progress: &|_| (),

@@ -15,12 +15,12 @@ use std::{
 };
 
 use crosstie_model::Mtu;
-use crosstie_node::{Local, host};
+use crosstie_node::{LocalFileTree, host};
 use crosstie_rdma::{
-    Figures, Message, Offer, OpenRequest, PathRequest, Role, Share, Surroundings, Test, Times,
-    Transfer, open,
+    EngineResources, LatencyMessage, NodeShare, RdmaEndpoints, RdmaFigures, RdmaOpenRequest,
+    RdmaPathRequest, RdmaRole, RdmaTest, RdmaTransfer, TestTimes, open,
 };
-use crosstie_verbs::Library;
+use crosstie_verbs::VerbsLibrary;
 
 const USAGE: &str = "usage: pair DEVICE ADDRESS MTU write|send|send-latency SIZE LIST MILLISECONDS";
 
@@ -32,24 +32,24 @@ fn main() -> Result<()> {
         return Err(USAGE.into());
     };
     let test = match test.as_str() {
-        "write" => Test::Bandwidth {
-            transfer: Transfer::Write,
+        "write" => RdmaTest::Bandwidth {
+            transfer: RdmaTransfer::Write,
         },
-        "send" => Test::Bandwidth {
-            transfer: Transfer::Send,
+        "send" => RdmaTest::Bandwidth {
+            transfer: RdmaTransfer::Send,
         },
-        "send-latency" => Test::Latency {
-            message: Message::Send,
+        "send-latency" => RdmaTest::Latency {
+            message: LatencyMessage::Send,
         },
         _ => return Err(USAGE.into()),
     };
-    let is_latency = matches!(test, Test::Latency { .. });
-    let request = OpenRequest {
+    let is_latency = matches!(test, RdmaTest::Latency { .. });
+    let request = RdmaOpenRequest {
         device: device.clone(),
         port: 1,
         address: Some(address.parse()?),
         interface_mtu: Some(Mtu(mtu.parse()?)),
-        role: Role::Initiator,
+        role: RdmaRole::Initiator,
         test,
         queue_pairs: 1,
         sizes: vec![size.parse()?],
@@ -57,34 +57,34 @@ fn main() -> Result<()> {
         list: list.parse()?,
         signal_every: None,
         relaxed_ordering: false,
-        path: PathRequest {
+        path: RdmaPathRequest {
             timeout: 14,
             retry_count: 7,
             service_level: 0,
             traffic_class: 0,
         },
-        times: Times {
+        times: TestTimes {
             warm_up: 250,
             measure: milliseconds.parse()?,
             cool_down: 0,
             silence: 5000,
         },
-        share: Share { index: 0, count: 2 },
+        share: NodeShare { index: 0, count: 2 },
     };
     println!("{:.6}", run(&request)?);
     Ok(())
 }
 
-fn run(request: &OpenRequest) -> Result<f64> {
+fn run(request: &RdmaOpenRequest) -> Result<f64> {
     let (to_far, from_near) = channel();
     let (to_near, from_far) = channel();
     let over = AtomicBool::new(false);
     let over = &over;
     thread::scope(|scope| {
         let far = scope.spawn(move || {
-            let request = OpenRequest {
-                role: Role::Responder,
-                share: Share { index: 1, count: 2 },
+            let request = RdmaOpenRequest {
+                role: RdmaRole::Responder,
+                share: NodeShare { index: 1, count: 2 },
                 ..request.clone()
             };
             one_end(request, &to_near, &from_near, over)
@@ -97,20 +97,20 @@ fn run(request: &OpenRequest) -> Result<f64> {
 }
 
 fn one_end(
-    request: OpenRequest,
-    to_peer: &Sender<Offer>,
-    from_peer: &Receiver<Offer>,
+    request: RdmaOpenRequest,
+    to_peer: &Sender<RdmaEndpoints>,
+    from_peer: &Receiver<RdmaEndpoints>,
     stop: &AtomicBool,
-) -> Result<Figures> {
-    let machine = Local::machine();
+) -> Result<RdmaFigures> {
+    let machine = LocalFileTree::machine();
     let index = request.share.index.into();
     let placement = host::placement_for(&machine, &request.device, index, 2);
     host::pin(&placement);
-    let surroundings = Surroundings {
+    let surroundings = EngineResources {
         memory: None,
         yields: placement.is_short,
     };
-    let engine = open(&Library::open()?, request, surroundings)?;
+    let engine = open(&VerbsLibrary::open()?, request, surroundings)?;
     to_peer.send(engine.offer().clone())?;
     let peer = from_peer.recv()?;
     let mut joined = engine.join(&peer)?;
@@ -120,13 +120,13 @@ fn one_end(
     Ok(joined.go(stop, &mut |_| {})?)
 }
 
-fn figure(figures: &Figures) -> Result<f64> {
+fn figure(figures: &RdmaFigures) -> Result<f64> {
     match figures {
-        Figures::Bandwidth(all) => {
+        RdmaFigures::Bandwidth(all) => {
             let one = all.first().ok_or("no size")?;
             Ok(one.bytes as f64 * 8.0 / one.nanoseconds.max(1) as f64)
         }
-        Figures::Latency(latency) => {
+        RdmaFigures::Latency(latency) => {
             let median = latency.half_round_trips.percentile(50_000);
             Ok(median.ok_or("no message came back")? as f64 / 1000.0)
         }

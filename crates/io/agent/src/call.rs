@@ -4,7 +4,7 @@ use std::error::Error;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::context::Context;
+use crate::context::CallContext;
 
 /// A question to a node. Integers on the wire: bytes, milliseconds or nanoseconds.
 pub trait Call {
@@ -19,8 +19,10 @@ pub trait Call {
     type Error: Error + Serialize + DeserializeOwned;
 
     /// On the node, in a thread of its own.
-    fn run(ask: Self::Ask, context: &Context<'_, Self::Event>)
-    -> Result<Self::Answer, Self::Error>;
+    fn run(
+        ask: Self::Ask,
+        context: &CallContext<'_, Self::Event>,
+    ) -> Result<Self::Answer, Self::Error>;
 }
 
 /// Of a call that always has an answer.

@@ -2,38 +2,38 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use crosstie_node::Stop;
+use crosstie_node::StopFlag;
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    output::{CallOutput, Output},
-    resources::Resources,
+    output::{AgentOutput, CallOutputId},
+    resources::SessionResources,
 };
 
 /// The call was cancelled, is late, or nobody is there any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the call was stopped")]
-pub struct Stopped;
+pub struct CallStopped;
 
-pub struct Context<'a, E> {
+pub struct CallContext<'a, E> {
     /// Set when the call should restore what it changed, and end.
-    pub stop: &'a Stop,
+    pub stop: &'a StopFlag,
     /// What outlives the call, and ends with the session.
-    pub resources: &'a Resources,
-    raw: &'a RawContext,
+    pub resources: &'a SessionResources,
+    raw: &'a UntypedCallContext,
     event: PhantomData<fn(E)>,
 }
 
-pub(crate) struct RawContext {
-    pub(crate) stop: Stop,
-    pub(crate) resources: Arc<Resources>,
-    pub(crate) output: Arc<Output>,
-    pub(crate) call: CallOutput,
+pub(crate) struct UntypedCallContext {
+    pub(crate) stop: StopFlag,
+    pub(crate) resources: Arc<SessionResources>,
+    pub(crate) output: Arc<AgentOutput>,
+    pub(crate) call: CallOutputId,
 }
 
-impl<'a, E: Serialize> Context<'a, E> {
-    pub(crate) fn new(raw: &'a RawContext) -> Self {
+impl<'a, E: Serialize> CallContext<'a, E> {
+    pub(crate) fn new(raw: &'a UntypedCallContext) -> Self {
         Self {
             stop: &raw.stop,
             resources: &raw.resources,
@@ -50,7 +50,7 @@ impl<'a, E: Serialize> Context<'a, E> {
     }
 
     /// Every byte arrives, in order and before the answer. Waits until the receiver has room.
-    pub fn stream(&self, bytes: &[u8]) -> Result<(), Stopped> {
+    pub fn stream(&self, bytes: &[u8]) -> Result<(), CallStopped> {
         self.raw.output.stream(self.raw.call, bytes)
     }
 }

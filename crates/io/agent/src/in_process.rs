@@ -10,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use crosstie_facts::Raw;
-use crosstie_node::groups::Work;
+use crosstie_facts::RawCapture;
+use crosstie_node::groups::StoppableWork;
 use crosstie_reach::{
-    CallLimits, ConnectError, LinkError, Remote, Route, Session, SessionError, Stage, Wanted,
-    protocol::Failure,
+    AgentPipeError, CallLimits, ConnectError, ConnectOptions, NodeRoute, NodeStage, RemoteSession,
+    Session, SessionError, protocol::CallFailure,
 };
 
 use crate::{
@@ -28,14 +28,14 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// An agent in threads of this process, started when it is first asked.
 #[derive(Default)]
-pub struct InProcess {
+pub struct InProcessSession {
     refusal: Option<String>,
-    served: OnceLock<Result<Served, LinkError>>,
+    served: OnceLock<Result<Served, AgentPipeError>>,
 }
 
 /// Both ends of it.
 struct Served {
-    remote: Option<Remote>,
+    remote: Option<RemoteSession>,
     session: Arc<AgentSession>,
 }
 
@@ -48,24 +48,27 @@ impl Drop for Served {
 }
 
 /// Opens a session by this route.
-pub fn open(route: &Route, wanted: &Wanted<'_>) -> Result<Box<dyn Session>, ConnectError> {
+pub fn open(
+    route: &NodeRoute,
+    wanted: &ConnectOptions<'_>,
+) -> Result<Box<dyn Session>, ConnectError> {
     crosstie_reach::open(route, wanted, |refusal| {
-        Box::new(InProcess {
+        Box::new(InProcessSession {
             refusal,
             served: OnceLock::new(),
         })
     })
 }
 
-impl InProcess {
+impl InProcessSession {
     /// As the call of this name, without packing what was read.
     pub fn collect(
         &self,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Raw, CallError<CollectError>> {
-        progress(Stage::Reading);
-        let work = Work::within(deadline);
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<RawCapture, CallError<CollectError>> {
+        progress(NodeStage::Reading);
+        let work = StoppableWork::within(deadline);
         let shared = work.clone();
         let (sender, receiver) = mpsc::channel();
         // A driver can hang a call for as long as it likes.
@@ -74,7 +77,7 @@ impl InProcess {
             work.stop();
             match error {
                 RecvTimeoutError::Timeout => SessionError::Deadline { deadline },
-                RecvTimeoutError::Disconnected => SessionError::Failed(Failure::Panicked {
+                RecvTimeoutError::Disconnected => SessionError::Failed(CallFailure::Panicked {
                     message: "it collects nothing".to_owned(),
                 }),
             }
@@ -83,7 +86,7 @@ impl InProcess {
     }
 }
 
-impl Session for InProcess {
+impl Session for InProcessSession {
     fn name(&self) -> &'static str {
         "."
     }
@@ -120,10 +123,10 @@ impl Session for InProcess {
 }
 
 /// The controller's end of a session that a thread of this process serves.
-pub(crate) fn start(session: &Arc<AgentSession>) -> io::Result<Remote> {
+pub(crate) fn start(session: &Arc<AgentSession>) -> io::Result<RemoteSession> {
     let (read, input) = io::pipe()?;
     let (output, write) = io::pipe()?;
     let served = Arc::clone(session);
     thread::Builder::new().spawn(move || served.serve(read, write))?;
-    Remote::over_pipes(".", input.into(), output.into(), None)
+    RemoteSession::over_pipes(".", input.into(), output.into(), None)
 }

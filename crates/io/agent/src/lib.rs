@@ -22,27 +22,30 @@ mod writer;
 
 pub use call::{Call, NoError};
 pub use calls::{
-    cabling::{Cabling, CablingEnd},
-    change::Change,
-    collect::{Collect, CollectError, Collected},
-    counters::Counters,
-    hello::{Hello, Identity},
-    job::{Job, JobLog},
-    peer_tool::{PeerToolError, PeerToolRun},
-    reach::Reach,
-    test::{JoinRequest, Opened, TestCalls, TestClose, TestGo, TestJoin, TestOpen},
-    trust::{Refusal, Trust},
-    trust_lease::{LeaseAsk, TrustLease},
+    cabling::{CablingCall, CablingEndCall},
+    change::ChangeCall,
+    collect::{CollectCall, CollectError, CollectReply},
+    counters::CountersCall,
+    hello::{AgentIdentity, HelloCall},
+    job::{JobCall, JobLogCall},
+    peer_tool::{PeerToolCall, PeerToolError},
+    reach::ReachabilityCall,
+    test::{
+        TestCallNames, TestCloseCall, TestJoinCall, TestJoinRequest, TestOpenCall, TestOpenReply,
+        TestRunCall,
+    },
+    trust::{TrustCall, TrustCallError},
+    trust_lease::{TrustLeaseCall, TrustLeaseRequest},
 };
 pub use client::{CallError, call, call_while_wanted, call_with_stream};
-pub use context::{Context, Stopped};
+pub use context::{CallContext, CallStopped};
 pub use engines::{
-    Conditions, EngineError, EngineName, EngineOptions, Message, OpenEnd, Rdma, Tcp, TestEngine,
-    serve_engine,
+    EngineMessage, OpenedTestEnd, RdmaConditions, RdmaTestEngine, TcpTestEngine, TestEngine,
+    TestEngineError, TestEngineName, WorkerOptions, serve_engine,
 };
-pub use in_process::{InProcess, open};
+pub use in_process::{InProcessSession, open};
 pub use node_calls::NodeCalls;
 pub use process::{AgentError, serve_process};
-pub use resources::{ResourceId, Resources};
+pub use resources::{SessionResourceId, SessionResources};
 pub use serve::{SILENCE_TIMEOUT, ServeError, ServeOptions, serve};
-pub use table::{Row, TABLE};
+pub use table::{CallTableRow, TABLE};

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use crosstie_fabric::cabling::{Listened, PortHeard, Probe};
-use crosstie_facts::Raw;
-use crosstie_model::change::{self, ChangeError, Changed, Probed};
+use crosstie_fabric::cabling::{CablingReply, CablingRequest, PortReception};
+use crosstie_facts::RawCapture;
+use crosstie_model::change::{self, ChangeError, ChangeReply, ProbeResult};
 use crosstie_node::{
     cabling::CablingError,
     capture,
-    trust::{self, Settled},
+    trust::{self, TrustReply},
 };
-use crosstie_reach::{Session, SessionError, Stage};
+use crosstie_reach::{NodeStage, Session, SessionError};
 
 use crate::{
-    Cabling, CallError, Change, Collect, CollectError, Hello, Identity, LeaseAsk, NoError, Reach,
-    Refusal, Trust, TrustLease, call, call::with_causes, call_with_stream, calls::collect::Sending,
+    AgentIdentity, CablingCall, CallError, ChangeCall, CollectCall, CollectError, HelloCall,
+    NoError, ReachabilityCall, TrustCall, TrustCallError, TrustLeaseCall, TrustLeaseRequest, call,
+    call::with_causes, call_with_stream, calls::collect::CollectProgress,
 };
 
 /// Longest packed capture. A large machine's has some 2 MiB.
@@ -25,68 +26,68 @@ const MAX_REFUSAL: usize = 300;
 
 /// On every session.
 pub trait NodeCalls {
-    fn hello(&self, deadline: Duration) -> Result<Identity, CallError<NoError>>;
+    fn hello(&self, deadline: Duration) -> Result<AgentIdentity, CallError<NoError>>;
 
     /// Everything that facts are parsed from.
     fn collect(
         &self,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Raw, CallError<CollectError>>;
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<RawCapture, CallError<CollectError>>;
 
     /// Changes who may log in to the user's account there, and what it knows of others.
     fn trust(
         &self,
-        ask: &trust::Ask,
+        ask: &trust::TrustRequest,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Settled, CallError<Refusal>>;
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<TrustReply, CallError<TrustCallError>>;
 
     /// Nobody else changes who may log in there meanwhile.
     fn trust_lease(
         &self,
-        ask: &LeaseAsk,
+        ask: &TrustLeaseRequest,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<(), CallError<Refusal>>;
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<(), CallError<TrustCallError>>;
 
     /// Says the node's name on interfaces and listens there, as root.
     fn cabling(
         &self,
-        probe: &Probe,
+        probe: &CablingRequest,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-        on_hearing: &mut dyn FnMut(Vec<PortHeard>),
-    ) -> Result<Listened, CallError<CablingError>>;
+        progress: &dyn Fn(NodeStage),
+        on_hearing: &mut dyn FnMut(Vec<PortReception>),
+    ) -> Result<CablingReply, CallError<CablingError>>;
 
     /// Changes the node under a guard, or asks what became of a change. As root.
     fn change(
         &self,
-        ask: &change::Ask,
+        ask: &change::ChangeRequest,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Changed, CallError<ChangeError>>;
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<ChangeReply, CallError<ChangeError>>;
 
     /// Tries what answers from there.
     fn reach(
         &self,
-        probes: &[change::Probe],
+        probes: &[change::ReachabilityProbe],
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Vec<Probed>, CallError<NoError>>;
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<Vec<ProbeResult>, CallError<NoError>>;
 }
 
 impl<S: Session + ?Sized> NodeCalls for S {
-    fn hello(&self, deadline: Duration) -> Result<Identity, CallError<NoError>> {
-        call::<Hello>(self, &(), deadline, &mut |()| ())
+    fn hello(&self, deadline: Duration) -> Result<AgentIdentity, CallError<NoError>> {
+        call::<HelloCall>(self, &(), deadline, &mut |()| ())
     }
 
     fn collect(
         &self,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Raw, CallError<CollectError>> {
-        progress(Stage::Reading);
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<RawCapture, CallError<CollectError>> {
+        progress(NodeStage::Reading);
         let mut packed = Vec::new();
         let mut keep = |bytes: &[u8]| {
             packed.extend_from_slice(bytes);
@@ -94,8 +95,9 @@ impl<S: Session + ?Sized> NodeCalls for S {
             let fits = packed.len() <= limit;
             fits.then_some(()).ok_or(SessionError::TooLong { limit })
         };
-        let mut sending = |Sending { bytes }| progress(Stage::Receiving { bytes });
-        let collected = call_with_stream::<Collect>(self, &(), deadline, &mut sending, &mut keep)?;
+        let mut sending = |CollectProgress { bytes }| progress(NodeStage::Receiving { bytes });
+        let collected =
+            call_with_stream::<CollectCall>(self, &(), deadline, &mut sending, &mut keep)?;
         if collected.bytes != packed.len() as u64 {
             return Err(SessionError::WrongAnswer.into());
         }
@@ -109,33 +111,33 @@ impl<S: Session + ?Sized> NodeCalls for S {
 
     fn trust(
         &self,
-        ask: &trust::Ask,
+        ask: &trust::TrustRequest,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Settled, CallError<Refusal>> {
-        progress(Stage::Changing);
-        call::<Trust>(self, ask, deadline, &mut |()| ())
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<TrustReply, CallError<TrustCallError>> {
+        progress(NodeStage::Changing);
+        call::<TrustCall>(self, ask, deadline, &mut |()| ())
     }
 
     fn trust_lease(
         &self,
-        ask: &LeaseAsk,
+        ask: &TrustLeaseRequest,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<(), CallError<Refusal>> {
-        progress(Stage::Waiting);
-        call::<TrustLease>(self, ask, deadline, &mut |()| ())
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<(), CallError<TrustCallError>> {
+        progress(NodeStage::Waiting);
+        call::<TrustLeaseCall>(self, ask, deadline, &mut |()| ())
     }
 
     fn cabling(
         &self,
-        probe: &Probe,
+        probe: &CablingRequest,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-        on_hearing: &mut dyn FnMut(Vec<PortHeard>),
-    ) -> Result<Listened, CallError<CablingError>> {
-        progress(Stage::Listening);
-        let listened = call::<Cabling>(self, probe, deadline, on_hearing);
+        progress: &dyn Fn(NodeStage),
+        on_hearing: &mut dyn FnMut(Vec<PortReception>),
+    ) -> Result<CablingReply, CallError<CablingError>> {
+        progress(NodeStage::Listening);
+        let listened = call::<CablingCall>(self, probe, deadline, on_hearing);
         listened.map_err(|error| match (error, self.refusal()) {
             (CallError::Call(CablingError::NotRoot { .. }), Some(why)) => {
                 let why = shortened(why);
@@ -147,12 +149,12 @@ impl<S: Session + ?Sized> NodeCalls for S {
 
     fn change(
         &self,
-        ask: &change::Ask,
+        ask: &change::ChangeRequest,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Changed, CallError<ChangeError>> {
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<ChangeReply, CallError<ChangeError>> {
         progress(stage(ask));
-        let changed = call::<Change>(self, ask, deadline, &mut |()| ());
+        let changed = call::<ChangeCall>(self, ask, deadline, &mut |()| ());
         changed.map_err(|error| match (error, self.refusal()) {
             (CallError::Call(ChangeError::NotRoot { .. }), Some(why)) => {
                 let why = shortened(why);
@@ -164,21 +166,23 @@ impl<S: Session + ?Sized> NodeCalls for S {
 
     fn reach(
         &self,
-        probes: &[change::Probe],
+        probes: &[change::ReachabilityProbe],
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Vec<Probed>, CallError<NoError>> {
-        progress(Stage::Probing);
-        call::<Reach>(self, &probes.to_vec(), deadline, &mut |()| ())
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<Vec<ProbeResult>, CallError<NoError>> {
+        progress(NodeStage::Probing);
+        call::<ReachabilityCall>(self, &probes.to_vec(), deadline, &mut |()| ())
     }
 }
 
-fn stage(ask: &change::Ask) -> Stage {
+fn stage(ask: &change::ChangeRequest) -> NodeStage {
     match ask {
-        change::Ask::Apply(_) | change::Ask::Try(_) => Stage::Changing,
-        change::Ask::Confirm { .. } => Stage::Confirming,
-        change::Ask::Rollback { .. } | change::Ask::Uninstall { .. } => Stage::GoingBack,
-        change::Ask::Status => Stage::Reading,
+        change::ChangeRequest::Apply(_) | change::ChangeRequest::Try(_) => NodeStage::Changing,
+        change::ChangeRequest::Confirm { .. } => NodeStage::Confirming,
+        change::ChangeRequest::Rollback { .. } | change::ChangeRequest::Uninstall { .. } => {
+            NodeStage::GoingBack
+        }
+        change::ChangeRequest::Status => NodeStage::Reading,
     }
 }
 
@@ -188,7 +192,7 @@ fn shortened(refusal: &str) -> String {
 }
 
 /// Root was asked for and not given: that is why some of it is missing.
-pub(crate) fn noting(mut raw: Raw, refusal: Option<&str>) -> Raw {
+pub(crate) fn noting(mut raw: RawCapture, refusal: Option<&str>) -> RawCapture {
     raw.meta.root_refused = refusal.map(shortened);
     raw
 }

@@ -10,10 +10,10 @@ use std::{
 };
 
 use crosstie_reach::protocol::{
-    Failure, FromAgent, MAX_EVENT, STREAM_WINDOW, encode_bytes, encode_message,
+    CallFailure, FromAgent, MAX_EVENT, STREAM_WINDOW, encode_bytes, encode_message,
 };
 
-use crate::context::Stopped;
+use crate::context::CallStopped;
 
 /// Between two events of one call.
 const EVENT_INTERVAL: Duration = Duration::from_millis(200);
@@ -26,10 +26,10 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// One call's part of the output. The controller's number of it may be another call's by now; this one is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CallOutput(u64);
+pub(crate) struct CallOutputId(u64);
 
 #[derive(Default)]
-pub(crate) struct Output {
+pub(crate) struct AgentOutput {
     lanes: Mutex<Lanes>,
     /// Something can be written, or was.
     changed: Condvar,
@@ -41,9 +41,9 @@ struct Lanes {
     answers: VecDeque<Vec<u8>>,
     /// One is enough, however often was asked.
     pong: bool,
-    calls: BTreeMap<CallOutput, Lane>,
+    calls: BTreeMap<CallOutputId, Lane>,
     /// Whose stream was served last.
-    served: Option<CallOutput>,
+    served: Option<CallOutputId>,
     /// Answers that are in the lane or being written.
     unwritten: usize,
     closed: bool,
@@ -60,19 +60,19 @@ struct Lane {
 }
 
 /// What is to be written next.
-pub(crate) enum Next {
+pub(crate) enum NextFrame {
     Frame(Vec<u8>),
     /// A frame that somebody counts.
     Answer(Vec<u8>),
-    Chunk(CallOutput, Vec<u8>),
+    Chunk(CallOutputId, Vec<u8>),
     Closed,
 }
 
-impl Output {
-    pub(crate) fn open(&self, id: u64) -> CallOutput {
+impl AgentOutput {
+    pub(crate) fn open(&self, id: u64) -> CallOutputId {
         let mut lanes = self.lanes();
         lanes.last += 1;
-        let call = CallOutput(lanes.last);
+        let call = CallOutputId(lanes.last);
         let lane = Lane {
             id,
             event: None,
@@ -90,7 +90,7 @@ impl Output {
         self.changed.notify_all();
     }
 
-    pub(crate) fn event(&self, call: CallOutput, event: Vec<u8>) {
+    pub(crate) fn event(&self, call: CallOutputId, event: Vec<u8>) {
         if event.len() > MAX_EVENT {
             return;
         }
@@ -100,19 +100,19 @@ impl Output {
         }
     }
 
-    pub(crate) fn grant(&self, call: CallOutput, bytes: u64) {
+    pub(crate) fn grant(&self, call: CallOutputId, bytes: u64) {
         if let Some(lane) = self.lanes().calls.get_mut(&call) {
             lane.credit = lane.credit.saturating_add(bytes);
             self.changed.notify_all();
         }
     }
 
-    pub(crate) fn stream(&self, call: CallOutput, mut bytes: &[u8]) -> Result<(), Stopped> {
+    pub(crate) fn stream(&self, call: CallOutputId, mut bytes: &[u8]) -> Result<(), CallStopped> {
         let mut lanes = self.lanes();
         while !bytes.is_empty() {
             let closed = lanes.closed;
             let lane = lanes.calls.get_mut(&call).filter(|_| !closed);
-            let lane = lane.ok_or(Stopped)?;
+            let lane = lane.ok_or(CallStopped)?;
             let credit = usize::try_from(lane.credit).unwrap_or(usize::MAX);
             let length = bytes.len().min(CHUNK).min(credit);
             if length == 0 {
@@ -129,7 +129,7 @@ impl Output {
     }
 
     /// Waits until the call's stream is written, or is not wanted any more.
-    pub(crate) fn flush(&self, call: CallOutput) {
+    pub(crate) fn flush(&self, call: CallOutputId) {
         let mut lanes = self.lanes();
         while !lanes.closed
             && lanes
@@ -142,7 +142,7 @@ impl Output {
     }
 
     /// The last word on a call; what it has not sent yet is dropped.
-    pub(crate) fn answer(&self, call: CallOutput, result: Result<&[u8], Failure>) {
+    pub(crate) fn answer(&self, call: CallOutputId, result: Result<&[u8], CallFailure>) {
         let mut lanes = self.lanes();
         if let Some(lane) = lanes.calls.remove(&call) {
             self.say_last(&mut lanes, lane.id, result);
@@ -150,15 +150,15 @@ impl Output {
     }
 
     /// Of a call that was never opened.
-    pub(crate) fn refuse(&self, id: u64, failure: Failure) {
+    pub(crate) fn refuse(&self, id: u64, failure: CallFailure) {
         self.say_last(&mut self.lanes(), id, Err(failure));
     }
 
-    fn say_last(&self, lanes: &mut Lanes, id: u64, result: Result<&[u8], Failure>) {
+    fn say_last(&self, lanes: &mut Lanes, id: u64, result: Result<&[u8], CallFailure>) {
         let failed = |failure| encode_message(&FromAgent::Failed { id, failure }, &[]);
         let frame = match result {
             Ok(answer) => encode_message(&FromAgent::Answer { id }, answer)
-                .or_else(|_| failed(Failure::TooLong)),
+                .or_else(|_| failed(CallFailure::TooLong)),
             Err(failure) => failed(failure),
         };
         if let Ok(frame) = frame {
@@ -179,7 +179,7 @@ impl Output {
     }
 
     /// Waits until there is something to write.
-    pub(crate) fn next(&self) -> Next {
+    pub(crate) fn next(&self) -> NextFrame {
         let mut lanes = self.lanes();
         loop {
             let now = Instant::now();
@@ -191,16 +191,16 @@ impl Output {
         }
     }
 
-    pub(crate) fn written(&self, next: &Next) {
+    pub(crate) fn written(&self, next: &NextFrame) {
         let mut lanes = self.lanes();
         match next {
-            Next::Answer(_) => lanes.unwritten = lanes.unwritten.saturating_sub(1),
-            Next::Chunk(call, _) => {
+            NextFrame::Answer(_) => lanes.unwritten = lanes.unwritten.saturating_sub(1),
+            NextFrame::Chunk(call, _) => {
                 if let Some(lane) = lanes.calls.get_mut(call) {
                     lane.writing = false;
                 }
             }
-            Next::Frame(_) | Next::Closed => {}
+            NextFrame::Frame(_) | NextFrame::Closed => {}
         }
         self.changed.notify_all();
     }
@@ -228,17 +228,17 @@ impl Output {
 }
 
 impl Lanes {
-    fn next(&mut self, now: Instant) -> Option<Next> {
+    fn next(&mut self, now: Instant) -> Option<NextFrame> {
         if self.closed {
-            return Some(Next::Closed);
+            return Some(NextFrame::Closed);
         }
         if std::mem::take(&mut self.pong)
             && let Ok(frame) = encode_message(&FromAgent::Pong, &[])
         {
-            return Some(Next::Frame(frame));
+            return Some(NextFrame::Frame(frame));
         }
         if let Some(frame) = self.answers.pop_front() {
-            return Some(Next::Answer(frame));
+            return Some(NextFrame::Answer(frame));
         }
         let mut due = self.calls.values_mut();
         let due = due.find(|lane| lane.event.is_some() && lane.next_event <= now);
@@ -247,13 +247,13 @@ impl Lanes {
             && let Ok(frame) = encode_message(&FromAgent::Event { id: lane.id }, &event)
         {
             lane.next_event = now + EVENT_INTERVAL;
-            return Some(Next::Frame(frame));
+            return Some(NextFrame::Frame(frame));
         }
         self.next_chunk()
     }
 
     /// Streams take turns.
-    fn next_chunk(&mut self) -> Option<Next> {
+    fn next_chunk(&mut self) -> Option<NextFrame> {
         let waiting = self
             .calls
             .iter()
@@ -267,7 +267,7 @@ impl Lanes {
         let lane = self.calls.get_mut(&call)?;
         let chunk = lane.chunks.pop_front()?;
         lane.writing = true;
-        Some(Next::Chunk(call, encode_bytes(lane.id, &chunk).ok()?))
+        Some(NextFrame::Chunk(call, encode_bytes(lane.id, &chunk).ok()?))
     }
 
     fn next_event(&self) -> Option<Instant> {

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 /// Names one resource of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ResourceId(u64);
+pub struct SessionResourceId(u64);
 
 /// They live as long as the session and are dropped with it, the latest first.
 #[derive(Default)]
-pub struct Resources {
+pub struct SessionResources {
     held: Mutex<Held>,
     /// Held while they are dropped, so that whoever ends the session last returns when all of them are.
     ending: Mutex<()>,
@@ -25,15 +25,15 @@ struct Held {
     last: u64,
     ended: bool,
     /// Oldest first.
-    entries: Vec<(ResourceId, Box<dyn Any + Send>)>,
+    entries: Vec<(SessionResourceId, Box<dyn Any + Send>)>,
 }
 
-impl Resources {
+impl SessionResources {
     /// Where the session has ended already, the resource is dropped at once.
-    pub fn hold<T: Any + Send>(&self, resource: T) -> ResourceId {
+    pub fn hold<T: Any + Send>(&self, resource: T) -> SessionResourceId {
         let mut held = self.held();
         held.last += 1;
-        let id = ResourceId(held.last);
+        let id = SessionResourceId(held.last);
         if held.ended {
             drop(held);
             drop(resource);
@@ -46,7 +46,7 @@ impl Resources {
     /// Nothing where there is no resource of this type by this name. `work` should be brief: others wait for it.
     pub fn with<T: Any + Send, R>(
         &self,
-        id: ResourceId,
+        id: SessionResourceId,
         work: impl FnOnce(&mut T) -> R,
     ) -> Option<R> {
         let mut held = self.held();
@@ -70,10 +70,11 @@ impl Resources {
     }
 
     /// Out of the session's hands.
-    pub fn take<T: Any + Send>(&self, id: ResourceId) -> Option<T> {
+    pub fn take<T: Any + Send>(&self, id: SessionResourceId) -> Option<T> {
         let mut held = self.held();
-        let is_it =
-            |(found, entry): &(ResourceId, Box<dyn Any + Send>)| *found == id && entry.is::<T>();
+        let is_it = |(found, entry): &(SessionResourceId, Box<dyn Any + Send>)| {
+            *found == id && entry.is::<T>()
+        };
         let index = held.entries.iter().position(is_it)?;
         let (_, entry) = held.entries.remove(index);
         entry.downcast().ok().map(|entry| *entry)
@@ -84,7 +85,7 @@ impl Resources {
     }
 }
 
-impl EndOnSignal for Resources {
+impl EndOnSignal for SessionResources {
     fn end(&self) {
         let _ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -100,7 +101,7 @@ impl EndOnSignal for Resources {
     }
 }
 
-impl Drop for Resources {
+impl Drop for SessionResources {
     fn drop(&mut self) {
         self.end();
     }

@@ -10,15 +10,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_change::SessionChange;
-use crosstie_node::{Stop, groups::Work};
-use crosstie_reach::protocol::{Failure, ToAgent};
+use crosstie_change::RollbackOnSessionEnd;
+use crosstie_node::{StopFlag, groups::StoppableWork};
+use crosstie_reach::protocol::{CallFailure, ToAgent};
 
 use crate::{
-    context::RawContext,
-    output::{CallOutput, Output},
-    resources::Resources,
-    table::{Row, Run},
+    context::UntypedCallContext,
+    output::{AgentOutput, CallOutputId},
+    resources::SessionResources,
+    table::{CallFunction, CallTableRow},
 };
 
 /// Longest time that a call is given, whatever it asks for.
@@ -29,24 +29,24 @@ type Open = Arc<Mutex<HashMap<u64, OpenCall>>>;
 struct OpenCall {
     until: Instant,
     /// Ends its children.
-    work: Work,
+    work: StoppableWork,
     /// Asks it to restore what it changed, and to end.
-    stop: Stop,
-    output: CallOutput,
+    stop: StopFlag,
+    output: CallOutputId,
 }
 
-pub(crate) struct Running {
+pub(crate) struct RunningCalls {
     open: Open,
-    table: &'static [Row],
-    resources: Arc<Resources>,
-    output: Arc<Output>,
+    table: &'static [CallTableRow],
+    resources: Arc<SessionResources>,
+    output: Arc<AgentOutput>,
 }
 
-impl Running {
+impl RunningCalls {
     pub(crate) fn new(
-        table: &'static [Row],
-        resources: Arc<Resources>,
-        output: Arc<Output>,
+        table: &'static [CallTableRow],
+        resources: Arc<SessionResources>,
+        output: Arc<AgentOutput>,
     ) -> Self {
         Self {
             open: Open::default(),
@@ -61,10 +61,10 @@ impl Running {
         match message {
             ToAgent::Ping => self.output.pong(),
             ToAgent::Interrupted => {
-                let interrupted = |change: &mut SessionChange| change.own.set_interrupted();
+                let interrupted = |change: &mut RollbackOnSessionEnd| change.own.set_interrupted();
                 self.resources.with_only(interrupted);
             }
-            ToAgent::Cancel { id } => self.fail(id, Failure::Cancelled),
+            ToAgent::Cancel { id } => self.fail(id, CallFailure::Cancelled),
             ToAgent::Credit { id, bytes } => {
                 let output = lock(&self.open).get(&id).map(|call| call.output);
                 if let Some(output) = output {
@@ -77,24 +77,24 @@ impl Running {
                 name,
             } => match self.table.iter().find(|row| row.name == name) {
                 Some(row) => self.start(id, Duration::from_millis(deadline_ms), row.run, body),
-                None => self.output.refuse(id, Failure::Unknown { name }),
+                None => self.output.refuse(id, CallFailure::Unknown { name }),
             },
         }
     }
 
-    fn start(&self, id: u64, deadline: Duration, run: Run, ask: &[u8]) {
+    fn start(&self, id: u64, deadline: Duration, run: CallFunction, ask: &[u8]) {
         let deadline = deadline.min(LONGEST);
         if lock(&self.open).contains_key(&id) {
-            self.output.refuse(id, Failure::Busy);
+            self.output.refuse(id, CallFailure::Busy);
             return;
         }
         let call = OpenCall {
             until: Instant::now() + deadline,
-            work: Work::within(deadline),
-            stop: Stop::default(),
+            work: StoppableWork::within(deadline),
+            stop: StopFlag::default(),
             output: self.output.open(id),
         };
-        let context = RawContext {
+        let context = UntypedCallContext {
             stop: call.stop.clone(),
             resources: Arc::clone(&self.resources),
             output: Arc::clone(&self.output),
@@ -106,7 +106,7 @@ impl Running {
         let started = thread::Builder::new().spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(|| work.run(|| run(&ask, &context))));
             let result = result.unwrap_or_else(|panic| {
-                Err(Failure::Panicked {
+                Err(CallFailure::Panicked {
                     message: message_of(panic.as_ref()),
                 })
             });
@@ -124,7 +124,7 @@ impl Running {
         });
         if let Err(error) = started {
             let message = error.to_string();
-            self.fail(id, Failure::Panicked { message });
+            self.fail(id, CallFailure::Panicked { message });
         }
     }
 
@@ -143,11 +143,11 @@ impl Running {
             .map(|(id, _)| *id)
             .collect();
         for id in late {
-            self.fail(id, Failure::Deadline);
+            self.fail(id, CallFailure::Deadline);
         }
     }
 
-    fn fail(&self, id: u64, failure: Failure) {
+    fn fail(&self, id: u64, failure: CallFailure) {
         let Some(call) = lock(&self.open).remove(&id) else {
             return;
         };

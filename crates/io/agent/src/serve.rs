@@ -13,7 +13,7 @@ use std::{
 
 use crosstie_reach::{
     EndOnSignal, end_on_signals,
-    protocol::{FrameError, Frames, Kind, MAGIC, MAX_CALLS, ToAgent},
+    protocol::{AgentFrameKind, AgentFrameReader, FrameError, MAGIC, MAX_CALLS, ToAgent},
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -24,14 +24,14 @@ use thiserror::Error;
 use crate::{
     call::Call,
     calls::{
-        hello::Hello,
-        trust::{PushedAgent, Trust},
-        trust_lease::TrustLease,
+        hello::HelloCall,
+        trust::{PushedAgent, TrustCall},
+        trust_lease::TrustLeaseCall,
     },
-    output::Output,
-    resources::Resources,
-    running::Running,
-    table::Row,
+    output::AgentOutput,
+    resources::SessionResources,
+    running::RunningCalls,
+    table::CallTableRow,
     writer::write_frames,
 };
 
@@ -61,7 +61,7 @@ pub enum ServeError {
 #[derive(Debug, Clone, Copy)]
 pub struct ServeOptions {
     pub silence: Duration,
-    pub table: &'static [Row],
+    pub table: &'static [CallTableRow],
 }
 
 /// Says which build it is, and serves until the input ends. What the session holds is dropped then; what else calls have
@@ -84,18 +84,18 @@ pub fn serve(
 
 /// What one controller has of an agent.
 pub(crate) struct AgentSession {
-    pub(crate) output: Arc<Output>,
-    running: Running,
-    resources: Arc<Resources>,
+    pub(crate) output: Arc<AgentOutput>,
+    running: RunningCalls,
+    resources: Arc<SessionResources>,
     silence: Duration,
 }
 
 impl AgentSession {
     pub(crate) fn new(options: ServeOptions) -> Self {
-        let output = Arc::<Output>::default();
-        let resources = Arc::<Resources>::default();
-        let running = Running::new(options.table, Arc::clone(&resources), Arc::clone(&output));
-        let on_signals: Weak<Resources> = Arc::downgrade(&resources);
+        let output = Arc::<AgentOutput>::default();
+        let resources = Arc::<SessionResources>::default();
+        let running = RunningCalls::new(options.table, Arc::clone(&resources), Arc::clone(&output));
+        let on_signals: Weak<SessionResources> = Arc::downgrade(&resources);
         end_on_signals(on_signals);
         Self {
             output,
@@ -128,7 +128,7 @@ impl AgentSession {
     }
 
     fn read(&self, input: impl AsFd) -> Result<(), ServeError> {
-        let mut frames = Frames::default();
+        let mut frames = AgentFrameReader::default();
         let mut heard = Instant::now();
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -152,7 +152,7 @@ impl AgentSession {
             heard = Instant::now();
             frames.push(&buffer[..length]);
             while let Some(frame) = frames.next_frame()? {
-                if frame.kind != Kind::Message {
+                if frame.kind != AgentFrameKind::Message {
                     return Err(FrameError::Kind(frame.kind as u8).into());
                 }
                 let (message, body) = frame.message().map_err(ServeError::Message)?;
@@ -167,7 +167,7 @@ impl AgentSession {
                 return Err(ServeError::TooManyCalls);
             }
             // Of these the first two change nothing, and the third writes down that the agent stays.
-            if ![Hello::NAME, TrustLease::NAME, Trust::NAME].contains(&name.as_str()) {
+            if ![HelloCall::NAME, TrustLeaseCall::NAME, TrustCall::NAME].contains(&name.as_str()) {
                 self.resources.with_only(PushedAgent::stay);
             }
         }

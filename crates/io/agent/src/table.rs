@@ -1,60 +1,60 @@
 //! Every call that an agent answers.
 
-use crosstie_reach::protocol::Failure;
+use crosstie_reach::protocol::CallFailure;
 use serde::Serialize;
 
 use crate::{
     call::Call,
     calls::{
-        cabling::{Cabling, CablingEnd},
-        change::Change,
-        collect::Collect,
-        counters::Counters,
-        hello::Hello,
-        job::{Job, JobLog},
-        peer_tool::PeerToolRun,
-        reach::Reach,
-        test::{TestClose, TestGo, TestJoin, TestOpen},
-        trust::Trust,
-        trust_lease::TrustLease,
+        cabling::{CablingCall, CablingEndCall},
+        change::ChangeCall,
+        collect::CollectCall,
+        counters::CountersCall,
+        hello::HelloCall,
+        job::{JobCall, JobLogCall},
+        peer_tool::PeerToolCall,
+        reach::ReachabilityCall,
+        test::{TestCloseCall, TestJoinCall, TestOpenCall, TestRunCall},
+        trust::TrustCall,
+        trust_lease::TrustLeaseCall,
     },
-    context::{Context, RawContext},
-    engines::{Rdma, Tcp},
+    context::{CallContext, UntypedCallContext},
+    engines::{RdmaTestEngine, TcpTestEngine},
 };
 
-pub const TABLE: &[Row] = &[
-    Row::of::<Hello>(),
-    Row::of::<Collect>(),
-    Row::of::<Trust>(),
-    Row::of::<TrustLease>(),
-    Row::of::<Cabling>(),
-    Row::of::<CablingEnd>(),
-    Row::of::<Change>(),
-    Row::of::<Reach>(),
-    Row::of::<TestOpen<Rdma>>(),
-    Row::of::<TestJoin<Rdma>>(),
-    Row::of::<TestGo<Rdma>>(),
-    Row::of::<TestClose<Rdma>>(),
-    Row::of::<Counters>(),
-    Row::of::<Job>(),
-    Row::of::<JobLog>(),
-    Row::of::<PeerToolRun>(),
-    Row::of::<TestOpen<Tcp>>(),
-    Row::of::<TestJoin<Tcp>>(),
-    Row::of::<TestGo<Tcp>>(),
-    Row::of::<TestClose<Tcp>>(),
+pub const TABLE: &[CallTableRow] = &[
+    CallTableRow::of::<HelloCall>(),
+    CallTableRow::of::<CollectCall>(),
+    CallTableRow::of::<TrustCall>(),
+    CallTableRow::of::<TrustLeaseCall>(),
+    CallTableRow::of::<CablingCall>(),
+    CallTableRow::of::<CablingEndCall>(),
+    CallTableRow::of::<ChangeCall>(),
+    CallTableRow::of::<ReachabilityCall>(),
+    CallTableRow::of::<TestOpenCall<RdmaTestEngine>>(),
+    CallTableRow::of::<TestJoinCall<RdmaTestEngine>>(),
+    CallTableRow::of::<TestRunCall<RdmaTestEngine>>(),
+    CallTableRow::of::<TestCloseCall<RdmaTestEngine>>(),
+    CallTableRow::of::<CountersCall>(),
+    CallTableRow::of::<JobCall>(),
+    CallTableRow::of::<JobLogCall>(),
+    CallTableRow::of::<PeerToolCall>(),
+    CallTableRow::of::<TestOpenCall<TcpTestEngine>>(),
+    CallTableRow::of::<TestJoinCall<TcpTestEngine>>(),
+    CallTableRow::of::<TestRunCall<TcpTestEngine>>(),
+    CallTableRow::of::<TestCloseCall<TcpTestEngine>>(),
 ];
 
 /// A call by its name.
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub struct CallTableRow {
     pub(crate) name: &'static str,
-    pub(crate) run: Run,
+    pub(crate) run: CallFunction,
 }
 
-pub(crate) type Run = fn(&[u8], &RawContext) -> Result<Vec<u8>, Failure>;
+pub(crate) type CallFunction = fn(&[u8], &UntypedCallContext) -> Result<Vec<u8>, CallFailure>;
 
-impl Row {
+impl CallTableRow {
     pub const fn of<C: Call>() -> Self {
         Self {
             name: C::NAME,
@@ -64,14 +64,14 @@ impl Row {
 }
 
 /// Its own errors are a part of the answer.
-fn run<C: Call>(ask: &[u8], context: &RawContext) -> Result<Vec<u8>, Failure> {
-    let ask = serde_json::from_slice(ask).map_err(|error| Failure::Unreadable {
+fn run<C: Call>(ask: &[u8], context: &UntypedCallContext) -> Result<Vec<u8>, CallFailure> {
+    let ask = serde_json::from_slice(ask).map_err(|error| CallFailure::Unreadable {
         why: error.to_string(),
     })?;
-    encode(&C::run(ask, &Context::new(context)))
+    encode(&C::run(ask, &CallContext::new(context)))
 }
 
-fn encode(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
+fn encode(answer: &impl Serialize) -> Result<Vec<u8>, CallFailure> {
     // What cannot be written as JSON does not exist among our answers.
-    serde_json::to_vec(answer).map_err(|_| Failure::TooLong)
+    serde_json::to_vec(answer).map_err(|_| CallFailure::TooLong)
 }

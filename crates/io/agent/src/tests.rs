@@ -7,18 +7,18 @@ mod wire;
 
 use std::{sync::Arc, time::Duration};
 
-use crosstie_reach::Remote;
+use crosstie_reach::RemoteSession;
 
 use crate::{
     in_process::start,
     serve::{AgentSession, ServeOptions},
-    table::Row,
+    table::CallTableRow,
 };
 
 const LONG: Duration = Duration::from_secs(60);
 
 /// A session with both of its ends.
-fn session(table: &'static [Row]) -> (Remote, Arc<AgentSession>) {
+fn session(table: &'static [CallTableRow]) -> (RemoteSession, Arc<AgentSession>) {
     let silence = LONG;
     let agent = Arc::new(AgentSession::new(ServeOptions { silence, table }));
     (start(&agent).unwrap(), agent)

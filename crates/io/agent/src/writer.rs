@@ -2,15 +2,17 @@
 
 use std::{io::Write, sync::Arc};
 
-use crate::output::{Next, Output};
+use crate::output::{AgentOutput, NextFrame};
 
 /// Ends when nobody reads any more; the reading side then sees the end of input.
-pub(crate) fn write_frames(mut output: impl Write, lanes: &Arc<Output>) {
+pub(crate) fn write_frames(mut output: impl Write, lanes: &Arc<AgentOutput>) {
     loop {
         let next = lanes.next();
         let frame = match &next {
-            Next::Frame(frame) | Next::Answer(frame) | Next::Chunk(_, frame) => frame,
-            Next::Closed => return,
+            NextFrame::Frame(frame) | NextFrame::Answer(frame) | NextFrame::Chunk(_, frame) => {
+                frame
+            }
+            NextFrame::Closed => return,
         };
         let written = output.write_all(frame).and_then(|()| output.flush());
         lanes.written(&next);

@@ -11,14 +11,14 @@ use std::{
 use crosstie_model::{
     Step,
     plan::{
-        Boot, BootPort, Change, CongestionNotification, DscpPriority, EcnPoint, InterfaceUp,
-        PriorityFlowControl, PriorityTrust, RoceMode, TrafficClass,
+        BootFile, BootPortSettings, CongestionNotification, DscpPriority, EcnPoint, InterfaceUp,
+        PriorityFlowControl, PriorityTrust, RoceMode, TrafficClass, ValueChange,
     },
 };
 
 use crate::{
     error::StepError,
-    step::{self, Runtime},
+    step::{self, NodeRuntime},
 };
 
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
@@ -44,12 +44,12 @@ pub fn restore(file: &Path) -> Result<Vec<StepError>, BootFileError> {
         path: file.to_owned(),
         source,
     })?;
-    let failed = set_all(&mut Runtime::machine(), &boot, DRIVERS_START_TIMEOUT);
+    let failed = set_all(&mut NodeRuntime::machine(), &boot, DRIVERS_START_TIMEOUT);
     keep_down(&boot, MANAGERS_START_TIMEOUT);
     Ok(failed)
 }
 
-fn read(file: &Path) -> io::Result<Boot> {
+fn read(file: &Path) -> io::Result<BootFile> {
     let mut text = String::new();
     File::open(file)?
         .take(LARGEST_FILE + 1)
@@ -58,13 +58,13 @@ fn read(file: &Path) -> io::Result<Boot> {
         let text = format!("it is larger than {LARGEST_FILE} bytes");
         return Err(io::Error::other(text));
     }
-    Boot::from_toml(&text).map_err(io::Error::other)
+    BootFile::from_toml(&text).map_err(io::Error::other)
 }
 
 /// Takes the ports that are to stay down out of the hands of managers, which bring up what they find while they start.
-fn keep_down(boot: &Boot, time: Duration) {
+fn keep_down(boot: &BootFile, time: Duration) {
     let until = Instant::now() + time;
-    let mut node = Runtime::machine();
+    let mut node = NodeRuntime::machine();
     let mut steps: Vec<Step> = down(boot).collect();
     while !steps.is_empty() && Instant::now() < until {
         steps.retain(|step| {
@@ -76,7 +76,7 @@ fn keep_down(boot: &Boot, time: Duration) {
     }
 }
 
-fn set_all(node: &mut Runtime, boot: &Boot, limit: Duration) -> Vec<StepError> {
+fn set_all(node: &mut NodeRuntime, boot: &BootFile, limit: Duration) -> Vec<StepError> {
     let until = Instant::now() + limit;
     let mut failed = Vec::new();
     let mut waiting = Vec::new();
@@ -104,12 +104,12 @@ fn set_all(node: &mut Runtime, boot: &Boot, limit: Duration) -> Vec<StepError> {
 }
 
 /// In the order of a plan.
-fn steps(boot: &Boot) -> Vec<Result<Step, StepError>> {
+fn steps(boot: &BootFile) -> Vec<Result<Step, StepError>> {
     let ports = boot.ports.iter().flat_map(port_steps);
     ports.chain(down(boot).map(Ok)).collect()
 }
 
-fn down(boot: &Boot) -> impl Iterator<Item = Step> {
+fn down(boot: &BootFile) -> impl Iterator<Item = Step> {
     boot.down.iter().map(|interface| {
         Step::from(InterfaceUp {
             interface: interface.clone(),
@@ -118,8 +118,8 @@ fn down(boot: &Boot) -> impl Iterator<Item = Step> {
     })
 }
 
-fn port_steps(port: &BootPort) -> Vec<Result<Step, StepError>> {
-    let BootPort {
+fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
+    let BootPortSettings {
         interface,
         device,
         port,
@@ -186,8 +186,8 @@ fn port_steps(port: &BootPort) -> Vec<Result<Step, StepError>> {
 }
 
 /// Whatever it was before.
-fn to<T: Clone>(value: &T) -> Change<T> {
-    Change {
+fn to<T: Clone>(value: &T) -> ValueChange<T> {
+    ValueChange {
         from: value.clone(),
         to: value.clone(),
     }

@@ -9,7 +9,7 @@ use crosstie_durable as durable;
 use crosstie_model::{Step, plan::FileChange};
 use crosstie_plan::paths;
 
-use super::{error::FileError, files, journal::Transaction, system::System};
+use super::{error::PlannedFileError, files, journal::StoredTransaction, system::SystemAccess};
 
 /// The one that was there before, beside the journal.
 const SAVED: &str = "boot-program";
@@ -27,7 +27,7 @@ pub(super) fn is_needed(steps: &[Step]) -> bool {
 }
 
 /// Keeps the one that is there in a journal that is being written; whether there was one.
-pub(super) fn save(system: &dyn System, journal: &Path) -> io::Result<bool> {
+pub(super) fn save(system: &dyn SystemAccess, journal: &Path) -> io::Result<bool> {
     match fs::hard_link(system.path(paths::BINARY), journal.join(SAVED)) {
         Ok(()) => Ok(true),
         Err(error) if durable::is_absent(&error) => Ok(false),
@@ -36,17 +36,23 @@ pub(super) fn save(system: &dyn System, journal: &Path) -> io::Result<bool> {
 }
 
 /// Durably, before the unit that starts it is enabled.
-pub(super) fn install(system: &dyn System, transaction: &Transaction) -> Result<(), FileError> {
+pub(super) fn install(
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+) -> Result<(), PlannedFileError> {
     let target = system.path(paths::BINARY);
     durable::make_folder(system, durable::folder_of(&target), 0o755)
         .and_then(|()| durable::hard_link_or_copy(system, &transaction.program(), &target))
-        .map_err(FileError::at(&target))?;
+        .map_err(PlannedFileError::at(&target))?;
     system.edge("the boot unit's program is there");
     Ok(())
 }
 
 /// As it was before the change.
-pub(super) fn restore(system: &dyn System, transaction: &Transaction) -> io::Result<()> {
+pub(super) fn restore(
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+) -> io::Result<()> {
     let target = system.path(paths::BINARY);
     match transaction.journal.boot_program {
         None => Ok(()),
@@ -63,7 +69,10 @@ pub(super) fn restore(system: &dyn System, transaction: &Transaction) -> io::Res
 }
 
 /// Whether it is missing, though a change in force rests on it.
-pub(super) fn missing(system: &dyn System, transactions: &[Transaction]) -> Option<PathBuf> {
+pub(super) fn missing(
+    system: &dyn SystemAccess,
+    transactions: &[StoredTransaction],
+) -> Option<PathBuf> {
     let path = system.path(paths::BINARY);
     let mut in_force = transactions.iter().filter(|found| found.is_in_force());
     let needed = in_force.any(|found| found.journal.boot_program.is_some());

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crosstie_model::{Step, change::Drift, plan::Comparison};
+use crosstie_model::{Step, change::Drift, plan::WantedAndFound};
 use serde::{Deserialize, Serialize};
 
-use super::{image::look, journal::Transaction, system::System};
+use super::{image::look, journal::StoredTransaction, system::SystemAccess};
 
 /// Something that is not as a change left it, as it was at some moment: before a trial, or when that was kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub(super) struct DriftRecord {
 
 /// What the changes in force have left, the later ones counting, against what is there. What a trial that was kept made of it
 /// is no drift.
-pub(super) fn drift(system: &dyn System, transactions: &[Transaction]) -> Vec<Drift> {
+pub(super) fn drift(system: &dyn SystemAccess, transactions: &[StoredTransaction]) -> Vec<Drift> {
     let mut claims = BTreeMap::new();
     let mut kept: BTreeMap<&str, &DriftRecord> = BTreeMap::new();
     for transaction in transactions.iter().filter(|found| found.is_in_force()) {
@@ -38,7 +38,7 @@ pub(super) fn drift(system: &dyn System, transactions: &[Transaction]) -> Vec<Dr
     let drifted = claims.into_iter().filter(|(_, claim)| !claim.is_done(&now));
     drifted
         .filter_map(|(what, claim)| {
-            let Comparison { wanted, found } = claim.compare(&now);
+            let WantedAndFound { wanted, found } = claim.compare(&now);
             let drift = Drift {
                 what,
                 wanted,
@@ -53,7 +53,10 @@ pub(super) fn drift(system: &dyn System, transactions: &[Transaction]) -> Vec<Dr
 }
 
 /// All of it now, for the journal of a trial.
-pub(super) fn records(system: &dyn System, transactions: &[Transaction]) -> Vec<DriftRecord> {
+pub(super) fn records(
+    system: &dyn SystemAccess,
+    transactions: &[StoredTransaction],
+) -> Vec<DriftRecord> {
     let drift = drift(system, transactions).into_iter();
     drift
         .map(|drift| DriftRecord {
@@ -66,7 +69,7 @@ pub(super) fn records(system: &dyn System, transactions: &[Transaction]) -> Vec<
 
 impl DriftRecord {
     /// Nothing where it is as the trial left it.
-    fn drifted(&self, system: &dyn System, drift: Drift) -> Option<Drift> {
+    fn drifted(&self, system: &dyn SystemAccess, drift: Drift) -> Option<Drift> {
         let is_kept = self.found == drift.found && self.sum == sum(system, &drift.what);
         let wanted = "as the `crosstie try` that was kept left it".to_owned();
         (!is_kept).then_some(Drift { wanted, ..drift })
@@ -74,7 +77,7 @@ impl DriftRecord {
 }
 
 /// Of a file; nothing where there is none.
-fn sum(system: &dyn System, what: &str) -> Option<String> {
+fn sum(system: &dyn SystemAccess, what: &str) -> Option<String> {
     let is_path = what.starts_with('/');
     let found = is_path.then(|| look(&system.path(what)).ok().flatten());
     found.flatten().map(|found| found.sum())
@@ -84,7 +87,7 @@ fn sum(system: &dyn System, what: &str) -> Option<String> {
 mod tests {
     use crosstie_model::{
         Facts, Reading,
-        plan::{Change, PriorityFlowControl, PriorityTrust, TrafficClass},
+        plan::{PriorityFlowControl, PriorityTrust, TrafficClass, ValueChange},
     };
 
     use super::*;
@@ -107,20 +110,20 @@ mod tests {
         now.network.interfaces[0].qos.trust = Reading::Value("pcp".to_owned());
         let pfc = Step::from(PriorityFlowControl {
             interface: interface.clone(),
-            priorities: Change {
+            priorities: ValueChange {
                 from: Vec::new(),
                 to: vec![3],
             },
         });
         let told_of = |step: &Step| {
-            let Comparison { wanted, found } = step.compare(&now);
+            let WantedAndFound { wanted, found } = step.compare(&now);
             (wanted, found)
         };
         let pair = |wanted: &str, found: &str| (wanted.to_owned(), found.to_owned());
         assert_eq!(told_of(&pfc), pair("on for 3", "on for 0, 4"));
         let trust = Step::from(PriorityTrust {
             interface,
-            trust: Change {
+            trust: ValueChange {
                 from: "pcp".to_owned(),
                 to: "dscp".to_owned(),
             },
@@ -129,7 +132,7 @@ mod tests {
         let gone = Step::from(TrafficClass {
             device: "mlx5_9".to_owned(),
             port: 1,
-            class: Change { from: 0, to: 106 },
+            class: ValueChange { from: 0, to: 106 },
         });
         assert_eq!(told_of(&gone), pair("106", "cannot be read"));
     }

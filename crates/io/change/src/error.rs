@@ -100,7 +100,7 @@ impl StepError {
 
 /// Why a file is not what a plan makes of it.
 #[derive(Debug, Error)]
-pub(super) enum FileError {
+pub(super) enum PlannedFileError {
     #[error("{path}: a plan writes below /etc alone")]
     Outside { path: String },
     #[error("{path} is not as it was")]
@@ -115,7 +115,7 @@ pub(super) enum FileError {
     System(#[from] PathError),
 }
 
-impl FileError {
+impl PlannedFileError {
     pub(super) fn at(path: impl AsRef<Path>) -> impl Fn(io::Error) -> Self {
         let at_path = PathError::at(path.as_ref());
         move |source| at_path(source).into()
@@ -138,7 +138,7 @@ pub(super) enum ManagerError {
 
 /// Why a journal cannot be written or read.
 #[derive(Debug, Error)]
-pub enum JournalError {
+pub enum ChangeJournalError {
     #[error(transparent)]
     System(#[from] PathError),
     #[error("{folder} has the format {found}, and this build knows {known}; {program} undoes it")]
@@ -150,7 +150,7 @@ pub enum JournalError {
     },
 }
 
-impl JournalError {
+impl ChangeJournalError {
     pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let at_path = PathError::at(path);
         move |source| at_path(source).into()
@@ -159,15 +159,15 @@ impl JournalError {
 
 /// Why a change stopped on its way.
 #[derive(Debug, Error)]
-pub(super) enum ApplyError {
+pub(super) enum TransactionError {
     #[error(transparent)]
-    File(#[from] FileError),
+    File(#[from] PlannedFileError),
     #[error(transparent)]
     Step(#[from] StepError),
     #[error(transparent)]
     Managers(#[from] ManagerError),
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Journal(#[from] ChangeJournalError),
     #[error("{found}")]
     NotSeen { found: String },
 }
@@ -188,12 +188,12 @@ pub(super) enum TrialError {
     #[error("it cannot be waited for")]
     Wait(#[source] io::Error),
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Journal(#[from] ChangeJournalError),
 }
 
 /// Why the guard did not do its work.
 #[derive(Debug, Error)]
-pub enum GuardWorkError {
+pub enum GuardRunError {
     #[error("'{name}' is no transaction")]
     NotTransaction { name: String },
     #[error("the guard cannot wait")]
@@ -205,16 +205,16 @@ pub enum GuardWorkError {
         source: io::Error,
     },
     #[error("the journal cannot be read")]
-    Journal(#[from] JournalError),
+    Journal(#[from] ChangeJournalError),
     #[error("the guard stays")]
-    Disarm(#[from] GuardError),
+    Disarm(#[from] GuardSetupError),
     #[error("the guard did not finish: {}", .left.join("; "))]
     Unfinished { left: Vec<String> },
 }
 
 /// Why the node would not roll back by itself.
 #[derive(Debug, Error)]
-pub enum GuardError {
+pub enum GuardSetupError {
     #[error("the unit {path} cannot be written")]
     Unit {
         path: String,
@@ -230,7 +230,7 @@ pub enum GuardError {
     NotCounting { wanted: Duration, found: String },
 }
 
-impl GuardError {
+impl GuardSetupError {
     /// The disk takes nothing: it is full, or nobody may write to it.
     pub(super) fn is_of_the_disk(&self) -> bool {
         matches!(self, Self::Unit { source, .. }
@@ -240,7 +240,7 @@ impl GuardError {
 
 /// Something that a rollback could not restore. It goes on with the rest.
 #[derive(Debug, Error)]
-pub(super) enum Obstacle {
+pub(super) enum RollbackObstacle {
     #[error("{path} is not restored")]
     File {
         path: String,
@@ -258,7 +258,7 @@ pub(super) enum Obstacle {
     #[error("the network managers have not read their old files")]
     Reread(#[source] ManagerError),
     #[error(transparent)]
-    Network(#[from] network_state::Obstacle),
+    Network(#[from] network_state::NetworkRestoreObstacle),
     /// Of a journal that an older build has written.
     #[error(transparent)]
     Program(#[from] ProgramError),
@@ -270,7 +270,7 @@ pub(super) enum Obstacle {
     },
 }
 
-impl Obstacle {
+impl RollbackObstacle {
     /// Worth another try a moment later: a file system that is full, or read-only until it is mounted anew.
     pub(super) fn may_pass(&self) -> bool {
         matches!(

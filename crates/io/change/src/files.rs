@@ -5,27 +5,30 @@ use std::{collections::BTreeMap, fs, os::unix::fs::fchown, path::Path};
 use crosstie_durable as durable;
 use crosstie_model::{
     Step,
-    managed::{Block, with_block},
+    managed::{ManagedBlock, with_block},
     plan::{FileChange, aside},
 };
 
 use super::{
-    error::FileError,
-    image::{After, Contents, Found, Image, look, sum},
+    error::PlannedFileError,
+    image::{CurrentFile, FileImage, ImageContents, PlannedContent, look, sum},
     step,
-    system::System,
+    system::SystemAccess,
 };
 
 /// Images of every file that steps touch, with what will become of each.
-pub(super) struct Prepared {
-    pub(super) images: Vec<Image>,
-    pub(super) contents: Contents,
+pub(super) struct PreparedFiles {
+    pub(super) images: Vec<FileImage>,
+    pub(super) contents: ImageContents,
     pub(super) folders: Vec<String>,
 }
 
 /// Fails where the files are not as the plan found them.
-pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, FileError> {
-    let mut found: BTreeMap<String, Option<Found>> = BTreeMap::new();
+pub(super) fn images(
+    system: &dyn SystemAccess,
+    steps: &[Step],
+) -> Result<PreparedFiles, PlannedFileError> {
+    let mut found: BTreeMap<String, Option<CurrentFile>> = BTreeMap::new();
     let mut now: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
     for change in changes(steps) {
         for path in paths(change) {
@@ -33,7 +36,7 @@ pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, Fi
                 continue;
             }
             check_path(&path)?;
-            let file = look(&system.path(&path)).map_err(FileError::at(&path))?;
+            let file = look(&system.path(&path)).map_err(PlannedFileError::at(&path))?;
             now.insert(path.clone(), file.as_ref().map(|file| file.bytes.clone()));
             found.insert(path, file);
         }
@@ -41,23 +44,23 @@ pub(super) fn images(system: &dyn System, steps: &[Step]) -> Result<Prepared, Fi
     }
     let path = |path: &str| system.path(path);
     for link in steps.iter().flat_map(|step| step::links(step, &path)) {
-        let file = look(&system.path(&link)).map_err(FileError::at(&link))?;
+        let file = look(&system.path(&link)).map_err(PlannedFileError::at(&link))?;
         found.insert(link, file);
     }
     let mut images = Vec::new();
     let mut contents = Vec::new();
     let mut folders = Vec::new();
     for (path, file) in found {
-        let mut image = Image::new(&path, file.as_ref());
+        let mut image = FileImage::new(&path, file.as_ref());
         image.after = now.get(&path).map(|text| match text {
-            Some(bytes) => After::Sum(sum(bytes)),
-            None => After::Gone,
+            Some(bytes) => PlannedContent::Sum(sum(bytes)),
+            None => PlannedContent::Gone,
         });
         missing_folders(system, &path, &mut folders);
         images.push(image);
         contents.push(file.map(|file| file.bytes));
     }
-    Ok(Prepared {
+    Ok(PreparedFiles {
         images,
         contents,
         folders,
@@ -76,7 +79,7 @@ fn paths(change: &FileChange) -> Vec<String> {
 }
 
 /// Plans come over the wire: they may name files of `/etc` and nothing else.
-pub(super) fn check_path(path: &str) -> Result<(), FileError> {
+pub(super) fn check_path(path: &str) -> Result<(), PlannedFileError> {
     let plain = path.strip_prefix("/etc/").is_some_and(|rest| {
         let mut parts = rest.split('/');
         parts.all(|part| !matches!(part, "" | "." | "..")) && !rest.contains('\0')
@@ -84,13 +87,13 @@ pub(super) fn check_path(path: &str) -> Result<(), FileError> {
     if plain {
         Ok(())
     } else {
-        Err(FileError::Outside {
+        Err(PlannedFileError::Outside {
             path: path.to_owned(),
         })
     }
 }
 
-pub(super) fn missing_folders(system: &dyn System, path: &str, folders: &mut Vec<String>) {
+pub(super) fn missing_folders(system: &dyn SystemAccess, path: &str, folders: &mut Vec<String>) {
     let above = Path::new(path).ancestors().skip(1);
     let missing = above.take_while(|folder| !system.path(&folder.to_string_lossy()).exists());
     let mut missing: Vec<String> = missing
@@ -108,10 +111,10 @@ pub(super) fn missing_folders(system: &dyn System, path: &str, folders: &mut Vec
 fn change_text(
     now: &mut BTreeMap<String, Option<Vec<u8>>>,
     change: &FileChange,
-) -> Result<(), FileError> {
+) -> Result<(), PlannedFileError> {
     let path = change.path();
     let current = now.get(path).cloned().flatten();
-    let changed = || FileError::Changed {
+    let changed = || PlannedFileError::Changed {
         path: path.to_owned(),
     };
     match change {
@@ -123,10 +126,10 @@ fn change_text(
         }
         FileChange::Block { place, text, .. } => {
             let current = current.map(String::from_utf8).transpose();
-            let current = current.map_err(|_| FileError::NotText {
+            let current = current.map_err(|_| PlannedFileError::NotText {
                 path: path.to_owned(),
             })?;
-            let block = current.as_deref().and_then(Block::find);
+            let block = current.as_deref().and_then(ManagedBlock::find);
             if block.map(|block| block.body) != text.from.as_deref() {
                 return Err(changed());
             }
@@ -142,9 +145,9 @@ fn change_text(
                 (aside(path), path.to_owned())
             };
             let moved = now.get(&from).cloned().flatten();
-            let moved = moved.ok_or_else(|| FileError::Missing { path: from.clone() })?;
+            let moved = moved.ok_or_else(|| PlannedFileError::Missing { path: from.clone() })?;
             if now.get(&to).is_some_and(Option::is_some) {
-                return Err(FileError::InTheWay { path: to });
+                return Err(PlannedFileError::InTheWay { path: to });
             }
             now.insert(from, None);
             now.insert(to, Some(moved));
@@ -154,10 +157,13 @@ fn change_text(
 }
 
 /// Does one change of a file.
-pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), FileError> {
+pub(super) fn apply(
+    system: &dyn SystemAccess,
+    change: &FileChange,
+) -> Result<(), PlannedFileError> {
     let shown = change.path();
     let path = system.path(shown);
-    let told = |source| FileError::at(shown)(source);
+    let told = |source| PlannedFileError::at(shown)(source);
     if let FileChange::Aside {
         aside: direction, ..
     } = change
@@ -186,7 +192,7 @@ pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), File
     durable::make_folder(system, durable::folder_of(&path), 0o755).map_err(told)?;
     let mode = match change {
         FileChange::Whole { mode, .. } => mode.bits(),
-        _ => found.as_ref().map_or(0o644, Found::mode),
+        _ => found.as_ref().map_or(0o644, CurrentFile::mode),
     };
     durable::write_as(system, &path, &text, mode, |file| match &found {
         // A shared file stays its owner's.
@@ -198,25 +204,25 @@ pub(super) fn apply(system: &dyn System, change: &FileChange) -> Result<(), File
 }
 
 /// A shared file without our block.
-pub(super) enum Without {
+pub(super) enum FileWithoutBlock {
     Text(Vec<u8>),
     NoFile,
 }
 
 /// Takes our block out of a file that somebody else has changed beside it; `None` where the block itself was edited.
-pub(super) fn undo_block(steps: &[Step], path: &str, bytes: &[u8]) -> Option<Without> {
+pub(super) fn undo_block(steps: &[Step], path: &str, bytes: &[u8]) -> Option<FileWithoutBlock> {
     let change = changes(steps).find(|change| change.path() == path)?;
     let FileChange::Block { place, text, .. } = change else {
         return None;
     };
     let now = std::str::from_utf8(bytes).ok()?;
-    let block = Block::find(now);
+    let block = ManagedBlock::find(now);
     if block.map(|block| block.body) != text.to.as_deref() {
         return None;
     }
     let back = with_block(Some(now), text.from.as_deref(), *place);
     Some(match back {
-        Some(text) => Without::Text(text.into_bytes()),
-        None => Without::NoFile,
+        Some(text) => FileWithoutBlock::Text(text.into_bytes()),
+        None => FileWithoutBlock::NoFile,
     })
 }

@@ -9,7 +9,7 @@ use std::{
 use crosstie_durable::folder_of;
 use serde::{Deserialize, Serialize};
 
-use super::system::System;
+use super::system::SystemAccess;
 
 /// A folder as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,22 +23,22 @@ pub(super) struct FolderImage {
 
 /// What lies below a path, at any depth.
 #[derive(Debug, Default)]
-pub(super) struct Below {
+pub(super) struct FolderContents {
     /// Plain files and links.
     pub(super) files: Vec<String>,
     /// The path itself first, if it is a folder; each before what it holds.
     pub(super) folders: Vec<String>,
 }
 
-impl Below {
+impl FolderContents {
     /// Stops once there are more than `most` entries. A path that is a file is all that there is.
-    pub(super) fn of(system: &dyn System, path: &str, most: usize) -> Self {
+    pub(super) fn of(system: &dyn SystemAccess, path: &str, most: usize) -> Self {
         let mut below = Self::default();
         below.add(system, path.trim_end_matches('/'), most);
         below
     }
 
-    fn add(&mut self, system: &dyn System, path: &str, most: usize) {
+    fn add(&mut self, system: &dyn SystemAccess, path: &str, most: usize) {
         if self.count() > most {
             return;
         }
@@ -63,7 +63,7 @@ impl Below {
 }
 
 impl FolderImage {
-    pub(super) fn of(system: &dyn System, path: &str) -> io::Result<Self> {
+    pub(super) fn of(system: &dyn SystemAccess, path: &str) -> io::Result<Self> {
         let status = fs::symlink_metadata(system.path(path))?;
         Ok(Self {
             path: path.to_owned(),
@@ -74,7 +74,7 @@ impl FolderImage {
     }
 
     /// It is there again, with its owner and mode. What stands in its place is an error.
-    pub(super) fn restore(&self, system: &dyn System) -> io::Result<()> {
+    pub(super) fn restore(&self, system: &dyn SystemAccess) -> io::Result<()> {
         let place = system.path(&self.path);
         match system.create_folder(&place, self.mode) {
             Ok(()) => system.sync_folder(folder_of(&place))?,
@@ -90,7 +90,7 @@ impl FolderImage {
 }
 
 /// Where a link leads, as the node names it; `None` if it leads nowhere.
-pub(super) fn target(system: &dyn System, link: &str) -> Option<String> {
+pub(super) fn target(system: &dyn SystemAccess, link: &str) -> Option<String> {
     let root = fs::canonicalize(system.path("/")).ok()?;
     let target = fs::canonicalize(system.path(link)).ok()?;
     let inside = target.strip_prefix(root).ok()?;

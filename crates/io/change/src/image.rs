@@ -20,7 +20,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::system::System;
+use super::system::SystemAccess;
 
 /// No configuration file comes near.
 const LARGEST: u64 = 16 << 20;
@@ -28,22 +28,22 @@ const LONGEST_ATTRIBUTE: usize = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Image {
+pub(super) struct FileImage {
     pub(super) path: String,
     /// Nothing where there was no file.
     pub(super) before: Option<FileMetadata>,
     /// SHA-256 of what was there, and of what a change would leave there; `None` where nothing is.
     pub(super) sum: Option<String>,
-    pub(super) after: Option<After>,
+    pub(super) after: Option<PlannedContent>,
 }
 
 /// The bytes of each image; nothing where there was no file.
-pub(super) type Contents = Vec<Option<Vec<u8>>>;
+pub(super) type ImageContents = Vec<Option<Vec<u8>>>;
 
 /// What the change makes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum After {
+pub(super) enum PlannedContent {
     Sum(String),
     Gone,
 }
@@ -62,12 +62,12 @@ pub(super) struct FileMetadata {
 }
 
 /// A file as it is now.
-pub(super) struct Found {
+pub(super) struct CurrentFile {
     pub(super) bytes: Vec<u8>,
     pub(super) metadata: FileMetadata,
 }
 
-impl Found {
+impl CurrentFile {
     pub(super) fn mode(&self) -> u32 {
         self.metadata.mode
     }
@@ -84,42 +84,42 @@ pub(super) fn sum(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
-impl Image {
+impl FileImage {
     /// Where the bytes of the image with this number are, beside the journal.
     pub(super) fn file(index: usize) -> String {
         format!("before-{index}")
     }
 
-    pub(super) fn new(path: &str, found: Option<&Found>) -> Self {
+    pub(super) fn new(path: &str, found: Option<&CurrentFile>) -> Self {
         Self {
             path: path.to_owned(),
             before: found.map(|found| found.metadata.clone()),
-            sum: found.map(Found::sum),
+            sum: found.map(CurrentFile::sum),
             after: None,
         }
     }
 
-    pub(super) fn now(&self, system: &dyn System) -> io::Result<Option<Found>> {
+    pub(super) fn now(&self, system: &dyn SystemAccess) -> io::Result<Option<CurrentFile>> {
         look(&system.path(&self.path))
     }
 
-    pub(super) fn is_as_before(&self, found: Option<&Found>) -> bool {
-        self.sum == found.map(Found::sum)
+    pub(super) fn is_as_before(&self, found: Option<&CurrentFile>) -> bool {
+        self.sum == found.map(CurrentFile::sum)
             && self.before.as_ref() == found.map(|found| &found.metadata)
     }
 
     /// Whether the change, and nobody else, made it what it is.
-    pub(super) fn is_as_left(&self, found: Option<&Found>) -> bool {
+    pub(super) fn is_as_left(&self, found: Option<&CurrentFile>) -> bool {
         match (&self.after, found) {
             (None, _) => true,
-            (Some(After::Gone), found) => found.is_none(),
-            (Some(After::Sum(after)), Some(found)) => *after == found.sum(),
-            (Some(After::Sum(_)), None) => false,
+            (Some(PlannedContent::Gone), found) => found.is_none(),
+            (Some(PlannedContent::Sum(after)), Some(found)) => *after == found.sum(),
+            (Some(PlannedContent::Sum(_)), None) => false,
         }
     }
 
     /// Makes it what it was.
-    pub(super) fn restore(&self, system: &dyn System, saved: &Path) -> io::Result<()> {
+    pub(super) fn restore(&self, system: &dyn SystemAccess, saved: &Path) -> io::Result<()> {
         let path = system.path(&self.path);
         durable::remove(&durable::temporary_name(&path))?;
         let Some(metadata) = &self.before else {
@@ -166,7 +166,7 @@ impl FileMetadata {
         Ok(())
     }
 
-    fn restore_link(&self, system: &dyn System, path: &Path, target: &str) -> io::Result<()> {
+    fn restore_link(&self, system: &dyn SystemAccess, path: &Path, target: &str) -> io::Result<()> {
         durable::symlink(system, Path::new(target), path, |link| {
             lchown(link, Some(self.user), Some(self.group))?;
             utimensat(CWD, link, &self.times(), AtFlags::SYMLINK_NOFOLLOW)?;
@@ -187,7 +187,7 @@ impl FileMetadata {
 }
 
 /// What is at a path. Only plain files and links are anything that a change may replace.
-pub(super) fn look(path: &Path) -> io::Result<Option<Found>> {
+pub(super) fn look(path: &Path) -> io::Result<Option<CurrentFile>> {
     let status = match fs::symlink_metadata(path) {
         Ok(status) => status,
         Err(error) if durable::is_absent(&error) => return Ok(None),
@@ -204,7 +204,7 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Found>> {
     if status.is_symlink() {
         let target = fs::read_link(path)?.into_os_string().into_string();
         metadata.link = Some(target.map_err(|_| io::Error::other("the link leads to no name"))?);
-        return Ok(Some(Found {
+        return Ok(Some(CurrentFile {
             bytes: Vec::new(),
             metadata,
         }));
@@ -218,7 +218,7 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Found>> {
         .custom_flags(flags.bits().cast_signed())
         .open(path)?;
     metadata.attributes = attributes(&file)?;
-    Ok(Some(Found {
+    Ok(Some(CurrentFile {
         bytes: durable::read_bounded(file, LARGEST)?,
         metadata,
     }))

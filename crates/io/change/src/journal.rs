@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_durable::{self as durable, AtomicWrite, Disk};
+use crosstie_durable::{self as durable, AtomicWrite, RealDisk};
 use crosstie_model::{
     Step,
-    change::{Kind, State},
+    change::{TransactionKind, TransactionState},
 };
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,10 @@ use crosstie_node::network_state::NetworkState;
 use super::{
     boot_program,
     drift::DriftRecord,
-    error::{JournalError, Obstacle},
+    error::{ChangeJournalError, RollbackObstacle},
     folder::FolderImage,
-    image::{Contents, Image},
-    system::System,
+    image::{FileImage, ImageContents},
+    system::SystemAccess,
 };
 
 pub(super) const FORMAT: u32 = 1;
@@ -38,13 +38,13 @@ const RESERVED: usize = 128 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Journal {
+pub(super) struct ChangeJournal {
     pub(super) format: u32,
     pub(super) id: String,
     /// Shared with the other nodes of the same command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<String>,
-    pub(super) kind: Kind,
+    pub(super) kind: TransactionKind,
     /// The cluster's name; of a trial, its command.
     pub(super) what: String,
     pub(super) began: String,
@@ -52,7 +52,7 @@ pub(super) struct Journal {
     pub(super) boot: String,
     pub(super) guard_seconds: u32,
     pub(super) steps: Vec<Step>,
-    pub(super) images: Vec<Image>,
+    pub(super) images: Vec<FileImage>,
     /// Folders that were not there, outermost first.
     pub(super) folders: Vec<String>,
     /// Folders of which every file is in the images: what is new there goes.
@@ -67,18 +67,18 @@ pub(super) struct Journal {
     /// Of a trial: what was not as it had been left already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) drift: Vec<DriftRecord>,
-    pub(super) before: Before,
+    pub(super) before: RuntimeSnapshot,
 }
 
 /// Runtime state that a step's own `from` does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Before {
+pub(super) struct RuntimeSnapshot {
     #[serde(default)]
     pub(super) network: Option<NetworkState>,
     /// In place of it, in journals of older builds.
     #[serde(default)]
-    pub(super) links: Vec<LinkBefore>,
+    pub(super) links: Vec<LinkSnapshot>,
     /// Of an older build's trial: routes of the main table that somebody set, as `ip route` shows and takes them.
     #[serde(default)]
     pub(super) routes: Option<Vec<String>>,
@@ -86,7 +86,7 @@ pub(super) struct Before {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LinkBefore {
+pub(super) struct LinkSnapshot {
     pub(super) name: String,
     pub(super) mac: String,
     pub(super) up: Option<bool>,
@@ -99,8 +99,8 @@ pub(super) struct LinkBefore {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Progress {
-    pub(super) state: State,
+pub(super) struct TransactionProgress {
+    pub(super) state: TransactionState,
     /// The boot in which the guard was armed, and its uptime then.
     pub(super) boot: String,
     pub(super) armed_ms: u64,
@@ -117,7 +117,7 @@ pub(super) struct Progress {
     pub(super) kept_by_trial: Vec<DriftRecord>,
 }
 
-impl Progress {
+impl TransactionProgress {
     pub(super) fn has_left(&self) -> bool {
         !self.left.is_empty() || !self.unrestored.is_empty()
     }
@@ -132,24 +132,24 @@ impl Progress {
 
 /// A transaction on disk.
 #[derive(Debug, Clone)]
-pub(super) struct Transaction {
+pub(super) struct StoredTransaction {
     pub(super) folder: PathBuf,
-    pub(super) journal: Journal,
-    pub(super) progress: Progress,
+    pub(super) journal: ChangeJournal,
+    pub(super) progress: TransactionProgress,
 }
 
-impl Transaction {
+impl StoredTransaction {
     /// All of it becomes visible at once.
     pub(super) fn create(
-        system: &dyn System,
+        system: &dyn SystemAccess,
         state: &Path,
-        mut journal: Journal,
-        contents: &Contents,
-    ) -> Result<Self, JournalError> {
+        mut journal: ChangeJournal,
+        contents: &ImageContents,
+    ) -> Result<Self, ChangeJournalError> {
         let folder = state.join(&journal.id);
         let unfinished = state.join(UNFINISHED);
-        let progress = Progress {
-            state: State::Prepared,
+        let progress = TransactionProgress {
+            state: TransactionState::Prepared,
             boot: system.boot(),
             armed_ms: 0,
             why: None,
@@ -168,7 +168,12 @@ impl Transaction {
             durable::write(system, &unfinished.join(RESERVE), &vec![0; RESERVED], 0o600)?;
             for (index, content) in contents.iter().enumerate() {
                 if let Some(bytes) = content {
-                    durable::write(system, &unfinished.join(Image::file(index)), bytes, 0o600)?;
+                    durable::write(
+                        system,
+                        &unfinished.join(FileImage::file(index)),
+                        bytes,
+                        0o600,
+                    )?;
                 }
             }
             write_json(system, &unfinished.join(JOURNAL), &journal)?;
@@ -180,7 +185,7 @@ impl Transaction {
         made.inspect_err(|_| {
             let _ = fs::remove_dir_all(&unfinished);
         })
-        .map_err(JournalError::at(&folder))?;
+        .map_err(ChangeJournalError::at(&folder))?;
         system.edge("a journal has its name");
         Ok(Self {
             folder,
@@ -189,12 +194,12 @@ impl Transaction {
         })
     }
 
-    pub(super) fn open(folder: &Path) -> Result<Self, JournalError> {
-        let at_folder = JournalError::at(folder);
-        let journal: Journal =
+    pub(super) fn open(folder: &Path) -> Result<Self, ChangeJournalError> {
+        let at_folder = ChangeJournalError::at(folder);
+        let journal: ChangeJournal =
             durable::read_json(&folder.join(JOURNAL), LONGEST).map_err(&at_folder)?;
         if journal.format != FORMAT {
-            return Err(JournalError::Format {
+            return Err(ChangeJournalError::Format {
                 folder: folder.display().to_string(),
                 found: journal.format,
                 known: FORMAT,
@@ -209,11 +214,11 @@ impl Transaction {
     }
 
     /// Oldest first.
-    pub(super) fn all(state: &Path) -> Result<Vec<Self>, JournalError> {
+    pub(super) fn all(state: &Path) -> Result<Vec<Self>, ChangeJournalError> {
         let entries = match fs::read_dir(state) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(JournalError::at(state)(error)),
+            Err(error) => return Err(ChangeJournalError::at(state)(error)),
         };
         let folders = entries.flatten().map(|entry| entry.path());
         let mut folders: Vec<PathBuf> =
@@ -228,31 +233,36 @@ impl Transaction {
     }
 
     pub(super) fn is_in_force(&self) -> bool {
-        self.progress.state == State::Confirmed
+        self.progress.state == TransactionState::Confirmed
     }
 
     /// Durably.
     pub(super) fn enter(
         &mut self,
-        system: &dyn System,
-        state: State,
+        system: &dyn SystemAccess,
+        state: TransactionState,
         why: Option<&str>,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), ChangeJournalError> {
         let entered = self.note(system, state, why);
-        entered.map_err(JournalError::at(&self.state_file()))
+        entered.map_err(ChangeJournalError::at(&self.state_file()))
     }
 
     pub(super) fn state_file(&self) -> PathBuf {
         self.folder.join(STATE)
     }
 
-    fn note(&mut self, system: &dyn System, state: State, why: Option<&str>) -> io::Result<()> {
+    fn note(
+        &mut self,
+        system: &dyn SystemAccess,
+        state: TransactionState,
+        why: Option<&str>,
+    ) -> io::Result<()> {
         let mut progress = self.progress.clone();
         progress.state = state;
         if let Some(why) = why {
             progress.why = Some(why.to_owned());
         }
-        if state == State::Armed {
+        if state == TransactionState::Armed {
             progress.boot = system.boot();
             progress.armed_ms = u64::try_from(system.uptime().as_millis()).unwrap_or(u64::MAX);
         }
@@ -263,7 +273,7 @@ impl Transaction {
     }
 
     /// Why it is about to be rolled back, unless that is known. Its state stays.
-    pub(super) fn note_reason(&mut self, system: &dyn System, why: &str) -> io::Result<()> {
+    pub(super) fn note_reason(&mut self, system: &dyn SystemAccess, why: &str) -> io::Result<()> {
         if self.progress.why.is_some() {
             return Ok(());
         }
@@ -278,10 +288,10 @@ impl Transaction {
     /// old state is written over in its place.
     pub(super) fn enter_rollback(
         &mut self,
-        system: &dyn System,
-        state: State,
+        system: &dyn SystemAccess,
+        state: TransactionState,
         why: Option<&str>,
-    ) -> Result<(), Obstacle> {
+    ) -> Result<(), RollbackObstacle> {
         let noted = match self.note(system, state, why) {
             Err(error) if durable::is_full(&error) => {
                 let _ = durable::remove(&self.folder.join(RESERVE));
@@ -293,7 +303,7 @@ impl Transaction {
             Err(error) if durable::is_full(&error) => self.overwrite(system, state, why),
             other => other,
         };
-        noted.map_err(|source| Obstacle::State {
+        noted.map_err(|source| RollbackObstacle::State {
             path: self.state_file().display().to_string(),
             source,
         })
@@ -301,8 +311,8 @@ impl Transaction {
 
     fn overwrite(
         &mut self,
-        system: &dyn System,
-        state: State,
+        system: &dyn SystemAccess,
+        state: TransactionState,
         why: Option<&str>,
     ) -> io::Result<()> {
         let mut progress = self.progress.clone();
@@ -316,8 +326,11 @@ impl Transaction {
     }
 
     /// Until the guard acts; nothing where no guard waits.
-    pub(super) fn seconds_left(&self, system: &dyn System) -> Option<u32> {
-        let waits = matches!(self.progress.state, State::Armed | State::Applied);
+    pub(super) fn seconds_left(&self, system: &dyn SystemAccess) -> Option<u32> {
+        let waits = matches!(
+            self.progress.state,
+            TransactionState::Armed | TransactionState::Applied
+        );
         if !waits || self.progress.boot != system.boot() {
             return None;
         }
@@ -332,18 +345,18 @@ impl Transaction {
 
     pub(super) fn forget(&self) -> io::Result<()> {
         // The journal goes first: a folder without one is nothing.
-        durable::remove_synced(&Disk, &self.folder.join(JOURNAL))?;
+        durable::remove_synced(&RealDisk, &self.folder.join(JOURNAL))?;
         fs::remove_dir_all(&self.folder)?;
         durable::sync_folder(durable::folder_of(&self.folder))
     }
 }
 
-fn write_json(system: &dyn System, path: &Path, value: &impl Serialize) -> io::Result<()> {
+fn write_json(system: &dyn SystemAccess, path: &Path, value: &impl Serialize) -> io::Result<()> {
     AtomicWrite::new(path, 0o600).write_json(system, value)
 }
 
 /// Only a rollback on a full disk ever writes over a state in its place: one that is torn is of a rollback.
-fn read_progress(path: &Path) -> io::Result<Progress> {
+fn read_progress(path: &Path) -> io::Result<TransactionProgress> {
     match durable::read_json(path, LONGEST) {
         Err(error)
             if matches!(
@@ -351,8 +364,8 @@ fn read_progress(path: &Path) -> io::Result<Progress> {
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
             ) =>
         {
-            Ok(Progress {
-                state: State::RollingBack,
+            Ok(TransactionProgress {
+                state: TransactionState::RollingBack,
                 boot: String::new(),
                 armed_ms: 0,
                 why: None,

@@ -27,15 +27,15 @@ mod undo;
 
 use std::{path::Path, time::Duration};
 
-use crosstie_model::change::{Ask, ChangeError, Changed};
+use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest};
 
-pub use error::{GuardError, GuardWorkError, JournalError, ProgramError, StepError};
-pub use session::{OwnTransaction, SessionChange};
+pub use error::{ChangeJournalError, GuardRunError, GuardSetupError, ProgramError, StepError};
+pub use session::{RollbackOnSessionEnd, SessionTransaction};
 
-use machine::Machine;
-use outcome::Asked;
-use system::System;
-use undo::Moment;
+use machine::NodeSystem;
+use outcome::RollbackRequest;
+use system::SystemAccess;
+use undo::RollbackMoment;
 
 /// Everything that this tool keeps on a node.
 pub(crate) const HOME: &str = "/var/lib/crosstie";
@@ -43,54 +43,58 @@ pub(crate) const HOME: &str = "/var/lib/crosstie";
 pub const STATE: &str = "/var/lib/crosstie/changes";
 
 /// The node's part of every change. `own` learns which transaction the session answers for.
-pub fn answer(ask: &Ask, own: OwnTransaction) -> Result<Changed, ChangeError> {
+pub fn answer(ask: &ChangeRequest, own: SessionTransaction) -> Result<ChangeReply, ChangeError> {
     if !rustix::process::geteuid().is_root() {
         return Err(ChangeError::NotRoot { why: String::new() });
     }
-    if let Ask::Confirm { transaction } = ask {
+    if let ChangeRequest::Confirm { transaction } = ask {
         own.set(transaction);
     }
-    answer_by(&Machine { own }, Path::new(STATE), ask)
+    answer_by(&NodeSystem { own }, Path::new(STATE), ask)
 }
 
-fn answer_by(system: &dyn System, state: &Path, ask: &Ask) -> Result<Changed, ChangeError> {
+fn answer_by(
+    system: &dyn SystemAccess,
+    state: &Path,
+    ask: &ChangeRequest,
+) -> Result<ChangeReply, ChangeError> {
     match ask {
-        Ask::Apply(order) => transaction::apply(system, state, order),
-        Ask::Try(trial) => trial::run(system, state, trial),
-        Ask::Confirm { transaction } => outcome::confirm(system, state, transaction),
-        Ask::Rollback {
+        ChangeRequest::Apply(order) => transaction::apply(system, state, order),
+        ChangeRequest::Try(trial) => trial::run(system, state, trial),
+        ChangeRequest::Confirm { transaction } => outcome::confirm(system, state, transaction),
+        ChangeRequest::Rollback {
             transaction,
             only,
             force,
             why,
         } => {
             let named = transaction.as_deref();
-            let asked = Asked {
+            let asked = RollbackRequest {
                 only: only.as_deref(),
                 force: *force,
                 why: why.as_deref(),
             };
             outcome::rollback(system, state, named, asked)
         }
-        Ask::Uninstall { force } => outcome::uninstall(system, state, *force),
-        Ask::Status => outcome::status(system, state).map(Changed::Status),
+        ChangeRequest::Uninstall { force } => outcome::uninstall(system, state, *force),
+        ChangeRequest::Status => outcome::status(system, state).map(ChangeReply::Status),
     }
 }
 
 /// The guard's work, at its deadline or at boot.
-pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardWorkError> {
+pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardRunError> {
     if transaction.is_empty() || transaction.contains('/') || transaction.starts_with('.') {
-        return Err(GuardWorkError::NotTransaction {
+        return Err(GuardRunError::NotTransaction {
             name: transaction.to_owned(),
         });
     }
     // A second attempt of the boot unit may come when managers run already.
     let moment = if early_boot && !renderer::is_any_running() {
-        Moment::EarlyBoot
+        RollbackMoment::EarlyBoot
     } else {
-        Moment::Running
+        RollbackMoment::Running
     };
-    let machine = Machine::default();
+    let machine = NodeSystem::default();
     let outcome = outcome::guard(&machine, Path::new(STATE), transaction, moment)?;
     let mut lines = Vec::new();
     if let Some(outcome) = outcome {
@@ -102,8 +106,8 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardWo
 }
 
 /// The guard's wait: its work is started at this moment of `CLOCK_BOOTTIME`, and is done here where systemd does not start it.
-pub fn guard_at(transaction: &str, until: Duration) -> Result<Vec<String>, GuardWorkError> {
-    machine::wait_until(until).map_err(GuardWorkError::Wait)?;
+pub fn guard_at(transaction: &str, until: Duration) -> Result<Vec<String>, GuardRunError> {
+    machine::wait_until(until).map_err(GuardRunError::Wait)?;
     match machine::start_at_deadline() {
         Ok(()) => Ok(Vec::new()),
         Err(error) => {
@@ -114,7 +118,7 @@ pub fn guard_at(transaction: &str, until: Duration) -> Result<Vec<String>, Guard
 }
 
 /// `0007-20261115T101500Z`: sorted as they were begun, whatever the clock says.
-fn name(system: &dyn System, state: &Path) -> String {
+fn name(system: &dyn SystemAccess, state: &Path) -> String {
     let entries = std::fs::read_dir(state).into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| {
         let name = entry.file_name();

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_durable::{Disk, private_folder};
+use crosstie_durable::{RealDisk, private_folder};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
 use crosstie_node::lock;
@@ -16,11 +16,11 @@ const LOCK: &str = "lock";
 
 /// Held as long as the value lives; the kernel gives it up with the process.
 #[derive(Debug)]
-pub(super) struct Lock(#[expect(dead_code, reason = "held for its lock")] File);
+pub(super) struct ChangeLock(#[expect(dead_code, reason = "held for its lock")] File);
 
 /// `None` where somebody else has it for longer than `wait`.
-pub(super) fn take(state: &Path, wait: Duration) -> io::Result<Option<Lock>> {
-    private_folder(&Disk, state)?;
+pub(super) fn take(state: &Path, wait: Duration) -> io::Result<Option<ChangeLock>> {
+    private_folder(&RealDisk, state)?;
     let Some(mut file) = lock::take(&state.join(LOCK), wait)? else {
         return Ok(None);
     };
@@ -28,7 +28,7 @@ pub(super) fn take(state: &Path, wait: Duration) -> io::Result<Option<Lock>> {
     let _ = file.set_len(0);
     let _ = file.rewind();
     let _ = write!(file, "{}", std::process::id());
-    Ok(Some(Lock(file)))
+    Ok(Some(ChangeLock(file)))
 }
 
 /// Who had it last.

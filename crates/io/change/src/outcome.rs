@@ -3,18 +3,19 @@
 use std::{path::Path, time::Duration};
 
 use crosstie_model::change::{
-    ChangeError, Changed, Drift, Kind, NodeStatus, RolledBack, State, TransactionStatus,
+    ChangeError, ChangeReply, Drift, NodeChangeStatus, RollbackReport, TransactionKind,
+    TransactionState, TransactionStatus,
 };
 
 use super::{
     boot_program,
     drift::{drift, records},
-    error::{GuardError, GuardWorkError, JournalError, told},
-    journal::Transaction,
+    error::{ChangeJournalError, GuardRunError, GuardSetupError, told},
+    journal::StoredTransaction,
     lock,
-    system::System,
+    system::SystemAccess,
     transaction::{all, journal_error, lock as lock_now, refuse_open},
-    undo::{self, Moment},
+    undo::{self, RollbackMoment},
 };
 use crosstie_node::groups::is_stopped;
 
@@ -24,7 +25,11 @@ const GUARD_PATIENCE: Duration = Duration::from_secs(20);
 const GUARD: Duration = Duration::from_secs(180);
 const LONGEST_REASON: usize = 500;
 
-pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Changed, ChangeError> {
+pub(super) fn confirm(
+    system: &dyn SystemAccess,
+    state: &Path,
+    id: &str,
+) -> Result<ChangeReply, ChangeError> {
     let _lock = lock_now(state)?;
     let found = all(state)?.into_iter().find(|found| found.journal.id == id);
     let not_open = |state: &str| ChangeError::NotOpen {
@@ -33,13 +38,15 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
     };
     let mut transaction = found.ok_or_else(|| not_open("never begun, or swept away"))?;
     match transaction.progress.state {
-        State::Confirmed => return Ok(Changed::Confirmed),
-        State::Applied => {}
-        State::RolledBack | State::RollingBack => {
+        TransactionState::Confirmed => return Ok(ChangeReply::Confirmed),
+        TransactionState::Applied => {}
+        TransactionState::RolledBack | TransactionState::RollingBack => {
             let why = transaction.progress.why.as_deref().unwrap_or("");
             return Err(not_open(&format!("rolled back ({why})")));
         }
-        State::Prepared | State::Armed => return Err(not_open("cut off before it was done")),
+        TransactionState::Prepared | TransactionState::Armed => {
+            return Err(not_open("cut off before it was done"));
+        }
     }
     // Whoever has the lock decides; a guard that is late by a moment finds it confirmed.
     if transaction
@@ -49,7 +56,7 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
         return Err(not_open("too late: the guard's time is up"));
     }
     transaction
-        .enter(system, State::Confirmed, None)
+        .enter(system, TransactionState::Confirmed, None)
         .map_err(|error| journal_error("the confirmation", told(&error)))?;
     // It is kept now, whatever becomes of the guard: that one only cleans up after itself.
     if let Err(error) = system.disarm() {
@@ -58,7 +65,7 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
             told(&error)
         );
     }
-    if transaction.journal.kind == Kind::Try
+    if transaction.journal.kind == TransactionKind::Try
         && let Err(error) = note_kept(system, state, &mut transaction)
     {
         tracing::warn!(
@@ -66,35 +73,35 @@ pub(super) fn confirm(system: &dyn System, state: &Path, id: &str) -> Result<Cha
             told(&error)
         );
     }
-    Ok(Changed::Confirmed)
+    Ok(ChangeReply::Confirmed)
 }
 
 /// What a trial has left is what a person wants from now on.
 fn note_kept(
-    system: &dyn System,
+    system: &dyn SystemAccess,
     state: &Path,
-    transaction: &mut Transaction,
-) -> Result<(), JournalError> {
+    transaction: &mut StoredTransaction,
+) -> Result<(), ChangeJournalError> {
     let before = &transaction.journal.drift;
-    let mut kept = records(system, &Transaction::all(state)?);
+    let mut kept = records(system, &StoredTransaction::all(state)?);
     kept.retain(|record| !before.contains(record));
     if kept.is_empty() {
         return Ok(());
     }
     transaction.progress.kept_by_trial = kept;
-    transaction.enter(system, State::Confirmed, None)
+    transaction.enter(system, TransactionState::Confirmed, None)
 }
 
 /// How it is to be undone.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct RollbackRequest<'a> {
     pub(super) only: Option<&'a [String]>,
     pub(super) force: bool,
     pub(super) why: Option<&'a str>,
 }
 
 /// `2026-11-15T10:00:00Z` is shown without its seconds.
-fn by_person(system: &dyn System, verb: &str) -> String {
+fn by_person(system: &dyn SystemAccess, verb: &str) -> String {
     let now = system.now();
     let minute = now.get(..16).unwrap_or(&now).replace('T', " ");
     format!("undone by `crosstie {verb}` at {minute} UTC")
@@ -108,24 +115,24 @@ pub(super) fn bounded(why: &str) -> String {
 /// The newest one that is open or in force, or the one that is named and everything after it. Where that is more than
 /// `only`, somebody has begun another since, and nothing is undone.
 pub(super) fn rollback(
-    system: &dyn System,
+    system: &dyn SystemAccess,
     state: &Path,
     named: Option<&str>,
-    asked: Asked<'_>,
-) -> Result<Changed, ChangeError> {
+    asked: RollbackRequest<'_>,
+) -> Result<ChangeReply, ChangeError> {
     let _lock = lock_now(state)?;
-    let live: Vec<Transaction> = all(state)?
+    let live: Vec<StoredTransaction> = all(state)?
         .into_iter()
-        .filter(|found| found.progress.state != State::RolledBack)
+        .filter(|found| found.progress.state != TransactionState::RolledBack)
         .collect();
     let first = match named {
         None => live.len().saturating_sub(1),
         Some(id) => match live.iter().position(|found| found.journal.id == id) {
             Some(index) => index,
-            None => return Ok(Changed::Nothing),
+            None => return Ok(ChangeReply::Nothing),
         },
     };
-    let chosen: Vec<Transaction> = live.into_iter().skip(first).rev().collect();
+    let chosen: Vec<StoredTransaction> = live.into_iter().skip(first).rev().collect();
     let is_newer = |id: &String| asked.only.is_some_and(|only| !only.contains(id));
     let mut ids = chosen.iter().map(|found| &found.journal.id);
     if let Some(transaction) = ids.find(|id| is_newer(id)).cloned() {
@@ -135,18 +142,18 @@ pub(super) fn rollback(
     let why = asked.why.map_or_else(by_person, bounded);
     let outcome = take_all_back(system, chosen, asked.force, &why)?;
     if outcome.transactions.is_empty() {
-        return Ok(Changed::Nothing);
+        return Ok(ChangeReply::Nothing);
     }
-    Ok(Changed::RolledBack(outcome))
+    Ok(ChangeReply::RolledBack(outcome))
 }
 
 fn take_all_back(
-    system: &dyn System,
-    newest_first: Vec<Transaction>,
+    system: &dyn SystemAccess,
+    newest_first: Vec<StoredTransaction>,
     force: bool,
     why: &str,
-) -> Result<RolledBack, ChangeError> {
-    let mut outcome = RolledBack::default();
+) -> Result<RollbackReport, ChangeError> {
+    let mut outcome = RollbackReport::default();
     for mut transaction in newest_first {
         let edited = undo::edited(system, &transaction);
         if transaction.is_in_force() && !edited.is_empty() && !force {
@@ -171,10 +178,10 @@ fn take_all_back(
 
 /// Under a guard of its own, armed before anything says that it is on the way: a rollback which is cut off goes on.
 pub(super) fn take_back(
-    system: &dyn System,
-    transaction: &mut Transaction,
+    system: &dyn SystemAccess,
+    transaction: &mut StoredTransaction,
     why: &str,
-) -> Result<RolledBack, GuardError> {
+) -> Result<RollbackReport, GuardSetupError> {
     if !system.guard_waits() {
         let armed = system.arm(&transaction.journal.id, &transaction.program(), GUARD);
         // A guard needs a disk that takes its units. What is open is undone without one: it is out of force that way, too.
@@ -185,7 +192,7 @@ pub(super) fn take_back(
             return Err(error);
         }
     }
-    let mut outcome = undo::undo(system, transaction, Moment::Running, why);
+    let mut outcome = undo::undo(system, transaction, RollbackMoment::Running, why);
     // Whoever was cut off leaves the guard to finish, and to remove itself.
     if !is_stopped() {
         disarm(system, &mut outcome);
@@ -194,7 +201,7 @@ pub(super) fn take_back(
 }
 
 /// Whether it is gone. A guard that stays finds nothing to do.
-fn disarm(system: &dyn System, outcome: &mut RolledBack) -> bool {
+fn disarm(system: &dyn SystemAccess, outcome: &mut RollbackReport) -> bool {
     let disarmed = system.disarm();
     let is_gone = disarmed.is_ok();
     outcome
@@ -205,14 +212,14 @@ fn disarm(system: &dyn System, outcome: &mut RolledBack) -> bool {
 
 /// The guard's own work, by the program beside the journal. `Ok(None)`: there was nothing to undo.
 pub(super) fn guard(
-    system: &dyn System,
+    system: &dyn SystemAccess,
     state: &Path,
     id: &str,
-    moment: Moment,
-) -> Result<Option<RolledBack>, GuardWorkError> {
+    moment: RollbackMoment,
+) -> Result<Option<RollbackReport>, GuardRunError> {
     let lock = loop {
         let taken = lock::take(state, GUARD_PATIENCE);
-        match taken.map_err(|source| GuardWorkError::Lock {
+        match taken.map_err(|source| GuardRunError::Lock {
             path: state.display().to_string(),
             source,
         })? {
@@ -225,7 +232,7 @@ pub(super) fn guard(
         system.disarm()?;
         return Ok(None);
     }
-    let mut transaction = Transaction::open(&folder)?;
+    let mut transaction = StoredTransaction::open(&folder)?;
     let outcome = if transaction.progress.state.is_open() {
         let why = transaction.progress.why.clone();
         let why = why.unwrap_or_else(|| reason(system, &transaction, moment));
@@ -236,25 +243,31 @@ pub(super) fn guard(
     if transaction.progress.state.is_open() {
         // The guard is started again, and every boot does so.
         let left = outcome.map(|outcome| outcome.left).unwrap_or_default();
-        return Err(GuardWorkError::Unfinished { left });
+        return Err(GuardRunError::Unfinished { left });
     }
     system.disarm()?;
     drop(lock);
     Ok(outcome)
 }
 
-fn reason(system: &dyn System, transaction: &Transaction, moment: Moment) -> String {
+fn reason(
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+    moment: RollbackMoment,
+) -> String {
     let state = transaction.progress.state;
     match (moment, transaction.seconds_left(system)) {
-        (Moment::EarlyBoot, _) => "the node was started anew before it was confirmed".to_owned(),
-        (Moment::Running, Some(0)) => format!(
+        (RollbackMoment::EarlyBoot, _) => {
+            "the node was started anew before it was confirmed".to_owned()
+        }
+        (RollbackMoment::Running, Some(0)) => format!(
             "it was not confirmed within {} s",
             transaction.journal.guard_seconds
         ),
-        (Moment::Running, _) if state == State::Applied => {
+        (RollbackMoment::Running, _) if state == TransactionState::Applied => {
             "its controller left before it was confirmed".to_owned()
         }
-        (Moment::Running, _) => {
+        (RollbackMoment::Running, _) => {
             // What fails by itself says so in the journal before it is undone.
             "it was cut off before it was done".to_owned()
         }
@@ -263,13 +276,13 @@ fn reason(system: &dyn System, transaction: &Transaction, moment: Moment) -> Str
 
 /// Back to before the first, and nothing left; but a journal that holds the only copy of something stays.
 pub(super) fn uninstall(
-    system: &dyn System,
+    system: &dyn SystemAccess,
     state: &Path,
     force: bool,
-) -> Result<Changed, ChangeError> {
+) -> Result<ChangeReply, ChangeError> {
     let lock = lock_now(state)?;
     let live = all(state)?.into_iter().rev();
-    let live = live.filter(|found| found.progress.state != State::RolledBack);
+    let live = live.filter(|found| found.progress.state != TransactionState::RolledBack);
     let why = by_person(system, "uninstall");
     let mut outcome = take_all_back(system, live.collect(), force, &why)?;
     for mut transaction in all(state)?.into_iter().rev() {
@@ -280,8 +293,8 @@ pub(super) fn uninstall(
     }
     let is_unguarded = disarm(system, &mut outcome);
     let holds_a_copy =
-        |found: &Transaction| !found.progress.unrestored.is_empty() || undo::has_kept(found);
-    let needed: Vec<Transaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
+        |found: &StoredTransaction| !found.progress.unrestored.is_empty() || undo::has_kept(found);
+    let needed: Vec<StoredTransaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
     // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.
     if needed.is_empty() && is_unguarded {
         let home = system.path(super::HOME);
@@ -299,11 +312,14 @@ pub(super) fn uninstall(
         ));
     }
     drop(lock);
-    Ok(Changed::RolledBack(outcome))
+    Ok(ChangeReply::RolledBack(outcome))
 }
 
 /// Also settles what was cut off before a guard could. One that waits, or that works now, is left to it.
-pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, ChangeError> {
+pub(super) fn status(
+    system: &dyn SystemAccess,
+    state: &Path,
+) -> Result<NodeChangeStatus, ChangeError> {
     if state.exists()
         && let Ok(_lock) = lock_now(state)
     {
@@ -341,14 +357,14 @@ pub(super) fn status(system: &dyn System, state: &Path) -> Result<NodeStatus, Ch
     }));
     let rolled_back = found
         .iter()
-        .filter(|found| found.progress.state == State::RolledBack);
+        .filter(|found| found.progress.state == TransactionState::RolledBack);
     let left = rolled_back.flat_map(|found| &found.progress.left);
     drift.extend(left.map(|text| Drift {
         what: text.clone(),
         wanted: "as it was before the change that was rolled back".to_owned(),
         found: "left when it was rolled back".to_owned(),
     }));
-    Ok(NodeStatus {
+    Ok(NodeChangeStatus {
         transactions,
         drift,
     })

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crosstie_facts::Gap;
-use crosstie_node::command::{self, Bounds};
+use crosstie_facts::ReadGap;
+use crosstie_node::command::{self, CommandLimits};
 
 use crate::error::ProgramError;
 
@@ -20,9 +20,9 @@ pub(crate) fn run_within(
     arguments: &[&str],
     deadline: Duration,
 ) -> Result<String, ProgramError> {
-    let bounds = Bounds {
+    let bounds = CommandLimits {
         deadline,
-        ..Bounds::default()
+        ..CommandLimits::default()
     };
     let gap = match command::run(program, arguments, bounds) {
         Ok(output) => return Ok(String::from_utf8_lossy(&output).into_owned()),
@@ -30,11 +30,11 @@ pub(crate) fn run_within(
     };
     let command = format!("{program} {}", arguments.join(" "));
     Err(match gap {
-        Gap::Absent => ProgramError::Missing {
+        ReadGap::Absent => ProgramError::Missing {
             program: program.to_owned(),
         },
-        Gap::Denied => ProgramError::Denied { command },
-        Gap::TooLarge => ProgramError::TooLarge { command },
-        Gap::Failed(complaint) => ProgramError::Failed { command, complaint },
+        ReadGap::Denied => ProgramError::Denied { command },
+        ReadGap::TooLarge => ProgramError::TooLarge { command },
+        ReadGap::Failed(complaint) => ProgramError::Failed { command, complaint },
     })
 }

@@ -6,11 +6,11 @@ use std::{
     time::Duration,
 };
 
-use crosstie_model::change::State;
+use crosstie_model::change::TransactionState;
 
 use super::{
     STATE, journal, lock,
-    machine::{self, Machine},
+    machine::{self, NodeSystem},
 };
 
 /// For others to be done with the journals.
@@ -20,7 +20,7 @@ pub(super) const INTERRUPTED: &str = "its controller was interrupted";
 
 /// The transaction that a session began, confirms or rolls back. It may have ended since, by this session or another.
 #[derive(Debug, Clone, Default)]
-pub struct OwnTransaction(Arc<Mutex<Own>>);
+pub struct SessionTransaction(Arc<Mutex<Own>>);
 
 #[derive(Debug, Default)]
 struct Own {
@@ -28,7 +28,7 @@ struct Own {
     interrupted: bool,
 }
 
-impl OwnTransaction {
+impl SessionTransaction {
     pub(super) fn set(&self, transaction: &str) {
         self.own().transaction = Some(transaction.to_owned());
     }
@@ -53,15 +53,15 @@ impl OwnTransaction {
 
 /// Held by a session.
 #[derive(Debug, Default)]
-pub struct SessionChange {
-    pub own: OwnTransaction,
+pub struct RollbackOnSessionEnd {
+    pub own: SessionTransaction,
 }
 
 /// A controller that leaves has changed its mind: what it began and did not confirm is rolled back now, not at the
 /// deadline; so is what is being changed, or rolled back, at this moment; and what is left of the guard goes. There is
 /// one guard on a node, so it is not started where it may be that of another process: by now the node may be another
 /// controller's.
-impl Drop for SessionChange {
+impl Drop for RollbackOnSessionEnd {
     fn drop(&mut self) {
         let state = Path::new(STATE);
         let Some(own) = self.own.take().filter(|_| state.exists()) else {
@@ -83,20 +83,20 @@ impl Drop for SessionChange {
 
 /// For whoever rolls it back, and for `status`. Where it cannot be written, the rollback goes on without.
 fn note_interruption(state: &Path, own: &str) {
-    let found = journal::Transaction::all(state).unwrap_or_default();
+    let found = journal::StoredTransaction::all(state).unwrap_or_default();
     let open = found.into_iter().filter(|one| one.journal.id == own);
     for mut open in open.filter(|one| one.progress.state.is_open()) {
         let when = match open.progress.state {
-            State::Applied => "before it was confirmed",
+            TransactionState::Applied => "before it was confirmed",
             _ => "before it was done",
         };
-        let _ = open.note_reason(&Machine::default(), &format!("{INTERRUPTED} {when}"));
+        let _ = open.note_reason(&NodeSystem::default(), &format!("{INTERRUPTED} {when}"));
     }
 }
 
 /// Whether the guard can only be that of the transaction `own`. One of a transaction that has ended only clears up.
 pub(super) fn guard_is_own(state: &Path, own: &str, is_alone: bool) -> bool {
-    let Ok(found) = journal::Transaction::all(state) else {
+    let Ok(found) = journal::StoredTransaction::all(state) else {
         return false;
     };
     let open = found.iter().filter(|one| one.progress.state.is_open());

@@ -7,14 +7,16 @@ use std::{
 };
 
 use crosstie_durable::FileOperations;
-use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
+use crosstie_model::{Facts, Step, change::TryCommandResult, plan::ConfigReload};
 
 use super::{
-    error::{GuardError, GuardWorkError, ManagerError, Obstacle, StepError, TrialError},
-    journal::Before,
+    error::{
+        GuardRunError, GuardSetupError, ManagerError, RollbackObstacle, StepError, TrialError,
+    },
+    journal::RuntimeSnapshot,
 };
 
-pub(super) trait System: FileOperations {
+pub(super) trait SystemAccess: FileOperations {
     /// From now on this transaction is the session's. To be told before anything of it reaches the disk.
     fn own(&self, transaction: &str);
 
@@ -37,13 +39,18 @@ pub(super) trait System: FileOperations {
     fn store_program(&self, path: &Path) -> io::Result<()>;
 
     /// From now on the node goes back by itself: after `guard`, and with a boot.
-    fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), GuardError>;
+    fn arm(
+        &self,
+        transaction: &str,
+        program: &Path,
+        guard: Duration,
+    ) -> Result<(), GuardSetupError>;
 
     /// Whether a guard counts down now.
     fn guard_waits(&self) -> bool;
 
     /// The guard goes, and nothing of it is left.
-    fn disarm(&self) -> Result<(), GuardError>;
+    fn disarm(&self) -> Result<(), GuardSetupError>;
 
     /// Why nobody waits for this change any more, if nobody does.
     fn abandoned(&self) -> Option<&'static str> {
@@ -52,31 +59,35 @@ pub(super) trait System: FileOperations {
 
     /// Starts the guard's work now, and waits for it.
     /// What could not be restored comes back.
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardWorkError>;
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError>;
 
     /// Runtime values, in the direction `to`. Files are not its affair.
     fn set(&self, step: &Step) -> Result<(), StepError>;
 
     /// Those who read configuration read it again.
-    fn reread(&self, then: &[Reread]) -> Result<(), ManagerError>;
+    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError>;
 
     /// Whatever renders other files from ours at boot does so again. Nothing else runs yet.
     fn render_at_boot(&self) -> Result<(), ManagerError>;
 
     /// Runtime state of interfaces, to be put back.
-    fn before(&self, now: &Facts, interfaces: &[String]) -> Before;
+    fn before(&self, now: &Facts, interfaces: &[String]) -> RuntimeSnapshot;
 
     /// Runtime state of the whole network, and what of it could not be restored.
-    fn before_all(&self) -> (Before, Vec<String>);
+    fn before_all(&self) -> (RuntimeSnapshot, Vec<String>);
 
     /// A person's own program; its status, and what it printed.
-    fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, TrialError>;
+    fn run_trial(
+        &self,
+        command: &[String],
+        deadline: Duration,
+    ) -> Result<TryCommandResult, TrialError>;
 
     /// Every manager that there is reads its files again.
     fn reread_all(&self) -> Result<(), ManagerError>;
 
     /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
-    fn put_back(&self, before: &Before) -> Vec<Obstacle>;
+    fn put_back(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle>;
 
     /// Between two tries of something that a moment may mend.
     fn pause(&self, time: Duration) {

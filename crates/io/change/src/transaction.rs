@@ -10,17 +10,19 @@ use std::{
 
 use crosstie_model::{
     Facts, Step,
-    change::{Armed, ChangeError, Changed, Kind, Order, State},
+    change::{
+        ApplyRequest, ArmedChange, ChangeError, ChangeReply, TransactionKind, TransactionState,
+    },
 };
 
 use super::{
     boot_program,
-    error::{ApplyError, StepError, told},
-    files::{self, Prepared},
-    journal::{FORMAT, Journal, Transaction},
-    lock::{self, Lock},
+    error::{StepError, TransactionError, told},
+    files::{self, PreparedFiles},
+    journal::{ChangeJournal, FORMAT, StoredTransaction},
+    lock::{self, ChangeLock},
     name, outcome,
-    system::System,
+    system::SystemAccess,
     undo,
 };
 use crosstie_node::names;
@@ -33,7 +35,7 @@ const LOOKS: u32 = 3;
 /// A second order comes after the first, not beside it.
 const WAIT: Duration = Duration::from_secs(2);
 
-pub(super) fn lock(state: &Path) -> Result<Lock, ChangeError> {
+pub(super) fn lock(state: &Path) -> Result<ChangeLock, ChangeError> {
     let lock = lock::take(state, WAIT).map_err(|error| ChangeError::Journal {
         what: state.display().to_string(),
         why: error.to_string(),
@@ -43,8 +45,8 @@ pub(super) fn lock(state: &Path) -> Result<Lock, ChangeError> {
     })
 }
 
-pub(super) fn all(state: &Path) -> Result<Vec<Transaction>, ChangeError> {
-    Transaction::all(state).map_err(|error| ChangeError::Journal {
+pub(super) fn all(state: &Path) -> Result<Vec<StoredTransaction>, ChangeError> {
+    StoredTransaction::all(state).map_err(|error| ChangeError::Journal {
         what: "the journals".to_owned(),
         why: told(&error),
     })
@@ -52,7 +54,7 @@ pub(super) fn all(state: &Path) -> Result<Vec<Transaction>, ChangeError> {
 
 /// One that is neither kept nor undone stands in the way of the next, as long as its guard waits. What was cut off
 /// before it had one is put back here, and what is left of a guard goes.
-pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), ChangeError> {
+pub(super) fn refuse_open(system: &dyn SystemAccess, state: &Path) -> Result<(), ChangeError> {
     for mut open in all(state)?
         .into_iter()
         .filter(|found| found.progress.state.is_open())
@@ -77,7 +79,7 @@ pub(super) fn refuse_open(system: &dyn System, state: &Path) -> Result<(), Chang
 }
 
 /// A machine that is busy or still settles is looked at again before its plan is stale.
-fn facts_as_planned(system: &dyn System, then: &str) -> Result<Facts, ChangeError> {
+fn facts_as_planned(system: &dyn SystemAccess, then: &str) -> Result<Facts, ChangeError> {
     let mut looks = 0;
     loop {
         let facts = system.facts();
@@ -97,15 +99,15 @@ fn facts_as_planned(system: &dyn System, then: &str) -> Result<Facts, ChangeErro
 }
 
 pub(super) fn apply(
-    system: &dyn System,
+    system: &dyn SystemAccess,
     state: &Path,
-    order: &Order,
-) -> Result<Changed, ChangeError> {
+    order: &ApplyRequest,
+) -> Result<ChangeReply, ChangeError> {
     let lock = lock(state)?;
     refuse_open(system, state)?;
     let facts = facts_as_planned(system, &order.plan.basis)?;
     if order.plan.steps.is_empty() {
-        return Ok(Changed::Nothing);
+        return Ok(ChangeReply::Nothing);
     }
     if let Some(refusal) = order.plan.refusals.first() {
         return Err(ChangeError::Stale {
@@ -130,11 +132,11 @@ pub(super) fn apply(
         .and_then(|()| carry_out(system, &order.plan.steps))
         .and_then(|()| settle(system, &order.plan.steps))
         .and_then(|()| {
-            let entered = transaction.enter(system, State::Applied, None);
+            let entered = transaction.enter(system, TransactionState::Applied, None);
             entered.map_err(|error| ("noting that it is done".to_owned(), error.into()))
         });
     match done {
-        Ok(()) => Ok(Changed::Armed(Armed {
+        Ok(()) => Ok(ChangeReply::Armed(ArmedChange {
             seconds_left: transaction.seconds_left(system).unwrap_or(0),
             transaction: transaction.journal.id,
             ended: None,
@@ -144,23 +146,23 @@ pub(super) fn apply(
 }
 
 fn prepare(
-    system: &dyn System,
+    system: &dyn SystemAccess,
     state: &Path,
-    order: &Order,
+    order: &ApplyRequest,
     facts: &Facts,
-) -> Result<Transaction, ChangeError> {
+) -> Result<StoredTransaction, ChangeError> {
     undo::sweep(state, None).map_err(|error| journal_error("an old journal", told(&error)))?;
     let steps = &order.plan.steps;
-    let Prepared {
+    let PreparedFiles {
         images,
         contents,
         folders,
     } = files::images(system, steps).map_err(|error| ChangeError::Stale { what: told(&error) })?;
-    let journal = Journal {
+    let journal = ChangeJournal {
         format: FORMAT,
         id: name(system, state),
         run: Some(order.run.clone()),
-        kind: Kind::Apply,
+        kind: TransactionKind::Apply,
         what: order.cluster.clone(),
         began: system.now(),
         boot: system.boot(),
@@ -175,7 +177,7 @@ fn prepare(
         before: system.before(facts, &disrupted(steps)),
     };
     system.own(&journal.id);
-    Transaction::create(system, state, journal, &contents)
+    StoredTransaction::create(system, state, journal, &contents)
         .map_err(|error| journal_error("the journal", told(&error)))
 }
 
@@ -188,13 +190,13 @@ pub(super) fn journal_error(what: &str, why: String) -> ChangeError {
 
 /// With the guard armed. Where it cannot be, nothing is left of it, or it finds a journal that says so.
 pub(super) fn armed(
-    system: &dyn System,
-    mut transaction: Transaction,
-) -> Result<Transaction, ChangeError> {
+    system: &dyn SystemAccess,
+    mut transaction: StoredTransaction,
+) -> Result<StoredTransaction, ChangeError> {
     let guard = Duration::from_secs(transaction.journal.guard_seconds.into());
     // The state goes first: a guard that wakes up finds something to undo.
     let armed = transaction
-        .enter(system, State::Armed, None)
+        .enter(system, TransactionState::Armed, None)
         .map_err(|error| told(&error))
         .and_then(|()| {
             let armed = system.arm(&transaction.journal.id, &transaction.program(), guard);
@@ -217,7 +219,7 @@ pub(super) fn armed(
 }
 
 /// Before the guard was armed nothing had been changed.
-fn abandon(transaction: &Transaction, step: &str, why: String) -> ChangeError {
+fn abandon(transaction: &StoredTransaction, step: &str, why: String) -> ChangeError {
     let _ = transaction.forget();
     ChangeError::Failed {
         step: step.to_owned(),
@@ -226,15 +228,18 @@ fn abandon(transaction: &Transaction, step: &str, why: String) -> ChangeError {
 }
 
 /// It can take minutes and needs the network that is there now, so it goes before the guard.
-fn install_packages(system: &dyn System, steps: &[Step]) -> Result<(), StepError> {
+fn install_packages(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), StepError> {
     let mut packages = steps.iter().filter(|step| step.is_before_guard());
     packages.try_for_each(|step| system.set(step))
 }
 
 /// What was being done, and why it stopped.
-type Stopped = (String, ApplyError);
+type Stopped = (String, TransactionError);
 
-fn install_boot_program(system: &dyn System, transaction: &Transaction) -> Result<(), Stopped> {
+fn install_boot_program(
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+) -> Result<(), Stopped> {
     if transaction.journal.boot_program.is_none() {
         return Ok(());
     }
@@ -246,7 +251,7 @@ fn install_boot_program(system: &dyn System, transaction: &Transaction) -> Resul
     })
 }
 
-fn carry_out(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
+fn carry_out(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
     for step in steps.iter().filter(|step| !step.is_before_guard()) {
         carry_out_one(system, step).map_err(|error| (step.label(), error))?;
         system.edge("a step is done");
@@ -254,7 +259,7 @@ fn carry_out(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
     Ok(())
 }
 
-fn carry_out_one(system: &dyn System, step: &Step) -> Result<(), ApplyError> {
+fn carry_out_one(system: &dyn SystemAccess, step: &Step) -> Result<(), TransactionError> {
     for file in step.files() {
         files::apply(system, file)?;
         system.edge("a file is changed");
@@ -266,7 +271,7 @@ fn carry_out_one(system: &dyn System, step: &Step) -> Result<(), ApplyError> {
 }
 
 /// Everything is read again until every step is seen to be done.
-fn settle(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
+fn settle(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
     let until = Instant::now() + SETTLE;
     loop {
         let facts = system.facts();
@@ -276,7 +281,7 @@ fn settle(system: &dyn System, steps: &[Step]) -> Result<(), Stopped> {
         };
         if Instant::now() >= until || system.abandoned().is_some() {
             let found = difference(step, &facts);
-            return Err((step.label(), ApplyError::NotSeen { found }));
+            return Err((step.label(), TransactionError::NotSeen { found }));
         }
         thread::sleep(LOOK);
     }
@@ -300,9 +305,9 @@ fn difference(step: &Step, facts: &Facts) -> String {
 
 /// The guard does it, apart from this process and its connection.
 pub(super) fn back(
-    system: &dyn System,
-    lock: Lock,
-    mut transaction: Transaction,
+    system: &dyn SystemAccess,
+    lock: ChangeLock,
+    mut transaction: StoredTransaction,
     step: String,
     error: &dyn Error,
 ) -> ChangeError {

@@ -2,17 +2,19 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-use crosstie_model::change::{Armed, ChangeError, Changed, Kind, State, Trial};
+use crosstie_model::change::{
+    ArmedChange, ChangeError, ChangeReply, TransactionKind, TransactionState, TryRequest,
+};
 
 use super::{
     drift::records,
     error::told,
     files::missing_folders,
-    folder::{self, Below, FolderImage},
-    image::{Contents, Image, look},
-    journal::{FORMAT, Journal, Transaction},
+    folder::{self, FolderContents, FolderImage},
+    image::{FileImage, ImageContents, look},
+    journal::{ChangeJournal, FORMAT, StoredTransaction},
     name, renderer,
-    system::System,
+    system::SystemAccess,
     transaction::{all, armed, back, journal_error, lock, refuse_open},
     undo,
 };
@@ -33,25 +35,25 @@ const USUAL: [&str; 8] = [
 pub(super) const MOST_FILES: usize = 2000;
 
 pub(super) fn run(
-    system: &dyn System,
+    system: &dyn SystemAccess,
     state: &Path,
-    trial: &Trial,
-) -> Result<Changed, ChangeError> {
+    trial: &TryRequest,
+) -> Result<ChangeReply, ChangeError> {
     let lock = lock(state)?;
     refuse_open(system, state)?;
     undo::sweep(state, None).map_err(|error| journal_error("an old journal", told(&error)))?;
     let (journal, contents) = journal(system, state, trial)?;
     system.own(&journal.id);
-    let transaction = Transaction::create(system, state, journal, &contents)
+    let transaction = StoredTransaction::create(system, state, journal, &contents)
         .map_err(|error| journal_error("the journal", told(&error)))?;
     let mut transaction = armed(system, transaction)?;
     let limit = Duration::from_secs(trial.command_seconds.into());
     let ended = system.run_trial(&trial.command, limit).and_then(|ended| {
-        transaction.enter(system, State::Applied, None)?;
+        transaction.enter(system, TransactionState::Applied, None)?;
         Ok(ended)
     });
     match ended {
-        Ok(ended) => Ok(Changed::Armed(Armed {
+        Ok(ended) => Ok(ChangeReply::Armed(ArmedChange {
             seconds_left: transaction.seconds_left(system).unwrap_or(0),
             transaction: transaction.journal.id,
             ended: Some(ended),
@@ -64,10 +66,10 @@ pub(super) fn run(
 }
 
 fn journal(
-    system: &dyn System,
+    system: &dyn SystemAccess,
     state: &Path,
-    trial: &Trial,
-) -> Result<(Journal, Contents), ChangeError> {
+    trial: &TryRequest,
+) -> Result<(ChangeJournal, ImageContents), ChangeError> {
     let named = trial.files.iter().map(String::as_str);
     let mut roots: BTreeSet<&str> = USUAL.into_iter().chain(named).collect();
     for place in renderer::files() {
@@ -86,7 +88,7 @@ fn journal(
             .into_iter()
             .flatten()
         {
-            let below = Below::of(system, &root, MOST_FILES);
+            let below = FolderContents::of(system, &root, MOST_FILES);
             if below.count() > MOST_FILES {
                 let why = format!("it holds more than {MOST_FILES} files");
                 return Err(journal_error(&root, why));
@@ -112,7 +114,7 @@ fn journal(
     for path in paths {
         let found = look(&system.path(&path));
         let found = found.map_err(|error| journal_error(&path, error.to_string()))?;
-        images.push(Image::new(&path, found.as_ref()));
+        images.push(FileImage::new(&path, found.as_ref()));
         contents.push(found.map(|found| found.bytes));
         missing_folders(system, &path, &mut folders);
     }
@@ -122,11 +124,11 @@ fn journal(
             what: obstacles.join("; "),
         });
     }
-    let journal = Journal {
+    let journal = ChangeJournal {
         format: FORMAT,
         id: name(system, state),
         run: Some(trial.run.clone()),
-        kind: Kind::Try,
+        kind: TransactionKind::Try,
         what: trial.command.join(" ").chars().take(200).collect(),
         began: system.now(),
         boot: system.boot(),

@@ -5,18 +5,18 @@ use std::{fs, path::Path, time::Duration};
 use crosstie_durable as durable;
 use crosstie_model::{
     Step,
-    change::{Kind, RolledBack, State},
-    plan::{Reread, RuntimeRollback},
+    change::{RollbackReport, TransactionKind, TransactionState},
+    plan::{ConfigReload, RuntimeRollback},
 };
 
 use super::{
     boot_program,
-    error::{JournalError, Obstacle, told},
-    files::{self, Without},
-    folder::Below,
-    image::{self, Found, Image},
-    journal::Transaction,
-    system::System,
+    error::{ChangeJournalError, RollbackObstacle, told},
+    files::{self, FileWithoutBlock},
+    folder::FolderContents,
+    image::{self, CurrentFile, FileImage},
+    journal::StoredTransaction,
+    system::SystemAccess,
     trial,
 };
 use crosstie_node::groups::is_stopped;
@@ -27,7 +27,7 @@ const BETWEEN_TRIES: Duration = Duration::from_secs(2);
 
 /// When the way back is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum RollbackMoment {
     /// Managers run and must be told.
     Running,
     /// Before any of them has started.
@@ -35,7 +35,7 @@ pub(super) enum Moment {
 }
 
 /// Files that somebody has written to since the change.
-pub(super) fn edited(system: &dyn System, transaction: &Transaction) -> Vec<String> {
+pub(super) fn edited(system: &dyn SystemAccess, transaction: &StoredTransaction) -> Vec<String> {
     let images = transaction.journal.images.iter();
     let edited = images.filter(|image| {
         let found = image.now(system).ok().flatten();
@@ -51,18 +51,18 @@ pub(super) fn edited(system: &dyn System, transaction: &Transaction) -> Vec<Stri
 /// Rolls back, and ends: what is in the way of one part is noted, and the rest goes on. The caller holds the lock, and the guard
 /// is armed: whatever kills this, it is begun again.
 pub(super) fn undo(
-    system: &dyn System,
-    transaction: &mut Transaction,
-    moment: Moment,
+    system: &dyn SystemAccess,
+    transaction: &mut StoredTransaction,
+    moment: RollbackMoment,
     why: &str,
-) -> RolledBack {
-    let mut outcome = RolledBack {
+) -> RollbackReport {
+    let mut outcome = RollbackReport {
         transactions: vec![transaction.journal.id.clone()],
-        ..RolledBack::default()
+        ..RollbackReport::default()
     };
     // Nothing waits for the disk: whoever is cut off from the node is so by its network.
-    let _ = transaction.enter_rollback(system, State::RollingBack, Some(why));
-    if moment == Moment::Running {
+    let _ = transaction.enter_rollback(system, TransactionState::RollingBack, Some(why));
+    if moment == RollbackMoment::Running {
         // What fails here is tried again, and told, when the managers have read their files.
         let _ = system.put_back(&transaction.journal.before);
         system.edge("the network is what it was");
@@ -70,17 +70,21 @@ pub(super) fn undo(
     let mut obstacles = Vec::new();
     for tries_left in (0..TRIES).rev() {
         obstacles = restore_files(system, transaction, &mut outcome);
-        if tries_left == 0 || !obstacles.iter().any(Obstacle::may_pass) {
+        if tries_left == 0 || !obstacles.iter().any(RollbackObstacle::may_pass) {
             break;
         }
         system.pause(BETWEEN_TRIES);
     }
     obstacles.extend(match moment {
-        Moment::EarlyBoot => {
+        RollbackMoment::EarlyBoot => {
             let rendered = system.render_at_boot();
-            rendered.err().map(Obstacle::Reread).into_iter().collect()
+            rendered
+                .err()
+                .map(RollbackObstacle::Reread)
+                .into_iter()
+                .collect()
         }
-        Moment::Running => restore_runtime(system, transaction, &mut outcome),
+        RollbackMoment::Running => restore_runtime(system, transaction, &mut outcome),
     });
     if is_stopped() {
         // Its programs were ended with its session: what they were for is not done, and is the guard's now.
@@ -94,36 +98,39 @@ pub(super) fn undo(
 
 /// Writes down what is left.
 fn end(
-    system: &dyn System,
-    transaction: &mut Transaction,
-    mut outcome: RolledBack,
-    obstacles: &[Obstacle],
-) -> RolledBack {
+    system: &dyn SystemAccess,
+    transaction: &mut StoredTransaction,
+    mut outcome: RollbackReport,
+    obstacles: &[RollbackObstacle],
+) -> RollbackReport {
     let progress = &mut transaction.progress;
     progress.left.clone_from(&outcome.left);
     progress.unrestored.clear();
     for obstacle in obstacles {
         outcome.left.push(told(obstacle));
         match obstacle {
-            Obstacle::File { path, .. } => progress.unrestored.push(path.clone()),
+            RollbackObstacle::File { path, .. } => progress.unrestored.push(path.clone()),
             other => progress.left.push(told(other)),
         }
     }
-    if let Err(obstacle) = transaction.enter_rollback(system, State::RolledBack, None) {
+    if let Err(obstacle) = transaction.enter_rollback(system, TransactionState::RolledBack, None) {
         outcome.left.push(told(&obstacle));
     }
     outcome
 }
 
 /// Tries again what an earlier rollback could not restore. `None`: there is nothing of the kind.
-pub(super) fn finish(system: &dyn System, transaction: &mut Transaction) -> Option<RolledBack> {
+pub(super) fn finish(
+    system: &dyn SystemAccess,
+    transaction: &mut StoredTransaction,
+) -> Option<RollbackReport> {
     let wanted = std::mem::take(&mut transaction.progress.unrestored);
-    if transaction.progress.state != State::RolledBack || wanted.is_empty() {
+    if transaction.progress.state != TransactionState::RolledBack || wanted.is_empty() {
         return None;
     }
-    let mut outcome = RolledBack {
+    let mut outcome = RollbackReport {
         transactions: vec![transaction.journal.id.clone()],
-        ..RolledBack::default()
+        ..RollbackReport::default()
     };
     let is_wanted = |path: &str| wanted.iter().any(|wanted| wanted == path);
     let mut obstacles = restore_folders(system, transaction, is_wanted);
@@ -131,7 +138,7 @@ pub(super) fn finish(system: &dyn System, transaction: &mut Transaction) -> Opti
     for (index, image) in images.filter(|(_, image)| is_wanted(&image.path)) {
         if let Err(source) = restore_file(system, transaction, (index, image), &mut outcome) {
             let path = image.path.clone();
-            obstacles.push(Obstacle::File { path, source });
+            obstacles.push(RollbackObstacle::File { path, source });
         }
     }
     obstacles.extend(remove_new_files(
@@ -142,21 +149,21 @@ pub(super) fn finish(system: &dyn System, transaction: &mut Transaction) -> Opti
     ));
     remove_folders(system, transaction);
     let read = system.reread_all();
-    obstacles.extend(read.err().map(Obstacle::Reread));
+    obstacles.extend(read.err().map(RollbackObstacle::Reread));
     Some(end(system, transaction, outcome, &obstacles))
 }
 
 fn restore_folders(
-    system: &dyn System,
-    transaction: &Transaction,
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
     is_wanted: impl Fn(&str) -> bool,
-) -> Vec<Obstacle> {
+) -> Vec<RollbackObstacle> {
     let mut obstacles = Vec::new();
     let tree = transaction.journal.tree.iter();
     for folder in tree.filter(|folder| is_wanted(&folder.path)) {
         if let Err(source) = folder.restore(system) {
             let path = folder.path.clone();
-            obstacles.push(Obstacle::File { path, source });
+            obstacles.push(RollbackObstacle::File { path, source });
         }
     }
     obstacles
@@ -164,16 +171,16 @@ fn restore_folders(
 
 /// Every file, the new ones first: they take room that the others may need.
 fn restore_files(
-    system: &dyn System,
-    transaction: &Transaction,
-    outcome: &mut RolledBack,
-) -> Vec<Obstacle> {
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+    outcome: &mut RollbackReport,
+) -> Vec<RollbackObstacle> {
     let mut obstacles = restore_folders(system, transaction, |_| true);
     let images = || transaction.journal.images.iter().enumerate();
     let (new, old): (Vec<_>, Vec<_>) = images().partition(|(_, image)| image.before.is_none());
     for (index, image) in new.into_iter().chain(old) {
         if let Err(source) = restore_file(system, transaction, (index, image), outcome) {
-            obstacles.push(Obstacle::File {
+            obstacles.push(RollbackObstacle::File {
                 path: image.path.clone(),
                 source,
             });
@@ -181,17 +188,17 @@ fn restore_files(
     }
     obstacles.extend(remove_new_files(system, transaction, |_| true, outcome));
     if let Err(error) = boot_program::restore(system, transaction) {
-        obstacles.push(Obstacle::BootProgram(error));
+        obstacles.push(RollbackObstacle::BootProgram(error));
     }
     remove_folders(system, transaction);
     obstacles
 }
 
 fn restore_file(
-    system: &dyn System,
-    transaction: &Transaction,
-    (index, image): (usize, &Image),
-    outcome: &mut RolledBack,
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+    (index, image): (usize, &FileImage),
+    outcome: &mut RollbackReport,
 ) -> std::io::Result<()> {
     let journal = &transaction.journal;
     let found = image.now(system)?;
@@ -210,7 +217,7 @@ fn restore_file(
             outcome.kept.push(line);
         }
     }
-    let bytes = transaction.folder.join(Image::file(index));
+    let bytes = transaction.folder.join(FileImage::file(index));
     image.restore(system, &bytes)?;
     system.edge("a file is put back");
     Ok(())
@@ -218,26 +225,28 @@ fn restore_file(
 
 /// What others wrote beside our block stays.
 fn put_text(
-    system: &dyn System,
-    image: &Image,
-    found: &Found,
-    text: Without,
+    system: &dyn SystemAccess,
+    image: &FileImage,
+    found: &CurrentFile,
+    text: FileWithoutBlock,
 ) -> std::io::Result<()> {
     let path = system.path(&image.path);
     match text {
-        Without::Text(text) => durable::write_as(system, &path, &text, found.mode(), |file| {
-            found.metadata.apply_to(file)
-        }),
-        Without::NoFile => durable::remove(&path).map(drop),
+        FileWithoutBlock::Text(text) => {
+            durable::write_as(system, &path, &text, found.mode(), |file| {
+                found.metadata.apply_to(file)
+            })
+        }
+        FileWithoutBlock::NoFile => durable::remove(&path).map(drop),
     }
 }
 
 /// Somebody's edit is put beside the journal before it is overwritten.
 fn keep(
-    system: &dyn System,
-    transaction: &Transaction,
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
     label: &str,
-    found: &Found,
+    found: &CurrentFile,
 ) -> std::io::Result<String> {
     let sum = found.sum();
     let path = transaction
@@ -251,15 +260,15 @@ fn keep(
 
 /// What a trial has left in folders that were watched.
 fn remove_new_files(
-    system: &dyn System,
-    transaction: &Transaction,
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
     is_wanted: impl Fn(&str) -> bool,
-    outcome: &mut RolledBack,
-) -> Vec<Obstacle> {
+    outcome: &mut RollbackReport,
+) -> Vec<RollbackObstacle> {
     let journal = &transaction.journal;
-    let mut below = Below::default();
+    let mut below = FolderContents::default();
     for root in &journal.watched {
-        let found = Below::of(system, root, 2 * trial::MOST_FILES);
+        let found = FolderContents::of(system, root, 2 * trial::MOST_FILES);
         below.files.extend(found.files);
         below.folders.extend(found.folders);
     }
@@ -270,7 +279,7 @@ fn remove_new_files(
     for path in below.files.into_iter().filter(is_new) {
         match remove_new_file(system, transaction, &path, outcome) {
             Ok(()) => removed.push(path),
-            Err(source) => obstacles.push(Obstacle::File { path, source }),
+            Err(source) => obstacles.push(RollbackObstacle::File { path, source }),
         }
     }
     let is_new = |folder: &&String| {
@@ -286,10 +295,10 @@ fn remove_new_files(
 }
 
 fn remove_new_file(
-    system: &dyn System,
-    transaction: &Transaction,
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
     path: &str,
-    outcome: &mut RolledBack,
+    outcome: &mut RollbackReport,
 ) -> std::io::Result<()> {
     let Some(found) = image::look(&system.path(path))? else {
         return Ok(());
@@ -300,17 +309,17 @@ fn remove_new_file(
 }
 
 /// Folders of ours that are empty again, innermost first. One that somebody uses stays.
-fn remove_folders(system: &dyn System, transaction: &Transaction) {
+fn remove_folders(system: &dyn SystemAccess, transaction: &StoredTransaction) {
     for folder in transaction.journal.folders.iter().rev() {
         let _ = fs::remove_dir(system.path(folder));
     }
 }
 
 fn restore_runtime(
-    system: &dyn System,
-    transaction: &Transaction,
-    outcome: &mut RolledBack,
-) -> Vec<Obstacle> {
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+    outcome: &mut RollbackReport,
+) -> Vec<RollbackObstacle> {
     let journal = &transaction.journal;
     let mut obstacles = Vec::new();
     for step in journal.steps.iter().rev() {
@@ -325,43 +334,43 @@ fn restore_runtime(
             RuntimeRollback::Undo => {
                 if let Err(source) = system.set(&step.undo()) {
                     let what = step.label();
-                    obstacles.push(Obstacle::Value { what, source });
+                    obstacles.push(RollbackObstacle::Value { what, source });
                 }
             }
         }
         system.edge("a runtime value is put back");
     }
     let rereads = journal.steps.iter().flat_map(Step::rereads);
-    let mut rereads: Vec<Reread> = rereads.map(Reread::undo).collect();
+    let mut rereads: Vec<ConfigReload> = rereads.map(ConfigReload::undo).collect();
     rereads.reverse();
     let read = match journal.kind {
-        Kind::Apply => system.reread(&rereads),
-        Kind::Try => system.reread_all(),
+        TransactionKind::Apply => system.reread(&rereads),
+        TransactionKind::Try => system.reread_all(),
     };
-    obstacles.extend(read.err().map(Obstacle::Reread));
+    obstacles.extend(read.err().map(RollbackObstacle::Reread));
     system.edge("the managers have read the old files");
     obstacles.extend(system.put_back(&journal.before));
     obstacles
 }
 
 /// What a transaction in the state `state` has left in its folder, for whoever lists it.
-pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), JournalError> {
-    for transaction in Transaction::all(state)? {
-        if transaction.progress.state == State::RolledBack
+pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), ChangeJournalError> {
+    for transaction in StoredTransaction::all(state)? {
+        if transaction.progress.state == TransactionState::RolledBack
             && keep != Some(transaction.journal.id.as_str())
             && !transaction.progress.has_left()
             && !has_kept(&transaction)
         {
             transaction
                 .forget()
-                .map_err(JournalError::at(&transaction.folder))?;
+                .map_err(ChangeJournalError::at(&transaction.folder))?;
         }
     }
     Ok(())
 }
 
 /// Somebody's edit is never swept away.
-pub(super) fn has_kept(transaction: &Transaction) -> bool {
+pub(super) fn has_kept(transaction: &StoredTransaction) -> bool {
     let entries = fs::read_dir(&transaction.folder).into_iter().flatten();
     let mut names = entries.flatten().map(|entry| entry.file_name());
     names.any(|name| name.to_string_lossy().starts_with("kept-"))

@@ -12,14 +12,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_agent::{CablingEnd, CallError, NodeCalls, call};
+use crosstie_agent::{CablingEndCall, CallError, NodeCalls, call};
 use crosstie_fabric::{
-    cabling::{self, Key, Listened, Note, PortHeard, Probe, Station, Token, is_complete},
+    cabling::{
+        self, CablingKey, CablingNote, CablingReply, CablingRequest, CablingToken, PortReception,
+        SurveyedNode, is_complete,
+    },
     cages,
 };
-use crosstie_model::{Facts, Spec};
+use crosstie_model::{ClusterSpec, Facts};
 use crosstie_node::cabling::CablingError;
-use crosstie_reach::{Session, Stage};
+use crosstie_reach::{NodeStage, Session};
 
 use crate::{
     Fleet, NodeFacts, NodesFailed,
@@ -45,9 +48,9 @@ const SETTLE_TIME: Duration = Duration::from_secs(1);
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
-pub enum ListenError {
+pub enum CablingListenError {
     #[error("no node has an RDMA port on Ethernet that can say its name")]
-    NoPorts(#[source] Option<NoPorts>),
+    NoPorts(#[source] Option<NoPortReasons>),
     #[error("a node could not be asked")]
     NotAsked(#[source] NodesFailed),
     #[error("more nodes than one run can tell apart")]
@@ -59,15 +62,15 @@ pub enum ListenError {
 /// What there is to say of each, a line each.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NoPorts(String);
+pub struct NoPortReasons(String);
 
 /// For `seconds` at most, or as long as it usually takes.
 pub(crate) fn listen(
     fleet: &Fleet,
     nodes: &[NodeFacts],
-    spec: Option<&Spec>,
+    spec: Option<&ClusterSpec>,
     seconds: Option<u32>,
-) -> Result<(Vec<Station>, Vec<Note>), ListenError> {
+) -> Result<(Vec<SurveyedNode>, Vec<CablingNote>), CablingListenError> {
     let mut remarks = Vec::new();
     let mut surveys = Vec::new();
     for node in nodes {
@@ -78,8 +81,8 @@ pub(crate) fn listen(
     }
     if surveys.iter().all(|station| station.jacks.is_empty()) {
         let why: Vec<String> = remarks.iter().map(ToString::to_string).collect();
-        let why = (!why.is_empty()).then(|| NoPorts(why.join("\n")));
-        return Err(ListenError::NoPorts(why));
+        let why = (!why.is_empty()).then(|| NoPortReasons(why.join("\n")));
+        return Err(CablingListenError::NoPorts(why));
     }
     let duration = seconds.map_or_else(
         || listening(nodes, &surveys),
@@ -107,7 +110,7 @@ pub(crate) fn listen(
     if failed.is_empty() {
         return Ok((stations, remarks));
     }
-    Err(ListenError::NotAsked(NodesFailed(failed)))
+    Err(CablingListenError::NotAsked(NodesFailed(failed)))
 }
 
 /// What the nodes of one run hear, while they do.
@@ -119,7 +122,7 @@ struct Gathering {
 
 struct State {
     /// Absent before a node listens.
-    heard: Vec<Option<Vec<PortHeard>>>,
+    heard: Vec<Option<Vec<PortReception>>>,
     /// Since when all of them listen.
     began: Option<Instant>,
     /// Since when they hear the same senders.
@@ -146,18 +149,18 @@ impl Gathering {
     fn listen(
         &self,
         index: usize,
-        probe: &Probe,
+        probe: &CablingRequest,
         session: &dyn Session,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
-    ) -> Result<Listened, CallError<CablingError>> {
+        progress: &dyn Fn(NodeStage),
+    ) -> Result<CablingReply, CallError<CablingError>> {
         let answered = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
                 self.wait();
                 if !answered.load(Ordering::SeqCst) {
                     // Where it is not heard, the node ends when its time is up.
-                    let _ = call::<CablingEnd>(session, &(), END_TIMEOUT, &mut |()| ());
+                    let _ = call::<CablingEndCall>(session, &(), END_TIMEOUT, &mut |()| ());
                 }
             });
             let tell = &mut |ports| self.tell(index, ports);
@@ -169,7 +172,7 @@ impl Gathering {
         })
     }
 
-    fn tell(&self, index: usize, ports: Vec<PortHeard>) {
+    fn tell(&self, index: usize, ports: Vec<PortReception>) {
         let mut state = self.state();
         let now = Instant::now();
         let Some(slot) = state.heard.get_mut(index) else {
@@ -212,7 +215,7 @@ impl State {
     /// As it stands now.
     fn ends(&self, duration: Duration) -> Option<Instant> {
         let latest = self.began? + duration;
-        let heard: Option<Vec<Vec<PortHeard>>> = self.heard.iter().cloned().collect();
+        let heard: Option<Vec<Vec<PortReception>>> = self.heard.iter().cloned().collect();
         let settled = self.began?.max(self.unchanged) + SETTLE_TIME;
         Some(if heard.is_some_and(|heard| is_complete(&heard)) {
             settled.min(latest)
@@ -223,14 +226,14 @@ impl State {
 }
 
 /// Who was heard where, and which ports have a carrier.
-fn senders(ports: &[PortHeard]) -> Vec<(Option<bool>, Vec<cabling::Sender>)> {
-    let senders = |port: &PortHeard| port.heard.iter().map(|heard| heard.sender).collect();
+fn senders(ports: &[PortReception]) -> Vec<(Option<bool>, Vec<cabling::FrameSender>)> {
+    let senders = |port: &PortReception| port.heard.iter().map(|heard| heard.sender).collect();
     let ports = ports.iter();
     ports.map(|port| (port.carrier, senders(port))).collect()
 }
 
 /// A node is not believed to have much to say.
-fn bounded(mut listened: Listened) -> Listened {
+fn bounded(mut listened: CablingReply) -> CablingReply {
     const LONGEST: usize = 300;
     let cut = |text: &mut String| *text = text.chars().take(LONGEST).collect();
     for list in [&mut listened.put_back, &mut listened.left] {
@@ -245,7 +248,7 @@ fn bounded(mut listened: Listened) -> Listened {
     listened
 }
 
-fn listening(nodes: &[NodeFacts], surveys: &[Station]) -> Duration {
+fn listening(nodes: &[NodeFacts], surveys: &[SurveyedNode]) -> Duration {
     let is_down = |facts: &Facts, name: &str| {
         let interface = facts.network.interface(name);
         interface.is_some_and(|interface| interface.up.known() == Some(&false))
@@ -263,14 +266,17 @@ fn listening(nodes: &[NodeFacts], surveys: &[Station]) -> Duration {
     }
 }
 
-fn probes(surveys: &[Station], duration: Duration) -> Result<Vec<Probe>, ListenError> {
-    let (token, key) = (Token(random()?), Key(random()?));
-    let probe = |(index, station): (usize, &Station)| {
+fn probes(
+    surveys: &[SurveyedNode],
+    duration: Duration,
+) -> Result<Vec<CablingRequest>, CablingListenError> {
+    let (token, key) = (CablingToken(random()?), CablingKey(random()?));
+    let probe = |(index, station): (usize, &SurveyedNode)| {
         let jacks = station.jacks.iter();
-        Ok(Probe {
+        Ok(CablingRequest {
             token,
             key: key.clone(),
-            node: u16::try_from(index).map_err(|_| ListenError::TooManyNodes)?,
+            node: u16::try_from(index).map_err(|_| CablingListenError::TooManyNodes)?,
             interfaces: jacks.map(|jack| jack.interface.clone()).collect(),
             listen_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         })
@@ -280,20 +286,20 @@ fn probes(surveys: &[Station], duration: Duration) -> Result<Vec<Probe>, ListenE
 
 #[cfg(test)]
 mod tests {
-    use crosstie_fabric::cabling::{Heard, Sender};
+    use crosstie_fabric::cabling::{FrameSender, FramesFrom};
 
     use super::*;
 
-    fn hears(node: Option<u16>) -> Vec<PortHeard> {
-        let heard = node.map(|node| Heard {
-            sender: Sender { node, port: 0 },
+    fn hears(node: Option<u16>) -> Vec<PortReception> {
+        let heard = node.map(|node| FramesFrom {
+            sender: FrameSender { node, port: 0 },
             frames: 1,
         });
-        vec![PortHeard {
+        vec![PortReception {
             carrier_before: Some(true),
             carrier: Some(true),
             heard: heard.into_iter().collect(),
-            ..PortHeard::default()
+            ..PortReception::default()
         }]
     }
 

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_model::{Spec, spec::SpecError};
-use crosstie_report::cluster_file::{self, Existing};
+use crosstie_model::{ClusterSpec, spec::SpecError};
+use crosstie_report::cluster_file::{self, ExistingClusterFile};
 
 /// Where it is, unless one is named.
 pub const CLUSTER_FILE: &str = "cluster.toml";
@@ -16,7 +16,7 @@ pub const CLUSTER_FILE: &str = "cluster.toml";
 const MAX_FILE: u64 = 4 << 20;
 
 #[derive(Debug, thiserror::Error)]
-pub enum ClusterFileError {
+pub enum ClusterFileReadError {
     #[error("there is no cluster file {}: `crosstie init NODE…` writes one", path.display())]
     Missing { path: PathBuf },
     #[error("cannot read the cluster file {}", path.display())]
@@ -29,32 +29,34 @@ pub enum ClusterFileError {
     #[error("cannot use {}", path.display())]
     Merge {
         path: PathBuf,
-        source: Box<cluster_file::ClusterFileError>,
+        source: Box<cluster_file::ClusterFileEditError>,
     },
 }
 
-pub(crate) fn read(path: &Path) -> Result<Spec, ClusterFileError> {
+pub(crate) fn read(path: &Path) -> Result<ClusterSpec, ClusterFileReadError> {
     let text = read_text(path).map_err(|source| unread(path, source))?;
-    Spec::from_toml(&text).map_err(|source| ClusterFileError::Parse {
+    ClusterSpec::from_toml(&text).map_err(|source| ClusterFileReadError::Parse {
         path: path.to_owned(),
         source: source.into(),
     })
 }
 
 /// One to be added to. `None` is no file; one that cannot be understood is an error, and stays as it is.
-pub fn read_existing(path: &Path) -> Result<Option<Existing>, ClusterFileError> {
+pub fn read_existing(path: &Path) -> Result<Option<ExistingClusterFile>, ClusterFileReadError> {
     match read_text(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(unread(path, source)),
-        Ok(text) => Existing::read(text).map(Some).map_err(merging(path)),
+        Ok(text) => ExistingClusterFile::read(text)
+            .map(Some)
+            .map_err(merging(path)),
     }
 }
 
 pub(crate) fn merging(
     path: &Path,
-) -> impl FnOnce(cluster_file::ClusterFileError) -> ClusterFileError {
+) -> impl FnOnce(cluster_file::ClusterFileEditError) -> ClusterFileReadError {
     let path = path.to_owned();
-    |source| ClusterFileError::Merge {
+    |source| ClusterFileReadError::Merge {
         path,
         source: source.into(),
     }
@@ -76,12 +78,12 @@ fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-fn unread(path: &Path, source: io::Error) -> ClusterFileError {
+fn unread(path: &Path, source: io::Error) -> ClusterFileReadError {
     let path = path.to_owned();
     if source.kind() == io::ErrorKind::NotFound {
-        return ClusterFileError::Missing { path };
+        return ClusterFileReadError::Missing { path };
     }
-    ClusterFileError::Read { path, source }
+    ClusterFileReadError::Read { path, source }
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use std::{
 
 use crosstie_agent::open;
 use crosstie_reach::{
-    Route, Session, Stage, Wanted,
-    binary::Binaries,
-    secret::Password,
-    ssh::{DestinationError, Login, SshOptions},
+    ConnectOptions, NodeRoute, NodeStage, Session,
+    binary::AgentBinaries,
+    secret::SharedPassword,
+    ssh::{SshDestinationError, SshLogin, SshOptions},
 };
 
 use crate::{FleetOptions, NodeError};
@@ -26,13 +26,13 @@ pub trait Connector: Send + Sync {
     fn name(&self) -> &str;
 
     /// The session that is open, or a new one.
-    fn session(&self, progress: &dyn Fn(Stage)) -> Result<Box<dyn Session>, NodeError>;
+    fn session(&self, progress: &dyn Fn(NodeStage)) -> Result<Box<dyn Session>, NodeError>;
 
     /// Over a connection that is opened now and shared with nobody.
     fn fresh(
         &self,
         within: Duration,
-        progress: &dyn Fn(Stage),
+        progress: &dyn Fn(NodeStage),
     ) -> Result<Box<dyn Session>, NodeError>;
 
     /// For the next one who needs a session.
@@ -42,16 +42,16 @@ pub trait Connector: Send + Sync {
 /// One node.
 pub(crate) struct NodeSlot {
     pub(crate) name: String,
-    pub(crate) route: Route,
+    pub(crate) route: NodeRoute,
     pub(crate) session: Mutex<Option<Box<dyn Session>>>,
     /// It is not asked any more.
     pub(crate) given_up: AtomicBool,
 }
 
 /// What all nodes have in common.
-pub(crate) struct Shared {
-    pub(crate) binaries: Binaries,
-    pub(crate) password: Option<Arc<Password>>,
+pub(crate) struct ConnectionSettings {
+    pub(crate) binaries: AgentBinaries,
+    pub(crate) password: Option<Arc<SharedPassword>>,
     /// ssh may ask on the terminal.
     pub(crate) prompts: bool,
     /// Up to the agent's first word.
@@ -59,14 +59,14 @@ pub(crate) struct Shared {
     pub(crate) answer: Duration,
 }
 
-impl Shared {
+impl ConnectionSettings {
     pub(crate) fn open(
         &self,
-        route: &Route,
+        route: &NodeRoute,
         deadline: Duration,
-        progress: &dyn Fn(Stage),
+        progress: &dyn Fn(NodeStage),
     ) -> Result<Box<dyn Session>, NodeError> {
-        let wanted = Wanted {
+        let wanted = ConnectOptions {
             binaries: &self.binaries,
             root: self.password.as_deref(),
             deadline,
@@ -79,11 +79,11 @@ impl Shared {
 /// To a node of a fleet.
 pub(crate) struct FleetConnector {
     slot: Arc<NodeSlot>,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionSettings>,
 }
 
 impl FleetConnector {
-    pub(crate) fn new(slot: &Arc<NodeSlot>, shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(slot: &Arc<NodeSlot>, shared: &Arc<ConnectionSettings>) -> Self {
         Self {
             slot: Arc::clone(slot),
             shared: Arc::clone(shared),
@@ -96,7 +96,7 @@ impl Connector for FleetConnector {
         &self.slot.name
     }
 
-    fn session(&self, progress: &dyn Fn(Stage)) -> Result<Box<dyn Session>, NodeError> {
+    fn session(&self, progress: &dyn Fn(NodeStage)) -> Result<Box<dyn Session>, NodeError> {
         let open = self.slot.session.try_lock().ok();
         match open.and_then(|mut session| session.take()) {
             Some(session) => Ok(session),
@@ -107,9 +107,9 @@ impl Connector for FleetConnector {
     fn fresh(
         &self,
         within: Duration,
-        progress: &dyn Fn(Stage),
+        progress: &dyn Fn(NodeStage),
     ) -> Result<Box<dyn Session>, NodeError> {
-        progress(Stage::Connecting);
+        progress(NodeStage::Connecting);
         self.shared.open(&self.slot.route.alone(), within, progress)
     }
 
@@ -122,9 +122,9 @@ impl Connector for FleetConnector {
 
 /// Why there is no way to a node.
 #[derive(Debug, thiserror::Error)]
-pub enum RouteError {
+pub enum NodeRouteError {
     #[error(transparent)]
-    Destination(#[from] DestinationError),
+    Destination(#[from] SshDestinationError),
     #[error("{0}: only `crosstie bench` takes a network namespace for a node")]
     Namespace(String),
 }
@@ -133,27 +133,27 @@ pub(crate) fn route(
     name: &str,
     options: &FleetOptions,
     prompts: bool,
-) -> Result<Route, RouteError> {
+) -> Result<NodeRoute, NodeRouteError> {
     if name == "." {
-        return Ok(Route::Here);
+        return Ok(NodeRoute::Here);
     }
     if let Some(namespace) = name.strip_prefix(NAMESPACE_PREFIX) {
         if !options.namespaces {
-            return Err(RouteError::Namespace(name.to_owned()));
+            return Err(NodeRouteError::Namespace(name.to_owned()));
         }
         let is_plain = !namespace.is_empty()
             && !namespace.starts_with(['-', '.'])
             && !namespace.contains(|c: char| c == '/' || c.is_control() || c.is_whitespace());
         if !is_plain {
-            return Err(DestinationError::Odd(name.to_owned()).into());
+            return Err(SshDestinationError::Odd(name.to_owned()).into());
         }
-        return Ok(Route::Namespace {
+        return Ok(NodeRoute::Namespace {
             name: namespace.to_owned(),
             // This very program, also once its file is gone.
             program: format!("/proc/{}/exe", std::process::id()).into(),
         });
     }
-    Ok(Route::Ssh {
+    Ok(NodeRoute::Ssh {
         destination: name.parse()?,
         options: SshOptions {
             config: options.ssh_config.clone(),
@@ -161,7 +161,7 @@ pub(crate) fn route(
             connect: connect_timeout(options.timeout),
             alone: false,
             pin: None,
-            login: Login::Configured,
+            login: SshLogin::Configured,
         },
     })
 }

@@ -2,12 +2,12 @@
 
 use std::{error::Error, time::Instant};
 
-use crosstie_model::Plan;
-use crosstie_reach::secret::{AskPassword, PasswordError, Purpose, Secret};
+use crosstie_model::ClusterPlan;
+use crosstie_reach::secret::{AskPassword, PasswordError, PasswordPurpose, SecretBytes};
 
 use crate::{
-    Silent,
-    apply::{ApplyError, UndoError},
+    NoObserver,
+    apply::{ApplyError, RollbackError},
 };
 
 /// One that is answered with yes or no.
@@ -18,13 +18,13 @@ pub struct Question<'a> {
     /// A few words.
     pub ask: &'a str,
     /// Whoever hesitates may look at what it would change in files.
-    pub plan: Option<&'a Plan>,
+    pub plan: Option<&'a ClusterPlan>,
     /// No answer by then is no, and the time left is shown.
     pub until: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum ConsentAnswer {
     Yes,
     No,
     /// The input ended first.
@@ -41,16 +41,16 @@ pub trait Prompter: AskPassword {
     /// Whether what they were to see before they are asked has reached them, or wherever it was to go.
     fn has_seen(&self) -> bool;
 
-    fn ask(&self, question: &Question) -> Answer;
+    fn ask(&self, question: &Question) -> ConsentAnswer;
 }
 
-impl AskPassword for Silent {
-    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
+impl AskPassword for NoObserver {
+    fn ask_password(&self, purpose: &PasswordPurpose) -> Result<SecretBytes, PasswordError> {
         Err(PasswordError::Nobody(purpose.clone()))
     }
 }
 
-impl Prompter for Silent {
+impl Prompter for NoObserver {
     fn is_present(&self) -> bool {
         false
     }
@@ -59,8 +59,8 @@ impl Prompter for Silent {
         true
     }
 
-    fn ask(&self, _: &Question) -> Answer {
-        Answer::EndOfInput
+    fn ask(&self, _: &Question) -> ConsentAnswer {
+        ConsentAnswer::EndOfInput
     }
 }
 
@@ -104,7 +104,7 @@ pub fn is_no(error: &(dyn Error + 'static)) -> bool {
         _ => false,
     });
     let undone = error.downcast_ref().map(|error| match error {
-        UndoError::Consent(error) => error.is_no(),
+        RollbackError::Consent(error) => error.is_no(),
         _ => false,
     });
     applied.or(undone).unwrap_or(false)
@@ -128,10 +128,10 @@ impl Consent<'_> {
             return Ok(());
         }
         match self.prompter.ask(question) {
-            Answer::Yes => Ok(()),
-            Answer::No => Err(ConsentError::Declined),
-            Answer::EndOfInput => Err(ConsentError::EndOfInput { what }),
-            Answer::Silence => Err(ConsentError::Silence),
+            ConsentAnswer::Yes => Ok(()),
+            ConsentAnswer::No => Err(ConsentError::Declined),
+            ConsentAnswer::EndOfInput => Err(ConsentError::EndOfInput { what }),
+            ConsentAnswer::Silence => Err(ConsentError::Silence),
         }
     }
 }

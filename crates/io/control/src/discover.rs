@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crosstie_agent::{CallError, CollectError, InProcess};
-use crosstie_discover::{NoSuchInterface, Place, Via, vendor};
+use crosstie_agent::{CallError, CollectError, InProcessSession};
+use crosstie_discover::{CandidateAddress, DiscoveryMethod, NoSuchInterface, vendor};
 use crosstie_facts::facts;
-use crosstie_reach::discover::{Found, discover};
-use crosstie_report::discover::{Candidate, Looked};
+use crosstie_reach::discover::{DiscoveredHost, discover};
+use crosstie_report::discover::{DiscoveredMachine, SearchedInterfaces};
 
 use crate::COLLECT_TIMEOUT;
 
@@ -14,7 +14,7 @@ use crate::COLLECT_TIMEOUT;
 const LISTEN_TIME: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
-pub enum NeighboursError {
+pub enum DiscoveryError {
     #[error("cannot read this machine's interfaces")]
     Collect(#[source] CallError<CollectError>),
     #[error(transparent)]
@@ -25,13 +25,13 @@ pub enum NeighboursError {
 pub fn neighbours(
     interfaces: &[String],
     timeout: Duration,
-) -> Result<(Vec<Candidate>, Looked), NeighboursError> {
-    let raw = InProcess::default()
+) -> Result<(Vec<DiscoveredMachine>, SearchedInterfaces), DiscoveryError> {
+    let raw = InProcessSession::default()
         .collect(COLLECT_TIMEOUT, &|_| ())
-        .map_err(NeighboursError::Collect)?;
+        .map_err(DiscoveryError::Collect)?;
     let discovery = discover(&facts(&raw), interfaces, LISTEN_TIME.min(timeout))?;
     let candidates = discovery.found.iter().map(candidate).collect();
-    let looked = Looked {
+    let looked = SearchedInterfaces {
         asked: discovery.asked,
         greeted: discovery.greeted,
         notes: discovery.notes,
@@ -39,11 +39,15 @@ pub fn neighbours(
     Ok((candidates, looked))
 }
 
-fn candidate(found: &Found) -> Candidate {
+fn candidate(found: &DiscoveredHost) -> DiscoveredMachine {
     let machine = &found.candidate;
-    let addresses: Vec<String> = machine.places.iter().map(Place::to_string).collect();
+    let addresses: Vec<String> = machine
+        .places
+        .iter()
+        .map(CandidateAddress::to_string)
+        .collect();
     let name = machine.names.first().map(ToString::to_string);
-    Candidate {
+    DiscoveredMachine {
         host: name
             .or_else(|| addresses.first().cloned())
             .unwrap_or_default(),
@@ -52,7 +56,12 @@ fn candidate(found: &Found) -> Candidate {
         mac: machine.mac().map(ToString::to_string),
         vendor: machine.mac().and_then(vendor),
         ssh: found.banner.clone(),
-        via: machine.via.iter().copied().map(Via::word).collect(),
+        via: machine
+            .via
+            .iter()
+            .copied()
+            .map(DiscoveryMethod::word)
+            .collect(),
         destination: found.destination.clone(),
     }
 }

@@ -3,25 +3,25 @@
 use std::{convert::Infallible, sync::Arc, thread, time::Duration};
 
 use crosstie_doctor::{
-    Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, checks, diagnose,
+    CheckSelection, Diagnosis, DoctorInput, NodeFindings, NodeInput, UnreadNode, checks, diagnose,
 };
-use crosstie_model::{Facts, Plan, Spec, run::Run};
+use crosstie_model::{ClusterPlan, ClusterSpec, Facts, run::StoredRun};
 use crosstie_plan::foresee;
-use crosstie_report::up::{Seen, seen};
+use crosstie_report::up::{UpFinding, seen};
 
 use crate::{Fleet, FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot};
 
 /// Checks that need more than facts of nodes, each with what it needs.
 #[derive(Debug, thiserror::Error)]
 #[error("the doctor cannot look for this")]
-pub struct NotFromFacts(#[source] Causes);
+pub struct ChecksNeedMoreInput(#[source] Causes);
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Causes(String);
 
 /// Whoever asks for checks by their names would take silence for health.
-pub fn can_tell(only: &[String]) -> Result<(), NotFromFacts> {
+pub fn can_tell(only: &[String]) -> Result<(), ChecksNeedMoreInput> {
     let checks = only.iter().filter_map(|id| checks::find(id));
     let causes: Vec<String> = checks
         .filter_map(|check| Some(format!("{}: {}", check.id, check.needs()?.words())))
@@ -29,7 +29,7 @@ pub fn can_tell(only: &[String]) -> Result<(), NotFromFacts> {
     if causes.is_empty() {
         return Ok(());
     }
-    Err(NotFromFacts(Causes(causes.join("\n"))))
+    Err(ChecksNeedMoreInput(Causes(causes.join("\n"))))
 }
 
 /// The latest of some captures of each node, and the one before it where there is one: two captures of a node since one
@@ -69,8 +69,8 @@ pub fn look(
 /// Looks again and again, until `see` fails.
 pub fn watch<E>(
     fleet: &Fleet,
-    spec: Option<&Spec>,
-    selection: Selection,
+    spec: Option<&ClusterSpec>,
+    selection: CheckSelection,
     interval: Duration,
     mut see: impl FnMut(Diagnosis) -> Result<(), E>,
 ) -> Result<Infallible, E> {
@@ -100,8 +100,8 @@ fn is_same_boot(a: &NodeSnapshot, b: &NodeSnapshot) -> bool {
 pub fn examine(
     now: &FleetSnapshot,
     before: &[Option<NodeSnapshot>],
-    spec: Option<&Spec>,
-    selection: Selection,
+    spec: Option<&ClusterSpec>,
+    selection: CheckSelection,
 ) -> Diagnosis {
     examine_with(now, before, &[], spec, selection)
 }
@@ -110,16 +110,16 @@ pub fn examine(
 pub fn examine_with(
     now: &FleetSnapshot,
     before: &[Option<NodeSnapshot>],
-    runs: &[Run],
-    spec: Option<&Spec>,
-    selection: Selection,
+    runs: &[StoredRun],
+    spec: Option<&ClusterSpec>,
+    selection: CheckSelection,
 ) -> Diagnosis {
     let earlier = |index: usize| before.get(index)?.as_ref()?.facts.as_deref().ok();
     let nodes = now.nodes.iter().enumerate();
-    let patients: Vec<Patient> = nodes
+    let patients: Vec<NodeInput> = nodes
         .clone()
         .filter_map(|(index, node)| {
-            Some(Patient {
+            Some(NodeInput {
                 facts: node.facts.as_ref().ok()?,
                 earlier: earlier(index),
                 clock: node.clock,
@@ -131,14 +131,14 @@ pub fn examine_with(
         Some((index, &node.name, error))
     });
     let failed: Vec<(usize, &String, String)> = failed.collect();
-    let unread: Vec<Unread> = failed
+    let unread: Vec<UnreadNode> = failed
         .iter()
-        .map(|(_, name, error)| Unread {
+        .map(|(_, name, error)| UnreadNode {
             host: name_in_file(spec, name).to_owned(),
             error: error.clone(),
         })
         .collect();
-    let mut diagnosis = diagnose(&Examination {
+    let mut diagnosis = diagnose(&DoctorInput {
         patients: &patients,
         unread: &unread,
         runs,
@@ -158,7 +158,7 @@ pub fn examine_with(
 }
 
 /// A node that does not answer does not tell its name: the cluster file's, for where it was looked for.
-fn name_in_file<'a>(spec: Option<&'a Spec>, destination: &'a str) -> &'a str {
+fn name_in_file<'a>(spec: Option<&'a ClusterSpec>, destination: &'a str) -> &'a str {
     let mut nodes = spec.map_or(&[][..], |spec| &spec.nodes).iter();
     let node = nodes.find(|node| node.ssh.as_deref().unwrap_or(&node.name) == destination);
     node.map_or(destination, |node| &node.name)
@@ -168,22 +168,22 @@ fn name_in_file<'a>(spec: Option<&'a Spec>, destination: &'a str) -> &'a str {
 pub fn foreseen(
     now: &[NodeFacts],
     earlier: Option<&[NodeFacts]>,
-    spec: &Spec,
-    plan: Option<&Plan>,
-) -> Vec<Seen> {
+    spec: &ClusterSpec,
+    plan: Option<&ClusterPlan>,
+) -> Vec<UpFinding> {
     let diagnosis = |facts: &[Arc<Facts>]| {
         let nodes = now.iter().zip(facts).enumerate();
-        let patients: Vec<Patient> = nodes
-            .map(|(index, (node, facts))| Patient {
+        let patients: Vec<NodeInput> = nodes
+            .map(|(index, (node, facts))| NodeInput {
                 facts,
                 earlier: earlier.and_then(|nodes| Some(&*nodes.get(index)?.facts)),
                 clock: node.clock,
             })
             .collect();
-        diagnose(&Examination {
+        diagnose(&DoctorInput {
             patients: &patients,
             spec: Some(spec),
-            ..Examination::default()
+            ..DoctorInput::default()
         })
     };
     let facts: Vec<Arc<Facts>> = now.iter().map(|node| Arc::clone(&node.facts)).collect();
@@ -194,7 +194,7 @@ pub fn foreseen(
     seen(&diagnosis(&facts), then.as_ref())
 }
 
-fn planned(plan: &Plan, facts: &Arc<Facts>) -> Arc<Facts> {
+fn planned(plan: &ClusterPlan, facts: &Arc<Facts>) -> Arc<Facts> {
     let mut plans = plan.nodes.iter();
     match plans.find(|node| node.node == facts.host.name) {
         Some(node) => Arc::new(foresee(node, facts)),

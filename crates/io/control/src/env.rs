@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crosstie_launch::format::{self, Format, FormatError, NodeEnvironment, is_name};
-use crosstie_model::plan::{Engine, Setting};
-use crosstie_plan::Wiring;
-use crosstie_report::env::{Env, EnvNode};
+use crosstie_launch::format::{self, EnvFormat, EnvFormatError, NodeEnvironment, is_name};
+use crosstie_model::plan::{EngineKind, EngineSetting};
+use crosstie_plan::PlannedWiring;
+use crosstie_report::env::{EnvNode, EnvReport};
 
 use crate::{
-    NodesFailed, Targets,
-    files::{FolderError, FolderName, WriteError, folder_name, make_folder, replace},
+    CommandTargets, NodesFailed,
+    files::{
+        CreateFolderError, FileWriteError, InvalidFolderName, folder_name, make_folder, replace,
+    },
     plan::{self, PlanError},
 };
 
@@ -18,7 +20,7 @@ pub enum EnvError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error(transparent)]
-    Format(#[from] FormatError),
+    Format(#[from] EnvFormatError),
     #[error("'{0}' is no NAME=VALUE, or its name is none of a variable")]
     Assignment(String),
     #[error("the variable {0} is not set here")]
@@ -28,15 +30,15 @@ pub enum EnvError {
     #[error("there is nothing to set: none of the nodes has a port on the fabric")]
     Nothing,
     #[error(transparent)]
-    FolderName(#[from] FolderName),
+    FolderName(#[from] InvalidFolderName),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] CreateFolderError),
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] FileWriteError),
 }
 
 /// What a person adds: `NAME=VALUE`, or `NAME` for the value that it has here, which then is in no argument list.
-pub fn custom(assignments: &[String]) -> Result<Vec<Setting>, EnvError> {
+pub fn custom(assignments: &[String]) -> Result<Vec<EngineSetting>, EnvError> {
     let setting = |text: &String| {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -46,14 +48,14 @@ pub fn custom(assignments: &[String]) -> Result<Vec<Setting>, EnvError> {
             return Err(EnvError::Assignment(text.clone()));
         }
         let here = || std::env::var(name).map_err(|_| EnvError::Unset(name.to_owned()));
-        Ok(Setting {
-            engine: Engine::Custom,
+        Ok(EngineSetting {
+            engine: EngineKind::Custom,
             name: name.to_owned(),
             value: value.map_or_else(here, Ok)?,
             why: "as you said".to_owned(),
         })
     };
-    let mut settings: Vec<Setting> = Vec::new();
+    let mut settings: Vec<EngineSetting> = Vec::new();
     for one in assignments.iter().map(setting) {
         let one = one?;
         // The last one counts, as in a shell.
@@ -65,14 +67,14 @@ pub fn custom(assignments: &[String]) -> Result<Vec<Setting>, EnvError> {
 
 /// Of the nodes that could be read; the others are told beside it.
 pub fn environments(
-    targets: &Targets,
+    targets: &CommandTargets,
     assignments: &[String],
-) -> Result<(Env, NodesFailed), EnvError> {
+) -> Result<(EnvReport, NodesFailed), EnvError> {
     let custom = custom(assignments)?;
     let (spec, facts, unread) = plan::read_planned(targets)?;
-    let wiring = Wiring::new(&spec, &facts);
-    let wiring =
-        wiring.map_err(|faults| PlanError::FaultsOfLab(crosstie_plan::PlanError { faults }))?;
+    let wiring = PlannedWiring::new(&spec, &facts);
+    let wiring = wiring
+        .map_err(|faults| PlanError::FaultsOfLab(crosstie_plan::InvalidSpecError { faults }))?;
     let nodes = wiring.nodes.iter().map(|node| {
         let (settings, notes) = crosstie_plan::settings(&wiring, node);
         EnvNode {
@@ -82,17 +84,17 @@ pub fn environments(
             has_gpus: node.facts.gpus.iter().next().is_some(),
         }
     });
-    Ok((Env::new(&spec.name, nodes.collect()), unread))
+    Ok((EnvReport::new(&spec.name, nodes.collect()), unread))
 }
 
 /// What a person says counts.
-pub(crate) fn with_custom(ours: &[Setting], custom: &[Setting]) -> Vec<Setting> {
+pub(crate) fn with_custom(ours: &[EngineSetting], custom: &[EngineSetting]) -> Vec<EngineSetting> {
     let ours = ours.iter();
-    let said = |setting: &&Setting| !custom.iter().any(|own| own.name == setting.name);
+    let said = |setting: &&EngineSetting| !custom.iter().any(|own| own.name == setting.name);
     ours.filter(said).chain(custom).cloned().collect()
 }
 
-fn node_environments(env: &Env) -> Vec<NodeEnvironment> {
+fn node_environments(env: &EnvReport) -> Vec<NodeEnvironment> {
     let nodes = env.nodes.iter().map(|node| NodeEnvironment {
         node: node.host.clone(),
         cluster: env.cluster.clone(),
@@ -103,7 +105,7 @@ fn node_environments(env: &Env) -> Vec<NodeEnvironment> {
 }
 
 /// For one node, or for several that are alike.
-pub fn formatted(env: &Env, format: Format) -> Result<String, EnvError> {
+pub fn formatted(env: &EnvReport, format: EnvFormat) -> Result<String, EnvError> {
     let nodes = node_environments(env);
     let first = nodes.first().ok_or(EnvError::Nothing)?;
     if format.is_shared() {
@@ -120,7 +122,11 @@ pub fn formatted(env: &Env, format: Format) -> Result<String, EnvError> {
 }
 
 /// `DIR/NODE.ext`, readable by the user alone where somebody's own values are in it.
-pub fn write(env: &Env, format: Format, directory: &Path) -> Result<Vec<PathBuf>, EnvError> {
+pub fn write(
+    env: &EnvReport,
+    format: EnvFormat,
+    directory: &Path,
+) -> Result<Vec<PathBuf>, EnvError> {
     make_folder(directory)?;
     let nodes = node_environments(env);
     let mut written = Vec::new();

@@ -2,14 +2,14 @@
 
 use std::{error::Error, fmt, sync::Arc};
 
-use crosstie_agent::{CallError, CollectError, NoError, Refusal};
-use crosstie_facts::TooLarge;
-use crosstie_jobs::LogError;
-use crosstie_launch::wire::JobFailure;
+use crosstie_agent::{CallError, CollectError, NoError, TrustCallError};
+use crosstie_facts::MachineTooLarge;
+use crosstie_jobs::JobLogError;
+use crosstie_launch::wire::JobCallError;
 use crosstie_model::change::ChangeError;
-use crosstie_node::{cabling::CablingError, capture::LoadError};
-use crosstie_reach::{ConnectError, SessionError, Unfinished};
-use crosstie_report::document::{Failure, NodeFailure};
+use crosstie_node::{cabling::CablingError, capture::CaptureLoadError};
+use crosstie_reach::{ConnectError, SessionError, UnfinishedWork};
+use crosstie_report::document::{FailureReport, NodeFailure};
 
 /// Each text goes behind the node's name.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -31,19 +31,19 @@ pub enum NodeError {
     #[error(transparent)]
     Reach(#[from] CallError<NoError>),
     #[error(transparent)]
-    Trust(#[from] CallError<Refusal>),
+    Trust(#[from] CallError<TrustCallError>),
     #[error(transparent)]
-    Job(#[from] CallError<JobFailure>),
+    Job(#[from] CallError<JobCallError>),
     #[error(transparent)]
-    JobLog(#[from] CallError<LogError>),
+    JobLog(#[from] CallError<JobLogError>),
     #[error(transparent)]
-    Capture(Arc<LoadError>),
+    Capture(Arc<CaptureLoadError>),
     #[error(transparent)]
-    Unfinished(#[from] Unfinished),
+    Unfinished(#[from] UnfinishedWork),
     #[error("cannot parse what was read of it")]
-    Parse(#[source] Unfinished),
+    Parse(#[source] UnfinishedWork),
     #[error(transparent)]
-    TooLarge(#[from] TooLarge),
+    TooLarge(#[from] MachineTooLarge),
 }
 
 impl From<ConnectError> for NodeError {
@@ -98,10 +98,10 @@ fn one_line(error: &dyn Error) -> String {
 }
 
 /// An error as programs read it.
-pub fn failure(error: &(dyn Error + 'static)) -> Failure {
+pub fn failure(error: &(dyn Error + 'static)) -> FailureReport {
     let chain = std::iter::successors(Some(error), |cause| (*cause).source());
     let failed = chain.clone().find_map(|cause| cause.downcast_ref());
-    Failure {
+    FailureReport {
         error: error.to_string(),
         causes: chain.skip(1).map(ToString::to_string).collect(),
         nodes: failed.map_or_else(Vec::new, NodesFailed::failures),

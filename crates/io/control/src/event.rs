@@ -10,19 +10,19 @@ use std::{
 };
 
 use crosstie_grade::{
-    campaign::{Board, Step},
-    reach::Proof,
+    campaign::{TestBatch, TestEndTable},
+    reach::ReachabilityProof,
 };
-use crosstie_model::{Plan, change::Ended};
-use crosstie_reach::Stage;
-use crosstie_report::{prove::Prove, rollback::RollbackPlan, up};
+use crosstie_model::{ClusterPlan, change::TryCommandResult};
+use crosstie_reach::NodeStage;
+use crosstie_report::{prove::ProveReport, rollback::RollbackPlan, up};
 
-use crate::{NodesFailed, init::Discovered};
+use crate::{NodesFailed, init::CablingDiscovery};
 
 /// What happens, as it happens.
 #[derive(Debug)]
-pub enum Event<'a> {
-    /// Work on these nodes begins. Until [`Event::RoundEnded`], events name them by their place in this list.
+pub enum ControlEvent<'a> {
+    /// Work on these nodes begins. Until [`ControlEvent::RoundEnded`], events name them by their place in this list.
     RoundBegan {
         nodes: &'a [String],
         /// ssh may ask on the terminal while it connects.
@@ -30,7 +30,7 @@ pub enum Event<'a> {
     },
     Node {
         index: usize,
-        stage: Stage,
+        stage: NodeStage,
     },
     NodeDone {
         index: usize,
@@ -43,12 +43,12 @@ pub enum Event<'a> {
         file: Option<&'a Path>,
     },
     /// This is about to be carried out, once it is approved of.
-    Planned(&'a Plan),
+    Planned(&'a ClusterPlan),
     /// This is about to be undone, once it is approved of.
     RollbackPlanned(&'a RollbackPlan),
     /// A command is about to be tried.
     TrialBegins,
-    TrialEnded(&'a Ended),
+    TrialEnded(&'a TryCommandResult),
     /// `up` begins on these nodes.
     UpBegan {
         nodes: &'a [&'a str],
@@ -79,61 +79,61 @@ pub enum Event<'a> {
     },
     /// One step of a proof begins.
     StepBegan {
-        step: &'a Step,
-        board: &'a Board,
+        step: &'a TestBatch,
+        board: &'a TestEndTable,
         /// That are known to come after it.
         steps_left: usize,
     },
-    Cabled(&'a Discovered),
+    Cabled(&'a CablingDiscovery),
     Diagnosed {
-        seen: &'a [up::Seen],
+        seen: &'a [up::UpFinding],
         /// The command that shows all of it.
         doctor: &'a str,
     },
     /// What a person should know besides what they asked for.
     Notice(&'a str),
-    Proven(&'a Proof),
-    Measured(&'a Prove),
-    Settings(&'a [up::Environment]),
+    Proven(&'a ReachabilityProof),
+    Measured(&'a ProveReport),
+    Settings(&'a [up::NodeEngineSettings]),
 }
 
 /// Hears of events, from several threads at once.
-pub trait Observer: Send + Sync {
-    fn observe(&self, event: Event<'_>);
+pub trait EventObserver: Send + Sync {
+    fn observe(&self, event: ControlEvent<'_>);
 }
 
 /// Nobody looks.
 #[derive(Debug)]
-pub struct Silent;
+pub struct NoObserver;
 
-impl Observer for Silent {
-    fn observe(&self, _: Event<'_>) {}
+impl EventObserver for NoObserver {
+    fn observe(&self, _: ControlEvent<'_>) {}
 }
 
 /// One piece of work on a list of nodes. Nodes that were given up may still work: nobody hears of them after the end.
-pub struct Round {
-    observer: Arc<dyn Observer>,
+pub struct FleetRound {
+    observer: Arc<dyn EventObserver>,
     ended: AtomicBool,
 }
 
-impl Round {
-    pub fn begin(observer: &Arc<dyn Observer>, nodes: &[String], prompts: bool) -> Arc<Self> {
-        observer.observe(Event::RoundBegan { nodes, prompts });
+impl FleetRound {
+    pub fn begin(observer: &Arc<dyn EventObserver>, nodes: &[String], prompts: bool) -> Arc<Self> {
+        observer.observe(ControlEvent::RoundBegan { nodes, prompts });
         Arc::new(Self {
             observer: Arc::clone(observer),
             ended: AtomicBool::new(false),
         })
     }
 
-    pub fn stage(&self, index: usize, stage: Stage) {
-        self.tell(Event::Node { index, stage });
+    pub fn stage(&self, index: usize, stage: NodeStage) {
+        self.tell(ControlEvent::Node { index, stage });
     }
 
     pub fn done(&self, index: usize) {
-        self.tell(Event::NodeDone { index });
+        self.tell(ControlEvent::NodeDone { index });
     }
 
-    fn tell(&self, event: Event<'_>) {
+    fn tell(&self, event: ControlEvent<'_>) {
         if !self.ended.load(Ordering::SeqCst) {
             self.observer.observe(event);
         }
@@ -141,12 +141,12 @@ impl Round {
 
     pub fn end(&self) {
         if !self.ended.swap(true, Ordering::SeqCst) {
-            self.observer.observe(Event::RoundEnded);
+            self.observer.observe(ControlEvent::RoundEnded);
         }
     }
 }
 
-impl Drop for Round {
+impl Drop for FleetRound {
     /// Also where an error ends it.
     fn drop(&mut self) {
         self.end();
@@ -162,8 +162,8 @@ mod tests {
     #[derive(Default)]
     struct Heard(Mutex<Vec<String>>);
 
-    impl Observer for Heard {
-        fn observe(&self, event: Event<'_>) {
+    impl EventObserver for Heard {
+        fn observe(&self, event: ControlEvent<'_>) {
             self.0.lock().unwrap().push(format!("{event:?}"));
         }
     }
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn nobody_hears_of_a_node_after_the_end() {
         let heard = Arc::new(Heard::default());
-        let observer = Arc::clone(&heard) as Arc<dyn Observer>;
-        let round = Round::begin(&observer, &["spark-a".to_owned()], false);
-        round.stage(0, Stage::Connecting);
+        let observer = Arc::clone(&heard) as Arc<dyn EventObserver>;
+        let round = FleetRound::begin(&observer, &["spark-a".to_owned()], false);
+        round.stage(0, NodeStage::Connecting);
         round.end();
         round.done(0);
         round.end();

@@ -7,45 +7,45 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crosstie_durable::{AtomicWrite, Disk, FileOperations, folder_of};
+use crosstie_durable::{AtomicWrite, FileOperations, RealDisk, folder_of};
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}", path.display())]
-pub struct WriteError {
+pub struct FileWriteError {
     pub path: PathBuf,
     pub source: io::Error,
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make {}", path.display())]
-pub struct FolderError {
+pub struct CreateFolderError {
     pub path: PathBuf,
     pub source: io::Error,
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("'{0}' cannot be the name of a folder")]
-pub struct FolderName(pub(crate) String);
+pub struct InvalidFolderName(pub(crate) String);
 
-pub(crate) fn make_folder(path: &Path) -> Result<(), FolderError> {
-    fs::create_dir_all(path).map_err(|source| FolderError {
+pub(crate) fn make_folder(path: &Path) -> Result<(), CreateFolderError> {
+    fs::create_dir_all(path).map_err(|source| CreateFolderError {
         path: path.to_owned(),
         source,
     })
 }
 
 /// A node's name as the name of one folder.
-pub(crate) fn folder_name(name: &str) -> Result<&Path, FolderName> {
+pub(crate) fn folder_name(name: &str) -> Result<&Path, InvalidFolderName> {
     let path = Path::new(name);
     let mut parts = path.components();
     match (parts.next(), parts.next()) {
         (Some(Component::Normal(part)), None) if part.to_str() == Some(name) => Ok(path),
-        _ => Err(FolderName(name.to_owned())),
+        _ => Err(InvalidFolderName(name.to_owned())),
     }
 }
 
 /// Whether it could be written, told before anything else is done for it: nothing is left behind.
-pub fn is_writable(path: &Path) -> Result<(), WriteError> {
+pub fn is_writable(path: &Path) -> Result<(), FileWriteError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut probe = target.into_os_string();
     probe.push(format!(".{}.partial", std::process::id()));
@@ -54,15 +54,15 @@ pub fn is_writable(path: &Path) -> Result<(), WriteError> {
         .create_new(true)
         .open(&probe)
         .and_then(|_| fs::remove_file(&probe));
-    written.map_err(|source| WriteError {
+    written.map_err(|source| FileWriteError {
         path: path.to_owned(),
         source,
     })
 }
 
 /// The whole file at once, with the permissions that it had. Where the path is a link, the file behind it is replaced.
-pub fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
-    replace_by(&PersonsDisk, path, text).map_err(|source| WriteError {
+pub fn replace(path: &Path, text: &str) -> Result<(), FileWriteError> {
+    replace_by(&PersonsDisk, path, text).map_err(|source| FileWriteError {
         path: path.to_owned(),
         source,
     })
@@ -93,7 +93,7 @@ struct PersonsDisk;
 
 impl FileOperations for PersonsDisk {
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        match Disk.sync_folder(folder) {
+        match RealDisk.sync_folder(folder) {
             Err(error)
                 if matches!(
                     error.kind(),
@@ -113,7 +113,7 @@ impl FileOperations for PersonsDisk {
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    use crosstie_durable::testing::{CutDisk, Place, at_every_cut};
+    use crosstie_durable::testing::{CrashPoint, CrashTestDisk, at_every_cut};
     use tempfile::TempDir;
 
     use super::*;
@@ -142,10 +142,10 @@ mod tests {
             symlink("real.toml", folder.path().join("cluster.toml")).unwrap();
             folder
         };
-        let work = |disk: &CutDisk, folder: &TempDir| {
+        let work = |disk: &CrashTestDisk, folder: &TempDir| {
             replace_by(disk, &folder.path().join("cluster.toml"), "after")
         };
-        let check = |folder: &TempDir, place: &Place| {
+        let check = |folder: &TempDir, place: &CrashPoint| {
             let path = folder.path().join("cluster.toml");
             assert!(path.is_symlink(), "{place}");
             let text = fs::read_to_string(&path).unwrap();

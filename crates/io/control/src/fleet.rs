@@ -10,20 +10,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_agent::InProcess;
+use crosstie_agent::InProcessSession;
 use crosstie_node::groups::signal_all;
 use crosstie_reach::{
-    BOUND, Session, Stage, Unfinished,
-    binary::Binaries,
+    BOUND, NodeStage, Session, UnfinishedWork,
+    binary::AgentBinaries,
     fan_out, fan_out_together,
-    secret::{Password, PasswordError},
+    secret::{PasswordError, SharedPassword},
 };
-use crosstie_report::offer::Offer;
+use crosstie_report::offer::CommandContext;
 use rustix::process::Signal;
 
 use crate::{
-    Connector, Event, NodeError, NodeReading, Observer, Round,
-    connector::{FleetConnector, NodeSlot, RouteError, Shared, route},
+    Connector, ControlEvent, EventObserver, FleetRound, NodeError, NodeReading,
+    connector::{ConnectionSettings, FleetConnector, NodeRouteError, NodeSlot, route},
 };
 
 /// A machine with many cards and a slow driver stays far below; a hung driver is told apart from a slow one.
@@ -36,7 +36,7 @@ pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(120);
 #[derive(Clone)]
 pub struct FleetOptions {
     /// Become root there, with this password where sudo wants one.
-    pub root: Option<Arc<Password>>,
+    pub root: Option<Arc<SharedPassword>>,
     /// Get that password before anything else, not only once a node wants it.
     pub password_first: bool,
     /// After which a node is given up.
@@ -52,8 +52,8 @@ pub struct FleetOptions {
     /// Somebody sits at a terminal on which ssh may ask.
     pub terminal: bool,
     /// For commands that are offered to a person.
-    pub offer: Offer,
-    pub observer: Arc<dyn Observer>,
+    pub offer: CommandContext,
+    pub observer: Arc<dyn EventObserver>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum FleetError {
     #[error("cannot watch for Ctrl-C")]
     Signals(#[source] io::Error),
     #[error(transparent)]
-    Route(#[from] RouteError),
+    Route(#[from] NodeRouteError),
     #[error(transparent)]
     Password(#[from] PasswordError),
 }
@@ -69,7 +69,7 @@ pub enum FleetError {
 /// The nodes of one command. Their sessions stay open, so that they can be asked again.
 pub struct Fleet {
     slots: Vec<Arc<NodeSlot>>,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionSettings>,
     options: Box<FleetOptions>,
     /// Each step has its own limit; this one is for what none of them foresees.
     last: Duration,
@@ -77,12 +77,12 @@ pub struct Fleet {
 
 /// What a node is asked.
 pub trait NodeWork<T>:
-    Fn(usize, &dyn Session, &dyn Fn(Stage)) -> Result<T, NodeError> + Send + Sync + 'static
+    Fn(usize, &dyn Session, &dyn Fn(NodeStage)) -> Result<T, NodeError> + Send + Sync + 'static
 {
 }
 
 impl<T, F> NodeWork<T> for F where
-    F: Fn(usize, &dyn Session, &dyn Fn(Stage)) -> Result<T, NodeError> + Send + Sync + 'static
+    F: Fn(usize, &dyn Session, &dyn Fn(NodeStage)) -> Result<T, NodeError> + Send + Sync + 'static
 {
 }
 
@@ -91,7 +91,7 @@ type Visit<T> = Box<dyn Fn(usize, &Arc<NodeSlot>) -> Result<T, NodeError> + Send
 impl FleetOptions {
     /// What whoever interrupts the command is told from now on.
     pub(crate) fn last_words(&self, words: &str) {
-        self.observer.observe(Event::LastWords(words));
+        self.observer.observe(ControlEvent::LastWords(words));
     }
 }
 
@@ -115,7 +115,7 @@ impl Fleet {
                 given_up: AtomicBool::new(false),
             }))
         });
-        let slots = slots.collect::<Result<Vec<Arc<NodeSlot>>, RouteError>>()?;
+        let slots = slots.collect::<Result<Vec<Arc<NodeSlot>>, NodeRouteError>>()?;
         if let Some(password) = options.root.as_ref().filter(|_| options.password_first) {
             password.get()?;
         }
@@ -129,8 +129,8 @@ impl Fleet {
         let overall = options.overall_timeout;
         Ok(Self {
             slots,
-            shared: Arc::new(Shared {
-                binaries: Binaries::new(options.agent_dir.clone()),
+            shared: Arc::new(ConnectionSettings {
+                binaries: AgentBinaries::new(options.agent_dir.clone()),
                 password: options.root.clone(),
                 prompts,
                 login: overall.unwrap_or(login),
@@ -194,7 +194,7 @@ impl Fleet {
         fan_out: impl FnOnce(
             Vec<Arc<NodeSlot>>,
             Visit<T>,
-        ) -> Vec<Result<Result<T, NodeError>, Unfinished>>,
+        ) -> Vec<Result<Result<T, NodeError>, UnfinishedWork>>,
     ) -> Vec<(String, Result<T, NodeError>)> {
         let names: Vec<String> = self.slots.iter().map(|slot| slot.name.clone()).collect();
         let round = self.round(&names);
@@ -238,8 +238,8 @@ impl Fleet {
     }
 
     /// For work on nodes that are shown by these names.
-    pub fn round(&self, nodes: &[String]) -> Arc<Round> {
-        Round::begin(&self.options.observer, nodes, self.shared.prompts)
+    pub fn round(&self, nodes: &[String]) -> Arc<FleetRound> {
+        FleetRound::begin(&self.options.observer, nodes, self.shared.prompts)
     }
 }
 
@@ -256,15 +256,15 @@ impl Drop for Fleet {
 }
 
 fn this_machine(deadline: Duration) -> NodeReading {
-    let session = InProcess::default();
+    let session = InProcessSession::default();
     let raw = session.collect(deadline, &|_| ());
     NodeReading::new(session.name().to_owned(), raw.map_err(NodeError::from))
 }
 
 fn ask<T>(
     slot: &NodeSlot,
-    shared: &Shared,
-    progress: &dyn Fn(Stage),
+    shared: &ConnectionSettings,
+    progress: &dyn Fn(NodeStage),
     work: impl FnOnce(&dyn Session) -> Result<T, NodeError>,
 ) -> Result<T, NodeError> {
     if slot.given_up.load(Ordering::SeqCst) {

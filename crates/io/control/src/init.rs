@@ -4,22 +4,22 @@ use std::path::Path;
 
 use crosstie_agent::CallError;
 use crosstie_fabric::{
-    cabling::{self, Station, Wiring},
-    init::{Member, propose},
+    cabling::{self, DetectedCabling, SurveyedNode},
+    init::{InitCandidate, propose},
 };
-use crosstie_model::Spec;
+use crosstie_model::ClusterSpec;
 use crosstie_node::cabling::CablingError;
 use crosstie_report::{
-    cluster_file::{Existing, Merged, merge},
+    cluster_file::{ExistingClusterFile, MergedClusterFile, merge},
     init as report,
 };
 
 use crate::{
-    ClusterFileError, Fleet, FleetError, NodeError, NodeFacts, Targets, TargetsError,
-    cabling::{ListenError, listen},
+    ClusterFileReadError, CommandTargets, Fleet, FleetError, NodeError, NodeFacts, TargetsError,
+    cabling::{CablingListenError, listen},
     cluster_file::merging,
     destinations,
-    files::{self, WriteError},
+    files::{self, FileWriteError},
 };
 
 /// Of a cluster that nobody has named.
@@ -29,7 +29,7 @@ pub struct InitOptions<'a> {
     /// Where the nodes' cluster file is.
     pub file: &'a Path,
     /// What it says already.
-    pub existing: Option<&'a Existing>,
+    pub existing: Option<&'a ExistingClusterFile>,
     /// What a new one is called.
     pub name: Option<&'a str>,
     pub dry_run: bool,
@@ -39,11 +39,11 @@ pub struct InitOptions<'a> {
 
 /// What the nodes heard of each other, and the file that it makes.
 #[derive(Debug)]
-pub struct Discovered {
-    pub found: report::Init,
-    pub merged: Merged,
-    pub stations: Vec<Station>,
-    pub wiring: Wiring,
+pub struct CablingDiscovery {
+    pub found: report::InitReport,
+    pub merged: MergedClusterFile,
+    pub stations: Vec<SurveyedNode>,
+    pub wiring: DetectedCabling,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -55,11 +55,11 @@ pub enum InitError {
     #[error(transparent)]
     Fleet(#[from] FleetError),
     #[error(transparent)]
-    Listen(#[from] ListenError),
+    Listen(#[from] CablingListenError),
     #[error(transparent)]
-    ClusterFile(#[from] ClusterFileError),
+    ClusterFile(#[from] ClusterFileReadError),
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] FileWriteError),
 }
 
 pub fn no_root(why: String) -> NodeError {
@@ -67,7 +67,7 @@ pub fn no_root(why: String) -> NodeError {
 }
 
 /// The nodes that are named, a lab's, or those of the cluster file.
-pub fn members(targets: &Targets, spec: Option<&Spec>) -> Result<Fleet, InitError> {
+pub fn members(targets: &CommandTargets, spec: Option<&ClusterSpec>) -> Result<Fleet, InitError> {
     let names = match (&targets.lab, spec) {
         (Some(lab), _) => lab.among(&targets.nodes)?,
         (None, _) if !targets.nodes.is_empty() => targets.nodes.clone(),
@@ -82,7 +82,7 @@ pub fn discover(
     fleet: &Fleet,
     nodes: &[NodeFacts],
     options: &InitOptions,
-) -> Result<Discovered, InitError> {
+) -> Result<CablingDiscovery, InitError> {
     if !options.dry_run {
         // Before anybody waits for cables.
         files::is_writable(options.file)?;
@@ -90,10 +90,10 @@ pub fn discover(
     let spec = options.existing.map(|existing| &existing.spec);
     let (stations, mut remarks) = listen(fleet, nodes, spec, options.seconds)?;
     let mut wiring = cabling::wiring(&stations, spec);
-    let members: Vec<Member> = nodes
+    let members: Vec<InitCandidate> = nodes
         .iter()
         .zip(&stations)
-        .map(|(node, station)| Member {
+        .map(|(node, station)| InitCandidate {
             facts: &node.facts,
             destination: &node.destination,
             station,
@@ -111,15 +111,15 @@ pub fn discover(
     if written {
         files::replace(options.file, &merged.text)?;
     }
-    let found = report::Init {
+    let found = report::InitReport {
         cables: report::numbered(&wiring.cables, &merged.spec),
-        notes: remarks.iter().map(report::Note::from).collect(),
+        notes: remarks.iter().map(report::InitNote::from).collect(),
         nodes: report::nodes(&stations, &wiring, &merged.spec),
         file: options.file.display().to_string(),
         written,
         added: merged.added.clone(),
     };
-    Ok(Discovered {
+    Ok(CablingDiscovery {
         found,
         merged,
         stations,

@@ -32,14 +32,16 @@ pub mod trust;
 pub mod up;
 mod verdict;
 
-pub use cabling::{ListenError, NoPorts};
-pub use cluster_file::{CLUSTER_FILE, ClusterFileError, read_existing};
-pub use connector::{Connector, RouteError};
-pub use consent::{Answer, Consent, ConsentError, Prompter, Question, is_no};
+pub use cabling::{CablingListenError, NoPortReasons};
+pub use cluster_file::{CLUSTER_FILE, ClusterFileReadError, read_existing};
+pub use connector::{Connector, NodeRouteError};
+pub use consent::{Consent, ConsentAnswer, ConsentError, Prompter, Question, is_no};
 pub use error::{NodeError, NodesFailed, chain_of, failure};
-pub use event::{Event, Observer, Round, Silent};
+pub use event::{ControlEvent, EventObserver, FleetRound, NoObserver};
 pub use fleet::{COLLECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROMPT_TIMEOUT};
 pub use random::NoRandomNumbers;
 pub use snapshot::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot, SnapshotError, captured};
-pub use targets::{Found, LabTargets, Nodes, Targets, TargetsError, destinations};
-pub use verdict::Verdict;
+pub use targets::{
+    CommandTargets, LabTargets, ResolvedTargets, TargetNodes, TargetsError, destinations,
+};
+pub use verdict::CommandVerdict;

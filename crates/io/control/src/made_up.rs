@@ -2,29 +2,30 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crosstie_agent::{Call, CallError, Change, Collect, Collected, Reach};
-use crosstie_facts::Raw;
+use crosstie_agent::{Call, CallError, ChangeCall, CollectCall, CollectReply, ReachabilityCall};
+use crosstie_facts::RawCapture;
 use crosstie_model::change::{
-    Ask, ChangeError, Changed, Kind, Probe, Probed, State, TransactionStatus,
+    ChangeError, ChangeReply, ChangeRequest, ProbeResult, ReachabilityProbe, TransactionKind,
+    TransactionState, TransactionStatus,
 };
 use crosstie_reach::{CallLimits, Session, SessionError};
 
 /// There is nothing to read on it, and of anything but changes and probes it knows nothing.
-pub(crate) struct MadeUp<N> {
+pub(crate) struct FakeSession<N> {
     pub(crate) name: String,
     pub(crate) node: Mutex<N>,
 }
 
 /// What it does.
-pub(crate) trait MadeUpNode: Send {
-    fn change(&mut self, ask: &Ask) -> Result<Changed, CallError<ChangeError>>;
+pub(crate) trait FakeNode: Send {
+    fn change(&mut self, ask: &ChangeRequest) -> Result<ChangeReply, CallError<ChangeError>>;
 
-    fn reach(&mut self, _: &[Probe]) -> Result<Vec<Probed>, SessionError> {
+    fn reach(&mut self, _: &[ReachabilityProbe]) -> Result<Vec<ProbeResult>, SessionError> {
         Err(SessionError::Broken)
     }
 }
 
-impl<N: MadeUpNode> Session for MadeUp<N> {
+impl<N: FakeNode> Session for FakeSession<N> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -42,20 +43,20 @@ impl<N: MadeUpNode> Session for MadeUp<N> {
         on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
     ) -> Result<Vec<u8>, SessionError> {
         let mut node = self.node.lock().unwrap_or_else(PoisonError::into_inner);
-        if name == Collect::NAME {
-            let packed = crosstie_node::capture::pack(&Raw::default());
+        if name == CollectCall::NAME {
+            let packed = crosstie_node::capture::pack(&RawCapture::default());
             on_stream(&packed)?;
             let bytes = packed.len() as u64;
-            return Ok(answer::<Collect>(&Ok(Collected { bytes })));
+            return Ok(answer::<CollectCall>(&Ok(CollectReply { bytes })));
         }
-        if name == Reach::NAME {
-            let probed = node.reach(&asked::<Reach>(ask))?;
-            return Ok(answer::<Reach>(&Ok(probed)));
+        if name == ReachabilityCall::NAME {
+            let probed = node.reach(&asked::<ReachabilityCall>(ask))?;
+            return Ok(answer::<ReachabilityCall>(&Ok(probed)));
         }
-        if name == Change::NAME {
-            return match node.change(&asked::<Change>(ask)) {
-                Ok(changed) => Ok(answer::<Change>(&Ok(changed))),
-                Err(CallError::Call(error)) => Ok(answer::<Change>(&Err(error))),
+        if name == ChangeCall::NAME {
+            return match node.change(&asked::<ChangeCall>(ask)) {
+                Ok(changed) => Ok(answer::<ChangeCall>(&Ok(changed))),
+                Err(CallError::Call(error)) => Ok(answer::<ChangeCall>(&Err(error))),
                 Err(CallError::Session(error)) => Err(error),
             };
         }
@@ -74,7 +75,7 @@ fn answer<C: Call>(result: &Result<C::Answer, C::Error>) -> Vec<u8> {
 /// The run of every change of theirs.
 pub(crate) const RUN: &str = "20261115T095959Z-1f2e3d4c";
 
-pub(crate) fn transaction(kind: Kind, state: State) -> TransactionStatus {
+pub(crate) fn transaction(kind: TransactionKind, state: TransactionState) -> TransactionStatus {
     TransactionStatus {
         id: "7".to_owned(),
         run: Some(RUN.to_owned()),

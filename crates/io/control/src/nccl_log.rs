@@ -7,15 +7,15 @@ use std::{
 };
 
 use crosstie_model::Facts;
-use crosstie_nccl_log::{Reader, Report};
-use crosstie_node::capture::LoadError;
+use crosstie_nccl_log::{NcclLogReader, NcclLogReport};
+use crosstie_node::capture::CaptureLoadError;
 
 use crate::{FleetSnapshot, captured};
 
 const PIECE: usize = 256 << 10;
 
 #[derive(Debug, thiserror::Error)]
-pub enum LogError {
+pub enum NcclLogError {
     #[error("cannot read the log from standard input")]
     StandardInput { source: io::Error },
     #[error("cannot read the log {}", path.display())]
@@ -23,29 +23,29 @@ pub enum LogError {
     #[error("cannot use the capture {node}: {why}")]
     Capture { node: String, why: String },
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(#[from] CaptureLoadError),
 }
 
 /// `-` is standard input.
-pub fn read_log(path: &Path, captures: &[PathBuf]) -> Result<Report, LogError> {
+pub fn read_log(path: &Path, captures: &[PathBuf]) -> Result<NcclLogReport, NcclLogError> {
     let facts = facts_of(captures)?;
     if path == Path::new("-") {
         let report = read(io::stdin().lock(), &facts);
-        return report.map_err(|source| LogError::StandardInput { source });
+        return report.map_err(|source| NcclLogError::StandardInput { source });
     }
     let report = File::open(path).and_then(|file| read(file, &facts));
-    report.map_err(|source| LogError::File {
+    report.map_err(|source| NcclLogError::File {
         path: path.to_owned(),
         source,
     })
 }
 
 /// One that cannot be read is an error: it was asked for.
-fn facts_of(captures: &[PathBuf]) -> Result<Vec<Facts>, LogError> {
+fn facts_of(captures: &[PathBuf]) -> Result<Vec<Facts>, NcclLogError> {
     let nodes = FleetSnapshot::parse(captured(captures)?).nodes;
     let facts = nodes.into_iter().map(|node| match node.facts {
         Ok(facts) => Ok((*facts).clone()),
-        Err(error) => Err(LogError::Capture {
+        Err(error) => Err(NcclLogError::Capture {
             node: node.name,
             why: error.line(),
         }),
@@ -53,8 +53,8 @@ fn facts_of(captures: &[PathBuf]) -> Result<Vec<Facts>, LogError> {
     facts.collect()
 }
 
-fn read(mut log: impl Read, facts: &[Facts]) -> io::Result<Report> {
-    let mut reader = Reader::new();
+fn read(mut log: impl Read, facts: &[Facts]) -> io::Result<NcclLogReport> {
+    let mut reader = NcclLogReader::new();
     let mut piece = vec![0; PIECE];
     loop {
         match log.read(&mut piece) {

@@ -7,16 +7,16 @@ use std::{
     path::Path,
 };
 
-use crosstie_model::{Facts, Plan, Spec};
+use crosstie_model::{ClusterPlan, ClusterSpec, Facts};
 use crosstie_report::{
-    plan::{Written, files},
+    plan::{PlannedFile, files},
     text::printable,
 };
 
 use crate::{
-    CLUSTER_FILE, Event, FleetSnapshot, Found, NodeFacts, Nodes, NodesFailed, Observer, Targets,
-    TargetsError,
-    files::{FolderName, WriteError, folder_name},
+    CLUSTER_FILE, CommandTargets, ControlEvent, EventObserver, FleetSnapshot, NodeFacts,
+    NodesFailed, ResolvedTargets, TargetNodes, TargetsError,
+    files::{FileWriteError, InvalidFolderName, folder_name},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -28,11 +28,11 @@ pub enum PlanError {
     #[error("the cluster file cannot be satisfied")]
     Faults(#[source] FaultLines),
     #[error(transparent)]
-    FaultsOfLab(crosstie_plan::PlanError),
+    FaultsOfLab(crosstie_plan::InvalidSpecError),
     #[error(transparent)]
-    Folder(#[from] FolderName),
+    Folder(#[from] InvalidFolderName),
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] FileWriteError),
 }
 
 /// `cluster.toml:12: [[cable]] 2: …`, a line for each fault.
@@ -41,7 +41,7 @@ pub enum PlanError {
 pub struct FaultLines(Vec<String>);
 
 /// The nodes, and the cluster file that they are planned by.
-pub fn find(targets: &Targets) -> Result<Found<Spec>, PlanError> {
+pub fn find(targets: &CommandTargets) -> Result<ResolvedTargets<ClusterSpec>, PlanError> {
     let found = targets.find_planned()?;
     let found = found.ok_or_else(|| PlanError::NoClusterFile {
         init: targets.init_command(),
@@ -49,14 +49,14 @@ pub fn find(targets: &Targets) -> Result<Found<Spec>, PlanError> {
     // A fault of the file is told before anyone is asked for a password.
     let faults = found.spec.check();
     if !faults.is_empty() {
-        let error = crosstie_plan::PlanError { faults };
+        let error = crosstie_plan::InvalidSpecError { faults };
         return Err(with_lines(error, found.file.as_deref()));
     }
     Ok(found)
 }
 
 /// Reads the nodes and plans for those that could be read; the others are told beside it.
-pub fn plan(targets: &Targets) -> Result<(Plan, NodesFailed), PlanError> {
+pub fn plan(targets: &CommandTargets) -> Result<(ClusterPlan, NodesFailed), PlanError> {
     let found = find(targets)?;
     let file = found.file.clone();
     let (spec, read, unread) = read(targets, found);
@@ -67,16 +67,16 @@ pub fn plan(targets: &Targets) -> Result<(Plan, NodesFailed), PlanError> {
 
 /// The cluster file, and facts of its nodes.
 pub(crate) fn read_planned(
-    targets: &Targets,
-) -> Result<(Spec, Vec<Facts>, NodesFailed), PlanError> {
+    targets: &CommandTargets,
+) -> Result<(ClusterSpec, Vec<Facts>, NodesFailed), PlanError> {
     Ok(read(targets, find(targets)?))
 }
 
 fn read(
-    targets: &Targets,
-    Found { spec, nodes, .. }: Found<Spec>,
-) -> (Spec, Vec<Facts>, NodesFailed) {
-    let captured = matches!(nodes, Nodes::Captured(_));
+    targets: &CommandTargets,
+    ResolvedTargets { spec, nodes, .. }: ResolvedTargets<ClusterSpec>,
+) -> (ClusterSpec, Vec<Facts>, NodesFailed) {
+    let captured = matches!(nodes, TargetNodes::Captured(_));
     let (mut read, unread) = divide(FleetSnapshot::parse(nodes.read()));
     if captured {
         let observer = &targets.options.observer;
@@ -87,10 +87,10 @@ fn read(
 
 /// `file` is where the cluster file's faults are.
 pub(crate) fn make(
-    spec: &Spec,
+    spec: &ClusterSpec,
     nodes: &[NodeFacts],
     file: Option<&Path>,
-) -> Result<Plan, PlanError> {
+) -> Result<ClusterPlan, PlanError> {
     let facts: Vec<Facts> = nodes.iter().map(|node| (*node.facts).clone()).collect();
     crosstie_plan::plan(spec, &facts).map_err(|error| with_lines(error, file))
 }
@@ -120,19 +120,19 @@ fn divide(snapshot: FleetSnapshot) -> (Vec<Facts>, NodesFailed) {
 }
 
 /// A folder of captures may hold other people's nodes. A node that was asked for by name is not left out.
-fn leave_strangers_out(spec: &Spec, read: &mut Vec<Facts>, observer: &dyn Observer) {
+fn leave_strangers_out(spec: &ClusterSpec, read: &mut Vec<Facts>, observer: &dyn EventObserver) {
     let (own, others): (Vec<Facts>, Vec<Facts>) = read
         .drain(..)
         .partition(|facts| spec.node(&facts.host.name).is_some());
     for facts in &others {
         let name = printable(&facts.host.name);
         let text = format!("the capture of {name} is left out: it is not in the cluster file");
-        observer.observe(Event::Notice(&text));
+        observer.observe(ControlEvent::Notice(&text));
     }
     *read = if own.is_empty() { others } else { own };
 }
 
-fn with_lines(error: crosstie_plan::PlanError, path: Option<&Path>) -> PlanError {
+fn with_lines(error: crosstie_plan::InvalidSpecError, path: Option<&Path>) -> PlanError {
     let Some(path) = path else {
         return PlanError::FaultsOfLab(error);
     };
@@ -146,19 +146,19 @@ fn with_lines(error: crosstie_plan::PlanError, path: Option<&Path>) -> PlanError
 }
 
 /// `DIR/NODE/etc/…`. What is there already is replaced, file by file; no link is followed out of a node's folder.
-pub fn write(plan: &Plan, directory: &Path) -> Result<(), PlanError> {
+pub fn write(plan: &ClusterPlan, directory: &Path) -> Result<(), PlanError> {
     let allowed = plan.nodes.iter().filter(|node| node.refusals.is_empty());
     for node in allowed {
         let folder = directory.join(folder_name(&node.node)?);
         for file in files(node) {
             let path = folder.join(file.path.trim_start_matches('/'));
-            write_file(&path, &file).map_err(|source| WriteError { path, source })?;
+            write_file(&path, &file).map_err(|source| FileWriteError { path, source })?;
         }
     }
     Ok(())
 }
 
-fn write_file(path: &Path, file: &Written) -> io::Result<()> {
+fn write_file(path: &Path, file: &PlannedFile) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crosstie_model::run::Run;
+use crosstie_model::run::StoredRun;
 use crosstie_report::{
-    compare::{Comparison, comparison},
+    compare::{RunComparison, comparison},
     run_report::{RunReport, report_of},
     share::{share, share_together},
 };
@@ -43,8 +43,12 @@ pub fn report(run: Option<&Path>, options: &ReportOptions) -> Result<RunReport, 
 }
 
 /// What changed from one run to a later one.
-pub fn compare(old: &Path, new: &Path, options: &ReportOptions) -> Result<Comparison, ReportError> {
-    let stored: [Run; 2] = [options.read(old)?, options.read(new)?];
+pub fn compare(
+    old: &Path,
+    new: &Path,
+    options: &ReportOptions,
+) -> Result<RunComparison, ReportError> {
+    let stored: [StoredRun; 2] = [options.read(old)?, options.read(new)?];
     let (runs, replaced) = if options.share {
         let (runs, replaced) = share_together(&stored);
         (runs, Some(replaced))
@@ -58,7 +62,7 @@ pub fn compare(old: &Path, new: &Path, options: &ReportOptions) -> Result<Compar
 
 impl ReportOptions<'_> {
     /// A page never takes the place of a run that it is made of.
-    fn read(&self, run: &Path) -> Result<Run, ReportError> {
+    fn read(&self, run: &Path) -> Result<StoredRun, ReportError> {
         let real = |path: &Path| path.canonicalize().ok();
         let replaces = |page: &&Path| real(page).is_some() && real(page) == real(run);
         match self.page.filter(replaces) {

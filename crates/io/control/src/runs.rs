@@ -9,11 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_model::run::{self, MAX_FILE_BYTES, ReadRunError, Run};
+use crosstie_model::run::{self, MAX_FILE_BYTES, ReadRunError, StoredRun};
 
 use crate::{
-    ClusterFileError, cluster_file,
-    files::{FolderError, FolderName, make_folder},
+    ClusterFileReadError, cluster_file,
+    files::{CreateFolderError, InvalidFolderName, make_folder},
     state::cluster_folder,
 };
 
@@ -23,11 +23,14 @@ const EXTENSION: &str = "jsonl";
 #[derive(Debug, thiserror::Error)]
 pub enum RunsError {
     #[error("no folder for the runs of '{cluster}'")]
-    Name { cluster: String, source: FolderName },
+    Name {
+        cluster: String,
+        source: InvalidFolderName,
+    },
     #[error(transparent)]
-    ClusterFile(#[from] ClusterFileError),
+    ClusterFile(#[from] ClusterFileReadError),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] CreateFolderError),
     #[error("cannot list {}", path.display())]
     List { path: PathBuf, source: io::Error },
     #[error(
@@ -109,7 +112,7 @@ pub fn newest_run_of(cluster_file: &Path) -> Result<PathBuf, RunsError> {
     newest_run(&spec.name)
 }
 
-pub fn read_run(path: &Path) -> Result<Run, RunsError> {
+pub fn read_run(path: &Path) -> Result<StoredRun, RunsError> {
     let text = read_text(path).map_err(|source| RunsError::Read {
         path: path.to_owned(),
         source,

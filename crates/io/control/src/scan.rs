@@ -2,21 +2,25 @@
 
 use std::{path::Path, sync::Arc};
 
-use crosstie_model::{Facts, Spec};
-use crosstie_node::capture::{self, WriteError};
-use crosstie_report::scan::{Outcome, node};
+use crosstie_model::{ClusterSpec, Facts};
+use crosstie_node::capture::{self, CaptureWriteError};
+use crosstie_report::scan::{ScanResult, node};
 use serde_json::Value;
 
 use crate::{FleetSnapshot, NodeReading};
 
 /// One node, and its facts where it could be read.
-pub struct Scanned {
-    pub outcome: Outcome,
+pub struct NodeScan {
+    pub outcome: ScanResult,
     pub facts: Option<Arc<Facts>>,
 }
 
 /// Every node, also those that could not be read.
-pub fn scan(snapshot: &FleetSnapshot, spec: Option<Spec>, from_captures: bool) -> Vec<Scanned> {
+pub fn scan(
+    snapshot: &FleetSnapshot,
+    spec: Option<ClusterSpec>,
+    from_captures: bool,
+) -> Vec<NodeScan> {
     let views = snapshot.each(move |facts| node(facts, spec.as_ref()));
     let nodes = snapshot.nodes.iter().zip(views);
     nodes
@@ -27,13 +31,13 @@ pub fn scan(snapshot: &FleetSnapshot, spec: Option<Spec>, from_captures: bool) -
                 } else if read.name != "." {
                     node.reached = Some(read.name.clone());
                 }
-                Scanned {
-                    outcome: Outcome::Node(Box::new(node)),
+                NodeScan {
+                    outcome: ScanResult::Node(Box::new(node)),
                     facts: read.facts.clone().ok(),
                 }
             }
-            Err(error) => Scanned {
-                outcome: Outcome::Failed {
+            Err(error) => NodeScan {
+                outcome: ScanResult::Failed {
                     host: read.name.clone(),
                     error: error.line(),
                 },
@@ -44,9 +48,9 @@ pub fn scan(snapshot: &FleetSnapshot, spec: Option<Spec>, from_captures: bool) -
 }
 
 /// For programs; with every fact that was read, if that is asked for.
-pub fn values(scanned: &[Scanned], with_facts: bool) -> serde_json::Result<Vec<Value>> {
+pub fn values(scanned: &[NodeScan], with_facts: bool) -> serde_json::Result<Vec<Value>> {
     let mut nodes = Vec::new();
-    for Scanned { outcome, facts } in scanned {
+    for NodeScan { outcome, facts } in scanned {
         let mut value = serde_json::to_value(outcome)?;
         if let (true, Some(facts), Value::Object(fields)) = (with_facts, facts, &mut value) {
             fields.insert("facts".to_owned(), serde_json::to_value(&**facts)?);
@@ -57,18 +61,18 @@ pub fn values(scanned: &[Scanned], with_facts: bool) -> serde_json::Result<Vec<V
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum KeepCaptureError {
     #[error("--capture keeps one node, and {read} were read")]
     NotOne { read: usize },
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] CaptureWriteError),
 }
 
 /// Keeps what was read of one node. A capture made by hand is cut down to the allow-list on its way through.
-pub fn keep(readings: &[NodeReading], path: &Path) -> Result<(), KeepError> {
+pub fn keep(readings: &[NodeReading], path: &Path) -> Result<(), KeepCaptureError> {
     let [NodeReading { raw: Ok(raw), .. }] = readings else {
         let read = readings.iter().filter(|node| node.raw.is_ok()).count();
-        return Err(KeepError::NotOne { read });
+        return Err(KeepCaptureError::NotOne { read });
     };
     Ok(capture::write(&crosstie_node::sanitised(raw), path)?)
 }

@@ -8,10 +8,10 @@ use std::{
 
 use crosstie_agent::NodeCalls;
 use crosstie_doctor::{ClockOffset, clock::milliseconds};
-use crosstie_facts::{Raw, check_size, facts};
+use crosstie_facts::{RawCapture, check_size, facts};
 use crosstie_model::Facts;
-use crosstie_node::capture::{self, LoadError};
-use crosstie_reach::{BOUND, Session, Stage, fan_out};
+use crosstie_node::capture::{self, CaptureLoadError};
+use crosstie_reach::{BOUND, NodeStage, Session, fan_out};
 
 use crate::{Fleet, NodeError, NodesFailed, connector::NAMESPACE_PREFIX};
 
@@ -23,13 +23,13 @@ const PARSE_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct NodeReading {
     /// As the person called it; of a capture, its file.
     pub name: String,
-    pub raw: Result<Raw, NodeError>,
+    pub raw: Result<RawCapture, NodeError>,
     /// How far its clock was from ours.
     pub clock: Option<ClockOffset>,
 }
 
 impl NodeReading {
-    pub fn new(name: String, raw: Result<Raw, NodeError>) -> Self {
+    pub fn new(name: String, raw: Result<RawCapture, NodeError>) -> Self {
         let clock = None;
         Self { name, raw, clock }
     }
@@ -38,7 +38,7 @@ impl NodeReading {
     pub(crate) fn over(
         session: &dyn Session,
         timeout: Duration,
-        progress: &dyn Fn(Stage),
+        progress: &dyn Fn(NodeStage),
     ) -> Result<Self, NodeError> {
         let asked = now();
         let raw = session.collect(timeout, progress)?;
@@ -60,7 +60,7 @@ fn now() -> i64 {
 }
 
 /// What captures hold, by their names.
-pub fn captured(paths: &[PathBuf]) -> Result<Vec<NodeReading>, LoadError> {
+pub fn captured(paths: &[PathBuf]) -> Result<Vec<NodeReading>, CaptureLoadError> {
     let mut readings = Vec::new();
     for path in paths {
         for loaded in capture::load(path)? {
@@ -128,7 +128,7 @@ impl FleetSnapshot {
     pub(crate) fn facts_over(
         session: &dyn Session,
         timeout: Duration,
-        progress: &dyn Fn(Stage),
+        progress: &dyn Fn(NodeStage),
     ) -> Result<Arc<Facts>, NodeError> {
         let reading = NodeReading::over(session, timeout, progress)?;
         let parsed = Self::parse(vec![reading]).nodes.pop();
@@ -262,15 +262,15 @@ fn within<I: Send + Sync + 'static, T: Send + 'static>(
 mod tests {
     use std::{thread, time::Instant};
 
-    use crosstie_facts::Meta;
+    use crosstie_facts::CaptureMeta;
 
     use super::*;
 
     fn reading(name: &str, host: &str, refusal: Option<&str>) -> NodeReading {
-        let raw = Raw::new(Meta {
+        let raw = RawCapture::new(CaptureMeta {
             host: host.to_owned(),
             root_refused: refusal.map(str::to_owned),
-            ..Meta::default()
+            ..CaptureMeta::default()
         });
         NodeReading::new(name.to_owned(), Ok(raw))
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crosstie_model::spec::is_cluster_name;
 
-use crate::files::FolderName;
+use crate::files::InvalidFolderName;
 
 /// `$XDG_STATE_HOME/crosstie`.
 pub fn state_folder() -> PathBuf {
@@ -28,9 +28,9 @@ pub fn labs_folder() -> PathBuf {
 }
 
 /// What is known of a cluster.
-pub fn cluster_folder(cluster: &str) -> Result<PathBuf, FolderName> {
+pub fn cluster_folder(cluster: &str) -> Result<PathBuf, InvalidFolderName> {
     if !is_cluster_name(cluster) {
-        return Err(FolderName(cluster.to_owned()));
+        return Err(InvalidFolderName(cluster.to_owned()));
     }
     // That one is the labs'.
     let name = if cluster == LABS { "labs~" } else { cluster };

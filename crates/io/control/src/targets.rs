@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crosstie_model::{Spec, spec};
-use crosstie_node::capture::LoadError;
-use crosstie_report::offer::Verb;
+use crosstie_model::{ClusterSpec, spec};
+use crosstie_node::capture::CaptureLoadError;
+use crosstie_report::offer::CommandVerb;
 
 use crate::{
-    CLUSTER_FILE, ClusterFileError, Event, Fleet, FleetError, FleetOptions, NodeReading, captured,
-    chain_of, cluster_file,
+    CLUSTER_FILE, ClusterFileReadError, ControlEvent, Fleet, FleetError, FleetOptions, NodeReading,
+    captured, chain_of, cluster_file,
 };
 
 /// How a person names them.
 #[derive(Clone)]
-pub struct Targets {
+pub struct CommandTargets {
     pub nodes: Vec<String>,
     /// Captures instead of live nodes.
     pub from: Vec<PathBuf>,
@@ -26,17 +26,17 @@ pub struct Targets {
 #[derive(Debug, Clone)]
 pub struct LabTargets {
     pub nodes: Vec<String>,
-    pub spec: Spec,
+    pub spec: ClusterSpec,
 }
 
-pub struct Found<S = Option<Spec>> {
+pub struct ResolvedTargets<S = Option<ClusterSpec>> {
     pub spec: S,
     /// Where that is; absent for the lab's own.
     pub file: Option<PathBuf>,
-    pub nodes: Nodes,
+    pub nodes: TargetNodes,
 }
 
-pub enum Nodes {
+pub enum TargetNodes {
     Live(Fleet),
     Captured(Vec<NodeReading>),
 }
@@ -54,14 +54,14 @@ pub enum TargetsError {
     #[error("captures cannot be changed")]
     CapturesUnchanged,
     #[error(transparent)]
-    ClusterFile(#[from] ClusterFileError),
+    ClusterFile(#[from] ClusterFileReadError),
     #[error(transparent)]
-    Capture(#[from] LoadError),
+    Capture(#[from] CaptureLoadError),
     #[error(transparent)]
     Fleet(#[from] FleetError),
 }
 
-impl Nodes {
+impl TargetNodes {
     /// Scan keeps what was read, too.
     pub fn read(self) -> Vec<NodeReading> {
         match self {
@@ -80,19 +80,19 @@ enum Broken {
 }
 
 /// The cluster file that counts, and where it is; absent for a lab's own.
-type InForce = (Option<PathBuf>, Spec);
+type InForce = (Option<PathBuf>, ClusterSpec);
 
-impl Targets {
+impl CommandTargets {
     /// The nodes that are named, the lab's, those of the cluster file, or this machine.
-    pub fn find(&self) -> Result<Found, TargetsError> {
+    pub fn find(&self) -> Result<ResolvedTargets, TargetsError> {
         if !self.from.is_empty() {
             // Captures may be anybody's: only a file that was named is about them.
             let spec = self.cluster.as_deref().map(cluster_file::read);
             let spec = spec.transpose()?;
-            return Ok(Found {
+            return Ok(ResolvedTargets {
                 spec,
                 file: self.cluster.clone(),
-                nodes: Nodes::Captured(captured(&self.from)?),
+                nodes: TargetNodes::Captured(captured(&self.from)?),
             });
         }
         let broken = if self.nodes.is_empty() && self.lab.is_none() {
@@ -101,31 +101,31 @@ impl Targets {
             Broken::IsLeftOut
         };
         let (file, spec) = self.in_force(broken)?.unzip();
-        let nodes = Nodes::Live(self.fleet(spec.as_ref())?);
-        Ok(Found {
+        let nodes = TargetNodes::Live(self.fleet(spec.as_ref())?);
+        Ok(ResolvedTargets {
             spec,
             file: file.flatten(),
             nodes,
         })
     }
 
-    /// As [`Targets::find`], for what needs a cluster file; captures are of the cluster then.
-    pub fn find_planned(&self) -> Result<Option<Found<Spec>>, TargetsError> {
+    /// As [`CommandTargets::find`], for what needs a cluster file; captures are of the cluster then.
+    pub fn find_planned(&self) -> Result<Option<ResolvedTargets<ClusterSpec>>, TargetsError> {
         let Some((file, spec)) = self.in_force(Broken::IsAnError)? else {
             return Ok(None);
         };
         let nodes = if self.from.is_empty() {
-            Nodes::Live(self.fleet(Some(&spec))?)
+            TargetNodes::Live(self.fleet(Some(&spec))?)
         } else {
-            Nodes::Captured(captured(&self.from)?)
+            TargetNodes::Captured(captured(&self.from)?)
         };
-        Ok(Some(Found { spec, file, nodes }))
+        Ok(Some(ResolvedTargets { spec, file, nodes }))
     }
 
     /// Live nodes that are called by name, a lab's, or those of a cluster file; `else_here`, or this machine. Whoever names
     /// nodes needs no file.
-    pub fn find_live(&self, else_here: bool) -> Result<(Option<Spec>, Fleet), TargetsError> {
-        let Found { spec, nodes, .. } = self.find()?;
+    pub fn find_live(&self, else_here: bool) -> Result<(Option<ClusterSpec>, Fleet), TargetsError> {
+        let ResolvedTargets { spec, nodes, .. } = self.find()?;
         let is_known = spec.is_some() || self.lab.is_some() || !self.nodes.is_empty();
         if !is_known && !else_here {
             return Err(TargetsError::NoClusterFile {
@@ -133,8 +133,8 @@ impl Targets {
             });
         }
         match nodes {
-            Nodes::Live(fleet) => Ok((spec, fleet)),
-            Nodes::Captured(_) => Err(TargetsError::Captures),
+            TargetNodes::Live(fleet) => Ok((spec, fleet)),
+            TargetNodes::Captured(_) => Err(TargetsError::Captures),
         }
     }
 
@@ -143,7 +143,7 @@ impl Targets {
         let offer = &self.options.offer;
         let named = self.lab.is_some() || !self.nodes.is_empty();
         let nodes = if named { "" } else { " NODE…" };
-        format!("{}{nodes}", offer.command(Verb::Init))
+        format!("{}{nodes}", offer.command(CommandVerb::Init))
     }
 
     /// The one rule: the file that is named, else ./cluster.toml, else the lab's own. Which it is is told.
@@ -154,11 +154,11 @@ impl Targets {
             None => here.exists().then_some(here),
         };
         let read = path.map(|path| Ok((Some(path.to_owned()), cluster_file::read(path)?)));
-        let read: Option<Result<InForce, ClusterFileError>> = read;
+        let read: Option<Result<InForce, ClusterFileReadError>> = read;
         let found = match read {
             Some(Err(error)) if self.cluster.is_none() && broken == Broken::IsLeftOut => {
                 let text = format!("{CLUSTER_FILE} is left out: {}", chain_of(&error));
-                self.options.observer.observe(Event::Notice(&text));
+                self.options.observer.observe(ControlEvent::Notice(&text));
                 None
             }
             Some(read) => Some(read?),
@@ -168,12 +168,14 @@ impl Targets {
         let found = found.or_else(|| Some((None, lab?.spec.clone())));
         if let Some((file, _)) = &found {
             let file = file.as_deref();
-            self.options.observer.observe(Event::ClusterFile { file });
+            self.options
+                .observer
+                .observe(ControlEvent::ClusterFile { file });
         }
         Ok(found)
     }
 
-    fn fleet(&self, spec: Option<&Spec>) -> Result<Fleet, TargetsError> {
+    fn fleet(&self, spec: Option<&ClusterSpec>) -> Result<Fleet, TargetsError> {
         let chosen = self.nodes.iter().map(|name| by_name(name, spec));
         let chosen: Vec<String> = chosen.collect();
         let chosen = match (&self.lab, spec) {
@@ -186,11 +188,11 @@ impl Targets {
 }
 
 /// Where the nodes of a cluster file are. Whoever sits on one of them need not have ssh to it.
-pub fn destinations(spec: &Spec) -> Vec<String> {
+pub fn destinations(spec: &ClusterSpec) -> Vec<String> {
     spec.nodes.iter().map(destination).collect()
 }
 
-fn destination(node: &spec::Node) -> String {
+fn destination(node: &spec::NodeSpec) -> String {
     let system = rustix::system::uname();
     match &node.ssh {
         None if node.name.as_bytes() == system.nodename().to_bytes() => ".".to_owned(),
@@ -199,7 +201,7 @@ fn destination(node: &spec::Node) -> String {
 }
 
 /// A node may be called as the cluster file calls it, or as ssh does.
-fn by_name(name: &str, spec: Option<&Spec>) -> String {
+fn by_name(name: &str, spec: Option<&ClusterSpec>) -> String {
     let node = spec.and_then(|spec| spec.node(name));
     node.map_or_else(|| name.to_owned(), destination)
 }

@@ -3,13 +3,13 @@
 use crosstie_doctor::Diagnosis;
 use crosstie_model::{Finding, Severity};
 use crosstie_report::{
-    change::{Changes, Outcome},
-    status::{Node, Status},
+    change::{ApplyReport, NodeChangeOutcome},
+    status::{StatusNode, StatusReport},
     trust,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CommandVerdict {
     /// All is as it was asked for.
     Clean,
     /// Something is not.
@@ -18,15 +18,18 @@ pub enum Verdict {
     Failed,
 }
 
-impl Verdict {
+impl CommandVerdict {
     /// Of nodes that were changed; `undone` where a rollback is what was asked for.
-    pub fn of(changes: &Changes, undone: bool) -> Self {
+    pub fn of(changes: &ApplyReport, undone: bool) -> Self {
         let mut outcomes = changes.nodes.iter().map(|change| change.outcome);
-        if outcomes.clone().any(|outcome| outcome == Outcome::Failed) {
-            Self::Failed
-        } else if outcomes
-            .all(|outcome| outcome.is_fine() || (undone && outcome == Outcome::RolledBack))
+        if outcomes
+            .clone()
+            .any(|outcome| outcome == NodeChangeOutcome::Failed)
         {
+            Self::Failed
+        } else if outcomes.all(|outcome| {
+            outcome.is_fine() || (undone && outcome == NodeChangeOutcome::RolledBack)
+        }) {
             Self::Clean
         } else {
             Self::Faults
@@ -46,10 +49,10 @@ impl Verdict {
     }
 
     /// Of changes that were asked for: whether all is as it was left.
-    pub fn of_status(status: &Status) -> Self {
+    pub fn of_status(status: &StatusReport) -> Self {
         if status.nodes.iter().any(|node| node.error.is_some()) {
             Self::Failed
-        } else if status.nodes.iter().any(Node::wants_a_look) {
+        } else if status.nodes.iter().any(StatusNode::wants_a_look) {
             Self::Faults
         } else {
             Self::Clean
@@ -57,7 +60,7 @@ impl Verdict {
     }
 
     /// Of nodes that were to trust each other.
-    pub fn of_trust(report: &trust::Report) -> Self {
+    pub fn of_trust(report: &trust::TrustReport) -> Self {
         if report.failed() {
             Self::Failed
         } else if report.is_declined() {

@@ -26,7 +26,7 @@ pub use names::{
     folder_of, is_absent, is_full, publish, remove, remove_synced, remove_tree, rename_synced,
     sync_folder,
 };
-pub use operations::{Disk, FileOperations};
+pub use operations::{FileOperations, RealDisk};
 
 #[cfg(test)]
 mod tests;

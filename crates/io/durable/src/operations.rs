@@ -42,6 +42,6 @@ pub trait FileOperations {
 
 /// The file system as it is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Disk;
+pub struct RealDisk;
 
-impl FileOperations for Disk {}
+impl FileOperations for RealDisk {}

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    AtomicWrite, Disk, FileOperations, PathError, folder_of, is_absent, is_full, overwrite,
+    AtomicWrite, FileOperations, PathError, RealDisk, folder_of, is_absent, is_full, overwrite,
     private_folder, read_bounded, read_json, sync_folder, write, write_as,
 };
 
@@ -34,8 +34,8 @@ fn a_sync_reaches_the_kernel() {
     let null = Path::new("/dev/null");
     let file = File::open(null).unwrap();
     for asked in [
-        Disk.sync(&file, null),
-        Disk.sync_folder(null),
+        RealDisk.sync(&file, null),
+        RealDisk.sync_folder(null),
         sync_folder(null),
     ] {
         let refused = asked.unwrap_err();
@@ -47,11 +47,11 @@ fn a_sync_reaches_the_kernel() {
 fn a_file_that_cannot_be_prepared_is_not_written_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
-    write(&Disk, &path, b"before", 0o640).unwrap();
+    write(&RealDisk, &path, b"before", 0o640).unwrap();
     let refused = |_: &File| Err(io::Error::other("refused"));
-    write_as(&Disk, &path, b"after", 0o600, refused).unwrap_err();
+    write_as(&RealDisk, &path, b"after", 0o600, refused).unwrap_err();
     let own = AtomicWrite::new(&path, 0o600).through_name_of_its_own();
-    own.write_as(&Disk, b"after", refused).unwrap_err();
+    own.write_as(&RealDisk, b"after", refused).unwrap_err();
     assert_eq!(fs::read(&path).unwrap(), b"before");
     assert_eq!(mode(&path), 0o640);
     assert_eq!(names(folder.path()), ["file"]);
@@ -63,7 +63,7 @@ fn a_link_is_replaced_and_what_it_leads_to_stays() {
     let [path, target] = ["link", "target"].map(|name| folder.path().join(name));
     fs::write(&target, "target").unwrap();
     std::os::unix::fs::symlink(&target, &path).unwrap();
-    write(&Disk, &path, b"file", 0o600).unwrap();
+    write(&RealDisk, &path, b"file", 0o600).unwrap();
     assert!(!path.is_symlink());
     assert_eq!(fs::read(&target).unwrap(), b"target");
 }
@@ -75,7 +75,7 @@ fn a_mode_may_be_left_to_the_umask() {
     let [plain, written] = ["plain", "written"].map(|name| folder.path().join(name));
     fs::write(&plain, "").unwrap();
     let new = AtomicWrite::with_mode_of_umask(&written);
-    new.write(&Disk, b"").unwrap();
+    new.write(&RealDisk, b"").unwrap();
     assert_eq!(mode(&written), mode(&plain));
 }
 
@@ -91,7 +91,7 @@ fn several_may_write_a_file_at_once() {
                 for _ in 0..50 {
                     own.clone()
                         .without_sync()
-                        .write(&Disk, text.as_bytes())
+                        .write(&RealDisk, text.as_bytes())
                         .unwrap();
                 }
             });
@@ -105,10 +105,10 @@ fn several_may_write_a_file_at_once() {
 fn a_file_is_written_over_in_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
-    write(&Disk, &path, b"a long state", 0o600).unwrap();
-    overwrite(&Disk, &path, b"short").unwrap();
+    write(&RealDisk, &path, b"a long state", 0o600).unwrap();
+    overwrite(&RealDisk, &path, b"short").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"short");
-    let missing = overwrite(&Disk, &folder.path().join("missing"), b"").unwrap_err();
+    let missing = overwrite(&RealDisk, &folder.path().join("missing"), b"").unwrap_err();
     assert!(is_absent(&missing), "{missing}");
 }
 
@@ -117,14 +117,14 @@ fn a_private_folder_is_its_owners_alone_and_may_be_there() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("above/private");
     for _ in 0..2 {
-        private_folder(&Disk, &path).unwrap();
+        private_folder(&RealDisk, &path).unwrap();
         assert_eq!(mode(&path), 0o700);
         fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     }
     let file = top.path().join("file");
     fs::write(&file, "").unwrap();
-    private_folder(&Disk, &file).unwrap_err();
-    private_folder(&Disk, &file.join("private")).unwrap_err();
+    private_folder(&RealDisk, &file).unwrap_err();
+    private_folder(&RealDisk, &file.join("private")).unwrap_err();
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn what_is_read_is_bounded_and_a_torn_file_is_told_from_another() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.json");
     let json = AtomicWrite::new(&path, 0o600);
-    json.write_json(&Disk, &["a", "b"]).unwrap();
+    json.write_json(&RealDisk, &["a", "b"]).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text, "[\n  \"a\",\n  \"b\"\n]");
     let length = text.len() as u64;

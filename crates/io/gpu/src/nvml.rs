@@ -12,7 +12,7 @@ use nvml_wrapper::{
 
 use crosstie_model::{
     Bytes, Reading,
-    facts::gpu::{Gpu, Gpus},
+    facts::gpu::{Gpu, GpuFacts},
 };
 
 /// The name with the ABI's number comes with the driver; the bare one only with development packages.
@@ -34,7 +34,7 @@ pub enum NvmlError {
 
 /// Asks NVML in a thread of its own: a call into the driver of a sick GPU may never return, and the thread is then
 /// left behind.
-pub fn read(deadline: Duration) -> Result<Gpus, NvmlError> {
+pub fn read(deadline: Duration) -> Result<GpuFacts, NvmlError> {
     let (sender, receiver) = sync_channel(1);
     std::thread::Builder::new()
         .name("nvml".to_owned())
@@ -48,7 +48,7 @@ pub fn read(deadline: Duration) -> Result<Gpus, NvmlError> {
     }
 }
 
-fn ask() -> Result<Gpus, NvmlError> {
+fn ask() -> Result<GpuFacts, NvmlError> {
     let nvml = Nvml::builder()
         .lib_path(OsStr::new(LIBRARY))
         .init()
@@ -59,7 +59,7 @@ fn ask() -> Result<Gpus, NvmlError> {
         format!("{major}.{}", cuda_driver_version_minor(version))
     });
     let devices = (0..attached).filter_map(|index| gpu(&nvml, index));
-    Ok(Gpus {
+    Ok(GpuFacts {
         devices: Reading::Value(devices.collect()),
         driver: nvml.sys_driver_version().ok().into(),
         cuda: cuda.into(),

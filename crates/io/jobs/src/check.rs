@@ -8,16 +8,16 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{CheckAsk, Checked, JobFailure};
+use crosstie_launch::wire::{JobCallError, JobCheckReply, JobCheckRequest};
 use crosstie_node::{
-    Local,
-    command::{Bounds, run_with_environment},
+    LocalFileTree,
+    command::{CommandLimits, run_with_environment},
     host::memory_limits,
 };
 use rustix::fs::{Access, access};
 
 use crate::{
-    folder::{self, Manager, Owner, is_root},
+    folder::{self, JobOwner, SystemdManager, is_root},
     unit, weights,
 };
 
@@ -38,8 +38,8 @@ const MAX_FREE_PORTS: u32 = 16;
 const TORCH_VERSION: &str =
     "from importlib.metadata import version; print('torch', version('torch'))";
 
-pub(crate) fn check(ask: &CheckAsk) -> Result<Checked, JobFailure> {
-    let owner = Owner::find()?;
+pub(crate) fn check(ask: &JobCheckRequest) -> Result<JobCheckReply, JobCallError> {
+    let owner = JobOwner::find()?;
     let manager = folder::manager();
     let directory = owner
         .home
@@ -52,7 +52,7 @@ pub(crate) fn check(ask: &CheckAsk) -> Result<Checked, JobFailure> {
         .as_deref()
         .map_or_else(Vec::new, |program| options(&owner, program, &ask.options));
     let files = ask.files.iter();
-    Ok(Checked {
+    Ok(JobCheckReply {
         user: owner.name.clone(),
         is_root: is_root(),
         version,
@@ -62,7 +62,7 @@ pub(crate) fn check(ask: &CheckAsk) -> Result<Checked, JobFailure> {
             .collect(),
         taken: taken(&ask.listens),
         free_ports: ask.free_ports.map_or_else(Vec::new, free_ports),
-        memory: memory_limits(&Local::machine()).free,
+        memory: memory_limits(&LocalFileTree::machine()).free,
         memlock: memlock(manager, &owner),
         no_units: no_units(manager, &owner),
         program: program.map(|path| path.display().to_string()),
@@ -70,7 +70,7 @@ pub(crate) fn check(ask: &CheckAsk) -> Result<Checked, JobFailure> {
     })
 }
 
-fn find(program: &str, owner: &Owner, directory: &Path) -> Option<PathBuf> {
+fn find(program: &str, owner: &JobOwner, directory: &Path) -> Option<PathBuf> {
     let usable = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     if program.contains('/') {
         return Some(directory.join(program)).filter(usable);
@@ -83,8 +83,8 @@ fn find(program: &str, owner: &Owner, directory: &Path) -> Option<PathBuf> {
 }
 
 /// As the owner, whoever this is: root runs nobody's files.
-fn ask_program(owner: &Owner, program: &Path, arguments: &[&str]) -> Option<String> {
-    let bounds = Bounds {
+fn ask_program(owner: &JobOwner, program: &Path, arguments: &[&str]) -> Option<String> {
+    let bounds = CommandLimits {
         deadline: ASK_TIMEOUT,
         output: 1 << 20,
     };
@@ -105,7 +105,7 @@ fn ask_program(owner: &Owner, program: &Path, arguments: &[&str]) -> Option<Stri
     Some(String::from_utf8_lossy(&output).into_owned())
 }
 
-fn version(owner: &Owner, program: &Path) -> Option<String> {
+fn version(owner: &JobOwner, program: &Path) -> Option<String> {
     let name = program.file_name()?.to_str()?;
     let said = match name {
         // It knows no question for its version.
@@ -137,7 +137,7 @@ fn interpreter(script: &Path) -> Option<PathBuf> {
 }
 
 /// Those that its help names.
-fn options(owner: &Owner, program: &Path, wanted: &[String]) -> Vec<String> {
+fn options(owner: &JobOwner, program: &Path, wanted: &[String]) -> Vec<String> {
     if wanted.is_empty() {
         return Vec::new();
     }
@@ -166,25 +166,31 @@ fn free_ports((address, count): (IpAddr, u32)) -> Vec<u16> {
 }
 
 /// Process 1 may give any amount; a user's manager no more than it has itself.
-fn memlock(manager: Manager, owner: &Owner) -> Option<u64> {
-    if manager == Manager::System {
+fn memlock(manager: SystemdManager, owner: &JobOwner) -> Option<u64> {
+    if manager == SystemdManager::System {
         return None;
     }
     let unit = format!("user@{}.service", owner.user);
     let arguments = ["show", "--value", "--property=LimitMEMLOCK", &unit];
     let deadline = Duration::from_secs(10);
-    let shown = unit::systemd(Manager::System, owner, "systemctl", &arguments, deadline);
+    let shown = unit::systemd(
+        SystemdManager::System,
+        owner,
+        "systemctl",
+        &arguments,
+        deadline,
+    );
     // `infinity` is no number.
     shown.ok()?.trim().parse().ok()
 }
 
-fn no_units(manager: Manager, owner: &Owner) -> Option<String> {
+fn no_units(manager: SystemdManager, owner: &JobOwner) -> Option<String> {
     let deadline = Duration::from_secs(10);
     let arguments = ["show", "--property=Version"];
     let shown = unit::systemd(manager, owner, "systemctl", &arguments, deadline);
     let gap = shown.err()?;
     Some(match manager {
-        Manager::System => format!("systemd does not answer: {gap}"),
-        Manager::User => format!("{} has no manager of systemd's: {gap}", owner.name),
+        SystemdManager::System => format!("systemd does not answer: {gap}"),
+        SystemdManager::User => format!("{} has no manager of systemd's: {gap}", owner.name),
     })
 }

@@ -10,9 +10,11 @@ use std::{
     time::Duration,
 };
 
-use crosstie_durable::{AtomicWrite, Disk, FileOperations, folder_of, make_folder, read_bounded};
-use crosstie_launch::wire::{JobFailure, RankFile, RankState, is_job_name};
-use crosstie_node::trust::Home;
+use crosstie_durable::{
+    AtomicWrite, FileOperations, RealDisk, folder_of, make_folder, read_bounded,
+};
+use crosstie_launch::wire::{JobCallError, RankFile, RankState, is_job_name};
+use crosstie_node::trust::HomeFolder;
 use rustix::{fs::OFlags, process::geteuid};
 use serde::de::DeserializeOwned;
 
@@ -36,7 +38,7 @@ pub(crate) const START_SOCKET: &str = "start.sock";
 
 /// Who runs the ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Owner {
+pub(crate) struct JobOwner {
     pub(crate) user: u32,
     pub(crate) group: u32,
     pub(crate) name: String,
@@ -44,7 +46,7 @@ pub(crate) struct Owner {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manager {
+pub(crate) enum SystemdManager {
     /// Process 1.
     System,
     /// The user's own.
@@ -54,22 +56,22 @@ pub(crate) enum Manager {
 /// One job's folder, which may not be there yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobFolder {
-    pub(crate) manager: Manager,
-    pub(crate) owner: Owner,
+    pub(crate) manager: SystemdManager,
+    pub(crate) owner: JobOwner,
     pub(crate) path: PathBuf,
     pub(crate) job: String,
 }
 
-impl Owner {
+impl JobOwner {
     /// Whoever became root by sudo, else who this is.
-    pub(crate) fn find() -> Result<Self, JobFailure> {
+    pub(crate) fn find() -> Result<Self, JobCallError> {
         let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
         let own = geteuid().as_raw();
         let (user, group) = match number("SUDO_UID").zip(number("SUDO_GID")) {
             Some(sudo) if own == 0 => sudo,
             _ => (own, rustix::process::getegid().as_raw()),
         };
-        let (name, home) = Home::account(user).map_err(|error| JobFailure::System {
+        let (name, home) = HomeFolder::account(user).map_err(|error| JobCallError::System {
             what: format!("find the home directory of user {user}"),
             why: error.to_string(),
         })?;
@@ -87,25 +89,29 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// Of new jobs.
-pub(crate) fn manager() -> Manager {
+pub(crate) fn manager() -> SystemdManager {
     if is_root() {
-        Manager::System
+        SystemdManager::System
     } else {
-        Manager::User
+        SystemdManager::User
     }
 }
 
-fn jobs_folder(manager: Manager, owner: &Owner) -> PathBuf {
+fn jobs_folder(manager: SystemdManager, owner: &JobOwner) -> PathBuf {
     match manager {
-        Manager::System => SYSTEM_JOBS.into(),
-        Manager::User => owner.home.join(".local/state/crosstie/jobs"),
+        SystemdManager::System => SYSTEM_JOBS.into(),
+        SystemdManager::User => owner.home.join(".local/state/crosstie/jobs"),
     }
 }
 
 impl JobFolder {
-    pub(crate) fn new(manager: Manager, owner: &Owner, job: &str) -> Result<Self, JobFailure> {
+    pub(crate) fn new(
+        manager: SystemdManager,
+        owner: &JobOwner,
+        job: &str,
+    ) -> Result<Self, JobCallError> {
         if !is_job_name(job) {
-            return Err(JobFailure::Name(job.to_owned()));
+            return Err(JobCallError::Name(job.to_owned()));
         }
         Ok(Self {
             manager,
@@ -116,10 +122,10 @@ impl JobFolder {
     }
 
     /// Every job of this user's, and of those that root started for them.
-    pub(crate) fn all() -> Result<Vec<Self>, JobFailure> {
-        let owner = Owner::find()?;
+    pub(crate) fn all() -> Result<Vec<Self>, JobCallError> {
+        let owner = JobOwner::find()?;
         let mut found = Vec::new();
-        for manager in [Manager::System, Manager::User] {
+        for manager in [SystemdManager::System, SystemdManager::User] {
             let folder = jobs_folder(manager, &owner);
             let entries = match fs::read_dir(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -178,28 +184,29 @@ impl JobFolder {
     pub(crate) fn make(&self) -> io::Result<()> {
         let parent = folder_of(&self.path);
         let mode = match self.manager {
-            Manager::System => 0o755,
-            Manager::User => 0o700,
+            SystemdManager::System => 0o755,
+            SystemdManager::User => 0o700,
         };
-        make_folder(&Disk, parent, mode)?;
-        Disk.create_folder(&self.path, 0o700)?;
-        Disk.sync_folder(parent)
+        make_folder(&RealDisk, parent, mode)?;
+        RealDisk.create_folder(&self.path, 0o700)?;
+        RealDisk.sync_folder(parent)
     }
 
     /// Only the owner can read it. No job outlives a boot, so a power cut may take it.
     pub(crate) fn write(&self, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
         AtomicWrite::new(&self.file(name), mode)
             .without_sync()
-            .write_as(&Disk, bytes, |file| self.hand_over(file))
+            .write_as(&RealDisk, bytes, |file| self.hand_over(file))
     }
 
     /// A file without bytes that is there after a boot, too: for what a job changes that outlives it.
     pub(crate) fn mark(&self, name: &str) -> io::Result<()> {
-        AtomicWrite::new(&self.file(name), 0o600).write_as(&Disk, b"", |file| self.hand_over(file))
+        AtomicWrite::new(&self.file(name), 0o600)
+            .write_as(&RealDisk, b"", |file| self.hand_over(file))
     }
 
     pub(crate) fn hand_over(&self, file: &File) -> io::Result<()> {
-        if self.manager == Manager::System {
+        if self.manager == SystemdManager::System {
             fchown(file, Some(self.owner.user), Some(self.owner.group))?;
         }
         Ok(())

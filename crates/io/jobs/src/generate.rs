@@ -6,14 +6,14 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{GenerateAsk, JobFailure};
+use crosstie_launch::wire::{GenerateRequest, JobCallError};
 use serde_json::{Value, json};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_ANSWER: u64 = 1 << 20;
 
-pub(crate) fn generate(ask: &GenerateAsk) -> Result<String, JobFailure> {
-    let unusable = |why: String| JobFailure::Generate {
+pub(crate) fn generate(ask: &GenerateRequest) -> Result<String, JobCallError> {
+    let unusable = |why: String| JobCallError::Generate {
         address: ask.address,
         why,
     };
@@ -36,7 +36,7 @@ pub(crate) fn generate(ask: &GenerateAsk) -> Result<String, JobFailure> {
         .ok_or_else(|| unusable("it generated nothing".to_owned()))
 }
 
-fn post(ask: &GenerateAsk) -> std::io::Result<Vec<u8>> {
+fn post(ask: &GenerateRequest) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect_timeout(&ask.address, CONNECT_TIMEOUT)?;
     let limit = Duration::from_secs(ask.seconds.max(1).into());
     stream.set_read_timeout(Some(limit))?;
@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    fn answered(answer: &'static str) -> Result<String, JobFailure> {
+    fn answered(answer: &'static str) -> Result<String, JobCallError> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = thread::spawn(move || {
@@ -77,7 +77,7 @@ mod tests {
             while !lines.next().unwrap().unwrap().is_empty() {}
             (&stream).write_all(answer.as_bytes()).unwrap();
         });
-        let generated = generate(&GenerateAsk {
+        let generated = generate(&GenerateRequest {
             address,
             prompt: "a".to_owned(),
             tokens: 4,

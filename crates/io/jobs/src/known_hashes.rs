@@ -11,7 +11,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crosstie_durable::{AtomicWrite, Disk};
+use crosstie_durable::{AtomicWrite, RealDisk};
 use rustix::process::geteuid;
 
 /// Removed by `uninstall`, with what else is there.
@@ -76,7 +76,7 @@ impl KnownHashes {
         AtomicWrite::new(path, 0o600)
             .through_name_of_its_own()
             .without_sync()
-            .write(&Disk, hash.as_bytes())
+            .write(&RealDisk, hash.as_bytes())
     }
 }
 

@@ -15,24 +15,28 @@ mod stop;
 mod unit;
 mod weights;
 
-use crosstie_launch::wire::{JobAnswer, JobAsk, JobFailure};
+use crosstie_launch::wire::{JobCallError, JobReply, JobRequest};
 
-pub use log::{LogError, follow};
+pub use log::{JobLogError, follow};
 
 /// Everything that a node is asked about jobs, but their logs.
-pub fn answer(ask: &JobAsk) -> Result<JobAnswer, JobFailure> {
+pub fn answer(ask: &JobRequest) -> Result<JobReply, JobCallError> {
     match ask {
-        JobAsk::Check(ask) => check::check(ask).map(|found| JobAnswer::Checked(Box::new(found))),
-        JobAsk::Start(rank) => start::start(rank).map(|()| JobAnswer::Started),
-        JobAsk::List => list::list().map(|ranks| JobAnswer::Listed { ranks }),
-        JobAsk::Stop { job } => stop::stop(job.as_deref()).map(|jobs| JobAnswer::Stopped { jobs }),
-        JobAsk::Generate(ask) => generate::generate(ask).map(|text| JobAnswer::Generated { text }),
+        JobRequest::Check(ask) => check::check(ask).map(|found| JobReply::Checked(Box::new(found))),
+        JobRequest::Start(rank) => start::start(rank).map(|()| JobReply::Started),
+        JobRequest::List => list::list().map(|ranks| JobReply::Listed { ranks }),
+        JobRequest::Stop { job } => {
+            stop::stop(job.as_deref()).map(|jobs| JobReply::Stopped { jobs })
+        }
+        JobRequest::Generate(ask) => {
+            generate::generate(ask).map(|text| JobReply::Generated { text })
+        }
     }
 }
 
-fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> JobFailure {
+fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> JobCallError {
     let what = what.into();
-    move |error| JobFailure::System {
+    move |error| JobCallError::System {
         what,
         why: error.to_string(),
     }

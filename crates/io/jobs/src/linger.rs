@@ -3,12 +3,12 @@
 
 use std::{fs, io, time::Duration};
 
-use crosstie_durable::{Disk, remove_synced, rename_synced};
-use crosstie_launch::wire::JobFailure;
-use crosstie_node::command::{Bounds, run};
+use crosstie_durable::{RealDisk, remove_synced, rename_synced};
+use crosstie_launch::wire::JobCallError;
+use crosstie_node::command::{CommandLimits, run};
 
 use crate::{
-    folder::{JobFolder, Manager},
+    folder::{JobFolder, SystemdManager},
     system,
 };
 
@@ -16,14 +16,14 @@ use crate::{
 const MARK: &str = "made-user-linger";
 
 /// Does nothing where the user lingers already, or where the unit is the system's.
-pub(crate) fn enable(folder: &JobFolder) -> Result<(), JobFailure> {
-    if folder.manager == Manager::System || lingers(folder) {
+pub(crate) fn enable(folder: &JobFolder) -> Result<(), JobCallError> {
+    if folder.manager == SystemdManager::System || lingers(folder) {
         return Ok(());
     }
     let marked = folder.mark(MARK);
     marked.map_err(system("note that the user is to linger"))?;
     let user = folder.owner.user.to_string();
-    loginctl(&["enable-linger", &user]).map_err(|why| JobFailure::System {
+    loginctl(&["enable-linger", &user]).map_err(|why| JobCallError::System {
         what: format!(
             "keep units of {} after logout (loginctl enable-linger); pass --sudo for units of the system's own manager",
             folder.owner.name
@@ -38,16 +38,17 @@ pub(crate) fn release(folder: &JobFolder, others: &[JobFolder]) -> Result<(), St
     if !mark.exists() {
         return Ok(());
     }
-    let needs = |other: &&JobFolder| other.manager == Manager::User && other.job != folder.job;
+    let needs =
+        |other: &&JobFolder| other.manager == SystemdManager::User && other.job != folder.job;
     if let Some(heir) = others.iter().find(needs) {
-        return match rename_synced(&Disk, &mark, &heir.file(MARK)) {
+        return match rename_synced(&RealDisk, &mark, &heir.file(MARK)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
             _ => Ok(()),
         };
     }
     let user = folder.owner.user.to_string();
     loginctl(&["disable-linger", &user])?;
-    remove_synced(&Disk, &mark)
+    remove_synced(&RealDisk, &mark)
         .map(drop)
         .map_err(|error| error.to_string())
 }
@@ -59,9 +60,9 @@ fn lingers(folder: &JobFolder) -> bool {
 }
 
 fn loginctl(arguments: &[&str]) -> Result<(), String> {
-    let bounds = Bounds {
+    let bounds = CommandLimits {
         deadline: Duration::from_secs(15),
-        ..Bounds::default()
+        ..CommandLimits::default()
     };
     let done = run("loginctl", arguments, bounds);
     done.map(drop).map_err(|gap| gap.to_string())

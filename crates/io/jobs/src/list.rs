@@ -1,13 +1,13 @@
 //! Every job's rank on this node.
 
-use crosstie_launch::wire::{JobFailure, RankStatus};
+use crosstie_launch::wire::{JobCallError, RankStatus};
 
 use crate::{
-    folder::{JobFolder, Manager},
+    folder::{JobFolder, SystemdManager},
     now, unit,
 };
 
-pub(crate) fn list() -> Result<Vec<RankStatus>, JobFailure> {
+pub(crate) fn list() -> Result<Vec<RankStatus>, JobCallError> {
     let folders = JobFolder::all()?;
     // One that cannot be read was cut off while it was made; `stop` ends it by its name.
     let known = folders
@@ -26,7 +26,7 @@ pub(crate) fn list() -> Result<Vec<RankStatus>, JobFailure> {
             Ok(state) => state.active,
             Err(gap) => format!("unknown: {gap}"),
         },
-        is_system_unit: folder.manager == Manager::System,
+        is_system_unit: folder.manager == SystemdManager::System,
         state: folder.state(),
         now: now(),
     });

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{JobFailure, LogAsk, Phase, Stream};
+use crosstie_launch::wire::{JobCallError, JobLogRequest, LogStream, RankPhase};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,28 +21,28 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
-pub enum LogError {
+pub enum JobLogError {
     #[error("there is no job {0} here")]
     NoJob(String),
     #[error(transparent)]
-    Failed(#[from] JobFailure),
+    Failed(#[from] JobCallError),
 }
 
 /// Its last lines and, where that is asked for, what follows until the rank has ended. `send` fails where nobody listens any
 /// more.
 pub fn follow<E>(
-    ask: &LogAsk,
+    ask: &JobLogRequest,
     is_stopped: impl Fn() -> bool,
     mut send: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), LogError> {
+) -> Result<(), JobLogError> {
     let folder = JobFolder::all()?;
     let folder = folder.into_iter().find(|folder| folder.job == ask.job);
-    let folder = folder.ok_or_else(|| LogError::NoJob(ask.job.clone()))?;
+    let folder = folder.ok_or_else(|| JobLogError::NoJob(ask.job.clone()))?;
     let name = match ask.stream {
-        Stream::All => LOG,
-        Stream::Answer => ANSWER,
+        LogStream::All => LOG,
+        LogStream::Answer => ANSWER,
     };
-    let failed = |error| LogError::Failed(system("read the job's log")(error));
+    let failed = |error| JobLogError::Failed(system("read the job's log")(error));
     let mut file: Option<File> = None;
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -72,7 +72,7 @@ pub fn follow<E>(
 
 fn is_over(folder: &JobFolder) -> bool {
     match folder.state() {
-        Some(state) if state.phase == Phase::Ended => true,
+        Some(state) if state.phase == RankPhase::Ended => true,
         // Killed before it could say so.
         _ => unit::show(folder).is_ok_and(|unit| unit.is_over()),
     }

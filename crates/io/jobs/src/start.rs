@@ -4,11 +4,11 @@ use std::{fs, io};
 
 use crosstie_launch::{
     format::{is_name, systemd_file},
-    wire::{JobFailure, RankFile},
+    wire::{JobCallError, RankFile},
 };
 
 use crate::{
-    folder::{self, ENVIRONMENT, JobFolder, Manager, Owner, PROGRAM, RANK},
+    folder::{self, ENVIRONMENT, JobFolder, JobOwner, PROGRAM, RANK, SystemdManager},
     linger, system, unit,
 };
 
@@ -16,11 +16,11 @@ use crate::{
 const PATHS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Whatever fails, what was made before is in the job's folder, where `stop` finds it.
-pub(crate) fn start(rank: &RankFile) -> Result<(), JobFailure> {
-    let owner = Owner::find()?;
+pub(crate) fn start(rank: &RankFile) -> Result<(), JobCallError> {
+    let owner = JobOwner::find()?;
     let folder = JobFolder::new(folder::manager(), &owner, &rank.job)?;
     folder.make().map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => JobFailure::Exists(rank.job.clone()),
+        io::ErrorKind::AlreadyExists => JobCallError::Exists(rank.job.clone()),
         _ => system(format!("make {}", folder.path.display()))(error),
     })?;
     let started = prepare(&folder, rank).and_then(|()| {
@@ -38,7 +38,7 @@ pub(crate) fn start(rank: &RankFile) -> Result<(), JobFailure> {
     started
 }
 
-fn prepare(folder: &JobFolder, rank: &RankFile) -> Result<(), JobFailure> {
+fn prepare(folder: &JobFolder, rank: &RankFile) -> Result<(), JobCallError> {
     let failed = |what: &str| system(format!("write the job's {what}"));
     let json = serde_json::to_vec(rank).map_err(|error| failed("description")(error.into()))?;
     let environment = environment(folder, rank)?;
@@ -57,7 +57,7 @@ fn prepare(folder: &JobFolder, rank: &RankFile) -> Result<(), JobFailure> {
 }
 
 /// As systemd reads it. Values of the person's own are in this file alone.
-fn environment(folder: &JobFolder, rank: &RankFile) -> Result<String, JobFailure> {
+fn environment(folder: &JobFolder, rank: &RankFile) -> Result<String, JobCallError> {
     let path = folder.path.display().to_string();
     let local = folder.owner.home.join(".local/bin");
     let mut all: Vec<(String, String)> = vec![
@@ -66,7 +66,7 @@ fn environment(folder: &JobFolder, rank: &RankFile) -> Result<String, JobFailure
         // Else Python says nothing into a log until it has said 8 KiB.
         ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
     ];
-    if folder.manager == Manager::User || folder.owner.user == 0 {
+    if folder.manager == SystemdManager::User || folder.owner.user == 0 {
         let home = folder.owner.home.display().to_string();
         all.push(("HOME".to_owned(), home));
     }
@@ -79,7 +79,7 @@ fn environment(folder: &JobFolder, rank: &RankFile) -> Result<String, JobFailure
         .iter()
         .find(|(name, value)| !is_name(name) || value.contains('\0'))
     {
-        return Err(JobFailure::System {
+        return Err(JobCallError::System {
             what: format!("set the variable {name}"),
             why: "it is no name of a variable, or its value has a NUL character".to_owned(),
         });

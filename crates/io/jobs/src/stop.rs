@@ -2,15 +2,15 @@
 
 use std::fs;
 
-use crosstie_launch::wire::{JobFailure, StoppedJob};
+use crosstie_launch::wire::{JobCallError, StoppedRank};
 
 use crate::{
-    folder::{JobFolder, Manager, is_root},
+    folder::{JobFolder, SystemdManager, is_root},
     linger, unit,
 };
 
 /// This one, or all.
-pub(crate) fn stop(job: Option<&str>) -> Result<Vec<StoppedJob>, JobFailure> {
+pub(crate) fn stop(job: Option<&str>) -> Result<Vec<StoppedRank>, JobCallError> {
     let all = JobFolder::all()?;
     let mut stopped = Vec::new();
     let mut remaining = all.clone();
@@ -20,7 +20,7 @@ pub(crate) fn stop(job: Option<&str>) -> Result<Vec<StoppedJob>, JobFailure> {
         }
         let rank = folder.rank().map_or(0, |rank| rank.plan.rank);
         remaining.retain(|other| other != &folder);
-        stopped.push(StoppedJob {
+        stopped.push(StoppedRank {
             job: folder.job.clone(),
             rank,
             left: end(&folder, &remaining),
@@ -44,7 +44,7 @@ fn end(folder: &JobFolder, others: &[JobFolder]) -> Vec<String> {
             folder.owner.name
         ));
     }
-    let is_rootless = folder.manager == Manager::System && !is_root();
+    let is_rootless = folder.manager == SystemdManager::System && !is_root();
     let removed = if is_rootless {
         // The folder around it is root's.
         empty(folder)

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crosstie_facts::Gap;
-use crosstie_launch::wire::JobFailure;
-use crosstie_node::command::{Bounds, run_with_environment};
+use crosstie_facts::ReadGap;
+use crosstie_launch::wire::JobCallError;
+use crosstie_node::command::{CommandLimits, run_with_environment};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::folder::{ENVIRONMENT, JobFolder, Manager, Owner, PROGRAM, is_root};
+use crate::folder::{ENVIRONMENT, JobFolder, JobOwner, PROGRAM, SystemdManager, is_root};
 
 /// For the engine to end by itself once it is asked; then it is killed.
 const STOP_SECONDS: u64 = 20;
@@ -25,28 +25,28 @@ pub(crate) struct UnitState {
 
 /// One of systemd's programs, for the manager that is meant.
 pub(crate) fn systemd(
-    manager: Manager,
-    owner: &Owner,
+    manager: SystemdManager,
+    owner: &JobOwner,
     program: &str,
     arguments: &[&str],
     deadline: Duration,
-) -> Result<String, Gap> {
-    let bounds = Bounds {
+) -> Result<String, ReadGap> {
+    let bounds = CommandLimits {
         deadline,
-        ..Bounds::default()
+        ..CommandLimits::default()
     };
     let runtime = format!("/run/user/{}", owner.user);
     let environment = [("XDG_RUNTIME_DIR", runtime.as_str())];
     let output = match manager {
-        Manager::System => run_with_environment(program, arguments, &[], bounds),
-        Manager::User if is_root() && owner.user != 0 => {
+        SystemdManager::System => run_with_environment(program, arguments, &[], bounds),
+        SystemdManager::User if is_root() && owner.user != 0 => {
             let (user, group) = (owner.user.to_string(), owner.group.to_string());
             let mut all = vec!["--reuid", &user, "--regid", &group, "--clear-groups", "--"];
             all.extend([program, "--user"]);
             all.extend(arguments);
             run_with_environment("setpriv", &all, &environment, bounds)
         }
-        Manager::User => {
+        SystemdManager::User => {
             let all = [&["--user"], arguments].concat();
             run_with_environment(program, &all, &environment, bounds)
         }
@@ -55,14 +55,14 @@ pub(crate) fn systemd(
 }
 
 /// Returns once the unit's first process runs.
-pub(crate) fn start(folder: &JobFolder, directory: &str) -> Result<(), JobFailure> {
+pub(crate) fn start(folder: &JobFolder, directory: &str) -> Result<(), JobCallError> {
     let unit = folder.unit();
     let path = folder.path.display().to_string();
     let is_special =
         |c: char| c.is_whitespace() || matches!(c, '$' | '%' | '\\' | '"' | '\'' | ';');
     if path.contains(is_special) {
         // systemd would read them as something else.
-        return Err(JobFailure::Unit {
+        return Err(JobCallError::Unit {
             unit,
             why: format!("the folder {path} has a character that units cannot hold"),
         });
@@ -80,7 +80,7 @@ pub(crate) fn start(folder: &JobFolder, directory: &str) -> Result<(), JobFailur
         "LimitNOFILE=65536".to_owned(),
     ]
     .into();
-    if folder.manager == Manager::System && folder.owner.user != 0 {
+    if folder.manager == SystemdManager::System && folder.owner.user != 0 {
         properties.push(format!("User={}", folder.owner.user));
         properties.push(format!("Group={}", folder.owner.group));
     }
@@ -102,13 +102,13 @@ pub(crate) fn start(folder: &JobFolder, directory: &str) -> Result<(), JobFailur
         &arguments,
         START_TIMEOUT,
     );
-    started.map(drop).map_err(|gap| JobFailure::Unit {
+    started.map(drop).map_err(|gap| JobCallError::Unit {
         unit,
         why: gap.to_string(),
     })
 }
 
-pub(crate) fn show(folder: &JobFolder) -> Result<UnitState, Gap> {
+pub(crate) fn show(folder: &JobFolder) -> Result<UnitState, ReadGap> {
     let unit = folder.unit();
     let arguments = ["show", "--property=ActiveState,MainPID", &unit];
     let shown = systemd(

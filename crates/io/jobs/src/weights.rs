@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_launch::{
     gguf,
-    wire::{FileAsk, FileFound},
+    wire::{FileCheckReply, FileCheckRequest},
 };
 use sha2::{Digest, Sha256};
 
@@ -20,17 +20,17 @@ const BLOCKS: u64 = 64;
 /// Of a file, for its header.
 const HEADER: u64 = 256 << 10;
 
-pub(crate) fn look_at(ask: &FileAsk, directory: &Path) -> FileFound {
+pub(crate) fn look_at(ask: &FileCheckRequest, directory: &Path) -> FileCheckReply {
     let path = directory.join(&ask.path);
     match read(&path, ask.whole) {
-        Ok((bytes, identity, layers)) => FileFound {
+        Ok((bytes, identity, layers)) => FileCheckReply {
             path: ask.path.clone(),
             problem: None,
             bytes,
             identity,
             layers,
         },
-        Err(error) => FileFound {
+        Err(error) => FileCheckReply {
             path: ask.path.clone(),
             problem: Some(format!("{}: {error}", path.display())),
             bytes: 0,
@@ -113,9 +113,9 @@ mod tests {
 
     use super::*;
 
-    fn found(folder: &Path, path: &str, whole: bool) -> FileFound {
+    fn found(folder: &Path, path: &str, whole: bool) -> FileCheckReply {
         let path = path.to_owned();
-        look_at(&FileAsk { path, whole }, folder)
+        look_at(&FileCheckRequest { path, whole }, folder)
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::error::LabError;
-use crate::profile::Profile;
-use crate::qemu::Files;
+use crate::profile::LabProfile;
+use crate::qemu::NodeFilePaths;
 use crate::{process, tools};
 
 pub(crate) const KEY: &str = "key";
@@ -46,12 +46,12 @@ pub(crate) fn random_hex(count: usize) -> Result<String, LabError> {
 /// Writes `ssh_config` and `known_hosts`; every host key was made here, so none is taken on trust.
 pub(crate) fn write_ssh_files(
     directory: &Path,
-    profile: &Profile,
+    profile: &LabProfile,
     ports: &[u16],
 ) -> std::io::Result<()> {
     let mut hosts = String::new();
     for node in &profile.nodes {
-        let key = std::fs::read_to_string(directory.join(Files(&node.name).host_key()))?;
+        let key = std::fs::read_to_string(directory.join(NodeFilePaths(&node.name).host_key()))?;
         let fields: Vec<&str> = key.split_whitespace().take(2).collect();
         let _ = writeln!(hosts, "{} {}", node.name, fields.join(" "));
     }
@@ -62,7 +62,7 @@ pub(crate) fn write_ssh_files(
     )
 }
 
-fn ssh_config(directory: &Path, profile: &Profile, ports: &[u16]) -> String {
+fn ssh_config(directory: &Path, profile: &LabProfile, ports: &[u16]) -> String {
     // ssh expands % in these values.
     let path = |name: &str| {
         let path = directory.join(name).display().to_string();
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_configuration_pins_keys_and_forwards_nothing() {
-        let profile = Profile::find("two-sparks").unwrap();
+        let profile = LabProfile::find("two-sparks").unwrap();
         let text = ssh_config(Path::new("/a b/100%"), &profile, &[2201, 2202]);
         assert!(text.contains("Host spark-b\n  HostName 127.0.0.1\n  Port 2202\n"));
         assert!(text.contains("IdentityFile \"/a b/100%%/key\""));

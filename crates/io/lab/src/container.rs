@@ -17,12 +17,12 @@ pub use supervise::serve as serve_node;
 
 /// The control group that holds everything of the containers of the lab at a directory.
 pub fn control_groups(directory: &std::path::Path) -> std::io::Result<std::path::PathBuf> {
-    Ok(Groups::of(directory)?.root().to_owned())
+    Ok(LabCgroups::of(directory)?.root().to_owned())
 }
 
-pub(crate) use cables::{CableEnd, Cables};
-pub(crate) use cgroup::Groups;
-pub(crate) use disk::Disk;
+pub(crate) use cables::{CableNamespace, NicCableEnd};
+pub(crate) use cgroup::LabCgroups;
+pub(crate) use disk::ContainerDisk;
 pub(crate) use rdma::{make as make_ports, set_states};
 pub(crate) use supervise::command as node_command;
 pub(crate) use watches::allow as allow_watches;

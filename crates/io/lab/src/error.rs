@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::hub::{FaultSyntax, HubError};
+use crate::hub::{FaultSyntaxError, HubError};
 use crate::image::ImageError;
-use crate::lock::LockError;
-use crate::process::EndError;
+use crate::lock::LabLockError;
+use crate::process::EndProcessError;
 use crate::profile::ProfileError;
 use crate::qemu::QmpError;
 use crate::tools::ToolError;
@@ -22,11 +22,11 @@ pub enum LabError {
     #[error(transparent)]
     Tool(#[from] ToolError),
     #[error(transparent)]
-    Lock(#[from] LockError),
+    Lock(#[from] LabLockError),
     #[error(transparent)]
     Hub(#[from] HubError),
     #[error(transparent)]
-    Fault(#[from] FaultSyntax),
+    Fault(#[from] FaultSyntaxError),
     #[error("node \"{node}\"")]
     Monitor {
         node: String,
@@ -37,7 +37,7 @@ pub enum LabError {
     End {
         lab: String,
         #[source]
-        source: EndError,
+        source: EndProcessError,
     },
     #[error("cannot {action} {path}")]
     Disk {
@@ -66,7 +66,7 @@ pub enum LabError {
     OtherProfile {
         lab: String,
         profile: String,
-        kind: crate::lab::Kind,
+        kind: crate::lab::LabKind,
     },
     #[error("lab \"{lab}\" has no node \"{node}\" (it has: {})", .known.join(", "))]
     NoNode {

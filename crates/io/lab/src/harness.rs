@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::error::LabError;
-use crate::lab::{Kind, Lab, LabProgram, NodeState, Request, down, names, up};
-use crate::lock::Lock;
-use crate::paths::Paths;
-use crate::profile::Profile;
+use crate::lab::{Lab, LabKind, LabNodeState, LabProgram, LabRequest, down, names, up};
+use crate::lock::LabLock;
+use crate::paths::LabPaths;
+use crate::profile::LabProfile;
 use crate::snapshots::READY;
 
 /// Set by a run of many tests, which ends the labs itself at last: `crosstie lab down --all`.
@@ -19,24 +19,24 @@ const SEED: u64 = 1;
 
 /// A lab of one's own until dropped.
 #[derive(Debug)]
-pub struct Lease {
+pub struct LabLease {
     lab: Lab,
-    paths: Paths,
+    paths: LabPaths,
     keep: bool,
-    lock: Option<Lock>,
+    lock: Option<LabLock>,
 }
 
 /// A lab of this profile with every node as `up` left it and no fault on any cable.
-pub fn lease(profile: &str, hub: LabProgram) -> Result<Lease, LabError> {
+pub fn lease(profile: &str, hub: LabProgram) -> Result<LabLease, LabError> {
     lease_at(profile, READY, hub)
 }
 
 /// The same, with every node as it was kept under this name (`Lab::save_all`) in an earlier lease of this run, if it was.
-pub fn lease_at(profile: &str, snapshot: &str, hub: LabProgram) -> Result<Lease, LabError> {
-    let profile = Profile::find(profile)?;
-    let paths = Paths::of_tests();
+pub fn lease_at(profile: &str, snapshot: &str, hub: LabProgram) -> Result<LabLease, LabError> {
+    let profile = LabProfile::find(profile)?;
+    let paths = LabPaths::of_tests();
     // One lab at a time: a small machine holds no second one beside it.
-    let lock = Lock::take(&paths.labs.join("lease.lock"), OTHERS)?;
+    let lock = LabLock::take(&paths.labs.join("lease.lock"), OTHERS)?;
     let name = profile.name.clone();
     for other in names(&paths).iter().filter(|other| **other != name) {
         down(&paths, other, &tell)?;
@@ -45,10 +45,10 @@ pub fn lease_at(profile: &str, snapshot: &str, hub: LabProgram) -> Result<Lease,
         Ok(lab) if is_whole(&lab) && lab.reset_all_to(snapshot).is_ok() => lab,
         _ => {
             down(&paths, &name, &tell)?;
-            let request = Request {
+            let request = LabRequest {
                 name,
                 profile,
-                kind: Kind::Machines,
+                kind: LabKind::Machines,
                 seed: SEED,
                 ssh_port: None,
                 fresh: false,
@@ -57,7 +57,7 @@ pub fn lease_at(profile: &str, snapshot: &str, hub: LabProgram) -> Result<Lease,
             up(&paths, &request, &tell)?
         }
     };
-    Ok(Lease {
+    Ok(LabLease {
         lab,
         paths,
         keep: std::env::var_os(KEEP).is_some(),
@@ -67,22 +67,22 @@ pub fn lease_at(profile: &str, snapshot: &str, hub: LabProgram) -> Result<Lease,
 
 /// Containers of this profile, made for the caller: quick enough that no two tests need to share them, nor wait for each
 /// other.
-pub fn lease_containers(profile: &str, hub: LabProgram) -> Result<Lease, LabError> {
+pub fn lease_containers(profile: &str, hub: LabProgram) -> Result<LabLease, LabError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let profile = Profile::find(profile)?;
-    let paths = Paths::of_tests();
+    let profile = LabProfile::find(profile)?;
+    let paths = LabPaths::of_tests();
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let request = Request {
+    let request = LabRequest {
         name: format!("containers-{}-{number}", std::process::id()),
         profile,
-        kind: Kind::Containers,
+        kind: LabKind::Containers,
         seed: SEED,
         ssh_port: None,
         fresh: false,
         hub,
     };
     let lab = up(&paths, &request, &tell)?;
-    Ok(Lease {
+    Ok(LabLease {
         lab,
         paths,
         keep: false,
@@ -97,14 +97,14 @@ fn is_whole(lab: &Lab) -> bool {
             .status()
             .nodes
             .iter()
-            .all(|node| node.state != NodeState::Starting)
+            .all(|node| node.state != LabNodeState::Starting)
 }
 
 fn tell(text: &str) {
     tracing::info!("{text}");
 }
 
-impl Deref for Lease {
+impl Deref for LabLease {
     type Target = Lab;
 
     fn deref(&self) -> &Lab {
@@ -112,7 +112,7 @@ impl Deref for Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for LabLease {
     fn drop(&mut self) {
         if !self.keep
             && let Err(error) = down(&self.paths, self.lab.name(), &tell)

@@ -14,29 +14,31 @@ mod serve;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use control::{Client, Status};
-pub use fault::{Fault, FaultSyntax, Faults, Lost, PortFaults, Way};
+pub use control::{HubClient, HubStatus};
+pub use fault::{
+    AttachmentFaults, CableFault, DirectionFaults, FaultDirection, FaultSyntaxError, LostFrames,
+};
 pub use serve::serve;
 
 /// What one hub process serves; written by `up` beside its sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Config {
+pub struct HubConfig {
     pub seed: u64,
     pub control: String,
-    pub segments: Vec<Segment>,
+    pub segments: Vec<HubSegment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Segment {
+pub struct HubSegment {
     pub name: String,
-    pub medium: Medium,
-    pub attachments: Vec<Attachment>,
+    pub medium: SegmentMedium,
+    pub attachments: Vec<HubAttachment>,
 }
 
 /// How a segment decides who hears a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Medium {
+pub enum SegmentMedium {
     /// Everyone but the sender.
     Repeat,
     /// The cage behind which the address was seen; everyone when it is unknown.
@@ -45,7 +47,7 @@ pub enum Medium {
 
 /// Where a cage (or the management gateway) meets a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attachment {
+pub struct HubAttachment {
     /// `node:cage`.
     pub name: String,
     /// Socket paths relative to the hub's working directory, one a NIC.

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::Say;
+use crate::ReportProgress;
 use crate::arch::Arch;
-use crate::lock::{Lock, LockError};
-use crate::paths::Paths;
+use crate::lock::{LabLock, LabLockError};
+use crate::paths::LabPaths;
 use crate::tools::{self, ToolError};
-use recipe::Recipe;
+use recipe::ImageRecipe;
 
 /// Long enough for another command's build on a slow mirror.
 const OTHER_BUILD: Duration = Duration::from_secs(1800);
@@ -29,12 +29,12 @@ const UNPACK_WITHIN: Duration = Duration::from_secs(300);
 
 /// A finished image: what QEMU boots.
 #[derive(Debug, Clone)]
-pub(crate) struct Image {
+pub(crate) struct DiskImage {
     pub(crate) hash: String,
     directory: PathBuf,
 }
 
-impl Image {
+impl DiskImage {
     /// An image that a lab already runs on; its directory is named after its hash.
     pub(crate) fn at(directory: &Path) -> Self {
         let hash = directory.file_name().unwrap_or_default();
@@ -66,7 +66,7 @@ impl Image {
         if tree.is_dir() {
             return Ok(tree);
         }
-        let lock = Lock::take(&self.directory.join("tree.lock"), UNPACK_WITHIN)?;
+        let lock = LabLock::take(&self.directory.join("tree.lock"), UNPACK_WITHIN)?;
         if !tree.is_dir() {
             let partial = self.directory.join("tree.partial");
             let _ = std::fs::remove_dir_all(&partial);
@@ -122,20 +122,20 @@ pub enum ImageError {
     #[error(transparent)]
     Tool(#[from] ToolError),
     #[error(transparent)]
-    Lock(#[from] LockError),
+    Lock(#[from] LabLockError),
 }
 
 /// The image of today's recipe, from the cache or built now. `lab` is the directory of the lab that it is for: a build
 /// is ended with that lab.
 pub(crate) fn ensure(
-    paths: &Paths,
+    paths: &LabPaths,
     arch: Arch,
     lab: &Path,
-    say: Say<'_>,
-) -> Result<Image, ImageError> {
-    let recipe = Recipe::of_host(arch);
+    say: ReportProgress<'_>,
+) -> Result<DiskImage, ImageError> {
+    let recipe = ImageRecipe::of_host(arch);
     let hash = recipe.hash();
-    let image = Image {
+    let image = DiskImage {
         directory: paths.images().join(&hash),
         hash,
     };
@@ -145,7 +145,7 @@ pub(crate) fn ensure(
     tools::require(&["mmdebstrap", "mke2fs", "qemu-img", "xz"])?;
     check_executable(arch)?;
     let lock_path = paths.images().join(format!("{}.lock", image.hash));
-    let lock = Lock::take(&lock_path, OTHER_BUILD)?;
+    let lock = LabLock::take(&lock_path, OTHER_BUILD)?;
     if !image.directory.is_dir() {
         build::build(&recipe, &image, lab, say)?;
     }
@@ -168,7 +168,7 @@ fn check_executable(arch: Arch) -> Result<(), ImageError> {
 }
 
 /// Removes what killed builds of this user left, in the temporary directory and in the cache.
-pub(crate) fn clean_up_builds(paths: &Paths) {
+pub(crate) fn clean_up_builds(paths: &LabPaths) {
     build::remove_stale();
     let Ok(entries) = std::fs::read_dir(paths.images()) else {
         return;
@@ -179,7 +179,7 @@ pub(crate) fn clean_up_builds(paths: &Paths) {
             continue;
         };
         // A lock that is free has no builder.
-        if let Ok(lock) = Lock::take(&entry.path(), Duration::ZERO) {
+        if let Ok(lock) = LabLock::take(&entry.path(), Duration::ZERO) {
             let _ = std::fs::remove_dir_all(build::partial(&paths.images(), hash));
             lock.remove();
         }

@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 use crate::access;
 use crate::error::LabError;
 use crate::hub;
-use crate::paths::Paths;
-use crate::profile::{Node, Profile};
-use crate::qemu::{Accel, Files, Qmp, RunState};
-use crate::state::{self, Phase, Record};
-use crate::tools::{self, Outcome, ToolError};
+use crate::paths::LabPaths;
+use crate::profile::{LabNode, LabProfile};
+use crate::qemu::{MachineRunState, NodeFilePaths, QemuAccelerator, QmpClient};
+use crate::state::{self, LabPhase, LabRecord};
+use crate::tools::{self, ToolError, ToolOutput};
 
 pub use down::{down, down_all, down_one};
-pub use up::{LabProgram, Request, up};
+pub use up::{LabProgram, LabRequest, up};
 
 const QUICK: Duration = Duration::from_secs(2);
 const HUB_SOCKET: &str = "hub.control";
@@ -36,7 +36,7 @@ const GATEWAY: &str = "gateway";
 /// What the nodes of a lab are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum LabKind {
     /// QEMU: kernels of their own, with verbs.
     #[default]
     Machines,
@@ -44,7 +44,7 @@ pub enum Kind {
     Containers,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for LabKind {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
             Self::Machines => "machines",
@@ -56,20 +56,20 @@ impl std::fmt::Display for Kind {
 #[derive(Debug)]
 pub struct Lab {
     directory: PathBuf,
-    record: Record,
+    record: LabRecord,
 }
 
 /// One line of `list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Listed {
+pub struct LabListing {
     pub lab: String,
     pub profile: String,
-    pub nodes: Vec<NodeStatus>,
+    pub nodes: Vec<LabNodeStatus>,
     /// `spark-a:p0: cut`, one for each port that has some.
     pub faults: Vec<String>,
 }
 
-impl Listed {
+impl LabListing {
     /// What somebody is told who has just changed one.
     pub fn faults_in_words(&self) -> String {
         match self.faults.as_slice() {
@@ -80,17 +80,17 @@ impl Listed {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct NodeStatus {
+pub struct LabNodeStatus {
     pub name: String,
     /// The same, as every other output calls a node.
     pub host: String,
-    pub state: NodeState,
+    pub state: LabNodeState,
     pub ssh_port: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum NodeState {
+pub enum LabNodeState {
     /// `up` has not finished, or was killed.
     Starting,
     Running,
@@ -100,7 +100,7 @@ pub enum NodeState {
 
 /// What a command on a node gave back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Executed {
+pub struct LabCommandOutput {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -108,13 +108,13 @@ pub struct Executed {
 
 impl Lab {
     /// A lab that is up.
-    pub fn open(paths: &Paths, name: &str) -> Result<Self, LabError> {
+    pub fn open(paths: &LabPaths, name: &str) -> Result<Self, LabError> {
         let directory = paths.lab(name);
-        let record = Record::read(&directory).map_err(|_| LabError::NoLab {
+        let record = LabRecord::read(&directory).map_err(|_| LabError::NoLab {
             lab: name.to_owned(),
             known: names(paths),
         })?;
-        if record.phase == Phase::Ready {
+        if record.phase == LabPhase::Ready {
             Ok(Self { directory, record })
         } else {
             Err(LabError::NotReady {
@@ -124,7 +124,7 @@ impl Lab {
     }
 
     /// The only lab there is, or the named one.
-    pub fn open_or_only(paths: &Paths, name: Option<&str>) -> Result<Self, LabError> {
+    pub fn open_or_only(paths: &LabPaths, name: Option<&str>) -> Result<Self, LabError> {
         if let Some(name) = name {
             return Self::open(paths, name);
         }
@@ -141,7 +141,7 @@ impl Lab {
         &self.record.name
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> LabKind {
         self.record.kind
     }
 
@@ -149,11 +149,11 @@ impl Lab {
         &self.directory
     }
 
-    pub fn profile(&self) -> &Profile {
+    pub fn profile(&self) -> &LabProfile {
         &self.record.profile
     }
 
-    pub fn accel(&self) -> Accel {
+    pub fn accel(&self) -> QemuAccelerator {
         self.record.accel
     }
 
@@ -196,7 +196,7 @@ impl Lab {
         node: &str,
         arguments: &[&str],
         deadline: Duration,
-    ) -> Result<Executed, LabError> {
+    ) -> Result<LabCommandOutput, LabError> {
         self.exec_as(None, node, arguments, deadline)
     }
 
@@ -205,7 +205,7 @@ impl Lab {
         node: &str,
         arguments: &[&str],
         deadline: Duration,
-    ) -> Result<Executed, LabError> {
+    ) -> Result<LabCommandOutput, LabError> {
         self.exec_as(Some("root"), node, arguments, deadline)
     }
 
@@ -215,13 +215,13 @@ impl Lab {
         node: &str,
         arguments: &[&str],
         deadline: Duration,
-    ) -> Result<Executed, LabError> {
+    ) -> Result<LabCommandOutput, LabError> {
         let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
         let mut command = self.exec_command(node, user, &arguments)?;
-        if self.record.kind == Kind::Machines {
+        if self.record.kind == LabKind::Machines {
             command = access::shared(&self.directory, node, user, &arguments);
         }
-        let Outcome {
+        let ToolOutput {
             status,
             stdout,
             stderr,
@@ -232,7 +232,7 @@ impl Lab {
             }
             _ => error.into(),
         })?;
-        Ok(Executed {
+        Ok(LabCommandOutput {
             code: status.code(),
             stdout,
             stderr,
@@ -244,21 +244,21 @@ impl Lab {
         access::hang_up(&self.directory, node);
     }
 
-    pub fn status(&self) -> Listed {
+    pub fn status(&self) -> LabListing {
         let nodes = self
             .record
             .profile
             .nodes
             .iter()
             .zip(&self.record.ssh_ports)
-            .map(|(node, port)| NodeStatus {
+            .map(|(node, port)| LabNodeStatus {
                 name: node.name.clone(),
                 host: node.name.clone(),
                 state: self.state(node),
                 ssh_port: *port,
             })
             .collect();
-        Listed {
+        LabListing {
             lab: self.record.name.clone(),
             profile: self.record.profile.name.clone(),
             nodes,
@@ -275,30 +275,30 @@ impl Lab {
             .collect()
     }
 
-    fn state(&self, node: &Node) -> NodeState {
-        if self.record.phase == Phase::Starting {
-            return NodeState::Starting;
+    fn state(&self, node: &LabNode) -> LabNodeState {
+        if self.record.phase == LabPhase::Starting {
+            return LabNodeState::Starting;
         }
         if !self.is_on(node) {
-            return NodeState::Off;
+            return LabNodeState::Off;
         }
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             return self.container_state(node);
         }
         match self
             .monitor(node, QUICK)
             .and_then(|mut monitor| monitor.state().map_err(LabError::monitor(&node.name)))
         {
-            Ok(RunState::Running) => NodeState::Running,
-            Ok(RunState::Stopped) => NodeState::Paused,
-            Err(_) => NodeState::Off,
+            Ok(MachineRunState::Running) => LabNodeState::Running,
+            Ok(MachineRunState::Stopped) => LabNodeState::Paused,
+            Err(_) => LabNodeState::Off,
         }
     }
 
     /// The unix socket of the node's serial console.
     pub fn console(&self, node: &str) -> Result<PathBuf, LabError> {
         let (_, node) = self.find(node)?;
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             return Err(LabError::MachinesOnly {
                 what: "a console".to_owned(),
             });
@@ -308,7 +308,7 @@ impl Lab {
                 node: node.name.clone(),
             });
         }
-        Ok(self.directory.join(Files(&node.name).console()))
+        Ok(self.directory.join(NodeFilePaths(&node.name).console()))
     }
 
     /// Connects to the node's serial console.
@@ -317,7 +317,7 @@ impl Lab {
         crate::socket::connect(&path).map_err(LabError::disk("connect to", &path))
     }
 
-    pub(crate) fn find(&self, name: &str) -> Result<(usize, &Node), LabError> {
+    pub(crate) fn find(&self, name: &str) -> Result<(usize, &LabNode), LabError> {
         let nodes = &self.record.profile.nodes;
         nodes
             .iter()
@@ -330,28 +330,33 @@ impl Lab {
             })
     }
 
-    fn is_on(&self, node: &Node) -> bool {
-        state::process(&self.directory, &Files(&node.name).process()).is_some()
+    fn is_on(&self, node: &LabNode) -> bool {
+        state::process(&self.directory, &NodeFilePaths(&node.name).process()).is_some()
     }
 
-    fn monitor(&self, node: &Node, deadline: Duration) -> Result<Qmp, LabError> {
-        let path = self.directory.join(Files(&node.name).monitor());
-        Qmp::connect(&path, deadline).map_err(LabError::monitor(&node.name))
+    fn monitor(&self, node: &LabNode, deadline: Duration) -> Result<QmpClient, LabError> {
+        let path = self.directory.join(NodeFilePaths(&node.name).monitor());
+        QmpClient::connect(&path, deadline).map_err(LabError::monitor(&node.name))
     }
 
     /// Whether the hub and the gateway still run: without them no node can be reached.
     pub(crate) fn has_cables(&self) -> bool {
-        [HUB_PROCESS.to_owned(), Files(GATEWAY).process()]
+        [HUB_PROCESS.to_owned(), NodeFilePaths(GATEWAY).process()]
             .iter()
             .all(|file| state::process(&self.directory, file).is_some())
     }
 
-    fn hub(&self) -> hub::Client {
-        hub::Client::new(&self.directory, HUB_SOCKET)
+    fn hub(&self) -> hub::HubClient {
+        hub::HubClient::new(&self.directory, HUB_SOCKET)
     }
 
     /// Runs a short script as root; the child is one of the lab's, so that it ends with it.
-    fn script(&self, node: &str, script: &str, deadline: Duration) -> Result<Outcome, ToolError> {
+    fn script(
+        &self,
+        node: &str,
+        script: &str,
+        deadline: Duration,
+    ) -> Result<ToolOutput, ToolError> {
         let mut command = access::ssh(&self.directory, node, Some("root"));
         command
             .env(crate::process::VARIABLE, &self.directory)
@@ -368,19 +373,19 @@ impl Lab {
 }
 
 /// All labs of these paths, ready or not.
-pub fn list(paths: &Paths) -> Vec<Listed> {
+pub fn list(paths: &LabPaths) -> Vec<LabListing> {
     names(paths)
         .iter()
         .filter_map(|name| {
             let directory = paths.lab(name);
-            let record = Record::read(&directory).ok()?;
+            let record = LabRecord::read(&directory).ok()?;
             Some(Lab { directory, record }.status())
         })
         .collect()
 }
 
 /// The names of all labs, ready or not.
-pub fn names(paths: &Paths) -> Vec<String> {
+pub fn names(paths: &LabPaths) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(&paths.labs) else {
         return Vec::new();
     };

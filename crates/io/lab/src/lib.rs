@@ -26,17 +26,17 @@ mod tools;
 pub use arch::Arch;
 pub use container::{control_groups, serve_gateway, serve_node};
 pub use error::LabError;
-pub use harness::{KEEP, Lease, lease, lease_at, lease_containers};
+pub use harness::{KEEP, LabLease, lease, lease_at, lease_containers};
 pub use image::ImageError;
 pub use lab::{
-    Executed, Kind, Lab, LabProgram, Listed, NodeState, NodeStatus, Request, down, down_all,
-    down_one, list, names, up,
+    Lab, LabCommandOutput, LabKind, LabListing, LabNodeState, LabNodeStatus, LabProgram,
+    LabRequest, down, down_all, down_one, list, names, up,
 };
-pub use lock::LockError;
-pub use paths::Paths;
-pub use process::{EndError, ProcessId};
-pub use qemu::{Accel, QmpError};
+pub use lock::LabLockError;
+pub use paths::LabPaths;
+pub use process::{EndProcessError, ProcessId};
+pub use qemu::{QemuAccelerator, QmpError};
 pub use tools::ToolError;
 
 /// Progress for a person; never data.
-pub type Say<'a> = &'a (dyn Fn(&str) + Sync);
+pub type ReportProgress<'a> = &'a (dyn Fn(&str) + Sync);

@@ -12,13 +12,13 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Held until dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct LabLock {
     file: File,
     path: PathBuf,
 }
 
 #[derive(Debug, Error)]
-pub enum LockError {
+pub enum LabLockError {
     #[error("cannot open the lock {path}")]
     Open {
         path: String,
@@ -29,8 +29,8 @@ pub enum LockError {
     Busy { path: String, waited: Duration },
 }
 
-impl Lock {
-    pub(crate) fn take(path: &Path, deadline: Duration) -> Result<Self, LockError> {
+impl LabLock {
+    pub(crate) fn take(path: &Path, deadline: Duration) -> Result<Self, LabLockError> {
         let started = Instant::now();
         loop {
             let file = open(path)?;
@@ -45,7 +45,7 @@ impl Lock {
                 continue;
             }
             if started.elapsed() > deadline {
-                return Err(LockError::Busy {
+                return Err(LabLockError::Busy {
                     path: path.display().to_string(),
                     waited: deadline,
                 });
@@ -61,8 +61,8 @@ impl Lock {
     }
 }
 
-fn open(path: &Path) -> Result<File, LockError> {
-    let failed = |source| LockError::Open {
+fn open(path: &Path) -> Result<File, LabLockError> {
+    let failed = |source| LabLockError::Open {
         path: path.display().to_string(),
         source,
     };
@@ -93,11 +93,11 @@ mod tests {
     fn a_held_lock_is_busy_and_a_removed_one_is_free() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("deep/lock");
-        let held = Lock::take(&path, Duration::ZERO).unwrap();
-        let error = Lock::take(&path, Duration::ZERO).unwrap_err();
-        assert!(matches!(error, LockError::Busy { .. }));
+        let held = LabLock::take(&path, Duration::ZERO).unwrap();
+        let error = LabLock::take(&path, Duration::ZERO).unwrap_err();
+        assert!(matches!(error, LabLockError::Busy { .. }));
         held.remove();
         assert!(!path.exists());
-        Lock::take(&path, Duration::ZERO).unwrap();
+        LabLock::take(&path, Duration::ZERO).unwrap();
     }
 }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Paths {
+pub struct LabPaths {
     /// One directory a lab.
     pub labs: PathBuf,
     pub cache: PathBuf,
 }
 
-impl Paths {
+impl LabPaths {
     /// Labs are kept in `directory`; the image cache is shared by all.
     pub fn new(directory: &Path) -> Self {
         Self {

@@ -28,7 +28,7 @@ pub struct ProcessId {
 }
 
 #[derive(Debug, Error)]
-pub enum EndError {
+pub enum EndProcessError {
     #[error("cannot look at {path}")]
     Look {
         path: String,
@@ -153,8 +153,8 @@ pub(crate) fn of_lab(directory: &Path) -> Vec<ProcessId> {
 }
 
 /// Ends every process of the lab; returns how many there were, once nothing holds its `alive` file any more.
-pub(crate) fn end_all(directory: &Path, deadline: Duration) -> Result<usize, EndError> {
-    let alive = alive_file(directory).map_err(|source| EndError::Look {
+pub(crate) fn end_all(directory: &Path, deadline: Duration) -> Result<usize, EndProcessError> {
+    let alive = alive_file(directory).map_err(|source| EndProcessError::Look {
         path: directory.join(ALIVE).display().to_string(),
         source,
     })?;
@@ -181,7 +181,7 @@ pub(crate) fn end_all(directory: &Path, deadline: Duration) -> Result<usize, End
             return Ok(seen.len());
         }
         if started.elapsed() > deadline {
-            return Err(EndError::Left {
+            return Err(EndProcessError::Left {
                 pids: found.iter().map(|process| process.pid).collect(),
                 deadline,
             });

@@ -18,34 +18,34 @@ pub use shipped::{SHIPPED, shipped};
 
 /// A checked profile: every reference resolves, every name fits its use, no two things share a place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Profile {
+pub struct LabProfile {
     pub name: String,
     pub description: String,
-    pub nodes: Vec<Node>,
-    pub segments: Vec<Segment>,
-    pub infiniband: Option<Infiniband>,
+    pub nodes: Vec<LabNode>,
+    pub segments: Vec<ProfileSegment>,
+    pub infiniband: Option<InfinibandFabric>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Node {
+pub struct LabNode {
     pub name: String,
     pub arch: Arch,
     pub memory_mib: u32,
     pub vcpus: u8,
-    pub network: NetworkManager,
-    pub sudo: Sudo,
+    pub network: NodeNetworkManager,
+    pub sudo: SudoMode,
     /// The name of the management interface.
     pub management: String,
-    pub cages: Vec<Cage>,
+    pub cages: Vec<LabCage>,
     /// What the node is like where it runs as a container.
-    #[serde(default, skip_serializing_if = "Container::is_plain")]
-    pub container: Container,
+    #[serde(default, skip_serializing_if = "ContainerConditions::is_plain")]
+    pub container: ContainerConditions,
 }
 
 /// Conditions that a container can be put into and an emulated machine cannot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Container {
+pub struct ContainerConditions {
     /// `CLOCK_BOOTTIME` is this far ahead of `CLOCK_MONOTONIC`, as on a machine that was suspended for so long.
     #[serde(default)]
     pub slept_seconds: u32,
@@ -57,7 +57,7 @@ pub struct Container {
     pub disk_mib: Option<u32>,
 }
 
-impl Container {
+impl ContainerConditions {
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self::default()
     }
@@ -66,7 +66,7 @@ impl Container {
 /// Who configures the node's network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum NetworkManager {
+pub enum NodeNetworkManager {
     NetworkManager,
     Networkd,
 }
@@ -74,21 +74,21 @@ pub enum NetworkManager {
 /// How the node's user becomes root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Sudo {
+pub enum SudoMode {
     Free,
     Password,
 }
 
 /// One socket for a cable; all its NICs ("twins") share the L2 port behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cage {
+pub struct LabCage {
     pub name: String,
-    pub nics: Vec<Nic>,
+    pub nics: Vec<LabNic>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Nic {
+pub struct LabNic {
     pub netdev: String,
     /// The Soft-RoCE device on top; a NIC without RDMA leaves it out.
     pub rdma: Option<String>,
@@ -106,10 +106,10 @@ const fn default_speed() -> u32 {
 
 /// An L2 segment: a cable has two ends, a switch any number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Segment {
+pub struct ProfileSegment {
     pub name: String,
     pub kind: SegmentKind,
-    pub ends: Vec<CageRef>,
+    pub ends: Vec<LabCageRef>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ pub enum SegmentKind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct CageRef {
+pub struct LabCageRef {
     pub node: String,
     pub cage: String,
 }
@@ -128,7 +128,7 @@ pub struct CageRef {
 /// A simulated InfiniBand fabric: `ibsim` with `opensm` on one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Infiniband {
+pub struct InfinibandFabric {
     /// The node that runs the simulator.
     pub node: String,
     /// The fabric in ibsim's own topology format (`ibnetdiscover` output).
@@ -170,13 +170,14 @@ fn suggestion(name: &str) -> String {
     nearest(name, known).map_or_else(String::new, |known| format!(": did you mean {known}?"))
 }
 
-impl Profile {
+impl LabProfile {
     /// Parses and checks a profile; `name` is what the lab and its errors call it.
     pub fn parse(name: &str, text: &str) -> Result<Self, ProfileError> {
-        let file: file::File = toml::from_str(text).map_err(|source| ProfileError::Syntax {
-            profile: name.to_owned(),
-            source: Box::new(source),
-        })?;
+        let file: file::ProfileFile =
+            toml::from_str(text).map_err(|source| ProfileError::Syntax {
+                profile: name.to_owned(),
+                source: Box::new(source),
+            })?;
         file.resolve(name).map_err(|problem| ProfileError::Invalid {
             profile: name.to_owned(),
             place: problem.place,
@@ -203,11 +204,11 @@ impl Profile {
         Self::parse(stem.unwrap_or("profile"), &text)
     }
 
-    pub fn node(&self, name: &str) -> Option<&Node> {
+    pub fn node(&self, name: &str) -> Option<&LabNode> {
         self.nodes.iter().find(|node| node.name == name)
     }
 
-    pub fn segment_of(&self, end: &CageRef) -> Option<&Segment> {
+    pub fn segment_of(&self, end: &LabCageRef) -> Option<&ProfileSegment> {
         self.segments
             .iter()
             .find(|segment| segment.ends.contains(end))
@@ -226,15 +227,15 @@ impl Profile {
     }
 }
 
-impl Node {
-    pub fn nics(&self) -> impl Iterator<Item = (&Cage, &Nic)> {
+impl LabNode {
+    pub fn nics(&self) -> impl Iterator<Item = (&LabCage, &LabNic)> {
         self.cages
             .iter()
             .flat_map(|cage| cage.nics.iter().map(move |nic| (cage, nic)))
     }
 
     /// The cage that `port` names: by its own name, or by a netdev or RDMA device of it.
-    pub fn cage_of(&self, port: &str) -> Option<&Cage> {
+    pub fn cage_of(&self, port: &str) -> Option<&LabCage> {
         self.cages.iter().find(|cage| {
             cage.name == port
                 || cage
@@ -244,15 +245,15 @@ impl Node {
         })
     }
 
-    pub fn cage_ref(&self, cage: &Cage) -> CageRef {
-        CageRef {
+    pub fn cage_ref(&self, cage: &LabCage) -> LabCageRef {
+        LabCageRef {
             node: self.name.clone(),
             cage: cage.name.clone(),
         }
     }
 }
 
-impl std::fmt::Display for CageRef {
+impl std::fmt::Display for LabCageRef {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{}:{}", self.node, self.cage)
     }

@@ -5,7 +5,7 @@ mod arguments;
 mod board;
 mod qmp;
 
-pub use accel::Accel;
-pub(crate) use arguments::{Files, gateway, node, shape};
+pub use accel::QemuAccelerator;
+pub(crate) use arguments::{NodeFilePaths, gateway, node, shape};
 pub use qmp::QmpError;
-pub(crate) use qmp::{Qmp, RunState};
+pub(crate) use qmp::{MachineRunState, QmpClient};

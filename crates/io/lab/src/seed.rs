@@ -6,14 +6,14 @@ mod files;
 
 use sha2::{Digest, Sha256};
 
-use crate::profile::{NetworkManager, Node, Profile, Sudo};
+use crate::profile::{LabNode, LabProfile, NodeNetworkManager, SudoMode};
 use crate::{address, digest};
-use archive::Archive;
+use archive::SeedArchive;
 pub(crate) use container::adaptation;
 
 /// The secrets of one node that go into its seed.
 #[derive(Debug)]
-pub(crate) struct Identity<'a> {
+pub(crate) struct NodeSecrets<'a> {
     pub(crate) machine_id: &'a str,
     pub(crate) host_key: &'a str,
     pub(crate) host_key_public: &'a str,
@@ -23,12 +23,12 @@ pub(crate) struct Identity<'a> {
 
 /// The archive of `node`, the `index`th of the profile.
 pub(crate) fn seed(
-    profile: &Profile,
+    profile: &LabProfile,
     index: usize,
-    node: &Node,
-    identity: &Identity<'_>,
+    node: &LabNode,
+    identity: &NodeSecrets<'_>,
 ) -> std::io::Result<Vec<u8>> {
-    let mut archive = Archive::new();
+    let mut archive = SeedArchive::new();
     identify(&mut archive, profile, node, identity)?;
     archive.file("etc/sudoers.d/lab", 0o440, files::sudoers(node.sudo))?;
     name_interfaces(&mut archive, profile, node)?;
@@ -43,8 +43,8 @@ pub(crate) fn seed(
 }
 
 /// A digest of what the seeds hold beside secrets: part of a snapshot's key.
-pub(crate) fn shape(profile: &Profile) -> String {
-    let nobody = Identity {
+pub(crate) fn shape(profile: &LabProfile) -> String {
+    let nobody = NodeSecrets {
         machine_id: "",
         host_key: "",
         host_key_public: "",
@@ -58,10 +58,10 @@ pub(crate) fn shape(profile: &Profile) -> String {
 }
 
 fn identify(
-    archive: &mut Archive,
-    profile: &Profile,
-    node: &Node,
-    identity: &Identity<'_>,
+    archive: &mut SeedArchive,
+    profile: &LabProfile,
+    node: &LabNode,
+    identity: &NodeSecrets<'_>,
 ) -> std::io::Result<()> {
     archive.file("etc/hostname", 0o644, format!("{}\n", node.name))?;
     archive.file("etc/modprobe.d/lab.conf", 0o644, files::modprobe())?;
@@ -88,7 +88,11 @@ fn identify(
     Ok(())
 }
 
-fn name_interfaces(archive: &mut Archive, profile: &Profile, node: &Node) -> std::io::Result<()> {
+fn name_interfaces(
+    archive: &mut SeedArchive,
+    profile: &LabProfile,
+    node: &LabNode,
+) -> std::io::Result<()> {
     let fabric = node.nics().map(|(_, nic)| {
         let mac = address::mac(&profile.name, &node.name, nic.mac_offset);
         (nic.netdev.as_str(), mac)
@@ -101,10 +105,14 @@ fn name_interfaces(archive: &mut Archive, profile: &Profile, node: &Node) -> std
     Ok(())
 }
 
-fn configure_network(archive: &mut Archive, index: usize, node: &Node) -> std::io::Result<()> {
+fn configure_network(
+    archive: &mut SeedArchive,
+    index: usize,
+    node: &LabNode,
+) -> std::io::Result<()> {
     let address = address::management(index);
     match node.network {
-        NetworkManager::NetworkManager => {
+        NodeNetworkManager::NetworkManager => {
             archive.file(
                 "etc/netplan/01-network-manager-all.yaml",
                 0o600,
@@ -116,7 +124,7 @@ fn configure_network(archive: &mut Archive, index: usize, node: &Node) -> std::i
                 files::connection(&node.management, &address),
             )
         }
-        NetworkManager::Networkd => {
+        NodeNetworkManager::Networkd => {
             archive.symlink("etc/systemd/system/NetworkManager.service", "/dev/null")?;
             archive.file(
                 "etc/netplan/50-management.yaml",
@@ -127,7 +135,7 @@ fn configure_network(archive: &mut Archive, index: usize, node: &Node) -> std::i
     }
 }
 
-fn add_rdma(archive: &mut Archive, node: &Node) -> std::io::Result<()> {
+fn add_rdma(archive: &mut SeedArchive, node: &LabNode) -> std::io::Result<()> {
     archive.file(
         "etc/systemd/system/lab-rxe@.service",
         0o644,
@@ -163,7 +171,7 @@ fn add_rdma(archive: &mut Archive, node: &Node) -> std::io::Result<()> {
     Ok(())
 }
 
-impl Sudo {
+impl SudoMode {
     const fn rule(self) -> &'static str {
         match self {
             Self::Free => "lab ALL=(ALL:ALL) NOPASSWD: ALL\n",

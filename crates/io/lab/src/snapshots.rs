@@ -11,11 +11,11 @@ use crate::access::{KEY, KEY_PUBLIC};
 use crate::arch::Arch;
 use crate::digest;
 use crate::error::LabError;
-use crate::image::Image;
-use crate::lock::Lock;
-use crate::paths::Paths;
-use crate::profile::Profile;
-use crate::qemu::{self, Accel, Files};
+use crate::image::DiskImage;
+use crate::lock::LabLock;
+use crate::paths::LabPaths;
+use crate::profile::LabProfile;
+use crate::qemu::{self, NodeFilePaths, QemuAccelerator};
 use crate::{seed, tools};
 
 /// The snapshot's name inside a node's disk.
@@ -25,10 +25,10 @@ const VERSION_WITHIN: Duration = Duration::from_secs(10);
 
 /// Where the set for these parts is, or would be.
 pub(crate) fn place(
-    paths: &Paths,
-    profile: &Profile,
-    images: &BTreeMap<Arch, Image>,
-    accel: Accel,
+    paths: &LabPaths,
+    profile: &LabProfile,
+    images: &BTreeMap<Arch, DiskImage>,
+    accel: QemuAccelerator,
 ) -> Result<PathBuf, LabError> {
     let mut parts = String::new();
     for (arch, image) in images {
@@ -47,25 +47,25 @@ pub(crate) fn place(
     Ok(paths.snapshots().join(format!("{}-{key}", profile.name)))
 }
 
-fn names(profile: &Profile) -> Vec<String> {
+fn names(profile: &LabProfile) -> Vec<String> {
     let mut names = vec![KEY.to_owned(), KEY_PUBLIC.to_owned(), PASSWORD.to_owned()];
     for node in &profile.nodes {
-        let files = Files(&node.name);
+        let files = NodeFilePaths(&node.name);
         names.extend([files.disk(), files.seed(), files.host_key()]);
     }
     names
 }
 
 /// Copies the set into a lab's directory.
-pub(crate) fn take(set: &Path, profile: &Profile, lab: &Path) -> Result<(), LabError> {
+pub(crate) fn take(set: &Path, profile: &LabProfile, lab: &Path) -> Result<(), LabError> {
     copy(set, lab, profile)
 }
 
 /// Keeps a lab's stopped nodes as a set; someone else's equal one is left as it is.
-pub(crate) fn keep(set: &Path, profile: &Profile, lab: &Path) -> Result<(), LabError> {
+pub(crate) fn keep(set: &Path, profile: &LabProfile, lab: &Path) -> Result<(), LabError> {
     let mut lock_name = set.as_os_str().to_owned();
     lock_name.push(".lock");
-    let lock = Lock::take(Path::new(&lock_name), Duration::from_secs(300))?;
+    let lock = LabLock::take(Path::new(&lock_name), Duration::from_secs(300))?;
     let mut partial_name = set.as_os_str().to_owned();
     partial_name.push(".partial");
     let partial = PathBuf::from(partial_name);
@@ -95,7 +95,7 @@ pub(crate) fn make_private(directory: &Path) -> Result<(), LabError> {
         .map_err(LabError::disk("make", directory))
 }
 
-fn copy(from: &Path, to: &Path, profile: &Profile) -> Result<(), LabError> {
+fn copy(from: &Path, to: &Path, profile: &LabProfile) -> Result<(), LabError> {
     for name in names(profile) {
         let target = to.join(&name);
         std::fs::copy(from.join(&name), &target).map_err(LabError::disk("copy to", &target))?;

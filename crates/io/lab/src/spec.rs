@@ -4,20 +4,20 @@ use std::net::Ipv4Addr;
 
 use crosstie_model::{
     Cable, Mtu, PortRef,
-    spec::{self, Cage, PortMatch, Spec},
+    spec::{self, CageSpec, ClusterSpec, PortMatch},
 };
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::{
     Lab,
-    profile::{CageRef, Node, Segment, SegmentKind},
+    profile::{LabCageRef, LabNode, ProfileSegment, SegmentKind},
 };
 
 impl Lab {
     /// Soft-RoCE has no ids that tell twins, so the profile does; and it knows what is plugged in where.
-    pub fn spec(&self) -> Spec {
+    pub fn spec(&self) -> ClusterSpec {
         let profile = self.profile();
-        Spec {
+        ClusterSpec {
             format: spec::FORMAT,
             name: self.name().to_owned(),
             fabric: fabric(),
@@ -30,19 +30,19 @@ impl Lab {
 }
 
 /// What a lab's nodes are planned with where no cluster file says otherwise. Nothing in a lab has such an address.
-fn fabric() -> spec::Fabric {
-    spec::Fabric {
+fn fabric() -> spec::FabricSpec {
+    spec::FabricSpec {
         mtu: Some(Mtu(9000)),
         pool: Ipv4Net::new(Ipv4Addr::new(10, 99, 0, 0), 16)
             .ok()
             .map(IpNet::V4),
-        ..spec::Fabric::default()
+        ..spec::FabricSpec::default()
     }
 }
 
 /// A cable joins two cages; whatever has more ends is a switch.
-fn cables(segment: &Segment) -> Vec<Cable> {
-    let port = |end: &CageRef| PortRef {
+fn cables(segment: &ProfileSegment) -> Vec<Cable> {
+    let port = |end: &LabCageRef| PortRef {
         node: end.node.clone(),
         cage: end.cage.clone(),
     };
@@ -62,8 +62,8 @@ fn cables(segment: &Segment) -> Vec<Cable> {
     }
 }
 
-fn node_spec(node: &Node) -> spec::Node {
-    let cages = node.cages.iter().map(|cage| Cage {
+fn node_spec(node: &LabNode) -> spec::NodeSpec {
+    let cages = node.cages.iter().map(|cage| CageSpec {
         id: cage.name.clone(),
         ports: cage
             .nics
@@ -72,7 +72,7 @@ fn node_spec(node: &Node) -> spec::Node {
             .map(PortMatch::Name)
             .collect(),
     });
-    spec::Node {
+    spec::NodeSpec {
         name: node.name.clone(),
         number: None,
         ssh: None,

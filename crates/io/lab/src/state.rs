@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crosstie_durable::{AtomicWrite, Disk, read_json};
+use crosstie_durable::{AtomicWrite, RealDisk, read_json};
 use serde::{Deserialize, Serialize};
 
 use crate::arch::Arch;
-use crate::image::Image;
-use crate::lab::Kind;
+use crate::image::DiskImage;
+use crate::lab::LabKind;
 use crate::process::ProcessId;
-use crate::profile::Profile;
-use crate::qemu::Accel;
+use crate::profile::LabProfile;
+use crate::qemu::QemuAccelerator;
 
 const FORMAT: u32 = 2;
 const RECORD: &str = "lab.json";
@@ -20,15 +20,15 @@ const LARGEST: u64 = 16 << 20;
 
 /// `lab.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct LabRecord {
     pub(crate) format: u32,
     pub(crate) name: String,
-    pub(crate) phase: Phase,
+    pub(crate) phase: LabPhase,
     #[serde(default)]
-    pub(crate) kind: Kind,
-    pub(crate) profile: Profile,
+    pub(crate) kind: LabKind,
+    pub(crate) profile: LabProfile,
     /// Of the nodes that have this machine's architecture.
-    pub(crate) accel: Accel,
+    pub(crate) accel: QemuAccelerator,
     /// The directory of each architecture's image.
     pub(crate) images: BTreeMap<Arch, PathBuf>,
     /// In the order of the profile's nodes.
@@ -38,13 +38,13 @@ pub(crate) struct Record {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Phase {
+pub(crate) enum LabPhase {
     /// `up` is at work, or was killed.
     Starting,
     Ready,
 }
 
-impl Record {
+impl LabRecord {
     pub(crate) const fn format() -> u32 {
         FORMAT
     }
@@ -59,8 +59,8 @@ impl Record {
     }
 
     /// `up` put one there for every node; without it QEMU names the file that it misses.
-    pub(crate) fn image(&self, arch: Arch) -> Image {
-        Image::at(&self.images.get(&arch).cloned().unwrap_or_default())
+    pub(crate) fn image(&self, arch: Arch) -> DiskImage {
+        DiskImage::at(&self.images.get(&arch).cloned().unwrap_or_default())
     }
 
     pub(crate) fn write(&self, directory: &Path) -> std::io::Result<()> {
@@ -85,5 +85,5 @@ pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     AtomicWrite::new(path, 0o600)
         .through_name_of_its_own()
         .without_sync()
-        .write(&Disk, bytes)
+        .write(&RealDisk, bytes)
 }

@@ -81,7 +81,7 @@ pub(crate) fn output(command: &mut Command, deadline: Duration) -> Result<String
     succeeded(command, outcome)
 }
 
-fn succeeded(command: &Command, outcome: Outcome) -> Result<String, ToolError> {
+fn succeeded(command: &Command, outcome: ToolOutput) -> Result<String, ToolError> {
     if outcome.status.success() {
         return Ok(outcome.stdout);
     }
@@ -109,18 +109,22 @@ pub(crate) fn output_for(
 }
 
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct ToolOutput {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
 /// Runs to the end, whatever its exit status.
-pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<Outcome, ToolError> {
+pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<ToolOutput, ToolError> {
     run_from(command, Stdio::null(), deadline)
 }
 
-fn run_from(command: &mut Command, input: Stdio, deadline: Duration) -> Result<Outcome, ToolError> {
+fn run_from(
+    command: &mut Command,
+    input: Stdio,
+    deadline: Duration,
+) -> Result<ToolOutput, ToolError> {
     command
         .stdin(input)
         .stdout(Stdio::piped())
@@ -143,7 +147,7 @@ fn run_from(command: &mut Command, input: Stdio, deadline: Duration) -> Result<O
             said: tail(&said),
         });
     };
-    Ok(Outcome {
+    Ok(ToolOutput {
         status,
         stdout: stdout.join().unwrap_or_default(),
         stderr: stderr.join().unwrap_or_default(),

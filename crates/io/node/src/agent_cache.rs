@@ -3,8 +3,8 @@
 use std::{fs, io, time::Duration};
 
 use crate::{
-    command::{Bounds, run},
-    trust::Home,
+    command::{CommandLimits, run},
+    trust::HomeFolder,
 };
 
 /// Run as the owner of the folder, so that no link in a user's home leads root elsewhere. Builds are named by their SHA-256.
@@ -35,7 +35,7 @@ pub fn remove() -> Vec<String> {
     owners.extend(number("SUDO_UID").zip(number("SUDO_GID")));
     owners.dedup();
     let problems = owners.into_iter().filter_map(|(user, group)| {
-        let home = Home::path_of(user).ok()?;
+        let home = HomeFolder::path_of(user).ok()?;
         let folder = home.join(".cache/crosstie/bin").display().to_string();
         let (user, group) = (user.to_string(), group.to_string());
         let arguments = [
@@ -51,9 +51,9 @@ pub fn remove() -> Vec<String> {
             "sh",
             &folder,
         ];
-        let bounds = Bounds {
+        let bounds = CommandLimits {
             deadline: TIMEOUT,
-            ..Bounds::default()
+            ..CommandLimits::default()
         };
         let gap = run("setpriv", &arguments, bounds).err()?;
         Some(format!("{folder} may still have agents: {gap}"))

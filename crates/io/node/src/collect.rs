@@ -3,20 +3,20 @@
 use std::{env, path::PathBuf, time::Instant};
 
 use crosstie_facts::{
-    Meta, Raw,
-    collect::{self, Alias, Rule},
+    CaptureMeta, RawCapture,
+    collect::{self, CollectRule, PathAlias},
 };
 
-use crate::{Local, commands, gid_tables::WithGidTables, groups::inherited};
+use crate::{LocalFileTree, commands, gid_tables::GidTableOverlay, groups::inherited};
 
 /// Everything that facts are parsed from, read of the machine that this runs on.
 ///
 /// Where there are RDMA cards, each group of files has a thread of its own, since their firmware is slow to answer.
 /// Elsewhere one more thread is all that pays for itself.
-pub fn collect() -> Raw {
-    let machine = WithGidTables::new(Local::machine());
+pub fn collect() -> RawCapture {
+    let machine = GidTableOverlay::new(LocalFileTree::machine());
     let fabric = commands::fabric_interfaces(&machine);
-    let mut raw = Raw::default();
+    let mut raw = RawCapture::default();
     std::thread::scope(|scope| {
         let commands = scope.spawn(inherited(|| commands::gather(&fabric)));
         let (here, beside) = collect::GROUPS.split_at(if fabric.is_empty() { 4 } else { 1 });
@@ -40,7 +40,7 @@ pub fn collect() -> Raw {
             raw.insert(alias.recorded, entry);
         }
     }
-    raw.meta = Meta {
+    raw.meta = CaptureMeta {
         host: raw
             .word("proc/sys/kernel/hostname")
             .into_known()
@@ -51,7 +51,7 @@ pub fn collect() -> Raw {
     raw
 }
 
-fn group(machine: &WithGidTables, rules: &[Rule]) -> Raw {
+fn group(machine: &GidTableOverlay, rules: &[CollectRule]) -> RawCapture {
     let started = Instant::now();
     let raw = collect::group(machine, rules);
     let first = rules.first().map_or("nothing", |rule| rule.path);
@@ -60,7 +60,7 @@ fn group(machine: &WithGidTables, rules: &[Rule]) -> Raw {
 }
 
 /// NCCL's files of the user who runs this, recorded without saying who that is.
-fn aliases() -> Vec<Alias> {
+fn aliases() -> Vec<PathAlias> {
     let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".nccl.conf"));
     let named = env::var_os("NCCL_CONF_FILE").map(PathBuf::from);
     let places = [
@@ -71,7 +71,7 @@ fn aliases() -> Vec<Alias> {
         .into_iter()
         .filter_map(|(path, recorded)| {
             let path = path.filter(|path| path.is_absolute())?;
-            Some(Alias {
+            Some(PathAlias {
                 actual: path.to_str()?.trim_start_matches('/').to_owned(),
                 recorded,
             })
@@ -108,7 +108,7 @@ fn rfc3339(seconds: u64) -> String {
 }
 
 /// The capture cut down to the allow-list, however it was made, and without names that people gave to files.
-pub fn sanitised(raw: &Raw) -> Raw {
+pub fn sanitised(raw: &RawCapture) -> RawCapture {
     let mut kept = collect::renamed(&collect::tree(raw));
     kept.meta = meta(&raw.meta);
     for (name, entry) in raw.commands() {
@@ -120,9 +120,9 @@ pub fn sanitised(raw: &Raw) -> Raw {
 }
 
 /// A name and a time, and nothing in their place.
-fn meta(meta: &Meta) -> Meta {
+fn meta(meta: &CaptureMeta) -> CaptureMeta {
     let is_time = |byte: u8| byte.is_ascii_digit() || b"TZ:.+-".contains(&byte);
-    Meta {
+    CaptureMeta {
         host: collect::host_name(&meta.host),
         captured: if meta.captured.bytes().all(is_time) {
             meta.captured.clone()

@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_facts::Gap;
+use crosstie_facts::ReadGap;
 use thiserror::Error;
 
-use crate::groups::{Entry, is_stopped, time_left};
+use crate::groups::{ChildRegistration, is_stopped, time_left};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Access, MemfdFlags, OFlags, memfd_create},
@@ -31,13 +31,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long and how much.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct CommandLimits {
     pub deadline: Duration,
-    /// Bytes on standard output; more is a [`Gap::TooLarge`].
+    /// Bytes on standard output; more is a [`ReadGap::TooLarge`].
     pub output: usize,
 }
 
-impl Default for Bounds {
+impl Default for CommandLimits {
     fn default() -> Self {
         Self {
             // A loaded or emulated machine takes seconds to start a program.
@@ -49,14 +49,14 @@ impl Default for Bounds {
 
 /// A program that has ended, with whatever status.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedCommand {
     pub status: ExitStatus,
     pub output: Vec<u8>,
     complaint: Vec<u8>,
 }
 
 /// What `program` prints. One that is not installed is absent; one that asks for root is denied.
-pub fn run(program: &str, arguments: &[&str], bounds: Bounds) -> Result<Vec<u8>, Gap> {
+pub fn run(program: &str, arguments: &[&str], bounds: CommandLimits) -> Result<Vec<u8>, ReadGap> {
     succeeded(run_to_end(program, arguments, &[], bounds)?)
 }
 
@@ -65,8 +65,8 @@ pub fn run_with_environment(
     program: &str,
     arguments: &[&str],
     environment: &[(&str, &str)],
-    bounds: Bounds,
-) -> Result<Vec<u8>, Gap> {
+    bounds: CommandLimits,
+) -> Result<Vec<u8>, ReadGap> {
     succeeded(run_to_end(program, arguments, environment, bounds)?)
 }
 
@@ -75,8 +75,8 @@ pub fn run_with_input(
     program: &str,
     arguments: &[&str],
     input: &[u8],
-    bounds: Bounds,
-) -> Result<Vec<u8>, Gap> {
+    bounds: CommandLimits,
+) -> Result<Vec<u8>, ReadGap> {
     let file = memory_file(input).map_err(|error| failed(&error))?;
     succeeded(run_with(program, arguments, &[], file.into(), bounds)?)
 }
@@ -88,7 +88,7 @@ fn memory_file(content: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-fn succeeded(finished: Finished) -> Result<Vec<u8>, Gap> {
+fn succeeded(finished: FinishedCommand) -> Result<Vec<u8>, ReadGap> {
     if finished.status.success() {
         return Ok(finished.output);
     }
@@ -101,8 +101,8 @@ pub fn run_to_end(
     program: &str,
     arguments: &[&str],
     environment: &[(&str, &str)],
-    bounds: Bounds,
-) -> Result<Finished, Gap> {
+    bounds: CommandLimits,
+) -> Result<FinishedCommand, ReadGap> {
     run_with(program, arguments, environment, Stdio::null(), bounds)
 }
 
@@ -111,14 +111,14 @@ fn run_with(
     arguments: &[&str],
     environment: &[(&str, &str)],
     input: Stdio,
-    bounds: Bounds,
-) -> Result<Finished, Gap> {
+    bounds: CommandLimits,
+) -> Result<FinishedCommand, ReadGap> {
     if is_stopped() {
-        return Err(Gap::Failed(
+        return Err(ReadGap::Failed(
             "what it was wanted for was cancelled".to_owned(),
         ));
     }
-    let path = find(program).ok_or(Gap::Absent)?;
+    let path = find(program).ok_or(ReadGap::Absent)?;
     // The rest of the time is for whoever puts the answers together: a slow program must cost its own answer only.
     let share = time_left().map_or(bounds.deadline, |left| left.mul_f64(0.75));
     let until = Instant::now() + bounds.deadline.min(share);
@@ -141,15 +141,15 @@ fn run_with(
     let (output, complaint) = running
         .drain(bounds.output, until)
         .map_err(|stop| match stop {
-            Stop::Deadline => Gap::Failed(format!(
+            Stop::Deadline => ReadGap::Failed(format!(
                 "gave no answer within {} s",
                 bounds.deadline.as_secs()
             )),
-            Stop::TooLarge => Gap::TooLarge,
+            Stop::TooLarge => ReadGap::TooLarge,
             Stop::System(errno) => failed(&errno.into()),
         })?;
     let status = running.finish().map_err(|error| failed(&error))?;
-    Ok(Finished {
+    Ok(FinishedCommand {
         status,
         output,
         complaint,
@@ -264,11 +264,11 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok())
 }
 
-fn failed(error: &std::io::Error) -> Gap {
-    Gap::Failed(error.to_string())
+fn failed(error: &std::io::Error) -> ReadGap {
+    ReadGap::Failed(error.to_string())
 }
 
-fn refusal(status: ExitStatus, complaint: &str) -> Gap {
+fn refusal(status: ExitStatus, complaint: &str) -> ReadGap {
     let asks_for_root = [
         "operation not permitted",
         "permission denied",
@@ -277,7 +277,7 @@ fn refusal(status: ExitStatus, complaint: &str) -> Gap {
     ];
     let lower = complaint.to_lowercase();
     if asks_for_root.iter().any(|words| lower.contains(words)) {
-        return Gap::Denied;
+        return ReadGap::Denied;
     }
     let first: String = complaint
         .lines()
@@ -288,14 +288,14 @@ fn refusal(status: ExitStatus, complaint: &str) -> Gap {
         .filter(|character| !character.is_control())
         .take(200)
         .collect();
-    Gap::Failed(format!("{status}: {first}"))
+    ReadGap::Failed(format!("{status}: {first}"))
 }
 
 /// A child in a process group of its own, which ends with the value.
 struct Running {
     child: Child,
     /// Until it is waited for.
-    entry: Option<Entry>,
+    entry: Option<ChildRegistration>,
 }
 
 enum Stop {
@@ -312,7 +312,7 @@ impl From<Errno> for Stop {
 
 impl Running {
     fn new(child: Child) -> Self {
-        let entry = Some(Entry::group(&child));
+        let entry = Some(ChildRegistration::group(&child));
         Self { child, entry }
     }
 
@@ -436,10 +436,10 @@ impl Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::groups::Work;
+    use crate::groups::StoppableWork;
 
-    fn bounds(milliseconds: u64, output: usize) -> Bounds {
-        Bounds {
+    fn bounds(milliseconds: u64, output: usize) -> CommandLimits {
+        CommandLimits {
             deadline: Duration::from_millis(milliseconds),
             output,
         }
@@ -447,25 +447,25 @@ mod tests {
 
     #[test]
     fn output_comes_back_whole() {
-        let output = run("seq", &["1", "100000"], Bounds::default()).unwrap();
+        let output = run("seq", &["1", "100000"], CommandLimits::default()).unwrap();
         assert_eq!(output.len(), 588_895);
     }
 
     #[test]
     fn input_goes_in_whole() {
         let input = vec![b'x'; 300_000];
-        let output = run_with_input("cat", &[], &input, Bounds::default());
+        let output = run_with_input("cat", &[], &input, CommandLimits::default());
         assert_eq!(output.as_deref(), Ok(input.as_slice()));
         // A program that does not read it is not waited for.
         assert_eq!(
-            run_with_input("true", &[], &input, Bounds::default()),
+            run_with_input("true", &[], &input, CommandLimits::default()),
             Ok(Vec::new())
         );
     }
 
     #[test]
     fn the_environment_is_bare() {
-        let output = run("env", &[], Bounds::default()).unwrap();
+        let output = run("env", &[], CommandLimits::default()).unwrap();
         let text = String::from_utf8(output).unwrap();
         let mut lines: Vec<&str> = text.lines().collect();
         lines.sort_unstable();
@@ -475,15 +475,16 @@ mod tests {
 
     #[test]
     fn gaps_have_their_reasons() {
-        let gap = |program: &str, arguments: &[&str]| run(program, arguments, Bounds::default());
-        assert_eq!(gap("no-such-program", &[]), Err(Gap::Absent));
-        assert_eq!(gap("../bin/true", &[]), Err(Gap::Absent));
+        let gap =
+            |program: &str, arguments: &[&str]| run(program, arguments, CommandLimits::default());
+        assert_eq!(gap("no-such-program", &[]), Err(ReadGap::Absent));
+        assert_eq!(gap("../bin/true", &[]), Err(ReadGap::Absent));
         let failed = gap("false", &[]);
         let expected = "exit status: 1: no reason given".to_owned();
-        assert_eq!(failed, Err(Gap::Failed(expected)));
+        assert_eq!(failed, Err(ReadGap::Failed(expected)));
         let status = ExitStatus::default();
         let complaint = "dmesg: read kernel buffer failed: Operation not permitted";
-        assert_eq!(refusal(status, complaint), Gap::Denied);
+        assert_eq!(refusal(status, complaint), ReadGap::Denied);
     }
 
     /// As it is with apt-get when somebody presses Ctrl-C: the work is stopped, and every child of this process is ended.
@@ -497,7 +498,7 @@ mod tests {
             done.display()
         );
         let arguments = ["-c", script.as_str()];
-        let work = Work::within(Duration::from_secs(60));
+        let work = StoppableWork::within(Duration::from_secs(60));
         let stopped = thread::scope(|scope| {
             let running = scope.spawn(|| {
                 work.run(|| run_to_its_end("sh", &arguments, &[], Duration::from_secs(60)))
@@ -541,7 +542,7 @@ mod tests {
         let started = Instant::now();
         let script = "sleep 30 & echo started; sleep 30";
         let gap = run("sh", &["-c", script], bounds(200, 1000));
-        let expected = Gap::Failed("gave no answer within 0 s".to_owned());
+        let expected = ReadGap::Failed("gave no answer within 0 s".to_owned());
         assert_eq!(gap, Err(expected));
         assert!(started.elapsed() < Duration::from_secs(5));
     }
@@ -549,7 +550,11 @@ mod tests {
     #[test]
     fn a_grandchild_on_the_pipe_is_not_waited_for() {
         let started = Instant::now();
-        let output = run("sh", &["-c", "sleep 30 & echo done"], Bounds::default());
+        let output = run(
+            "sh",
+            &["-c", "sleep 30 & echo done"],
+            CommandLimits::default(),
+        );
         assert_eq!(output, Ok(b"done\n".to_vec()));
         assert!(started.elapsed() < Duration::from_secs(2));
     }
@@ -557,7 +562,7 @@ mod tests {
     #[test]
     fn endless_output_is_cut_off() {
         let gap = run("yes", &[], bounds(5000, 1 << 20));
-        assert_eq!(gap, Err(Gap::TooLarge));
+        assert_eq!(gap, Err(ReadGap::TooLarge));
         // Neither pipe may fill up and stall the other.
         let script = "yes | head -c 300000 >&2; echo done";
         let output = run("sh", &["-c", script], bounds(5000, 1 << 20));

@@ -1,22 +1,22 @@
 //! Counters of a port, all of them at once and without a process.
 
-use crosstie_counters::{CounterReading, Group, PortName};
-use crosstie_facts::Source;
+use crosstie_counters::{CounterGroup, CounterPort, CounterReading};
+use crosstie_facts::FileTree;
 
-use crate::Local;
+use crate::LocalFileTree;
 
 /// Of `/proc/net/snmp`'s Tcp line: what tells of trouble, and of how much there was.
 const TCP_COUNTERS: [&str; 4] = ["RetransSegs", "InErrs", "InSegs", "OutSegs"];
 
 /// What this machine counts at the port now. What it does not count, or does not tell, is left out.
-pub fn counters(port: &PortName) -> CounterReading {
-    let mut reading = of_tree(&Local::machine(), port);
+pub fn counters(port: &CounterPort) -> CounterReading {
+    let mut reading = of_tree(&LocalFileTree::machine(), port);
     let interface = port.interface.as_deref().filter(|name| is_name(name));
     if let Some(interface) = interface {
         match crosstie_ethtool::statistics(interface) {
             Ok(statistics) => {
                 for (name, value) in statistics {
-                    reading.insert(Group::Driver, name, value);
+                    reading.insert(CounterGroup::Driver, name, value);
                 }
             }
             Err(error) => tracing::debug!(interface, %error, "no driver statistics"),
@@ -26,13 +26,16 @@ pub fn counters(port: &PortName) -> CounterReading {
 }
 
 /// Those that are files.
-fn of_tree(source: &impl Source, port: &PortName) -> CounterReading {
+fn of_tree(source: &impl FileTree, port: &CounterPort) -> CounterReading {
     let mut reading = CounterReading::default();
     if let Some((device, number)) = &port.device
         && is_name(device)
     {
         let port = format!("sys/class/infiniband/{device}/ports/{number}");
-        for (folder, group) in [("counters", Group::Port), ("hw_counters", Group::Hardware)] {
+        for (folder, group) in [
+            ("counters", CounterGroup::Port),
+            ("hw_counters", CounterGroup::Hardware),
+        ] {
             files(source, &format!("{port}/{folder}"), group, &mut reading);
         }
     }
@@ -40,7 +43,7 @@ fn of_tree(source: &impl Source, port: &PortName) -> CounterReading {
         && is_name(interface)
     {
         let folder = format!("sys/class/net/{interface}/statistics");
-        files(source, &folder, Group::Interface, &mut reading);
+        files(source, &folder, CounterGroup::Interface, &mut reading);
     }
     tcp(source, &mut reading);
     reading
@@ -51,7 +54,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0'])
 }
 
-fn files(source: &impl Source, folder: &str, group: Group, reading: &mut CounterReading) {
+fn files(source: &impl FileTree, folder: &str, group: CounterGroup, reading: &mut CounterReading) {
     for name in source.list(folder).unwrap_or_default() {
         // `lifespan` is how long the driver keeps values, not a counter.
         if name == "lifespan" {
@@ -66,7 +69,7 @@ fn files(source: &impl Source, folder: &str, group: Group, reading: &mut Counter
 }
 
 /// A line of names, then a line of values (net/ipv4/proc.c).
-fn tcp(source: &impl Source, reading: &mut CounterReading) {
+fn tcp(source: &impl FileTree, reading: &mut CounterReading) {
     let text = source.read("proc/net/snmp").unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
@@ -77,22 +80,22 @@ fn tcp(source: &impl Source, reading: &mut CounterReading) {
         if let Ok(value) = value.parse()
             && TCP_COUNTERS.contains(&name)
         {
-            reading.insert(Group::Tcp, name, value);
+            reading.insert(CounterGroup::Tcp, name, value);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crosstie_facts::{Entry, Raw};
+    use crosstie_facts::{CaptureEntry, RawCapture};
 
     use super::*;
 
     #[test]
     fn every_group_is_read_and_no_path_is_followed() {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         let mut file = |path: &str, text: &str| {
-            raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+            raw.insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
         };
         let port = "sys/class/infiniband/rxe0/ports/1";
         file(&format!("{port}/hw_counters/sent_pkts"), "12\n");
@@ -104,17 +107,17 @@ mod tests {
             "proc/net/snmp",
             "Ip: A B\nIp: 1 2\nTcp: RtoMin RetransSegs InErrs\nTcp: 200 7 0\n",
         );
-        let wanted = PortName {
+        let wanted = CounterPort {
             device: Some(("rxe0".to_owned(), 1)),
             interface: Some("eth1".to_owned()),
         };
         let reading = of_tree(&raw, &wanted);
-        assert_eq!(reading.get(Group::Hardware, "sent_pkts"), Some(12));
-        assert_eq!(reading.get(Group::Port, "port_xmit_data"), Some(34));
-        assert_eq!(reading.get(Group::Interface, "tx_bytes"), Some(56));
-        assert_eq!(reading.get(Group::Tcp, "RetransSegs"), Some(7));
+        assert_eq!(reading.get(CounterGroup::Hardware, "sent_pkts"), Some(12));
+        assert_eq!(reading.get(CounterGroup::Port, "port_xmit_data"), Some(34));
+        assert_eq!(reading.get(CounterGroup::Interface, "tx_bytes"), Some(56));
+        assert_eq!(reading.get(CounterGroup::Tcp, "RetransSegs"), Some(7));
         assert_eq!(reading.values.len(), 5, "{reading:?}");
-        let path = PortName {
+        let path = CounterPort {
             device: Some(("../net/eth1/..".to_owned(), 1)),
             interface: Some("eth1/../eth1".to_owned()),
         };
@@ -124,12 +127,12 @@ mod tests {
 
     #[test]
     fn this_machine_counts_at_its_loopback_interface() {
-        let lo = PortName {
+        let lo = CounterPort {
             device: None,
             interface: Some("lo".to_owned()),
         };
         let reading = counters(&lo);
-        assert!(reading.get(Group::Interface, "rx_bytes").is_some());
-        assert!(reading.get(Group::Tcp, "RetransSegs").is_some());
+        assert!(reading.get(CounterGroup::Interface, "rx_bytes").is_some());
+        assert!(reading.get(CounterGroup::Tcp, "RetransSegs").is_some());
     }
 }

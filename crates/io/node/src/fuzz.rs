@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use crosstie_facts::fuzz::Target;
+use crosstie_facts::fuzz::FactsFuzzTarget;
 use flate2::{Compression, write::GzEncoder};
 use tar::Header;
 
 use crate::capture::{limits::MAX_STREAM, pack, unpack};
 
-pub const TARGETS: &[Target] = &[("capture_tar", capture_tar)];
+pub const TARGETS: &[FactsFuzzTarget] = &[("capture_tar", capture_tar)];
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const BLOCK: usize = 512;

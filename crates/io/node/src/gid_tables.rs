@@ -10,26 +10,26 @@ use std::{
     sync::OnceLock,
 };
 
-use crosstie_facts::{Gap, Source};
+use crosstie_facts::{FileTree, ReadGap};
 use crosstie_verbs::gid_places;
 
-use crate::Local;
+use crate::LocalFileTree;
 
 /// Where sysfs has devices that are software.
 const SOFTWARE: &str = "sys/devices/virtual/infiniband/";
 const VERBS_CLASS: &str = "sys/class/infiniband_verbs";
 
 #[derive(Debug)]
-pub(crate) struct WithGidTables {
-    local: Local,
+pub(crate) struct GidTableOverlay {
+    local: LocalFileTree,
     tables: OnceLock<Tables>,
 }
 
 /// Port and index of the places in use, by device, where the kernel tells them.
 type Tables = BTreeMap<String, BTreeSet<(u32, u32)>>;
 
-impl WithGidTables {
-    pub(crate) fn new(local: Local) -> Self {
+impl GidTableOverlay {
+    pub(crate) fn new(local: LocalFileTree) -> Self {
         Self {
             local,
             tables: OnceLock::new(),
@@ -49,7 +49,7 @@ impl WithGidTables {
     }
 }
 
-fn read(local: &Local) -> Tables {
+fn read(local: &LocalFileTree) -> Tables {
     let files = local.list(VERBS_CLASS).unwrap_or_default();
     let tables = files.iter().filter_map(|file| {
         let device = local.read(&format!("{VERBS_CLASS}/{file}/ibdev")).ok()?;
@@ -68,27 +68,27 @@ fn read(local: &Local) -> Tables {
     tables.collect()
 }
 
-impl Source for WithGidTables {
-    fn read(&self, path: &str) -> Result<Vec<u8>, Gap> {
+impl FileTree for GidTableOverlay {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadGap> {
         self.local.read(path)
     }
 
-    fn read_pieces(&self, path: &str, piece: &mut dyn FnMut(&[u8])) -> Result<(), Gap> {
+    fn read_pieces(&self, path: &str, piece: &mut dyn FnMut(&[u8])) -> Result<(), ReadGap> {
         self.local.read_pieces(path, piece)
     }
 
-    fn list(&self, path: &str) -> Result<Vec<String>, Gap> {
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadGap> {
         match self.places(path) {
             Some(places) => Ok(places),
             None => self.local.list(path),
         }
     }
 
-    fn read_link(&self, path: &str) -> Result<String, Gap> {
+    fn read_link(&self, path: &str) -> Result<String, ReadGap> {
         self.local.read_link(path)
     }
 
-    fn access(&self, path: &str) -> Result<(), Gap> {
+    fn access(&self, path: &str) -> Result<(), ReadGap> {
         self.local.access(path)
     }
 }

@@ -18,23 +18,23 @@ static RUNNING: Mutex<Vec<Target>> = Mutex::new(Vec::new());
 struct Target {
     pid: Pid,
     whole_group: bool,
-    /// The number of the [`Work`] that it was started for.
+    /// The number of the [`StoppableWork`] that it was started for.
     work: Option<u64>,
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Work>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<StoppableWork>> = const { RefCell::new(None) };
 }
 
 /// A piece of work that can be stopped with every child that was started for it.
 #[derive(Debug, Clone)]
-pub struct Work {
+pub struct StoppableWork {
     number: u64,
     stopped: Arc<AtomicBool>,
     until: Instant,
 }
 
-impl Work {
+impl StoppableWork {
     /// Nobody waits for it any longer than this.
     pub fn within(limit: Duration) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
@@ -47,7 +47,7 @@ impl Work {
 
     /// Does it. Threads that it starts take part if what they do is [`inherited`].
     pub fn run<R>(&self, work: impl FnOnce() -> R) -> R {
-        struct Before(Option<Work>);
+        struct Before(Option<StoppableWork>);
         impl Drop for Before {
             fn drop(&mut self) {
                 CURRENT.set(self.0.take());
@@ -74,7 +74,7 @@ impl Work {
 
 /// Whether what this thread does is for work that was stopped.
 pub fn is_stopped() -> bool {
-    CURRENT.with_borrow(|current| current.as_ref().is_some_and(Work::is_stopped))
+    CURRENT.with_borrow(|current| current.as_ref().is_some_and(StoppableWork::is_stopped))
 }
 
 /// How long what this thread does is still waited for; nothing where nobody set a limit.
@@ -105,9 +105,9 @@ impl Target {
 
 /// A child's entry. Drop it before the child is waited for: from then on its number may be another's.
 #[derive(Debug)]
-pub struct Entry(Target);
+pub struct ChildRegistration(Target);
 
-impl Entry {
+impl ChildRegistration {
     /// A child that leads a process group of its own.
     pub fn group(child: &Child) -> Self {
         Self::new(child, true)
@@ -137,7 +137,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for ChildRegistration {
     fn drop(&mut self) {
         running().retain(|target| *target != self.0);
     }
@@ -168,11 +168,11 @@ mod tests {
     #[test]
     fn stopped_work_ends_its_own_children() {
         let limit = Duration::from_secs(60);
-        let (work, other) = (Work::within(limit), Work::within(limit));
+        let (work, other) = (StoppableWork::within(limit), StoppableWork::within(limit));
         let (mut early, mut bystander) = (sleeping(), sleeping());
-        let _bystander = other.run(|| Entry::group(&bystander));
+        let _bystander = other.run(|| ChildRegistration::group(&bystander));
         let entry = work.run(|| {
-            let child = inherited(|| Entry::group(&early));
+            let child = inherited(|| ChildRegistration::group(&early));
             std::thread::scope(|scope| scope.spawn(child).join().unwrap())
         });
         work.stop();
@@ -181,7 +181,7 @@ mod tests {
         let mut late = sleeping();
         let _late = work.run(|| {
             assert!(is_stopped());
-            Entry::group(&late)
+            ChildRegistration::group(&late)
         });
         assert!(!late.wait().unwrap().success());
         assert!(!is_stopped());
@@ -197,7 +197,7 @@ mod tests {
             .process_group(0)
             .spawn()
             .unwrap();
-        let entry = Entry::group(&child);
+        let entry = ChildRegistration::group(&child);
         assert!(running().contains(&entry.0));
         entry.signal(Signal::KILL);
         let target = entry.0;

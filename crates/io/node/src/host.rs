@@ -1,13 +1,13 @@
 //! What this machine lets an engine have: processors and memory. Also pinning to what was chosen of it.
 
-use crosstie_fabric::placement::{MemoryLimits, Placement, Processor, place};
-use crosstie_facts::Source;
+use crosstie_fabric::placement::{MemoryLimits, Processor, ThreadPlacement, place};
+use crosstie_facts::FileTree;
 use rustix::{
     process::{Resource, getrlimit},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
-use crate::Local;
+use crate::LocalFileTree;
 
 /// How much less often a thread runs that shares its processor.
 const NICE_STEP: i32 = 5;
@@ -15,7 +15,7 @@ const NICE_STEP: i32 = 5;
 const IPC_LOCK: u64 = 1 << 14;
 
 /// Processors that this thread may run on.
-pub fn processors(machine: &Local) -> Vec<Processor> {
+pub fn processors(machine: &LocalFileTree) -> Vec<Processor> {
     let Ok(allowed) = sched_getaffinity(None) else {
         return Vec::new();
     };
@@ -24,7 +24,7 @@ pub fn processors(machine: &Local) -> Vec<Processor> {
     numbers.map(|number| processor(machine, number)).collect()
 }
 
-fn processor(machine: &Local, number: u32) -> Processor {
+fn processor(machine: &LocalFileTree, number: u32) -> Processor {
     let folder = format!("sys/devices/system/cpu/cpu{number}");
     let read = |name: &str| number_in(machine, &format!("{folder}/{name}"));
     let small = |name: &str| read(name).and_then(|value| u32::try_from(value).ok());
@@ -46,7 +46,7 @@ fn processor(machine: &Local, number: u32) -> Processor {
 }
 
 /// The NUMA node of an RDMA device; software has none, nor has a machine with a single one.
-pub fn numa_node_of(machine: &Local, device: &str) -> Option<u32> {
+pub fn numa_node_of(machine: &LocalFileTree, device: &str) -> Option<u32> {
     let path = format!("sys/class/infiniband/{device}/device/numa_node");
     // -1 where there is none.
     text(machine, &path)?.parse().ok()
@@ -54,19 +54,24 @@ pub fn numa_node_of(machine: &Local, device: &str) -> Option<u32> {
 
 /// Where one of several threads that work with an RDMA device should run. With a device that is software, anywhere: the kernel
 /// does the device's work on the processor that posted it, and a thread that is pinned there only competes with it.
-pub fn placement_for(machine: &Local, device: &str, index: usize, count: usize) -> Placement {
+pub fn placement_for(
+    machine: &LocalFileTree,
+    device: &str,
+    index: usize,
+    count: usize,
+) -> ThreadPlacement {
     let card_node = numa_node_of(machine, device);
     let placement = place(&processors(machine), card_node, index, count);
     let is_hardware = machine
         .list(&format!("sys/class/infiniband/{device}/device"))
         .is_ok();
-    Placement {
+    ThreadPlacement {
         processor: placement.processor.filter(|_| is_hardware),
         ..placement
     }
 }
 
-pub fn memory_limits(machine: &Local) -> MemoryLimits {
+pub fn memory_limits(machine: &LocalFileTree) -> MemoryLimits {
     MemoryLimits {
         free: free_memory(machine),
         locked: locked_memory(machine),
@@ -74,7 +79,7 @@ pub fn memory_limits(machine: &Local) -> MemoryLimits {
     }
 }
 
-fn free_memory(machine: &Local) -> Option<u64> {
+fn free_memory(machine: &LocalFileTree) -> Option<u64> {
     let text = text(machine, "proc/meminfo")?;
     let line = text
         .lines()
@@ -83,7 +88,7 @@ fn free_memory(machine: &Local) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-fn locked_memory(machine: &Local) -> Option<u64> {
+fn locked_memory(machine: &LocalFileTree) -> Option<u64> {
     let status = text(machine, "proc/self/status")?;
     let held = status
         .lines()
@@ -96,7 +101,7 @@ fn locked_memory(machine: &Local) -> Option<u64> {
 }
 
 /// The least that is left in this process's control group and those above it.
-fn group_memory(machine: &Local) -> Option<u64> {
+fn group_memory(machine: &LocalFileTree) -> Option<u64> {
     let groups = text(machine, "proc/self/cgroup")?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let mut folder = own.trim_matches('/').to_owned();
@@ -113,18 +118,18 @@ fn group_memory(machine: &Local) -> Option<u64> {
     least
 }
 
-fn text(machine: &Local, path: &str) -> Option<String> {
+fn text(machine: &LocalFileTree, path: &str) -> Option<String> {
     let bytes = machine.read(path).ok()?;
     Some(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
-fn number_in(machine: &Local, path: &str) -> Option<u64> {
+fn number_in(machine: &LocalFileTree, path: &str) -> Option<u64> {
     text(machine, path)?.parse().ok()
 }
 
 /// Pins this thread, and nobody else's. Memory that it touches first from now on is on its NUMA node. Where processors are
 /// short, it also steps back behind whoever else wants one. Whether it could be pinned.
-pub fn pin(placement: &Placement) -> bool {
+pub fn pin(placement: &ThreadPlacement) -> bool {
     if placement.is_short {
         // Without this right it stays as it was, which is no harm.
         let _ = rustix::process::nice(NICE_STEP);
@@ -162,7 +167,7 @@ mod tests {
             "3900000\n",
         );
         write(root, &format!("{cpu}/node1/cpulist"), "3\n");
-        let found = processor(&Local::at(root), 3);
+        let found = processor(&LocalFileTree::at(root), 3);
         assert_eq!(
             found,
             Processor {
@@ -173,10 +178,10 @@ mod tests {
             }
         );
         write(root, &format!("{cpu}/cpu_capacity"), "1024\n");
-        assert_eq!(processor(&Local::at(root), 3).speed, 1024);
-        let bare = processor(&Local::at(root), 4);
+        assert_eq!(processor(&LocalFileTree::at(root), 3).speed, 1024);
+        let bare = processor(&LocalFileTree::at(root), 4);
         assert_eq!((bare.core, bare.numa_node, bare.speed), ((0, 4), None, 0));
-        assert!(!processors(&Local::machine()).is_empty());
+        assert!(!processors(&LocalFileTree::machine()).is_empty());
     }
 
     #[test]
@@ -195,7 +200,7 @@ mod tests {
         write(root, &format!("{scope}/memory.max"), "max\n");
         write(root, &format!("{scope}/memory.current"), "500\n");
         write(root, "proc/self/status", "CapEff:\t0000000000004000\n");
-        let machine = Local::at(root);
+        let machine = LocalFileTree::at(root);
         let expected = MemoryLimits {
             free: Some(2 << 20),
             locked: None,
@@ -215,7 +220,7 @@ mod tests {
     fn only_this_thread_is_pinned() {
         let before = sched_getaffinity(None).unwrap();
         let placement =
-            crosstie_fabric::placement::place(&processors(&Local::machine()), None, 0, 1);
+            crosstie_fabric::placement::place(&processors(&LocalFileTree::machine()), None, 0, 1);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 assert!(pin(&placement));

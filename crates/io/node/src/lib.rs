@@ -28,5 +28,5 @@ pub mod worker;
 pub use causes::with_causes;
 pub use collect::{collect, now, sanitised};
 pub use counters::counters;
-pub use local::Local;
-pub use stop::Stop;
+pub use local::LocalFileTree;
+pub use stop::StopFlag;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_facts::{Gap, Source, source::MAX_FILE};
+use crosstie_facts::{FileTree, ReadGap, source::MAX_FILE};
 use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags},
     io::Errno,
@@ -20,11 +20,11 @@ const PAGE: usize = 4096;
 
 /// A file tree on this machine: its own root, or one below a directory.
 #[derive(Debug, Clone)]
-pub struct Local {
+pub struct LocalFileTree {
     root: PathBuf,
 }
 
-impl Local {
+impl LocalFileTree {
     /// The machine itself.
     pub fn machine() -> Self {
         Self::at("/")
@@ -42,25 +42,25 @@ impl Local {
     }
 
     /// Opens what cannot keep us waiting: a regular file.
-    fn open(&self, path: &str) -> Result<OwnedFd, Gap> {
+    fn open(&self, path: &str) -> Result<OwnedFd, ReadGap> {
         let full = self.full(path)?;
         if !self.is_kernel_file(path) {
             let mode = rustix::fs::stat(&full).map_err(gap)?.st_mode;
             match FileType::from_raw_mode(mode) {
                 FileType::RegularFile => {}
                 FileType::Directory => return Err(gap(Errno::ISDIR)),
-                _ => return Err(Gap::Failed("neither a file nor a directory".to_owned())),
+                _ => return Err(ReadGap::Failed("neither a file nor a directory".to_owned())),
             }
         }
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         rustix::fs::open(&full, flags, Mode::empty()).map_err(gap)
     }
 
-    fn full(&self, path: &str) -> Result<PathBuf, Gap> {
+    fn full(&self, path: &str) -> Result<PathBuf, ReadGap> {
         // `Path::join` would let an absolute path replace the root.
         let path = path.trim_start_matches('/');
         if path.contains('\0') || path.split('/').any(|part| part == "..") {
-            return Err(Gap::Absent);
+            return Err(ReadGap::Absent);
         }
         Ok(self.root.join(path))
     }
@@ -72,19 +72,19 @@ fn pieces(
     mut left: u64,
     buffer: &mut [u8],
     piece: &mut dyn FnMut(&[u8]),
-) -> Result<(), Gap> {
+) -> Result<(), ReadGap> {
     loop {
         let length = read(file, buffer)?;
         if length == 0 {
             return Ok(());
         }
-        left = left.checked_sub(length as u64).ok_or(Gap::TooLarge)?;
+        left = left.checked_sub(length as u64).ok_or(ReadGap::TooLarge)?;
         piece(&buffer[..length]);
     }
 }
 
-impl Source for Local {
-    fn read(&self, path: &str) -> Result<Vec<u8>, Gap> {
+impl FileTree for LocalFileTree {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadGap> {
         let file = self.open(path)?;
         let mut page = [0; PAGE];
         let length = read(&file, &mut page)?;
@@ -100,11 +100,11 @@ impl Source for Local {
         Ok(bytes)
     }
 
-    fn read_pieces(&self, path: &str, piece: &mut dyn FnMut(&[u8])) -> Result<(), Gap> {
+    fn read_pieces(&self, path: &str, piece: &mut dyn FnMut(&[u8])) -> Result<(), ReadGap> {
         pieces(&self.open(path)?, MAX_FILE, &mut vec![0; 16 * PAGE], piece)
     }
 
-    fn list(&self, path: &str) -> Result<Vec<String>, Gap> {
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadGap> {
         let directory = fs::read_dir(self.full(path)?).map_err(|error| gap_of(&error))?;
         let mut names = Vec::new();
         for entry in directory {
@@ -114,48 +114,48 @@ impl Source for Local {
                 names.push(name);
             }
             if names.len() > MAX_NAMES {
-                return Err(Gap::TooLarge);
+                return Err(ReadGap::TooLarge);
             }
         }
         names.sort_unstable();
         Ok(names)
     }
 
-    fn read_link(&self, path: &str) -> Result<String, Gap> {
+    fn read_link(&self, path: &str) -> Result<String, ReadGap> {
         let target = match fs::read_link(self.full(path)?) {
             Ok(target) => target,
             Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
-                return Err(Gap::Absent);
+                return Err(ReadGap::Absent);
             }
             Err(error) => return Err(gap_of(&error)),
         };
         target
             .into_os_string()
             .into_string()
-            .map_err(|_| Gap::Failed("the target of the link is not UTF-8".to_owned()))
+            .map_err(|_| ReadGap::Failed("the target of the link is not UTF-8".to_owned()))
     }
 
-    fn access(&self, path: &str) -> Result<(), Gap> {
+    fn access(&self, path: &str) -> Result<(), ReadGap> {
         let wanted = Access::READ_OK | Access::WRITE_OK;
         rustix::fs::accessat(CWD, self.full(path)?, wanted, AtFlags::EACCESS).map_err(gap)
     }
 }
 
-fn read(file: &rustix::fd::OwnedFd, buffer: &mut [u8]) -> Result<usize, Gap> {
+fn read(file: &rustix::fd::OwnedFd, buffer: &mut [u8]) -> Result<usize, ReadGap> {
     rustix::io::retry_on_intr(|| rustix::io::read(file, &mut *buffer)).map_err(gap)
 }
 
 /// Why a system call did not read what it was asked for.
-pub(crate) fn gap(errno: Errno) -> Gap {
+pub(crate) fn gap(errno: Errno) -> ReadGap {
     match errno {
-        Errno::NOENT | Errno::NOTDIR => Gap::Absent,
-        Errno::ACCESS | Errno::PERM => Gap::Denied,
-        other => Gap::Failed(std::io::Error::from(other).to_string()),
+        Errno::NOENT | Errno::NOTDIR => ReadGap::Absent,
+        Errno::ACCESS | Errno::PERM => ReadGap::Denied,
+        other => ReadGap::Failed(std::io::Error::from(other).to_string()),
     }
 }
 
-fn gap_of(error: &std::io::Error) -> Gap {
-    Errno::from_io_error(error).map_or_else(|| Gap::Failed(error.to_string()), gap)
+fn gap_of(error: &std::io::Error) -> ReadGap {
+    Errno::from_io_error(error).map_or_else(|| ReadGap::Failed(error.to_string()), gap)
 }
 
 #[cfg(test)]
@@ -164,9 +164,9 @@ mod tests {
 
     use super::*;
 
-    fn tree() -> (tempfile::TempDir, Local) {
+    fn tree() -> (tempfile::TempDir, LocalFileTree) {
         let directory = tempfile::tempdir().unwrap();
-        let local = Local::at(directory.path());
+        let local = LocalFileTree::at(directory.path());
         (directory, local)
     }
 
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(local.read("sys/empty").unwrap(), b"");
         assert_eq!(local.list("sys").unwrap(), ["a", "b", "empty", "link"]);
         assert_eq!(local.read_link("sys/link").unwrap(), "../a");
-        assert_eq!(local.read_link("sys/a"), Err(Gap::Absent));
+        assert_eq!(local.read_link("sys/a"), Err(ReadGap::Absent));
         assert_eq!(local.access("sys/a"), Ok(()));
     }
 
@@ -193,17 +193,17 @@ mod tests {
         fs::write(directory.path().join("file"), "x").unwrap();
         let huge = fs::File::create(directory.path().join("huge")).unwrap();
         huge.set_len(MAX_FILE + 1).unwrap();
-        assert_eq!(local.read("nothing"), Err(Gap::Absent));
-        assert_eq!(local.read("file/below"), Err(Gap::Absent));
-        assert_eq!(local.list("nothing"), Err(Gap::Absent));
-        assert_eq!(local.access("nothing"), Err(Gap::Absent));
-        assert_eq!(local.read("huge"), Err(Gap::TooLarge));
+        assert_eq!(local.read("nothing"), Err(ReadGap::Absent));
+        assert_eq!(local.read("file/below"), Err(ReadGap::Absent));
+        assert_eq!(local.list("nothing"), Err(ReadGap::Absent));
+        assert_eq!(local.access("nothing"), Err(ReadGap::Absent));
+        assert_eq!(local.read("huge"), Err(ReadGap::TooLarge));
         assert_eq!(
             local.read(""),
-            Err(Gap::Failed("Is a directory (os error 21)".to_owned()))
+            Err(ReadGap::Failed("Is a directory (os error 21)".to_owned()))
         );
-        assert_eq!(local.read("../etc/passwd"), Err(Gap::Absent));
-        assert_eq!(local.read("a\0b"), Err(Gap::Absent));
+        assert_eq!(local.read("../etc/passwd"), Err(ReadGap::Absent));
+        assert_eq!(local.read("a\0b"), Err(ReadGap::Absent));
     }
 
     #[test]
@@ -212,8 +212,8 @@ mod tests {
         let pipe = directory.path().join("pipe");
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
         symlink("/dev/zero", directory.path().join("zero")).unwrap();
-        assert!(matches!(local.read("pipe"), Err(Gap::Failed(_))));
-        assert!(matches!(local.read("zero"), Err(Gap::Failed(_))));
+        assert!(matches!(local.read("pipe"), Err(ReadGap::Failed(_))));
+        assert!(matches!(local.read("zero"), Err(ReadGap::Failed(_))));
     }
 
     #[test]
@@ -225,19 +225,19 @@ mod tests {
         if rustix::process::geteuid().is_root() {
             assert_eq!(local.read("secret"), Ok(b"x".to_vec()));
         } else {
-            assert_eq!(local.read("secret"), Err(Gap::Denied));
-            assert_eq!(local.access("secret"), Err(Gap::Denied));
+            assert_eq!(local.read("secret"), Err(ReadGap::Denied));
+            assert_eq!(local.access("secret"), Err(ReadGap::Denied));
         }
-        assert_eq!(gap(Errno::ACCESS), Gap::Denied);
+        assert_eq!(gap(Errno::ACCESS), ReadGap::Denied);
         assert_eq!(
             gap(Errno::INVAL),
-            Gap::Failed("Invalid argument (os error 22)".to_owned())
+            ReadGap::Failed("Invalid argument (os error 22)".to_owned())
         );
     }
 
     #[test]
     fn the_kernels_files_are_read_whole() {
-        let machine = Local::machine();
+        let machine = LocalFileTree::machine();
         let whole = fs::read("/proc/filesystems").unwrap();
         assert_eq!(machine.read("proc/filesystems").unwrap(), whole);
         assert_eq!(machine.read("sys/class/net/lo/mtu").unwrap(), b"65536\n");

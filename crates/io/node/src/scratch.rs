@@ -13,9 +13,9 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 const ATTEMPTS: u32 = 1000;
 
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub struct ScratchFolder(PathBuf);
 
-impl Scratch {
+impl ScratchFolder {
     /// Nobody else can look into it. Its path is short: a socket's may have 107 bytes.
     pub fn new() -> io::Result<Self> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
@@ -39,7 +39,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

@@ -6,9 +6,9 @@ use std::sync::{
 };
 
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     pub fn set(&self) {
         self.0.store(true, Ordering::SeqCst);
     }

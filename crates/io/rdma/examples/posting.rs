@@ -10,23 +10,24 @@ use std::{path::Path, sync::atomic::AtomicBool};
 use anyhow::{Result, bail};
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    Figures, OpenRequest, PathRequest, Role, Share, Surroundings, Test, Times, Transfer, open,
+    EngineResources, NodeShare, RdmaFigures, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest,
+    RdmaTransfer, TestTimes, open,
 };
-use crosstie_verbs::Library;
+use crosstie_verbs::VerbsLibrary;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, library, list, every, milliseconds] = arguments.as_slice() else {
         bail!("usage: posting LIBRARY LIST EVERY MILLISECONDS");
     };
-    let request = OpenRequest {
+    let request = RdmaOpenRequest {
         device: "standin_instant0".to_owned(),
         port: 1,
         address: Some([192, 0, 2, 5].into()),
         interface_mtu: Some(Mtu(9000)),
-        role: Role::Initiator,
-        test: Test::Bandwidth {
-            transfer: Transfer::Write,
+        role: RdmaRole::Initiator,
+        test: RdmaTest::Bandwidth {
+            transfer: RdmaTransfer::Write,
         },
         queue_pairs: 1,
         sizes: vec![64],
@@ -34,28 +35,28 @@ fn main() -> Result<()> {
         list: list.parse()?,
         signal_every: Some(every.parse()?),
         relaxed_ordering: false,
-        path: PathRequest {
+        path: RdmaPathRequest {
             timeout: 14,
             retry_count: 7,
             service_level: 0,
             traffic_class: 0,
         },
-        times: Times {
+        times: TestTimes {
             warm_up: 100,
             measure: milliseconds.parse()?,
             cool_down: 0,
             silence: 5000,
         },
-        share: Share { index: 0, count: 1 },
+        share: NodeShare { index: 0, count: 1 },
     };
-    let library = Library::open_at(Path::new(library))?;
-    let engine = open(&library, request, Surroundings::default())?;
+    let library = VerbsLibrary::open_at(Path::new(library))?;
+    let engine = open(&library, request, EngineResources::default())?;
     // It is its own peer.
     let own = engine.offer().clone();
     let figures = engine
         .join(&own)?
         .go(&AtomicBool::new(false), &mut |_| {})?;
-    let Figures::Bandwidth(figures) = figures else {
+    let RdmaFigures::Bandwidth(figures) = figures else {
         bail!("no bandwidth");
     };
     let Some(figures) = figures.first() else {

@@ -5,16 +5,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_figures::{Bandwidth, Meter, Progress, WINDOW_NANOSECONDS, nanoseconds};
+use crosstie_figures::{
+    BandwidthMeter, MeasuredBandwidth, TestProgress, WINDOW_NANOSECONDS, nanoseconds,
+};
 use crosstie_verbs::{CompletionBatch, CompletionQueue, all_succeeded};
 
 use crate::{
     clock,
-    engine::{Connection, Parts, yield_if},
-    error::GoError,
-    figures::Figures,
-    receiver::Receiver,
-    request::Role,
+    engine::{EngineParts, RdmaConnection, yield_if},
+    error::RdmaRunError,
+    figures::RdmaFigures,
+    receiver::ReceiveQueues,
+    request::RdmaRole,
     size_plan::SizePlan,
 };
 
@@ -28,17 +30,18 @@ const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// An end that sends: each size in turn.
 pub(crate) fn initiate(
-    parts: &Parts,
-    connections: &mut [Connection],
-    receiver: &mut Option<Receiver>,
+    parts: &EngineParts,
+    connections: &mut [RdmaConnection],
+    receiver: &mut Option<ReceiveQueues>,
     stop: &AtomicBool,
-    emit: &mut dyn FnMut(Progress),
-) -> Result<Figures, GoError> {
+    emit: &mut dyn FnMut(TestProgress),
+) -> Result<RdmaFigures, RdmaRunError> {
     if let Some(receiver) = receiver {
         receiver.meet(parts, connections, stop)?;
     }
     // Where only this end sends, the other has nothing to say until the end.
-    let takes_messages = parts.request.role == Role::Both && parts.request.has_working_responder();
+    let takes_messages =
+        parts.request.role == RdmaRole::Both && parts.request.has_working_responder();
     let mut all = Vec::with_capacity(parts.plans.len());
     for (index, plan) in parts.plans.iter().enumerate() {
         if index > 0 {
@@ -57,17 +60,17 @@ pub(crate) fn initiate(
     if let Some(receiver) = receiver {
         receiver.part(parts, connections, stop)?;
     }
-    Ok(Figures::Bandwidth(all))
+    Ok(RdmaFigures::Bandwidth(all))
 }
 
 fn one_size(
-    parts: &Parts,
+    parts: &EngineParts,
     plan: &SizePlan,
-    connections: &mut [Connection],
-    mut receiver: Option<&mut Receiver>,
+    connections: &mut [RdmaConnection],
+    mut receiver: Option<&mut ReceiveQueues>,
     stop: &AtomicBool,
-    emit: &mut dyn FnMut(Progress),
-) -> Result<Bandwidth, GoError> {
+    emit: &mut dyn FnMut(TestProgress),
+) -> Result<MeasuredBandwidth, RdmaRunError> {
     let (size, times) = (plan.size, parts.request.times);
     let started = clock::now();
     let begin = started + nanoseconds(times.warm_up);
@@ -75,7 +78,7 @@ fn one_size(
     let last = end + nanoseconds(times.cool_down);
     let mut sender = Sender::new(parts, plan, connections);
     let posted_before = sender.posted();
-    let mut meter = Meter::new(started, begin, end, clock::processor_time());
+    let mut meter = BandwidthMeter::new(started, begin, end, clock::processor_time());
     let mut reported = started;
     let (mut heard, mut messages) = (started, 0);
     loop {
@@ -94,13 +97,13 @@ fn one_size(
             messages += completed;
             meter.add(now, completed * u64::from(size), clock::processor_time);
         } else if now - heard > nanoseconds(times.silence) {
-            return Err(GoError::Silent(times.silence()));
+            return Err(RdmaRunError::Silent(times.silence()));
         } else {
             yield_if(parts.yields);
         }
         if now - reported >= WINDOW_NANOSECONDS {
             reported = now;
-            emit(Progress {
+            emit(TestProgress {
                 elapsed_nanoseconds: now - started,
                 bytes: messages * u64::from(size),
                 messages,
@@ -122,25 +125,25 @@ fn one_size(
 
 /// The responder: its device does everything, unless messages use up receives.
 pub(crate) fn respond(
-    parts: &Parts,
-    connections: &mut [Connection],
-    receiver: &mut Option<Receiver>,
+    parts: &EngineParts,
+    connections: &mut [RdmaConnection],
+    receiver: &mut Option<ReceiveQueues>,
     stop: &AtomicBool,
-) -> Result<Figures, GoError> {
+) -> Result<RdmaFigures, RdmaRunError> {
     if let Some(receiver) = receiver {
         return receiver.respond(parts, connections, stop);
     }
     while !stop.load(Ordering::Relaxed) {
         parts.check_events(Instant::now() + EVENT_POLL_INTERVAL)?;
     }
-    Ok(Figures::Responded)
+    Ok(RdmaFigures::Responded)
 }
 
 /// Keeps every queue pair full.
 struct Sender<'engine> {
-    parts: &'engine Parts,
+    parts: &'engine EngineParts,
     sends: &'engine CompletionQueue,
-    connections: &'engine mut [Connection],
+    connections: &'engine mut [RdmaConnection],
     batch: CompletionBatch,
     depth: u64,
     list: u64,
@@ -153,7 +156,11 @@ struct Sender<'engine> {
 }
 
 impl<'engine> Sender<'engine> {
-    fn new(parts: &'engine Parts, plan: &SizePlan, connections: &'engine mut [Connection]) -> Self {
+    fn new(
+        parts: &'engine EngineParts,
+        plan: &SizePlan,
+        connections: &'engine mut [RdmaConnection],
+    ) -> Self {
         Self {
             parts,
             batch: CompletionBatch::new(POLL_BATCH),
@@ -171,7 +178,7 @@ impl<'engine> Sender<'engine> {
 
     /// Posts whatever there is room for, on each queue pair in turn.
     #[inline]
-    fn fill(&mut self) -> Result<(), GoError> {
+    fn fill(&mut self) -> Result<(), RdmaRunError> {
         for connection in &mut *self.connections {
             let room = connection.completed + self.depth - connection.posted;
             // A list's length is a power of two, so this divides, and much faster.
@@ -185,7 +192,7 @@ impl<'engine> Sender<'engine> {
     }
 
     #[inline]
-    fn poll(&mut self) -> Result<(), GoError> {
+    fn poll(&mut self) -> Result<(), RdmaRunError> {
         let completions = self.sends.poll(&mut self.batch)?;
         if completions.is_empty() {
             return Ok(());
@@ -230,8 +237,8 @@ impl<'engine> Sender<'engine> {
     fn drain(
         &mut self,
         silence: Duration,
-        mut receiver: Option<&mut Receiver>,
-    ) -> Result<(), GoError> {
+        mut receiver: Option<&mut ReceiveQueues>,
+    ) -> Result<(), RdmaRunError> {
         for connection in &mut *self.connections {
             // Up to one that makes a completion, which stands for those before it.
             while !connection.posted.is_multiple_of(self.signal_every) {
@@ -252,7 +259,7 @@ impl<'engine> Sender<'engine> {
             if self.take_uncounted() > 0 {
                 deadline = Instant::now() + silence;
             } else if Instant::now() >= deadline {
-                return Err(GoError::Silent(silence));
+                return Err(RdmaRunError::Silent(silence));
             } else {
                 yield_if(self.parts.yields);
             }
@@ -263,10 +270,14 @@ impl<'engine> Sender<'engine> {
 
 /// So many messages of a queue pair have arrived.
 #[inline]
-fn credit(connections: &mut [Connection], identifier: u64, count: u64) -> Result<(), GoError> {
+fn credit(
+    connections: &mut [RdmaConnection],
+    identifier: u64,
+    count: u64,
+) -> Result<(), RdmaRunError> {
     let place = usize::try_from(identifier).unwrap_or(usize::MAX);
     let connection = connections.get_mut(place);
-    let connection = connection.ok_or(GoError::UnknownQueuePair(identifier))?;
+    let connection = connection.ok_or(RdmaRunError::UnknownQueuePair(identifier))?;
     connection.completed += count;
     Ok(())
 }

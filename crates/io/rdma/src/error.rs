@@ -5,14 +5,14 @@ use std::time::Duration;
 use crosstie_fabric::placement::MemoryLimit;
 use crosstie_model::Bytes;
 use crosstie_verbs::{
-    AddressError, AsyncEventKind, CallError, CompletionError, ConnectError, CreateError,
-    DeviceListError, EndpointError, LibraryError, OpenDeviceError, OutOfRange, PortState,
-    PostError, RegisterError, WorkError,
+    AsyncEventKind, CompletionError, CreateError, DeviceListError, EndpointError, OpenDeviceError,
+    OutOfRange, PortAddressError, PostError, QueuePairConnectError, RegisterMemoryError,
+    VerbsCallError, VerbsLibraryError, VerbsPortState, WorkListError,
 };
 
 /// A request that no engine can satisfy.
 #[derive(Debug, thiserror::Error)]
-pub enum RequestError {
+pub enum RdmaRequestError {
     #[error("{what} is {value}: it must be a power of two, and at most the depth ({depth})")]
     NoPower {
         what: &'static str,
@@ -50,11 +50,11 @@ pub enum RequestError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum RdmaOpenError {
     #[error("the test cannot be run as asked for")]
-    Request(#[from] RequestError),
+    Request(#[from] RdmaRequestError),
     #[error("RDMA is not available")]
-    Library(#[from] LibraryError),
+    Library(#[from] VerbsLibraryError),
     #[error("RDMA devices cannot be listed")]
     Devices(#[from] DeviceListError),
     #[error("the device cannot be used")]
@@ -65,22 +65,22 @@ pub enum OpenError {
     PortState {
         device: String,
         port: u8,
-        state: PortState,
+        state: VerbsPortState,
     },
     #[error("the port has no address")]
-    Address(#[from] AddressError),
+    Address(#[from] PortAddressError),
     #[error("the path MTU is unusable")]
     Mtu(#[from] EndpointError),
     #[error("no memory for messages")]
-    Memory(#[from] RegisterError),
+    Memory(#[from] RegisterMemoryError),
     #[error("no queues")]
     Queues(#[from] CreateError),
     #[error("the device does not answer")]
-    Call(#[from] CallError),
+    Call(#[from] VerbsCallError),
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum JoinError {
+pub enum RdmaJoinError {
     #[error(
         "the peer has {theirs} queue pairs, and this end {ours}: both must be asked for the same test"
     )]
@@ -93,10 +93,10 @@ pub enum JoinError {
     Connect {
         index: usize,
         count: usize,
-        source: ConnectError,
+        source: QueuePairConnectError,
     },
     #[error("the test cannot be run as agreed upon")]
-    Request(#[from] RequestError),
+    Request(#[from] RdmaRequestError),
     #[error(transparent)]
     Prepare(#[from] PrepareError),
     #[error("receives cannot be posted")]
@@ -107,25 +107,25 @@ pub enum JoinError {
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error("work cannot be prepared")]
-    Work(#[from] WorkError),
+    Work(#[from] WorkListError),
     #[error("memory is shorter than asked for")]
     OutOfRange(#[from] OutOfRange),
 }
 
-impl From<WorkError> for JoinError {
-    fn from(error: WorkError) -> Self {
+impl From<WorkListError> for RdmaJoinError {
+    fn from(error: WorkListError) -> Self {
         Self::Prepare(error.into())
     }
 }
 
-impl From<OutOfRange> for JoinError {
+impl From<OutOfRange> for RdmaJoinError {
     fn from(error: OutOfRange) -> Self {
         Self::Prepare(error.into())
     }
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum GoError {
+pub enum RdmaRunError {
     #[error(transparent)]
     Prepare(#[from] PrepareError),
     #[error("work could not be posted")]
@@ -133,7 +133,7 @@ pub enum GoError {
     #[error("work failed")]
     Completion(#[from] CompletionError),
     #[error("completions could not be polled")]
-    Call(#[from] CallError),
+    Call(#[from] VerbsCallError),
     #[error("nothing was heard of the peer for {0:?}: it is gone, or packets are lost on the way")]
     Silent(Duration),
     #[error("the device reports: {0}")]

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use crosstie_verbs::{
-    AsyncEventKind as Kind, CompletionBatch, CompletionError, CompletionQueue, Status,
+    AsyncEventKind as Kind, CompletionBatch, CompletionError, CompletionQueue, CompletionStatus,
 };
 
 use crate::{
-    engine::{Connection, Parts},
-    error::GoError,
-    notice::{LAST, Notice},
+    engine::{EngineParts, RdmaConnection},
+    error::RdmaRunError,
+    notice::{EmptyNotice, LAST},
 };
 
 /// What failed first is there before what was flushed after it, or a moment later in the other queue.
@@ -20,34 +20,36 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What lies behind an error. A failed queue pair flushes sends and receives alike, and the first of them that is seen need not
 /// be the one that failed; and a port that goes down makes every packet fail.
-pub(crate) fn cause_of(parts: &Parts, error: GoError) -> GoError {
-    let GoError::Completion(seen) = &error else {
+pub(crate) fn cause_of(parts: &EngineParts, error: RdmaRunError) -> RdmaRunError {
+    let RdmaRunError::Completion(seen) = &error else {
         return error;
     };
-    let cause = if seen.status == Status::FLUSHED {
+    let cause = if seen.status == CompletionStatus::FLUSHED {
         first_failure(parts)
     } else {
         Some(*seen)
     };
     let is_explained = match cause.map(|cause| cause.status) {
         None => |_| true,
-        Some(Status::RETRY_EXCEEDED) => |kind| matches!(kind, Kind::PortDown | Kind::DeviceFatal),
+        Some(CompletionStatus::RETRY_EXCEEDED) => {
+            |kind| matches!(kind, Kind::PortDown | Kind::DeviceFatal)
+        }
         Some(_) => |kind| kind == Kind::DeviceFatal,
     };
     match parts.check_events(Instant::now()) {
-        Err(GoError::Event(kind)) if is_explained(kind) => GoError::Event(kind),
-        _ => cause.map_or(error, GoError::Completion),
+        Err(RdmaRunError::Event(kind)) if is_explained(kind) => RdmaRunError::Event(kind),
+        _ => cause.map_or(error, RdmaRunError::Completion),
     }
 }
 
-fn first_failure(parts: &Parts) -> Option<CompletionError> {
+fn first_failure(parts: &EngineParts) -> Option<CompletionError> {
     let deadline = Instant::now() + CAUSE_TIMEOUT;
     let mut batch = CompletionBatch::new(64);
     while Instant::now() < deadline {
         for queue in [&parts.sends, &parts.receives] {
             let completions = queue.poll(&mut batch).ok()?;
             let mut errors = completions.iter().filter_map(|one| one.result().err());
-            if let Some(error) = errors.find(|error| error.status != Status::FLUSHED) {
+            if let Some(error) = errors.find(|error| error.status != CompletionStatus::FLUSHED) {
                 return Some(error);
             }
         }
@@ -57,9 +59,9 @@ fn first_failure(parts: &Parts) -> Option<CompletionError> {
 
 /// Ends what is under way on every queue pair, and waits until the device has let go of it. Whatever goes wrong here is no news:
 /// the test has failed.
-pub(crate) fn flush(parts: &Parts, connections: &mut [Connection]) {
+pub(crate) fn flush(parts: &EngineParts, connections: &mut [RdmaConnection]) {
     let deadline = Instant::now() + FLUSH_TIMEOUT;
-    let Ok(mut last) = Notice::new(&parts.memory) else {
+    let Ok(mut last) = EmptyNotice::new(&parts.memory) else {
         return;
     };
     let mut batch = CompletionBatch::new(64);

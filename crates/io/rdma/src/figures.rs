@@ -1,23 +1,23 @@
 //! What one end of a test has to say at its end.
 
-use crosstie_figures::{Bandwidth, Latency};
+use crosstie_figures::{MeasuredBandwidth, MeasuredLatency};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Figures {
+pub enum RdmaFigures {
     /// One a size, in their order.
-    Bandwidth(Vec<Bandwidth>),
-    Latency(Latency),
+    Bandwidth(Vec<MeasuredBandwidth>),
+    Latency(MeasuredLatency),
     /// One a size, in their order.
-    Verified(Vec<Verified>),
+    Verified(Vec<VerifiedMessages>),
     /// This end answered, or was written to.
     Responded,
 }
 
 /// Bytes that were looked at after they had come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verified {
+pub struct VerifiedMessages {
     /// Bytes of a message.
     pub size: u32,
     pub messages: u64,

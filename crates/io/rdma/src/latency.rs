@@ -8,16 +8,16 @@ use std::{
     time::Instant,
 };
 
-use crosstie_figures::{Histogram, Latency, Progress, WINDOW_NANOSECONDS, nanoseconds};
+use crosstie_figures::{Histogram, MeasuredLatency, TestProgress, WINDOW_NANOSECONDS, nanoseconds};
 use crosstie_verbs::{CompletionBatch, PostError, ReceiveList};
 
 use crate::{
     clock,
-    engine::{Connection, Parts, yield_if},
-    error::{GoError, JoinError},
-    figures::Figures,
-    notice::{LAST, NOTICE_IDENTIFIER, Notice},
-    request::Message,
+    engine::{EngineParts, RdmaConnection, yield_if},
+    error::{RdmaJoinError, RdmaRunError},
+    figures::RdmaFigures,
+    notice::{EmptyNotice, LAST, NOTICE_IDENTIFIER},
+    request::LatencyMessage,
     size_plan::SizePlan,
 };
 
@@ -34,18 +34,18 @@ pub(crate) struct LatencyWork {
     /// Receives that were used up since they were last posted again.
     used: u32,
     /// For the last message. It makes a completion, so that an end can see it arrive before it goes.
-    notice: Notice,
+    notice: EmptyNotice,
 }
 
 impl LatencyWork {
     /// With receives posted, so that a peer may begin.
     pub(crate) fn new(
-        parts: &Parts,
-        connections: &mut [Connection],
-        message: Message,
-    ) -> Result<Self, JoinError> {
+        parts: &EngineParts,
+        connections: &mut [RdmaConnection],
+        message: LatencyMessage,
+    ) -> Result<Self, RdmaJoinError> {
         let span = match (message, parts.plans.first()) {
-            (Message::Send, Some(plan)) => {
+            (LatencyMessage::Send, Some(plan)) => {
                 let target = usize::try_from(plan.layout.target(0, 0)).unwrap_or(usize::MAX);
                 parts.memory.span(target, plan.size)?
             }
@@ -60,19 +60,19 @@ impl LatencyWork {
         Ok(Self {
             refill: receives(REFILL_COUNT)?,
             used: 0,
-            notice: Notice::new(&parts.memory)?,
+            notice: EmptyNotice::new(&parts.memory)?,
         })
     }
 }
 
 /// The initiator.
 pub(crate) fn initiate(
-    parts: &Parts,
-    connections: &mut [Connection],
+    parts: &EngineParts,
+    connections: &mut [RdmaConnection],
     work: &mut LatencyWork,
     stop: &AtomicBool,
-    emit: &mut dyn FnMut(Progress),
-) -> Result<Figures, GoError> {
+    emit: &mut dyn FnMut(TestProgress),
+) -> Result<RdmaFigures, RdmaRunError> {
     let times = parts.request.times;
     let size = parts.plans.first().map_or(0, |plan| u64::from(plan.size));
     let started = clock::now();
@@ -95,7 +95,7 @@ pub(crate) fn initiate(
         messages += 1;
         if now - reported >= WINDOW_NANOSECONDS {
             reported = now;
-            emit(Progress {
+            emit(TestProgress {
                 elapsed_nanoseconds: now - started,
                 bytes: messages * size,
                 messages,
@@ -109,7 +109,7 @@ pub(crate) fn initiate(
     }
     exchange.end()?;
     exchange.receive(LAST, None)?;
-    Ok(Figures::Latency(Latency {
+    Ok(RdmaFigures::Latency(MeasuredLatency {
         half_round_trips,
         complete,
     }))
@@ -117,11 +117,11 @@ pub(crate) fn initiate(
 
 /// The responder: each message goes back with its number.
 pub(crate) fn respond(
-    parts: &Parts,
-    connections: &mut [Connection],
+    parts: &EngineParts,
+    connections: &mut [RdmaConnection],
     work: &mut LatencyWork,
     stop: &AtomicBool,
-) -> Result<Figures, GoError> {
+) -> Result<RdmaFigures, RdmaRunError> {
     let mut exchange = Exchange::new(parts, connections, work);
     let mut wanted = 0;
     loop {
@@ -137,13 +137,13 @@ pub(crate) fn respond(
         }
         wanted = (wanted + 1) % LAST;
     }
-    Ok(Figures::Responded)
+    Ok(RdmaFigures::Responded)
 }
 
 struct Exchange<'engine> {
-    parts: &'engine Parts,
+    parts: &'engine EngineParts,
     plan: SizePlan,
-    connection: &'engine mut Connection,
+    connection: &'engine mut RdmaConnection,
     work: &'engine mut LatencyWork,
     batch: CompletionBatch,
     ended: bool,
@@ -151,8 +151,8 @@ struct Exchange<'engine> {
 
 impl<'engine> Exchange<'engine> {
     fn new(
-        parts: &'engine Parts,
-        connections: &'engine mut [Connection],
+        parts: &'engine EngineParts,
+        connections: &'engine mut [RdmaConnection],
         work: &'engine mut LatencyWork,
     ) -> Self {
         Self {
@@ -167,7 +167,7 @@ impl<'engine> Exchange<'engine> {
     }
 
     /// Does whatever can be done before a message is posted, so that none of it is measured.
-    fn prepare(&mut self, number: u32) -> Result<(), GoError> {
+    fn prepare(&mut self, number: u32) -> Result<(), RdmaRunError> {
         if self.work.used >= REFILL_COUNT {
             self.work.used -= REFILL_COUNT;
             let refill = &mut self.work.refill;
@@ -189,7 +189,7 @@ impl<'engine> Exchange<'engine> {
     }
 
     /// Sends the last message, and sees it arrive.
-    fn end(&mut self) -> Result<(), GoError> {
+    fn end(&mut self) -> Result<(), RdmaRunError> {
         self.wait_for_room()?;
         self.work
             .notice
@@ -199,14 +199,14 @@ impl<'engine> Exchange<'engine> {
         while !self.ended {
             self.take_sends()?;
             if Instant::now() >= deadline {
-                return Err(GoError::Silent(silence));
+                return Err(RdmaRunError::Silent(silence));
             }
         }
         Ok(())
     }
 
     /// Completions of our own messages matter only when there is no room for another.
-    fn wait_for_room(&mut self) -> Result<(), GoError> {
+    fn wait_for_room(&mut self) -> Result<(), RdmaRunError> {
         let depth = u64::from(self.plan.depth);
         if self.connection.posted < self.connection.completed + depth {
             return Ok(());
@@ -216,13 +216,13 @@ impl<'engine> Exchange<'engine> {
         while self.connection.posted >= self.connection.completed + depth {
             self.take_sends()?;
             if Instant::now() >= deadline {
-                return Err(GoError::Silent(silence));
+                return Err(RdmaRunError::Silent(silence));
             }
         }
         Ok(())
     }
 
-    fn take_sends(&mut self) -> Result<(), GoError> {
+    fn take_sends(&mut self) -> Result<(), RdmaRunError> {
         for completion in self.parts.sends.poll(&mut self.batch)? {
             completion.result()?;
             if completion.identifier() == NOTICE_IDENTIFIER {
@@ -235,7 +235,11 @@ impl<'engine> Exchange<'engine> {
     }
 
     /// The next message's number, or `None` when `stop` is set.
-    fn receive(&mut self, wanted: u32, stop: Option<&AtomicBool>) -> Result<Option<u32>, GoError> {
+    fn receive(
+        &mut self,
+        wanted: u32,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Option<u32>, RdmaRunError> {
         let times = self.parts.request.times;
         let mut idle = 0_u32;
         let mut deadline = None;
@@ -246,7 +250,7 @@ impl<'engine> Exchange<'engine> {
                 // A send comes in its order or not at all.
                 let number = completion.immediate().unwrap_or(wanted);
                 if !others.is_empty() || number != wanted && number != LAST {
-                    return Err(GoError::Sequence {
+                    return Err(RdmaRunError::Sequence {
                         wanted,
                         got: number,
                     });
@@ -264,7 +268,7 @@ impl<'engine> Exchange<'engine> {
                 }
                 let now = clock::now();
                 if now > *deadline.get_or_insert(now + nanoseconds(times.silence)) {
-                    return Err(GoError::Silent(times.silence()));
+                    return Err(RdmaRunError::Silent(times.silence()));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The RDMA engine: what one end does to measure bandwidth or latency to another.
 //!
-//! [`open`] makes queue pairs and says in an [`Offer`] how they are reached; [`OpenEngine::join`] tells them of the peer's, which came over
-//! a connection that is not ours; [`JoinedEngine::go`] measures. Both ends must have joined before either goes. Dropping
+//! [`open`] makes queue pairs and says in an [`RdmaEndpoints`] how they are reached; [`OpenRdmaEngine::join`] tells them of the peer's, which came over
+//! a connection that is not ours; [`JoinedRdmaEngine::go`] measures. Both ends must have joined before either goes. Dropping
 //! an engine destroys what it made. There is no input or output here but the verbs themselves, so that it can run
 //! in a process of its own, which a driver may crash or hang.
 
@@ -19,9 +19,13 @@ mod ring;
 mod size_plan;
 mod verify;
 
-pub use crosstie_figures::{Bandwidth, Histogram, Latency, Progress, Times};
-pub use engine::{JoinedEngine, Offer, OpenEngine, Surroundings, open};
-pub use error::{GoError, JoinError, OpenError, PrepareError, RequestError};
-pub use figures::{Figures, Verified};
-pub use request::{Message, OpenRequest, PathRequest, Role, Share, Test, Transfer};
+pub use crosstie_figures::{
+    Histogram, MeasuredBandwidth, MeasuredLatency, TestProgress, TestTimes,
+};
+pub use engine::{EngineResources, JoinedRdmaEngine, OpenRdmaEngine, RdmaEndpoints, open};
+pub use error::{PrepareError, RdmaJoinError, RdmaOpenError, RdmaRequestError, RdmaRunError};
+pub use figures::{RdmaFigures, VerifiedMessages};
+pub use request::{
+    LatencyMessage, NodeShare, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest, RdmaTransfer,
+};
 pub use size_plan::MemoryCap;

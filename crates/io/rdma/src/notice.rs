@@ -1,7 +1,7 @@
 //! Messages without bytes, by which the ends tell each other where they are. Each uses up a receive of the peer's.
 
 use crosstie_verbs::{
-    MemoryRegion, Operation, PostError, QueuePair, ReadyToSend, SendList, SendRequest,
+    MemoryRegion, PostError, QueuePair, ReadyToSend, SendList, SendOperation, SendRequest,
 };
 
 use crate::error::PrepareError;
@@ -14,14 +14,14 @@ pub(crate) const READY: u32 = u32::MAX - 1;
 pub(crate) const LAST: u32 = u32::MAX;
 
 #[derive(Debug)]
-pub(crate) struct Notice(SendList);
+pub(crate) struct EmptyNotice(SendList);
 
-impl Notice {
+impl EmptyNotice {
     pub(crate) fn new(memory: &MemoryRegion) -> Result<Self, PrepareError> {
         let request = SendRequest {
             identifier: NOTICE_IDENTIFIER,
             local: memory.span(0, 0)?,
-            operation: Operation::SendWithImmediate { immediate: 0 },
+            operation: SendOperation::SendWithImmediate { immediate: 0 },
             signalled: true,
             inline: false,
         };

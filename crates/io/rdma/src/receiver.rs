@@ -8,11 +8,11 @@ use std::{
 use crosstie_verbs::{CompletionBatch, DeviceLimits, ReceiveList};
 
 use crate::{
-    engine::{Connection, Parts, yield_if},
-    error::{GoError, JoinError},
-    figures::Figures,
-    notice::{LAST, NOTICE_IDENTIFIER, Notice, READY},
-    request::{OpenRequest, Role, Test, Transfer},
+    engine::{EngineParts, RdmaConnection, yield_if},
+    error::{RdmaJoinError, RdmaRunError},
+    figures::RdmaFigures,
+    notice::{EmptyNotice, LAST, NOTICE_IDENTIFIER, READY},
+    request::{RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer},
 };
 
 /// Receives that are polled at once.
@@ -23,9 +23,9 @@ const RECEIVES_AHEAD: u32 = 2048;
 
 /// Receives of every queue pair, posted ahead, and again as they are used up.
 #[derive(Debug)]
-pub(crate) struct Receiver {
+pub(crate) struct ReceiveQueues {
     queues: Vec<Queue>,
-    notice: Notice,
+    notice: EmptyNotice,
     batch: CompletionBatch,
     peer_is_ready: bool,
     peer_has_ended: bool,
@@ -41,11 +41,11 @@ struct Queue {
 }
 
 /// Receives that are posted ahead on a queue pair, as many as the device can hold; none where nothing comes that needs one.
-pub(crate) fn receives_ahead(request: &OpenRequest, limits: DeviceLimits) -> u32 {
+pub(crate) fn receives_ahead(request: &RdmaOpenRequest, limits: DeviceLimits) -> u32 {
     match (request.test, request.role) {
         (
-            Test::Bandwidth {
-                transfer: Transfer::Send,
+            RdmaTest::Bandwidth {
+                transfer: RdmaTransfer::Send,
             },
             _,
         ) => {
@@ -63,17 +63,17 @@ pub(crate) fn receives_ahead(request: &OpenRequest, limits: DeviceLimits) -> u32
             ahead.max(2 * request.depth)
         }
         // The two notices of the other end.
-        (Test::Bandwidth { .. }, Role::Both) => 2,
+        (RdmaTest::Bandwidth { .. }, RdmaRole::Both) => 2,
         _ => 0,
     }
 }
 
-impl Receiver {
+impl ReceiveQueues {
     /// Posts the receives, so that a peer may begin. `None` where none are needed.
     pub(crate) fn new(
-        parts: &Parts,
-        connections: &mut [Connection],
-    ) -> Result<Option<Self>, JoinError> {
+        parts: &EngineParts,
+        connections: &mut [RdmaConnection],
+    ) -> Result<Option<Self>, RdmaJoinError> {
         let ahead = parts.receives_ahead;
         if ahead == 0 {
             return Ok(None);
@@ -90,7 +90,7 @@ impl Receiver {
         }
         Ok(Some(Self {
             queues,
-            notice: Notice::new(&parts.memory)?,
+            notice: EmptyNotice::new(&parts.memory)?,
             batch: CompletionBatch::new(POLL_BATCH),
             peer_is_ready: false,
             peer_has_ended: false,
@@ -102,9 +102,9 @@ impl Receiver {
     #[inline]
     pub(crate) fn poll(
         &mut self,
-        parts: &Parts,
-        connections: &mut [Connection],
-    ) -> Result<bool, GoError> {
+        parts: &EngineParts,
+        connections: &mut [RdmaConnection],
+    ) -> Result<bool, RdmaRunError> {
         let got = parts.receives.poll(&mut self.batch)?;
         for completion in got {
             completion.result()?;
@@ -116,7 +116,7 @@ impl Receiver {
             let identifier = completion.identifier();
             let place = usize::try_from(identifier).unwrap_or(usize::MAX);
             let found = self.queues.get_mut(place).zip(connections.get_mut(place));
-            let (queue, connection) = found.ok_or(GoError::UnknownQueuePair(identifier))?;
+            let (queue, connection) = found.ok_or(RdmaRunError::UnknownQueuePair(identifier))?;
             queue.used += 1;
             if queue.used == queue.part.length() {
                 queue.used = 0;
@@ -129,10 +129,10 @@ impl Receiver {
     /// Waits until the other end takes messages: one that came before would find no receive.
     pub(crate) fn meet(
         &mut self,
-        parts: &Parts,
-        connections: &mut [Connection],
+        parts: &EngineParts,
+        connections: &mut [RdmaConnection],
         stop: &AtomicBool,
-    ) -> Result<(), GoError> {
+    ) -> Result<(), RdmaRunError> {
         self.say(connections, READY, false)?;
         // The other end is told to begin at the same time, over another connection.
         let silence = 2 * parts.request.times.silence();
@@ -147,12 +147,12 @@ impl Receiver {
     /// has said the same: what it writes to must not go before.
     pub(crate) fn part(
         &mut self,
-        parts: &Parts,
-        connections: &mut [Connection],
+        parts: &EngineParts,
+        connections: &mut [RdmaConnection],
         stop: &AtomicBool,
-    ) -> Result<(), GoError> {
+    ) -> Result<(), RdmaRunError> {
         self.say(connections, LAST, true)?;
-        let waits = parts.request.role == Role::Both;
+        let waits = parts.request.role == RdmaRole::Both;
         // It began as this end did, and may be slower.
         let silence = 2 * parts.request.times.silence();
         let mut deadline = Instant::now() + silence;
@@ -166,28 +166,28 @@ impl Receiver {
     /// The responder: takes messages until there are no more, or `stop` is set.
     pub(crate) fn respond(
         &mut self,
-        parts: &Parts,
-        connections: &mut [Connection],
+        parts: &EngineParts,
+        connections: &mut [RdmaConnection],
         stop: &AtomicBool,
-    ) -> Result<Figures, GoError> {
+    ) -> Result<RdmaFigures, RdmaRunError> {
         self.meet(parts, connections, stop)?;
         let silence = 2 * parts.request.times.silence();
         let mut deadline = Instant::now() + silence;
         while !self.peer_has_ended && !stop.load(Ordering::Relaxed) {
             self.poll_or_rest(parts, connections, silence, &mut deadline)?;
         }
-        Ok(Figures::Responded)
+        Ok(RdmaFigures::Responded)
     }
 
     /// Polls until something comes, or for a while; an error where nothing has for too long. Nothing but notices may be under
     /// way.
     fn poll_or_rest(
         &mut self,
-        parts: &Parts,
-        connections: &mut [Connection],
+        parts: &EngineParts,
+        connections: &mut [RdmaConnection],
         silence: Duration,
         deadline: &mut Instant,
-    ) -> Result<(), GoError> {
+    ) -> Result<(), RdmaRunError> {
         for _ in 0..parts.polls_per_clock_read() {
             if self.poll(parts, connections)? {
                 *deadline = Instant::now() + silence;
@@ -202,17 +202,17 @@ impl Receiver {
         }
         let now = Instant::now();
         if now >= *deadline {
-            return Err(GoError::Silent(silence));
+            return Err(RdmaRunError::Silent(silence));
         }
         parts.check_events(now)
     }
 
     fn say(
         &mut self,
-        connections: &mut [Connection],
+        connections: &mut [RdmaConnection],
         number: u32,
         signalled: bool,
-    ) -> Result<(), GoError> {
+    ) -> Result<(), RdmaRunError> {
         self.is_confirmed = false;
         if let Some(first) = connections.first_mut() {
             self.notice.post(&mut first.pair, number, signalled)?;
@@ -223,11 +223,11 @@ impl Receiver {
 
 /// Each takes a message of any of the test's sizes; those that only notices use up have no memory.
 fn receives(
-    parts: &Parts,
+    parts: &EngineParts,
     pair: usize,
     count: u32,
     with_memory: bool,
-) -> Result<ReceiveList, JoinError> {
+) -> Result<ReceiveList, RdmaJoinError> {
     let longest = parts.plans.iter().max_by_key(|plan| plan.size);
     let longest = longest.filter(|_| with_memory);
     let spans = (0..count).map(|number| {
@@ -241,6 +241,6 @@ fn receives(
         };
         Ok((pair as u64, span))
     });
-    let spans = spans.collect::<Result<Vec<_>, JoinError>>()?;
+    let spans = spans.collect::<Result<Vec<_>, RdmaJoinError>>()?;
     Ok(ReceiveList::new(spans)?)
 }

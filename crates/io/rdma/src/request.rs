@@ -2,25 +2,25 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use crosstie_figures::Times;
+use crosstie_figures::TestTimes;
 use crosstie_model::Mtu;
 use crosstie_verbs::{PathOptions, QueuePairOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::error::RequestError;
+use crate::error::RdmaRequestError;
 
 /// Both ends get the same, but for device, address and role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OpenRequest {
+pub struct RdmaOpenRequest {
     pub device: String,
     pub port: u8,
     /// By which the peer reaches this port; RoCE alone needs it.
     pub address: Option<IpAddr>,
     /// Of the port's interface; RoCE derives its path MTU from it.
     pub interface_mtu: Option<Mtu>,
-    pub role: Role,
-    pub test: Test,
+    pub role: RdmaRole,
+    pub test: RdmaTest,
     /// Latency uses one.
     pub queue_pairs: u16,
     /// Bytes of a message: each size in turn, as long as [`times`](Self::times) says.
@@ -32,22 +32,22 @@ pub struct OpenRequest {
     /// One of how many makes a completion; what suits the size, if it is not said.
     pub signal_every: Option<u32>,
     pub relaxed_ordering: bool,
-    pub path: PathRequest,
-    pub times: Times,
-    pub share: Share,
+    pub path: RdmaPathRequest,
+    pub times: TestTimes,
+    pub share: NodeShare,
 }
 
 /// Which of the ends that run on this machine at once it is: each has a processor, and a share of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Share {
+pub struct NodeShare {
     pub index: u16,
     pub count: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum RdmaRole {
     /// Sends, and measures.
     Initiator,
     /// Is sent to, or answers.
@@ -58,23 +58,23 @@ pub enum Role {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Test {
+pub enum RdmaTest {
     Bandwidth {
-        transfer: Transfer,
+        transfer: RdmaTransfer,
     },
     /// A message there and one back, one after the other.
     Latency {
-        message: Message,
+        message: LatencyMessage,
     },
     /// Every byte is looked at; no speed is measured.
     Verify {
-        transfer: Transfer,
+        transfer: RdmaTransfer,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Transfer {
+pub enum RdmaTransfer {
     /// The initiator writes to the responder's memory.
     Write,
     /// The initiator reads from it.
@@ -86,14 +86,14 @@ pub enum Transfer {
 /// How a message of a latency test is seen to have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Message {
+pub enum LatencyMessage {
     WriteWithImmediate,
     Send,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PathRequest {
+pub struct RdmaPathRequest {
     /// 4.096 µs · 2^this until a packet is sent again.
     pub timeout: u8,
     pub retry_count: u8,
@@ -110,7 +110,7 @@ pub(crate) const SPARE_SENDS: u32 = 4;
 /// Milliseconds until what is under way has arrived on a slow way.
 const DRAIN: u32 = 2000;
 
-impl OpenRequest {
+impl RdmaOpenRequest {
     /// One of how many requests of this size should make a completion.
     pub fn usual_signal_every(size: u32, depth: u32) -> u32 {
         if size > SIGNAL_ALL_ABOVE {
@@ -120,7 +120,7 @@ impl OpenRequest {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), RequestError> {
+    pub(crate) fn check(&self) -> Result<(), RdmaRequestError> {
         let signal_every = self.signal_every.unwrap_or(1);
         let powers = [
             ("depth", self.depth),
@@ -129,7 +129,7 @@ impl OpenRequest {
         ];
         for (what, value) in powers {
             if !value.is_power_of_two() || value > self.depth {
-                return Err(RequestError::NoPower {
+                return Err(RdmaRequestError::NoPower {
                     what,
                     value,
                     depth: self.depth,
@@ -144,21 +144,21 @@ impl OpenRequest {
         ];
         for (what, value) in positive {
             if value == 0 {
-                return Err(RequestError::Zero { what });
+                return Err(RdmaRequestError::Zero { what });
             }
         }
         match self.test {
-            Test::Latency { .. }
+            RdmaTest::Latency { .. }
                 if self.queue_pairs != 1 || self.list != 1 || self.sizes.len() != 1 =>
             {
-                Err(RequestError::Latency {
+                Err(RdmaRequestError::Latency {
                     queue_pairs: self.queue_pairs,
                     list: self.list,
                     sizes: self.sizes.len(),
                 })
             }
-            Test::Latency { .. } | Test::Verify { .. } if self.role == Role::Both => {
-                Err(RequestError::OneInitiator)
+            RdmaTest::Latency { .. } | RdmaTest::Verify { .. } if self.role == RdmaRole::Both => {
+                Err(RdmaRequestError::OneInitiator)
             }
             _ => Ok(()),
         }
@@ -168,8 +168,8 @@ impl OpenRequest {
     pub fn has_working_responder(&self) -> bool {
         !matches!(
             self.test,
-            Test::Bandwidth {
-                transfer: Transfer::Write | Transfer::Read
+            RdmaTest::Bandwidth {
+                transfer: RdmaTransfer::Write | RdmaTransfer::Read
             }
         )
     }
@@ -201,10 +201,10 @@ impl OpenRequest {
     pub(crate) fn is_inline(&self, size: u32, allowed: u32) -> bool {
         let reads = matches!(
             self.test,
-            Test::Bandwidth {
-                transfer: Transfer::Read
-            } | Test::Verify {
-                transfer: Transfer::Read
+            RdmaTest::Bandwidth {
+                transfer: RdmaTransfer::Read
+            } | RdmaTest::Verify {
+                transfer: RdmaTransfer::Read
             }
         );
         size <= allowed.min(INLINE_WRITE) && !reads

@@ -1,27 +1,27 @@
 //! Messages that were prepared once and are posted round and round.
 
 use crosstie_verbs::{
-    Operation, PostError, QueuePair, ReadyToSend, RemoteMemory, SendList, SendRequest,
+    PostError, QueuePair, ReadyToSend, RemoteMemory, SendList, SendOperation, SendRequest,
 };
 
 use crate::{
-    engine::Parts,
+    engine::EngineParts,
     error::PrepareError,
-    request::{Message, Test, Transfer},
+    request::{LatencyMessage, RdmaTest, RdmaTransfer},
     size_plan::SizePlan,
 };
 
 /// A queue pair's messages.
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct MessageRing {
     lists: Vec<SendList>,
     next: usize,
 }
 
-impl Ring {
+impl MessageRing {
     /// Requests carry their queue pair's place as their identifier.
     pub(crate) fn new(
-        parts: &Parts,
+        parts: &EngineParts,
         plan: &SizePlan,
         pair: usize,
         inline: bool,
@@ -82,20 +82,20 @@ impl Ring {
     }
 }
 
-fn operation(test: Test, peer: RemoteMemory, offset: u64) -> Operation {
+fn operation(test: RdmaTest, peer: RemoteMemory, offset: u64) -> SendOperation {
     match test {
-        Test::Bandwidth { transfer } | Test::Verify { transfer } => match transfer {
-            Transfer::Write => Operation::Write { to: peer, offset },
-            Transfer::Read => Operation::Read { from: peer, offset },
-            Transfer::Send => Operation::Send,
+        RdmaTest::Bandwidth { transfer } | RdmaTest::Verify { transfer } => match transfer {
+            RdmaTransfer::Write => SendOperation::Write { to: peer, offset },
+            RdmaTransfer::Read => SendOperation::Read { from: peer, offset },
+            RdmaTransfer::Send => SendOperation::Send,
         },
-        Test::Latency { message } => match message {
-            Message::WriteWithImmediate => Operation::WriteWithImmediate {
+        RdmaTest::Latency { message } => match message {
+            LatencyMessage::WriteWithImmediate => SendOperation::WriteWithImmediate {
                 to: peer,
                 offset,
                 immediate: 0,
             },
-            Message::Send => Operation::Send,
+            LatencyMessage::Send => SendOperation::Send,
         },
     }
 }

@@ -5,8 +5,8 @@ use crosstie_model::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::RequestError,
-    request::{OpenRequest, Test},
+    error::RdmaRequestError,
+    request::{RdmaOpenRequest, RdmaTest},
 };
 
 /// Short messages go round in so many bytes, as perftest's do: another cache line each, all of them in the cache.
@@ -35,15 +35,15 @@ pub(crate) struct SizePlan {
     pub(crate) depth: u32,
     pub(crate) list: u32,
     pub(crate) signal_every: u32,
-    pub(crate) layout: Layout,
+    pub(crate) layout: BufferLayout,
 }
 
 impl SizePlan {
-    fn new(request: &OpenRequest, size: u32) -> Result<Self, RequestError> {
+    fn new(request: &RdmaOpenRequest, size: u32) -> Result<Self, RdmaRequestError> {
         let fitting = (MOST_UNDER_WAY / size).max(2);
         let depth = request.depth.min(1 << fitting.ilog2());
-        let layout = Layout::new(request, size, depth)?;
-        if let Test::Verify { .. } = request.test {
+        let layout = BufferLayout::new(request, size, depth)?;
+        if let RdmaTest::Verify { .. } = request.test {
             // A round at a time, each of its messages with a completion.
             return Ok(Self {
                 size,
@@ -54,7 +54,7 @@ impl SizePlan {
             });
         }
         let list = request.list.min(depth);
-        let usual = OpenRequest::usual_signal_every(size, depth);
+        let usual = RdmaOpenRequest::usual_signal_every(size, depth);
         let signal_every = request.signal_every.unwrap_or(usual).min(depth);
         Ok(Self {
             size,
@@ -66,7 +66,10 @@ impl SizePlan {
     }
 
     /// One a size, none of them longer than `longest`.
-    pub(crate) fn all(request: &OpenRequest, longest: u32) -> Result<Vec<Self>, RequestError> {
+    pub(crate) fn all(
+        request: &RdmaOpenRequest,
+        longest: u32,
+    ) -> Result<Vec<Self>, RdmaRequestError> {
         let mut sizes: Vec<u32> = request
             .sizes
             .iter()
@@ -88,9 +91,9 @@ pub(crate) fn bytes_of(plans: &[SizePlan]) -> u64 {
 
 /// The plans that the budget allows, and whether that is less than was asked for.
 pub(crate) fn within(
-    request: &OpenRequest,
+    request: &RdmaOpenRequest,
     budget: Option<MemoryBudget>,
-) -> Result<(Vec<SizePlan>, Option<MemoryCap>), RequestError> {
+) -> Result<(Vec<SizePlan>, Option<MemoryCap>), RdmaRequestError> {
     let asked = request.sizes.iter().copied().max().unwrap_or(0);
     let plans = SizePlan::all(request, asked)?;
     let Some(budget) = budget.filter(|budget| bytes_of(&plans) > budget.bytes) else {
@@ -109,7 +112,7 @@ pub(crate) fn within(
         }
         granted /= 2;
     }
-    Err(RequestError::NoMemory {
+    Err(RdmaRequestError::NoMemory {
         queue_pairs: request.queue_pairs,
         bytes: Bytes(budget.bytes),
         limit: budget.limit,
@@ -118,23 +121,23 @@ pub(crate) fn within(
 
 /// Where the messages of a queue pair lie. Both ends have the same: sources first, then what the peer writes to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct BufferLayout {
     stride: u32,
     /// Messages of the cycle; a power of two.
     slots: u32,
     queue_pairs: u16,
 }
 
-impl Layout {
-    fn new(request: &OpenRequest, size: u32, depth: u32) -> Result<Self, RequestError> {
-        let too_large = RequestError::TooLarge {
+impl BufferLayout {
+    fn new(request: &RdmaOpenRequest, size: u32, depth: u32) -> Result<Self, RdmaRequestError> {
+        let too_large = RdmaRequestError::TooLarge {
             queue_pairs: request.queue_pairs,
             size,
         };
         let stride = size.checked_next_multiple_of(CACHE_LINE).ok_or(too_large)?;
         let fitting = match request.test {
-            Test::Bandwidth { .. } | Test::Latency { .. } => CYCLE_BYTES / stride,
-            Test::Verify { .. } => (VERIFY_BYTES / stride).min(depth),
+            RdmaTest::Bandwidth { .. } | RdmaTest::Latency { .. } => CYCLE_BYTES / stride,
+            RdmaTest::Verify { .. } => (VERIFY_BYTES / stride).min(depth),
         };
         Ok(Self {
             stride,

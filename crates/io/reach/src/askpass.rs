@@ -24,7 +24,7 @@ use rustix::{
     process::geteuid,
 };
 
-use crate::secret::Secret;
+use crate::secret::SecretBytes;
 
 /// Names the socket to the program that ssh runs.
 pub const SOCKET: &str = "CROSSTIE_ASKPASS_SOCKET";
@@ -39,13 +39,13 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// The two questions that ssh asks for a password (`sshconnect2.c`), each at most once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedPrompts {
     pub user: String,
     /// What ssh calls the host: the alias of its key.
     pub alias: String,
 }
 
-impl Expected {
+impl ExpectedPrompts {
     pub fn is(&self, question: &str) -> bool {
         let Self { user, alias } = self;
         let by_password = format!("{user:.30}@{alias:.128}'s password: ");
@@ -58,23 +58,23 @@ impl Expected {
 }
 
 /// Answers until dropped.
-pub struct Server {
+pub struct AskpassServer {
     ended: Arc<AtomicBool>,
     /// A password was given to ssh.
     answered: Arc<AtomicBool>,
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for AskpassServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Server")
     }
 }
 
-impl Server {
+impl AskpassServer {
     pub fn start(
         socket: &Path,
-        expected: Expected,
-        secret: impl Fn() -> Option<Arc<Secret>> + Send + 'static,
+        expected: ExpectedPrompts,
+        secret: impl Fn() -> Option<Arc<SecretBytes>> + Send + 'static,
     ) -> io::Result<Self> {
         let listener = UnixListener::bind(socket)?;
         listener.set_nonblocking(true)?;
@@ -117,7 +117,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for AskpassServer {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
     }
@@ -163,11 +163,11 @@ fn ask(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::{Password, Purpose, Source};
-    use crosstie_node::scratch::Scratch;
+    use crate::secret::{PasswordPurpose, PasswordSource, SharedPassword};
+    use crosstie_node::scratch::ScratchFolder;
 
-    fn expected() -> Expected {
-        Expected {
+    fn expected() -> ExpectedPrompts {
+        ExpectedPrompts {
             user: "alice".to_owned(),
             alias: "spark-b".to_owned(),
         }
@@ -194,13 +194,17 @@ mod tests {
     #[test]
     fn a_question_is_answered_once() {
         use std::os::fd::AsRawFd;
-        let scratch = Scratch::new().unwrap();
+        let scratch = ScratchFolder::new().unwrap();
         let socket = scratch.path().join("socket");
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"correct horse\n").unwrap();
         let descriptor = u32::try_from(reader.as_raw_fd()).unwrap();
-        let password = Password::new(Source::Descriptor(descriptor), Purpose::Logins);
-        let server = Server::start(&socket, expected(), move || password.get().ok()).unwrap();
+        let password = SharedPassword::new(
+            PasswordSource::Descriptor(descriptor),
+            PasswordPurpose::Logins,
+        );
+        let server =
+            AskpassServer::start(&socket, expected(), move || password.get().ok()).unwrap();
         assert_eq!(ask(&socket, "bob@spark-b's password: ").unwrap(), b"");
         assert!(!server.answered());
         let question = "alice@spark-b's password: ";

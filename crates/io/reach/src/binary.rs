@@ -23,14 +23,14 @@ const INSTALLED: &str = "/usr/lib/crosstie";
 const MAX_BINARY: u64 = 512 << 20;
 
 #[derive(Debug)]
-pub struct Binary {
+pub struct AgentBinary {
     pub bytes: Vec<u8>,
     /// SHA-256, in hexadecimal.
     pub sum: String,
     compressed: OnceLock<Vec<u8>>,
 }
 
-impl Binary {
+impl AgentBinary {
     /// As gzip writes it, about a third of the size. Made for the first node that needs it, while others wait.
     pub fn compressed(&self) -> &[u8] {
         self.compressed.get_or_init(|| {
@@ -43,7 +43,7 @@ impl Binary {
 }
 
 #[derive(Debug, Error)]
-pub enum BinaryError {
+pub enum AgentBinaryError {
     #[error("it is {machine}, and there is no crosstie for {machine} in {}; pass --agent-dir DIR with DIR/{machine}/crosstie in it (make dist builds it)",
         places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", "))]
     Missing {
@@ -60,12 +60,12 @@ pub enum BinaryError {
 
 /// Binaries by architecture, each read once.
 #[derive(Debug, Default)]
-pub struct Binaries {
+pub struct AgentBinaries {
     folder: Option<PathBuf>,
-    read: Mutex<HashMap<String, Arc<Binary>>>,
+    read: Mutex<HashMap<String, Arc<AgentBinary>>>,
 }
 
-impl Binaries {
+impl AgentBinaries {
     /// `folder` goes before the places where others may be installed.
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self {
@@ -74,27 +74,27 @@ impl Binaries {
         }
     }
 
-    pub fn for_machine(&self, machine: &str) -> Result<Arc<Binary>, BinaryError> {
+    pub fn for_machine(&self, machine: &str) -> Result<Arc<AgentBinary>, AgentBinaryError> {
         let Some(number) = elf_machine(machine) else {
             let machine = machine.to_owned();
-            return Err(BinaryError::Unsupported { machine });
+            return Err(AgentBinaryError::Unsupported { machine });
         };
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(binary) = read.get(machine) {
             return Ok(Arc::clone(binary));
         }
         let path = self.find(machine)?;
-        let bytes = contents(&path).map_err(|source| BinaryError::Read {
+        let bytes = contents(&path).map_err(|source| AgentBinaryError::Read {
             path: path.clone(),
             source,
         })?;
         // e_machine, little endian on both architectures (elf(5)).
         if !bytes.starts_with(b"\x7fELF") || bytes.get(18..20) != Some(&number.to_le_bytes()) {
             let machine = machine.to_owned();
-            return Err(BinaryError::Wrong { path, machine });
+            return Err(AgentBinaryError::Wrong { path, machine });
         }
         let sum = hexadecimal(&Sha256::digest(&bytes));
-        let binary = Arc::new(Binary {
+        let binary = Arc::new(AgentBinary {
             bytes,
             sum,
             compressed: OnceLock::new(),
@@ -103,7 +103,7 @@ impl Binaries {
         Ok(binary)
     }
 
-    fn find(&self, machine: &str) -> Result<PathBuf, BinaryError> {
+    fn find(&self, machine: &str) -> Result<PathBuf, AgentBinaryError> {
         if rustix::system::uname().machine().to_bytes() == machine.as_bytes() {
             return Ok(OWN.into());
         }
@@ -119,7 +119,7 @@ impl Binaries {
             .map(|folder| folder.join(machine).join("crosstie"))
             .collect();
         let found = places.iter().find(|place| place.is_file()).cloned();
-        found.ok_or_else(|| BinaryError::Missing {
+        found.ok_or_else(|| AgentBinaryError::Missing {
             machine: machine.to_owned(),
             places,
         })
@@ -174,7 +174,7 @@ mod tests {
     fn this_machine_gets_this_program() {
         let machine = rustix::system::uname();
         let machine = machine.machine().to_str().unwrap();
-        let binary = Binaries::default().for_machine(machine).unwrap();
+        let binary = AgentBinaries::default().for_machine(machine).unwrap();
         assert_eq!(binary.sum, own_build().unwrap());
         assert_eq!(binary.sum.len(), 64);
     }
@@ -190,14 +190,14 @@ mod tests {
         };
         let place = folder.path().join(other);
         let error = || {
-            let binaries = Binaries::new(Some(folder.path().to_owned()));
+            let binaries = AgentBinaries::new(Some(folder.path().to_owned()));
             binaries.for_machine(other).unwrap_err().to_string()
         };
         assert!(error().contains("--agent-dir"), "{}", error());
         std::fs::create_dir(&place).unwrap();
         std::fs::copy(OWN, place.join("crosstie")).unwrap();
         assert!(error().contains(&format!("is no program for {other}")));
-        let odd = Binaries::default().for_machine("riscv64").unwrap_err();
+        let odd = AgentBinaries::default().for_machine("riscv64").unwrap_err();
         assert!(odd.to_string().contains("riscv64"));
     }
 }

@@ -9,10 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
     interrupt,
-    link::{Heard, Link, LinkError, Outgoing},
-    protocol::{Frames, ProtocolError, ToAgent, encode_message},
+    link::{AgentPipe, AgentPipeError, OutgoingFrames, PipeInput},
+    protocol::{AgentFrameReader, ProtocolError, ToAgent, encode_message},
     session::SessionError,
-    waiting::Shared,
+    waiting::SharedCalls,
 };
 
 /// While a call is under way the agent is told that we are still there.
@@ -24,11 +24,11 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(15);
 /// For cancellations to leave us before we end.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
-pub(crate) struct Carrier {
-    shared: Arc<Shared>,
-    link: Link,
-    frames: Frames,
-    outgoing: Outgoing,
+pub(crate) struct SessionThread {
+    shared: Arc<SharedCalls>,
+    link: AgentPipe,
+    frames: AgentFrameReader,
+    outgoing: OutgoingFrames,
     pinged: Instant,
     /// When it was last heard of, or asked after it had nothing to say.
     heard: Instant,
@@ -41,15 +41,15 @@ enum Next {
     Wait(Instant),
 }
 
-impl Carrier {
-    pub(crate) fn new(shared: Arc<Shared>, link: Link, already_read: &[u8]) -> Self {
-        let mut frames = Frames::default();
+impl SessionThread {
+    pub(crate) fn new(shared: Arc<SharedCalls>, link: AgentPipe, already_read: &[u8]) -> Self {
+        let mut frames = AgentFrameReader::default();
         frames.push(already_read);
         Self {
             shared,
             link,
             frames,
-            outgoing: Outgoing::default(),
+            outgoing: OutgoingFrames::default(),
             pinged: Instant::now(),
             heard: Instant::now(),
             was_idle: true,
@@ -71,13 +71,13 @@ impl Carrier {
                 Next::Wait(until) => until,
             };
             match self.transfer(until) {
-                Ok(Heard::Output(bytes)) => {
+                Ok(PipeInput::Output(bytes)) => {
                     self.heard = Instant::now();
                     self.frames.push(&bytes);
                 }
-                Ok(Heard::Other) => {}
-                Ok(Heard::End) | Err(LinkError::Ended) => return Err(self.ended()),
-                Err(LinkError::Interrupted) => {
+                Ok(PipeInput::Other) => {}
+                Ok(PipeInput::End) | Err(AgentPipeError::Ended) => return Err(self.ended()),
+                Err(AgentPipeError::Interrupted) => {
                     self.cancel_all();
                     return Err(SessionError::Interrupted);
                 }
@@ -142,7 +142,7 @@ impl Carrier {
         Ok(Next::Wait(ping.min(silent)))
     }
 
-    fn transfer(&mut self, until: Instant) -> Result<Heard, LinkError> {
+    fn transfer(&mut self, until: Instant) -> Result<PipeInput, AgentPipeError> {
         let mut besides = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
         let told = interrupt::told();
         besides.extend(told.map(|told| PollFd::from_borrowed_fd(told, PollFlags::IN)));
@@ -152,7 +152,7 @@ impl Carrier {
         if let Some(told) = told {
             let mut told = [PollFd::from_borrowed_fd(told, PollFlags::IN)];
             if poll(&mut told, Some(&Timespec::default())).is_ok_and(|count| count > 0) {
-                return Err(LinkError::Interrupted);
+                return Err(AgentPipeError::Interrupted);
             }
         }
         Ok(heard)
@@ -169,8 +169,8 @@ impl Carrier {
         let until = Instant::now() + CANCEL_TIMEOUT;
         while !self.outgoing.is_empty() && Instant::now() < until {
             match self.link.transfer(&mut self.outgoing, &[], until) {
-                Ok(Heard::Output(_) | Heard::Other) => {}
-                Ok(Heard::End) | Err(_) => return,
+                Ok(PipeInput::Output(_) | PipeInput::Other) => {}
+                Ok(PipeInput::End) | Err(_) => return,
             }
         }
     }

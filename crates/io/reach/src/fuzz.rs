@@ -1,15 +1,15 @@
 //! The readers of foreign bytes in this crate, on the terms of [`crosstie_facts::fuzz`].
 
-use crosstie_discover::{HostName, Hosts, dns};
-use crosstie_fabric::cabling::{Decoded, FRAME, Key, Token, decode, encode};
-use crosstie_facts::fuzz::Target;
+use crosstie_discover::{MdnsHostName, MdnsHosts, dns};
+use crosstie_fabric::cabling::{CablingKey, CablingToken, DecodedFrame, FRAME, decode, encode};
+use crosstie_facts::fuzz::FactsFuzzTarget;
 
 use crate::{
-    protocol::{Exchange, Frames, Line, Preamble, Step},
-    ssh::Destination,
+    protocol::{AgentFrameReader, CallExchange, ExchangeEvent, PreambleLine, PreambleReader},
+    ssh::SshDestination,
 };
 
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[FactsFuzzTarget] = &[
     ("agent_output", agent_output),
     ("mdns", mdns),
     ("cabling_frame", cabling_frame),
@@ -17,8 +17,8 @@ pub const TARGETS: &[Target] = &[
 
 /// A frame from the wire. What is taken for ours must be what we would have sent.
 fn cabling_frame(data: &[u8]) {
-    let (token, key) = (Token([1; 16]), Key([2; 32]));
-    if let Some(Decoded::Ours { sender, sequence }) = decode(data, token, &key) {
+    let (token, key) = (CablingToken([1; 16]), CablingKey([2; 32]));
+    if let Some(DecodedFrame::Ours { sender, sequence }) = decode(data, token, &key) {
         let said = encode([0; 6], token, &key, sender, sequence);
         assert_eq!(data.get(12..FRAME), said.get(12..), "said and heard");
     }
@@ -29,14 +29,14 @@ fn mdns(data: &[u8]) {
     let Ok(records) = dns::answers(data) else {
         return;
     };
-    let mut hosts = Hosts::default();
+    let mut hosts = MdnsHosts::default();
     hosts.hear(&records, std::net::Ipv4Addr::LOCALHOST.into());
     let asked = dns::question(&hosts.questions());
     assert_eq!(dns::answers(&asked), Ok(Vec::new()), "a question");
     for name in hosts.found().filter_map(|(name, _)| name) {
-        let again = HostName::new(&dns::Name::of(name.as_str()));
+        let again = MdnsHostName::new(&dns::DnsName::of(name.as_str()));
         assert_eq!(again.as_ref(), Some(&name), "a name and its text");
-        assert!(name.as_str().parse::<Destination>().is_ok(), "{name}");
+        assert!(name.as_str().parse::<SshDestination>().is_ok(), "{name}");
     }
 }
 
@@ -53,9 +53,9 @@ fn agent_output(data: &[u8]) {
 /// The lines, then the steps of calls 1 and 2 until either has ended.
 fn understood(data: &[u8], piece: usize) -> Vec<String> {
     let mut heard = Vec::new();
-    let mut preamble = Some(Preamble::default());
-    let mut frames = Frames::default();
-    let mut exchange = Exchange::default();
+    let mut preamble = Some(PreambleReader::default());
+    let mut frames = AgentFrameReader::default();
+    let mut exchange = CallExchange::default();
     exchange.begin(1);
     exchange.begin(2);
     for piece in data.chunks(piece) {
@@ -66,7 +66,7 @@ fn understood(data: &[u8], piece: usize) -> Vec<String> {
                 Ok(false) => continue,
                 Ok(true) => {}
             }
-            let rest = preamble.take().map(Preamble::into_rest);
+            let rest = preamble.take().map(PreambleReader::into_rest);
             frames.push(&rest.unwrap_or_default());
         } else {
             frames.push(piece);
@@ -79,13 +79,13 @@ fn understood(data: &[u8], piece: usize) -> Vec<String> {
 }
 
 /// Whether the agent has spoken.
-fn lines(preamble: &mut Preamble, heard: &mut Vec<String>) -> Result<bool, ()> {
+fn lines(preamble: &mut PreambleReader, heard: &mut Vec<String>) -> Result<bool, ()> {
     loop {
         match preamble.next_line() {
             Ok(None) => return Ok(false),
             Ok(Some(line)) => {
                 heard.push(format!("{line:?}"));
-                if matches!(line, Line::Agent { .. }) {
+                if matches!(line, PreambleLine::Agent { .. }) {
                     return Ok(true);
                 }
             }
@@ -97,7 +97,11 @@ fn lines(preamble: &mut Preamble, heard: &mut Vec<String>) -> Result<bool, ()> {
     }
 }
 
-fn steps(frames: &mut Frames, exchange: &mut Exchange, heard: &mut Vec<String>) -> Result<(), ()> {
+fn steps(
+    frames: &mut AgentFrameReader,
+    exchange: &mut CallExchange,
+    heard: &mut Vec<String>,
+) -> Result<(), ()> {
     loop {
         let step = match frames.next_frame() {
             Ok(None) => return Ok(()),
@@ -105,7 +109,7 @@ fn steps(frames: &mut Frames, exchange: &mut Exchange, heard: &mut Vec<String>) 
             Err(error) => Err(error.into()),
         };
         match step {
-            Ok(Step::Done { id, result }) => {
+            Ok(ExchangeEvent::Done { id, result }) => {
                 heard.push(format!("{id} {result:?}"));
                 return Err(());
             }

@@ -15,13 +15,13 @@ use thiserror::Error;
 
 use crate::{
     connect::{ConnectError, LoginCommands, ssh_failure},
-    link::{Group, Heard, Link, LinkError},
-    ssh::{Destination, SshOptions, option, own_connection, quoted, unasked},
+    link::{AgentPipe, AgentPipeError, ChildProcessGroup, PipeInput},
+    ssh::{SshDestination, SshOptions, option, own_connection, quoted, unasked},
 };
 
 /// What ssh makes of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedDestination {
     pub user: String,
     pub port: u16,
     /// By way of another machine.
@@ -29,7 +29,7 @@ pub struct Resolved {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownHostKey {
     pub key: PublicKey,
     /// The user's ssh knows it, by whatever means.
     pub known: bool,
@@ -51,7 +51,7 @@ pub enum HostKeyError {
 
 /// The options of a try that ends before anybody logs in.
 struct Try<'a> {
-    destination: &'a Destination,
+    destination: &'a SshDestination,
     options: &'a SshOptions,
     /// ssh's own words, without those of a jump host's ssh.
     log: PathBuf,
@@ -65,10 +65,10 @@ struct Outcome {
 
 /// `ssh -G`: nothing is connected to.
 pub fn resolve(
-    destination: &Destination,
+    destination: &SshDestination,
     options: &SshOptions,
     deadline: Duration,
-) -> Result<Resolved, HostKeyError> {
+) -> Result<ResolvedDestination, HostKeyError> {
     let mut command = ssh(options);
     command.args(["-T", "-G", "--", destination.as_str()]);
     let (output, complaint) = run(command, deadline)?;
@@ -80,7 +80,7 @@ pub fn resolve(
             .map(|(_, value)| value.to_owned())
     };
     let resolved = || {
-        Some(Resolved {
+        Some(ResolvedDestination {
             user: value("user")?,
             port: value("port")?.parse().ok()?,
             jumps: ["proxyjump", "proxycommand"]
@@ -96,11 +96,11 @@ pub fn resolve(
 
 /// Looks at the key twice. `folder` is for this node alone.
 pub fn look(
-    destination: &Destination,
+    destination: &SshDestination,
     options: &SshOptions,
     folder: &Path,
     deadline: Duration,
-) -> Result<Shown, HostKeyError> {
+) -> Result<ShownHostKey, HostKeyError> {
     let login = LoginCommands::new(destination.as_str(), options.config.as_deref());
     let attempt = Try {
         destination,
@@ -143,7 +143,7 @@ pub fn look(
     if first.is_some_and(|(_, fingerprint)| fingerprint != key.fingerprint().to_string()) {
         return Err(HostKeyError::Fickle);
     }
-    Ok(Shown { key, known })
+    Ok(ShownHostKey { key, known })
 }
 
 impl Try<'_> {
@@ -205,7 +205,7 @@ fn was_accepted(log: &str) -> bool {
 
 fn run(command: Command, deadline: Duration) -> Result<(String, String), HostKeyError> {
     let until = Instant::now() + deadline;
-    let link = Link::spawn(command, Group::Own);
+    let link = AgentPipe::spawn(command, ChildProcessGroup::Own);
     let mut link = link.map_err(|source| ConnectError::Spawn {
         program: "ssh".to_owned(),
         source,
@@ -213,10 +213,10 @@ fn run(command: Command, deadline: Duration) -> Result<(String, String), HostKey
     let mut output = Vec::new();
     loop {
         match link.hear(until) {
-            Ok(Heard::Output(bytes)) if output.len() < 256 << 10 => output.extend(bytes),
-            Ok(Heard::Output(_) | Heard::Other) => {}
-            Ok(Heard::End) => break,
-            Err(LinkError::Deadline) => {
+            Ok(PipeInput::Output(bytes)) if output.len() < 256 << 10 => output.extend(bytes),
+            Ok(PipeInput::Output(_) | PipeInput::Other) => {}
+            Ok(PipeInput::End) => break,
+            Err(AgentPipeError::Deadline) => {
                 let (after, phase) = (deadline, "looking at its host key");
                 return Err(ConnectError::Deadline { after, phase }.into());
             }

@@ -18,12 +18,12 @@ mod session;
 pub mod ssh;
 mod waiting;
 
-pub use connect::{ConnectError, Stage, Wanted};
-pub use fan_out::{BOUND, Unfinished, fan_out, fan_out_together};
+pub use connect::{ConnectError, ConnectOptions, NodeStage};
+pub use fan_out::{BOUND, UnfinishedWork, fan_out, fan_out_together};
 pub use interrupt::{
     EndOnSignal, do_last, end_children_on_signals, end_if_interrupted, end_on_signals,
 };
-pub use link::LinkError;
-pub use remote::Remote;
-pub use route::{Route, open};
+pub use link::AgentPipeError;
+pub use remote::RemoteSession;
+pub use route::{NodeRoute, open};
 pub use session::{CallLimits, Session, SessionError};

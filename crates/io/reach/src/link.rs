@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::groups::Entry;
+use crosstie_node::groups::ChildRegistration;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::OFlags,
@@ -32,7 +32,7 @@ const MAX_PENDING: usize = 2 << 20;
 const GRACE: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone, Error)]
-pub enum LinkError {
+pub enum AgentPipeError {
     #[error("no answer in time")]
     Deadline,
     #[error("the connection ended")]
@@ -43,13 +43,13 @@ pub enum LinkError {
     Pipe(#[source] Arc<io::Error>),
 }
 
-impl From<Errno> for LinkError {
+impl From<Errno> for AgentPipeError {
     fn from(errno: Errno) -> Self {
         io::Error::from(errno).into()
     }
 }
 
-impl From<io::Error> for LinkError {
+impl From<io::Error> for AgentPipeError {
     fn from(error: io::Error) -> Self {
         Self::Pipe(Arc::new(error))
     }
@@ -57,7 +57,7 @@ impl From<io::Error> for LinkError {
 
 /// What came, if anything did.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum PipeInput {
     Output(Vec<u8>),
     /// Something on standard error, or nothing after all.
     Other,
@@ -66,16 +66,16 @@ pub(crate) enum Heard {
 
 /// Whose process group the child is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum ChildProcessGroup {
     /// Ended as a whole, its own children too.
     Own,
     /// Ours, so that it may ask on the terminal.
     Shared,
 }
 
-pub(crate) struct Link {
+pub(crate) struct AgentPipe {
     child: Option<Child>,
-    entry: Option<Entry>,
+    entry: Option<ChildRegistration>,
     input: Option<File>,
     output: Option<File>,
     errors: Option<ChildStderr>,
@@ -83,9 +83,9 @@ pub(crate) struct Link {
     complaint: Vec<u8>,
 }
 
-impl Link {
-    pub(crate) fn spawn(mut command: Command, group: Group) -> io::Result<Self> {
-        if group == Group::Own {
+impl AgentPipe {
+    pub(crate) fn spawn(mut command: Command, group: ChildProcessGroup) -> io::Result<Self> {
+        if group == ChildProcessGroup::Own {
             command.process_group(0);
         }
         let mut child = command
@@ -94,8 +94,8 @@ impl Link {
             .stderr(Stdio::piped())
             .spawn()?;
         let entry = Some(match group {
-            Group::Own => Entry::group(&child),
-            Group::Shared => Entry::single(&child),
+            ChildProcessGroup::Own => ChildRegistration::group(&child),
+            ChildProcessGroup::Shared => ChildRegistration::single(&child),
         });
         let link = Self {
             input: child.stdin.take().map(|pipe| OwnedFd::from(pipe).into()),
@@ -138,44 +138,44 @@ impl Link {
     }
 
     /// Waits until something comes, or the other end is gone.
-    pub(crate) fn hear(&mut self, until: Instant) -> Result<Heard, LinkError> {
+    pub(crate) fn hear(&mut self, until: Instant) -> Result<PipeInput, AgentPipeError> {
         if let Some(output) = self.pending.pop_front() {
-            return Ok(Heard::Output(output));
+            return Ok(PipeInput::Output(output));
         }
         if self.output.is_none() {
-            return Ok(Heard::End);
+            return Ok(PipeInput::End);
         }
         self.wait(false, &[], until)?;
         self.take_errors();
         Ok(match self.take_output()? {
-            Some(output) => Heard::Output(output),
-            None if self.output.is_none() => Heard::End,
-            None => Heard::Other,
+            Some(output) => PipeInput::Output(output),
+            None if self.output.is_none() => PipeInput::End,
+            None => PipeInput::Other,
         })
     }
 
     /// Writes of `frames` what fits and takes what came, once either is possible or one of `besides` is ready.
     pub(crate) fn transfer(
         &mut self,
-        frames: &mut Outgoing,
+        frames: &mut OutgoingFrames,
         besides: &[PollFd<'_>],
         until: Instant,
-    ) -> Result<Heard, LinkError> {
+    ) -> Result<PipeInput, AgentPipeError> {
         if let Some(output) = self.pending.pop_front() {
-            return Ok(Heard::Output(output));
+            return Ok(PipeInput::Output(output));
         }
         if self.output.is_none() {
-            return Ok(Heard::End);
+            return Ok(PipeInput::End);
         }
         match self.wait(!frames.is_empty(), besides, until) {
             Ok(()) => {}
-            Err(LinkError::Deadline) => return Ok(Heard::Other),
+            Err(AgentPipeError::Deadline) => return Ok(PipeInput::Other),
             Err(error) => return Err(error),
         }
         self.take_errors();
         let output = self.take_output()?;
         if output.is_none() && self.output.is_none() {
-            return Ok(Heard::End);
+            return Ok(PipeInput::End);
         }
         while let Some(bytes) = frames.front() {
             match self.write_some(bytes)? {
@@ -183,14 +183,14 @@ impl Link {
                 None => break,
             }
         }
-        Ok(output.map_or(Heard::Other, Heard::Output))
+        Ok(output.map_or(PipeInput::Other, PipeInput::Output))
     }
 
-    /// Says all of it. What comes meanwhile is kept for [`Link::hear`].
-    pub(crate) fn say(&mut self, mut bytes: &[u8], until: Instant) -> Result<(), LinkError> {
+    /// Says all of it. What comes meanwhile is kept for [`AgentPipe::hear`].
+    pub(crate) fn say(&mut self, mut bytes: &[u8], until: Instant) -> Result<(), AgentPipeError> {
         while !bytes.is_empty() {
             if self.input.is_none() {
-                return Err(LinkError::Ended);
+                return Err(AgentPipeError::Ended);
             }
             self.wait(true, &[], until)?;
             self.take_errors();
@@ -205,16 +205,16 @@ impl Link {
     }
 
     /// Nothing where it does not fit now.
-    fn write_some(&mut self, bytes: &[u8]) -> Result<Option<usize>, LinkError> {
+    fn write_some(&mut self, bytes: &[u8]) -> Result<Option<usize>, AgentPipeError> {
         let Some(input) = &mut self.input else {
-            return Err(LinkError::Ended);
+            return Err(AgentPipeError::Ended);
         };
         match input.write(bytes) {
             Ok(length) => Ok(Some(length)),
             Err(error) if is_temporary(&error) => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.input = None;
-                Err(LinkError::Ended)
+                Err(AgentPipeError::Ended)
             }
             Err(error) => Err(error.into()),
         }
@@ -239,7 +239,12 @@ impl Link {
         })?
     }
 
-    fn wait(&self, to_say: bool, besides: &[PollFd<'_>], until: Instant) -> Result<(), LinkError> {
+    fn wait(
+        &self,
+        to_say: bool,
+        besides: &[PollFd<'_>],
+        until: Instant,
+    ) -> Result<(), AgentPipeError> {
         let held: usize = self.pending.iter().map(Vec::len).sum();
         let mut waited = besides.to_vec();
         if let Some(output) = self.output.as_ref().filter(|_| held < MAX_PENDING) {
@@ -254,7 +259,7 @@ impl Link {
         wait_for(&mut waited, until)
     }
 
-    fn wait_for_errors(&self, until: Instant) -> Result<(), LinkError> {
+    fn wait_for_errors(&self, until: Instant) -> Result<(), AgentPipeError> {
         let mut waited: Vec<_> = self
             .errors
             .iter()
@@ -263,7 +268,7 @@ impl Link {
         wait_for(&mut waited, until)
     }
 
-    fn take_output(&mut self) -> Result<Option<Vec<u8>>, LinkError> {
+    fn take_output(&mut self) -> Result<Option<Vec<u8>>, AgentPipeError> {
         let Some(output) = &mut self.output else {
             return Ok(None);
         };
@@ -312,7 +317,7 @@ impl Link {
 }
 
 /// The node's end leaves when its input ends; a child that does not follow is made to.
-impl Drop for Link {
+impl Drop for AgentPipe {
     fn drop(&mut self) {
         self.input = None;
         self.output = None;
@@ -334,13 +339,13 @@ impl Drop for Link {
 
 /// Frames on their way to the agent.
 #[derive(Debug, Default)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingFrames {
     frames: VecDeque<Vec<u8>>,
     /// Of the first of them.
     written: usize,
 }
 
-impl Outgoing {
+impl OutgoingFrames {
     pub(crate) fn push(&mut self, frame: Vec<u8>) {
         self.frames.push_back(frame);
     }
@@ -373,15 +378,15 @@ fn is_temporary(error: &io::Error) -> bool {
     )
 }
 
-fn wait_for(waited: &mut [PollFd<'_>], until: Instant) -> Result<(), LinkError> {
+fn wait_for(waited: &mut [PollFd<'_>], until: Instant) -> Result<(), AgentPipeError> {
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(LinkError::Deadline);
+            return Err(AgentPipeError::Deadline);
         }
-        let timeout = Timespec::try_from(left).map_err(|_| LinkError::Deadline)?;
+        let timeout = Timespec::try_from(left).map_err(|_| AgentPipeError::Deadline)?;
         match poll(waited, Some(&timeout)) {
-            Ok(0) => return Err(LinkError::Deadline),
+            Ok(0) => return Err(AgentPipeError::Deadline),
             Ok(_) => return Ok(()),
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),

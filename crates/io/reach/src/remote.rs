@@ -9,11 +9,11 @@ use std::{
 };
 
 use crate::{
-    carrier::Carrier,
-    link::Link,
+    carrier::SessionThread,
+    link::AgentPipe,
     protocol::{STREAM_WINDOW, ToAgent},
     session::{CallLimits, Session, SessionError},
-    waiting::{Shared, Waiting, late},
+    waiting::{SharedCalls, WaitingCall, late},
 };
 
 /// How often an agent that is asked nothing hears of us; it ends after half a minute of silence.
@@ -28,22 +28,22 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// The carrying thread does little.
 const STACK: usize = 256 << 10;
 
-pub struct Remote {
+pub struct RemoteSession {
     node: String,
-    shared: Arc<Shared>,
+    shared: Arc<SharedCalls>,
     carrier: Option<JoinHandle<()>>,
     refusal: Option<String>,
 }
 
-impl Remote {
+impl RemoteSession {
     pub(crate) fn new(
         node: &str,
-        link: Link,
+        link: AgentPipe,
         already_read: &[u8],
         refusal: Option<String>,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared::new(KEEP_ALIVE_INTERVAL)?);
-        let carrier = Carrier::new(Arc::clone(&shared), link, already_read);
+        let shared = Arc::new(SharedCalls::new(KEEP_ALIVE_INTERVAL)?);
+        let carrier = SessionThread::new(Arc::clone(&shared), link, already_read);
         let thread = thread::Builder::new().stack_size(STACK);
         Ok(Self {
             node: node.to_owned(),
@@ -60,7 +60,7 @@ impl Remote {
         output: OwnedFd,
         refusal: Option<String>,
     ) -> io::Result<Self> {
-        Self::new(node, Link::pipes(input, output)?, &[], refusal)
+        Self::new(node, AgentPipe::pipes(input, output)?, &[], refusal)
     }
 
     pub(crate) fn refused(mut self, why: String) -> Self {
@@ -75,7 +75,7 @@ impl Remote {
     }
 }
 
-impl Drop for Remote {
+impl Drop for RemoteSession {
     fn drop(&mut self) {
         self.shared.state().closing = true;
         self.shared.wake();
@@ -85,7 +85,7 @@ impl Drop for Remote {
     }
 }
 
-impl Session for Remote {
+impl Session for RemoteSession {
     fn name(&self) -> &str {
         &self.node
     }
@@ -137,7 +137,7 @@ enum Came {
 
 /// One call, as long as somebody waits for it.
 struct OpenCall<'a> {
-    shared: &'a Shared,
+    shared: &'a SharedCalls,
     id: u64,
     changed: Arc<Condvar>,
     limits: CallLimits<'a>,
@@ -223,7 +223,7 @@ impl Drop for OpenCall<'_> {
 }
 
 /// All of the stream goes before the answer.
-fn take(waiting: &mut Waiting) -> Option<Result<Came, SessionError>> {
+fn take(waiting: &mut WaitingCall) -> Option<Result<Came, SessionError>> {
     if let Some(event) = waiting.event.take() {
         return Some(Ok(Came::Event(event)));
     }

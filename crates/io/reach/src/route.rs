@@ -4,27 +4,27 @@ use std::{path::PathBuf, process::Command};
 
 use crate::{
     binary::build_of,
-    connect::{self, ConnectError, LoginCommands, Wanted},
-    link::Group,
-    remote::Remote,
-    secret::Password,
+    connect::{self, ConnectError, ConnectOptions, LoginCommands},
+    link::ChildProcessGroup,
+    remote::RemoteSession,
+    secret::SharedPassword,
     session::Session,
-    ssh::{self, Destination, SshOptions},
+    ssh::{self, SshDestination, SshOptions},
 };
 
 #[derive(Debug, Clone)]
-pub enum Route {
+pub enum NodeRoute {
     /// This machine, in this process unless root is wanted and we are not.
     Here,
     Ssh {
-        destination: Destination,
+        destination: SshDestination,
         options: SshOptions,
     },
     /// A network namespace of this machine, by its name in `/run/netns`, and the agent to run there. Takes root.
     Namespace { name: String, program: PathBuf },
 }
 
-impl Route {
+impl NodeRoute {
     /// What the person called the node.
     pub fn name(&self) -> String {
         match self {
@@ -48,17 +48,17 @@ impl Route {
 /// Opens a session. Where root is wanted and refused there is one all the same, and it knows why. `in_process` makes one
 /// with this process.
 pub fn open(
-    route: &Route,
-    wanted: &Wanted<'_>,
+    route: &NodeRoute,
+    wanted: &ConnectOptions<'_>,
     in_process: impl FnOnce(Option<String>) -> Box<dyn Session>,
 ) -> Result<Box<dyn Session>, ConnectError> {
     match route {
-        Route::Here => here(wanted, in_process),
-        Route::Ssh {
+        NodeRoute::Here => here(wanted, in_process),
+        NodeRoute::Ssh {
             destination,
             options,
         } => over_ssh(destination, options, wanted).map(boxed),
-        Route::Namespace { name, program } => {
+        NodeRoute::Namespace { name, program } => {
             let mut command = Command::new("ip");
             command.args(["netns", "exec", name]);
             command.arg(program).arg("agent");
@@ -71,12 +71,12 @@ pub fn open(
     }
 }
 
-fn boxed(remote: Remote) -> Box<dyn Session> {
+fn boxed(remote: RemoteSession) -> Box<dyn Session> {
     Box::new(remote)
 }
 
 fn here(
-    wanted: &Wanted<'_>,
+    wanted: &ConnectOptions<'_>,
     in_process: impl FnOnce(Option<String>) -> Box<dyn Session>,
 ) -> Result<Box<dyn Session>, ConnectError> {
     if wanted.root.is_none() || rustix::process::geteuid().is_root() {
@@ -86,7 +86,7 @@ fn here(
     let login = LoginCommands::new(".", None);
     let connect = || {
         let shell = Command::new("/bin/sh");
-        connect::connect(&login, shell, Group::Own, wanted, false)
+        connect::connect(&login, shell, ChildProcessGroup::Own, wanted, false)
     };
     match until_accepted("this machine", wanted, connect) {
         Err(ConnectError::Sudo { why }) => Ok(in_process(Some(why))),
@@ -97,14 +97,14 @@ fn here(
 /// A person who mistyped the password is asked again.
 fn until_accepted(
     node: &str,
-    wanted: &Wanted<'_>,
-    connect: impl Fn() -> Result<Remote, ConnectError>,
-) -> Result<Remote, ConnectError> {
+    wanted: &ConnectOptions<'_>,
+    connect: impl Fn() -> Result<RemoteSession, ConnectError>,
+) -> Result<RemoteSession, ConnectError> {
     loop {
-        let times_asked = wanted.root.map_or(0, Password::times_asked);
+        let times_asked = wanted.root.map_or(0, SharedPassword::times_asked);
         let connected = connect();
         let is_wrong = matches!(&connected, Err(error) if error.is_wrong_password());
-        let once_more = |password: &Password| password.was_wrong(times_asked, node);
+        let once_more = |password: &SharedPassword| password.was_wrong(times_asked, node);
         if !is_wrong || !wanted.root.is_some_and(once_more) {
             return connected;
         }
@@ -112,22 +112,22 @@ fn until_accepted(
 }
 
 fn over_ssh(
-    destination: &Destination,
+    destination: &SshDestination,
     options: &SshOptions,
-    wanted: &Wanted<'_>,
-) -> Result<Remote, ConnectError> {
+    wanted: &ConnectOptions<'_>,
+) -> Result<RemoteSession, ConnectError> {
     let login = LoginCommands::new(destination.as_str(), options.config.as_deref());
     // A process that asks on the terminal has to be in the group that the terminal belongs to.
     let group = if options.prompts {
-        Group::Shared
+        ChildProcessGroup::Shared
     } else {
-        Group::Own
+        ChildProcessGroup::Own
     };
     let shell = || ssh::command(destination, options);
     let connect = || connect::connect(&login, shell(), group, wanted, true);
     match until_accepted(destination.as_str(), wanted, connect) {
         Err(ConnectError::Sudo { why }) => {
-            let unprivileged = Wanted {
+            let unprivileged = ConnectOptions {
                 root: None,
                 ..*wanted
             };

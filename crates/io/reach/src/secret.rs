@@ -13,9 +13,9 @@ use thiserror::Error;
 pub const MAX_PASSWORD: usize = 256;
 
 /// Bytes that are not shown, and overwritten when they are no longer needed (as well as safe code can).
-pub struct Secret(Vec<u8>);
+pub struct SecretBytes(Vec<u8>);
 
-impl Secret {
+impl SecretBytes {
     pub fn new(text: &str) -> Self {
         Self(text.as_bytes().to_vec())
     }
@@ -37,13 +37,13 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretBytes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Secret")
     }
 }
 
-impl Drop for Secret {
+impl Drop for SecretBytes {
     fn drop(&mut self) {
         self.0.fill(0);
         std::hint::black_box(&self.0);
@@ -52,11 +52,11 @@ impl Drop for Secret {
 
 /// Asks a person.
 pub trait AskPassword: Send + Sync {
-    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError>;
+    fn ask_password(&self, purpose: &PasswordPurpose) -> Result<SecretBytes, PasswordError>;
 }
 
 #[derive(Clone)]
-pub enum Source {
+pub enum PasswordSource {
     /// There is nobody to ask.
     Nobody,
     Person(Arc<dyn AskPassword>),
@@ -64,14 +64,14 @@ pub enum Source {
     Descriptor(u32),
 }
 
-impl Source {
+impl PasswordSource {
     /// Whether somebody has to type it.
     pub fn is_person(&self) -> bool {
         matches!(self, Self::Person(_))
     }
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for PasswordSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nobody => formatter.write_str("Nobody"),
@@ -84,7 +84,7 @@ impl fmt::Debug for Source {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PasswordError {
     #[error("{}", .0.nobody())]
-    Nobody(Purpose),
+    Nobody(PasswordPurpose),
     #[error("cannot read the password from file descriptor {descriptor}: {reason}")]
     Descriptor { descriptor: u32, reason: String },
     #[error("cannot ask for the password on the terminal: {reason}")]
@@ -95,7 +95,7 @@ pub enum PasswordError {
 
 /// What a password is for, and so how it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Purpose {
+pub enum PasswordPurpose {
     Sudo,
     /// The same once more: these nodes did not accept the first.
     SudoAgain(Vec<String>),
@@ -105,7 +105,7 @@ pub enum Purpose {
     Login(String),
 }
 
-impl Purpose {
+impl PasswordPurpose {
     pub fn question(&self) -> String {
         match self {
             Self::Sudo => "sudo password for the nodes (asked once): ".to_owned(),
@@ -133,15 +133,15 @@ impl Purpose {
 
 /// One password for all nodes.
 #[derive(Debug)]
-pub struct Password {
-    source: Source,
-    purpose: Purpose,
+pub struct SharedPassword {
+    source: PasswordSource,
+    purpose: PasswordPurpose,
     got: Mutex<Got>,
 }
 
 #[derive(Debug, Default)]
 struct Got {
-    answer: Option<Result<Arc<Secret>, PasswordError>>,
+    answer: Option<Result<Arc<SecretBytes>, PasswordError>>,
     asked: u32,
     /// Nodes that did not accept it.
     wrong_on: Vec<String>,
@@ -150,8 +150,8 @@ struct Got {
 /// As often as sudo itself asks.
 const MOST_ASKED: u32 = 3;
 
-impl Password {
-    pub fn new(source: Source, purpose: Purpose) -> Self {
+impl SharedPassword {
+    pub fn new(source: PasswordSource, purpose: PasswordPurpose) -> Self {
         Self {
             source,
             purpose,
@@ -160,9 +160,9 @@ impl Password {
     }
 
     /// One that nobody has to be asked for.
-    pub fn known(secret: Arc<Secret>, purpose: Purpose) -> Self {
+    pub fn known(secret: Arc<SecretBytes>, purpose: PasswordPurpose) -> Self {
         Self {
-            source: Source::Nobody,
+            source: PasswordSource::Nobody,
             purpose,
             got: Mutex::new(Got {
                 answer: Some(Ok(secret)),
@@ -172,19 +172,21 @@ impl Password {
     }
 
     /// Asks when it is needed for the first time; whoever comes meanwhile waits for the answer.
-    pub fn get(&self) -> Result<Arc<Secret>, PasswordError> {
+    pub fn get(&self) -> Result<Arc<SecretBytes>, PasswordError> {
         let mut got = self.got();
         if let Some(answer) = &got.answer {
             return answer.clone();
         }
         let secret = match &self.source {
-            Source::Nobody => Err(PasswordError::Nobody(self.purpose.clone())),
-            Source::Person(person) if got.wrong_on.is_empty() => person.ask_password(&self.purpose),
-            Source::Person(person) => {
-                let nodes = std::mem::take(&mut got.wrong_on);
-                person.ask_password(&Purpose::SudoAgain(nodes))
+            PasswordSource::Nobody => Err(PasswordError::Nobody(self.purpose.clone())),
+            PasswordSource::Person(person) if got.wrong_on.is_empty() => {
+                person.ask_password(&self.purpose)
             }
-            Source::Descriptor(descriptor) => read_descriptor(*descriptor),
+            PasswordSource::Person(person) => {
+                let nodes = std::mem::take(&mut got.wrong_on);
+                person.ask_password(&PasswordPurpose::SudoAgain(nodes))
+            }
+            PasswordSource::Descriptor(descriptor) => read_descriptor(*descriptor),
         };
         got.asked += 1;
         got.answer.insert(secret.map(Arc::new)).clone()
@@ -218,7 +220,7 @@ impl Password {
     }
 }
 
-fn read_descriptor(descriptor: u32) -> Result<Secret, PasswordError> {
+fn read_descriptor(descriptor: u32) -> Result<SecretBytes, PasswordError> {
     let read =
         File::open(format!("/proc/self/fd/{descriptor}")).and_then(|mut file| line(&mut file));
     let failed = |error: io::Error| PasswordError::Descriptor {
@@ -229,8 +231,8 @@ fn read_descriptor(descriptor: u32) -> Result<Secret, PasswordError> {
 }
 
 /// One byte at a time: what follows the line is another's.
-fn line(from: &mut impl Read) -> io::Result<Option<Secret>> {
-    let mut secret = Secret(Vec::with_capacity(MAX_PASSWORD));
+fn line(from: &mut impl Read) -> io::Result<Option<SecretBytes>> {
+    let mut secret = SecretBytes(Vec::with_capacity(MAX_PASSWORD));
     let mut byte = [0];
     loop {
         match from.read(&mut byte) {
@@ -259,7 +261,10 @@ mod tests {
         writer.write_all(b"correct horse\nrest").unwrap();
         drop(writer);
         let descriptor = u32::try_from(reader.as_raw_fd()).unwrap();
-        let password = Password::new(Source::Descriptor(descriptor), Purpose::Logins);
+        let password = SharedPassword::new(
+            PasswordSource::Descriptor(descriptor),
+            PasswordPurpose::Logins,
+        );
         for _ in 0..2 {
             let secret = password.get().unwrap();
             assert_eq!(secret.bytes(), b"correct horse");
@@ -270,27 +275,27 @@ mod tests {
 
     #[test]
     fn a_known_password_is_given_without_a_question() {
-        let secret = Arc::new(Secret::new("of the lab"));
-        let password = Password::known(secret, Purpose::Sudo);
+        let secret = Arc::new(SecretBytes::new("of the lab"));
+        let password = SharedPassword::known(secret, PasswordPurpose::Sudo);
         assert_eq!(password.get().unwrap().line().bytes(), b"of the lab\n");
         assert!(!format!("{password:?}").contains("lab"));
     }
 
-    struct Typist(Mutex<Vec<Purpose>>);
+    struct RecordingPrompter(Mutex<Vec<PasswordPurpose>>);
 
-    impl AskPassword for Typist {
-        fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
+    impl AskPassword for RecordingPrompter {
+        fn ask_password(&self, purpose: &PasswordPurpose) -> Result<SecretBytes, PasswordError> {
             let mut asked = self.0.lock().unwrap();
             asked.push(purpose.clone());
-            Ok(Secret::new(&asked.len().to_string()))
+            Ok(SecretBytes::new(&asked.len().to_string()))
         }
     }
 
     #[test]
     fn a_wrong_password_is_asked_for_again_and_not_for_ever() {
-        let typist = Arc::new(Typist(Mutex::default()));
-        let person = Source::Person(Arc::clone(&typist) as Arc<dyn AskPassword>);
-        let password = Password::new(person, Purpose::Sudo);
+        let typist = Arc::new(RecordingPrompter(Mutex::default()));
+        let person = PasswordSource::Person(Arc::clone(&typist) as Arc<dyn AskPassword>);
+        let password = SharedPassword::new(person, PasswordPurpose::Sudo);
         assert_eq!(password.get().unwrap().bytes(), b"1");
         // Two nodes were given the first one, and a third one the second already.
         assert!(password.was_wrong(1, "spark-a"));
@@ -302,9 +307,9 @@ mod tests {
         assert_eq!(password.get().unwrap().bytes(), b"3");
         assert!(!password.was_wrong(3, "spark-c"));
         let asked = typist.0.lock().unwrap();
-        let again = Purpose::SudoAgain(vec!["spark-a".to_owned(), "spark-b".to_owned()]);
+        let again = PasswordPurpose::SudoAgain(vec!["spark-a".to_owned(), "spark-b".to_owned()]);
         assert_eq!(asked[1], again);
-        let known = Password::known(Arc::new(Secret::new("x")), Purpose::Sudo);
+        let known = SharedPassword::known(Arc::new(SecretBytes::new("x")), PasswordPurpose::Sudo);
         assert!(!known.was_wrong(0, "spark-a"));
     }
 
@@ -313,9 +318,13 @@ mod tests {
         assert!(line(&mut &b""[..]).unwrap().is_none());
         assert!(line(&mut &[b'x'; 300][..]).unwrap().is_none());
         assert_eq!(line(&mut &b"\n"[..]).unwrap().unwrap().bytes(), b"");
-        let nobody = Password::new(Source::Nobody, Purpose::Sudo).get();
-        assert_eq!(nobody.unwrap_err(), PasswordError::Nobody(Purpose::Sudo));
-        let closed = Password::new(Source::Descriptor(9999), Purpose::Sudo).get();
+        let nobody = SharedPassword::new(PasswordSource::Nobody, PasswordPurpose::Sudo).get();
+        assert_eq!(
+            nobody.unwrap_err(),
+            PasswordError::Nobody(PasswordPurpose::Sudo)
+        );
+        let closed =
+            SharedPassword::new(PasswordSource::Descriptor(9999), PasswordPurpose::Sudo).get();
         assert!(closed.unwrap_err().to_string().contains("9999"));
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::{
-    link::LinkError,
-    protocol::{Failure, FrameError, MAX_CALLS, ProtocolError},
+    link::AgentPipeError,
+    protocol::{CallFailure, FrameError, MAX_CALLS, ProtocolError},
 };
 
 /// A node that can be asked. Every call carries a deadline and is answered once; several threads may call at once.
@@ -56,7 +56,7 @@ pub enum SessionError {
     #[error("the agent ended in the middle of a call{said}")]
     Ended { said: String },
     #[error("{0}")]
-    Failed(Failure),
+    Failed(CallFailure),
     #[error("unexpected reply: not a Crosstie agent of this build")]
     Protocol(#[source] ProtocolError),
     #[error("unexpected reply: not an answer to what was asked")]
@@ -68,7 +68,7 @@ pub enum SessionError {
     #[error("{MAX_CALLS} calls to it are under way already")]
     TooManyCalls,
     #[error("the connection failed")]
-    Link(#[source] LinkError),
+    Link(#[source] AgentPipeError),
     #[error("an earlier call broke the connection")]
     Broken,
     #[error("it was interrupted")]

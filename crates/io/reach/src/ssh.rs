@@ -12,10 +12,10 @@ use thiserror::Error;
 
 /// A node, as ssh takes it: `host`, `user@host`, a name from the configuration, or `ssh://user@host:port`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Destination(String);
+pub struct SshDestination(String);
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum DestinationError {
+pub enum SshDestinationError {
     #[error("{0:?} cannot be a node: it starts with a dash")]
     Dash(String),
     #[error(
@@ -26,25 +26,25 @@ pub enum DestinationError {
     Uri(String),
 }
 
-impl FromStr for Destination {
-    type Err = DestinationError;
+impl FromStr for SshDestination {
+    type Err = SshDestinationError;
 
     /// A name that ssh could take for an option, or a shell for more than a name, is refused.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.starts_with('-') {
-            return Err(DestinationError::Dash(text.to_owned()));
+            return Err(SshDestinationError::Dash(text.to_owned()));
         }
         let odd =
             |c: char| c.is_control() || c.is_whitespace() || "'\"`$;&|<>(){}\\*?!#".contains(c);
         let host = text.rsplit('@').next().unwrap_or_default();
         if host.is_empty() || host.starts_with('-') || text.contains(odd) {
-            return Err(DestinationError::Odd(text.to_owned()));
+            return Err(SshDestinationError::Odd(text.to_owned()));
         }
         if text
             .strip_prefix("ssh://")
             .is_some_and(|uri| !is_login(uri))
         {
-            return Err(DestinationError::Uri(text.to_owned()));
+            return Err(SshDestinationError::Uri(text.to_owned()));
         }
         Ok(Self(text.to_owned()))
     }
@@ -60,7 +60,7 @@ fn is_login(uri: &str) -> bool {
     !login.contains('/') && !matches!(port, Some(Err(_) | Ok(0_u16)))
 }
 
-impl Destination {
+impl SshDestination {
     /// The name alone: of `ssh://user@[host]:port` or `user@host`, the host.
     pub fn host(&self) -> &str {
         let uri = self.0.strip_prefix("ssh://");
@@ -87,7 +87,7 @@ impl Destination {
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for SshDestination {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
@@ -104,14 +104,14 @@ pub struct SshOptions {
     /// Over a TCP connection that is opened now, though the user's ssh may share one that is open (`ControlMaster`).
     pub alone: bool,
     /// The host key that it must show, and no other.
-    pub pin: Option<Pin>,
+    pub pin: Option<PinnedHostKey>,
     /// How to log in, if not as the user's configuration says.
-    pub login: Login,
+    pub login: SshLogin,
 }
 
 /// A host key that was seen and approved of.
 #[derive(Debug, Clone)]
-pub struct Pin {
+pub struct PinnedHostKey {
     /// Holds the key, under the name below.
     pub known_hosts: PathBuf,
     pub alias: String,
@@ -119,31 +119,31 @@ pub struct Pin {
 }
 
 #[derive(Debug, Clone, Default)]
-pub enum Login {
+pub enum SshLogin {
     #[default]
     Configured,
     /// With this key and nothing else.
     Identity(PathBuf),
     /// As configured, and with a password where no key is taken: this program answers ssh's question.
-    Askpass(Asked),
+    Askpass(AskpassRelay),
 }
 
 /// How ssh's question reaches whoever has the answer.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct AskpassRelay {
     pub program: PathBuf,
     pub socket: PathBuf,
 }
 
 /// A shell on the node that reads its commands from standard input. Nothing is added that trusts more than the user does.
-pub(crate) fn command(destination: &Destination, options: &SshOptions) -> Command {
+pub(crate) fn command(destination: &SshDestination, options: &SshOptions) -> Command {
     let mut command = Command::new("ssh");
     if let Some(config) = &options.config {
         command.arg("-F").arg(config);
     }
     // No terminal, agent or X11 over there.
     command.args(["-T", "-a", "-x", "-e", "none"]);
-    let asks = options.prompts || matches!(options.login, Login::Askpass(_));
+    let asks = options.prompts || matches!(options.login, SshLogin::Askpass(_));
     let batch = if asks { "no" } else { "yes" };
     let seconds = options.connect.as_secs().max(1);
     for option in [
@@ -171,7 +171,7 @@ pub(crate) fn command(destination: &Destination, options: &SshOptions) -> Comman
 }
 
 /// Options of the command line go before those of any file, and do not reach a jump host.
-fn pinned(command: &mut Command, pin: &Pin) {
+fn pinned(command: &mut Command, pin: &PinnedHostKey) {
     option(command, "UserKnownHostsFile", &quoted(&pin.known_hosts));
     option(command, "HostKeyAlias", &pin.alias);
     option(command, "HostKeyAlgorithms", pin.algorithms);
@@ -203,10 +203,10 @@ fn unshared(command: &mut Command) {
     option(command, "ControlPath", "none");
 }
 
-fn log_in(command: &mut Command, login: &Login) {
+fn log_in(command: &mut Command, login: &SshLogin) {
     match login {
-        Login::Configured => {}
-        Login::Identity(key) => {
+        SshLogin::Configured => {}
+        SshLogin::Identity(key) => {
             option(command, "IdentityFile", &quoted(key));
             for (name, value) in [
                 ("IdentitiesOnly", "yes"),
@@ -217,7 +217,7 @@ fn log_in(command: &mut Command, login: &Login) {
             }
             unasked(command);
         }
-        Login::Askpass(asked) => {
+        SshLogin::Askpass(asked) => {
             let methods = "publickey,password,keyboard-interactive";
             option(command, "PreferredAuthentications", methods);
             option(command, "NumberOfPasswordPrompts", "1");
@@ -260,7 +260,7 @@ mod tests {
             "192.0.2.7",
             "fd00::7",
         ] {
-            assert!(name.parse::<Destination>().is_ok(), "{name}");
+            assert!(name.parse::<SshDestination>().is_ok(), "{name}");
         }
         for name in [
             "",
@@ -275,7 +275,7 @@ mod tests {
             "ssh://spark-b:ssh",
             "ssh://[fd00::7]:0",
         ] {
-            assert!(name.parse::<Destination>().is_err(), "{name}");
+            assert!(name.parse::<SshDestination>().is_err(), "{name}");
         }
     }
 
@@ -292,7 +292,7 @@ mod tests {
             ("ssh://[fd00::7]:22", "fd00::7", (None, Some(22))),
             ("fd00::7", "fd00::7", (None, None)),
         ] {
-            let destination: Destination = text.parse().unwrap();
+            let destination: SshDestination = text.parse().unwrap();
             assert_eq!(destination.host(), host);
             assert_eq!(destination.written(), written, "{text}");
         }
@@ -305,12 +305,12 @@ mod tests {
             prompts: false,
             connect: Duration::from_secs(10),
             alone: false,
-            pin: Some(Pin {
+            pin: Some(PinnedHostKey {
                 known_hosts: "/tmp/a b/known".into(),
                 alias: "spark-b".to_owned(),
                 algorithms: "ssh-ed25519",
             }),
-            login: Login::Askpass(Asked {
+            login: SshLogin::Askpass(AskpassRelay {
                 program: "/bin/crosstie".into(),
                 socket: "/tmp/socket".into(),
             }),
@@ -342,7 +342,7 @@ mod tests {
                 connect: Duration::from_secs(10),
                 alone: false,
                 pin: None,
-                login: Login::Configured,
+                login: SshLogin::Configured,
             };
             let command = command(&"spark-b".parse().unwrap(), &options);
             let arguments: Vec<_> = command

@@ -10,29 +10,29 @@ use std::{
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::{
-    link::Outgoing,
-    protocol::{Exchange, Failure, MAX_CALLS, Step, ToAgent, encode_message},
+    link::OutgoingFrames,
+    protocol::{CallExchange, CallFailure, ExchangeEvent, MAX_CALLS, ToAgent, encode_message},
     session::SessionError,
 };
 
-pub(crate) struct Shared {
-    state: Mutex<State>,
+pub(crate) struct SharedCalls {
+    state: Mutex<CallsState>,
     /// Readable when the carrying thread has something to do.
     pub(crate) wake: OwnedFd,
 }
 
-pub(crate) struct State {
+pub(crate) struct CallsState {
     last_id: u64,
-    pub(crate) calls: HashMap<u64, Waiting>,
-    pub(crate) exchange: Exchange,
-    pub(crate) outgoing: Outgoing,
+    pub(crate) calls: HashMap<u64, WaitingCall>,
+    pub(crate) exchange: CallExchange,
+    pub(crate) outgoing: OutgoingFrames,
     /// How often the agent hears of us between calls.
     pub(crate) keep_alive: Duration,
     pub(crate) closing: bool,
     failure: Option<SessionError>,
 }
 
-pub(crate) struct Waiting {
+pub(crate) struct WaitingCall {
     pub(crate) changed: Arc<Condvar>,
     /// The latest that nobody has seen.
     pub(crate) event: Option<Vec<u8>>,
@@ -41,13 +41,13 @@ pub(crate) struct Waiting {
     pub(crate) done: Option<Result<Vec<u8>, SessionError>>,
 }
 
-impl Shared {
+impl SharedCalls {
     pub(crate) fn new(keep_alive: Duration) -> std::io::Result<Self> {
-        let state = State {
+        let state = CallsState {
             last_id: 0,
             calls: HashMap::new(),
-            exchange: Exchange::default(),
-            outgoing: Outgoing::default(),
+            exchange: CallExchange::default(),
+            outgoing: OutgoingFrames::default(),
             keep_alive,
             closing: false,
             failure: None,
@@ -58,7 +58,7 @@ impl Shared {
         })
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, CallsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -73,7 +73,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl CallsState {
     pub(crate) fn begin(
         &mut self,
         name: &str,
@@ -97,7 +97,7 @@ impl State {
         self.outgoing.push(frame);
         self.exchange.begin(id);
         let changed = Arc::new(Condvar::new());
-        let waiting = Waiting {
+        let waiting = WaitingCall {
             changed: Arc::clone(&changed),
             event: None,
             stream: VecDeque::new(),
@@ -115,21 +115,23 @@ impl State {
     }
 
     /// Hands what came to the call that it is for.
-    pub(crate) fn hand_over(&mut self, step: Step) {
+    pub(crate) fn hand_over(&mut self, step: ExchangeEvent) {
         let (id, step) = match step {
-            Step::Pong | Step::Ignored => return,
-            Step::Event { id, .. } | Step::Stream { id, .. } | Step::Done { id, .. } => (id, step),
+            ExchangeEvent::Pong | ExchangeEvent::Ignored => return,
+            ExchangeEvent::Event { id, .. }
+            | ExchangeEvent::Stream { id, .. }
+            | ExchangeEvent::Done { id, .. } => (id, step),
         };
         let Some(waiting) = self.calls.get_mut(&id) else {
             return;
         };
         match step {
-            Step::Event { event, .. } => waiting.event = Some(event),
-            Step::Stream { bytes, .. } => waiting.stream.push_back(bytes),
-            Step::Done { result, .. } => {
+            ExchangeEvent::Event { event, .. } => waiting.event = Some(event),
+            ExchangeEvent::Stream { bytes, .. } => waiting.stream.push_back(bytes),
+            ExchangeEvent::Done { result, .. } => {
                 waiting.done = Some(result.map_err(SessionError::Failed));
             }
-            Step::Pong | Step::Ignored => {}
+            ExchangeEvent::Pong | ExchangeEvent::Ignored => {}
         }
         waiting.changed.notify_all();
     }
@@ -161,8 +163,8 @@ impl State {
 /// What the agent says of a call that is late is that it was late, whoever noticed first.
 pub(crate) fn late(error: SessionError, cancelled: bool, deadline: Duration) -> SessionError {
     match error {
-        SessionError::Failed(Failure::Deadline) => SessionError::Deadline { deadline },
-        SessionError::Failed(Failure::Cancelled) if cancelled => {
+        SessionError::Failed(CallFailure::Deadline) => SessionError::Deadline { deadline },
+        SessionError::Failed(CallFailure::Cancelled) if cancelled => {
             SessionError::Deadline { deadline }
         }
         error => error,

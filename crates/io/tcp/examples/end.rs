@@ -6,7 +6,7 @@
 use std::{io::stdin, sync::atomic::AtomicBool};
 
 use anyhow::{Context, bail};
-use crosstie_tcp::{Direction, Endpoint, OpenRequest, Role, Test, Times, open};
+use crosstie_tcp::{TcpDirection, TcpEndpoint, TcpOpenRequest, TcpRole, TcpTest, TestTimes, open};
 
 #[allow(clippy::print_stdout)]
 fn main() -> anyhow::Result<()> {
@@ -14,25 +14,25 @@ fn main() -> anyhow::Result<()> {
     let [role, address, test, streams, size, measure] = &arguments[..] else {
         bail!("see the head of this file for its arguments");
     };
-    let bandwidth = |direction| Test::Bandwidth { direction };
-    let request = OpenRequest {
+    let bandwidth = |direction| TcpTest::Bandwidth { direction };
+    let request = TcpOpenRequest {
         address: address.parse()?,
         interface: None,
         role: match role.as_str() {
-            "listener" => Role::Listener,
-            "connector" => Role::Connector,
+            "listener" => TcpRole::Listener,
+            "connector" => TcpRole::Connector,
             other => bail!("no role is called {other}"),
         },
         test: match test.as_str() {
-            "to-listener" => bandwidth(Direction::ToListener),
-            "from-listener" => bandwidth(Direction::FromListener),
-            "both" => bandwidth(Direction::Both),
-            "latency" => Test::Latency,
+            "to-listener" => bandwidth(TcpDirection::ToListener),
+            "from-listener" => bandwidth(TcpDirection::FromListener),
+            "both" => bandwidth(TcpDirection::Both),
+            "latency" => TcpTest::Latency,
             other => bail!("no test is called {other}"),
         },
         streams: streams.parse()?,
         size: size.parse()?,
-        times: Times {
+        times: TestTimes {
             warm_up: 500,
             measure: measure.parse()?,
             cool_down: 50,
@@ -43,7 +43,7 @@ fn main() -> anyhow::Result<()> {
     println!("{}", serde_json::to_string(&endpoint)?);
     let mut line = String::new();
     stdin().read_line(&mut line)?;
-    let peer: Endpoint = serde_json::from_str(&line).context("the peer's endpoint")?;
+    let peer: TcpEndpoint = serde_json::from_str(&line).context("the peer's endpoint")?;
     let stop = AtomicBool::new(false);
     let figures = engine.join(&peer, &stop)?.go(&stop, &mut |_| ())?;
     println!("{}", serde_json::to_string(&figures)?);

@@ -16,8 +16,8 @@ use rustix::{
 };
 
 use crate::{
-    error::JoinError,
-    handshake::{ACCEPTED, Exchange, HELLO, PROOF, Secret, random},
+    error::TcpJoinError,
+    handshake::{ACCEPTED, HELLO, PROOF, StreamHandshake, StreamSecret, random},
     socket::timespec,
 };
 
@@ -27,9 +27,9 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
 const MOST_PENDING: usize = 64;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-pub(crate) struct Accepting<'a> {
+pub(crate) struct StreamAcceptor<'a> {
     pub(crate) listener: TcpListener,
-    pub(crate) secret: &'a Secret,
+    pub(crate) secret: &'a StreamSecret,
     pub(crate) peer: IpAddr,
     pub(crate) count: u16,
     pub(crate) within: Duration,
@@ -41,7 +41,7 @@ struct Pending {
     buffer: [u8; HELLO],
     filled: usize,
     /// Of one that sent a first message of ours.
-    exchange: Option<Exchange>,
+    exchange: Option<StreamHandshake>,
 }
 
 /// What became of one that had something to say.
@@ -51,18 +51,18 @@ enum Next {
     Take(u16),
 }
 
-impl Accepting<'_> {
+impl StreamAcceptor<'_> {
     /// All streams, by number. The port is closed however this ends.
-    pub(crate) fn streams(self, stop: &AtomicBool) -> Result<Vec<TcpStream>, JoinError> {
+    pub(crate) fn streams(self, stop: &AtomicBool) -> Result<Vec<TcpStream>, TcpJoinError> {
         let until = Instant::now() + self.within;
         let mut streams: Vec<Option<TcpStream>> = (0..self.count).map(|_| None).collect();
         let mut pending: Vec<Pending> = Vec::new();
         while streams.iter().any(Option::is_none) {
             if stop.load(Ordering::Relaxed) {
-                return Err(JoinError::Stopped);
+                return Err(TcpJoinError::Stopped);
             }
             if Instant::now() >= until {
-                return Err(JoinError::Missing {
+                return Err(TcpJoinError::Missing {
                     got: streams.iter().flatten().count(),
                     wanted: self.count,
                     peer: self.peer,
@@ -100,7 +100,7 @@ impl Accepting<'_> {
     }
 
     /// Which of the listener and the pending ones, in that order, have something for us.
-    fn wait(&self, pending: &[Pending]) -> Result<Vec<bool>, JoinError> {
+    fn wait(&self, pending: &[Pending]) -> Result<Vec<bool>, TcpJoinError> {
         let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
         fds.extend(
             pending
@@ -109,11 +109,11 @@ impl Accepting<'_> {
         );
         match poll(&mut fds, Some(&timespec(POLL_INTERVAL))) {
             Ok(_) | Err(Errno::INTR) => Ok(fds.iter().map(|fd| !fd.revents().is_empty()).collect()),
-            Err(errno) => Err(JoinError::Accept(errno.into())),
+            Err(errno) => Err(TcpJoinError::Accept(errno.into())),
         }
     }
 
-    fn accept(&self, pending: &mut Vec<Pending>) -> Result<(), JoinError> {
+    fn accept(&self, pending: &mut Vec<Pending>) -> Result<(), TcpJoinError> {
         for _ in 0..MOST_PENDING {
             let (stream, from) = match self.listener.accept() {
                 Ok(accepted) => accepted,
@@ -121,7 +121,7 @@ impl Accepting<'_> {
                     ErrorKind::WouldBlock => return Ok(()),
                     // One that has gone again, or a signal.
                     ErrorKind::ConnectionAborted | ErrorKind::Interrupted => continue,
-                    _ => return Err(JoinError::Accept(error)),
+                    _ => return Err(TcpJoinError::Accept(error)),
                 },
             };
             if from.ip() != self.peer || stream.set_nonblocking(true).is_err() {
@@ -145,7 +145,7 @@ impl Accepting<'_> {
 }
 
 impl Pending {
-    fn advance(&mut self, secret: &Secret) -> Next {
+    fn advance(&mut self, secret: &StreamSecret) -> Next {
         let wanted = if self.exchange.is_none() {
             HELLO
         } else {

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_figures::{Bandwidth, Progress, WINDOW_NANOSECONDS};
+use crosstie_figures::{MeasuredBandwidth, TestProgress, WINDOW_NANOSECONDS};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
@@ -22,12 +22,12 @@ use rustix::{
 
 use crate::{
     clock,
-    engine::JoinedEngine,
-    error::GoError,
-    figures::{Figures, Sent},
-    receive::Receiver,
-    request::OpenRequest,
-    send::Sender,
+    engine::JoinedTcpEngine,
+    error::TcpRunError,
+    figures::{SendCost, TcpFigures},
+    receive::StreamReceiver,
+    request::TcpOpenRequest,
+    send::StreamSender,
     socket::timespec,
 };
 
@@ -42,8 +42,8 @@ pub(crate) const MEASURED: u8 = 2;
 pub(crate) const OVER: u8 = 3;
 
 /// What the threads of one end share.
-pub(crate) struct Shared<'a> {
-    pub(crate) request: &'a OpenRequest,
+pub(crate) struct SharedTestState<'a> {
+    pub(crate) request: &'a TcpOpenRequest,
     pub(crate) peer: IpAddr,
     pub(crate) stop: &'a AtomicBool,
     /// Set when one of them failed: the others have nothing left to do.
@@ -53,23 +53,23 @@ pub(crate) struct Shared<'a> {
     pub(crate) received: AtomicU64,
 }
 
-impl Shared<'_> {
+impl SharedTestState<'_> {
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn error(&self, source: std::io::Error) -> GoError {
+    pub(crate) fn error(&self, source: std::io::Error) -> TcpRunError {
         let peer = self.peer;
         match source.kind() {
             std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset => {
-                GoError::Closed { peer }
+                TcpRunError::Closed { peer }
             }
-            _ => GoError::Stream { peer, source },
+            _ => TcpRunError::Stream { peer, source },
         }
     }
 
-    pub(crate) fn silent(&self) -> GoError {
-        GoError::Silent {
+    pub(crate) fn silent(&self) -> TcpRunError {
+        TcpRunError::Silent {
             peer: self.peer,
             silence: self.request.times.silence(),
         }
@@ -77,16 +77,16 @@ impl Shared<'_> {
 }
 
 enum Ended {
-    Received(Bandwidth),
-    Sent(Sent),
+    Received(MeasuredBandwidth),
+    Sent(SendCost),
 }
 
 pub(crate) fn run(
-    engine: &JoinedEngine,
+    engine: &JoinedTcpEngine,
     stop: &AtomicBool,
-    emit: &mut dyn FnMut(Progress),
-) -> Result<Figures, GoError> {
-    let shared = Shared {
+    emit: &mut dyn FnMut(TestProgress),
+) -> Result<TcpFigures, TcpRunError> {
+    let shared = SharedTestState {
         request: &engine.request,
         peer: engine.peer,
         stop,
@@ -104,7 +104,7 @@ pub(crate) fn run(
         let mut sending = Vec::new();
         for ((number, stream), phase) in (0..).zip(&engine.streams).zip(&phases) {
             let shared = &shared;
-            let work = move |work: &dyn Fn() -> Result<Ended, GoError>| {
+            let work = move |work: &dyn Fn() -> Result<Ended, TcpRunError>| {
                 let ended = work();
                 if ended.is_err() {
                     shared.failed.store(true, Ordering::Relaxed);
@@ -115,7 +115,7 @@ pub(crate) fn run(
                 sending.push((stream, phase));
                 thread::Builder::new().spawn_scoped(scope, move || {
                     work(&|| {
-                        Sender {
+                        StreamSender {
                             shared,
                             stream,
                             phase,
@@ -126,14 +126,14 @@ pub(crate) fn run(
                 })
             } else {
                 thread::Builder::new().spawn_scoped(scope, move || {
-                    work(&|| Receiver { shared, stream }.run().map(Ended::Received))
+                    work(&|| StreamReceiver { shared, stream }.run().map(Ended::Received))
                 })
             };
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
                     shared.failed.store(true, Ordering::Relaxed);
-                    return vec![Err(GoError::Thread(error))];
+                    return vec![Err(TcpRunError::Thread(error))];
                 }
             }
         }
@@ -150,8 +150,8 @@ pub(crate) fn run(
 }
 
 /// Adds up, or the first error. One that only saw a stream closed comes after one that knows why.
-fn figures(ended: Vec<Result<Ended, GoError>>) -> Result<Figures, GoError> {
-    let (mut received, mut sent): (Vec<Bandwidth>, Option<Sent>) = (Vec::new(), None);
+fn figures(ended: Vec<Result<Ended, TcpRunError>>) -> Result<TcpFigures, TcpRunError> {
+    let (mut received, mut sent): (Vec<MeasuredBandwidth>, Option<SendCost>) = (Vec::new(), None);
     let mut errors = Vec::new();
     for one in ended {
         match one {
@@ -164,11 +164,11 @@ fn figures(ended: Vec<Result<Ended, GoError>>) -> Result<Figures, GoError> {
             Err(error) => errors.push(error),
         }
     }
-    errors.sort_by_key(|error| matches!(error, GoError::Closed { .. }));
+    errors.sort_by_key(|error| matches!(error, TcpRunError::Closed { .. }));
     match errors.into_iter().next() {
         Some(error) => Err(error),
-        None => Ok(Figures::Bandwidth {
-            received: Bandwidth::sum(received),
+        None => Ok(TcpFigures::Bandwidth {
+            received: MeasuredBandwidth::sum(received),
             sent,
         }),
     }
@@ -177,9 +177,9 @@ fn figures(ended: Vec<Result<Ended, GoError>>) -> Result<Figures, GoError> {
 /// Tells senders what their receivers say, and whoever watches how far it is, until all threads have ended. A thread ends
 /// by itself once it is silent, stopped or over.
 fn supervise(
-    shared: &Shared<'_>,
+    shared: &SharedTestState<'_>,
     sending: &[(&TcpStream, &AtomicU8)],
-    emit: &mut dyn FnMut(Progress),
+    emit: &mut dyn FnMut(TestProgress),
     all_ended: impl Fn() -> bool,
 ) {
     let mut reported = 0;
@@ -197,7 +197,7 @@ fn supervise(
         let elapsed = clock::now() - started;
         if elapsed - reported >= WINDOW_NANOSECONDS {
             reported = elapsed;
-            emit(Progress {
+            emit(TestProgress {
                 elapsed_nanoseconds: elapsed,
                 bytes: shared.received.load(Ordering::Relaxed),
                 messages: 0,

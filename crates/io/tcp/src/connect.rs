@@ -9,9 +9,9 @@ use std::{
 };
 
 use crate::{
-    error::JoinError,
+    error::TcpJoinError,
     handshake::{ACCEPTED, REPLY, random},
-    request::{Listening, OpenRequest},
+    request::{TcpListenerAddress, TcpOpenRequest},
     socket::{bound, connected, with_scope},
 };
 
@@ -22,18 +22,18 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 const MOST_REFUSALS: u32 = 3;
 
 enum TryError {
-    Open(JoinError),
+    Open(TcpJoinError),
     Io(io::Error),
     Stranger,
 }
 
 /// All streams, by number.
 pub(crate) fn streams(
-    request: &OpenRequest,
-    peer: &Listening,
+    request: &TcpOpenRequest,
+    peer: &TcpListenerAddress,
     within: Duration,
     stop: &AtomicBool,
-) -> Result<Vec<TcpStream>, JoinError> {
+) -> Result<Vec<TcpStream>, TcpJoinError> {
     let until = Instant::now() + within;
     (0..request.connections())
         .map(|index| stream(request, index, peer, until, stop))
@@ -41,12 +41,12 @@ pub(crate) fn streams(
 }
 
 fn stream(
-    request: &OpenRequest,
+    request: &TcpOpenRequest,
     index: u16,
-    peer: &Listening,
+    peer: &TcpListenerAddress,
     until: Instant,
     stop: &AtomicBool,
-) -> Result<TcpStream, JoinError> {
+) -> Result<TcpStream, TcpJoinError> {
     let mut refusals = 0;
     loop {
         let error = match attempt(request, index, peer) {
@@ -54,16 +54,16 @@ fn stream(
             Err(TryError::Open(error)) => return Err(error),
             Err(TryError::Stranger) => {
                 let peer = peer.address;
-                return Err(JoinError::Stranger { peer });
+                return Err(TcpJoinError::Stranger { peer });
             }
             Err(TryError::Io(error)) => error,
         };
         refusals += u32::from(error.kind() == ErrorKind::ConnectionRefused);
         if stop.load(Ordering::Relaxed) {
-            return Err(JoinError::Stopped);
+            return Err(TcpJoinError::Stopped);
         }
         if refusals >= MOST_REFUSALS || Instant::now() >= until {
-            return Err(JoinError::Connect {
+            return Err(TcpJoinError::Connect {
                 index,
                 peer: peer.address,
                 source: error,
@@ -73,10 +73,14 @@ fn stream(
     }
 }
 
-fn attempt(request: &OpenRequest, index: u16, peer: &Listening) -> Result<TcpStream, TryError> {
+fn attempt(
+    request: &TcpOpenRequest,
+    index: u16,
+    peer: &TcpListenerAddress,
+) -> Result<TcpStream, TryError> {
     let interface = request.interface.as_deref();
     let prepare = |source| {
-        TryError::Open(JoinError::Prepare {
+        TryError::Open(TcpJoinError::Prepare {
             index,
             address: request.address,
             source: Box::new(source),

@@ -6,16 +6,16 @@ use std::{
     time::Duration,
 };
 
-use crosstie_figures::Progress;
+use crosstie_figures::TestProgress;
 
 use crate::{
-    accept::Accepting,
+    accept::StreamAcceptor,
     bandwidth, connect,
-    error::{GoError, JoinError, OpenError},
-    figures::Figures,
-    handshake::Secret,
+    error::{TcpJoinError, TcpOpenError, TcpRunError},
+    figures::TcpFigures,
+    handshake::StreamSecret,
     latency,
-    request::{Endpoint, Listening, OpenRequest, Role, Test},
+    request::{TcpEndpoint, TcpListenerAddress, TcpOpenRequest, TcpRole, TcpTest},
     socket::{bound, listening},
 };
 
@@ -24,55 +24,59 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An end without streams.
 #[derive(Debug)]
-pub struct OpenEngine {
-    request: OpenRequest,
-    listener: Option<(TcpListener, Secret)>,
+pub struct OpenTcpEngine {
+    request: TcpOpenRequest,
+    listener: Option<(TcpListener, StreamSecret)>,
 }
 
 /// An end with all its streams; its port is closed.
 #[derive(Debug)]
-pub struct JoinedEngine {
-    pub(crate) request: OpenRequest,
+pub struct JoinedTcpEngine {
+    pub(crate) request: TcpOpenRequest,
     pub(crate) streams: Vec<TcpStream>,
     pub(crate) peer: IpAddr,
 }
 
 /// Binds to the fabric's address; the peer needs the endpoint to join. The end that listens has its port open from here on.
-pub fn open(request: OpenRequest) -> Result<(OpenEngine, Endpoint), OpenError> {
+pub fn open(request: TcpOpenRequest) -> Result<(OpenTcpEngine, TcpEndpoint), TcpOpenError> {
     request.check()?;
     let address = request.address;
     // Also where this end connects: whether it could, is known before the peer waits for it.
     let (socket, unbound) = bound(address, request.interface.as_deref())?;
-    let mut endpoint = Endpoint {
+    let mut endpoint = TcpEndpoint {
         address,
         listening: None,
         unbound,
     };
     let mut listener = None;
-    if request.role == Role::Listener {
+    if request.role == TcpRole::Listener {
         let socket = listening(socket, address)?;
-        let local = socket.local_addr().map_err(|source| OpenError::Socket {
+        let local = socket.local_addr().map_err(|source| TcpOpenError::Socket {
             action: "listen on",
             address,
             source,
         })?;
-        let secret = Secret::new().map_err(|errno| OpenError::Random(errno.into()))?;
-        endpoint.listening = Some(Listening {
+        let secret = StreamSecret::new().map_err(|errno| TcpOpenError::Random(errno.into()))?;
+        endpoint.listening = Some(TcpListenerAddress {
             address: local,
             secret: secret.clone(),
         });
         listener = Some((socket, secret));
     }
-    Ok((OpenEngine { request, listener }, endpoint))
+    Ok((OpenTcpEngine { request, listener }, endpoint))
 }
 
-impl OpenEngine {
+impl OpenTcpEngine {
     /// Makes the streams. Both ends join at the same time.
-    pub fn join(self, peer: &Endpoint, stop: &AtomicBool) -> Result<JoinedEngine, JoinError> {
+    pub fn join(
+        self,
+        peer: &TcpEndpoint,
+        stop: &AtomicBool,
+    ) -> Result<JoinedTcpEngine, TcpJoinError> {
         let request = self.request;
         let (streams, peer) = match (self.listener, &peer.listening) {
             (Some((listener, secret)), None) => {
-                let accepting = Accepting {
+                let accepting = StreamAcceptor {
                     listener,
                     secret: &secret,
                     peer: peer.address,
@@ -87,10 +91,10 @@ impl OpenEngine {
             }
             (listener, _) => {
                 let listens = listener.is_some();
-                return Err(JoinError::SameRole { listens });
+                return Err(TcpJoinError::SameRole { listens });
             }
         };
-        Ok(JoinedEngine {
+        Ok(JoinedTcpEngine {
             request,
             streams,
             peer,
@@ -98,17 +102,17 @@ impl OpenEngine {
     }
 }
 
-impl JoinedEngine {
+impl JoinedTcpEngine {
     /// Measures until its time is over or `stop` is set; figures of what was measured until then are then not complete.
     pub fn go(
         &mut self,
         stop: &AtomicBool,
-        emit: &mut dyn FnMut(Progress),
-    ) -> Result<Figures, GoError> {
+        emit: &mut dyn FnMut(TestProgress),
+    ) -> Result<TcpFigures, TcpRunError> {
         match (self.request.test, self.request.role) {
-            (Test::Bandwidth { .. }, _) => bandwidth::run(self, stop, emit),
-            (Test::Latency, Role::Connector) => latency::initiate(self, stop, emit),
-            (Test::Latency, Role::Listener) => latency::respond(self, stop),
+            (TcpTest::Bandwidth { .. }, _) => bandwidth::run(self, stop, emit),
+            (TcpTest::Latency, TcpRole::Connector) => latency::initiate(self, stop, emit),
+            (TcpTest::Latency, TcpRole::Listener) => latency::respond(self, stop),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 /// A request that no engine can satisfy.
 #[derive(Debug, thiserror::Error)]
-pub enum RequestError {
+pub enum TcpRequestError {
     #[error("{what} is {value}: it must be 1 to {most}")]
     OutOfRange {
         what: &'static str,
@@ -22,9 +22,9 @@ pub enum RequestError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum TcpOpenError {
     #[error("the test cannot be run as asked for")]
-    Request(#[from] RequestError),
+    Request(#[from] TcpRequestError),
     #[error("no random numbers")]
     Random(#[source] io::Error),
     #[error("there is no interface {name}")]
@@ -43,7 +43,7 @@ pub enum OpenError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum JoinError {
+pub enum TcpJoinError {
     #[error("both ends of the test were told to {}", if *listens { "listen" } else { "connect" })]
     SameRole { listens: bool },
     #[error(
@@ -63,7 +63,7 @@ pub enum JoinError {
         index: u16,
         address: IpAddr,
         #[source]
-        source: Box<OpenError>,
+        source: Box<TcpOpenError>,
     },
     #[error(
         "cannot connect stream {index} to {peer}: a firewall there may drop or refuse TCP, or the peer is gone"
@@ -81,7 +81,7 @@ pub enum JoinError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum GoError {
+pub enum TcpRunError {
     #[error(
         "nothing moved to or from {peer} for {silence:?}: it is gone, or packets are lost on the way"
     )]

@@ -29,9 +29,9 @@ pub(crate) type Nonce = [u8; NONCE];
 
 /// Of one run; it leaves the node over the session alone.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Secret([u8; 16]);
+pub struct StreamSecret([u8; 16]);
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for StreamSecret {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Secret(…)")
     }
@@ -48,20 +48,20 @@ pub(crate) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], Errno> {
 
 /// What both ends say of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exchange {
+pub(crate) struct StreamHandshake {
     pub(crate) stream: u16,
     connector: Nonce,
     listener: Nonce,
 }
 
-impl Secret {
+impl StreamSecret {
     pub(crate) fn new() -> Result<Self, Errno> {
         Ok(Self(random()?))
     }
 
     /// The connector's first message.
     pub(crate) fn hello(&self, stream: u16, nonce: Nonce) -> [u8; HELLO] {
-        let exchange = Exchange {
+        let exchange = StreamHandshake {
             stream,
             connector: nonce,
             listener: [0; NONCE],
@@ -78,8 +78,8 @@ impl Secret {
         &self,
         hello: &[u8; HELLO],
         nonce: Nonce,
-    ) -> Option<(Exchange, [u8; REPLY])> {
-        let mut exchange = Exchange {
+    ) -> Option<(StreamHandshake, [u8; REPLY])> {
+        let mut exchange = StreamHandshake {
             stream: u16::from_be_bytes([hello[0], hello[1]]),
             connector: [0; NONCE],
             listener: [0; NONCE],
@@ -101,7 +101,7 @@ impl Secret {
         nonce: Nonce,
         reply: &[u8; REPLY],
     ) -> Option<[u8; PROOF]> {
-        let mut exchange = Exchange {
+        let mut exchange = StreamHandshake {
             stream,
             connector: nonce,
             listener: [0; NONCE],
@@ -112,11 +112,11 @@ impl Secret {
         Some(self.code(3, &exchange).finalize().into_bytes().into())
     }
 
-    pub(crate) fn is_proven(&self, exchange: &Exchange, proof: &[u8; PROOF]) -> bool {
+    pub(crate) fn is_proven(&self, exchange: &StreamHandshake, proof: &[u8; PROOF]) -> bool {
         self.code(3, exchange).verify_slice(proof).is_ok()
     }
 
-    fn code(&self, message: u8, exchange: &Exchange) -> Hmac<Sha256> {
+    fn code(&self, message: u8, exchange: &StreamHandshake) -> Hmac<Sha256> {
         // A block of the hash is the longest key, and shorter ones are filled up with zeros: the same code.
         let mut block = [0; 64];
         block[..self.0.len()].copy_from_slice(&self.0);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn ends_that_know_the_secret_agree() {
-        let secret = Secret::new().unwrap();
+        let secret = StreamSecret::new().unwrap();
         let (ours, theirs) = (random().unwrap(), random().unwrap());
         let hello = secret.hello(7, ours);
         let (exchange, reply) = secret.reply(&hello, theirs).unwrap();
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn nobody_else_gets_an_answer_or_in() {
-        let (secret, other) = (Secret::new().unwrap(), Secret::new().unwrap());
+        let (secret, other) = (StreamSecret::new().unwrap(), StreamSecret::new().unwrap());
         let nonce = [1; NONCE];
         assert!(secret.reply(&other.hello(0, nonce), nonce).is_none());
         let hello = secret.hello(0, nonce);

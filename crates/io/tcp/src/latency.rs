@@ -10,14 +10,15 @@ use std::{
     time::Instant,
 };
 
-use crosstie_figures::{Histogram, Latency, Progress, WINDOW_NANOSECONDS, nanoseconds};
+use crosstie_figures::{Histogram, MeasuredLatency, TestProgress, WINDOW_NANOSECONDS, nanoseconds};
 use rustix::{
     io::Errno,
     net::{RecvFlags, recv},
 };
 
 use crate::{
-    bandwidth::STREAM_TIMEOUT, clock, engine::JoinedEngine, error::GoError, figures::Figures,
+    bandwidth::STREAM_TIMEOUT, clock, engine::JoinedTcpEngine, error::TcpRunError,
+    figures::TcpFigures,
 };
 
 /// The first byte of a message, and of the one after which there is none.
@@ -25,10 +26,10 @@ const MESSAGE: u8 = 0;
 const LAST: u8 = 1;
 /// The connector.
 pub(crate) fn initiate(
-    engine: &JoinedEngine,
+    engine: &JoinedTcpEngine,
     stop: &AtomicBool,
-    emit: &mut dyn FnMut(Progress),
-) -> Result<Figures, GoError> {
+    emit: &mut dyn FnMut(TestProgress),
+) -> Result<TcpFigures, TcpRunError> {
     let times = engine.request.times;
     let mut exchange = Exchange::new(engine)?;
     let started = clock::now();
@@ -47,7 +48,7 @@ pub(crate) fn initiate(
         messages += 1;
         if now - reported >= WINDOW_NANOSECONDS {
             reported = now;
-            emit(Progress {
+            emit(TestProgress {
                 elapsed_nanoseconds: now - started,
                 bytes: messages * u64::from(engine.request.size),
                 messages,
@@ -60,14 +61,17 @@ pub(crate) fn initiate(
     }
     exchange.send(LAST)?;
     exchange.receive(None)?;
-    Ok(Figures::Latency(Latency {
+    Ok(TcpFigures::Latency(MeasuredLatency {
         half_round_trips,
         complete,
     }))
 }
 
 /// The listener: each message goes back.
-pub(crate) fn respond(engine: &JoinedEngine, stop: &AtomicBool) -> Result<Figures, GoError> {
+pub(crate) fn respond(
+    engine: &JoinedTcpEngine,
+    stop: &AtomicBool,
+) -> Result<TcpFigures, TcpRunError> {
     let mut exchange = Exchange::new(engine)?;
     while let Some(kind) = exchange.receive(Some(stop))? {
         exchange.send(kind)?;
@@ -75,17 +79,17 @@ pub(crate) fn respond(engine: &JoinedEngine, stop: &AtomicBool) -> Result<Figure
             break;
         }
     }
-    Ok(Figures::Responded)
+    Ok(TcpFigures::Responded)
 }
 
 struct Exchange<'a> {
-    engine: &'a JoinedEngine,
+    engine: &'a JoinedTcpEngine,
     stream: &'a TcpStream,
     message: Vec<u8>,
 }
 
 impl<'a> Exchange<'a> {
-    fn new(engine: &'a JoinedEngine) -> Result<Self, GoError> {
+    fn new(engine: &'a JoinedTcpEngine) -> Result<Self, TcpRunError> {
         // A latency test has one.
         let stream = &engine.streams[0];
         let exchange = Self {
@@ -102,7 +106,7 @@ impl<'a> Exchange<'a> {
     }
 
     #[inline]
-    fn send(&mut self, kind: u8) -> Result<(), GoError> {
+    fn send(&mut self, kind: u8) -> Result<(), TcpRunError> {
         self.message[0] = kind;
         let mut stream = self.stream;
         let sent = stream.write_all(&self.message);
@@ -111,7 +115,7 @@ impl<'a> Exchange<'a> {
 
     /// What kind of message came, or `None` when `stop` is set.
     #[inline]
-    fn receive(&mut self, stop: Option<&AtomicBool>) -> Result<Option<u8>, GoError> {
+    fn receive(&mut self, stop: Option<&AtomicBool>) -> Result<Option<u8>, TcpRunError> {
         let mut filled = 0;
         let mut waited_since = None;
         while filled < self.message.len() {
@@ -119,7 +123,7 @@ impl<'a> Exchange<'a> {
             match recv(self.stream, &mut self.message[filled..], RecvFlags::empty()) {
                 Ok((_, 0)) => {
                     let peer = self.engine.peer;
-                    return Err(GoError::Closed { peer });
+                    return Err(TcpRunError::Closed { peer });
                 }
                 Ok((length, _)) => filled += length,
                 Err(Errno::AGAIN | Errno::INTR) => {
@@ -127,7 +131,7 @@ impl<'a> Exchange<'a> {
                     let silence = self.engine.request.times.silence();
                     if since.elapsed() >= silence {
                         let peer = self.engine.peer;
-                        return Err(GoError::Silent { peer, silence });
+                        return Err(TcpRunError::Silent { peer, silence });
                     }
                     if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                         return Ok(None);
@@ -141,16 +145,16 @@ impl<'a> Exchange<'a> {
             return Ok(Some(kind));
         }
         let peer = self.engine.peer;
-        Err(GoError::Unexpected { peer })
+        Err(TcpRunError::Unexpected { peer })
     }
 
-    fn failed(&self, source: std::io::Error) -> GoError {
+    fn failed(&self, source: std::io::Error) -> TcpRunError {
         let peer = self.engine.peer;
         match source.kind() {
             std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset => {
-                GoError::Closed { peer }
+                TcpRunError::Closed { peer }
             }
-            _ => GoError::Stream { peer, source },
+            _ => TcpRunError::Stream { peer, source },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The TCP engine: what one end does to measure bandwidth or latency to another.
 //!
-//! [`open`] binds a socket to the fabric's address and interface; [`OpenEngine::join`] makes the streams; [`JoinedEngine::go`]
+//! [`open`] binds a socket to the fabric's address and interface; [`OpenTcpEngine::join`] makes the streams; [`JoinedTcpEngine::go`]
 //! measures. One end listens, on a port that is open until the last stream is there, and takes streams only from whoever
 //! proves that it knows the run's secret, which travels over a connection that is not ours. Every wait has a
 //! deadline.
@@ -20,9 +20,13 @@ mod request;
 mod send;
 mod socket;
 
-pub use crosstie_figures::{Bandwidth, Histogram, Latency, Progress, Times};
-pub use engine::{JoinedEngine, OpenEngine, open};
-pub use error::{GoError, JoinError, OpenError, RequestError};
-pub use figures::{Figures, Sent};
-pub use handshake::Secret;
-pub use request::{Direction, Endpoint, Listening, OpenRequest, Role, Test};
+pub use crosstie_figures::{
+    Histogram, MeasuredBandwidth, MeasuredLatency, TestProgress, TestTimes,
+};
+pub use engine::{JoinedTcpEngine, OpenTcpEngine, open};
+pub use error::{TcpJoinError, TcpOpenError, TcpRequestError, TcpRunError};
+pub use figures::{SendCost, TcpFigures};
+pub use handshake::StreamSecret;
+pub use request::{
+    TcpDirection, TcpEndpoint, TcpListenerAddress, TcpOpenRequest, TcpRole, TcpTest,
+};

@@ -7,30 +7,30 @@ use std::{
     time::Instant,
 };
 
-use crosstie_figures::{Bandwidth, Meter, nanoseconds};
+use crosstie_figures::{BandwidthMeter, MeasuredBandwidth, nanoseconds};
 
 use crate::{
-    bandwidth::{MEASURED, MEASURING, OVER, STREAM_TIMEOUT, Shared, WARMING_UP},
+    bandwidth::{MEASURED, MEASURING, OVER, STREAM_TIMEOUT, SharedTestState, WARMING_UP},
     buffer::PageBuffer,
     clock,
-    error::GoError,
+    error::TcpRunError,
 };
 
-pub(crate) struct Receiver<'a> {
-    pub(crate) shared: &'a Shared<'a>,
+pub(crate) struct StreamReceiver<'a> {
+    pub(crate) shared: &'a SharedTestState<'a>,
     pub(crate) stream: &'a TcpStream,
 }
 
 /// From the first byte on.
 struct Counting {
-    meter: Meter,
+    meter: BandwidthMeter,
     begin: u64,
     last: u64,
     phase: u8,
 }
 
-impl Receiver<'_> {
-    pub(crate) fn run(self) -> Result<Bandwidth, GoError> {
+impl StreamReceiver<'_> {
+    pub(crate) fn run(self) -> Result<MeasuredBandwidth, TcpRunError> {
         let mut stream = self.stream;
         let failed = |error| self.shared.error(error);
         for set in [TcpStream::set_read_timeout, TcpStream::set_write_timeout] {
@@ -45,7 +45,7 @@ impl Receiver<'_> {
             let length = match stream.read(&mut buffer) {
                 Ok(0) => {
                     let peer = self.shared.peer;
-                    return Err(GoError::Closed { peer });
+                    return Err(TcpRunError::Closed { peer });
                 }
                 Ok(length) => length as u64,
                 Err(error) => match error.kind() {
@@ -77,7 +77,7 @@ impl Receiver<'_> {
         let size = self.shared.request.size;
         let figures = counting.meter.figures(size, 1, clock::processor_time);
         whole_bytes += self.drain(&mut buffer);
-        Ok(Bandwidth {
+        Ok(MeasuredBandwidth {
             whole_bytes,
             // Of a stream there are none.
             messages: 0,
@@ -109,12 +109,12 @@ impl Receiver<'_> {
 }
 
 impl Counting {
-    fn new(shared: &Shared<'_>, started: u64) -> Self {
+    fn new(shared: &SharedTestState<'_>, started: u64) -> Self {
         let times = shared.request.times;
         let begin = started + nanoseconds(times.warm_up);
         let end = begin + nanoseconds(times.measure);
         Self {
-            meter: Meter::new(started, begin, end, clock::processor_time()),
+            meter: BandwidthMeter::new(started, begin, end, clock::processor_time()),
             begin,
             last: end + nanoseconds(times.cool_down),
             phase: WARMING_UP,

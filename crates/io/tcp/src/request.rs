@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crosstie_figures::Times;
+use crosstie_figures::TestTimes;
 use serde::{Deserialize, Serialize};
 
-use crate::{error::RequestError, handshake::Secret};
+use crate::{error::TcpRequestError, handshake::StreamSecret};
 
 /// Streams of one direction at most: a thread each.
 const MOST_STREAMS: u16 = 128;
@@ -15,24 +15,24 @@ const MOST_SIZE: u32 = 64 << 20;
 /// Both ends get the same, but for address, interface and role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OpenRequest {
+pub struct TcpOpenRequest {
     /// Of this end, on the fabric. Nothing is bound to any other.
     pub address: IpAddr,
     /// The interface that has it.
     pub interface: Option<String>,
-    pub role: Role,
-    pub test: Test,
+    pub role: TcpRole,
+    pub test: TcpTest,
     /// Of each direction; latency uses one.
     pub streams: u16,
     /// Bytes that are handed over with one call, or of a message whose latency is measured.
     pub size: u32,
-    pub times: Times,
+    pub times: TestTimes,
 }
 
 /// Who listens has nothing to do with who sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum TcpRole {
     Listener,
     /// Measures latency, too.
     Connector,
@@ -40,9 +40,9 @@ pub enum Role {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Test {
+pub enum TcpTest {
     Bandwidth {
-        direction: Direction,
+        direction: TcpDirection,
     },
     /// A message there and one back, one after the other.
     Latency,
@@ -50,7 +50,7 @@ pub enum Test {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Direction {
+pub enum TcpDirection {
     ToListener,
     FromListener,
     /// As many streams each way, at once.
@@ -60,24 +60,24 @@ pub enum Direction {
 /// What an end tells its peer, over a connection that strangers cannot read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Endpoint {
+pub struct TcpEndpoint {
     /// The only address from which streams are taken.
     pub address: IpAddr,
     /// Of the end that listens.
-    pub listening: Option<Listening>,
+    pub listening: Option<TcpListenerAddress>,
     /// Why packets may leave through another interface than the asked for, where the kernel did not bind to it.
     pub unbound: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Listening {
+pub struct TcpListenerAddress {
     pub address: SocketAddr,
-    pub secret: Secret,
+    pub secret: StreamSecret,
 }
 
-impl OpenRequest {
-    pub(crate) fn check(&self) -> Result<(), RequestError> {
+impl TcpOpenRequest {
+    pub(crate) fn check(&self) -> Result<(), TcpRequestError> {
         let positive = [
             ("streams", u32::from(self.streams), u32::from(MOST_STREAMS)),
             ("size", self.size, MOST_SIZE),
@@ -86,14 +86,14 @@ impl OpenRequest {
         ];
         for (what, value, most) in positive {
             if value == 0 || value > most {
-                return Err(RequestError::OutOfRange { what, value, most });
+                return Err(TcpRequestError::OutOfRange { what, value, most });
             }
         }
-        if self.test == Test::Latency && self.streams != 1 {
-            return Err(RequestError::LatencyStreams(self.streams));
+        if self.test == TcpTest::Latency && self.streams != 1 {
+            return Err(TcpRequestError::LatencyStreams(self.streams));
         }
         if self.address.is_unspecified() || self.address.is_multicast() {
-            return Err(RequestError::NoAddress(self.address));
+            return Err(TcpRequestError::NoAddress(self.address));
         }
         Ok(())
     }
@@ -101,8 +101,8 @@ impl OpenRequest {
     /// Connections of the whole test.
     pub(crate) fn connections(&self) -> u16 {
         match self.test {
-            Test::Bandwidth {
-                direction: Direction::Both,
+            TcpTest::Bandwidth {
+                direction: TcpDirection::Both,
             } => 2 * self.streams,
             _ => self.streams,
         }
@@ -110,14 +110,14 @@ impl OpenRequest {
 
     /// Whether this end sends on the stream of that number.
     pub(crate) fn sends(&self, stream: u16) -> bool {
-        let is_connector = self.role == Role::Connector;
+        let is_connector = self.role == TcpRole::Connector;
         match self.test {
-            Test::Bandwidth { direction } => match direction {
-                Direction::ToListener => is_connector,
-                Direction::FromListener => !is_connector,
-                Direction::Both => is_connector == (stream < self.streams),
+            TcpTest::Bandwidth { direction } => match direction {
+                TcpDirection::ToListener => is_connector,
+                TcpDirection::FromListener => !is_connector,
+                TcpDirection::Both => is_connector == (stream < self.streams),
             },
-            Test::Latency => is_connector,
+            TcpTest::Latency => is_connector,
         }
     }
 }

@@ -8,22 +8,22 @@ use std::{
 };
 
 use crate::{
-    bandwidth::{MEASURED, MEASURING, OVER, STREAM_TIMEOUT, Shared},
+    bandwidth::{MEASURED, MEASURING, OVER, STREAM_TIMEOUT, SharedTestState},
     buffer::PageBuffer,
     clock,
-    error::GoError,
-    figures::Sent,
+    error::TcpRunError,
+    figures::SendCost,
 };
 
-pub(crate) struct Sender<'a> {
-    pub(crate) shared: &'a Shared<'a>,
+pub(crate) struct StreamSender<'a> {
+    pub(crate) shared: &'a SharedTestState<'a>,
     pub(crate) stream: &'a TcpStream,
     /// Where its receiver is.
     pub(crate) phase: &'a AtomicU8,
 }
 
-impl Sender<'_> {
-    pub(crate) fn run(self) -> Result<Sent, GoError> {
+impl StreamSender<'_> {
+    pub(crate) fn run(self) -> Result<SendCost, TcpRunError> {
         let failed = |error| self.shared.error(error);
         let mut stream = self.stream;
         stream
@@ -67,7 +67,7 @@ impl Sender<'_> {
         // The receiver reads up to here.
         let _ = stream.shutdown(Shutdown::Write);
         let end = marks[1].unwrap_or_else(clock::processor_time);
-        Ok(Sent {
+        Ok(SendCost {
             bytes,
             processor_nanoseconds: marks[0].map_or(0, |begin| end - begin),
         })

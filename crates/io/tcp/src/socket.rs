@@ -18,7 +18,7 @@ use rustix::{
     },
 };
 
-use crate::error::OpenError;
+use crate::error::TcpOpenError;
 
 /// Connections that the kernel holds for us; more wait for their turn.
 const BACKLOG: i32 = 1024;
@@ -28,9 +28,9 @@ const BACKLOG: i32 = 1024;
 pub(crate) fn bound(
     address: IpAddr,
     interface: Option<&str>,
-) -> Result<(OwnedFd, Option<String>), OpenError> {
+) -> Result<(OwnedFd, Option<String>), TcpOpenError> {
     let failed = |action| {
-        move |errno: Errno| OpenError::Socket {
+        move |errno: Errno| TcpOpenError::Socket {
             action,
             address,
             source: errno.into(),
@@ -58,11 +58,11 @@ pub(crate) fn with_scope(
     address: SocketAddr,
     interface: Option<&str>,
     socket: &OwnedFd,
-) -> Result<SocketAddr, OpenError> {
+) -> Result<SocketAddr, TcpOpenError> {
     match (address, interface) {
         (SocketAddr::V6(v6), Some(name)) if v6.ip().is_unicast_link_local() => {
             let scope = netdevice::name_to_index(socket, name);
-            let scope = scope.map_err(|errno| OpenError::Interface {
+            let scope = scope.map_err(|errno| TcpOpenError::Interface {
                 name: name.to_owned(),
                 source: errno.into(),
             })?;
@@ -73,8 +73,8 @@ pub(crate) fn with_scope(
     }
 }
 
-pub(crate) fn listening(socket: OwnedFd, address: IpAddr) -> Result<TcpListener, OpenError> {
-    listen(&socket, BACKLOG).map_err(|errno| OpenError::Socket {
+pub(crate) fn listening(socket: OwnedFd, address: IpAddr) -> Result<TcpListener, TcpOpenError> {
+    listen(&socket, BACKLOG).map_err(|errno| TcpOpenError::Socket {
         action: "listen on",
         address,
         source: errno.into(),

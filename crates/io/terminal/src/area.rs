@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 /// What is there now.
 #[derive(Debug, Default)]
-pub(crate) struct Area {
+pub(crate) struct DrawnArea {
     lines: Vec<String>,
 }
 
-impl Area {
+impl DrawnArea {
     /// What has to be written for these lines to stand there instead (ECMA-48: CUU, EL, ED).
     pub(crate) fn draw(&mut self, lines: Vec<String>) -> String {
         let mut out = String::new();
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn only_lines_that_changed_are_written() {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-        let mut area = Area::default();
+        let mut area = DrawnArea::default();
         assert_eq!(area.draw(lines("a\nb")), "a\x1b[K\nb\x1b[K\n");
         assert_eq!(area.draw(lines("a\nb")), "");
         assert_eq!(area.draw(lines("a\nc")), "\r\x1b[2A\nc\x1b[K\n");

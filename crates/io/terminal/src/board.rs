@@ -8,20 +8,20 @@ use std::{
 
 use crosstie_report::{
     text::{Palette, printable},
-    up::{Size, StageBoard, UpStage, board},
+    up::{StageBoard, TerminalSize, UpStage, board},
 };
 
-use crate::{charset::for_terminal, progress::View, size};
+use crate::{charset::for_terminal, progress::ProgressView, size};
 
 /// Shared with whoever draws.
 #[derive(Clone)]
-pub(crate) struct Live {
+pub(crate) struct LiveBoard {
     began: Instant,
     palette: Palette,
     board: Arc<Mutex<StageBoard>>,
 }
 
-impl Live {
+impl LiveBoard {
     pub(crate) fn new(nodes: &[&str], palette: Palette) -> Self {
         Self {
             began: Instant::now(),
@@ -35,12 +35,12 @@ impl Live {
     }
 
     /// For whoever draws progress.
-    pub(crate) fn view(&self) -> View {
+    pub(crate) fn view(&self) -> ProgressView {
         let live = self.clone();
         Arc::new(move |nodes, doing, size| live.lines(nodes, doing, size))
     }
 
-    fn lines(&self, nodes: &[String], doing: &[Option<String>], size: Size) -> Vec<String> {
+    fn lines(&self, nodes: &[String], doing: &[Option<String>], size: TerminalSize) -> Vec<String> {
         let shown = self.board().with(nodes, doing);
         board(&shown, self.began.elapsed(), size, self.palette)
     }

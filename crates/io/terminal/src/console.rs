@@ -6,9 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_control::{Answer, Event, Observer, Prompter, Question};
-use crosstie_model::Plan;
-use crosstie_reach::secret::{AskPassword, PasswordError, Purpose, Secret, Source};
+use crosstie_control::{ConsentAnswer, ControlEvent, EventObserver, Prompter, Question};
+use crosstie_model::ClusterPlan;
+use crosstie_reach::secret::{
+    AskPassword, PasswordError, PasswordPurpose, PasswordSource, SecretBytes,
+};
 use crosstie_report::{
     env::exports,
     init::drawing,
@@ -21,43 +23,43 @@ use crosstie_report::{
 };
 
 use crate::{
-    board::{Live, line},
+    board::{LiveBoard, line},
     last_words::{leave_terminal_on_signals, set_last_words},
-    output::{Colour, complain_of, print, tell, tell_sentence},
+    output::{ColourChoice, complain_of, print, tell, tell_sentence},
     password::ask_password,
-    progress::Progress,
-    prompt::{Prompt, is_there},
+    progress::ProgressDisplay,
+    prompt::{YesNoPrompt, is_there},
 };
 
 /// For a person to read a plan.
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(900);
 
-pub struct Console {
+pub struct TerminalConsole {
     draws: bool,
     pub palette: Palette,
     /// What is printed besides it goes to stderr.
     pub json: bool,
     /// A plan is shown with every line that it changes.
     with_diff: bool,
-    progress: Progress,
+    progress: ProgressDisplay,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     /// The stages of `up`.
-    board: Option<Live>,
+    board: Option<LiveBoard>,
     /// Why something was not printed.
     unprinted: Option<io::Error>,
 }
 
-impl Console {
-    pub fn new(colour: Colour, json: bool) -> Arc<Self> {
+impl TerminalConsole {
+    pub fn new(colour: ColourChoice, json: bool) -> Arc<Self> {
         Self::with_diff(colour, json, false)
     }
 
     /// One that shows every line that a plan changes, or only what it comes to.
-    pub fn with_diff(colour: Colour, json: bool, with_diff: bool) -> Arc<Self> {
+    pub fn with_diff(colour: ColourChoice, json: bool, with_diff: bool) -> Arc<Self> {
         leave_terminal_on_signals();
         let draws = colour.draws();
         Arc::new(Self {
@@ -65,17 +67,17 @@ impl Console {
             palette: colour.palette(),
             json,
             with_diff,
-            progress: Progress::new(draws),
+            progress: ProgressDisplay::new(draws),
             state: Mutex::default(),
         })
     }
 
     /// Who is asked for a password that was not given otherwise.
-    pub fn passwords(self: &Arc<Self>) -> Source {
+    pub fn passwords(self: &Arc<Self>) -> PasswordSource {
         if io::stderr().is_terminal() {
-            Source::Person(Arc::clone(self) as Arc<dyn AskPassword>)
+            PasswordSource::Person(Arc::clone(self) as Arc<dyn AskPassword>)
         } else {
-            Source::Nobody
+            PasswordSource::Nobody
         }
     }
 
@@ -117,30 +119,30 @@ impl Console {
     }
 
     /// Where nodes and stages are.
-    fn draw(&self, event: &Event<'_>) {
+    fn draw(&self, event: &ControlEvent<'_>) {
         let progress = &self.progress;
         let mut shown = self.state();
         match (event, shown.board.as_ref()) {
-            (Event::RoundBegan { nodes, prompts }, _) => progress.begin(nodes, *prompts),
-            (Event::Node { index, stage }, _) => progress.stage(*index, *stage),
-            (Event::NodeDone { index }, _) => progress.done(*index),
-            (Event::RoundEnded, _) => progress.end(),
-            (Event::UpBegan { nodes }, _) => {
-                let board = Live::new(nodes, self.palette);
+            (ControlEvent::RoundBegan { nodes, prompts }, _) => progress.begin(nodes, *prompts),
+            (ControlEvent::Node { index, stage }, _) => progress.stage(*index, *stage),
+            (ControlEvent::NodeDone { index }, _) => progress.done(*index),
+            (ControlEvent::RoundEnded, _) => progress.end(),
+            (ControlEvent::UpBegan { nodes }, _) => {
+                let board = LiveBoard::new(nodes, self.palette);
                 progress.set_board(Some(board.view()));
                 shown.board = Some(board);
             }
-            (Event::UpEnded { went_well }, Some(board)) => {
+            (ControlEvent::UpEnded { went_well }, Some(board)) => {
                 progress.set_board(None);
                 if self.draws && !went_well {
                     board.leave();
                 }
                 shown.board = None;
             }
-            (Event::HostNames(hosts), Some(board)) => board.board().rename(hosts),
-            (Event::StageBegan(begun), Some(board)) => board.board().begin(*begun),
+            (ControlEvent::HostNames(hosts), Some(board)) => board.board().rename(hosts),
+            (ControlEvent::StageBegan(begun), Some(board)) => board.board().begin(*begun),
             (
-                Event::StageEnded {
+                ControlEvent::StageEnded {
                     stage,
                     took,
                     summary,
@@ -158,24 +160,24 @@ impl Console {
         }
     }
 
-    fn plan(&self, plan: &Plan) -> String {
+    fn plan(&self, plan: &ClusterPlan) -> String {
         plan::view(plan, &[], "", self.palette)
     }
 }
 
-impl Observer for Console {
-    fn observe(&self, event: Event<'_>) {
+impl EventObserver for TerminalConsole {
+    fn observe(&self, event: ControlEvent<'_>) {
         let palette = self.palette;
         match event {
-            Event::LastWords(words) => set_last_words(words),
-            Event::ClusterFile { file } => {
+            ControlEvent::LastWords(words) => set_last_words(words),
+            ControlEvent::ClusterFile { file } => {
                 let text = match file {
                     Some(path) => path.display().to_string(),
                     None => "the lab's own".to_owned(),
                 };
                 self.tell_sentence(&format!("cluster file: {text}"));
             }
-            Event::Planned(plan) => {
+            ControlEvent::Planned(plan) => {
                 let text = if self.with_diff {
                     self.plan(plan)
                 } else {
@@ -183,31 +185,33 @@ impl Observer for Console {
                 };
                 self.say(&text);
             }
-            Event::RollbackPlanned(plan) => self.say(&(rollback::view(plan, palette) + "\n")),
-            Event::TrialBegins => self.tell(&trial::undone(palette)),
-            Event::TrialEnded(ended) => self.print(&trial::view(ended)),
-            Event::NodesFailed(failed) => self.progress.above(|| complain_of(failed)),
-            Event::Notice(text) => self.tell_sentence(&format!("note: {text}")),
-            Event::Cabled(found) => {
+            ControlEvent::RollbackPlanned(plan) => {
+                self.say(&(rollback::view(plan, palette) + "\n"));
+            }
+            ControlEvent::TrialBegins => self.tell(&trial::undone(palette)),
+            ControlEvent::TrialEnded(ended) => self.print(&trial::view(ended)),
+            ControlEvent::NodesFailed(failed) => self.progress.above(|| complain_of(failed)),
+            ControlEvent::Notice(text) => self.tell_sentence(&format!("note: {text}")),
+            ControlEvent::Cabled(found) => {
                 let (stations, wiring) = (&found.stations, &found.wiring);
                 let text = drawing(&found.found, stations, wiring, palette);
                 self.say(&format!("{text}\n"));
             }
-            Event::Diagnosed { seen, doctor } => {
+            ControlEvent::Diagnosed { seen, doctor } => {
                 let text = findings(seen, doctor, palette);
                 if !text.is_empty() {
                     self.say(&format!("{text}\n"));
                 }
             }
-            Event::Proven(proof) => self.say(&format!("{}\n", proof::view(proof, palette))),
-            Event::Measured(measured) => {
+            ControlEvent::Proven(proof) => self.say(&format!("{}\n", proof::view(proof, palette))),
+            ControlEvent::Measured(measured) => {
                 self.say(&format!("{}\n", prove::view(measured, palette)));
             }
-            Event::TestBegan { name, within } => {
+            ControlEvent::TestBegan { name, within } => {
                 let (name, seconds) = (printable(name), within.as_secs());
                 self.tell(&format!("measuring {name} (deadline {seconds} s)\n"));
             }
-            Event::StepBegan {
+            ControlEvent::StepBegan {
                 step,
                 board,
                 steps_left,
@@ -215,7 +219,7 @@ impl Observer for Console {
                 let text = step_line(step, board, steps_left);
                 self.tell(&format!("{}\n", printable(&text)));
             }
-            Event::Settings(all) => {
+            ControlEvent::Settings(all) => {
                 let nodes = all.iter();
                 let nodes = nodes.map(|one| (one.node.as_str(), one.settings.as_slice()));
                 self.say(&exports(&nodes.collect::<Vec<_>>(), false, palette));
@@ -225,13 +229,13 @@ impl Observer for Console {
     }
 }
 
-impl AskPassword for Console {
-    fn ask_password(&self, purpose: &Purpose) -> Result<Secret, PasswordError> {
+impl AskPassword for TerminalConsole {
+    fn ask_password(&self, purpose: &PasswordPurpose) -> Result<SecretBytes, PasswordError> {
         self.progress.paused(|| ask_password(purpose))
     }
 }
 
-impl Prompter for Console {
+impl Prompter for TerminalConsole {
     fn is_present(&self) -> bool {
         is_there()
     }
@@ -240,7 +244,7 @@ impl Prompter for Console {
         self.state().unprinted.is_none()
     }
 
-    fn ask(&self, question: &Question) -> Answer {
+    fn ask(&self, question: &Question) -> ConsentAnswer {
         let show = || {
             let text = question.plan.map(|plan| self.plan(plan));
             let text = text.unwrap_or_default();
@@ -251,7 +255,7 @@ impl Prompter for Console {
                 tell(&text);
             }
         };
-        let prompt = Prompt {
+        let prompt = YesNoPrompt {
             text: question.text,
             ask: question.ask,
             diff: question.plan.map(|_| &show as &dyn Fn()),

@@ -14,9 +14,9 @@ mod serial;
 mod size;
 mod watch;
 
-pub use console::Console;
+pub use console::TerminalConsole;
 pub use log::log_to_stderr;
-pub use output::{Colour, complain, print, print_to_reader, tell};
+pub use output::{ColourChoice, complain, print, print_to_reader, tell};
 pub use prompt::is_there;
 pub use serial::join_serial_line;
 pub use watch::WatchOutput;

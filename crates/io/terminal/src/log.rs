@@ -4,11 +4,11 @@ use std::io;
 
 use tracing_subscriber::EnvFilter;
 
-use crate::Colour;
+use crate::ColourChoice;
 
 /// Silent unless they are asked for: `-v`, or `CROSSTIE_LOG=debug`. What runs on a node by itself has nobody to print to
 /// but the journal.
-pub fn log_to_stderr(verbose: u8, for_people: bool, colour: Colour) {
+pub fn log_to_stderr(verbose: u8, for_people: bool, colour: ColourChoice) {
     let level = match verbose {
         0 if for_people => "off",
         0 => "warn",

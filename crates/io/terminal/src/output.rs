@@ -18,14 +18,14 @@ const INDENT: usize = 4;
 
 /// Whether a person wants colours and drawings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
+pub enum ColourChoice {
     Always,
     /// Where a terminal shows it.
     Auto,
     Never,
 }
 
-impl Colour {
+impl ColourChoice {
     /// Whether stdout has some.
     pub fn has_colours(self) -> bool {
         match self {

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_reach::secret::{MAX_PASSWORD, PasswordError, Purpose, Secret};
+use crosstie_reach::secret::{MAX_PASSWORD, PasswordError, PasswordPurpose, SecretBytes};
 use rustix::{
     process::{Signal, getpid, kill_process},
     termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
@@ -26,10 +26,10 @@ const BACKSPACE: u8 = 8;
 const ERASE_LINE: u8 = 21;
 const DELETE: u8 = 127;
 
-pub(crate) fn ask_password(purpose: &Purpose) -> Result<Secret, PasswordError> {
+pub(crate) fn ask_password(purpose: &PasswordPurpose) -> Result<SecretBytes, PasswordError> {
     let asked = || {
         let file = open()?;
-        let _silence = Silence::new(&file)?;
+        let _silence = EchoOff::new(&file)?;
         let mut terminal = &file;
         terminal.write_all(purpose.question().as_bytes())?;
         let answer = typed(&mut terminal);
@@ -51,31 +51,31 @@ pub(crate) fn ask_password(purpose: &Purpose) -> Result<Secret, PasswordError> {
 }
 
 /// One byte at a time: what follows the line is another's. `None` where it was given up.
-fn typed(from: &mut impl Read) -> io::Result<Option<Secret>> {
+fn typed(from: &mut impl Read) -> io::Result<Option<SecretBytes>> {
     // With room for all of it, so that no part is left behind in memory.
     let mut secret = Vec::with_capacity(MAX_PASSWORD);
     let mut byte = [0];
     loop {
         match from.read(&mut byte) {
-            Ok(0) => return Ok((!secret.is_empty()).then(|| Secret::of(secret))),
+            Ok(0) => return Ok((!secret.is_empty()).then(|| SecretBytes::of(secret))),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         }
         match byte[0] {
-            b'\n' | b'\r' => return Ok(Some(Secret::of(secret))),
+            b'\n' | b'\r' => return Ok(Some(SecretBytes::of(secret))),
             INTERRUPT => {
-                drop(Secret::of(secret));
+                drop(SecretBytes::of(secret));
                 return Err(io::ErrorKind::Interrupted.into());
             }
             END => {
-                drop(Secret::of(secret));
+                drop(SecretBytes::of(secret));
                 return Ok(None);
             }
             BACKSPACE | DELETE => drop(secret.pop()),
             ERASE_LINE => secret.clear(),
             _ if secret.len() == MAX_PASSWORD => {
-                drop(Secret::of(secret));
+                drop(SecretBytes::of(secret));
                 return Ok(None);
             }
             other => secret.push(other),
@@ -87,9 +87,9 @@ fn typed(from: &mut impl Read) -> io::Result<Option<Secret>> {
 static SILENCED: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 
 /// No echo, and keys come as they are struck, until dropped or [`restore_terminal`] is called.
-struct Silence;
+struct EchoOff;
 
-impl Silence {
+impl EchoOff {
     fn new(terminal: &File) -> io::Result<Self> {
         let before = tcgetattr(terminal)?;
         let mut silent = before.clone();
@@ -102,7 +102,7 @@ impl Silence {
     }
 }
 
-impl Drop for Silence {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         restore_terminal();
     }

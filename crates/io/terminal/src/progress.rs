@@ -8,10 +8,10 @@ use std::{
 };
 
 use crosstie_model::Bytes;
-use crosstie_reach::Stage;
-use crosstie_report::{progress, text::printable, up::Size};
+use crosstie_reach::NodeStage;
+use crosstie_report::{progress, text::printable, up::TerminalSize};
 
-use crate::{area::Area, charset::for_terminal, size};
+use crate::{area::DrawnArea, charset::for_terminal, size};
 
 /// What takes less needs no words.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -19,9 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const FRAME: Duration = Duration::from_millis(200);
 
 /// Draws nodes and what each of them does, in so much room.
-pub(crate) type View = Arc<dyn Fn(&[String], &[Option<String>], Size) -> Vec<String> + Send + Sync>;
+pub(crate) type ProgressView =
+    Arc<dyn Fn(&[String], &[Option<String>], TerminalSize) -> Vec<String> + Send + Sync>;
 
-pub(crate) struct Progress {
+pub(crate) struct ProgressDisplay {
     shared: Arc<Shared>,
     /// Absent where nothing is drawn.
     drawing: Mutex<Option<JoinHandle<()>>>,
@@ -35,10 +36,10 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    area: Area,
+    area: DrawnArea,
     round: Option<Round>,
     /// Drawn instead of the round, and between rounds.
-    board: Option<View>,
+    board: Option<ProgressView>,
     /// Somebody is asked.
     is_paused: bool,
     has_ended: bool,
@@ -50,11 +51,11 @@ struct Round {
     /// Nothing is drawn over a question that ssh may ask.
     prompts: bool,
     /// `None` once a node is done.
-    stages: Vec<Option<Stage>>,
+    stages: Vec<Option<NodeStage>>,
     began: Instant,
 }
 
-impl Progress {
+impl ProgressDisplay {
     pub(crate) fn new(draws: bool) -> Self {
         let shared = Arc::new(Shared::default());
         let other = Arc::clone(&shared);
@@ -69,7 +70,7 @@ impl Progress {
         state.round = Some(Round {
             nodes: nodes.iter().map(|node| printable(node)).collect(),
             prompts,
-            stages: vec![Some(Stage::Connecting); nodes.len()],
+            stages: vec![Some(NodeStage::Connecting); nodes.len()],
             began: Instant::now(),
         });
         if prompts {
@@ -85,7 +86,7 @@ impl Progress {
         }
     }
 
-    pub(crate) fn stage(&self, node: usize, stage: Stage) {
+    pub(crate) fn stage(&self, node: usize, stage: NodeStage) {
         self.set(node, Some(stage));
     }
 
@@ -94,18 +95,18 @@ impl Progress {
     }
 
     /// `None` once it is done.
-    fn set(&self, node: usize, doing: Option<Stage>) {
+    fn set(&self, node: usize, doing: Option<NodeStage>) {
         let mut state = self.shared.state();
         let stages = state.round.as_mut().map(|round| &mut round.stages);
         if let Some(slot) = stages.and_then(|stages| stages.get_mut(node)) {
             *slot = doing;
         }
-        if doing == Some(Stage::Asking) {
+        if doing == Some(NodeStage::Asking) {
             state.erase();
         }
     }
 
-    pub(crate) fn set_board(&self, board: Option<View>) {
+    pub(crate) fn set_board(&self, board: Option<ProgressView>) {
         let mut state = self.shared.state();
         state.board = board;
         state.erase();
@@ -138,7 +139,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         {
             let mut state = self.shared.state();
@@ -199,8 +200,8 @@ impl State {
 
 impl Round {
     fn asks(&self) -> bool {
-        self.stages.contains(&Some(Stage::Asking))
-            || (self.prompts && self.stages.contains(&Some(Stage::Connecting)))
+        self.stages.contains(&Some(NodeStage::Asking))
+            || (self.prompts && self.stages.contains(&Some(NodeStage::Connecting)))
     }
 
     fn doing(&self) -> Vec<Option<String>> {
@@ -208,7 +209,7 @@ impl Round {
         stages.map(|stage| stage.map(describe)).collect()
     }
 
-    fn lines(&self, size: Size) -> Vec<String> {
+    fn lines(&self, size: TerminalSize) -> Vec<String> {
         let elapsed = self.began.elapsed();
         if elapsed < PATIENCE {
             return Vec::new();
@@ -229,30 +230,30 @@ fn show(text: &str) {
 }
 
 /// In words.
-fn describe(stage: Stage) -> String {
+fn describe(stage: NodeStage) -> String {
     match stage {
-        Stage::Connecting => "connecting".to_owned(),
-        Stage::Copying { done, total } => {
+        NodeStage::Connecting => "connecting".to_owned(),
+        NodeStage::Copying { done, total } => {
             let bytes = |count: usize| Bytes(count as u64);
             format!("copying the agent: {} of {}", bytes(done), bytes(total))
         }
-        Stage::Asking => "waiting for a password".to_owned(),
-        Stage::Starting => "starting the agent".to_owned(),
-        Stage::Reading => "reading".to_owned(),
-        Stage::Waiting => "waiting for its turn".to_owned(),
-        Stage::Changing => "changing files".to_owned(),
-        Stage::Probing => "trying whom it reaches".to_owned(),
-        Stage::Confirming => "confirming".to_owned(),
-        Stage::GoingBack => "rolling back".to_owned(),
-        Stage::Measuring { megabits: 0 } => "measuring".to_owned(),
-        Stage::Measuring { megabits } => {
+        NodeStage::Asking => "waiting for a password".to_owned(),
+        NodeStage::Starting => "starting the agent".to_owned(),
+        NodeStage::Reading => "reading".to_owned(),
+        NodeStage::Waiting => "waiting for its turn".to_owned(),
+        NodeStage::Changing => "changing files".to_owned(),
+        NodeStage::Probing => "trying whom it reaches".to_owned(),
+        NodeStage::Confirming => "confirming".to_owned(),
+        NodeStage::GoingBack => "rolling back".to_owned(),
+        NodeStage::Measuring { megabits: 0 } => "measuring".to_owned(),
+        NodeStage::Measuring { megabits } => {
             format!(
                 "measuring, {}.{} Gb/s",
                 megabits / 1000,
                 megabits % 1000 / 100
             )
         }
-        Stage::Listening => "listening on its ports".to_owned(),
-        Stage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
+        NodeStage::Listening => "listening on its ports".to_owned(),
+        NodeStage::Receiving { bytes } => format!("receiving {}", Bytes(bytes)),
     }
 }

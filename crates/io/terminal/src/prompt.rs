@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_control::Answer;
+use crosstie_control::ConsentAnswer;
 use crosstie_report::text::{printable, wrap};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -26,7 +26,7 @@ pub fn is_there() -> bool {
 }
 
 /// A question that is answered with yes or no.
-pub(crate) struct Prompt<'a> {
+pub(crate) struct YesNoPrompt<'a> {
     pub(crate) text: &'a str,
     pub(crate) ask: &'a str,
     /// What `d` shows.
@@ -36,13 +36,13 @@ pub(crate) struct Prompt<'a> {
     pub(crate) shows_time: bool,
 }
 
-impl Prompt<'_> {
+impl YesNoPrompt<'_> {
     /// Until it is answered. A terminal that cannot be asked on gives no answer either.
-    pub(crate) fn ask(&self) -> Answer {
-        self.asked().unwrap_or(Answer::EndOfInput)
+    pub(crate) fn ask(&self) -> ConsentAnswer {
+        self.asked().unwrap_or(ConsentAnswer::EndOfInput)
     }
 
-    fn asked(&self) -> io::Result<Answer> {
+    fn asked(&self) -> io::Result<ConsentAnswer> {
         let mut terminal = open()?;
         // What was typed before the question is no answer to it.
         let _ = tcflush(&terminal, QueueSelector::IFlush);
@@ -54,14 +54,14 @@ impl Prompt<'_> {
             let reply = self.reply(&mut terminal, columns)?;
             let Some(reply) = reply else {
                 writeln!(terminal)?;
-                return Ok(Answer::Silence);
+                return Ok(ConsentAnswer::Silence);
             };
             match (Reply::of(&reply), self.diff) {
-                (Reply::Yes, _) => return Ok(Answer::Yes),
-                (Reply::No, _) => return Ok(Answer::No),
+                (Reply::Yes, _) => return Ok(ConsentAnswer::Yes),
+                (Reply::No, _) => return Ok(ConsentAnswer::No),
                 (Reply::End, _) => {
                     writeln!(terminal)?;
-                    return Ok(Answer::EndOfInput);
+                    return Ok(ConsentAnswer::EndOfInput);
                 }
                 (Reply::Diff, Some(show)) => show(),
                 (Reply::Diff | Reply::Other, diff) => {

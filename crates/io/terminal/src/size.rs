@@ -2,31 +2,31 @@
 
 use std::{env, io, os::fd::AsFd};
 
-use crosstie_report::up::Size;
+use crosstie_report::up::TerminalSize;
 use rustix::termios::tcgetwinsize;
 
 /// Where nobody says otherwise.
-const USUAL: Size = Size {
+const USUAL: TerminalSize = TerminalSize {
     columns: 80,
     lines: 24,
 };
 
-pub(crate) fn of(terminal: impl AsFd) -> Size {
+pub(crate) fn of(terminal: impl AsFd) -> TerminalSize {
     let known = |cells: u16, usual: usize| match cells {
         0 => usual,
         cells => usize::from(cells),
     };
     let size = tcgetwinsize(terminal);
-    size.map_or(USUAL, |size| Size {
+    size.map_or(USUAL, |size| TerminalSize {
         columns: known(size.ws_col, USUAL.columns),
         lines: known(size.ws_row, USUAL.lines),
     })
 }
 
 /// For what is drawn on stderr: a line that is as wide as the terminal would wrap in some of them.
-pub(crate) fn drawn() -> Size {
-    let Size { columns, lines } = of(io::stderr());
-    Size {
+pub(crate) fn drawn() -> TerminalSize {
+    let TerminalSize { columns, lines } = of(io::stderr());
+    TerminalSize {
         columns: columns.saturating_sub(1),
         lines: lines.saturating_sub(1),
     }

@@ -10,14 +10,14 @@ use std::{
 
 use crosstie_doctor::Diagnosis;
 use crosstie_report::{
-    doctor::{Detail, Watch, time_of_day},
-    document::Document,
+    doctor::{DoctorWatch, FindingDetail, time_of_day},
+    document::JsonDocument,
     text::Palette,
-    up::Size,
+    up::TerminalSize,
 };
 
 use crate::{
-    Colour, Console,
+    ColourChoice, TerminalConsole,
     charset::for_terminal,
     last_words::{leave_screen, screen_is_used, set_last_words, use_screen},
     output::print_to_reader,
@@ -30,18 +30,23 @@ const FRAME: Duration = Duration::from_millis(250);
 /// What the doctor sees, look by look: as JSON, on a screen of its own, or line by line.
 pub enum WatchOutput<'a> {
     Json,
-    Screen(&'a Console, WatchScreen),
-    Lines(Box<Watch>),
+    Screen(&'a TerminalConsole, WatchScreen),
+    Lines(Box<DoctorWatch>),
 }
 
 impl<'a> WatchOutput<'a> {
-    pub fn new(detail: Detail, json: bool, console: &'a Console, colour: Colour) -> Self {
+    pub fn new(
+        detail: FindingDetail,
+        json: bool,
+        console: &'a TerminalConsole,
+        colour: ColourChoice,
+    ) -> Self {
         if json {
             Self::Json
         } else if colour.draws_screen() {
             Self::Screen(console, WatchScreen::new(detail, console.palette))
         } else {
-            Self::Lines(Box::new(Watch::new(detail, console.palette)))
+            Self::Lines(Box::new(DoctorWatch::new(detail, console.palette)))
         }
     }
 
@@ -49,7 +54,7 @@ impl<'a> WatchOutput<'a> {
     pub fn see(&mut self, diagnosis: Diagnosis) -> io::Result<()> {
         match self {
             Self::Json => {
-                let line = serde_json::to_string(&Document::new(&diagnosis))?;
+                let line = serde_json::to_string(&JsonDocument::new(&diagnosis))?;
                 print_to_reader(&format!("{line}\n"))
             }
             Self::Screen(console, screen) => {
@@ -68,17 +73,17 @@ pub struct WatchScreen {
 }
 
 struct Shown {
-    watch: Watch,
+    watch: DoctorWatch,
     /// Line by line.
     drawn: Vec<String>,
-    size: Option<Size>,
+    size: Option<TerminalSize>,
 }
 
 impl WatchScreen {
-    fn new(detail: Detail, palette: Palette) -> Self {
+    fn new(detail: FindingDetail, palette: Palette) -> Self {
         Self {
             shared: Arc::new(Mutex::new(Shown {
-                watch: Watch::new(detail, palette),
+                watch: DoctorWatch::new(detail, palette),
                 drawn: Vec::new(),
                 size: None,
             })),

@@ -11,7 +11,7 @@ use crosstie_verbs_abi as abi;
 use crate::{
     object::{self, EBUSY, EINVAL, ENOMEM, null},
     transfer,
-    world::{self, Channel, Queue, next_event},
+    world::{self, StandInChannel, StandInQueue, next_event},
 };
 
 const MAX_ENTRIES: i32 = 65536;
@@ -28,7 +28,7 @@ unsafe extern "C" fn ibv_create_comp_channel(context: *mut abi::Context) -> *mut
     let raw = object::make::<abi::Channel>();
     // SAFETY: made above.
     unsafe { object::set(raw, abi::channel::FD, wake.0.as_raw_fd()) };
-    let channel = Channel {
+    let channel = StandInChannel {
         context: context.addr(),
         wake: Arc::new(wake),
         events: [].into(),
@@ -71,7 +71,7 @@ unsafe extern "C" fn ibv_create_cq(
     let raw = object::make::<abi::CompletionQueue>();
     // SAFETY: made above.
     unsafe { object::set(raw, abi::completion_queue::CONTEXT, context) };
-    let queue = Queue {
+    let queue = StandInQueue {
         context: context.addr(),
         channel: channel.addr(),
         capacity: entries.unsigned_abs() as usize,
@@ -87,7 +87,9 @@ unsafe extern "C" fn ibv_create_cq(
 unsafe extern "C" fn ibv_destroy_cq(queue: *mut abi::CompletionQueue) -> i32 {
     let mut world = world::lock();
     let address = queue.addr();
-    let uses = |pair: &world::Pair| pair.send_queue == address || pair.receive_queue == address;
+    let uses = |pair: &world::StandInQueuePair| {
+        pair.send_queue == address || pair.receive_queue == address
+    };
     if world.pairs.values().any(uses) {
         return EBUSY;
     }

@@ -8,14 +8,14 @@ use std::{
     sync::Arc,
 };
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
 use crate::{
     completion, instant,
     model::{GID_TABLE_LENGTH, MODELS},
     object::{self, EBUSY, EINVAL, ENODATA, ENOMEM, null},
     transfer,
-    world::{self, Context},
+    world::{self, StandInContext},
 };
 
 /// What libibverbs says of a provider that was built for another libibverbs.
@@ -107,7 +107,7 @@ unsafe extern "C" fn ibv_open_device(device: *mut abi::Device) -> *mut abi::Cont
         object::set(raw, abi::context::ASYNC_FD, wake.0.as_raw_fd());
         object::set(raw, abi::context::COMPLETION_VECTORS, 1);
     }
-    let context = Context {
+    let context = StandInContext {
         model,
         events: [].into(),
         wake: Arc::new(wake),

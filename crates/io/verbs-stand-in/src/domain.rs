@@ -6,7 +6,7 @@ use crosstie_verbs_abi as abi;
 
 use crate::{
     object::{self, EBUSY, EINVAL, null},
-    world::{self, Region},
+    world::{self, StandInRegion},
 };
 
 #[unsafe(no_mangle)]
@@ -65,7 +65,7 @@ unsafe extern "C" fn ibv_reg_mr_iova2(
         object::set(raw, abi::region::LOCAL_KEY, key);
         object::set(raw, abi::region::REMOTE_KEY, key);
     }
-    let region = Region {
+    let region = StandInRegion {
         domain: domain.addr(),
         object: raw.as_ptr().addr(),
         address: device_address,

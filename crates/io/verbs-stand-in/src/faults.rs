@@ -15,7 +15,7 @@
 
 /// Faults that have not happened yet, and those that go on.
 #[derive(Debug, Default)]
-pub struct Faults(Vec<Fault>);
+pub struct StandInFaults(Vec<Fault>);
 
 #[derive(Debug)]
 struct Fault {
@@ -24,7 +24,7 @@ struct Fault {
     skip: u32,
 }
 
-impl Faults {
+impl StandInFaults {
     /// Faults with a comma between them; what cannot be read is left out, and `false`.
     pub fn add(&mut self, text: &str) -> bool {
         let mut all_read = true;

@@ -17,13 +17,13 @@ type Live = extern "C" fn() -> usize;
 
 /// A copy of the stand-in, with faults and queue pairs of its own.
 #[derive(Debug)]
-pub struct StandIn {
+pub struct VerbsStandIn {
     path: PathBuf,
     control: libloading::Library,
     _folder: TempDir,
 }
 
-impl StandIn {
+impl VerbsStandIn {
     /// Cargo puts the library beside the test program that depends on this crate.
     pub fn new() -> io::Result<Self> {
         let program = std::env::current_exe()?;

@@ -1,6 +1,6 @@
 //! A device that has done everything at once: what is left of a benchmark's time is the caller's.
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
 /// Where `struct ibv_qp` has its send queue.
 pub(crate) const SEND_QUEUE: usize = 24;

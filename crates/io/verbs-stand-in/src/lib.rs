@@ -29,4 +29,4 @@ mod queue_pair;
 mod transfer;
 mod world;
 
-pub use harness::StandIn;
+pub use harness::VerbsStandIn;

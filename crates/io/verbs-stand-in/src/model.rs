@@ -4,7 +4,7 @@ use std::{ffi::CStr, net::IpAddr};
 
 use crosstie_verbs_abi as abi;
 
-pub(crate) struct Model {
+pub(crate) struct StandInDevice {
     pub(crate) name: &'static CStr,
     pub(crate) lid: u16,
     /// The last number of its addresses.
@@ -13,32 +13,32 @@ pub(crate) struct Model {
     pub(crate) instant: bool,
 }
 
-pub(crate) const MODELS: &[Model] = &[
-    Model {
+pub(crate) const MODELS: &[StandInDevice] = &[
+    StandInDevice {
         name: c"standin_roce0",
         lid: 0,
         host: 1,
         instant: false,
     },
-    Model {
+    StandInDevice {
         name: c"standin_roce1",
         lid: 0,
         host: 2,
         instant: false,
     },
-    Model {
+    StandInDevice {
         name: c"standin_ib0",
         lid: 7,
         host: 3,
         instant: false,
     },
-    Model {
+    StandInDevice {
         name: c"standin_ib1",
         lid: 8,
         host: 4,
         instant: false,
     },
-    Model {
+    StandInDevice {
         name: c"standin_instant0",
         lid: 0,
         host: 5,
@@ -48,7 +48,7 @@ pub(crate) const MODELS: &[Model] = &[
 
 pub(crate) const GID_TABLE_LENGTH: u32 = 16;
 
-impl Model {
+impl StandInDevice {
     pub(crate) fn is_infiniband(&self) -> bool {
         self.lid != 0
     }

@@ -1,11 +1,11 @@
 //! Queue pairs and their states.
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
 use crate::{
     object::{self, EBUSY, EINVAL, null},
     transfer,
-    world::{self, Entry, Pair, World},
+    world::{self, StandInCompletion, StandInQueuePair, StandInState},
 };
 
 const MAX_DEPTH: u32 = 4096;
@@ -39,7 +39,7 @@ unsafe extern "C" fn ibv_create_qp(
         object::set(raw, abi::queue_pair::NUMBER, number);
         object::set(raw, crate::instant::SEND_QUEUE, wanted.send_cq);
     }
-    let pair = Pair {
+    let pair = StandInQueuePair {
         context,
         domain: domain.addr(),
         send_queue: wanted.send_cq.addr(),
@@ -153,7 +153,7 @@ unsafe extern "C" fn ibv_modify_qp(
 }
 
 /// What was posted completes as flushed.
-fn end_work(world: &mut World, address: usize) {
+fn end_work(world: &mut StandInState, address: usize) {
     let Some(pair) = world.pairs.get_mut(&address) else {
         return;
     };
@@ -163,7 +163,7 @@ fn end_work(world: &mut World, address: usize) {
 }
 
 /// As a device does once a queue pair has failed, for whatever reason.
-pub(crate) fn flush_receives(world: &mut World, address: usize) {
+pub(crate) fn flush_receives(world: &mut StandInState, address: usize) {
     let Some(pair) = world.pairs.get_mut(&address) else {
         return;
     };
@@ -176,7 +176,7 @@ pub(crate) fn flush_receives(world: &mut World, address: usize) {
             qp_num: number,
             ..abi::WorkCompletion::ZEROED
         };
-        let entry = Entry {
+        let entry = StandInCompletion {
             completion,
             frees: None,
         };
@@ -184,7 +184,7 @@ pub(crate) fn flush_receives(world: &mut World, address: usize) {
     }
 }
 
-fn is_valid(context: &world::Context, given: &abi::QueuePairAttributes) -> bool {
+fn is_valid(context: &world::StandInContext, given: &abi::QueuePairAttributes) -> bool {
     let vector = &given.ah_attr;
     match given.qp_state {
         abi::STATE_INIT => given.port_num == 1,

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
 use crate::{
     object::{EINVAL, ENOMEM},
     queue_pair::flush_receives,
-    world::{self, Entry, Pair, Stalled, World},
+    world::{self, StalledSend, StandInCompletion, StandInQueuePair, StandInState},
 };
 
 /// How long a message is tried again that finds no receive: longer than on any device, since tests run on busy machines.
@@ -45,7 +45,7 @@ unsafe fn element_of(list: *mut abi::ScatterElement, count: i32) -> Option<abi::
 type Element = Option<abi::ScatterElement>;
 
 fn post_one(
-    world: &mut World,
+    world: &mut StandInState,
     address: usize,
     request: &abi::SendRequest,
     element: Element,
@@ -70,7 +70,7 @@ fn post_one(
         return Err(ENOMEM);
     }
     pair.outstanding += 1;
-    pair.stalled.push_back(Stalled {
+    pair.stalled.push_back(StalledSend {
         request: *request,
         element,
         since: Instant::now(),
@@ -80,7 +80,7 @@ fn post_one(
 }
 
 /// Does what was posted, up to the first request for which the peer has no receive.
-pub(crate) fn resume(world: &mut World, address: usize) {
+pub(crate) fn resume(world: &mut StandInState, address: usize) {
     while let Some(first) = world
         .pairs
         .get(&address)
@@ -100,8 +100,8 @@ pub(crate) fn resume(world: &mut World, address: usize) {
 }
 
 /// What was posted so long ago that no device would still try fails.
-pub(crate) fn give_up_late(world: &mut World) {
-    let late = |pair: &Pair| {
+pub(crate) fn give_up_late(world: &mut StandInState) {
+    let late = |pair: &StandInQueuePair| {
         let first = pair.stalled.front();
         first.is_some_and(|first| first.since.elapsed() > RECEIVER_TIMEOUT)
     };
@@ -116,7 +116,7 @@ pub(crate) fn give_up_late(world: &mut World) {
     }
 }
 
-fn lacks_receive(world: &World, address: usize, request: &abi::SendRequest) -> bool {
+fn lacks_receive(world: &StandInState, address: usize, request: &abi::SendRequest) -> bool {
     let needs_none = [abi::OPCODE_WRITE, abi::OPCODE_READ].contains(&request.opcode);
     let is_flushed = world.pairs[&address].attributes.qp_state == abi::STATE_ERROR;
     if needs_none || is_flushed {
@@ -125,7 +125,7 @@ fn lacks_receive(world: &World, address: usize, request: &abi::SendRequest) -> b
     find_peer(world, address).is_some_and(|peer| world.pairs[&peer].receives.is_empty())
 }
 
-fn execute(world: &mut World, address: usize, request: &abi::SendRequest, element: Element) {
+fn execute(world: &mut StandInState, address: usize, request: &abi::SendRequest, element: Element) {
     let Some(pair) = world.pairs.get_mut(&address) else {
         return;
     };
@@ -145,7 +145,13 @@ fn execute(world: &mut World, address: usize, request: &abi::SendRequest, elemen
 }
 
 /// The sender's completion, if there is one.
-fn finish(world: &mut World, address: usize, request: &abi::SendRequest, length: u32, status: u32) {
+fn finish(
+    world: &mut StandInState,
+    address: usize,
+    request: &abi::SendRequest,
+    length: u32,
+    status: u32,
+) {
     let Some(pair) = world.pairs.get_mut(&address) else {
         return;
     };
@@ -175,7 +181,7 @@ fn finish(world: &mut World, address: usize, request: &abi::SendRequest, length:
     let queue = pair.send_queue;
     world.complete(
         queue,
-        Entry {
+        StandInCompletion {
             completion,
             frees: Some((address, places)),
         },
@@ -187,7 +193,7 @@ fn finish(world: &mut World, address: usize, request: &abi::SendRequest, length:
 
 /// Does what a request asks for; the sender's status where that fails.
 fn transfer(
-    world: &mut World,
+    world: &mut StandInState,
     address: usize,
     request: &abi::SendRequest,
     element: Element,
@@ -262,7 +268,7 @@ fn transfer(
 }
 
 /// The queue pair at the other end, if both know each other.
-fn find_peer(world: &World, address: usize) -> Option<usize> {
+fn find_peer(world: &StandInState, address: usize) -> Option<usize> {
     let own = &world.pairs[&address];
     let peer_address = world.pair_of_number(own.attributes.dest_qp_num)?;
     let peer = &world.pairs[&peer_address];
@@ -286,7 +292,7 @@ fn find_peer(world: &World, address: usize) -> Option<usize> {
 
 /// Whether a key gives access to a piece of memory.
 fn check(
-    world: &World,
+    world: &StandInState,
     domain: usize,
     key: u32,
     address: u64,
@@ -299,7 +305,7 @@ fn check(
     (region.domain == domain && within && region.access & access == access).then_some(())
 }
 
-fn take_receive(world: &mut World, peer: usize) -> Result<(u64, Element), u32> {
+fn take_receive(world: &mut StandInState, peer: usize) -> Result<(u64, Element), u32> {
     let pair = world
         .pairs
         .get_mut(&peer)
@@ -313,7 +319,7 @@ fn take_receive(world: &mut World, peer: usize) -> Result<(u64, Element), u32> {
 }
 
 fn received(
-    world: &mut World,
+    world: &mut StandInState,
     peer: usize,
     identifier: u64,
     length: u32,
@@ -341,14 +347,14 @@ fn received(
     let queue = pair.receive_queue;
     world.complete(
         queue,
-        Entry {
+        StandInCompletion {
             completion,
             frees: None,
         },
     );
 }
 
-fn copy(world: &mut World, from: u64, to: u64, length: u32) {
+fn copy(world: &mut StandInState, from: u64, to: u64, length: u32) {
     if length == 0 {
         return;
     }
@@ -384,7 +390,7 @@ pub(crate) unsafe extern "C" fn post_recv(
 }
 
 fn receive_one(
-    world: &mut World,
+    world: &mut StandInState,
     address: usize,
     request: abi::ReceiveRequest,
     element: Element,

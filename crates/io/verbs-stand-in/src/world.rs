@@ -11,41 +11,41 @@ use std::{
 use crosstie_verbs_abi as abi;
 
 use crate::{
-    faults::Faults,
-    model::Model,
+    faults::StandInFaults,
+    model::StandInDevice,
     object::{EAGAIN, EINVAL, set_errno},
 };
 
 /// Two ends of one stream: a byte for each event is in it.
-pub(crate) type Wake = Arc<(UnixStream, UnixStream)>;
+pub(crate) type EventPipe = Arc<(UnixStream, UnixStream)>;
 
 #[derive(Default)]
-pub(crate) struct World {
-    pub(crate) faults: Faults,
-    pub(crate) contexts: HashMap<usize, Context>,
+pub(crate) struct StandInState {
+    pub(crate) faults: StandInFaults,
+    pub(crate) contexts: HashMap<usize, StandInContext>,
     /// A domain's context.
     pub(crate) domains: HashMap<usize, usize>,
     /// By key, which is both the local and the remote one.
-    pub(crate) regions: HashMap<u32, Region>,
+    pub(crate) regions: HashMap<u32, StandInRegion>,
     /// A channel's context, and its two ends.
-    pub(crate) channels: HashMap<usize, Channel>,
-    pub(crate) queues: HashMap<usize, Queue>,
-    pub(crate) pairs: HashMap<usize, Pair>,
+    pub(crate) channels: HashMap<usize, StandInChannel>,
+    pub(crate) queues: HashMap<usize, StandInQueue>,
+    pub(crate) pairs: HashMap<usize, StandInQueuePair>,
     pub(crate) lists: usize,
     next_number: u32,
 }
 
-pub(crate) struct Context {
-    pub(crate) model: &'static Model,
+pub(crate) struct StandInContext {
+    pub(crate) model: &'static StandInDevice,
     pub(crate) events: VecDeque<abi::AsyncEvent>,
-    pub(crate) wake: Wake,
+    pub(crate) wake: EventPipe,
 }
 
 // What an event points to is only handed back.
 // SAFETY: the pointers are never followed here.
-unsafe impl Send for Context {}
+unsafe impl Send for StandInContext {}
 
-pub(crate) struct Region {
+pub(crate) struct StandInRegion {
     pub(crate) domain: usize,
     pub(crate) object: usize,
     pub(crate) address: u64,
@@ -53,29 +53,29 @@ pub(crate) struct Region {
     pub(crate) access: u32,
 }
 
-pub(crate) struct Channel {
+pub(crate) struct StandInChannel {
     pub(crate) context: usize,
-    pub(crate) wake: Wake,
+    pub(crate) wake: EventPipe,
     /// Queues that have an event in it.
     pub(crate) events: VecDeque<usize>,
 }
 
-pub(crate) struct Queue {
+pub(crate) struct StandInQueue {
     pub(crate) context: usize,
     pub(crate) channel: usize,
     pub(crate) capacity: usize,
     pub(crate) armed: bool,
     pub(crate) unacknowledged: u32,
-    pub(crate) entries: VecDeque<Entry>,
+    pub(crate) entries: VecDeque<StandInCompletion>,
 }
 
-pub(crate) struct Entry {
+pub(crate) struct StandInCompletion {
     pub(crate) completion: abi::WorkCompletion,
     /// Whose send queue it frees so many places of.
     pub(crate) frees: Option<(usize, u32)>,
 }
 
-pub(crate) struct Pair {
+pub(crate) struct StandInQueuePair {
     pub(crate) context: usize,
     pub(crate) domain: usize,
     pub(crate) send_queue: usize,
@@ -91,31 +91,31 @@ pub(crate) struct Pair {
     pub(crate) receive_elements: VecDeque<Option<abi::ScatterElement>>,
     pub(crate) unacknowledged: u32,
     /// Requests that wait, in their order, until the peer has a receive for the first of them.
-    pub(crate) stalled: VecDeque<Stalled>,
+    pub(crate) stalled: VecDeque<StalledSend>,
 }
 
-pub(crate) struct Stalled {
+pub(crate) struct StalledSend {
     pub(crate) request: abi::SendRequest,
     pub(crate) element: Option<abi::ScatterElement>,
     pub(crate) since: Instant,
 }
 
 // SAFETY: pointers in its requests are not followed after they were posted.
-unsafe impl Send for Pair {}
+unsafe impl Send for StandInQueuePair {}
 
-static WORLD: LazyLock<Mutex<World>> = LazyLock::new(|| {
-    let mut world = World::default();
+static WORLD: LazyLock<Mutex<StandInState>> = LazyLock::new(|| {
+    let mut world = StandInState::default();
     if let Ok(text) = std::env::var("STAND_IN_FAULTS") {
         world.faults.add(&text);
     }
     Mutex::new(world)
 });
 
-pub(crate) fn lock() -> MutexGuard<'static, World> {
+pub(crate) fn lock() -> MutexGuard<'static, StandInState> {
     WORLD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl World {
+impl StandInState {
     /// A number that nothing else has: of a queue pair, or a region's key.
     pub(crate) fn number(&mut self) -> u32 {
         self.next_number += 1;
@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    pub(crate) fn complete(&mut self, queue_address: usize, entry: Entry) {
+    pub(crate) fn complete(&mut self, queue_address: usize, entry: StandInCompletion) {
         if self.faults.lasts("never_completes") {
             return;
         }
@@ -181,9 +181,9 @@ fn wake(pair: &(UnixStream, UnixStream)) {
 /// Waits for an event and takes it. `None` where `errno` says why there is none.
 pub(crate) fn next_event<T>(
     function: &'static str,
-    wake: impl FnOnce(&World) -> Option<&Wake>,
-    take: impl FnOnce(&mut World) -> Option<T>,
-) -> Option<(T, MutexGuard<'static, World>)> {
+    wake: impl FnOnce(&StandInState) -> Option<&EventPipe>,
+    take: impl FnOnce(&mut StandInState) -> Option<T>,
+) -> Option<(T, MutexGuard<'static, StandInState>)> {
     let failed = |error: i32| {
         set_errno(error);
         None

@@ -2,13 +2,13 @@
 
 use std::{ptr::NonNull, time::Instant};
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
 use crate::{
     call::{failed, field},
     completion::readable,
-    context::Context,
-    error::CallError,
+    context::DeviceContext,
+    error::VerbsCallError,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,9 +82,9 @@ kinds! {
     GidChange = EVENT_GID_CHANGE, Port, "a port's GID table changed";
 }
 
-impl Context {
+impl DeviceContext {
     /// The next event, or `None` at the deadline.
-    pub fn async_event(&self, deadline: Instant) -> Result<Option<AsyncEvent>, CallError> {
+    pub fn async_event(&self, deadline: Instant) -> Result<Option<AsyncEvent>, VerbsCallError> {
         let context = &self.0;
         loop {
             let mut event = abi::AsyncEvent::ZEROED;

@@ -14,13 +14,13 @@ const WORD: usize = size_of::<u64>();
 /// Zeroed memory on pages of its own. There is never a reference into it, only atomic loads and stores: a device
 /// or a peer may write to it meanwhile.
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub(crate) struct PageAlignedBuffer {
     start: NonNull<u8>,
     length: usize,
     layout: Layout,
 }
 
-impl Buffer {
+impl PageAlignedBuffer {
     /// `None` where there is no memory for it, or its length is 0.
     pub(crate) fn zeroed(length: usize) -> Option<Self> {
         if length == 0 {
@@ -120,7 +120,7 @@ impl Buffer {
     }
 }
 
-impl Drop for Buffer {
+impl Drop for PageAlignedBuffer {
     fn drop(&mut self) {
         // SAFETY: allocated with this layout, and freed once.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
@@ -128,9 +128,9 @@ impl Drop for Buffer {
 }
 
 // SAFETY: it owns its memory, and accesses are atomic.
-unsafe impl Send for Buffer {}
+unsafe impl Send for PageAlignedBuffer {}
 // SAFETY: likewise.
-unsafe impl Sync for Buffer {}
+unsafe impl Sync for PageAlignedBuffer {}
 
 #[cfg(test)]
 mod tests {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn any_piece_comes_out_as_it_went_in() {
-        let buffer = Buffer::zeroed(100).unwrap();
+        let buffer = PageAlignedBuffer::zeroed(100).unwrap();
         for offset in 0..20 {
             for length in 0..40 {
                 let sent: Vec<u8> = (1..).take(length).collect();
@@ -154,10 +154,10 @@ mod tests {
 
     #[test]
     fn its_bounds_are_exact() {
-        let buffer = Buffer::zeroed(100).unwrap();
+        let buffer = PageAlignedBuffer::zeroed(100).unwrap();
         assert!(buffer.contains(0, 100) && buffer.contains(100, 0));
         assert!(!buffer.contains(1, 100) && !buffer.contains(usize::MAX, 2));
-        assert!(Buffer::zeroed(0).is_none());
-        assert!(Buffer::zeroed(usize::MAX).is_none());
+        assert!(PageAlignedBuffer::zeroed(0).is_none());
+        assert!(PageAlignedBuffer::zeroed(usize::MAX).is_none());
     }
 }

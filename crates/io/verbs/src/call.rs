@@ -2,7 +2,7 @@
 
 use std::{io, ptr::NonNull};
 
-use crate::error::CallError;
+use crate::error::VerbsCallError;
 
 /// The result of a function that returns 0, or an error's number. Some drivers return -1 and set `errno`, some the
 /// negated number.
@@ -36,8 +36,8 @@ pub(crate) fn warn_kept(device: &str, call: &'static str, code: i32) {
     }
 }
 
-pub(crate) fn failed(device: &str, call: &'static str) -> impl FnOnce(io::Error) -> CallError {
-    move |source| CallError {
+pub(crate) fn failed(device: &str, call: &'static str) -> impl FnOnce(io::Error) -> VerbsCallError {
+    move |source| VerbsCallError {
         device: device.to_owned(),
         call,
         source,

@@ -6,32 +6,32 @@ use std::{
     sync::Arc,
 };
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 use rustix::fs::OFlags;
 
 use crate::{
     call::{check, failed, field, pointer, warn_kept},
-    device::{Device, List},
-    error::{CallError, OpenDeviceError},
+    device::{DeviceList, VerbsDevice},
+    error::{OpenDeviceError, VerbsCallError},
     library::Functions,
 };
 
 /// An opened device. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Context(pub(crate) Arc<ContextHandle>);
+pub struct DeviceContext(pub(crate) Arc<ContextHandle>);
 
 #[derive(Debug)]
 pub(crate) struct ContextHandle {
     pub(crate) raw: NonNull<abi::Context>,
     pub(crate) name: Arc<str>,
-    pub(crate) operations: Operations,
+    pub(crate) operations: DriverOperations,
     async_fd: RawFd,
-    list: Arc<List>,
+    list: Arc<DeviceList>,
 }
 
 /// The driver's functions, which have no symbols: C programs call them through the context, too.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Operations {
+pub(crate) struct DriverOperations {
     pub(crate) poll: abi::PollCompletions,
     pub(crate) request_notify: abi::RequestNotification,
     pub(crate) post_send: abi::PostSend,
@@ -53,8 +53,8 @@ pub struct DeviceLimits {
     pub ports: u8,
 }
 
-impl Device {
-    pub fn open(&self) -> Result<Context, OpenDeviceError> {
+impl VerbsDevice {
+    pub fn open(&self) -> Result<DeviceContext, OpenDeviceError> {
         let functions = self.list.library.functions();
         // SAFETY: the device is one of a list that `self` keeps.
         let opened = pointer(unsafe { (functions.ibv_open_device)(self.raw.as_ptr()) });
@@ -67,7 +67,7 @@ impl Device {
         })?;
         // SAFETY: a context has these at these offsets; they are set when it is made, and do not change.
         let (operations, async_fd) = unsafe {
-            let operations = Operations {
+            let operations = DriverOperations {
                 poll: field(raw, abi::context::POLL_CQ),
                 request_notify: field(raw, abi::context::REQUEST_NOTIFY),
                 post_send: field(raw, abi::context::POST_SEND),
@@ -75,7 +75,7 @@ impl Device {
             };
             (operations, field::<_, RawFd>(raw, abi::context::ASYNC_FD))
         };
-        let context = Context(Arc::new(ContextHandle {
+        let context = DeviceContext(Arc::new(ContextHandle {
             raw,
             name: Arc::clone(&self.name),
             operations,
@@ -89,12 +89,12 @@ impl Device {
     }
 }
 
-impl Context {
+impl DeviceContext {
     pub fn device_name(&self) -> &str {
         &self.0.name
     }
 
-    pub fn limits(&self) -> Result<DeviceLimits, CallError> {
+    pub fn limits(&self) -> Result<DeviceLimits, VerbsCallError> {
         let mut attributes = abi::DeviceAttributes::ZEROED;
         let query = self.0.functions().ibv_query_device;
         // SAFETY: an open context, and room for what is answered.

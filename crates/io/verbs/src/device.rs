@@ -7,7 +7,7 @@ use crosstie_verbs_abi as abi;
 use crate::{
     captured_stderr,
     error::{DeviceListError, OpenDeviceError},
-    library::Library,
+    library::VerbsLibrary,
 };
 
 /// Where the kernel lists its RDMA devices, whether or not libibverbs can drive them.
@@ -15,13 +15,13 @@ const SYSFS_DEVICES: &str = "/sys/class/infiniband";
 
 /// A device that libibverbs can open.
 #[derive(Debug, Clone)]
-pub struct Device {
+pub struct VerbsDevice {
     pub(crate) raw: NonNull<abi::Device>,
     pub(crate) name: Arc<str>,
-    pub(crate) list: Arc<List>,
+    pub(crate) list: Arc<DeviceList>,
 }
 
-impl Device {
+impl VerbsDevice {
     /// What the kernel calls it, such as `mlx5_0`.
     pub fn name(&self) -> &str {
         &self.name
@@ -40,16 +40,16 @@ impl Device {
     }
 }
 
-impl Library {
+impl VerbsLibrary {
     /// All devices. What libibverbs writes to standard error meanwhile is part of the error, if the kernel has devices
     /// of which the library lists none; with `IBV_SHOW_WARNINGS` in the environment it says more.
-    pub fn devices(&self) -> Result<Vec<Device>, DeviceListError> {
+    pub fn devices(&self) -> Result<Vec<VerbsDevice>, DeviceListError> {
         self.devices_with_sysfs(Path::new(SYSFS_DEVICES))
     }
 
     /// As [`devices`](Self::devices), with the kernel's own list elsewhere.
-    pub fn devices_with_sysfs(&self, sysfs: &Path) -> Result<Vec<Device>, DeviceListError> {
-        let (listed, library_output) = captured_stderr::capture(|| List::ask(self));
+    pub fn devices_with_sysfs(&self, sysfs: &Path) -> Result<Vec<VerbsDevice>, DeviceListError> {
+        let (listed, library_output) = captured_stderr::capture(|| DeviceList::ask(self));
         match listed {
             Ok((_, devices)) if devices.is_empty() && has_entries(sysfs) => {
                 Err(DeviceListError::NoProvider {
@@ -64,7 +64,7 @@ impl Library {
             Ok((list, devices)) => {
                 captured_stderr::pass_on(&library_output);
                 let list = Arc::new(list);
-                let named = devices.into_iter().map(|(raw, name)| Device {
+                let named = devices.into_iter().map(|(raw, name)| VerbsDevice {
                     raw,
                     name,
                     list: Arc::clone(&list),
@@ -93,15 +93,15 @@ fn kernel_devices(sysfs: &Path) -> Vec<String> {
 
 /// The list that libibverbs made. A device may be opened as long as its list has not been freed.
 #[derive(Debug)]
-pub(crate) struct List {
+pub(crate) struct DeviceList {
     raw: NonNull<*mut abi::Device>,
-    pub(crate) library: Library,
+    pub(crate) library: VerbsLibrary,
 }
 
 type Named = (NonNull<abi::Device>, Arc<str>);
 
-impl List {
-    fn ask(library: &Library) -> io::Result<(Self, Vec<Named>)> {
+impl DeviceList {
+    fn ask(library: &VerbsLibrary) -> io::Result<(Self, Vec<Named>)> {
         let functions = library.functions();
         let mut count = 0;
         // SAFETY: the count is written to a local; the list is freed by Drop, and only there.
@@ -132,7 +132,7 @@ impl List {
     }
 }
 
-impl Drop for List {
+impl Drop for DeviceList {
     fn drop(&mut self) {
         // SAFETY: made by ibv_get_device_list, and freed once. Devices that are open have references of their own.
         unsafe { (self.library.functions().ibv_free_device_list)(self.raw.as_ptr()) };
@@ -140,10 +140,10 @@ impl Drop for List {
 }
 
 // SAFETY: libibverbs may be called from any thread, and a list does not change.
-unsafe impl Send for List {}
+unsafe impl Send for DeviceList {}
 // SAFETY: likewise.
-unsafe impl Sync for List {}
+unsafe impl Sync for DeviceList {}
 // SAFETY: likewise; the device's memory is the list's.
-unsafe impl Send for Device {}
+unsafe impl Send for VerbsDevice {}
 // SAFETY: likewise.
-unsafe impl Sync for Device {}
+unsafe impl Sync for VerbsDevice {}

@@ -13,7 +13,7 @@ use crate::{
 /// One queue pair, and the memory that its peer may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Endpoint {
+pub struct QueuePairEndpoint {
     /// 24 bits.
     pub queue_pair: u32,
     /// Of its first packet; 24 bits.
@@ -46,7 +46,7 @@ const BITS_24: u32 = 0x00ff_ffff;
 /// LIDs from here on are multicast groups.
 const FIRST_MULTICAST_LID: u16 = 0xc000;
 
-impl Endpoint {
+impl QueuePairEndpoint {
     /// Whether a device could be given this. A peer that lies about the rest makes requests fail, no more.
     pub(crate) fn check(&self) -> Result<PathMtu, EndpointError> {
         if self.queue_pair > BITS_24 {
@@ -97,7 +97,7 @@ impl RemoteMemory {
 mod tests {
     use super::*;
 
-    const ENDPOINT: Endpoint = Endpoint {
+    const ENDPOINT: QueuePairEndpoint = QueuePairEndpoint {
         queue_pair: 17,
         packet_sequence: 0x00ab_cdef,
         address: EndpointAddress::InfiniBand { lid: 7 },
@@ -115,27 +115,27 @@ mod tests {
         ENDPOINT.check().unwrap();
         let gid = Gid("ff02::1".parse().unwrap());
         let wrong = [
-            Endpoint {
+            QueuePairEndpoint {
                 queue_pair: 1 << 24,
                 ..ENDPOINT
             },
-            Endpoint {
+            QueuePairEndpoint {
                 packet_sequence: 1 << 24,
                 ..ENDPOINT
             },
-            Endpoint {
+            QueuePairEndpoint {
                 path_mtu: 1500,
                 ..ENDPOINT
             },
-            Endpoint {
+            QueuePairEndpoint {
                 address: EndpointAddress::InfiniBand { lid: 0 },
                 ..ENDPOINT
             },
-            Endpoint {
+            QueuePairEndpoint {
                 address: EndpointAddress::InfiniBand { lid: 0xc000 },
                 ..ENDPOINT
             },
-            Endpoint {
+            QueuePairEndpoint {
                 address: EndpointAddress::Roce { gid },
                 ..ENDPOINT
             },

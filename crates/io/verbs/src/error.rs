@@ -5,10 +5,10 @@ use std::{io, net::IpAddr, path::PathBuf, time::Duration};
 use crosstie_model::{Bytes, Gid, distribution::DEBIAN};
 use rustix::io::Errno;
 
-use crate::status::Status;
+use crate::status::CompletionStatus;
 
 #[derive(Debug, thiserror::Error)]
-pub enum LibraryError {
+pub enum VerbsLibraryError {
     #[error(
         "{} could not be loaded: install {} and the device's provider ({}: {})",
         library.display(),
@@ -34,7 +34,7 @@ pub enum LibraryError {
 /// A function of libibverbs' that failed for a reason that has no name of its own.
 #[derive(Debug, thiserror::Error)]
 #[error("{device}: {call} failed")]
-pub struct CallError {
+pub struct VerbsCallError {
     pub device: String,
     pub call: &'static str,
     pub source: io::Error,
@@ -75,7 +75,7 @@ pub enum OpenDeviceError {
     )]
     Denied { device: String, source: io::Error },
     #[error(transparent)]
-    Call(CallError),
+    Call(VerbsCallError),
 }
 
 fn list(names: &[String]) -> String {
@@ -87,7 +87,7 @@ fn list(names: &[String]) -> String {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum RegisterError {
+pub enum RegisterMemoryError {
     #[error("no memory for a buffer of {0}")]
     Buffer(Bytes),
     #[error(
@@ -102,7 +102,7 @@ pub enum RegisterError {
     #[error("{device}: registering memory is not supported by its driver; see `dmesg`")]
     Unsupported { device: String, source: io::Error },
     #[error(transparent)]
-    Call(CallError),
+    Call(VerbsCallError),
 }
 
 /// A protection domain, completion queue, completion channel or queue pair could not be made.
@@ -131,12 +131,12 @@ pub enum CreateError {
         source: io::Error,
     },
     #[error(transparent)]
-    Call(CallError),
+    Call(VerbsCallError),
 }
 
 /// How a port is addressed could not be found out.
 #[derive(Debug, thiserror::Error)]
-pub enum AddressError {
+pub enum PortAddressError {
     #[error(
         "{device} port {port}: the subnet manager has given it no LID: is one running (`sminfo`)?"
     )]
@@ -157,7 +157,7 @@ pub enum AddressError {
     #[error("{device} port {port}: the link layer is neither InfiniBand nor Ethernet")]
     LinkLayer { device: String, port: u8 },
     #[error(transparent)]
-    Call(#[from] CallError),
+    Call(#[from] VerbsCallError),
 }
 
 fn only_version_1(found: bool) -> &'static str {
@@ -184,7 +184,7 @@ pub enum EndpointError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
+pub enum QueuePairConnectError {
     #[error("the peer's endpoint cannot be used")]
     Endpoint(#[from] EndpointError),
     #[error(
@@ -216,7 +216,7 @@ pub enum ConnectError {
         source: io::Error,
     },
     #[error(transparent)]
-    Call(CallError),
+    Call(VerbsCallError),
 }
 
 /// A piece of memory that is not within its region.
@@ -230,7 +230,7 @@ pub struct OutOfRange {
 
 /// A list of work requests that cannot be.
 #[derive(Debug, thiserror::Error)]
-pub enum WorkError {
+pub enum WorkListError {
     #[error("a list of work requests may not be empty")]
     Empty,
     #[error("work request {0}: what is read from a peer cannot be inline")]
@@ -258,7 +258,7 @@ pub enum PostError {
         source: io::Error,
     },
     #[error(transparent)]
-    Call(CallError),
+    Call(VerbsCallError),
 }
 
 /// A work request that was posted and has failed.
@@ -269,12 +269,12 @@ pub enum PostError {
 pub struct CompletionError {
     pub identifier: u64,
     pub queue_pair: u32,
-    pub status: Status,
+    pub status: CompletionStatus,
     pub vendor: u32,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum WaitError {
+pub enum CompletionWaitError {
     #[error(
         "{device}: nothing completed within {waited:?}: is the peer still there, and its port active?"
     )]
@@ -282,7 +282,7 @@ pub enum WaitError {
     #[error("{device}: the completion queue was made without a channel, so it can only be polled")]
     NoChannel { device: String },
     #[error(transparent)]
-    Call(#[from] CallError),
+    Call(#[from] VerbsCallError),
 }
 
 impl CreateError {
@@ -309,7 +309,7 @@ impl CreateError {
                 what,
                 source,
             },
-            _ => Self::Call(CallError {
+            _ => Self::Call(VerbsCallError {
                 device,
                 call,
                 source,

@@ -3,19 +3,19 @@
 use std::net::IpAddr;
 
 use crosstie_model::{Gid, facts::rdma::LinkLayer};
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 use rustix::io::Errno;
 
 use crate::{
     call::{check, failed},
-    context::Context,
-    error::{AddressError, CallError},
-    port::Port,
+    context::DeviceContext,
+    error::{PortAddressError, VerbsCallError},
+    port::VerbsPort,
 };
 
 /// An entry of a port's GID table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GidEntry {
+pub struct VerbsGidEntry {
     pub index: u32,
     pub gid: Gid,
     pub kind: GidType,
@@ -46,14 +46,14 @@ impl PortAddress {
     }
 }
 
-impl Context {
+impl DeviceContext {
     /// The entries of a port's GID table that are in use.
-    pub fn gids(&self, port: &Port) -> Result<Vec<GidEntry>, CallError> {
+    pub fn gids(&self, port: &VerbsPort) -> Result<Vec<VerbsGidEntry>, VerbsCallError> {
         let entries = (0..port.gid_table_length).map(|index| self.gid(port.number, index));
         entries.filter_map(Result::transpose).collect()
     }
 
-    fn gid(&self, port: u8, index: u32) -> Result<Option<GidEntry>, CallError> {
+    fn gid(&self, port: u8, index: u32) -> Result<Option<VerbsGidEntry>, VerbsCallError> {
         let mut entry = abi::GidEntry::ZEROED;
         let query = self.0.functions()._ibv_query_gid_ex;
         let size = size_of::<abi::GidEntry>();
@@ -69,7 +69,7 @@ impl Context {
             )
         };
         match check(code) {
-            Ok(()) => Ok(GidEntry::new(index, &entry)),
+            Ok(()) => Ok(VerbsGidEntry::new(index, &entry)),
             Err(source) if is_unused(&source) => Ok(None),
             Err(source) => Err(failed(&self.0.name, "ibv_query_gid_ex")(source)),
         }
@@ -78,13 +78,13 @@ impl Context {
     /// How this port is addressed. RoCE needs the IP address by which the peer reaches it.
     pub fn port_address(
         &self,
-        port: &Port,
+        port: &VerbsPort,
         address: Option<IpAddr>,
-    ) -> Result<PortAddress, AddressError> {
+    ) -> Result<PortAddress, PortAddressError> {
         let device = || self.device_name().to_owned();
         let number = port.number;
         match (&port.link_layer, address) {
-            (LinkLayer::InfiniBand, _) if port.lid == 0 => Err(AddressError::NoLid {
+            (LinkLayer::InfiniBand, _) if port.lid == 0 => Err(PortAddressError::NoLid {
                 device: device(),
                 port: number,
             }),
@@ -92,14 +92,14 @@ impl Context {
                 port: number,
                 lid: port.lid,
             }),
-            (LinkLayer::Ethernet, None) => Err(AddressError::AddressNeeded {
+            (LinkLayer::Ethernet, None) => Err(PortAddressError::AddressNeeded {
                 device: device(),
                 port: number,
             }),
             (LinkLayer::Ethernet, Some(address)) => {
                 let entries = self.gids(port)?;
                 choose(&entries, address)
-                    .map_err(|version_1| AddressError::NoGid {
+                    .map_err(|version_1| PortAddressError::NoGid {
                         device: device(),
                         port: number,
                         address,
@@ -111,7 +111,7 @@ impl Context {
                         index,
                     })
             }
-            (LinkLayer::Unknown(_), _) => Err(AddressError::LinkLayer {
+            (LinkLayer::Unknown(_), _) => Err(PortAddressError::LinkLayer {
                 device: device(),
                 port: number,
             }),
@@ -120,7 +120,7 @@ impl Context {
 }
 
 /// The RoCE v2 GID of an address; an error says whether there is one of RoCE v1.
-fn choose(entries: &[GidEntry], address: IpAddr) -> Result<(Gid, u8), bool> {
+fn choose(entries: &[VerbsGidEntry], address: IpAddr) -> Result<(Gid, u8), bool> {
     let mut version_1 = false;
     for entry in entries
         .iter()
@@ -135,7 +135,7 @@ fn choose(entries: &[GidEntry], address: IpAddr) -> Result<(Gid, u8), bool> {
     Err(version_1)
 }
 
-impl GidEntry {
+impl VerbsGidEntry {
     /// `None` for an entry of zeros, as older kernels show unused ones.
     fn new(index: u32, entry: &abi::GidEntry) -> Option<Self> {
         let gid = Gid(entry.gid.bytes().into());

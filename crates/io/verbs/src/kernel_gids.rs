@@ -27,7 +27,7 @@ const MOST_ENTRIES: usize = u16::MAX as usize / size_of::<Entry>();
 
 /// A place of a port's GID table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GidPlace {
+pub struct GidTableIndex {
     pub port: u32,
     pub index: u32,
 }
@@ -76,7 +76,7 @@ struct Call<const COUNT: usize> {
 
 /// Of all ports of a device, by its file below `/dev/infiniband`. An error where the driver or the kernel does not do it this way, or
 /// the file may not be opened.
-pub fn gid_places(device: &Path) -> io::Result<Vec<GidPlace>> {
+pub fn gid_places(device: &Path) -> io::Result<Vec<GidTableIndex>> {
     let file = File::options().read(true).write(true).open(device)?;
     let context = |driver| call(&file, driver, GET_CONTEXT, []).map(|()| driver);
     let [first, second] = SOFTWARE_DRIVERS;
@@ -112,7 +112,7 @@ pub fn gid_places(device: &Path) -> io::Result<Vec<GidPlace>> {
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let used = entries.iter().take(count);
     Ok(used
-        .map(|entry| GidPlace {
+        .map(|entry| GidTableIndex {
             port: entry.port,
             index: entry.index,
         })

@@ -1,6 +1,6 @@
 //! RDMA verbs: libibverbs, loaded at run time.
 //!
-//! [`Library`] → [`Device`] → [`Context`] → [`ProtectionDomain`] → [`MemoryRegion`] and
+//! [`VerbsLibrary`] → [`VerbsDevice`] → [`DeviceContext`] → [`ProtectionDomain`] → [`MemoryRegion`] and
 //! [`QueuePair`]`<Initialised>` → `<ReadyToReceive>` → `<ReadyToSend>`. Every value keeps what it rests on alive, so
 //! things are destroyed in the order that libibverbs asks for, whatever order they are dropped in. What a peer may
 //! write to is memory that a [`MemoryRegion`] owns and that is only ever read by atomic loads.
@@ -26,22 +26,22 @@ mod work;
 
 pub use async_event::{AsyncEvent, AsyncEventKind, AsyncEventSource};
 pub use completion::{Completion, CompletionBatch, CompletionKind, CompletionQueue, all_succeeded};
-pub use context::{Context, DeviceLimits};
-pub use device::Device;
-pub use endpoint::{Endpoint, EndpointAddress, RemoteMemory};
+pub use context::{DeviceContext, DeviceLimits};
+pub use device::VerbsDevice;
+pub use endpoint::{EndpointAddress, QueuePairEndpoint, RemoteMemory};
 pub use error::{
-    AddressError, CallError, CompletionError, ConnectError, CreateError, DeviceListError,
-    EndpointError, LibraryError, OpenDeviceError, OutOfRange, PostError, RegisterError, WaitError,
-    WorkError,
+    CompletionError, CompletionWaitError, CreateError, DeviceListError, EndpointError,
+    OpenDeviceError, OutOfRange, PortAddressError, PostError, QueuePairConnectError,
+    RegisterMemoryError, VerbsCallError, VerbsLibraryError, WorkListError,
 };
-pub use gid::{GidEntry, GidType, PortAddress};
-pub use kernel_gids::{GidPlace, gid_places};
-pub use library::Library;
-pub use memory::{Access, MemoryRegion, MemorySpan};
-pub use port::{PathMtu, Port, PortState};
+pub use gid::{GidType, PortAddress, VerbsGidEntry};
+pub use kernel_gids::{GidTableIndex, gid_places};
+pub use library::VerbsLibrary;
+pub use memory::{MemoryRegion, MemorySpan, RemoteAccess};
+pub use port::{PathMtu, VerbsPort, VerbsPortState};
 pub use protection_domain::ProtectionDomain;
 pub use queue_pair::{
     Initialised, PathOptions, QueuePair, QueuePairOptions, ReadyToReceive, ReadyToSend,
 };
-pub use status::Status;
-pub use work::{Operation, PreparedSend, ReceiveList, SendList, SendRequest};
+pub use status::CompletionStatus;
+pub use work::{PreparedSend, ReceiveList, SendList, SendOperation, SendRequest};

@@ -7,16 +7,16 @@ use crosstie_verbs_abi as abi;
 use rustix::io::Errno;
 
 use crate::{
-    buffer::Buffer,
+    buffer::PageAlignedBuffer,
     call::{check, failed, field, pointer, warn_kept},
     endpoint::RemoteMemory,
-    error::{OutOfRange, RegisterError},
+    error::{OutOfRange, RegisterMemoryError},
     protection_domain::{DomainHandle, ProtectionDomain},
 };
 
 /// What peers may do to a region; its own device may always read and write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Access {
+pub struct RemoteAccess {
     pub remote_write: bool,
     pub remote_read: bool,
     /// The device may write out of order, which is faster across some PCI Express switches. A latency test that polls
@@ -32,7 +32,7 @@ pub struct MemoryRegion(Arc<RegionHandle>);
 struct RegionHandle {
     raw: NonNull<abi::Region>,
     /// Freed after it was unregistered, and not at all if that failed.
-    buffer: ManuallyDrop<Buffer>,
+    buffer: ManuallyDrop<PageAlignedBuffer>,
     local_key: u32,
     remote_key: u32,
     domain: Arc<DomainHandle>,
@@ -47,9 +47,13 @@ pub struct MemorySpan {
 }
 
 impl ProtectionDomain {
-    pub fn register(&self, length: usize, access: Access) -> Result<MemoryRegion, RegisterError> {
+    pub fn register(
+        &self,
+        length: usize,
+        access: RemoteAccess,
+    ) -> Result<MemoryRegion, RegisterMemoryError> {
         let bytes = Bytes(length as u64);
-        let buffer = Buffer::zeroed(length).ok_or(RegisterError::Buffer(bytes))?;
+        let buffer = PageAlignedBuffer::zeroed(length).ok_or(RegisterMemoryError::Buffer(bytes))?;
         let domain = Arc::clone(&self.0);
         let start = buffer.address().as_ptr();
         let register = domain.context.functions().ibv_reg_mr_iova2;
@@ -81,7 +85,7 @@ impl ProtectionDomain {
     }
 }
 
-impl Access {
+impl RemoteAccess {
     fn flags(self) -> u32 {
         let mut flags = abi::ACCESS_LOCAL_WRITE;
         for (wanted, flag) in [
@@ -97,17 +101,19 @@ impl Access {
     }
 }
 
-fn register_error(device: &str, bytes: Bytes, source: io::Error) -> RegisterError {
+fn register_error(device: &str, bytes: Bytes, source: io::Error) -> RegisterMemoryError {
     let call = failed(device, "ibv_reg_mr_iova2");
     let device = device.to_owned();
     match source.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOMEM | Errno::AGAIN) => RegisterError::LockedMemory {
+        Some(Errno::NOMEM | Errno::AGAIN) => RegisterMemoryError::LockedMemory {
             device,
             bytes,
             source,
         },
-        Some(Errno::NOSYS | Errno::OPNOTSUPP) => RegisterError::Unsupported { device, source },
-        _ => RegisterError::Call(call(source)),
+        Some(Errno::NOSYS | Errno::OPNOTSUPP) => {
+            RegisterMemoryError::Unsupported { device, source }
+        }
+        _ => RegisterMemoryError::Call(call(source)),
     }
 }
 

@@ -7,14 +7,14 @@ use crosstie_verbs_abi as abi;
 
 use crate::{
     call::{check, failed, field},
-    context::Context,
-    error::{CallError, EndpointError},
+    context::DeviceContext,
+    error::{EndpointError, VerbsCallError},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Port {
+pub struct VerbsPort {
     pub number: u8,
-    pub state: PortState,
+    pub state: VerbsPortState,
     pub link_layer: LinkLayer,
     /// On InfiniBand, the largest packet that its subnet carries. On RoCE go by the interface's MTU instead
     /// (`fabric::wire::roce_path_mtu`): it may have changed since the driver last looked.
@@ -25,7 +25,7 @@ pub struct Port {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PortState {
+pub enum VerbsPortState {
     Down,
     /// The cable is in; InfiniBand waits for its subnet manager here.
     Initialising,
@@ -69,8 +69,8 @@ impl TryFrom<Mtu> for PathMtu {
 #[repr(C, align(8))]
 struct Attributes([u8; abi::PORT_ATTRIBUTES_ROOM]);
 
-impl Context {
-    pub fn port(&self, number: u8) -> Result<Port, CallError> {
+impl DeviceContext {
+    pub fn port(&self, number: u8) -> Result<VerbsPort, VerbsCallError> {
         let mut attributes = Attributes([0; abi::PORT_ATTRIBUTES_ROOM]);
         let room = NonNull::from_mut(&mut attributes);
         let query = self.0.functions().ibv_query_port;
@@ -87,9 +87,9 @@ impl Context {
                 field::<_, u8>(room, abi::port::LINK_LAYER),
             )
         };
-        Ok(Port {
+        Ok(VerbsPort {
             number,
-            state: PortState::from_code(state),
+            state: VerbsPortState::from_code(state),
             link_layer: link_layer(link.into()),
             active_mtu: PathMtu::from_code(mtu),
             lid,
@@ -98,7 +98,7 @@ impl Context {
     }
 }
 
-impl PortState {
+impl VerbsPortState {
     fn from_code(code: u32) -> Self {
         match code {
             abi::PORT_DOWN => Self::Down,
@@ -110,7 +110,7 @@ impl PortState {
     }
 }
 
-impl std::fmt::Display for PortState {
+impl std::fmt::Display for VerbsPortState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Down => f.write_str("down"),

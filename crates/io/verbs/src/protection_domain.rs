@@ -6,7 +6,7 @@ use crosstie_verbs_abi as abi;
 
 use crate::{
     call::{pointer, warn_kept},
-    context::{Context, ContextHandle},
+    context::{ContextHandle, DeviceContext},
     error::CreateError,
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct DomainHandle {
     pub(crate) context: Arc<ContextHandle>,
 }
 
-impl Context {
+impl DeviceContext {
     pub fn protection_domain(&self) -> Result<ProtectionDomain, CreateError> {
         let context = Arc::clone(&self.0);
         // SAFETY: an open context.

@@ -6,9 +6,9 @@ use crosstie_verbs_abi as abi;
 
 /// The status of a completion, as the device gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status(pub u32);
+pub struct CompletionStatus(pub u32);
 
-impl Status {
+impl CompletionStatus {
     pub const SUCCESS: Self = Self(abi::STATUS_SUCCESS);
     pub const FLUSHED: Self = Self(abi::STATUS_FLUSHED);
     pub const RETRY_EXCEEDED: Self = Self(abi::STATUS_RETRY_EXCEEDED);
@@ -56,7 +56,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for CompletionStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (status {})", self.description(), self.0)
     }

@@ -5,4 +5,4 @@ mod receive;
 mod send;
 
 pub use receive::ReceiveList;
-pub use send::{Operation, PreparedSend, SendList, SendRequest};
+pub use send::{PreparedSend, SendList, SendOperation, SendRequest};

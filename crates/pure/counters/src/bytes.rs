@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{growth::Growth, reading::Group};
+use crate::{growth::CounterChanges, reading::CounterGroup};
 
 /// In thousandths.
 const TOLERANCE: u64 = 20;
@@ -23,8 +23,8 @@ const SEGMENT_BYTES: u64 = 65_536;
 
 /// What carried the payload of one end, in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traffic {
-    pub carrier: Carrier,
+pub struct PayloadTraffic {
+    pub carrier: TrafficCarrier,
     /// Of the whole test, from its first byte to its last.
     pub payload: u64,
     pub is_ipv6: bool,
@@ -32,7 +32,7 @@ pub struct Traffic {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Carrier {
+pub enum TrafficCarrier {
     /// Messages of one size, at a path MTU. A software device's packets go by its interface, a card's do not.
     Rdma {
         message: u32,
@@ -45,8 +45,8 @@ pub enum Carrier {
 
 /// A port and an engine that do not agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Disagreement {
-    /// The counter, as [`crate::Counter`] prints it.
+pub struct ByteCountMismatch {
+    /// The counter, as [`crate::CounterName`] prints it.
     pub counter: String,
     pub counted: u64,
     /// The engine's payload and its headers: a port may count those of packets that the card made, or not.
@@ -56,7 +56,11 @@ pub struct Disagreement {
 
 /// `None` if they agree, or if the port does not count this. `is_sent` of the end that sent the payload. All of `traffic`
 /// went the same way, by the same kind of device.
-pub fn compare(growth: &Growth, traffic: &[Traffic], is_sent: bool) -> Option<Disagreement> {
+pub fn compare(
+    growth: &CounterChanges,
+    traffic: &[PayloadTraffic],
+    is_sent: bool,
+) -> Option<ByteCountMismatch> {
     let (group, name, scale) = counter_of(traffic.first()?.carrier, is_sent);
     let counted = growth.get(group, name)?.saturating_mul(scale);
     let (at_least, at_most) = traffic
@@ -65,8 +69,8 @@ pub fn compare(growth: &Growth, traffic: &[Traffic], is_sent: bool) -> Option<Di
         .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let slack = |bytes: u64| bytes / 1000 * TOLERANCE;
     let fits = counted + slack(at_least) >= at_least && counted <= at_most + slack(at_most);
-    (!fits).then(|| Disagreement {
-        counter: crate::Counter::new(group, name).to_string(),
+    (!fits).then(|| ByteCountMismatch {
+        counter: crate::CounterName::new(group, name).to_string(),
         counted,
         at_least,
         at_most,
@@ -74,32 +78,32 @@ pub fn compare(growth: &Growth, traffic: &[Traffic], is_sent: bool) -> Option<Di
 }
 
 /// Where these bytes are counted, and how many of them one stands for.
-fn counter_of(carrier: Carrier, is_sent: bool) -> (Group, &'static str, u64) {
+fn counter_of(carrier: TrafficCarrier, is_sent: bool) -> (CounterGroup, &'static str, u64) {
     match (carrier, is_sent) {
         // In words of four bytes (IBA 16.1.3.5).
         (
-            Carrier::Rdma {
+            TrafficCarrier::Rdma {
                 is_software: false, ..
             },
             true,
-        ) => (Group::Port, "port_xmit_data", 4),
+        ) => (CounterGroup::Port, "port_xmit_data", 4),
         (
-            Carrier::Rdma {
+            TrafficCarrier::Rdma {
                 is_software: false, ..
             },
             false,
-        ) => (Group::Port, "port_rcv_data", 4),
-        (_, true) => (Group::Interface, "tx_bytes", 1),
-        (_, false) => (Group::Interface, "rx_bytes", 1),
+        ) => (CounterGroup::Port, "port_rcv_data", 4),
+        (_, true) => (CounterGroup::Interface, "tx_bytes", 1),
+        (_, false) => (CounterGroup::Interface, "rx_bytes", 1),
     }
 }
 
 /// What the port should have counted, at least and at most.
-fn expected(traffic: &Traffic) -> (u64, u64) {
+fn expected(traffic: &PayloadTraffic) -> (u64, u64) {
     let ip = if traffic.is_ipv6 { 40 } else { 20 };
     let payload = traffic.payload;
     match traffic.carrier {
-        Carrier::Rdma {
+        TrafficCarrier::Rdma {
             message,
             path_mtu,
             is_software,
@@ -114,7 +118,7 @@ fn expected(traffic: &Traffic) -> (u64, u64) {
             let least = if is_software { whole } else { payload };
             (least, whole)
         }
-        Carrier::Tcp { interface_mtu } => {
+        TrafficCarrier::Tcp { interface_mtu } => {
             let header = ETHERNET + ip + TCP;
             let segment = u64::from(interface_mtu).saturating_sub(ip + TCP).max(1);
             let fewest = payload.div_ceil(SEGMENT_BYTES.max(segment));
@@ -129,7 +133,7 @@ mod tests {
     use super::*;
     use crate::{growth::growth, reading::CounterReading};
 
-    fn grown(group: Group, name: &str, by: u64) -> Growth {
+    fn grown(group: CounterGroup, name: &str, by: u64) -> CounterChanges {
         let mut before = CounterReading::default();
         before.insert(group, name, 1000);
         let mut after = CounterReading::default();
@@ -137,9 +141,9 @@ mod tests {
         growth(&before, &after)
     }
 
-    fn rdma(is_software: bool) -> Traffic {
-        Traffic {
-            carrier: Carrier::Rdma {
+    fn rdma(is_software: bool) -> PayloadTraffic {
+        PayloadTraffic {
+            carrier: TrafficCarrier::Rdma {
                 message: 65_536,
                 path_mtu: 1024,
                 is_software,
@@ -154,7 +158,13 @@ mod tests {
         let traffic = rdma(true);
         // 64 packets a message, 58 bytes each, and one extended header.
         let whole = 1000 * (65_536 + 64 * 58 + 16);
-        let of = |by| compare(&grown(Group::Interface, "tx_bytes", by), &[traffic], true);
+        let of = |by| {
+            compare(
+                &grown(CounterGroup::Interface, "tx_bytes", by),
+                &[traffic],
+                true,
+            )
+        };
         assert_eq!(of(whole), None);
         assert_eq!(of(whole * 101 / 100), None);
         let disagreement = of(traffic.payload).unwrap();
@@ -166,28 +176,34 @@ mod tests {
     #[test]
     fn cards_count_words_at_their_port_and_nothing_at_the_interface() {
         let traffic = rdma(false);
-        let words = grown(Group::Port, "port_rcv_data", traffic.payload / 4);
+        let words = grown(CounterGroup::Port, "port_rcv_data", traffic.payload / 4);
         assert_eq!(compare(&words, &[traffic], false), None);
-        let none = grown(Group::Interface, "rx_bytes", 0);
+        let none = grown(CounterGroup::Interface, "rx_bytes", 0);
         assert_eq!(
             compare(&none, &[traffic], false),
             None,
             "there is nothing to compare"
         );
-        let half = grown(Group::Port, "port_rcv_data", traffic.payload / 8);
+        let half = grown(CounterGroup::Port, "port_rcv_data", traffic.payload / 8);
         assert!(compare(&half, &[traffic], false).is_some());
     }
 
     #[test]
     fn tcp_may_be_counted_before_or_after_it_is_cut_into_packets() {
-        let traffic = Traffic {
-            carrier: Carrier::Tcp {
+        let traffic = PayloadTraffic {
+            carrier: TrafficCarrier::Tcp {
                 interface_mtu: 1500,
             },
             payload: 1 << 30,
             is_ipv6: false,
         };
-        let of = |by| compare(&grown(Group::Interface, "rx_bytes", by), &[traffic], false);
+        let of = |by| {
+            compare(
+                &grown(CounterGroup::Interface, "rx_bytes", by),
+                &[traffic],
+                false,
+            )
+        };
         assert_eq!(of(1 << 30), None);
         assert_eq!(of((1 << 30) * 1514 / 1448), None);
         assert!(of((1 << 30) * 9 / 10).is_some());

@@ -5,7 +5,7 @@ mod growth;
 mod meaning;
 mod reading;
 
-pub use bytes::{Carrier, Disagreement, Traffic, compare};
-pub use growth::{Change, Growth, growth};
-pub use meaning::{Meaning, Severity, meaning};
-pub use reading::{Counter, CounterReading, Group, PortName};
+pub use bytes::{ByteCountMismatch, PayloadTraffic, TrafficCarrier, compare};
+pub use growth::{CounterChange, CounterChanges, growth};
+pub use meaning::{CounterMeaning, CounterSeverity, meaning};
+pub use reading::{CounterGroup, CounterName, CounterPort, CounterReading};

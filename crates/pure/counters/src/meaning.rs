@@ -1,9 +1,9 @@
 //! Counters that tell of trouble, and of what kind.
 
-use crate::reading::{Counter, Group};
+use crate::reading::{CounterGroup, CounterName};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
+pub enum CounterSeverity {
     /// Packets were lost or broken.
     Error,
     /// Something held the traffic up, or asked it to slow down.
@@ -12,12 +12,12 @@ pub enum Severity {
 
 /// What it means that a counter grew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Meaning {
-    pub severity: Severity,
+pub struct CounterMeaning {
+    pub severity: CounterSeverity,
     pub text: &'static str,
 }
 
-type Row = (Group, &'static str, Severity, &'static str);
+type Row = (CounterGroup, &'static str, CounterSeverity, &'static str);
 
 const LOST_HERE: &str = "packets to this end were lost on the way";
 const LOST_THERE: &str = "packets that this end sent were lost on the way";
@@ -30,8 +30,8 @@ const CONGESTED: &str = "congestion was signalled (ECN, CNP)";
 /// `*` stands for a number.
 #[rustfmt::skip] // one counter a line reads as the table it is
 const TABLE: &[Row] = {
-    use Group::{Driver, Hardware, Interface, Port, Tcp};
-    use Severity::{Error, Held};
+    use CounterGroup::{Driver, Hardware, Interface, Port, Tcp};
+    use CounterSeverity::{Error, Held};
     &[
         // Soft-RoCE (drivers/infiniband/sw/rxe/rxe_hw_counters.c)
         (Hardware, "out_of_seq_request", Error, LOST_HERE),
@@ -93,11 +93,11 @@ const TABLE: &[Row] = {
 };
 
 /// `None` for one that grows in good times, too.
-pub fn meaning(counter: &Counter) -> Option<Meaning> {
+pub fn meaning(counter: &CounterName) -> Option<CounterMeaning> {
     let row = TABLE
         .iter()
         .find(|(group, name, ..)| *group == counter.group && is_named(&counter.name, name));
-    row.map(|(_, _, severity, text)| Meaning {
+    row.map(|(_, _, severity, text)| CounterMeaning {
         severity: *severity,
         text,
     })
@@ -121,14 +121,17 @@ mod tests {
 
     #[test]
     fn counters_are_known_by_group_and_name() {
-        let of = |group, name: &str| meaning(&Counter::new(group, name));
-        let lost = of(Group::Hardware, "out_of_seq_request").unwrap();
-        assert_eq!((lost.severity, lost.text), (Severity::Error, LOST_HERE));
-        let pause = of(Group::Driver, "rx_prio3_pause").unwrap();
-        assert_eq!(pause.severity, Severity::Held);
-        assert_eq!(of(Group::Driver, "rx_prio_pause"), None);
-        assert_eq!(of(Group::Driver, "rx_priox_pause"), None);
-        assert_eq!(of(Group::Interface, "out_of_seq_request"), None);
-        assert_eq!(of(Group::Interface, "rx_bytes"), None);
+        let of = |group, name: &str| meaning(&CounterName::new(group, name));
+        let lost = of(CounterGroup::Hardware, "out_of_seq_request").unwrap();
+        assert_eq!(
+            (lost.severity, lost.text),
+            (CounterSeverity::Error, LOST_HERE)
+        );
+        let pause = of(CounterGroup::Driver, "rx_prio3_pause").unwrap();
+        assert_eq!(pause.severity, CounterSeverity::Held);
+        assert_eq!(of(CounterGroup::Driver, "rx_prio_pause"), None);
+        assert_eq!(of(CounterGroup::Driver, "rx_priox_pause"), None);
+        assert_eq!(of(CounterGroup::Interface, "out_of_seq_request"), None);
+        assert_eq!(of(CounterGroup::Interface, "rx_bytes"), None);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The port whose counters are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PortName {
+pub struct CounterPort {
     /// An RDMA device and the number of its port.
     pub device: Option<(String, u32)>,
     pub interface: Option<String>,
@@ -16,7 +16,7 @@ pub struct PortName {
 /// Where a counter is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Group {
+pub enum CounterGroup {
     /// `ports/N/hw_counters` of the RDMA device.
     Hardware,
     /// `ports/N/counters` of the RDMA device.
@@ -29,7 +29,7 @@ pub enum Group {
     Tcp,
 }
 
-impl Group {
+impl CounterGroup {
     pub const ALL: [Self; 5] = [
         Self::Hardware,
         Self::Port,
@@ -52,13 +52,13 @@ impl Group {
 /// Travels and is printed as `group/name`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Counter {
-    pub group: Group,
+pub struct CounterName {
+    pub group: CounterGroup,
     pub name: String,
 }
 
-impl Counter {
-    pub fn new(group: Group, name: impl Into<String>) -> Self {
+impl CounterName {
+    pub fn new(group: CounterGroup, name: impl Into<String>) -> Self {
         Self {
             group,
             name: name.into(),
@@ -66,24 +66,24 @@ impl Counter {
     }
 }
 
-impl fmt::Display for Counter {
+impl fmt::Display for CounterName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}", self.group.name(), self.name)
     }
 }
 
-impl From<Counter> for String {
-    fn from(counter: Counter) -> Self {
+impl From<CounterName> for String {
+    fn from(counter: CounterName) -> Self {
         counter.to_string()
     }
 }
 
-impl TryFrom<String> for Counter {
+impl TryFrom<String> for CounterName {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let (group, name) = text.split_once('/').ok_or("a counter without a group")?;
-        let mut groups = Group::ALL.into_iter();
+        let mut groups = CounterGroup::ALL.into_iter();
         let group = groups.find(|one| one.name() == group);
         Ok(Self::new(
             group.ok_or("an unknown group of counters")?,
@@ -95,16 +95,16 @@ impl TryFrom<String> for Counter {
 /// Everything that one port counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterReading {
-    pub values: BTreeMap<Counter, u64>,
+    pub values: BTreeMap<CounterName, u64>,
 }
 
 impl CounterReading {
-    pub fn get(&self, group: Group, name: &str) -> Option<u64> {
-        self.values.get(&Counter::new(group, name)).copied()
+    pub fn get(&self, group: CounterGroup, name: &str) -> Option<u64> {
+        self.values.get(&CounterName::new(group, name)).copied()
     }
 
-    pub fn insert(&mut self, group: Group, name: impl Into<String>, value: u64) {
-        self.values.insert(Counter::new(group, name), value);
+    pub fn insert(&mut self, group: CounterGroup, name: impl Into<String>, value: u64) {
+        self.values.insert(CounterName::new(group, name), value);
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn readings_travel_as_json() {
         let mut reading = CounterReading::default();
-        for (number, group) in (0..).zip(Group::ALL) {
+        for (number, group) in (0..).zip(CounterGroup::ALL) {
             reading.insert(group, "a/b c", number);
         }
         let text = serde_json::to_string(&reading).unwrap();

@@ -8,18 +8,18 @@ use std::{
 
 use crosstie_model::HardwareAddress;
 
-use crate::{HostName, mac_of, vendor};
+use crate::{MdnsHostName, mac_of, vendor};
 
 /// Sightings that are looked at.
 pub const MAX_SIGHTINGS: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Via {
+pub enum DiscoveryMethod {
     Mdns,
     AllNodes,
 }
 
-impl Via {
+impl DiscoveryMethod {
     pub fn word(self) -> &'static str {
         match self {
             Self::Mdns => "mdns",
@@ -30,13 +30,13 @@ impl Via {
 
 /// An address, and the interface that it is good for if that is but one. Those that reach farther come first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct CandidateAddress {
     /// Name and index.
     zone: Option<(String, u32)>,
     address: IpAddr,
 }
 
-impl Place {
+impl CandidateAddress {
     pub fn new(address: IpAddr, interface: &str, index: u32) -> Self {
         let link_local = matches!(address, IpAddr::V6(address) if address.is_unicast_link_local());
         Self {
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CandidateAddress {
     /// As ssh takes it.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.zone {
@@ -75,24 +75,24 @@ impl fmt::Display for Place {
 
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
-    pub via: Via,
+pub struct DiscoveryAnswer {
+    pub via: DiscoveryMethod,
     pub interface: String,
-    pub name: Option<HostName>,
-    pub places: Vec<Place>,
+    pub name: Option<MdnsHostName>,
+    pub places: Vec<CandidateAddress>,
 }
 
 /// A machine that may be a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Candidate {
-    pub names: BTreeSet<HostName>,
-    pub places: BTreeSet<Place>,
+pub struct NodeCandidate {
+    pub names: BTreeSet<MdnsHostName>,
+    pub places: BTreeSet<CandidateAddress>,
     pub interfaces: BTreeSet<String>,
     pub macs: BTreeSet<HardwareAddress>,
-    pub via: BTreeSet<Via>,
+    pub via: BTreeSet<DiscoveryMethod>,
 }
 
-impl Candidate {
+impl NodeCandidate {
     /// One of its hardware addresses, rather one of a maker that we know.
     pub fn mac(&self) -> Option<&HardwareAddress> {
         let known = self.macs.iter().find(|mac| vendor(mac).is_some());
@@ -116,14 +116,14 @@ impl Candidate {
 
 /// What is this machine's.
 #[derive(Debug, Clone, Default)]
-pub struct Own {
+pub struct OwnAddresses {
     pub addresses: BTreeSet<IpAddr>,
     pub macs: BTreeSet<HardwareAddress>,
 }
 
-impl Own {
-    fn has(&self, candidate: &Candidate) -> bool {
-        let mut addresses = candidate.places.iter().map(Place::address);
+impl OwnAddresses {
+    fn has(&self, candidate: &NodeCandidate) -> bool {
+        let mut addresses = candidate.places.iter().map(CandidateAddress::address);
         addresses.any(|address| self.addresses.contains(&address))
             || !self.macs.is_disjoint(&candidate.macs)
     }
@@ -131,11 +131,11 @@ impl Own {
 
 /// Machines, each with all that was heard of it. An answer of our own is dropped before it could be taken for another's.
 pub fn candidates(
-    sightings: Vec<Sighting>,
-    own: &Own,
-    neighbour: impl Fn(&Place) -> Option<HardwareAddress>,
-) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
+    sightings: Vec<DiscoveryAnswer>,
+    own: &OwnAddresses,
+    neighbour: impl Fn(&CandidateAddress) -> Option<HardwareAddress>,
+) -> Vec<NodeCandidate> {
+    let mut found: Vec<NodeCandidate> = Vec::new();
     for sighting in sightings.into_iter().take(MAX_SIGHTINGS) {
         let mut new = single(sighting, &neighbour);
         if own.has(&new) || new.places.is_empty() {
@@ -153,7 +153,10 @@ pub fn candidates(
     found
 }
 
-fn single(sighting: Sighting, neighbour: impl Fn(&Place) -> Option<HardwareAddress>) -> Candidate {
+fn single(
+    sighting: DiscoveryAnswer,
+    neighbour: impl Fn(&CandidateAddress) -> Option<HardwareAddress>,
+) -> NodeCandidate {
     let macs = sighting.places.iter().filter_map(|place| {
         let from_address = match place.address {
             IpAddr::V6(address) => mac_of(address),
@@ -161,7 +164,7 @@ fn single(sighting: Sighting, neighbour: impl Fn(&Place) -> Option<HardwareAddre
         };
         neighbour(place).or(from_address)
     });
-    Candidate {
+    NodeCandidate {
         macs: macs.collect(),
         names: sighting.name.into_iter().collect(),
         places: sighting.places.into_iter().collect(),
@@ -171,7 +174,7 @@ fn single(sighting: Sighting, neighbour: impl Fn(&Place) -> Option<HardwareAddre
 }
 
 /// Those with names first.
-fn order(candidate: &Candidate) -> (bool, Option<&HostName>, Option<&Place>) {
+fn order(candidate: &NodeCandidate) -> (bool, Option<&MdnsHostName>, Option<&CandidateAddress>) {
     let name = candidate.names.first();
     (name.is_none(), name, candidate.places.first())
 }
@@ -179,20 +182,25 @@ fn order(candidate: &Candidate) -> (bool, Option<&HostName>, Option<&Place>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dns::Name;
+    use crate::dns::DnsName;
 
-    fn sighting(via: Via, interface: &str, name: &str, addresses: &[&str]) -> Sighting {
-        let place = |text: &&str| Place::new(text.parse().unwrap(), interface, 7);
-        Sighting {
+    fn sighting(
+        via: DiscoveryMethod,
+        interface: &str,
+        name: &str,
+        addresses: &[&str],
+    ) -> DiscoveryAnswer {
+        let place = |text: &&str| CandidateAddress::new(text.parse().unwrap(), interface, 7);
+        DiscoveryAnswer {
             via,
             interface: interface.into(),
-            name: HostName::new(&Name::of(name)),
+            name: MdnsHostName::new(&DnsName::of(name)),
             places: addresses.iter().map(place).collect(),
         }
     }
 
-    fn merged(sightings: Vec<Sighting>) -> Vec<Candidate> {
-        let own = Own {
+    fn merged(sightings: Vec<DiscoveryAnswer>) -> Vec<NodeCandidate> {
+        let own = OwnAddresses {
             addresses: BTreeSet::from(["192.0.2.1".parse().unwrap()]),
             macs: BTreeSet::from(["02:00:00:00:00:01".parse().unwrap()]),
         };
@@ -202,15 +210,20 @@ mod tests {
     #[test]
     fn one_machine_is_one_candidate_however_it_was_heard() {
         let found = merged(vec![
-            sighting(Via::AllNodes, "f0", "", &["fe80::ff:fe00:7"]),
-            sighting(Via::AllNodes, "f1", "", &["fe80::ff:fe00:7"]),
-            sighting(Via::AllNodes, "f1", "", &["fe80::1"]),
-            sighting(Via::Mdns, "eth0", "b.local", &["192.0.2.7"]),
-            sighting(Via::Mdns, "f0", "b.local", &["fe80::ff:fe00:7", "10.0.0.7"]),
+            sighting(DiscoveryMethod::AllNodes, "f0", "", &["fe80::ff:fe00:7"]),
+            sighting(DiscoveryMethod::AllNodes, "f1", "", &["fe80::ff:fe00:7"]),
+            sighting(DiscoveryMethod::AllNodes, "f1", "", &["fe80::1"]),
+            sighting(DiscoveryMethod::Mdns, "eth0", "b.local", &["192.0.2.7"]),
+            sighting(
+                DiscoveryMethod::Mdns,
+                "f0",
+                "b.local",
+                &["fe80::ff:fe00:7", "10.0.0.7"],
+            ),
         ]);
         assert_eq!(found.len(), 2);
         let b = &found[0];
-        let places: Vec<_> = b.places.iter().map(Place::to_string).collect();
+        let places: Vec<_> = b.places.iter().map(CandidateAddress::to_string).collect();
         assert_eq!(
             places,
             [
@@ -229,15 +242,15 @@ mod tests {
     #[test]
     fn our_own_answers_are_none() {
         let found = merged(vec![
-            sighting(Via::Mdns, "eth0", "a.local", &["192.0.2.1"]),
-            sighting(Via::AllNodes, "f0", "", &["fe80::ff:fe00:1"]),
-            sighting(Via::Mdns, "f0", "nowhere.local", &[]),
+            sighting(DiscoveryMethod::Mdns, "eth0", "a.local", &["192.0.2.1"]),
+            sighting(DiscoveryMethod::AllNodes, "f0", "", &["fe80::ff:fe00:1"]),
+            sighting(DiscoveryMethod::Mdns, "f0", "nowhere.local", &[]),
         ]);
         assert_eq!(found, []);
         // One that claims our address does not hide another of its name.
         let found = merged(vec![
-            sighting(Via::Mdns, "eth0", "b.local", &["192.0.2.1"]),
-            sighting(Via::Mdns, "eth0", "b.local", &["192.0.2.9"]),
+            sighting(DiscoveryMethod::Mdns, "eth0", "b.local", &["192.0.2.1"]),
+            sighting(DiscoveryMethod::Mdns, "eth0", "b.local", &["192.0.2.9"]),
         ]);
         assert_eq!(found.len(), 1);
     }
@@ -245,8 +258,8 @@ mod tests {
     #[test]
     fn the_same_link_local_address_on_two_links_is_two_machines() {
         let found = merged(vec![
-            sighting(Via::AllNodes, "f0", "", &["fe80::1"]),
-            sighting(Via::AllNodes, "f1", "", &["fe80::1"]),
+            sighting(DiscoveryMethod::AllNodes, "f0", "", &["fe80::1"]),
+            sighting(DiscoveryMethod::AllNodes, "f1", "", &["fe80::1"]),
         ]);
         assert_eq!(found.len(), 2);
     }

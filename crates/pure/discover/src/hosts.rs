@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    HostName,
-    dns::{Data, Kind, Name, Record},
+    MdnsHostName,
+    dns::{DnsName, DnsRecord, DnsRecordData, DnsRecordKind},
 };
 
 /// What is asked for: who lets people log in, and who says that it is a workstation.
@@ -22,10 +22,10 @@ const MAX_QUESTIONS: usize = 16;
 
 /// What was heard on one link.
 #[derive(Debug, Default)]
-pub struct Hosts {
+pub struct MdnsHosts {
     /// Instances of the services, and whose each is once that is known.
-    instances: BTreeMap<Name, Option<Name>>,
-    hosts: BTreeMap<Name, Host>,
+    instances: BTreeMap<DnsName, Option<DnsName>>,
+    hosts: BTreeMap<DnsName, Host>,
 }
 
 #[derive(Debug, Default)]
@@ -35,12 +35,12 @@ struct Host {
     told_by: Option<IpAddr>,
 }
 
-impl Hosts {
+impl MdnsHosts {
     /// Takes what one message says. Records that belong to no instance that was heard of are not looked at.
-    pub fn hear(&mut self, records: &[Record], told_by: IpAddr) {
-        let services = SERVICES.map(Name::of);
+    pub fn hear(&mut self, records: &[DnsRecord], told_by: IpAddr) {
+        let services = SERVICES.map(DnsName::of);
         for record in records {
-            if let Data::Pointer(instance) = &record.data
+            if let DnsRecordData::Pointer(instance) = &record.data
                 && services.contains(&record.name)
                 && self.instances.len() < MAX_NAMES
             {
@@ -48,7 +48,7 @@ impl Hosts {
             }
         }
         for record in records {
-            if let Data::Service(host) = &record.data
+            if let DnsRecordData::Service(host) = &record.data
                 && let Some(whose) = self.instances.get_mut(&record.name)
                 && (self.hosts.len() < MAX_NAMES || self.hosts.contains_key(host))
             {
@@ -58,7 +58,7 @@ impl Hosts {
             }
         }
         for record in records {
-            if let Data::Address(address) = record.data
+            if let DnsRecordData::Address(address) = record.data
                 && let Some(host) = self.hosts.get_mut(&record.name)
                 && host.addresses.len() < MAX_ADDRESSES
             {
@@ -68,24 +68,26 @@ impl Hosts {
     }
 
     /// What is to be asked to know more.
-    pub fn questions(&self) -> Vec<(Name, Kind)> {
+    pub fn questions(&self) -> Vec<(DnsName, DnsRecordKind)> {
         let unowned = self.instances.iter().filter(|(_, whose)| whose.is_none());
-        let unowned = unowned.map(|(instance, _)| (instance.clone(), Kind::Service));
+        let unowned = unowned.map(|(instance, _)| (instance.clone(), DnsRecordKind::Service));
         let unreachable = self.hosts.iter();
         let unreachable = unreachable
             .filter(|(_, host)| host.addresses.is_empty())
-            .flat_map(|(name, _)| [Kind::A, Kind::Aaaa].map(|kind| (name.clone(), kind)));
+            .flat_map(|(name, _)| {
+                [DnsRecordKind::A, DnsRecordKind::Aaaa].map(|kind| (name.clone(), kind))
+            });
         unowned.chain(unreachable).take(MAX_QUESTIONS).collect()
     }
 
     /// Hosts with their addresses; one that gave none has that of whoever told of it. A name that may not be shown is none.
-    pub fn found(&self) -> impl Iterator<Item = (Option<HostName>, Vec<IpAddr>)> + '_ {
+    pub fn found(&self) -> impl Iterator<Item = (Option<MdnsHostName>, Vec<IpAddr>)> + '_ {
         self.hosts.iter().map(|(name, host)| {
             let mut addresses: Vec<IpAddr> = host.addresses.iter().copied().collect();
             if addresses.is_empty() {
                 addresses.extend(host.told_by);
             }
-            (HostName::new(name), addresses)
+            (MdnsHostName::new(name), addresses)
         })
     }
 }
@@ -94,40 +96,46 @@ impl Hosts {
 mod tests {
     use super::*;
 
-    fn record(name: &str, data: Data) -> Record {
-        let name = Name::of(name);
-        Record { name, data }
+    fn record(name: &str, data: DnsRecordData) -> DnsRecord {
+        let name = DnsName::of(name);
+        DnsRecord { name, data }
     }
 
-    fn address(text: &str) -> Data {
-        Data::Address(text.parse().unwrap())
+    fn address(text: &str) -> DnsRecordData {
+        DnsRecordData::Address(text.parse().unwrap())
     }
 
     #[test]
     fn what_is_missing_is_asked_for() {
         let source: IpAddr = "192.0.2.7".parse().unwrap();
-        let instance = Name::of("b._ssh._tcp.local");
-        let mut hosts = Hosts::default();
+        let instance = DnsName::of("b._ssh._tcp.local");
+        let mut hosts = MdnsHosts::default();
         hosts.hear(
             &[
-                record(SERVICES[0], Data::Pointer(instance.clone())),
+                record(SERVICES[0], DnsRecordData::Pointer(instance.clone())),
                 record(
                     "_ipp._tcp.local",
-                    Data::Pointer(Name::of("p._ipp._tcp.local")),
+                    DnsRecordData::Pointer(DnsName::of("p._ipp._tcp.local")),
                 ),
                 record("other.local", address("192.0.2.9")),
             ],
             source,
         );
-        assert_eq!(hosts.questions(), [(instance, Kind::Service)]);
+        assert_eq!(hosts.questions(), [(instance, DnsRecordKind::Service)]);
         assert_eq!(hosts.found().count(), 0);
-        let service = record("b._ssh._tcp.local", Data::Service(Name::of("b.local")));
+        let service = record(
+            "b._ssh._tcp.local",
+            DnsRecordData::Service(DnsName::of("b.local")),
+        );
         hosts.hear(&[service], source);
-        let host = Name::of("b.local");
-        let asked = [(host.clone(), Kind::A), (host.clone(), Kind::Aaaa)];
+        let host = DnsName::of("b.local");
+        let asked = [
+            (host.clone(), DnsRecordKind::A),
+            (host.clone(), DnsRecordKind::Aaaa),
+        ];
         assert_eq!(hosts.questions(), asked);
         let found: Vec<_> = hosts.found().collect();
-        assert_eq!(found, [(HostName::new(&host), vec![source])]);
+        assert_eq!(found, [(MdnsHostName::new(&host), vec![source])]);
         hosts.hear(&[record("b.local", address("192.0.2.8"))], source);
         assert_eq!(hosts.questions(), []);
         let (_, addresses) = hosts.found().next().unwrap();
@@ -137,14 +145,14 @@ mod tests {
     #[test]
     fn a_flood_is_bounded() {
         let source: IpAddr = "192.0.2.7".parse().unwrap();
-        let mut hosts = Hosts::default();
+        let mut hosts = MdnsHosts::default();
         for number in 0..2000 {
             let instance = format!("{number}._ssh._tcp.local");
             let host = format!("h{number}.local");
             hosts.hear(
                 &[
-                    record(SERVICES[0], Data::Pointer(Name::of(&instance))),
-                    record(&instance, Data::Service(Name::of(&host))),
+                    record(SERVICES[0], DnsRecordData::Pointer(DnsName::of(&instance))),
+                    record(&instance, DnsRecordData::Service(DnsName::of(&host))),
                     record(
                         "h0.local",
                         address(&format!("10.0.{}.{}", number / 256, number % 256)),
@@ -159,7 +167,10 @@ mod tests {
         // One instance that changes hands again and again.
         for number in 0..2000 {
             let host = format!("again{number}.local");
-            let service = record("0._ssh._tcp.local", Data::Service(Name::of(&host)));
+            let service = record(
+                "0._ssh._tcp.local",
+                DnsRecordData::Service(DnsName::of(&host)),
+            );
             hosts.hear(&[service], source);
         }
         assert!(hosts.found().count() <= MAX_NAMES);

@@ -10,9 +10,12 @@ mod hosts;
 mod name;
 mod port;
 
-pub use candidate::{Candidate, MAX_SIGHTINGS, Own, Place, Sighting, Via, candidates};
+pub use candidate::{
+    CandidateAddress, DiscoveryAnswer, DiscoveryMethod, MAX_SIGHTINGS, NodeCandidate, OwnAddresses,
+    candidates,
+};
 pub use echo::{echo_request, is_echo_reply};
 pub use hardware::{mac_of, vendor};
-pub use hosts::{Hosts, SERVICES};
-pub use name::HostName;
-pub use port::{NoSuchInterface, Port, ports};
+pub use hosts::{MdnsHosts, SERVICES};
+pub use name::MdnsHostName;
+pub use port::{DiscoveryPort, NoSuchInterface, ports};

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use crate::dns::Name;
+use crate::dns::DnsName;
 
 /// A name of multicast DNS that may be shown, and pasted into a command: `spark-b.local`.
 ///
 /// One label of letters, digits and inner dashes, with a letter in it: neither an option, nor an address, nor anything that
 /// a shell would read as more than a word.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HostName(String);
+pub struct MdnsHostName(String);
 
-impl HostName {
-    pub fn new(name: &Name) -> Option<Self> {
+impl MdnsHostName {
+    pub fn new(name: &DnsName) -> Option<Self> {
         let [label, domain] = name.labels() else {
             return None;
         };
@@ -34,7 +34,7 @@ impl HostName {
     }
 }
 
-impl fmt::Display for HostName {
+impl fmt::Display for MdnsHostName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn only_plain_names_are_names() {
-        let name = |text: &str| HostName::new(&Name::of(text)).map(|name| name.to_string());
+        let name = |text: &str| MdnsHostName::new(&DnsName::of(text)).map(|name| name.to_string());
         assert_eq!(name("Spark-B.local").as_deref(), Some("spark-b.local"));
         for odd in [
             "-oproxycommand=x.local",

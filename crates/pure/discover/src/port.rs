@@ -13,7 +13,7 @@ const MAX_PORTS: usize = 32;
 const LOOPBACK: u32 = 772;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Port {
+pub struct DiscoveryPort {
     pub name: String,
     pub index: u32,
     pub networks: Vec<IpNet>,
@@ -29,9 +29,9 @@ pub struct NoSuchInterface {
 }
 
 /// Every interface with a link, or `only` those that are named, which then count as the fabric's.
-pub fn ports(facts: &Facts, only: &[String]) -> Result<Vec<Port>, NoSuchInterface> {
+pub fn ports(facts: &Facts, only: &[String]) -> Result<Vec<DiscoveryPort>, NoSuchInterface> {
     let interfaces = facts.network.interfaces.iter();
-    let mut ports: Vec<Port> = interfaces
+    let mut ports: Vec<DiscoveryPort> = interfaces
         .filter_map(|interface| port(facts, interface))
         .collect();
     for name in only {
@@ -55,7 +55,7 @@ pub fn ports(facts: &Facts, only: &[String]) -> Result<Vec<Port>, NoSuchInterfac
     Ok(ports)
 }
 
-fn port(facts: &Facts, interface: &Interface) -> Option<Port> {
+fn port(facts: &Facts, interface: &Interface) -> Option<DiscoveryPort> {
     let is = |reading: &crosstie_model::Reading<bool>| reading.known().copied().unwrap_or(false);
     let loopback = interface.hardware_type.known() == Some(&LOOPBACK);
     // What belongs to a bond or a bridge is asked through it.
@@ -65,7 +65,7 @@ fn port(facts: &Facts, interface: &Interface) -> Option<Port> {
     }
     let rdma = facts.rdma.iter().flat_map(|device| &device.ports);
     let mut netdevs = rdma.filter_map(|port| port.netdev.known());
-    Some(Port {
+    Some(DiscoveryPort {
         name: interface.name.clone(),
         index: *interface.index.known()?,
         networks: interface.addresses.iter().map(|own| own.net).collect(),
@@ -73,7 +73,7 @@ fn port(facts: &Facts, interface: &Interface) -> Option<Port> {
     })
 }
 
-impl Port {
+impl DiscoveryPort {
     pub fn link_local(&self) -> Option<Ipv6Addr> {
         self.networks.iter().find_map(|net| match net.addr() {
             IpAddr::V6(address) if address.is_unicast_link_local() => Some(address),
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn nobody_sends_us_elsewhere() {
-        let port = Port {
+        let port = DiscoveryPort {
             name: "eth0".into(),
             index: 2,
             networks: ["192.0.2.7/24", "fe80::7/64", "fd00::7/64"]

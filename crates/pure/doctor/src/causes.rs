@@ -8,15 +8,15 @@ use std::collections::HashMap;
 
 use crosstie_model::{Finding, FindingRef, Severity};
 
-use crate::{Check, Explains, Same, Site};
+use crate::{CauseRule, CauseScope, Check, FindingSite};
 
 /// A finding, and where it is.
-pub(crate) struct Placed {
+pub(crate) struct LocatedFinding {
     pub(crate) check: &'static Check,
     /// The node that it is on; none for one of the cluster.
     pub(crate) host: Option<usize>,
     pub(crate) finding: Finding,
-    pub(crate) sites: Vec<Site>,
+    pub(crate) sites: Vec<FindingSite>,
     pub(crate) felt_elsewhere: bool,
 }
 
@@ -25,11 +25,11 @@ type End = (String, String);
 
 /// The other ends of each cage's cables.
 #[derive(Debug, Default)]
-pub(crate) struct Cables {
+pub(crate) struct CableIndex {
     others: HashMap<End, Vec<End>>,
 }
 
-impl Cables {
+impl CableIndex {
     pub(crate) fn join(&mut self, a: End, b: End) {
         for (from, to) in [(a.clone(), b.clone()), (b, a)] {
             let others = self.others.entry(from).or_default();
@@ -39,7 +39,7 @@ impl Cables {
         }
     }
 
-    fn others(&self, site: &Site) -> &[End] {
+    fn others(&self, site: &FindingSite) -> &[End] {
         let end = site
             .cage
             .as_ref()
@@ -50,7 +50,7 @@ impl Cables {
 }
 
 /// Gives each finding its cause. `hosts` are the names of the nodes.
-pub(crate) fn settle(found: &mut [Placed], hosts: &[String], cables: &Cables) {
+pub(crate) fn settle(found: &mut [LocatedFinding], hosts: &[String], cables: &CableIndex) {
     let causes = forest(found, cables);
     let references: Vec<Option<FindingRef>> = causes
         .into_iter()
@@ -69,7 +69,7 @@ pub(crate) fn settle(found: &mut [Placed], hosts: &[String], cables: &Cables) {
 }
 
 /// The place of each finding's cause in the list.
-fn forest(found: &[Placed], cables: &Cables) -> Vec<Option<usize>> {
+fn forest(found: &[LocatedFinding], cables: &CableIndex) -> Vec<Option<usize>> {
     let index = Index::new(found);
     let mut causes: Vec<Option<usize>> = vec![None; found.len()];
     for (place, placed) in found.iter().enumerate() {
@@ -93,7 +93,7 @@ struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    fn new(found: &'a [Placed]) -> Self {
+    fn new(found: &'a [LocatedFinding]) -> Self {
         let (mut by_node, mut by_cage) = (HashMap::new(), HashMap::new());
         let add = |list: &mut Vec<usize>, place: usize| {
             if list.last() != Some(&place) {
@@ -105,7 +105,7 @@ impl<'a> Index<'a> {
             if placed.finding.severity == Severity::Info {
                 continue;
             }
-            for Site { node, cage, .. } in &placed.sites {
+            for FindingSite { node, cage, .. } in &placed.sites {
                 let id = placed.check.id;
                 add(by_node.entry((id, node.as_str())).or_default(), place);
                 if let Some(cage) = cage {
@@ -118,7 +118,12 @@ impl<'a> Index<'a> {
     }
 
     /// Those that a rule may mean: on the finding's own node or cage, or at the other ends of its cables.
-    fn near<'s>(&'s self, rule: &Explains, effect: &'s Placed, cables: &'s Cables) -> Vec<usize> {
+    fn near<'s>(
+        &'s self,
+        rule: &CauseRule,
+        effect: &'s LocatedFinding,
+        cables: &'s CableIndex,
+    ) -> Vec<usize> {
         let on = |node: &'s str| self.by_node.get(&(rule.id, node));
         let at = |node: &'s str, cage: &'s str| self.by_cage.get(&(rule.id, node, cage));
         let mut lists: Vec<Option<&Vec<usize>>> = Vec::new();
@@ -126,14 +131,14 @@ impl<'a> Index<'a> {
             let own = || at(&site.node, site.cage.as_deref()?);
             let far = || cables.others(site).iter();
             match rule.over {
-                Same::Node | Same::EveryNode => lists.push(on(&site.node)),
-                Same::Port | Same::Cage => lists.push(own()),
-                Same::Cable => {
+                CauseScope::Node | CauseScope::EveryNode => lists.push(on(&site.node)),
+                CauseScope::Port | CauseScope::Cage => lists.push(own()),
+                CauseScope::Cable => {
                     lists.push(own());
                     lists.extend(far().map(|(node, cage)| at(node, cage)));
                 }
-                Same::FarEnd => lists.extend(far().map(|(node, cage)| at(node, cage))),
-                Same::Peer => lists.extend(far().map(|(node, _)| on(node))),
+                CauseScope::FarEnd => lists.extend(far().map(|(node, cage)| at(node, cage))),
+                CauseScope::Peer => lists.extend(far().map(|(node, _)| on(node))),
             }
         }
         let found = lists.into_iter().flatten().flatten();
@@ -153,13 +158,19 @@ fn leads_to(causes: &[Option<usize>], from: usize, to: usize) -> bool {
     false
 }
 
-fn is_cause(rule: &Explains, cause: &Placed, effect: &Placed, cables: &Cables) -> bool {
+fn is_cause(
+    rule: &CauseRule,
+    cause: &LocatedFinding,
+    effect: &LocatedFinding,
+    cables: &CableIndex,
+) -> bool {
     // Two of one kind: the one that is felt elsewhere explains what is felt.
     if cause.check.id == effect.check.id && (!cause.felt_elsewhere || effect.felt_elsewhere) {
         return false;
     }
-    if rule.over == Same::EveryNode {
-        let is_there = |effect: &Site| cause.sites.iter().any(|cause| cause.node == effect.node);
+    if rule.over == CauseScope::EveryNode {
+        let is_there =
+            |effect: &FindingSite| cause.sites.iter().any(|cause| cause.node == effect.node);
         return effect.sites.iter().all(is_there);
     }
     let mut pairs = cause
@@ -169,7 +180,7 @@ fn is_cause(rule: &Explains, cause: &Placed, effect: &Placed, cables: &Cables) -
     pairs.any(|(cause, effect)| agree(rule.over, cause, effect, cables))
 }
 
-fn agree(over: Same, cause: &Site, effect: &Site, cables: &Cables) -> bool {
+fn agree(over: CauseScope, cause: &FindingSite, effect: &FindingSite, cables: &CableIndex) -> bool {
     let same_node = cause.node == effect.node;
     let same_cage = same_node && cause.cage.is_some() && cause.cage == effect.cage;
     let across = || {
@@ -177,15 +188,15 @@ fn agree(over: Same, cause: &Site, effect: &Site, cables: &Cables) -> bool {
         others.any(|(node, cage)| *node == cause.node && Some(cage) == cause.cage.as_ref())
     };
     match over {
-        Same::Node | Same::EveryNode => same_node,
-        Same::Port => {
+        CauseScope::Node | CauseScope::EveryNode => same_node,
+        CauseScope::Port => {
             let whole = cause.port.is_none() || effect.port.is_none();
             same_cage && (whole || cause.port == effect.port)
         }
-        Same::Cage => same_cage,
-        Same::Cable => same_cage || across(),
-        Same::FarEnd => across(),
-        Same::Peer => {
+        CauseScope::Cage => same_cage,
+        CauseScope::Cable => same_cage || across(),
+        CauseScope::FarEnd => across(),
+        CauseScope::Peer => {
             let mut others = cables.others(effect).iter();
             cause.cage.is_none() && others.any(|(node, _)| *node == cause.node)
         }
@@ -199,7 +210,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Hit, checks};
+    use crate::{CheckHit, checks};
 
     /// Where rules alone go in no circle, findings cannot.
     #[test]
@@ -222,19 +233,19 @@ mod tests {
         }
     }
 
-    fn site() -> impl Strategy<Value = Site> {
+    fn site() -> impl Strategy<Value = FindingSite> {
         let place = (
             0..4_usize,
             prop::option::of((0..2_usize, prop::option::of(1..3_u32))),
         );
-        place.prop_map(|(node, cage)| Site {
+        place.prop_map(|(node, cage)| FindingSite {
             node: format!("node-{node}"),
             cage: cage.map(|(cage, _)| format!("p{cage}")),
             port: cage.and_then(|(cage, port)| Some((format!("mlx5_{cage}"), port?))),
         })
     }
 
-    fn placed() -> impl Strategy<Value = Placed> {
+    fn placed() -> impl Strategy<Value = LocatedFinding> {
         let sites = prop::collection::vec(site(), 1..3);
         let severity =
             prop::sample::select(vec![Severity::Fault, Severity::Warning, Severity::Info]);
@@ -243,17 +254,17 @@ mod tests {
             let all: Vec<&'static Check> = checks::all().collect();
             let check = *check.get(&all);
             let subject = format!("{sites:?}");
-            Placed {
+            LocatedFinding {
                 check,
                 host: None,
-                finding: Hit::new(severity, subject).finding(check),
+                finding: CheckHit::new(severity, subject).finding(check),
                 sites,
                 felt_elsewhere: felt,
             }
         })
     }
 
-    impl std::fmt::Debug for Placed {
+    impl std::fmt::Debug for LocatedFinding {
         fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             write!(formatter, "{} at {:?}", self.check.id, self.sites)
         }
@@ -265,7 +276,7 @@ mod tests {
             found in prop::collection::vec(placed(), 0..60),
             joints in prop::collection::vec(((0..4_usize, 0..2_usize), (0..4_usize, 0..2_usize)), 0..5),
         ) {
-            let mut cables = Cables::default();
+            let mut cables = CableIndex::default();
             let end = |(node, cage): (usize, usize)| (format!("node-{node}"), format!("p{cage}"));
             for (a, b) in joints {
                 cables.join(end(a), end(b));

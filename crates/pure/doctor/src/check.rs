@@ -1,6 +1,6 @@
 //! What a check is: declared once, and the source of its finding, its page and its long explanation.
 
-use crate::{Cluster, Hit, Measured, Node, Pair};
+use crate::{CagePair, CheckHit, ExaminedCluster, ExaminedNode, RunWithFaults};
 
 /// One fault of the catalogue.
 pub struct Check {
@@ -24,24 +24,24 @@ pub struct Check {
     pub verify: &'static str,
     /// What may lie behind it: where one of these is found in the same place, this is its consequence. The first that
     /// fits counts.
-    pub explained_by: &'static [Explains],
-    pub run: Run,
+    pub explained_by: &'static [CauseRule],
+    pub run: CheckFunctions,
 }
 
 /// A check whose finding explains another's, where the two agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Explains {
+pub struct CauseRule {
     pub id: &'static str,
-    pub over: Same,
+    pub over: CauseScope,
 }
 
-pub(crate) const fn explains(id: &'static str, over: Same) -> Explains {
-    Explains { id, over }
+pub(crate) const fn explains(id: &'static str, over: CauseScope) -> CauseRule {
+    CauseRule { id, over }
 }
 
 /// Over what a finding and its cause must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Same {
+pub enum CauseScope {
     Node,
     /// Every node of this is a node of the cause.
     EveryNode,
@@ -56,7 +56,7 @@ pub enum Same {
     Peer,
 }
 
-impl Same {
+impl CauseScope {
     /// In words, for a page.
     pub fn words(self) -> &'static str {
         match self {
@@ -73,22 +73,22 @@ impl Same {
 
 /// What a check looks at: everything that it has a function for.
 #[derive(Clone, Copy, Default)]
-pub struct Run {
+pub struct CheckFunctions {
     /// One node's facts.
-    pub node: Option<fn(&Node) -> Vec<Hit>>,
+    pub node: Option<fn(&ExaminedNode) -> Vec<CheckHit>>,
     /// Two cages that are joined.
-    pub pair: Option<fn(&Pair) -> Vec<Hit>>,
+    pub pair: Option<fn(&CagePair) -> Vec<CheckHit>>,
     /// All nodes' facts.
-    pub cluster: Option<fn(&Cluster) -> Vec<Hit>>,
+    pub cluster: Option<fn(&ExaminedCluster) -> Vec<CheckHit>>,
     /// An NCCL log: fired by its reader.
     pub log: bool,
     /// A stored run of measurements.
-    pub stored: Option<fn(&Measured) -> Vec<Hit>>,
+    pub stored: Option<fn(&RunWithFaults) -> Vec<CheckHit>>,
     /// It is told from measurements, whether it has a function for them yet or not.
     pub measured: bool,
 }
 
-impl Run {
+impl CheckFunctions {
     const NOTHING: Self = Self {
         node: None,
         pair: None,
@@ -98,18 +98,18 @@ impl Run {
         measured: false,
     };
 
-    pub(crate) const fn node(function: fn(&Node) -> Vec<Hit>) -> Self {
+    pub(crate) const fn node(function: fn(&ExaminedNode) -> Vec<CheckHit>) -> Self {
         Self::NOTHING.and_node(function)
     }
 
-    pub(crate) const fn pair(function: fn(&Pair) -> Vec<Hit>) -> Self {
+    pub(crate) const fn pair(function: fn(&CagePair) -> Vec<CheckHit>) -> Self {
         Self {
             pair: Some(function),
             ..Self::NOTHING
         }
     }
 
-    pub(crate) const fn cluster(function: fn(&Cluster) -> Vec<Hit>) -> Self {
+    pub(crate) const fn cluster(function: fn(&ExaminedCluster) -> Vec<CheckHit>) -> Self {
         Self::NOTHING.and_cluster(function)
     }
 
@@ -128,7 +128,7 @@ impl Run {
     }
 
     /// It is told from a stored run.
-    pub const fn stored(function: fn(&Measured) -> Vec<Hit>) -> Self {
+    pub const fn stored(function: fn(&RunWithFaults) -> Vec<CheckHit>) -> Self {
         Self {
             stored: Some(function),
             measured: true,
@@ -137,7 +137,7 @@ impl Run {
     }
 
     /// It shows in one node's facts, too.
-    pub(crate) const fn and_node(self, function: fn(&Node) -> Vec<Hit>) -> Self {
+    pub(crate) const fn and_node(self, function: fn(&ExaminedNode) -> Vec<CheckHit>) -> Self {
         Self {
             node: Some(function),
             ..self
@@ -145,7 +145,7 @@ impl Run {
     }
 
     /// It shows when nodes are compared, too.
-    pub(crate) const fn and_cluster(self, function: fn(&Cluster) -> Vec<Hit>) -> Self {
+    pub(crate) const fn and_cluster(self, function: fn(&ExaminedCluster) -> Vec<CheckHit>) -> Self {
         Self {
             cluster: Some(function),
             ..self
@@ -155,14 +155,14 @@ impl Run {
 
 /// What a check waits for that facts do not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
+pub enum CheckInput {
     Measurement,
     /// One that no command takes yet.
     LaterMeasurement,
     Log,
 }
 
-impl Needs {
+impl CheckInput {
     /// As a sentence without its full stop.
     pub fn words(self) -> &'static str {
         match self {
@@ -186,8 +186,8 @@ impl Needs {
 
 impl Check {
     /// What has to be there beside facts before it can fire at all.
-    pub fn needs(&self) -> Option<Needs> {
-        let Run {
+    pub fn needs(&self) -> Option<CheckInput> {
+        let CheckFunctions {
             node,
             pair,
             cluster,
@@ -198,21 +198,21 @@ impl Check {
         if node.is_some() || pair.is_some() || cluster.is_some() {
             None
         } else if stored.is_some() {
-            Some(Needs::Measurement)
+            Some(CheckInput::Measurement)
         } else if measured {
-            Some(Needs::LaterMeasurement)
+            Some(CheckInput::LaterMeasurement)
         } else {
-            log.then_some(Needs::Log)
+            log.then_some(CheckInput::Log)
         }
     }
 
     /// The word of the catalogue for what it looks at first.
     pub fn scope(&self) -> &'static str {
         match self.run {
-            Run { measured: true, .. } => "run",
-            Run { log: true, .. } => "log",
-            Run { node: Some(_), .. } => "node",
-            Run { pair: Some(_), .. } => "pair",
+            CheckFunctions { measured: true, .. } => "run",
+            CheckFunctions { log: true, .. } => "log",
+            CheckFunctions { node: Some(_), .. } => "node",
+            CheckFunctions { pair: Some(_), .. } => "pair",
             _ => "cluster",
         }
     }

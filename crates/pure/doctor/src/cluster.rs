@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_fabric::wire::roce_path_mtu;
-use crosstie_model::{Cable, PortRef, Spec};
+use crosstie_model::{Cable, ClusterSpec, PortRef};
 use ipnet::IpNet;
 
-use crate::{FabricPort, Node, Unread};
+use crate::{ExaminedNode, ExaminedPort, UnreadNode};
 
-pub struct Cluster<'a> {
-    pub spec: Option<&'a Spec>,
-    pub nodes: Vec<Node<'a>>,
+pub struct ExaminedCluster<'a> {
+    pub spec: Option<&'a ClusterSpec>,
+    pub nodes: Vec<ExaminedNode<'a>>,
     /// Those that were asked and could not be read.
-    pub unread: &'a [Unread],
+    pub unread: &'a [UnreadNode],
     joints: Vec<Joint>,
 }
 
@@ -20,12 +20,12 @@ pub struct Cluster<'a> {
 struct Joint {
     a: (usize, usize),
     b: (usize, usize),
-    by: Joined,
+    by: JoinEvidence,
 }
 
 /// How it is known that two cages are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Joined {
+pub enum JoinEvidence {
     /// The cluster file has the cable.
     Spec,
     /// Nothing else is in their subnet, or nothing else is active on two nodes: taken as one cable.
@@ -35,19 +35,23 @@ pub enum Joined {
 }
 
 /// Two cages that are joined.
-pub struct Pair<'a> {
-    pub a: End<'a>,
-    pub b: End<'a>,
-    pub by: Joined,
+pub struct CagePair<'a> {
+    pub a: CagePairEnd<'a>,
+    pub b: CagePairEnd<'a>,
+    pub by: JoinEvidence,
 }
 
-pub struct End<'a> {
-    pub node: &'a Node<'a>,
+pub struct CagePairEnd<'a> {
+    pub node: &'a ExaminedNode<'a>,
     pub cage: usize,
 }
 
-impl<'a> Cluster<'a> {
-    pub fn new(nodes: Vec<Node<'a>>, unread: &'a [Unread], spec: Option<&'a Spec>) -> Self {
+impl<'a> ExaminedCluster<'a> {
+    pub fn new(
+        nodes: Vec<ExaminedNode<'a>>,
+        unread: &'a [UnreadNode],
+        spec: Option<&'a ClusterSpec>,
+    ) -> Self {
         let joints = joints(&nodes, spec);
         Self {
             spec,
@@ -58,17 +62,17 @@ impl<'a> Cluster<'a> {
     }
 
     /// The end of a cable, where its node was read and has such a cage.
-    pub fn find(&self, end: &PortRef) -> Option<(&Node<'a>, usize)> {
+    pub fn find(&self, end: &PortRef) -> Option<(&ExaminedNode<'a>, usize)> {
         let (node, cage) = place(&self.nodes, &end.node, &end.cage)?;
         Some((&self.nodes[node], cage))
     }
 
-    pub fn pairs(&self) -> impl Iterator<Item = Pair<'_>> {
-        let end = |(node, cage): (usize, usize)| End {
+    pub fn pairs(&self) -> impl Iterator<Item = CagePair<'_>> {
+        let end = |(node, cage): (usize, usize)| CagePairEnd {
             node: &self.nodes[node],
             cage,
         };
-        self.joints.iter().map(move |joint| Pair {
+        self.joints.iter().map(move |joint| CagePair {
             a: end(joint.a),
             b: end(joint.b),
             by: joint.by,
@@ -76,10 +80,10 @@ impl<'a> Cluster<'a> {
     }
 }
 
-impl Pair<'_> {
+impl CagePair<'_> {
     /// One cable, as far as can be known.
     pub fn is_cable(&self) -> bool {
-        self.by != Joined::Subnet
+        self.by != JoinEvidence::Subnet
     }
 
     /// `spark-a:p1 – spark-b:p1`
@@ -88,7 +92,7 @@ impl Pair<'_> {
     }
 }
 
-impl<'a> End<'a> {
+impl<'a> CagePairEnd<'a> {
     pub fn label(&self) -> String {
         let cage = self.node.cages.get(self.cage);
         format!("{}:{}", self.node.name, cage.map_or("?", |cage| &cage.id))
@@ -100,14 +104,14 @@ impl<'a> End<'a> {
         Some((self.node.name.to_owned(), cage.id.clone()))
     }
 
-    pub fn ports(&self) -> impl Iterator<Item = &'a FabricPort<'a>> {
+    pub fn ports(&self) -> impl Iterator<Item = &'a ExaminedPort<'a>> {
         let cage = self.cage;
-        let node: &'a Node<'a> = self.node;
+        let node: &'a ExaminedNode<'a> = self.node;
         node.fabric.iter().filter(move |port| port.cage == cage)
     }
 }
 
-fn joints(nodes: &[Node], spec: Option<&Spec>) -> Vec<Joint> {
+fn joints(nodes: &[ExaminedNode], spec: Option<&ClusterSpec>) -> Vec<Joint> {
     let cables = spec.map_or(&[][..], |spec| &spec.cables);
     let mut joints: Vec<Joint> = cables
         .iter()
@@ -115,7 +119,7 @@ fn joints(nodes: &[Node], spec: Option<&Spec>) -> Vec<Joint> {
             Cable::Direct { a, b, .. } => Some(Joint {
                 a: place(nodes, &a.node, &a.cage)?,
                 b: place(nodes, &b.node, &b.cage)?,
-                by: Joined::Spec,
+                by: JoinEvidence::Spec,
             }),
             Cable::Switched { .. } => None,
         })
@@ -134,7 +138,7 @@ fn joints(nodes: &[Node], spec: Option<&Spec>) -> Vec<Joint> {
     joints
 }
 
-fn place(nodes: &[Node], node: &str, cage: &str) -> Option<(usize, usize)> {
+fn place(nodes: &[ExaminedNode], node: &str, cage: &str) -> Option<(usize, usize)> {
     let index = nodes.iter().position(|found| found.name == node)?;
     let cage = nodes[index]
         .cages
@@ -144,7 +148,7 @@ fn place(nodes: &[Node], node: &str, cage: &str) -> Option<(usize, usize)> {
 }
 
 /// The cages of each subnet, one entry a cage.
-fn subnets(nodes: &[Node]) -> BTreeMap<IpNet, Vec<(usize, usize)>> {
+fn subnets(nodes: &[ExaminedNode]) -> BTreeMap<IpNet, Vec<(usize, usize)>> {
     let mut subnets: BTreeMap<IpNet, Vec<(usize, usize)>> = BTreeMap::new();
     for (index, node) in nodes.iter().enumerate() {
         for port in &node.fabric {
@@ -161,16 +165,16 @@ fn subnets(nodes: &[Node]) -> BTreeMap<IpNet, Vec<(usize, usize)>> {
 
 /// Two cages of two nodes are taken as a cable. More are a switch's: each is compared with one that has what most
 /// have, so that the one odd node is named and not all the others.
-fn of_subnet(nodes: &[Node], subnet: IpNet, members: &[(usize, usize)]) -> Vec<Joint> {
+fn of_subnet(nodes: &[ExaminedNode], subnet: IpNet, members: &[(usize, usize)]) -> Vec<Joint> {
     let mut owners: Vec<usize> = members.iter().map(|(node, _)| *node).collect();
     owners.dedup();
     if owners.len() < 2 {
         return Vec::new();
     }
     let by = if owners.len() == 2 && members.len() == 2 {
-        Joined::Alone
+        JoinEvidence::Alone
     } else {
-        Joined::Subnet
+        JoinEvidence::Subnet
     };
     let path_mtu = |(node, cage): (usize, usize)| {
         let ports = nodes[node].fabric.iter();
@@ -210,9 +214,9 @@ fn of_subnet(nodes: &[Node], subnet: IpNet, members: &[(usize, usize)]) -> Vec<J
 }
 
 /// Two nodes with one active cage each: whoever asks about just these two has joined them.
-fn two_of_a_kind(nodes: &[Node]) -> Option<Joint> {
+fn two_of_a_kind(nodes: &[ExaminedNode]) -> Option<Joint> {
     let [first, second] = nodes else { return None };
-    let only = |node: &Node| {
+    let only = |node: &ExaminedNode| {
         let mut cages: Vec<usize> = node.fabric.iter().map(|port| port.cage).collect();
         cages.dedup();
         let free = node.fabric.iter().all(|port| !port.switched);
@@ -221,6 +225,6 @@ fn two_of_a_kind(nodes: &[Node]) -> Option<Joint> {
     Some(Joint {
         a: (0, only(first)?),
         b: (1, only(second)?),
-        by: Joined::Alone,
+        by: JoinEvidence::Alone,
     })
 }

@@ -2,21 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crosstie_model::{Cable, Facts, Finding, Spec, run::Run as StoredRun};
-use crosstie_plan::Wiring;
+use crosstie_model::{Cable, ClusterSpec, Facts, Finding, run::StoredRun};
+use crosstie_plan::PlannedWiring;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Check, ClockOffset, Cluster, Hit, Measured, Node, Site,
-    causes::{Cables, Placed, settle},
+    Check, CheckHit, ClockOffset, ExaminedCluster, ExaminedNode, FindingSite, RunWithFaults,
+    causes::{CableIndex, LocatedFinding, settle},
     checks,
-    site::{Names, between},
+    site::{SiteNames, between},
 };
 
 /// What is known of one node.
-pub struct Patient<'a> {
+pub struct NodeInput<'a> {
     pub facts: &'a Facts,
     /// The same node a moment before, where counters were read twice.
     pub earlier: Option<&'a Facts>,
@@ -26,7 +26,7 @@ pub struct Patient<'a> {
 
 /// A node that was asked and could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadNode {
     /// As the cluster file names it, where it does.
     pub host: String,
     pub error: String,
@@ -60,12 +60,12 @@ impl Diagnosis {
 
 /// Which checks to run, by id. Both empty: all of them.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Selection<'a> {
+pub struct CheckSelection<'a> {
     pub only: &'a [String],
     pub skip: &'a [String],
 }
 
-impl Selection<'_> {
+impl CheckSelection<'_> {
     fn takes(self, id: &str) -> bool {
         (self.only.is_empty() || self.only.iter().any(|only| only == id))
             && !self.skip.iter().any(|skip| skip == id)
@@ -74,19 +74,19 @@ impl Selection<'_> {
 
 /// Everything that is examined together: a finding may explain any other of it.
 #[derive(Clone, Copy, Default)]
-pub struct Examination<'a> {
-    pub patients: &'a [Patient<'a>],
-    pub unread: &'a [Unread],
+pub struct DoctorInput<'a> {
+    pub patients: &'a [NodeInput<'a>],
+    pub unread: &'a [UnreadNode],
     /// What was measured between these nodes.
     pub runs: &'a [StoredRun],
     /// The cluster file.
-    pub spec: Option<&'a Spec>,
-    pub selection: Selection<'a>,
+    pub spec: Option<&'a ClusterSpec>,
+    pub selection: CheckSelection<'a>,
 }
 
 /// Findings in the order of the patients; worst first in each list. Each has its cause, where another finding explains it.
-pub fn diagnose(examination: &Examination) -> Diagnosis {
-    let Examination {
+pub fn diagnose(examination: &DoctorInput) -> Diagnosis {
+    let DoctorInput {
         patients,
         unread,
         runs,
@@ -97,13 +97,13 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
     let nodes = patients
         .iter()
         .map(|patient| {
-            let mut node = Node::new(patient, spec);
+            let mut node = ExaminedNode::new(patient, spec);
             node.planned = planned.remove(node.name).unwrap_or_default();
             node
         })
         .collect();
-    let cluster = Cluster::new(nodes, unread, spec);
-    let mut found: Vec<Placed> = Vec::new();
+    let cluster = ExaminedCluster::new(nodes, unread, spec);
+    let mut found: Vec<LocatedFinding> = Vec::new();
     for (index, node) in cluster.nodes.iter().enumerate() {
         if node.concerns_us() {
             found.extend(of_node(index, node, selection));
@@ -130,7 +130,7 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
     };
     // In the order of the catalogue where they are alike: it is the order in which to look.
     found.sort_by_key(|placed| placed.finding.severity);
-    for Placed { host, finding, .. } in found {
+    for LocatedFinding { host, finding, .. } in found {
         match host {
             Some(host) => diagnosis.nodes[host].findings.push(finding),
             None => diagnosis.cluster.push(finding),
@@ -141,14 +141,14 @@ pub fn diagnose(examination: &Examination) -> Diagnosis {
 
 /// By node and interface. Nothing where the cluster file cannot be satisfied: `crosstie plan` says why.
 fn planned_addresses<'a>(
-    spec: &'a Spec,
-    patients: &[Patient<'a>],
+    spec: &'a ClusterSpec,
+    patients: &[NodeInput<'a>],
 ) -> HashMap<&'a str, HashMap<String, IpNet>> {
     if !spec.check().is_empty() {
         return HashMap::new();
     }
     let facts = patients.iter().map(|patient| patient.facts);
-    let Ok(wiring) = Wiring::new(spec, facts) else {
+    let Ok(wiring) = PlannedWiring::new(spec, facts) else {
         return HashMap::new();
     };
     let nodes = wiring.nodes.iter().map(|node| {
@@ -159,29 +159,33 @@ fn planned_addresses<'a>(
     nodes.collect()
 }
 
-fn selected(selection: Selection) -> impl Iterator<Item = &'static Check> {
+fn selected(selection: CheckSelection) -> impl Iterator<Item = &'static Check> {
     checks::all().filter(move |check| selection.takes(check.id))
 }
 
-fn of_node(index: usize, node: &Node, selection: Selection) -> Vec<Placed> {
-    let hits: Vec<(&Check, Hit)> = selected(selection)
+fn of_node(index: usize, node: &ExaminedNode, selection: CheckSelection) -> Vec<LocatedFinding> {
+    let hits: Vec<(&Check, CheckHit)> = selected(selection)
         .filter_map(|check| Some((check, check.run.node?)))
         .flat_map(|(check, run)| run(node).into_iter().map(move |hit| (check, hit)))
         .collect();
     if hits.is_empty() {
         return Vec::new();
     }
-    let names = Names::new(node);
+    let names = SiteNames::new(node);
     hits.into_iter()
         .map(|(check, hit)| placed(check, Some(index), hit, |subject| names.of(subject)))
         .collect()
 }
 
-fn of_cluster(cluster: &Cluster, runs: &[StoredRun], selection: Selection) -> Vec<Placed> {
-    let by_name: HashMap<&str, &Node> =
+fn of_cluster(
+    cluster: &ExaminedCluster,
+    runs: &[StoredRun],
+    selection: CheckSelection,
+) -> Vec<LocatedFinding> {
+    let by_name: HashMap<&str, &ExaminedNode> =
         cluster.nodes.iter().map(|node| (node.name, node)).collect();
     let sites = |subject: &str| between(&by_name, subject);
-    let measured: Vec<Measured> = runs.iter().map(Measured::new).collect();
+    let measured: Vec<RunWithFaults> = runs.iter().map(RunWithFaults::new).collect();
     let mut found = Vec::new();
     for check in selected(selection) {
         let pairs = check.run.pair.into_iter();
@@ -198,10 +202,10 @@ fn of_cluster(cluster: &Cluster, runs: &[StoredRun], selection: Selection) -> Ve
 fn placed(
     check: &'static Check,
     host: Option<usize>,
-    hit: Hit,
-    sites: impl Fn(&str) -> Vec<Site>,
-) -> Placed {
-    Placed {
+    hit: CheckHit,
+    sites: impl Fn(&str) -> Vec<FindingSite>,
+) -> LocatedFinding {
+    LocatedFinding {
         check,
         host,
         sites: match hit.sites() {
@@ -214,8 +218,8 @@ fn placed(
 }
 
 /// Those of the cluster file and of runs, whether their nodes were read or not, and those that are taken for one.
-fn cables(cluster: &Cluster, runs: &[StoredRun]) -> Cables {
-    let mut cables = Cables::default();
+fn cables(cluster: &ExaminedCluster, runs: &[StoredRun]) -> CableIndex {
+    let mut cables = CableIndex::default();
     let declared = cluster.spec.map_or(&[][..], |spec| &spec.cables);
     let measured = runs.iter().flat_map(|run| &run.header.cabling);
     for cable in declared.iter().chain(measured) {
@@ -233,7 +237,7 @@ fn cables(cluster: &Cluster, runs: &[StoredRun]) -> Cables {
         .map(|end| (end.node.as_str(), end.cage.as_str()))
         .collect();
     let is_free = |(node, cage): &(String, String)| !known.contains(&(node, cage));
-    for pair in cluster.pairs().filter(crate::Pair::is_cable) {
+    for pair in cluster.pairs().filter(crate::CagePair::is_cable) {
         if let (Some(a), Some(b)) = (pair.a.place(), pair.b.place())
             && is_free(&a)
             && is_free(&b)
@@ -244,7 +248,7 @@ fn cables(cluster: &Cluster, runs: &[StoredRun]) -> Cables {
     cables
 }
 
-fn notes(node: &Node) -> Vec<String> {
+fn notes(node: &ExaminedNode) -> Vec<String> {
     const SHOWN: usize = 4;
     if !node.concerns_us() {
         return vec!["no RDMA card here, and no cluster file expects one".to_owned()];

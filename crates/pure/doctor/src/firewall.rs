@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The first packet of a TCP connection that a peer opens: to some port, from somewhere in the subnet.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Packet<'a> {
+pub(crate) struct FirstPacket<'a> {
     pub(crate) interface: &'a str,
     /// Our own address, with its prefix.
     pub(crate) to: IpNet,
@@ -29,14 +29,14 @@ enum Holds {
 const EPHEMERAL: (u64, u64) = (32768, 60999);
 
 /// A chain with its rules read.
-pub(crate) struct Judge<'a> {
+pub(crate) struct ChainEvaluator<'a> {
     pub(crate) chain: &'a InputChain,
     rules: Vec<Vec<Value>>,
     /// What no rule lets in stays out.
     closed: bool,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> ChainEvaluator<'a> {
     pub(crate) fn new(chain: &'a InputChain) -> Self {
         let rules: Vec<Vec<Value>> = chain
             .rules
@@ -51,7 +51,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether the chain is sure to keep the packet out. A rule that lets it in only perhaps is taken to do so.
-    pub(crate) fn blocks(&self, packet: Packet) -> bool {
+    pub(crate) fn blocks(&self, packet: FirstPacket) -> bool {
         let meant = match self.chain.family.as_str() {
             "ip" => packet.to.addr().is_ipv4(),
             "ip6" => packet.to.addr().is_ipv6(),
@@ -72,7 +72,7 @@ fn ends_closed(rules: &[Vec<Value>]) -> bool {
     last && !returns
 }
 
-fn lets_in(rule: &[Value], packet: Packet) -> bool {
+fn lets_in(rule: &[Value], packet: FirstPacket) -> bool {
     let mut holds = Holds::Yes;
     for part in rule {
         if let Some(condition) = part.get("match") {
@@ -102,7 +102,7 @@ fn of_extension(extension: &Value) -> Holds {
 }
 
 /// `KEY vmap { ELEMENT : VERDICT, … }`
-fn maps_to_accept(map: &Value, packet: Packet) -> bool {
+fn maps_to_accept(map: &Value, packet: FirstPacket) -> bool {
     let (Some(key), Some(data)) = (map.get("key"), map.get("data")) else {
         return false;
     };
@@ -121,7 +121,7 @@ fn maps_to_accept(map: &Value, packet: Packet) -> bool {
     })
 }
 
-fn matches(condition: &Value, packet: Packet) -> Holds {
+fn matches(condition: &Value, packet: FirstPacket) -> Holds {
     let (Some(left), Some(right)) = (condition.get("left"), condition.get("right")) else {
         return Holds::Unclear;
     };
@@ -136,7 +136,7 @@ fn matches(condition: &Value, packet: Packet) -> Holds {
     }
 }
 
-fn compare(left: &Value, right: &Value, packet: Packet) -> Holds {
+fn compare(left: &Value, right: &Value, packet: FirstPacket) -> Holds {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     if let Some(meta) = left.get("meta") {
         return match text(meta, "key").as_deref() {
@@ -174,7 +174,12 @@ fn compare(left: &Value, right: &Value, packet: Packet) -> Holds {
     }
 }
 
-fn of_header(protocol: Option<&str>, field: Option<&str>, right: &Value, packet: Packet) -> Holds {
+fn of_header(
+    protocol: Option<&str>,
+    field: Option<&str>,
+    right: &Value,
+    packet: FirstPacket,
+) -> Holds {
     let wrong_family = match protocol {
         Some("ip") => packet.to.addr().is_ipv6(),
         Some("ip6") => packet.to.addr().is_ipv4(),
@@ -275,8 +280,8 @@ mod tests {
 
     use super::*;
 
-    fn blocks(chain: &InputChain, packet: Packet) -> bool {
-        Judge::new(chain).blocks(packet)
+    fn blocks(chain: &InputChain, packet: FirstPacket) -> bool {
+        ChainEvaluator::new(chain).blocks(packet)
     }
 
     fn chain(family: &str, policy: &str, rules: &[Value]) -> InputChain {
@@ -289,8 +294,8 @@ mod tests {
         }
     }
 
-    fn packet() -> Packet<'static> {
-        Packet {
+    fn packet() -> FirstPacket<'static> {
+        FirstPacket {
             interface: "enp1s0f1np1",
             to: "192.168.177.11/24".parse().unwrap(),
         }

@@ -1,6 +1,6 @@
 //! Counters that were read twice.
 
-use crosstie_model::facts::Counters;
+use crosstie_model::facts::NamedCounters;
 
 /// How far a counter got since it was last read. Old errors are no alarm: only growth is.
 ///
@@ -17,8 +17,8 @@ pub fn grown(before: u64, after: u64) -> u64 {
 
 /// The counters that grew, with how far, by name.
 pub fn all_grown<'a>(
-    before: &'a Counters,
-    after: &'a Counters,
+    before: &'a NamedCounters,
+    after: &'a NamedCounters,
 ) -> impl Iterator<Item = (&'a str, u64)> {
     after.iter().filter_map(|(name, now)| {
         let growth = grown(*before.get(name)?, *now);

@@ -4,11 +4,11 @@ use std::fmt::{Display, Write};
 
 use crosstie_model::{Evidence, Finding, Severity};
 
-use crate::{Check, Site};
+use crate::{Check, FindingSite};
 
 /// What a check found, before it is joined with the check's own texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct CheckHit {
     severity: Severity,
     subject: String,
     evidence: Vec<Evidence>,
@@ -16,11 +16,11 @@ pub struct Hit {
     cause: Option<String>,
     advice: Option<String>,
     commands: Vec<String>,
-    sites: Vec<Site>,
+    sites: Vec<FindingSite>,
     felt_elsewhere: bool,
 }
 
-impl Hit {
+impl CheckHit {
     pub fn new(severity: Severity, subject: impl Display) -> Self {
         Self {
             severity,
@@ -85,7 +85,7 @@ impl Hit {
     /// Where it is, for a subject that does not tell: left out, the subject's words are looked up among the names of the
     /// node's ports, devices and cages, and among those of nodes.
     #[must_use]
-    pub fn at(mut self, site: Site) -> Self {
+    pub fn at(mut self, site: FindingSite) -> Self {
         self.sites.push(site);
         self
     }
@@ -101,7 +101,7 @@ impl Hit {
         self.felt_elsewhere
     }
 
-    pub(crate) fn sites(&self) -> &[Site] {
+    pub(crate) fn sites(&self) -> &[FindingSite] {
         &self.sites
     }
 

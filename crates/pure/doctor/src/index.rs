@@ -8,7 +8,7 @@ use crosstie_model::{
     facts::{net::Interface, rdma::RdmaDevice},
 };
 
-pub(crate) struct Index<'a> {
+pub(crate) struct FactIndex<'a> {
     devices: HashMap<&'a str, &'a RdmaDevice>,
     /// Functions that RDMA devices are on.
     functions: HashSet<PciAddress>,
@@ -24,7 +24,7 @@ pub(crate) struct Index<'a> {
     neighbours: HashMap<&'a str, HashSet<&'a HardwareAddress>>,
 }
 
-impl<'a> Index<'a> {
+impl<'a> FactIndex<'a> {
     pub(crate) fn new(facts: &'a Facts) -> Self {
         let interfaces = &facts.network.interfaces;
         let mut devices = HashMap::new();

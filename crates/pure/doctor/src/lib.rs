@@ -23,12 +23,14 @@ mod site;
 mod terms;
 
 pub(crate) use check::explains;
-pub use check::{Check, Explains, Needs, Run, Same};
+pub use check::{CauseRule, CauseScope, Check, CheckFunctions, CheckInput};
 pub use clock::ClockOffset;
-pub use cluster::{Cluster, End, Joined, Pair};
+pub use cluster::{CagePair, CagePairEnd, ExaminedCluster, JoinEvidence};
 pub use crosstie_model::word;
-pub use diagnose::{Diagnosis, Examination, NodeFindings, Patient, Selection, Unread, diagnose};
-pub use hit::Hit;
-pub use measured::Measured;
-pub use node::{FabricPort, Node, is_link_local, is_nvidia_nic, port_file};
-pub use site::Site;
+pub use diagnose::{
+    CheckSelection, Diagnosis, DoctorInput, NodeFindings, NodeInput, UnreadNode, diagnose,
+};
+pub use hit::CheckHit;
+pub use measured::RunWithFaults;
+pub use node::{ExaminedNode, ExaminedPort, is_link_local, is_nvidia_nic, port_file};
+pub use site::FindingSite;

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use crosstie_grade::{FaultKind, GradedRun, MeasuredFault, faults};
 use crosstie_model::{
     Finding, FindingRef,
-    run::{MeasuredEnd, Run},
+    run::{MeasuredEnd, StoredRun},
 };
 
-use crate::{Hit, Site, checks};
+use crate::{CheckHit, FindingSite, checks};
 
 /// A run, and its faults. A fault that another one of the run explains is told with that one.
-pub struct Measured<'a> {
-    pub run: &'a Run,
+pub struct RunWithFaults<'a> {
+    pub run: &'a StoredRun,
     pub faults: Vec<MeasuredFault>,
 }
 
-impl<'a> Measured<'a> {
-    pub fn new(run: &'a Run) -> Self {
+impl<'a> RunWithFaults<'a> {
+    pub fn new(run: &'a StoredRun) -> Self {
         Self {
             run,
             faults: faults(&GradedRun::new(run)),
@@ -25,13 +25,13 @@ impl<'a> Measured<'a> {
     }
 
     /// The roots of one kind.
-    pub(crate) fn hits(&self, kind: FaultKind) -> Vec<Hit> {
+    pub(crate) fn hits(&self, kind: FaultKind) -> Vec<CheckHit> {
         let faults = self.faults.iter().enumerate();
         let roots = faults.filter(|(_, fault)| fault.kind == kind && fault.because_of.is_none());
         roots.map(|(place, fault)| self.hit(place, fault)).collect()
     }
 
-    fn hit(&self, place: usize, fault: &MeasuredFault) -> Hit {
+    fn hit(&self, place: usize, fault: &MeasuredFault) -> CheckHit {
         let mut hit = plain(fault);
         let consequences = self.faults.iter();
         let consequences = consequences.filter(|other| other.because_of == Some(place));
@@ -49,20 +49,20 @@ impl<'a> Measured<'a> {
     }
 
     /// Ports that it is about, of nodes that may be at fault; nodes where no port is known.
-    fn sites(&self, fault: &MeasuredFault) -> Vec<Site> {
+    fn sites(&self, fault: &MeasuredFault) -> Vec<FindingSite> {
         let ends = fault.directions.iter().flat_map(|(from, to)| [from, to]);
         let concerned =
             |end: &&MeasuredEnd| fault.hosts.is_empty() || fault.hosts.contains(&end.host);
         let ends: BTreeSet<&MeasuredEnd> = ends.filter(concerned).collect();
         if ends.is_empty() {
-            return fault.hosts.iter().map(Site::node).collect();
+            return fault.hosts.iter().map(FindingSite::node).collect();
         }
         let site = |end: &MeasuredEnd| {
             let port = self.run.port(end);
-            Site {
+            FindingSite {
                 cage: port.and_then(|port| port.cage.clone()),
                 port: port.map(|port| (port.device.clone(), port.port)),
-                ..Site::node(&end.host)
+                ..FindingSite::node(&end.host)
             }
         };
         ends.into_iter().map(site).collect()
@@ -91,8 +91,8 @@ impl<'a> Measured<'a> {
     }
 }
 
-fn plain(fault: &MeasuredFault) -> Hit {
-    let mut hit = Hit::new(fault.severity, &fault.subject);
+fn plain(fault: &MeasuredFault) -> CheckHit {
+    let mut hit = CheckHit::new(fault.severity, &fault.subject);
     for seen in &fault.evidence {
         hit = hit.saw(&seen.what, &seen.value, &seen.source);
     }

@@ -2,21 +2,21 @@
 
 use std::{collections::HashMap, net::IpAddr};
 
-use crosstie_fabric::{Cage, Management, cages};
+use crosstie_fabric::{Cage, ManagementInterfaces, cages};
 use crosstie_model::{
-    Cable, Facts, Mtu, Spec,
+    Cable, ClusterSpec, Facts, Mtu,
     facts::{
         PciDevice,
-        net::{Address, Interface},
+        net::{Interface, InterfaceAddress},
         rdma::{LinkLayer, RdmaDevice, RdmaPort},
     },
 };
 use ipnet::IpNet;
 
-use crate::{ClockOffset, Patient, Site, index::Index};
+use crate::{ClockOffset, FindingSite, NodeInput, index::FactIndex};
 
 /// A node under examination.
-pub struct Node<'a> {
+pub struct ExaminedNode<'a> {
     /// The name that findings go by.
     pub name: &'a str,
     pub facts: &'a Facts,
@@ -25,20 +25,20 @@ pub struct Node<'a> {
     /// Known of live nodes.
     pub clock: Option<ClockOffset>,
     /// The cluster file, if there is one.
-    pub spec: Option<&'a Spec>,
+    pub spec: Option<&'a ClusterSpec>,
     /// The cluster file has this node.
     pub expected: bool,
     pub cages: Vec<Cage>,
     /// The ports that carry, or should carry, RDMA between nodes.
-    pub fabric: Vec<FabricPort<'a>>,
+    pub fabric: Vec<ExaminedPort<'a>>,
     /// The addresses that the cluster file gives to its interfaces.
     pub planned: HashMap<String, IpNet>,
-    pub(crate) index: Index<'a>,
+    pub(crate) index: FactIndex<'a>,
 }
 
 /// One port of the fabric.
 #[derive(Clone)]
-pub struct FabricPort<'a> {
+pub struct ExaminedPort<'a> {
     pub device: &'a RdmaDevice,
     pub port: &'a RdmaPort,
     /// Into the node's cages.
@@ -52,16 +52,16 @@ pub struct FabricPort<'a> {
     facts: &'a Facts,
 }
 
-impl<'a> Node<'a> {
-    pub fn new(patient: &Patient<'a>, spec: Option<&'a Spec>) -> Self {
-        let Patient {
+impl<'a> ExaminedNode<'a> {
+    pub fn new(patient: &NodeInput<'a>, spec: Option<&'a ClusterSpec>) -> Self {
+        let NodeInput {
             facts,
             earlier,
             clock,
         } = *patient;
         let name = facts.host.name.as_str();
         let cages = cages(facts, spec);
-        let index = Index::new(facts);
+        let index = FactIndex::new(facts);
         let fabric = fabric(facts, spec, &cages, &index);
         Self {
             name,
@@ -78,8 +78,8 @@ impl<'a> Node<'a> {
     }
 
     /// Where a port of it is.
-    pub fn site(&self, port: &FabricPort) -> Site {
-        Site {
+    pub fn site(&self, port: &ExaminedPort) -> FindingSite {
+        FindingSite {
             node: self.name.to_owned(),
             cage: self.cages.get(port.cage).map(|cage| cage.id.clone()),
             port: Some((port.device.name.clone(), port.port.number)),
@@ -87,7 +87,7 @@ impl<'a> Node<'a> {
     }
 
     /// The MTU that the cluster file gives to a port of it.
-    pub fn planned_mtu(&self, port: &FabricPort) -> Option<Mtu> {
+    pub fn planned_mtu(&self, port: &ExaminedPort) -> Option<Mtu> {
         self.spec.filter(|_| port.named)?.fabric.mtu
     }
 
@@ -106,7 +106,10 @@ impl<'a> Node<'a> {
     }
 
     /// The ports of the other cages' twins: members of the same cage as `port`, itself left out.
-    pub fn twins(&self, port: &FabricPort) -> impl Iterator<Item = (&'a RdmaDevice, &'a RdmaPort)> {
+    pub fn twins(
+        &self,
+        port: &ExaminedPort,
+    ) -> impl Iterator<Item = (&'a RdmaDevice, &'a RdmaPort)> {
         let own = port.device.name.clone();
         self.members(port.cage)
             .filter(move |(device, _)| device.name != own)
@@ -147,13 +150,13 @@ impl<'a> Node<'a> {
     }
 }
 
-impl<'a> FabricPort<'a> {
+impl<'a> ExaminedPort<'a> {
     pub fn is_roce(&self) -> bool {
         self.port.link_layer.known() == Some(&LinkLayer::Ethernet)
     }
 
     /// Addresses of every netdev that the port has GIDs for: VLANs, macvlans and bonds included.
-    pub fn addresses(&self) -> Vec<(&'a Interface, &'a Address)> {
+    pub fn addresses(&self) -> Vec<(&'a Interface, &'a InterfaceAddress)> {
         let own = self.netdev.map(|netdev| netdev.name.as_str());
         let mut names: Vec<&str> = self
             .port
@@ -177,7 +180,7 @@ impl<'a> FabricPort<'a> {
     }
 
     /// Those of its addresses that other nodes can use at any time: no link-local ones.
-    pub fn lasting_addresses(&self) -> Vec<(&'a Interface, &'a Address)> {
+    pub fn lasting_addresses(&self) -> Vec<(&'a Interface, &'a InterfaceAddress)> {
         let mut addresses = self.addresses();
         addresses.retain(|(_, address)| !is_link_local(address.net.addr()));
         addresses
@@ -222,11 +225,11 @@ pub fn is_nvidia_nic(device: &PciDevice) -> bool {
 /// the management port itself.
 fn fabric<'a>(
     facts: &'a Facts,
-    spec: Option<&Spec>,
+    spec: Option<&ClusterSpec>,
     cages: &[Cage],
-    index: &Index<'a>,
-) -> Vec<FabricPort<'a>> {
-    let ports: Vec<FabricPort> = cages
+    index: &FactIndex<'a>,
+) -> Vec<ExaminedPort<'a>> {
+    let ports: Vec<ExaminedPort> = cages
         .iter()
         .enumerate()
         .flat_map(|(place, cage)| {
@@ -242,7 +245,7 @@ fn fabric<'a>(
                     .netdev
                     .known()
                     .and_then(|name| facts.network.interface(name));
-                Some(FabricPort {
+                Some(ExaminedPort {
                     device,
                     port,
                     cage: place,
@@ -259,24 +262,24 @@ fn fabric<'a>(
     if ports.iter().any(|port| port.named) {
         return ports.into_iter().filter(|port| port.named).collect();
     }
-    let rate = |port: &FabricPort| port.port.rate.known().map_or(0.0, |rate| rate.0);
-    let active = |port: &&FabricPort| port.port.is_active();
+    let rate = |port: &ExaminedPort| port.port.rate.known().map_or(0.0, |rate| rate.0);
+    let active = |port: &&ExaminedPort| port.port.is_active();
     let mut cage_rates = vec![0.0_f64; cages.len()];
     for port in ports.iter().filter(active) {
         cage_rates[port.cage] = cage_rates[port.cage].max(rate(port));
     }
     let highest = ports.iter().filter(active).map(rate).fold(0.0, f64::max);
-    let management = Management::new(facts);
-    let management = |port: &FabricPort| {
+    let management = ManagementInterfaces::new(facts);
+    let management = |port: &ExaminedPort| {
         port.netdev
             .is_some_and(|netdev| management.rests_on(&netdev.name))
     };
-    let fastest: Vec<&FabricPort> = ports
+    let fastest: Vec<&ExaminedPort> = ports
         .iter()
         .filter(active)
         .filter(|port| cage_rates[port.cage] >= highest)
         .collect();
-    let free: Vec<FabricPort> = fastest
+    let free: Vec<ExaminedPort> = fastest
         .iter()
         .filter(|port| !management(port))
         .map(|port| (*port).clone())
@@ -288,13 +291,13 @@ fn fabric<'a>(
 }
 
 /// By its cables: what a file says of cages is how ports are grouped, used or not.
-fn names_cage(spec: Option<&Spec>, node: &str, cage: &str) -> bool {
+fn names_cage(spec: Option<&ClusterSpec>, node: &str, cage: &str) -> bool {
     let cables = spec.map_or(&[][..], |spec| &spec.cables);
     let mut ends = cables.iter().flat_map(Cable::ends);
     ends.any(|end| end.node == node && end.cage == cage)
 }
 
-fn on_switch(spec: Option<&Spec>, node: &str, cage: &str) -> bool {
+fn on_switch(spec: Option<&ClusterSpec>, node: &str, cage: &str) -> bool {
     let cables = spec.map_or(&[][..], |spec| &spec.cables);
     cables.iter().any(|cable| {
         matches!(cable, Cable::Switched { port, .. } if port.node == node && port.cage == cage)

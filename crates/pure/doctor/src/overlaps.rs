@@ -7,9 +7,9 @@ use ipnet::IpNet;
 /// Places of subnets in the list that they came from, by first address and length. Of two subnets that overlap, one contains
 /// the other.
 #[derive(Default)]
-pub(crate) struct Overlaps(BTreeMap<(IpAddr, u8), Vec<usize>>);
+pub(crate) struct SubnetOverlaps(BTreeMap<(IpAddr, u8), Vec<usize>>);
 
-impl Overlaps {
+impl SubnetOverlaps {
     pub(crate) fn new(nets: impl Iterator<Item = IpNet>) -> Self {
         let mut overlaps = Self::default();
         for (place, net) in nets.enumerate() {
@@ -60,7 +60,7 @@ mod tests {
             "::/0",
         ];
         let nets: Vec<IpNet> = nets.iter().map(|net| net.parse().unwrap()).collect();
-        let overlaps = Overlaps::new(nets.iter().copied());
+        let overlaps = SubnetOverlaps::new(nets.iter().copied());
         for net in &nets {
             let each = (0..nets.len()).filter(|place| {
                 let same_family = nets[*place].addr().is_ipv4() == net.addr().is_ipv4();

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use crosstie_model::PortRef;
 
-use crate::Node;
+use crate::ExaminedNode;
 
 /// A node, or a cage of it, or one port behind that cage.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Site {
+pub struct FindingSite {
     pub node: String,
     pub cage: Option<String>,
     /// The RDMA device and the number of its port.
     pub port: Option<(String, u32)>,
 }
 
-impl Site {
+impl FindingSite {
     pub fn node(name: impl Into<String>) -> Self {
         Self {
             node: name.into(),
@@ -34,18 +34,18 @@ impl Site {
 
 /// Every name that a port of a node goes by in the subject of a finding: its interface, its device, its function, its
 /// cage.
-pub(crate) struct Names<'a> {
+pub(crate) struct SiteNames<'a> {
     node: &'a str,
-    sites: HashMap<String, Vec<Site>>,
+    sites: HashMap<String, Vec<FindingSite>>,
 }
 
-impl<'a> Names<'a> {
-    pub(crate) fn new(node: &Node<'a>) -> Self {
-        let mut sites: HashMap<String, Vec<Site>> = HashMap::new();
+impl<'a> SiteNames<'a> {
+    pub(crate) fn new(node: &ExaminedNode<'a>) -> Self {
+        let mut sites: HashMap<String, Vec<FindingSite>> = HashMap::new();
         for (index, cage) in node.cages.iter().enumerate() {
-            let whole = Site::cage(node.name, &cage.id);
+            let whole = FindingSite::cage(node.name, &cage.id);
             for (device, port) in node.members(index) {
-                let site = Site {
+                let site = FindingSite {
                     port: Some((device.name.clone(), port.number)),
                     ..whole.clone()
                 };
@@ -72,22 +72,22 @@ impl<'a> Names<'a> {
     }
 
     /// What a subject of this node is about; the node itself where none of its ports is named.
-    pub(crate) fn of(&self, subject: &str) -> Vec<Site> {
+    pub(crate) fn of(&self, subject: &str) -> Vec<FindingSite> {
         let words = subject.split(", ").flat_map(|part| part.split(" and "));
-        let found: Vec<Site> = words
+        let found: Vec<FindingSite> = words
             .filter_map(|word| self.sites.get(word))
             .flatten()
             .cloned()
             .collect();
         if found.is_empty() {
-            return vec![Site::node(self.node)];
+            return vec![FindingSite::node(self.node)];
         }
         found
     }
 }
 
 /// What a subject between nodes is about: `spark-a:p0 – spark-b:p0`, `spark-a, spark-b`.
-pub(crate) fn between(nodes: &HashMap<&str, &Node>, subject: &str) -> Vec<Site> {
+pub(crate) fn between(nodes: &HashMap<&str, &ExaminedNode>, subject: &str) -> Vec<FindingSite> {
     let words = subject
         .split(", ")
         .flat_map(|part| part.split(" – "))
@@ -95,11 +95,11 @@ pub(crate) fn between(nodes: &HashMap<&str, &Node>, subject: &str) -> Vec<Site> 
     let mut found = Vec::new();
     for word in words {
         if nodes.contains_key(word) {
-            found.push(Site::node(word));
+            found.push(FindingSite::node(word));
         } else if let Ok(PortRef { node, cage }) = word.parse::<PortRef>()
             && let Some(node) = nodes.get(node.as_str())
         {
-            found.extend(Names::new(node).of(&cage));
+            found.extend(SiteNames::new(node).of(&cage));
         }
     }
     found

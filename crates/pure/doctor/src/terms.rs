@@ -5,27 +5,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use crosstie_model::{Facts, facts::net::Interface};
 use ipnet::IpNet;
 
-use crate::{FabricPort, Node, word};
+use crate::{ExaminedNode, ExaminedPort, word};
 
 /// Fabric ports that speak RoCE: IP over InfiniBand has rules of its own.
-pub(crate) fn roce<'n, 'a>(node: &'n Node<'a>) -> impl Iterator<Item = &'n FabricPort<'a>> {
+pub(crate) fn roce<'n, 'a>(
+    node: &'n ExaminedNode<'a>,
+) -> impl Iterator<Item = &'n ExaminedPort<'a>> {
     node.fabric.iter().filter(|port| port.is_roce())
 }
 
 /// RoCE fabric ports, less those that are taken for the fabric only for want of a better one: a port with the gateway
 /// that no cluster file names is somebody's LAN, with the LAN's MTU, firewall and subnets.
-pub(crate) fn dedicated<'n, 'a>(node: &'n Node<'a>) -> impl Iterator<Item = &'n FabricPort<'a>> {
+pub(crate) fn dedicated<'n, 'a>(
+    node: &'n ExaminedNode<'a>,
+) -> impl Iterator<Item = &'n ExaminedPort<'a>> {
     roce(node).filter(|port| port.named || gateway_through(node, port).is_none())
 }
 
 /// The interface of the default route, where it is the port's own or lies above it.
-pub(crate) fn gateway_through<'a>(node: &Node<'a>, port: &FabricPort<'a>) -> Option<&'a str> {
+pub(crate) fn gateway_through<'a>(
+    node: &ExaminedNode<'a>,
+    port: &ExaminedPort<'a>,
+) -> Option<&'a str> {
     node.index.gateway_through(&port.netdev?.name)
 }
 
 /// Ports of RoCE in groups that share a cage.
-pub(crate) fn roce_cages<'n, 'a>(node: &'n Node<'a>) -> Vec<Vec<&'n FabricPort<'a>>> {
-    let mut cages: BTreeMap<usize, Vec<&FabricPort>> = BTreeMap::new();
+pub(crate) fn roce_cages<'n, 'a>(node: &'n ExaminedNode<'a>) -> Vec<Vec<&'n ExaminedPort<'a>>> {
+    let mut cages: BTreeMap<usize, Vec<&ExaminedPort>> = BTreeMap::new();
     for port in roce(node) {
         cages.entry(port.cage).or_default().push(port);
     }
@@ -43,7 +50,7 @@ pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Strin
     text
 }
 
-pub(crate) fn has_ipv4(port: &FabricPort) -> bool {
+pub(crate) fn has_ipv4(port: &ExaminedPort) -> bool {
     let addresses = port.addresses();
     addresses
         .iter()
@@ -77,7 +84,7 @@ pub(crate) fn addresses_known(facts: &Facts) -> bool {
 
 /// Interfaces and all that lie above them: VLANs, macvlans, the bond or bridge they belong to.
 pub(crate) fn stack<'a>(
-    node: &Node<'a>,
+    node: &ExaminedNode<'a>,
     names: impl IntoIterator<Item = &'a str>,
 ) -> BTreeSet<&'a str> {
     let facts: &'a Facts = node.facts;
@@ -95,7 +102,7 @@ pub(crate) fn stack<'a>(
 }
 
 /// Every interface that belongs to the fabric: those of its ports, and what lies above them.
-pub(crate) fn fabric_names<'a>(node: &Node<'a>) -> BTreeSet<&'a str> {
+pub(crate) fn fabric_names<'a>(node: &ExaminedNode<'a>) -> BTreeSet<&'a str> {
     let ports = node.fabric.iter();
     let names = ports.flat_map(|port| {
         let own = port.netdev.map(|netdev| netdev.name.as_str());

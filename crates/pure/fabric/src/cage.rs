@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crosstie_model::{
-    Facts, Guid, Reading, Spec,
+    ClusterSpec, Facts, Guid, Reading,
     facts::{
         net::Interface,
         rdma::{RdmaDevice, RdmaPort},
@@ -11,7 +11,7 @@ use crosstie_model::{
     spec::{self, PortMatch},
 };
 
-use crate::ceiling::{Ceiling, cage_ceiling};
+use crate::ceiling::{PortCeiling, cage_ceiling};
 
 /// A port, by the label that it has now.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,16 +25,16 @@ pub struct Cage {
     /// Unique on the node: the port's own name (`p0`) where that is unique, else its first device's.
     pub id: String,
     pub members: Vec<PortId>,
-    pub grouping: Grouping,
+    pub grouping: CageGrouping,
     /// Any member is active.
     pub active: bool,
     /// Of the active members together.
-    pub ceiling: Option<Ceiling>,
+    pub ceiling: Option<PortCeiling>,
 }
 
 /// How sure the grouping is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grouping {
+pub enum CageGrouping {
     /// The cluster file says so.
     Spec,
     /// The driver gives the same switch id and port name.
@@ -57,7 +57,7 @@ enum Key {
 type Port<'a> = (&'a RdmaDevice, &'a RdmaPort);
 
 /// The cages of a node, each with its members. Virtual functions have no cage: they borrow their parent's.
-pub fn cages(facts: &Facts, spec: Option<&Spec>) -> Vec<Cage> {
+pub fn cages(facts: &Facts, spec: Option<&ClusterSpec>) -> Vec<Cage> {
     let declared = spec
         .and_then(|spec| spec.node(&facts.host.name))
         .map_or(&[][..], |node| &node.cages);
@@ -112,17 +112,17 @@ fn cage(facts: &Facts, name: Option<&str>, key: &Key, ports: &[Port]) -> Cage {
             })
             .collect(),
         grouping: match key {
-            Key::Spec(_) => Grouping::Spec,
-            Key::Driver(..) => Grouping::Driver,
-            Key::Chip(..) => Grouping::Chip,
-            Key::Alone(_) => Grouping::Alone,
+            Key::Spec(_) => CageGrouping::Spec,
+            Key::Driver(..) => CageGrouping::Driver,
+            Key::Chip(..) => CageGrouping::Chip,
+            Key::Alone(_) => CageGrouping::Alone,
         },
         active: ports.iter().any(|(_, port)| port.is_active()),
         ceiling: cage_ceiling(facts, ports.iter().copied()),
     }
 }
 
-fn key(facts: &Facts, declared: &[spec::Cage], (device, port): Port) -> Key {
+fn key(facts: &Facts, declared: &[spec::CageSpec], (device, port): Port) -> Key {
     let netdev = netdev(facts, port);
     let matches = |wanted: &PortMatch| is_meant(facts, wanted, (device, port));
     if let Some(cage) = declared.iter().find(|cage| cage.ports.iter().any(matches)) {

@@ -10,15 +10,15 @@ use crate::{pcie, wire};
 
 /// Payload bandwidth in one direction that physics allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ceiling {
+pub struct PortCeiling {
     pub rate: Gbps,
-    pub limit: Limit,
+    pub limit: PortCeilingLimit,
 }
 
 /// What binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Limit {
+pub enum PortCeilingLimit {
     /// The port's rate, less the headers of every packet.
     PortRate,
     /// The narrowest PCI Express link up to the root.
@@ -26,7 +26,7 @@ pub enum Limit {
 }
 
 /// What one active port can carry by itself. Software devices have no physics to measure them by.
-pub fn port_ceiling(facts: &Facts, device: &RdmaDevice, port: &RdmaPort) -> Option<Ceiling> {
+pub fn port_ceiling(facts: &Facts, device: &RdmaDevice, port: &RdmaPort) -> Option<PortCeiling> {
     if device.software || !port.is_active() {
         return None;
     }
@@ -41,7 +41,7 @@ pub fn port_ceiling(facts: &Facts, device: &RdmaDevice, port: &RdmaPort) -> Opti
 pub fn cage_ceiling<'a>(
     facts: &Facts,
     ports: impl Iterator<Item = (&'a RdmaDevice, &'a RdmaPort)>,
-) -> Option<Ceiling> {
+) -> Option<PortCeiling> {
     let active: Vec<_> = ports
         .filter(|(device, port)| port.is_active() && !device.software)
         .collect();
@@ -61,16 +61,16 @@ pub fn cage_ceiling<'a>(
 }
 
 /// The port's rate has to be known: a PCI Express link alone promises nothing about the cable.
-fn narrower(wire: Option<Gbps>, pcie: Option<Gbps>) -> Option<Ceiling> {
+fn narrower(wire: Option<Gbps>, pcie: Option<Gbps>) -> Option<PortCeiling> {
     let wire = wire?;
     Some(match pcie {
-        Some(pcie) if pcie < wire => Ceiling {
+        Some(pcie) if pcie < wire => PortCeiling {
             rate: pcie,
-            limit: Limit::Pcie,
+            limit: PortCeilingLimit::Pcie,
         },
-        _ => Ceiling {
+        _ => PortCeiling {
             rate: wire,
-            limit: Limit::PortRate,
+            limit: PortCeilingLimit::PortRate,
         },
     })
 }

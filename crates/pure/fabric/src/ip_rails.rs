@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crosstie_model::{
     Facts, Mtu,
-    facts::net::{Address, Interface},
+    facts::net::{Interface, InterfaceAddress},
 };
 
 use crate::rails::{Rail, RailEnd};
@@ -12,12 +12,12 @@ use crate::rails::{Rail, RailEnd};
 /// Two interfaces that reach each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IpRail {
-    pub near: IpEnd,
-    pub far: IpEnd,
+    pub near: IpRailEnd,
+    pub far: IpRailEnd,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IpEnd {
+pub struct IpRailEnd {
     pub interface: String,
     pub address: IpAddr,
     pub mtu: Option<Mtu>,
@@ -26,7 +26,7 @@ pub struct IpEnd {
 /// The interfaces below RDMA rails; InfiniBand's have none that are known to be theirs.
 pub fn below(rails: &[Rail]) -> Vec<IpRail> {
     let end = |end: &RailEnd| {
-        Some(IpEnd {
+        Some(IpRailEnd {
             interface: end.interface.clone()?,
             address: end.address?,
             mtu: end.mtu,
@@ -64,8 +64,8 @@ pub fn ip_rails(near: &Facts, far: &Facts) -> Vec<IpRail> {
     rails
 }
 
-fn end(interface: &Interface, address: &Address) -> IpEnd {
-    IpEnd {
+fn end(interface: &Interface, address: &InterfaceAddress) -> IpRailEnd {
+    IpRailEnd {
         interface: interface.name.clone(),
         address: address.net.addr(),
         mtu: interface.mtu.known().copied(),
@@ -73,12 +73,12 @@ fn end(interface: &Interface, address: &Address) -> IpEnd {
 }
 
 /// Global ones, IPv4 before IPv6.
-fn addresses(facts: &Facts) -> Vec<(&Interface, &Address)> {
+fn addresses(facts: &Facts) -> Vec<(&Interface, &InterfaceAddress)> {
     let up = |interface: &&Interface| {
         interface.up.known() != Some(&false) && interface.carrier.known() != Some(&false)
     };
     let interfaces = facts.network.interfaces.iter().filter(up);
-    let mut found: Vec<(&Interface, &Address)> = interfaces
+    let mut found: Vec<(&Interface, &InterfaceAddress)> = interfaces
         .flat_map(|interface| {
             let addresses = interface.addresses.iter();
             addresses.map(move |address| (interface, address))

@@ -18,6 +18,6 @@ pub mod placement;
 pub mod rails;
 pub mod wire;
 
-pub use cage::{Cage, Grouping, PortId, cages, is_meant};
-pub use ceiling::{Ceiling, Limit, port_ceiling};
-pub use management::{Management, carries_management, management};
+pub use cage::{Cage, CageGrouping, PortId, cages, is_meant};
+pub use ceiling::{PortCeiling, PortCeilingLimit, port_ceiling};
+pub use management::{ManagementInterfaces, carries_management, management};

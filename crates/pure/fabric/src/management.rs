@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crosstie_model::{Facts, facts::net::Route};
+use crosstie_model::{Facts, facts::net::IpRoute};
 
 /// Interfaces that carry the default route or the ssh connection that we came by; where neither is known, those with
 /// a global address and no RDMA.
 pub fn management(facts: &Facts) -> Vec<String> {
     let network = &facts.network;
     let routes = network.routes.known().into_iter().flatten();
-    let mut default: Vec<&Route> = routes.filter(|route| route.destination.is_none()).collect();
+    let mut default: Vec<&IpRoute> = routes.filter(|route| route.destination.is_none()).collect();
     // A table of its own with a default route is how source rules are written: that is no way out for everybody.
     if default.iter().any(|route| route.table == "main") {
         default.retain(|route| route.table == "main");
@@ -45,11 +45,11 @@ pub fn management(facts: &Facts) -> Vec<String> {
 }
 
 /// What management rests on.
-pub struct Management<'a> {
+pub struct ManagementInterfaces<'a> {
     carriers: HashSet<&'a str>,
 }
 
-impl<'a> Management<'a> {
+impl<'a> ManagementInterfaces<'a> {
     pub fn new(facts: &'a Facts) -> Self {
         let interfaces = &facts.network.interfaces;
         let names: HashSet<String> = management(facts).into_iter().collect();
@@ -85,7 +85,7 @@ impl<'a> Management<'a> {
     }
 }
 
-/// [`Management::rests_on`], for one interface.
+/// [`ManagementInterfaces::rests_on`], for one interface.
 pub fn carries_management(facts: &Facts, name: &str) -> bool {
-    Management::new(facts).rests_on(name)
+    ManagementInterfaces::new(facts).rests_on(name)
 }

@@ -6,20 +6,20 @@ use std::borrow::Cow;
 /// `misc/utils`): names are prefixes; a leading `=` makes them exact, a leading `^` (before it) excludes them; `:N`
 /// after a name holds for that port alone. Spaces count as part of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice<'a> {
+pub struct NcclNameFilter<'a> {
     pub excludes: bool,
     pub exact: bool,
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<NcclNameFilterEntry<'a>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct NcclNameFilterEntry<'a> {
     pub name: &'a str,
     /// `None` is any port.
     pub port: Option<i64>,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> NcclNameFilter<'a> {
     pub fn parse(value: &'a str) -> Self {
         let (excludes, value) = stripped(value, '^');
         let (exact, value) = stripped(value, '=');
@@ -29,7 +29,7 @@ impl<'a> Choice<'a> {
                 None => (entry, None),
             };
             let port = port.filter(|port| *port != -1);
-            (!name.is_empty()).then_some(Entry { name, port })
+            (!name.is_empty()).then_some(NcclNameFilterEntry { name, port })
         });
         Self {
             excludes,
@@ -51,7 +51,7 @@ impl<'a> Choice<'a> {
         listed != self.excludes
     }
 
-    fn is_named(&self, entry: &Entry, name: &str) -> bool {
+    fn is_named(&self, entry: &NcclNameFilterEntry, name: &str) -> bool {
         if self.exact {
             name == entry.name
         } else {
@@ -115,8 +115,9 @@ mod tests {
 
     #[test]
     fn names_are_prefixes_unless_told_otherwise() {
-        let takes =
-            |value: &str, name: &str, port: u32| Choice::parse(value).takes(name, Some(port));
+        let takes = |value: &str, name: &str, port: u32| {
+            NcclNameFilter::parse(value).takes(name, Some(port))
+        };
         assert!(takes("mlx5_1", "mlx5_10", 1));
         assert!(!takes("=mlx5_1", "mlx5_10", 1));
         assert!(takes("=mlx5_0,mlx5_1", "mlx5_1", 1));
@@ -129,14 +130,15 @@ mod tests {
 
     #[test]
     fn ports_and_odd_lists_are_read_as_in_c() {
-        let takes = |value: &str, port: u32| Choice::parse(value).takes("mlx5_0", Some(port));
+        let takes =
+            |value: &str, port: u32| NcclNameFilter::parse(value).takes("mlx5_0", Some(port));
         assert!(takes("mlx5_0:2", 2) && !takes("mlx5_0:2", 1));
         assert!(takes("mlx5_0:-1", 1) && !takes("mlx5_0:x", 1));
         assert!(takes("", 1) && takes(",", 1) && takes(":1", 1));
         assert!(!takes("^", 1));
         assert!(takes("mlx4,mlx5_0:1:9", 1));
         assert!(!takes("mlx4, mlx5_0", 1), "a space is part of the name");
-        assert!(Choice::parse("eth0:7").takes("eth0", None));
+        assert!(NcclNameFilter::parse("eth0:7").takes("eth0", None));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn link_rate(speed: LinkSpeed, width: u32) -> Option<Gbps> {
 
 /// The narrowest link between a function and the root.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bottleneck {
+pub struct PcieBottleneck {
     pub rate: Gbps,
     pub speed: LinkSpeed,
     pub width: u32,
@@ -35,7 +35,7 @@ pub struct Bottleneck {
     pub at: PciAddress,
 }
 
-pub fn bottleneck(facts: &Facts, function: PciAddress) -> Option<Bottleneck> {
+pub fn bottleneck(facts: &Facts, function: PciAddress) -> Option<PcieBottleneck> {
     let device = facts.pci_device(function)?;
     let above = device
         .upstream
@@ -47,9 +47,9 @@ pub fn bottleneck(facts: &Facts, function: PciAddress) -> Option<Bottleneck> {
         .min_by(|a, b| a.rate.0.total_cmp(&b.rate.0))
 }
 
-fn own_link(device: &PciDevice) -> Option<Bottleneck> {
+fn own_link(device: &PciDevice) -> Option<PcieBottleneck> {
     let (speed, width) = (*device.link.speed.known()?, *device.link.width.known()?);
-    Some(Bottleneck {
+    Some(PcieBottleneck {
         rate: link_rate(speed, width)?,
         speed,
         width,
@@ -59,13 +59,13 @@ fn own_link(device: &PciDevice) -> Option<Bottleneck> {
 
 /// Every link whose rate is known, from the root down to a function. The functions of one device share its link, and
 /// have it under the same address.
-pub fn links(facts: &Facts, function: PciAddress) -> Vec<Bottleneck> {
+pub fn links(facts: &Facts, function: PciAddress) -> Vec<PcieBottleneck> {
     let Some(device) = facts.pci_device(function) else {
         return Vec::new();
     };
     let above = device.upstream.iter().rev();
     let above = above.filter_map(|address| own_link(facts.pci_device(*address)?));
-    let own = own_link(device).map(|link| Bottleneck {
+    let own = own_link(device).map(|link| PcieBottleneck {
         at: slot(function),
         ..link
     });

@@ -17,7 +17,7 @@ pub enum PeerTool {
 /// One end of a run of such a tool. Everything in it is typed, so no text of a controller's becomes an option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PeerRun {
+pub struct PeerToolCommand {
     pub tool: PeerTool,
     /// Perftest's.
     pub device: Option<(String, u32)>,
@@ -69,7 +69,7 @@ impl PeerTool {
     }
 }
 
-impl PeerRun {
+impl PeerToolCommand {
     pub fn arguments(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
@@ -136,8 +136,8 @@ impl PeerRun {
 mod tests {
     use super::*;
 
-    fn run(tool: PeerTool, server: Option<&str>) -> PeerRun {
-        PeerRun {
+    fn run(tool: PeerTool, server: Option<&str>) -> PeerToolCommand {
+        PeerToolCommand {
             tool,
             device: Some(("mlx5_0".to_owned(), 1)),
             gid_index: Some(3),
@@ -164,7 +164,7 @@ mod tests {
             run(PeerTool::Iperf3, Some("192.0.2.2")).command(),
             "iperf3 -c 192.0.2.2 -B 192.0.2.1 -P 4 -t 2 -l 65536 -O 1 -J"
         );
-        let back = PeerRun {
+        let back = PeerToolCommand {
             reverse: true,
             ..run(PeerTool::Iperf3, Some("192.0.2.2"))
         };

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crosstie_model::{
     Facts, Mtu,
     facts::{
-        net::Address,
+        net::InterfaceAddress,
         rdma::{LinkLayer, RdmaDevice, RdmaPort},
     },
 };
@@ -30,22 +30,22 @@ pub struct RailEnd {
 
 /// An active port, and the subnet of one of its addresses; InfiniBand has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attached {
+pub struct AttachedPort {
     pub end: RailEnd,
     pub subnet: Option<IpNet>,
 }
 
 /// Every active port, once for each of its addresses. A RoCE port without an address is left out.
-pub fn attached(facts: &Facts) -> Vec<Attached> {
+pub fn attached(facts: &Facts) -> Vec<AttachedPort> {
     let of_port = |(device, port): (&RdmaDevice, &RdmaPort)| {
         if is_infiniband(port) {
-            return vec![Attached {
+            return vec![AttachedPort {
                 end: infiniband(device, port),
                 subnet: None,
             }];
         }
         let own = addresses(facts, port).into_iter();
-        own.map(|address| Attached {
+        own.map(|address| AttachedPort {
             end: roce(facts, device, port, address.net.addr()),
             subnet: Some(address.net.trunc()),
         })
@@ -64,7 +64,7 @@ pub fn rails(near: &Facts, far: &Facts) -> Vec<Rail> {
         let peer = far_ports.iter().find_map(|(device, port)| {
             let pair = own.iter().find_map(|own| {
                 let theirs = addresses(far, port);
-                let same = |their: &&&Address| their.net.trunc() == own.net.trunc();
+                let same = |their: &&&InterfaceAddress| their.net.trunc() == own.net.trunc();
                 let their = theirs.iter().find(same)?;
                 Some((own.net.addr(), their.net.addr()))
             })?;
@@ -99,7 +99,7 @@ fn is_infiniband(port: &RdmaPort) -> bool {
 }
 
 /// Of the port's interface; none on InfiniBand, whose IP addresses are no matter.
-fn addresses<'a>(facts: &'a Facts, port: &RdmaPort) -> Vec<&'a Address> {
+fn addresses<'a>(facts: &'a Facts, port: &RdmaPort) -> Vec<&'a InterfaceAddress> {
     let name = port.netdev.known().filter(|_| !is_infiniband(port));
     let interfaces = facts.network.interfaces.iter();
     let own = interfaces.filter(|one| Some(&one.name) == name);

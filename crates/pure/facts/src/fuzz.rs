@@ -1,11 +1,11 @@
 //! Every parser that takes text from outside, by name: what `fuzz/` runs and the corpus test replays.
 
-use crosstie_model::Spec;
+use crosstie_model::ClusterSpec;
 
-use crate::{Entry, Raw, collect, facts};
+use crate::{CaptureEntry, RawCapture, collect, facts};
 
 /// A parser with its result thrown away: all that is asked of it is to return.
-pub type Target = (&'static str, fn(&[u8]));
+pub type FactsFuzzTarget = (&'static str, fn(&[u8]));
 
 /// A target for each output and file: the bytes in its place, cut down by the allow-list, parsed.
 macro_rules! targets {
@@ -14,7 +14,7 @@ macro_rules! targets {
         $(fn $file(data: &[u8]) { file($path, data) })+
 
         /// Each has a folder of the same name in `fuzz/corpus/` and a `[[bin]]` in `fuzz/Cargo.toml`.
-        pub const TARGETS: &[Target] = &[
+        pub const TARGETS: &[FactsFuzzTarget] = &[
             ("spec", spec),
             ("tree", tree),
             $((stringify!($command), $command),)+
@@ -55,13 +55,13 @@ targets!(
 
 fn spec(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
-        let _ = Spec::from_toml(text);
+        let _ = ClusterSpec::from_toml(text);
     }
 }
 
 fn command(name: &str, data: &[u8]) {
     let mut raw = with_interface();
-    let output = Entry::File(data.to_vec());
+    let output = CaptureEntry::File(data.to_vec());
     raw.insert_command(name, output.clone());
     let _ = facts(&raw);
     if let Some(once) = collect::command(name, &output) {
@@ -72,24 +72,24 @@ fn command(name: &str, data: &[u8]) {
 
 fn file(path: &str, data: &[u8]) {
     let mut raw = with_interface();
-    raw.insert(path, Entry::File(data.to_vec()));
+    raw.insert(path, CaptureEntry::File(data.to_vec()));
     parse_and_reduce(&raw);
 }
 
 /// Lines of `PATH TEXT`, or `PATH>TARGET` for links: a tree of any shape, over the places that parsers look at.
 fn tree(data: &[u8]) {
-    let mut raw = Raw::default();
+    let mut raw = RawCapture::default();
     for line in String::from_utf8_lossy(data).lines().take(500) {
         if let Some((path, target)) = line.split_once('>') {
-            raw.insert(path, Entry::Link(target.to_owned()));
+            raw.insert(path, CaptureEntry::Link(target.to_owned()));
         } else if let Some((path, text)) = line.split_once(' ') {
-            raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+            raw.insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
         }
     }
     parse_and_reduce(&raw);
 }
 
-fn parse_and_reduce(raw: &Raw) {
+fn parse_and_reduce(raw: &RawCapture) {
     let _ = facts(raw);
     let once = collect::tree(raw);
     assert_eq!(collect::tree(&once), once, "cut down once and twice");
@@ -97,8 +97,11 @@ fn parse_and_reduce(raw: &Raw) {
 }
 
 /// The parsers of a port's files are asked about the interfaces that exist.
-fn with_interface() -> Raw {
-    let mut raw = Raw::default();
-    raw.insert("sys/class/net/eth0/mtu", Entry::File(b"9000\n".to_vec()));
+fn with_interface() -> RawCapture {
+    let mut raw = RawCapture::default();
+    raw.insert(
+        "sys/class/net/eth0/mtu",
+        CaptureEntry::File(b"9000\n".to_vec()),
+    );
     raw
 }

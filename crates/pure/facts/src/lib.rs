@@ -5,7 +5,7 @@
 //! a capture   ────────────────────────────────────▶ Raw ──▶ facts ──▶ Facts
 //! ```
 //!
-//! [`Raw`] is a capture in memory. Live collection produces the same shape, so everything behind it is shared, and a
+//! [`RawCapture`] is a capture in memory. Live collection produces the same shape, so everything behind it is shared, and a
 //! bug report is a test fixture.
 
 pub mod collect;
@@ -19,7 +19,7 @@ pub mod source;
 
 pub use joined::{joined, total};
 pub use parse::{covers, distro, dscp_table, facts, traffic_class};
-pub use raw::{Entry, Gap, Meta, Raw};
+pub use raw::{CaptureEntry, CaptureMeta, RawCapture, ReadGap};
 pub use renderer::{PROFILES, is_renderers, keeps_unnamed, private_managers};
-pub use size::{TooLarge, check_size};
-pub use source::Source;
+pub use size::{MachineTooLarge, check_size};
+pub use source::FileTree;

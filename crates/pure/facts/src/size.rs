@@ -5,7 +5,7 @@ use std::fmt;
 
 use memchr::memmem;
 
-use crate::Raw;
+use crate::RawCapture;
 
 const MOST_INTERFACES: usize = 16_384;
 const MOST_FUNCTIONS: usize = 65_536;
@@ -16,13 +16,13 @@ const MOST_PORTS: usize = 4_096;
 
 /// More than is looked at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct TooLarge {
+pub struct MachineTooLarge {
     what: String,
     found: usize,
     most: usize,
 }
 
-impl fmt::Display for TooLarge {
+impl fmt::Display for MachineTooLarge {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, found, most } = self;
         write!(
@@ -33,13 +33,13 @@ impl fmt::Display for TooLarge {
 }
 
 /// Before anything is made of it.
-pub fn check_size(raw: &Raw) -> Result<(), TooLarge> {
+pub fn check_size(raw: &RawCapture) -> Result<(), MachineTooLarge> {
     let within = |what: &str, found: usize, most: usize| {
         if found <= most {
             return Ok(found);
         }
         let what = what.to_owned();
-        Err(TooLarge { what, found, most })
+        Err(MachineTooLarge { what, found, most })
     };
     let count = |directory: &str| raw.names(directory).len();
     let shown = raw.command("ip-addr.json").into_known().unwrap_or("");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::Histogram;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bandwidth {
+pub struct MeasuredBandwidth {
     /// Bytes of a message, and how many were under way on a queue pair: what was really used.
     pub size: u32,
     pub depth: u32,
@@ -24,7 +24,7 @@ pub struct Bandwidth {
     pub complete: bool,
 }
 
-impl Bandwidth {
+impl MeasuredBandwidth {
     /// Bytes of the worst window.
     pub fn worst_window(&self) -> Option<u64> {
         self.windows.iter().copied().min()
@@ -57,7 +57,7 @@ impl Bandwidth {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Latency {
+pub struct MeasuredLatency {
     /// Nanoseconds of half a round trip: one way, as perftest has it.
     pub half_round_trips: Histogram,
     /// Whether it ran as long as it was asked to.
@@ -66,7 +66,7 @@ pub struct Latency {
 
 /// What is told meanwhile; may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct TestProgress {
     /// Since the test began, warm-up included.
     pub elapsed_nanoseconds: u64,
     /// Of messages acknowledged, or messages that came back, since then.
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn streams_add_up_window_by_window() {
-        let one = |bytes: u64, windows: &[u64], complete| Bandwidth {
+        let one = |bytes: u64, windows: &[u64], complete| MeasuredBandwidth {
             size: 1,
             depth: 1,
             bytes,
@@ -92,15 +92,16 @@ mod tests {
             processor_nanoseconds: 7,
             complete,
         };
-        let sum = Bandwidth::sum([one(30, &[1, 2, 3], true), one(20, &[4, 5], false)]).unwrap();
+        let sum =
+            MeasuredBandwidth::sum([one(30, &[1, 2, 3], true), one(20, &[4, 5], false)]).unwrap();
         assert_eq!((sum.bytes, sum.messages, sum.nanoseconds), (50, 2, 30));
         assert_eq!(sum.windows, [5, 7, 3], "one moved nothing in the last");
         assert_eq!((sum.processor_nanoseconds, sum.complete), (14, false));
-        let sum = Bandwidth::sum([one(30, &[1, 2, 3], true), one(40, &[4, 5, 6, 7], true)]);
+        let sum = MeasuredBandwidth::sum([one(30, &[1, 2, 3], true), one(40, &[4, 5, 6, 7], true)]);
         let windows = sum.unwrap().windows;
         assert_eq!(windows, [5, 7, 9], "one did not count any longer");
-        let sum = Bandwidth::sum([one(0, &[], false), one(40, &[4, 5], true)]);
+        let sum = MeasuredBandwidth::sum([one(0, &[], false), one(40, &[4, 5], true)]);
         assert_eq!(sum.unwrap().worst_window(), Some(4));
-        assert_eq!(Bandwidth::sum([]), None);
+        assert_eq!(MeasuredBandwidth::sum([]), None);
     }
 }

@@ -6,7 +6,7 @@ mod histogram;
 mod meter;
 mod times;
 
-pub use bandwidth::{Bandwidth, Latency, Progress};
+pub use bandwidth::{MeasuredBandwidth, MeasuredLatency, TestProgress};
 pub use histogram::Histogram;
-pub use meter::{Meter, WINDOW_NANOSECONDS};
-pub use times::{Times, nanoseconds};
+pub use meter::{BandwidthMeter, WINDOW_NANOSECONDS};
+pub use times::{TestTimes, nanoseconds};

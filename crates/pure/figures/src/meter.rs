@@ -1,6 +1,6 @@
 //! Counting what completes within the time that is measured, and in which part of it.
 
-use crate::bandwidth::Bandwidth;
+use crate::bandwidth::MeasuredBandwidth;
 
 /// A dip shorter than this does not show.
 pub const WINDOW_NANOSECONDS: u64 = 100_000_000;
@@ -8,7 +8,7 @@ pub const WINDOW_NANOSECONDS: u64 = 100_000_000;
 /// Takes the time as an argument. What is seen at a moment completed since the one before, evenly: so every meter of a run
 /// counts the same span and the same windows of it, however late its thread looks.
 #[derive(Debug)]
-pub struct Meter {
+pub struct BandwidthMeter {
     begin: u64,
     end: u64,
     /// When it was last told, and how much had completed by then.
@@ -23,7 +23,7 @@ pub struct Meter {
     processor: u64,
 }
 
-impl Meter {
+impl BandwidthMeter {
     /// Of a test that starts at `started`: counts from `begin` to `end`. `processor` is the counting thread's own time.
     pub fn new(started: u64, begin: u64, end: u64, processor: u64) -> Self {
         Self {
@@ -88,7 +88,12 @@ impl Meter {
     }
 
     /// `size` is that of a message. One that takes longer than the whole time has its share in it, too.
-    pub fn figures(self, size: u32, depth: u32, processor: impl FnOnce() -> u64) -> Bandwidth {
+    pub fn figures(
+        self,
+        size: u32,
+        depth: u32,
+        processor: impl FnOnce() -> u64,
+    ) -> MeasuredBandwidth {
         let (bytes, nanoseconds, processor_nanoseconds) =
             match (self.boundaries.first(), self.at_end) {
                 (Some(first), Some(last)) => (last - first, self.end - self.begin, self.processor),
@@ -99,7 +104,7 @@ impl Meter {
                 (None, _) => (0, 0, 0),
             };
         let windows = self.boundaries.windows(2).map(|both| both[1] - both[0]);
-        Bandwidth {
+        MeasuredBandwidth {
             size,
             depth,
             bytes,
@@ -132,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_completes_before_and_after_is_not_counted() {
-        let mut meter = Meter::new(0, 1000 * MS, 1300 * MS, 0);
+        let mut meter = BandwidthMeter::new(0, 1000 * MS, 1300 * MS, 0);
         for step in 0..200 {
             meter.add(step * 10 * MS, 500, || step * 10 * MS);
         }
@@ -147,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_dip_is_the_worst_window() {
-        let mut meter = Meter::new(0, 0, 500 * MS, 0);
+        let mut meter = BandwidthMeter::new(0, 0, 500 * MS, 0);
         for step in 0..=100 {
             let stalls = (41..=60).contains(&step);
             meter.add(step * 5 * MS, u64::from(!stalls), || step * 5 * MS);
@@ -160,7 +165,7 @@ mod tests {
     /// A busy machine: the thread sleeps over the beginning, or over the end.
     #[test]
     fn whoever_looks_late_counts_the_same_span() {
-        let mut meter = Meter::new(0, 100 * MS, 400 * MS, 0);
+        let mut meter = BandwidthMeter::new(0, 100 * MS, 400 * MS, 0);
         for (now, messages) in [(50, 50), (250, 200), (350, 100), (1350, 1000)] {
             meter.add(now * MS, messages, || now * MS);
         }
@@ -169,7 +174,7 @@ mod tests {
         assert_eq!(figures.windows, [100, 100, 100]);
         assert_eq!(figures.processor_nanoseconds, 300 * MS);
         // Nothing came for a second: a low figure, and not one of the few moments in which something did.
-        let mut meter = Meter::new(0, 100 * MS, 400 * MS, 0);
+        let mut meter = BandwidthMeter::new(0, 100 * MS, 400 * MS, 0);
         meter.add(90 * MS, 900, || 90 * MS);
         meter.add(1090 * MS, 100, || 1090 * MS);
         assert!(meter.is_done());
@@ -182,7 +187,7 @@ mod tests {
     /// Long messages on a slow way.
     #[test]
     fn a_message_that_takes_longer_than_the_test_has_its_share() {
-        let mut meter = Meter::new(0, 100 * MS, 350 * MS, 0);
+        let mut meter = BandwidthMeter::new(0, 100 * MS, 350 * MS, 0);
         meter.add(1000 * MS, 8000, || 0);
         let figures = meter.figures(8000, 2, || 0);
         assert_eq!((figures.bytes, figures.messages), (2000, 0));
@@ -191,7 +196,7 @@ mod tests {
 
     #[test]
     fn one_that_is_stopped_early_says_so() {
-        let mut meter = Meter::new(0, 0, 500 * MS, 0);
+        let mut meter = BandwidthMeter::new(0, 0, 500 * MS, 0);
         for step in 0..25 {
             meter.add(step * 10 * MS, 1, || step * 10 * MS);
         }
@@ -199,7 +204,7 @@ mod tests {
         assert!(!figures.complete);
         assert_eq!(figures.processor_nanoseconds, 240 * MS);
         assert_eq!((figures.nanoseconds, figures.windows.len()), (240 * MS, 2));
-        let figures = Meter::new(5, 5, 10, 0).figures(1, 1, || 240 * MS);
+        let figures = BandwidthMeter::new(5, 5, 10, 0).figures(1, 1, || 240 * MS);
         assert_eq!((figures.nanoseconds, figures.messages), (0, 0));
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// In milliseconds. What happens in the first and the last is not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Times {
+pub struct TestTimes {
     pub warm_up: u32,
     pub measure: u32,
     /// While the other pairs of a run still measure.
@@ -16,7 +16,7 @@ pub struct Times {
     pub silence: u32,
 }
 
-impl Times {
+impl TestTimes {
     pub fn silence(&self) -> Duration {
         Duration::from_millis(self.silence.into())
     }

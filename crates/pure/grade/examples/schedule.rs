@@ -9,17 +9,20 @@
 
 use std::time::Instant;
 
-use crosstie_grade::schedule::{Pair, Shared, rounds};
+use crosstie_grade::schedule::{PortPair, SharedResources, rounds};
 
 fn main() {
     let nodes = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let nodes: usize = nodes.unwrap_or(1024);
-    let switch = (vec![Shared::default(); nodes], every_pair(0, nodes));
+    let switch = (
+        vec![SharedResources::default(); nodes],
+        every_pair(0, nodes),
+    );
     // Rail 0 of all nodes, then rail 1; a node's two ports have one cable.
-    let cables = (0..2 * nodes).map(|port| Shared(vec![number(port % nodes)]));
+    let cables = (0..2 * nodes).map(|port| SharedResources(vec![number(port % nodes)]));
     let mut both = every_pair(0, nodes);
     both.extend(every_pair(nodes, nodes));
-    let twins = (cables.collect::<Vec<Shared>>(), both);
+    let twins = (cables.collect::<Vec<SharedResources>>(), both);
     let timed = [switch, twins].map(|(shared, pairs)| {
         let began = Instant::now();
         let found = rounds(&shared, &pairs);
@@ -35,7 +38,7 @@ fn main() {
     println!("{{\"nodes\":{nodes},\"switch\":{switch},\"twins\":{twins}}}");
 }
 
-fn every_pair(first: usize, ports: usize) -> Vec<Pair> {
+fn every_pair(first: usize, ports: usize) -> Vec<PortPair> {
     let from = 0..ports;
     from.flat_map(|a| (a + 1..ports).map(move |b| (first + a, first + b)))
         .collect()

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use crosstie_fabric::pcie;
 use crosstie_model::{
     facts::{pci::LinkSpeed, rdma::LinkLayer},
-    run::{MeasuredEnd, Run, RunPort, TestKind},
+    run::{MeasuredEnd, RunPort, StoredRun, TestKind},
 };
 
 /// The largest path MTU of InfiniBand and RoCE.
@@ -23,9 +23,9 @@ const USUAL_MTU: u32 = 1500;
 
 /// Payload bandwidth in one direction.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ceiling {
+pub struct PairCeiling {
     pub gbps: f64,
-    pub binding: Binding,
+    pub binding: CeilingCause,
     /// The rate of the slower port; of all cables together where there are several rails.
     pub port_rate: f64,
     /// What is left of it after the headers of packets of `path_mtu` bytes.
@@ -41,7 +41,7 @@ pub struct Ceiling {
 
 /// What it is that binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Binding {
+pub enum CeilingCause {
     PortRate,
     Pcie,
     /// What the cluster file says a port carries.
@@ -69,14 +69,14 @@ impl PcieLimit {
 }
 
 /// Ports of a run by host and device, or interface.
-pub struct PortIndex<'a> {
-    run: &'a Run,
+pub struct RunPortIndex<'a> {
+    run: &'a StoredRun,
     by_device: HashMap<(&'a str, &'a str), &'a RunPort>,
     by_interface: HashMap<(&'a str, &'a str), &'a RunPort>,
 }
 
-impl<'a> PortIndex<'a> {
-    pub fn new(run: &'a Run) -> Self {
+impl<'a> RunPortIndex<'a> {
+    pub fn new(run: &'a StoredRun) -> Self {
         let ports = || {
             run.header
                 .nodes
@@ -112,7 +112,12 @@ impl<'a> PortIndex<'a> {
     }
 
     /// What the pair carries alone.
-    pub fn of_pair(&self, kind: TestKind, from: &MeasuredEnd, to: &MeasuredEnd) -> Option<Ceiling> {
+    pub fn of_pair(
+        &self,
+        kind: TestKind,
+        from: &MeasuredEnd,
+        to: &MeasuredEnd,
+    ) -> Option<PairCeiling> {
         let (near, far) = (self.port(from)?, self.port(to)?);
         if kind == TestKind::TcpBandwidth {
             return tcp(near, far);
@@ -125,13 +130,13 @@ impl<'a> PortIndex<'a> {
         Some(wire.with(pcie, Vec::new()))
     }
 
-    fn declared(&self, near: &RunPort, far: &RunPort) -> Option<Ceiling> {
+    fn declared(&self, near: &RunPort, far: &RunPort) -> Option<PairCeiling> {
         let rate = self.run.header.options.rate_gbps?.0;
         let path_mtu = in_use(near, far).unwrap_or(BEST_PATH_MTU);
         let after_headers = payload(rate, path_mtu, header_bytes(near, far));
-        Some(Ceiling {
+        Some(PairCeiling {
             gbps: after_headers,
-            binding: Binding::DeclaredRate,
+            binding: CeilingCause::DeclaredRate,
             port_rate: rate,
             after_headers,
             path_mtu,
@@ -142,7 +147,7 @@ impl<'a> PortIndex<'a> {
     }
 
     /// What several rails between two nodes carry at once: each shared cable and each shared PCI Express link counts once.
-    pub fn of_rails(&self, rails: &[(&MeasuredEnd, &MeasuredEnd)]) -> Option<Ceiling> {
+    pub fn of_rails(&self, rails: &[(&MeasuredEnd, &MeasuredEnd)]) -> Option<PairCeiling> {
         let ports: Option<Vec<_>> = rails
             .iter()
             .map(|(from, to)| Some((*from, self.port(from)?, *to, self.port(to)?)))
@@ -189,10 +194,10 @@ impl<'a> PortIndex<'a> {
 }
 
 /// A ceiling by what other pairs of the same run reach.
-pub fn of_peers(median: f64) -> Ceiling {
-    Ceiling {
+pub fn of_peers(median: f64) -> PairCeiling {
+    PairCeiling {
         gbps: median,
-        binding: Binding::Peers,
+        binding: CeilingCause::Peers,
         port_rate: median,
         after_headers: median,
         path_mtu: BEST_PATH_MTU,
@@ -246,11 +251,11 @@ impl Wire {
         }
     }
 
-    fn with(&self, pcie: Option<PcieLimit>, rails: Vec<f64>) -> Ceiling {
+    fn with(&self, pcie: Option<PcieLimit>, rails: Vec<f64>) -> PairCeiling {
         let narrower = pcie.as_ref().filter(|pcie| pcie.gbps < self.after_headers);
-        Ceiling {
+        PairCeiling {
             gbps: narrower.map_or(self.after_headers, |pcie| pcie.gbps),
-            binding: narrower.map_or(Binding::PortRate, |_| Binding::Pcie),
+            binding: narrower.map_or(CeilingCause::PortRate, |_| CeilingCause::Pcie),
             port_rate: self.rate,
             after_headers: self.after_headers,
             path_mtu: self.path_mtu,
@@ -283,16 +288,16 @@ fn in_use(near: &RunPort, far: &RunPort) -> Option<u32> {
     mtus.into_iter().flatten().map(|mtu| mtu.0).min()
 }
 
-fn tcp(near: &RunPort, far: &RunPort) -> Option<Ceiling> {
+fn tcp(near: &RunPort, far: &RunPort) -> Option<PairCeiling> {
     let rate = near.rate_gbps?.0.min(far.rate_gbps?.0);
     let mtus = [near.interface_mtu, far.interface_mtu];
     let mtu = mtus.into_iter().flatten().map(|mtu| mtu.0).min();
     let mtu = mtu.unwrap_or(USUAL_MTU);
     let after_headers =
         rate * (f64::from(mtu) - TCP_INSIDE).max(0.0) / (f64::from(mtu) + TCP_OUTSIDE);
-    Some(Ceiling {
+    Some(PairCeiling {
         gbps: after_headers,
-        binding: Binding::PortRate,
+        binding: CeilingCause::PortRate,
         port_rate: rate,
         after_headers,
         path_mtu: mtu,

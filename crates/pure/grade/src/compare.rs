@@ -5,11 +5,13 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_model::run::{BandwidthFigures, MeasuredEnd, Phase, Run, RunNode, TestKind};
+use crosstie_model::run::{
+    BandwidthFigures, MeasuredEnd, RunNode, StoredRun, TestConcurrency, TestKind,
+};
 
 use crate::{
     attribute::words,
-    graded::{Cell, GradedRun},
+    graded::{GradedPath, GradedRun},
     statistics::spread,
 };
 
@@ -19,8 +21,8 @@ const LEAST_CHANGE: f64 = 0.05;
 const SPREADS: f64 = 3.0;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    pub what: Changed,
+pub struct RunDifference {
+    pub what: DifferenceKind,
     /// The node, port or pair.
     pub subject: String,
     pub before: String,
@@ -28,7 +30,7 @@ pub struct Change {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Changed {
+pub enum DifferenceKind {
     Node,
     Kernel,
     RdmaDriver,
@@ -48,7 +50,7 @@ pub enum Changed {
     Working,
 }
 
-impl Changed {
+impl DifferenceKind {
     pub fn words(self) -> &'static str {
         match self {
             Self::Node => "node",
@@ -69,8 +71,8 @@ impl Changed {
     }
 }
 
-/// In the order of [`Changed`]: what was done first, then what came of it.
-pub fn compare(before: &Run, after: &Run) -> Vec<Change> {
+/// In the order of [`DifferenceKind`]: what was done first, then what came of it.
+pub fn compare(before: &StoredRun, after: &StoredRun) -> Vec<RunDifference> {
     let mut changes = Vec::new();
     nodes(before, after, &mut changes);
     cabling(before, after, &mut changes);
@@ -82,14 +84,14 @@ pub fn compare(before: &Run, after: &Run) -> Vec<Change> {
 const NONE: &str = "none";
 
 fn push(
-    changes: &mut Vec<Change>,
-    what: Changed,
+    changes: &mut Vec<RunDifference>,
+    what: DifferenceKind,
     subject: &str,
     before: Option<&str>,
     after: Option<&str>,
 ) {
     if before != after {
-        changes.push(Change {
+        changes.push(RunDifference {
             what,
             subject: subject.to_owned(),
             before: before.unwrap_or(NONE).to_owned(),
@@ -98,8 +100,8 @@ fn push(
     }
 }
 
-fn nodes(before: &Run, after: &Run, changes: &mut Vec<Change>) {
-    let hosts = |run: &Run| -> BTreeSet<String> {
+fn nodes(before: &StoredRun, after: &StoredRun, changes: &mut Vec<RunDifference>) {
+    let hosts = |run: &StoredRun| -> BTreeSet<String> {
         run.header
             .nodes
             .iter()
@@ -111,32 +113,36 @@ fn nodes(before: &Run, after: &Run, changes: &mut Vec<Change>) {
             (Some(old), Some(new)) => node(host, old, new, changes),
             (old, new) => {
                 let word = |node: Option<&RunNode>| node.map(|_| "there");
-                push(changes, Changed::Node, host, word(old), word(new));
+                push(changes, DifferenceKind::Node, host, word(old), word(new));
             }
         }
     }
 }
 
-fn node(host: &str, old: &RunNode, new: &RunNode, changes: &mut Vec<Change>) {
+fn node(host: &str, old: &RunNode, new: &RunNode, changes: &mut Vec<RunDifference>) {
     let listed = |versions: &[String]| (!versions.is_empty()).then(|| versions.join(", "));
     let texts = [
-        (Changed::Kernel, old.kernel.clone(), new.kernel.clone()),
         (
-            Changed::RdmaDriver,
+            DifferenceKind::Kernel,
+            old.kernel.clone(),
+            new.kernel.clone(),
+        ),
+        (
+            DifferenceKind::RdmaDriver,
             old.rdma_driver.clone(),
             new.rdma_driver.clone(),
         ),
         (
-            Changed::RdmaCore,
+            DifferenceKind::RdmaCore,
             old.rdma_core.clone(),
             new.rdma_core.clone(),
         ),
         (
-            Changed::GpuDriver,
+            DifferenceKind::GpuDriver,
             old.gpu_driver.clone(),
             new.gpu_driver.clone(),
         ),
-        (Changed::Nccl, listed(&old.nccl), listed(&new.nccl)),
+        (DifferenceKind::Nccl, listed(&old.nccl), listed(&new.nccl)),
     ];
     for (what, old, new) in texts {
         push(changes, what, host, old.as_deref(), new.as_deref());
@@ -147,14 +153,14 @@ fn node(host: &str, old: &RunNode, new: &RunNode, changes: &mut Vec<Change>) {
         };
         let Some(now) = new.ports.iter().find(same) else {
             let subject = format!("{host} {}", port.device);
-            push(changes, Changed::Node, &subject, Some("there"), None);
+            push(changes, DifferenceKind::Node, &subject, Some("there"), None);
             continue;
         };
         let subject = format!("{host} {}", port.device);
         let firmware = [port, now].map(|port| port.firmware.as_deref());
         push(
             changes,
-            Changed::Firmware,
+            DifferenceKind::Firmware,
             &subject,
             firmware[0],
             firmware[1],
@@ -162,7 +168,7 @@ fn node(host: &str, old: &RunNode, new: &RunNode, changes: &mut Vec<Change>) {
         let mtu = [port, now].map(|port| port.interface_mtu.map(|mtu| mtu.to_string()));
         push(
             changes,
-            Changed::Mtu,
+            DifferenceKind::Mtu,
             &subject,
             mtu[0].as_deref(),
             mtu[1].as_deref(),
@@ -170,7 +176,7 @@ fn node(host: &str, old: &RunNode, new: &RunNode, changes: &mut Vec<Change>) {
         let rate = [port, now].map(|port| port.rate_gbps.map(|rate| rate.to_string()));
         push(
             changes,
-            Changed::Rate,
+            DifferenceKind::Rate,
             &subject,
             rate[0].as_deref(),
             rate[1].as_deref(),
@@ -184,7 +190,7 @@ fn node(host: &str, old: &RunNode, new: &RunNode, changes: &mut Vec<Change>) {
         });
         push(
             changes,
-            Changed::Pcie,
+            DifferenceKind::Pcie,
             &subject,
             pcie[0].as_deref(),
             pcie[1].as_deref(),
@@ -192,9 +198,9 @@ fn node(host: &str, old: &RunNode, new: &RunNode, changes: &mut Vec<Change>) {
     }
 }
 
-fn cabling(before: &Run, after: &Run, changes: &mut Vec<Change>) {
+fn cabling(before: &StoredRun, after: &StoredRun, changes: &mut Vec<RunDifference>) {
     // Which end is written first is no matter.
-    let cables = |run: &Run| -> BTreeMap<Vec<String>, String> {
+    let cables = |run: &StoredRun| -> BTreeMap<Vec<String>, String> {
         let cables = run.header.cabling.iter();
         let keyed = cables.map(|cable| {
             let mut ends: Vec<String> = cable.ends().map(ToString::to_string).collect();
@@ -209,12 +215,12 @@ fn cabling(before: &Run, after: &Run, changes: &mut Vec<Change>) {
     let (old, new) = (cables(before), cables(after));
     for (key, cable) in &old {
         if !new.contains_key(key) {
-            push(changes, Changed::Cabling, cable, Some("there"), None);
+            push(changes, DifferenceKind::Cabling, cable, Some("there"), None);
         }
     }
     for (key, cable) in &new {
         if !old.contains_key(key) {
-            push(changes, Changed::Cabling, cable, None, Some("there"));
+            push(changes, DifferenceKind::Cabling, cable, None, Some("there"));
         }
     }
 }
@@ -227,7 +233,7 @@ struct Figure {
     spread: f64,
 }
 
-fn figures(before: &Run, after: &Run, changes: &mut Vec<Change>) {
+fn figures(before: &StoredRun, after: &StoredRun, changes: &mut Vec<RunDifference>) {
     let (old, new) = (GradedRun::new(before), GradedRun::new(after));
     let (old, new) = (by_key(&old), by_key(&new));
     for (key, old) in &old {
@@ -244,12 +250,12 @@ fn figures(before: &Run, after: &Run, changes: &mut Vec<Change>) {
                 let margin = (was.max(is) * LEAST_CHANGE).max(SPREADS * old.spread.max(new.spread));
                 if (was - is).abs() > margin {
                     let what = if is > was {
-                        Changed::Faster
+                        DifferenceKind::Faster
                     } else {
-                        Changed::Slower
+                        DifferenceKind::Slower
                     };
                     let [before, after] = [was, is].map(words::gbps);
-                    changes.push(Change {
+                    changes.push(RunDifference {
                         what,
                         subject,
                         before,
@@ -261,8 +267,8 @@ fn figures(before: &Run, after: &Run, changes: &mut Vec<Change>) {
                 let word = |figure: Option<f64>| {
                     figure.map_or_else(|| "not measured".to_owned(), words::gbps)
                 };
-                changes.push(Change {
-                    what: Changed::Working,
+                changes.push(RunDifference {
+                    what: DifferenceKind::Working,
                     subject,
                     before: word(was),
                     after: word(is),
@@ -276,13 +282,17 @@ fn figures(before: &Run, after: &Run, changes: &mut Vec<Change>) {
 /// A pair alone and in a round is the same to whoever compares two runs, if both ran so.
 fn by_key<'a>(graded: &GradedRun<'a>) -> BTreeMap<Key<'a>, Figure> {
     let cells = graded.cells.iter().filter(|cell| {
-        cell.best.kind.is_bandwidth() && matches!(cell.best.phase, Phase::Solo | Phase::Round)
+        cell.best.kind.is_bandwidth()
+            && matches!(
+                cell.best.phase,
+                TestConcurrency::Solo | TestConcurrency::Round
+            )
     });
     let keyed = cells.map(|cell| {
         let (from, to): (&'a MeasuredEnd, &'a MeasuredEnd) = (&cell.best.from, &cell.best.to);
         let key = (
             cell.best.kind,
-            cell.best.phase == Phase::Solo,
+            cell.best.phase == TestConcurrency::Solo,
             from.host.as_str(),
             to.host.as_str(),
             from.rail,
@@ -292,7 +302,7 @@ fn by_key<'a>(graded: &GradedRun<'a>) -> BTreeMap<Key<'a>, Figure> {
     keyed.collect()
 }
 
-fn figure(cell: &Cell) -> Figure {
+fn figure(cell: &GradedPath) -> Figure {
     let windows: Vec<f64> = cell
         .best
         .bandwidth()

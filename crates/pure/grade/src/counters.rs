@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crosstie_model::run::CounterGrowth;
 
-pub type Growth = BTreeMap<String, u64>;
+pub type GrownCounters = BTreeMap<String, u64>;
 
 /// Packets that left and packets that came, in the same words: Soft-RoCE, hardware ports, interfaces.
 const PACKETS: [(&str, &str); 3] = [
@@ -49,23 +49,23 @@ const LINK_ERRORS: [&str; 14] = [
 
 /// One counter that grew.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grown {
+pub struct GrownCounter {
     pub name: String,
     pub by: u64,
     /// At the end that sends.
     pub at_sender: bool,
 }
 
-fn sum(growth: &Growth, names: &[&str]) -> u64 {
+fn sum(growth: &GrownCounters, names: &[&str]) -> u64 {
     let values = names.iter().filter_map(|name| growth.get(*name));
     values.fold(0, |sum, value| sum.saturating_add(*value))
 }
 
-fn grown(growth: &Growth, names: &[&str], at_sender: bool) -> Vec<Grown> {
+fn grown(growth: &GrownCounters, names: &[&str], at_sender: bool) -> Vec<GrownCounter> {
     let found = names.iter().filter_map(|name| {
         let by = *growth.get(*name).filter(|by| **by > 0)?;
         let name = (*name).to_owned();
-        Some(Grown {
+        Some(GrownCounter {
             name,
             by,
             at_sender,
@@ -74,20 +74,20 @@ fn grown(growth: &Growth, names: &[&str], at_sender: bool) -> Vec<Grown> {
     found.collect()
 }
 
-fn both(growth: &CounterGrowth, names: &[&str]) -> Vec<Grown> {
+fn both(growth: &CounterGrowth, names: &[&str]) -> Vec<GrownCounter> {
     let mut found = grown(&growth.from, names, true);
     found.extend(grown(&growth.to, names, false));
     found
 }
 
 /// Packets that one end sent and the other received, where both count alike.
-pub fn packets(sender: &Growth, receiver: &Growth) -> Option<(u64, u64)> {
+pub fn packets(sender: &GrownCounters, receiver: &GrownCounters) -> Option<(u64, u64)> {
     PACKETS
         .iter()
         .find_map(|(sent, received)| Some((*sender.get(*sent)?, *receiver.get(*received)?)))
 }
 
-pub fn packets_sent(sender: &Growth) -> Option<u64> {
+pub fn packets_sent(sender: &GrownCounters) -> Option<u64> {
     PACKETS
         .iter()
         .find_map(|(sent, _)| sender.get(*sent).copied())
@@ -103,7 +103,7 @@ pub fn timeouts(growth: &CounterGrowth) -> u64 {
     sum(&growth.from, &TIMEOUTS)
 }
 
-pub fn retransmissions(growth: &CounterGrowth) -> Vec<Grown> {
+pub fn retransmissions(growth: &CounterGrowth) -> Vec<GrownCounter> {
     let mut found = grown(
         &growth.from,
         &[REFUSED.as_slice(), &TIMEOUTS].concat(),
@@ -113,15 +113,15 @@ pub fn retransmissions(growth: &CounterGrowth) -> Vec<Grown> {
     found
 }
 
-pub fn congestion(growth: &CounterGrowth) -> Vec<Grown> {
+pub fn congestion(growth: &CounterGrowth) -> Vec<GrownCounter> {
     both(growth, &CONGESTION)
 }
 
-pub fn pcie_stalls(growth: &CounterGrowth) -> Vec<Grown> {
+pub fn pcie_stalls(growth: &CounterGrowth) -> Vec<GrownCounter> {
     both(growth, &PCIE_STALLS)
 }
 
-pub fn link_errors(growth: &CounterGrowth) -> Vec<Grown> {
+pub fn link_errors(growth: &CounterGrowth) -> Vec<GrownCounter> {
     both(growth, &LINK_ERRORS)
 }
 
@@ -136,13 +136,13 @@ pub fn paused_nanoseconds(growth: &CounterGrowth) -> u64 {
 }
 
 /// Pause frames that the sender got, where the driver gives no durations.
-pub fn pauses(growth: &CounterGrowth) -> Vec<Grown> {
+pub fn pauses(growth: &CounterGrowth) -> Vec<GrownCounter> {
     let counts = growth.from.iter();
     let pauses = counts.filter(|(name, by)| {
         let received = name.starts_with("rx_") && name.contains("pause");
         (received || *name == "port_xmit_wait") && **by > 0
     });
-    let grown = pauses.map(|(name, by)| Grown {
+    let grown = pauses.map(|(name, by)| GrownCounter {
         name: name.clone(),
         by: *by,
         at_sender: true,
@@ -151,13 +151,13 @@ pub fn pauses(growth: &CounterGrowth) -> Vec<Grown> {
 }
 
 /// Bit errors that forward error correction mended at an end, of the bits that it received.
-pub fn corrected_bits(growth: &Growth) -> Option<(u64, u64)> {
+pub fn corrected_bits(growth: &GrownCounters) -> Option<(u64, u64)> {
     let corrected = *growth.get("rx_corrected_bits_phy")?;
     let bits = growth.get("rx_bytes_phy")?.saturating_mul(8);
     Some((corrected, bits))
 }
 
-impl Grown {
+impl GrownCounter {
     pub fn words(&self, from: &str, to: &str) -> String {
         let host = if self.at_sender { from } else { to };
         format!("{} at {host}", self.name)

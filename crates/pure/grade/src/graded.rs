@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use crosstie_model::run::{MeasuredEnd, Measurement, Outcome, Phase, Run, TestKind};
+use crosstie_model::run::{
+    MeasuredEnd, Measurement, MeasurementOutcome, StoredRun, TestConcurrency, TestKind,
+};
 
 use crate::{
-    ceiling::{self, Ceiling, PortIndex},
-    ledger::{Ledger, ledger},
-    limit::{Limit, matches},
+    ceiling::{self, PairCeiling, RunPortIndex},
+    ledger::{BandwidthLedger, ledger},
+    limit::{LikelyLimit, matches},
     statistics::{median, spread},
-    verdict::{FAULT_PERCENT, HEALTHY_PERCENT, NotGraded, Verdict, of_percent, percent},
+    verdict::{FAULT_PERCENT, FigureVerdict, HEALTHY_PERCENT, NotGraded, of_percent, percent},
 };
 
 /// Smaller messages are bounded by their number.
@@ -20,26 +22,26 @@ const NEEDS_SEVERAL_QUEUE_PAIRS: f64 = 400.0;
 const LEAST_PEERS: usize = 3;
 
 pub struct GradedRun<'a> {
-    pub run: &'a Run,
-    pub ports: PortIndex<'a>,
+    pub run: &'a StoredRun,
+    pub ports: RunPortIndex<'a>,
     /// In the order in which they were first measured.
-    pub cells: Vec<Cell<'a>>,
+    pub cells: Vec<GradedPath<'a>>,
     /// All rails between two nodes at once.
     pub rail_sums: Vec<RailSum<'a>>,
 }
 
 /// What was measured from one port to another, in one way: the best of all tries.
 #[derive(Debug, Clone)]
-pub struct Cell<'a> {
+pub struct GradedPath<'a> {
     pub best: &'a Measurement,
     pub tried: Vec<&'a Measurement>,
     pub gbps: Option<f64>,
-    pub ceiling: Option<Ceiling>,
+    pub ceiling: Option<PairCeiling>,
     pub percent: Option<u32>,
-    pub verdict: Verdict,
-    pub ledger: Option<Ledger>,
+    pub verdict: FigureVerdict,
+    pub ledger: Option<BandwidthLedger>,
     /// What the figure looks like; several if they cannot be told apart by it.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<LikelyLimit>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,16 +49,16 @@ pub struct RailSum<'a> {
     /// One a rail, of one moment.
     pub rails: Vec<&'a Measurement>,
     pub gbps: f64,
-    pub ceiling: Option<Ceiling>,
+    pub ceiling: Option<PairCeiling>,
     pub percent: Option<u32>,
-    pub verdict: Verdict,
-    pub limits: Vec<Limit>,
+    pub verdict: FigureVerdict,
+    pub limits: Vec<LikelyLimit>,
 }
 
 /// What makes two measurements tries of the same.
 type Key<'a> = (
     TestKind,
-    Phase,
+    TestConcurrency,
     &'a MeasuredEnd,
     &'a MeasuredEnd,
     Option<u64>,
@@ -71,8 +73,8 @@ impl<'a> GradedRun<'a> {
         ports.any(|port| port.software) && self.run.header.options.rate_gbps.is_none()
     }
 
-    pub fn new(run: &'a Run) -> Self {
-        let ports = PortIndex::new(run);
+    pub fn new(run: &'a StoredRun) -> Self {
+        let ports = RunPortIndex::new(run);
         let mut places: HashMap<Key, usize> = HashMap::new();
         let mut groups: Vec<Vec<&'a Measurement>> = Vec::new();
         for measurement in &run.measurements {
@@ -82,7 +84,7 @@ impl<'a> GradedRun<'a> {
             });
             groups[place].push(measurement);
         }
-        let mut cells: Vec<Cell> = groups
+        let mut cells: Vec<GradedPath> = groups
             .into_iter()
             .map(|tried| cell(&ports, tried))
             .collect();
@@ -97,15 +99,15 @@ impl<'a> GradedRun<'a> {
     }
 
     /// The worst verdict of all figures that have one.
-    pub fn worst(&self) -> Option<Verdict> {
+    pub fn worst(&self) -> Option<FigureVerdict> {
         let cells = self.cells.iter().map(|cell| cell.verdict);
         let all = cells.chain(self.rail_sums.iter().map(|sum| sum.verdict));
         all.filter_map(|verdict| match verdict {
-            Verdict::Failed => Some((3, verdict)),
-            Verdict::Fault => Some((2, verdict)),
-            Verdict::Warning => Some((1, verdict)),
-            Verdict::Healthy => Some((0, verdict)),
-            Verdict::NotGraded(_) | Verdict::NotApplicable => None,
+            FigureVerdict::Failed => Some((3, verdict)),
+            FigureVerdict::Fault => Some((2, verdict)),
+            FigureVerdict::Warning => Some((1, verdict)),
+            FigureVerdict::Healthy => Some((0, verdict)),
+            FigureVerdict::NotGraded(_) | FigureVerdict::NotApplicable => None,
         })
         .max_by_key(|(rank, _)| *rank)
         .map(|(_, verdict)| verdict)
@@ -128,10 +130,10 @@ fn gbps(measurement: &Measurement) -> Option<f64> {
     measurement.bandwidth()?.gbps()
 }
 
-fn cell<'a>(ports: &PortIndex, tried: Vec<&'a Measurement>) -> Cell<'a> {
+fn cell<'a>(ports: &RunPortIndex, tried: Vec<&'a Measurement>) -> GradedPath<'a> {
     let rank = |measurement: &&&Measurement| match &measurement.outcome {
-        Outcome::Measured(_) => (1, gbps(measurement).unwrap_or(0.0)),
-        Outcome::Failed { .. } | Outcome::NotApplicable { .. } => (0, 0.0),
+        MeasurementOutcome::Measured(_) => (1, gbps(measurement).unwrap_or(0.0)),
+        MeasurementOutcome::Failed { .. } | MeasurementOutcome::NotApplicable { .. } => (0, 0.0),
     };
     let best = tried.iter().max_by(|a, b| {
         let (a, b) = (rank(a), rank(b));
@@ -148,7 +150,7 @@ fn cell<'a>(ports: &PortIndex, tried: Vec<&'a Measurement>) -> Cell<'a> {
     let share = figure
         .zip(ceiling.as_ref())
         .and_then(|(figure, ceiling)| percent(figure, ceiling.gbps));
-    let mut cell = Cell {
+    let mut cell = GradedPath {
         verdict: verdict(best, &tried, ceiling.as_ref(), share),
         best,
         tried,
@@ -165,13 +167,13 @@ fn cell<'a>(ports: &PortIndex, tried: Vec<&'a Measurement>) -> Cell<'a> {
 fn verdict(
     best: &Measurement,
     tried: &[&Measurement],
-    ceiling: Option<&Ceiling>,
+    ceiling: Option<&PairCeiling>,
     share: Option<u32>,
-) -> Verdict {
+) -> FigureVerdict {
     match &best.outcome {
-        Outcome::Failed { .. } => return Verdict::Failed,
-        Outcome::NotApplicable { .. } => return Verdict::NotApplicable,
-        Outcome::Measured(_) => {}
+        MeasurementOutcome::Failed { .. } => return FigureVerdict::Failed,
+        MeasurementOutcome::NotApplicable { .. } => return FigureVerdict::NotApplicable,
+        MeasurementOutcome::Measured(_) => {}
     }
     let graded = match best.kind {
         TestKind::Reachability => Err(NotGraded::Reachability),
@@ -180,33 +182,33 @@ fn verdict(
         TestKind::RdmaBandwidth(_) => Ok(()),
     };
     let graded = graded.and(match best.phase {
-        Phase::Bidirectional => Err(NotGraded::Duplex),
-        Phase::AllRails | Phase::Incast => Err(NotGraded::Shared),
-        Phase::Solo | Phase::Round | Phase::Soak => Ok(()),
+        TestConcurrency::Bidirectional => Err(NotGraded::Duplex),
+        TestConcurrency::AllRails | TestConcurrency::Incast => Err(NotGraded::Shared),
+        TestConcurrency::Solo | TestConcurrency::Round | TestConcurrency::Soak => Ok(()),
     });
     if let Err(why) = graded {
-        return Verdict::NotGraded(why);
+        return FigureVerdict::NotGraded(why);
     }
     if best.size.is_some_and(|size| size < LEAST_GRADED_SIZE) {
-        return Verdict::NotGraded(NotGraded::SmallMessages);
+        return FigureVerdict::NotGraded(NotGraded::SmallMessages);
     }
     if best.bandwidth().is_some_and(|figures| !figures.complete) {
-        return Verdict::NotGraded(NotGraded::Incomplete);
+        return FigureVerdict::NotGraded(NotGraded::Incomplete);
     }
     let (Some(ceiling), Some(share)) = (ceiling, share) else {
-        return Verdict::NotGraded(NotGraded::NoCeiling);
+        return FigureVerdict::NotGraded(NotGraded::NoCeiling);
     };
     let one_alone = tried
         .iter()
         .all(|one| one.queue_pairs.is_none_or(|pairs| pairs <= 1));
     let wide = ceiling.port_rate >= NEEDS_SEVERAL_QUEUE_PAIRS;
     if wide && one_alone && share < HEALTHY_PERCENT {
-        return Verdict::NotGraded(NotGraded::OneQueuePair);
+        return FigureVerdict::NotGraded(NotGraded::OneQueuePair);
     }
     of_percent(share)
 }
 
-impl Cell<'_> {
+impl GradedPath<'_> {
     /// The ledger, and what the figure looks like.
     fn account(&mut self) {
         if let (Some(figure), Some(ceiling)) = (self.gbps, &self.ceiling)
@@ -227,12 +229,16 @@ impl Cell<'_> {
 
 /// Software devices without a declared rate: each against the median of all of them. Such figures wander, so only what is
 /// far below and beyond the spread counts.
-fn grade_by_peers(ports: &PortIndex, cells: &mut [Cell]) {
-    let is_open = |cell: &Cell| {
-        cell.verdict == Verdict::NotGraded(NotGraded::NoCeiling)
+fn grade_by_peers(ports: &RunPortIndex, cells: &mut [GradedPath]) {
+    let is_open = |cell: &GradedPath| {
+        cell.verdict == FigureVerdict::NotGraded(NotGraded::NoCeiling)
             && ports.is_software(&cell.best.from, &cell.best.to)
     };
-    for phase in [Phase::Solo, Phase::Round, Phase::Soak] {
+    for phase in [
+        TestConcurrency::Solo,
+        TestConcurrency::Round,
+        TestConcurrency::Soak,
+    ] {
         let members = cells.iter().enumerate();
         let members = members.filter(|(_, cell)| cell.best.phase == phase && is_open(cell));
         let (places, figures): (Vec<usize>, Vec<f64>) = members
@@ -251,9 +257,9 @@ fn grade_by_peers(ports: &PortIndex, cells: &mut [Cell]) {
             let is_far = centre - figure > 3.0 * spread;
             cell.percent = share;
             cell.verdict = if is_low && is_far {
-                Verdict::Fault
+                FigureVerdict::Fault
             } else {
-                Verdict::Healthy
+                FigureVerdict::Healthy
             };
             cell.ceiling = Some(ceiling::of_peers(centre));
             cell.account();
@@ -261,7 +267,7 @@ fn grade_by_peers(ports: &PortIndex, cells: &mut [Cell]) {
     }
 }
 
-fn rail_sums<'a>(run: &'a Run, ports: &PortIndex) -> Vec<RailSum<'a>> {
+fn rail_sums<'a>(run: &'a StoredRun, ports: &RunPortIndex) -> Vec<RailSum<'a>> {
     // Of each moment, and of each pair of nodes the best moment.
     type Moment<'m> = (u32, &'m str, &'m str);
     let mut moments: Vec<(Moment, Vec<&Measurement>)> = Vec::new();
@@ -269,7 +275,7 @@ fn rail_sums<'a>(run: &'a Run, ports: &PortIndex) -> Vec<RailSum<'a>> {
     for one in run
         .measurements
         .iter()
-        .filter(|one| one.phase == Phase::AllRails)
+        .filter(|one| one.phase == TestConcurrency::AllRails)
     {
         let key = (one.round, one.from.host.as_str(), one.to.host.as_str());
         let place = *places.entry(key).or_insert_with(|| {
@@ -294,7 +300,7 @@ fn rail_sums<'a>(run: &'a Run, ports: &PortIndex) -> Vec<RailSum<'a>> {
     sums
 }
 
-fn rail_sum<'a>(ports: &PortIndex, rails: Vec<&'a Measurement>) -> RailSum<'a> {
+fn rail_sum<'a>(ports: &RunPortIndex, rails: Vec<&'a Measurement>) -> RailSum<'a> {
     let figure: f64 = rails.iter().filter_map(|rail| gbps(rail)).sum();
     let ends: Vec<_> = rails.iter().map(|rail| (&rail.from, &rail.to)).collect();
     let ceiling = ports.of_rails(&ends);
@@ -305,9 +311,9 @@ fn rail_sum<'a>(ports: &PortIndex, rails: Vec<&'a Measurement>) -> RailSum<'a> {
     RailSum {
         gbps: figure,
         verdict: match share {
-            _ if !measured => Verdict::Failed,
+            _ if !measured => FigureVerdict::Failed,
             Some(share) => of_percent(share),
-            None => Verdict::NotGraded(NotGraded::NoCeiling),
+            None => FigureVerdict::NotGraded(NotGraded::NoCeiling),
         },
         limits: ceiling
             .as_ref()

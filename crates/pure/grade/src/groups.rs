@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 
 use crosstie_fabric::{
     cages,
-    rails::{Attached, RailEnd, attached},
+    rails::{AttachedPort, RailEnd, attached},
 };
-use crosstie_model::{Facts, Spec, run::MeasuredEnd};
+use crosstie_model::{ClusterSpec, Facts, run::MeasuredEnd};
 use ipnet::IpNet;
 
 use crate::record::cable_of;
@@ -29,7 +29,7 @@ enum Joined {
 /// which ports may be measured.
 pub fn groups(
     nodes: &[Facts],
-    spec: Option<&Spec>,
+    spec: Option<&ClusterSpec>,
     is_wanted: &dyn Fn(&Facts, &RailEnd) -> bool,
 ) -> Vec<Vec<MeasuredEnd>> {
     let joined = joined(nodes, is_wanted);
@@ -60,7 +60,7 @@ fn joined(nodes: &[Facts], is_wanted: &dyn Fn(&Facts, &RailEnd) -> bool) -> Vec<
     let mut groups: Vec<(Joined, Vec<Member>)> = Vec::new();
     for (node, facts) in nodes.iter().enumerate() {
         let mut infiniband = 0;
-        for Attached { end, subnet } in attached(facts) {
+        for AttachedPort { end, subnet } in attached(facts) {
             if !is_wanted(facts, &end) {
                 continue;
             }
@@ -100,7 +100,7 @@ fn hosts(group: &[Member]) -> BTreeSet<usize> {
     group.iter().map(|member| member.node).collect()
 }
 
-fn measured_end(facts: &Facts, spec: Option<&Spec>, end: RailEnd, rail: u32) -> MeasuredEnd {
+fn measured_end(facts: &Facts, spec: Option<&ClusterSpec>, end: RailEnd, rail: u32) -> MeasuredEnd {
     let host = facts.host.name.clone();
     let cages = cages(facts, spec);
     let cage = cages.iter().find(|cage| {

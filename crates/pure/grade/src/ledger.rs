@@ -10,34 +10,34 @@ mod tests;
 use crosstie_model::run::{BandwidthFigures, Measurement};
 
 use crate::{
-    ceiling::{Binding, Ceiling},
-    counters::{self, Grown},
+    ceiling::{CeilingCause, PairCeiling},
+    counters::{self, GrownCounter},
 };
 
 /// All in Gb/s.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ledger {
+pub struct BandwidthLedger {
     pub port_rate: f64,
     /// What physics takes, in order.
-    pub deductions: Vec<Deduction>,
+    pub deductions: Vec<LedgerDeduction>,
     pub ceiling: f64,
     /// What is lost between the ceiling and the figure.
-    pub shares: Vec<Share>,
+    pub shares: Vec<LedgerLoss>,
     /// Lost, and nothing that was measured speaks for a cause.
     pub unexplained: f64,
     pub measured: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Deduction {
+pub struct LedgerDeduction {
     pub what: String,
     pub gbps: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Share {
+pub struct LedgerLoss {
     /// One, or several that cannot be told apart.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<LossCause>,
     pub gbps: f64,
     /// The causes were seen, and not how much they cost.
     pub at_most: bool,
@@ -45,7 +45,7 @@ pub struct Share {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Cause {
+pub enum LossCause {
     /// Packets are smaller than they could be.
     SmallPathMtu(u32),
     /// The sender was told to stop.
@@ -59,7 +59,7 @@ pub enum Cause {
     BusyThread,
 }
 
-impl Cause {
+impl LossCause {
     pub fn words(self) -> String {
         match self {
             Self::SmallPathMtu(mtu) => format!("headers of {mtu}-byte packets"),
@@ -81,19 +81,19 @@ const EXCESS_NOISE: f64 = 0.01;
 const ROOM_NOISE: f64 = 0.02;
 
 struct Draft {
-    ledger: Ledger,
+    ledger: BandwidthLedger,
     left: f64,
     /// Seen, with no amount.
-    seen: Vec<(Cause, Vec<(String, String)>)>,
+    seen: Vec<(LossCause, Vec<(String, String)>)>,
 }
 
 /// `None` without a figure.
-pub fn ledger(measurement: &Measurement, ceiling: &Ceiling) -> Option<Ledger> {
+pub fn ledger(measurement: &Measurement, ceiling: &PairCeiling) -> Option<BandwidthLedger> {
     let figures = measurement.bandwidth()?;
     let measured = figures.gbps()?;
     let mut draft = Draft {
         left: (ceiling.gbps - measured).max(0.0),
-        ledger: Ledger {
+        ledger: BandwidthLedger {
             port_rate: ceiling.port_rate,
             deductions: deductions(ceiling),
             ceiling: ceiling.gbps,
@@ -106,7 +106,7 @@ pub fn ledger(measurement: &Measurement, ceiling: &Ceiling) -> Option<Ledger> {
     if let Some((mtu, left)) = ceiling.small_path_mtu {
         let lost = ceiling.gbps - left.min(ceiling.gbps);
         draft.take(
-            Cause::SmallPathMtu(mtu),
+            LossCause::SmallPathMtu(mtu),
             lost,
             vec![("path MTU".to_owned(), mtu.to_string())],
         );
@@ -116,28 +116,28 @@ pub fn ledger(measurement: &Measurement, ceiling: &Ceiling) -> Option<Ledger> {
     poster(&mut draft, measurement, figures, ceiling.gbps);
     draft.see(
         measurement,
-        Cause::Congestion,
+        LossCause::Congestion,
         &counters::congestion(&measurement.counters),
     );
     draft.see(
         measurement,
-        Cause::PcieStall,
+        LossCause::PcieStall,
         &counters::pcie_stalls(&measurement.counters),
     );
     Some(draft.close())
 }
 
-fn deductions(ceiling: &Ceiling) -> Vec<Deduction> {
+fn deductions(ceiling: &PairCeiling) -> Vec<LedgerDeduction> {
     let mut found = Vec::new();
     let headers = ceiling.port_rate - ceiling.after_headers;
     if headers > 0.0 {
-        found.push(Deduction {
+        found.push(LedgerDeduction {
             what: format!("headers of {}-byte packets", ceiling.path_mtu),
             gbps: headers,
         });
     }
-    if let (Binding::Pcie, Some(pcie)) = (ceiling.binding, &ceiling.pcie) {
-        found.push(Deduction {
+    if let (CeilingCause::Pcie, Some(pcie)) = (ceiling.binding, &ceiling.pcie) {
+        found.push(LedgerDeduction {
             what: format!("PCIe: {}", pcie.words()),
             gbps: ceiling.after_headers - pcie.gbps,
         });
@@ -161,9 +161,13 @@ fn pause(draft: &mut Draft, measurement: &Measurement, ceiling: f64) {
     let pauses = counters::pauses(&measurement.counters);
     if nanoseconds > 0 {
         let share = share_of_time(nanoseconds, measurement);
-        draft.take(Cause::Pause, share * ceiling, named(measurement, &pauses));
+        draft.take(
+            LossCause::Pause,
+            share * ceiling,
+            named(measurement, &pauses),
+        );
     } else {
-        draft.see(measurement, Cause::Pause, &pauses);
+        draft.see(measurement, LossCause::Pause, &pauses);
     }
 }
 
@@ -172,7 +176,7 @@ fn retransmission(
     draft: &mut Draft,
     measurement: &Measurement,
     figures: &BandwidthFigures,
-    ceiling: &Ceiling,
+    ceiling: &PairCeiling,
 ) {
     let growth = &measurement.counters;
     let seen = counters::retransmissions(growth);
@@ -198,12 +202,12 @@ fn retransmission(
         Some(excess) if excess > EXCESS_NOISE && counters::timeouts(growth) == 0 => {
             let measured = figures.gbps().unwrap_or(0.0);
             draft.take(
-                Cause::Retransmission,
+                LossCause::Retransmission,
                 measured * excess / (1.0 - excess).max(0.01),
                 evidence,
             );
         }
-        _ => draft.seen.push((Cause::Retransmission, evidence)),
+        _ => draft.seen.push((LossCause::Retransmission, evidence)),
     }
 }
 
@@ -221,7 +225,7 @@ fn poster(draft: &mut Draft, measurement: &Measurement, figures: &BandwidthFigur
                 "time with room in the send queue".to_owned(),
                 percent(room.min(1.0)),
             )];
-            draft.take(Cause::Poster, room.min(1.0) * ceiling, evidence);
+            draft.take(LossCause::Poster, room.min(1.0) * ceiling, evidence);
         }
         // Threads that poll are always busy: that they are says something only of those that sleep.
         _ if measurement.kind.is_rdma() => {}
@@ -244,13 +248,13 @@ fn poster(draft: &mut Draft, measurement: &Measurement, figures: &BandwidthFigur
                 })
                 .collect();
             if !evidence.is_empty() {
-                draft.seen.push((Cause::BusyThread, evidence));
+                draft.seen.push((LossCause::BusyThread, evidence));
             }
         }
     }
 }
 
-fn named(measurement: &Measurement, grown: &[Grown]) -> Vec<(String, String)> {
+fn named(measurement: &Measurement, grown: &[GrownCounter]) -> Vec<(String, String)> {
     let (from, to) = (&measurement.from.host, &measurement.to.host);
     let named = grown
         .iter()
@@ -260,13 +264,13 @@ fn named(measurement: &Measurement, grown: &[Grown]) -> Vec<(String, String)> {
 
 impl Draft {
     /// A cause whose cost is known. No more is given away than is missing.
-    fn take(&mut self, cause: Cause, gbps: f64, evidence: Vec<(String, String)>) {
+    fn take(&mut self, cause: LossCause, gbps: f64, evidence: Vec<(String, String)>) {
         let gbps = gbps.min(self.left);
         if gbps <= 0.0 {
             return;
         }
         self.left -= gbps;
-        self.ledger.shares.push(Share {
+        self.ledger.shares.push(LedgerLoss {
             causes: vec![cause],
             gbps,
             at_most: false,
@@ -274,21 +278,21 @@ impl Draft {
         });
     }
 
-    fn see(&mut self, measurement: &Measurement, cause: Cause, grown: &[Grown]) {
+    fn see(&mut self, measurement: &Measurement, cause: LossCause, grown: &[GrownCounter]) {
         if !grown.is_empty() {
             self.seen.push((cause, named(measurement, grown)));
         }
     }
 
-    fn close(self) -> Ledger {
+    fn close(self) -> BandwidthLedger {
         let Self {
             mut ledger,
             left,
             seen,
         } = self;
         if left > 0.0 && !seen.is_empty() {
-            let (causes, evidence): (Vec<Cause>, Vec<_>) = seen.into_iter().unzip();
-            ledger.shares.push(Share {
+            let (causes, evidence): (Vec<LossCause>, Vec<_>) = seen.into_iter().unzip();
+            ledger.shares.push(LedgerLoss {
                 causes,
                 gbps: left,
                 at_most: true,
@@ -301,7 +305,7 @@ impl Draft {
     }
 }
 
-impl Ledger {
+impl BandwidthLedger {
     /// What the practice guides say to look at, in their order, for a figure that is too low.
     pub const ORDER: [&'static str; 5] = [
         "MTU: 9000 on every interface and switch port of the path",

@@ -27,9 +27,9 @@ pub mod statistics;
 pub mod verdict;
 
 pub use attribute::{FaultKind, MeasuredFault, faults};
-pub use campaign::Campaign;
-pub use ceiling::Ceiling;
-pub use graded::{Cell, GradedRun, RailSum};
-pub use ledger::Ledger;
-pub use limit::Limit;
-pub use verdict::Verdict;
+pub use campaign::ProofStateMachine;
+pub use ceiling::PairCeiling;
+pub use graded::{GradedPath, GradedRun, RailSum};
+pub use ledger::BandwidthLedger;
+pub use limit::LikelyLimit;
+pub use verdict::FigureVerdict;

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::ceiling::{Binding, Ceiling, PcieLimit};
+use crate::ceiling::{CeilingCause, PairCeiling, PcieLimit};
 
 /// Something that would explain a figure by its size alone.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Limit {
+pub enum LikelyLimit {
     /// The port's rate less headers.
     Wire,
     PathMtu(u32),
@@ -35,11 +35,11 @@ const MOST_SHARE: f64 = 1.03;
 const ALIKE: f64 = 0.02;
 
 /// The limits that a figure matches best; several if they cannot be told apart by it. Empty: it looks like none.
-pub fn matches(figure: f64, ceiling: &Ceiling) -> Vec<Limit> {
+pub fn matches(figure: f64, ceiling: &PairCeiling) -> Vec<LikelyLimit> {
     if ceiling.gbps >= HOT_PLUG_FROM && HOT_PLUG.contains(&figure) {
-        return vec![Limit::HotPlug];
+        return vec![LikelyLimit::HotPlug];
     }
-    let shares: Vec<(f64, Limit)> = candidates(ceiling)
+    let shares: Vec<(f64, LikelyLimit)> = candidates(ceiling)
         .into_iter()
         .filter(|(gbps, _)| *gbps > 0.0)
         .map(|(gbps, limit)| (figure / gbps, limit))
@@ -52,45 +52,45 @@ pub fn matches(figure: f64, ceiling: &Ceiling) -> Vec<Limit> {
     let alike = shares
         .into_iter()
         .filter(|(share, _)| (1.0 - share).abs() <= best + ALIKE);
-    let mut alike: Vec<(f64, Limit)> = alike.collect();
+    let mut alike: Vec<(f64, LikelyLimit)> = alike.collect();
     // What binds anyway needs no better explanation, unless another fits clearly better.
     alike.sort_by(|a, b| (1.0 - a.0).abs().total_cmp(&(1.0 - b.0).abs()));
     alike.into_iter().map(|(_, limit)| limit).collect()
 }
 
-fn candidates(ceiling: &Ceiling) -> Vec<(f64, Limit)> {
+fn candidates(ceiling: &PairCeiling) -> Vec<(f64, LikelyLimit)> {
     let mut found = Vec::new();
     match ceiling.binding {
-        Binding::Peers => found.push((ceiling.gbps, Limit::Peers)),
-        Binding::DeclaredRate => found.push((ceiling.gbps, Limit::DeclaredRate)),
-        Binding::PortRate => found.push((ceiling.gbps, Limit::Wire)),
+        CeilingCause::Peers => found.push((ceiling.gbps, LikelyLimit::Peers)),
+        CeilingCause::DeclaredRate => found.push((ceiling.gbps, LikelyLimit::DeclaredRate)),
+        CeilingCause::PortRate => found.push((ceiling.gbps, LikelyLimit::Wire)),
         // The wire is not what stops it.
-        Binding::Pcie => {}
+        CeilingCause::Pcie => {}
     }
     if let Some(pcie) = ceiling
         .pcie
         .clone()
         .filter(|pcie| pcie.gbps <= ceiling.after_headers)
     {
-        found.push((pcie.gbps, Limit::Pcie(pcie)));
+        found.push((pcie.gbps, LikelyLimit::Pcie(pcie)));
     }
     if let Some((mtu, gbps)) = ceiling.small_path_mtu
         && gbps < ceiling.gbps
     {
-        found.push((gbps, Limit::PathMtu(mtu)));
+        found.push((gbps, LikelyLimit::PathMtu(mtu)));
     }
     if ceiling.rails.len() > 1 {
         let widest = ceiling.rails.iter().copied().fold(0.0, f64::max);
         if ceiling.rails.len() == 2 {
-            found.push((widest, Limit::OneTwin));
+            found.push((widest, LikelyLimit::OneTwin));
         }
         let all: f64 = ceiling.rails.iter().sum();
-        found.push(((all - widest).min(ceiling.gbps), Limit::RailIdle));
+        found.push(((all - widest).min(ceiling.gbps), LikelyLimit::RailIdle));
     }
     found
 }
 
-impl fmt::Display for Limit {
+impl fmt::Display for LikelyLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wire => f.write_str("the port's rate less packet headers"),

@@ -12,7 +12,7 @@ use std::{
 
 /// Where a port is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct PortLocation {
     pub node: usize,
     pub rail: u32,
     /// Both ends of a direct cable have the same.
@@ -21,14 +21,14 @@ pub struct Place {
 
 /// One direction between two ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Test {
+pub struct DirectionTest {
     pub from: usize,
     pub to: usize,
-    pub state: State,
+    pub state: DirectionState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum DirectionState {
     Good,
     /// Not good, and not so bad that it needs an explanation by itself.
     Reduced,
@@ -37,7 +37,7 @@ pub enum State {
 
 /// What may be at fault. In this order they are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum SuspectPart {
     /// No test is good.
     Everything,
     Rail(u32),
@@ -62,9 +62,9 @@ pub enum Part {
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located {
+pub struct LocatedFault {
     /// Those that cannot be told apart.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SuspectPart>,
     /// The tests that it explains, by their places.
     pub tests: Vec<usize>,
 }
@@ -77,46 +77,54 @@ struct Count {
 }
 
 /// The fewest faults that explain every low test.
-pub fn locate(places: &[Place], tests: &[Test]) -> Vec<Located> {
-    let mut counts: HashMap<Part, Count> = HashMap::new();
+pub fn locate(places: &[PortLocation], tests: &[DirectionTest]) -> Vec<LocatedFault> {
+    let mut counts: HashMap<SuspectPart, Count> = HashMap::new();
     for test in tests {
         for part in parts_of(places, test) {
             let count = counts.entry(part).or_default();
             count.tested += 1;
-            count.good += usize::from(test.state == State::Good);
-            count.low += usize::from(test.state == State::Low);
+            count.good += usize::from(test.state == DirectionState::Good);
+            count.low += usize::from(test.state == DirectionState::Low);
         }
     }
     let wide = wide_parts(places, tests);
-    let possible = |part: &Part| {
+    let possible = |part: &SuspectPart| {
         let count = counts.get(part).copied().unwrap_or_default();
-        let named = !matches!(part, Part::Everything | Part::Rail(_)) || wide.contains(part);
+        let named =
+            !matches!(part, SuspectPart::Everything | SuspectPart::Rail(_)) || wide.contains(part);
         named && count.good == 0 && count.low * 2 > count.tested
     };
-    let mut sets: HashMap<Part, Vec<usize>> = HashMap::new();
+    let mut sets: HashMap<SuspectPart, Vec<usize>> = HashMap::new();
     for (index, test) in tests.iter().enumerate() {
-        if test.state == State::Good {
+        if test.state == DirectionState::Good {
             continue;
         }
         for part in parts_of(places, test).filter(possible) {
             sets.entry(part).or_default().push(index);
         }
     }
-    let mut alike: HashMap<Vec<usize>, Vec<Part>> = HashMap::new();
+    let mut alike: HashMap<Vec<usize>, Vec<SuspectPart>> = HashMap::new();
     for (part, set) in sets {
         alike.entry(set).or_default().push(part);
     }
-    let mut groups: Vec<Located> = alike
+    let mut groups: Vec<LocatedFault> = alike
         .into_iter()
         .map(|(tests, mut parts)| {
             parts.sort_unstable();
             parts.dedup();
             // On one rail the path says it better.
-            let path = |part: &Part| matches!(part, Part::Path(..) | Part::PathOneWay(..));
+            let path = |part: &SuspectPart| {
+                matches!(part, SuspectPart::Path(..) | SuspectPart::PathOneWay(..))
+            };
             if parts.iter().any(path) {
-                parts.retain(|part| !matches!(part, Part::Between(..) | Part::BetweenOneWay(..)));
+                parts.retain(|part| {
+                    !matches!(
+                        part,
+                        SuspectPart::Between(..) | SuspectPart::BetweenOneWay(..)
+                    )
+                });
             }
-            Located { parts, tests }
+            LocatedFault { parts, tests }
         })
         .collect();
     // The order of a hash map is nobody's business.
@@ -127,9 +135,12 @@ pub fn locate(places: &[Place], tests: &[Test]) -> Vec<Located> {
 /// Largest first, each counted by what it explains that nothing before it has. Of two that explain as much, the one goes
 /// first that explains more of what nothing of its size does: a good node between two bad ones looks bad, too, and
 /// explains nothing that they do not.
-fn cover(tests: &[Test], groups: Vec<Located>) -> Vec<Located> {
-    let mut open: Vec<bool> = tests.iter().map(|test| test.state == State::Low).collect();
-    let worth = |group: &Located, open: &[bool]| {
+fn cover(tests: &[DirectionTest], groups: Vec<LocatedFault>) -> Vec<LocatedFault> {
+    let mut open: Vec<bool> = tests
+        .iter()
+        .map(|test| test.state == DirectionState::Low)
+        .collect();
+    let worth = |group: &LocatedFault, open: &[bool]| {
         let tests = group.tests.iter();
         tests.filter(|test| open[**test]).count()
     };
@@ -161,14 +172,14 @@ fn cover(tests: &[Test], groups: Vec<Located>) -> Vec<Located> {
 }
 
 /// Of each group: tests that no other group of at least its size explains.
-fn alone(low: &[bool], groups: &[Located]) -> Vec<usize> {
+fn alone(low: &[bool], groups: &[LocatedFault]) -> Vec<usize> {
     let mut sizes: Vec<Vec<usize>> = vec![Vec::new(); low.len()];
     for group in groups {
         for test in group.tests.iter().filter(|test| low[**test]) {
             sizes[*test].push(group.tests.len());
         }
     }
-    let of_group = |group: &Located| {
+    let of_group = |group: &LocatedFault| {
         let size = group.tests.len();
         let is_alone = |test: &&usize| {
             let others = sizes[**test].iter().filter(|other| **other >= size);
@@ -180,7 +191,7 @@ fn alone(low: &[bool], groups: &[Located]) -> Vec<usize> {
 }
 
 /// Without those that the others have made superfluous, the smallest first.
-fn needed(tests: &[Test], groups: &[Located], chosen: &[usize]) -> BTreeSet<usize> {
+fn needed(tests: &[DirectionTest], groups: &[LocatedFault], chosen: &[usize]) -> BTreeSet<usize> {
     let mut times = vec![0_usize; tests.len()];
     for group in chosen {
         for test in &groups[*group].tests {
@@ -190,7 +201,7 @@ fn needed(tests: &[Test], groups: &[Located], chosen: &[usize]) -> BTreeSet<usiz
     let mut kept: BTreeSet<usize> = chosen.iter().copied().collect();
     for group in chosen.iter().rev() {
         let own = &groups[*group].tests;
-        let is_low = |test: &&usize| tests[**test].state == State::Low;
+        let is_low = |test: &&usize| tests[**test].state == DirectionState::Low;
         if own.iter().filter(is_low).all(|test| times[*test] > 1) {
             kept.remove(group);
             for test in own {
@@ -202,52 +213,59 @@ fn needed(tests: &[Test], groups: &[Located], chosen: &[usize]) -> BTreeSet<usiz
 }
 
 /// Of two nodes it would be the same as the path between them; one of several rails is told apart from everything.
-fn wide_parts(places: &[Place], tests: &[Test]) -> BTreeSet<Part> {
-    let mut nodes: HashMap<Part, BTreeSet<usize>> = HashMap::new();
+fn wide_parts(places: &[PortLocation], tests: &[DirectionTest]) -> BTreeSet<SuspectPart> {
+    let mut nodes: HashMap<SuspectPart, BTreeSet<usize>> = HashMap::new();
     let mut rails: BTreeSet<u32> = BTreeSet::new();
     for test in tests {
         let (from, to) = (places[test.from], places[test.to]);
         let pair = [from.node, to.node];
-        nodes.entry(Part::Everything).or_default().extend(pair);
+        nodes
+            .entry(SuspectPart::Everything)
+            .or_default()
+            .extend(pair);
         rails.extend([from.rail, to.rail]);
         if from.rail == to.rail {
-            nodes.entry(Part::Rail(from.rail)).or_default().extend(pair);
+            nodes
+                .entry(SuspectPart::Rail(from.rail))
+                .or_default()
+                .extend(pair);
         }
     }
     let several = rails.len() > 1;
     let wide = nodes.into_iter().filter(|(_, nodes)| nodes.len() > 2);
     let wide = wide.map(|(part, _)| part);
-    wide.filter(|part| *part == Part::Everything || several)
+    wide.filter(|part| *part == SuspectPart::Everything || several)
         .collect()
 }
 
-fn parts_of(places: &[Place], test: &Test) -> impl Iterator<Item = Part> {
+fn parts_of(places: &[PortLocation], test: &DirectionTest) -> impl Iterator<Item = SuspectPart> {
     let (from, to) = (places[test.from], places[test.to]);
-    let rail = (from.rail == to.rail).then_some(Part::Rail(from.rail));
+    let rail = (from.rail == to.rail).then_some(SuspectPart::Rail(from.rail));
     let shared = from.cable == to.cable;
     let cables = [
-        from.cable.map(Part::Cable),
-        to.cable.filter(|_| !shared).map(Part::Cable),
-        from.cable.map(|cable| Part::CableFrom(cable, from.node)),
+        from.cable.map(SuspectPart::Cable),
+        to.cable.filter(|_| !shared).map(SuspectPart::Cable),
+        from.cable
+            .map(|cable| SuspectPart::CableFrom(cable, from.node)),
         to.cable
             .filter(|_| !shared)
-            .map(|cable| Part::CableTo(cable, to.node)),
+            .map(|cable| SuspectPart::CableTo(cable, to.node)),
     ];
-    let path = Part::Path(test.from.min(test.to), test.from.max(test.to));
+    let path = SuspectPart::Path(test.from.min(test.to), test.from.max(test.to));
     let fixed = [
-        Part::Everything,
-        Part::Node(from.node),
-        Part::Node(to.node),
-        Part::NodeSending(from.node),
-        Part::NodeReceiving(to.node),
-        Part::Port(test.from),
-        Part::Port(test.to),
-        Part::PortSending(test.from),
-        Part::PortReceiving(test.to),
+        SuspectPart::Everything,
+        SuspectPart::Node(from.node),
+        SuspectPart::Node(to.node),
+        SuspectPart::NodeSending(from.node),
+        SuspectPart::NodeReceiving(to.node),
+        SuspectPart::Port(test.from),
+        SuspectPart::Port(test.to),
+        SuspectPart::PortSending(test.from),
+        SuspectPart::PortReceiving(test.to),
         path,
-        Part::PathOneWay(test.from, test.to),
-        Part::Between(from.node.min(to.node), from.node.max(to.node)),
-        Part::BetweenOneWay(from.node, to.node),
+        SuspectPart::PathOneWay(test.from, test.to),
+        SuspectPart::Between(from.node.min(to.node), from.node.max(to.node)),
+        SuspectPart::BetweenOneWay(from.node, to.node),
     ];
     fixed
         .into_iter()
@@ -255,7 +273,7 @@ fn parts_of(places: &[Place], test: &Test) -> impl Iterator<Item = Part> {
         .chain(cables.into_iter().flatten())
 }
 
-impl Part {
+impl SuspectPart {
     /// It is about what lies between two nodes, not about one of them.
     pub fn is_path(self) -> bool {
         matches!(
@@ -265,7 +283,7 @@ impl Part {
     }
 
     /// The nodes that it is about; none where it is about all.
-    pub fn nodes(self, places: &[Place]) -> Vec<usize> {
+    pub fn nodes(self, places: &[PortLocation]) -> Vec<usize> {
         match self {
             Self::Everything | Self::Rail(_) => Vec::new(),
             Self::Node(node)
@@ -292,8 +310,11 @@ mod tests {
     use super::*;
 
     /// Everybody to everybody on a switch, one rail, with those that are low.
-    fn switched(nodes: usize, is_low: impl Fn(usize, usize) -> bool) -> (Vec<Place>, Vec<Test>) {
-        let place = |node| Place {
+    fn switched(
+        nodes: usize,
+        is_low: impl Fn(usize, usize) -> bool,
+    ) -> (Vec<PortLocation>, Vec<DirectionTest>) {
+        let place = |node| PortLocation {
             node,
             rail: 0,
             cable: Some(node),
@@ -302,17 +323,17 @@ mod tests {
         for from in 0..nodes {
             for to in (0..nodes).filter(|to| *to != from) {
                 let state = if is_low(from, to) {
-                    State::Low
+                    DirectionState::Low
                 } else {
-                    State::Good
+                    DirectionState::Good
                 };
-                tests.push(Test { from, to, state });
+                tests.push(DirectionTest { from, to, state });
             }
         }
         ((0..nodes).map(place).collect(), tests)
     }
 
-    fn parts(found: &[Located]) -> Vec<&[Part]> {
+    fn parts(found: &[LocatedFault]) -> Vec<&[SuspectPart]> {
         found.iter().map(|one| one.parts.as_slice()).collect()
     }
 
@@ -322,7 +343,11 @@ mod tests {
         let found = locate(&places, &tests);
         assert_eq!(
             parts(&found),
-            [[Part::Node(2), Part::Port(2), Part::Cable(2)]]
+            [[
+                SuspectPart::Node(2),
+                SuspectPart::Port(2),
+                SuspectPart::Cable(2)
+            ]]
         );
         assert_eq!(found[0].tests.len(), 8);
     }
@@ -332,32 +357,35 @@ mod tests {
         let (places, tests) = switched(4, |from, to| from == 1 || (from, to) == (3, 2));
         let found = locate(&places, &tests);
         let sending = [
-            Part::NodeSending(1),
-            Part::PortSending(1),
-            Part::CableFrom(1, 1),
+            SuspectPart::NodeSending(1),
+            SuspectPart::PortSending(1),
+            SuspectPart::CableFrom(1, 1),
         ];
-        assert_eq!(parts(&found), [&sending[..], &[Part::PathOneWay(3, 2)]]);
+        assert_eq!(
+            parts(&found),
+            [&sending[..], &[SuspectPart::PathOneWay(3, 2)]]
+        );
     }
 
     #[test]
     fn two_nodes_and_their_cable_are_one_set() {
-        let places = [0, 1].map(|node| Place {
+        let places = [0, 1].map(|node| PortLocation {
             node,
             rail: 0,
             cable: Some(7),
         });
-        let low = |from, to| Test {
+        let low = |from, to| DirectionTest {
             from,
             to,
-            state: State::Low,
+            state: DirectionState::Low,
         };
         let found = locate(&places, &[low(0, 1), low(1, 0)]);
         assert_eq!(found.len(), 1);
         for part in [
-            Part::Node(0),
-            Part::Node(1),
-            Part::Cable(7),
-            Part::Path(0, 1),
+            SuspectPart::Node(0),
+            SuspectPart::Node(1),
+            SuspectPart::Cable(7),
+            SuspectPart::Path(0, 1),
         ] {
             assert!(found[0].parts.contains(&part), "{part:?}");
         }
@@ -366,6 +394,6 @@ mod tests {
     #[test]
     fn where_nothing_is_good_no_node_is_named() {
         let (places, tests) = switched(3, |_, _| true);
-        assert_eq!(parts(&locate(&places, &tests)), [[Part::Everything]]);
+        assert_eq!(parts(&locate(&places, &tests)), [[SuspectPart::Everything]]);
     }
 }

@@ -1,6 +1,6 @@
 //! Packets that were sent and did not arrive, and in which direction.
 
-use crosstie_model::run::{Figures, Measurement, Outcome};
+use crosstie_model::run::{Measurement, MeasurementFigures, MeasurementOutcome};
 
 use crate::counters;
 
@@ -11,21 +11,21 @@ const LEAST_LOST: u64 = 10;
 const LEAST_SHARE_UNFINISHED: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Loss {
-    pub path: LossPath,
+pub struct PacketLoss {
+    pub path: LossDirection,
     pub sent: u64,
     pub lost: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LossPath {
+pub enum LossDirection {
     /// From the sender of messages to their receiver.
     Data,
     /// Back.
     Acknowledgements,
 }
 
-impl Loss {
+impl PacketLoss {
     /// Of 1.
     #[allow(clippy::cast_precision_loss)] // a share
     pub fn share(&self) -> f64 {
@@ -35,24 +35,27 @@ impl Loss {
 
 /// Packets sent less packets received, where the protocol noticed, too: a gap at the receiver is loss of data; a sender
 /// that sent again, with no gap, has missed acknowledgements.
-pub fn loss(measurement: &Measurement) -> Option<Loss> {
+pub fn loss(measurement: &Measurement) -> Option<PacketLoss> {
     let least_share = match &measurement.outcome {
-        Outcome::Measured(Figures::Bandwidth(_)) => 0.0,
-        Outcome::Failed { .. } => LEAST_SHARE_UNFINISHED,
+        MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(_)) => 0.0,
+        MeasurementOutcome::Failed { .. } => LEAST_SHARE_UNFINISHED,
         _ => return None,
     };
     let growth = &measurement.counters;
     let of = |path, (sent, received): (u64, u64)| {
         let lost = sent.saturating_sub(received);
-        let found = Loss { path, sent, lost };
+        let found = PacketLoss { path, sent, lost };
         (lost >= LEAST_LOST && found.share() >= least_share).then_some(found)
     };
     if counters::out_of_sequence(growth) > 0 {
-        return of(LossPath::Data, counters::packets(&growth.from, &growth.to)?);
+        return of(
+            LossDirection::Data,
+            counters::packets(&growth.from, &growth.to)?,
+        );
     }
     if counters::timeouts(growth) > 0 {
         return of(
-            LossPath::Acknowledgements,
+            LossDirection::Acknowledgements,
             counters::packets(&growth.to, &growth.from)?,
         );
     }

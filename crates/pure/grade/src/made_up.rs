@@ -4,14 +4,15 @@ use crosstie_model::{
     Cable, Gbps, Mtu,
     facts::pci::LinkSpeed,
     run::{
-        BandwidthFigures, CounterGrowth, FORMAT, Figures, Header, MeasuredEnd, Measurement, Mode,
-        Operation, Outcome, PcieLink, Phase, Run, RunNode, RunOptions, RunPort, TestKind,
+        BandwidthFigures, CounterGrowth, FORMAT, MeasuredEnd, Measurement, MeasurementFigures,
+        MeasurementOutcome, ProofMode, RdmaOperation, RunHeader, RunNode, RunOptions, RunPcieLink,
+        RunPort, StoredRun, TestConcurrency, TestKind,
     },
 };
 
 /// A port's physics.
 #[derive(Clone, Copy)]
-pub(crate) struct Card {
+pub(crate) struct SampleCard {
     pub(crate) rate: f64,
     pub(crate) mtu: u32,
     /// GT/s and lanes.
@@ -20,7 +21,7 @@ pub(crate) struct Card {
     pub(crate) twins: u32,
 }
 
-pub(crate) const SPARK: Card = Card {
+pub(crate) const SPARK: SampleCard = SampleCard {
     rate: 200.0,
     mtu: 9000,
     pcie: Some((32.0, 4)),
@@ -39,7 +40,7 @@ pub(crate) fn end(host: &str, rail: u32) -> MeasuredEnd {
 }
 
 /// Two nodes and one cable.
-pub(crate) fn pair(card: Card) -> Run {
+pub(crate) fn pair(card: SampleCard) -> StoredRun {
     let port = |rail: u32| RunPort {
         device: format!("mlx5_{rail}"),
         port: 1,
@@ -66,13 +67,13 @@ pub(crate) fn pair(card: Card) -> Run {
         ..RunNode::default()
     };
     let groups = (0..card.twins).map(|rail| vec![end("a", rail), end("b", rail)]);
-    Run::new(Header {
+    StoredRun::new(RunHeader {
         format: FORMAT,
         started: "2026-11-01T12:00:00Z".to_owned(),
         crosstie: "0.1.0".to_owned(),
         cluster: None,
         options: RunOptions {
-            mode: Mode::Full,
+            mode: ProofMode::Full,
             test_milliseconds: 1000,
             sizes: vec![1 << 20],
             queue_pairs: vec![1, 4],
@@ -88,8 +89,8 @@ pub(crate) fn pair(card: Card) -> Run {
     })
 }
 
-fn link(rail: u32, speed: f64, width: u32) -> PcieLink {
-    PcieLink {
+fn link(rail: u32, speed: f64, width: u32) -> RunPcieLink {
+    RunPcieLink {
         at: format!("000{rail}:01:00.0"),
         speed: LinkSpeed(speed),
         width,
@@ -102,15 +103,15 @@ fn link(rail: u32, speed: f64, width: u32) -> PcieLink {
 pub(crate) fn write(gbps: f64, rail: u32) -> Measurement {
     let bytes = (gbps * 125_000_000.0) as u64;
     Measurement {
-        kind: TestKind::RdmaBandwidth(Operation::Write),
-        phase: Phase::Solo,
+        kind: TestKind::RdmaBandwidth(RdmaOperation::Write),
+        phase: TestConcurrency::Solo,
         round: 1,
         from: end("a", rail),
         to: end("b", rail),
         offset_milliseconds: 0,
         size: Some(1 << 20),
         queue_pairs: Some(4),
-        outcome: Outcome::Measured(Figures::Bandwidth(BandwidthFigures {
+        outcome: MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(BandwidthFigures {
             bytes,
             messages: bytes >> 20,
             nanoseconds: 1_000_000_000,
@@ -135,7 +136,7 @@ pub(crate) fn back(measurement: Measurement) -> Measurement {
 }
 
 /// The same figure both ways.
-pub(crate) fn both_ways(run: &mut Run, gbps: f64, rail: u32) {
+pub(crate) fn both_ways(run: &mut StoredRun, gbps: f64, rail: u32) {
     run.measurements
         .extend([write(gbps, rail), back(write(gbps, rail))]);
 }

@@ -13,8 +13,8 @@ use std::{
 };
 
 use crosstie_model::{
-    Facts, HardwareAddress, NodePlan, Plan, Step,
-    change::{Probe, Probed},
+    ClusterPlan, Facts, HardwareAddress, NodePlan, Step,
+    change::{ProbeResult, ReachabilityProbe},
     plan::FabricAddress,
 };
 use ipnet::IpNet;
@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 
 /// One address that must be reached from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Pair {
-    pub from: End,
-    pub to: End,
+pub struct AddressPair {
+    pub from: AddressEnd,
+    pub to: AddressEnd,
     /// Which of the subnets of their cable or plane.
     pub rail: u32,
     /// Size of the packet: the MTU that `from` has, or gets. `None` where it is not known.
@@ -33,7 +33,7 @@ pub struct Pair {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct End {
+pub struct AddressEnd {
     #[serde(rename = "host")]
     pub node: String,
     pub interface: String,
@@ -41,24 +41,24 @@ pub struct End {
 }
 
 /// By node: what its probes came to, or why it could not be asked.
-pub type Answers = BTreeMap<String, Result<Vec<Probed>, String>>;
+pub type ProbeResultsByNode = BTreeMap<String, Result<Vec<ProbeResult>, String>>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Proof {
-    pub pairs: Vec<Judged>,
+pub struct ReachabilityProof {
+    pub pairs: Vec<JudgedPair>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Judged {
+pub struct JudgedPair {
     #[serde(flatten)]
-    pub pair: Pair,
+    pub pair: AddressPair,
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: ReachabilityOutcome,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum ReachabilityOutcome {
     Answered {
         /// The answer's MAC address is that of the port; `false` where one of the two is not known.
         mac_checked: bool,
@@ -84,32 +84,32 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl ReachabilityOutcome {
     pub fn is_good(&self) -> bool {
         matches!(self, Self::Answered { .. })
     }
 }
 
-impl Proof {
+impl ReachabilityProof {
     /// Nothing speaks against it. Where no two addresses share a subnet, that is not much.
     pub fn holds(&self) -> bool {
         self.pairs.iter().all(|judged| judged.outcome.is_good())
     }
 }
 
-impl Judged {
+impl JudgedPair {
     fn is_silent(&self) -> bool {
-        matches!(self.outcome, Outcome::NoAnswer { .. })
+        matches!(self.outcome, ReachabilityOutcome::NoAnswer { .. })
     }
 }
 
-impl Pair {
-    pub fn probe(&self) -> Probe {
+impl AddressPair {
+    pub fn probe(&self) -> ReachabilityProbe {
         self.sized(self.bytes)
     }
 
-    fn sized(&self, bytes: Option<u32>) -> Probe {
-        Probe::Ping {
+    fn sized(&self, bytes: Option<u32>) -> ReachabilityProbe {
+        ReachabilityProbe::Ping {
             address: self.to.address,
             interface: Some(self.from.interface.clone()),
             bytes,
@@ -117,7 +117,7 @@ impl Pair {
     }
 
     /// The largest first.
-    fn smaller(&self) -> impl Iterator<Item = Probe> {
+    fn smaller(&self) -> impl Iterator<Item = ReachabilityProbe> {
         let sizes = SMALLER.into_iter();
         let smaller = sizes.filter(|size| self.bytes.is_some_and(|bytes| *size < bytes));
         smaller.map(|size| self.sized(Some(size)))
@@ -125,7 +125,7 @@ impl Pair {
 }
 
 /// Each address with each other of its subnet that is on another node, both ways, in the plan's order of nodes.
-pub fn pairs(plan: &Plan, facts: &[Facts]) -> Vec<Pair> {
+pub fn pairs(plan: &ClusterPlan, facts: &[Facts]) -> Vec<AddressPair> {
     let facts = by_name(facts);
     let mut subnets: BTreeMap<IpNet, Vec<(&NodePlan, &FabricAddress)>> = BTreeMap::new();
     for node in &plan.nodes {
@@ -140,13 +140,13 @@ pub fn pairs(plan: &Plan, facts: &[Facts]) -> Vec<Pair> {
         let members = subnets.get(&own.address.trunc()).into_iter().flatten();
         members
             .filter(|(other, _)| other.node != node.node)
-            .map(|(other, theirs)| Pair {
+            .map(|(other, theirs)| AddressPair {
                 from: end(node, own),
                 to: end(other, theirs),
                 rail: own.rail,
                 bytes,
             })
-            .collect::<Vec<Pair>>()
+            .collect::<Vec<AddressPair>>()
     };
     let nodes = plan.nodes.iter();
     nodes
@@ -156,9 +156,9 @@ pub fn pairs(plan: &Plan, facts: &[Facts]) -> Vec<Pair> {
 }
 
 /// What one node is asked to do of it.
-pub fn probes(pairs: &[Pair], node: &str) -> Vec<Probe> {
+pub fn probes(pairs: &[AddressPair], node: &str) -> Vec<ReachabilityProbe> {
     let own = pairs.iter().filter(|pair| pair.from.node == node);
-    own.map(Pair::probe).collect()
+    own.map(AddressPair::probe).collect()
 }
 
 /// Sizes that are tried where the full one is not answered: below jumbo frames, RDMA's next path MTU, Ethernet's, and the
@@ -166,7 +166,7 @@ pub fn probes(pairs: &[Pair], node: &str) -> Vec<Probe> {
 const SMALLER: [u32; 4] = [4200, 2200, 1500, 576];
 
 /// What one node is asked, to tell a path that is too narrow from one that is dead.
-pub fn smaller_probes(proof: &Proof, node: &str) -> Vec<Probe> {
+pub fn smaller_probes(proof: &ReachabilityProof, node: &str) -> Vec<ReachabilityProbe> {
     let silent = proof.pairs.iter().filter(|judged| judged.is_silent());
     let own = silent.filter(|judged| judged.pair.from.node == node);
     own.flat_map(|judged| judged.pair.smaller()).collect()
@@ -174,25 +174,25 @@ pub fn smaller_probes(proof: &Proof, node: &str) -> Vec<Probe> {
 
 /// The same proof, with what smaller packets told.
 pub fn with_smaller(
-    mut proof: Proof,
-    answers: &Answers,
-    cable: impl Fn(&Pair) -> Option<String>,
-) -> Proof {
+    mut proof: ReachabilityProof,
+    answers: &ProbeResultsByNode,
+    cable: impl Fn(&AddressPair) -> Option<String>,
+) -> ReachabilityProof {
     for judged in proof.pairs.iter_mut().filter(|judged| judged.is_silent()) {
         let Some(Ok(answers)) = answers.get(&judged.pair.from.node) else {
             continue;
         };
-        let is_answered = |probe: &Probe| {
+        let is_answered = |probe: &ReachabilityProbe| {
             let mut answers = answers.iter();
             answers.any(|answer| answer.probe == *probe && answer.problem.is_none())
         };
         let largest = judged.pair.smaller().find(is_answered);
-        if let Some(Probe::Ping {
+        if let Some(ReachabilityProbe::Ping {
             bytes: Some(answered_bytes),
             ..
         }) = largest
         {
-            judged.outcome = Outcome::TooLarge {
+            judged.outcome = ReachabilityOutcome::TooLarge {
                 answered_bytes,
                 cable: cable(&judged.pair),
             };
@@ -201,12 +201,16 @@ pub fn with_smaller(
     proof
 }
 
-pub fn judge(pairs: Vec<Pair>, facts: &[Facts], answers: &Answers) -> Proof {
+pub fn judge(
+    pairs: Vec<AddressPair>,
+    facts: &[Facts],
+    answers: &ProbeResultsByNode,
+) -> ReachabilityProof {
     let facts = by_name(facts);
-    let mut probed: HashMap<(&str, IpAddr, &str), &Probed> = HashMap::new();
+    let mut probed: HashMap<(&str, IpAddr, &str), &ProbeResult> = HashMap::new();
     for (node, answer) in answers {
         for answer in answer.iter().flatten() {
-            if let Probe::Ping {
+            if let ReachabilityProbe::Ping {
                 address,
                 interface: Some(interface),
                 ..
@@ -216,7 +220,7 @@ pub fn judge(pairs: Vec<Pair>, facts: &[Facts], answers: &Answers) -> Proof {
             }
         }
     }
-    let outcome = |pair: &Pair| {
+    let outcome = |pair: &AddressPair| {
         let key = (
             pair.from.node.as_str(),
             pair.to.address,
@@ -227,24 +231,24 @@ pub fn judge(pairs: Vec<Pair>, facts: &[Facts], answers: &Answers) -> Proof {
             .filter(|answer| answer.probe == pair.probe());
         match (answer, answers.get(&pair.from.node)) {
             (Some(answer), _) => of_answer(answer, facts.get(pair.to.node.as_str()), &pair.to),
-            (None, Some(Err(why))) => Outcome::NoAnswer {
+            (None, Some(Err(why))) => ReachabilityOutcome::NoAnswer {
                 why: format!("{} could not be asked: {why}", pair.from.node),
             },
-            (None, _) => Outcome::NoAnswer {
+            (None, _) => ReachabilityOutcome::NoAnswer {
                 why: format!("{} was not asked", pair.from.node),
             },
         }
     };
-    let judged = pairs.into_iter().map(|pair| Judged {
+    let judged = pairs.into_iter().map(|pair| JudgedPair {
         outcome: outcome(&pair),
         pair,
     });
-    Proof {
+    ReachabilityProof {
         pairs: judged.collect(),
     }
 }
 
-fn of_answer(answer: &Probed, there: Option<&&Facts>, to: &End) -> Outcome {
+fn of_answer(answer: &ProbeResult, there: Option<&&Facts>, to: &AddressEnd) -> ReachabilityOutcome {
     let expected = there
         .and_then(|facts| facts.network.interface(&to.interface))
         .and_then(|interface| interface.mac.known());
@@ -252,11 +256,11 @@ fn of_answer(answer: &Probed, there: Option<&&Facts>, to: &End) -> Outcome {
         .zip(answer.neighbour.as_ref())
         .filter(|(expected, found)| expected != found);
     match (&answer.problem, differs) {
-        (Some(why), None) => Outcome::NoAnswer { why: why.clone() },
-        (Some(why), Some((expected, found))) => Outcome::NoAnswer {
+        (Some(why), None) => ReachabilityOutcome::NoAnswer { why: why.clone() },
+        (Some(why), Some((expected, found))) => ReachabilityOutcome::NoAnswer {
             why: format!("{why}; it was sought at {found}, and its port is {expected}"),
         },
-        (None, None) => Outcome::Answered {
+        (None, None) => ReachabilityOutcome::Answered {
             mac_checked: expected.is_some() && answer.neighbour.is_some(),
         },
         (None, Some((expected, found))) => {
@@ -264,7 +268,7 @@ fn of_answer(answer: &Probed, there: Option<&&Facts>, to: &End) -> Outcome {
                 .into_iter()
                 .flat_map(|facts| &facts.network.interfaces);
             let mut owners = interfaces.filter(|owner| owner.mac.known() == Some(found));
-            Outcome::OtherPort {
+            ReachabilityOutcome::OtherPort {
                 expected: expected.clone(),
                 found: found.clone(),
                 interface: owners.next().map(|owner| owner.name.clone()),
@@ -278,8 +282,8 @@ fn by_name(facts: &[Facts]) -> HashMap<&str, &Facts> {
     named.collect()
 }
 
-fn end(node: &NodePlan, own: &FabricAddress) -> End {
-    End {
+fn end(node: &NodePlan, own: &FabricAddress) -> AddressEnd {
+    AddressEnd {
         node: node.node.clone(),
         interface: own.interface.clone(),
         address: own.address.addr(),

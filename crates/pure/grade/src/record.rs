@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use crosstie_fabric::{cages, pcie, wire};
 use crosstie_model::{
-    Cable, Facts, Spec,
+    Cable, ClusterSpec, Facts,
     facts::rdma::{RdmaDevice, RdmaPort},
-    run::{PcieLink, RunNode, RunPort},
+    run::{RunNode, RunPcieLink, RunPort},
 };
 
 /// The driver that switches a Spark's card on and off with its cable.
 const HOT_PLUG_DRIVER: &str = "cx7-pcie-hotplug";
 
-pub fn node(facts: &Facts, spec: Option<&Spec>) -> RunNode {
+pub fn node(facts: &Facts, spec: Option<&ClusterSpec>) -> RunNode {
     let cages = cages(facts, spec);
     let cage_of = |device: &str, port: u32| {
         let mut of_port = cages.iter().filter(|cage| {
@@ -53,7 +53,7 @@ fn port(facts: &Facts, device: &RdmaDevice, port: &RdmaPort) -> RunPort {
     let netdev = port.netdev.known();
     let interface = netdev.and_then(|name| facts.network.interface(name));
     let links = device.pci.known().map(|pci| pcie::links(facts, *pci));
-    let links = links.into_iter().flatten().map(|link| PcieLink {
+    let links = links.into_iter().flatten().map(|link| RunPcieLink {
         at: link.at.to_string(),
         speed: link.speed,
         width: link.width,

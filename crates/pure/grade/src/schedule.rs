@@ -7,14 +7,14 @@ use std::collections::HashMap;
 
 /// A port and what it shares with others, as numbers that mean something to the caller. Its own number is not among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shared(pub Vec<u32>);
+pub struct SharedResources(pub Vec<u32>);
 
 /// Two ports that are to be tested, by their places.
-pub type Pair = (usize, usize);
+pub type PortPair = (usize, usize);
 
 /// Pairs by round, as places in `pairs`. A pair of a port with itself, or with a port that is not there, is in none.
-pub fn rounds(shared: &[Shared], pairs: &[Pair]) -> Vec<Vec<usize>> {
-    let valid = |pair: &Pair| pair.0 != pair.1 && pair.0.max(pair.1) < shared.len();
+pub fn rounds(shared: &[SharedResources], pairs: &[PortPair]) -> Vec<Vec<usize>> {
+    let valid = |pair: &PortPair| pair.0 != pair.1 && pair.0.max(pair.1) < shared.len();
     let count: HashMap<u32, usize> =
         shared
             .iter()
@@ -66,7 +66,11 @@ struct Component {
     pairs: Vec<usize>,
 }
 
-fn components(ports: usize, shared: &[Shared], pairs: impl Iterator<Item = Pair>) -> Components {
+fn components(
+    ports: usize,
+    shared: &[SharedResources],
+    pairs: impl Iterator<Item = PortPair>,
+) -> Components {
     let mut found = Components {
         leader: (0..ports).collect(),
     };
@@ -98,7 +102,7 @@ impl Components {
         self.leader[a.max(b)] = a.min(b);
     }
 
-    fn group(mut self, pairs: &[Pair], valid: impl Fn(&Pair) -> bool) -> Vec<Component> {
+    fn group(mut self, pairs: &[PortPair], valid: impl Fn(&PortPair) -> bool) -> Vec<Component> {
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut groups: Vec<Component> = Vec::new();
         for port in 0..self.leader.len() {
@@ -121,7 +125,7 @@ impl Components {
 
 impl Component {
     /// Every port with every other, once.
-    fn is_complete(&self, position: &[usize], pairs: &[Pair]) -> bool {
+    fn is_complete(&self, position: &[usize], pairs: &[PortPair]) -> bool {
         let ports = self.ports.len();
         if self.pairs.len() != ports * (ports - 1) / 2 {
             return false;
@@ -135,7 +139,7 @@ impl Component {
     }
 
     /// Round r pairs the last port with port r, and those whose numbers add up to 2r, modulo one less than their number.
-    fn circle(&self, position: &[usize], pairs: &[Pair]) -> Vec<usize> {
+    fn circle(&self, position: &[usize], pairs: &[PortPair]) -> Vec<usize> {
         let ports = self.ports.len();
         let modulus = if ports.is_multiple_of(2) {
             ports - 1
@@ -156,7 +160,7 @@ impl Component {
         self.pairs.iter().map(round).collect()
     }
 
-    fn first_free(&self, shared: &[Shared], pairs: &[Pair]) -> Vec<usize> {
+    fn first_free(&self, shared: &[SharedResources], pairs: &[PortPair]) -> Vec<usize> {
         let mut of_port: HashMap<usize, Busy> = HashMap::new();
         let mut of_resource: HashMap<u32, Busy> = HashMap::new();
         let mut numbers = Vec::with_capacity(self.pairs.len());

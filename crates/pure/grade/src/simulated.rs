@@ -9,12 +9,13 @@ use std::collections::HashMap;
 use crosstie_model::{
     Cable, Gbps, Mtu, PortRef,
     run::{
-        BandwidthFigures, CounterGrowth, FORMAT, Figures, Header, LatencyFigures, MeasuredEnd,
-        Mode, Outcome, Reach, Run, RunNode, RunOptions, RunPort, TestKind,
+        BandwidthFigures, CounterGrowth, FORMAT, LatencyFigures, MeasuredEnd, MeasurementFigures,
+        MeasurementOutcome, ProofMode, ReachabilityFigure, RunHeader, RunNode, RunOptions, RunPort,
+        StoredRun, TestKind,
     },
 };
 
-use crate::campaign::{Board, Campaign, PlannedTest, Step, TestResult};
+use crate::campaign::{PlannedTest, ProofStateMachine, TestBatch, TestEndTable, TestResult};
 
 /// Gb/s of a port.
 const RATE: f64 = 100.0;
@@ -25,7 +26,7 @@ const HEADER_BYTES: u32 = 82;
 const WINDOW_NANOSECONDS: u64 = 100_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
+pub enum SimulatedTopology {
     /// Two nodes and a cable for each rail.
     Pair { rails: u32 },
     /// Each node and the next one, and the last and the first.
@@ -40,7 +41,7 @@ pub enum Shape {
 
 /// What is wrong with it. Each leaves so many percent of the bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum SimulatedFault {
     SlowNode {
         node: usize,
         percent: u32,
@@ -67,18 +68,18 @@ pub enum Fault {
 }
 
 #[derive(Debug, Clone)]
-pub struct Fabric {
-    pub shape: Shape,
-    pub faults: Vec<Fault>,
+pub struct SimulatedFabric {
+    pub shape: SimulatedTopology,
+    pub faults: Vec<SimulatedFault>,
     /// Where its noise begins.
     pub seed: u64,
 }
 
-impl Fabric {
+impl SimulatedFabric {
     pub fn nodes(&self) -> usize {
         match self.shape {
-            Shape::Pair { .. } => 2,
-            Shape::Ring { nodes } | Shape::Switched { nodes, .. } => nodes,
+            SimulatedTopology::Pair { .. } => 2,
+            SimulatedTopology::Ring { nodes } | SimulatedTopology::Switched { nodes, .. } => nodes,
         }
     }
 
@@ -87,7 +88,7 @@ impl Fabric {
     }
 
     /// The header of a run of it.
-    pub fn header(&self, mode: Mode) -> Header {
+    pub fn header(&self, mode: ProofMode) -> RunHeader {
         let (cabling, groups) = self.wiring();
         let mut ports: HashMap<String, Vec<RunPort>> = HashMap::new();
         for end in groups.iter().flatten() {
@@ -103,7 +104,7 @@ impl Fabric {
             kernel: Some("6.17.0".to_owned()),
             ..RunNode::default()
         };
-        Header {
+        RunHeader {
             format: FORMAT,
             started: "2026-11-01T12:00:00Z".to_owned(),
             crosstie: "0.1.0".to_owned(),
@@ -135,19 +136,19 @@ impl Fabric {
             (cable, group)
         };
         match self.shape {
-            Shape::Pair { rails } => {
+            SimulatedTopology::Pair { rails } => {
                 let rails = (0..rails).map(|rail| {
                     let at = rail as usize;
                     direct(cage(0, at), cage(1, at), rail)
                 });
                 rails.unzip()
             }
-            Shape::Ring { nodes } => {
+            SimulatedTopology::Ring { nodes } => {
                 let cables =
                     (0..nodes).map(|node| direct(cage(node, 0), cage((node + 1) % nodes, 1), 0));
                 cables.unzip()
             }
-            Shape::Switched { nodes, .. } => {
+            SimulatedTopology::Switched { nodes, .. } => {
                 let cable = |node| Cable::Switched {
                     port: cage(node, 0),
                     plane: "leaf".to_owned(),
@@ -166,13 +167,13 @@ impl Fabric {
     pub fn alone(&self, from: usize, to: usize) -> f64 {
         let own = self.faults.iter().filter_map(|fault| {
             let (hit, percent) = match *fault {
-                Fault::SlowNode { node, percent } => (node == from || node == to, percent),
-                Fault::SlowSending { node, percent } => (node == from, percent),
-                Fault::SlowReceiving { node, percent } => (node == to, percent),
-                Fault::SlowPath { a, b, percent } => {
+                SimulatedFault::SlowNode { node, percent } => (node == from || node == to, percent),
+                SimulatedFault::SlowSending { node, percent } => (node == from, percent),
+                SimulatedFault::SlowReceiving { node, percent } => (node == to, percent),
+                SimulatedFault::SlowPath { a, b, percent } => {
                     ((a, b) == (from, to) || (b, a) == (from, to), percent)
                 }
-                Fault::SlowPathOneWay {
+                SimulatedFault::SlowPathOneWay {
                     from: a,
                     to: b,
                     percent,
@@ -189,7 +190,7 @@ impl Fabric {
             .iter()
             .map(|(from, to)| self.alone(*from, *to))
             .collect();
-        if let Shape::Switched {
+        if let SimulatedTopology::Switched {
             leaf,
             oversubscription,
             ..
@@ -226,7 +227,7 @@ impl Fabric {
     }
 
     /// A few tenths of a percent, the same for the same test of the same fabric.
-    fn noise(&self, step: &Step, index: usize) -> f64 {
+    fn noise(&self, step: &TestBatch, index: usize) -> f64 {
         let mut state = self.seed ^ (u64::from(step.round) << 32) ^ index as u64;
         // SplitMix64.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -238,7 +239,7 @@ impl Fabric {
     }
 
     /// What comes of a step.
-    pub fn measure(&self, board: &Board, step: &Step) -> Vec<TestResult> {
+    pub fn measure(&self, board: &TestEndTable, step: &TestBatch) -> Vec<TestResult> {
         let node = |end: usize| board.nodes[end];
         let flows: Vec<(usize, usize)> = step
             .tests
@@ -256,17 +257,21 @@ impl Fabric {
         tests
             .map(|(index, test)| {
                 let figures = match step.kind {
-                    TestKind::Reachability => Figures::Reach(Reach::Answered {
-                        hardware_address_checked: true,
-                    }),
-                    TestKind::TcpLatency | TestKind::RdmaLatency => Figures::Latency(latency()),
+                    TestKind::Reachability => {
+                        MeasurementFigures::Reach(ReachabilityFigure::Answered {
+                            hardware_address_checked: true,
+                        })
+                    }
+                    TestKind::TcpLatency | TestKind::RdmaLatency => {
+                        MeasurementFigures::Latency(latency())
+                    }
                     _ => {
                         let rate = rates[index] * self.noise(step, index);
-                        Figures::Bandwidth(bandwidth(rate, *test, step.milliseconds))
+                        MeasurementFigures::Bandwidth(bandwidth(rate, *test, step.milliseconds))
                     }
                 };
                 TestResult {
-                    outcome: Outcome::Measured(figures),
+                    outcome: MeasurementOutcome::Measured(figures),
                     counters: CounterGrowth::default(),
                     doubts: Vec::new(),
                     offset_milliseconds: u64::from(step.round) * u64::from(step.milliseconds),
@@ -276,8 +281,8 @@ impl Fabric {
     }
 
     /// A whole run, and in how many steps of RDMA bandwidth.
-    pub fn prove(&self, mode: Mode) -> (Run, usize) {
-        let mut campaign = Campaign::new(self.header(mode));
+    pub fn prove(&self, mode: ProofMode) -> (StoredRun, usize) {
+        let mut campaign = ProofStateMachine::new(self.header(mode));
         let mut steps = 0;
         let mut elapsed = 0;
         while let Some(step) = campaign.next(elapsed) {

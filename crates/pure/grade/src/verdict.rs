@@ -8,7 +8,7 @@ pub const HEALTHY_PERCENT: u32 = 95;
 pub const FAULT_PERCENT: u32 = 80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum FigureVerdict {
     Healthy,
     Warning,
     Fault,
@@ -51,15 +51,15 @@ pub fn percent(figure: f64, ceiling: f64) -> Option<u32> {
     Some((figure / ceiling * 100.0).round().clamp(0.0, 9999.0) as u32)
 }
 
-pub fn of_percent(percent: u32) -> Verdict {
+pub fn of_percent(percent: u32) -> FigureVerdict {
     match percent {
-        HEALTHY_PERCENT.. => Verdict::Healthy,
-        FAULT_PERCENT.. => Verdict::Warning,
-        _ => Verdict::Fault,
+        HEALTHY_PERCENT.. => FigureVerdict::Healthy,
+        FAULT_PERCENT.. => FigureVerdict::Warning,
+        _ => FigureVerdict::Fault,
     }
 }
 
-impl Verdict {
+impl FigureVerdict {
     /// As JSON output has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for FigureVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -109,9 +109,9 @@ mod tests {
         assert_eq!(percent(92.0, 112.8), Some(82));
         assert_eq!(percent(1.0, 0.0), None);
         assert_eq!(percent(f64::NAN, 98.0), None);
-        assert_eq!(of_percent(95), Verdict::Healthy);
-        assert_eq!(of_percent(94), Verdict::Warning);
-        assert_eq!(of_percent(80), Verdict::Warning);
-        assert_eq!(of_percent(79), Verdict::Fault);
+        assert_eq!(of_percent(95), FigureVerdict::Healthy);
+        assert_eq!(of_percent(94), FigureVerdict::Warning);
+        assert_eq!(of_percent(80), FigureVerdict::Warning);
+        assert_eq!(of_percent(79), FigureVerdict::Fault);
     }
 }

@@ -9,7 +9,7 @@ const MAX_NAME: u64 = 65_535;
 const MAX_PAIRS: u64 = 1 << 16;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Header {
+pub struct GgufHeader {
     /// `llama`, `qwen3`, …
     pub architecture: Option<String>,
     pub layers: Option<u32>,
@@ -17,7 +17,7 @@ pub struct Header {
 
 /// What the first bytes of a file tell. `None`: it is no GGUF file. Arrays of words may be longer than what was read: what
 /// comes after them is unknown then.
-pub fn header(bytes: &[u8]) -> Option<Header> {
+pub fn header(bytes: &[u8]) -> Option<GgufHeader> {
     let mut reader = Reader(bytes.strip_prefix(MAGIC)?);
     let version = reader.u32()?;
     // Version 1 had shorter lengths, and nobody writes it any more.
@@ -26,7 +26,7 @@ pub fn header(bytes: &[u8]) -> Option<Header> {
     }
     reader.u64()?;
     let pairs = reader.u64()?.min(MAX_PAIRS);
-    let mut header = Header::default();
+    let mut header = GgufHeader::default();
     for _ in 0..pairs {
         if reader.pair(&mut header).is_none() {
             break;
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).ok()
     }
 
-    fn pair(&mut self, header: &mut Header) -> Option<()> {
+    fn pair(&mut self, header: &mut GgufHeader) -> Option<()> {
         let length = self.u64().filter(|length| *length <= MAX_NAME)?;
         let name = std::str::from_utf8(self.take(length)?).ok()?;
         let kind = self.u32()?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::wire::{Phase, RankState, RankStatus};
+use crate::wire::{RankPhase, RankState, RankStatus};
 
 /// Of a rank that says nothing for longer, the head tells.
 pub const SILENT_SECONDS: u64 = 8;
@@ -11,14 +11,14 @@ pub const SILENT_SECONDS: u64 = 8;
 pub const DARK_SECONDS: u64 = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Trouble {
+pub struct JobProblem {
     pub host: String,
     pub rank: u32,
     pub what: String,
 }
 
 /// Every trouble of one job, the causes before what follows from them. `unanswered` are hosts with no answer at all.
-pub fn troubles(ranks: &[RankStatus], unanswered: &[(String, String)]) -> Vec<Trouble> {
+pub fn troubles(ranks: &[RankStatus], unanswered: &[(String, String)]) -> Vec<JobProblem> {
     let mut all = Vec::new();
     for status in ranks {
         let Some(state) = &status.state else {
@@ -40,7 +40,7 @@ pub fn troubles(ranks: &[RankStatus], unanswered: &[(String, String)]) -> Vec<Tr
             let place = status.hosts.iter().position(|name| name == host)?;
             u32::try_from(place).ok()
         });
-        all.push(Trouble {
+        all.push(JobProblem {
             host: host.clone(),
             rank: rank.unwrap_or(0),
             what: format!("the node does not answer: {why}"),
@@ -49,16 +49,16 @@ pub fn troubles(ranks: &[RankStatus], unanswered: &[(String, String)]) -> Vec<Tr
     all
 }
 
-fn trouble(status: &RankStatus, what: String) -> Trouble {
+fn trouble(status: &RankStatus, what: String) -> JobProblem {
     let host = status.hosts.get(status.rank as usize);
-    Trouble {
+    JobProblem {
         host: host.cloned().unwrap_or_default(),
         rank: status.rank,
         what,
     }
 }
 
-fn of_rank(status: &RankStatus) -> Vec<Trouble> {
+fn of_rank(status: &RankStatus) -> Vec<JobProblem> {
     let mut all = Vec::new();
     let Some(state) = &status.state else {
         let what = format!(
@@ -88,7 +88,7 @@ fn of_rank(status: &RankStatus) -> Vec<Trouble> {
     for (rank, last) in &state.silent {
         let seconds = status.now.saturating_sub(*last);
         let host = status.hosts.get(*rank as usize).cloned();
-        all.push(Trouble {
+        all.push(JobProblem {
             host: host.unwrap_or_default(),
             rank: *rank,
             what: format!("not heard of for {seconds} s"),
@@ -98,7 +98,7 @@ fn of_rank(status: &RankStatus) -> Vec<Trouble> {
 }
 
 fn is_gone(status: &RankStatus, state: &RankState) -> bool {
-    state.phase != Phase::Ended && !matches!(status.unit.as_str(), "active" | "activating")
+    state.phase != RankPhase::Ended && !matches!(status.unit.as_str(), "active" | "activating")
 }
 
 /// What `--stop-on-hang` ends a job for; the rank itself looks.
@@ -115,13 +115,13 @@ pub fn is_hung(state: &RankState, now: u64, after: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{job::EngineName, wire::Ended};
+    use crate::{job::LaunchEngine, wire::RankEnd};
 
     fn status(rank: u32) -> RankStatus {
         RankStatus {
             job: "llama-1".to_owned(),
             cluster: "sparks".to_owned(),
-            engine: EngineName::Llama,
+            engine: LaunchEngine::Llama,
             rank,
             hosts: vec!["spark-a".to_owned(), "spark-b".to_owned()],
             serves: None,
@@ -129,7 +129,7 @@ mod tests {
             unit: "active".to_owned(),
             is_system_unit: true,
             state: Some(RankState {
-                phase: Phase::Running,
+                phase: RankPhase::Running,
                 since: 0,
                 ended: None,
                 memlock: None,
@@ -186,9 +186,9 @@ mod tests {
                 .contains("left no word")
         );
         if let Some(state) = &mut gone.state {
-            state.phase = Phase::Ended;
+            state.phase = RankPhase::Ended;
             let why = "rank 0 on spark-a: exit status 0".to_owned();
-            state.ended = Some(Ended { ok: true, why });
+            state.ended = Some(RankEnd { ok: true, why });
         }
         assert_eq!(troubles(&[gone.clone()], &[]), []);
         gone.state = None;

@@ -9,4 +9,4 @@ pub mod preflight;
 pub mod settings;
 pub mod wire;
 
-pub use settings::{FabricNode, FabricPort, TrafficClass, settings};
+pub use settings::{EngineTrafficClass, SettingsNode, SettingsPort, settings};

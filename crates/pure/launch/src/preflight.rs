@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use crate::{
     job::Workload,
-    wire::{Checked, FileFound},
+    wire::{FileCheckReply, JobCheckReply},
 };
 
 /// Why a job would not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Obstacle {
+pub struct LaunchObstacle {
     pub host: String,
     pub what: String,
     pub evidence: String,
@@ -18,11 +18,11 @@ pub struct Obstacle {
 }
 
 /// Of the nodes by rank: host name and what was found there.
-pub fn obstacles(workload: &Workload, nodes: &[(String, Checked)]) -> Vec<Obstacle> {
+pub fn obstacles(workload: &Workload, nodes: &[(String, JobCheckReply)]) -> Vec<LaunchObstacle> {
     let mut all = Vec::new();
     for (rank, (host, found)) in nodes.iter().enumerate() {
         let mut add = |what: String, evidence: String, fix: String| {
-            all.push(Obstacle {
+            all.push(LaunchObstacle {
                 host: host.clone(),
                 what,
                 evidence,
@@ -80,7 +80,7 @@ fn install(workload: &Workload) -> &'static str {
 }
 
 /// Each file is the head's on every node that has it.
-fn different_files(nodes: &[(String, Checked)]) -> Vec<Obstacle> {
+fn different_files(nodes: &[(String, JobCheckReply)]) -> Vec<LaunchObstacle> {
     let Some(((head, first), others)) = nodes.split_first() else {
         return Vec::new();
     };
@@ -89,7 +89,7 @@ fn different_files(nodes: &[(String, Checked)]) -> Vec<Obstacle> {
         for (host, found) in others {
             let mut theirs = readable(&found.files).filter(|other| other.path == file.path);
             if let Some(other) = theirs.find(|other| is_another(file, other)) {
-                all.push(Obstacle {
+                all.push(LaunchObstacle {
                     host: host.clone(),
                     what: format!("{} is another file than on {head}", file.path),
                     evidence: format!(
@@ -104,15 +104,15 @@ fn different_files(nodes: &[(String, Checked)]) -> Vec<Obstacle> {
     all
 }
 
-fn readable(files: &[FileFound]) -> impl Iterator<Item = &FileFound> {
+fn readable(files: &[FileCheckReply]) -> impl Iterator<Item = &FileCheckReply> {
     files.iter().filter(|file| file.problem.is_none())
 }
 
-fn is_another(one: &FileFound, other: &FileFound) -> bool {
+fn is_another(one: &FileCheckReply, other: &FileCheckReply) -> bool {
     one.bytes != other.bytes || one.identity != other.identity
 }
 
-fn too_large(workload: &Workload, nodes: &[(String, Checked)]) -> Option<Obstacle> {
+fn too_large(workload: &Workload, nodes: &[(String, JobCheckReply)]) -> Option<LaunchObstacle> {
     let Workload::Llama(llama) = workload else {
         return None;
     };
@@ -121,7 +121,7 @@ fn too_large(workload: &Workload, nodes: &[(String, Checked)]) -> Option<Obstacl
     let free: Option<Vec<u64>> = nodes.iter().map(|(_, found)| found.memory).collect();
     let free: u64 = free?.iter().sum();
     let gib = |bytes: u64| bytes.div_ceil(1 << 30);
-    (file.bytes > free).then(|| Obstacle {
+    (file.bytes > free).then(|| LaunchObstacle {
         host: head.clone(),
         what: "the model is larger than the memory of all nodes together".to_owned(),
         evidence: format!("{} GiB of weights, {} GiB free", gib(file.bytes), gib(free)),
@@ -130,21 +130,21 @@ fn too_large(workload: &Workload, nodes: &[(String, Checked)]) -> Option<Obstacl
 }
 
 /// Nodes that run the same program must run the same version of it; architectures may differ.
-fn different_versions(nodes: &[(String, Checked)]) -> Vec<Obstacle> {
-    let name = |found: &Checked| {
+fn different_versions(nodes: &[(String, JobCheckReply)]) -> Vec<LaunchObstacle> {
+    let name = |found: &JobCheckReply| {
         let path = found.program.as_deref()?;
         path.rsplit('/').next().map(str::to_owned)
     };
     let mut all = Vec::new();
     for (place, (host, found)) in nodes.iter().enumerate() {
-        let same = |other: &&(String, Checked)| name(&other.1) == name(found);
+        let same = |other: &&(String, JobCheckReply)| name(&other.1) == name(found);
         let Some((first, other)) = nodes[..place].iter().find(same) else {
             continue;
         };
         if let (Some(own), Some(theirs)) = (&found.version, &other.version)
             && own != theirs
         {
-            all.push(Obstacle {
+            all.push(LaunchObstacle {
                 host: host.clone(),
                 what: format!("another version than on {first}"),
                 evidence: format!("'{own}' here, '{theirs}' there"),
@@ -158,26 +158,26 @@ fn different_versions(nodes: &[(String, Checked)]) -> Vec<Obstacle> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Torchrun;
+    use crate::job::TorchrunWorkload;
 
-    fn found(version: &str) -> Checked {
-        Checked {
+    fn found(version: &str) -> JobCheckReply {
+        JobCheckReply {
             user: "alice".to_owned(),
             program: Some("/usr/bin/torchrun".to_owned()),
             version: Some(version.to_owned()),
-            files: vec![FileFound {
+            files: vec![FileCheckReply {
                 path: "train.py".to_owned(),
                 problem: None,
                 bytes: 10,
                 identity: "sha256 aa".to_owned(),
                 layers: None,
             }],
-            ..Checked::default()
+            ..JobCheckReply::default()
         }
     }
 
     fn torchrun() -> Workload {
-        Workload::Torchrun(Torchrun {
+        Workload::Torchrun(TorchrunWorkload {
             script: "train.py".to_owned(),
             arguments: Vec::new(),
             processes_per_node: 1,
@@ -200,7 +200,7 @@ mod tests {
             .extend(address.map(|address| (address, "Address already in use".to_owned())));
         let mut bad = good.to_vec();
         bad[1].1 = other;
-        bad.push(("spark-c".to_owned(), Checked::default()));
+        bad.push(("spark-c".to_owned(), JobCheckReply::default()));
         let all = obstacles(&torchrun(), &bad);
         let lines: Vec<String> = all
             .iter()

@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::job::{Ending, EngineName, RankPlan};
+use crate::job::{JobEndRule, LaunchEngine, RankPlan};
 
 /// What a node is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
-pub enum JobAsk {
+pub enum JobRequest {
     /// What a job would meet here.
-    Check(CheckAsk),
+    Check(JobCheckRequest),
     Start(Box<RankFile>),
     /// Every job's rank here.
     List,
@@ -22,23 +22,23 @@ pub enum JobAsk {
         job: Option<String>,
     },
     /// One generation of a server that runs here.
-    Generate(GenerateAsk),
+    Generate(GenerateRequest),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
-pub enum JobAnswer {
-    Checked(Box<Checked>),
+pub enum JobReply {
+    Checked(Box<JobCheckReply>),
     Started,
     Listed { ranks: Vec<RankStatus> },
-    Stopped { jobs: Vec<StoppedJob> },
+    Stopped { jobs: Vec<StoppedRank> },
     Generated { text: String },
 }
 
 /// Why it was not done. It travels, so causes are told as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(rename_all = "kebab-case")]
-pub enum JobFailure {
+pub enum JobCallError {
     #[error("cannot {what}: {why}")]
     System { what: String, why: String },
     #[error("systemd does not start {unit}: {why}")]
@@ -57,13 +57,13 @@ pub enum JobFailure {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CheckAsk {
+pub struct JobCheckRequest {
     /// As a person calls it: a name to be looked for, or a path.
     pub program: String,
     /// Options of interest; those that the program's help names come back.
     pub options: Vec<String>,
     pub directory: Option<String>,
-    pub files: Vec<FileAsk>,
+    pub files: Vec<FileCheckRequest>,
     /// Must be free.
     pub listens: Vec<SocketAddr>,
     /// Of this address so many free ports are wanted.
@@ -72,14 +72,14 @@ pub struct CheckAsk {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FileAsk {
+pub struct FileCheckRequest {
     pub path: String,
     /// Every byte, not a sample.
     pub whole: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Checked {
+pub struct JobCheckReply {
     /// Whose units they will be.
     pub user: String,
     pub is_root: bool,
@@ -89,7 +89,7 @@ pub struct Checked {
     pub version: Option<String>,
     pub options: Vec<String>,
     pub directory: Option<String>,
-    pub files: Vec<FileFound>,
+    pub files: Vec<FileCheckReply>,
     /// Those that are taken, and why.
     pub taken: Vec<(SocketAddr, String)>,
     pub free_ports: Vec<u16>,
@@ -102,7 +102,7 @@ pub struct Checked {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileFound {
+pub struct FileCheckReply {
     /// As it was asked for.
     pub path: String,
     pub problem: Option<String>,
@@ -119,8 +119,8 @@ pub struct FileFound {
 pub struct RankFile {
     pub job: String,
     pub cluster: String,
-    pub engine: EngineName,
-    pub ending: Ending,
+    pub engine: LaunchEngine,
+    pub ending: JobEndRule,
     /// Host names by rank.
     pub hosts: Vec<String>,
     pub plan: RankPlan,
@@ -140,7 +140,7 @@ pub struct RankFile {
 pub struct RankStatus {
     pub job: String,
     pub cluster: String,
-    pub engine: EngineName,
+    pub engine: LaunchEngine,
     pub rank: u32,
     pub hosts: Vec<String>,
     pub serves: Option<SocketAddr>,
@@ -155,11 +155,11 @@ pub struct RankStatus {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankState {
-    pub phase: Phase,
+    pub phase: RankPhase,
     /// Seconds since the epoch, like all times here.
     pub since: u64,
     /// Why it ended, and whether that is as it should be.
-    pub ended: Option<Ended>,
+    pub ended: Option<RankEnd>,
     /// Locked memory that the engine may have, in bytes; absent: without limit.
     pub memlock: Option<u64>,
     pub log_bytes: u64,
@@ -179,7 +179,7 @@ pub struct RankState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Phase {
+pub enum RankPhase {
     /// For the other ranks.
     Joining,
     /// All are there, and its own program starts.
@@ -189,13 +189,13 @@ pub enum Phase {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ended {
+pub struct RankEnd {
     pub ok: bool,
     pub why: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StoppedJob {
+pub struct StoppedRank {
     pub job: String,
     pub rank: u32,
     /// What could not be undone.
@@ -204,7 +204,7 @@ pub struct StoppedJob {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GenerateAsk {
+pub struct GenerateRequest {
     pub address: SocketAddr,
     pub prompt: String,
     pub tokens: u32,
@@ -214,9 +214,9 @@ pub struct GenerateAsk {
 /// The log of one rank, from a place in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LogAsk {
+pub struct JobLogRequest {
     pub job: String,
-    pub stream: Stream,
+    pub stream: LogStream,
     /// Lines from its end at first.
     pub lines: u32,
     /// Wait for more until the rank has ended.
@@ -226,7 +226,7 @@ pub struct LogAsk {
 /// What of a rank's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stream {
+pub enum LogStream {
     All,
     /// What the engine printed to its standard output, up to a megabyte: its answer, without what it says about itself.
     Answer,
@@ -235,7 +235,7 @@ pub enum Stream {
 /// Between ranks, one a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "kebab-case")]
-pub enum PeerMessage {
+pub enum RankMessage {
     Alive,
     /// Its engine is up, or it has none of its own.
     Ready,

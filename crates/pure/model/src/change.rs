@@ -13,11 +13,11 @@ use crate::{HardwareAddress, NodePlan};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ask {
+pub enum ChangeRequest {
     /// Do the plan. Answered once every step is seen to be done; the guard is armed then.
-    Apply(Box<Order>),
+    Apply(Box<ApplyRequest>),
     /// Run a person's own command. Answered once it has ended; the guard is armed then.
-    Try(Trial),
+    Try(TryRequest),
     /// Keep it. Only sense over a connection that was opened after the change.
     Confirm {
         transaction: String,
@@ -40,7 +40,7 @@ pub enum Ask {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct ApplyRequest {
     /// What all nodes of one command share: `20261116T175500Z-1f2e3d4c`, by the controller's clock.
     pub run: String,
     /// The cluster's name, for whoever looks at the journal.
@@ -53,8 +53,8 @@ pub struct Order {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trial {
-    /// As in an `Order`.
+pub struct TryRequest {
+    /// As in an `ApplyRequest`.
     pub run: String,
     /// Program and arguments; no shell comes between.
     pub command: Vec<String>,
@@ -69,34 +69,34 @@ pub struct Trial {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Changed {
+pub enum ChangeReply {
     /// Done and seen to be done; to be confirmed.
-    Armed(Armed),
+    Armed(ArmedChange),
     Confirmed,
-    RolledBack(RolledBack),
+    RolledBack(RollbackReport),
     /// There was nothing to go back to.
     Nothing,
-    Status(NodeStatus),
+    Status(NodeChangeStatus),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Armed {
+pub struct ArmedChange {
     pub transaction: String,
     /// Until the node goes back by itself.
     pub seconds_left: u32,
     /// Of a trial: how its command ended and what it printed (the last of it).
-    pub ended: Option<Ended>,
+    pub ended: Option<TryCommandResult>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct TryCommandResult {
     /// `None` where a signal or its deadline ended it.
     pub status: Option<i32>,
     pub output: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct RolledBack {
+pub struct RollbackReport {
     /// Transactions that are undone now, in the order in which they were.
     pub transactions: Vec<String>,
     /// Other people's edits, and where they are kept now.
@@ -107,7 +107,7 @@ pub struct RolledBack {
 
 /// What a node's own journal says, and whether it is still true.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct NodeStatus {
+pub struct NodeChangeStatus {
     /// Oldest first. Those that were rolled back are listed until the next change.
     pub transactions: Vec<TransactionStatus>,
     pub drift: Vec<Drift>,
@@ -118,10 +118,10 @@ pub struct TransactionStatus {
     pub id: String,
     /// What all nodes of one command share. Absent in journals from before there were runs.
     pub run: Option<String>,
-    pub kind: Kind,
+    pub kind: TransactionKind,
     /// The cluster's name; of a trial, its command.
     pub what: String,
-    pub state: State,
+    pub state: TransactionState,
     /// When it was begun, by the node's clock: `2026-11-15T10:00:00Z`.
     pub began: String,
     /// Until the node goes back by itself.
@@ -132,7 +132,7 @@ pub struct TransactionStatus {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum TransactionKind {
     Apply,
     Try,
 }
@@ -140,7 +140,7 @@ pub enum Kind {
 /// How far a transaction is. The first three end in the way back, unless they are confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum TransactionState {
     /// The journal is written; nothing is changed yet.
     Prepared,
     /// The guard waits; changes may have been made.
@@ -153,7 +153,7 @@ pub enum State {
     RolledBack,
 }
 
-impl State {
+impl TransactionState {
     /// Neither kept nor undone.
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Confirmed | Self::RolledBack)
@@ -175,7 +175,7 @@ impl State {
 impl TransactionStatus {
     /// Kept, or not undone yet.
     pub fn is_in_force(&self) -> bool {
-        self.state != State::RolledBack
+        self.state != TransactionState::RolledBack
     }
 }
 
@@ -190,7 +190,7 @@ pub struct Drift {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "probe", rename_all = "kebab-case")]
-pub enum Probe {
+pub enum ReachabilityProbe {
     /// An echo request.
     Ping {
         address: IpAddr,
@@ -204,8 +204,8 @@ pub enum Probe {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Probed {
-    pub probe: Probe,
+pub struct ProbeResult {
+    pub probe: ReachabilityProbe,
     /// Why there was no answer.
     pub problem: Option<String>,
     /// Whose hardware address the answer was sought at, by the kernel's neighbour table.
@@ -227,7 +227,10 @@ pub enum ChangeError {
     #[error(
         "another change, {transaction}, {}; wait until it is confirmed, or roll it back first", .state.words()
     )]
-    Open { transaction: String, state: State },
+    Open {
+        transaction: String,
+        state: TransactionState,
+    },
     #[error("it is not as it was when the plan was made: {what}; plan again")]
     Stale { what: String },
     #[error(

@@ -18,7 +18,7 @@ pub const ASIDE: &str = ".crosstie~";
 
 /// What a text says about where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum FileOrigin {
     /// As we wrote it.
     Ours,
     /// Ours, and changed since.
@@ -31,21 +31,21 @@ pub fn seal(body: &str) -> String {
     format!("{HEAD}{}{ADVICE}{body}", checksum(body))
 }
 
-pub fn origin(text: &str) -> Origin {
+pub fn origin(text: &str) -> FileOrigin {
     let Some((sum, body)) = text
         .strip_prefix(HEAD)
         .and_then(|rest| rest.split_once(ADVICE))
     else {
         return if text.starts_with(HEAD) {
-            Origin::Edited
+            FileOrigin::Edited
         } else {
-            Origin::Foreign
+            FileOrigin::Foreign
         };
     };
     if sum == checksum(body) {
-        Origin::Ours
+        FileOrigin::Ours
     } else {
-        Origin::Edited
+        FileOrigin::Edited
     }
 }
 
@@ -87,7 +87,7 @@ pub fn checksum(body: &str) -> String {
 
 /// Our block in a file that others write too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block<'a> {
+pub struct ManagedBlock<'a> {
     pub before: &'a str,
     pub begin: &'a str,
     pub body: &'a str,
@@ -95,7 +95,7 @@ pub struct Block<'a> {
     pub after: &'a str,
 }
 
-impl<'a> Block<'a> {
+impl<'a> ManagedBlock<'a> {
     /// The first one; without an end it reaches to the end of the file.
     pub fn find(text: &'a str) -> Option<Self> {
         let start = line_start(text, BEGIN)?;
@@ -144,7 +144,7 @@ pub enum BlockPlace {
 /// A shared file with our block put in, replaced or, without a `body`, taken out. What others wrote stays byte for
 /// byte; `None` is a file that is not there.
 pub fn with_block(text: Option<&str>, body: Option<&str>, place: BlockPlace) -> Option<String> {
-    match (text.and_then(Block::find), body) {
+    match (text.and_then(ManagedBlock::find), body) {
         (Some(found), Some(body)) => {
             let mark = found.begin.trim_end_matches('\n');
             let how = [NO_FILE, NO_NEWLINE]
@@ -170,7 +170,7 @@ fn block(body: &str, how: &str) -> String {
     format!("{BEGIN}{}{how}\n{body}{END}", checksum(body))
 }
 
-fn without(found: &Block) -> Option<String> {
+fn without(found: &ManagedBlock) -> Option<String> {
     let mark = found.begin.trim_end_matches('\n');
     let mut before = found.before;
     if mark.ends_with(NO_NEWLINE) {
@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn an_edit_is_seen() {
         let text = seal("a = 1\n");
-        assert_eq!(origin(&text), Origin::Ours);
-        assert_eq!(origin(&text.replace("= 1", "= 2")), Origin::Edited);
-        assert_eq!(origin(head(&text).unwrap()), Origin::Edited);
-        assert_eq!(origin("a = 1\n"), Origin::Foreign);
+        assert_eq!(origin(&text), FileOrigin::Ours);
+        assert_eq!(origin(&text.replace("= 1", "= 2")), FileOrigin::Edited);
+        assert_eq!(origin(head(&text).unwrap()), FileOrigin::Edited);
+        assert_eq!(origin("a = 1\n"), FileOrigin::Foreign);
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         ] {
             for place in [BlockPlace::Top, BlockPlace::End] {
                 let with = with_block(text, Some("x\ny\n"), place);
-                let found = Block::find(with.as_deref().unwrap()).unwrap();
+                let found = ManagedBlock::find(with.as_deref().unwrap()).unwrap();
                 assert_eq!((found.body, found.is_intact()), ("x\ny\n", true));
                 let replaced = with_block(with.as_deref(), Some("z\n"), place);
                 let again = with_block(replaced.as_deref(), None, place);
@@ -218,7 +218,7 @@ mod tests {
     fn a_block_without_an_end_is_not_intact() {
         let text = with_block(Some("a\n"), Some("x\n"), BlockPlace::End).unwrap();
         for cut in [text.replace(END, ""), text.replace("x\n", "y\n")] {
-            assert!(!Block::find(&cut).unwrap().is_intact(), "{cut}");
+            assert!(!ManagedBlock::find(&cut).unwrap().is_intact(), "{cut}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Facts, plan::Refusal};
+use crate::{Facts, plan::PlanRefusal};
 
 /// Calls the macro `$generate` with the list. Each entry is the name of its modules, its type, and its name for people.
 ///
@@ -151,11 +151,11 @@ macro_rules! declare {
             }
 
             /// Why nothing is written for an interface that it runs.
-            pub fn refusal(&self, interface: &str) -> Option<Refusal> {
+            pub fn refusal(&self, interface: &str) -> Option<PlanRefusal> {
                 let interface = interface.to_owned();
                 match self {
                     $(Self::$manager_type => None,)+
-                    $(Self::$read_type => Some(Refusal::$read_type { interface }),)*
+                    $(Self::$read_type => Some(PlanRefusal::$read_type { interface }),)*
                     Self::Nobody | Self::Unknown => None,
                 }
             }

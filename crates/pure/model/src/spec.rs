@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use thiserror::Error;
 
-pub use check::{Fault, Place, Problem};
+pub use check::{SpecFault, SpecLocation, SpecProblem};
 
 use crate::{Cable, Gbps, Guid, HardwareAddress, Mtu, PortRef};
 
@@ -18,26 +18,26 @@ pub const FORMAT: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Spec {
+pub struct ClusterSpec {
     /// The version of this file's format.
     pub format: u32,
     /// The cluster's name.
     pub name: String,
     #[serde(default)]
-    pub fabric: Fabric,
+    pub fabric: FabricSpec,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub qos: Option<Qos>,
+    pub qos: Option<QosSpec>,
     #[serde(default, rename = "node")]
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NodeSpec>,
     #[serde(default, rename = "cable")]
     pub cables: Vec<Cable>,
     #[serde(default, rename = "plane", skip_serializing_if = "Vec::is_empty")]
-    pub planes: Vec<Plane>,
+    pub planes: Vec<PlaneSpec>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Fabric {
+pub struct FabricSpec {
     /// Of every fabric interface.
     #[schemars(with = "Option<u32>")]
     pub mtu: Option<Mtu>,
@@ -73,7 +73,7 @@ pub enum TwinAddresses {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Qos {
+pub struct QosSpec {
     /// The 802.1p priority that carries RDMA and is made lossless.
     pub priority: u8,
     pub dscp: u8,
@@ -83,7 +83,7 @@ pub struct Qos {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Node {
+pub struct NodeSpec {
     /// The node's own host name.
     pub name: String,
     /// Its part of an address on a switch plane. It stays when other nodes come and go.
@@ -93,13 +93,13 @@ pub struct Node {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh: Option<String>,
     #[serde(default, rename = "cage", skip_serializing_if = "Vec::is_empty")]
-    pub cages: Vec<Cage>,
+    pub cages: Vec<CageSpec>,
 }
 
 /// A switch, or the switches that are joined. Only needed to hold on to its subnets when other planes come and go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Plane {
+pub struct PlaneSpec {
     pub name: String,
     /// Which of the pool's subnets are its own, counted from the pool's end.
     pub number: u32,
@@ -108,7 +108,7 @@ pub struct Plane {
 /// An explicit grouping of ports into one cage. It wins over what the driver reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Cage {
+pub struct CageSpec {
     pub id: String,
     pub ports: Vec<PortMatch>,
 }
@@ -139,7 +139,7 @@ impl fmt::Display for PortMatch {
     }
 }
 
-impl Node {
+impl NodeSpec {
     /// Its own number, or else its place in the file, counted from 1.
     pub fn number_at(&self, index: usize) -> u32 {
         let place = u32::try_from(index).unwrap_or(u32::MAX);
@@ -207,7 +207,7 @@ pub fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-impl Spec {
+impl ClusterSpec {
     pub fn from_toml(text: &str) -> Result<Self, SpecError> {
         let spec: Self = toml::from_str(text).map_err(SpecError::Parse)?;
         if spec.format != FORMAT {
@@ -250,7 +250,7 @@ impl Spec {
             .collect()
     }
 
-    pub fn node(&self, name: &str) -> Option<&Node> {
+    pub fn node(&self, name: &str) -> Option<&NodeSpec> {
         self.nodes.iter().find(|node| node.name == name)
     }
 }
@@ -280,28 +280,30 @@ mod tests {
 
     #[test]
     fn a_cluster_file_survives_a_round_trip() {
-        let spec = Spec::from_toml(SAMPLE).unwrap();
+        let spec = ClusterSpec::from_toml(SAMPLE).unwrap();
         assert_eq!(spec.cables.len(), 2);
         assert_eq!(spec.cables[0].ends().count(), 2);
         let again = toml::to_string(&spec).unwrap();
-        assert_eq!(Spec::from_toml(&again).unwrap(), spec);
+        assert_eq!(ClusterSpec::from_toml(&again).unwrap(), spec);
     }
 
     #[test]
     fn unknown_keys_and_formats_are_refused() {
-        let error = Spec::from_toml("format = 1\nname = 'x'\n[fabric]\nmtuu = 1").unwrap_err();
+        let error =
+            ClusterSpec::from_toml("format = 1\nname = 'x'\n[fabric]\nmtuu = 1").unwrap_err();
         assert!(
             error.to_string().ends_with("did you mean `mtu`?"),
             "{error}"
         );
-        let error = Spec::from_toml("format = 1\nname = 'x'\n[[cable]]\na = 'x:p0'\nplan = 's'");
+        let error =
+            ClusterSpec::from_toml("format = 1\nname = 'x'\n[[cable]]\na = 'x:p0'\nplan = 's'");
         let error = error.unwrap_err();
         assert!(
             error.to_string().ends_with("did you mean `plane`?"),
             "{error}"
         );
         assert!(matches!(
-            Spec::from_toml("format = 2\nname = 'x'"),
+            ClusterSpec::from_toml("format = 2\nname = 'x'"),
             Err(SpecError::Format { found: 2 })
         ));
     }
@@ -310,7 +312,7 @@ mod tests {
     fn a_cluster_is_called_as_a_folder_may_be() {
         for name in ["sparks", "my lab", "büro", "a..b", "-"] {
             let text = format!("format = 1\nname = {name:?}");
-            assert_eq!(Spec::from_toml(&text).unwrap().name, name);
+            assert_eq!(ClusterSpec::from_toml(&text).unwrap().name, name);
         }
         for name in [
             "../../x",
@@ -323,7 +325,7 @@ mod tests {
             &"x".repeat(65),
         ] {
             let text = format!("format = 1\nname = {name:?}");
-            let error = Spec::from_toml(&text).unwrap_err();
+            let error = ClusterSpec::from_toml(&text).unwrap_err();
             assert!(matches!(error, SpecError::Name(_)), "{name:?}: {error}");
         }
     }

@@ -5,7 +5,7 @@
 
 use std::{fmt::Write, time::Instant};
 
-use crosstie_nccl_log::Reader;
+use crosstie_nccl_log::NcclLogReader;
 use serde_json::json;
 
 const PIECE: usize = 256 << 10;
@@ -37,7 +37,7 @@ fn main() {
         .map(|(name, content)| {
             let log = log(*content, megabytes * 1_000_000);
             let (started, before) = (Instant::now(), processor_seconds());
-            let mut reader = Reader::new();
+            let mut reader = NcclLogReader::new();
             for piece in log.chunks(PIECE) {
                 reader.feed(piece);
             }

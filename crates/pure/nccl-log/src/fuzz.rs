@@ -1,11 +1,11 @@
 //! The reader of foreign bytes in this crate, on the terms of the other crates' fuzz tables.
 
-use crate::Reader;
+use crate::NcclLogReader;
 
 /// A parser with its result thrown away: all that is asked of it is to return.
-pub type Target = (&'static str, fn(&[u8]));
+pub type NcclLogFuzzTarget = (&'static str, fn(&[u8]));
 
-pub const TARGETS: &[Target] = &[("nccl_log", nccl_log)];
+pub const TARGETS: &[NcclLogFuzzTarget] = &[("nccl_log", nccl_log)];
 
 /// A log told whole and in small pieces must say the same.
 fn nccl_log(data: &[u8]) {
@@ -17,8 +17,8 @@ fn nccl_log(data: &[u8]) {
     assert_eq!(whole, pieces, "told whole, told in pieces");
 }
 
-fn read(log: &[u8], piece: usize) -> crate::Report {
-    let mut reader = Reader::new();
+fn read(log: &[u8], piece: usize) -> crate::NcclLogReport {
+    let mut reader = NcclLogReader::new();
     for piece in log.chunks(piece) {
         reader.feed(piece);
     }

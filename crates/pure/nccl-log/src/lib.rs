@@ -16,6 +16,6 @@ mod run;
 mod state;
 mod tables;
 
-pub use message::Device;
-pub use reader::Reader;
-pub use report::{Host, Pair, Report, Route, RunReport, Transport};
+pub use message::NcclDevice;
+pub use reader::NcclLogReader;
+pub use report::{NcclHost, NcclLogReport, NcclPair, NcclRoute, NcclRunReport, NcclTransport};

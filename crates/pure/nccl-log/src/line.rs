@@ -10,15 +10,15 @@ use memchr::{memchr, memmem, memrchr};
 
 /// One message and who said it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Segment<'a> {
-    pub(crate) speaker: Option<Speaker<'a>>,
+pub(crate) struct LogSegment<'a> {
+    pub(crate) speaker: Option<LogSpeaker<'a>>,
     pub(crate) message: &'a [u8],
     /// From the speaker to the end of the message: what a person is shown.
     pub(crate) shown: &'a [u8],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Speaker<'a> {
+pub(crate) struct LogSpeaker<'a> {
     pub(crate) host: &'a [u8],
     /// `HOST:PID`, which names a process.
     pub(crate) process: &'a [u8],
@@ -33,7 +33,7 @@ const MAX_HOST: usize = 255;
 const MAX_WORDS: usize = 12;
 
 /// The messages of a line, in order.
-pub(crate) fn segments(line: &[u8], mark: &memmem::Finder, mut each: impl FnMut(Segment)) {
+pub(crate) fn segments(line: &[u8], mark: &memmem::Finder, mut each: impl FnMut(LogSegment)) {
     let mut marks = mark
         .find_iter(line)
         .filter(|at| {
@@ -47,7 +47,7 @@ pub(crate) fn segments(line: &[u8], mark: &memmem::Finder, mut each: impl FnMut(
         let end = marks.peek().map_or(line.len(), |next| *next);
         let speaker = speaker(&line[from..mark]);
         let shown = speaker.map_or(mark, |(at, _)| from + at);
-        each(Segment {
+        each(LogSegment {
             speaker: speaker.map(|(_, speaker)| speaker),
             message: &line[start..end],
             shown: &line[shown..end],
@@ -57,7 +57,7 @@ pub(crate) fn segments(line: &[u8], mark: &memmem::Finder, mut each: impl FnMut(
 }
 
 /// The speaker and where its word's host begins.
-fn speaker(before: &[u8]) -> Option<(usize, Speaker<'_>)> {
+fn speaker(before: &[u8]) -> Option<(usize, LogSpeaker<'_>)> {
     let mut rest = before;
     for _ in 0..MAX_WORDS {
         let end = rest.iter().rposition(|byte| *byte != b' ')? + 1;
@@ -70,7 +70,7 @@ fn speaker(before: &[u8]) -> Option<(usize, Speaker<'_>)> {
     None
 }
 
-fn word(word: &[u8]) -> Option<(usize, Speaker<'_>)> {
+fn word(word: &[u8]) -> Option<(usize, LogSpeaker<'_>)> {
     let thread_at = memrchr(b':', word)?;
     let pid_at = memrchr(b':', &word[..thread_at])?;
     let thread = number(&word[thread_at + 1..])?;
@@ -81,7 +81,7 @@ fn word(word: &[u8]) -> Option<(usize, Speaker<'_>)> {
         .rposition(|byte| !named(byte))
         .map_or(0, |at| at + 1);
     let host = &word[host_at..pid_at];
-    let speaker = Speaker {
+    let speaker = LogSpeaker {
         host,
         process: &word[host_at..thread_at],
         thread,

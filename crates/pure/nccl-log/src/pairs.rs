@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    report::{Pair, Route, Transport},
-    run::Run,
-    state::{Link, NameId, Way},
+    report::{NcclPair, NcclRoute, NcclTransport},
+    run::NcclRun,
+    state::{NameId, RankLink, RankLinkPath},
 };
 
 /// All pairs of 90 nodes in both directions.
@@ -21,7 +21,7 @@ struct Gathered {
 }
 
 /// The pairs of nodes, and how many more there are.
-pub(crate) fn between(run: &Run) -> (Vec<Pair>, u64) {
+pub(crate) fn between(run: &NcclRun) -> (Vec<NcclPair>, u64) {
     let mut pairs: BTreeMap<(String, String), BTreeMap<(NameId, bool), Gathered>> = BTreeMap::new();
     let mut left_out = BTreeSet::new();
     for (link, count) in run
@@ -35,8 +35,8 @@ pub(crate) fn between(run: &Run) -> (Vec<Pair>, u64) {
             continue;
         }
         let (name, gdr) = match link.way {
-            Way::Net { network, gdr, .. } => (network, gdr),
-            Way::Memory(kind) => (kind, false),
+            RankLinkPath::Net { network, gdr, .. } => (network, gdr),
+            RankLinkPath::Memory(kind) => (kind, false),
         };
         let route = pairs
             .entry(ends)
@@ -51,7 +51,7 @@ pub(crate) fn between(run: &Run) -> (Vec<Pair>, u64) {
         *told += count;
         devices.extend(device(run, link));
     }
-    let pairs = pairs.into_iter().map(|((from, to), routes)| Pair {
+    let pairs = pairs.into_iter().map(|((from, to), routes)| NcclPair {
         from,
         to,
         routes: routes
@@ -62,10 +62,10 @@ pub(crate) fn between(run: &Run) -> (Vec<Pair>, u64) {
     (pairs.collect(), left_out.len() as u64)
 }
 
-fn route(run: &Run, (name, gdr): (NameId, bool), gathered: Gathered) -> Route {
+fn route(run: &NcclRun, (name, gdr): (NameId, bool), gathered: Gathered) -> NcclRoute {
     let name = run.state.names.get(name);
     let memory = name.starts_with("P2P") || name.starts_with("SHM");
-    Route {
+    NcclRoute {
         via: if memory {
             name.to_owned()
         } else {
@@ -84,7 +84,7 @@ fn names(devices: BTreeSet<(u32, String)>) -> Vec<String> {
 }
 
 /// The host, or the rank where the log does not say where that is.
-fn end(run: &Run, link: &Link, rank: u32) -> String {
+fn end(run: &NcclRun, link: &RankLink, rank: u32) -> String {
     match run.host(link, rank) {
         Some(host) => run.state.hosts.get(host).to_owned(),
         None => format!("rank {rank}"),
@@ -92,15 +92,15 @@ fn end(run: &Run, link: &Link, rank: u32) -> String {
 }
 
 /// The teller's device by name, or by number where it was not listed.
-fn device(run: &Run, link: &Link) -> Option<(u32, String)> {
-    let Way::Net {
+fn device(run: &NcclRun, link: &RankLink) -> Option<(u32, String)> {
+    let RankLinkPath::Net {
         network, device, ..
     } = link.way
     else {
         return None;
     };
-    let listed = match Transport::of(run.state.names.get(network)) {
-        Transport::Unknown => None,
+    let listed = match NcclTransport::of(run.state.names.get(network)) {
+        NcclTransport::Unknown => None,
         transport => run.devices(link.process, transport).get(device as usize),
     };
     let name = listed.map_or_else(|| device.to_string(), |listed| listed.name.clone());
@@ -108,7 +108,7 @@ fn device(run: &Run, link: &Link) -> Option<(u32, String)> {
 }
 
 /// Channels inside nodes by kind.
-pub(crate) fn within(run: &Run) -> BTreeMap<String, u64> {
+pub(crate) fn within(run: &NcclRun) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     for (link, count) in run
         .links
@@ -116,8 +116,8 @@ pub(crate) fn within(run: &Run) -> BTreeMap<String, u64> {
         .filter(|(link, _)| run.is_within_node(link))
     {
         let name = match link.way {
-            Way::Net { network, .. } => format!("NET/{}", run.state.names.get(network)),
-            Way::Memory(kind) => run.state.names.get(kind).to_owned(),
+            RankLinkPath::Net { network, .. } => format!("NET/{}", run.state.names.get(network)),
+            RankLinkPath::Memory(kind) => run.state.names.get(kind).to_owned(),
         };
         *kinds.entry(name).or_default() += count;
     }

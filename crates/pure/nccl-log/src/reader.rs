@@ -6,8 +6,8 @@ use memchr::{memchr, memchr_iter, memmem, memrchr};
 use crate::{
     line::{MARK, segments, without_colours},
     message::{message, version},
-    report::Report,
-    state::State,
+    report::NcclLogReport,
+    state::NcclLogState,
 };
 
 /// NCCL cuts its lines at 4 KiB; launchers add little. Of a longer line the rest is left out.
@@ -17,8 +17,8 @@ const MAX_LINE: usize = 16 << 10;
 const VLLM_VERSION: &[u8] = b"using nccl==";
 
 /// A log on its way through.
-pub struct Reader {
-    state: State,
+pub struct NcclLogReader {
+    state: NcclLogState,
     /// The line that is not complete yet, or its first [`MAX_LINE`] bytes.
     unfinished: Vec<u8>,
     /// Complete lines so far.
@@ -27,10 +27,10 @@ pub struct Reader {
     vllm: memmem::Finder<'static>,
 }
 
-impl Default for Reader {
+impl Default for NcclLogReader {
     fn default() -> Self {
         Self {
-            state: State::default(),
+            state: NcclLogState::default(),
             unfinished: Vec::new(),
             lines: 0,
             mark: memmem::Finder::new(MARK),
@@ -39,7 +39,7 @@ impl Default for Reader {
     }
 }
 
-impl Reader {
+impl NcclLogReader {
     pub fn new() -> Self {
         Self::default()
     }
@@ -59,11 +59,11 @@ impl Reader {
     }
 
     /// What it all says. The facts of the nodes, where they are known, tell what the log cannot: twins and GPUs.
-    pub fn finish(mut self, facts: &[Facts]) -> Report {
+    pub fn finish(mut self, facts: &[Facts]) -> NcclLogReport {
         if !self.unfinished.is_empty() {
             self.finish_line();
         }
-        Report::new(&self.state, self.lines, facts)
+        NcclLogReport::new(&self.state, self.lines, facts)
     }
 
     fn extend(&mut self, bytes: &[u8]) {
@@ -114,7 +114,7 @@ fn lines_with(words: &memmem::Finder, block: &[u8], mut each: impl FnMut(&[u8], 
     count(&block[from..])
 }
 
-fn take(state: &mut State, mark: &memmem::Finder, line: &[u8], number: u64) {
+fn take(state: &mut NcclLogState, mark: &memmem::Finder, line: &[u8], number: u64) {
     let plain = without_colours(line);
     if plain.starts_with(b"(") && memmem::find(&plain, b"x across cluster]").is_some() {
         state.ray_merged = true;
@@ -136,7 +136,7 @@ fn take(state: &mut State, mark: &memmem::Finder, line: &[u8], number: u64) {
     }
 }
 
-fn take_vllm(state: &mut State, line: &[u8]) {
+fn take_vllm(state: &mut NcclLogState, line: &[u8]) {
     let Some(at) = memmem::find(line, VLLM_VERSION) else {
         return;
     };

@@ -8,16 +8,16 @@ use serde::Serialize;
 
 use crate::{
     checks,
-    message::Device,
+    message::NcclDevice,
     pairs,
-    run::{Nodes, Run, runs},
-    state::{HostId, Kind, State},
+    run::{NcclRun, NodeCount, runs},
+    state::{HostId, NcclLogState, ObservationKind},
 };
 
 /// What `explain --nccl-log --json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Report {
-    pub transport: Transport,
+pub struct NcclLogReport {
+    pub transport: NcclTransport,
     /// Physical devices of the networks in use, in the order in which they were listed.
     pub devices: Vec<String>,
     /// Whether the network reads and writes the GPU's memory itself; unknown where no line tells.
@@ -27,7 +27,7 @@ pub struct Report {
     pub versions: Vec<String>,
     /// Plugins for the network that are not NCCL's own.
     pub plugins: Vec<String>,
-    pub runs: Vec<RunReport>,
+    pub runs: Vec<NcclRunReport>,
     pub lines: u64,
     /// Messages of NCCL's among them.
     pub messages: u64,
@@ -39,16 +39,16 @@ pub struct Report {
 
 /// Processes that worked together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RunReport {
-    pub transport: Transport,
+pub struct NcclRunReport {
+    pub transport: NcclTransport,
     pub gdr: Option<bool>,
     /// How many machines NCCL counted, or the log shows.
     pub nodes: Option<u32>,
     pub several_nodes: Option<bool>,
     pub ranks: Option<u32>,
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<NcclHost>,
     /// Between nodes, in both directions.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<NcclPair>,
     /// More pairs than are listed.
     pub pairs_left_out: u64,
     /// Channels inside nodes, by their kind.
@@ -56,25 +56,25 @@ pub struct RunReport {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Host {
+pub struct NcclHost {
     #[serde(rename = "host")]
     pub name: String,
     pub ranks: Vec<u32>,
     /// What its processes said they use.
     pub networks: Vec<String>,
-    pub devices: Vec<Device>,
+    pub devices: Vec<NcclDevice>,
 }
 
 /// One direction between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Pair {
+pub struct NcclPair {
     pub from: String,
     pub to: String,
-    pub routes: Vec<Route>,
+    pub routes: Vec<NcclRoute>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Route {
+pub struct NcclRoute {
     /// `NET/IB`, `NET/Socket`, `P2P/MNNVL`.
     pub via: String,
     pub gdr: bool,
@@ -85,14 +85,14 @@ pub struct Route {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Transport {
+pub enum NcclTransport {
     Ib,
     Socket,
     Mixed,
     Unknown,
 }
 
-impl Transport {
+impl NcclTransport {
     /// By the name that NCCL or a plugin gives a network. `IBext` and its kin speak verbs too.
     pub(crate) fn of(network: &str) -> Self {
         match network {
@@ -111,12 +111,12 @@ impl Transport {
     }
 }
 
-impl Report {
-    pub(crate) fn new(state: &State, lines: u64, facts: &[Facts]) -> Self {
+impl NcclLogReport {
+    pub(crate) fn new(state: &NcclLogState, lines: u64, facts: &[Facts]) -> Self {
         let runs = runs(state, facts);
         let mut findings: Vec<Finding> = runs.iter().flat_map(checks::findings).collect();
         findings.sort_by_key(|finding| finding.severity);
-        let reports: Vec<RunReport> = runs.iter().map(RunReport::new).collect();
+        let reports: Vec<NcclRunReport> = runs.iter().map(NcclRunReport::new).collect();
         let mut devices = Vec::new();
         for name in runs.iter().flat_map(devices_in_use) {
             if !devices.contains(&name) {
@@ -128,7 +128,7 @@ impl Report {
             transport: reports
                 .iter()
                 .map(|run| run.transport)
-                .fold(Transport::Unknown, Transport::and),
+                .fold(NcclTransport::Unknown, NcclTransport::and),
             devices,
             gdr: gdr.reduce(|one, other| one && other),
             findings,
@@ -144,7 +144,7 @@ impl Report {
 }
 
 /// Libraries that were loaded, and networks that are not NCCL's own.
-fn plugins(state: &State) -> Vec<String> {
+fn plugins(state: &NcclLogState) -> Vec<String> {
     let names: BTreeSet<&str> = state
         .seen
         .keys()
@@ -153,19 +153,19 @@ fn plugins(state: &State) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-fn devices_in_use(run: &Run) -> Vec<String> {
+fn devices_in_use(run: &NcclRun) -> Vec<String> {
     let transports = match run.transport() {
-        Transport::Mixed => vec![Transport::Ib, Transport::Socket],
+        NcclTransport::Mixed => vec![NcclTransport::Ib, NcclTransport::Socket],
         one => vec![one],
     };
     let mut names: Vec<String> = Vec::new();
     for transport in transports {
-        let lists: BTreeSet<&[Device]> = run
+        let lists: BTreeSet<&[NcclDevice]> = run
             .processes
             .iter()
             .map(|id| run.devices(*id, transport))
             .collect();
-        for name in lists.into_iter().flatten().flat_map(Device::parts) {
+        for name in lists.into_iter().flatten().flat_map(NcclDevice::parts) {
             if !names.iter().any(|known| known == name) {
                 names.push(name.to_owned());
             }
@@ -174,8 +174,8 @@ fn devices_in_use(run: &Run) -> Vec<String> {
     names
 }
 
-impl RunReport {
-    fn new(run: &Run) -> Self {
+impl NcclRunReport {
+    fn new(run: &NcclRun) -> Self {
         let (pairs, pairs_left_out) = pairs::between(run);
         let hosts = hosts(run);
         let shown = u32::try_from(hosts.len()).ok();
@@ -183,14 +183,14 @@ impl RunReport {
             transport: run.transport(),
             gdr: run.gdr(),
             nodes: match run.nodes {
-                Nodes::One => Some(1),
-                Nodes::Many => run.counted.or(shown.filter(|shown| *shown > 1)),
-                Nodes::Unknown => None,
+                NodeCount::One => Some(1),
+                NodeCount::Many => run.counted.or(shown.filter(|shown| *shown > 1)),
+                NodeCount::Unknown => None,
             },
             several_nodes: match run.nodes {
-                Nodes::One => Some(false),
-                Nodes::Many => Some(true),
-                Nodes::Unknown => None,
+                NodeCount::One => Some(false),
+                NodeCount::Many => Some(true),
+                NodeCount::Unknown => None,
             },
             ranks: run
                 .largest
@@ -203,17 +203,17 @@ impl RunReport {
     }
 }
 
-fn hosts(run: &Run) -> Vec<Host> {
-    let mut hosts: BTreeMap<HostId, Host> = BTreeMap::new();
+fn hosts(run: &NcclRun) -> Vec<NcclHost> {
+    let mut hosts: BTreeMap<HostId, NcclHost> = BTreeMap::new();
     for process in &run.processes {
         let id = run.state.processes[*process as usize].host;
-        let host = hosts.entry(id).or_insert_with(|| Host {
+        let host = hosts.entry(id).or_insert_with(|| NcclHost {
             name: run.state.hosts.get(id).to_owned(),
             ranks: Vec::new(),
             networks: Vec::new(),
             devices: Vec::new(),
         });
-        for transport in [Transport::Ib, Transport::Socket] {
+        for transport in [NcclTransport::Ib, NcclTransport::Socket] {
             for device in run.devices(*process, transport) {
                 if !host.devices.contains(device) {
                     host.devices.push(device.clone());
@@ -221,8 +221,8 @@ fn hosts(run: &Run) -> Vec<Host> {
             }
         }
     }
-    for (kind, id, _) in run.seen(|kind| matches!(kind, Kind::Network(_))) {
-        if let (Kind::Network(name), Some(host)) = (kind, hosts.get_mut(&id)) {
+    for (kind, id, _) in run.seen(|kind| matches!(kind, ObservationKind::Network(_))) {
+        if let (ObservationKind::Network(name), Some(host)) = (kind, hosts.get_mut(&id)) {
             let name = run.state.names.get(name);
             if !host.networks.iter().any(|known| known == name) {
                 host.networks.push(name.to_owned());
@@ -237,7 +237,7 @@ fn hosts(run: &Run) -> Vec<Host> {
             host.ranks.push(*rank);
         }
     }
-    let mut hosts: Vec<Host> = hosts.into_values().collect();
+    let mut hosts: Vec<NcclHost> = hosts.into_values().collect();
     hosts.sort_by(|one, other| one.name.cmp(&other.name));
     hosts
 }

@@ -2,59 +2,62 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::{Facts, Severity};
 
 use crate::{
-    message::Device,
-    report::Transport,
-    state::{CommunicatorId, HostId, Kind, Link, ProcessId, Seen, State, Way},
+    message::NcclDevice,
+    report::NcclTransport,
+    state::{
+        CommunicatorId, HostId, NcclLogState, Observation, ObservationKind, ProcessNumber,
+        RankLink, RankLinkPath,
+    },
 };
 
 /// How many machines a run is on. A log may show one of them only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Nodes {
+pub(crate) enum NodeCount {
     One,
     Many,
     Unknown,
 }
 
-pub(crate) struct Run<'a> {
-    pub(crate) state: &'a State,
+pub(crate) struct NcclRun<'a> {
+    pub(crate) state: &'a NcclLogState,
     pub(crate) facts: &'a [Facts],
     /// Its number, where the log holds several.
     pub(crate) number: Option<usize>,
-    pub(crate) processes: BTreeSet<ProcessId>,
-    pub(crate) links: Vec<(Link, u64)>,
-    pub(crate) nodes: Nodes,
+    pub(crate) processes: BTreeSet<ProcessNumber>,
+    pub(crate) links: Vec<(RankLink, u64)>,
+    pub(crate) nodes: NodeCount,
     /// The most machines that NCCL counted.
     pub(crate) counted: Option<u32>,
     /// Its communicator with the most ranks, which tells ranks as the user counts them.
     pub(crate) largest: Option<CommunicatorId>,
     hosts: HashMap<(Option<CommunicatorId>, u32), HostId>,
-    seen: Vec<Sighting<'a>>,
+    seen: Vec<HostObservation<'a>>,
 }
 
 /// Something remembered, and the host that said it.
-pub(crate) type Sighting<'a> = (Kind, HostId, &'a Seen);
+pub(crate) type HostObservation<'a> = (ObservationKind, HostId, &'a Observation);
 
 /// What is gathered for one run.
 #[derive(Default)]
 struct Parts<'a> {
-    processes: BTreeSet<ProcessId>,
-    links: Vec<(Link, u64)>,
-    seen: Vec<Sighting<'a>>,
+    processes: BTreeSet<ProcessNumber>,
+    links: Vec<(RankLink, u64)>,
+    seen: Vec<HostObservation<'a>>,
     largest: Option<(u32, CommunicatorId)>,
 }
 
 /// The runs in the order of their first lines. Each thing is given to its run once: a log may hold thousands of them.
-pub(crate) fn runs<'a>(state: &'a State, facts: &'a [Facts]) -> Vec<Run<'a>> {
+pub(crate) fn runs<'a>(state: &'a NcclLogState, facts: &'a [Facts]) -> Vec<NcclRun<'a>> {
     let run_of = membership(state);
-    let mut parts: BTreeMap<ProcessId, Parts> = BTreeMap::new();
+    let mut parts: BTreeMap<ProcessNumber, Parts> = BTreeMap::new();
     for (process, run) in (0..).zip(&run_of) {
         parts.entry(*run).or_default().processes.insert(process);
     }
-    let of = |process: ProcessId| run_of[process as usize];
+    let of = |process: ProcessNumber| run_of[process as usize];
     for link in &state.links {
         parts
             .entry(of(link.0.process))
@@ -77,13 +80,13 @@ pub(crate) fn runs<'a>(state: &'a State, facts: &'a [Facts]) -> Vec<Run<'a>> {
     let several = parts.len() > 1;
     let numbered = parts.into_values().enumerate();
     numbered
-        .map(|(index, parts)| Run::new(state, facts, several.then_some(index + 1), parts))
+        .map(|(index, parts)| NcclRun::new(state, facts, several.then_some(index + 1), parts))
         .collect()
 }
 
 /// The run of each process, by the first process of it. Who told of no communicator is of the run whose lines stand
 /// around his.
-fn membership(state: &State) -> Vec<ProcessId> {
+fn membership(state: &NcclLogState) -> Vec<ProcessNumber> {
     let ids = || (0..).zip(&state.processes);
     let first = ids().find(|(_, process)| process.ranked);
     let mut current = first.map_or(0, |(id, _)| state.root(id));
@@ -97,8 +100,13 @@ fn membership(state: &State) -> Vec<ProcessId> {
         .collect()
 }
 
-impl<'a> Run<'a> {
-    fn new(state: &'a State, facts: &'a [Facts], number: Option<usize>, parts: Parts<'a>) -> Self {
+impl<'a> NcclRun<'a> {
+    fn new(
+        state: &'a NcclLogState,
+        facts: &'a [Facts],
+        number: Option<usize>,
+        parts: Parts<'a>,
+    ) -> Self {
         let mut links = parts.links;
         links.sort_unstable();
         let told = parts.processes.iter();
@@ -114,31 +122,35 @@ impl<'a> Run<'a> {
             links,
             seen: parts.seen,
             largest: parts.largest.map(|(_, id)| id),
-            nodes: Nodes::Unknown,
+            nodes: NodeCount::Unknown,
         };
         run.nodes = run.count_nodes();
         run
     }
 
-    fn count_nodes(&self) -> Nodes {
+    fn count_nodes(&self) -> NodeCount {
         match self.counted {
-            Some(0 | 1) => return Nodes::One,
-            Some(_) => return Nodes::Many,
+            Some(0 | 1) => return NodeCount::One,
+            Some(_) => return NodeCount::Many,
             None => {}
         }
         // A channel over the network to a rank that no process of this log has leads elsewhere.
-        let leads_away = |link: &Link| {
-            matches!(link.way, Way::Net { .. })
+        let leads_away = |link: &RankLink| {
+            matches!(link.way, RankLinkPath::Net { .. })
                 && (self.host(link, link.from).is_none() || self.host(link, link.to).is_none())
         };
         if self.hosts().len() > 1 || self.links.iter().any(|(link, _)| leads_away(link)) {
-            return Nodes::Many;
+            return NodeCount::Many;
         }
         let complete = self.largest.is_some_and(|id| {
             let ranks = &self.state.communicators[id as usize];
             ranks.hosts.len() == ranks.size as usize
         });
-        if complete { Nodes::One } else { Nodes::Unknown }
+        if complete {
+            NodeCount::One
+        } else {
+            NodeCount::Unknown
+        }
     }
 
     pub(crate) fn hosts(&self) -> BTreeSet<HostId> {
@@ -149,20 +161,20 @@ impl<'a> Run<'a> {
     }
 
     /// Where a rank of the link's communicator is.
-    pub(crate) fn host(&self, link: &Link, rank: u32) -> Option<HostId> {
+    pub(crate) fn host(&self, link: &RankLink, rank: u32) -> Option<HostId> {
         self.hosts.get(&(link.communicator, rank)).copied()
     }
 
     /// Both ends are known, and on one machine.
-    pub(crate) fn is_within_node(&self, link: &Link) -> bool {
+    pub(crate) fn is_within_node(&self, link: &RankLink) -> bool {
         let ends = (self.host(link, link.from), self.host(link, link.to));
         matches!(ends, (Some(one), Some(other)) if one == other)
     }
 
     /// The channels over the network that count: those between nodes, or all where none is.
-    pub(crate) fn net_links(&self) -> Vec<&(Link, u64)> {
-        let net = |(link, _): &&(Link, u64)| matches!(link.way, Way::Net { .. });
-        let between = |(link, _): &&(Link, u64)| !self.is_within_node(link);
+    pub(crate) fn net_links(&self) -> Vec<&(RankLink, u64)> {
+        let net = |(link, _): &&(RankLink, u64)| matches!(link.way, RankLinkPath::Net { .. });
+        let between = |(link, _): &&(RankLink, u64)| !self.is_within_node(link);
         let crossing: Vec<_> = self.links.iter().filter(net).filter(between).collect();
         if crossing.is_empty() {
             self.links.iter().filter(net).collect()
@@ -171,10 +183,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(crate) fn transport(&self) -> Transport {
+    pub(crate) fn transport(&self) -> NcclTransport {
         let mut networks: BTreeSet<&str> = BTreeSet::new();
         for (link, _) in self.net_links() {
-            if let Way::Net { network, .. } = link.way {
+            if let RankLinkPath::Net { network, .. } = link.way {
                 networks.insert(self.state.names.get(network));
             }
         }
@@ -183,17 +195,17 @@ impl<'a> Run<'a> {
         }
         networks
             .into_iter()
-            .map(Transport::of)
-            .fold(Transport::Unknown, Transport::and)
+            .map(NcclTransport::of)
+            .fold(NcclTransport::Unknown, NcclTransport::and)
     }
 
     /// What processes said they use.
     pub(crate) fn networks(&self) -> impl Iterator<Item = &'a str> {
         let state = self.state;
-        self.seen(|kind| matches!(kind, Kind::Network(_)))
+        self.seen(|kind| matches!(kind, ObservationKind::Network(_)))
             .into_iter()
             .filter_map(move |(kind, ..)| match kind {
-                Kind::Network(name) => Some(state.names.get(name)),
+                ObservationKind::Network(name) => Some(state.names.get(name)),
                 _ => None,
             })
     }
@@ -205,12 +217,12 @@ impl<'a> Run<'a> {
             return Some(
                 links
                     .iter()
-                    .all(|(link, _)| matches!(link.way, Way::Net { gdr: true, .. })),
+                    .all(|(link, _)| matches!(link.way, RankLinkPath::Net { gdr: true, .. })),
             );
         }
         let told = |enabled| {
             !self
-                .seen(|kind| kind == Kind::GpuDirect { enabled })
+                .seen(|kind| kind == ObservationKind::GpuDirect { enabled })
                 .is_empty()
         };
         match (told(true), told(false)) {
@@ -221,9 +233,13 @@ impl<'a> Run<'a> {
     }
 
     /// The devices that a process counts channels by.
-    pub(crate) fn devices(&self, process: ProcessId, transport: Transport) -> &'a [Device] {
+    pub(crate) fn devices(
+        &self,
+        process: ProcessNumber,
+        transport: NcclTransport,
+    ) -> &'a [NcclDevice] {
         let process = &self.state.processes[process as usize];
-        let list = if transport == Transport::Socket {
+        let list = if transport == NcclTransport::Socket {
             process.socket
         } else {
             process.infiniband
@@ -233,15 +249,18 @@ impl<'a> Run<'a> {
     }
 
     /// What was remembered of such kinds, in the order of processes.
-    pub(crate) fn seen(&self, wanted: impl Fn(Kind) -> bool) -> Vec<Sighting<'a>> {
+    pub(crate) fn seen(
+        &self,
+        wanted: impl Fn(ObservationKind) -> bool,
+    ) -> Vec<HostObservation<'a>> {
         let all = self.seen.iter().filter(|(kind, ..)| wanted(*kind));
         all.copied().collect()
     }
 
     /// A hit about the hosts that said so, with the first lines in which they did.
-    pub(crate) fn hit(&self, severity: Severity, seen: &[Sighting]) -> Hit {
+    pub(crate) fn hit(&self, severity: Severity, seen: &[HostObservation]) -> CheckHit {
         let hosts: BTreeSet<HostId> = seen.iter().map(|(_, host, _)| *host).collect();
-        let hit = Hit::new(severity, self.subject(&hosts));
+        let hit = CheckHit::new(severity, self.subject(&hosts));
         self.lines(hit, seen)
     }
 
@@ -268,7 +287,7 @@ impl<'a> Run<'a> {
     }
 
     /// The first lines as evidence, one of each host before a second of any.
-    pub(crate) fn lines(&self, mut hit: Hit, seen: &[Sighting]) -> Hit {
+    pub(crate) fn lines(&self, mut hit: CheckHit, seen: &[HostObservation]) -> CheckHit {
         const MOST: usize = 4;
         let mut shown: BTreeSet<HostId> = BTreeSet::new();
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -302,7 +321,10 @@ impl<'a> Run<'a> {
 }
 
 /// Hosts by communicator and rank: as told at the start, and by whoever told of a channel.
-fn ranks(state: &State, links: &[(Link, u64)]) -> HashMap<(Option<CommunicatorId>, u32), HostId> {
+fn ranks(
+    state: &NcclLogState,
+    links: &[(RankLink, u64)],
+) -> HashMap<(Option<CommunicatorId>, u32), HostId> {
     let mut hosts = HashMap::new();
     for (link, _) in links {
         if let Some(id) = link.communicator {

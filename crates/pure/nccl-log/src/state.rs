@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{
-    line::{Segment, Speaker},
-    message::{Channel, Communicator, Device, Init, Message, QueuePairError, Via},
-    tables::{Bytes, Names, Recent, sum_of_end},
+    line::{LogSegment, LogSpeaker},
+    message::{
+        ChannelPath, CommunicatorKey, NcclChannel, NcclDevice, NcclInit, NcclMessage,
+        NcclQueuePairError,
+    },
+    tables::{ByteKey, NameTable, RecentCache, sum_of_end},
 };
 
 const MAX_HOSTS: usize = 4096;
@@ -24,21 +27,21 @@ const MAX_SHOWN: usize = 320;
 const MAX_LINES: usize = 2;
 
 pub(crate) type HostId = u32;
-pub(crate) type ProcessId = u32;
+pub(crate) type ProcessNumber = u32;
 pub(crate) type CommunicatorId = u32;
 pub(crate) type NameId = u32;
 pub(crate) type ListId = u32;
 
 #[derive(Default)]
-pub(crate) struct State {
-    pub(crate) hosts: Names,
-    pub(crate) processes: Vec<Process>,
-    pub(crate) communicators: Vec<Ranks>,
-    pub(crate) links: Vec<(Link, u64)>,
-    pub(crate) seen: BTreeMap<(Kind, ProcessId), Seen>,
+pub(crate) struct NcclLogState {
+    pub(crate) hosts: NameTable,
+    pub(crate) processes: Vec<NcclProcess>,
+    pub(crate) communicators: Vec<CommunicatorRanks>,
+    pub(crate) links: Vec<(RankLink, u64)>,
+    pub(crate) seen: BTreeMap<(ObservationKind, ProcessNumber), Observation>,
     /// Networks and kinds of memory that channels go through.
-    pub(crate) names: Names,
-    pub(crate) lists: Vec<Vec<Device>>,
+    pub(crate) names: NameTable,
+    pub(crate) lists: Vec<Vec<NcclDevice>>,
     pub(crate) versions: BTreeSet<String>,
     /// Lines of NCCL's.
     pub(crate) messages: u64,
@@ -46,21 +49,21 @@ pub(crate) struct State {
     pub(crate) ray_merged: bool,
     /// A table was full.
     pub(crate) truncated: bool,
-    by_speaker: HashMap<Box<[u8]>, ProcessId>,
-    recent_speakers: Recent<Box<[u8]>, ProcessId>,
-    by_link: HashMap<Link, u32>,
-    recent_links: Recent<Link, u32>,
-    by_communicator: HashMap<(Communicator, Option<CommunicatorId>, u32), CommunicatorId>,
-    by_thread: HashMap<(ProcessId, u32), CommunicatorId>,
-    recent_threads: Recent<(ProcessId, u32), CommunicatorId>,
-    by_list: HashMap<Vec<Device>, ListId>,
+    by_speaker: HashMap<Box<[u8]>, ProcessNumber>,
+    recent_speakers: RecentCache<Box<[u8]>, ProcessNumber>,
+    by_link: HashMap<RankLink, u32>,
+    recent_links: RecentCache<RankLink, u32>,
+    by_communicator: HashMap<(CommunicatorKey, Option<CommunicatorId>, u32), CommunicatorId>,
+    by_thread: HashMap<(ProcessNumber, u32), CommunicatorId>,
+    recent_threads: RecentCache<(ProcessNumber, u32), CommunicatorId>,
+    by_list: HashMap<Vec<NcclDevice>, ListId>,
     ranks: usize,
 }
 
-pub(crate) struct Process {
+pub(crate) struct NcclProcess {
     pub(crate) host: HostId,
     /// A process that shares a communicator with it: the way to the run that it belongs to. Itself where there is none.
-    pub(crate) joined: ProcessId,
+    pub(crate) joined: ProcessNumber,
     /// It told of its start.
     started: bool,
     /// It told of a communicator.
@@ -74,25 +77,25 @@ pub(crate) struct Process {
 }
 
 /// Which host has which rank.
-pub(crate) struct Ranks {
+pub(crate) struct CommunicatorRanks {
     pub(crate) size: u32,
     pub(crate) hosts: BTreeMap<u32, HostId>,
-    pub(crate) founder: ProcessId,
+    pub(crate) founder: ProcessNumber,
 }
 
 /// A way between two ranks, as one of them told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Link {
-    pub(crate) process: ProcessId,
+pub(crate) struct RankLink {
+    pub(crate) process: ProcessNumber,
     pub(crate) communicator: Option<CommunicatorId>,
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) receive: bool,
-    pub(crate) way: Way,
+    pub(crate) way: RankLinkPath,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Way {
+pub(crate) enum RankLinkPath {
     Net {
         network: NameId,
         device: u32,
@@ -103,7 +106,7 @@ pub(crate) enum Way {
 
 /// Things worth remembering with their lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum ObservationKind {
     Network(NameId),
     NetChannel { network: NameId, gdr: bool },
     InfinibandDevices,
@@ -111,7 +114,7 @@ pub(crate) enum Kind {
     NoVerbs,
     LinkLocalGid,
     GpuDirect { enabled: bool },
-    QueuePair(QueuePairError),
+    QueuePair(NcclQueuePairError),
     Completion(u32),
     Registration,
     Plugin(NameId),
@@ -120,19 +123,19 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observation {
     pub(crate) count: u64,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<ShownLine>,
 }
 
 /// A line of the log to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct ShownLine {
     pub(crate) number: u64,
     pub(crate) text: String,
 }
 
-impl State {
+impl NcclLogState {
     pub(crate) fn version(&mut self, version: &str) {
         const LONGEST: usize = 64;
         let short = !version.is_empty() && version.len() <= LONGEST;
@@ -141,8 +144,8 @@ impl State {
         }
     }
 
-    pub(crate) fn take(&mut self, segment: &Segment, number: u64, message: Message) {
-        if let Message::Version(version) = &message {
+    pub(crate) fn take(&mut self, segment: &LogSegment, number: u64, message: NcclMessage) {
+        if let NcclMessage::Version(version) = &message {
             return self.version(version);
         }
         let Some(speaker) = segment.speaker else {
@@ -154,20 +157,20 @@ impl State {
         };
         let line = (number, segment.shown);
         match message {
-            Message::Version(_) => {}
-            Message::Started => self.started(process, speaker),
-            Message::Channel(channel) => self.channel(process, speaker.thread, &channel, line),
-            Message::Init(init) => self.init(process, speaker.thread, &init),
-            Message::InfinibandDevices(devices) => {
+            NcclMessage::Version(_) => {}
+            NcclMessage::Started => self.started(process, speaker),
+            NcclMessage::Channel(channel) => self.channel(process, speaker.thread, &channel, line),
+            NcclMessage::Init(init) => self.init(process, speaker.thread, &init),
+            NcclMessage::InfinibandDevices(devices) => {
                 let list = self.list(devices);
                 self.processes[process as usize].infiniband = list;
-                self.note(Kind::InfinibandDevices, process, line);
+                self.note(ObservationKind::InfinibandDevices, process, line);
             }
-            Message::SocketDevices(devices) => {
+            NcclMessage::SocketDevices(devices) => {
                 let list = self.list(devices);
                 self.processes[process as usize].socket = list;
             }
-            Message::VirtualDevice(index, name) => self.virtual_device(process, index, name),
+            NcclMessage::VirtualDevice(index, name) => self.virtual_device(process, index, name),
             other => {
                 if let Some(kind) = self.kind(other) {
                     self.note(kind, process, line);
@@ -176,22 +179,22 @@ impl State {
         }
     }
 
-    fn kind(&mut self, message: Message) -> Option<Kind> {
+    fn kind(&mut self, message: NcclMessage) -> Option<ObservationKind> {
         Some(match message {
-            Message::Network(name) => Kind::Network(self.name(&name)?),
-            Message::Plugin(name) => Kind::Plugin(self.name(&name)?),
-            Message::NoInfinibandDevice => Kind::NoInfinibandDevice,
-            Message::NoVerbs => Kind::NoVerbs,
-            Message::Gid {
+            NcclMessage::Network(name) => ObservationKind::Network(self.name(&name)?),
+            NcclMessage::Plugin(name) => ObservationKind::Plugin(self.name(&name)?),
+            NcclMessage::NoInfinibandDevice => ObservationKind::NoInfinibandDevice,
+            NcclMessage::NoVerbs => ObservationKind::NoVerbs,
+            NcclMessage::Gid {
                 index: 0,
                 link_local: true,
-            } => Kind::LinkLocalGid,
-            Message::GpuDirect { enabled } => Kind::GpuDirect { enabled },
-            Message::QueuePair(error) => Kind::QueuePair(error),
-            Message::Completion { status } => Kind::Completion(status.min(255)),
-            Message::Registration => Kind::Registration,
-            Message::InfinibandDisabled => Kind::InfinibandDisabled,
-            Message::SocketForced => Kind::SocketForced,
+            } => ObservationKind::LinkLocalGid,
+            NcclMessage::GpuDirect { enabled } => ObservationKind::GpuDirect { enabled },
+            NcclMessage::QueuePair(error) => ObservationKind::QueuePair(error),
+            NcclMessage::Completion { status } => ObservationKind::Completion(status.min(255)),
+            NcclMessage::Registration => ObservationKind::Registration,
+            NcclMessage::InfinibandDisabled => ObservationKind::InfinibandDisabled,
+            NcclMessage::SocketForced => ObservationKind::SocketForced,
             _ => return None,
         })
     }
@@ -206,9 +209,9 @@ impl State {
         id
     }
 
-    fn process(&mut self, speaker: Speaker) -> Option<ProcessId> {
+    fn process(&mut self, speaker: LogSpeaker) -> Option<ProcessNumber> {
         let sum = sum_of_end(speaker.process);
-        if let Some(process) = self.recent_speakers.get(sum, &Bytes(speaker.process)) {
+        if let Some(process) = self.recent_speakers.get(sum, &ByteKey(speaker.process)) {
             return Some(process);
         }
         if let Some(process) = self.by_speaker.get(speaker.process) {
@@ -220,7 +223,7 @@ impl State {
     }
 
     /// Containers give the same process numbers again: a second start is another process.
-    fn started(&mut self, process: ProcessId, speaker: Speaker) {
+    fn started(&mut self, process: ProcessNumber, speaker: LogSpeaker) {
         let again = self.processes[process as usize].started;
         let process = if again {
             self.new_process(speaker)
@@ -233,7 +236,7 @@ impl State {
         }
     }
 
-    fn new_process(&mut self, speaker: Speaker) -> Option<ProcessId> {
+    fn new_process(&mut self, speaker: LogSpeaker) -> Option<ProcessNumber> {
         if self.processes.len() >= MAX_PROCESSES {
             return None;
         }
@@ -241,7 +244,7 @@ impl State {
             .hosts
             .id(&String::from_utf8_lossy(speaker.host), MAX_HOSTS)?;
         let process = u32::try_from(self.processes.len()).ok()?;
-        self.processes.push(Process {
+        self.processes.push(NcclProcess {
             host,
             joined: process,
             started: false,
@@ -259,7 +262,7 @@ impl State {
         Some(process)
     }
 
-    fn list(&mut self, devices: Vec<Device>) -> Option<ListId> {
+    fn list(&mut self, devices: Vec<NcclDevice>) -> Option<ListId> {
         if let Some(known) = self.by_list.get(&devices) {
             return Some(*known);
         }
@@ -274,7 +277,7 @@ impl State {
     }
 
     /// Channels count joined devices after the physical ones.
-    fn virtual_device(&mut self, process: ProcessId, index: u32, name: String) {
+    fn virtual_device(&mut self, process: ProcessNumber, index: u32, name: String) {
         const MOST: usize = 256;
         let list = self.processes[process as usize].infiniband;
         let Some(list) = list.and_then(|list| self.lists.get(list as usize)) else {
@@ -285,13 +288,13 @@ impl State {
             return;
         }
         let link = devices.first().and_then(|device| device.link.clone());
-        devices.push(Device { name, link });
+        devices.push(NcclDevice { name, link });
         if let Some(list) = self.list(devices) {
             self.processes[process as usize].infiniband = Some(list);
         }
     }
 
-    fn init(&mut self, process: ProcessId, thread: u32, init: &Init) {
+    fn init(&mut self, process: ProcessNumber, thread: u32, init: &NcclInit) {
         let this = &mut self.processes[process as usize];
         this.nodes = this.nodes.max(init.nodes);
         let known = match init.communicator {
@@ -323,13 +326,13 @@ impl State {
     /// Whoever shares a communicator is of the same run.
     fn communicator(
         &mut self,
-        process: ProcessId,
-        communicator: Communicator,
+        process: ProcessNumber,
+        communicator: CommunicatorKey,
         size: u32,
     ) -> Option<CommunicatorId> {
         let parent = match communicator {
-            Communicator::Id(_) => None,
-            Communicator::Split { .. } => self.processes[process as usize].first,
+            CommunicatorKey::Id(_) => None,
+            CommunicatorKey::Split { .. } => self.processes[process as usize].first,
         };
         let key = (communicator, parent, size);
         if let Some(known) = self.by_communicator.get(&key).copied() {
@@ -341,7 +344,7 @@ impl State {
             return None;
         }
         let id = u32::try_from(self.communicators.len()).ok()?;
-        self.communicators.push(Ranks {
+        self.communicators.push(CommunicatorRanks {
             size,
             hosts: BTreeMap::new(),
             founder: process,
@@ -363,14 +366,14 @@ impl State {
         hosts.insert(rank, host);
     }
 
-    fn join(&mut self, one: ProcessId, other: ProcessId) {
+    fn join(&mut self, one: ProcessNumber, other: ProcessNumber) {
         let (one, other) = (self.shortened(one), self.shortened(other));
         let (low, high) = (one.min(other), one.max(other));
         self.processes[high as usize].joined = low;
     }
 
     /// As [`Self::root`], and the way there gets shorter, so that no order of lines makes it long.
-    fn shortened(&mut self, mut process: ProcessId) -> ProcessId {
+    fn shortened(&mut self, mut process: ProcessNumber) -> ProcessNumber {
         loop {
             let next = self.processes[process as usize].joined;
             if next == process {
@@ -383,7 +386,7 @@ impl State {
     }
 
     /// The first process of the same run.
-    pub(crate) fn root(&self, mut process: ProcessId) -> ProcessId {
+    pub(crate) fn root(&self, mut process: ProcessNumber) -> ProcessNumber {
         while self.processes[process as usize].joined != process {
             process = self.processes[process as usize].joined;
         }
@@ -392,31 +395,31 @@ impl State {
 
     fn channel(
         &mut self,
-        process: ProcessId,
+        process: ProcessNumber,
         thread: u32,
-        channel: &Channel,
+        channel: &NcclChannel,
         spoken: (u64, &[u8]),
     ) {
         let (name, device) = match &channel.via {
-            Via::Net {
+            ChannelPath::Net {
                 network,
                 device,
                 gdr,
             } => (network, Some((*device, *gdr))),
-            Via::Memory(kind) => (kind, None),
+            ChannelPath::Memory(kind) => (kind, None),
         };
         let Some(name) = self.name(name) else { return };
         let way = match device {
-            Some((device, gdr)) => Way::Net {
+            Some((device, gdr)) => RankLinkPath::Net {
                 network: name,
                 device,
                 gdr,
             },
-            None => Way::Memory(name),
+            None => RankLinkPath::Memory(name),
         };
         let latest = self.processes[process as usize].latest;
         let communicator = self.known_thread(process, thread).or(latest);
-        let link = Link {
+        let link = RankLink {
             process,
             communicator,
             from: channel.from,
@@ -435,12 +438,16 @@ impl State {
             }
             _ => self.truncated = true,
         }
-        if let Way::Net { network, gdr, .. } = way {
-            self.note(Kind::NetChannel { network, gdr }, process, spoken);
+        if let RankLinkPath::Net { network, gdr, .. } = way {
+            self.note(
+                ObservationKind::NetChannel { network, gdr },
+                process,
+                spoken,
+            );
         }
     }
 
-    fn known_thread(&mut self, process: ProcessId, thread: u32) -> Option<CommunicatorId> {
+    fn known_thread(&mut self, process: ProcessNumber, thread: u32) -> Option<CommunicatorId> {
         let (sum, key) = (sum_of_thread(process, thread), (process, thread));
         if let Some(known) = self.recent_threads.get(sum, &key) {
             return Some(known);
@@ -450,7 +457,7 @@ impl State {
         Some(known)
     }
 
-    fn known_link(&mut self, link: &Link) -> Option<u32> {
+    fn known_link(&mut self, link: &RankLink) -> Option<u32> {
         let sum = u64::from(link.from) << 32 ^ u64::from(link.to) << 8 ^ u64::from(link.receive);
         if let Some(known) = self.recent_links.get(sum, link) {
             return Some(known);
@@ -460,7 +467,12 @@ impl State {
         Some(known)
     }
 
-    fn note(&mut self, kind: Kind, process: ProcessId, (number, shown): (u64, &[u8])) {
+    fn note(
+        &mut self,
+        kind: ObservationKind,
+        process: ProcessNumber,
+        (number, shown): (u64, &[u8]),
+    ) {
         let full = self.seen.len() >= MAX_SEEN;
         let entry = match self.seen.get_mut(&(kind, process)) {
             Some(entry) => entry,
@@ -474,7 +486,7 @@ impl State {
         if entry.lines.len() < MAX_LINES {
             let text = String::from_utf8_lossy(&shown[..shown.len().min(MAX_SHOWN)]);
             let more = if shown.len() > MAX_SHOWN { "…" } else { "" };
-            entry.lines.push(Line {
+            entry.lines.push(ShownLine {
                 number,
                 text: format!("{}{more}", text.trim_end()),
             });
@@ -482,6 +494,6 @@ impl State {
     }
 }
 
-fn sum_of_thread(process: ProcessId, thread: u32) -> u64 {
+fn sum_of_thread(process: ProcessNumber, thread: u32) -> u64 {
     u64::from(process) << 32 | u64::from(thread)
 }

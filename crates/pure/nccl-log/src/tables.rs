@@ -6,11 +6,11 @@ const PLACES: usize = 4096;
 
 /// What was looked up lately, at a place that a cheap sum of the key gives. It stands before a hash table; two keys that
 /// share a place cost the look-up there, no more.
-pub(crate) struct Recent<K, V> {
+pub(crate) struct RecentCache<K, V> {
     places: Vec<Option<(K, V)>>,
 }
 
-impl<K: PartialEq, V: Copy> Default for Recent<K, V> {
+impl<K: PartialEq, V: Copy> Default for RecentCache<K, V> {
     fn default() -> Self {
         Self {
             places: std::iter::repeat_with(|| None).take(PLACES).collect(),
@@ -18,7 +18,7 @@ impl<K: PartialEq, V: Copy> Default for Recent<K, V> {
     }
 }
 
-impl<K: PartialEq, V: Copy> Recent<K, V> {
+impl<K: PartialEq, V: Copy> RecentCache<K, V> {
     pub(crate) fn get<Q: PartialEq<K> + ?Sized>(&self, sum: u64, key: &Q) -> Option<V> {
         let (known, value) = self.places[place(sum)].as_ref()?;
         (key == known).then_some(*value)
@@ -47,9 +47,9 @@ pub(crate) fn sum_of_end(bytes: &[u8]) -> u64 {
 }
 
 /// Bytes to be compared with kept ones.
-pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+pub(crate) struct ByteKey<'a>(pub(crate) &'a [u8]);
 
-impl PartialEq<Box<[u8]>> for Bytes<'_> {
+impl PartialEq<Box<[u8]>> for ByteKey<'_> {
     fn eq(&self, other: &Box<[u8]>) -> bool {
         *self.0 == **other
     }
@@ -57,12 +57,12 @@ impl PartialEq<Box<[u8]>> for Bytes<'_> {
 
 /// Names by number.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct NameTable {
     list: Vec<String>,
     ids: HashMap<String, u32>,
 }
 
-impl Names {
+impl NameTable {
     pub(crate) fn get(&self, id: u32) -> &str {
         self.list.get(id as usize).map_or("?", String::as_str)
     }

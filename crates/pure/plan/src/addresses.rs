@@ -6,8 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crosstie_model::{
-    Spec,
-    spec::{Fault, Place, Problem},
+    ClusterSpec,
+    spec::{SpecFault, SpecLocation, SpecProblem},
 };
 use ipnet::IpNet;
 
@@ -16,19 +16,19 @@ pub(crate) const TWINS: u32 = 2;
 /// The most cages of one node on one plane.
 pub(crate) const CAGES_OF_A_PLANE: u32 = 8;
 
-pub(crate) struct Subnets {
+pub(crate) struct SubnetPool {
     pool: IpNet,
     prefix: u8,
     planes: usize,
 }
 
-impl Subnets {
-    pub(crate) fn new(spec: &Spec) -> Result<Self, Fault> {
+impl SubnetPool {
+    pub(crate) fn new(spec: &ClusterSpec) -> Result<Self, SpecFault> {
         let fabric = &spec.fabric;
         let Some(pool) = fabric.pool else {
-            return Err(Fault {
-                place: Place::Fabric,
-                problem: Problem::NoPool,
+            return Err(SpecFault {
+                place: SpecLocation::Fabric,
+                problem: SpecProblem::NoPool,
             });
         };
         let usual = match pool {
@@ -49,7 +49,12 @@ impl Subnets {
         1_u128.checked_shl(bits).unwrap_or(u128::MAX)
     }
 
-    pub(crate) fn of_cable(&self, place: Place, number: u32, rail: u32) -> Result<IpNet, Fault> {
+    pub(crate) fn of_cable(
+        &self,
+        place: SpecLocation,
+        number: u32,
+        rail: u32,
+    ) -> Result<IpNet, SpecFault> {
         let index = u128::from(number) * u128::from(TWINS) + u128::from(rail);
         if index >= self.count() {
             return Err(self.too_small(place, format!("cable {number}"), index));
@@ -59,10 +64,10 @@ impl Subnets {
 
     pub(crate) fn of_plane(
         &self,
-        place: Place,
+        place: SpecLocation,
         (name, number): (&str, u32),
         rail: u32,
-    ) -> Result<IpNet, Fault> {
+    ) -> Result<IpNet, SpecFault> {
         let stride = u128::from(TWINS * CAGES_OF_A_PLANE);
         let index = u128::from(number) * stride + u128::from(rail);
         if index >= self.count() {
@@ -72,16 +77,16 @@ impl Subnets {
     }
 
     /// A subnet that is taken already.
-    pub(crate) fn met(&self, place: Place, what: String, subnet: IpNet) -> Fault {
+    pub(crate) fn met(&self, place: SpecLocation, what: String, subnet: IpNet) -> SpecFault {
         let shift = u32::from(self.pool.max_prefix_len() - self.prefix);
         let index = (number(subnet.network()) - number(self.pool.network())) >> shift;
         self.too_small(place, what, index)
     }
 
-    fn too_small(&self, place: Place, what: String, index: u128) -> Fault {
-        Fault {
+    fn too_small(&self, place: SpecLocation, what: String, index: u128) -> SpecFault {
+        SpecFault {
             place,
-            problem: Problem::PoolTooSmall {
+            problem: SpecProblem::PoolTooSmall {
                 pool: self.pool,
                 what,
                 prefix: self.prefix,
@@ -101,13 +106,13 @@ impl Subnets {
     }
 
     /// The address of a host in a subnet. IPv4's last one is for broadcast.
-    pub(crate) fn host(place: Place, subnet: IpNet, host: u32) -> Result<IpNet, Fault> {
+    pub(crate) fn host(place: SpecLocation, subnet: IpNet, host: u32) -> Result<IpNet, SpecFault> {
         let bits = u32::from(subnet.max_prefix_len() - subnet.prefix_len());
         let hosts = 1_u128.checked_shl(bits).unwrap_or(u128::MAX);
         if host == 0 || u128::from(host) >= hosts - 1 {
-            return Err(Fault {
+            return Err(SpecFault {
                 place,
-                problem: Problem::NumberTooLarge {
+                problem: SpecProblem::NumberTooLarge {
                     number: host,
                     prefix: subnet.prefix_len(),
                 },

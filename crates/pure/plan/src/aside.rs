@@ -6,17 +6,20 @@ use std::collections::BTreeSet;
 use crosstie_facts::covers;
 use crosstie_model::{
     Facts,
-    facts::{net::Interface, persistence::Profile},
-    plan::Refusal,
+    facts::{net::Interface, persistence::InterfaceProfile},
+    plan::PlanRefusal,
 };
 
 use crate::{
-    renderer::{self, Wanted},
+    renderer::{self, WantedInterface},
     wiring::WiredNode,
 };
 
 /// Files to set aside, and why some cannot be.
-pub(crate) fn competing(node: &WiredNode, wanted: &[Wanted]) -> (BTreeSet<String>, Vec<Refusal>) {
+pub(crate) fn competing(
+    node: &WiredNode,
+    wanted: &[WantedInterface],
+) -> (BTreeSet<String>, Vec<PlanRefusal>) {
     let facts = node.facts;
     let mut files = BTreeSet::new();
     let mut refusals = Vec::new();
@@ -41,7 +44,7 @@ pub(crate) fn competing(node: &WiredNode, wanted: &[Wanted]) -> (BTreeSet<String
                 None => {
                     files.insert(profile.file.clone());
                 }
-                Some(why) => refusals.push(Refusal::SharedProfile {
+                Some(why) => refusals.push(PlanRefusal::SharedProfile {
                     file: profile.file.clone(),
                     interface: own.name.clone(),
                     why: why.to_owned(),
@@ -76,7 +79,7 @@ fn obstacle(node: &WiredNode, file: &str) -> Option<&'static str> {
     obstacles.find_map(|renderer| renderer.obstacle(facts, file))
 }
 
-fn is_for_fabric_alone(node: &WiredNode, profile: &Profile) -> bool {
+fn is_for_fabric_alone(node: &WiredNode, profile: &InterfaceProfile) -> bool {
     let conditions = &profile.matches;
     let is_own_mac = |mac: &String| {
         let mut fabric = node.facts.network.interfaces.iter();

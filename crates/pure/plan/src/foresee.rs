@@ -6,16 +6,16 @@ use crosstie_model::{
     Facts, Gid, NodePlan, Reading, Step,
     facts::{
         net::Interface,
-        rdma::{GidEntry, GidKind, LinkLayer, PhysicalState, PortState, RdmaPort},
+        rdma::{GidKind, GidTableEntry, LinkLayer, PhysicalState, PortState, RdmaPort},
     },
     plan::global_addresses,
 };
 
-use crate::memory::Memory;
+use crate::memory::SimulatedNode;
 
 /// The facts after the plan, as far as they follow from it.
 pub fn foresee(plan: &NodePlan, before: &Facts) -> Facts {
-    let mut memory = Memory::of(before);
+    let mut memory = SimulatedNode::of(before);
     for step in &plan.steps {
         // Where the plan is not for these facts, nothing more is known of them.
         if memory.apply(step).is_err() {
@@ -81,7 +81,7 @@ fn renew_gids(port: &mut RdmaPort, was: &Interface, is: &Interface) {
     });
     for address in new.difference(&old) {
         let last = port.gids.iter().map(|entry| entry.index).max();
-        port.gids.push(GidEntry {
+        port.gids.push(GidTableEntry {
             index: last.map_or(0, |last| last + 1),
             gid: gid(*address),
             kind: Reading::Value(GidKind::RoceV2),

@@ -6,7 +6,7 @@ use crosstie_fabric::{carries_management, is_meant};
 use crosstie_facts::is_renderers;
 use crosstie_model::{
     Facts,
-    plan::{Engine, Refusal, Setting},
+    plan::{EngineKind, EngineSetting, PlanRefusal},
     spec::{PortMatch, TwinAddresses},
 };
 use ipnet::IpNet;
@@ -15,15 +15,15 @@ use crate::{
     addresses::TWINS,
     aside::is_ours,
     files::{LONGEST, is_plain},
-    renderer::{ALL, Wanted},
-    wiring::{Port, WiredNode, Wiring},
+    renderer::{ALL, WantedInterface},
+    wiring::{PlannedWiring, WiredNode, WiredPort},
 };
 
-pub(crate) fn ports(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
-    let mut refusals: Vec<Refusal> = node
+pub(crate) fn ports(wiring: &PlannedWiring, node: &WiredNode) -> Vec<PlanRefusal> {
+    let mut refusals: Vec<PlanRefusal> = node
         .unknown
         .iter()
-        .map(|cage| Refusal::NoCage {
+        .map(|cage| PlanRefusal::NoCage {
             cage: cage.clone(),
             known: node.cages.iter().map(|cage| cage.id.clone()).collect(),
         })
@@ -41,7 +41,7 @@ pub(crate) fn ports(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
             .iter()
             .filter(|cage| cabled.contains(cage.id.as_str()));
         let crowded = cages.filter(|cage| cage.members.len() > TWINS as usize);
-        refusals.extend(crowded.map(|cage| Refusal::TooManyTwins {
+        refusals.extend(crowded.map(|cage| PlanRefusal::TooManyTwins {
             cage: cage.id.clone(),
             found: cage.members.len(),
         }));
@@ -55,7 +55,7 @@ pub(crate) fn ports(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
     refusals
 }
 
-fn same_mac(node: &WiredNode) -> Vec<Refusal> {
+fn same_mac(node: &WiredNode) -> Vec<PlanRefusal> {
     let interfaces = node.ports.iter().filter(|port| !port.infiniband);
     let interfaces = interfaces.filter_map(|port| port.interface.as_deref());
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
@@ -66,7 +66,7 @@ fn same_mac(node: &WiredNode) -> Vec<Refusal> {
             continue;
         };
         match seen.get(&mac.to_string()) {
-            Some(other) if *other != name => refusals.push(Refusal::SameMac {
+            Some(other) if *other != name => refusals.push(PlanRefusal::SameMac {
                 interface: (*other).to_owned(),
                 other: name.to_owned(),
                 mac: mac.to_string(),
@@ -79,7 +79,7 @@ fn same_mac(node: &WiredNode) -> Vec<Refusal> {
 }
 
 /// Ports that a cabled cage of the cluster file lists, and nobody has.
-fn declared(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
+fn declared(wiring: &PlannedWiring, node: &WiredNode) -> Vec<PlanRefusal> {
     let is_cabled = |id: &str| node.ports.iter().any(|port| port.cage == id);
     let cages = wiring.spec.nodes[node.index].cages.iter();
     let cages = cages.filter(|cage| is_cabled(&cage.id));
@@ -93,7 +93,7 @@ fn declared(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
     };
     let missing = cages.flat_map(|cage| {
         let ports = cage.ports.iter().filter(|wanted| !is_there(wanted));
-        ports.map(|port| Refusal::NoPort {
+        ports.map(|port| PlanRefusal::NoPort {
             cage: cage.id.clone(),
             port: port.to_string(),
         })
@@ -101,27 +101,27 @@ fn declared(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
     missing.collect()
 }
 
-fn device(port: &Port) -> Option<Refusal> {
-    (!is_plain(&port.device)).then(|| Refusal::Unwritable {
+fn device(port: &WiredPort) -> Option<PlanRefusal> {
+    (!is_plain(&port.device)).then(|| PlanRefusal::Unwritable {
         what: "RDMA device".to_owned(),
         value: port.device.clone(),
         format: "nccl.conf".to_owned(),
     })
 }
 
-fn interface(wiring: &Wiring, facts: &Facts, port: &Port) -> Vec<Refusal> {
+fn interface(wiring: &PlannedWiring, facts: &Facts, port: &WiredPort) -> Vec<PlanRefusal> {
     let found = port
         .interface
         .as_ref()
         .and_then(|name| facts.network.interface(name));
     let Some(found) = found else {
         let device = port.device.clone();
-        return vec![Refusal::NoInterface { device }];
+        return vec![PlanRefusal::NoInterface { device }];
     };
     let interface = found.name.clone();
     let mut refusals = Vec::new();
     if !is_plain(&interface) {
-        refusals.push(Refusal::Unwritable {
+        refusals.push(PlanRefusal::Unwritable {
             what: "interface".to_owned(),
             value: interface.clone(),
             format: "the files of network managers".to_owned(),
@@ -129,10 +129,10 @@ fn interface(wiring: &Wiring, facts: &Facts, port: &Port) -> Vec<Refusal> {
     }
     if carries_management(facts, &interface) {
         let interface = interface.clone();
-        refusals.push(Refusal::Management { interface });
+        refusals.push(PlanRefusal::Management { interface });
     }
     if let Some(master) = found.master.known() {
-        refusals.push(Refusal::Enslaved {
+        refusals.push(PlanRefusal::Enslaved {
             interface: interface.clone(),
             master: master.clone(),
         });
@@ -140,7 +140,7 @@ fn interface(wiring: &Wiring, facts: &Facts, port: &Port) -> Vec<Refusal> {
     if let (Some(mtu), Some(max)) = (wiring.spec.fabric.mtu, found.max_mtu.known())
         && mtu > *max
     {
-        refusals.push(Refusal::MtuTooLarge {
+        refusals.push(PlanRefusal::MtuTooLarge {
             interface,
             mtu: mtu.0,
             max: max.0,
@@ -150,7 +150,7 @@ fn interface(wiring: &Wiring, facts: &Facts, port: &Port) -> Vec<Refusal> {
 }
 
 /// Networks that the node already has elsewhere.
-fn pool(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
+fn pool(wiring: &PlannedWiring, node: &WiredNode) -> Vec<PlanRefusal> {
     let Some(pool) = wiring.spec.fabric.pool.filter(|_| !node.ports.is_empty()) else {
         return Vec::new();
     };
@@ -172,7 +172,7 @@ fn pool(wiring: &Wiring, node: &WiredNode) -> Vec<Refusal> {
         .collect();
     overlapping
         .into_iter()
-        .map(|(net, interface)| Refusal::PoolOverlap {
+        .map(|(net, interface)| PlanRefusal::PoolOverlap {
             pool: pool.to_string(),
             network: net.to_string(),
             interface: interface.to_owned(),
@@ -190,21 +190,21 @@ pub(crate) fn is_configuration(path: &str) -> bool {
 }
 
 /// Those that only root may read.
-fn unread(facts: &Facts) -> impl Iterator<Item = Refusal> {
+fn unread(facts: &Facts) -> impl Iterator<Item = PlanRefusal> {
     let unread = facts.unread.iter();
     let unread = unread.filter(|gap| is_configuration(&gap.what));
-    unread.map(|gap| Refusal::Unread {
+    unread.map(|gap| PlanRefusal::Unread {
         file: gap.what.clone(),
         why: gap.why.clone(),
     })
 }
 
 /// Values that are too long for NCCL's own file.
-pub(crate) fn settings(settings: &[Setting]) -> Vec<Refusal> {
+pub(crate) fn settings(settings: &[EngineSetting]) -> Vec<PlanRefusal> {
     let long = settings
         .iter()
-        .filter(|setting| setting.engine == Engine::Nccl && setting.value.len() > LONGEST);
-    long.map(|setting| Refusal::Unwritable {
+        .filter(|setting| setting.engine == EngineKind::Nccl && setting.value.len() > LONGEST);
+    long.map(|setting| PlanRefusal::Unwritable {
         what: setting.name.clone(),
         value: format!("{}…", setting.value.chars().take(40).collect::<String>()),
         format: "nccl.conf".to_owned(),
@@ -213,18 +213,22 @@ pub(crate) fn settings(settings: &[Setting]) -> Vec<Refusal> {
 }
 
 /// What stands in the way of writing.
-pub(crate) fn files(facts: &Facts, wanted: &[Wanted], paths: &BTreeSet<&str>) -> Vec<Refusal> {
+pub(crate) fn files(
+    facts: &Facts,
+    wanted: &[WantedInterface],
+    paths: &BTreeSet<&str>,
+) -> Vec<PlanRefusal> {
     let edited = facts.managed.edited.iter();
-    let edited = edited.map(|file| Refusal::Edited { file: file.clone() });
+    let edited = edited.map(|file| PlanRefusal::Edited { file: file.clone() });
     let profiles = facts.persistence.profiles.iter();
     let taken: BTreeSet<&str> = profiles
         .map(|profile| profile.file.as_str())
         .filter(|file| paths.contains(file) && !is_ours(facts, file))
         .collect();
-    let taken = taken.into_iter().map(|file| Refusal::Taken {
+    let taken = taken.into_iter().map(|file| PlanRefusal::Taken {
         file: file.to_owned(),
     });
-    let mut refusals: Vec<Refusal> = edited.chain(taken).collect();
+    let mut refusals: Vec<PlanRefusal> = edited.chain(taken).collect();
     refusals.extend(ALL.iter().flat_map(|one| one.refusals(facts, wanted)));
     refusals
 }

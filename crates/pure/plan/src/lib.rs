@@ -26,13 +26,13 @@ mod wiring;
 use std::collections::BTreeSet;
 
 use crosstie_model::{
-    Facts, NodePlan, Plan, Spec,
-    plan::{FORMAT, Refusal},
-    spec::Fault,
+    ClusterPlan, ClusterSpec, Facts, NodePlan,
+    plan::{FORMAT, PlanRefusal},
+    spec::SpecFault,
 };
 use thiserror::Error;
 
-pub use basis::{VOLATILE, Volatile, basis, changed};
+pub use basis::{VOLATILE, VolatileFact, basis, changed};
 pub use engines::{fabric_node, settings};
 pub use files::paths;
 pub use foresee::foresee;
@@ -40,26 +40,26 @@ pub use management::management_probes;
 pub use node::SOCKET_BUFFER_BYTES;
 pub use renderer::keep_commands;
 pub use topology::Topology;
-pub use wiring::{Joined, Port, WiredNode, Wiring};
+pub use wiring::{CableTarget, PlannedWiring, WiredNode, WiredPort};
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the cluster file cannot be satisfied:{}", listed(.faults))]
-pub struct PlanError {
-    pub faults: Vec<Fault>,
+pub struct InvalidSpecError {
+    pub faults: Vec<SpecFault>,
 }
 
-fn listed(faults: &[Fault]) -> String {
+fn listed(faults: &[SpecFault]) -> String {
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
     format!("\n  {}", faults.join("\n  "))
 }
 
 /// The plan for those nodes of the cluster whose facts are given.
-pub fn plan(spec: &Spec, nodes: &[Facts]) -> Result<Plan, PlanError> {
+pub fn plan(spec: &ClusterSpec, nodes: &[Facts]) -> Result<ClusterPlan, InvalidSpecError> {
     let faults = spec.check();
     if !faults.is_empty() {
-        return Err(PlanError { faults });
+        return Err(InvalidSpecError { faults });
     }
-    let wiring = Wiring::new(spec, nodes).map_err(|faults| PlanError { faults })?;
+    let wiring = PlannedWiring::new(spec, nodes).map_err(|faults| InvalidSpecError { faults })?;
     let mut plans: Vec<NodePlan> = wiring
         .nodes
         .iter()
@@ -70,7 +70,7 @@ pub fn plan(spec: &Spec, nodes: &[Facts]) -> Result<Plan, PlanError> {
         .iter()
         .filter(|facts| !known.contains(facts.host.name.as_str()));
     plans.extend(strangers.map(stranger));
-    Ok(Plan {
+    Ok(ClusterPlan {
         format: FORMAT,
         cluster: spec.name.clone(),
         nodes: plans,
@@ -84,7 +84,7 @@ fn stranger(facts: &Facts) -> NodePlan {
     NodePlan {
         node: name.clone(),
         basis: basis(facts),
-        refusals: vec![Refusal::NotInCluster { name }],
+        refusals: vec![PlanRefusal::NotInCluster { name }],
         steps: Vec::new(),
         notes: Vec::new(),
         addresses: Vec::new(),

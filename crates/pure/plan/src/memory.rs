@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crosstie_facts::{Entry, Raw};
+use crosstie_facts::{CaptureEntry, RawCapture};
 use crosstie_model::{
     Facts, Mtu, Reading, Step,
-    facts::net::Address,
-    managed::{Block, BlockPlace, Origin, origin, with_block},
-    plan::{FileChange, InterfaceChange, Stale, aside, global_addresses},
+    facts::net::InterfaceAddress,
+    managed::{BlockPlace, FileOrigin, ManagedBlock, origin, with_block},
+    plan::{FileChange, InterfaceChange, StaleStep, aside, global_addresses},
 };
 use ipnet::IpNet;
 
@@ -15,22 +15,22 @@ use crate::{files::paths, node::mode_of};
 
 /// The parts of a node that steps change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Memory {
+pub struct SimulatedNode {
     /// Path → mode and text.
     pub files: BTreeMap<String, (u32, String)>,
-    pub interfaces: BTreeMap<String, InterfaceState>,
+    pub interfaces: BTreeMap<String, SimulatedInterface>,
     /// Everything else. What it says of files and of interfaces' addresses is as it was at first.
     pub facts: Facts,
 }
 
 /// What a manager makes of an interface.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct InterfaceState {
+pub struct SimulatedInterface {
     pub addresses: Vec<IpNet>,
     pub mtu: Option<Mtu>,
 }
 
-impl Memory {
+impl SimulatedNode {
     /// As far as facts tell: of other people's files there is the name alone.
     pub fn of(facts: &Facts) -> Self {
         let managed = &facts.managed;
@@ -47,7 +47,7 @@ impl Memory {
             files.entry(profile.file.clone()).or_insert_with(text);
         }
         let interfaces = facts.network.interfaces.iter().map(|interface| {
-            let state = InterfaceState {
+            let state = SimulatedInterface {
                 addresses: global_addresses(interface),
                 mtu: interface.mtu.known().copied(),
             };
@@ -61,7 +61,7 @@ impl Memory {
     }
 
     /// Does one step. Nothing is changed if the node is not as it was when the plan was made.
-    pub fn apply(&mut self, step: &Step) -> Result<(), Stale> {
+    pub fn apply(&mut self, step: &Step) -> Result<(), StaleStep> {
         for file in step.files() {
             self.change_file(file)?;
         }
@@ -71,12 +71,12 @@ impl Memory {
         step.foresee(&mut self.facts)
     }
 
-    fn change_file(&mut self, change: &FileChange) -> Result<(), Stale> {
+    fn change_file(&mut self, change: &FileChange) -> Result<(), StaleStep> {
         let found = self.files.get(change.path()).map(|(_, text)| text.as_str());
         match change {
             FileChange::Whole { path, mode, text } => {
                 if found != text.from.as_deref() {
-                    return Err(Stale::of(path));
+                    return Err(StaleStep::of(path));
                 }
                 match &text.to {
                     Some(text) => self.files.insert(path.clone(), (mode.bits(), text.clone())),
@@ -84,9 +84,9 @@ impl Memory {
                 };
             }
             FileChange::Block { path, place, text } => {
-                let body = found.and_then(Block::find).map(|block| block.body);
+                let body = found.and_then(ManagedBlock::find).map(|block| block.body);
                 if body != text.from.as_deref() {
-                    return Err(Stale::of(path));
+                    return Err(StaleStep::of(path));
                 }
                 let mode = self.files.get(path).map_or(0o644, |(mode, _)| *mode);
                 match with_block(found, text.to.as_deref(), *place) {
@@ -104,16 +104,19 @@ impl Memory {
                     (aside(path), path.clone())
                 };
                 if self.files.contains_key(&to) {
-                    return Err(Stale::of(&to));
+                    return Err(StaleStep::of(&to));
                 }
-                let file = self.files.remove(&from).ok_or_else(|| Stale::of(&from))?;
+                let file = self
+                    .files
+                    .remove(&from)
+                    .ok_or_else(|| StaleStep::of(&from))?;
                 self.files.insert(to, file);
             }
         }
         Ok(())
     }
 
-    fn change_interface(&mut self, change: &InterfaceChange) -> Result<(), Stale> {
+    fn change_interface(&mut self, change: &InterfaceChange) -> Result<(), StaleStep> {
         let InterfaceChange {
             name,
             by: _,
@@ -121,9 +124,9 @@ impl Memory {
             mtu,
         } = change;
         let state = self.interfaces.get_mut(name);
-        let state = state.ok_or_else(|| Stale::of(name))?;
+        let state = state.ok_or_else(|| StaleStep::of(name))?;
         if state.addresses != addresses.from || state.mtu != mtu.from {
-            return Err(Stale::of(name));
+            return Err(StaleStep::of(name));
         }
         state.addresses.clone_from(&addresses.to);
         state.mtu = mtu.to;
@@ -132,10 +135,10 @@ impl Memory {
 
     /// What would be read of the node now.
     pub fn facts(&self) -> Facts {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         for (path, (_, text)) in &self.files {
             let path = path.trim_start_matches('/');
-            raw.insert(path, Entry::File(text.clone().into_bytes()));
+            raw.insert(path, CaptureEntry::File(text.clone().into_bytes()));
         }
         let read = crosstie_facts::facts(&raw);
         let mut now = self.facts.clone();
@@ -143,7 +146,7 @@ impl Memory {
         now.managed.units.clone_from(&self.facts.managed.units);
         let is_ours = |path: &str| {
             let text = self.files.get(path);
-            text.is_some_and(|(_, text)| origin(text) != Origin::Foreign)
+            text.is_some_and(|(_, text)| origin(text) != FileOrigin::Foreign)
         };
         let persistence = &mut now.persistence;
         let there = |path: &str| self.files.contains_key(path) && !is_ours(path);
@@ -178,7 +181,7 @@ impl Memory {
             });
             let there = global_addresses(interface);
             let new = state.addresses.iter().filter(|net| !there.contains(net));
-            interface.addresses.extend(new.map(|net| Address {
+            interface.addresses.extend(new.map(|net| InterfaceAddress {
                 net: *net,
                 scope: "global".to_owned(),
                 dynamic: false,

@@ -12,8 +12,8 @@ use crosstie_model::{
     Facts, NodePlan, Step,
     managed::BlockPlace,
     plan::{
-        Boot, Change, Configure, FORMAT, FabricAddress, InterfaceUp, KernelModule, Mode, Packages,
-        Refusal, Reread, Setting, Sysctl, SystemdUnit,
+        BootFile, ConfigReload, Configure, EngineSetting, FORMAT, FabricAddress, FileMode,
+        InterfaceUp, KernelModule, Packages, PlanRefusal, Sysctl, SystemdUnit, ValueChange,
     },
     spec::TwinAddresses,
 };
@@ -23,23 +23,23 @@ use crate::{
     engines,
     files::{self, is_plain, paths},
     guards, qos,
-    wiring::{Port, WiredNode, Wiring},
+    wiring::{PlannedWiring, WiredNode, WiredPort},
 };
 pub use buffers::SOCKET_BUFFER_BYTES;
 pub(crate) use desired::mode_of;
-use desired::{Desired, Group};
+use desired::{DesiredFiles, ReloadGroup};
 
 /// What user space needs besides the card's own driver.
 const MODULES: [&str; 2] = ["ib_uverbs", "rdma_ucm"];
 
-pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
+pub(crate) fn plan(wiring: &PlannedWiring, node: &WiredNode) -> NodePlan {
     let facts = node.facts;
     let mut refusals = guards::ports(wiring, node);
     let (wanted, unmanaged) = network::wanted(wiring, node);
     // Who runs a port cannot be told from files that could not be read.
     if !refusals
         .iter()
-        .any(|refusal| matches!(refusal, Refusal::Unread { .. }))
+        .any(|refusal| matches!(refusal, PlanRefusal::Unread { .. }))
     {
         refusals.extend(unmanaged);
     }
@@ -48,14 +48,14 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
     let qos = qos::node(wiring.spec, node);
     refusals.extend(qos.refusals);
     let down = unused(wiring, node);
-    let boot = Boot {
+    let boot = BootFile {
         format: FORMAT,
         down: down.clone(),
         ports: qos.boot,
     };
     let mut sysctls = sysctls(node);
     sysctls.extend(buffers::sysctls(facts));
-    let mut desired = Desired::default();
+    let mut desired = DesiredFiles::default();
     if !node.ports.is_empty() {
         everywhere(&mut desired, facts, &sysctls);
         desired.block(paths::HOSTS, BlockPlace::End, files::hosts(wiring, node));
@@ -64,8 +64,8 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
     network::files(&mut desired, &wanted);
     notes.extend(qos.notes);
     if !(boot.ports.is_empty() && boot.down.is_empty()) {
-        desired.file(paths::BOOT, Mode::Public, &files::boot_file(&boot));
-        desired.file(paths::BOOT_UNIT, Mode::Public, &files::boot_unit());
+        desired.file(paths::BOOT, FileMode::Public, &files::boot_file(&boot));
+        desired.file(paths::BOOT_UNIT, FileMode::Public, &files::boot_unit());
     }
     refusals.extend(guards::files(facts, &wanted, &desired.paths()));
     let network = network::configure(node, &wanted, &desired);
@@ -75,11 +75,11 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
     if !node.ports.is_empty() {
         steps.extend(packages(facts));
     }
-    let configure = |group: Group, then: Vec<Reread>| {
+    let configure = |group: ReloadGroup, then: Vec<ConfigReload>| {
         let files = desired.changes(facts, group);
         (!files.is_empty()).then_some(Step::Configure(Configure { files, then }))
     };
-    steps.extend(configure(Group::Plain, Vec::new()));
+    steps.extend(configure(ReloadGroup::Plain, Vec::new()));
     if !node.ports.is_empty() {
         steps.extend(modules(facts));
     }
@@ -91,7 +91,7 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
     steps.extend(qos.steps);
     steps.extend(links_down(facts, &down));
     // A unit is started after its file is there, and given up before it goes.
-    let mut units: Vec<Step> = configure(Group::Units, vec![Reread::Units])
+    let mut units: Vec<Step> = configure(ReloadGroup::Units, vec![ConfigReload::Units])
         .into_iter()
         .collect();
     match unit(facts, &desired) {
@@ -116,11 +116,11 @@ pub(crate) fn plan(wiring: &Wiring, node: &WiredNode) -> NodePlan {
     }
 }
 
-fn everywhere(desired: &mut Desired, facts: &Facts, sysctls: &BTreeMap<String, String>) {
+fn everywhere(desired: &mut DesiredFiles, facts: &Facts, sysctls: &BTreeMap<String, String>) {
     let folders = &facts.distribution().folders;
-    desired.file(&paths::limits(folders), Mode::Public, &files::limits());
+    desired.file(&paths::limits(folders), FileMode::Public, &files::limits());
     for path in paths::managers(folders) {
-        desired.file(&path, Mode::Public, &files::manager_limits());
+        desired.file(&path, FileMode::Public, &files::manager_limits());
     }
     let modules: Vec<&str> = MODULES
         .into_iter()
@@ -128,11 +128,11 @@ fn everywhere(desired: &mut Desired, facts: &Facts, sysctls: &BTreeMap<String, S
         .collect();
     if !modules.is_empty() {
         let path = paths::modules(folders);
-        desired.file(&path, Mode::Public, &files::modules(&modules));
+        desired.file(&path, FileMode::Public, &files::modules(&modules));
     }
     if !sysctls.is_empty() {
         let path = paths::sysctl(folders);
-        desired.file(&path, Mode::Public, &files::sysctls(sysctls));
+        desired.file(&path, FileMode::Public, &files::sysctls(sysctls));
     }
 }
 
@@ -159,7 +159,7 @@ fn modules(facts: &Facts) -> Vec<Step> {
         .map(|name| {
             Step::from(KernelModule {
                 name: name.to_owned(),
-                loaded: Change {
+                loaded: ValueChange {
                     from: false,
                     to: true,
                 },
@@ -175,7 +175,7 @@ fn packages(facts: &Facts) -> Option<Step> {
     let names: Vec<String> = missing.map(|name| (*name).to_owned()).collect();
     (!names.is_empty()).then_some(Step::from(Packages {
         names,
-        installed: Change {
+        installed: ValueChange {
             from: false,
             to: true,
         },
@@ -185,7 +185,7 @@ fn packages(facts: &Facts) -> Option<Step> {
 /// Ports that hear the same frames must answer for their own addresses alone, else a peer learns the other twin's MAC. So
 /// must one that has no address: it would answer for its twin.
 fn sysctls(node: &WiredNode) -> BTreeMap<String, String> {
-    let is_ipv4 = |port: &Port| port.address.is_some_and(|net| net.addr().is_ipv4());
+    let is_ipv4 = |port: &WiredPort| port.address.is_some_and(|net| net.addr().is_ipv4());
     let sharing = node.ports.iter().filter(|port| {
         let mut hearers = node
             .ports
@@ -213,7 +213,7 @@ fn runtime_sysctls(facts: &Facts, wanted: &BTreeMap<String, String>) -> Vec<Step
             let from = facts.sysctls.get(name)?.clone();
             Some(Step::from(Sysctl {
                 name: name.clone(),
-                value: Change::between(from, value.clone())?,
+                value: ValueChange::between(from, value.clone())?,
             }))
         })
         .collect()
@@ -221,7 +221,7 @@ fn runtime_sysctls(facts: &Facts, wanted: &BTreeMap<String, String>) -> Vec<Step
 
 /// Interfaces of cages that no cable is in, if the cluster file wants them down. A cage with an active port has a cable,
 /// whatever the cluster file says.
-fn unused(wiring: &Wiring, node: &WiredNode) -> Vec<String> {
+fn unused(wiring: &PlannedWiring, node: &WiredNode) -> Vec<String> {
     if !wiring.spec.fabric.unused_ports_down {
         return Vec::new();
     }
@@ -249,7 +249,7 @@ fn links_down(facts: &Facts, names: &[String]) -> Vec<Step> {
         .map(|interface| {
             Step::from(InterfaceUp {
                 interface: interface.name.clone(),
-                up: Change {
+                up: ValueChange {
                     from: true,
                     to: false,
                 },
@@ -258,9 +258,9 @@ fn links_down(facts: &Facts, names: &[String]) -> Vec<Step> {
         .collect()
 }
 
-fn unit(facts: &Facts, desired: &Desired) -> Option<Step> {
+fn unit(facts: &Facts, desired: &DesiredFiles) -> Option<Step> {
     let name = paths::BOOT_UNIT_NAME;
-    let enabled = Change::between(
+    let enabled = ValueChange::between(
         facts.managed.units.contains(name),
         desired.paths().contains(paths::BOOT_UNIT),
     )?;
@@ -270,7 +270,7 @@ fn unit(facts: &Facts, desired: &Desired) -> Option<Step> {
     }))
 }
 
-fn addresses(wiring: &Wiring, node: &WiredNode) -> Vec<FabricAddress> {
+fn addresses(wiring: &PlannedWiring, node: &WiredNode) -> Vec<FabricAddress> {
     let name = |index: usize| wiring.spec.nodes[index].name.clone();
     let ports = node.ports.iter().filter_map(|port| {
         let address = port.address?;
@@ -288,7 +288,7 @@ fn addresses(wiring: &Wiring, node: &WiredNode) -> Vec<FabricAddress> {
     ports.collect()
 }
 
-fn about_ports(wiring: &Wiring, node: &WiredNode) -> Vec<String> {
+fn about_ports(wiring: &PlannedWiring, node: &WiredNode) -> Vec<String> {
     let first_only = wiring.spec.fabric.twin_addresses == TwinAddresses::First;
     let silent = node
         .ports
@@ -329,7 +329,7 @@ fn about_ports(wiring: &Wiring, node: &WiredNode) -> Vec<String> {
 }
 
 /// Settings elsewhere that NCCL would follow instead of ours, or besides.
-fn outweighed(facts: &Facts, settings: &[Setting]) -> Vec<String> {
+fn outweighed(facts: &Facts, settings: &[EngineSetting]) -> Vec<String> {
     let block = facts.managed.blocks.get(paths::NCCL);
     let is_old = |line: &str| block.is_some_and(|body| body.lines().any(|own| own == line));
     let mut notes = Vec::new();

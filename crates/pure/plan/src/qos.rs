@@ -1,37 +1,37 @@
 //! RoCE quality of service: only where a switch is in the path, and only what differs.
 
 use crosstie_model::{
-    Facts, Spec, Step,
+    ClusterSpec, Facts, Step,
     facts::{net::Interface, rdma::RdmaPort},
     plan::{
-        BootPort, Change, CongestionNotification, DscpPriority, EcnPoint, PriorityFlowControl,
-        PriorityTrust, Refusal, RoceMode, SwitchSide, TrafficClass,
+        BootPortSettings, CongestionNotification, DscpPriority, EcnPoint, PlanRefusal,
+        PriorityFlowControl, PriorityTrust, RoceMode, SwitchSettings, TrafficClass, ValueChange,
     },
-    spec::Qos,
+    spec::QosSpec,
 };
 
-use crate::wiring::{Joined, Port, WiredNode};
+use crate::wiring::{CableTarget, WiredNode, WiredPort};
 
 /// The IPv6 traffic class or IPv4 TOS of a DSCP, with ECN-capable transport, ECT(0).
-pub(crate) fn traffic_class(qos: &Qos) -> u8 {
+pub(crate) fn traffic_class(qos: &QosSpec) -> u8 {
     qos.dscp << 2 | 2
 }
 
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct QosSteps {
     pub(crate) steps: Vec<Step>,
     /// What the boot unit puts back.
-    pub(crate) boot: Vec<BootPort>,
+    pub(crate) boot: Vec<BootPortSettings>,
     pub(crate) notes: Vec<String>,
-    pub(crate) refusals: Vec<Refusal>,
+    pub(crate) refusals: Vec<PlanRefusal>,
 }
 
-pub(crate) fn node(spec: &Spec, node: &WiredNode) -> Outcome {
-    let mut outcome = Outcome::default();
-    let switched: Vec<&Port> = node
+pub(crate) fn node(spec: &ClusterSpec, node: &WiredNode) -> QosSteps {
+    let mut outcome = QosSteps::default();
+    let switched: Vec<&WiredPort> = node
         .ports
         .iter()
-        .filter(|port| matches!(port.joined, Joined::Plane(_)) && !port.infiniband)
+        .filter(|port| matches!(port.joined, CableTarget::Plane(_)) && !port.infiniband)
         .collect();
     let Some(qos) = spec.qos.as_ref() else {
         if !switched.is_empty() {
@@ -46,7 +46,7 @@ pub(crate) fn node(spec: &Spec, node: &WiredNode) -> Outcome {
     }
     let lldpad = |unit: &String| unit == "lldpad";
     if node.facts.software.services.iter().any(lldpad) {
-        outcome.refusals.push(Refusal::Lldpad);
+        outcome.refusals.push(PlanRefusal::Lldpad);
     }
     for port in switched {
         port_steps(&mut outcome, qos, node.facts, port);
@@ -54,7 +54,7 @@ pub(crate) fn node(spec: &Spec, node: &WiredNode) -> Outcome {
     outcome
 }
 
-fn port_steps(outcome: &mut Outcome, qos: &Qos, facts: &Facts, port: &Port) {
+fn port_steps(outcome: &mut QosSteps, qos: &QosSpec, facts: &Facts, port: &WiredPort) {
     let Some(interface) = port
         .interface
         .as_ref()
@@ -62,11 +62,11 @@ fn port_steps(outcome: &mut Outcome, qos: &Qos, facts: &Facts, port: &Port) {
     else {
         return;
     };
-    let mut boot = BootPort {
+    let mut boot = BootPortSettings {
         interface: interface.name.clone(),
         device: port.device.clone(),
         port: port.number,
-        ..BootPort::default()
+        ..BootPortSettings::default()
     };
     let before = outcome.steps.len();
     priorities(&mut outcome.steps, &mut boot, qos, interface);
@@ -91,22 +91,27 @@ fn port_steps(outcome: &mut Outcome, qos: &Qos, facts: &Facts, port: &Port) {
             interface.name
         ));
     }
-    let empty = BootPort {
+    let empty = BootPortSettings {
         interface: boot.interface.clone(),
         device: boot.device.clone(),
         port: boot.port,
-        ..BootPort::default()
+        ..BootPortSettings::default()
     };
     if boot != empty {
         outcome.boot.push(boot);
     }
 }
 
-fn priorities(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: &Interface) {
+fn priorities(
+    steps: &mut Vec<Step>,
+    boot: &mut BootPortSettings,
+    qos: &QosSpec,
+    interface: &Interface,
+) {
     let name = || interface.name.clone();
     if let Some(from) = interface.qos.pfc.known() {
         boot.pfc = Some(vec![qos.priority]);
-        if let Some(priorities) = Change::between(from.clone(), vec![qos.priority]) {
+        if let Some(priorities) = ValueChange::between(from.clone(), vec![qos.priority]) {
             let interface = name();
             steps.push(Step::from(PriorityFlowControl {
                 interface,
@@ -116,7 +121,7 @@ fn priorities(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: 
     }
     if let Some(from) = interface.qos.trust.known() {
         boot.trust = Some("dscp".to_owned());
-        if let Some(trust) = Change::between(from.clone(), "dscp".to_owned()) {
+        if let Some(trust) = ValueChange::between(from.clone(), "dscp".to_owned()) {
             let interface = name();
             steps.push(Step::from(PriorityTrust { interface, trust }));
         }
@@ -124,7 +129,7 @@ fn priorities(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: 
     if let Some(map) = interface.qos.dscp_to_priority.known() {
         boot.dscp = Some([(qos.dscp.to_string(), qos.priority)].into());
         let from = map.get(&qos.dscp).copied();
-        if let Some(priority) = Change::between(from, Some(qos.priority)) {
+        if let Some(priority) = ValueChange::between(from, Some(qos.priority)) {
             steps.push(Step::from(DscpPriority {
                 interface: name(),
                 dscp: qos.dscp,
@@ -134,7 +139,7 @@ fn priorities(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: 
     }
 }
 
-fn ecn(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: &Interface) {
+fn ecn(steps: &mut Vec<Step>, boot: &mut BootPortSettings, qos: &QosSpec, interface: &Interface) {
     if !qos.ecn {
         return;
     }
@@ -143,7 +148,7 @@ fn ecn(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: &Interf
             continue;
         };
         boot.ecn = Some(vec![qos.priority]);
-        if let Some(enabled) = Change::between(from, true) {
+        if let Some(enabled) = ValueChange::between(from, true) {
             steps.push(Step::from(CongestionNotification {
                 interface: interface.name.clone(),
                 point,
@@ -156,15 +161,15 @@ fn ecn(steps: &mut Vec<Step>, boot: &mut BootPort, qos: &Qos, interface: &Interf
 
 fn classes(
     steps: &mut Vec<Step>,
-    boot: &mut BootPort,
-    qos: &Qos,
+    boot: &mut BootPortSettings,
+    qos: &QosSpec,
     (device, port): (&str, &RdmaPort),
 ) {
     const ROCE_V2: &str = "RoCE v2";
     if let Some(from) = port.traffic_class.known() {
         let wanted = traffic_class(qos);
         boot.traffic_class = Some(wanted);
-        if let Some(class) = Change::between(*from, wanted) {
+        if let Some(class) = ValueChange::between(*from, wanted) {
             steps.push(Step::from(TrafficClass {
                 device: device.to_owned(),
                 port: port.number,
@@ -174,7 +179,7 @@ fn classes(
     }
     if let Some(from) = port.cm_roce_mode.known() {
         boot.roce_mode = Some(ROCE_V2.to_owned());
-        if let Some(mode) = Change::between(from.clone(), ROCE_V2.to_owned()) {
+        if let Some(mode) = ValueChange::between(from.clone(), ROCE_V2.to_owned()) {
             steps.push(Step::from(RoceMode {
                 device: device.to_owned(),
                 port: port.number,
@@ -185,11 +190,11 @@ fn classes(
 }
 
 /// What each switch must do, so that both ends of a cable mean the same.
-pub(crate) fn switches(spec: &Spec) -> Vec<SwitchSide> {
+pub(crate) fn switches(spec: &ClusterSpec) -> Vec<SwitchSettings> {
     let Some(qos) = &spec.qos else {
         return Vec::new();
     };
-    let Qos {
+    let QosSpec {
         priority,
         dscp,
         ecn,
@@ -224,7 +229,7 @@ pub(crate) fn switches(spec: &Spec) -> Vec<SwitchSide> {
     ];
     spec.plane_numbers()
         .into_iter()
-        .map(|(plane, _)| SwitchSide {
+        .map(|(plane, _)| SwitchSettings {
             plane: plane.to_owned(),
             summary: summary.clone(),
             cumulus: cumulus.clone(),

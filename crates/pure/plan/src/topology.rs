@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_model::{Cable, Spec};
+use crosstie_model::{Cable, ClusterSpec};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Topology {
@@ -20,7 +20,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    pub fn of(spec: &Spec) -> Self {
+    pub fn of(spec: &ClusterSpec) -> Self {
         let switched = spec
             .cables
             .iter()
@@ -75,7 +75,7 @@ mod tests {
                 None => format!("[[cable]]\nport = '{cable}:p{index}'\nplane = 's'\n"),
             })
             .collect();
-        Topology::of(&Spec::from_toml(&format!("format = 1\nname = 'x'\n{cables}")).unwrap())
+        Topology::of(&ClusterSpec::from_toml(&format!("format = 1\nname = 'x'\n{cables}")).unwrap())
     }
 
     #[test]

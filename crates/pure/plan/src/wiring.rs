@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crosstie_fabric::{Cage, Grouping, PortId, cages, is_meant};
+use crosstie_fabric::{Cage, CageGrouping, PortId, cages, is_meant};
 use crosstie_model::{
-    Cable, Facts, PortRef, Spec,
+    Cable, ClusterSpec, Facts, PortRef,
     facts::rdma::{LinkLayer, RdmaDevice, RdmaPort},
-    spec::{Fault, Place, Problem, TwinAddresses},
+    spec::{SpecFault, SpecLocation, SpecProblem, TwinAddresses},
 };
 use ipnet::IpNet;
 
 use crate::{
-    addresses::{CAGES_OF_A_PLANE, Subnets, TWINS},
+    addresses::{CAGES_OF_A_PLANE, SubnetPool, TWINS},
     topology::Topology,
 };
 
-pub struct Wiring<'a> {
-    pub spec: &'a Spec,
+pub struct PlannedWiring<'a> {
+    pub spec: &'a ClusterSpec,
     pub topology: Topology,
     /// Those that were read, in the order of the cluster file.
     pub nodes: Vec<WiredNode<'a>>,
@@ -32,20 +32,20 @@ pub struct WiredNode<'a> {
     pub facts: &'a Facts,
     pub cages: Vec<Cage>,
     /// Ports of cabled cages, in the order of the cluster file and their rails.
-    pub ports: Vec<Port>,
+    pub ports: Vec<WiredPort>,
     /// Cages that the cluster file names and the node does not have.
     pub unknown: Vec<String>,
 }
 
 /// A port of a cabled cage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Port {
+pub struct WiredPort {
     pub cage: String,
     pub device: String,
     pub number: u32,
     pub interface: Option<String>,
     pub infiniband: bool,
-    pub joined: Joined,
+    pub joined: CableTarget,
     pub rail: u32,
     /// None where it has no partner, or on InfiniBand.
     pub address: Option<IpNet>,
@@ -53,17 +53,17 @@ pub struct Port {
 
 /// What a cable goes to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Joined {
+pub enum CableTarget {
     /// Its number.
     Cable(u32),
     Plane(String),
 }
 
-impl<'a> Wiring<'a> {
+impl<'a> PlannedWiring<'a> {
     pub fn new(
-        spec: &'a Spec,
+        spec: &'a ClusterSpec,
         facts: impl IntoIterator<Item = &'a Facts>,
-    ) -> Result<Self, Vec<Fault>> {
+    ) -> Result<Self, Vec<SpecFault>> {
         let by_name: HashMap<&str, &Facts> = facts
             .into_iter()
             .map(|facts| (facts.host.name.as_str(), facts))
@@ -111,8 +111,8 @@ impl<'a> Wiring<'a> {
 
 impl WiredNode<'_> {
     /// Whether another port of this node hears the same frames.
-    pub fn shares_a_segment(&self, port: &Port) -> bool {
-        let same = |other: &&Port| other.joined == port.joined;
+    pub fn shares_a_segment(&self, port: &WiredPort) -> bool {
+        let same = |other: &&WiredPort| other.joined == port.joined;
         self.ports.iter().filter(same).count() > 1
     }
 
@@ -126,11 +126,11 @@ impl WiredNode<'_> {
 }
 
 struct Builder<'w, 'a> {
-    wiring: &'w mut Wiring<'a>,
+    wiring: &'w mut PlannedWiring<'a>,
     /// Name → place in the cluster file, and place in `nodes` where it was read.
     places: HashMap<&'a str, (usize, Option<usize>)>,
-    owners: BTreeMap<IpNet, Joined>,
-    faults: Vec<Fault>,
+    owners: BTreeMap<IpNet, CableTarget>,
+    faults: Vec<SpecFault>,
 }
 
 /// The ports of one cage that get addresses, and the rest.
@@ -142,7 +142,7 @@ struct End {
 }
 
 impl<'w, 'a> Builder<'w, 'a> {
-    fn new(wiring: &'w mut Wiring<'a>) -> Self {
+    fn new(wiring: &'w mut PlannedWiring<'a>) -> Self {
         let read: HashMap<usize, usize> = wiring
             .nodes
             .iter()
@@ -161,12 +161,12 @@ impl<'w, 'a> Builder<'w, 'a> {
         }
     }
 
-    fn run(mut self) -> Result<(), Vec<Fault>> {
+    fn run(mut self) -> Result<(), Vec<SpecFault>> {
         let spec = self.wiring.spec;
         if spec.cables.is_empty() {
             return Ok(());
         }
-        let subnets = match Subnets::new(spec) {
+        let subnets = match SubnetPool::new(spec) {
             Ok(subnets) => Some(subnets),
             // Only InfiniBand needs no addresses.
             Err(_)
@@ -181,7 +181,7 @@ impl<'w, 'a> Builder<'w, 'a> {
             Err(fault) => return Err(vec![fault]),
         };
         for (index, number, a, b) in spec.direct_cables() {
-            self.direct(subnets.as_ref(), Place::Cable(index), number, [a, b]);
+            self.direct(subnets.as_ref(), SpecLocation::Cable(index), number, [a, b]);
         }
         let planes: HashMap<&str, u32> = spec.plane_numbers().into_iter().collect();
         let mut cages: HashMap<(&str, &str), u32> = HashMap::new();
@@ -189,7 +189,7 @@ impl<'w, 'a> Builder<'w, 'a> {
             if let Cable::Switched { port, plane } = cable {
                 let before = cages.entry((&port.node, plane)).or_default();
                 let number = planes.get(plane.as_str()).copied().unwrap_or(0);
-                let place = Place::Cable(index);
+                let place = SpecLocation::Cable(index);
                 self.switched(subnets.as_ref(), place, (plane, number), port, *before);
                 *before += 1;
             }
@@ -203,8 +203,8 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     fn direct(
         &mut self,
-        subnets: Option<&Subnets>,
-        place: Place,
+        subnets: Option<&SubnetPool>,
+        place: SpecLocation,
         number: u32,
         ends: [&PortRef; 2],
     ) {
@@ -213,7 +213,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         let known = ends.iter().filter(|end| end.node.is_some());
         let rails = known.map(|end| end.ports.len()).min().unwrap_or(0);
         let rails = self.addressed(rails);
-        let joined = Joined::Cable(number);
+        let joined = CableTarget::Cable(number);
         for (host, end) in (1..).zip(&ends) {
             self.place(
                 end,
@@ -222,7 +222,7 @@ impl<'w, 'a> Builder<'w, 'a> {
                 (0, rails),
                 |subnets, rail| {
                     let subnet = subnets.of_cable(place, number, rail)?;
-                    Subnets::host(place, subnet, host)
+                    SubnetPool::host(place, subnet, host)
                 },
             );
         }
@@ -230,31 +230,31 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     fn switched(
         &mut self,
-        subnets: Option<&Subnets>,
-        place: Place,
+        subnets: Option<&SubnetPool>,
+        place: SpecLocation,
         (name, number): (&str, u32),
         port: &PortRef,
         before: u32,
     ) {
         let end = self.end(port);
         if before >= CAGES_OF_A_PLANE {
-            let problem = Problem::TooManyCages {
+            let problem = SpecProblem::TooManyCages {
                 node: port.node.clone(),
                 plane: name.to_owned(),
                 found: before as usize + 1,
                 most: CAGES_OF_A_PLANE as usize,
             };
-            self.faults.push(Fault { place, problem });
+            self.faults.push(SpecFault { place, problem });
             return;
         }
         let rails = self.addressed(end.ports.len().max(1));
         let host = self.wiring.spec.nodes[end.spec_index].number_at(end.spec_index);
-        let node_place = Place::Node(end.spec_index);
-        let joined = Joined::Plane(name.to_owned());
+        let node_place = SpecLocation::Node(end.spec_index);
+        let joined = CableTarget::Plane(name.to_owned());
         let rails = (before * TWINS, rails);
         self.place(&end, (subnets, place), &joined, rails, |subnets, rail| {
             let subnet = subnets.of_plane(place, (name, number), rail)?;
-            Subnets::host(node_place, subnet, host)
+            SubnetPool::host(node_place, subnet, host)
         });
     }
 
@@ -270,10 +270,10 @@ impl<'w, 'a> Builder<'w, 'a> {
     fn place(
         &mut self,
         end: &End,
-        (subnets, place): (Option<&Subnets>, Place),
-        joined: &Joined,
+        (subnets, place): (Option<&SubnetPool>, SpecLocation),
+        joined: &CableTarget,
         (first, rails): (u32, u32),
-        address: impl Fn(&Subnets, u32) -> Result<IpNet, Fault>,
+        address: impl Fn(&SubnetPool, u32) -> Result<IpNet, SpecFault>,
     ) {
         let count = u32::try_from(end.ports.len())
             .unwrap_or(u32::MAX)
@@ -296,7 +296,7 @@ impl<'w, 'a> Builder<'w, 'a> {
                 members.push((end.spec_index, address));
             }
             if let (Some(node), Some((id, interface, infiniband))) = (end.node, port) {
-                self.wiring.nodes[node].ports.push(Port {
+                self.wiring.nodes[node].ports.push(WiredPort {
                     cage: end.cage.clone(),
                     device: id.device.clone(),
                     number: id.port,
@@ -311,12 +311,18 @@ impl<'w, 'a> Builder<'w, 'a> {
     }
 
     /// Cables take subnets from one end of the pool and planes from the other: they must not meet.
-    fn own(&mut self, subnets: &Subnets, place: Place, subnet: IpNet, joined: &Joined) {
+    fn own(
+        &mut self,
+        subnets: &SubnetPool,
+        place: SpecLocation,
+        subnet: IpNet,
+        joined: &CableTarget,
+    ) {
         let owner = self.owners.entry(subnet).or_insert_with(|| joined.clone());
         if owner != joined {
             let what = match joined {
-                Joined::Cable(number) => format!("cable {number}"),
-                Joined::Plane(name) => format!("plane '{name}'"),
+                CableTarget::Cable(number) => format!("cable {number}"),
+                CableTarget::Plane(name) => format!("plane '{name}'"),
             };
             self.faults.push(subnets.met(place, what, subnet));
         }
@@ -353,7 +359,7 @@ fn is_infiniband(facts: &Facts) -> bool {
 }
 
 /// The ports of a cage: in the order in which the cluster file lists them, else in that of their places in the machine.
-fn members(facts: &Facts, spec: &Spec, cage: &Cage) -> Vec<(PortId, Option<String>, bool)> {
+fn members(facts: &Facts, spec: &ClusterSpec, cage: &Cage) -> Vec<(PortId, Option<String>, bool)> {
     let mut found: Vec<(&PortId, &RdmaDevice, &RdmaPort)> = cage
         .members
         .iter()
@@ -363,7 +369,7 @@ fn members(facts: &Facts, spec: &Spec, cage: &Cage) -> Vec<(PortId, Option<Strin
             Some((id, device, port))
         })
         .collect();
-    if cage.grouping == Grouping::Spec
+    if cage.grouping == CageGrouping::Spec
         && let Some(node) = spec.node(&facts.host.name)
         && let Some(declared) = node.cages.iter().find(|declared| declared.id == cage.id)
     {

@@ -8,17 +8,17 @@ use crosstie_model::{Finding, Severity};
 use crate::doctor::plural;
 
 /// A finding, and the node that it is on; none where it is between nodes.
-pub type Located<'a> = (Option<&'a str>, &'a Finding);
+pub type HostFindingRef<'a> = (Option<&'a str>, &'a Finding);
 
 /// What makes two findings the same one.
 pub(crate) type Key<'a> = (Option<&'a str>, &'a str, &'a str);
 
-pub(crate) fn key((host, finding): Located<'_>) -> Key<'_> {
+pub(crate) fn key((host, finding): HostFindingRef<'_>) -> Key<'_> {
     (host, &finding.id, &finding.subject)
 }
 
 /// Node by node, then those between nodes.
-pub fn located(diagnosis: &Diagnosis) -> Vec<Located<'_>> {
+pub fn located(diagnosis: &Diagnosis) -> Vec<HostFindingRef<'_>> {
     let nodes = diagnosis.nodes.iter();
     let nodes = nodes.flat_map(|node| {
         let findings = node.findings.iter();
@@ -29,14 +29,14 @@ pub fn located(diagnosis: &Diagnosis) -> Vec<Located<'_>> {
 }
 
 /// A finding that no other of a list explains, and all that it explains.
-pub struct Root<'a> {
+pub struct RootFinding<'a> {
     /// The nodes that have it, word for word; none where it is between nodes.
     pub hosts: Vec<&'a str>,
     pub finding: &'a Finding,
-    pub explains: Vec<Located<'a>>,
+    pub explains: Vec<HostFindingRef<'a>>,
 }
 
-impl Root<'_> {
+impl RootFinding<'_> {
     /// The worst of the whole tree: what is a fault somewhere is to be mended as one.
     pub fn severity(&self) -> Severity {
         let explained = self.explains.iter().map(|(_, finding)| finding.severity);
@@ -53,12 +53,12 @@ impl Root<'_> {
 }
 
 /// The place of each finding's cause in a list; none where no cause of it is there.
-pub(crate) fn causes(found: &[Located]) -> Vec<Option<usize>> {
+pub(crate) fn causes(found: &[HostFindingRef]) -> Vec<Option<usize>> {
     let mut places: HashMap<Key, usize> = HashMap::new();
     for (index, found) in found.iter().enumerate() {
         places.entry(key(*found)).or_insert(index);
     }
-    let cause = |(_, finding): &Located| {
+    let cause = |(_, finding): &HostFindingRef| {
         let cause = finding.caused_by.as_ref()?;
         let key = (cause.host.as_deref(), &*cause.id, &*cause.subject);
         places.get(&key).copied()
@@ -79,9 +79,9 @@ fn root_of(causes: &[Option<usize>], mut at: usize) -> usize {
 
 /// In the order in which to mend them: the worst first, and as the catalogue has them. What several nodes have in the very
 /// same words is one.
-pub fn roots<'a>(found: &[Located<'a>]) -> Vec<Root<'a>> {
+pub fn roots<'a>(found: &[HostFindingRef<'a>]) -> Vec<RootFinding<'a>> {
     let causes = causes(found);
-    let mut explains: HashMap<usize, Vec<Located>> = HashMap::new();
+    let mut explains: HashMap<usize, Vec<HostFindingRef>> = HashMap::new();
     for (index, one) in found.iter().enumerate() {
         let root = root_of(&causes, index);
         if root != index {
@@ -92,7 +92,7 @@ pub fn roots<'a>(found: &[Located<'a>]) -> Vec<Root<'a>> {
         .enumerate()
         .map(|(rank, check)| (check.id, rank))
         .collect();
-    let mut roots: Vec<Root> = Vec::new();
+    let mut roots: Vec<RootFinding> = Vec::new();
     // By id and subject: those that may be the same in other words are few.
     let mut alike: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for (index, (host, finding)) in found.iter().enumerate() {
@@ -110,7 +110,7 @@ pub fn roots<'a>(found: &[Located<'a>]) -> Vec<Root<'a>> {
                 if explained.is_empty() && host.is_some() {
                     alike.push(roots.len());
                 }
-                roots.push(Root {
+                roots.push(RootFinding {
                     hosts: host.iter().copied().collect(),
                     finding,
                     explains: explained,
@@ -118,7 +118,7 @@ pub fn roots<'a>(found: &[Located<'a>]) -> Vec<Root<'a>> {
             }
         }
     }
-    let rank = |root: &Root| ranks.get(root.finding.id.as_str()).copied();
+    let rank = |root: &RootFinding| ranks.get(root.finding.id.as_str()).copied();
     roots.sort_by_key(|root| (root.severity(), rank(root).unwrap_or(usize::MAX)));
     roots
 }

@@ -5,14 +5,14 @@ use serde::Serialize;
 
 use crate::{
     rollback::RollbackPlan,
-    text::{Palette, Row, Span, Tone, line, table},
+    text::{Palette, TableRow, TextSpan, TextTone, line, table},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Changes {
+pub struct ApplyReport {
     /// What all nodes of this command share, in their journals too. Absent where nothing was to be changed.
     pub run: Option<String>,
-    pub nodes: Vec<Change>,
+    pub nodes: Vec<NodeChange>,
     /// Present where the cluster is neither as planned nor as it was before.
     pub half_configured: Option<HalfConfigured>,
     /// Of `rollback`: what was to be undone, and where.
@@ -32,10 +32,10 @@ pub struct HalfConfigured {
 
 /// Of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Change {
+pub struct NodeChange {
     #[serde(rename = "host")]
     pub node: String,
-    pub outcome: Outcome,
+    pub outcome: NodeChangeOutcome,
     pub transaction: Option<String>,
     /// Why it is not as it was asked for.
     pub why: Option<String>,
@@ -47,7 +47,7 @@ pub struct Change {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum NodeChangeOutcome {
     /// Changed, and seen to be reached over a new connection.
     Confirmed,
     /// There was nothing to do.
@@ -64,15 +64,15 @@ pub enum Outcome {
     Failed,
 }
 
-impl Outcome {
+impl NodeChangeOutcome {
     /// As it was asked for.
     pub fn is_fine(self) -> bool {
         matches!(self, Self::Confirmed | Self::Unchanged)
     }
 }
 
-impl Change {
-    pub fn new(node: &str, outcome: Outcome) -> Self {
+impl NodeChange {
+    pub fn new(node: &str, outcome: NodeChangeOutcome) -> Self {
         Self {
             node: node.to_owned(),
             outcome,
@@ -89,23 +89,23 @@ impl Change {
         self
     }
 
-    pub(crate) fn words(&self) -> (Tone, String) {
+    pub(crate) fn words(&self) -> (TextTone, String) {
         let seconds = self.seconds.map(|seconds| format!(" in {seconds} s"));
         let (tone, words) = match self.outcome {
-            Outcome::Confirmed => (Tone::Good, "confirmed"),
-            Outcome::Unchanged => (Tone::Good, "unchanged"),
-            Outcome::RolledBack => (Tone::Alarm, "rolled back"),
-            Outcome::GoingBack => (Tone::Alarm, "goes back by itself"),
-            Outcome::Refused => (Tone::Alarm, "refused"),
-            Outcome::NotBegun => (Tone::Bad, "not begun"),
-            Outcome::Failed => (Tone::Alarm, "failed"),
+            NodeChangeOutcome::Confirmed => (TextTone::Good, "confirmed"),
+            NodeChangeOutcome::Unchanged => (TextTone::Good, "unchanged"),
+            NodeChangeOutcome::RolledBack => (TextTone::Alarm, "rolled back"),
+            NodeChangeOutcome::GoingBack => (TextTone::Alarm, "goes back by itself"),
+            NodeChangeOutcome::Refused => (TextTone::Alarm, "refused"),
+            NodeChangeOutcome::NotBegun => (TextTone::Bad, "not begun"),
+            NodeChangeOutcome::Failed => (TextTone::Alarm, "failed"),
         };
         (tone, format!("{words}{}", seconds.unwrap_or_default()))
     }
 }
 
-impl Changes {
-    pub fn new(nodes: Vec<Change>) -> Self {
+impl ApplyReport {
+    pub fn new(nodes: Vec<NodeChange>) -> Self {
         Self {
             run: None,
             nodes,
@@ -116,13 +116,13 @@ impl Changes {
 
     /// Where this run left the cluster half configured: with the commands that change the others too, and that undo it.
     pub fn half_configured(&self, again: &str, undo: &str) -> Option<HalfConfigured> {
-        let named = |wanted: fn(Outcome) -> bool| -> Vec<String> {
+        let named = |wanted: fn(NodeChangeOutcome) -> bool| -> Vec<String> {
             let nodes = self.nodes.iter();
             let nodes = nodes.filter(|change| wanted(change.outcome));
             nodes.map(|change| change.node.clone()).collect()
         };
         let half = HalfConfigured {
-            confirmed: named(|outcome| outcome == Outcome::Confirmed),
+            confirmed: named(|outcome| outcome == NodeChangeOutcome::Confirmed),
             others: named(|outcome| !outcome.is_fine()),
             again: again.to_owned(),
             undo: undo.to_owned(),
@@ -144,11 +144,15 @@ impl HalfConfigured {
     }
 
     fn view(&self, palette: Palette, out: &mut String) {
-        line(palette, &[Span::new(Tone::Alarm, self.sentence())], out);
+        line(
+            palette,
+            &[TextSpan::new(TextTone::Alarm, self.sentence())],
+            out,
+        );
         for (label, command) in [("finish", &self.again), ("undo", &self.undo)] {
             let spans = [
-                Span::new(Tone::Quiet, format!("  {label:<8}")),
-                Span::command(Tone::Accent, command),
+                TextSpan::new(TextTone::Quiet, format!("  {label:<8}")),
+                TextSpan::command(TextTone::Accent, command),
             ];
             line(palette, &spans, out);
         }
@@ -156,31 +160,31 @@ impl HalfConfigured {
 }
 
 pub fn schema() -> schemars::Schema {
-    crate::document::document_schema::<Changes>()
+    crate::document::document_schema::<ApplyReport>()
 }
 
 /// Nodes and what became of them; `undone` where going back is what was asked for.
-pub fn view(changes: &Changes, undone: bool, palette: Palette) -> String {
-    let row = |change: &Change| {
+pub fn view(changes: &ApplyReport, undone: bool, palette: Palette) -> String {
+    let row = |change: &NodeChange| {
         let (mut tone, words) = change.words();
-        if undone && change.outcome == Outcome::RolledBack {
-            tone = Tone::Good;
+        if undone && change.outcome == NodeChangeOutcome::RolledBack {
+            tone = TextTone::Good;
         }
         let cells = vec![
-            Span::new(Tone::Strong, &change.node),
-            Span::new(tone, words),
-            Span::new(Tone::Plain, change.why.as_deref().unwrap_or_default()),
+            TextSpan::new(TextTone::Strong, &change.node),
+            TextSpan::new(tone, words),
+            TextSpan::new(TextTone::Plain, change.why.as_deref().unwrap_or_default()),
         ];
-        Row::Cells(0, cells)
+        TableRow::Cells(0, cells)
     };
-    let rows: Vec<Row> = changes.nodes.iter().map(row).collect();
+    let rows: Vec<TableRow> = changes.nodes.iter().map(row).collect();
     let mut out = String::new();
     table(palette, &rows, &mut out);
     for change in &changes.nodes {
         for note in &change.notes {
             let spans = [
-                Span::new(Tone::Bad, "note: "),
-                Span::new(Tone::Plain, format!("{}: {note}", change.node)),
+                TextSpan::new(TextTone::Bad, "note: "),
+                TextSpan::new(TextTone::Plain, format!("{}: {note}", change.node)),
             ];
             line(palette, &spans, &mut out);
         }
@@ -197,19 +201,20 @@ mod tests {
 
     #[test]
     fn what_a_person_sees_of_a_canary_that_went_back() {
-        let mut canary = Change::new("spark-b", Outcome::RolledBack)
+        let mut canary = NodeChange::new("spark-b", NodeChangeOutcome::RolledBack)
             .because("192.0.2.1 answered before and does not any more");
         canary.transaction = Some("20261115T100000Z-1".to_owned());
         canary.notes = vec!["nvidia_peermem is in use and stays loaded".to_owned()];
-        let mut done = Change::new("spark-c", Outcome::Confirmed);
+        let mut done = NodeChange::new("spark-c", NodeChangeOutcome::Confirmed);
         done.seconds = Some(7);
         let nodes = vec![
-            Change::new("spark-a\u{1b}[2J", Outcome::NotBegun).because("spark-b was rolled back"),
+            NodeChange::new("spark-a\u{1b}[2J", NodeChangeOutcome::NotBegun)
+                .because("spark-b was rolled back"),
             canary,
             done,
-            Change::new("spark-d", Outcome::Unchanged),
+            NodeChange::new("spark-d", NodeChangeOutcome::Unchanged),
         ];
-        let mut changes = Changes::new(nodes);
+        let mut changes = ApplyReport::new(nodes);
         let again = "crosstie apply --cluster sparks.toml";
         let undo = "crosstie rollback --run 20261115T100000Z-1f2e3d4c --cluster sparks.toml";
         changes.half_configured = changes.half_configured(again, undo);
@@ -219,23 +224,29 @@ mod tests {
 
     #[test]
     fn a_cluster_is_half_configured_where_this_run_was_kept_and_not_everywhere() {
-        let half = |outcomes: &[Outcome]| {
+        let half = |outcomes: &[NodeChangeOutcome]| {
             let nodes = outcomes.iter().zip(["spark-a", "spark-b"]);
-            let nodes = nodes.map(|(outcome, node)| Change::new(node, *outcome));
-            let changes = Changes::new(nodes.collect());
+            let nodes = nodes.map(|(outcome, node)| NodeChange::new(node, *outcome));
+            let changes = ApplyReport::new(nodes.collect());
             changes.half_configured("", "").is_some()
         };
         for other in [
-            Outcome::RolledBack,
-            Outcome::GoingBack,
-            Outcome::Refused,
-            Outcome::NotBegun,
-            Outcome::Failed,
+            NodeChangeOutcome::RolledBack,
+            NodeChangeOutcome::GoingBack,
+            NodeChangeOutcome::Refused,
+            NodeChangeOutcome::NotBegun,
+            NodeChangeOutcome::Failed,
         ] {
-            assert!(half(&[Outcome::Confirmed, other]), "{other:?}");
-            assert!(!half(&[Outcome::Unchanged, other]), "{other:?}");
+            assert!(half(&[NodeChangeOutcome::Confirmed, other]), "{other:?}");
+            assert!(!half(&[NodeChangeOutcome::Unchanged, other]), "{other:?}");
         }
-        assert!(!half(&[Outcome::Confirmed, Outcome::Unchanged]));
-        assert!(!half(&[Outcome::RolledBack, Outcome::NotBegun]));
+        assert!(!half(&[
+            NodeChangeOutcome::Confirmed,
+            NodeChangeOutcome::Unchanged
+        ]));
+        assert!(!half(&[
+            NodeChangeOutcome::RolledBack,
+            NodeChangeOutcome::NotBegun
+        ]));
     }
 }

@@ -1,13 +1,13 @@
 //! Two runs of one cluster: what got better, worse, or is otherwise not as it was.
 
-use crosstie_grade::compare::{Changed, compare};
-use crosstie_model::run::Run;
+use crosstie_grade::compare::{DifferenceKind, compare};
+use crosstie_model::run::StoredRun;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    run_report::{Replaced, RunReport, Summary},
-    text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table},
+    run_report::{ReplacedNameCount, RunReport, RunSummary},
+    text::{Palette, TableRow, TextSpan, TextTone, line, plain, quiet, strong, table},
 };
 
 /// What a figure that is missing is called in a change.
@@ -17,7 +17,7 @@ pub const FORMAT: u32 = 1;
 
 /// `crosstie report OLD NEW --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Comparison {
+pub struct RunComparison {
     pub format: u32,
     pub before: ComparedRun,
     pub after: ComparedRun,
@@ -27,10 +27,10 @@ pub struct Comparison {
     pub worse: usize,
     pub changed: usize,
     /// What was done first, then what came of it. Figures are in it if they differ by more than they wander.
-    pub changes: Vec<ChangeReport>,
+    pub changes: Vec<RunDifferenceReport>,
     /// What `--share` replaced; absent where names are the true ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub replaced: Option<Vec<Replaced>>,
+    pub replaced: Option<Vec<ReplacedNameCount>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -39,12 +39,12 @@ pub struct ComparedRun {
     pub started: String,
     /// Version of Crosstie that measured.
     pub crosstie: String,
-    pub summary: Summary,
+    pub summary: RunSummary,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ChangeReport {
-    pub direction: Direction,
+pub struct RunDifferenceReport {
+    pub direction: DifferenceDirection,
     pub what: &'static str,
     /// The node, port or pair.
     pub subject: String,
@@ -54,14 +54,14 @@ pub struct ChangeReport {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Direction {
+pub enum DifferenceDirection {
     Worse,
     Better,
     /// Neither: a version, a setting, a cable.
     Changed,
 }
 
-impl Direction {
+impl DifferenceDirection {
     pub fn name(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -78,34 +78,36 @@ impl Direction {
         }
     }
 
-    fn tone(self) -> Tone {
+    fn tone(self) -> TextTone {
         match self {
-            Self::Worse => Tone::Alarm,
-            Self::Better => Tone::Good,
-            Self::Changed => Tone::Accent,
+            Self::Worse => TextTone::Alarm,
+            Self::Better => TextTone::Good,
+            Self::Changed => TextTone::Accent,
         }
     }
 }
 
 /// The JSON schema.
 pub fn schema() -> schemars::Schema {
-    crate::document::closed_schema::<Comparison>()
+    crate::document::closed_schema::<RunComparison>()
 }
 
 /// The runs, and what is shown of each.
 pub fn comparison(
-    runs: [&Run; 2],
+    runs: [&StoredRun; 2],
     reports: [&RunReport; 2],
-    replaced: Option<Vec<Replaced>>,
-) -> Comparison {
-    let all: Vec<ChangeReport> = compare(runs[0], runs[1])
+    replaced: Option<Vec<ReplacedNameCount>>,
+) -> RunComparison {
+    let all: Vec<RunDifferenceReport> = compare(runs[0], runs[1])
         .into_iter()
-        .map(|change| ChangeReport {
+        .map(|change| RunDifferenceReport {
             direction: match change.what {
-                Changed::Faster => Direction::Better,
-                Changed::Working if change.before == NOT_MEASURED => Direction::Better,
-                Changed::Slower | Changed::Working => Direction::Worse,
-                _ => Direction::Changed,
+                DifferenceKind::Faster => DifferenceDirection::Better,
+                DifferenceKind::Working if change.before == NOT_MEASURED => {
+                    DifferenceDirection::Better
+                }
+                DifferenceKind::Slower | DifferenceKind::Working => DifferenceDirection::Worse,
+                _ => DifferenceDirection::Changed,
             },
             what: change.what.words(),
             subject: change.subject,
@@ -114,15 +116,19 @@ pub fn comparison(
         })
         .collect();
     let number = |direction| all.iter().filter(|one| one.direction == direction).count();
-    let [better, worse, changed] =
-        [Direction::Better, Direction::Worse, Direction::Changed].map(number);
+    let [better, worse, changed] = [
+        DifferenceDirection::Better,
+        DifferenceDirection::Worse,
+        DifferenceDirection::Changed,
+    ]
+    .map(number);
     let [before, after] = reports.map(|report| ComparedRun {
         cluster: report.cluster.clone(),
         started: report.started.clone(),
         crosstie: report.crosstie.clone(),
         summary: report.summary.clone(),
     });
-    Comparison {
+    RunComparison {
         format: FORMAT,
         before,
         after,
@@ -163,7 +169,7 @@ fn sentence(better: usize, worse: usize, changed: usize) -> String {
 }
 
 /// For a terminal.
-pub fn view(comparison: &Comparison, palette: Palette) -> String {
+pub fn view(comparison: &RunComparison, palette: Palette) -> String {
     let mut out = String::new();
     let run = |run: &ComparedRun| {
         let cluster = run.cluster.as_deref().unwrap_or("unnamed cluster");
@@ -180,15 +186,15 @@ pub fn view(comparison: &Comparison, palette: Palette) -> String {
         &mut out,
     );
     out.push('\n');
-    let rows: Vec<Row> = comparison
+    let rows: Vec<TableRow> = comparison
         .changes
         .iter()
         .map(|change| {
             let sign = format!("{} {}", change.direction.sign(), change.what);
-            Row::Cells(
+            TableRow::Cells(
                 2,
                 vec![
-                    Span::new(change.direction.tone(), sign),
+                    TextSpan::new(change.direction.tone(), sign),
                     strong(&change.subject),
                     plain(format!("{} → {}", change.before, change.after)),
                 ],

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    offer::{Offer, Verb},
-    text::{Palette, Span, Tone, line, quiet},
+    offer::{CommandContext, CommandVerb},
+    text::{Palette, TextSpan, TextTone, line, quiet},
 };
 
 /// One element of `scan --discover --json`: a machine on a local link that may be a node.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Candidate {
+pub struct DiscoveredMachine {
     /// The name that it gives itself (`spark-b.local`), else its first address.
     pub host: String,
     /// Link-local ones with their interface: `fe80::1%eth0`.
@@ -30,7 +30,7 @@ pub struct Candidate {
 
 /// Where it was looked, for the case that nobody was found.
 #[derive(Debug, Clone, Default)]
-pub struct Looked {
+pub struct SearchedInterfaces {
     /// Interfaces where multicast DNS was asked.
     pub asked: Vec<String>,
     /// Interfaces where the IPv6 all-nodes group was greeted.
@@ -40,11 +40,16 @@ pub struct Looked {
 
 /// The JSON schema of `scan --discover --json`.
 pub fn schema() -> schemars::Schema {
-    crate::document::closed_schema::<Vec<Candidate>>()
+    crate::document::closed_schema::<Vec<DiscoveredMachine>>()
 }
 
 /// The machines, where it could not be looked, and what to do next.
-pub fn view(candidates: &[Candidate], looked: &Looked, offer: &Offer, palette: Palette) -> String {
+pub fn view(
+    candidates: &[DiscoveredMachine],
+    looked: &SearchedInterfaces,
+    offer: &CommandContext,
+    palette: Palette,
+) -> String {
     let mut out = String::new();
     for candidate in candidates {
         draw(candidate, palette, &mut out);
@@ -56,7 +61,7 @@ pub fn view(candidates: &[Candidate], looked: &Looked, offer: &Offer, palette: P
     for note in &looked.notes {
         line(
             palette,
-            &[Span::new(Tone::Bad, format!("not asked: {note}"))],
+            &[TextSpan::new(TextTone::Bad, format!("not asked: {note}"))],
             &mut out,
         );
     }
@@ -69,12 +74,12 @@ pub fn view(candidates: &[Candidate], looked: &Looked, offer: &Offer, palette: P
     out
 }
 
-fn draw(candidate: &Candidate, palette: Palette, out: &mut String) {
+fn draw(candidate: &DiscoveredMachine, palette: Palette, out: &mut String) {
     let ssh = match &candidate.ssh {
-        Some(banner) => Span::new(Tone::Good, format!("  {banner}")),
-        None => Span::new(Tone::Bad, "  ssh does not answer"),
+        Some(banner) => TextSpan::new(TextTone::Good, format!("  {banner}")),
+        None => TextSpan::new(TextTone::Bad, "  ssh does not answer"),
     };
-    let host = Span::new(Tone::Strong, &candidate.host);
+    let host = TextSpan::new(TextTone::Strong, &candidate.host);
     line(palette, &[host, ssh], out);
     let mac = candidate.mac.iter().map(|mac| match candidate.vendor {
         Some(vendor) => format!("{mac} ({vendor})"),
@@ -92,41 +97,41 @@ fn draw(candidate: &Candidate, palette: Palette, out: &mut String) {
     ] {
         if !text.is_empty() {
             let label = quiet(format!("  {label:<11} "));
-            line(palette, &[label, Span::new(Tone::Plain, text)], out);
+            line(palette, &[label, TextSpan::new(TextTone::Plain, text)], out);
         }
     }
 }
 
-fn nobody(looked: &Looked, palette: Palette, out: &mut String) {
+fn nobody(looked: &SearchedInterfaces, palette: Palette, out: &mut String) {
     let on = |names: &[String]| match names {
         [] => "no interface".to_owned(),
         names => names.join(", "),
     };
-    let mut say = |tone, text: String| line(palette, &[Span::new(tone, text)], out);
-    say(Tone::Bad, "nobody answered".to_owned());
+    let mut say = |tone, text: String| line(palette, &[TextSpan::new(tone, text)], out);
+    say(TextTone::Bad, "nobody answered".to_owned());
     say(
-        Tone::Plain,
+        TextTone::Plain,
         format!(
             "  multicast DNS (_ssh._tcp, _workstation._tcp) was asked on {}",
             on(&looked.asked)
         ),
     );
     say(
-        Tone::Plain,
+        TextTone::Plain,
         format!(
             "  the IPv6 all-nodes group was greeted on {}",
             on(&looked.greeted)
         ),
     );
     say(
-        Tone::Quiet,
+        TextTone::Quiet,
         "  Is the cable in, and the port up on both ends (crosstie scan shows it)? A firewall may drop the answers. \
          --interface IF greets everybody on any interface; a node may also be named: crosstie scan HOST."
             .to_owned(),
     );
 }
 
-fn next(offer: &Offer, found: bool, palette: Palette, out: &mut String) {
+fn next(offer: &CommandContext, found: bool, palette: Palette, out: &mut String) {
     let lines = if offer.nodes.is_empty() {
         let cure = "sudo systemctl enable --now ssh    on the machine, then crosstie scan --discover again";
         vec![if found {
@@ -135,15 +140,19 @@ fn next(offer: &Offer, found: bool, palette: Palette, out: &mut String) {
             "crosstie scan".to_owned()
         }]
     } else {
-        let trust = offer.command(Verb::Trust);
+        let trust = offer.command(CommandVerb::Trust);
         vec![
             format!("{trust}    to log in without a password"),
-            offer.command(Verb::Scan).to_string(),
+            offer.command(CommandVerb::Scan).to_string(),
         ]
     };
     for (index, text) in lines.iter().enumerate() {
         let label = if index == 0 { "Next: " } else { "      " };
-        line(palette, &[quiet(label), Span::new(Tone::Accent, text)], out);
+        line(
+            palette,
+            &[quiet(label), TextSpan::new(TextTone::Accent, text)],
+            out,
+        );
     }
 }
 
@@ -151,8 +160,8 @@ fn next(offer: &Offer, found: bool, palette: Palette, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn candidate(host: &str, destination: Option<&str>) -> Candidate {
-        Candidate {
+    fn candidate(host: &str, destination: Option<&str>) -> DiscoveredMachine {
+        DiscoveredMachine {
             host: host.into(),
             addresses: vec!["192.0.2.7".into(), "fe80::7%f0".into()],
             interfaces: vec!["f0".into()],
@@ -170,7 +179,12 @@ mod tests {
             candidate("spark-a.local", Some("spark-a.local")),
             candidate("spark-b.local", None),
         ];
-        let text = view(&both, &Looked::default(), &Offer::default(), Palette::Plain);
+        let text = view(
+            &both,
+            &SearchedInterfaces::default(),
+            &CommandContext::default(),
+            Palette::Plain,
+        );
         for expected in [
             "spark-a.local  SSH-2.0-OpenSSH_9.6\n  addresses   192.0.2.7 · fe80::7%f0\n",
             "  MAC         4c:bb:47:00:00:07 (NVIDIA)\n  heard on    f0 by mdns, all-nodes\n",
@@ -184,12 +198,12 @@ mod tests {
 
     #[test]
     fn nobody_is_told_with_where_it_was_looked() {
-        let looked = Looked {
+        let looked = SearchedInterfaces {
             asked: vec!["eth0".into(), "f0".into()],
             greeted: Vec::new(),
             notes: vec!["IPv6 all-nodes on f0: only root may ask".into()],
         };
-        let text = view(&[], &looked, &Offer::default(), Palette::Plain);
+        let text = view(&[], &looked, &CommandContext::default(), Palette::Plain);
         for expected in [
             "asked on eth0, f0",
             "greeted on no interface",

@@ -8,13 +8,13 @@ const FORMAT: u32 = 1;
 
 /// An output whose type has no `format` of its own.
 #[derive(Debug, Serialize)]
-pub struct Document<'a, T> {
+pub struct JsonDocument<'a, T> {
     format: u32,
     #[serde(flatten)]
     content: &'a T,
 }
 
-impl<'a, T> Document<'a, T> {
+impl<'a, T> JsonDocument<'a, T> {
     pub fn new(content: &'a T) -> Self {
         let format = FORMAT;
         Self { format, content }
@@ -23,7 +23,7 @@ impl<'a, T> Document<'a, T> {
 
 /// What `--json` prints where a command could not do what it was asked to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Failure {
+pub struct FailureReport {
     /// What went wrong.
     pub error: String,
     /// Why, the nearest cause first.
@@ -32,7 +32,7 @@ pub struct Failure {
     pub nodes: Vec<NodeFailure>,
 }
 
-impl Failure {
+impl FailureReport {
     /// A command line that was not understood, in the words that a person is told.
     pub fn of_usage(text: &str) -> Self {
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -53,10 +53,10 @@ pub struct NodeFailure {
 
 /// The JSON schema of what is printed instead of any of the others.
 pub fn failure_schema() -> Schema {
-    document_schema::<Failure>()
+    document_schema::<FailureReport>()
 }
 
-/// The schema of a [`Document`].
+/// The schema of a [`JsonDocument`].
 pub fn document_schema<T: JsonSchema>() -> Schema {
     let mut schema = schemars::schema_for!(T);
     if let Some(object) = schema.as_object_mut() {
@@ -229,7 +229,7 @@ mod tests {
             of(Tagged::Plain { word }),
             of(Tagged::With(Other { weight: 3 })),
         ] {
-            let printed = serde_json::to_value(Document::new(&outer)).unwrap();
+            let printed = serde_json::to_value(JsonDocument::new(&outer)).unwrap();
             assert!(is_valid(&printed), "{printed:#} {schema:#}");
             let mut more = printed.clone();
             more["node"] = "spark-a".into();

@@ -1,17 +1,17 @@
 //! Settings of engines, for people and for programs.
 
 use crosstie_launch::format::{container_reasons, sh_line};
-use crosstie_model::plan::{Engine, Setting};
+use crosstie_model::plan::{EngineKind, EngineSetting};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, Span, Tone, item, line};
+use crate::text::{Palette, TextSpan, TextTone, item, line};
 
 /// Version of the JSON.
 const FORMAT: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Env {
+pub struct EnvReport {
     pub format: u32,
     pub cluster: String,
     pub nodes: Vec<EnvNode>,
@@ -22,7 +22,7 @@ pub struct Env {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EnvNode {
     pub host: String,
-    pub settings: Vec<Setting>,
+    pub settings: Vec<EngineSetting>,
     /// What a person should know about them.
     pub notes: Vec<String>,
     #[serde(skip)]
@@ -36,10 +36,10 @@ pub struct ContainerFlag {
 }
 
 pub fn schema() -> schemars::Schema {
-    crate::document::closed_schema::<Env>()
+    crate::document::closed_schema::<EnvReport>()
 }
 
-impl Env {
+impl EnvReport {
     pub fn new(cluster: &str, nodes: Vec<EnvNode>) -> Self {
         let flags = container_reasons().map(|(flag, why)| ContainerFlag {
             flag,
@@ -55,25 +55,25 @@ impl Env {
 }
 
 /// With reasons; nodes that are alike once.
-pub fn view(env: &Env, palette: Palette) -> String {
+pub fn view(env: &EnvReport, palette: Palette) -> String {
     let nodes = env.nodes.iter();
-    let all: Vec<(&str, &[Setting])> = nodes
+    let all: Vec<(&str, &[EngineSetting])> = nodes
         .map(|node| (node.host.as_str(), node.settings.as_slice()))
         .collect();
     let mut out = exports(&all, true, palette);
     for node in &env.nodes {
         for note in &node.notes {
             let note = format!("{}: {note}", node.host);
-            item(palette, (Tone::Bad, "! "), &note, &mut out);
+            item(palette, (TextTone::Bad, "! "), &note, &mut out);
         }
     }
-    let title = Span::new(Tone::Strong, "containers");
+    let title = TextSpan::new(TextTone::Strong, "containers");
     line(palette, &[title], &mut out);
     for ContainerFlag { flag, why } in &env.container_flags {
-        let flag = Span::new(Tone::Plain, format!("  {flag:<34}"));
+        let flag = TextSpan::new(TextTone::Plain, format!("  {flag:<34}"));
         line(
             palette,
-            &[flag, Span::new(Tone::Quiet, format!("  {why}"))],
+            &[flag, TextSpan::new(TextTone::Quiet, format!("  {why}"))],
             &mut out,
         );
     }
@@ -81,48 +81,49 @@ pub fn view(env: &Env, palette: Palette) -> String {
 }
 
 /// As a shell takes them: each node's, and those that are alike once.
-pub fn exports(all: &[(&str, &[Setting])], with_reasons: bool, palette: Palette) -> String {
+pub fn exports(all: &[(&str, &[EngineSetting])], with_reasons: bool, palette: Palette) -> String {
     let mut out = String::new();
     for (index, (_, settings)) in all.iter().enumerate() {
-        let is_alike = |other: &&(&str, &[Setting])| other.1 == *settings;
+        let is_alike = |other: &&(&str, &[EngineSetting])| other.1 == *settings;
         if all[..index].iter().any(|other| is_alike(&other)) {
             continue;
         }
         let names: Vec<&str> = all.iter().filter(is_alike).map(|(name, _)| *name).collect();
-        let title = Span::new(Tone::Strong, names.join(", "));
+        let title = TextSpan::new(TextTone::Strong, names.join(", "));
         line(palette, &[title], &mut out);
-        let mut engine: Option<Engine> = None;
+        let mut engine: Option<EngineKind> = None;
         for setting in *settings {
             if engine.replace(setting.engine) != Some(setting.engine) {
-                let name = Span::new(Tone::Quiet, format!("  # {}", title_of(setting.engine)));
+                let name =
+                    TextSpan::new(TextTone::Quiet, format!("  # {}", title_of(setting.engine)));
                 line(palette, &[name], &mut out);
             }
-            let export = Span::new(Tone::Plain, format!("  {}", sh_line(setting)));
+            let export = TextSpan::new(TextTone::Plain, format!("  {}", sh_line(setting)));
             line(palette, &[export], &mut out);
             if with_reasons {
-                let why = Span::new(Tone::Quiet, format!("      {}", setting.why));
+                let why = TextSpan::new(TextTone::Quiet, format!("      {}", setting.why));
                 line(palette, &[why], &mut out);
             }
         }
         if settings.is_empty() {
             let none = "  nothing to set: it has no port on the fabric";
-            line(palette, &[Span::new(Tone::Quiet, none)], &mut out);
+            line(palette, &[TextSpan::new(TextTone::Quiet, none)], &mut out);
         }
         out.push('\n');
     }
     out
 }
 
-fn title_of(engine: Engine) -> &'static str {
+fn title_of(engine: EngineKind) -> &'static str {
     match engine {
-        Engine::Nccl => "NCCL",
-        Engine::Ucx => "UCX",
-        Engine::Gloo => "Gloo",
-        Engine::OpenMpi => "Open MPI",
-        Engine::Ray => "Ray",
-        Engine::Vllm => "vLLM",
-        Engine::Sglang => "SGLang",
-        Engine::LlamaCpp => "llama.cpp",
-        Engine::Custom => "your own",
+        EngineKind::Nccl => "NCCL",
+        EngineKind::Ucx => "UCX",
+        EngineKind::Gloo => "Gloo",
+        EngineKind::OpenMpi => "Open MPI",
+        EngineKind::Ray => "Ray",
+        EngineKind::Vllm => "vLLM",
+        EngineKind::Sglang => "SGLang",
+        EngineKind::LlamaCpp => "llama.cpp",
+        EngineKind::Custom => "your own",
     }
 }

@@ -3,7 +3,7 @@
 use crosstie_doctor::{Check, checks::AREAS, explain::page};
 use crosstie_model::spec::distance;
 
-use crate::text::{Palette, Row, Span, Tone, line, table, wrap};
+use crate::text::{Palette, TableRow, TextSpan, TextTone, line, table, wrap};
 
 const WIDTH: usize = 98;
 
@@ -11,16 +11,20 @@ const WIDTH: usize = 98;
 pub fn list(palette: Palette) -> String {
     let mut out = String::new();
     for area in AREAS.iter().filter(|area| !area.checks.is_empty()) {
-        line(palette, &[Span::new(Tone::Strong, area.title)], &mut out);
+        line(
+            palette,
+            &[TextSpan::new(TextTone::Strong, area.title)],
+            &mut out,
+        );
         let row = |check: &&Check| {
             let mut cells = vec![
-                Span::new(Tone::Accent, check.id),
-                Span::new(Tone::Plain, check.title),
+                TextSpan::new(TextTone::Accent, check.id),
+                TextSpan::new(TextTone::Plain, check.title),
             ];
             if let Some(needs) = check.needs() {
-                cells.push(Span::new(Tone::Quiet, needs.brief()));
+                cells.push(TextSpan::new(TextTone::Quiet, needs.brief()));
             }
-            Row::Cells(2, cells)
+            TableRow::Cells(2, cells)
         };
         table(
             palette,
@@ -30,8 +34,8 @@ pub fn list(palette: Palette) -> String {
         out.push('\n');
     }
     let next = [
-        Span::new(Tone::Quiet, "Next: "),
-        Span::new(Tone::Accent, "crosstie explain ID"),
+        TextSpan::new(TextTone::Quiet, "Next: "),
+        TextSpan::new(TextTone::Accent, "crosstie explain ID"),
     ];
     line(palette, &next, &mut out);
     out
@@ -45,14 +49,14 @@ pub fn check(check: &Check, palette: Palette) -> String {
         if row.starts_with('#') {
             line(
                 palette,
-                &[Span::new(Tone::Strong, title.trim_start())],
+                &[TextSpan::new(TextTone::Strong, title.trim_start())],
                 &mut out,
             );
         } else if row.starts_with("| severity") || row.starts_with("|---") {
             // A terminal needs no table for two words.
         } else if row.starts_with('|') {
             let facts = format!("{}, read from: {}", check.severity, check.scope());
-            line(palette, &[Span::new(Tone::Quiet, facts)], &mut out);
+            line(palette, &[TextSpan::new(TextTone::Quiet, facts)], &mut out);
         } else if row.is_empty() {
             out.push('\n');
         } else {
@@ -67,7 +71,7 @@ fn paragraph(row: &str, palette: Palette, out: &mut String) {
     for (index, text) in wrap(row, WIDTH).iter().enumerate() {
         let indent = if index == 0 { "" } else { hanging };
         let text = format!("  {indent}{text}");
-        line(palette, &[Span::new(Tone::Plain, text)], out);
+        line(palette, &[TextSpan::new(TextTone::Plain, text)], out);
     }
 }
 

@@ -3,17 +3,17 @@
 use crosstie_model::{Evidence, Finding, Severity};
 
 use crate::{
-    causes::Root,
-    text::{Palette, Row, Span, Tone, line, table, wrap},
+    causes::RootFinding,
+    text::{Palette, TableRow, TextSpan, TextTone, line, table, wrap},
 };
 
 const INDENT: usize = 11;
 
-pub fn tone(severity: Severity) -> Tone {
+pub fn tone(severity: Severity) -> TextTone {
     match severity {
-        Severity::Fault => Tone::Alarm,
-        Severity::Warning => Tone::Bad,
-        Severity::Info => Tone::Quiet,
+        Severity::Fault => TextTone::Alarm,
+        Severity::Warning => TextTone::Bad,
+        Severity::Info => TextTone::Quiet,
     }
 }
 
@@ -29,8 +29,8 @@ pub fn finding(finding: &Finding, palette: Palette, out: &mut String) {
     for command in &finding.commands {
         let indent = " ".repeat(INDENT + 7);
         let spans = [
-            Span::new(Tone::Plain, indent),
-            Span::command(Tone::Accent, command),
+            TextSpan::new(TextTone::Plain, indent),
+            TextSpan::command(TextTone::Accent, command),
         ];
         line(palette, &spans, out);
     }
@@ -43,12 +43,12 @@ pub fn finding(finding: &Finding, palette: Palette, out: &mut String) {
 }
 
 /// A line below a finding that explains others, in place of its last empty one; `command` shows them.
-pub fn consequences(root: &Root, command: &str, palette: Palette, out: &mut String) {
+pub fn consequences(root: &RootFinding, command: &str, palette: Palette, out: &mut String) {
     if let Some(words) = root.consequences() {
         out.truncate(out.len().saturating_sub(1));
-        let indent = Span::new(Tone::Plain, " ".repeat(INDENT));
-        let text = Span::new(Tone::Strong, words);
-        let hint = Span::new(Tone::Quiet, format!("; {command} shows them"));
+        let indent = TextSpan::new(TextTone::Plain, " ".repeat(INDENT));
+        let text = TextSpan::new(TextTone::Strong, words);
+        let hint = TextSpan::new(TextTone::Quiet, format!("; {command} shows them"));
         line(palette, &[indent, text, hint], out);
         out.push('\n');
     }
@@ -59,23 +59,23 @@ pub fn consequences(root: &Root, command: &str, palette: Palette, out: &mut Stri
 fn evidence(evidence: &[Evidence], palette: Palette, out: &mut String) {
     const LONG: usize = 64;
     let is_long = |evidence: &Evidence| evidence.value.chars().count() > LONG;
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<TableRow> = Vec::new();
     for seen in evidence {
-        let what = Span::new(Tone::Plain, &seen.what);
-        let value = Span::new(Tone::Strong, &seen.value);
-        let source = Span::new(Tone::Quiet, &seen.source);
+        let what = TextSpan::new(TextTone::Plain, &seen.what);
+        let value = TextSpan::new(TextTone::Strong, &seen.value);
+        let source = TextSpan::new(TextTone::Quiet, &seen.source);
         if is_long(seen) {
-            let indent = Span::new(Tone::Plain, " ".repeat(INDENT));
-            let gap = Span::new(Tone::Plain, "  ");
-            rows.push(Row::Heading(vec![
+            let indent = TextSpan::new(TextTone::Plain, " ".repeat(INDENT));
+            let gap = TextSpan::new(TextTone::Plain, "  ");
+            rows.push(TableRow::Heading(vec![
                 indent.clone(),
                 what,
                 gap.clone(),
                 source,
             ]));
-            rows.push(Row::Heading(vec![indent, gap, value]));
+            rows.push(TableRow::Heading(vec![indent, gap, value]));
         } else {
-            rows.push(Row::Cells(INDENT, vec![what, value, source]));
+            rows.push(TableRow::Cells(INDENT, vec![what, value, source]));
         }
     }
     table(palette, &rows, out);
@@ -85,10 +85,10 @@ fn evidence(evidence: &[Evidence], palette: Palette, out: &mut String) {
 pub fn heading(finding: &Finding, palette: Palette, out: &mut String) {
     let severity = tone(finding.severity);
     let spans = [
-        Span::new(severity, format!("  {:<9}", finding.severity)),
-        Span::new(Tone::Strong, &finding.id),
-        Span::new(Tone::Plain, "  "),
-        Span::new(Tone::Plain, &finding.subject),
+        TextSpan::new(severity, format!("  {:<9}", finding.severity)),
+        TextSpan::new(TextTone::Strong, &finding.id),
+        TextSpan::new(TextTone::Plain, "  "),
+        TextSpan::new(TextTone::Plain, &finding.subject),
     ];
     line(palette, &spans, out);
 }
@@ -97,8 +97,8 @@ fn paragraph(label: &str, text: &str, palette: Palette, out: &mut String) {
     let mut label = format!("{:INDENT$}{label:<7}", "");
     for folded in wrap(text, palette.prose(label.chars().count())) {
         let spans = [
-            Span::new(Tone::Quiet, &label),
-            Span::new(Tone::Plain, folded),
+            TextSpan::new(TextTone::Quiet, &label),
+            TextSpan::new(TextTone::Plain, folded),
         ];
         line(palette, &spans, out);
         label = " ".repeat(INDENT + 7);

@@ -1,22 +1,22 @@
 //! What `init` found and wrote, for programs and for people.
 
-use crosstie_fabric::cabling::{CageState, Note as CablingNote, Station, Wiring};
-use crosstie_model::{Cable, Spec};
+use crosstie_fabric::cabling::{CablingNote, CageState, DetectedCabling, SurveyedNode};
+use crosstie_model::{Cable, ClusterSpec};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     cabling,
-    offer::{Offer, Verb},
-    text::{Palette, Span, Tone, line, printable, wrap},
+    offer::{CommandContext, CommandVerb},
+    text::{Palette, TextSpan, TextTone, line, printable, wrap},
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Init {
+pub struct InitReport {
     /// As they are found, with the cluster file's numbers.
     pub cables: Vec<Cable>,
-    pub notes: Vec<Note>,
-    pub nodes: Vec<Node>,
+    pub notes: Vec<InitNote>,
+    pub nodes: Vec<InitNode>,
     /// The cluster file.
     pub file: String,
     /// It was written; not so where nothing is new, or with --dry-run.
@@ -26,7 +26,7 @@ pub struct Init {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Note {
+pub struct InitNote {
     /// `one-way`, `apart`, `loop`, `stranger`, `nobody`, `no-carrier`, `crossed`, `twins-by-hearing`, `not-probed`,
     /// `put-back`, `left`, `gone` or `contradicts`.
     pub kind: &'static str,
@@ -37,7 +37,7 @@ pub struct Note {
     pub text: String,
 }
 
-impl From<&CablingNote> for Note {
+impl From<&CablingNote> for InitNote {
     fn from(note: &CablingNote) -> Self {
         Self {
             kind: note.kind(),
@@ -49,15 +49,15 @@ impl From<&CablingNote> for Note {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Node {
+pub struct InitNode {
     #[serde(rename = "host")]
     pub name: String,
     pub number: Option<u32>,
-    pub cages: Vec<Cage>,
+    pub cages: Vec<InitCage>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Cage {
+pub struct InitCage {
     pub id: String,
     pub devices: Vec<String>,
     pub interfaces: Vec<String>,
@@ -68,20 +68,24 @@ pub struct Cage {
 }
 
 pub fn schema() -> schemars::Schema {
-    crate::document::document_schema::<Init>()
+    crate::document::document_schema::<InitReport>()
 }
 
-pub fn nodes(stations: &[Station], wiring: &Wiring, spec: &Spec) -> Vec<Node> {
+pub fn nodes(
+    stations: &[SurveyedNode],
+    wiring: &DetectedCabling,
+    spec: &ClusterSpec,
+) -> Vec<InitNode> {
     let nodes = stations.iter().zip(&wiring.cages);
     nodes
-        .map(|(station, cages)| Node {
+        .map(|(station, cages)| InitNode {
             name: station.name.clone(),
             number: spec.node(&station.name).and_then(|node| node.number),
             cages: cages
                 .iter()
                 .map(|cage| {
                     let jacks = || cage.jacks.iter().map(|jack| &station.jacks[*jack]);
-                    Cage {
+                    InitCage {
                         id: cage.id.clone(),
                         devices: jacks().map(|jack| jack.device.clone()).collect(),
                         interfaces: jacks().map(|jack| jack.interface.clone()).collect(),
@@ -106,7 +110,7 @@ fn state(state: CageState) -> &'static str {
 }
 
 /// The found cables with the numbers that the file gives them.
-pub fn numbered(cables: &[Cable], spec: &Spec) -> Vec<Cable> {
+pub fn numbered(cables: &[Cable], spec: &ClusterSpec) -> Vec<Cable> {
     let with_number = |cable: &Cable| {
         let ends = |cable: &Cable| {
             let mut ends: Vec<_> = cable.ends().cloned().collect();
@@ -127,10 +131,15 @@ pub fn numbered(cables: &[Cable], spec: &Spec) -> Vec<Cable> {
 }
 
 /// The nodes and their cables as a drawing, and what there is to say of them.
-pub fn drawing(found: &Init, stations: &[Station], wiring: &Wiring, palette: Palette) -> String {
+pub fn drawing(
+    found: &InitReport,
+    stations: &[SurveyedNode],
+    wiring: &DetectedCabling,
+    palette: Palette,
+) -> String {
     let nodes = stations.iter().zip(&wiring.cages).map(|(station, cages)| {
         let cages = cages.iter().map(|cage| (cage.id.clone(), cage.state));
-        cabling::Node {
+        cabling::DrawnNode {
             name: station.name.clone(),
             cages: cages.collect(),
         }
@@ -145,9 +154,17 @@ pub fn drawing(found: &Init, stations: &[Station], wiring: &Wiring, palette: Pal
 
 /// What `init` ends with: the drawing, what became of the file, and what comes next. `preview` is what the file would be,
 /// where none is written.
-pub fn view(found: &Init, drawing: &str, preview: Option<&str>, offer: &Offer) -> String {
+pub fn view(
+    found: &InitReport,
+    drawing: &str,
+    preview: Option<&str>,
+    offer: &CommandContext,
+) -> String {
     let path = printable(&found.file);
-    let next = format!("Next: {}", offer.by_cluster_file().command(Verb::Plan));
+    let next = format!(
+        "Next: {}",
+        offer.by_cluster_file().command(CommandVerb::Plan)
+    );
     let last = if let Some(text) = preview {
         let lines: Vec<String> = text.lines().map(printable).collect();
         format!("{path} would be:\n\n{}", lines.join("\n"))
@@ -161,7 +178,7 @@ pub fn view(found: &Init, drawing: &str, preview: Option<&str>, offer: &Offer) -
 }
 
 /// The notes in their order, those that every other cage may have as one.
-pub fn notes(notes: &[Note], palette: Palette) -> String {
+pub fn notes(notes: &[InitNote], palette: Palette) -> String {
     let mut out = String::new();
     let mut told: Vec<&str> = Vec::new();
     for note in notes {
@@ -179,13 +196,16 @@ pub fn notes(notes: &[Note], palette: Palette) -> String {
             None => note.text.clone(),
         };
         let (mark, tone) = if note.problem {
-            ("!", Tone::Bad)
+            ("!", TextTone::Bad)
         } else {
-            ("·", Tone::Quiet)
+            ("·", TextTone::Quiet)
         };
         for (index, text) in wrap(&text, palette.prose(4)).iter().enumerate() {
             let mark = if index == 0 { mark } else { " " };
-            let spans = [Span::new(tone, format!("  {mark} ")), Span::new(tone, text)];
+            let spans = [
+                TextSpan::new(tone, format!("  {mark} ")),
+                TextSpan::new(tone, text),
+            ];
             line(palette, &spans, &mut out);
         }
     }

@@ -36,4 +36,4 @@ pub mod trial;
 pub mod trust;
 pub mod up;
 
-pub use placed::PlacedFinding;
+pub use placed::HostFinding;

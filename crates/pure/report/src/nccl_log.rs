@@ -1,18 +1,18 @@
 //! What an NCCL log says, on one screen: is it RDMA, between whom, over what, and what is wrong.
 
 use crosstie_model::Severity;
-use crosstie_nccl_log::{Host, Pair, Report, RunReport, Transport};
+use crosstie_nccl_log::{NcclHost, NcclLogReport, NcclPair, NcclRunReport, NcclTransport};
 
 use crate::{
     finding::{finding, heading},
-    text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table},
+    text::{Palette, TableRow, TextSpan, TextTone, line, plain, quiet, strong, table},
 };
 
 /// More pairs than a screen holds are left to the JSON.
 const MAX_PAIRS: usize = 24;
 const MAX_HOSTS: usize = 16;
 
-pub fn view(report: &Report, palette: Palette) -> String {
+pub fn view(report: &NcclLogReport, palette: Palette) -> String {
     let mut out = String::new();
     for (index, run) in report.runs.iter().enumerate() {
         if report.runs.len() > 1 {
@@ -32,11 +32,11 @@ pub fn view(report: &Report, palette: Palette) -> String {
 
 /// The JSON's schema.
 pub fn schema() -> schemars::Schema {
-    crate::document::document_schema::<Report>()
+    crate::document::document_schema::<NcclLogReport>()
 }
 
 /// What is wrong at length, what is only worth knowing in a line.
-fn findings(report: &Report, palette: Palette, out: &mut String) {
+fn findings(report: &NcclLogReport, palette: Palette, out: &mut String) {
     if report.findings.is_empty() {
         return;
     }
@@ -54,7 +54,7 @@ fn findings(report: &Report, palette: Palette, out: &mut String) {
     }
 }
 
-fn headline_of_nothing(report: &Report, palette: Palette, out: &mut String) {
+fn headline_of_nothing(report: &NcclLogReport, palette: Palette, out: &mut String) {
     let text = if report.messages == 0 {
         "No line of NCCL's in this log. Start the job with NCCL_DEBUG=INFO and read its output again."
     } else {
@@ -64,7 +64,7 @@ fn headline_of_nothing(report: &Report, palette: Palette, out: &mut String) {
 }
 
 /// The answer in one line.
-fn headline(run: &RunReport) -> (Tone, String) {
+fn headline(run: &NcclRunReport) -> (TextTone, String) {
     let one_node = run.several_nodes == Some(false);
     let gdr = match run.gdr {
         Some(true) => ", straight to the GPU's memory (GPUDirect)",
@@ -73,34 +73,34 @@ fn headline(run: &RunReport) -> (Tone, String) {
     };
     match run.transport {
         _ if one_node && run.pairs.is_empty() => (
-            Tone::Plain,
+            TextTone::Plain,
             "One node: nothing crosses the network.".to_owned(),
         ),
-        Transport::Ib => (Tone::Good, format!("RDMA: yes{gdr}.")),
-        Transport::Socket if run.several_nodes == Some(true) => (
-            Tone::Bad,
+        NcclTransport::Ib => (TextTone::Good, format!("RDMA: yes{gdr}.")),
+        NcclTransport::Socket if run.several_nodes == Some(true) => (
+            TextTone::Bad,
             "RDMA: no. Data between nodes goes over TCP sockets.".to_owned(),
         ),
-        Transport::Socket => (
-            Tone::Plain,
+        NcclTransport::Socket => (
+            TextTone::Plain,
             "RDMA: no, TCP sockets. The log does not show whether there is more than one node."
                 .to_owned(),
         ),
-        Transport::Mixed => (
-            Tone::Alarm,
+        NcclTransport::Mixed => (
+            TextTone::Alarm,
             "RDMA: in part. Some channels between nodes use RDMA and some TCP sockets.".to_owned(),
         ),
-        Transport::Unknown => (
-            Tone::Plain,
+        NcclTransport::Unknown => (
+            TextTone::Plain,
             "RDMA: the log does not say. NCCL_DEBUG=INFO shows the network and its channels."
                 .to_owned(),
         ),
     }
 }
 
-fn draw(run: &RunReport, palette: Palette, out: &mut String) {
+fn draw(run: &NcclRunReport, palette: Palette, out: &mut String) {
     let (tone, text) = headline(run);
-    line(palette, &[Span::new(tone, text)], out);
+    line(palette, &[TextSpan::new(tone, text)], out);
     let size = [
         run.ranks.map(|ranks| count(u64::from(ranks), "rank")),
         run.nodes.map(|nodes| count(u64::from(nodes), "node")),
@@ -150,36 +150,36 @@ fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{plural}")
 }
 
-fn pairs(run: &RunReport) -> Vec<Row> {
+fn pairs(run: &NcclRunReport) -> Vec<TableRow> {
     const TITLES: [&str; 6] = ["from", "to", "via", "channels", "sends on", "receives on"];
-    let mut rows = vec![Row::Cells(2, TITLES.map(quiet).to_vec())];
+    let mut rows = vec![TableRow::Cells(2, TITLES.map(quiet).to_vec())];
     rows.extend(run.pairs.iter().take(MAX_PAIRS).flat_map(routes));
     rows
 }
 
-fn routes(pair: &Pair) -> Vec<Row> {
-    let row = |route: &crosstie_nccl_log::Route| {
+fn routes(pair: &NcclPair) -> Vec<TableRow> {
+    let row = |route: &crosstie_nccl_log::NcclRoute| {
         let tone = match route.via.as_str() {
-            "NET/Socket" => Tone::Bad,
-            via if via.starts_with("NET/IB") => Tone::Good,
-            _ => Tone::Plain,
+            "NET/Socket" => TextTone::Bad,
+            via if via.starts_with("NET/IB") => TextTone::Good,
+            _ => TextTone::Plain,
         };
         let gdr = if route.gdr { " GPUDirect" } else { "" };
         let cells = [
             plain(&pair.from),
             plain(&pair.to),
-            Span::new(tone, format!("{}{gdr}", route.via)),
+            TextSpan::new(tone, format!("{}{gdr}", route.via)),
             plain(route.channels.to_string()),
             plain(route.send_devices.join(", ")),
             plain(route.receive_devices.join(", ")),
         ];
-        Row::Cells(2, cells.to_vec())
+        TableRow::Cells(2, cells.to_vec())
     };
     pair.routes.iter().map(row).collect()
 }
 
 /// `spark-a  rank 0  IB  rocep1s0f1/RoCE, roceP2p1s0f1/RoCE`
-fn host(host: &Host) -> Row {
+fn host(host: &NcclHost) -> TableRow {
     let ranks: Vec<String> = host.ranks.iter().map(u32::to_string).collect();
     let ranks = match ranks.as_slice() {
         [] => String::new(),
@@ -187,7 +187,7 @@ fn host(host: &Host) -> Row {
         [first, .., last] if ranks.len() > 8 => format!("{} ranks, {first} to {last}", ranks.len()),
         several => format!("ranks {}", several.join(" ")),
     };
-    let device = |device: &crosstie_nccl_log::Device| match &device.link {
+    let device = |device: &crosstie_nccl_log::NcclDevice| match &device.link {
         Some(link) => format!("{}/{link}", device.name),
         None => device.name.clone(),
     };
@@ -198,34 +198,34 @@ fn host(host: &Host) -> Row {
         plain(host.networks.join(", ")),
         plain(devices.join(", ")),
     ];
-    Row::Cells(2, cells.to_vec())
+    TableRow::Cells(2, cells.to_vec())
 }
 
-fn notes(report: &Report, palette: Palette, out: &mut String) {
-    let mut note = |label: &str, tone: Tone, text: String| {
-        let spans = [quiet(format!("  {label:<8} ")), Span::new(tone, text)];
+fn notes(report: &NcclLogReport, palette: Palette, out: &mut String) {
+    let mut note = |label: &str, tone: TextTone, text: String| {
+        let spans = [quiet(format!("  {label:<8} ")), TextSpan::new(tone, text)];
         line(palette, &spans, out);
     };
     if !report.versions.is_empty() {
-        note("NCCL", Tone::Plain, report.versions.join(", "));
+        note("NCCL", TextTone::Plain, report.versions.join(", "));
     }
     if !report.plugins.is_empty() {
-        note("plugin", Tone::Plain, report.plugins.join(", "));
+        note("plugin", TextTone::Plain, report.plugins.join(", "));
     }
     let read = format!(
         "{}, {} of NCCL's",
         count(report.lines, "line"),
         report.messages
     );
-    note("read", Tone::Quiet, read);
+    note("read", TextTone::Quiet, read);
     if report.ray_merged {
         let text = "Ray left out lines that it found alike: RAY_DEDUP_LOGS=0 keeps every channel";
-        note("note", Tone::Quiet, text.to_owned());
+        note("note", TextTone::Quiet, text.to_owned());
     }
     if report.truncated {
         note(
             "note",
-            Tone::Quiet,
+            TextTone::Quiet,
             "the log names more than is kept; the rest is left out".to_owned(),
         );
     }

@@ -7,7 +7,7 @@ use crosstie_model::word;
 
 /// What another command about the same nodes needs to be told, too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offer {
+pub struct CommandContext {
     /// Nodes that were named; none is all of the lab's, or of the cluster file's.
     pub nodes: Vec<String>,
     pub lab: Option<String>,
@@ -26,7 +26,7 @@ pub struct Offer {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
+pub enum CommandVerb {
     Scan,
     Doctor,
     Trust,
@@ -41,7 +41,7 @@ pub enum Verb {
     Explain,
 }
 
-impl Verb {
+impl CommandVerb {
     fn name(self) -> &'static str {
         match self {
             Self::Scan => "scan",
@@ -85,10 +85,10 @@ impl Verb {
     }
 }
 
-impl Offer {
+impl CommandContext {
     /// About the same nodes.
-    pub fn command(&self, verb: Verb) -> Command<'_> {
-        Command {
+    pub fn command(&self, verb: CommandVerb) -> SuggestedCommand<'_> {
+        SuggestedCommand {
             offer: self,
             verb,
             sudo: false,
@@ -116,14 +116,14 @@ impl Offer {
     }
 
     /// What changed nodes, once more. `guard` is absent where it is the usual one.
-    pub fn again(&self, verb: Verb, guard: Option<u32>, force: bool) -> String {
+    pub fn again(&self, verb: CommandVerb, guard: Option<u32>, force: bool) -> String {
         let command = self.command(verb).option("guard", guard);
         command.flag("force", force).to_string()
     }
 
     /// What undoes a run.
     pub fn undo(&self, run: &str) -> String {
-        let command = self.command(Verb::Rollback);
+        let command = self.command(CommandVerb::Rollback);
         command.option("run", Some(run)).to_string()
     }
 
@@ -133,14 +133,14 @@ impl Offer {
         let nodes: String = nodes.collect();
         let lab = option("lab", self.lab.as_ref());
         let cluster = option("cluster", self.cluster.as_ref());
-        let reach = self.reach(Verb::Scan, false);
+        let reach = self.reach(CommandVerb::Scan, false);
         format!(
             "crosstie launch {what} {}{nodes}{lab}{cluster}{reach}",
             word(job)
         )
     }
 
-    fn reach(&self, verb: Verb, sudo: bool) -> String {
+    fn reach(&self, verb: CommandVerb, sudo: bool) -> String {
         let path = |path: &Option<String>| path.clone();
         let root = verb.becomes_root() && (!verb.reads() || sudo || self.sudo);
         let connect = [
@@ -164,14 +164,14 @@ impl Offer {
 
 /// One of them, to be printed.
 #[derive(Debug, Clone)]
-pub struct Command<'a> {
-    offer: &'a Offer,
-    verb: Verb,
+pub struct SuggestedCommand<'a> {
+    offer: &'a CommandContext,
+    verb: CommandVerb,
     sudo: bool,
     options: String,
 }
 
-impl Command<'_> {
+impl SuggestedCommand<'_> {
     #[must_use]
     pub fn option(mut self, name: &str, value: Option<impl fmt::Display>) -> Self {
         self.options += &option(name, value);
@@ -192,7 +192,7 @@ impl Command<'_> {
     }
 }
 
-impl fmt::Display for Command<'_> {
+impl fmt::Display for SuggestedCommand<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             offer,
@@ -201,7 +201,7 @@ impl fmt::Display for Command<'_> {
             options,
         } = self;
         write!(formatter, "crosstie {}{options}", verb.name())?;
-        if *verb == Verb::Explain {
+        if *verb == CommandVerb::Explain {
             return Ok(());
         }
         for node in &offer.nodes {
@@ -237,32 +237,35 @@ mod tests {
 
     #[test]
     fn each_verb_is_told_what_it_takes() {
-        let offer = Offer {
+        let offer = CommandContext {
             nodes: vec!["spark-a".to_owned(), "b; reboot".to_owned()],
             cluster: Some("my lab/sparks.toml".to_owned()),
             become_password_fd: Some(3),
             ssh_config: Some("lab/ssh".to_owned()),
             yes: true,
-            ..Offer::default()
+            ..CommandContext::default()
         };
         let shown = |verb| offer.command(verb).to_string();
         let nodes = "spark-a 'b; reboot'";
         let cluster = "--cluster 'my lab/sparks.toml'";
         assert_eq!(
-            shown(Verb::Status),
+            shown(CommandVerb::Status),
             format!(
                 "crosstie status {nodes} {cluster} --become-password-fd 3 --ssh-config lab/ssh"
             )
         );
         assert_eq!(
-            shown(Verb::Trust),
+            shown(CommandVerb::Trust),
             format!("crosstie trust {nodes} --ssh-config lab/ssh")
         );
         assert_eq!(
-            shown(Verb::Scan),
+            shown(CommandVerb::Scan),
             format!("crosstie scan {nodes} {cluster} --ssh-config lab/ssh")
         );
-        let doctor = offer.command(Verb::Doctor).flag("watch", true).as_root();
+        let doctor = offer
+            .command(CommandVerb::Doctor)
+            .flag("watch", true)
+            .as_root();
         assert_eq!(
             doctor.to_string(),
             format!(
@@ -270,21 +273,21 @@ mod tests {
             )
         );
         assert_eq!(
-            offer.about([]).command(Verb::Up).to_string(),
+            offer.about([]).command(CommandVerb::Up).to_string(),
             "crosstie up --output 'my lab/sparks.toml' --yes --become-password-fd 3 --ssh-config lab/ssh"
         );
     }
 
     #[test]
     fn a_lab_is_all_that_its_nodes_need() {
-        let offer = Offer {
+        let offer = CommandContext {
             lab: Some("two-sparks".to_owned()),
-            ..Offer::default()
+            ..CommandContext::default()
         };
         let run = "20261116T175500Z-1f2e3d4c";
         assert_eq!(
             offer
-                .command(Verb::Rollback)
+                .command(CommandVerb::Rollback)
                 .option("run", Some(run))
                 .to_string(),
             format!("crosstie rollback --run {run} --lab two-sparks")

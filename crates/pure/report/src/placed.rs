@@ -1,14 +1,14 @@
 //! A finding and the node that it is on, as JSON has it.
 
-use crosstie_doctor::{Diagnosis, Measured};
-use crosstie_model::{Finding, run::Run};
+use crosstie_doctor::{Diagnosis, RunWithFaults};
+use crosstie_model::{Finding, run::StoredRun};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::causes::located;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PlacedFinding {
+pub struct HostFinding {
     /// The node that it is on; absent for one of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
@@ -16,10 +16,10 @@ pub struct PlacedFinding {
     pub finding: Finding,
 }
 
-impl PlacedFinding {
+impl HostFinding {
     /// What a run shows by itself.
-    pub fn of_run(run: &Run) -> Vec<Self> {
-        let findings = Measured::new(run).findings().into_iter();
+    pub fn of_run(run: &StoredRun) -> Vec<Self> {
+        let findings = RunWithFaults::new(run).findings().into_iter();
         let placed = findings.map(|finding| Self {
             host: None,
             finding,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::up::Size;
+use crate::up::TerminalSize;
 
 /// Nodes that are listed at most; the others are counted.
 const MAX_LINES: usize = 16;
@@ -12,7 +12,7 @@ pub fn lines(
     nodes: &[String],
     doing: &[Option<String>],
     elapsed: Duration,
-    size: Size,
+    size: TerminalSize,
 ) -> Vec<String> {
     let most = size.lines.saturating_sub(2).clamp(1, MAX_LINES);
     let done = doing.iter().filter(|doing| doing.is_none()).count();
@@ -53,7 +53,7 @@ mod tests {
         let mut doing = vec![Some("connecting".to_owned()); 20];
         doing[0] = None;
         doing[2] = Some("reading".to_owned());
-        let size = |columns, lines| Size { columns, lines };
+        let size = |columns, lines| TerminalSize { columns, lines };
         let elapsed = Duration::from_secs(3);
         let listed = lines(&nodes, &doing, elapsed, size(79, 24));
         assert_eq!(listed[0], "1 of 20 done, 3 s");

@@ -5,22 +5,22 @@ mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 
-use crosstie_grade::reach::{Judged, Outcome, Proof};
+use crosstie_grade::reach::{JudgedPair, ReachabilityOutcome, ReachabilityProof};
 
-use crate::text::{Palette, Row, Span, Tone, item, line, table};
+use crate::text::{Palette, TableRow, TextSpan, TextTone, item, line, table};
 
 /// Pairs of ports that are shown one by one; of more, only those with something wrong.
 const MOST: usize = 24;
 
 /// The JSON schema of a proof.
 pub fn schema() -> schemars::Schema {
-    crate::document::closed_schema::<Proof>()
+    crate::document::closed_schema::<ReachabilityProof>()
 }
 
 /// Two ports, and what was judged of both directions between them.
 struct Link<'a> {
-    there: &'a Judged,
-    back: Option<&'a Judged>,
+    there: &'a JudgedPair,
+    back: Option<&'a JudgedPair>,
 }
 
 impl<'a> Link<'a> {
@@ -28,7 +28,7 @@ impl<'a> Link<'a> {
         [&self.there.pair.from.node, &self.there.pair.to.node]
     }
 
-    fn directions(&self) -> impl Iterator<Item = &'a Judged> {
+    fn directions(&self) -> impl Iterator<Item = &'a JudgedPair> {
         [self.there].into_iter().chain(self.back)
     }
 
@@ -38,7 +38,7 @@ impl<'a> Link<'a> {
 }
 
 /// Pair by pair of nodes, then one line that sums up.
-pub fn view(proof: &Proof, palette: Palette) -> String {
+pub fn view(proof: &ReachabilityProof, palette: Palette) -> String {
     let mut links = links(proof);
     let all = links.len();
     if all > MOST {
@@ -51,7 +51,7 @@ pub fn view(proof: &Proof, palette: Palette) -> String {
     if links.len() < all {
         let other = if links.is_empty() { "" } else { "other " };
         let rest = format!("  ✓ {} {other}pairs of ports", all - links.len());
-        line(palette, &[Span::new(Tone::Good, rest)], &mut out);
+        line(palette, &[TextSpan::new(TextTone::Good, rest)], &mut out);
         out.push('\n');
     }
     line(palette, &[verdict(proof)], &mut out);
@@ -59,7 +59,7 @@ pub fn view(proof: &Proof, palette: Palette) -> String {
 }
 
 /// Both directions as one, those of the same two nodes together, in the order in which nodes come.
-fn links(proof: &Proof) -> Vec<Link<'_>> {
+fn links(proof: &ReachabilityProof) -> Vec<Link<'_>> {
     let mut links: Vec<Link> = Vec::new();
     let mut places = HashMap::new();
     let mut order = HashMap::new();
@@ -88,53 +88,53 @@ fn group(links: &[Link], palette: Palette, out: &mut String) {
     let Some([a, b]) = links.first().map(Link::nodes) else {
         return;
     };
-    let title = Span::new(Tone::Strong, format!("{a} ↔ {b}"));
+    let title = TextSpan::new(TextTone::Strong, format!("{a} ↔ {b}"));
     line(palette, &[title], out);
-    let rows: Vec<Row> = links.iter().map(row).collect();
+    let rows: Vec<TableRow> = links.iter().map(row).collect();
     table(palette, &rows, out);
     for judged in links.iter().flat_map(Link::directions) {
         if let Some(why) = reason(judged) {
             let (from, to) = (&judged.pair.from, &judged.pair.to);
             let text = format!("{} → {}: {why}", from.node, to.address);
-            item(palette, (Tone::Alarm, "✗ "), &text, out);
+            item(palette, (TextTone::Alarm, "✗ "), &text, out);
         }
     }
     out.push('\n');
 }
 
-fn row(link: &Link) -> Row {
+fn row(link: &Link) -> TableRow {
     let pair = &link.there.pair;
-    let mark = |arrow: &str, judged: Option<&Judged>| match judged.map(|found| &found.outcome) {
-        Some(outcome) if outcome.is_good() => Span::new(Tone::Good, format!("{arrow} ✓")),
-        Some(_) => Span::new(Tone::Alarm, format!("{arrow} ✗")),
-        None => Span::new(Tone::Plain, ""),
+    let mark = |arrow: &str, judged: Option<&JudgedPair>| match judged.map(|found| &found.outcome) {
+        Some(outcome) if outcome.is_good() => TextSpan::new(TextTone::Good, format!("{arrow} ✓")),
+        Some(_) => TextSpan::new(TextTone::Alarm, format!("{arrow} ✗")),
+        None => TextSpan::new(TextTone::Plain, ""),
     };
-    let unchecked = Outcome::Answered { mac_checked: false };
+    let unchecked = ReachabilityOutcome::Answered { mac_checked: false };
     let note = if link.directions().any(|found| found.outcome == unchecked) {
         "MAC addresses not compared"
     } else {
         ""
     };
-    Row::Cells(
+    TableRow::Cells(
         2,
         vec![
-            Span::new(Tone::Quiet, format!("rail {}", pair.rail)),
+            TextSpan::new(TextTone::Quiet, format!("rail {}", pair.rail)),
             mark("→", Some(link.there)),
             mark("←", link.back),
-            Span::new(Tone::Plain, &pair.from.interface),
-            Span::new(Tone::Plain, pair.from.address.to_string()),
-            Span::new(Tone::Plain, &pair.to.interface),
-            Span::new(Tone::Plain, pair.to.address.to_string()),
-            Span::new(Tone::Quiet, note),
+            TextSpan::new(TextTone::Plain, &pair.from.interface),
+            TextSpan::new(TextTone::Plain, pair.from.address.to_string()),
+            TextSpan::new(TextTone::Plain, &pair.to.interface),
+            TextSpan::new(TextTone::Plain, pair.to.address.to_string()),
+            TextSpan::new(TextTone::Quiet, note),
         ],
     )
 }
 
-fn reason(judged: &Judged) -> Option<String> {
+fn reason(judged: &JudgedPair) -> Option<String> {
     match &judged.outcome {
-        Outcome::Answered { .. } => None,
-        Outcome::NoAnswer { why } => Some(why.clone()),
-        Outcome::TooLarge {
+        ReachabilityOutcome::Answered { .. } => None,
+        ReachabilityOutcome::NoAnswer { why } => Some(why.clone()),
+        ReachabilityOutcome::TooLarge {
             answered_bytes,
             cable,
         } => {
@@ -147,7 +147,7 @@ fn reason(judged: &Judged) -> Option<String> {
                 "answers at {answered_bytes} bytes, not at {bytes}: {place} has a smaller MTU"
             ))
         }
-        Outcome::OtherPort {
+        ReachabilityOutcome::OtherPort {
             expected,
             found,
             interface,
@@ -163,20 +163,21 @@ fn reason(judged: &Judged) -> Option<String> {
 }
 
 /// The whole in one line.
-pub fn verdict(proof: &Proof) -> Span {
+pub fn verdict(proof: &ReachabilityProof) -> TextSpan {
     let all = proof.pairs.len();
     if all == 0 {
         let text = "nothing to prove: no two nodes have addresses in one subnet";
-        return Span::new(Tone::Bad, text);
+        return TextSpan::new(TextTone::Bad, text);
     }
-    let count = |is_so: fn(&Outcome) -> bool| {
+    let count = |is_so: fn(&ReachabilityOutcome) -> bool| {
         let outcomes = proof.pairs.iter().map(|judged| &judged.outcome);
         outcomes.filter(|outcome| is_so(outcome)).count()
     };
-    let silent = count(|outcome| matches!(outcome, Outcome::NoAnswer { .. }));
-    let narrow = count(|outcome| matches!(outcome, Outcome::TooLarge { .. }));
-    let astray = count(|outcome| matches!(outcome, Outcome::OtherPort { .. }));
-    let unchecked = count(|outcome| *outcome == Outcome::Answered { mac_checked: false });
+    let silent = count(|outcome| matches!(outcome, ReachabilityOutcome::NoAnswer { .. }));
+    let narrow = count(|outcome| matches!(outcome, ReachabilityOutcome::TooLarge { .. }));
+    let astray = count(|outcome| matches!(outcome, ReachabilityOutcome::OtherPort { .. }));
+    let unchecked =
+        count(|outcome| *outcome == ReachabilityOutcome::Answered { mac_checked: false });
     if silent + narrow + astray > 0 {
         let parts = [
             (silent, "without an answer"),
@@ -189,7 +190,7 @@ pub fn verdict(proof: &Proof) -> Span {
             .map(|(number, what)| format!("{number} {what}"))
             .collect();
         let text = format!("of {all} directions {}", parts.join(", "));
-        return Span::new(Tone::Alarm, text);
+        return TextSpan::new(TextTone::Alarm, text);
     }
     let sizes: BTreeSet<u32> = proof
         .pairs
@@ -205,8 +206,8 @@ pub fn verdict(proof: &Proof) -> Span {
         0 => "each by the right port".to_owned(),
         number => format!("{} by the right port for certain", all - number),
     };
-    Span::new(
-        Tone::Good,
+    TextSpan::new(
+        TextTone::Good,
         format!("{all} directions answered{size}, {ports}"),
     )
 }

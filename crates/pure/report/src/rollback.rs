@@ -1,33 +1,33 @@
 //! What a rollback is about to undo and where, for people and for programs.
 
-use crosstie_model::change::{Kind, State, TransactionStatus};
+use crosstie_model::change::{TransactionKind, TransactionState, TransactionStatus};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, Row, Span, Tone, table};
+use crate::text::{Palette, TableRow, TextSpan, TextTone, table};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RollbackPlan {
     /// The run that is undone; of a change from before there were runs, its transaction. Absent where nothing is in force.
     pub run: Option<String>,
-    pub nodes: Vec<RollbackNode>,
+    pub nodes: Vec<NodeRollbackPlan>,
 }
 
 /// Of one node: transactions that are undone, a reason why none is, or an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RollbackNode {
+pub struct NodeRollbackPlan {
     #[serde(rename = "host")]
     pub node: String,
     /// Newest first, which is the order in which they are undone.
     pub transactions: Vec<TransactionStatus>,
-    pub left_alone: Option<LeftAlone>,
+    pub left_alone: Option<RollbackSkipReason>,
     /// Why it could not be asked.
     pub error: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum LeftAlone {
+pub enum RollbackSkipReason {
     /// The run did not change this node, or that is no longer listed.
     NotPartOfIt,
     AlreadyRolledBack,
@@ -35,7 +35,7 @@ pub enum LeftAlone {
     NothingToUndo,
 }
 
-impl LeftAlone {
+impl RollbackSkipReason {
     pub fn words(self) -> &'static str {
         match self {
             Self::NotPartOfIt => "not part of it",
@@ -45,7 +45,7 @@ impl LeftAlone {
     }
 }
 
-impl RollbackNode {
+impl NodeRollbackPlan {
     pub fn undone(node: &str, transactions: Vec<TransactionStatus>) -> Self {
         Self {
             node: node.to_owned(),
@@ -55,7 +55,7 @@ impl RollbackNode {
         }
     }
 
-    pub fn left_alone(node: &str, why: LeftAlone) -> Self {
+    pub fn left_alone(node: &str, why: RollbackSkipReason) -> Self {
         Self {
             left_alone: Some(why),
             ..Self::undone(node, Vec::new())
@@ -86,23 +86,26 @@ pub fn view(plan: &RollbackPlan, palette: Palette) -> String {
         }
         None => "rollback: no change is in force".to_owned(),
     };
-    let mut rows = vec![Row::Heading(vec![Span::new(Tone::Strong, heading)])];
+    let mut rows = vec![TableRow::Heading(vec![TextSpan::new(
+        TextTone::Strong,
+        heading,
+    )])];
     let names = plan.nodes.iter().map(|node| node.node.chars().count());
     let width = names.max().unwrap_or(0);
     for node in &plan.nodes {
-        let name = || Span::new(Tone::Strong, format!("{:<width$}", node.node));
+        let name = || TextSpan::new(TextTone::Strong, format!("{:<width$}", node.node));
         let undone = node.transactions.iter();
-        rows.extend(undone.map(|one| Row::Cells(2, transaction(name(), one))));
+        rows.extend(undone.map(|one| TableRow::Cells(2, transaction(name(), one))));
         let told = match (&node.error, node.left_alone) {
-            (Some(error), _) => Some((Tone::Alarm, format!("could not be asked: {error}"))),
-            (None, Some(why)) => Some((Tone::Quiet, format!("left alone: {}", why.words()))),
+            (Some(error), _) => Some((TextTone::Alarm, format!("could not be asked: {error}"))),
+            (None, Some(why)) => Some((TextTone::Quiet, format!("left alone: {}", why.words()))),
             (None, None) => None,
         };
         if let Some((tone, words)) = told {
             // Across the columns, which a long reason would pull apart.
-            let gap = || Span::new(Tone::Plain, "  ");
-            let spans = vec![gap(), name(), gap(), Span::new(tone, words)];
-            rows.push(Row::Heading(spans));
+            let gap = || TextSpan::new(TextTone::Plain, "  ");
+            let spans = vec![gap(), name(), gap(), TextSpan::new(tone, words)];
+            rows.push(TableRow::Heading(spans));
         }
     }
     let mut out = String::new();
@@ -110,21 +113,21 @@ pub fn view(plan: &RollbackPlan, palette: Palette) -> String {
     out
 }
 
-fn transaction(node: Span, one: &TransactionStatus) -> Vec<Span> {
+fn transaction(node: TextSpan, one: &TransactionStatus) -> Vec<TextSpan> {
     let kind = match one.kind {
-        Kind::Apply => "apply",
-        Kind::Try => "try",
+        TransactionKind::Apply => "apply",
+        TransactionKind::Try => "try",
     };
     let (tone, state) = match one.state {
-        State::RollingBack => (Tone::Bad, "on the way back"),
-        state if state.is_open() => (Tone::Bad, "not confirmed yet"),
-        _ => (Tone::Plain, "confirmed"),
+        TransactionState::RollingBack => (TextTone::Bad, "on the way back"),
+        state if state.is_open() => (TextTone::Bad, "not confirmed yet"),
+        _ => (TextTone::Plain, "confirmed"),
     };
     vec![
         node,
-        Span::new(Tone::Plain, &one.id),
-        Span::new(Tone::Plain, format!("{kind} {}", one.what)),
-        Span::new(tone, format!("{state}, since {}", one.began)),
+        TextSpan::new(TextTone::Plain, &one.id),
+        TextSpan::new(TextTone::Plain, format!("{kind} {}", one.what)),
+        TextSpan::new(tone, format!("{state}, since {}", one.began)),
     ]
 }
 
@@ -145,16 +148,26 @@ mod tests {
             why: None,
         };
         let nodes = vec![
-            RollbackNode::undone(
+            NodeRollbackPlan::undone(
                 "spark-a",
                 vec![
-                    one("0003", Kind::Try, "ip link\u{1b}[2J", State::Applied),
-                    one("0002", Kind::Apply, "sparks", State::Confirmed),
+                    one(
+                        "0003",
+                        TransactionKind::Try,
+                        "ip link\u{1b}[2J",
+                        TransactionState::Applied,
+                    ),
+                    one(
+                        "0002",
+                        TransactionKind::Apply,
+                        "sparks",
+                        TransactionState::Confirmed,
+                    ),
                 ],
             ),
-            RollbackNode::left_alone("spark-b", LeftAlone::NotPartOfIt),
-            RollbackNode::left_alone("spark-c", LeftAlone::AlreadyRolledBack),
-            RollbackNode::failed("spark-d", "no route to host"),
+            NodeRollbackPlan::left_alone("spark-b", RollbackSkipReason::NotPartOfIt),
+            NodeRollbackPlan::left_alone("spark-c", RollbackSkipReason::AlreadyRolledBack),
+            NodeRollbackPlan::failed("spark-d", "no route to host"),
         ];
         let mut plan = RollbackPlan {
             run: Some("20261116T175500Z-1f2e3d4c".to_owned()),
@@ -163,14 +176,14 @@ mod tests {
         assert!(plan.has_work());
         insta::assert_snapshot!(view(&plan, Palette::Plain));
         plan.run = None;
-        plan.nodes = vec![RollbackNode::left_alone(
+        plan.nodes = vec![NodeRollbackPlan::left_alone(
             "spark-a",
-            LeftAlone::NothingToUndo,
+            RollbackSkipReason::NothingToUndo,
         )];
         assert!(!plan.has_work());
         insta::assert_snapshot!(view(&plan, Palette::Plain));
         plan.nodes
-            .push(RollbackNode::failed("spark-d", "no route to host"));
+            .push(NodeRollbackPlan::failed("spark-d", "no route to host"));
         let text = view(&plan, Palette::Plain);
         let heading = text.lines().next().unwrap();
         assert!(

@@ -1,24 +1,26 @@
 //! What nodes' own journals say of them, for people and for programs.
 
-use crosstie_model::change::{Drift, Kind, NodeStatus, State, TransactionStatus};
+use crosstie_model::change::{
+    Drift, NodeChangeStatus, TransactionKind, TransactionState, TransactionStatus,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, Row, Span, Tone, table};
+use crate::text::{Palette, TableRow, TextSpan, TextTone, table};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Status {
-    pub nodes: Vec<Node>,
+pub struct StatusReport {
+    pub nodes: Vec<StatusNode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Node {
+pub struct StatusNode {
     #[serde(rename = "host")]
     pub node: String,
     /// Why it could not be asked.
     pub error: Option<String>,
     /// Absent where it could not be asked.
-    pub state: Option<Summary>,
+    pub state: Option<ConfigurationState>,
     /// Oldest first.
     pub transactions: Vec<TransactionStatus>,
     pub drift: Vec<Drift>,
@@ -27,7 +29,7 @@ pub struct Node {
 /// All transactions of a node in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Summary {
+pub enum ConfigurationState {
     /// Nothing of this tool's is in force.
     Unconfigured,
     Confirmed,
@@ -37,12 +39,13 @@ pub enum Summary {
     RolledBack,
 }
 
-impl Summary {
+impl ConfigurationState {
     fn of(transactions: &[TransactionStatus]) -> Self {
-        let any = |wanted: fn(State) -> bool| transactions.iter().any(|one| wanted(one.state));
-        if any(State::is_open) {
+        let any =
+            |wanted: fn(TransactionState) -> bool| transactions.iter().any(|one| wanted(one.state));
+        if any(TransactionState::is_open) {
             Self::Pending
-        } else if any(|state| state == State::Confirmed) {
+        } else if any(|state| state == TransactionState::Confirmed) {
             Self::Confirmed
         } else if transactions.is_empty() {
             Self::Unconfigured
@@ -52,16 +55,16 @@ impl Summary {
     }
 }
 
-impl Node {
-    pub fn new(node: &str, answer: Result<NodeStatus, String>) -> Self {
+impl StatusNode {
+    pub fn new(node: &str, answer: Result<NodeChangeStatus, String>) -> Self {
         let (status, error) = match answer {
             Ok(status) => (Some(status), None),
             Err(error) => (None, Some(error)),
         };
         let state = status
             .as_ref()
-            .map(|status| Summary::of(&status.transactions));
-        let NodeStatus {
+            .map(|status| ConfigurationState::of(&status.transactions));
+        let NodeChangeStatus {
             transactions,
             drift,
         } = status.unwrap_or_default();
@@ -76,28 +79,30 @@ impl Node {
 
     /// Something is open, or not as it was left.
     pub fn wants_a_look(&self) -> bool {
-        self.state == Some(Summary::Pending) || !self.drift.is_empty()
+        self.state == Some(ConfigurationState::Pending) || !self.drift.is_empty()
     }
 }
 
 pub fn schema() -> schemars::Schema {
-    crate::document::document_schema::<Status>()
+    crate::document::document_schema::<StatusReport>()
 }
 
-pub fn view(status: &Status, palette: Palette) -> String {
+pub fn view(status: &StatusReport, palette: Palette) -> String {
     let mut rows = Vec::new();
     for node in &status.nodes {
         let (tone, words) = match (node.state, &node.error) {
-            (_, Some(error)) => (Tone::Alarm, format!("could not be asked: {error}")),
-            (Some(Summary::Pending), _) => (Tone::Bad, "pending".to_owned()),
-            (Some(Summary::Confirmed), _) => (Tone::Good, "confirmed".to_owned()),
-            (Some(Summary::RolledBack), _) => (Tone::Bad, "rolled back".to_owned()),
-            (Some(Summary::Unconfigured) | None, _) => (Tone::Quiet, "unconfigured".to_owned()),
+            (_, Some(error)) => (TextTone::Alarm, format!("could not be asked: {error}")),
+            (Some(ConfigurationState::Pending), _) => (TextTone::Bad, "pending".to_owned()),
+            (Some(ConfigurationState::Confirmed), _) => (TextTone::Good, "confirmed".to_owned()),
+            (Some(ConfigurationState::RolledBack), _) => (TextTone::Bad, "rolled back".to_owned()),
+            (Some(ConfigurationState::Unconfigured) | None, _) => {
+                (TextTone::Quiet, "unconfigured".to_owned())
+            }
         };
-        rows.push(Row::Heading(vec![
-            Span::new(Tone::Strong, &node.node),
-            Span::new(Tone::Plain, "  "),
-            Span::new(tone, words),
+        rows.push(TableRow::Heading(vec![
+            TextSpan::new(TextTone::Strong, &node.node),
+            TextSpan::new(TextTone::Plain, "  "),
+            TextSpan::new(tone, words),
         ]));
         rows.extend(node.transactions.iter().map(transaction));
         rows.extend(node.drift.iter().map(drift));
@@ -107,51 +112,51 @@ pub fn view(status: &Status, palette: Palette) -> String {
     out
 }
 
-fn transaction(one: &TransactionStatus) -> Row {
+fn transaction(one: &TransactionStatus) -> TableRow {
     let kind = match one.kind {
-        Kind::Apply => "apply",
-        Kind::Try => "try",
+        TransactionKind::Apply => "apply",
+        TransactionKind::Try => "try",
     };
     let (tone, state) = match one.state {
-        State::Confirmed => (Tone::Plain, format!("confirmed, since {}", one.began)),
-        State::RolledBack => {
+        TransactionState::Confirmed => (TextTone::Plain, format!("confirmed, since {}", one.began)),
+        TransactionState::RolledBack => {
             let why = one.why.as_deref().unwrap_or("it was asked for");
-            (Tone::Bad, format!("rolled back: {why}"))
+            (TextTone::Bad, format!("rolled back: {why}"))
         }
-        State::RollingBack => (Tone::Bad, "on the way back".to_owned()),
-        State::Prepared | State::Armed | State::Applied => {
+        TransactionState::RollingBack => (TextTone::Bad, "on the way back".to_owned()),
+        TransactionState::Prepared | TransactionState::Armed | TransactionState::Applied => {
             let left = one.seconds_left.unwrap_or(0);
             let text = format!("not confirmed yet: goes back by itself in {left} s");
-            (Tone::Bad, text)
+            (TextTone::Bad, text)
         }
     };
     // As `rollback --run` takes it.
     let run = one.run.as_ref().unwrap_or(&one.id);
     let cells = vec![
-        Span::new(Tone::Quiet, kind),
-        Span::new(Tone::Plain, &one.what),
-        Span::new(Tone::Quiet, run),
-        Span::new(tone, state),
+        TextSpan::new(TextTone::Quiet, kind),
+        TextSpan::new(TextTone::Plain, &one.what),
+        TextSpan::new(TextTone::Quiet, run),
+        TextSpan::new(tone, state),
     ];
-    Row::Cells(2, cells)
+    TableRow::Cells(2, cells)
 }
 
-fn drift(drift: &Drift) -> Row {
+fn drift(drift: &Drift) -> TableRow {
     let text = format!(
         "  {}: wanted {}, found {}",
         drift.what, drift.wanted, drift.found
     );
-    Row::Heading(vec![Span::new(Tone::Alarm, text)])
+    TableRow::Heading(vec![TextSpan::new(TextTone::Alarm, text)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn one(kind: Kind, what: &str, state: State) -> TransactionStatus {
+    fn one(kind: TransactionKind, what: &str, state: TransactionState) -> TransactionStatus {
         TransactionStatus {
             id: "0001-20261115T100000Z".to_owned(),
-            run: (kind == Kind::Apply).then(|| "20261115T095958Z-1f2e3d4c".to_owned()),
+            run: (kind == TransactionKind::Apply).then(|| "20261115T095958Z-1f2e3d4c".to_owned()),
             kind,
             what: what.to_owned(),
             state,
@@ -163,8 +168,18 @@ mod tests {
 
     #[test]
     fn what_a_person_sees_of_every_state() {
-        let applied = || one(Kind::Apply, "sparks", State::Confirmed);
-        let mut back = one(Kind::Try, "ip link set eth0 down", State::RolledBack);
+        let applied = || {
+            one(
+                TransactionKind::Apply,
+                "sparks",
+                TransactionState::Confirmed,
+            )
+        };
+        let mut back = one(
+            TransactionKind::Try,
+            "ip link set eth0 down",
+            TransactionState::RolledBack,
+        );
         back.why = Some("nobody confirmed it in time".to_owned());
         let drift = Drift {
             what: "net.ipv4.conf.enp1s0f0np0.arp_ignore".to_owned(),
@@ -172,37 +187,40 @@ mod tests {
             found: "0\u{1b}[2J".to_owned(),
         };
         let says = |transactions, drift| {
-            Ok(NodeStatus {
+            Ok(NodeChangeStatus {
                 transactions,
                 drift,
             })
         };
         let nodes = vec![
-            Node::new("spark-a", says(vec![applied(), back.clone()], vec![drift])),
-            Node::new("spark-b", says(vec![back], vec![])),
-            Node::new(
+            StatusNode::new("spark-a", says(vec![applied(), back.clone()], vec![drift])),
+            StatusNode::new("spark-b", says(vec![back], vec![])),
+            StatusNode::new(
                 "spark-c",
                 says(
-                    vec![applied(), one(Kind::Try, "ip link", State::Armed)],
+                    vec![
+                        applied(),
+                        one(TransactionKind::Try, "ip link", TransactionState::Armed),
+                    ],
                     vec![],
                 ),
             ),
-            Node::new("spark-d", says(vec![], vec![])),
-            Node::new("spark-e", Err("no route to host".to_owned())),
+            StatusNode::new("spark-d", says(vec![], vec![])),
+            StatusNode::new("spark-e", Err("no route to host".to_owned())),
         ];
         let states: Vec<_> = nodes.iter().map(|node| node.state).collect();
         assert_eq!(
             states,
             [
-                Some(Summary::Confirmed),
-                Some(Summary::RolledBack),
-                Some(Summary::Pending),
-                Some(Summary::Unconfigured),
+                Some(ConfigurationState::Confirmed),
+                Some(ConfigurationState::RolledBack),
+                Some(ConfigurationState::Pending),
+                Some(ConfigurationState::Unconfigured),
                 None
             ]
         );
-        let looks: Vec<_> = nodes.iter().map(Node::wants_a_look).collect();
+        let looks: Vec<_> = nodes.iter().map(StatusNode::wants_a_look).collect();
         assert_eq!(looks, [true, false, true, false, false]);
-        insta::assert_snapshot!(view(&Status { nodes }, Palette::Plain));
+        insta::assert_snapshot!(view(&StatusReport { nodes }, Palette::Plain));
     }
 }

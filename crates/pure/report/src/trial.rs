@@ -1,6 +1,6 @@
 //! What `crosstie try` says besides what became of the node.
 
-use crosstie_model::change::Ended;
+use crosstie_model::change::TryCommandResult;
 
 use crate::text::{Palette, printable, wrap};
 
@@ -14,7 +14,7 @@ pub fn undone(palette: Palette) -> String {
 }
 
 /// What the command said, and how it ended.
-pub fn view(ended: &Ended) -> String {
+pub fn view(ended: &TryCommandResult) -> String {
     let mut lines: Vec<String> = ended.output.lines().map(printable).collect();
     match ended.status {
         Some(0) => {}

@@ -1,29 +1,29 @@
 //! What `trust` did, for people and for programs.
 
-use crosstie_trust::{Alias, PublicKey, Refusal, UnwrittenAlias};
+use crosstie_trust::{AliasRefusal, PeerAlias, PublicKey, UnwrittenAlias};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     document::document_schema,
-    text::{Palette, Row, Span, Tone, printable, table},
+    text::{Palette, TableRow, TextSpan, TextTone, printable, table},
 };
 
 /// A node cannot fill the screen.
 const MOST: usize = 200;
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Report {
+pub struct TrustReport {
     pub dry_run: bool,
     pub undo: bool,
-    pub nodes: Vec<NodeReport>,
+    pub nodes: Vec<TrustNodeReport>,
     pub controller: ControllerReport,
     #[serde(skip)]
     pub hints: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct NodeReport {
+pub struct TrustNodeReport {
     host: String,
     /// As `ssh-keygen -l` shows it.
     host_key: Option<String>,
@@ -45,11 +45,11 @@ pub struct ControllerReport {
 
 /// What became of one machine.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct TrustOutcome {
     pub host_key: Option<PublicKey>,
     /// `PATH: what`.
     pub changed: Vec<String>,
-    pub aliases: Vec<Alias>,
+    pub aliases: Vec<PeerAlias>,
     pub unwritten: Vec<UnwrittenAlias>,
     pub error: Option<String>,
     /// The error is that somebody was asked about its host key, and did not say yes.
@@ -59,12 +59,12 @@ pub struct Outcome {
 /// Under which names and addresses a machine finds its peers, and which it does not believe.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AliasReport {
-    aliases: Vec<Alias>,
+    aliases: Vec<PeerAlias>,
     unwritten: Vec<UnwrittenAlias>,
 }
 
 impl AliasReport {
-    fn new(outcome: &Outcome) -> Self {
+    fn new(outcome: &TrustOutcome) -> Self {
         Self {
             aliases: outcome.aliases.iter().take(MOST).cloned().collect(),
             unwritten: outcome.unwritten.iter().take(MOST).cloned().collect(),
@@ -72,8 +72,8 @@ impl AliasReport {
     }
 }
 
-impl NodeReport {
-    pub fn new(host: String, outcome: &Outcome) -> Self {
+impl TrustNodeReport {
+    pub fn new(host: String, outcome: &TrustOutcome) -> Self {
         let key = outcome.host_key.as_ref();
         Self {
             host,
@@ -88,7 +88,7 @@ impl NodeReport {
 }
 
 impl ControllerReport {
-    pub fn new(outcome: &Outcome) -> Self {
+    pub fn new(outcome: &TrustOutcome) -> Self {
         Self {
             changed: texts(&outcome.changed),
             alias_report: AliasReport::new(outcome),
@@ -98,14 +98,14 @@ impl ControllerReport {
 
 /// The JSON schema of `trust --json`.
 pub fn schema() -> schemars::Schema {
-    document_schema::<Report>()
+    document_schema::<TrustReport>()
 }
 
 fn texts(changed: &[String]) -> Vec<String> {
     changed.iter().take(MOST).cloned().collect()
 }
 
-impl Report {
+impl TrustReport {
     /// In a few lines, beside other things: what changed, and who is in the way.
     pub fn notes(&self) -> Vec<String> {
         let here = &self.controller;
@@ -120,7 +120,7 @@ impl Report {
             let refused = aliases
                 .unwritten
                 .iter()
-                .filter(|claim| claim.reason != Refusal::NotSeen)
+                .filter(|claim| claim.reason != AliasRefusal::NotSeen)
                 .map(|claim| format!("{} is not {}: {}", claim.alias, claim.peer, claim.reason));
             let failed = error.map(|error| format!("trust was not renewed: {error}"));
             let told = changed.chain(refused).chain(failed);
@@ -142,11 +142,11 @@ impl Report {
     pub fn view(&self, palette: Palette) -> String {
         let mut rows = Vec::new();
         for node in &self.nodes {
-            let mut heading = vec![Span::new(Tone::Strong, &node.host)];
+            let mut heading = vec![TextSpan::new(TextTone::Strong, &node.host)];
             if let (Some(kind), Some(key)) = (node.host_key_type, &node.host_key) {
-                heading.push(Span::new(Tone::Quiet, format!("  {kind} {key}")));
+                heading.push(TextSpan::new(TextTone::Quiet, format!("  {kind} {key}")));
             }
-            rows.push(Row::Heading(heading));
+            rows.push(TableRow::Heading(heading));
             self.changes(
                 &node.changed,
                 &node.alias_report,
@@ -154,7 +154,10 @@ impl Report {
                 &mut rows,
             );
         }
-        rows.push(Row::Heading(vec![Span::new(Tone::Strong, "this machine")]));
+        rows.push(TableRow::Heading(vec![TextSpan::new(
+            TextTone::Strong,
+            "this machine",
+        )]));
         let here = &self.controller;
         self.changes(&here.changed, &here.alias_report, None, &mut rows);
         let mut text = String::new();
@@ -174,16 +177,16 @@ impl Report {
         changed: &[String],
         aliases: &AliasReport,
         error: Option<&str>,
-        rows: &mut Vec<Row>,
+        rows: &mut Vec<TableRow>,
     ) {
         for change in changed {
             let (path, what) = change.split_once(": ").unwrap_or((change, ""));
             let verb = if self.dry_run { "would: " } else { "" };
-            rows.push(Row::Cells(
+            rows.push(TableRow::Cells(
                 2,
                 vec![
-                    Span::new(Tone::Plain, path),
-                    Span::new(Tone::Plain, format!("{verb}{what}")),
+                    TextSpan::new(TextTone::Plain, path),
+                    TextSpan::new(TextTone::Plain, format!("{verb}{what}")),
                 ],
             ));
         }
@@ -193,22 +196,22 @@ impl Report {
                 alias,
                 reason,
             } = claim;
-            rows.push(Row::Cells(
+            rows.push(TableRow::Cells(
                 2,
                 vec![
-                    Span::new(Tone::Quiet, "not written"),
-                    Span::new(Tone::Quiet, format!("{alias} is {peer}: {reason}")),
+                    TextSpan::new(TextTone::Quiet, "not written"),
+                    TextSpan::new(TextTone::Quiet, format!("{alias} is {peer}: {reason}")),
                 ],
             ));
         }
         match error {
-            Some(error) => rows.push(Row::Heading(vec![Span::new(
-                Tone::Bad,
+            Some(error) => rows.push(TableRow::Heading(vec![TextSpan::new(
+                TextTone::Bad,
                 format!("  {error}"),
             )])),
             None if changed.is_empty() => {
-                rows.push(Row::Heading(vec![Span::new(
-                    Tone::Quiet,
+                rows.push(TableRow::Heading(vec![TextSpan::new(
+                    TextTone::Quiet,
                     "  nothing to change",
                 )]));
             }

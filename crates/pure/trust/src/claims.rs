@@ -5,20 +5,20 @@ use std::{fmt, net::IpAddr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Name, Peer, PublicKey, UserName};
+use crate::{MachineName, PublicKey, TrustedPeer, UserName};
 
 /// A machine that is logged in to, before the one that logs in has looked for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PeerClaims {
     /// As the person calls it.
-    pub name: Name,
+    pub name: MachineName,
     /// The key was seen at this name already, by way of the user's own configuration.
     pub name_seen: bool,
     /// What it calls itself.
-    pub host_names: Vec<Name>,
+    pub host_names: Vec<MachineName>,
     /// The nearest first.
-    pub addresses: Vec<Name>,
+    pub addresses: Vec<MachineName>,
     pub user: Option<UserName>,
     pub port: Option<u16>,
     pub host_key: PublicKey,
@@ -30,7 +30,7 @@ pub struct AliasCheck {
     /// The pinned key is shown there.
     pub key_shown: bool,
     /// Why the name stays what it is.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<AliasRefusal>,
 }
 
 impl AliasCheck {
@@ -39,7 +39,7 @@ impl AliasCheck {
         refusal: None,
     };
 
-    pub fn refused(refusal: Refusal) -> Self {
+    pub fn refused(refusal: AliasRefusal) -> Self {
         Self {
             key_shown: false,
             refusal: Some(refusal),
@@ -50,7 +50,7 @@ impl AliasCheck {
 /// Why a name or an address is no alias of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
+pub enum AliasRefusal {
     NotSeen,
     AnotherKey,
     KnownHosts,
@@ -60,7 +60,7 @@ pub enum Refusal {
     Unchecked,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for AliasRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::NotSeen => "its key was not seen there",
@@ -75,11 +75,11 @@ impl fmt::Display for Refusal {
 /// A name or an address under which a peer is found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Alias {
+pub struct PeerAlias {
     #[schemars(with = "String")]
-    pub peer: Name,
+    pub peer: MachineName,
     #[schemars(with = "String")]
-    pub alias: Name,
+    pub alias: MachineName,
 }
 
 /// A name or an address that was not written.
@@ -87,15 +87,15 @@ pub struct Alias {
 #[serde(deny_unknown_fields)]
 pub struct UnwrittenAlias {
     #[schemars(with = "String")]
-    pub peer: Name,
+    pub peer: MachineName,
     #[schemars(with = "String")]
-    pub alias: Name,
-    pub reason: Refusal,
+    pub alias: MachineName,
+    pub reason: AliasRefusal,
 }
 
 impl PeerClaims {
     /// Everything that has to be looked at, the person's name for it first.
-    pub fn candidates(&self) -> Vec<&Name> {
+    pub fn candidates(&self) -> Vec<&MachineName> {
         let name = (!self.name_seen).then_some(&self.name);
         let others = self.host_names.iter().chain(&self.addresses);
         name.into_iter().chain(others).collect()
@@ -104,10 +104,10 @@ impl PeerClaims {
     /// What is written of it: nothing at all where it was seen nowhere.
     pub fn verified_peer(
         &self,
-        check: impl Fn(&Name) -> AliasCheck,
-    ) -> (Option<Peer>, Vec<UnwrittenAlias>) {
+        check: impl Fn(&MachineName) -> AliasCheck,
+    ) -> (Option<TrustedPeer>, Vec<UnwrittenAlias>) {
         let mut unwritten = Vec::new();
-        let mut refuse = |alias: &Name, reason| {
+        let mut refuse = |alias: &MachineName, reason| {
             unwritten.push(UnwrittenAlias {
                 peer: self.name.clone(),
                 alias: alias.clone(),
@@ -126,7 +126,7 @@ impl PeerClaims {
             address = None;
         } else {
             let at_name = check(&self.name);
-            let leads_nowhere = at_name.refusal == Some(Refusal::NotSeen);
+            let leads_nowhere = at_name.refusal == Some(AliasRefusal::NotSeen);
             if let Some(reason) = at_name.refusal
                 && !(leads_nowhere && address.is_some())
             {
@@ -135,7 +135,7 @@ impl PeerClaims {
                 refuse(&self.name, reason);
             }
         }
-        let mut aliases: Vec<Name> = Vec::new();
+        let mut aliases: Vec<MachineName> = Vec::new();
         for alias in self.host_names.iter().chain(&self.addresses) {
             match check(alias).refusal {
                 Some(reason) => refuse(alias, reason),
@@ -143,7 +143,7 @@ impl PeerClaims {
                 None => aliases.push(alias.clone()),
             }
         }
-        let peer = (!name_withheld || !aliases.is_empty()).then(|| Peer {
+        let peer = (!name_withheld || !aliases.is_empty()).then(|| TrustedPeer {
             name: self.name.clone(),
             name_withheld,
             aliases,

@@ -5,41 +5,41 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Authorized, Name, Peer, PublicKey};
+use crate::{AuthorizedKey, MachineName, PublicKey, TrustedPeer};
 
 pub const FORMAT: u32 = 1;
 
 /// Written before the first change, so that each can be taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Journal {
+pub struct TrustJournal {
     pub format: u32,
     /// What was not there.
     #[serde(default)]
-    pub made: BTreeSet<Place>,
+    pub made: BTreeSet<TrustFile>,
     #[serde(default)]
-    pub modes: Vec<ModeChange>,
+    pub modes: Vec<FileModeChange>,
     /// The last line of `authorized_keys` did not end.
     #[serde(default)]
     pub unterminated: bool,
     /// Lines in `authorized_keys` that are ours.
     #[serde(default)]
-    pub authorized: Vec<Authorized>,
+    pub authorized: Vec<AuthorizedKey>,
     /// Lines in `authorized_keys` that hold a key of `authorized` and stood there before it: they are not ours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
     /// What our configuration and known hosts are written from.
     #[serde(default)]
-    pub peers: Vec<Peer>,
+    pub peers: Vec<TrustedPeer>,
     /// On a controller: the nodes where something was, or may have been, changed.
     #[serde(default)]
-    pub reached: Vec<Reached>,
+    pub reached: Vec<TrustedNode>,
     /// Agents that were brought for this and not there before.
     #[serde(default)]
-    pub agents: Vec<AgentMade>,
+    pub agents: Vec<InstalledAgent>,
 }
 
-impl Default for Journal {
+impl Default for TrustJournal {
     fn default() -> Self {
         Self {
             format: FORMAT,
@@ -58,14 +58,14 @@ impl Default for Journal {
 /// The files and folders of a person's own that are touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum TrustFile {
     Home,
     Ssh,
     AuthorizedKeys,
     Config,
 }
 
-impl Place {
+impl TrustFile {
     pub const ALL: [Self; 4] = [Self::Home, Self::Ssh, Self::AuthorizedKeys, Self::Config];
 
     /// Below the home directory.
@@ -81,26 +81,26 @@ impl Place {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ModeChange {
-    pub place: Place,
+pub struct FileModeChange {
+    pub place: TrustFile,
     pub before: u32,
     pub after: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reached {
-    pub name: Name,
+pub struct TrustedNode {
+    pub name: MachineName,
     /// As the person wrote it.
     pub destination: String,
     pub host_key: PublicKey,
     /// The others that were told of it.
-    pub peers: BTreeSet<Name>,
+    pub peers: BTreeSet<MachineName>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AgentMade {
+pub struct InstalledAgent {
     /// The folder of the agents.
     pub folder: String,
     /// The outermost that was not there: an agent, the folder, or one around it.
@@ -108,28 +108,29 @@ pub struct AgentMade {
 }
 
 #[derive(Debug, Error)]
-pub enum JournalError {
+pub enum TrustJournalError {
     #[error("it is of format {0}, and this crosstie knows {FORMAT}: use the one that wrote it")]
     Format(u64),
     #[error("it cannot be understood")]
     Malformed(#[source] serde_json::Error),
 }
 
-impl Journal {
-    pub fn parse(text: &[u8]) -> Result<Self, JournalError> {
+impl TrustJournal {
+    pub fn parse(text: &[u8]) -> Result<Self, TrustJournalError> {
         #[derive(Deserialize)]
         struct Version {
             format: u64,
         }
-        let version: Version = serde_json::from_slice(text).map_err(JournalError::Malformed)?;
+        let version: Version =
+            serde_json::from_slice(text).map_err(TrustJournalError::Malformed)?;
         if version.format != u64::from(FORMAT) {
-            return Err(JournalError::Format(version.format));
+            return Err(TrustJournalError::Format(version.format));
         }
-        serde_json::from_slice(text).map_err(JournalError::Malformed)
+        serde_json::from_slice(text).map_err(TrustJournalError::Malformed)
     }
 
-    pub fn to_text(&self) -> Result<String, JournalError> {
-        let text = serde_json::to_string_pretty(self).map_err(JournalError::Malformed)?;
+    pub fn to_text(&self) -> Result<String, TrustJournalError> {
+        let text = serde_json::to_string_pretty(self).map_err(TrustJournalError::Malformed)?;
         Ok(text + "\n")
     }
 
@@ -139,7 +140,7 @@ impl Journal {
     }
 
     /// Keeps what is known of others and replaces what is known of these. A name or an address is one machine's alone.
-    pub fn know(&mut self, peers: &[Peer]) {
+    pub fn know(&mut self, peers: &[TrustedPeer]) {
         for peer in peers {
             for other in self
                 .peers
@@ -155,7 +156,7 @@ impl Journal {
         }
     }
 
-    pub fn reach(&mut self, nodes: &[Reached]) {
+    pub fn reach(&mut self, nodes: &[TrustedNode]) {
         for node in nodes {
             match self
                 .reached
@@ -173,7 +174,7 @@ impl Journal {
     }
 
     /// Forgets parties; the lines that let them in are the answer.
-    pub fn forget(&mut self, names: &[Name]) -> Vec<Authorized> {
+    pub fn forget(&mut self, names: &[MachineName]) -> Vec<AuthorizedKey> {
         self.peers.retain(|peer| !names.contains(&peer.name));
         self.reached.retain(|node| !names.contains(&node.name));
         for node in &mut self.reached {
@@ -181,7 +182,7 @@ impl Journal {
         }
         let (gone, kept) = std::mem::take(&mut self.authorized)
             .into_iter()
-            .partition(|line: &Authorized| names.contains(&line.owner.name));
+            .partition(|line: &AuthorizedKey| names.contains(&line.owner.name));
         self.authorized = kept;
         gone
     }

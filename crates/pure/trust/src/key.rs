@@ -69,7 +69,7 @@ pub struct PublicKey {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum KeyError {
+pub enum PublicKeyError {
     #[error("a key of a kind that is not used here: {0:?}")]
     Kind(String),
     #[error("a key that is not whole")]
@@ -139,18 +139,18 @@ fn past_options(line: &[u8]) -> Option<&[u8]> {
 
 /// `TYPE BASE64` and, after another space, whatever comment: it is dropped.
 impl FromStr for PublicKey {
-    type Err = KeyError;
+    type Err = PublicKeyError;
 
-    fn from_str(text: &str) -> Result<Self, KeyError> {
+    fn from_str(text: &str) -> Result<Self, PublicKeyError> {
         let mut words = text.trim_end_matches(['\n', '\r']).splitn(3, ' ');
         let name = words.next().unwrap_or_default();
         let kind = KeyKind::ALL.into_iter().find(|kind| kind.name() == name);
-        let kind = kind.ok_or_else(|| KeyError::Kind(name.chars().take(40).collect()))?;
+        let kind = kind.ok_or_else(|| PublicKeyError::Kind(name.chars().take(40).collect()))?;
         let words = words.next().filter(|word| word.len() <= 2 * MAX_BLOB);
         let blob = words.and_then(|word| STANDARD.decode(word).ok());
-        let blob = blob.ok_or(KeyError::Malformed)?;
+        let blob = blob.ok_or(PublicKeyError::Malformed)?;
         if blob.len() > MAX_BLOB || !is_whole(kind, &blob) {
-            return Err(KeyError::Malformed);
+            return Err(PublicKeyError::Malformed);
         }
         Ok(Self { kind, blob })
     }
@@ -194,9 +194,9 @@ impl fmt::Display for PublicKey {
 }
 
 impl TryFrom<String> for PublicKey {
-    type Error = KeyError;
+    type Error = PublicKeyError;
 
-    fn try_from(text: String) -> Result<Self, KeyError> {
+    fn try_from(text: String) -> Result<Self, PublicKeyError> {
         text.parse()
     }
 }

@@ -13,12 +13,14 @@ mod peer;
 pub mod text;
 
 pub use addresses::addresses;
-pub use claims::{Alias, AliasCheck, PeerClaims, Refusal, UnwrittenAlias};
-pub use journal::{AgentMade, FORMAT, Journal, JournalError, ModeChange, Place, Reached};
-pub use key::{Fingerprint, FingerprintError, KeyError, KeyKind, PublicKey};
-pub use mesh::{Party, peers_of};
-pub use name::{Name, NameError, Owner, UserName};
-pub use peer::{Authorized, Peer, config, known_hosts};
+pub use claims::{AliasCheck, AliasRefusal, PeerAlias, PeerClaims, UnwrittenAlias};
+pub use journal::{
+    FORMAT, FileModeChange, InstalledAgent, TrustFile, TrustJournal, TrustJournalError, TrustedNode,
+};
+pub use key::{Fingerprint, FingerprintError, KeyKind, PublicKey, PublicKeyError};
+pub use mesh::{TrustParty, peers_of};
+pub use name::{KeyOwner, MachineName, MachineNameError, UserName};
+pub use peer::{AuthorizedKey, TrustedPeer, config, known_hosts};
 
 #[cfg(test)]
 mod tests;

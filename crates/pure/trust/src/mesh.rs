@@ -2,13 +2,13 @@
 
 use ipnet::IpNet;
 
-use crate::{Name, PeerClaims, PublicKey, UserName};
+use crate::{MachineName, PeerClaims, PublicKey, UserName};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Party {
-    pub name: Name,
+pub struct TrustParty {
+    pub name: MachineName,
     /// What the machine calls itself.
-    pub host: Option<Name>,
+    pub host: Option<MachineName>,
     pub user: UserName,
     /// Where its sshd listens.
     pub port: Option<u16>,
@@ -19,7 +19,7 @@ pub struct Party {
 
 /// What `parties[own]` is told of the others, which it believes once it has seen it. An address that several have (a bridge of containers, a port forward) tells
 /// none of them apart and is left out.
-pub fn peers_of(own: usize, parties: &[Party]) -> Vec<PeerClaims> {
+pub fn peers_of(own: usize, parties: &[TrustParty]) -> Vec<PeerClaims> {
     let nets = parties.get(own).map(|party| party.addresses.as_slice());
     let nets = nets.unwrap_or_default();
     parties
@@ -30,7 +30,7 @@ pub fn peers_of(own: usize, parties: &[Party]) -> Vec<PeerClaims> {
         .collect()
 }
 
-fn without(index: usize, parties: &[Party]) -> Vec<&Party> {
+fn without(index: usize, parties: &[TrustParty]) -> Vec<&TrustParty> {
     let others = parties.iter().enumerate();
     others
         .filter(|(other, _)| *other != index)
@@ -38,7 +38,7 @@ fn without(index: usize, parties: &[Party]) -> Vec<&Party> {
         .collect()
 }
 
-fn peer(party: &Party, others: &[&Party], nets: &[IpNet]) -> PeerClaims {
+fn peer(party: &TrustParty, others: &[&TrustParty], nets: &[IpNet]) -> PeerClaims {
     let mut addresses: Vec<_> = party
         .addresses
         .iter()
@@ -50,13 +50,13 @@ fn peer(party: &Party, others: &[&Party], nets: &[IpNet]) -> PeerClaims {
         .collect();
     // Those on a network of ours come first, and keep their order.
     addresses.sort_by_key(|address| !nets.iter().any(|net| net.contains(address)));
-    let is_free = |name: &Name| {
+    let is_free = |name: &MachineName| {
         others
             .iter()
             .all(|other| other.name != *name && other.host.as_ref() != Some(name))
     };
     // A whole domain name would be somebody else's to claim.
-    let is_own = |host: &&Name| **host != party.name && !host.as_str().contains('.');
+    let is_own = |host: &&MachineName| **host != party.name && !host.as_str().contains('.');
     let host = party
         .host
         .iter()

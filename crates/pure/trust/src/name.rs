@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NameError {
+pub enum MachineNameError {
     #[error(
         "{0:?} cannot name a machine here: letters, digits, dots, dashes, underscores and colons can"
     )]
@@ -18,7 +18,7 @@ pub enum NameError {
 /// A machine's name or address: no pattern, no token, no space, and nothing that could be an option.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Name(String);
+pub struct MachineName(String);
 
 /// A login.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -36,26 +36,26 @@ fn is_plain(text: &str, most: usize, also: &str) -> bool {
         && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':')
 }
 
-impl FromStr for Name {
-    type Err = NameError;
+impl FromStr for MachineName {
+    type Err = MachineNameError;
 
-    fn from_str(text: &str) -> Result<Self, NameError> {
+    fn from_str(text: &str) -> Result<Self, MachineNameError> {
         // `none` is a word of ssh's own in several places.
         if is_plain(text, MAX_NAME, "._-:") && !text.eq_ignore_ascii_case("none") {
             return Ok(Self(text.to_owned()));
         }
-        Err(NameError::Machine(text.chars().take(80).collect()))
+        Err(MachineNameError::Machine(text.chars().take(80).collect()))
     }
 }
 
 impl FromStr for UserName {
-    type Err = NameError;
+    type Err = MachineNameError;
 
-    fn from_str(text: &str) -> Result<Self, NameError> {
+    fn from_str(text: &str) -> Result<Self, MachineNameError> {
         if is_plain(text, MAX_USER, "._-@") && !text.starts_with(':') {
             return Ok(Self(text.to_owned()));
         }
-        Err(NameError::User(text.chars().take(80).collect()))
+        Err(MachineNameError::User(text.chars().take(80).collect()))
     }
 }
 
@@ -68,9 +68,9 @@ macro_rules! text {
         }
 
         impl TryFrom<String> for $name {
-            type Error = NameError;
+            type Error = MachineNameError;
 
-            fn try_from(text: String) -> Result<Self, NameError> {
+            fn try_from(text: String) -> Result<Self, MachineNameError> {
                 text.parse()
             }
         }
@@ -83,10 +83,10 @@ macro_rules! text {
     };
 }
 
-text!(Name);
+text!(MachineName);
 text!(UserName);
 
-impl Name {
+impl MachineName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -95,12 +95,12 @@ impl Name {
 /// Whose a key is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Owner {
+pub struct KeyOwner {
     pub user: UserName,
-    pub name: Name,
+    pub name: MachineName,
 }
 
-impl fmt::Display for Owner {
+impl fmt::Display for KeyOwner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}@{}", self.user, self.name)
     }

@@ -4,18 +4,18 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Name, Owner, PublicKey, UserName};
+use crate::{KeyOwner, MachineName, PublicKey, UserName};
 
 /// A key that is let in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Authorized {
-    pub owner: Owner,
+pub struct AuthorizedKey {
+    pub owner: KeyOwner,
     /// Absent while the key is still to be made, which is so in a rehearsal only.
     pub key: Option<PublicKey>,
 }
 
-impl Authorized {
+impl AuthorizedKey {
     /// The line of `authorized_keys`.
     pub fn line(&self) -> Option<String> {
         let key = self.key.as_ref()?;
@@ -26,30 +26,30 @@ impl Authorized {
 /// A machine that is logged in to, as seen from one that logs in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Peer {
-    pub name: Name,
+pub struct TrustedPeer {
+    pub name: MachineName,
     /// The name is another's on this machine, so it is none in the configuration.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub name_withheld: bool,
     /// Host names and addresses at which this machine has seen the pinned key. They lead where they would lead anyway.
-    pub aliases: Vec<Name>,
+    pub aliases: Vec<MachineName>,
     /// Where its name leads to; absent where the user's own configuration or the resolver knows.
-    pub address: Option<Name>,
+    pub address: Option<MachineName>,
     pub user: Option<UserName>,
     pub port: Option<u16>,
     pub host_key: PublicKey,
 }
 
-impl Peer {
+impl TrustedPeer {
     /// Every word that leads to it.
-    pub fn patterns(&self) -> impl Iterator<Item = &Name> {
+    pub fn patterns(&self) -> impl Iterator<Item = &MachineName> {
         let name = (!self.name_withheld).then_some(&self.name);
         name.into_iter().chain(&self.aliases)
     }
 }
 
 /// Ours, from top to bottom: whatever it says goes before what the user's own file says.
-pub fn config(peers: &[Peer]) -> String {
+pub fn config(peers: &[TrustedPeer]) -> String {
     let mut text =
         "# Written by crosstie trust, and written anew by the next one; `crosstie trust --undo` removes it.\n".to_owned();
     for peer in peers {
@@ -83,7 +83,7 @@ pub fn config(peers: &[Peer]) -> String {
 }
 
 /// The keys that are pinned, each under its peer's `HostKeyAlias`.
-pub fn known_hosts(peers: &[Peer]) -> String {
+pub fn known_hosts(peers: &[TrustedPeer]) -> String {
     peers.iter().fold(String::new(), |mut text, peer| {
         let _ = writeln!(text, "{} {}", peer.name, peer.host_key);
         text

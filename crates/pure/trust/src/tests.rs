@@ -21,13 +21,13 @@ fn key(byte: u8) -> PublicKey {
         .unwrap()
 }
 
-fn name(text: &str) -> Name {
+fn name(text: &str) -> MachineName {
     text.parse().unwrap()
 }
 
-fn authorized(text: &str, byte: u8) -> Authorized {
-    Authorized {
-        owner: Owner {
+fn authorized(text: &str, byte: u8) -> AuthorizedKey {
+    AuthorizedKey {
+        owner: KeyOwner {
             user: "alice".parse().unwrap(),
             name: name(text),
         },
@@ -35,8 +35,8 @@ fn authorized(text: &str, byte: u8) -> Authorized {
     }
 }
 
-fn party(text: &str, byte: u8, addresses: &[&str]) -> Party {
-    Party {
+fn party(text: &str, byte: u8, addresses: &[&str]) -> TrustParty {
+    TrustParty {
         name: name(text),
         host: Some(name(&format!("{text}-host"))),
         user: "alice".parse().unwrap(),
@@ -75,14 +75,14 @@ fn a_key_is_what_ssh_keygen_says() {
 #[test]
 fn names_are_names_alone() {
     for plain in ["spark-a", "10.0.0.1", "fd00::1", "a_b.local", "::1"] {
-        assert!(plain.parse::<Name>().is_ok(), "{plain}");
+        assert!(plain.parse::<MachineName>().is_ok(), "{plain}");
     }
     for odd in [
         "", "-a", "a b", "a\nb", "*", "a*", "!a", "%h", "a,b", "|1|x", "@a", "[a]", "none", "a#b",
         "\"a\"", "..", "é",
     ] {
-        assert!(odd.parse::<Name>().is_err(), "{odd}");
-        assert!(serde_json::from_value::<Name>(odd.into()).is_err());
+        assert!(odd.parse::<MachineName>().is_err(), "{odd}");
+        assert!(serde_json::from_value::<MachineName>(odd.into()).is_err());
     }
     for odd in ["", "-l", "a b", "a\n", ":a", "a:b", "a;b", "$USER"] {
         assert!(odd.parse::<UserName>().is_err(), "{odd}");
@@ -107,13 +107,13 @@ fn each_is_told_of_the_others() {
     assert_eq!(claims[0].port, None);
     let (peer, unwritten) = claims[0].verified_peer(|_| AliasCheck::SEEN);
     assert_eq!(unwritten, []);
-    let peers: Vec<Peer> = peer.into_iter().collect();
+    let peers: Vec<TrustedPeer> = peer.into_iter().collect();
     let config = config(&peers);
     assert!(config.contains("\nHost b\n  HostName 192.168.1.2\n\nHost b b-host 192.168.1.2 10.1.0.2\n  HostKeyAlias b\n  User alice\n"), "{config}");
     assert_eq!(known_hosts(&peers), format!("b {}\n", key(2)));
 }
 
-fn known(parties: &[Party]) -> Vec<Peer> {
+fn known(parties: &[TrustParty]) -> Vec<TrustedPeer> {
     let claims = peers_of(0, parties);
     let peers = claims
         .iter()
@@ -130,10 +130,12 @@ fn only_what_was_seen_is_believed() {
     ];
     let claims = &peers_of(0, &parties)[0];
     let hosts = |seen: &[(&str, AliasCheck)]| {
-        let found = |alias: &Name| {
+        let found = |alias: &MachineName| {
             let mut seen = seen.iter();
             let found = seen.find(|(text, _)| *text == alias.as_str());
-            found.map_or(AliasCheck::refused(Refusal::NotSeen), |(_, found)| *found)
+            found.map_or(AliasCheck::refused(AliasRefusal::NotSeen), |(_, found)| {
+                *found
+            })
         };
         let (peer, unwritten) = claims.verified_peer(found);
         let text = config(&peer.into_iter().collect::<Vec<_>>());
@@ -148,7 +150,7 @@ fn only_what_was_seen_is_believed() {
             .collect();
         (hosts.join("; "), reasons.join("; "))
     };
-    let other = AliasCheck::refused(Refusal::AnotherKey);
+    let other = AliasCheck::refused(AliasRefusal::AnotherKey);
     let (config, reasons) = hosts(&[]);
     assert_eq!(config, "");
     assert_eq!(reasons.matches("not seen there").count(), 4, "{reasons}");
@@ -167,7 +169,7 @@ fn only_what_was_seen_is_believed() {
     // An address that known_hosts has with another key leads to the node, but is not the node.
     let taken = AliasCheck {
         key_shown: true,
-        refusal: Some(Refusal::KnownHosts),
+        refusal: Some(AliasRefusal::KnownHosts),
     };
     let (config, reasons) = hosts(&[("10.0.0.2", taken)]);
     assert_eq!(config, "Host b; HostName 10.0.0.2; Host b");
@@ -179,25 +181,25 @@ fn only_what_was_seen_is_believed() {
 
 #[test]
 fn a_journal_keeps_forgets_and_has_a_version() {
-    let mut journal = Journal::default();
+    let mut journal = TrustJournal::default();
     assert!(journal.is_idle());
     let parties = [party("a", 1, &[]), party("b", 2, &[]), party("c", 3, &[])];
     journal.know(&known(&parties));
     journal.know(&known(&parties[..2]));
     assert_eq!(journal.peers.len(), 2);
     journal.authorized = vec![authorized("b", 2), authorized("c", 3)];
-    journal.reach(&[Reached {
+    journal.reach(&[TrustedNode {
         name: name("b"),
         destination: "b".into(),
         host_key: key(2),
         peers: BTreeSet::from([name("c")]),
     }]);
     let text = journal.to_text().unwrap();
-    assert_eq!(Journal::parse(text.as_bytes()).unwrap(), journal);
+    assert_eq!(TrustJournal::parse(text.as_bytes()).unwrap(), journal);
     let newer = text.replace("\"format\": 1", "\"format\": 2");
     assert!(matches!(
-        Journal::parse(newer.as_bytes()),
-        Err(JournalError::Format(2))
+        TrustJournal::parse(newer.as_bytes()),
+        Err(TrustJournalError::Format(2))
     ));
     let gone = journal.forget(&[name("c")]);
     assert_eq!(gone, [authorized("c", 3)]);
@@ -280,14 +282,14 @@ proptest! {
             prop_assert!(parsed.to_string().bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));
         }
         let commented: PublicKey = format!("{ED25519} {comment}").parse().unwrap_or_else(|_| key(0));
-        let (Ok(host), Ok(user)) = (host.parse::<Name>(), user.parse::<UserName>()) else {
+        let (Ok(host), Ok(user)) = (host.parse::<MachineName>(), user.parse::<UserName>()) else {
             return Ok(());
         };
-        let owner = Owner { user: user.clone(), name: host.clone() };
-        let line = Authorized { owner, key: Some(commented.clone()) }.line().unwrap();
+        let owner = KeyOwner { user: user.clone(), name: host.clone() };
+        let line = AuthorizedKey { owner, key: Some(commented.clone()) }.line().unwrap();
         prop_assert_eq!(line.split(' ').count(), 3);
         prop_assert!(line.starts_with("ssh-ed25519 ") && line.is_ascii() && !line.contains(char::is_control));
-        let peer = Peer {
+        let peer = TrustedPeer {
             name: host.clone(), name_withheld: false, aliases: vec![host.clone()], address: Some(host),
             user: Some(user), port: Some(22), host_key: commented,
         };

@@ -7,7 +7,7 @@ use crate::{
     functions::{OPERATIONS, functions},
     offsets::OFFSETS,
     records::RECORDS,
-    table::{Field, Kind, Record, Size},
+    table::{AbiField, AbiFieldKind, AbiRecord, AbiSize},
 };
 
 pub fn c_source() -> String {
@@ -40,29 +40,29 @@ pub fn c_source() -> String {
     source
 }
 
-fn record_conditions(record: &Record) -> Vec<String> {
+fn record_conditions(record: &AbiRecord) -> Vec<String> {
     let name = record.c_name;
     let size = match record.size {
-        Size::Exactly(size) => Some(format!("sizeof({name}) == {size}")),
-        Size::AtMost(size) => Some(format!("sizeof({name}) <= {size}")),
-        Size::Unknown => None,
+        AbiSize::Exactly(size) => Some(format!("sizeof({name}) == {size}")),
+        AbiSize::AtMost(size) => Some(format!("sizeof({name}) <= {size}")),
+        AbiSize::Unknown => None,
     };
     let named = record.fields.iter().filter(|field| !field.path.is_empty());
     let fields = named.flat_map(|field| field_conditions(name, field));
     size.into_iter().chain(fields).collect()
 }
 
-fn field_conditions(record: &str, field: &Field) -> Vec<String> {
+fn field_conditions(record: &str, field: &AbiField) -> Vec<String> {
     let member = format!("((({record} *)0)->{})", field.path);
     let mut conditions = vec![
         format!("offsetof({record}, {}) == {}", field.path, field.offset),
         format!("sizeof {member} == {}", field.size),
     ];
     let negative = match field.kind {
-        Kind::Unsigned => ">",
-        Kind::Signed => "<",
+        AbiFieldKind::Unsigned => ">",
+        AbiFieldKind::Signed => "<",
         // Its size says it.
-        Kind::Pointer | Kind::Compound => return conditions,
+        AbiFieldKind::Pointer | AbiFieldKind::Compound => return conditions,
     };
     conditions.push(format!("(__typeof__{member})-1 {negative} 0"));
     conditions

@@ -2,7 +2,7 @@
 
 /// A function of libibverbs' with its type in C.
 #[derive(Debug, Clone, Copy)]
-pub struct Function {
+pub struct AbiFunction {
     pub name: &'static str,
     pub c_type: &'static str,
 }
@@ -69,7 +69,7 @@ macro_rules! operations {
         $(pub type $name = unsafe extern "C" fn($($argument),*) -> $result;)*
 
         /// With the place of each in `struct ibv_context` in place of a name.
-        pub(crate) const OPERATIONS: &[Function] = &[$(Function { name: $path, c_type: $c_type },)*];
+        pub(crate) const OPERATIONS: &[AbiFunction] = &[$(AbiFunction { name: $path, c_type: $c_type },)*];
     };
 }
 operations! {
@@ -85,11 +85,11 @@ operations! {
 
 macro_rules! rows {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?, $c_type:literal;)*) => {
-        const FUNCTIONS: &[Function] = &[$(Function { name: stringify!($name), c_type: $c_type },)*];
+        const FUNCTIONS: &[AbiFunction] = &[$(AbiFunction { name: stringify!($name), c_type: $c_type },)*];
     };
 }
 for_each_function!(rows);
 
-pub fn functions() -> &'static [Function] {
+pub fn functions() -> &'static [AbiFunction] {
     FUNCTIONS
 }

@@ -15,8 +15,8 @@ mod table;
 pub use c_source::c_source;
 pub use constants::*;
 pub use functions::{
-    Function, PollCompletions, PostReceive, PostSend, RequestNotification, functions,
+    AbiFunction, PollCompletions, PostReceive, PostSend, RequestNotification, functions,
 };
 pub use offsets::*;
 pub use records::*;
-pub use table::{Constant, Field, Kind, Plain, Record};
+pub use table::{AbiConstant, AbiField, AbiFieldKind, AbiRecord, ZeroableType};

@@ -2,15 +2,15 @@
 
 /// A C type, or those parts of one that we rely on.
 #[derive(Debug, Clone, Copy)]
-pub struct Record {
+pub struct AbiRecord {
     /// As C spells it, with `struct` or `union`.
     pub c_name: &'static str,
-    pub size: Size,
-    pub fields: &'static [Field],
+    pub size: AbiSize,
+    pub fields: &'static [AbiField],
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Size {
+pub enum AbiSize {
     /// Passed by value.
     Exactly(usize),
     /// The library fills it, and it grows: ours is larger than any version's.
@@ -20,17 +20,17 @@ pub enum Size {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Field {
+pub struct AbiField {
     /// As it stands after `offsetof(…,`; empty for bytes of ours that C names otherwise.
     pub path: &'static str,
     pub offset: usize,
     pub size: usize,
-    pub kind: Kind,
+    pub kind: AbiFieldKind,
 }
 
 /// What besides its size tells a field's type from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum AbiFieldKind {
     Unsigned,
     Signed,
     Pointer,
@@ -38,35 +38,35 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Constant {
+pub struct AbiConstant {
     pub c_name: &'static str,
     pub value: u32,
 }
 
 /// A type of which all bytes zero is a value, as C programs make these with `memset`.
-pub trait Plain {
+pub trait ZeroableType {
     const ZEROED: Self;
-    const KIND: Kind;
+    const KIND: AbiFieldKind;
 }
 
 macro_rules! plain_integers {
     ($($type:ty: $kind:ident),*) => {
-        $(impl Plain for $type {
+        $(impl ZeroableType for $type {
             const ZEROED: Self = 0;
-            const KIND: Kind = Kind::$kind;
+            const KIND: AbiFieldKind = AbiFieldKind::$kind;
         })*
     };
 }
 plain_integers!(u8: Unsigned, u16: Unsigned, u32: Unsigned, u64: Unsigned, i32: Signed);
 
-impl<T> Plain for *mut T {
+impl<T> ZeroableType for *mut T {
     const ZEROED: Self = std::ptr::null_mut();
-    const KIND: Kind = Kind::Pointer;
+    const KIND: AbiFieldKind = AbiFieldKind::Pointer;
 }
 
-impl<T: Plain, const N: usize> Plain for [T; N] {
+impl<T: ZeroableType, const N: usize> ZeroableType for [T; N] {
     const ZEROED: Self = [const { T::ZEROED }; N];
-    const KIND: Kind = Kind::Compound;
+    const KIND: AbiFieldKind = AbiFieldKind::Compound;
 }
 
 /// `field_path!(field)` is the field's own name; `field_path!(field "other")` another.
@@ -100,15 +100,15 @@ macro_rules! records {
                 $(assert!(std::mem::offset_of!($name, $field) == $offset, stringify!($field));)*
             };
 
-            impl $crate::table::Plain for $name {
-                const ZEROED: Self = Self { $($field: <$type as $crate::table::Plain>::ZEROED,)* };
-                const KIND: $crate::table::Kind = $crate::table::Kind::Compound;
+            impl $crate::table::ZeroableType for $name {
+                const ZEROED: Self = Self { $($field: <$type as $crate::table::ZeroableType>::ZEROED,)* };
+                const KIND: $crate::table::AbiFieldKind = $crate::table::AbiFieldKind::Compound;
             }
         )*
 
-        pub(crate) const RECORDS: &[$crate::table::Record] = &[$($crate::table::Record {
+        pub(crate) const RECORDS: &[$crate::table::AbiRecord] = &[$($crate::table::AbiRecord {
             c_name: $c_name,
-            size: $crate::table::Size::Exactly($size),
+            size: $crate::table::AbiSize::Exactly($size),
             fields: &[$($crate::table::field::<$type>($crate::table::field_path!($field $($path)?), $offset),)*],
         },)*];
     };
@@ -129,7 +129,7 @@ macro_rules! offsets {
             }
         )*
 
-        pub(crate) const OFFSETS: &[$crate::table::Record] = &[$($crate::table::Record {
+        pub(crate) const OFFSETS: &[$crate::table::AbiRecord] = &[$($crate::table::AbiRecord {
             c_name: $c_name,
             size: $size,
             fields: &[$($crate::table::field::<$type>($path, $offset),)*],
@@ -141,16 +141,16 @@ macro_rules! constants {
     ($($name:ident is $c_name:literal = $value:expr;)*) => {
         $(pub const $name: u32 = $value;)*
 
-        pub(crate) const CONSTANTS: &[$crate::table::Constant] = &[
-            $($crate::table::Constant { c_name: $c_name, value: $value },)*
+        pub(crate) const CONSTANTS: &[$crate::table::AbiConstant] = &[
+            $($crate::table::AbiConstant { c_name: $c_name, value: $value },)*
         ];
     };
 }
 
 pub(crate) use {constants, field_path, offsets, records};
 
-pub(crate) const fn field<T: Plain>(path: &'static str, offset: usize) -> Field {
-    Field {
+pub(crate) const fn field<T: ZeroableType>(path: &'static str, offset: usize) -> AbiField {
+    AbiField {
         path,
         offset,
         size: size_of::<T>(),

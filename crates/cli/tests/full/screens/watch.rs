@@ -1,6 +1,6 @@
 //! `doctor --watch` while a cable is cut and restored: three terminals at once.
 
-use crosstie_lab::hub::Fault;
+use crosstie_lab::hub::CableFault;
 
 use super::WIDTHS;
 use crate::common::{
@@ -42,7 +42,7 @@ fn full_a_cable_is_cut_and_restored_before_somebodys_eyes() {
         let screen = terminal.until_shown("nothing wrong");
         recorded("watch_healthy", columns, &screen);
     });
-    lab.fault("spark-a:p0", Fault::Cut).unwrap();
+    lab.fault("spark-a:p0", CableFault::Cut).unwrap();
     all(&|columns, terminal| {
         let screen = terminal.until_shown("on 2 nodes; --all shows them");
         terminal.fits();

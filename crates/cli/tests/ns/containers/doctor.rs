@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crosstie_lab::{Lab, hub::Fault};
+use crosstie_lab::{Lab, hub::CableFault};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -107,7 +107,7 @@ fn screen(lab: &Lab, cluster: &Path) -> String {
 fn doctor_names_the_cable_that_was_cut() {
     let lab = containers("two-sparks");
     let (_directory, cluster) = applied(&lab);
-    lab.fault("spark-a:p0", Fault::Cut).unwrap();
+    lab.fault("spark-a:p0", CableFault::Cut).unwrap();
     let cable = "cluster cable-dead spark-a:p0 – spark-b:p0";
     let found = once(&lab, &cluster, 1, &[cable]);
     // Ports that are down and devices that NCCL would miss, at both ends.
@@ -125,7 +125,7 @@ fn doctor_names_the_cable_that_was_cut() {
 fn doctor_tells_two_causes_apart_on_a_ring() {
     let lab = containers("three-ring");
     let (_directory, cluster) = applied(&lab);
-    lab.fault("ring-a:p1", Fault::Cut).unwrap();
+    lab.fault("ring-a:p1", CableFault::Cut).unwrap();
     sh(&lab, "ring-c", "ip link set enp1s0f1np1 mtu 1500");
     let found = once(
         &lab,

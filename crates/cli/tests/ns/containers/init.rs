@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use crosstie_lab::{Lab, hub::Fault};
-use crosstie_model::{Cable, Spec};
+use crosstie_lab::{Lab, hub::CableFault};
+use crosstie_model::{Cable, ClusterSpec};
 use serde_json::Value;
 
 use crate::common::{
@@ -60,7 +60,7 @@ fn init_finds_the_cable_and_keeps_a_persons_file() {
     insta::assert_json_snapshot!("json", golden);
     bare_ports_are_named(&lab, &file);
     let text = fs::read_to_string(&file).unwrap();
-    let spec = Spec::from_toml(&text).unwrap();
+    let spec = ClusterSpec::from_toml(&text).unwrap();
     // The lab's own network is in 10.77.0.0/16.
     assert_eq!(spec.fabric.pool, Some("10.78.0.0/16".parse().unwrap()));
     assert!(matches!(
@@ -85,7 +85,7 @@ fn init_finds_the_cable_and_keeps_a_persons_file() {
     );
 
     // A cable that is cut is told, and stays in the file.
-    lab.fault("spark-a:p0", Fault::Cut).unwrap();
+    lab.fault("spark-a:p0", CableFault::Cut).unwrap();
     let found = json(&lab, &NODES, &file);
     assert_eq!(cables(&found), [""; 0]);
     assert_eq!(

@@ -5,7 +5,7 @@ use std::{
     process::Command,
 };
 
-use crosstie_lab::{Lab, Lease};
+use crosstie_lab::{Lab, LabLease};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -21,7 +21,7 @@ const FILL: &str = "dd if=/dev/zero of=/var/tmp/filler bs=64k 2>/dev/null; \
      dd if=/dev/zero of=/var/tmp/filler-too bs=1k 2>/dev/null; [ $(stat -fc %f /) = 0 ]";
 
 struct Place {
-    lab: Lease,
+    lab: LabLease,
     directory: TempDir,
     before: String,
 }

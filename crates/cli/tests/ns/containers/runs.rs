@@ -10,10 +10,14 @@ use std::{
     time::Duration,
 };
 
-use crosstie_agent::{Call, Change};
+use crosstie_agent::{Call, ChangeCall};
 use crosstie_lab::Lab;
-use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
-use crosstie_reach::protocol::{Exchange, Frames, MAGIC, Step, ToAgent, encode_message};
+use crosstie_model::change::{
+    ChangeError, ChangeReply, ChangeRequest, TransactionState, TryRequest,
+};
+use crosstie_reach::protocol::{
+    AgentFrameReader, CallExchange, ExchangeEvent, MAGIC, ToAgent, encode_message,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -219,7 +223,7 @@ struct Agent {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
-    frames: Frames,
+    frames: AgentFrameReader,
     calls: u64,
 }
 
@@ -241,7 +245,7 @@ impl Agent {
             child,
             input,
             output,
-            frames: Frames::default(),
+            frames: AgentFrameReader::default(),
             calls: 0,
         };
         agent.skip_greeting();
@@ -258,23 +262,23 @@ impl Agent {
         }
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Changed, ChangeError> {
+    fn ask(&mut self, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
         self.calls += 1;
         let call = ToAgent::Call {
             id: self.calls,
             deadline_ms: 60_000,
-            name: Change::NAME.to_owned(),
+            name: ChangeCall::NAME.to_owned(),
         };
         let ask = serde_json::to_vec(ask).unwrap();
         self.input
             .write_all(&encode_message(&call, &ask).unwrap())
             .unwrap();
-        let mut exchange = Exchange::default();
+        let mut exchange = CallExchange::default();
         exchange.begin(self.calls);
         let mut buffer = [0; 4096];
         loop {
             while let Some(frame) = self.frames.next_frame().unwrap() {
-                if let Step::Done { result, .. } = exchange.take(&frame).unwrap() {
+                if let ExchangeEvent::Done { result, .. } = exchange.take(&frame).unwrap() {
                     return serde_json::from_slice(&result.unwrap()).unwrap();
                 }
             }
@@ -287,7 +291,7 @@ impl Agent {
     /// An address of its own, to be confirmed.
     fn tries(&mut self, last: u8) -> String {
         let command = format!("ip address add 198.51.100.{last}/32 dev enp1s0f0np0");
-        let trial = Trial {
+        let trial = TryRequest {
             force: false,
             run: format!("20261116T100000Z-{last:08x}"),
             command: command.split(' ').map(str::to_owned).collect(),
@@ -295,20 +299,20 @@ impl Agent {
             guard_seconds: 300,
             command_seconds: 30,
         };
-        match self.ask(&Ask::Try(trial)).unwrap() {
-            Changed::Armed(armed) => armed.transaction,
+        match self.ask(&ChangeRequest::Try(trial)).unwrap() {
+            ChangeReply::Armed(armed) => armed.transaction,
             other => panic!("{other:?}"),
         }
     }
 
     fn confirms(&mut self, transaction: &str) {
         let transaction = transaction.to_owned();
-        let answer = self.ask(&Ask::Confirm { transaction });
-        assert_eq!(answer, Ok(Changed::Confirmed));
+        let answer = self.ask(&ChangeRequest::Confirm { transaction });
+        assert_eq!(answer, Ok(ChangeReply::Confirmed));
     }
 
-    fn state_of(&mut self, transaction: &str) -> Option<State> {
-        let Changed::Status(status) = self.ask(&Ask::Status).unwrap() else {
+    fn state_of(&mut self, transaction: &str) -> Option<TransactionState> {
+        let ChangeReply::Status(status) = self.ask(&ChangeRequest::Status).unwrap() else {
             panic!()
         };
         let mut all = status.transactions.into_iter();
@@ -348,7 +352,7 @@ fn a_controller_that_leaves_late_ends_no_change_but_its_own() {
     let second = other.tries(8);
     late.leaves();
     thread::sleep(LATER);
-    assert_eq!(other.state_of(&second), Some(State::Applied));
+    assert_eq!(other.state_of(&second), Some(TransactionState::Applied));
     other.confirms(&second);
 
     // What is its own goes at once, long before its guard's time.
@@ -356,8 +360,8 @@ fn a_controller_that_leaves_late_ends_no_change_but_its_own() {
     other.leaves();
     wait_until_settled(&lab, "spark-a");
     let mut last = Agent::start(&lab, "spark-a");
-    assert_eq!(last.state_of(&third), Some(State::RolledBack));
-    assert_eq!(last.state_of(&second), Some(State::Confirmed));
+    assert_eq!(last.state_of(&third), Some(TransactionState::RolledBack));
+    assert_eq!(last.state_of(&second), Some(TransactionState::Confirmed));
     last.leaves();
     for _ in 0..2 {
         json(&lab, &cluster, 0, &["rollback", "spark-a", "--yes"]);

@@ -16,8 +16,8 @@ use crosstie_agent::Call;
 use crosstie_lab::Lab;
 use crosstie_model::{
     NodePlan, Step,
-    change::{Ask, Order},
-    plan::{Change, InterfaceUp},
+    change::{ApplyRequest, ChangeRequest},
+    plan::{InterfaceUp, ValueChange},
 };
 use crosstie_reach::protocol::{ToAgent, encode_message};
 
@@ -133,12 +133,12 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     let mut plan: NodePlan = serde_json::from_value(planned["nodes"][0].clone()).unwrap();
     plan.steps = vec![Step::from(InterfaceUp {
         interface: "enP7s7".to_owned(),
-        up: Change {
+        up: ValueChange {
             from: true,
             to: false,
         },
     })];
-    let order = Order {
+    let order = ApplyRequest {
         run: "20261115T100000Z-00000001".to_owned(),
         cluster: "a lie".to_owned(),
         plan,
@@ -150,9 +150,9 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     let call = ToAgent::Call {
         id: 1,
         deadline_ms: 600_000,
-        name: crosstie_agent::Change::NAME.to_owned(),
+        name: crosstie_agent::ChangeCall::NAME.to_owned(),
     };
-    let ask = serde_json::to_vec(&Ask::Apply(Box::new(order))).unwrap();
+    let ask = serde_json::to_vec(&ChangeRequest::Apply(Box::new(order))).unwrap();
     let mut input = agent.stdin.take().unwrap();
     // Once the node is cut off, nobody hears it.
     let mut say = |message: &ToAgent, ask: &[u8]| {

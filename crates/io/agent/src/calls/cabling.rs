@@ -5,37 +5,40 @@ use std::{
     time::Duration,
 };
 
-use crosstie_fabric::cabling::{Listened, PortHeard, Probe};
+use crosstie_fabric::cabling::{CablingReply, CablingRequest, PortReception};
 use crosstie_node::{
-    Stop,
-    cabling::{self, CablingError, Conduct},
+    StopFlag,
+    cabling::{self, CablingError, ListenControl},
 };
 
-use crate::{Call, Context, NoError};
+use crate::{Call, CallContext, NoError};
 
 /// For drivers to bring links down; what takes longer is left to the next run.
 const RESTORE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Until [`CablingEnd`], or for as long as the probe says.
-pub struct Cabling;
+/// Until [`CablingEndCall`], or for as long as the probe says.
+pub struct CablingCall;
 
-impl Call for Cabling {
+impl Call for CablingCall {
     const NAME: &'static str = "cabling";
-    type Ask = Probe;
+    type Ask = CablingRequest;
     /// What every port heard so far.
-    type Event = Vec<PortHeard>;
-    type Answer = Listened;
+    type Event = Vec<PortReception>;
+    type Answer = CablingReply;
     type Error = CablingError;
 
-    fn run(probe: Probe, context: &Context<'_, Vec<PortHeard>>) -> Result<Listened, CablingError> {
+    fn run(
+        probe: CablingRequest,
+        context: &CallContext<'_, Vec<PortReception>>,
+    ) -> Result<CablingReply, CablingError> {
         // Dropped when the links are restored, whatever happens.
         let (running, restored) = mpsc::channel();
         let stop = context.stop.clone();
         let id = context.resources.hold(RaisedLinks { stop, restored });
-        let end = Stop::default();
+        let end = StopFlag::default();
         let listening = Listening(Some(end.clone()));
         context.resources.with_only(|held| *held = listening);
-        let conduct = Conduct {
+        let conduct = ListenControl {
             stop: context.stop,
             end: &end,
             on_hearing: &|ports| context.emit(&ports.to_vec()),
@@ -48,16 +51,16 @@ impl Call for Cabling {
 }
 
 /// Enough was heard: the run that listens now answers with it.
-pub struct CablingEnd;
+pub struct CablingEndCall;
 
-impl Call for CablingEnd {
+impl Call for CablingEndCall {
     const NAME: &'static str = "cabling-end";
     type Ask = ();
     type Event = ();
     type Answer = ();
     type Error = NoError;
 
-    fn run((): (), context: &Context<'_, ()>) -> Result<(), NoError> {
+    fn run((): (), context: &CallContext<'_, ()>) -> Result<(), NoError> {
         context.resources.with_only(|listening: &mut Listening| {
             if let Some(end) = listening.0.take() {
                 end.set();
@@ -69,11 +72,11 @@ impl Call for CablingEnd {
 
 /// The end of the run that listens.
 #[derive(Default)]
-struct Listening(Option<Stop>);
+struct Listening(Option<StopFlag>);
 
 /// Links that are up for as long as the call runs. The session waits for them to be restored.
 struct RaisedLinks {
-    stop: Stop,
+    stop: StopFlag,
     /// Ends without a message.
     restored: Receiver<()>,
 }

@@ -1,24 +1,26 @@
 //! Changes the node under a guard, or says what became of a change. As root.
 
-use crosstie_change::{self as change, SessionChange};
-use crosstie_model::change::{Ask, ChangeError, Changed};
+use crosstie_change::{self as change, RollbackOnSessionEnd};
+use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest};
 use crosstie_node::agent_cache;
 
-use crate::{Call, Context};
+use crate::{Call, CallContext};
 
-pub struct Change;
+pub struct ChangeCall;
 
-impl Call for Change {
+impl Call for ChangeCall {
     const NAME: &'static str = "change";
-    type Ask = Ask;
+    type Ask = ChangeRequest;
     type Event = ();
-    type Answer = Changed;
+    type Answer = ChangeReply;
     type Error = ChangeError;
 
-    fn run(ask: Ask, context: &Context<'_, ()>) -> Result<Changed, ChangeError> {
-        let own = |session: &mut SessionChange| session.own.clone();
+    fn run(ask: ChangeRequest, context: &CallContext<'_, ()>) -> Result<ChangeReply, ChangeError> {
+        let own = |session: &mut RollbackOnSessionEnd| session.own.clone();
         let mut answer = change::answer(&ask, context.resources.with_only(own))?;
-        if let (Ask::Uninstall { .. }, Changed::RolledBack(outcome)) = (&ask, &mut answer) {
+        if let (ChangeRequest::Uninstall { .. }, ChangeReply::RolledBack(outcome)) =
+            (&ask, &mut answer)
+        {
             outcome.left.extend(agent_cache::remove());
         }
         Ok(answer)

@@ -4,18 +4,18 @@ use crosstie_node::capture;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Call, Context};
+use crate::{Call, CallContext};
 
-pub struct Collect;
+pub struct CollectCall;
 
 /// The answer is there and is being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sending {
+pub struct CollectProgress {
     pub bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Collected {
+pub struct CollectReply {
     /// Length of the packed capture that was streamed.
     pub bytes: u64,
 }
@@ -30,19 +30,22 @@ pub enum CollectError {
     Unusable { why: String },
 }
 
-impl Call for Collect {
+impl Call for CollectCall {
     const NAME: &'static str = "collect";
     type Ask = ();
-    type Event = Sending;
-    type Answer = Collected;
+    type Event = CollectProgress;
+    type Answer = CollectReply;
     type Error = CollectError;
 
-    fn run((): (), context: &Context<'_, Sending>) -> Result<Collected, CollectError> {
+    fn run(
+        (): (),
+        context: &CallContext<'_, CollectProgress>,
+    ) -> Result<CollectReply, CollectError> {
         let packed = capture::pack(&crosstie_node::collect());
         let bytes = packed.len() as u64;
-        context.emit(&Sending { bytes });
+        context.emit(&CollectProgress { bytes });
         let sent = context.stream(&packed);
         sent.map_err(|_| CollectError::Stopped)?;
-        Ok(Collected { bytes })
+        Ok(CollectReply { bytes })
     }
 }

@@ -1,35 +1,35 @@
 //! Jobs on the node: looked for, started, listed, stopped; and what a rank printed.
 
-use crosstie_jobs::{LogError, answer, follow};
-use crosstie_launch::wire::{JobAnswer, JobAsk, JobFailure, LogAsk};
+use crosstie_jobs::{JobLogError, answer, follow};
+use crosstie_launch::wire::{JobCallError, JobLogRequest, JobReply, JobRequest};
 
-use crate::{Call, Context};
+use crate::{Call, CallContext};
 
-pub struct Job;
+pub struct JobCall;
 
-impl Call for Job {
+impl Call for JobCall {
     const NAME: &'static str = "job";
-    type Ask = JobAsk;
+    type Ask = JobRequest;
     type Event = ();
-    type Answer = JobAnswer;
-    type Error = JobFailure;
+    type Answer = JobReply;
+    type Error = JobCallError;
 
-    fn run(ask: JobAsk, _: &Context<'_, ()>) -> Result<JobAnswer, JobFailure> {
+    fn run(ask: JobRequest, _: &CallContext<'_, ()>) -> Result<JobReply, JobCallError> {
         answer(&ask)
     }
 }
 
 /// Its bytes are a stream.
-pub struct JobLog;
+pub struct JobLogCall;
 
-impl Call for JobLog {
+impl Call for JobLogCall {
     const NAME: &'static str = "job-log";
-    type Ask = LogAsk;
+    type Ask = JobLogRequest;
     type Event = ();
     type Answer = ();
-    type Error = LogError;
+    type Error = JobLogError;
 
-    fn run(ask: LogAsk, context: &Context<'_, ()>) -> Result<(), LogError> {
+    fn run(ask: JobLogRequest, context: &CallContext<'_, ()>) -> Result<(), JobLogError> {
         follow(
             &ask,
             || context.stop.is_set(),

@@ -2,12 +2,12 @@
 
 use std::{thread, time::Duration};
 
-use crosstie_fabric::peer_tools::PeerRun;
-use crosstie_facts::Gap;
-use crosstie_node::command::{Bounds, run};
+use crosstie_fabric::peer_tools::PeerToolCommand;
+use crosstie_facts::ReadGap;
+use crosstie_node::command::{CommandLimits, run};
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Context};
+use crate::{Call, CallContext};
 
 /// A client that comes before its server is told off at once, and comes again.
 const ATTEMPTS: u32 = 5;
@@ -15,7 +15,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Beside what the run itself takes; an emulated node is slow to start a program.
 const MARGIN: Duration = Duration::from_secs(20);
 
-pub struct PeerToolRun;
+pub struct PeerToolCall;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum PeerToolError {
@@ -25,28 +25,28 @@ pub enum PeerToolError {
     Failed { program: String, why: String },
 }
 
-impl PeerToolRun {
+impl PeerToolCall {
     /// How long one takes at most.
-    pub fn longest(ask: &PeerRun) -> Duration {
+    pub fn longest(ask: &PeerToolCommand) -> Duration {
         Duration::from_secs(ask.seconds.into()) + 2 * MARGIN
     }
 }
 
-impl Call for PeerToolRun {
+impl Call for PeerToolCall {
     const NAME: &'static str = "peer-tool";
-    type Ask = PeerRun;
+    type Ask = PeerToolCommand;
     type Event = ();
     /// What it printed.
     type Answer = String;
     type Error = PeerToolError;
 
-    fn run(ask: PeerRun, context: &Context<'_, ()>) -> Result<String, PeerToolError> {
+    fn run(ask: PeerToolCommand, context: &CallContext<'_, ()>) -> Result<String, PeerToolError> {
         let program = ask.tool.program();
         let arguments = ask.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let bounds = Bounds {
+        let bounds = CommandLimits {
             deadline: Duration::from_secs(ask.seconds.into()) + MARGIN,
-            ..Bounds::default()
+            ..CommandLimits::default()
         };
         let attempts = if ask.server.is_some() { ATTEMPTS } else { 1 };
         let mut last = String::new();
@@ -59,7 +59,7 @@ impl Call for PeerToolRun {
             }
             match run(program, &arguments, bounds) {
                 Ok(output) => return Ok(String::from_utf8_lossy(&output).into_owned()),
-                Err(Gap::Absent) => {
+                Err(ReadGap::Absent) => {
                     let program = program.to_owned();
                     return Err(PeerToolError::Missing { program });
                 }

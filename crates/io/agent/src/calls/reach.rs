@@ -2,24 +2,27 @@
 
 use std::time::Duration;
 
-use crosstie_model::change::{Probe, Probed};
+use crosstie_model::change::{ProbeResult, ReachabilityProbe};
 
-use crate::{Call, Context, NoError};
+use crate::{Call, CallContext, NoError};
 
 /// Of each probe; they are few and short.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub struct Reach;
+pub struct ReachabilityCall;
 
-impl Call for Reach {
+impl Call for ReachabilityCall {
     const NAME: &'static str = "reach";
-    type Ask = Vec<Probe>;
+    type Ask = Vec<ReachabilityProbe>;
     type Event = ();
     /// In the order of the probes.
-    type Answer = Vec<Probed>;
+    type Answer = Vec<ProbeResult>;
     type Error = NoError;
 
-    fn run(probes: Vec<Probe>, _: &Context<'_, ()>) -> Result<Vec<Probed>, NoError> {
+    fn run(
+        probes: Vec<ReachabilityProbe>,
+        _: &CallContext<'_, ()>,
+    ) -> Result<Vec<ProbeResult>, NoError> {
         Ok(crosstie_node::probe::reach(&probes, PROBE_TIMEOUT))
     }
 }

@@ -7,34 +7,37 @@ use std::{
     time::Duration,
 };
 
-use crosstie_figures::Progress;
-use crosstie_node::{Stop, groups::time_left, worker::Worker};
+use crosstie_figures::TestProgress;
+use crosstie_node::{StopFlag, groups::time_left, worker::WorkerProcess};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Call, Context, NoError, ResourceId,
-    engines::{self, Answer, Ask, EngineError, Rdma, Tcp, TestEngine},
+    Call, CallContext, NoError, SessionResourceId,
+    engines::{
+        self, RdmaTestEngine, TcpTestEngine, TestEngine, TestEngineError, TestWorkerReply,
+        TestWorkerRequest,
+    },
 };
 
 /// For a worker that was asked to end, before the call's own deadline.
 const MARGIN: Duration = Duration::from_secs(3);
 
 /// How the calls of an engine are named.
-pub trait TestCalls: TestEngine {
+pub trait TestCallNames: TestEngine {
     const OPEN: &'static str;
     const JOIN: &'static str;
     const GO: &'static str;
     const CLOSE: &'static str;
 }
 
-impl TestCalls for Rdma {
+impl TestCallNames for RdmaTestEngine {
     const OPEN: &'static str = "rdma-open";
     const JOIN: &'static str = "rdma-join";
     const GO: &'static str = "rdma-go";
     const CLOSE: &'static str = "rdma-close";
 }
 
-impl TestCalls for Tcp {
+impl TestCallNames for TcpTestEngine {
     const OPEN: &'static str = "tcp-open";
     const JOIN: &'static str = "tcp-join";
     const GO: &'static str = "tcp-go";
@@ -42,37 +45,40 @@ impl TestCalls for Tcp {
 }
 
 /// A worker of the session. It ends with the session, or when it is closed.
-struct Test<E>(Arc<Mutex<Worker>>, PhantomData<fn() -> E>);
+struct Test<E>(Arc<Mutex<WorkerProcess>>, PhantomData<fn() -> E>);
 
-pub struct TestOpen<E>(PhantomData<E>);
+pub struct TestOpenCall<E>(PhantomData<E>);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
-pub struct Opened<E: TestEngine> {
-    pub test: ResourceId,
+pub struct TestOpenReply<E: TestEngine> {
+    pub test: SessionResourceId,
     /// For the peer to join.
     pub endpoint: E::Endpoint,
     pub conditions: E::Conditions,
 }
 
-impl<E: TestCalls> Call for TestOpen<E> {
+impl<E: TestCallNames> Call for TestOpenCall<E> {
     const NAME: &'static str = E::OPEN;
     type Ask = E::Request;
     type Event = ();
-    type Answer = Opened<E>;
-    type Error = EngineError;
+    type Answer = TestOpenReply<E>;
+    type Error = TestEngineError;
 
-    fn run(request: E::Request, context: &Context<'_, ()>) -> Result<Opened<E>, EngineError> {
+    fn run(
+        request: E::Request,
+        context: &CallContext<'_, ()>,
+    ) -> Result<TestOpenReply<E>, TestEngineError> {
         let worker = engines::start(E::NAME);
-        let mut worker = worker.map_err(|error| EngineError::worker(E::NAME, &error))?;
-        let wanted = Ask::<E>::Open(Box::new(request));
+        let mut worker = worker.map_err(|error| TestEngineError::worker(E::NAME, &error))?;
+        let wanted = TestWorkerRequest::<E>::Open(Box::new(request));
         let answer = ask(&mut worker, &wanted, context.stop, &mut |_| ())?;
-        let Answer::Opened(opened) = answer else {
-            return Err(EngineError::OutOfOrder);
+        let TestWorkerReply::Opened(opened) = answer else {
+            return Err(TestEngineError::OutOfOrder);
         };
         let test = Test::<E>(Arc::new(Mutex::new(worker)), PhantomData);
         let (endpoint, conditions) = *opened;
-        Ok(Opened {
+        Ok(TestOpenReply {
             test: context.resources.hold(test),
             endpoint,
             conditions,
@@ -80,87 +86,93 @@ impl<E: TestCalls> Call for TestOpen<E> {
     }
 }
 
-pub struct TestJoin<E>(PhantomData<E>);
+pub struct TestJoinCall<E>(PhantomData<E>);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
-pub struct JoinRequest<E: TestEngine> {
-    pub test: ResourceId,
+pub struct TestJoinRequest<E: TestEngine> {
+    pub test: SessionResourceId,
     pub peer: E::Endpoint,
 }
 
-impl<E: TestCalls> Call for TestJoin<E> {
+impl<E: TestCallNames> Call for TestJoinCall<E> {
     const NAME: &'static str = E::JOIN;
-    type Ask = JoinRequest<E>;
+    type Ask = TestJoinRequest<E>;
     type Event = ();
     type Answer = ();
-    type Error = EngineError;
+    type Error = TestEngineError;
 
-    fn run(request: JoinRequest<E>, context: &Context<'_, ()>) -> Result<(), EngineError> {
-        let wanted = Ask::<E>::Join(Box::new(request.peer));
+    fn run(
+        request: TestJoinRequest<E>,
+        context: &CallContext<'_, ()>,
+    ) -> Result<(), TestEngineError> {
+        let wanted = TestWorkerRequest::<E>::Join(Box::new(request.peer));
         match of_test(request.test, &wanted, context, &mut |_| ())? {
-            Answer::Joined => Ok(()),
-            _ => Err(EngineError::OutOfOrder),
+            TestWorkerReply::Joined => Ok(()),
+            _ => Err(TestEngineError::OutOfOrder),
         }
     }
 }
 
 /// Both ends must have joined. An end that is only written to or read from need not go.
-pub struct TestGo<E>(PhantomData<E>);
+pub struct TestRunCall<E>(PhantomData<E>);
 
-impl<E: TestCalls> Call for TestGo<E> {
+impl<E: TestCallNames> Call for TestRunCall<E> {
     const NAME: &'static str = E::GO;
-    type Ask = ResourceId;
-    type Event = Progress;
+    type Ask = SessionResourceId;
+    type Event = TestProgress;
     type Answer = E::Figures;
-    type Error = EngineError;
+    type Error = TestEngineError;
 
-    fn run(test: ResourceId, context: &Context<'_, Progress>) -> Result<E::Figures, EngineError> {
+    fn run(
+        test: SessionResourceId,
+        context: &CallContext<'_, TestProgress>,
+    ) -> Result<E::Figures, TestEngineError> {
         let emit = &mut |progress| context.emit(&progress);
-        match of_test(test, &Ask::<E>::Go, context, emit)? {
-            Answer::Figures(figures) => Ok(*figures),
-            _ => Err(EngineError::OutOfOrder),
+        match of_test(test, &TestWorkerRequest::<E>::Go, context, emit)? {
+            TestWorkerReply::Figures(figures) => Ok(*figures),
+            _ => Err(TestEngineError::OutOfOrder),
         }
     }
 }
 
-pub struct TestClose<E>(PhantomData<E>);
+pub struct TestCloseCall<E>(PhantomData<E>);
 
-impl<E: TestCalls> Call for TestClose<E> {
+impl<E: TestCallNames> Call for TestCloseCall<E> {
     const NAME: &'static str = E::CLOSE;
-    type Ask = ResourceId;
+    type Ask = SessionResourceId;
     type Event = ();
     /// Whether there was such a test.
     type Answer = bool;
     type Error = NoError;
 
-    fn run(test: ResourceId, context: &Context<'_, ()>) -> Result<bool, NoError> {
+    fn run(test: SessionResourceId, context: &CallContext<'_, ()>) -> Result<bool, NoError> {
         Ok(context.resources.take::<Test<E>>(test).is_some())
     }
 }
 
 /// Asks the worker of a test that is open.
 fn of_test<E: TestEngine, V>(
-    test: ResourceId,
-    wanted: &Ask<E>,
-    context: &Context<'_, V>,
-    on_event: &mut dyn FnMut(Progress),
-) -> Result<Answer<E>, EngineError> {
+    test: SessionResourceId,
+    wanted: &TestWorkerRequest<E>,
+    context: &CallContext<'_, V>,
+    on_event: &mut dyn FnMut(TestProgress),
+) -> Result<TestWorkerReply<E>, TestEngineError> {
     let worker = context
         .resources
         .with(test, |test: &mut Test<E>| Arc::clone(&test.0));
-    let worker = worker.ok_or(EngineError::NoSuchTest { engine: E::NAME })?;
+    let worker = worker.ok_or(TestEngineError::NoSuchTest { engine: E::NAME })?;
     let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
     ask(&mut worker, wanted, context.stop, on_event)
 }
 
 fn ask<E: TestEngine>(
-    worker: &mut Worker,
-    wanted: &Ask<E>,
-    stop: &Stop,
-    on_event: &mut dyn FnMut(Progress),
-) -> Result<Answer<E>, EngineError> {
-    let failed = |error: &dyn std::error::Error| EngineError::worker(E::NAME, error);
+    worker: &mut WorkerProcess,
+    wanted: &TestWorkerRequest<E>,
+    stop: &StopFlag,
+    on_event: &mut dyn FnMut(TestProgress),
+) -> Result<TestWorkerReply<E>, TestEngineError> {
+    let failed = |error: &dyn std::error::Error| TestEngineError::worker(E::NAME, error);
     let wanted = serde_json::to_vec(wanted).map_err(|error| failed(&error))?;
     let deadline = time_left().unwrap_or(MARGIN).saturating_sub(MARGIN);
     let answer = worker.ask(&wanted, deadline, stop, &mut |event| {
@@ -171,7 +183,7 @@ fn ask<E: TestEngine>(
     });
     let answer = answer.map_err(|error| failed(&error))?;
     serde_json::from_slice(&answer).unwrap_or_else(|error| {
-        Err(EngineError::Worker {
+        Err(TestEngineError::Worker {
             engine: E::NAME,
             why: format!("its answer cannot be read: {error}"),
         })

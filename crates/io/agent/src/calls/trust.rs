@@ -1,31 +1,32 @@
 //! Logins from and to the user's home directory.
 
-use crosstie_node::trust::{self, Ask, Home, Settled};
+use crosstie_node::trust::{self, HomeFolder, TrustReply, TrustRequest};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Call, Context, call::with_causes};
+use crate::{Call, CallContext, call::with_causes};
 
-pub struct Trust;
+pub struct TrustCall;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[error("{why}")]
-pub struct Refusal {
+pub struct TrustCallError {
     /// With all its causes.
     pub why: String,
 }
 
-impl Call for Trust {
+impl Call for TrustCall {
     const NAME: &'static str = "trust";
-    type Ask = Ask;
+    type Ask = TrustRequest;
     type Event = ();
-    type Answer = Settled;
-    type Error = Refusal;
+    type Answer = TrustReply;
+    type Error = TrustCallError;
 
-    fn run(ask: Ask, _: &Context<'_, ()>) -> Result<Settled, Refusal> {
+    fn run(ask: TrustRequest, _: &CallContext<'_, ()>) -> Result<TrustReply, TrustCallError> {
         let pushed = trust::pushed();
-        let settled = Home::find().and_then(|home| trust::answer(&home, &ask, pushed.as_ref()));
-        settled.map_err(|error| Refusal {
+        let settled =
+            HomeFolder::find().and_then(|home| trust::answer(&home, &ask, pushed.as_ref()));
+        settled.map_err(|error| TrustCallError {
             why: with_causes(&error),
         })
     }

@@ -1,16 +1,16 @@
 //! One `crosstie trust` at a time in the user's home directory, from its first change to its last.
 
-use crosstie_node::trust::{Home, Lock};
+use crosstie_node::trust::{HomeFolder, HomeLock};
 use serde::{Deserialize, Serialize};
 
-use super::trust::Refusal;
-use crate::{Call, Context, call::with_causes};
+use super::trust::TrustCallError;
+use crate::{Call, CallContext, call::with_causes};
 
-pub struct TrustLease;
+pub struct TrustLeaseCall;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LeaseAsk {
+pub enum TrustLeaseRequest {
     /// For the run of this name; refused while another has it. It ends with the session at the latest.
     Take {
         run: String,
@@ -20,21 +20,21 @@ pub enum LeaseAsk {
 
 /// Held by a session.
 #[derive(Default)]
-struct HeldLease(Option<Lock>);
+struct HeldLease(Option<HomeLock>);
 
-impl Call for TrustLease {
+impl Call for TrustLeaseCall {
     const NAME: &'static str = "trust-lease";
-    type Ask = LeaseAsk;
+    type Ask = TrustLeaseRequest;
     type Event = ();
     type Answer = ();
-    type Error = Refusal;
+    type Error = TrustCallError;
 
-    fn run(ask: LeaseAsk, context: &Context<'_, ()>) -> Result<(), Refusal> {
+    fn run(ask: TrustLeaseRequest, context: &CallContext<'_, ()>) -> Result<(), TrustCallError> {
         let lease = match ask {
-            LeaseAsk::GiveBack => None,
-            LeaseAsk::Take { run } => {
-                let leased = Home::find().and_then(|home| home.lease(&run));
-                let leased = leased.map_err(|error| Refusal {
+            TrustLeaseRequest::GiveBack => None,
+            TrustLeaseRequest::Take { run } => {
+                let leased = HomeFolder::find().and_then(|home| home.lease(&run));
+                let leased = leased.map_err(|error| TrustCallError {
                     why: with_causes(&error),
                 })?;
                 // This run has it already: another session's stays where it is.

@@ -8,12 +8,12 @@ use crate::call::with_causes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum EngineName {
+pub enum TestEngineName {
     Rdma,
     Tcp,
 }
 
-impl EngineName {
+impl TestEngineName {
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Rdma => "rdma",
@@ -23,7 +23,7 @@ impl EngineName {
 }
 
 /// As a person writes it.
-impl fmt::Display for EngineName {
+impl fmt::Display for TestEngineName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Rdma => "RDMA",
@@ -34,7 +34,7 @@ impl fmt::Display for EngineName {
 
 /// In the words of whoever failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum EngineError {
+pub enum TestEngineError {
     /// The node lacks libibverbs, or what it needs of it.
     #[error("RDMA cannot be used from this node's programs: {why}")]
     UserspaceMissing { why: String },
@@ -42,25 +42,25 @@ pub enum EngineError {
     #[error("{why}")]
     NoProvider { why: String },
     #[error("cannot open the {engine} test: {why}")]
-    Open { engine: EngineName, why: String },
+    Open { engine: TestEngineName, why: String },
     #[error("cannot connect to the peer: {why}")]
     Join { why: String },
     #[error("the {engine} test failed: {why}")]
-    Go { engine: EngineName, why: String },
+    Go { engine: TestEngineName, why: String },
     /// Nothing came from the peer for as long as was agreed: the peer should have seen the same of this end.
     #[error("the {engine} test failed: {why}")]
-    Silent { engine: EngineName, why: String },
+    Silent { engine: TestEngineName, why: String },
     /// It crashed, hung, or never began.
     #[error("the {engine} engine failed: {why}")]
-    Worker { engine: EngineName, why: String },
+    Worker { engine: TestEngineName, why: String },
     #[error("this session has no such {engine} test, or it is over")]
-    NoSuchTest { engine: EngineName },
+    NoSuchTest { engine: TestEngineName },
     #[error("a test is opened, then joined, then run, once each")]
     OutOfOrder,
 }
 
-impl EngineError {
-    pub(crate) fn open(engine: EngineName, error: &dyn Error) -> Self {
+impl TestEngineError {
+    pub(crate) fn open(engine: TestEngineName, error: &dyn Error) -> Self {
         let why = with_causes(error);
         Self::Open { engine, why }
     }
@@ -70,17 +70,17 @@ impl EngineError {
         Self::Join { why }
     }
 
-    pub(crate) fn go(engine: EngineName, error: &dyn Error) -> Self {
+    pub(crate) fn go(engine: TestEngineName, error: &dyn Error) -> Self {
         let why = with_causes(error);
         Self::Go { engine, why }
     }
 
-    pub(crate) fn silent(engine: EngineName, error: &dyn Error) -> Self {
+    pub(crate) fn silent(engine: TestEngineName, error: &dyn Error) -> Self {
         let why = with_causes(error);
         Self::Silent { engine, why }
     }
 
-    pub(crate) fn worker(engine: EngineName, error: &dyn Error) -> Self {
+    pub(crate) fn worker(engine: TestEngineName, error: &dyn Error) -> Self {
         let why = with_causes(error);
         Self::Worker { engine, why }
     }

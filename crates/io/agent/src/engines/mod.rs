@@ -7,14 +7,14 @@ mod test;
 
 use std::{io, path::PathBuf, process::Command, time::Duration};
 
-use crosstie_node::worker::{Worker, WorkerError, serve};
+use crosstie_node::worker::{WorkerError, WorkerProcess, serve};
 
-pub use error::{EngineError, EngineName};
-pub use rdma::{Conditions, Rdma};
-pub use tcp::Tcp;
+pub use error::{TestEngineError, TestEngineName};
+pub use rdma::{RdmaConditions, RdmaTestEngine};
+pub use tcp::TcpTestEngine;
 use test::TestWorker;
-pub(crate) use test::{Answer, Ask};
-pub use test::{Message, OpenEnd, TestEngine};
+pub use test::{EngineMessage, OpenedTestEnd, TestEngine};
+pub(crate) use test::{TestWorkerReply, TestWorkerRequest};
 
 /// The program that an agent starts as its worker: itself, also once its file is gone.
 const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -24,7 +24,7 @@ const LIFETIME: Duration = Duration::from_secs(12 * 3600);
 
 /// `crosstie worker`: serves an engine on standard input and output.
 #[derive(Debug, Clone)]
-pub struct EngineOptions {
+pub struct WorkerOptions {
     /// Its name, as [`start`] gives it.
     pub engine: String,
     pub lifetime: Duration,
@@ -32,16 +32,16 @@ pub struct EngineOptions {
     pub library: Option<PathBuf>,
 }
 
-pub fn serve_engine(options: EngineOptions) -> io::Result<()> {
-    let EngineOptions {
+pub fn serve_engine(options: WorkerOptions) -> io::Result<()> {
+    let WorkerOptions {
         engine,
         lifetime,
         library,
     } = options;
-    if engine == Rdma::NAME.word() {
-        serve(TestWorker::new(Rdma { library }), lifetime)
-    } else if engine == Tcp::NAME.word() {
-        serve(TestWorker::new(Tcp), lifetime)
+    if engine == RdmaTestEngine::NAME.word() {
+        serve(TestWorker::new(RdmaTestEngine { library }), lifetime)
+    } else if engine == TcpTestEngine::NAME.word() {
+        serve(TestWorker::new(TcpTestEngine), lifetime)
     } else {
         let text = format!("there is no engine {engine:?}");
         Err(io::Error::new(io::ErrorKind::InvalidInput, text))
@@ -49,7 +49,7 @@ pub fn serve_engine(options: EngineOptions) -> io::Result<()> {
 }
 
 /// With a bare environment: libraries read variables that would make figures of another node's incomparable.
-pub(crate) fn start(engine: EngineName) -> Result<Worker, WorkerError> {
+pub(crate) fn start(engine: TestEngineName) -> Result<WorkerProcess, WorkerError> {
     let mut command = Command::new(OWN_PROGRAM);
     command
         .args(["worker", engine.word(), "--lifetime"])
@@ -60,5 +60,5 @@ pub(crate) fn start(engine: EngineName) -> Result<Worker, WorkerError> {
         // libibverbs then says which driver it misses.
         .env("IBV_SHOW_WARNINGS", "1")
         .current_dir("/");
-    Worker::start(command)
+    WorkerProcess::start(command)
 }

@@ -2,92 +2,97 @@
 
 use std::path::PathBuf;
 
-use crosstie_fabric::placement::Placement;
-use crosstie_figures::Progress;
-use crosstie_node::{Local, Stop, host};
+use crosstie_fabric::placement::ThreadPlacement;
+use crosstie_figures::TestProgress;
+use crosstie_node::{LocalFileTree, StopFlag, host};
 use crosstie_rdma::{
-    Figures, GoError, JoinedEngine, MemoryCap, Offer, OpenEngine, OpenError, OpenRequest,
-    Surroundings, open,
+    EngineResources, JoinedRdmaEngine, MemoryCap, OpenRdmaEngine, RdmaEndpoints, RdmaFigures,
+    RdmaOpenError, RdmaOpenRequest, RdmaRunError, open,
 };
-use crosstie_verbs::{DeviceListError, Library};
+use crosstie_verbs::{DeviceListError, VerbsLibrary};
 use serde::{Deserialize, Serialize};
 
-use super::{EngineError, EngineName, OpenEnd, TestEngine};
+use super::{OpenedTestEnd, TestEngine, TestEngineError, TestEngineName};
 use crate::call::with_causes;
 
 #[derive(Debug, Default)]
-pub struct Rdma {
+pub struct RdmaTestEngine {
     /// Instead of the machine's own libibverbs.
     pub(super) library: Option<PathBuf>,
 }
 
 /// What an end runs with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conditions {
-    pub placement: Placement,
+pub struct RdmaConditions {
+    pub placement: ThreadPlacement,
     /// Whether its thread could be pinned there.
     pub is_pinned: bool,
     /// Where buffers are smaller than what was asked for.
     pub memory_cap: Option<MemoryCap>,
 }
 
-impl TestEngine for Rdma {
-    const NAME: EngineName = EngineName::Rdma;
-    type Request = OpenRequest;
+impl TestEngine for RdmaTestEngine {
+    const NAME: TestEngineName = TestEngineName::Rdma;
+    type Request = RdmaOpenRequest;
     /// As many queue pairs as were opened, in the same order.
-    type Endpoint = Offer;
-    type Conditions = Conditions;
-    type Figures = Figures;
-    type Open = OpenEngine;
-    type Joined = JoinedEngine;
+    type Endpoint = RdmaEndpoints;
+    type Conditions = RdmaConditions;
+    type Figures = RdmaFigures;
+    type Open = OpenRdmaEngine;
+    type Joined = JoinedRdmaEngine;
 
-    fn open(&self, request: OpenRequest) -> Result<OpenEnd<Self>, EngineError> {
+    fn open(&self, request: RdmaOpenRequest) -> Result<OpenedTestEnd<Self>, TestEngineError> {
         let library = match &self.library {
-            Some(path) => Library::open_at(path),
-            None => Library::open(),
+            Some(path) => VerbsLibrary::open_at(path),
+            None => VerbsLibrary::open(),
         };
         let library = library.map_err(|error| open_error(&error.into()))?;
         let (end, conditions) = open_pinned(&library, request)?;
-        Ok(OpenEnd {
+        Ok(OpenedTestEnd {
             endpoint: end.offer().clone(),
             end,
             conditions,
         })
     }
 
-    fn join(open: OpenEngine, peer: &Offer, _: &Stop) -> Result<JoinedEngine, EngineError> {
-        open.join(peer).map_err(|error| EngineError::join(&error))
+    fn join(
+        open: OpenRdmaEngine,
+        peer: &RdmaEndpoints,
+        _: &StopFlag,
+    ) -> Result<JoinedRdmaEngine, TestEngineError> {
+        open.join(peer)
+            .map_err(|error| TestEngineError::join(&error))
     }
 
     fn go(
-        joined: &mut JoinedEngine,
-        stop: &Stop,
-        mut emit: &mut dyn FnMut(Progress),
-    ) -> Result<Figures, EngineError> {
+        joined: &mut JoinedRdmaEngine,
+        stop: &StopFlag,
+        mut emit: &mut dyn FnMut(TestProgress),
+    ) -> Result<RdmaFigures, TestEngineError> {
         let figures = joined.go(stop.flag(), &mut emit);
         figures.map_err(|error| match &error {
-            GoError::Silent(_) => EngineError::silent(Self::NAME, &error),
-            _ => EngineError::go(Self::NAME, &error),
+            RdmaRunError::Silent(_) => TestEngineError::silent(Self::NAME, &error),
+            _ => TestEngineError::go(Self::NAME, &error),
         })
     }
 }
 
 /// In this thread, which is the one that measures: pinned first, so that buffers are on its NUMA node.
 fn open_pinned(
-    library: &Library,
-    request: OpenRequest,
-) -> Result<(OpenEngine, Conditions), EngineError> {
-    let machine = Local::machine();
+    library: &VerbsLibrary,
+    request: RdmaOpenRequest,
+) -> Result<(OpenRdmaEngine, RdmaConditions), TestEngineError> {
+    let machine = LocalFileTree::machine();
     let share = request.share;
     let (index, count) = (usize::from(share.index), usize::from(share.count));
     let placement = host::placement_for(&machine, &request.device, index, count);
     let is_pinned = host::pin(&placement);
-    let surroundings = Surroundings {
+    let surroundings = EngineResources {
         memory: host::memory_limits(&machine).budget(count),
         yields: placement.is_short,
     };
     let engine = open(library, request, surroundings).map_err(|error| open_error(&error))?;
-    let conditions = Conditions {
+    let conditions = RdmaConditions {
         placement,
         is_pinned,
         memory_cap: engine.memory_cap(),
@@ -95,13 +100,15 @@ fn open_pinned(
     Ok((engine, conditions))
 }
 
-fn open_error(error: &OpenError) -> EngineError {
+fn open_error(error: &RdmaOpenError) -> TestEngineError {
     let why = with_causes(error);
     match error {
-        OpenError::Library(_) | OpenError::Devices(DeviceListError::NoRdma(_)) => {
-            EngineError::UserspaceMissing { why }
+        RdmaOpenError::Library(_) | RdmaOpenError::Devices(DeviceListError::NoRdma(_)) => {
+            TestEngineError::UserspaceMissing { why }
         }
-        OpenError::Devices(DeviceListError::NoProvider { .. }) => EngineError::NoProvider { why },
-        _ => EngineError::open(EngineName::Rdma, error),
+        RdmaOpenError::Devices(DeviceListError::NoProvider { .. }) => {
+            TestEngineError::NoProvider { why }
+        }
+        _ => TestEngineError::open(TestEngineName::Rdma, error),
     }
 }

@@ -1,49 +1,55 @@
 //! The TCP engine. The end that listens has its port open from `open` until `join` has all streams; the secret that opens
 //! it travels over the sessions.
 
-use crosstie_figures::Progress;
-use crosstie_node::Stop;
-use crosstie_tcp::{Endpoint, Figures, GoError, JoinedEngine, OpenEngine, OpenRequest, open};
+use crosstie_figures::TestProgress;
+use crosstie_node::StopFlag;
+use crosstie_tcp::{
+    JoinedTcpEngine, OpenTcpEngine, TcpEndpoint, TcpFigures, TcpOpenRequest, TcpRunError, open,
+};
 
-use super::{EngineError, EngineName, OpenEnd, TestEngine};
+use super::{OpenedTestEnd, TestEngine, TestEngineError, TestEngineName};
 
 #[derive(Debug)]
-pub struct Tcp;
+pub struct TcpTestEngine;
 
-impl TestEngine for Tcp {
-    const NAME: EngineName = EngineName::Tcp;
-    type Request = OpenRequest;
-    type Endpoint = Endpoint;
+impl TestEngine for TcpTestEngine {
+    const NAME: TestEngineName = TestEngineName::Tcp;
+    type Request = TcpOpenRequest;
+    type Endpoint = TcpEndpoint;
     /// Why it is not bound to its interface, if it is not.
     type Conditions = Option<String>;
-    type Figures = Figures;
-    type Open = OpenEngine;
-    type Joined = JoinedEngine;
+    type Figures = TcpFigures;
+    type Open = OpenTcpEngine;
+    type Joined = JoinedTcpEngine;
 
-    fn open(&self, request: OpenRequest) -> Result<OpenEnd<Self>, EngineError> {
-        let opened = open(request).map_err(|error| EngineError::open(Self::NAME, &error));
+    fn open(&self, request: TcpOpenRequest) -> Result<OpenedTestEnd<Self>, TestEngineError> {
+        let opened = open(request).map_err(|error| TestEngineError::open(Self::NAME, &error));
         let (end, endpoint) = opened?;
-        Ok(OpenEnd {
+        Ok(OpenedTestEnd {
             end,
             conditions: endpoint.unbound.clone(),
             endpoint,
         })
     }
 
-    fn join(open: OpenEngine, peer: &Endpoint, stop: &Stop) -> Result<JoinedEngine, EngineError> {
+    fn join(
+        open: OpenTcpEngine,
+        peer: &TcpEndpoint,
+        stop: &StopFlag,
+    ) -> Result<JoinedTcpEngine, TestEngineError> {
         let joined = open.join(peer, stop.flag());
-        joined.map_err(|error| EngineError::join(&error))
+        joined.map_err(|error| TestEngineError::join(&error))
     }
 
     fn go(
-        joined: &mut JoinedEngine,
-        stop: &Stop,
-        mut emit: &mut dyn FnMut(Progress),
-    ) -> Result<Figures, EngineError> {
+        joined: &mut JoinedTcpEngine,
+        stop: &StopFlag,
+        mut emit: &mut dyn FnMut(TestProgress),
+    ) -> Result<TcpFigures, TestEngineError> {
         let figures = joined.go(stop.flag(), &mut emit);
         figures.map_err(|error| match &error {
-            GoError::Silent { .. } => EngineError::silent(Self::NAME, &error),
-            _ => EngineError::go(Self::NAME, &error),
+            TcpRunError::Silent { .. } => TestEngineError::silent(Self::NAME, &error),
+            _ => TestEngineError::go(Self::NAME, &error),
         })
     }
 }

@@ -1,48 +1,54 @@
 //! One end of a test between two nodes, whatever it measures with: open → join → go, once each, in a worker.
 
-use crosstie_figures::Progress;
+use crosstie_figures::TestProgress;
 use crosstie_node::{
-    Stop,
-    worker::{Engine, EngineContext},
+    StopFlag,
+    worker::{WorkerContext, WorkerEngine},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{EngineError, EngineName};
+use super::{TestEngineError, TestEngineName};
 
 /// What the two ends and the wire have to be able to carry.
-pub trait Message: Serialize + DeserializeOwned + Send + Sync + std::fmt::Debug + 'static {}
+pub trait EngineMessage:
+    Serialize + DeserializeOwned + Send + Sync + std::fmt::Debug + 'static
+{
+}
 
-impl<T: Serialize + DeserializeOwned + Send + Sync + std::fmt::Debug + 'static> Message for T {}
+impl<T: Serialize + DeserializeOwned + Send + Sync + std::fmt::Debug + 'static> EngineMessage
+    for T
+{
+}
 
 /// What an engine is, beyond the order in which it is asked.
 pub trait TestEngine: 'static {
-    const NAME: EngineName;
-    type Request: Message;
+    const NAME: TestEngineName;
+    type Request: EngineMessage;
     /// What the peer has to know to join.
-    type Endpoint: Message + Clone;
+    type Endpoint: EngineMessage + Clone;
     /// What an end runs with.
-    type Conditions: Message;
-    type Figures: Message;
+    type Conditions: EngineMessage;
+    type Figures: EngineMessage;
     type Open;
     type Joined;
 
-    fn open(&self, request: Self::Request) -> Result<OpenEnd<Self>, EngineError>;
+    fn open(&self, request: Self::Request) -> Result<OpenedTestEnd<Self>, TestEngineError>;
 
     fn join(
         open: Self::Open,
         peer: &Self::Endpoint,
-        stop: &Stop,
-    ) -> Result<Self::Joined, EngineError>;
+        stop: &StopFlag,
+    ) -> Result<Self::Joined, TestEngineError>;
 
     fn go(
         joined: &mut Self::Joined,
-        stop: &Stop,
-        emit: &mut dyn FnMut(Progress),
-    ) -> Result<Self::Figures, EngineError>;
+        stop: &StopFlag,
+        emit: &mut dyn FnMut(TestProgress),
+    ) -> Result<Self::Figures, TestEngineError>;
 }
 
 /// An end that its peer can join now.
-pub struct OpenEnd<E: TestEngine + ?Sized> {
+pub struct OpenedTestEnd<E: TestEngine + ?Sized> {
     pub end: E::Open,
     pub endpoint: E::Endpoint,
     pub conditions: E::Conditions,
@@ -50,7 +56,7 @@ pub struct OpenEnd<E: TestEngine + ?Sized> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
-pub(crate) enum Ask<E: TestEngine> {
+pub(crate) enum TestWorkerRequest<E: TestEngine> {
     Open(Box<E::Request>),
     Join(Box<E::Endpoint>),
     Go,
@@ -58,7 +64,7 @@ pub(crate) enum Ask<E: TestEngine> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
-pub(crate) enum Answer<E: TestEngine> {
+pub(crate) enum TestWorkerReply<E: TestEngine> {
     Opened(Box<(E::Endpoint, E::Conditions)>),
     Joined,
     Figures(Box<E::Figures>),
@@ -82,23 +88,27 @@ impl<E: TestEngine> TestWorker<E> {
         Self { engine, state }
     }
 
-    fn take(&mut self, ask: Ask<E>, context: &EngineContext) -> Result<Answer<E>, EngineError> {
+    fn take(
+        &mut self,
+        ask: TestWorkerRequest<E>,
+        context: &WorkerContext,
+    ) -> Result<TestWorkerReply<E>, TestEngineError> {
         let state = std::mem::replace(&mut self.state, State::Idle);
         match (ask, state) {
-            (Ask::Open(request), State::Idle) => {
-                let OpenEnd {
+            (TestWorkerRequest::Open(request), State::Idle) => {
+                let OpenedTestEnd {
                     end,
                     endpoint,
                     conditions,
                 } = self.engine.open(*request)?;
                 self.state = State::Open(end);
-                Ok(Answer::Opened(Box::new((endpoint, conditions))))
+                Ok(TestWorkerReply::Opened(Box::new((endpoint, conditions))))
             }
-            (Ask::Join(peer), State::Open(end)) => {
+            (TestWorkerRequest::Join(peer), State::Open(end)) => {
                 self.state = State::Joined(E::join(end, &peer, &context.stop)?);
-                Ok(Answer::Joined)
+                Ok(TestWorkerReply::Joined)
             }
-            (Ask::Go, State::Joined(mut end)) => {
+            (TestWorkerRequest::Go, State::Joined(mut end)) => {
                 let emit = &mut |progress| {
                     if let Ok(event) = serde_json::to_vec(&progress) {
                         context.emit(&event);
@@ -107,18 +117,18 @@ impl<E: TestEngine> TestWorker<E> {
                 let figures = E::go(&mut end, &context.stop, emit)?;
                 // It stays until the test is closed: the peer may still read from its memory.
                 self.state = State::Joined(end);
-                Ok(Answer::Figures(Box::new(figures)))
+                Ok(TestWorkerReply::Figures(Box::new(figures)))
             }
-            _ => Err(EngineError::OutOfOrder),
+            _ => Err(TestEngineError::OutOfOrder),
         }
     }
 }
 
-impl<E: TestEngine> Engine for TestWorker<E> {
-    fn answer(&mut self, ask: &[u8], context: &EngineContext) -> Vec<u8> {
+impl<E: TestEngine> WorkerEngine for TestWorker<E> {
+    fn answer(&mut self, ask: &[u8], context: &WorkerContext) -> Vec<u8> {
         let answer = match serde_json::from_slice(ask) {
             Ok(ask) => self.take(ask, context),
-            Err(error) => Err(EngineError::worker(E::NAME, &error)),
+            Err(error) => Err(TestEngineError::worker(E::NAME, &error)),
         };
         // What cannot be written as JSON does not exist among these.
         serde_json::to_vec(&answer).unwrap_or_default()

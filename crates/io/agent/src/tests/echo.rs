@@ -9,9 +9,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Call, Context, ResourceId, Row};
+use crate::{Call, CallContext, CallTableRow, SessionResourceId};
 
-pub(super) const TABLE: &[Row] = &[Row::of::<Echo>()];
+pub(super) const TABLE: &[CallTableRow] = &[CallTableRow::of::<Echo>()];
 
 pub(super) struct Echo;
 
@@ -23,7 +23,7 @@ pub(super) enum Ask {
     /// So many bytes, each the low byte of its number.
     Stream(u64),
     Hold(String),
-    Held(ResourceId),
+    Held(SessionResourceId),
     /// Until it is stopped. The name is for whoever looks for that.
     Wait(String),
     /// For another call of the same session.
@@ -36,7 +36,7 @@ pub(super) enum Ask {
 pub(super) enum Answer {
     Said(String),
     Count(u64),
-    Holds(ResourceId),
+    Holds(SessionResourceId),
     Nothing,
 }
 
@@ -65,7 +65,7 @@ impl Call for Echo {
     type Answer = Answer;
     type Error = Unwilling;
 
-    fn run(ask: Ask, context: &Context<'_, (u64, String)>) -> Result<Answer, Unwilling> {
+    fn run(ask: Ask, context: &CallContext<'_, (u64, String)>) -> Result<Answer, Unwilling> {
         Ok(match ask {
             Ask::Say(text) => Answer::Said(text),
             Ask::Events(count) => {

@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_reach::{
     CallLimits, Session, SessionError,
-    protocol::{Failure, STREAM_WINDOW},
+    protocol::{CallFailure, STREAM_WINDOW},
 };
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     echo::{Answer, Ask, DROPPED, Echo, STOPPED, TABLE, Unwilling},
     session,
 };
-use crate::{CallError, Hello, call, call_while_wanted, call_with_stream};
+use crate::{CallError, HelloCall, call, call_while_wanted, call_with_stream};
 
 type Said = Result<Answer, CallError<Unwilling>>;
 
@@ -41,11 +41,11 @@ fn answers_errors_and_panics_reach_the_caller() {
     assert!(matches!(refused, Err(CallError::Call(Unwilling))));
     let panicked = echo(&session, &Ask::Panic).unwrap_err();
     assert!(panicked.to_string().contains("on purpose"), "{panicked}");
-    let unknown = call::<Hello>(&session, &(), LONG, &mut |()| ());
+    let unknown = call::<HelloCall>(&session, &(), LONG, &mut |()| ());
     assert!(matches!(
         unknown,
         Err(CallError::Session(SessionError::Failed(
-            Failure::Unknown { .. }
+            CallFailure::Unknown { .. }
         )))
     ));
 }
@@ -149,7 +149,9 @@ fn a_call_that_nobody_wants_any_more_ends_before_its_deadline() {
     assert!(
         matches!(
             ended,
-            Err(CallError::Session(SessionError::Failed(Failure::Cancelled)))
+            Err(CallError::Session(SessionError::Failed(
+                CallFailure::Cancelled
+            )))
         ),
         "{ended:?}"
     );

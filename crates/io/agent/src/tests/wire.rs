@@ -7,32 +7,33 @@ use std::{
 };
 
 use crosstie_reach::protocol::{
-    Exchange, Failure, Frames, Kind, Line, Preamble, Step, ToAgent, encode, encode_message,
+    AgentFrameKind, AgentFrameReader, CallExchange, CallFailure, ExchangeEvent, PreambleLine,
+    PreambleReader, ToAgent, encode, encode_message,
 };
 
 use super::{
     LONG,
     echo::{self, Ask},
 };
-use crate::{Call, Collect, ServeError, ServeOptions, TABLE, serve, table::Row};
+use crate::{Call, CollectCall, ServeError, ServeOptions, TABLE, serve, table::CallTableRow};
 
 /// An agent in a thread of this process, at the other end of two pipes.
 struct Served {
     input: Option<io::PipeWriter>,
     output: io::PipeReader,
-    preamble: Preamble,
-    frames: Option<Frames>,
+    preamble: PreambleReader,
+    frames: Option<AgentFrameReader>,
     ended: JoinHandle<Result<(), ServeError>>,
 }
 
-fn served(silence: Duration, table: &'static [Row]) -> Served {
+fn served(silence: Duration, table: &'static [CallTableRow]) -> Served {
     let (theirs, input) = io::pipe().unwrap();
     let (output, ours) = io::pipe().unwrap();
     let options = ServeOptions { silence, table };
     Served {
         input: Some(input),
         output,
-        preamble: Preamble::default(),
+        preamble: PreambleReader::default(),
         frames: None,
         ended: thread::spawn(move || serve(theirs, ours, "00ff", options)),
     }
@@ -57,8 +58,8 @@ impl Served {
     }
 
     /// Reads until call `id` is answered; the answer, and what was streamed.
-    fn answer(&mut self, id: u64) -> Result<(Vec<u8>, Vec<u8>), Failure> {
-        let mut exchange = Exchange::default();
+    fn answer(&mut self, id: u64) -> Result<(Vec<u8>, Vec<u8>), CallFailure> {
+        let mut exchange = CallExchange::default();
         exchange.begin(id);
         let mut streamed = Vec::new();
         let mut buffer = vec![0; 4096];
@@ -69,8 +70,10 @@ impl Served {
                 .and_then(|frames| frames.next_frame().unwrap())
             {
                 match exchange.take(&frame).unwrap() {
-                    Step::Done { result, .. } => return result.map(|answer| (answer, streamed)),
-                    Step::Stream { bytes, .. } => {
+                    ExchangeEvent::Done { result, .. } => {
+                        return result.map(|answer| (answer, streamed));
+                    }
+                    ExchangeEvent::Stream { bytes, .. } => {
                         exchange.grant(id, bytes.len() as u64);
                         streamed.extend(bytes);
                     }
@@ -81,8 +84,8 @@ impl Served {
             assert!(length > 0, "the agent left");
             let Some(frames) = &mut self.frames else {
                 self.preamble.push(&buffer[..length]);
-                if let Some(Line::Agent { .. }) = self.preamble.next_line().unwrap() {
-                    let mut frames = Frames::default();
+                if let Some(PreambleLine::Agent { .. }) = self.preamble.next_line().unwrap() {
+                    let mut frames = AgentFrameReader::default();
                     frames.push(&std::mem::take(&mut self.preamble).into_rest());
                     self.frames = Some(frames);
                 }
@@ -97,7 +100,7 @@ impl Served {
 fn calls_are_answered_and_the_end_of_input_is_the_end() {
     let mut agent = served(LONG, TABLE);
     agent.say(&ToAgent::Ping, &[]);
-    agent.call(1, 60_000, Collect::NAME, b"null");
+    agent.call(1, 60_000, CollectCall::NAME, b"null");
     agent.say(
         &ToAgent::Credit {
             id: 1,
@@ -108,9 +111,9 @@ fn calls_are_answered_and_the_end_of_input_is_the_end() {
     let (_, packed) = agent.answer(1).unwrap();
     let raw = crosstie_node::capture::unpack(&packed).unwrap();
     assert!(!raw.meta.host.is_empty());
-    agent.call(2, 60_000, Collect::NAME, b"{");
+    agent.call(2, 60_000, CollectCall::NAME, b"{");
     let unreadable = agent.answer(2);
-    assert!(matches!(unreadable, Err(Failure::Unreadable { .. })));
+    assert!(matches!(unreadable, Err(CallFailure::Unreadable { .. })));
     agent.input = None;
     agent.ended.join().unwrap().unwrap();
 }
@@ -121,11 +124,11 @@ fn a_late_or_cancelled_call_is_answered_once() {
     let say = serde_json::to_vec(&Ask::Say("again".to_owned())).unwrap();
     let mut agent = served(LONG, echo::TABLE);
     agent.call(1, 0, "echo", &wait);
-    assert_eq!(agent.answer(1), Err(Failure::Deadline));
+    assert_eq!(agent.answer(1), Err(CallFailure::Deadline));
     agent.call(2, 60_000, "echo", &wait);
     agent.say(&ToAgent::Cancel { id: 2 }, &[]);
     agent.say(&ToAgent::Cancel { id: 3 }, &[]);
-    assert_eq!(agent.answer(2), Err(Failure::Cancelled));
+    assert_eq!(agent.answer(2), Err(CallFailure::Cancelled));
     // Both may end at any time, and nobody hears of it: the number is another's.
     agent.call(2, 60_000, "echo", &say);
     let said = agent.answer(2).unwrap().0;
@@ -144,8 +147,8 @@ fn silence_ends_the_agent() {
 #[test]
 fn a_controller_of_another_build_is_left() {
     for bytes in [
-        encode(Kind::Message, b"{}").unwrap(),
-        encode(Kind::Bytes, b"12345678").unwrap(),
+        encode(AgentFrameKind::Message, b"{}").unwrap(),
+        encode(AgentFrameKind::Bytes, b"12345678").unwrap(),
         vec![0xff; 8],
     ] {
         let mut agent = served(LONG, TABLE);

@@ -7,11 +7,11 @@ use std::fs;
 use super::*;
 use crate::step::tests::{Script, node, tree};
 
-fn boot() -> Boot {
-    Boot {
+fn boot() -> BootFile {
+    BootFile {
         format: 1,
         down: vec!["../eth2".to_owned()],
-        ports: vec![BootPort {
+        ports: vec![BootPortSettings {
             interface: "eth1".to_owned(),
             device: "mlx5_0".to_owned(),
             port: 1,
@@ -19,7 +19,7 @@ fn boot() -> Boot {
             ecn: Some(vec![3]),
             traffic_class: Some(106),
             dscp: Some([("26".to_owned(), 3)].into()),
-            ..BootPort::default()
+            ..BootPortSettings::default()
         }],
     }
 }

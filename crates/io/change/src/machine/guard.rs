@@ -12,19 +12,19 @@ use std::{
 };
 
 use crosstie_durable::{self as durable, FileOperations};
-use crosstie_facts::Gap;
-use crosstie_model::change::State;
+use crosstie_facts::ReadGap;
+use crosstie_model::change::TransactionState;
 
-use super::{Machine, wait};
+use super::{NodeSystem, wait};
 use crate::program::{run, run_within};
-use crosstie_node::command::{self, Bounds};
+use crosstie_node::command::{self, CommandLimits};
 
 use crate::{
     STATE,
-    error::{GuardError, GuardWorkError, ProgramError},
-    journal::Transaction,
+    error::{GuardRunError, GuardSetupError, ProgramError},
+    journal::StoredTransaction,
     renderer,
-    system::System,
+    system::SystemAccess,
 };
 
 const UNITS: &str = "/etc/systemd/system";
@@ -36,11 +36,11 @@ const BOOT: &str = "crosstie-recover.service";
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(180);
 
 pub(super) fn arm(
-    machine: &Machine,
+    machine: &NodeSystem,
     transaction: &str,
     program: &Path,
     guard: Duration,
-) -> Result<(), GuardError> {
+) -> Result<(), GuardSetupError> {
     let program = program.display();
     let until = machine.uptime() + guard;
     let wait = format!(
@@ -77,7 +77,7 @@ pub(super) fn arm(
 }
 
 /// What systemd really runs, and until when it says that it waits.
-fn check(until: Duration) -> Result<(), GuardError> {
+fn check(until: Duration) -> Result<(), GuardSetupError> {
     let shown = run(
         "systemctl",
         &["show", "--property=ActiveState,StatusText", WAIT],
@@ -88,24 +88,24 @@ fn check(until: Duration) -> Result<(), GuardError> {
     if counts {
         Ok(())
     } else {
-        Err(GuardError::NotCounting {
+        Err(GuardSetupError::NotCounting {
             wanted: until,
             found: shown.trim().replace('\n', ", "),
         })
     }
 }
 
-fn write_unit(machine: &Machine, name: &str, text: &str) -> Result<(), GuardError> {
+fn write_unit(machine: &NodeSystem, name: &str, text: &str) -> Result<(), GuardSetupError> {
     let path = Path::new(UNITS).join(name);
     durable::write(machine, &path, text.as_bytes(), 0o644).map_err(unit(&path))
 }
 
-fn unit(path: &Path) -> impl FnOnce(std::io::Error) -> GuardError {
+fn unit(path: &Path) -> impl FnOnce(std::io::Error) -> GuardSetupError {
     let path = path.display().to_string();
-    move |source| GuardError::Unit { path, source }
+    move |source| GuardSetupError::Unit { path, source }
 }
 
-fn enable(name: &str, wants: &str) -> Result<(), GuardError> {
+fn enable(name: &str, wants: &str) -> Result<(), GuardSetupError> {
     let link = wanted(name, wants);
     let made = fs::create_dir_all(durable::folder_of(&link))
         .and_then(|()| durable::remove(&link).map(drop))
@@ -124,21 +124,26 @@ pub(super) fn waits() -> bool {
 
 /// Nobody waits any more when this returns, whether its unit's file is still there or not. Where that is not certain, as in
 /// a session that is being ended, the units stay, and with them whoever comes to remove them.
-fn end_waiter() -> Result<(), GuardError> {
+fn end_waiter() -> Result<(), GuardSetupError> {
     let Err(error) = run_within("systemctl", &["stop", WAIT], Duration::from_secs(20)) else {
         return Ok(());
     };
     // A program that was killed or could not be run says nothing; systemctl says no with a status of its own. At early boot
     // there is nobody to ask, and nobody who waits.
-    let asked = command::run_to_end("systemctl", &["is-active", WAIT], &[], Bounds::default());
+    let asked = command::run_to_end(
+        "systemctl",
+        &["is-active", WAIT],
+        &[],
+        CommandLimits::default(),
+    );
     let is_gone = match asked {
         Ok(asked) => asked.status.code().is_some_and(|code| code != 0),
-        Err(gap) => gap == Gap::Absent,
+        Err(gap) => gap == ReadGap::Absent,
     };
     if is_gone { Ok(()) } else { Err(error.into()) }
 }
 
-pub(super) fn disarm(machine: &Machine) -> Result<(), GuardError> {
+pub(super) fn disarm(machine: &NodeSystem) -> Result<(), GuardSetupError> {
     // It may be the guard itself that does this: the service that rolls back is not stopped.
     let there = [WAIT, SERVICE, BOOT].map(|name| Path::new(UNITS).join(name).exists());
     end_waiter()?;
@@ -163,15 +168,15 @@ pub(super) fn disarm(machine: &Machine) -> Result<(), GuardError> {
 }
 
 /// By systemd, so that it goes on when this process and its connection are gone. What could not be restored comes back.
-pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, GuardWorkError> {
+pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, GuardRunError> {
     let started = run_within("systemctl", &["start", SERVICE], ROLLBACK_TIMEOUT);
-    let found = Transaction::open(&Path::new(STATE).join(transaction))?;
+    let found = StoredTransaction::open(&Path::new(STATE).join(transaction))?;
     match found.progress.state {
-        State::RolledBack => Ok(found.progress.all_left()),
+        TransactionState::RolledBack => Ok(found.progress.all_left()),
         state => {
             let found = format!("the change is {state:?}");
             let left = started.err().map_or(found, |error| error.to_string());
-            Err(GuardWorkError::Unfinished { left: vec![left] })
+            Err(GuardRunError::Unfinished { left: vec![left] })
         }
     }
 }

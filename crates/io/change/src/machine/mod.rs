@@ -18,21 +18,23 @@ use std::{
 };
 
 use crosstie_durable::{self as durable, FileOperations};
-use crosstie_model::{Facts, Step, change::Ended, plan::Reread};
+use crosstie_model::{Facts, Step, change::TryCommandResult, plan::ConfigReload};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{
-    error::{GuardError, GuardWorkError, ManagerError, Obstacle, StepError, TrialError},
-    journal::Before,
+    error::{
+        GuardRunError, GuardSetupError, ManagerError, RollbackObstacle, StepError, TrialError,
+    },
+    journal::RuntimeSnapshot,
     program::run,
     renderer,
-    session::{INTERRUPTED, OwnTransaction},
-    step::{self, Runtime},
-    system::System,
+    session::{INTERRUPTED, SessionTransaction},
+    step::{self, NodeRuntime},
+    system::SystemAccess,
 };
 use crosstie_node::{
     groups::is_stopped,
-    network_state::{self, NetworkState, Scope},
+    network_state::{self, NetworkState, SnapshotScope},
     with_causes,
 };
 
@@ -46,11 +48,11 @@ const LOOKS: u32 = 3;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Default)]
-pub(super) struct Machine {
-    pub(super) own: OwnTransaction,
+pub(super) struct NodeSystem {
+    pub(super) own: SessionTransaction,
 }
 
-impl System for Machine {
+impl SystemAccess for NodeSystem {
     fn own(&self, transaction: &str) {
         self.own.set(transaction);
     }
@@ -84,7 +86,12 @@ impl System for Machine {
         store_program(path)
     }
 
-    fn arm(&self, transaction: &str, program: &Path, guard: Duration) -> Result<(), GuardError> {
+    fn arm(
+        &self,
+        transaction: &str,
+        program: &Path,
+        guard: Duration,
+    ) -> Result<(), GuardSetupError> {
         guard::arm(self, transaction, program, guard)
     }
 
@@ -92,7 +99,7 @@ impl System for Machine {
         guard::waits()
     }
 
-    fn disarm(&self) -> Result<(), GuardError> {
+    fn disarm(&self) -> Result<(), GuardSetupError> {
         guard::disarm(self)
     }
 
@@ -103,16 +110,16 @@ impl System for Machine {
         is_stopped().then_some("its controller stopped waiting for it")
     }
 
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardWorkError> {
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
         guard::go_back_now(transaction)
     }
 
     fn set(&self, step: &Step) -> Result<(), StepError> {
-        step::apply(step, &mut Runtime::machine())
+        step::apply(step, &mut NodeRuntime::machine())
     }
 
-    fn reread(&self, then: &[Reread]) -> Result<(), ManagerError> {
-        if then.contains(&Reread::Units) {
+    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError> {
+        if then.contains(&ConfigReload::Units) {
             run("systemctl", &["daemon-reload"])?;
         }
         renderer::reconfigure(then)
@@ -122,31 +129,33 @@ impl System for Machine {
         renderer::render_at_boot()
     }
 
-    fn before(&self, _now: &Facts, interfaces: &[String]) -> Before {
-        let (network, obstacles) = network_state::snapshot(&Scope::Interfaces(interfaces.to_vec()));
+    fn before(&self, _now: &Facts, interfaces: &[String]) -> RuntimeSnapshot {
+        let (network, obstacles) =
+            network_state::snapshot(&SnapshotScope::Interfaces(interfaces.to_vec()));
         for obstacle in obstacles {
-            tracing::warn!(
-                "a rollback leaves it as it is then: {}",
-                with_causes(&obstacle)
-            );
+            tracing::warn!("a rollback leaves it is then: {}", with_causes(&obstacle));
         }
-        Before {
+        RuntimeSnapshot {
             network: Some(network),
-            ..Before::default()
+            ..RuntimeSnapshot::default()
         }
     }
 
-    fn before_all(&self) -> (Before, Vec<String>) {
-        let (network, obstacles) = network_state::snapshot(&Scope::Everything);
-        let before = Before {
+    fn before_all(&self) -> (RuntimeSnapshot, Vec<String>) {
+        let (network, obstacles) = network_state::snapshot(&SnapshotScope::Everything);
+        let before = RuntimeSnapshot {
             network: Some(network),
-            ..Before::default()
+            ..RuntimeSnapshot::default()
         };
         let obstacles = obstacles.iter().map(|obstacle| with_causes(obstacle));
         (before, obstacles.collect())
     }
 
-    fn run_trial(&self, command: &[String], deadline: Duration) -> Result<Ended, TrialError> {
+    fn run_trial(
+        &self,
+        command: &[String],
+        deadline: Duration,
+    ) -> Result<TryCommandResult, TrialError> {
         trial::run(command, deadline)
     }
 
@@ -154,7 +163,7 @@ impl System for Machine {
         renderer::reread_all()
     }
 
-    fn put_back(&self, before: &Before) -> Vec<Obstacle> {
+    fn put_back(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
         match &before.network {
             Some(network) => restore_network(network),
             None => older_journal::restore(&self.facts(), before),
@@ -162,7 +171,7 @@ impl System for Machine {
     }
 }
 
-impl FileOperations for Machine {
+impl FileOperations for NodeSystem {
     fn edge(&self, name: &'static str) {
         tracing::trace!("edge: {name}");
         #[cfg(any(test, feature = "rehearsal"))]
@@ -172,16 +181,22 @@ impl FileOperations for Machine {
 
 /// A network manager moves at the same time, and may undo what was restored, or delete what was seen a moment ago: what has
 /// failed has failed only if it is still to do.
-fn restore_network(before: &NetworkState) -> Vec<Obstacle> {
+fn restore_network(before: &NetworkState) -> Vec<RollbackObstacle> {
     let mut obstacles = network_state::restore(before);
     for _ in 1..LOOKS {
-        if obstacles.iter().all(network_state::Obstacle::is_left) {
+        if obstacles
+            .iter()
+            .all(network_state::NetworkRestoreObstacle::is_left)
+        {
             break;
         }
         thread::sleep(BETWEEN_LOOKS);
         obstacles = network_state::restore(before);
     }
-    obstacles.into_iter().map(Obstacle::Network).collect()
+    obstacles
+        .into_iter()
+        .map(RollbackObstacle::Network)
+        .collect()
 }
 
 /// The running program, also when its file has been replaced since. A later boot has only this.

@@ -8,8 +8,8 @@ use ipnet::IpNet;
 use super::older_routes;
 
 use crate::{
-    error::{Obstacle, ProgramError},
-    journal::{Before, LinkBefore},
+    error::{ProgramError, RollbackObstacle},
+    journal::{LinkSnapshot, RuntimeSnapshot},
     program::run,
 };
 
@@ -24,7 +24,7 @@ fn mac(interface: &Interface) -> String {
 }
 
 /// What could not be restored comes back.
-pub(super) fn restore(facts: &Facts, before: &Before) -> Vec<Obstacle> {
+pub(super) fn restore(facts: &Facts, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
     let mut obstacles = Vec::new();
     for link in &before.links {
         let interface = facts.network.interface(&link.name);
@@ -33,16 +33,16 @@ pub(super) fn restore(facts: &Facts, before: &Before) -> Vec<Obstacle> {
             continue;
         };
         let restored = restore_link(interface, link);
-        obstacles.extend(restored.err().map(Obstacle::Program));
+        obstacles.extend(restored.err().map(RollbackObstacle::Program));
     }
     if let Some(routes) = &before.routes {
         let restored = older_routes::restore(routes);
-        obstacles.extend(restored.err().map(Obstacle::Program));
+        obstacles.extend(restored.err().map(RollbackObstacle::Program));
     }
     obstacles
 }
 
-fn restore_link(interface: &Interface, before: &LinkBefore) -> Result<(), ProgramError> {
+fn restore_link(interface: &Interface, before: &LinkSnapshot) -> Result<(), ProgramError> {
     let name = before.name.as_str();
     let now: BTreeSet<IpNet> = global_addresses(interface).into_iter().collect();
     let wanted: BTreeSet<IpNet> = before.addresses.iter().copied().collect();

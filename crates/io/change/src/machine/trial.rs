@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_model::change::Ended;
+use crosstie_model::change::TryCommandResult;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::TrialError;
@@ -19,7 +19,7 @@ const SHOWN: usize = 16 << 10;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// As root, with a usual environment, in a group of its own that ends with it.
-pub(super) fn run(command: &[String], deadline: Duration) -> Result<Ended, TrialError> {
+pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandResult, TrialError> {
     let (program, arguments) = command.split_first().ok_or(TrialError::NoCommand)?;
     let (mut output, writer) = std::io::pipe().map_err(TrialError::Output)?;
     let mut child = Command::new(program);
@@ -71,7 +71,7 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<Ended, Trial
     };
     thread::sleep(LOOK);
     let output = printed.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(Ended {
+    Ok(TryCommandResult {
         status,
         output: String::from_utf8_lossy(&output).into_owned(),
     })

@@ -4,7 +4,7 @@
 use crosstie_model::{
     Renderer,
     facts::net::Manager,
-    plan::{InterfaceChange, Reread},
+    plan::{ConfigReload, InterfaceChange},
     renderer::{Generator, services},
     with_every_renderer,
 };
@@ -76,10 +76,10 @@ fn in_order() -> impl Iterator<Item = &'static dyn RendererControl> {
 }
 
 /// Interfaces configured anew, each by its own manager and by nobody else's.
-pub(crate) fn reconfigure(then: &[Reread]) -> Result<(), ManagerError> {
+pub(crate) fn reconfigure(then: &[ConfigReload]) -> Result<(), ManagerError> {
     let interfaces = then.iter().filter_map(|reread| match reread {
-        Reread::Interface(change) => Some(change),
-        Reread::Units => None,
+        ConfigReload::Interface(change) => Some(change),
+        ConfigReload::Units => None,
     });
     let interfaces: Vec<&InterfaceChange> = interfaces.collect();
     let reconfigure = |control: &dyn RendererControl, is_own: &dyn Fn(Renderer) -> bool| {

@@ -1,10 +1,10 @@
 use crosstie_model::plan::{CongestionNotification, EcnPoint};
 
-use super::{ApplyStep, PRIORITIES, Runtime, check_below, runtime::check_interface};
+use super::{ApplyStep, NodeRuntime, PRIORITIES, check_below, runtime::check_interface};
 use crate::error::StepError;
 
 impl ApplyStep for CongestionNotification {
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         let Self {
             interface,
             point,

@@ -2,11 +2,11 @@ use crosstie_facts::dscp_table;
 use crosstie_model::plan::DscpPriority;
 use crosstie_node::netlink::{
     NetlinkError,
-    dcb_port::{DcbPort, Mapping},
+    dcb_port::{DcbPort, DscpMapping},
 };
 
 use super::{
-    ApplyStep, PRIORITIES, Runtime, check_below,
+    ApplyStep, NodeRuntime, PRIORITIES, check_below,
     runtime::{check_interface, kernel_error},
 };
 use crate::error::StepError;
@@ -15,7 +15,7 @@ pub(super) const DSCPS: u8 = 64;
 
 impl ApplyStep for DscpPriority {
     /// Without a priority the mapping goes; in OFED's table, which has one for every DSCP, the driver's default is set.
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         let (interface, dscp, priority) = (&self.interface, self.dscp, self.priority.to);
         check_interface(interface)?;
         check_below(DSCPS, dscp, "a DSCP", interface)?;
@@ -40,7 +40,7 @@ impl ApplyStep for DscpPriority {
 /// The new mapping comes before the old one goes: without any, mlx5 would trust PCP meanwhile. mlx5 takes the old one
 /// away itself; other drivers keep both.
 fn map(mut port: DcbPort<'_>, dscp: u8, priority: Option<u8>) -> Result<(), NetlinkError> {
-    let wanted = priority.map(|priority| Mapping { dscp, priority });
+    let wanted = priority.map(|priority| DscpMapping { dscp, priority });
     let mut found = port.mappings()?;
     if let Some(wanted) = wanted.filter(|wanted| !found.contains(wanted)) {
         port.add(&[wanted])?;

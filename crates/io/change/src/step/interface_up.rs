@@ -1,18 +1,18 @@
 use crosstie_model::plan::InterfaceUp;
-use crosstie_node::netlink::links::Links;
+use crosstie_node::netlink::links::LinkClient;
 
 use super::{
-    ApplyStep, Runtime,
+    ApplyStep, NodeRuntime,
     runtime::{check_interface, kernel_error},
 };
 use crate::error::StepError;
 
 impl ApplyStep for InterfaceUp {
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         const WHAT: &str = "the link";
         let interface = &self.interface;
         check_interface(interface)?;
-        let mut links = Links(&mut *node.kernel);
+        let mut links = LinkClient(&mut *node.kernel);
         let link = links.find(interface);
         let link = link.map_err(kernel_error(WHAT, interface))?;
         let link = link.ok_or_else(|| StepError::NoInterface {

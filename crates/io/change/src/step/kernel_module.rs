@@ -1,10 +1,10 @@
 use crosstie_model::plan::KernelModule;
 
-use super::{ApplyStep, Runtime};
+use super::{ApplyStep, NodeRuntime};
 use crate::{error::StepError, program::run};
 
 impl ApplyStep for KernelModule {
-    fn apply(&self, _node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, _node: &mut NodeRuntime) -> Result<(), StepError> {
         let name = self.name.as_str();
         let arguments: &[&str] = if self.loaded.to {
             &["--", name]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use crosstie_model::Step;
 
-pub use runtime::Runtime;
+pub use runtime::NodeRuntime;
 
 use crate::error::StepError;
 
@@ -17,7 +17,7 @@ use crate::error::StepError;
 trait ApplyStep {
     /// Sets the running node to what the step says, files aside. What is so already is not written: some settings take the
     /// link down.
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError>;
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError>;
 
     /// Links below `/etc` that it may make or remove, so that a rollback restores them.
     fn links(&self, _path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
@@ -30,7 +30,7 @@ macro_rules! apply_each {
         $(mod $file;)*
 
         /// See [`ApplyStep::apply`].
-        pub fn apply(step: &Step, node: &mut Runtime) -> Result<(), StepError> {
+        pub fn apply(step: &Step, node: &mut NodeRuntime) -> Result<(), StepError> {
             match step {
                 $(Step::$kind(step) => step.apply(node),)*
             }

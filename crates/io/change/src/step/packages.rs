@@ -3,7 +3,7 @@ use std::time::Duration;
 use crosstie_model::plan::Packages;
 use crosstie_node::command::run_to_its_end;
 
-use super::{ApplyStep, Runtime};
+use super::{ApplyStep, NodeRuntime};
 use crate::{distribution, error::StepError};
 
 /// A slow mirror, on a slow machine.
@@ -12,7 +12,7 @@ const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
 impl ApplyStep for Packages {
     /// A package manager is never cut off in the middle: whatever becomes of us, it goes on to its end. One that is still at
     /// work for somebody else is waited for.
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         if !self.installed.to {
             return Ok(());
         }

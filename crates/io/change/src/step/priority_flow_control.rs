@@ -2,7 +2,7 @@ use crosstie_model::plan::PriorityFlowControl;
 use crosstie_node::netlink::dcb_port::DcbPort;
 
 use super::{
-    ApplyStep, PRIORITIES, Runtime, check_below,
+    ApplyStep, NodeRuntime, PRIORITIES, check_below,
     runtime::{check_interface, kernel_error},
 };
 use crate::error::StepError;
@@ -10,7 +10,7 @@ use crate::error::StepError;
 const WHAT: &str = "priority flow control";
 
 impl ApplyStep for PriorityFlowControl {
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         let interface = &self.interface;
         check_interface(interface)?;
         let mut mask = 0;

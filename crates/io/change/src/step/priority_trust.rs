@@ -1,11 +1,11 @@
 use crosstie_model::plan::PriorityTrust;
 use crosstie_node::netlink::{
     NetlinkError,
-    dcb_port::{DcbPort, Mapping},
+    dcb_port::{DcbPort, DscpMapping},
 };
 
 use super::{
-    ApplyStep, Runtime, bad_value,
+    ApplyStep, NodeRuntime, bad_value,
     dscp_priority::DSCPS,
     runtime::{check_interface, kernel_error},
 };
@@ -13,7 +13,7 @@ use crate::error::StepError;
 
 impl ApplyStep for PriorityTrust {
     /// By OFED's own file where there is one. Else mlx5 trusts DSCP from the first mapping on, until the last is gone.
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         let (interface, trust) = (&self.interface, self.trust.to.as_str());
         check_interface(interface)?;
         let by_dscp = match trust {
@@ -40,8 +40,8 @@ fn set(mut port: DcbPort<'_>, by_dscp: bool) -> Result<(), NetlinkError> {
 }
 
 /// What `mlnx_qos --trust dscp` sets: the class selector of each DSCP.
-fn usual() -> Vec<Mapping> {
-    let mapping = |dscp| Mapping {
+fn usual() -> Vec<DscpMapping> {
+    let mapping = |dscp| DscpMapping {
         dscp,
         priority: dscp >> 3,
     };

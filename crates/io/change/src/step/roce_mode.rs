@@ -6,7 +6,7 @@ use std::{
 use crosstie_model::plan::RoceMode;
 use rustix::mount::{MountFlags, mount};
 
-use super::{ApplyStep, Runtime, bad_value, runtime::check_device};
+use super::{ApplyStep, NodeRuntime, bad_value, runtime::check_device};
 use crate::error::StepError;
 
 const CONFIGFS: &str = "sys/kernel/config";
@@ -15,7 +15,7 @@ const CONFIGFS_MAGIC: u64 = 0x6265_6570;
 const MODES: [&str; 2] = ["IB/RoCE v1", "RoCE v2"];
 
 impl ApplyStep for RoceMode {
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         let (device, port, mode) = (&self.device, self.port, self.mode.to.as_str());
         check_device(device)?;
         if !MODES.contains(&mode) {
@@ -40,7 +40,7 @@ impl ApplyStep for RoceMode {
 }
 
 /// systemd mounts it where it runs; it stays.
-fn mount_configfs(node: &Runtime) -> Result<(), StepError> {
+fn mount_configfs(node: &NodeRuntime) -> Result<(), StepError> {
     let folder = node.root.join(CONFIGFS);
     let is_machine = node.root == Path::new("/");
     if !is_machine || !folder.exists() || is_configfs(&folder) {

@@ -2,13 +2,13 @@
 
 use std::{fs::OpenOptions, io::Write, path::PathBuf, time::Duration};
 
-use crosstie_facts::{Gap, Source};
+use crosstie_facts::{FileTree, ReadGap};
 use crosstie_node::{
-    Local, names,
+    LocalFileTree, names,
     netlink::{
         NetlinkError,
-        message::Request,
-        socket::{Answer, Ask, Socket},
+        message::NetlinkRequest,
+        socket::{NetlinkReply, NetlinkSocket, NetlinkTransport},
     },
 };
 
@@ -17,12 +17,12 @@ use crate::error::StepError;
 /// A card's firmware may take seconds while its links come up.
 const NETLINK_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub struct Runtime {
+pub struct NodeRuntime {
     pub(super) root: PathBuf,
-    pub(super) kernel: Box<dyn Ask>,
+    pub(super) kernel: Box<dyn NetlinkTransport>,
 }
 
-impl Runtime {
+impl NodeRuntime {
     /// This machine.
     pub fn machine() -> Self {
         Self {
@@ -33,8 +33,8 @@ impl Runtime {
 
     /// What an attribute of sysfs or configfs says. `None` is one that there is not.
     pub(super) fn read(&self, path: &str) -> Option<String> {
-        match Local::at(&self.root).read(path) {
-            Err(Gap::Absent) => None,
+        match LocalFileTree::at(&self.root).read(path) {
+            Err(ReadGap::Absent) => None,
             // Whoever may not read it, or cannot, hears so again on writing.
             other => Some(String::from_utf8_lossy(&other.unwrap_or_default()).into_owned()),
         }
@@ -74,9 +74,9 @@ impl Runtime {
 /// A socket for each request: there are few.
 struct Kernel;
 
-impl Ask for Kernel {
-    fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
-        Socket::open_within(None, NETLINK_TIMEOUT)?.ask(request)
+impl NetlinkTransport for Kernel {
+    fn ask(&mut self, request: &NetlinkRequest) -> Result<NetlinkReply, NetlinkError> {
+        NetlinkSocket::open_within(None, NETLINK_TIMEOUT)?.ask(request)
     }
 }
 

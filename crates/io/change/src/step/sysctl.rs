@@ -1,12 +1,12 @@
 use crosstie_model::plan::Sysctl;
 
-use super::{ApplyStep, Runtime};
+use super::{ApplyStep, NodeRuntime};
 use crate::error::StepError;
 
 const SYSCTLS: &str = "proc/sys";
 
 impl ApplyStep for Sysctl {
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         let path = path(&self.name).ok_or_else(|| StepError::NotSysctl {
             name: self.name.clone(),
         })?;

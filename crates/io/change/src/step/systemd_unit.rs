@@ -2,11 +2,11 @@ use std::path::PathBuf;
 
 use crosstie_model::plan::SystemdUnit;
 
-use super::{ApplyStep, Runtime};
+use super::{ApplyStep, NodeRuntime};
 use crate::{error::StepError, program::run};
 
 impl ApplyStep for SystemdUnit {
-    fn apply(&self, _node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, _node: &mut NodeRuntime) -> Result<(), StepError> {
         let verb = if self.enabled.to { "enable" } else { "disable" };
         run("systemctl", &[verb, "--", &self.name])?;
         Ok(())

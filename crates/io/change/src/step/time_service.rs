@@ -4,13 +4,13 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use crosstie_model::plan::TimeService;
 
-use super::{ApplyStep, Runtime};
+use super::{ApplyStep, NodeRuntime};
 use crate::{distribution, error::StepError, program::run};
 
 impl ApplyStep for TimeService {
     /// systemd chooses which. Undone, the one that runs is stopped: whether a boot starts it is what files say, and those are
     /// restored.
-    fn apply(&self, node: &mut Runtime) -> Result<(), StepError> {
+    fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
         if self.on.to {
             run("timedatectl", &["set-ntp", "true"])?;
             return Ok(());

@@ -2,11 +2,11 @@
 
 use std::{fmt::Write, fs, path::Path, sync::atomic::Ordering, thread};
 
-use crosstie_model::change::{Ask, ChangeError, Changed, Trial};
-use crosstie_plan::memory::Memory;
+use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest, TryRequest};
+use crosstie_plan::memory::SimulatedNode;
 
 use super::{
-    super::{answer_by, journal::Transaction, system::System},
+    super::{answer_by, journal::StoredTransaction, system::SystemAccess},
     model::{Model, Tree},
 };
 
@@ -38,33 +38,33 @@ synced holds garbage.
 `make check` makes this table and compares it with this page; `make docs` writes it.
 ";
 
-type Shape = (Tree, Memory);
+type Shape = (Tree, SimulatedNode);
 
 fn shape(model: &Model) -> Shape {
     (model.tree(), model.kernel())
 }
 
-fn ask(model: &Model, ask: &Ask) -> Result<Changed, ChangeError> {
+fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
     answer_by(model, &model.state(), ask)
 }
 
 fn apply(model: &Model) -> String {
-    match ask(model, &Ask::Apply(Box::new(model.order()))).unwrap() {
-        Changed::Armed(armed) => armed.transaction,
+    match ask(model, &ChangeRequest::Apply(Box::new(model.order()))).unwrap() {
+        ChangeReply::Armed(armed) => armed.transaction,
         other => panic!("{other:?}"),
     }
 }
 
 fn confirm(model: &Model, transaction: &str) {
     let transaction = transaction.to_owned();
-    let confirmed = ask(model, &Ask::Confirm { transaction }).unwrap();
-    assert_eq!(confirmed, Changed::Confirmed);
+    let confirmed = ask(model, &ChangeRequest::Confirm { transaction }).unwrap();
+    assert_eq!(confirmed, ChangeReply::Confirmed);
 }
 
 fn rollback(model: &Model) {
     let asked = ask(
         model,
-        &Ask::Rollback {
+        &ChangeRequest::Rollback {
             transaction: None,
             only: None,
             force: false,
@@ -72,7 +72,7 @@ fn rollback(model: &Model) {
         },
     );
     assert!(
-        matches!(asked, Ok(Changed::RolledBack(_) | Changed::Nothing)),
+        matches!(asked, Ok(ChangeReply::RolledBack(_) | ChangeReply::Nothing)),
         "{asked:?}"
     );
 }
@@ -132,7 +132,7 @@ fn at_every_edge(title: &str, prepare: fn(&Model), work: fn(&Model)) -> String {
 
 /// What was cut off before a guard was armed, or while it went, is settled by the next command. Whether there was any.
 fn finish_unarmed(model: &Model) -> bool {
-    let open = Transaction::all(&model.state()).unwrap();
+    let open = StoredTransaction::all(&model.state()).unwrap();
     let left = open.iter().any(|found| found.progress.state.is_open());
     if left {
         rollback(model);
@@ -222,7 +222,7 @@ fn an_unconfirmed_change_goes_back_at_its_time() {
         "{}",
         difference(&shape(&model), &before)
     );
-    let late = ask(&model, &Ask::Confirm { transaction }).unwrap_err();
+    let late = ask(&model, &ChangeRequest::Confirm { transaction }).unwrap_err();
     assert!(late.to_string().contains("rolled back"), "{late}");
 }
 
@@ -231,16 +231,16 @@ fn a_second_change_waits_and_a_repeated_one_is_nothing() {
     let model = Model::new();
     let order = model.order();
     let transaction = apply(&model);
-    let second = ask(&model, &Ask::Apply(Box::new(order.clone()))).unwrap_err();
+    let second = ask(&model, &ChangeRequest::Apply(Box::new(order.clone()))).unwrap_err();
     assert!(matches!(second, ChangeError::Open { .. }), "{second}");
     confirm(&model, &transaction);
-    let stale = ask(&model, &Ask::Apply(Box::new(order))).unwrap_err();
+    let stale = ask(&model, &ChangeRequest::Apply(Box::new(order))).unwrap_err();
     let ChangeError::Stale { what } = stale else {
         panic!("{stale}");
     };
     assert!(what.contains("managed"), "{what}");
-    let again = ask(&model, &Ask::Apply(Box::new(model.order()))).unwrap();
-    assert_eq!(again, Changed::Nothing);
+    let again = ask(&model, &ChangeRequest::Apply(Box::new(model.order()))).unwrap();
+    assert_eq!(again, ChangeReply::Nothing);
 }
 
 /// What stands in the way is told, and is not there for good.
@@ -257,13 +257,13 @@ fn a_rollback_ends_whatever_stands_in_its_way() {
             assert!(model.kernel().interfaces.contains_key(name));
             model.vanished.lock().unwrap().insert(name.to_owned());
         }
-        let asked = Ask::Rollback {
+        let asked = ChangeRequest::Rollback {
             transaction: None,
             only: None,
             force: false,
             why: None,
         };
-        let Ok(Changed::RolledBack(outcome)) = ask(&model, &asked) else {
+        let Ok(ChangeReply::RolledBack(outcome)) = ask(&model, &asked) else {
             panic!("{failing}: it did not end");
         };
         assert!(!outcome.left.is_empty(), "{failing}: nothing is said");
@@ -273,7 +273,7 @@ fn a_rollback_ends_whatever_stands_in_its_way() {
             // Whatever they left half done on their way out.
             assert_eq!(model.kernel(), before.1, "{failing}");
         }
-        let open = Transaction::all(&model.state()).unwrap();
+        let open = StoredTransaction::all(&model.state()).unwrap();
         assert!(open.iter().all(|found| !found.progress.state.is_open()));
         // The next change is not held up.
         model.managers_fail.store(false, Ordering::SeqCst);
@@ -287,7 +287,7 @@ fn a_guard_says_why_it_acted() {
     let model = Model::new();
     apply(&model);
     model.time_is_up();
-    let found = Transaction::all(&model.state()).unwrap();
+    let found = StoredTransaction::all(&model.state()).unwrap();
     let why = found[0].progress.why.clone().unwrap();
     assert_eq!(why, "it was not confirmed within 120 s");
 }
@@ -331,14 +331,14 @@ fn kernel_values_go_back_and_one_that_does_not_holds_up_no_other() {
 
 /// What could not be undone.
 fn taken_back(model: &Model) -> Vec<String> {
-    let asked = Ask::Rollback {
+    let asked = ChangeRequest::Rollback {
         transaction: None,
         only: None,
         force: false,
         why: None,
     };
     match ask(model, &asked) {
-        Ok(Changed::RolledBack(outcome)) => outcome.left,
+        Ok(ChangeReply::RolledBack(outcome)) => outcome.left,
         other => panic!("{other:?}"),
     }
 }
@@ -369,7 +369,7 @@ fn a_file_that_cannot_be_restored_holds_up_no_other() {
     };
     assert_eq!(files(&model.tree()), files(&before.0));
     assert_eq!(model.kernel(), before.1);
-    let all = Transaction::all(&model.state()).unwrap();
+    let all = StoredTransaction::all(&model.state()).unwrap();
     assert!(all.iter().all(|found| !found.progress.state.is_open()));
 }
 
@@ -382,11 +382,11 @@ fn managers_that_do_not_read_the_old_files_are_told_of() {
     apply(&model);
     model.managers_fail.store(true, Ordering::SeqCst);
     model.lose_power();
-    let found = Transaction::all(&model.state()).unwrap();
+    let found = StoredTransaction::all(&model.state()).unwrap();
     assert!(told(&found[0].progress.left), "{:?}", found[0].progress);
     // After a person's own command.
     let model = Model::new();
-    let trial = Trial {
+    let trial = TryRequest {
         force: false,
         run: "20261115T100000Z-00000002".to_owned(),
         command: ["write", "/etc/hosts", "127.0.0.1 localhost\n"]
@@ -396,7 +396,7 @@ fn managers_that_do_not_read_the_old_files_are_told_of() {
         guard_seconds: 60,
         command_seconds: 10,
     };
-    ask(&model, &Ask::Try(trial)).unwrap();
+    ask(&model, &ChangeRequest::Try(trial)).unwrap();
     model.managers_fail.store(true, Ordering::SeqCst);
     let left = taken_back(&model);
     assert!(told(&left), "{left:?}");

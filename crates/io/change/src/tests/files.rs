@@ -7,35 +7,37 @@ use std::{
 };
 
 use crosstie_durable::FileOperations;
-use crosstie_model::change::{Ask, ChangeError, Changed, NodeStatus, State, Trial};
+use crosstie_model::change::{
+    ChangeError, ChangeReply, ChangeRequest, NodeChangeStatus, TransactionState, TryRequest,
+};
 
 use super::{
-    super::{answer_by, machine::Machine, system::System},
+    super::{answer_by, machine::NodeSystem, system::SystemAccess},
     model::Model,
 };
 
-fn ask(model: &Model, ask: &Ask) -> Result<Changed, ChangeError> {
+fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
     answer_by(model, &model.state(), ask)
 }
 
 fn configured(model: &Model) {
-    let applied = ask(model, &Ask::Apply(Box::new(model.order()))).unwrap();
-    let Changed::Armed(armed) = applied else {
+    let applied = ask(model, &ChangeRequest::Apply(Box::new(model.order()))).unwrap();
+    let ChangeReply::Armed(armed) = applied else {
         panic!("{applied:?}");
     };
     let transaction = armed.transaction;
-    ask(model, &Ask::Confirm { transaction }).unwrap();
+    ask(model, &ChangeRequest::Confirm { transaction }).unwrap();
 }
 
-fn status(model: &Model) -> NodeStatus {
-    match ask(model, &Ask::Status).unwrap() {
-        Changed::Status(status) => status,
+fn status(model: &Model) -> NodeChangeStatus {
+    match ask(model, &ChangeRequest::Status).unwrap() {
+        ChangeReply::Status(status) => status,
         other => panic!("{other:?}"),
     }
 }
 
-fn rollback(force: bool) -> Ask {
-    Ask::Rollback {
+fn rollback(force: bool) -> ChangeRequest {
+    ChangeRequest::Rollback {
         transaction: None,
         only: None,
         force,
@@ -61,7 +63,7 @@ fn an_edit_of_a_managed_file_is_seen_and_never_lost() {
         refused.to_string().contains("90-crosstie.yaml"),
         "{refused}"
     );
-    let Changed::RolledBack(outcome) = ask(&model, &rollback(true)).unwrap() else {
+    let ChangeReply::RolledBack(outcome) = ask(&model, &rollback(true)).unwrap() else {
         panic!();
     };
     let kept = outcome.kept[0].split(" → ").nth(1).unwrap();
@@ -78,7 +80,7 @@ fn what_others_write_beside_our_block_stays() {
     fs::write(&path, format!("192.0.2.77 printer\n{text}")).unwrap();
     assert!(matches!(
         ask(&model, &rollback(false)).unwrap(),
-        Changed::RolledBack(_)
+        ChangeReply::RolledBack(_)
     ));
     let now = fs::read_to_string(&path).unwrap();
     assert!(
@@ -93,22 +95,22 @@ fn changes_are_undone_newest_first_and_nothing_is_left() {
     let before = model.tree();
     configured(&model);
     let tried = trial(&model, &["write", "/etc/hosts", "127.0.0.1 localhost\n"]);
-    let Changed::Armed(armed) = tried else {
+    let ChangeReply::Armed(armed) = tried else {
         panic!()
     };
     let transaction = armed.transaction;
-    ask(&model, &Ask::Confirm { transaction }).unwrap();
+    ask(&model, &ChangeRequest::Confirm { transaction }).unwrap();
     assert_eq!(status(&model).transactions.len(), 2);
     ask(&model, &rollback(false)).unwrap();
     let hosts = fs::read_to_string(model.path("/etc/hosts")).unwrap();
     assert!(hosts.contains("crosstie"));
-    ask(&model, &Ask::Uninstall { force: false }).unwrap();
+    ask(&model, &ChangeRequest::Uninstall { force: false }).unwrap();
     assert_eq!(model.tree(), before);
     assert!(!model.path("/var/lib/crosstie").exists());
 }
 
-fn trial(model: &Model, command: &[&str]) -> Changed {
-    let trial = Trial {
+fn trial(model: &Model, command: &[&str]) -> ChangeReply {
+    let trial = TryRequest {
         force: false,
         run: "20261115T100000Z-00000002".to_owned(),
         command: command.iter().map(|&word| word.to_owned()).collect(),
@@ -116,7 +118,7 @@ fn trial(model: &Model, command: &[&str]) -> Changed {
         guard_seconds: 60,
         command_seconds: 10,
     };
-    ask(model, &Ask::Try(trial)).unwrap()
+    ask(model, &ChangeRequest::Try(trial)).unwrap()
 }
 
 #[test]
@@ -132,12 +134,12 @@ fn a_trial_that_nobody_confirms_leaves_no_trace() {
         assert_ne!(model.tree(), before);
         model.time_is_up();
         assert_eq!(model.tree(), before, "{command:?}");
-        let states: Vec<State> = status(&model)
+        let states: Vec<TransactionState> = status(&model)
             .transactions
             .iter()
             .map(|found| found.state)
             .collect();
-        assert_eq!(states, [State::RolledBack]);
+        assert_eq!(states, [TransactionState::RolledBack]);
     }
 }
 
@@ -148,7 +150,7 @@ fn a_disk_that_takes_nothing_changes_nothing() {
         let before = model.tree();
         let order = model.order();
         model.fill_disk_from(edge);
-        let refused = ask(&model, &Ask::Apply(Box::new(order))).unwrap_err();
+        let refused = ask(&model, &ChangeRequest::Apply(Box::new(order))).unwrap_err();
         assert!(
             refused.to_string().contains("nothing was changed"),
             "{refused}"
@@ -176,7 +178,7 @@ fn plans_reach_no_further_than_etc() {
         "/etc/../root/.ssh/authorized_keys",
     );
     order.plan = serde_json::from_str(&text).unwrap();
-    let refused = ask(&model, &Ask::Apply(Box::new(order))).unwrap_err();
+    let refused = ask(&model, &ChangeRequest::Apply(Box::new(order))).unwrap_err();
     assert!(refused.to_string().contains("below /etc"), "{refused}");
 }
 
@@ -187,8 +189,8 @@ fn a_sync_reaches_the_kernel() {
     let null = Path::new("/dev/null");
     let file = File::open(null).unwrap();
     for asked in [
-        Machine::default().sync(&file, null),
-        Machine::default().sync_folder(null),
+        NodeSystem::default().sync(&file, null),
+        NodeSystem::default().sync_folder(null),
     ] {
         let refused = asked.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{refused}");
@@ -200,11 +202,11 @@ fn a_sync_reaches_the_kernel() {
 fn what_a_kept_trial_left_is_no_drift() {
     const FILE: &str = "/etc/netplan/90-crosstie.yaml";
     let keep = |model: &Model, text: &str| {
-        let Changed::Armed(armed) = trial(model, &["write", FILE, text]) else {
+        let ChangeReply::Armed(armed) = trial(model, &["write", FILE, text]) else {
             panic!()
         };
         let transaction = armed.transaction;
-        ask(model, &Ask::Confirm { transaction }).unwrap();
+        ask(model, &ChangeRequest::Confirm { transaction }).unwrap();
     };
     let model = Model::new();
     configured(&model);

@@ -14,31 +14,32 @@ use std::{
     time::Duration,
 };
 
-use crosstie_durable::{FileOperations, remove, sync_folder, testing::Unsynced, write};
+use crosstie_durable::{FileOperations, remove, sync_folder, testing::UnsyncedWrites, write};
 use crosstie_model::{
-    Facts, Mtu, NodePlan, Reading, Spec, Step,
-    change::{Ended, Order},
-    plan::Reread,
+    ClusterSpec, Facts, Mtu, NodePlan, Reading, Step,
+    change::{ApplyRequest, TryCommandResult},
+    plan::ConfigReload,
 };
-use crosstie_plan::memory::Memory;
+use crosstie_plan::memory::SimulatedNode;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
 use super::super::{
     error::{
-        GuardError, GuardWorkError, ManagerError, Obstacle, ProgramError, StepError, TrialError,
+        GuardRunError, GuardSetupError, ManagerError, ProgramError, RollbackObstacle, StepError,
+        TrialError,
     },
-    journal::{Before, LinkBefore},
+    journal::{LinkSnapshot, RuntimeSnapshot},
     outcome,
-    system::System,
-    undo::Moment,
+    system::SystemAccess,
+    undo::RollbackMoment,
 };
 
 pub(super) struct Model {
     root: TempDir,
     facts: Facts,
     /// What the kernel holds.
-    kernel: Mutex<Memory>,
+    kernel: Mutex<SimulatedNode>,
     boots: AtomicU64,
     passed: Mutex<Vec<&'static str>>,
     dies_at: AtomicU32,
@@ -46,7 +47,7 @@ pub(super) struct Model {
     full_from: AtomicU32,
     /// Milliseconds since the boot; every edge takes one.
     clock: AtomicU64,
-    unsynced: Unsynced,
+    unsynced: UnsyncedWrites,
     /// Managers refuse to read their files.
     pub(super) managers_fail: AtomicBool,
     /// Interfaces that went while nobody looked.
@@ -84,7 +85,7 @@ fn spark() -> &'static Facts {
 }
 
 fn plan(facts: &Facts) -> NodePlan {
-    let spec = Spec::from_toml(CLUSTER).unwrap();
+    let spec = ClusterSpec::from_toml(CLUSTER).unwrap();
     let plan = crosstie_plan::plan(&spec, std::slice::from_ref(facts)).unwrap();
     plan.nodes.into_iter().next().unwrap()
 }
@@ -122,7 +123,7 @@ impl Model {
         .unwrap();
         let netplan = root.path().join("etc/netplan/40-fabric.yaml");
         fs::set_permissions(netplan, fs::Permissions::from_mode(0o600)).unwrap();
-        let kernel = Mutex::new(Memory::of(&facts));
+        let kernel = Mutex::new(SimulatedNode::of(&facts));
         Self {
             root,
             facts,
@@ -132,7 +133,7 @@ impl Model {
             dies_at: AtomicU32::new(0),
             full_from: AtomicU32::new(0),
             clock: AtomicU64::new(1_000_000),
-            unsynced: Unsynced::default(),
+            unsynced: UnsyncedWrites::default(),
             managers_fail: AtomicBool::new(false),
             vanished: Mutex::default(),
             systemctl_fails: AtomicBool::new(false),
@@ -146,10 +147,10 @@ impl Model {
         self.path(super::super::STATE)
     }
 
-    pub(super) fn order(&self) -> Order {
+    pub(super) fn order(&self) -> ApplyRequest {
         let plan = plan(&self.facts());
         assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
-        Order {
+        ApplyRequest {
             run: "20261115T100000Z-00000001".to_owned(),
             cluster: "pair".to_owned(),
             plan,
@@ -183,9 +184,9 @@ impl Model {
     /// What the kernel held is gone; then the boot unit runs, if there is one, and the boot goes on.
     pub(super) fn lose_power(&self) {
         self.boots.fetch_add(1, Ordering::SeqCst);
-        *self.kernel.lock().unwrap() = Memory::of(&self.facts);
+        *self.kernel.lock().unwrap() = SimulatedNode::of(&self.facts);
         self.unsynced.keep_names();
-        self.start_guard(Moment::EarlyBoot);
+        self.start_guard(RollbackMoment::EarlyBoot);
         self.boot_network();
     }
 
@@ -208,11 +209,11 @@ impl Model {
     pub(super) fn time_is_up(&self) {
         self.clock.fetch_add(180_000, Ordering::SeqCst);
         self.unsynced.keep_names();
-        self.start_guard(Moment::Running);
+        self.start_guard(RollbackMoment::Running);
     }
 
     /// systemd starts the program beside the journal, which has to be there.
-    fn start_guard(&self, moment: Moment) {
+    fn start_guard(&self, moment: RollbackMoment) {
         if let Some(id) = self.armed() {
             let program = self.state().join(&id).join("crosstie");
             assert!(program.exists(), "203/EXEC: {}", program.display());
@@ -220,9 +221,9 @@ impl Model {
         }
     }
 
-    fn systemctl(&self) -> Result<(), GuardError> {
+    fn systemctl(&self) -> Result<(), GuardSetupError> {
         if self.systemctl_fails.load(Ordering::SeqCst) {
-            return Err(GuardError::NotCounting {
+            return Err(GuardSetupError::NotCounting {
                 wanted: Duration::ZERO,
                 found: "killed".to_owned(),
             });
@@ -242,7 +243,7 @@ impl Model {
     }
 
     /// What the kernel holds, but for modules, which stay loaded.
-    pub(super) fn kernel(&self) -> Memory {
+    pub(super) fn kernel(&self) -> SimulatedNode {
         let mut kernel = self.kernel.lock().unwrap().clone();
         kernel.files.clear();
         kernel
@@ -255,7 +256,7 @@ impl Model {
         Ok(())
     }
 
-    fn facts_of(&self, kernel: &Memory) -> Facts {
+    fn facts_of(&self, kernel: &SimulatedNode) -> Facts {
         let mut memory = kernel.clone();
         memory.files = self
             .tree()
@@ -275,7 +276,7 @@ fn failed(command: &str, complaint: &str) -> ProgramError {
     }
 }
 
-impl System for Model {
+impl SystemAccess for Model {
     fn own(&self, _: &str) {}
 
     fn path(&self, path: &str) -> PathBuf {
@@ -303,10 +304,15 @@ impl System for Model {
         fs::write(path, "program")
     }
 
-    fn arm(&self, transaction: &str, _program: &Path, _guard: Duration) -> Result<(), GuardError> {
+    fn arm(
+        &self,
+        transaction: &str,
+        _program: &Path,
+        _guard: Duration,
+    ) -> Result<(), GuardSetupError> {
         let path = self.root.path().join("armed");
         let written = write(self, &path, transaction.as_bytes(), 0o644);
-        written.map_err(|source| GuardError::Unit {
+        written.map_err(|source| GuardSetupError::Unit {
             path: path.display().to_string(),
             source,
         })?;
@@ -317,13 +323,13 @@ impl System for Model {
         self.armed().is_some()
     }
 
-    fn disarm(&self) -> Result<(), GuardError> {
+    fn disarm(&self) -> Result<(), GuardSetupError> {
         self.edge("before the guard goes");
         let stays = self.guard_stays.load(Ordering::SeqCst);
         self.systemctl_fails.fetch_or(stays, Ordering::SeqCst);
         self.systemctl()?;
         let path = self.root.path().join("armed");
-        remove(&path).map_err(|source| GuardError::Unit {
+        remove(&path).map_err(|source| GuardSetupError::Unit {
             path: path.display().to_string(),
             source,
         })?;
@@ -335,8 +341,8 @@ impl System for Model {
         *self.abandoned.lock().unwrap()
     }
 
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardWorkError> {
-        let outcome = outcome::guard(self, &self.state(), transaction, Moment::Running)?;
+    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
+        let outcome = outcome::guard(self, &self.state(), transaction, RollbackMoment::Running)?;
         Ok(outcome.map(|outcome| outcome.left).unwrap_or_default())
     }
 
@@ -359,12 +365,12 @@ impl System for Model {
         applied.map_err(|stale| failed("a step", &stale.to_string()).into())
     }
 
-    fn reread(&self, then: &[Reread]) -> Result<(), ManagerError> {
+    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError> {
         self.ask_managers().inspect_err(|_| {
             // It gave up in the middle.
             let mut kernel = self.kernel.lock().unwrap();
             for reread in then {
-                if let Reread::Interface(change) = reread {
+                if let ConfigReload::Interface(change) = reread {
                     let interface = kernel.interfaces.get_mut(&change.name).unwrap();
                     interface.addresses.clear();
                 }
@@ -372,7 +378,7 @@ impl System for Model {
         })?;
         let mut kernel = self.kernel.lock().unwrap();
         for reread in then {
-            if let Reread::Interface(change) = reread {
+            if let ConfigReload::Interface(change) = reread {
                 if self.vanished.lock().unwrap().contains(&change.name) {
                     let why = format!("there is no {}", change.name);
                     return Err(failed("networkctl reconfigure", &why).into());
@@ -389,26 +395,26 @@ impl System for Model {
         self.ask_managers()
     }
 
-    fn before(&self, _now: &Facts, interfaces: &[String]) -> Before {
+    fn before(&self, _now: &Facts, interfaces: &[String]) -> RuntimeSnapshot {
         let kernel = self.kernel.lock().unwrap();
         let links = interfaces.iter().map(|name| {
             let found = &kernel.interfaces[name];
             let interface = kernel.facts.network.interface(name).unwrap();
-            LinkBefore {
+            LinkSnapshot {
                 name: name.clone(),
                 mtu: found.mtu.map(|mtu| mtu.0),
                 up: interface.up.known().copied(),
                 addresses: found.addresses.clone(),
-                ..LinkBefore::default()
+                ..LinkSnapshot::default()
             }
         });
-        Before {
+        RuntimeSnapshot {
             links: links.collect(),
-            ..Before::default()
+            ..RuntimeSnapshot::default()
         }
     }
 
-    fn before_all(&self) -> (Before, Vec<String>) {
+    fn before_all(&self) -> (RuntimeSnapshot, Vec<String>) {
         let names = self
             .kernel
             .lock()
@@ -420,14 +426,18 @@ impl System for Model {
         (self.before(&self.facts, &names), Vec::new())
     }
 
-    fn run_trial(&self, command: &[String], _deadline: Duration) -> Result<Ended, TrialError> {
+    fn run_trial(
+        &self,
+        command: &[String],
+        _deadline: Duration,
+    ) -> Result<TryCommandResult, TrialError> {
         // `write PATH TEXT` or `remove PATH`.
         let path = self.path(&command[1]);
         match command[0].as_str() {
             "write" => fs::write(path, &command[2]).unwrap(),
             _ => fs::remove_file(path).unwrap(),
         }
-        Ok(Ended {
+        Ok(TryCommandResult {
             status: Some(0),
             output: String::new(),
         })
@@ -437,7 +447,7 @@ impl System for Model {
         self.ask_managers()
     }
 
-    fn put_back(&self, before: &Before) -> Vec<Obstacle> {
+    fn put_back(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
         let mut kernel = self.kernel.lock().unwrap();
         let vanished = self.vanished.lock().unwrap();
         for link in &before.links {

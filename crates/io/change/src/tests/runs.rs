@@ -2,38 +2,40 @@
 
 use std::{fs, sync::atomic::Ordering, time::Duration};
 
-use crosstie_model::change::{Ask, ChangeError, Changed, State, Trial};
+use crosstie_model::change::{
+    ChangeError, ChangeReply, ChangeRequest, TransactionState, TryRequest,
+};
 
 use super::{
     super::{
         answer_by,
-        journal::Transaction,
+        journal::StoredTransaction,
         session::{INTERRUPTED, guard_is_own},
-        system::System,
+        system::SystemAccess,
     },
     model::Model,
 };
-use crosstie_node::groups::Work;
+use crosstie_node::groups::StoppableWork;
 
-fn ask(model: &Model, ask: &Ask) -> Result<Changed, ChangeError> {
+fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
     answer_by(model, &model.state(), ask)
 }
 
-fn begin(model: &Model, change: &Ask) -> String {
+fn begin(model: &Model, change: &ChangeRequest) -> String {
     match ask(model, change).unwrap() {
-        Changed::Armed(armed) => armed.transaction,
+        ChangeReply::Armed(armed) => armed.transaction,
         other => panic!("{other:?}"),
     }
 }
 
 fn confirm(model: &Model, transaction: &str) {
     let transaction = transaction.to_owned();
-    ask(model, &Ask::Confirm { transaction }).unwrap();
+    ask(model, &ChangeRequest::Confirm { transaction }).unwrap();
 }
 
-fn trial() -> Ask {
+fn trial() -> ChangeRequest {
     let command = ["write", "/etc/hosts", "127.0.0.1 localhost\n"];
-    Ask::Try(Trial {
+    ChangeRequest::Try(TryRequest {
         force: false,
         run: "20261115T110000Z-00000002".to_owned(),
         command: command.map(str::to_owned).into(),
@@ -45,12 +47,12 @@ fn trial() -> Ask {
 
 /// Every transaction that is not rolled back, with its run.
 fn in_force(model: &Model) -> Vec<(String, Option<String>)> {
-    let Changed::Status(status) = ask(model, &Ask::Status).unwrap() else {
+    let ChangeReply::Status(status) = ask(model, &ChangeRequest::Status).unwrap() else {
         panic!()
     };
     let found = status.transactions.into_iter();
     found
-        .filter(|one| one.state != State::RolledBack)
+        .filter(|one| one.state != TransactionState::RolledBack)
         .map(|one| (one.id, one.run))
         .collect()
 }
@@ -58,7 +60,7 @@ fn in_force(model: &Model) -> Vec<(String, Option<String>)> {
 #[test]
 fn a_change_that_nobody_has_seen_is_not_undone_along_with_another() {
     let model = Model::new();
-    let first = begin(&model, &Ask::Apply(Box::new(model.order())));
+    let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     confirm(&model, &first);
     let second = begin(&model, &trial());
     confirm(&model, &second);
@@ -68,7 +70,7 @@ fn a_change_that_nobody_has_seen_is_not_undone_along_with_another() {
         (second.clone(), run("20261115T110000Z-00000002")),
     ];
     assert_eq!(in_force(&model), both);
-    let rollback = |only: &[&String]| Ask::Rollback {
+    let rollback = |only: &[&String]| ChangeRequest::Rollback {
         transaction: Some(first.clone()),
         only: Some(only.iter().map(|&id| id.clone()).collect()),
         force: false,
@@ -79,7 +81,7 @@ fn a_change_that_nobody_has_seen_is_not_undone_along_with_another() {
     };
     assert_eq!(ask(&model, &rollback(&[&first])), Err(newer));
     assert_eq!(in_force(&model), both);
-    let Changed::RolledBack(back) = ask(&model, &rollback(&[&first, &second])).unwrap() else {
+    let ChangeReply::RolledBack(back) = ask(&model, &rollback(&[&first, &second])).unwrap() else {
         panic!()
     };
     assert_eq!(back.transactions, [second, first]);
@@ -90,7 +92,7 @@ fn a_change_that_nobody_has_seen_is_not_undone_along_with_another() {
 fn a_journal_without_a_run_is_read_and_rolled_back() {
     let model = Model::new();
     let before = model.tree();
-    let id = begin(&model, &Ask::Apply(Box::new(model.order())));
+    let id = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     confirm(&model, &id);
     let path = model.state().join(&id).join("journal.json");
     let text = fs::read_to_string(&path).unwrap();
@@ -99,7 +101,7 @@ fn a_journal_without_a_run_is_read_and_rolled_back() {
     assert_ne!(old, text.clone() + "\n");
     fs::write(&path, old).unwrap();
     assert_eq!(in_force(&model), [(id.clone(), None)]);
-    let rollback = Ask::Rollback {
+    let rollback = ChangeRequest::Rollback {
         transaction: Some(id.clone()),
         only: Some(vec![id]),
         force: false,
@@ -114,7 +116,7 @@ fn a_journal_without_a_run_is_read_and_rolled_back() {
 fn a_guard_is_a_processes_own_unless_another_has_begun_a_change_since() {
     let model = Model::new();
     let state = model.state();
-    let first = begin(&model, &Ask::Apply(Box::new(model.order())));
+    let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     let is_own = |own: &str| [false, true].map(|is_alone| guard_is_own(&state, own, is_alone));
     assert_eq!(is_own(&first), [true; 2]);
     assert_eq!(is_own("0009-20261115T100000Z"), [false; 2]);
@@ -134,11 +136,11 @@ fn a_guard_is_a_processes_own_unless_another_has_begun_a_change_since() {
 fn a_rollback_that_is_cut_off_is_left_to_its_guard() {
     let model = Model::new();
     let before = (model.tree(), model.kernel());
-    let transaction = begin(&model, &Ask::Apply(Box::new(model.order())));
+    let transaction = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     confirm(&model, &transaction);
-    let work = Work::within(Duration::from_secs(60));
+    let work = StoppableWork::within(Duration::from_secs(60));
     work.stop();
-    let asked = Ask::Rollback {
+    let asked = ChangeRequest::Rollback {
         transaction: None,
         only: None,
         force: false,
@@ -159,7 +161,7 @@ fn a_guard_that_stays_has_its_program() {
     let model = Model::new();
     let before = (model.tree(), model.kernel());
     model.systemctl_fails.store(true, Ordering::SeqCst);
-    let asked = ask(&model, &Ask::Apply(Box::new(model.order())));
+    let asked = ask(&model, &ChangeRequest::Apply(Box::new(model.order())));
     assert!(
         matches!(asked, Err(ChangeError::NoGuard { .. })),
         "{asked:?}"
@@ -176,17 +178,17 @@ fn a_guard_that_stays_has_its_program() {
 fn a_guard_that_outlives_an_uninstall_has_its_program() {
     let model = Model::new();
     let before = (model.tree(), model.kernel());
-    let transaction = begin(&model, &Ask::Apply(Box::new(model.order())));
+    let transaction = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     confirm(&model, &transaction);
     model.guard_stays.store(true, Ordering::SeqCst);
-    ask(&model, &Ask::Uninstall { force: false }).unwrap();
+    ask(&model, &ChangeRequest::Uninstall { force: false }).unwrap();
     assert_eq!(model.armed(), Some(transaction));
     model.guard_stays.store(false, Ordering::SeqCst);
     model.systemctl_fails.store(false, Ordering::SeqCst);
     model.time_is_up();
     assert_eq!(model.armed(), None, "it went when it found nothing to do");
     assert!((model.tree(), model.kernel()) == before);
-    ask(&model, &Ask::Uninstall { force: false }).unwrap();
+    ask(&model, &ChangeRequest::Uninstall { force: false }).unwrap();
     assert!(!model.path(super::super::HOME).exists());
 }
 
@@ -196,12 +198,14 @@ fn what_was_left_is_shown_beside_a_file_whose_path_it_names() {
     let model = Model::new();
     let id = begin(&model, &trial());
     model.time_is_up();
-    let mut transaction = Transaction::open(&model.state().join(&id)).unwrap();
+    let mut transaction = StoredTransaction::open(&model.state().join(&id)).unwrap();
     let left = "the rule for /etc/hosts.allow is not undone";
     transaction.progress.left = vec![left.to_owned()];
     transaction.progress.unrestored = vec!["/etc/hosts".to_owned()];
-    transaction.enter(&model, State::RolledBack, None).unwrap();
-    let Changed::Status(status) = ask(&model, &Ask::Status).unwrap() else {
+    transaction
+        .enter(&model, TransactionState::RolledBack, None)
+        .unwrap();
+    let ChangeReply::Status(status) = ask(&model, &ChangeRequest::Status).unwrap() else {
         panic!()
     };
     let mut what: Vec<&str> = status.drift.iter().map(|one| one.what.as_str()).collect();
@@ -215,15 +219,15 @@ fn why_it_was_undone(abandoned: Option<&'static str>) -> String {
     let model = Model::with_sysctls(&[SYSCTL], "0");
     model.refused.lock().unwrap().insert(SYSCTL.to_owned());
     *model.abandoned.lock().unwrap() = abandoned;
-    let refused = ask(&model, &Ask::Apply(Box::new(model.order())));
+    let refused = ask(&model, &ChangeRequest::Apply(Box::new(model.order())));
     assert!(refused.is_err(), "{refused:?}");
-    let Changed::Status(status) = ask(&model, &Ask::Status).unwrap() else {
+    let ChangeReply::Status(status) = ask(&model, &ChangeRequest::Status).unwrap() else {
         panic!()
     };
     let [one] = &status.transactions[..] else {
         panic!("{status:?}")
     };
-    assert_eq!(one.state, State::RolledBack);
+    assert_eq!(one.state, TransactionState::RolledBack);
     one.why.clone().unwrap()
 }
 

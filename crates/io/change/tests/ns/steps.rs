@@ -2,11 +2,11 @@
 
 use crosstie_change::{
     StepError,
-    step::{Runtime, apply},
+    step::{NodeRuntime, apply},
 };
 use crosstie_model::{
     Step,
-    plan::{Change, InterfaceUp, PriorityFlowControl},
+    plan::{InterfaceUp, PriorityFlowControl, ValueChange},
 };
 
 use crate::namespace::Namespace;
@@ -16,11 +16,11 @@ fn a_link_goes_down_and_the_kernels_refusals_come_through() {
     let namespace = Namespace::new("settings");
     namespace.ip("link add left type veth peer name right");
     namespace.ip("link set left up");
-    let set = |step: &Step| apply(step, &mut Runtime::machine());
+    let set = |step: &Step| apply(step, &mut NodeRuntime::machine());
     let link = |up: bool| {
         Step::from(InterfaceUp {
             interface: "left".to_owned(),
-            up: Change { from: !up, to: up },
+            up: ValueChange { from: !up, to: up },
         })
     };
     let is_up = || namespace.ip("-j link show left");
@@ -33,7 +33,7 @@ fn a_link_goes_down_and_the_kernels_refusals_come_through() {
     let flow_control = |interface: &str| {
         Step::from(PriorityFlowControl {
             interface: interface.to_owned(),
-            priorities: Change {
+            priorities: ValueChange {
                 from: Vec::new(),
                 to: vec![3],
             },

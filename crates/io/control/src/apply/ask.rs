@@ -6,15 +6,15 @@ use std::{
 };
 
 use crosstie_agent::{CallError, NodeCalls};
-use crosstie_model::change::{Ask, ChangeError, Changed, Probe};
-use crosstie_reach::{Session, SessionError, Stage};
-use crosstie_report::offer::{Offer, Verb};
+use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest, ReachabilityProbe};
+use crosstie_reach::{NodeStage, Session, SessionError};
+use crosstie_report::offer::{CommandContext, CommandVerb};
 
 use crate::NodeError;
 
 /// How long each thing may take.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ApplyTimeouts {
     /// To probe, to confirm, and to say how things stand.
     pub answer: Duration,
     /// For a new connection.
@@ -27,7 +27,7 @@ pub struct Limits {
     pub pause: Duration,
 }
 
-impl Default for Limits {
+impl Default for ApplyTimeouts {
     fn default() -> Self {
         Self {
             // A loaded or emulated machine takes its time to start an agent; the guard's time is the true limit.
@@ -42,7 +42,7 @@ impl Default for Limits {
 
 /// Why there is no good answer.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum AskError {
+pub(super) enum ChangeCallError {
     /// The node says so.
     #[error("{0}")]
     Said(ChangeError),
@@ -51,7 +51,7 @@ pub(super) enum AskError {
     Contact(NodeError),
 }
 
-impl AskError {
+impl ChangeCallError {
     /// A node that answers another question is not understood.
     pub(super) fn wrong_answer() -> Self {
         Self::Contact(SessionError::WrongAnswer.into())
@@ -59,10 +59,10 @@ impl AskError {
 }
 
 /// A node knows what would help, and not how it is reached.
-pub(super) fn told(error: &ChangeError, offer: &Offer) -> String {
+pub(super) fn told(error: &ChangeError, offer: &CommandContext) -> String {
     let verb = match error {
-        ChangeError::Open { .. } | ChangeError::Newer { .. } => Verb::Rollback,
-        ChangeError::Stale { .. } => Verb::Plan,
+        ChangeError::Open { .. } | ChangeError::Newer { .. } => CommandVerb::Rollback,
+        ChangeError::Stale { .. } => CommandVerb::Plan,
         other => return other.to_string(),
     };
     format!("{error}: {}", offer.command(verb))
@@ -70,33 +70,33 @@ pub(super) fn told(error: &ChangeError, offer: &Offer) -> String {
 
 pub(super) fn ask(
     session: &dyn Session,
-    ask: &Ask,
+    ask: &ChangeRequest,
     deadline: Duration,
-    progress: &dyn Fn(Stage),
-) -> Result<Changed, AskError> {
+    progress: &dyn Fn(NodeStage),
+) -> Result<ChangeReply, ChangeCallError> {
     let answer = session.change(ask, deadline, progress);
     answer.map_err(|error| match error {
-        CallError::Call(error) => AskError::Said(error),
-        CallError::Session(error) => AskError::Contact(error.into()),
+        CallError::Call(error) => ChangeCallError::Said(error),
+        CallError::Session(error) => ChangeCallError::Contact(error.into()),
     })
 }
 
 /// Asks again for as long as the node's guard, or another command, is at work there.
 pub(super) fn ask_when_free(
     session: &dyn Session,
-    question: &Ask,
+    question: &ChangeRequest,
     deadline: Duration,
-    limits: &Limits,
-    progress: &dyn Fn(Stage),
-) -> Result<Changed, AskError> {
+    limits: &ApplyTimeouts,
+    progress: &dyn Fn(NodeStage),
+) -> Result<ChangeReply, ChangeCallError> {
     let end = Instant::now() + limits.rollback;
     loop {
         let answer = ask(session, question, deadline, progress);
-        let busy = matches!(answer, Err(AskError::Said(ChangeError::Busy { .. })));
+        let busy = matches!(answer, Err(ChangeCallError::Said(ChangeError::Busy { .. })));
         if !busy || Instant::now() + limits.pause >= end {
             return answer;
         }
-        progress(Stage::Waiting);
+        progress(NodeStage::Waiting);
         thread::sleep(limits.pause);
     }
 }
@@ -104,15 +104,15 @@ pub(super) fn ask_when_free(
 /// Of these probes, those that are answered, and those that are not with the reason.
 pub(super) fn reach(
     session: &dyn Session,
-    probes: &[Probe],
-    limits: &Limits,
-    progress: &dyn Fn(Stage),
-) -> Result<(Vec<Probe>, Vec<String>), AskError> {
+    probes: &[ReachabilityProbe],
+    limits: &ApplyTimeouts,
+    progress: &dyn Fn(NodeStage),
+) -> Result<(Vec<ReachabilityProbe>, Vec<String>), ChangeCallError> {
     if probes.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
     let answers = session.reach(probes, limits.answer, progress);
-    let answers = answers.map_err(|error| AskError::Contact(error.into()))?;
+    let answers = answers.map_err(|error| ChangeCallError::Contact(error.into()))?;
     let (mut passed, mut failed) = (Vec::new(), Vec::new());
     for probe in probes {
         let answer = answers.iter().find(|answer| answer.probe == *probe);
@@ -126,14 +126,14 @@ pub(super) fn reach(
 }
 
 /// For a sentence.
-fn words(probe: &Probe) -> String {
+fn words(probe: &ReachabilityProbe) -> String {
     match probe {
-        Probe::Ping {
+        ReachabilityProbe::Ping {
             address, interface, ..
         } => match interface {
             Some(interface) => format!("{address} through {interface}"),
             None => address.to_string(),
         },
-        Probe::Greeting { address } => format!("the ssh server at {address}"),
+        ReachabilityProbe::Greeting { address } => format!("the ssh server at {address}"),
     }
 }

@@ -1,17 +1,17 @@
 //! Which run a rollback undoes, by what the nodes' journals say.
 
-use crosstie_model::change::{NodeStatus, TransactionStatus};
-use crosstie_report::rollback::{LeftAlone, RollbackNode, RollbackPlan};
+use crosstie_model::change::{NodeChangeStatus, TransactionStatus};
+use crosstie_report::rollback::{NodeRollbackPlan, RollbackPlan, RollbackSkipReason};
 
 use super::run_id::compact;
 use crate::NodeError;
 
 /// A node, and what it said or why it did not.
-pub(super) type Asked = (String, Result<NodeStatus, NodeError>);
+pub(super) type NodeStatusReply = (String, Result<NodeChangeStatus, NodeError>);
 
 /// Why no run can be chosen.
 #[derive(Debug, thiserror::Error)]
-pub enum ChooseError {
+pub enum ChooseRunError {
     #[error("no node knows the run {id}")]
     Unknown { id: String },
     #[error(
@@ -51,13 +51,16 @@ impl Run {
 }
 
 /// The run that `named` names and, on a node, everything after it; or the newest that is in force.
-pub(super) fn choose(nodes: &[Asked], named: Option<&str>) -> Result<RollbackPlan, ChooseError> {
+pub(super) fn choose(
+    nodes: &[NodeStatusReply],
+    named: Option<&str>,
+) -> Result<RollbackPlan, ChooseRunError> {
     if let Some(id) = named {
         let is_it = |_: usize, one: &TransactionStatus| is_named(one, id);
         let known = transactions(nodes).any(|(node, one)| is_it(node, one));
         // Where a node did not answer, it may know.
         if !known && nodes.iter().all(|(_, answer)| answer.is_ok()) {
-            return Err(ChooseError::Unknown { id: id.to_owned() });
+            return Err(ChooseRunError::Unknown { id: id.to_owned() });
         }
         return Ok(plan(nodes, Some(id.to_owned()), is_it));
     }
@@ -72,7 +75,7 @@ fn is_named(one: &TransactionStatus, id: &str) -> bool {
     one.run.as_deref() == Some(id) || one.id == id
 }
 
-fn transactions(nodes: &[Asked]) -> impl Iterator<Item = (usize, &TransactionStatus)> {
+fn transactions(nodes: &[NodeStatusReply]) -> impl Iterator<Item = (usize, &TransactionStatus)> {
     let answers = nodes.iter().enumerate();
     answers.flat_map(|(node, (_, answer))| {
         let status = answer.iter();
@@ -82,14 +85,14 @@ fn transactions(nodes: &[Asked]) -> impl Iterator<Item = (usize, &TransactionSta
     })
 }
 
-fn in_force(status: &NodeStatus) -> impl DoubleEndedIterator<Item = &TransactionStatus> {
+fn in_force(status: &NodeChangeStatus) -> impl DoubleEndedIterator<Item = &TransactionStatus> {
     let all = status.transactions.iter();
     all.filter(|one| one.is_in_force())
 }
 
 /// Of the runs that are the last in force on every node that they are in force on, the newest. Clocks of controllers may
 /// differ, and each node's own order counts more.
-fn newest(nodes: &[Asked]) -> Result<Option<Run>, ChooseError> {
+fn newest(nodes: &[NodeStatusReply]) -> Result<Option<Run>, ChooseRunError> {
     let answers = || nodes.iter().enumerate();
     let answers =
         || answers().filter_map(|(node, (_, answer))| Some((node, answer.as_ref().ok()?)));
@@ -113,36 +116,36 @@ fn newest(nodes: &[Asked]) -> Result<Option<Run>, ChooseError> {
         None if last.is_empty() => Ok(None),
         None => {
             let runs = last.iter().map(|run| run.id().to_owned()).collect();
-            Err(ChooseError::NoNewest { runs })
+            Err(ChooseRunError::NoNewest { runs })
         }
     }
 }
 
 /// `is_it`: whether this transaction of this node is part of the run.
 fn plan(
-    nodes: &[Asked],
+    nodes: &[NodeStatusReply],
     run: Option<String>,
     is_it: impl Fn(usize, &TransactionStatus) -> bool,
 ) -> RollbackPlan {
-    let left = |node: usize, status: &NodeStatus| {
+    let left = |node: usize, status: &NodeChangeStatus| {
         if run.is_none() {
-            LeftAlone::NothingToUndo
+            RollbackSkipReason::NothingToUndo
         } else if status.transactions.iter().any(|one| is_it(node, one)) {
-            LeftAlone::AlreadyRolledBack
+            RollbackSkipReason::AlreadyRolledBack
         } else {
-            LeftAlone::NotPartOfIt
+            RollbackSkipReason::NotPartOfIt
         }
     };
-    let part = |(index, (name, answer)): (usize, &Asked)| match answer {
-        Err(why) => RollbackNode::failed(name, &why.line()),
+    let part = |(index, (name, answer)): (usize, &NodeStatusReply)| match answer {
+        Err(why) => NodeRollbackPlan::failed(name, &why.line()),
         Ok(status) => {
             let undone = in_force(status).skip_while(|one| !is_it(index, one));
             let mut undone: Vec<TransactionStatus> = undone.cloned().collect();
             undone.reverse();
             if undone.is_empty() {
-                RollbackNode::left_alone(name, left(index, status))
+                NodeRollbackPlan::left_alone(name, left(index, status))
             } else {
-                RollbackNode::undone(name, undone)
+                NodeRollbackPlan::undone(name, undone)
             }
         }
     };

@@ -20,38 +20,38 @@ mod undo;
 
 use crosstie_agent::CallError;
 use crosstie_model::{
-    Facts, NodePlan, Plan, Spec,
-    change::{Ask, ChangeError, Order},
+    ClusterPlan, ClusterSpec, Facts, NodePlan,
+    change::{ApplyRequest, ChangeError, ChangeRequest},
 };
 use crosstie_report::{
-    change::{Change, Changes, Outcome},
-    offer::{Offer, Verb},
+    change::{ApplyReport, NodeChange, NodeChangeOutcome},
+    offer::{CommandContext, CommandVerb},
 };
 
 use crate::{
-    Consent, ConsentError, Event, Fleet, FleetSnapshot, Found, NoRandomNumbers, NodeError,
-    NodeFacts, Nodes, Question, SnapshotError, Targets, TargetsError,
+    CommandTargets, Consent, ConsentError, ControlEvent, Fleet, FleetSnapshot, NoRandomNumbers,
+    NodeError, NodeFacts, Question, ResolvedTargets, SnapshotError, TargetNodes, TargetsError,
     plan::{PlanError, find, make},
 };
-use rollout::{Job, carry_out};
-use subjects::Subjects;
-use transaction::PlanAgain;
+use rollout::{NodeRollout, carry_out};
+use subjects::ChangeTargets;
+use transaction::ReplanIfStale;
 
-pub use ask::Limits;
-pub use choose::ChooseError;
+pub use ask::ApplyTimeouts;
+pub use choose::ChooseRunError;
 pub use run_id::new_run_id;
 pub use status::status;
 pub(crate) use status::status_of;
-pub use trial::{TrialOptions, TryError, attempt};
-pub use undo::{UndoError, UndoOptions, rollback, uninstall};
+pub use trial::{TrialOptions, TryCommandError, attempt};
+pub use undo::{RollbackError, RollbackOptions, rollback, uninstall};
 
 /// What whoever presses Ctrl-C is told.
-fn interrupted(offer: &Offer) -> String {
+fn interrupted(offer: &CommandContext) -> String {
     format!(
         "crosstie: interrupted; nodes that were not confirmed yet go back by themselves, and those that were are changed.\n  \
          {}    tells which\n  {}    undoes it",
-        offer.command(Verb::Status),
-        offer.command(Verb::Rollback),
+        offer.command(CommandVerb::Status),
+        offer.command(CommandVerb::Rollback),
     )
 }
 
@@ -86,12 +86,12 @@ pub struct ApplyOptions {
 
 /// The nodes of a cluster, planned, approved of and changed.
 pub fn apply(
-    targets: &Targets,
+    targets: &CommandTargets,
     options: &ApplyOptions,
     consent: &Consent,
-) -> Result<Changes, ApplyError> {
-    let Found { spec, file, nodes } = find(targets)?;
-    let Nodes::Live(fleet) = nodes else {
+) -> Result<ApplyReport, ApplyError> {
+    let ResolvedTargets { spec, file, nodes } = find(targets)?;
+    let TargetNodes::Live(fleet) = nodes else {
         return Err(TargetsError::CapturesUnchanged.into());
     };
     consent.is_possible(CHANGE)?;
@@ -101,13 +101,20 @@ pub fn apply(
         canary: called(options.canary.as_deref(), &nodes)?,
         ..options.clone()
     };
-    fleet.options().observer.observe(Event::Planned(&plan));
+    fleet
+        .options()
+        .observer
+        .observe(ControlEvent::Planned(&plan));
     approve(&plan, options.guard, consent)?;
     change(&plan, &new_run_id()?, &spec, &fleet, &nodes, &options)
 }
 
 /// The one question. Where there is nothing to do, or nothing may be done, nobody is asked.
-pub(crate) fn approve(plan: &Plan, guard: u32, consent: &Consent) -> Result<(), ConsentError> {
+pub(crate) fn approve(
+    plan: &ClusterPlan,
+    guard: u32,
+    consent: &Consent,
+) -> Result<(), ConsentError> {
     if !plan.has_work() || plan.is_refused() {
         return Ok(());
     }
@@ -133,21 +140,21 @@ pub(crate) const CHANGE: &str = "change nodes";
 
 /// Every node of the plan, and what became of it. `run` is what the changes of all nodes share.
 pub(crate) fn change(
-    plan: &Plan,
+    plan: &ClusterPlan,
     run: &str,
-    spec: &Spec,
+    spec: &ClusterSpec,
     fleet: &Fleet,
     nodes: &[NodeFacts],
     options: &ApplyOptions,
-) -> Result<Changes, ApplyError> {
+) -> Result<ApplyReport, ApplyError> {
     let before = plan.nodes.iter().map(|node| before(node, plan));
-    let mut changes = Changes::new(before.collect());
+    let mut changes = ApplyReport::new(before.collect());
     if plan.is_refused() {
         return Ok(changes);
     }
-    let subjects = Subjects::new(Some(spec), fleet, nodes);
+    let subjects = ChangeTargets::new(Some(spec), fleet, nodes);
     let jobs = plan.nodes.iter().map(|node| {
-        let order = Order {
+        let order = ApplyRequest {
             run: run.to_owned(),
             cluster: plan.cluster.clone(),
             plan: node.clone(),
@@ -156,7 +163,7 @@ pub(crate) fn change(
         };
         job(order, spec, nodes, &subjects)
     });
-    let jobs = jobs.collect::<Result<Vec<Job>, ApplyError>>()?;
+    let jobs = jobs.collect::<Result<Vec<NodeRollout>, ApplyError>>()?;
     let canary = options.canary.as_deref();
     let canary = plan
         .nodes
@@ -177,15 +184,15 @@ pub fn no_root(why: String) -> NodeError {
 }
 
 /// What there is to say of a node before anything is done.
-fn before(node: &NodePlan, plan: &Plan) -> Change {
+fn before(node: &NodePlan, plan: &ClusterPlan) -> NodeChange {
     if !node.refusals.is_empty() {
         let why: Vec<String> = node.refusals.iter().map(ToString::to_string).collect();
-        return Change::new(&node.node, Outcome::Refused).because(why.join("; "));
+        return NodeChange::new(&node.node, NodeChangeOutcome::Refused).because(why.join("; "));
     }
     if node.steps.is_empty() {
-        return Change::new(&node.node, Outcome::Unchanged);
+        return NodeChange::new(&node.node, NodeChangeOutcome::Unchanged);
     }
-    let change = Change::new(&node.node, Outcome::NotBegun);
+    let change = NodeChange::new(&node.node, NodeChangeOutcome::NotBegun);
     if plan.is_refused() {
         return change.because("another node's plan is refused; name the others to go without it");
     }
@@ -207,17 +214,17 @@ fn called(name: Option<&str>, nodes: &[NodeFacts]) -> Result<Option<String>, App
 }
 
 fn job(
-    order: Order,
-    spec: &Spec,
+    order: ApplyRequest,
+    spec: &ClusterSpec,
     nodes: &[NodeFacts],
-    subjects: &Subjects,
-) -> Result<Job, ApplyError> {
+    subjects: &ChangeTargets,
+) -> Result<NodeRollout, ApplyError> {
     let name = &order.plan.node;
     let index = nodes.iter().position(|one| one.facts.host.name == *name);
     let index = index.ok_or_else(|| ApplyError::NotRead { node: name.clone() })?;
     let facts: Vec<Facts> = nodes.iter().map(|one| (*one.facts).clone()).collect();
     let subject = subjects.subject(index);
-    Ok(Job {
+    Ok(NodeRollout {
         // One that has nothing to do is asked as well: it may be on its way to another state, by somebody's rollback.
         subject: if order.plan.steps.is_empty() {
             subject.unprobed()
@@ -230,7 +237,7 @@ fn job(
 }
 
 /// The same order for a node that is no longer as it was, where the plan that was approved of is still the plan.
-fn again(spec: Spec, nodes: Vec<Facts>, order: Order) -> Box<PlanAgain> {
+fn again(spec: ClusterSpec, nodes: Vec<Facts>, order: ApplyRequest) -> Box<ReplanIfStale> {
     Box::new(move |now| {
         let mut nodes = nodes.clone();
         let name = &order.plan.node;
@@ -239,7 +246,7 @@ fn again(spec: Spec, nodes: Vec<Facts>, order: Order) -> Box<PlanAgain> {
         let plan = crosstie_plan::plan(&spec, &nodes).ok()?;
         let plan = plan.nodes.into_iter().find(|node| node.node == *name)?;
         plan.is_same_work(&order.plan).then(|| {
-            Ask::Apply(Box::new(Order {
+            ChangeRequest::Apply(Box::new(ApplyRequest {
                 plan,
                 ..order.clone()
             }))
@@ -248,14 +255,14 @@ fn again(spec: Spec, nodes: Vec<Facts>, order: Order) -> Box<PlanAgain> {
 }
 
 /// With the progress of each told.
-fn observed(fleet: &Fleet, jobs: Vec<Job>, canary: Option<usize>) -> Vec<Change> {
+fn observed(fleet: &Fleet, jobs: Vec<NodeRollout>, canary: Option<usize>) -> Vec<NodeChange> {
     let options = fleet.options();
     if jobs.iter().any(|job| !job.order.plan.steps.is_empty()) {
         options.last_words(&interrupted(&options.offer));
     }
     let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
     let round = fleet.round(&names);
-    let changes = carry_out(jobs, canary, Limits::default(), &round);
+    let changes = carry_out(jobs, canary, ApplyTimeouts::default(), &round);
     round.end();
     options.last_words("");
     changes

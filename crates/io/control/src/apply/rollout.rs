@@ -7,16 +7,16 @@ use std::{
 
 use crosstie_model::{
     Step,
-    change::{Ask, Order},
+    change::{ApplyRequest, ChangeRequest},
 };
-use crosstie_reach::{Stage, Unfinished, end_if_interrupted, fan_out};
-use crosstie_report::change::{Change, Outcome};
+use crosstie_reach::{NodeStage, UnfinishedWork, end_if_interrupted, fan_out};
+use crosstie_report::change::{NodeChange, NodeChangeOutcome};
 
 use super::{
-    ask::Limits,
-    transaction::{PlanAgain, Subject, begin},
+    ask::ApplyTimeouts,
+    transaction::{ChangeTarget, ReplanIfStale, begin},
 };
-use crate::Round;
+use crate::FleetRound;
 
 /// Nodes that are changed at once: few, so that a fault of the plan's meets few.
 const AT_ONCE: usize = 8;
@@ -25,30 +25,30 @@ const AT_ONCE: usize = 8;
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// One node's part.
-pub(super) struct Job {
-    pub(super) subject: Subject,
-    pub(super) order: Order,
-    pub(super) again: Box<PlanAgain>,
+pub(super) struct NodeRollout {
+    pub(super) subject: ChangeTarget,
+    pub(super) order: ApplyRequest,
+    pub(super) again: Box<ReplanIfStale>,
 }
 
 /// Changes every node, `canary` first, and says what became of each, in the jobs' order.
 pub(super) fn carry_out(
-    jobs: Vec<Job>,
+    jobs: Vec<NodeRollout>,
     canary: Option<usize>,
-    limits: Limits,
-    round: &Arc<Round>,
-) -> Vec<Change> {
+    limits: ApplyTimeouts,
+    round: &Arc<FleetRound>,
+) -> Vec<NodeChange> {
     let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
     let stages = stages(&jobs, canary);
-    let jobs: Vec<Arc<Job>> = jobs.into_iter().map(Arc::new).collect();
-    let mut changes: Vec<Option<Change>> = jobs.iter().map(|_| None).collect();
+    let jobs: Vec<Arc<NodeRollout>> = jobs.into_iter().map(Arc::new).collect();
+    let mut changes: Vec<Option<NodeChange>> = jobs.iter().map(|_| None).collect();
     // The first node that did not come through, as a reason.
     let stop: Arc<Mutex<Option<String>>> = Arc::default();
     for index in 0..jobs.len() {
-        round.stage(index, Stage::Waiting);
+        round.stage(index, NodeStage::Waiting);
     }
     for stage in stages {
-        let items: Vec<(usize, Arc<Job>)> = stage
+        let items: Vec<(usize, Arc<NodeRollout>)> = stage
             .iter()
             .map(|index| (*index, Arc::clone(&jobs[*index])))
             .collect();
@@ -67,21 +67,24 @@ pub(super) fn carry_out(
         );
         end_if_interrupted();
         for (index, result) in stage.into_iter().zip(results) {
-            let late = |unfinished: Unfinished| {
-                Change::new(&names[index], Outcome::Failed).because(unfinished.to_string())
+            let late = |unfinished: UnfinishedWork| {
+                NodeChange::new(&names[index], NodeChangeOutcome::Failed)
+                    .because(unfinished.to_string())
             };
             changes[index] = Some(result.unwrap_or_else(late));
         }
     }
     let changes = changes.into_iter().zip(&names);
     changes
-        .map(|(change, name)| change.unwrap_or_else(|| Change::new(name, Outcome::NotBegun)))
+        .map(|(change, name)| {
+            change.unwrap_or_else(|| NodeChange::new(name, NodeChangeOutcome::NotBegun))
+        })
         .collect()
 }
 
 /// Those with nothing to do, then a canary, then the others. This machine last: the others are its witnesses, and it is
 /// where we stand.
-fn stages(jobs: &[Job], canary: Option<usize>) -> Vec<Vec<usize>> {
+fn stages(jobs: &[NodeRollout], canary: Option<usize>) -> Vec<Vec<usize>> {
     let is_here = |index: usize| jobs[index].subject.seen_by.is_some();
     let is_idle = |index: &usize| jobs[*index].order.plan.steps.is_empty();
     let (idle, working): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(is_idle);
@@ -94,12 +97,12 @@ fn stages(jobs: &[Job], canary: Option<usize>) -> Vec<Vec<usize>> {
 }
 
 /// Beyond all that is foreseen.
-fn longest(job: &Job, limits: Limits) -> Duration {
+fn longest(job: &NodeRollout, limits: ApplyTimeouts) -> Duration {
     deadline(job, limits) + limits.settle + (limits.connect + limits.answer + limits.rollback) * 4
 }
 
 /// For the change itself, and the rollback where it fails.
-fn deadline(job: &Job, limits: Limits) -> Duration {
+fn deadline(job: &NodeRollout, limits: ApplyTimeouts) -> Duration {
     let steps = &job.order.plan.steps;
     let installs = steps.iter().any(Step::is_before_guard);
     let install = if installs {
@@ -111,14 +114,15 @@ fn deadline(job: &Job, limits: Limits) -> Duration {
 }
 
 fn unless_stopped(
-    job: &Job,
+    job: &NodeRollout,
     stop: &Mutex<Option<String>>,
-    limits: Limits,
-    progress: &dyn Fn(Stage),
-) -> Change {
+    limits: ApplyTimeouts,
+    progress: &dyn Fn(NodeStage),
+) -> NodeChange {
     let reason = || stop.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(why) = reason().as_ref() {
-        return Change::new(&job.subject.node, Outcome::NotBegun).because(why.as_str());
+        return NodeChange::new(&job.subject.node, NodeChangeOutcome::NotBegun)
+            .because(why.as_str());
     }
     let change = change(job, limits, progress);
     if !change.outcome.is_fine() {
@@ -129,8 +133,8 @@ fn unless_stopped(
 }
 
 /// One node, from its plan to its confirmation.
-fn change(job: &Job, limits: Limits, progress: &dyn Fn(Stage)) -> Change {
-    let ask = Ask::Apply(Box::new(job.order.clone()));
+fn change(job: &NodeRollout, limits: ApplyTimeouts, progress: &dyn Fn(NodeStage)) -> NodeChange {
+    let ask = ChangeRequest::Apply(Box::new(job.order.clone()));
     let deadline = deadline(job, limits);
     let begun = begin(&job.subject, &ask, &job.again, deadline, limits, progress);
     let mut transaction = match begun {

@@ -1,42 +1,46 @@
 //! What was changed on each node, by its own journals.
 
 use crosstie_agent::NodeCalls;
-use crosstie_model::change::{Ask, Changed, NodeStatus};
-use crosstie_reach::{Session, SessionError, Stage};
-use crosstie_report::status::{Node, Status};
+use crosstie_model::change::{ChangeReply, ChangeRequest, NodeChangeStatus};
+use crosstie_reach::{NodeStage, Session, SessionError};
+use crosstie_report::status::{StatusNode, StatusReport};
 
-use super::{ask::Limits, choose::Asked};
-use crate::{Fleet, NodeError, Targets, TargetsError};
+use super::{ask::ApplyTimeouts, choose::NodeStatusReply};
+use crate::{CommandTargets, Fleet, NodeError, TargetsError};
 
 /// A node is not believed to have much to say.
 const MOST: usize = 1000;
 
-pub fn status(targets: &Targets) -> Result<Status, TargetsError> {
+pub fn status(targets: &CommandTargets) -> Result<StatusReport, TargetsError> {
     let (_, fleet) = targets.find_live(true)?;
     let nodes = statuses(&fleet).into_iter().map(|(name, mut answer)| {
         if let Ok(status) = &mut answer {
             status.transactions.truncate(MOST);
             status.drift.truncate(MOST);
         }
-        Node::new(&name, answer.map_err(|error| error.line()))
+        StatusNode::new(&name, answer.map_err(|error| error.line()))
     });
-    Ok(Status {
+    Ok(StatusReport {
         nodes: nodes.collect(),
     })
 }
 
-pub(super) fn statuses(fleet: &Fleet) -> Vec<Asked> {
-    fleet.call(Limits::default().answer, |_, session, progress| {
+pub(super) fn statuses(fleet: &Fleet) -> Vec<NodeStatusReply> {
+    fleet.call(ApplyTimeouts::default().answer, |_, session, progress| {
         status_of(session, progress)
     })
 }
 
 pub(crate) fn status_of(
     session: &dyn Session,
-    progress: &dyn Fn(Stage),
-) -> Result<NodeStatus, NodeError> {
-    match session.change(&Ask::Status, Limits::default().answer, progress)? {
-        Changed::Status(status) => Ok(status),
+    progress: &dyn Fn(NodeStage),
+) -> Result<NodeChangeStatus, NodeError> {
+    match session.change(
+        &ChangeRequest::Status,
+        ApplyTimeouts::default().answer,
+        progress,
+    )? {
+        ChangeReply::Status(status) => Ok(status),
         _ => Err(SessionError::WrongAnswer.into()),
     }
 }

@@ -4,32 +4,36 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use crosstie_fabric::management;
-use crosstie_model::{Facts, Spec, change::Probe, plan::global_addresses};
+use crosstie_model::{ClusterSpec, Facts, change::ReachabilityProbe, plan::global_addresses};
 use crosstie_plan::management_probes;
-use crosstie_reach::{Session, Stage, ssh::Destination};
-use crosstie_report::offer::Offer;
+use crosstie_reach::{NodeStage, Session, ssh::SshDestination};
+use crosstie_report::offer::CommandContext;
 
 use super::{
-    ask::{Limits, reach},
-    transaction::Subject,
+    ask::{ApplyTimeouts, reach},
+    transaction::ChangeTarget,
 };
 use crate::{Connector, Fleet, FleetOptions, NodeFacts, destinations};
 
 /// Whoever greets at this port is an ssh server, unless the cluster file names another.
 const SSH: u16 = 22;
 
-pub(super) struct Subjects<'a> {
-    spec: Option<&'a Spec>,
+pub(super) struct ChangeTargets<'a> {
+    spec: Option<&'a ClusterSpec>,
     nodes: &'a [NodeFacts],
     /// In the same order.
     connectors: Vec<Arc<dyn Connector>>,
     /// Other nodes of the cluster, for when this machine is changed alone.
     others: Option<Fleet>,
-    offer: Offer,
+    offer: CommandContext,
 }
 
-impl<'a> Subjects<'a> {
-    pub(super) fn new(spec: Option<&'a Spec>, fleet: &Fleet, nodes: &'a [NodeFacts]) -> Self {
+impl<'a> ChangeTargets<'a> {
+    pub(super) fn new(
+        spec: Option<&'a ClusterSpec>,
+        fleet: &Fleet,
+        nodes: &'a [NodeFacts],
+    ) -> Self {
         let alone = nodes.len() == 1 && is_here(&nodes[0]);
         let others = spec.filter(|_| alone);
         Self {
@@ -42,13 +46,13 @@ impl<'a> Subjects<'a> {
     }
 
     /// The node at this place of the snapshot.
-    pub(super) fn subject(&self, index: usize) -> Subject {
+    pub(super) fn subject(&self, index: usize) -> ChangeTarget {
         let node = &self.nodes[index];
-        let seen_by = is_here(node).then(|| SeenBy {
+        let seen_by = is_here(node).then(|| PeerProbes {
             peers: self.peers(index),
             greetings: greetings(&node.facts, self.port(&node.facts)),
         });
-        Subject {
+        ChangeTarget {
             node: node.facts.host.name.clone(),
             connector: Arc::clone(&self.connectors[index]),
             probes: management_probes(&node.facts),
@@ -67,7 +71,7 @@ impl<'a> Subjects<'a> {
 
     fn port(&self, facts: &Facts) -> u16 {
         let node = self.spec.and_then(|spec| spec.node(&facts.host.name));
-        let ssh: Option<Destination> = node.and_then(|node| node.ssh.as_ref()?.parse().ok());
+        let ssh: Option<SshDestination> = node.and_then(|node| node.ssh.as_ref()?.parse().ok());
         ssh.and_then(|ssh| ssh.written().1).unwrap_or(SSH)
     }
 }
@@ -81,7 +85,7 @@ fn is_here(node: &NodeFacts) -> bool {
 }
 
 /// Nothing that is asked of them takes root.
-fn others_of(spec: &Spec, fleet: &Fleet) -> Option<Fleet> {
+fn others_of(spec: &ClusterSpec, fleet: &Fleet) -> Option<Fleet> {
     let options = FleetOptions {
         root: None,
         password_first: false,
@@ -96,7 +100,7 @@ fn others_of(spec: &Spec, fleet: &Fleet) -> Option<Fleet> {
 }
 
 /// What others reach of a node as long as its management works: its ssh server.
-fn greetings(facts: &Facts, port: u16) -> Vec<Probe> {
+fn greetings(facts: &Facts, port: u16) -> Vec<ReachabilityProbe> {
     let interfaces = management(facts);
     let interfaces = interfaces
         .iter()
@@ -104,34 +108,38 @@ fn greetings(facts: &Facts, port: u16) -> Vec<Probe> {
     let addresses = interfaces.flat_map(global_addresses);
     let addresses = addresses.map(|network| SocketAddr::new(network.addr(), port));
     addresses
-        .map(|address| Probe::Greeting { address })
+        .map(|address| ReachabilityProbe::Greeting { address })
         .collect()
 }
 
 /// Who may be asked, and for what.
-pub(super) struct SeenBy {
+pub(super) struct PeerProbes {
     pub(super) peers: Vec<Arc<dyn Connector>>,
     /// Addresses of this machine that somebody answers at.
-    pub(super) greetings: Vec<Probe>,
+    pub(super) greetings: Vec<ReachabilityProbe>,
 }
 
 /// A node that saw this machine before the change.
-pub(super) struct Witness {
+pub(super) struct WitnessPeer {
     connector: Arc<dyn Connector>,
     session: Box<dyn Session>,
-    seen: Vec<Probe>,
+    seen: Vec<ReachabilityProbe>,
 }
 
-impl SeenBy {
+impl PeerProbes {
     /// The first who sees any of it.
-    pub(super) fn find(&self, limits: &Limits, progress: &dyn Fn(Stage)) -> Option<Witness> {
+    pub(super) fn find(
+        &self,
+        limits: &ApplyTimeouts,
+        progress: &dyn Fn(NodeStage),
+    ) -> Option<WitnessPeer> {
         if self.greetings.is_empty() {
             return None;
         }
         self.peers.iter().find_map(|connector| {
             let session = connector.session(progress).ok()?;
             let (seen, _) = reach(session.as_ref(), &self.greetings, limits, progress).ok()?;
-            let witness = Witness {
+            let witness = WitnessPeer {
                 connector: Arc::clone(connector),
                 session,
                 seen,
@@ -145,11 +153,11 @@ impl SeenBy {
     }
 }
 
-impl Witness {
+impl WitnessPeer {
     pub(super) fn check(
         &mut self,
-        limits: &Limits,
-        progress: &dyn Fn(Stage),
+        limits: &ApplyTimeouts,
+        progress: &dyn Fn(NodeStage),
     ) -> Result<(), String> {
         let name = self.connector.name();
         match reach(self.session.as_ref(), &self.seen, limits, progress) {

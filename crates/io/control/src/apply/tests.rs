@@ -9,27 +9,30 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use crosstie_facts::facts;
 use crosstie_model::{
-    Mtu, NodePlan, Reading, Spec, Step,
-    change::{Ask, ChangeError, Kind, Order, Probe, State},
+    ClusterSpec, Mtu, NodePlan, Reading, Step,
+    change::{
+        ApplyRequest, ChangeError, ChangeRequest, ReachabilityProbe, TransactionKind,
+        TransactionState,
+    },
     plan,
 };
 use crosstie_node::capture;
 use crosstie_report::{
-    change::{Change, Outcome},
-    offer::Offer,
-    rollback::RollbackNode,
+    change::{NodeChange, NodeChangeOutcome},
+    offer::CommandContext,
+    rollback::NodeRollbackPlan,
 };
 
 use super::{
-    ask::{AskError, Limits},
+    ask::{ApplyTimeouts, ChangeCallError},
     lost,
-    rollout::{Job, carry_out},
-    subjects::SeenBy,
-    transaction::Subject,
-    undo::Way,
+    rollout::{NodeRollout, carry_out},
+    subjects::PeerProbes,
+    transaction::ChangeTarget,
+    undo::RollbackRoute,
 };
 use crate::{
-    NodeError, Round, Silent,
+    FleetRound, NoObserver, NodeError,
     made_up::{RUN, transaction},
 };
 use fake::{Answer, Fake};
@@ -39,7 +42,7 @@ const SAMPLE: &str = concat!(
     "/../../../fixtures/nodes/spark-healthy"
 );
 
-const LIMITS: Limits = Limits {
+const LIMITS: ApplyTimeouts = ApplyTimeouts {
     answer: Duration::from_secs(1),
     connect: Duration::from_secs(1),
     rollback: Duration::from_secs(1),
@@ -47,33 +50,33 @@ const LIMITS: Limits = Limits {
     pause: Duration::ZERO,
 };
 
-fn gateway(last: u8) -> Probe {
-    Probe::Ping {
+fn gateway(last: u8) -> ReachabilityProbe {
+    ReachabilityProbe::Ping {
         address: [192, 0, 2, last].into(),
         interface: None,
         bytes: None,
     }
 }
 
-fn greeting() -> Probe {
-    Probe::Greeting {
+fn greeting() -> ReachabilityProbe {
+    ReachabilityProbe::Greeting {
         address: ([192, 0, 2, 10], 22).into(),
     }
 }
 
-fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
-    Job {
-        subject: Subject {
+fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> NodeRollout {
+    NodeRollout {
+        subject: ChangeTarget {
             node: node.name.clone(),
             connector: Arc::clone(node) as _,
             probes: vec![gateway(1), gateway(2)],
-            seen_by: seen_by.map(|peers| SeenBy {
+            seen_by: seen_by.map(|peers| PeerProbes {
                 peers: peers.iter().map(|peer| Arc::clone(peer) as _).collect(),
                 greetings: vec![greeting()],
             }),
-            offer: Offer::default(),
+            offer: CommandContext::default(),
         },
-        order: Order {
+        order: ApplyRequest {
             run: RUN.to_owned(),
             cluster: "sparks".to_owned(),
             plan: NodePlan {
@@ -82,7 +85,7 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
                 refusals: Vec::new(),
                 steps: vec![Step::from(plan::KernelModule {
                     name: "rdma_rxe".to_owned(),
-                    loaded: plan::Change {
+                    loaded: plan::ValueChange {
                         from: false,
                         to: true,
                     },
@@ -98,16 +101,21 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> Job {
     }
 }
 
-fn carried_out(jobs: Vec<Job>, canary: Option<usize>) -> Vec<Change> {
-    let observer = Arc::new(Silent) as _;
-    carry_out(jobs, canary, LIMITS, &Round::begin(&observer, &[], false))
+fn carried_out(jobs: Vec<NodeRollout>, canary: Option<usize>) -> Vec<NodeChange> {
+    let observer = Arc::new(NoObserver) as _;
+    carry_out(
+        jobs,
+        canary,
+        LIMITS,
+        &FleetRound::begin(&observer, &[], false),
+    )
 }
 
-fn outcomes(changes: &[Change]) -> Vec<Outcome> {
+fn outcomes(changes: &[NodeChange]) -> Vec<NodeChangeOutcome> {
     changes.iter().map(|change| change.outcome).collect()
 }
 
-fn only(node: &Arc<Fake>) -> Change {
+fn only(node: &Arc<Fake>) -> NodeChange {
     carried_out(vec![job(node, None)], None).remove(0)
 }
 
@@ -115,7 +123,7 @@ fn only(node: &Arc<Fake>) -> Change {
 fn a_node_is_confirmed_over_a_new_connection_while_the_first_is_open() {
     let node = Fake::new("spark-a").reaching(&[gateway(1)]);
     let change = only(&node);
-    assert_eq!(change.outcome, Outcome::Confirmed);
+    assert_eq!(change.outcome, NodeChangeOutcome::Confirmed);
     assert_eq!(change.transaction.as_deref(), Some("7"));
     assert_eq!(change.notes, [""; 0]);
     assert_eq!(
@@ -141,15 +149,15 @@ fn a_stale_plan_is_made_again_and_carried_out_if_it_is_the_same() {
     node.answers("apply", stale());
     let mut same = job(&node, None);
     let order = same.order.clone();
-    same.again = Box::new(move |_| Some(Ask::Apply(Box::new(order.clone()))));
+    same.again = Box::new(move |_| Some(ChangeRequest::Apply(Box::new(order.clone()))));
     let changes = carried_out(vec![same], None);
-    assert_eq!(outcomes(&changes), [Outcome::Confirmed]);
+    assert_eq!(outcomes(&changes), [NodeChangeOutcome::Confirmed]);
     assert_eq!(node.log()[1..3], ["first: apply", "first: apply"]);
 
     let node = Fake::new("spark-a").reaching(&[gateway(1)]);
     node.answers("apply", stale());
     let change = only(&node);
-    assert_eq!(change.outcome, Outcome::Refused);
+    assert_eq!(change.outcome, NodeChangeOutcome::Refused);
     assert!(change.why.unwrap().contains("network interfaces eth1"));
     assert_eq!(node.log()[1..], ["first: apply", "first: closed"]);
 }
@@ -165,9 +173,9 @@ fn another_plan_is_not_carried_out_in_place_of_a_stale_one() {
         cages[0].id,
         name = then.host.name
     );
-    let spec: Spec = Spec::from_toml(&text).unwrap();
+    let spec: ClusterSpec = ClusterSpec::from_toml(&text).unwrap();
     let plan = crosstie_plan::plan(&spec, std::slice::from_ref(&then)).unwrap();
-    let order = Order {
+    let order = ApplyRequest {
         plan: plan.nodes[0].clone(),
         ..job(&Fake::new("spark-a"), None).order
     };
@@ -175,7 +183,7 @@ fn another_plan_is_not_carried_out_in_place_of_a_stale_one() {
     let again = super::again(spec, vec![then.clone()], order.clone());
     let mut now = then.clone();
     now.host.boot_id = Reading::Value("another".to_owned());
-    let Some(Ask::Apply(same)) = again(&now) else {
+    let Some(ChangeRequest::Apply(same)) = again(&now) else {
         panic!("a boot id is in no step");
     };
     assert_eq!(same.plan.steps, order.plan.steps);
@@ -198,7 +206,11 @@ fn when_the_canary_goes_back_nobody_else_is_begun() {
     let changes = carried_out(jobs(), Some(1));
     assert_eq!(
         outcomes(&changes),
-        [Outcome::NotBegun, Outcome::RolledBack, Outcome::NotBegun]
+        [
+            NodeChangeOutcome::NotBegun,
+            NodeChangeOutcome::RolledBack,
+            NodeChangeOutcome::NotBegun
+        ]
     );
     assert!(nodes[0].log().is_empty() && nodes[2].log().is_empty());
     let why = changes[0].why.as_deref().unwrap();
@@ -207,7 +219,7 @@ fn when_the_canary_goes_back_nobody_else_is_begun() {
     let changes = carried_out(jobs(), None);
     assert_eq!(
         outcomes(&changes)[..2],
-        [Outcome::Confirmed, Outcome::RolledBack]
+        [NodeChangeOutcome::Confirmed, NodeChangeOutcome::RolledBack]
     );
 }
 
@@ -216,7 +228,7 @@ fn a_gateway_that_answered_before_and_does_not_any_more_is_a_rollback() {
     let node = Fake::new("spark-a").reaching(&[gateway(1), gateway(2)]);
     node.cuts_off(&[gateway(2)]);
     let change = only(&node);
-    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert_eq!(change.outcome, NodeChangeOutcome::RolledBack);
     let why = change.why.unwrap();
     assert!(why.contains("192.0.2.2"), "{why}");
     assert_eq!(change.notes, ["left: a module"]);
@@ -235,7 +247,7 @@ fn where_the_confirmation_is_lost_it_is_rolled_back_over_what_still_works() {
     let node = Fake::new("spark-a").reaching(&[gateway(1)]);
     node.answers("confirm", Answer::Lost);
     let change = only(&node);
-    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert_eq!(change.outcome, NodeChangeOutcome::RolledBack);
     assert_eq!(
         node.log()[4..],
         ["fresh: confirm 7", "first: rollback 7", "first: closed"]
@@ -249,7 +261,7 @@ fn where_the_confirmation_is_lost_it_is_rolled_back_over_what_still_works() {
         }),
     );
     let change = only(&late);
-    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert_eq!(change.outcome, NodeChangeOutcome::RolledBack);
     assert!(late.log().iter().all(|line| !line.contains("rollback")));
 }
 
@@ -258,7 +270,7 @@ fn without_a_new_connection_the_first_rolls_it_back_and_without_any_the_node_doe
     let node = Fake::new("spark-a");
     node.shuts(1);
     let change = only(&node);
-    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert_eq!(change.outcome, NodeChangeOutcome::RolledBack);
     assert_eq!(
         node.log(),
         [
@@ -273,7 +285,7 @@ fn without_a_new_connection_the_first_rolls_it_back_and_without_any_the_node_doe
     cut.shuts(9);
     cut.answers("rollback", Answer::Lost);
     let change = only(&cut);
-    assert_eq!(change.outcome, Outcome::GoingBack);
+    assert_eq!(change.outcome, NodeChangeOutcome::GoingBack);
     let why = change.why.unwrap();
     assert!(why.contains("goes back by itself within"), "{why}");
 }
@@ -281,10 +293,22 @@ fn without_a_new_connection_the_first_rolls_it_back_and_without_any_the_node_doe
 #[test]
 fn a_node_that_falls_silent_is_looked_after_by_its_journal() {
     for (state, outcome, asked) in [
-        (None, Outcome::Failed, false),
-        (Some(State::Confirmed), Outcome::Failed, false),
-        (Some(State::RolledBack), Outcome::RolledBack, false),
-        (Some(State::Armed), Outcome::RolledBack, true),
+        (None, NodeChangeOutcome::Failed, false),
+        (
+            Some(TransactionState::Confirmed),
+            NodeChangeOutcome::Failed,
+            false,
+        ),
+        (
+            Some(TransactionState::RolledBack),
+            NodeChangeOutcome::RolledBack,
+            false,
+        ),
+        (
+            Some(TransactionState::Armed),
+            NodeChangeOutcome::RolledBack,
+            true,
+        ),
     ] {
         let node = Fake::new("spark-a");
         node.answers("apply", Answer::Lost);
@@ -304,27 +328,33 @@ fn a_node_that_falls_silent_is_looked_after_by_its_journal() {
 #[test]
 fn a_rollback_that_fell_silent_is_begun_again_if_it_had_begun() {
     for (state, outcome) in [
-        (None, Outcome::Failed),
-        (Some(State::Confirmed), Outcome::Failed),
+        (None, NodeChangeOutcome::Failed),
+        (Some(TransactionState::Confirmed), NodeChangeOutcome::Failed),
         // Somebody else's.
-        (Some(State::Armed), Outcome::Failed),
-        (Some(State::RollingBack), Outcome::RolledBack),
+        (Some(TransactionState::Armed), NodeChangeOutcome::Failed),
+        (
+            Some(TransactionState::RollingBack),
+            NodeChangeOutcome::RolledBack,
+        ),
         // By itself, meanwhile.
-        (Some(State::RolledBack), Outcome::RolledBack),
+        (
+            Some(TransactionState::RolledBack),
+            NodeChangeOutcome::RolledBack,
+        ),
     ] {
         let node = Fake::new("spark-a");
         node.stands(state);
-        let error = AskError::Contact(NodeError::Busy);
-        let part = transaction(Kind::Apply, State::Confirmed);
-        let part = RollbackNode::undone("spark-a", vec![part]);
-        let question = Ask::Rollback {
+        let error = ChangeCallError::Contact(NodeError::Busy);
+        let part = transaction(TransactionKind::Apply, TransactionState::Confirmed);
+        let part = NodeRollbackPlan::undone("spark-a", vec![part]);
+        let question = ChangeRequest::Rollback {
             transaction: Some("7".to_owned()),
             only: Some(vec!["7".to_owned()]),
             force: false,
             why: None,
         };
-        let offer = Offer::default();
-        let way = Way {
+        let offer = CommandContext::default();
+        let way = RollbackRoute {
             connector: node.as_ref(),
             offer: &offer,
             limits: LIMITS,
@@ -333,14 +363,14 @@ fn a_rollback_that_fell_silent_is_begun_again_if_it_had_begun() {
         let change = lost::resume_rollback(&way, &part, &question, &error);
         assert_eq!(change.outcome, outcome, "{state:?}");
         let why = match outcome {
-            Outcome::RolledBack => "it has not answered an earlier call yet",
+            NodeChangeOutcome::RolledBack => "it has not answered an earlier call yet",
             _ => {
                 "it has not answered an earlier call yet; see how it stands: crosstie status spark-a"
             }
         };
         assert_eq!(change.why.as_deref(), Some(why));
         let asked = node.log().contains(&"fresh: rollback 7".to_owned());
-        assert_eq!(asked, outcome == Outcome::RolledBack);
+        assert_eq!(asked, outcome == NodeChangeOutcome::RolledBack);
     }
 }
 
@@ -353,7 +383,10 @@ fn a_nodes_own_no_is_told_and_stops_the_others() {
     nodes[0].answers("apply", Answer::Says(busy.clone()));
     let jobs = nodes.iter().map(|node| job(node, None)).collect();
     let changes = carried_out(jobs, None);
-    assert_eq!(outcomes(&changes), [Outcome::Refused, Outcome::NotBegun]);
+    assert_eq!(
+        outcomes(&changes),
+        [NodeChangeOutcome::Refused, NodeChangeOutcome::NotBegun]
+    );
     assert_eq!(changes[0].why, Some(busy.to_string()));
 }
 
@@ -368,7 +401,10 @@ fn a_node_with_nothing_to_do_is_asked_first_and_may_say_no() {
         vec![job(&nodes[0], None), idle]
     };
     let changes = carried_out(jobs(), None);
-    assert_eq!(outcomes(&changes), [Outcome::Confirmed, Outcome::Unchanged]);
+    assert_eq!(
+        outcomes(&changes),
+        [NodeChangeOutcome::Confirmed, NodeChangeOutcome::Unchanged]
+    );
     assert_eq!(nodes[1].log(), ["first: apply", "first: closed"]);
     let busy = ChangeError::Busy {
         what: "another change".to_owned(),
@@ -376,7 +412,10 @@ fn a_node_with_nothing_to_do_is_asked_first_and_may_say_no() {
     nodes[1].answers("apply", Answer::Says(busy));
     // Also where it should go first.
     let changes = carried_out(jobs(), Some(1));
-    assert_eq!(outcomes(&changes), [Outcome::NotBegun, Outcome::Refused]);
+    assert_eq!(
+        outcomes(&changes),
+        [NodeChangeOutcome::NotBegun, NodeChangeOutcome::Refused]
+    );
 }
 
 #[test]
@@ -387,13 +426,13 @@ fn a_node_whose_guard_is_at_work_is_asked_again() {
     let node = Fake::new("spark-a").reaching(&[gateway(1)]);
     node.answers("confirm", Answer::SaysOnce(busy.clone()));
     let changes = carried_out(vec![job(&node, None)], None);
-    assert_eq!(outcomes(&changes), [Outcome::Confirmed]);
+    assert_eq!(outcomes(&changes), [NodeChangeOutcome::Confirmed]);
 
     let node = Fake::new("spark-b").reaching(&[gateway(1)]);
     node.cuts_off(&[gateway(1)]);
     node.answers("rollback", Answer::SaysOnce(busy));
     let changes = carried_out(vec![job(&node, None)], None);
-    assert_eq!(outcomes(&changes), [Outcome::RolledBack]);
+    assert_eq!(outcomes(&changes), [NodeChangeOutcome::RolledBack]);
 }
 
 #[test]
@@ -402,7 +441,7 @@ fn a_peer_confirms_the_machine_that_we_sit_at_and_it_comes_last() {
     let peer = Fake::new("spark-b").reaching(&[greeting()]);
     let jobs = vec![job(&here, Some(&[&peer])), job(&peer, None)];
     let changes = carried_out(jobs, None);
-    assert_eq!(outcomes(&changes), [Outcome::Confirmed; 2]);
+    assert_eq!(outcomes(&changes), [NodeChangeOutcome::Confirmed; 2]);
     assert_eq!(changes[0].notes, [""; 0]);
     let log = peer.log();
     assert_eq!(log[3], "fresh: confirm 7");
@@ -417,12 +456,12 @@ fn a_peer_that_saw_this_machine_before_and_does_not_now_is_a_rollback() {
     let peer = Fake::new("spark-b").reaching(&[greeting()]);
     peer.forgets_after(1);
     let change = carried_out(vec![job(&here, Some(&[&blind, &peer]))], None).remove(0);
-    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert_eq!(change.outcome, NodeChangeOutcome::RolledBack);
     let why = change.why.unwrap();
     assert!(why.starts_with("spark-b reached this before"), "{why}");
     // Where nobody saw it before, its own probes have to do, and that is said.
     let here = Fake::new(".").reaching(&[gateway(1)]);
     let change = carried_out(vec![job(&here, Some(&[&blind]))], None).remove(0);
-    assert_eq!(change.outcome, Outcome::Confirmed);
+    assert_eq!(change.outcome, NodeChangeOutcome::Confirmed);
     assert_eq!(change.notes.len(), 1);
 }

@@ -10,35 +10,38 @@ use std::{
 
 use crosstie_model::{
     Facts,
-    change::{Armed, Ask, ChangeError, Changed, Ended, Probe, RolledBack},
+    change::{
+        ArmedChange, ChangeError, ChangeReply, ChangeRequest, ReachabilityProbe, RollbackReport,
+        TryCommandResult,
+    },
 };
-use crosstie_reach::{Session, Stage};
+use crosstie_reach::{NodeStage, Session};
 use crosstie_report::{
-    change::{Change, Outcome},
-    offer::{Offer, Verb},
+    change::{NodeChange, NodeChangeOutcome},
+    offer::{CommandContext, CommandVerb},
 };
 
 use super::{
-    ask::{AskError, Limits, ask, ask_when_free, reach, told},
+    ask::{ApplyTimeouts, ChangeCallError, ask, ask_when_free, reach, told},
     lost,
-    subjects::{SeenBy, Witness},
+    subjects::{PeerProbes, WitnessPeer},
 };
 use crate::{Connector, FleetSnapshot};
 
 /// A node that is to be changed, and how one sees that it is still reached.
-pub(super) struct Subject {
+pub(super) struct ChangeTarget {
     /// Its own name.
     pub(super) node: String,
     pub(super) connector: Arc<dyn Connector>,
     /// What may answer there. Only what did before the change is asked again.
-    pub(super) probes: Vec<Probe>,
+    pub(super) probes: Vec<ReachabilityProbe>,
     /// It is the machine that we run on, so no connection of ours proves anything: others are asked.
-    pub(super) seen_by: Option<SeenBy>,
+    pub(super) seen_by: Option<PeerProbes>,
     /// For commands that are offered.
-    pub(super) offer: Offer,
+    pub(super) offer: CommandContext,
 }
 
-impl Subject {
+impl ChangeTarget {
     /// For whom nothing is changed: nobody has to look whether it is still reached.
     pub(super) fn unprobed(self) -> Self {
         Self {
@@ -49,18 +52,18 @@ impl Subject {
     }
 }
 
-pub(super) struct Transaction<'a> {
-    subject: &'a Subject,
-    limits: Limits,
-    armed: Armed,
+pub(super) struct RemoteTransaction<'a> {
+    subject: &'a ChangeTarget,
+    limits: ApplyTimeouts,
+    armed: ArmedChange,
     /// When the node goes back by itself.
     until: Instant,
     began: Instant,
     first: Option<Box<dyn Session>>,
     fresh: Option<Box<dyn Session>>,
     /// What answered before.
-    kept: Vec<Probe>,
-    witness: Option<Witness>,
+    kept: Vec<ReachabilityProbe>,
+    witness: Option<WitnessPeer>,
     /// The node was asked to keep it.
     confirming: bool,
     notes: Vec<String>,
@@ -78,18 +81,19 @@ enum RollbackOver {
 
 /// What to ask for instead of a plan that is stale: the same work, if that is what a plan of these facts comes to. A cable's
 /// other end that was just brought up is no reason to stop; anything that nobody has approved of is.
-pub(super) type PlanAgain = dyn Fn(&Facts) -> Option<Ask> + Send + Sync;
+pub(super) type ReplanIfStale = dyn Fn(&Facts) -> Option<ChangeRequest> + Send + Sync;
 
 /// Asks for a change, once it is known what the node reaches. `Err` is the end of it.
 pub(super) fn begin<'a>(
-    subject: &'a Subject,
-    change: &Ask,
-    again: &PlanAgain,
+    subject: &'a ChangeTarget,
+    change: &ChangeRequest,
+    again: &ReplanIfStale,
     deadline: Duration,
-    limits: Limits,
-    progress: &dyn Fn(Stage),
-) -> Result<Transaction<'a>, Change> {
-    let failed = |why: String| Change::new(&subject.node, Outcome::Failed).because(why);
+    limits: ApplyTimeouts,
+    progress: &dyn Fn(NodeStage),
+) -> Result<RemoteTransaction<'a>, NodeChange> {
+    let failed =
+        |why: String| NodeChange::new(&subject.node, NodeChangeOutcome::Failed).because(why);
     let first = subject.connector.session(progress);
     let mut first = first.map_err(|error| failed(error.line()))?;
     let (kept, _) = reach(first.as_mut(), &subject.probes, &limits, progress)
@@ -104,14 +108,14 @@ pub(super) fn begin<'a>(
     });
     let began = Instant::now();
     let mut answer = ask(first.as_mut(), change, deadline, progress);
-    if let Err(AskError::Said(ChangeError::Stale { .. })) = &answer
+    if let Err(ChangeCallError::Said(ChangeError::Stale { .. })) = &answer
         && let Ok(facts) = FleetSnapshot::facts_over(first.as_ref(), limits.answer, progress)
         && let Some(change) = again(&facts)
     {
         answer = ask(first.as_mut(), &change, deadline, progress);
     }
     match answer {
-        Ok(Changed::Armed(armed)) => Ok(Transaction {
+        Ok(ChangeReply::Armed(armed)) => Ok(RemoteTransaction {
             subject,
             limits,
             until: Instant::now() + Duration::from_secs(armed.seconds_left.into()),
@@ -124,10 +128,12 @@ pub(super) fn begin<'a>(
             confirming: false,
             notes,
         }),
-        Err(AskError::Said(error)) => Err(refused(subject, &error)),
-        Ok(Changed::Nothing) => Err(Change::new(&subject.node, Outcome::Unchanged)),
+        Err(ChangeCallError::Said(error)) => Err(refused(subject, &error)),
+        Ok(ChangeReply::Nothing) => {
+            Err(NodeChange::new(&subject.node, NodeChangeOutcome::Unchanged))
+        }
         answer => {
-            let error = answer.err().unwrap_or_else(AskError::wrong_answer);
+            let error = answer.err().unwrap_or_else(ChangeCallError::wrong_answer);
             drop(first);
             let run = run_of(change);
             Err(lost::settle_change(subject, run, &error, limits, progress))
@@ -136,27 +142,29 @@ pub(super) fn begin<'a>(
 }
 
 /// That which a change is part of.
-fn run_of(change: &Ask) -> &str {
+fn run_of(change: &ChangeRequest) -> &str {
     match change {
-        Ask::Apply(order) => &order.run,
-        Ask::Try(trial) => &trial.run,
+        ChangeRequest::Apply(order) => &order.run,
+        ChangeRequest::Try(trial) => &trial.run,
         _ => "",
     }
 }
 
 /// The node's own no.
-fn refused(subject: &Subject, error: &ChangeError) -> Change {
+fn refused(subject: &ChangeTarget, error: &ChangeError) -> NodeChange {
     let outcome = match error {
-        ChangeError::Failed { .. } | ChangeError::FailedWithRest { .. } => Outcome::RolledBack,
-        ChangeError::Stuck { .. } => Outcome::Failed,
-        _ => Outcome::Refused,
+        ChangeError::Failed { .. } | ChangeError::FailedWithRest { .. } => {
+            NodeChangeOutcome::RolledBack
+        }
+        ChangeError::Stuck { .. } => NodeChangeOutcome::Failed,
+        _ => NodeChangeOutcome::Refused,
     };
-    Change::new(&subject.node, outcome).because(told(error, &subject.offer))
+    NodeChange::new(&subject.node, outcome).because(told(error, &subject.offer))
 }
 
-impl Transaction<'_> {
+impl RemoteTransaction<'_> {
     /// Of a trial: how its command ended.
-    pub(super) fn ended(&self) -> Option<&Ended> {
+    pub(super) fn ended(&self) -> Option<&TryCommandResult> {
         self.armed.ended.as_ref()
     }
 
@@ -166,7 +174,7 @@ impl Transaction<'_> {
     }
 
     /// Whether the node is reached over a new connection, and all that answered before answers there.
-    pub(super) fn check(&mut self, progress: &dyn Fn(Stage)) -> Result<(), String> {
+    pub(super) fn check(&mut self, progress: &dyn Fn(NodeStage)) -> Result<(), String> {
         let left = self.until.saturating_duration_since(Instant::now());
         let end = Instant::now() + self.limits.settle.min(left / 2);
         loop {
@@ -178,7 +186,7 @@ impl Transaction<'_> {
         }
     }
 
-    fn look(&mut self, progress: &dyn Fn(Stage)) -> Result<(), String> {
+    fn look(&mut self, progress: &dyn Fn(NodeStage)) -> Result<(), String> {
         let connector = &self.subject.connector;
         let mut fresh = match self.fresh.take() {
             Some(fresh) => fresh,
@@ -202,28 +210,28 @@ impl Transaction<'_> {
     }
 
     /// Keeps it. Where that fails, it is rolled back.
-    pub(super) fn confirm(mut self, progress: &dyn Fn(Stage)) -> Change {
+    pub(super) fn confirm(mut self, progress: &dyn Fn(NodeStage)) -> NodeChange {
         let Some(mut fresh) = self.fresh.take() else {
             return self.roll_back("no new connection was opened", progress);
         };
-        let question = Ask::Confirm {
+        let question = ChangeRequest::Confirm {
             transaction: self.armed.transaction.clone(),
         };
         self.confirming = true;
         let limits = self.limits;
         match ask_when_free(fresh.as_mut(), &question, limits.answer, &limits, progress) {
-            Ok(Changed::Confirmed) => {
+            Ok(ChangeReply::Confirmed) => {
                 self.subject.connector.keep(fresh);
-                let mut change = self.end(Outcome::Confirmed);
+                let mut change = self.end(NodeChangeOutcome::Confirmed);
                 change.seconds = Some(self.began.elapsed().as_secs());
                 change
             }
-            Err(AskError::Said(error @ ChangeError::NotOpen { .. })) => self
-                .end(Outcome::RolledBack)
+            Err(ChangeCallError::Said(error @ ChangeError::NotOpen { .. })) => self
+                .end(NodeChangeOutcome::RolledBack)
                 .because(format!("it could not be confirmed: {error}")),
             answer => {
-                let error = answer.err().unwrap_or_else(AskError::wrong_answer);
-                if matches!(error, AskError::Said(_)) {
+                let error = answer.err().unwrap_or_else(ChangeCallError::wrong_answer);
+                if matches!(error, ChangeCallError::Said(_)) {
                     self.fresh = Some(fresh);
                 }
                 self.roll_back(&format!("confirming it failed: {error}"), progress)
@@ -232,8 +240,8 @@ impl Transaction<'_> {
     }
 
     /// Back at once, over whichever connection works.
-    pub(super) fn roll_back(mut self, why: &str, progress: &dyn Fn(Stage)) -> Change {
-        let question = Ask::Rollback {
+    pub(super) fn roll_back(mut self, why: &str, progress: &dyn Fn(NodeStage)) -> NodeChange {
+        let question = ChangeRequest::Rollback {
             transaction: Some(self.armed.transaction.clone()),
             only: Some(vec![self.armed.transaction.clone()]),
             force: true,
@@ -255,24 +263,25 @@ impl Transaction<'_> {
                 limits,
                 progress,
             ) {
-                Ok(Changed::RolledBack(back)) => {
+                Ok(ChangeReply::RolledBack(back)) => {
                     self.notes.extend(remarks(&back));
-                    return self.end(Outcome::RolledBack).because(why);
+                    return self.end(NodeChangeOutcome::RolledBack).because(why);
                 }
-                Ok(Changed::Nothing) | Err(AskError::Said(ChangeError::NotOpen { .. })) => {
-                    return self.end(Outcome::RolledBack).because(why);
+                Ok(ChangeReply::Nothing)
+                | Err(ChangeCallError::Said(ChangeError::NotOpen { .. })) => {
+                    return self.end(NodeChangeOutcome::RolledBack).because(why);
                 }
-                Err(AskError::Said(error)) => {
+                Err(ChangeCallError::Said(error)) => {
                     let why = format!("{why}; rolling it back failed: {error}");
-                    return self.end(Outcome::Failed).because(why);
+                    return self.end(NodeChangeOutcome::Failed).because(why);
                 }
-                Ok(_) | Err(AskError::Contact(_)) => {}
+                Ok(_) | Err(ChangeCallError::Contact(_)) => {}
             }
         }
         let left = self.until.saturating_duration_since(Instant::now());
         let left = left.as_secs();
         let unless = if self.confirming {
-            let status = self.subject.offer.command(Verb::Status);
+            let status = self.subject.offer.command(CommandVerb::Status);
             format!(", unless the confirmation came through: {status} tells")
         } else {
             String::new()
@@ -280,10 +289,14 @@ impl Transaction<'_> {
         let why = format!(
             "{why}; no connection to it works, so it goes back by itself within {left} s{unless}"
         );
-        self.end(Outcome::GoingBack).because(why)
+        self.end(NodeChangeOutcome::GoingBack).because(why)
     }
 
-    fn take(&mut self, over: RollbackOver, progress: &dyn Fn(Stage)) -> Option<Box<dyn Session>> {
+    fn take(
+        &mut self,
+        over: RollbackOver,
+        progress: &dyn Fn(NodeStage),
+    ) -> Option<Box<dyn Session>> {
         let connector = &self.subject.connector;
         match over {
             RollbackOver::Fresh => self.fresh.take(),
@@ -292,11 +305,11 @@ impl Transaction<'_> {
         }
     }
 
-    fn end(&mut self, outcome: Outcome) -> Change {
+    fn end(&mut self, outcome: NodeChangeOutcome) -> NodeChange {
         if let Some(witness) = self.witness.take() {
             witness.dismiss();
         }
-        let mut change = Change::new(&self.subject.node, outcome);
+        let mut change = NodeChange::new(&self.subject.node, outcome);
         change.transaction = Some(self.armed.transaction.clone());
         change.notes = std::mem::take(&mut self.notes);
         change
@@ -304,7 +317,7 @@ impl Transaction<'_> {
 }
 
 /// What a person should know of a rollback.
-pub(super) fn remarks(back: &RolledBack) -> impl Iterator<Item = String> {
+pub(super) fn remarks(back: &RollbackReport) -> impl Iterator<Item = String> {
     let kept = back.kept.iter().map(|edit| format!("kept: {edit}"));
     let left = back.left.iter().map(|what| format!("left: {what}"));
     kept.chain(left)

@@ -5,24 +5,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_model::change::{Ask, Ended, Trial};
-use crosstie_reach::Stage;
-use crosstie_report::change::{Change, Changes, Outcome};
+use crosstie_model::change::{ChangeRequest, TryCommandResult, TryRequest};
+use crosstie_reach::NodeStage;
+use crosstie_report::change::{ApplyReport, NodeChange, NodeChangeOutcome};
 
 use super::{
-    ask::Limits,
+    ask::ApplyTimeouts,
     interrupted, no_root,
     run_id::new_run_id,
-    subjects::Subjects,
-    transaction::{Subject, Transaction, begin},
+    subjects::ChangeTargets,
+    transaction::{ChangeTarget, RemoteTransaction, begin},
 };
 use crate::{
-    Answer, Consent, Event, FleetSnapshot, NoRandomNumbers, Observer, Question, Round,
-    SnapshotError, Targets, TargetsError,
+    CommandTargets, Consent, ConsentAnswer, ControlEvent, EventObserver, FleetRound, FleetSnapshot,
+    NoRandomNumbers, Question, SnapshotError, TargetsError,
 };
 
 #[derive(Debug, thiserror::Error)]
-pub enum TryError {
+pub enum TryCommandError {
     #[error("--file {path}: give the path on the node from its root, like /etc/frr")]
     RelativeFile { path: String },
     #[error(transparent)]
@@ -46,29 +46,29 @@ pub struct TrialOptions {
 
 /// On the first of the nodes that are named.
 pub fn attempt(
-    targets: &Targets,
+    targets: &CommandTargets,
     options: &TrialOptions,
     consent: &Consent,
-) -> Result<Changes, TryError> {
+) -> Result<ApplyReport, TryCommandError> {
     if let Some(path) = options.files.iter().find(|path| !path.starts_with('/')) {
-        return Err(TryError::RelativeFile { path: path.clone() });
+        return Err(TryCommandError::RelativeFile { path: path.clone() });
     }
     let (spec, fleet) = targets.find_live(true)?;
     let nodes = FleetSnapshot::take(&fleet).as_root(no_root)?;
-    let subjects = Subjects::new(spec.as_ref(), &fleet, &nodes);
+    let subjects = ChangeTargets::new(spec.as_ref(), &fleet, &nodes);
     let subject = subjects.subject(0);
     let trial = trial(options, new_run_id()?);
     let round = fleet.round(std::slice::from_ref(&subject.node));
     let stage = |stage| round.stage(0, stage);
-    fleet.options().observer.observe(Event::TrialBegins);
+    fleet.options().observer.observe(ControlEvent::TrialBegins);
     let told = fleet.options();
     told.last_words(&interrupted(&told.offer));
-    let limits = Limits::default();
+    let limits = ApplyTimeouts::default();
     let deadline = options.time + limits.rollback;
     let run = trial.run.clone();
     let begun = begin(
         &subject,
-        &Ask::Try(trial),
+        &ChangeRequest::Try(trial),
         &|_| None,
         deadline,
         limits,
@@ -88,14 +88,14 @@ pub fn attempt(
     round.end();
     crosstie_reach::end_if_interrupted();
     told.last_words("");
-    let mut changes = Changes::new(vec![change]);
+    let mut changes = ApplyReport::new(vec![change]);
     changes.run = Some(run);
     Ok(changes)
 }
 
-fn trial(options: &TrialOptions, run: String) -> Trial {
+fn trial(options: &TrialOptions, run: String) -> TryRequest {
     let guard = u32::try_from(options.time.as_secs()).unwrap_or(u32::MAX);
-    Trial {
+    TryRequest {
         run,
         command: options.command.clone(),
         files: options.files.clone(),
@@ -107,18 +107,18 @@ fn trial(options: &TrialOptions, run: String) -> Trial {
 }
 
 enum Decided {
-    Settled(Change),
+    Settled(NodeChange),
     /// It was rolled back, since it was not reached as before.
-    Unreached(Change),
+    Unreached(NodeChange),
 }
 
 /// A rollback does not undo everything that a command can do: a service that it stopped stays so.
 fn look_again(
-    mut change: Change,
-    subject: &Subject,
-    limits: Limits,
-    stage: &dyn Fn(Stage),
-) -> Change {
+    mut change: NodeChange,
+    subject: &ChangeTarget,
+    limits: ApplyTimeouts,
+    stage: &dyn Fn(NodeStage),
+) -> NodeChange {
     let end = Instant::now() + limits.settle / 2;
     let error = loop {
         match subject.connector.fresh(limits.connect, stage) {
@@ -129,7 +129,7 @@ fn look_again(
     };
     let why = change.why.take().unwrap_or_default();
     change.outcome = match change.outcome {
-        Outcome::RolledBack => Outcome::Failed,
+        NodeChangeOutcome::RolledBack => NodeChangeOutcome::Failed,
         other => other,
     };
     change.because(format!(
@@ -141,17 +141,17 @@ fn look_again(
 
 /// Shows what the command did, looks whether the node still answers, and asks.
 fn decide(
-    mut transaction: Transaction,
-    observer: &dyn Observer,
+    mut transaction: RemoteTransaction,
+    observer: &dyn EventObserver,
     consent: &Consent,
-    round: &Round,
-    stage: &dyn Fn(Stage),
+    round: &FleetRound,
+    stage: &dyn Fn(NodeStage),
 ) -> Decided {
     let checked = transaction.check(stage);
     // Nothing is drawn over a question.
     round.end();
     if let Some(ended) = transaction.ended() {
-        observer.observe(Event::TrialEnded(ended));
+        observer.observe(ControlEvent::TrialEnded(ended));
     }
     if let Err(why) = checked {
         return Decided::Unreached(transaction.roll_back(&why, stage));
@@ -165,7 +165,11 @@ fn decide(
 }
 
 /// Whether to keep what answers; else why not. Somebody who is asked has seen how the command ended.
-fn verdict(consent: &Consent, ended: Option<&Ended>, until: Instant) -> Result<(), &'static str> {
+fn verdict(
+    consent: &Consent,
+    ended: Option<&TryCommandResult>,
+    until: Instant,
+) -> Result<(), &'static str> {
     let question = Question {
         text: "The node answers over a new connection.",
         ask: "Keep the change?",
@@ -181,12 +185,12 @@ fn verdict(consent: &Consent, ended: Option<&Ended>, until: Instant) -> Result<(
         (true, _) if failed => Err("the command failed"),
         (true, _) => Ok(()),
         (false, true) => match prompter.ask(&question) {
-            Answer::Yes => Ok(()),
-            Answer::No => Err("it was not kept"),
-            Answer::EndOfInput => {
+            ConsentAnswer::Yes => Ok(()),
+            ConsentAnswer::No => Err("it was not kept"),
+            ConsentAnswer::EndOfInput => {
                 Err("the input ended before an answer; --yes keeps it without a question")
             }
-            Answer::Silence => Err("nobody said in time that it is to be kept"),
+            ConsentAnswer::Silence => Err("nobody said in time that it is to be kept"),
         },
         (false, false) => Err("there is no terminal to ask on, and --yes was not passed"),
     }

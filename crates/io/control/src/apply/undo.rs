@@ -1,27 +1,29 @@
 //! `crosstie rollback` and `crosstie uninstall`.
 
 use crosstie_model::{
-    change::{Ask, ChangeError, Changed},
+    change::{ChangeError, ChangeReply, ChangeRequest},
     word,
 };
-use crosstie_reach::{Session, Stage};
+use crosstie_reach::{NodeStage, Session};
 use crosstie_report::{
-    change::{Change, Changes, Outcome},
-    offer::{Command, Offer, Verb},
-    rollback::{RollbackNode, RollbackPlan},
+    change::{ApplyReport, NodeChange, NodeChangeOutcome},
+    offer::{CommandContext, CommandVerb, SuggestedCommand},
+    rollback::{NodeRollbackPlan, RollbackPlan},
 };
 
 use super::{
-    ask::{AskError, Limits, ask, told},
-    choose::{ChooseError, choose},
+    ask::{ApplyTimeouts, ChangeCallError, ask, told},
+    choose::{ChooseRunError, choose},
     lost,
     status::statuses,
     transaction::remarks,
 };
-use crate::{Connector, Consent, ConsentError, Event, Fleet, Question, Targets, TargetsError};
+use crate::{
+    CommandTargets, Connector, Consent, ConsentError, ControlEvent, Fleet, Question, TargetsError,
+};
 
 #[derive(Debug, thiserror::Error)]
-pub enum UndoError {
+pub enum RollbackError {
     #[error(transparent)]
     Targets(#[from] TargetsError),
     #[error(transparent)]
@@ -29,11 +31,11 @@ pub enum UndoError {
     #[error("{reason}; {status} shows those that there are")]
     UnknownRun { reason: String, status: String },
     #[error(transparent)]
-    Choose(#[from] ChooseError),
+    Choose(#[from] ChooseRunError),
 }
 
 #[derive(Debug)]
-pub struct UndoOptions {
+pub struct RollbackOptions {
     /// The run to roll back; the last one when left out.
     pub run: Option<String>,
     /// Also where somebody has edited a file since.
@@ -41,11 +43,11 @@ pub struct UndoOptions {
 }
 
 /// What whoever presses Ctrl-C is told.
-fn interrupted(offer: &Offer, finish: &Command<'_>) -> String {
+fn interrupted(offer: &CommandContext, finish: &SuggestedCommand<'_>) -> String {
     format!(
         "crosstie: interrupted; a node that had begun to roll back goes on by itself, others stay as they are.\n  \
          {}    tells which\n  {finish}    finishes it",
-        offer.command(Verb::Status),
+        offer.command(CommandVerb::Status),
     )
 }
 
@@ -60,30 +62,30 @@ fn question(ask: &str) -> Question<'_> {
 
 /// Undoes a run wherever it is in force. All nodes are asked first.
 pub fn rollback(
-    targets: &Targets,
-    options: &UndoOptions,
+    targets: &CommandTargets,
+    options: &RollbackOptions,
     consent: &Consent,
-) -> Result<Changes, UndoError> {
+) -> Result<ApplyReport, RollbackError> {
     const WHAT: &str = "roll back the last run";
     let (_, fleet) = targets.find_live(false)?;
     consent.is_possible(WHAT)?;
     let named = options.run.as_deref();
     let offer = &fleet.options().offer;
     let plan = choose(&statuses(&fleet), named).map_err(|error| match error {
-        ChooseError::Unknown { .. } => UndoError::UnknownRun {
+        ChooseRunError::Unknown { .. } => RollbackError::UnknownRun {
             reason: error.to_string(),
-            status: offer.command(Verb::Status).to_string(),
+            status: offer.command(CommandVerb::Status).to_string(),
         },
-        ChooseError::NoNewest { .. } => error.into(),
+        ChooseRunError::NoNewest { .. } => error.into(),
     })?;
     let observer = &fleet.options().observer;
-    observer.observe(Event::RollbackPlanned(&plan));
+    observer.observe(ControlEvent::RollbackPlanned(&plan));
     let nodes = match unsure(&plan, named) {
         Some(nodes) => nodes,
         None if plan.has_work() => {
             consent.ask(&question("Roll this back?"), WHAT)?;
             let told = fleet.options();
-            let finish = told.offer.command(Verb::Rollback);
+            let finish = told.offer.command(CommandVerb::Rollback);
             let finish = finish.option("run", plan.run.as_deref());
             told.last_words(&interrupted(&told.offer, &finish));
             let nodes = undone(&fleet, &plan, options.force);
@@ -92,7 +94,7 @@ pub fn rollback(
         }
         None => plan.nodes.iter().map(untouched).collect(),
     };
-    let mut changes = Changes::new(nodes);
+    let mut changes = ApplyReport::new(nodes);
     changes.run.clone_from(&plan.run);
     changes.rollback = Some(plan);
     Ok(changes)
@@ -100,10 +102,10 @@ pub fn rollback(
 
 /// Undoes every change, and leaves nothing of ours on the nodes.
 pub fn uninstall(
-    targets: &Targets,
-    options: &UndoOptions,
+    targets: &CommandTargets,
+    options: &RollbackOptions,
     consent: &Consent,
-) -> Result<Changes, UndoError> {
+) -> Result<ApplyReport, RollbackError> {
     const WHAT: &str = "undo every change and remove this tool's files";
     let (_, fleet) = targets.find_live(false)?;
     consent.is_possible(WHAT)?;
@@ -116,24 +118,24 @@ pub fn uninstall(
         ..question(&on)
     };
     consent.ask(&question, WHAT)?;
-    let limits = Limits::default();
-    let question = Ask::Uninstall {
+    let limits = ApplyTimeouts::default();
+    let question = ChangeRequest::Uninstall {
         force: options.force,
     };
     let connectors = fleet.connectors();
     let offer = fleet.options().offer.clone();
-    let finish = offer.command(Verb::Uninstall);
+    let finish = offer.command(CommandVerb::Uninstall);
     fleet.options().last_words(&interrupted(&offer, &finish));
     let nodes = asked(&fleet, limits, move |index, session, progress| {
         let answer = ask(session, &question, limits.rollback, progress);
         outcome(connectors[index].name(), answer, &offer)
     });
     fleet.options().last_words("");
-    Ok(Changes::new(nodes))
+    Ok(ApplyReport::new(nodes))
 }
 
 /// Where a node could not be asked and no run is named, the newest is not known, and nothing is undone.
-pub(super) fn unsure(plan: &RollbackPlan, named: Option<&str>) -> Option<Vec<Change>> {
+pub(super) fn unsure(plan: &RollbackPlan, named: Option<&str>) -> Option<Vec<NodeChange>> {
     let silent = plan.nodes.iter().find(|node| node.error.is_some())?;
     if named.is_some() {
         return None;
@@ -144,30 +146,30 @@ pub(super) fn unsure(plan: &RollbackPlan, named: Option<&str>) -> Option<Vec<Cha
         "{} could not be asked, and may have a newer run; pass --run {run} to roll that one back all the same",
         silent.node
     );
-    let change = |node: &RollbackNode| match node.error {
+    let change = |node: &NodeRollbackPlan| match node.error {
         Some(_) => untouched(node),
-        None => Change::new(&node.node, Outcome::NotBegun).because(&why),
+        None => NodeChange::new(&node.node, NodeChangeOutcome::NotBegun).because(&why),
     };
     Some(plan.nodes.iter().map(change).collect())
 }
 
 /// A node on which there is nothing to undo.
-fn untouched(node: &RollbackNode) -> Change {
+fn untouched(node: &NodeRollbackPlan) -> NodeChange {
     match (&node.error, node.left_alone) {
-        (Some(why), _) => Change::new(&node.node, Outcome::Failed).because(why),
+        (Some(why), _) => NodeChange::new(&node.node, NodeChangeOutcome::Failed).because(why),
         (None, why) => {
             let why = why.map_or("nothing to undo", |why| why.words());
-            Change::new(&node.node, Outcome::Unchanged).because(why)
+            NodeChange::new(&node.node, NodeChangeOutcome::Unchanged).because(why)
         }
     }
 }
 
-fn undone(fleet: &Fleet, plan: &RollbackPlan, force: bool) -> Vec<Change> {
-    let limits = Limits::default();
+fn undone(fleet: &Fleet, plan: &RollbackPlan, force: bool) -> Vec<NodeChange> {
+    let limits = ApplyTimeouts::default();
     let (connectors, parts) = (fleet.connectors(), plan.nodes.clone());
     let offer = fleet.options().offer.clone();
     asked(fleet, limits, move |index, session, progress| {
-        let way = Way {
+        let way = RollbackRoute {
             connector: connectors[index].as_ref(),
             offer: &offer,
             limits,
@@ -180,9 +182,9 @@ fn undone(fleet: &Fleet, plan: &RollbackPlan, force: bool) -> Vec<Change> {
 /// Of every node, or why it was not asked.
 fn asked(
     fleet: &Fleet,
-    limits: Limits,
-    work: impl Fn(usize, &dyn Session, &dyn Fn(Stage)) -> Change + Send + Sync + 'static,
-) -> Vec<Change> {
+    limits: ApplyTimeouts,
+    work: impl Fn(usize, &dyn Session, &dyn Fn(NodeStage)) -> NodeChange + Send + Sync + 'static,
+) -> Vec<NodeChange> {
     let twice = 2 * limits.rollback + limits.settle;
     let answers = fleet.call(twice, move |index, session, progress| {
         Ok(work(index, session, progress))
@@ -190,57 +192,71 @@ fn asked(
     answers
         .into_iter()
         .map(|(name, change)| {
-            change.unwrap_or_else(|error| Change::new(&name, Outcome::Failed).because(error.line()))
+            change.unwrap_or_else(|error| {
+                NodeChange::new(&name, NodeChangeOutcome::Failed).because(error.line())
+            })
         })
         .collect()
 }
 
 /// How a node that rolls back is reached, and what a person is offered.
-pub(super) struct Way<'a> {
+pub(super) struct RollbackRoute<'a> {
     pub(super) connector: &'a dyn Connector,
-    pub(super) offer: &'a Offer,
-    pub(super) limits: Limits,
-    pub(super) progress: &'a dyn Fn(Stage),
+    pub(super) offer: &'a CommandContext,
+    pub(super) limits: ApplyTimeouts,
+    pub(super) progress: &'a dyn Fn(NodeStage),
 }
 
 /// One node's part of a rollback: what was shown, and nothing else.
 pub(super) fn undo_part(
-    way: &Way<'_>,
+    way: &RollbackRoute<'_>,
     session: &dyn Session,
-    part: &RollbackNode,
+    part: &NodeRollbackPlan,
     force: bool,
-) -> Change {
+) -> NodeChange {
     let Some(oldest) = part.transactions.last() else {
         return untouched(part);
     };
     let ids = part.transactions.iter().map(|one| one.id.clone());
-    let question = Ask::Rollback {
+    let question = ChangeRequest::Rollback {
         transaction: Some(oldest.id.clone()),
         only: Some(ids.collect()),
         force,
         why: None,
     };
     match ask(session, &question, way.limits.rollback, way.progress) {
-        Err(lost @ AskError::Contact(_)) => lost::resume_rollback(way, part, &question, &lost),
+        Err(lost @ ChangeCallError::Contact(_)) => {
+            lost::resume_rollback(way, part, &question, &lost)
+        }
         answer => outcome(&part.node, answer, way.offer),
     }
 }
 
-fn outcome(name: &str, answer: Result<Changed, AskError>, offer: &Offer) -> Change {
-    let change = |outcome| Change::new(name, outcome);
+fn outcome(
+    name: &str,
+    answer: Result<ChangeReply, ChangeCallError>,
+    offer: &CommandContext,
+) -> NodeChange {
+    let change = |outcome| NodeChange::new(name, outcome);
     match answer {
-        Ok(Changed::RolledBack(back)) => {
-            let mut change = change(Outcome::RolledBack);
+        Ok(ChangeReply::RolledBack(back)) => {
+            let mut change = change(NodeChangeOutcome::RolledBack);
             change.transaction = back.transactions.last().cloned();
             change.notes = remarks(&back).collect();
             change
         }
-        Ok(Changed::Nothing) => change(Outcome::Unchanged).because("nothing to undo"),
-        Ok(_) => change(Outcome::Failed).because(AskError::wrong_answer().to_string()),
-        Err(AskError::Said(error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }))) => {
-            change(Outcome::Failed).because(told(&error, offer))
+        Ok(ChangeReply::Nothing) => change(NodeChangeOutcome::Unchanged).because("nothing to undo"),
+        Ok(_) => {
+            change(NodeChangeOutcome::Failed).because(ChangeCallError::wrong_answer().to_string())
         }
-        Err(AskError::Said(error)) => change(Outcome::Refused).because(told(&error, offer)),
-        Err(AskError::Contact(error)) => change(Outcome::Failed).because(error.line()),
+        Err(ChangeCallError::Said(
+            error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }),
+        )) => change(NodeChangeOutcome::Failed).because(told(&error, offer)),
+        Err(ChangeCallError::Said(error)) => {
+            change(NodeChangeOutcome::Refused).because(told(&error, offer))
+        }
+        Err(ChangeCallError::Contact(error)) => {
+            change(NodeChangeOutcome::Failed).because(error.line())
+        }
     }
 }

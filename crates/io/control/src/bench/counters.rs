@@ -2,9 +2,10 @@
 
 use std::{cell::RefCell, time::Duration};
 
-use crosstie_agent::{Counters, call};
+use crosstie_agent::{CountersCall, call};
 use crosstie_counters::{
-    Carrier, CounterReading, Growth, PortName, Severity, Traffic, compare, growth, meaning,
+    CounterChanges, CounterPort, CounterReading, CounterSeverity, PayloadTraffic, TrafficCarrier,
+    compare, growth, meaning,
 };
 use crosstie_report::bench::{CounterFinding, CounterFindingKind, RunCounters};
 
@@ -17,31 +18,31 @@ const COUNTERS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What was moved in one run, between which ports.
 #[derive(Debug, Clone)]
-pub(super) struct Moved {
-    /// Places in [`Recorder::ports`], of the node that sent and of the one that received.
+pub(super) struct MovedTraffic {
+    /// Places in [`CounterRecorder::ports`], of the node that sent and of the one that received.
     pub(super) sender: (usize, usize),
     pub(super) receiver: (usize, usize),
     /// All that these ports carried that way.
-    pub(super) traffic: Vec<Traffic>,
+    pub(super) traffic: Vec<PayloadTraffic>,
 }
 
 /// Reads counters before and after each run, and keeps what they say.
-pub(super) struct Recorder<'a> {
+pub(super) struct CounterRecorder<'a> {
     pub(super) fleet: &'a Fleet,
     /// As they are shown.
     pub(super) nodes: [String; 2],
     /// Of each node, in the order of the rails.
-    pub(super) ports: [Vec<PortName>; 2],
-    pub(super) recorded: RefCell<Recorded>,
+    pub(super) ports: [Vec<CounterPort>; 2],
+    pub(super) recorded: RefCell<RecordedCounters>,
 }
 
 #[derive(Default)]
-pub(super) struct Recorded {
+pub(super) struct RecordedCounters {
     pub(super) counters: Vec<RunCounters>,
     pub(super) findings: Vec<CounterFinding>,
 }
 
-impl Recorder<'_> {
+impl CounterRecorder<'_> {
     /// Where an RDMA device's port is among a node's.
     pub(super) fn place(&self, node: usize, device: &str, port: u8) -> Option<usize> {
         self.ports[node].iter().position(|one| {
@@ -55,12 +56,12 @@ impl Recorder<'_> {
         &self,
         run: &str,
         work: impl FnOnce() -> T,
-        moved: impl FnOnce(&T) -> Vec<Moved>,
+        moved: impl FnOnce(&T) -> Vec<MovedTraffic>,
     ) -> T {
         let before = self.read();
         let result = work();
         let after = self.read();
-        let growths: [Vec<Growth>; 2] = [0, 1].map(|node| {
+        let growths: [Vec<CounterChanges>; 2] = [0, 1].map(|node| {
             let pairs = before[node].iter().zip(&after[node]);
             pairs.map(|(before, after)| growth(before, after)).collect()
         });
@@ -81,7 +82,7 @@ impl Recorder<'_> {
         let ports = self.ports.clone();
         let answers = self.fleet.call(COUNTERS_TIMEOUT, move |node, session, _| {
             let ports = ports.get(node).cloned().unwrap_or_default();
-            let read = call::<Counters>(session, &ports, COUNTERS_TIMEOUT, &mut |()| ());
+            let read = call::<CountersCall>(session, &ports, COUNTERS_TIMEOUT, &mut |()| ());
             read.map_err(NodeError::from)
         });
         let mut answers = answers.into_iter().map(|(name, answer)| {
@@ -97,9 +98,9 @@ impl Recorder<'_> {
         &self,
         run: &str,
         node: usize,
-        port: &PortName,
-        growth: &Growth,
-        recorded: &mut Recorded,
+        port: &CounterPort,
+        growth: &CounterChanges,
+        recorded: &mut RecordedCounters,
     ) {
         let (node, port) = (self.nodes[node].clone(), shown(port));
         for (counter, by) in growth.grown() {
@@ -112,8 +113,8 @@ impl Recorder<'_> {
                 port: port.clone(),
                 counter: counter.to_string(),
                 kind: match meaning.severity {
-                    Severity::Error => CounterFindingKind::Error,
-                    Severity::Held => CounterFindingKind::Held,
+                    CounterSeverity::Error => CounterFindingKind::Error,
+                    CounterSeverity::Held => CounterFindingKind::Held,
                 },
                 counted: by,
                 text: format!("{counter} grew by {by}: {}", meaning.text),
@@ -134,8 +135,8 @@ impl Recorder<'_> {
     fn compare(
         &self,
         run: &str,
-        moved: &Moved,
-        growths: &[Vec<Growth>; 2],
+        moved: &MovedTraffic,
+        growths: &[Vec<CounterChanges>; 2],
         findings: &mut Vec<CounterFinding>,
     ) {
         for ((node, port), is_sent) in [(moved.sender, true), (moved.receiver, false)] {
@@ -146,7 +147,7 @@ impl Recorder<'_> {
                 continue;
             };
             let what = match moved.traffic.first().map(|traffic| traffic.carrier) {
-                Some(Carrier::Tcp { .. }) => "TCP",
+                Some(TrafficCarrier::Tcp { .. }) => "TCP",
                 _ => "RDMA",
             };
             findings.push(CounterFinding {
@@ -165,7 +166,7 @@ impl Recorder<'_> {
     }
 }
 
-fn shown(port: &PortName) -> String {
+fn shown(port: &CounterPort) -> String {
     let device = port.device.as_ref().map(|(device, _)| device.clone());
     device
         .or_else(|| port.interface.clone())

@@ -1,6 +1,6 @@
 //! Why to hesitate over figures.
 
-use crosstie_agent::Conditions;
+use crosstie_agent::RdmaConditions;
 use crosstie_fabric::rails::{Rail, RailEnd};
 use crosstie_model::Facts;
 
@@ -20,8 +20,8 @@ pub(super) fn of_devices(facts: &[&Facts; 2], rails: &[Rail]) -> Vec<String> {
 }
 
 /// Of what an end ran with.
-pub(crate) fn of_conditions(node: &str, conditions: &Conditions) -> Vec<String> {
-    let Conditions {
+pub(crate) fn of_conditions(node: &str, conditions: &RdmaConditions) -> Vec<String> {
+    let RdmaConditions {
         placement,
         is_pinned,
         memory_cap,
@@ -55,15 +55,15 @@ pub(crate) fn of_conditions(node: &str, conditions: &Conditions) -> Vec<String> 
 
 #[cfg(test)]
 mod tests {
-    use crosstie_fabric::placement::{MemoryBudget, MemoryLimit, Placement};
+    use crosstie_fabric::placement::{MemoryBudget, MemoryLimit, ThreadPlacement};
     use crosstie_rdma::MemoryCap;
 
     use super::*;
 
     #[test]
     fn what_an_end_lacked_is_told() {
-        let mut conditions = Conditions {
-            placement: Placement {
+        let mut conditions = RdmaConditions {
+            placement: ThreadPlacement {
                 processor: Some(3),
                 near_card: true,
                 is_short: false,

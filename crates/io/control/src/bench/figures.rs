@@ -1,11 +1,13 @@
 //! Counts into figures for people.
 
 use crosstie_figures::Histogram;
-use crosstie_rdma::Figures;
-use crosstie_report::bench::{Bandwidth, Bidirectional, Cell, Latency, Verified};
+use crosstie_rdma::RdmaFigures;
+use crosstie_report::bench::{
+    BenchBandwidth, BenchLatency, BidirectionalBandwidth, MeasuredValue, VerifiedData,
+};
 
-pub(super) fn cell<T>(result: Result<T, String>) -> Cell<T> {
-    result.map_or_else(Cell::NotMeasured, Cell::Measured)
+pub(super) fn cell<T>(result: Result<T, String>) -> MeasuredValue<T> {
+    result.map_or_else(MeasuredValue::NotMeasured, MeasuredValue::Measured)
 }
 
 fn other_figures<T>() -> Result<T, String> {
@@ -13,18 +15,18 @@ fn other_figures<T>() -> Result<T, String> {
 }
 
 /// One a size.
-pub(super) fn bandwidths(figures: &Figures) -> Result<Vec<Bandwidth>, String> {
-    let Figures::Bandwidth(all) = figures else {
+pub(super) fn bandwidths(figures: &RdmaFigures) -> Result<Vec<BenchBandwidth>, String> {
+    let RdmaFigures::Bandwidth(all) = figures else {
         return other_figures();
     };
     Ok(all.iter().map(bandwidth).collect())
 }
 
 #[allow(clippy::cast_precision_loss)] // figures for people
-fn bandwidth(one: &crosstie_rdma::Bandwidth) -> Bandwidth {
+fn bandwidth(one: &crosstie_rdma::MeasuredBandwidth) -> BenchBandwidth {
     let time = one.nanoseconds.max(1) as f64;
     let window = one.window_nanoseconds.max(1) as f64;
-    Bandwidth {
+    BenchBandwidth {
         gbps: one.bytes as f64 * 8.0 / time,
         worst_gbps: one.worst_window().map(|bytes| bytes as f64 * 8.0 / window),
         messages_per_second: Some(one.bytes as f64 / f64::from(one.size.max(1)) * 1e9 / time),
@@ -45,11 +47,11 @@ fn efficiency(bytes: u64, processor_nanoseconds: u64) -> Option<f64> {
 
 /// Of received bytes, in tests that ran beside each other, and what both ends used of their processors.
 pub(super) fn received(
-    all: impl IntoIterator<Item = (crosstie_figures::Bandwidth, u64)>,
-) -> Result<Bandwidth, String> {
+    all: impl IntoIterator<Item = (crosstie_figures::MeasuredBandwidth, u64)>,
+) -> Result<BenchBandwidth, String> {
     let each = all.into_iter().map(|(mut one, sender)| {
         one.processor_nanoseconds += sender;
-        Bandwidth {
+        BenchBandwidth {
             // A stream has none.
             messages_per_second: None,
             ..bandwidth(&one)
@@ -59,7 +61,7 @@ pub(super) fn received(
 }
 
 /// Of tests of one size each. Rails add up; each counts its own time.
-pub(super) fn sum(all: &[Figures]) -> Result<Bandwidth, String> {
+pub(super) fn sum(all: &[RdmaFigures]) -> Result<BenchBandwidth, String> {
     let mut each = Vec::new();
     for figures in all {
         each.extend(bandwidths(figures)?);
@@ -67,7 +69,7 @@ pub(super) fn sum(all: &[Figures]) -> Result<Bandwidth, String> {
     add_up(each)
 }
 
-fn add_up(each: impl IntoIterator<Item = Bandwidth>) -> Result<Bandwidth, String> {
+fn add_up(each: impl IntoIterator<Item = BenchBandwidth>) -> Result<BenchBandwidth, String> {
     let sum = each.into_iter().reduce(|mut sum, one| {
         sum.gbps += one.gbps;
         let rates = sum.messages_per_second.zip(one.messages_per_second);
@@ -85,9 +87,12 @@ fn add_up(each: impl IntoIterator<Item = Bandwidth>) -> Result<Bandwidth, String
     sum.ok_or_else(|| "nothing was measured".to_owned())
 }
 
-pub(super) fn bidirectional(there: &[Figures], back: &[Figures]) -> Result<Bidirectional, String> {
+pub(super) fn bidirectional(
+    there: &[RdmaFigures],
+    back: &[RdmaFigures],
+) -> Result<BidirectionalBandwidth, String> {
     let (there, back) = (sum(there)?, sum(back)?);
-    Ok(Bidirectional {
+    Ok(BidirectionalBandwidth {
         gbps: there.gbps + back.gbps,
         there,
         back,
@@ -95,10 +100,10 @@ pub(super) fn bidirectional(there: &[Figures], back: &[Figures]) -> Result<Bidir
 }
 
 /// One a size; rails add up.
-pub(super) fn verified(all: &[Figures]) -> Result<Vec<Verified>, String> {
-    let mut sums: Vec<Verified> = Vec::new();
+pub(super) fn verified(all: &[RdmaFigures]) -> Result<Vec<VerifiedData>, String> {
+    let mut sums: Vec<VerifiedData> = Vec::new();
     for figures in all {
-        let Figures::Verified(sizes) = figures else {
+        let RdmaFigures::Verified(sizes) = figures else {
             return other_figures();
         };
         for one in sizes {
@@ -108,7 +113,7 @@ pub(super) fn verified(all: &[Figures]) -> Result<Vec<Verified>, String> {
                     sum.bytes += one.bytes;
                     sum.wrong_bytes += one.wrong_bytes;
                 }
-                None => sums.push(Verified {
+                None => sums.push(VerifiedData {
                     size: one.size,
                     messages: one.messages,
                     bytes: one.bytes,
@@ -120,17 +125,17 @@ pub(super) fn verified(all: &[Figures]) -> Result<Vec<Verified>, String> {
     Ok(sums)
 }
 
-pub(super) fn percentiles(figures: &Figures) -> Result<Latency, String> {
-    let Figures::Latency(latency) = figures else {
+pub(super) fn percentiles(figures: &RdmaFigures) -> Result<BenchLatency, String> {
+    let RdmaFigures::Latency(latency) = figures else {
         return other_figures();
     };
     of_histogram(&latency.half_round_trips)
 }
 
-pub(super) fn of_histogram(times: &Histogram) -> Result<Latency, String> {
+pub(super) fn of_histogram(times: &Histogram) -> Result<BenchLatency, String> {
     let at = |of_100_000| times.percentile(of_100_000);
     let found = (|| {
-        Some(Latency {
+        Some(BenchLatency {
             least_ns: times.least()?,
             p50_ns: at(50_000)?,
             p99_ns: at(99_000)?,
@@ -146,8 +151,8 @@ pub(super) fn of_histogram(times: &Histogram) -> Result<Latency, String> {
 mod tests {
     use super::*;
 
-    fn rail(bytes: u64, windows: Vec<u64>) -> Figures {
-        Figures::Bandwidth(vec![crosstie_rdma::Bandwidth {
+    fn rail(bytes: u64, windows: Vec<u64>) -> RdmaFigures {
+        RdmaFigures::Bandwidth(vec![crosstie_rdma::MeasuredBandwidth {
             size: 1000,
             depth: 8,
             bytes,
@@ -182,21 +187,21 @@ mod tests {
     #[test]
     fn nothing_is_never_a_zero() {
         assert!(sum(&[]).is_err());
-        assert!(sum(&[Figures::Responded]).is_err());
-        assert!(verified(&[Figures::Responded]).is_err());
-        assert!(percentiles(&Figures::Responded).is_err());
+        assert!(sum(&[RdmaFigures::Responded]).is_err());
+        assert!(verified(&[RdmaFigures::Responded]).is_err());
+        assert!(percentiles(&RdmaFigures::Responded).is_err());
     }
 
     #[test]
     fn wrong_bytes_of_all_rails_are_counted_size_by_size() {
         let of_rail = |wrong_bytes| {
-            let size = |size| crosstie_rdma::Verified {
+            let size = |size| crosstie_rdma::VerifiedMessages {
                 size,
                 messages: 2,
                 bytes: 2 * u64::from(size),
                 wrong_bytes,
             };
-            Figures::Verified(vec![size(1), size(4099)])
+            RdmaFigures::Verified(vec![size(1), size(4099)])
         };
         let all = verified(&[of_rail(0), of_rail(3)]).unwrap();
         let wrong: Vec<(u32, u64)> = all.iter().map(|one| (one.size, one.wrong_bytes)).collect();

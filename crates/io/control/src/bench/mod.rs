@@ -13,18 +13,18 @@ mod userspace;
 
 use std::cell::RefCell;
 
-use crosstie_counters::PortName;
-use crosstie_report::bench::{Bench, RailResult};
+use crosstie_counters::CounterPort;
+use crosstie_report::bench::{BenchReport, RailResult};
 
-use crate::{FleetSnapshot, NodeFacts, SnapshotError, Targets, TargetsError};
-use counters::Recorder;
+use crate::{CommandTargets, FleetSnapshot, NodeFacts, SnapshotError, TargetsError};
+use counters::CounterRecorder;
 pub(crate) use doubts::of_conditions;
 use doubts::of_devices;
-pub use options::{BenchOptions, Transports};
+pub use options::{BenchOptions, BenchTransports};
 pub use peers::peer_commands;
-use rails::{Usable, usable};
-use rdma::RdmaRun;
-use tcp::TcpRun;
+use rails::{UsableRails, usable};
+use rdma::RdmaBenchRun;
+use tcp::TcpBenchRun;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
@@ -57,7 +57,7 @@ pub enum BenchError {
     },
 }
 
-pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchError> {
+pub fn bench(targets: &CommandTargets, options: &BenchOptions) -> Result<BenchReport, BenchError> {
     let (list, depth) = (options.list, options.depth);
     if list > depth {
         return Err(BenchError::ListBeyondDepth { list, depth });
@@ -76,19 +76,19 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
     let usable = usable(near, far, options.transports, options.force)?;
     let rails = &usable.rdma;
     let hosts = names(near, far);
-    let recorder = Recorder {
+    let recorder = CounterRecorder {
         fleet: &fleet,
         nodes: hosts.clone(),
         ports: ports(&usable),
         recorded: RefCell::default(),
     };
     let facts = [&*near.facts, &*far.facts];
-    let run = RdmaRun::new(&fleet, hosts.clone(), options, &recorder, facts);
+    let run = RdmaBenchRun::new(&fleet, hosts.clone(), options, &recorder, facts);
     let results: Vec<RailResult> = rails.iter().map(|rail| run.rail(rail)).collect();
     let all_rails = (rails.len() > 1).then(|| run.all(rails));
     let mut doubts = of_devices(&facts, rails);
     doubts.extend(run.doubts());
-    let tcp_run = TcpRun {
+    let tcp_run = TcpBenchRun {
         fleet: &fleet,
         options,
         recorder: &recorder,
@@ -98,7 +98,7 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
     };
     let tcp = (!usable.tcp.is_empty()).then(|| tcp_run.run(&usable.tcp));
     doubts.extend(tcp_run.doubts.into_inner());
-    if rails.is_empty() && options.transports == Transports::Both {
+    if rails.is_empty() && options.transports == BenchTransports::Both {
         doubts.push("no RDMA rail between these nodes: TCP alone was measured".to_owned());
     }
     let peers = if options.verify {
@@ -108,8 +108,8 @@ pub fn bench(targets: &Targets, options: &BenchOptions) -> Result<Bench, BenchEr
     };
     let seen = recorder.recorded.into_inner();
     let is_rdma = !rails.is_empty();
-    Ok(Bench {
-        format: Bench::FORMAT,
+    Ok(BenchReport {
+        format: BenchReport::FORMAT,
         nodes: hosts,
         asked: options.asked(),
         rails: results,
@@ -138,18 +138,18 @@ fn names(near: &NodeFacts, far: &NodeFacts) -> [String; 2] {
 }
 
 /// Of each node: the rails' devices, then TCP's interfaces.
-fn ports(usable: &Usable) -> [Vec<PortName>; 2] {
+fn ports(usable: &UsableRails) -> [Vec<CounterPort>; 2] {
     [false, true].map(|is_far| {
         let rdma = usable.rdma.iter().map(|rail| {
             let end = if is_far { &rail.far } else { &rail.near };
-            PortName {
+            CounterPort {
                 device: Some((end.device.clone(), end.port)),
                 interface: end.interface.clone(),
             }
         });
         let tcp = usable.tcp.iter().map(|rail| {
             let end = if is_far { &rail.far } else { &rail.near };
-            PortName {
+            CounterPort {
                 device: None,
                 interface: Some(end.interface.clone()),
             }

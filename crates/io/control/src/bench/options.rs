@@ -1,10 +1,10 @@
 //! What is asked for.
 
-use crosstie_report::bench::{Asked, Operation};
+use crosstie_report::bench::{BenchOperation, BenchRequest};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transports {
+pub enum BenchTransports {
     Rdma,
     Tcp,
     /// Whatever there is.
@@ -13,14 +13,14 @@ pub enum Transports {
 
 #[derive(Debug, Clone)]
 pub struct BenchOptions {
-    pub transports: Transports,
+    pub transports: BenchTransports,
     /// Of TCP's tests with several.
     pub streams: u16,
     /// Bytes that TCP hands over with one call.
     pub block: u32,
     /// Also run the tools that others measure with.
     pub verify: bool,
-    pub operation: Operation,
+    pub operation: BenchOperation,
     pub size: u32,
     pub queue_pairs: u16,
     /// Messages under way on a queue pair; a power of two, as the next.
@@ -40,8 +40,8 @@ pub struct BenchOptions {
 }
 
 impl BenchOptions {
-    pub(super) fn asked(&self) -> Asked {
-        Asked {
+    pub(super) fn asked(&self) -> BenchRequest {
+        BenchRequest {
             operation: self.operation,
             size: self.size,
             queue_pairs: self.queue_pairs,

@@ -2,35 +2,35 @@
 
 use std::{fmt::Write as _, net::IpAddr};
 
-use crosstie_agent::{CallError, PeerToolError, PeerToolRun, call};
+use crosstie_agent::{CallError, PeerToolCall, PeerToolError, call};
 use crosstie_fabric::{
     ip_rails::IpRail,
-    peer_tools::{PeerRun, PeerTool},
+    peer_tools::{PeerTool, PeerToolCommand},
     rails::{Rail, RailEnd},
 };
 use crosstie_model::{Facts, facts::rdma::GidKind};
-use crosstie_report::bench::{Cell, Operation, PeerFigure};
+use crosstie_report::bench::{BenchOperation, MeasuredValue, PeerFigure};
 
-use super::{BenchError, BenchOptions, Transports, figures::cell, names, rails::usable};
-use crate::{Event, Fleet, FleetSnapshot, NodeFacts, Targets};
+use super::{BenchError, BenchOptions, BenchTransports, figures::cell, names, rails::usable};
+use crate::{CommandTargets, ControlEvent, Fleet, FleetSnapshot, NodeFacts};
 
 /// Of a message whose latency is measured.
 const LATENCY_SIZE: u32 = 16;
 
 /// A server, and the client that goes to it.
-pub(super) struct PeerPair {
+pub(super) struct PeerToolPair {
     pub(super) name: String,
-    pub(super) server: PeerRun,
-    pub(super) client: PeerRun,
+    pub(super) server: PeerToolCommand,
+    pub(super) client: PeerToolCommand,
 }
 
-impl PeerPair {
+impl PeerToolPair {
     /// The same test with the bytes going the other way.
     fn back(&self) -> Self {
         Self {
             name: self.name.replace('→', "←"),
             server: self.server.clone(),
-            client: PeerRun {
+            client: PeerToolCommand {
                 reverse: true,
                 ..self.client.clone()
             },
@@ -39,7 +39,10 @@ impl PeerPair {
 }
 
 /// The commands, as text: first on the second node, then on the first.
-pub fn peer_commands(targets: &Targets, options: &BenchOptions) -> Result<String, BenchError> {
+pub fn peer_commands(
+    targets: &CommandTargets,
+    options: &BenchOptions,
+) -> Result<String, BenchError> {
     let mut targets = targets.clone();
     targets.options.namespaces = true;
     let (_, fleet) = targets.find_live(true)?;
@@ -80,7 +83,7 @@ pub(super) fn verify(
     options: &BenchOptions,
 ) -> Vec<PeerFigure> {
     let mut pairs = of_rdma(rdma, near, far, options);
-    if options.transports != Transports::Rdma {
+    if options.transports != BenchTransports::Rdma {
         for rail in tcp {
             pairs.extend([1, options.streams].map(|streams| iperf3(rail, streams, options)));
         }
@@ -88,11 +91,11 @@ pub(super) fn verify(
     pairs.into_iter().map(|pair| run(fleet, pair)).collect()
 }
 
-fn run(fleet: &Fleet, pair: PeerPair) -> PeerFigure {
-    let within = PeerToolRun::longest(&pair.client);
+fn run(fleet: &Fleet, pair: PeerToolPair) -> PeerFigure {
+    let within = PeerToolCall::longest(&pair.client);
     let name = format!("{} by {}", pair.name, pair.client.tool.program());
     let observer = &fleet.options().observer;
-    observer.observe(Event::TestBegan {
+    observer.observe(ControlEvent::TestBegan {
         name: &name,
         within,
     });
@@ -101,7 +104,7 @@ fn run(fleet: &Fleet, pair: PeerPair) -> PeerFigure {
     let runs = [pair.client, pair.server];
     let answers = fleet.call_together(within, move |node, session, _| {
         let ask = &runs[node.min(1)];
-        Ok(call::<PeerToolRun>(session, ask, within, &mut |()| ()))
+        Ok(call::<PeerToolCall>(session, ask, within, &mut |()| ()))
     });
     let mut client: Result<String, String> = Err("it was not begun".to_owned());
     let mut missing = None;
@@ -127,7 +130,7 @@ fn run(fleet: &Fleet, pair: PeerPair) -> PeerFigure {
             found.ok_or_else(|| format!("{} printed no figure", tool.program()))
         }),
     };
-    let gbps: Cell<f64> = cell(gbps);
+    let gbps: MeasuredValue<f64> = cell(gbps);
     PeerFigure {
         test: pair.name,
         command,
@@ -140,15 +143,15 @@ fn of_rdma(
     near: &NodeFacts,
     far: &NodeFacts,
     options: &BenchOptions,
-) -> Vec<PeerPair> {
+) -> Vec<PeerToolPair> {
     let tool = match options.operation {
-        Operation::Write => PeerTool::WriteBandwidth,
-        Operation::Read => PeerTool::ReadBandwidth,
-        Operation::Send => PeerTool::SendBandwidth,
+        BenchOperation::Write => PeerTool::WriteBandwidth,
+        BenchOperation::Read => PeerTool::ReadBandwidth,
+        BenchOperation::Send => PeerTool::SendBandwidth,
     };
     let pairs = rails.iter().filter_map(|rail| {
         let end = |facts: &Facts, end: &RailEnd, server: Option<IpAddr>| {
-            Some(PeerRun {
+            Some(PeerToolCommand {
                 tool,
                 device: Some((end.device.clone(), end.port)),
                 gid_index: gid_index(facts, end),
@@ -160,7 +163,7 @@ fn of_rdma(
                 reverse: false,
             })
         };
-        Some(PeerPair {
+        Some(PeerToolPair {
             name: format!("{} →", rail.near.device),
             server: end(&far.facts, &rail.far, None)?,
             client: end(&near.facts, &rail.near, rail.far.address)?,
@@ -179,7 +182,7 @@ fn gid_index(facts: &Facts, end: &RailEnd) -> Option<u32> {
     Some(entry.index)
 }
 
-fn iperf3(rail: &IpRail, streams: u16, options: &BenchOptions) -> PeerPair {
+fn iperf3(rail: &IpRail, streams: u16, options: &BenchOptions) -> PeerToolPair {
     let name = match streams {
         1 => "TCP, 1 stream →".to_owned(),
         count => format!("TCP, {count} streams →"),
@@ -194,7 +197,7 @@ fn iperf3(rail: &IpRail, streams: u16, options: &BenchOptions) -> PeerPair {
     )
 }
 
-fn sockperf(rail: &IpRail, options: &BenchOptions) -> PeerPair {
+fn sockperf(rail: &IpRail, options: &BenchOptions) -> PeerToolPair {
     of_ip(
         rail,
         PeerTool::Sockperf,
@@ -212,8 +215,8 @@ fn of_ip(
     size: u32,
     width: u16,
     options: &BenchOptions,
-) -> PeerPair {
-    let end = |own: IpAddr, server: Option<IpAddr>| PeerRun {
+) -> PeerToolPair {
+    let end = |own: IpAddr, server: Option<IpAddr>| PeerToolCommand {
         tool,
         device: None,
         gid_index: None,
@@ -224,7 +227,7 @@ fn of_ip(
         seconds: options.measure.div_ceil(1000),
         reverse: false,
     };
-    PeerPair {
+    PeerToolPair {
         name: format!("{} {name}", rail.near.interface),
         server: end(rail.far.address, None),
         client: end(rail.near.address, Some(rail.far.address)),

@@ -6,12 +6,12 @@ use crosstie_fabric::{
     rails::{Rail, RailEnd, rails, users},
 };
 
-use super::{BenchError, Transports};
+use super::{BenchError, BenchTransports};
 use crate::{NodeFacts, connector::NAMESPACE_PREFIX};
 
 /// What is measured: RDMA's rails, and the interfaces that TCP takes.
 #[derive(Debug)]
-pub(super) struct Usable {
+pub(super) struct UsableRails {
     pub(super) rdma: Vec<Rail>,
     pub(super) tcp: Vec<IpRail>,
 }
@@ -20,36 +20,36 @@ pub(super) struct Usable {
 pub(super) fn usable(
     near: &NodeFacts,
     far: &NodeFacts,
-    transports: Transports,
+    transports: BenchTransports,
     force: bool,
-) -> Result<Usable, BenchError> {
+) -> Result<UsableRails, BenchError> {
     let rdma = rails(&near.facts, &far.facts);
     let mut tcp = below(&rdma);
     if tcp.is_empty() {
         tcp = ip_rails(&near.facts, &far.facts);
-        if !force && transports == Transports::Both && !rdma.is_empty() {
+        if !force && transports == BenchTransports::Both && !rdma.is_empty() {
             // InfiniBand: nothing says that these interfaces are the fabric's.
             tcp.clear();
         }
     }
-    let usable = Usable {
-        rdma: if transports == Transports::Tcp {
+    let usable = UsableRails {
+        rdma: if transports == BenchTransports::Tcp {
             Vec::new()
         } else {
             rdma
         },
-        tcp: if transports == Transports::Rdma {
+        tcp: if transports == BenchTransports::Rdma {
             Vec::new()
         } else {
             tcp
         },
     };
     let names = || (near.destination.clone(), far.destination.clone());
-    if usable.rdma.is_empty() && (transports == Transports::Rdma || usable.tcp.is_empty()) {
+    if usable.rdma.is_empty() && (transports == BenchTransports::Rdma || usable.tcp.is_empty()) {
         let (near, far) = names();
         return Err(match transports {
-            Transports::Tcp => BenchError::NoSubnet { near, far },
-            Transports::Rdma | Transports::Both => BenchError::NoRail { near, far },
+            BenchTransports::Tcp => BenchError::NoSubnet { near, far },
+            BenchTransports::Rdma | BenchTransports::Both => BenchError::NoRail { near, far },
         });
     }
     if !force {

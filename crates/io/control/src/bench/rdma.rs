@@ -2,32 +2,36 @@
 
 use std::cell::RefCell;
 
-use crosstie_counters::{Carrier, Traffic};
+use crosstie_counters::{PayloadTraffic, TrafficCarrier};
 use crosstie_fabric::{rails::Rail, wire::roce_path_mtu};
 use crosstie_model::Facts;
-use crosstie_rdma::{Figures, Message, Test, Transfer};
+use crosstie_rdma::{LatencyMessage, RdmaFigures, RdmaTest, RdmaTransfer};
 use crosstie_report::bench::{
-    AllRails, Bandwidth, Bidirectional, Cell, Directions, Latencies, Latency, RailResult, Verified,
+    AllRailsResult, BenchBandwidth, BenchLatencies, BenchLatency, BidirectionalBandwidth,
+    BothDirections, MeasuredValue, RailResult, VerifiedData,
 };
 
 use super::{
     BenchOptions,
-    counters::{Moved, Recorder, SHORTEST_COMPARED},
+    counters::{CounterRecorder, MovedTraffic, SHORTEST_COMPARED},
     doubts::of_conditions,
     figures::{bandwidths, bidirectional, cell, percentiles, sum, verified},
-    requests::{self, Way},
+    requests::{self, SendDirection},
 };
 use crate::{
-    Event, Fleet,
-    measure::{End, EndResult, MeasureError, Measured, PairTest, Rdma, longest, measure},
+    ControlEvent, Fleet,
+    measure::{
+        MeasureError, PairTest, PairTestResult, RdmaTestEngine, TestEnd, TestEndResult, longest,
+        measure,
+    },
 };
 
-pub(super) struct RdmaRun<'a> {
+pub(super) struct RdmaBenchRun<'a> {
     fleet: &'a Fleet,
     /// The two nodes, as they call themselves.
     hosts: [String; 2],
     options: &'a BenchOptions,
-    recorder: &'a Recorder<'a>,
+    recorder: &'a CounterRecorder<'a>,
     facts: [&'a Facts; 2],
     seen: RefCell<Seen>,
 }
@@ -41,14 +45,14 @@ struct Seen {
 }
 
 /// Figures of each test's near end, and of its far end.
-type BothEnds = (Vec<Figures>, Vec<Figures>);
+type BothEnds = (Vec<RdmaFigures>, Vec<RdmaFigures>);
 
-impl<'a> RdmaRun<'a> {
+impl<'a> RdmaBenchRun<'a> {
     pub(super) fn new(
         fleet: &'a Fleet,
         hosts: [String; 2],
         options: &'a BenchOptions,
-        recorder: &'a Recorder<'a>,
+        recorder: &'a CounterRecorder<'a>,
         facts: [&'a Facts; 2],
     ) -> Self {
         Self {
@@ -76,18 +80,18 @@ impl<'a> RdmaRun<'a> {
                     bandwidths(&figures[0])
                 })
             }),
-            latency: Latencies {
-                write_with_immediate: self.latency(rail, Message::WriteWithImmediate),
-                send: self.latency(rail, Message::Send),
+            latency: BenchLatencies {
+                write_with_immediate: self.latency(rail, LatencyMessage::WriteWithImmediate),
+                send: self.latency(rail, LatencyMessage::Send),
             },
             data: self.data(name, rails),
         }
     }
 
     /// All rails at once.
-    pub(super) fn all(&self, rails: &[Rail]) -> AllRails {
+    pub(super) fn all(&self, rails: &[Rail]) -> AllRailsResult {
         let name = "all rails";
-        AllRails {
+        AllRailsResult {
             bandwidth: self.bandwidth(name, rails),
             bidirectional: self.bidirectional(name, rails),
             data: self.data(name, rails),
@@ -99,7 +103,7 @@ impl<'a> RdmaRun<'a> {
         self.seen.into_inner().doubts
     }
 
-    fn bandwidth(&self, name: &str, rails: &[Rail]) -> Directions<Bandwidth> {
+    fn bandwidth(&self, name: &str, rails: &[Rail]) -> BothDirections<BenchBandwidth> {
         each_way(|way| {
             let tests = of_rails(rails, |rail| requests::bandwidth(self.options, rail, way));
             let (figures, _) = self.measure(&format!("{name} {}", way.arrow()), &tests)?;
@@ -107,16 +111,20 @@ impl<'a> RdmaRun<'a> {
         })
     }
 
-    fn bidirectional(&self, name: &str, rails: &[Rail]) -> Option<Cell<Bidirectional>> {
+    fn bidirectional(
+        &self,
+        name: &str,
+        rails: &[Rail],
+    ) -> Option<MeasuredValue<BidirectionalBandwidth>> {
         self.options.bidirectional.then(|| {
-            let way = Way::Both;
+            let way = SendDirection::Both;
             let tests = of_rails(rails, |rail| requests::bandwidth(self.options, rail, way));
             let figures = self.measure(&format!("{name} {}", way.arrow()), &tests);
             cell(figures.and_then(|(there, back)| bidirectional(&there, &back)))
         })
     }
 
-    fn data(&self, name: &str, rails: &[Rail]) -> Option<Directions<Vec<Verified>>> {
+    fn data(&self, name: &str, rails: &[Rail]) -> Option<BothDirections<Vec<VerifiedData>>> {
         self.options.verify_data.then(|| {
             each_way(|way| {
                 let tests = of_rails(rails, |rail| requests::verify(self.options, rail, way));
@@ -127,10 +135,10 @@ impl<'a> RdmaRun<'a> {
         })
     }
 
-    fn latency(&self, rail: &Rail, message: Message) -> Cell<Latency> {
+    fn latency(&self, rail: &Rail, message: LatencyMessage) -> MeasuredValue<BenchLatency> {
         let kind = match message {
-            Message::WriteWithImmediate => "write",
-            Message::Send => "send",
+            LatencyMessage::WriteWithImmediate => "write",
+            LatencyMessage::Send => "send",
         };
         let name = format!("{} {kind} latency", rail.near.device);
         let test = requests::latency(self.options, rail, message);
@@ -143,17 +151,17 @@ impl<'a> RdmaRun<'a> {
         if let Some(why) = &self.seen.borrow().lost {
             return Err(why.clone());
         }
-        let within = longest::<Rdma>(tests);
+        let within = longest::<RdmaTestEngine>(tests);
         let observer = &self.fleet.options().observer;
-        observer.observe(Event::TestBegan { name, within });
-        let work = || measure::<Rdma>(self.fleet, tests);
+        observer.observe(ControlEvent::TestBegan { name, within });
+        let work = || measure::<RdmaTestEngine>(self.fleet, tests);
         let results = self
             .recorder
             .around(name, work, |results| self.moved(tests, results));
         let mut all = (Vec::new(), Vec::new());
         for (test, result) in tests.iter().zip(results) {
             match result {
-                Ok(Measured { near, far }) => {
+                Ok(PairTestResult { near, far }) => {
                     self.note(test.near.node, &near);
                     self.note(test.far.node, &far);
                     all.0.push(near.figures);
@@ -174,8 +182,8 @@ impl<'a> RdmaRun<'a> {
     fn moved(
         &self,
         tests: &[PairTest],
-        results: &Vec<Result<Measured, MeasureError>>,
-    ) -> Vec<Moved> {
+        results: &Vec<Result<PairTestResult, MeasureError>>,
+    ) -> Vec<MovedTraffic> {
         let mut all = Vec::new();
         for (test, result) in tests.iter().zip(results) {
             let Ok(measured) = result else { continue };
@@ -184,7 +192,7 @@ impl<'a> RdmaRun<'a> {
                 (&test.far, &test.near, &measured.far),
             ];
             for (initiator, other, result) in ends {
-                let Figures::Bandwidth(figures) = &result.figures else {
+                let RdmaFigures::Bandwidth(figures) = &result.figures else {
                     continue;
                 };
                 let [one] = &figures[..] else { continue };
@@ -193,12 +201,12 @@ impl<'a> RdmaRun<'a> {
                 }
                 // Who reads does not send.
                 let (sender, receiver) = match initiator.request.test {
-                    Test::Bandwidth {
-                        transfer: Transfer::Read,
+                    RdmaTest::Bandwidth {
+                        transfer: RdmaTransfer::Read,
                     } => (other, initiator),
                     _ => (initiator, other),
                 };
-                let place = |end: &End| {
+                let place = |end: &TestEnd| {
                     let request = &end.request;
                     let place = self
                         .recorder
@@ -208,7 +216,7 @@ impl<'a> RdmaRun<'a> {
                 let (Some(sender), Some(receiver)) = (place(sender), place(receiver)) else {
                     continue;
                 };
-                all.push(Moved {
+                all.push(MovedTraffic {
                     sender,
                     receiver,
                     traffic: vec![self.traffic(initiator, other, one)],
@@ -218,14 +226,19 @@ impl<'a> RdmaRun<'a> {
         all
     }
 
-    fn traffic(&self, one: &End, other: &End, figures: &crosstie_rdma::Bandwidth) -> Traffic {
+    fn traffic(
+        &self,
+        one: &TestEnd,
+        other: &TestEnd,
+        figures: &crosstie_rdma::MeasuredBandwidth,
+    ) -> PayloadTraffic {
         let mtus = [one, other].map(|end| end.request.interface_mtu.and_then(roce_path_mtu));
         let is_software = [one, other].iter().any(|end| {
             let mut devices = self.facts[end.node].rdma.iter();
             devices.any(|device| device.name == end.request.device && device.software)
         });
-        Traffic {
-            carrier: Carrier::Rdma {
+        PayloadTraffic {
+            carrier: TrafficCarrier::Rdma {
                 message: figures.size,
                 // InfiniBand's largest where there is no interface to tell.
                 path_mtu: mtus.into_iter().flatten().min().map_or(4096, |mtu| mtu.0),
@@ -236,7 +249,7 @@ impl<'a> RdmaRun<'a> {
         }
     }
 
-    fn note(&self, node: usize, end: &EndResult) {
+    fn note(&self, node: usize, end: &TestEndResult) {
         let mut seen = self.seen.borrow_mut();
         for doubt in of_conditions(&self.hosts[node], &end.conditions) {
             if !seen.doubts.contains(&doubt) {
@@ -250,9 +263,9 @@ fn of_rails(rails: &[Rail], test: impl Fn(&Rail) -> PairTest) -> Vec<PairTest> {
     rails.iter().map(test).collect()
 }
 
-fn each_way<T>(one: impl Fn(Way) -> Result<T, String>) -> Directions<T> {
-    Directions {
-        there: cell(one(Way::There)),
-        back: cell(one(Way::Back)),
+fn each_way<T>(one: impl Fn(SendDirection) -> Result<T, String>) -> BothDirections<T> {
+    BothDirections {
+        there: cell(one(SendDirection::There)),
+        back: cell(one(SendDirection::Back)),
     }
 }

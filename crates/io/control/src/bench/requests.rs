@@ -1,24 +1,26 @@
 //! What the ends of a test are asked to do.
 
 use crosstie_fabric::rails::{Rail, RailEnd};
-use crosstie_rdma::{Message, OpenRequest, Role, Share, Test, Times, Transfer};
-use crosstie_report::bench::Operation;
+use crosstie_rdma::{
+    LatencyMessage, NodeShare, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer, TestTimes,
+};
+use crosstie_report::bench::BenchOperation;
 
 use super::BenchOptions;
 use crate::measure::{
-    End, PairTest,
+    PairTest, TestEnd,
     usual::{LATENCY_SIZE, PATH, SILENCE},
 };
 
 /// In milliseconds.
-const TIMES: Times = Times {
+const TIMES: TestTimes = TestTimes {
     warm_up: 500,
     measure: 0,
     cool_down: 200,
     silence: SILENCE,
 };
 /// Of each size of a sweep, and of each whose bytes are looked at.
-const SHORT_TIMES: Times = Times {
+const SHORT_TIMES: TestTimes = TestTimes {
     warm_up: 100,
     measure: 250,
     cool_down: 50,
@@ -31,13 +33,13 @@ const VERIFIED_SIZES: [u32; 2] = [1, 4099];
 
 /// Which end of a rail sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum SendDirection {
     There,
     Back,
     Both,
 }
 
-impl Way {
+impl SendDirection {
     pub(super) fn arrow(self) -> &'static str {
         match self {
             Self::There => "→",
@@ -47,71 +49,86 @@ impl Way {
     }
 }
 
-pub(super) fn bandwidth(options: &BenchOptions, rail: &Rail, way: Way) -> PairTest {
-    let times = Times {
+pub(super) fn bandwidth(options: &BenchOptions, rail: &Rail, way: SendDirection) -> PairTest {
+    let times = TestTimes {
         measure: options.measure,
         ..TIMES
     };
     let transfer = transfer(options.operation);
-    pair(rail, way, |end| OpenRequest {
+    pair(rail, way, |end| RdmaOpenRequest {
         times,
         ..of_end(
             options,
             end,
-            Test::Bandwidth { transfer },
+            RdmaTest::Bandwidth { transfer },
             vec![options.size],
         )
     })
 }
 
-pub(super) fn sweep(options: &BenchOptions, rail: &Rail, way: Way) -> PairTest {
+pub(super) fn sweep(options: &BenchOptions, rail: &Rail, way: SendDirection) -> PairTest {
     let sizes: Vec<u32> = SWEEP.map(|power| 1 << power).collect();
     let transfer = transfer(options.operation);
     pair(rail, way, |end| {
-        of_end(options, end, Test::Bandwidth { transfer }, sizes.clone())
+        of_end(
+            options,
+            end,
+            RdmaTest::Bandwidth { transfer },
+            sizes.clone(),
+        )
     })
 }
 
-pub(super) fn verify(options: &BenchOptions, rail: &Rail, way: Way) -> PairTest {
+pub(super) fn verify(options: &BenchOptions, rail: &Rail, way: SendDirection) -> PairTest {
     let mut sizes = VERIFIED_SIZES.to_vec();
     sizes.push(options.size);
     sizes.sort_unstable();
     sizes.dedup();
     let transfer = transfer(options.operation);
     pair(rail, way, |end| {
-        of_end(options, end, Test::Verify { transfer }, sizes.clone())
+        of_end(options, end, RdmaTest::Verify { transfer }, sizes.clone())
     })
 }
 
-pub(super) fn latency(options: &BenchOptions, rail: &Rail, message: Message) -> PairTest {
-    let times = Times {
+pub(super) fn latency(options: &BenchOptions, rail: &Rail, message: LatencyMessage) -> PairTest {
+    let times = TestTimes {
         measure: options.measure,
         ..TIMES
     };
-    pair(rail, Way::There, |end| OpenRequest {
+    pair(rail, SendDirection::There, |end| RdmaOpenRequest {
         queue_pairs: 1,
         depth: 1,
         list: 1,
         times,
-        ..of_end(options, end, Test::Latency { message }, vec![LATENCY_SIZE])
+        ..of_end(
+            options,
+            end,
+            RdmaTest::Latency { message },
+            vec![LATENCY_SIZE],
+        )
     })
 }
 
-fn transfer(operation: Operation) -> Transfer {
+fn transfer(operation: BenchOperation) -> RdmaTransfer {
     match operation {
-        Operation::Write => Transfer::Write,
-        Operation::Read => Transfer::Read,
-        Operation::Send => Transfer::Send,
+        BenchOperation::Write => RdmaTransfer::Write,
+        BenchOperation::Read => RdmaTransfer::Read,
+        BenchOperation::Send => RdmaTransfer::Send,
     }
 }
 
-fn of_end(options: &BenchOptions, end: &RailEnd, test: Test, sizes: Vec<u32>) -> OpenRequest {
-    OpenRequest {
+fn of_end(
+    options: &BenchOptions,
+    end: &RailEnd,
+    test: RdmaTest,
+    sizes: Vec<u32>,
+) -> RdmaOpenRequest {
+    RdmaOpenRequest {
         device: end.device.clone(),
         port: u8::try_from(end.port).unwrap_or(u8::MAX),
         address: end.address,
         interface_mtu: end.mtu,
-        role: Role::Initiator,
+        role: RdmaRole::Initiator,
         test,
         queue_pairs: options.queue_pairs,
         sizes,
@@ -121,27 +138,31 @@ fn of_end(options: &BenchOptions, end: &RailEnd, test: Test, sizes: Vec<u32>) ->
         relaxed_ordering: false,
         path: PATH,
         times: SHORT_TIMES,
-        share: Share { index: 0, count: 1 },
+        share: NodeShare { index: 0, count: 1 },
     }
 }
 
 /// The first node's end sends, unless it is the way back.
-fn pair(rail: &Rail, way: Way, request: impl Fn(&RailEnd) -> OpenRequest) -> PairTest {
-    let first = End {
+fn pair(
+    rail: &Rail,
+    way: SendDirection,
+    request: impl Fn(&RailEnd) -> RdmaOpenRequest,
+) -> PairTest {
+    let first = TestEnd {
         node: 0,
         request: request(&rail.near),
     };
-    let second = End {
+    let second = TestEnd {
         node: 1,
         request: request(&rail.far),
     };
     let (near, far) = match way {
-        Way::There | Way::Both => (first, second),
-        Way::Back => (second, first),
+        SendDirection::There | SendDirection::Both => (first, second),
+        SendDirection::Back => (second, first),
     };
     PairTest {
         near,
         far,
-        both_send: way == Way::Both,
+        both_send: way == SendDirection::Both,
     }
 }

@@ -2,21 +2,24 @@
 
 use std::cell::RefCell;
 
-use crosstie_counters::{Carrier, Traffic};
-use crosstie_fabric::ip_rails::{IpEnd, IpRail};
-use crosstie_figures::{Bandwidth as Received, Times};
-use crosstie_report::bench::{Bandwidth, Cell, Directions, Latency, Tcp as TcpReport, TcpRail};
-use crosstie_tcp::{Direction, Figures, OpenRequest, Role, Test};
+use crosstie_counters::{PayloadTraffic, TrafficCarrier};
+use crosstie_fabric::ip_rails::{IpRail, IpRailEnd};
+use crosstie_figures::{MeasuredBandwidth as Received, TestTimes};
+use crosstie_report::bench::{
+    BenchBandwidth, BenchLatency, BothDirections, MeasuredValue, TcpBench as TcpReport,
+    TcpRailResult,
+};
+use crosstie_tcp::{TcpDirection, TcpFigures, TcpOpenRequest, TcpRole, TcpTest};
 
 use super::{
     BenchOptions,
-    counters::{Moved, Recorder, SHORTEST_COMPARED},
+    counters::{CounterRecorder, MovedTraffic, SHORTEST_COMPARED},
     figures::{cell, of_histogram, received},
 };
 use crate::{
-    Event, Fleet,
+    ControlEvent, Fleet,
     measure::{
-        End, MeasureError, Measured, PairTest, Tcp, longest, measure,
+        MeasureError, PairTest, PairTestResult, TcpTestEngine, TestEnd, longest, measure,
         usual::{SILENCE, TCP_LATENCY_SIZE},
     },
 };
@@ -25,10 +28,10 @@ use crate::{
 const WARM_UP: u32 = 500;
 const COOL_DOWN: u32 = 100;
 
-pub(super) struct TcpRun<'a> {
+pub(super) struct TcpBenchRun<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) options: &'a BenchOptions,
-    pub(super) recorder: &'a Recorder<'a>,
+    pub(super) recorder: &'a CounterRecorder<'a>,
     /// Where a rail's ports are among the recorder's.
     pub(super) first_port: usize,
     /// What made the figures doubtful, each once.
@@ -37,9 +40,9 @@ pub(super) struct TcpRun<'a> {
     pub(super) lost: RefCell<Option<MeasureError>>,
 }
 
-type Tested = Vec<Result<Measured<Tcp>, MeasureError>>;
+type Tested = Vec<Result<PairTestResult<TcpTestEngine>, MeasureError>>;
 
-impl TcpRun<'_> {
+impl TcpBenchRun<'_> {
     pub(super) fn run(&self, rails: &[IpRail]) -> TcpReport {
         let of_rails = rails.iter().enumerate();
         TcpReport {
@@ -53,7 +56,7 @@ impl TcpRun<'_> {
         }
     }
 
-    fn rail(&self, place: usize, rail: &IpRail) -> TcpRail {
+    fn rail(&self, place: usize, rail: &IpRail) -> TcpRailResult {
         let rails = [(place, rail)];
         let name = &rail.near.interface;
         let one_stream = self.directions(&format!("{name} TCP, 1 stream"), &rails, 1);
@@ -63,7 +66,7 @@ impl TcpRun<'_> {
         } else {
             self.directions(&format!("{name} TCP, {streams} streams"), &rails, streams)
         };
-        TcpRail {
+        TcpRailResult {
             interfaces: [rail.near.interface.clone(), rail.far.interface.clone()],
             addresses: [rail.near.address, rail.far.address].map(|address| address.to_string()),
             one_stream,
@@ -72,13 +75,13 @@ impl TcpRun<'_> {
                 &format!("{name} TCP, both ways"),
                 &rails,
                 streams,
-                Direction::Both,
+                TcpDirection::Both,
             ),
             latency: self.latency(rail),
         }
     }
 
-    fn all(&self, rails: &[IpRail]) -> Directions<Bandwidth> {
+    fn all(&self, rails: &[IpRail]) -> BothDirections<BenchBandwidth> {
         let rails: Vec<(usize, &IpRail)> = rails.iter().enumerate().collect();
         self.directions("all rails TCP", &rails, self.options.streams)
     }
@@ -88,13 +91,13 @@ impl TcpRun<'_> {
         name: &str,
         rails: &[(usize, &IpRail)],
         streams: u16,
-    ) -> Directions<Bandwidth> {
+    ) -> BothDirections<BenchBandwidth> {
         let of = |arrow: &str, direction| {
             self.bandwidth(&format!("{name} {arrow}"), rails, streams, direction)
         };
-        Directions {
-            there: of("→", Direction::ToListener),
-            back: of("←", Direction::FromListener),
+        BothDirections {
+            there: of("→", TcpDirection::ToListener),
+            back: of("←", TcpDirection::FromListener),
         }
     }
 
@@ -103,14 +106,14 @@ impl TcpRun<'_> {
         name: &str,
         rails: &[(usize, &IpRail)],
         streams: u16,
-        direction: Direction,
-    ) -> Cell<Bandwidth> {
-        let tests: Vec<PairTest<OpenRequest>> = rails
+        direction: TcpDirection,
+    ) -> MeasuredValue<BenchBandwidth> {
+        let tests: Vec<PairTest<TcpOpenRequest>> = rails
             .iter()
             .map(|(_, rail)| {
                 self.pair(
                     rail,
-                    Test::Bandwidth { direction },
+                    TcpTest::Bandwidth { direction },
                     streams,
                     self.options.block,
                 )
@@ -124,13 +127,13 @@ impl TcpRun<'_> {
         cell(all.and_then(|all| received(all.into_iter().flatten())))
     }
 
-    fn latency(&self, rail: &IpRail) -> Cell<Latency> {
+    fn latency(&self, rail: &IpRail) -> MeasuredValue<BenchLatency> {
         let name = format!("{} TCP latency", rail.near.interface);
-        let test = self.pair(rail, Test::Latency, 1, TCP_LATENCY_SIZE);
+        let test = self.pair(rail, TcpTest::Latency, 1, TCP_LATENCY_SIZE);
         let tested = self.measure(&name, &[test], |_| Vec::new());
         let near = tested.into_iter().next().map(|one| match one {
             Ok(measured) => match measured.near.figures {
-                Figures::Latency(latency) => of_histogram(&latency.half_round_trips),
+                TcpFigures::Latency(latency) => of_histogram(&latency.half_round_trips),
                 _ => Err("the engine measured something else".to_owned()),
             },
             Err(error) => Err(error.to_string()),
@@ -141,16 +144,16 @@ impl TcpRun<'_> {
     fn measure(
         &self,
         name: &str,
-        tests: &[PairTest<OpenRequest>],
-        moved: impl FnOnce(&Tested) -> Vec<Moved>,
+        tests: &[PairTest<TcpOpenRequest>],
+        moved: impl FnOnce(&Tested) -> Vec<MovedTraffic>,
     ) -> Tested {
         if let Some(lost) = self.lost.borrow().as_ref() {
             return tests.iter().map(|_| Err(lost.clone())).collect();
         }
         let observer = &self.fleet.options().observer;
-        let within = longest::<Tcp>(tests);
-        observer.observe(Event::TestBegan { name, within });
-        let work = || measure::<Tcp>(self.fleet, tests);
+        let within = longest::<TcpTestEngine>(tests);
+        observer.observe(ControlEvent::TestBegan { name, within });
+        let work = || measure::<TcpTestEngine>(self.fleet, tests);
         let tested = self.recorder.around(name, work, moved);
         let mut errors = tested.iter().filter_map(|one| one.as_ref().err());
         *self.lost.borrow_mut() = errors.find(|error| error.is_lost()).cloned();
@@ -167,7 +170,7 @@ impl TcpRun<'_> {
     }
 
     /// What went over which ports, by the sender's word.
-    fn moved(&self, rails: &[(usize, &IpRail)], tested: &Tested) -> Vec<Moved> {
+    fn moved(&self, rails: &[(usize, &IpRail)], tested: &Tested) -> Vec<MovedTraffic> {
         let mut all = Vec::new();
         if self.options.block < SHORTEST_COMPARED {
             return all;
@@ -176,7 +179,7 @@ impl TcpRun<'_> {
             let Ok(measured) = one else { continue };
             let ends = [&measured.near.figures, &measured.far.figures];
             for (node, end) in ends.into_iter().enumerate() {
-                let Figures::Bandwidth {
+                let TcpFigures::Bandwidth {
                     sent: Some(sent), ..
                 } = end
                 else {
@@ -184,11 +187,11 @@ impl TcpRun<'_> {
                 };
                 let port = self.first_port + place;
                 let mtus = [rail.near.mtu, rail.far.mtu].into_iter().flatten();
-                all.push(Moved {
+                all.push(MovedTraffic {
                     sender: (node, port),
                     receiver: (1 - node, port),
-                    traffic: vec![Traffic {
-                        carrier: Carrier::Tcp {
+                    traffic: vec![PayloadTraffic {
+                        carrier: TrafficCarrier::Tcp {
                             interface_mtu: mtus.map(|mtu| mtu.0).min().unwrap_or(1500),
                         },
                         payload: sent.bytes,
@@ -201,17 +204,23 @@ impl TcpRun<'_> {
     }
 
     /// The near end connects, and the far end listens, whichever of them sends.
-    fn pair(&self, rail: &IpRail, test: Test, streams: u16, size: u32) -> PairTest<OpenRequest> {
-        let end = |node, end: &IpEnd| End {
+    fn pair(
+        &self,
+        rail: &IpRail,
+        test: TcpTest,
+        streams: u16,
+        size: u32,
+    ) -> PairTest<TcpOpenRequest> {
+        let end = |node, end: &IpRailEnd| TestEnd {
             node,
-            request: OpenRequest {
+            request: TcpOpenRequest {
                 address: end.address,
                 interface: Some(end.interface.clone()),
-                role: Role::Connector,
+                role: TcpRole::Connector,
                 test,
                 streams,
                 size,
-                times: Times {
+                times: TestTimes {
                     warm_up: WARM_UP,
                     measure: self.options.measure,
                     cool_down: COOL_DOWN,
@@ -228,10 +237,10 @@ impl TcpRun<'_> {
 }
 
 /// What each end received, with the processor time of the end that sent it.
-fn ways(measured: Measured<Tcp>) -> Result<Vec<(Received, u64)>, String> {
+fn ways(measured: PairTestResult<TcpTestEngine>) -> Result<Vec<(Received, u64)>, String> {
     let ends = [measured.near.figures, measured.far.figures];
     let [near, far] = ends.map(|end| match end {
-        Figures::Bandwidth { received, sent } => (received, sent),
+        TcpFigures::Bandwidth { received, sent } => (received, sent),
         _ => (None, None),
     });
     let ways = [(near.0, far.1), (far.0, near.1)];

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use crosstie_agent::{Job, call};
+use crosstie_agent::{JobCall, call};
 use crosstie_launch::{
     job::{self, HeadPorts, JobPlan, Workload},
-    preflight::{Obstacle, obstacles},
-    wire::{CheckAsk, Checked, FileAsk, JobAnswer, JobAsk},
+    preflight::{LaunchObstacle, obstacles},
+    wire::{FileCheckRequest, JobCheckReply, JobCheckRequest, JobReply, JobRequest},
 };
 use crosstie_reach::SessionError;
 
@@ -18,7 +18,7 @@ const FREE_PORTS: u32 = 2;
 
 pub(super) struct CheckedJob {
     pub(super) plan: JobPlan,
-    pub(super) obstacles: Vec<Obstacle>,
+    pub(super) obstacles: Vec<LaunchObstacle>,
 }
 
 /// What would run, with what the nodes said of it.
@@ -40,7 +40,7 @@ pub(super) fn check(
     let asks = asks(&draft, options);
     let found = ask(fleet, &job.places, asks, options)?;
     let hosts = job.nodes.iter().map(|node| node.host.clone());
-    let found: Vec<(String, Checked)> = hosts.zip(found).collect();
+    let found: Vec<(String, JobCheckReply)> = hosts.zip(found).collect();
     let mut obstacles = obstacles(&options.workload, &found);
     let mut workload = options.workload.clone();
     if let (Workload::Llama(llama), Some((_, head))) = (&mut workload, found.first()) {
@@ -54,7 +54,7 @@ pub(super) fn check(
         node.memory = node.memory.or(found.memory);
         let wanted = options.directory.is_some() && found.directory.is_none();
         if wanted {
-            obstacles.push(Obstacle {
+            obstacles.push(LaunchObstacle {
                 host: node.host.clone(),
                 what: "there is no such directory".to_owned(),
                 evidence: options.directory.clone().unwrap_or_default(),
@@ -80,7 +80,7 @@ pub(super) fn check(
     })
 }
 
-fn asks(draft: &JobPlan, options: &LaunchOptions) -> Vec<CheckAsk> {
+fn asks(draft: &JobPlan, options: &LaunchOptions) -> Vec<JobCheckRequest> {
     let ranks = draft.ranks.iter().enumerate();
     let asks = ranks.map(|(rank, planned)| {
         let name = options.workload.program(rank);
@@ -90,7 +90,7 @@ fn asks(draft: &JobPlan, options: &LaunchOptions) -> Vec<CheckAsk> {
         };
         let listens: Vec<SocketAddr> = planned.listens.into_iter().collect();
         let is_llama_head = rank == 0 && matches!(options.workload, Workload::Llama(_));
-        CheckAsk {
+        JobCheckRequest {
             program,
             options: if is_llama_head {
                 vec!["-fit".to_owned()]
@@ -107,7 +107,7 @@ fn asks(draft: &JobPlan, options: &LaunchOptions) -> Vec<CheckAsk> {
 }
 
 /// A model is the head's: the others are sent their layers. A script has to be everywhere.
-fn files(rank: usize, options: &LaunchOptions) -> Vec<FileAsk> {
+fn files(rank: usize, options: &LaunchOptions) -> Vec<FileCheckRequest> {
     let own = match &options.workload {
         Workload::Llama(llama) if rank == 0 => Some(llama.model.clone()),
         Workload::Torchrun(torchrun) => Some(torchrun.script.clone()),
@@ -115,15 +115,15 @@ fn files(rank: usize, options: &LaunchOptions) -> Vec<FileAsk> {
     };
     let paths = own.into_iter().chain(options.same.iter().cloned());
     let whole = options.verify_weights;
-    paths.map(|path| FileAsk { path, whole }).collect()
+    paths.map(|path| FileCheckRequest { path, whole }).collect()
 }
 
 fn ask(
     fleet: &Fleet,
     places: &[usize],
-    asks: Vec<CheckAsk>,
+    asks: Vec<JobCheckRequest>,
     options: &LaunchOptions,
-) -> Result<Vec<Checked>, LaunchError> {
+) -> Result<Vec<JobCheckReply>, LaunchError> {
     let limit = if options.verify_weights {
         VERIFY_TIMEOUT
     } else {
@@ -134,8 +134,8 @@ fn ask(
         let Some(ask) = of_place.get(place).cloned().flatten() else {
             return Ok(None);
         };
-        match call::<Job>(session, &JobAsk::Check(ask), limit, &mut |()| ())? {
-            JobAnswer::Checked(found) => Ok(Some(*found)),
+        match call::<JobCall>(session, &JobRequest::Check(ask), limit, &mut |()| ())? {
+            JobReply::Checked(found) => Ok(Some(*found)),
             _ => Err(NodeError::Session(SessionError::WrongAnswer)),
         }
     });

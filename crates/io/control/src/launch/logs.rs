@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use crosstie_agent::{JobLog, call_with_stream};
-use crosstie_launch::wire::{LogAsk, Stream};
+use crosstie_agent::{JobLogCall, call_with_stream};
+use crosstie_launch::wire::{JobLogRequest, LogStream};
 use crosstie_reach::SessionError;
 
 use super::{ASK_TIMEOUT, LaunchError, status};
@@ -18,7 +18,7 @@ const FOLLOW_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
 const MAX_KEPT: usize = 4 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogOptions {
+pub struct JobLogOptions {
     /// Else the only one.
     pub job: Option<String>,
     pub follow: bool,
@@ -29,7 +29,7 @@ pub struct LogOptions {
 /// any more.
 pub fn logs(
     fleet: &Fleet,
-    options: &LogOptions,
+    options: &JobLogOptions,
     tell: impl Fn(&str, &str) -> bool + Send + Sync + 'static,
 ) -> Result<(), LaunchError> {
     let job = match &options.job {
@@ -40,9 +40,9 @@ pub fn logs(
             names => return Err(LaunchError::Several(names.to_vec())),
         },
     };
-    let ask = LogAsk {
+    let ask = JobLogRequest {
         job: job.clone(),
-        stream: Stream::All,
+        stream: LogStream::All,
         lines: options.lines,
         follow: options.follow,
     };
@@ -66,7 +66,7 @@ pub fn logs(
             }
             Ok(())
         };
-        call_with_stream::<JobLog>(session, &ask, limit, &mut |()| (), &mut on_stream)?;
+        call_with_stream::<JobLogCall>(session, &ask, limit, &mut |()| (), &mut on_stream)?;
         if !rest.is_empty() {
             tell(&name, &String::from_utf8_lossy(&rest));
         }
@@ -80,10 +80,10 @@ pub fn logs(
     // Nodes that take no part have none; where all have none, there is no such job.
     let has_none = |(_, error): &(String, NodeError)| {
         use crosstie_agent::CallError;
-        use crosstie_jobs::LogError;
+        use crosstie_jobs::JobLogError;
         matches!(
             error,
-            NodeError::JobLog(CallError::Call(LogError::NoJob(_)))
+            NodeError::JobLog(CallError::Call(JobLogError::NoJob(_)))
         )
     };
     let (without, failed): (Vec<_>, Vec<_>) = failed.into_iter().partition(has_none);
@@ -97,7 +97,11 @@ pub fn logs(
 }
 
 /// All of one node's.
-pub(super) fn of_node(fleet: &Fleet, wanted: usize, ask: LogAsk) -> Result<Vec<u8>, NodeError> {
+pub(super) fn of_node(
+    fleet: &Fleet,
+    wanted: usize,
+    ask: JobLogRequest,
+) -> Result<Vec<u8>, NodeError> {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&kept);
     let answers = fleet.call(ASK_TIMEOUT, move |place, session, _| {
@@ -112,7 +116,7 @@ pub(super) fn of_node(fleet: &Fleet, wanted: usize, ask: LogAsk) -> Result<Vec<u
             kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
             Ok(())
         };
-        call_with_stream::<JobLog>(session, &ask, ASK_TIMEOUT, &mut |()| (), &mut on_stream)?;
+        call_with_stream::<JobLogCall>(session, &ask, ASK_TIMEOUT, &mut |()| (), &mut on_stream)?;
         Ok::<(), NodeError>(())
     });
     for (_, answer) in answers {

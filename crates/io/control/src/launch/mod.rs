@@ -10,13 +10,13 @@ mod status;
 
 use std::time::Duration;
 
-use crosstie_launch::{job::JobError, job::Workload, preflight::Obstacle};
+use crosstie_launch::{job::JobError, job::Workload, preflight::LaunchObstacle};
 
 use crate::{
     NoRandomNumbers, NodesFailed, SnapshotError, TargetsError, env::EnvError, plan::PlanError,
 };
 
-pub use logs::{LogOptions, logs};
+pub use logs::{JobLogOptions, logs};
 pub use start::{launch, plan};
 pub use status::{JobChoice, status, stop};
 
@@ -114,11 +114,11 @@ pub enum LaunchError {
 /// One a line: the node, what is wrong, the evidence and the fix.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", lines(.0))]
-pub struct ObstacleLines(pub Vec<Obstacle>);
+pub struct ObstacleLines(pub Vec<LaunchObstacle>);
 
-fn lines(obstacles: &[Obstacle]) -> String {
+fn lines(obstacles: &[LaunchObstacle]) -> String {
     let lines = obstacles.iter().map(|obstacle| {
-        let Obstacle {
+        let LaunchObstacle {
             host,
             what,
             evidence,

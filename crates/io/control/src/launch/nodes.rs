@@ -2,18 +2,18 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crosstie_doctor::{Diagnosis, Selection, clock::milliseconds};
+use crosstie_doctor::{CheckSelection, Diagnosis, clock::milliseconds};
 use crosstie_launch::{
     job::{JobNode, JobPort},
-    preflight::Obstacle,
+    preflight::LaunchObstacle,
     settings::{management_address, management_interface},
 };
-use crosstie_model::{Facts, Finding, Severity, Spec, is_plain};
-use crosstie_plan::{Joined, Port, Wiring};
+use crosstie_model::{ClusterSpec, Facts, Finding, Severity, is_plain};
+use crosstie_plan::{CableTarget, PlannedWiring, WiredPort};
 
 use super::{LaunchError, LaunchOptions};
 use crate::{
-    Fleet, FleetSnapshot, Nodes, Targets,
+    CommandTargets, Fleet, FleetSnapshot, TargetNodes,
     doctor::examine,
     env::{custom, with_custom},
     plan::{self, PlanError},
@@ -32,11 +32,14 @@ pub(super) struct JobNodes {
     pub(super) nodes: Vec<JobNode>,
     /// By rank: the place in the fleet.
     pub(super) places: Vec<usize>,
-    pub(super) obstacles: Vec<Obstacle>,
+    pub(super) obstacles: Vec<LaunchObstacle>,
     pub(super) notes: Vec<String>,
 }
 
-pub(super) fn read(targets: &Targets, options: &LaunchOptions) -> Result<JobNodes, LaunchError> {
+pub(super) fn read(
+    targets: &CommandTargets,
+    options: &LaunchOptions,
+) -> Result<JobNodes, LaunchError> {
     if !targets.from.is_empty() {
         let (spec, facts, unread) = plan::read_planned(targets)?;
         if !unread.0.is_empty() {
@@ -45,11 +48,11 @@ pub(super) fn read(targets: &Targets, options: &LaunchOptions) -> Result<JobNode
         return assemble(&spec, &facts, None, options);
     }
     let found = plan::find(targets)?;
-    let Nodes::Live(fleet) = found.nodes else {
+    let TargetNodes::Live(fleet) = found.nodes else {
         return Err(crate::TargetsError::Captures.into());
     };
     let snapshot = FleetSnapshot::take(&fleet);
-    let diagnosis = examine(&snapshot, &[], Some(&found.spec), Selection::default());
+    let diagnosis = examine(&snapshot, &[], Some(&found.spec), CheckSelection::default());
     let known = snapshot.known()?;
     let facts: Vec<Facts> = known.iter().map(|node| (*node.facts).clone()).collect();
     let mut job = assemble(&found.spec, &facts, Some(fleet), options)?;
@@ -67,15 +70,15 @@ pub(super) fn read(targets: &Targets, options: &LaunchOptions) -> Result<JobNode
 }
 
 fn assemble(
-    spec: &Spec,
+    spec: &ClusterSpec,
     facts: &[Facts],
     fleet: Option<Fleet>,
     options: &LaunchOptions,
 ) -> Result<JobNodes, LaunchError> {
     let custom = custom(&options.set)?;
-    let wiring = Wiring::new(spec, facts);
-    let wiring =
-        wiring.map_err(|faults| PlanError::FaultsOfLab(crosstie_plan::PlanError { faults }))?;
+    let wiring = PlannedWiring::new(spec, facts);
+    let wiring = wiring
+        .map_err(|faults| PlanError::FaultsOfLab(crosstie_plan::InvalidSpecError { faults }))?;
     let mut obstacles = Vec::new();
     let mut notes = Vec::new();
     let mut ranked: Vec<(usize, JobNode)> = Vec::new();
@@ -83,8 +86,9 @@ fn assemble(
         let (settings, said) = crosstie_plan::settings(&wiring, node);
         let host = node.facts.host.name.clone();
         notes.extend(said.into_iter().map(|note| format!("{host}: {note}")));
-        let usable =
-            |port: &&Port| (port.address.is_some() || port.infiniband) && is_plain(&port.device);
+        let usable = |port: &&WiredPort| {
+            (port.address.is_some() || port.infiniband) && is_plain(&port.device)
+        };
         let ports = node.ports.iter().filter(usable);
         if fleet.is_some() {
             let missing = ports.clone().filter_map(|port| missing(node.facts, port));
@@ -131,14 +135,14 @@ fn gpu_memory(facts: &Facts) -> Option<u64> {
         .filter(|sum| *sum > 0)
 }
 
-fn job_port(spec: &Spec, host: &str, port: &Port) -> JobPort {
+fn job_port(spec: &ClusterSpec, host: &str, port: &WiredPort) -> JobPort {
     let cable = match &port.joined {
-        Joined::Cable(number) => {
+        CableTarget::Cable(number) => {
             let mut cables = spec.direct_cables();
             let cable = cables.find(|(_, found, ..)| found == number);
             cable.map(|(_, _, a, b)| format!("{a} ↔ {b}"))
         }
-        Joined::Plane(plane) => Some(format!("{host}:{} ↔ {plane}", port.cage)),
+        CableTarget::Plane(plane) => Some(format!("{host}:{} ↔ {plane}", port.cage)),
     };
     JobPort {
         device: port.device.clone(),
@@ -150,12 +154,12 @@ fn job_port(spec: &Spec, host: &str, port: &Port) -> JobPort {
 }
 
 /// An address that the cluster file plans and the node does not have.
-fn missing(facts: &Facts, port: &Port) -> Option<Obstacle> {
+fn missing(facts: &Facts, port: &WiredPort) -> Option<LaunchObstacle> {
     let address = port.address?;
     let interface = port.interface.as_deref()?;
     let set = facts.network.interface(interface);
     let has = set.is_some_and(|set| set.addresses.iter().any(|found| found.net == address));
-    (!has).then(|| Obstacle {
+    (!has).then(|| LaunchObstacle {
         host: facts.host.name.clone(),
         what: format!("{interface} lacks its address of the fabric"),
         evidence: format!("the cluster file plans {address}"),
@@ -164,14 +168,14 @@ fn missing(facts: &Facts, port: &Port) -> Option<Obstacle> {
 }
 
 /// Faults that nothing else explains.
-fn faults(diagnosis: &Diagnosis) -> Vec<Obstacle> {
+fn faults(diagnosis: &Diagnosis) -> Vec<LaunchObstacle> {
     let of = |host: &str, finding: &Finding| {
         let is_root = finding.severity == Severity::Fault && finding.caused_by.is_none();
         let evidence = finding.evidence.iter();
         let evidence: Vec<String> = evidence
             .map(|seen| format!("{} {}", seen.what, seen.value))
             .collect();
-        is_root.then(|| Obstacle {
+        is_root.then(|| LaunchObstacle {
             host: host.to_owned(),
             what: format!("{} ({})", finding.id, finding.subject),
             evidence: evidence.join(", "),
@@ -191,7 +195,7 @@ fn faults(diagnosis: &Diagnosis) -> Vec<Obstacle> {
 }
 
 /// Whether the fabric was measured, and when.
-fn proof(spec: &Spec) -> Option<String> {
+fn proof(spec: &ClusterSpec) -> Option<String> {
     let never = "this fabric was never proven: `crosstie prove` measures it".to_owned();
     let Ok(path) = runs::newest_run(&spec.name) else {
         return Some(never);

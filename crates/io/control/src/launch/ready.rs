@@ -6,13 +6,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_agent::{Job, call};
+use crosstie_agent::{JobCall, call};
 use crosstie_launch::{
     job::Workload,
-    wire::{GenerateAsk, JobAnswer, JobAsk, LogAsk, Phase, RankStatus, Stream},
+    wire::{
+        GenerateRequest, JobLogRequest, JobReply, JobRequest, LogStream, RankPhase, RankStatus,
+    },
 };
 use crosstie_reach::SessionError;
-use crosstie_report::launch::{Launched, LaunchedRank, Outcome};
+use crosstie_report::launch::{LaunchOutcome, LaunchReport, LaunchedRank};
 
 use super::{ASK_TIMEOUT, LaunchError, LaunchOptions, logs, status};
 use crate::{Fleet, NodeError};
@@ -31,7 +33,7 @@ const ANSWER_LINES: u32 = 2000;
 /// Of a job that failed.
 const LAST_LINES: u32 = 4;
 
-pub(super) struct Ready<'a> {
+pub(super) struct ReadinessWait<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) places: &'a [usize],
     pub(super) job: &'a str,
@@ -42,8 +44,8 @@ pub(super) struct Ready<'a> {
 
 /// Fills in what became of it.
 pub(super) fn wait_until_ready(
-    ready: &Ready<'_>,
-    launched: &mut Launched,
+    ready: &ReadinessWait<'_>,
+    launched: &mut LaunchReport,
 ) -> Result<(), LaunchError> {
     let one_answer =
         matches!(&ready.options.workload, Workload::Llama(llama) if llama.prompt.is_some());
@@ -73,13 +75,13 @@ pub(super) fn wait_until_ready(
 
 fn is_running(rank: &RankStatus) -> bool {
     let phase = rank.state.as_ref().map(|state| state.phase);
-    matches!(phase, Some(Phase::Running | Phase::Ended))
+    matches!(phase, Some(RankPhase::Running | RankPhase::Ended))
 }
 
 fn is_over(ranks: &[RankStatus]) -> bool {
     let has_ended = |rank: &RankStatus| {
         let state = rank.state.as_ref();
-        state.is_some_and(|state| state.phase == Phase::Ended)
+        state.is_some_and(|state| state.phase == RankPhase::Ended)
             || matches!(rank.unit.as_str(), "inactive" | "failed")
     };
     !ranks.is_empty() && ranks.iter().all(has_ended)
@@ -87,7 +89,7 @@ fn is_over(ranks: &[RankStatus]) -> bool {
 
 /// Until it is so. A node that does not answer once is asked again.
 fn wait(
-    ready: &Ready<'_>,
+    ready: &ReadinessWait<'_>,
     until: Instant,
     is_so: impl Fn(&[RankStatus]) -> bool,
 ) -> Result<Vec<RankStatus>, LaunchError> {
@@ -147,9 +149,9 @@ fn counted(ranks: &[RankStatus]) -> Vec<LaunchedRank> {
 
 /// The first rank's word, or that of any other, or that it left none.
 fn ended(
-    ready: &Ready<'_>,
+    ready: &ReadinessWait<'_>,
     ranks: &[RankStatus],
-    launched: &mut Launched,
+    launched: &mut LaunchReport,
 ) -> Result<(), LaunchError> {
     let mut ordered: Vec<&RankStatus> = ranks.iter().collect();
     ordered.sort_by_key(|rank| rank.rank);
@@ -159,29 +161,33 @@ fn ended(
     let (ok, why) = words.map_or((false, "a rank was killed".to_owned()), |ended| {
         (ended.ok, ended.why)
     });
-    launched.outcome = if ok { Outcome::Ended } else { Outcome::Failed };
+    launched.outcome = if ok {
+        LaunchOutcome::Ended
+    } else {
+        LaunchOutcome::Failed
+    };
     launched.why = Some(why.clone());
     launched.ranks = counted(ranks);
     let Workload::Llama(llama) = &ready.options.workload else {
         return Ok(());
     };
     if !ok || llama.prompt.is_none() {
-        let printed = printed(ready, Stream::All, LAST_LINES).unwrap_or_default();
+        let printed = printed(ready, LogStream::All, LAST_LINES).unwrap_or_default();
         let last: Vec<&str> = printed.lines().collect();
         return Err(LaunchError::Ended {
             job: ready.job.to_owned(),
             why: format!("{why}; its head printed last: {}", last.join(" | ")),
         });
     }
-    let answer = printed(ready, Stream::Answer, ANSWER_LINES);
+    let answer = printed(ready, LogStream::Answer, ANSWER_LINES);
     launched.generated = answer.map(|text| text.trim().to_owned());
     proven(ready, ranks)
 }
 
 /// What the head printed.
-fn printed(ready: &Ready<'_>, stream: Stream, lines: u32) -> Option<String> {
+fn printed(ready: &ReadinessWait<'_>, stream: LogStream, lines: u32) -> Option<String> {
     let head = *ready.places.first()?;
-    let ask = LogAsk {
+    let ask = JobLogRequest {
         job: ready.job.to_owned(),
         stream,
         lines,
@@ -192,7 +198,7 @@ fn printed(ready: &Ready<'_>, stream: Stream, lines: u32) -> Option<String> {
 }
 
 /// Packets on the fabric's RDMA counters of every node, or why there were none.
-fn proven(ready: &Ready<'_>, ranks: &[RankStatus]) -> Result<(), LaunchError> {
+fn proven(ready: &ReadinessWait<'_>, ranks: &[RankStatus]) -> Result<(), LaunchError> {
     if !ready.options.workload.proves_rdma() {
         return Ok(());
     }
@@ -232,9 +238,9 @@ fn limited(ranks: &[RankStatus]) -> String {
 }
 
 fn generate_twice(
-    ready: &Ready<'_>,
+    ready: &ReadinessWait<'_>,
     address: SocketAddr,
-    launched: &mut Launched,
+    launched: &mut LaunchReport,
 ) -> Result<(), LaunchError> {
     let before = launched.ranks.clone();
     // A server listens long before its model is loaded.
@@ -292,8 +298,8 @@ fn generate_twice(
 }
 
 /// On the head, whose loopback address it may be.
-fn generate(ready: &Ready<'_>, address: SocketAddr) -> Result<String, NodeError> {
-    let ask = JobAsk::Generate(GenerateAsk {
+fn generate(ready: &ReadinessWait<'_>, address: SocketAddr) -> Result<String, NodeError> {
+    let ask = JobRequest::Generate(GenerateRequest {
         address,
         prompt: PROMPT.to_owned(),
         tokens: TOKENS,
@@ -305,8 +311,8 @@ fn generate(ready: &Ready<'_>, address: SocketAddr) -> Result<String, NodeError>
         if place != head {
             return Ok(None);
         }
-        match call::<Job>(session, &ask, limit, &mut |()| ())? {
-            JobAnswer::Generated { text } => Ok(Some(text)),
+        match call::<JobCall>(session, &ask, limit, &mut |()| ())? {
+            JobReply::Generated { text } => Ok(Some(text)),
             _ => Err(NodeError::Session(SessionError::WrongAnswer)),
         }
     });

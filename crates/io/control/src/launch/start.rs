@@ -5,22 +5,24 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crosstie_agent::{Job, call};
+use crosstie_agent::{JobCall, call};
 use crosstie_launch::job::{JobPlan, Workload};
-use crosstie_launch::wire::{JobAsk, RankFile};
-use crosstie_report::launch::{LaunchPlan, Launched};
+use crosstie_launch::wire::{JobRequest, RankFile};
+use crosstie_report::launch::{LaunchPlan, LaunchReport};
 
 use super::{
     ASK_TIMEOUT, LaunchError, LaunchOptions, ObstacleLines,
     check::{by_place, check},
     nodes::{JobNodes, read},
-    ready::{Ready, wait_until_ready},
+    ready::{ReadinessWait, wait_until_ready},
     status::stop_on,
 };
-use crate::{Event, Fleet, NodeError, NodesFailed, Targets, TargetsError, random::random};
+use crate::{
+    CommandTargets, ControlEvent, Fleet, NodeError, NodesFailed, TargetsError, random::random,
+};
 
 /// What would run; with live nodes also what stands in its way.
-pub fn plan(targets: &Targets, options: &LaunchOptions) -> Result<LaunchPlan, LaunchError> {
+pub fn plan(targets: &CommandTargets, options: &LaunchOptions) -> Result<LaunchPlan, LaunchError> {
     let mut job = read(targets, options)?;
     let mut checked = check(&mut job, options)?;
     checked.obstacles.splice(0..0, job.obstacles);
@@ -34,7 +36,10 @@ pub fn plan(targets: &Targets, options: &LaunchOptions) -> Result<LaunchPlan, La
 }
 
 /// Starts it, and waits until it is ready, or has ended where that is asked for.
-pub fn launch(targets: &Targets, options: &LaunchOptions) -> Result<Launched, LaunchError> {
+pub fn launch(
+    targets: &CommandTargets,
+    options: &LaunchOptions,
+) -> Result<LaunchReport, LaunchError> {
     let began = Instant::now();
     let mut job = read(targets, options)?;
     let mut checked = check(&mut job, options)?;
@@ -65,11 +70,14 @@ pub fn launch(targets: &Targets, options: &LaunchOptions) -> Result<Launched, La
     )
     .map_err(|source| fail(&fleet, &name, source))?;
     let text = format!("{name} is started on {} nodes", places.len());
-    targets.options.observer.observe(Event::Notice(&text));
-    let mut launched = Launched::new(&name, &cluster, engine);
+    targets
+        .options
+        .observer
+        .observe(ControlEvent::Notice(&text));
+    let mut launched = LaunchReport::new(&name, &cluster, engine);
     launched.serves = checked.plan.serves.map(|address| address.to_string());
     launched.notes = checked.plan.notes.into_iter().chain(notes).collect();
-    let ready = Ready {
+    let ready = ReadinessWait {
         fleet: &fleet,
         places: &places,
         job: &name,
@@ -82,7 +90,7 @@ pub fn launch(targets: &Targets, options: &LaunchOptions) -> Result<Launched, La
         targets.options.last_words("");
         return Err(error);
     }
-    let is_over = launched.outcome != crosstie_report::launch::Outcome::Running;
+    let is_over = launched.outcome != crosstie_report::launch::LaunchOutcome::Running;
     let is_one_answer =
         matches!(&options.workload, Workload::Llama(llama) if llama.prompt.is_some());
     if is_over && is_one_answer {
@@ -133,8 +141,8 @@ fn start(fleet: &Fleet, places: &[usize], files: Vec<RankFile>) -> Result<(), No
     let of_place = by_place(fleet.names().len(), places, files);
     let answers = fleet.call_together(ASK_TIMEOUT, move |place, session, _| {
         if let Some(file) = of_place.get(place).cloned().flatten() {
-            let ask = JobAsk::Start(Box::new(file));
-            call::<Job>(session, &ask, ASK_TIMEOUT, &mut |()| ())?;
+            let ask = JobRequest::Start(Box::new(file));
+            call::<JobCall>(session, &ask, ASK_TIMEOUT, &mut |()| ())?;
         }
         Ok::<(), NodeError>(())
     });

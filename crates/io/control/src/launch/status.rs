@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crosstie_agent::{Job, call};
-use crosstie_launch::wire::{JobAnswer, JobAsk, RankStatus, StoppedJob};
+use crosstie_agent::{JobCall, call};
+use crosstie_launch::wire::{JobReply, JobRequest, RankStatus, StoppedRank};
 use crosstie_reach::SessionError;
-use crosstie_report::launch::{Jobs, StoppedJobs, StoppedNode};
+use crosstie_report::launch::{JobsReport, StoppedJobs, StoppedNode};
 
 use super::{ASK_TIMEOUT, LaunchError, STOP_TIMEOUT};
 use crate::{Fleet, NodeError, NodesFailed};
@@ -20,11 +20,11 @@ pub enum JobChoice {
 }
 
 /// Every job, or the one that is named.
-pub fn status(fleet: &Fleet, job: Option<&str>) -> Jobs {
+pub fn status(fleet: &Fleet, job: Option<&str>) -> JobsReport {
     let (ranks, failed) = ranks(fleet);
     let wanted = |rank: &RankStatus| job.is_none_or(|job| job == rank.job);
     let ranks = ranks.into_iter().filter(wanted).collect();
-    Jobs::new(ranks, failed.failures())
+    JobsReport::new(ranks, failed.failures())
 }
 
 /// Ends jobs on all nodes that answer.
@@ -54,27 +54,27 @@ pub(super) fn names(fleet: &Fleet) -> Vec<String> {
 }
 
 pub(super) fn stop_on(fleet: &Fleet, job: Option<&str>) -> StoppedJobs {
-    let ask = JobAsk::Stop {
+    let ask = JobRequest::Stop {
         job: job.map(str::to_owned),
     };
     let answers = fleet.call_together(STOP_TIMEOUT, move |_, session, _| {
-        match call::<Job>(session, &ask, STOP_TIMEOUT, &mut |()| ())? {
-            JobAnswer::Stopped { jobs } => Ok(jobs),
+        match call::<JobCall>(session, &ask, STOP_TIMEOUT, &mut |()| ())? {
+            JobReply::Stopped { jobs } => Ok(jobs),
             _ => Err(NodeError::Session(SessionError::WrongAnswer)),
         }
     });
     let (stopped, failed) = divide(answers);
     let nodes = stopped
         .into_iter()
-        .map(|(host, jobs): (String, Vec<StoppedJob>)| StoppedNode { host, jobs });
+        .map(|(host, jobs): (String, Vec<StoppedRank>)| StoppedNode { host, jobs });
     StoppedJobs::new(nodes.collect(), failed.failures())
 }
 
 /// Of all jobs on all nodes, and the nodes that did not answer.
 pub(super) fn ranks(fleet: &Fleet) -> (Vec<RankStatus>, NodesFailed) {
     let answers = fleet.call(ASK_TIMEOUT, |_, session, _| {
-        match call::<Job>(session, &JobAsk::List, ASK_TIMEOUT, &mut |()| ())? {
-            JobAnswer::Listed { ranks } => Ok(ranks),
+        match call::<JobCall>(session, &JobRequest::List, ASK_TIMEOUT, &mut |()| ())? {
+            JobReply::Listed { ranks } => Ok(ranks),
             _ => Err(NodeError::Session(SessionError::WrongAnswer)),
         }
     });

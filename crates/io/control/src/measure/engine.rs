@@ -3,26 +3,26 @@
 use std::{fmt::Debug, time::Duration};
 
 use crosstie_agent::{
-    CallError, EngineError, JoinRequest, Opened, ResourceId, TestCalls, TestClose, TestGo,
-    TestJoin, TestOpen, call, call_while_wanted,
+    CallError, SessionResourceId, TestCallNames, TestCloseCall, TestEngineError, TestJoinCall,
+    TestJoinRequest, TestOpenCall, TestOpenReply, TestRunCall, call, call_while_wanted,
 };
-use crosstie_figures::Progress;
-use crosstie_rdma::Share;
+use crosstie_figures::TestProgress;
+use crosstie_rdma::NodeShare;
 use crosstie_reach::{CallLimits, Session};
 
 use super::PairTest;
 
 /// Which end of a test it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum PairSide {
     Near,
     Far,
 }
 
 /// An engine of the agent's, for tests of two ends.
-pub trait PairEngine: TestCalls<Request: Clone> + Debug {
+pub trait PairEngine: TestCallNames<Request: Clone> + Debug {
     /// With the role of this side, and its share of the node.
-    fn of_side(test: &PairTest<Self::Request>, side: Side, share: Share) -> Self::Request;
+    fn of_side(test: &PairTest<Self::Request>, side: PairSide, share: NodeShare) -> Self::Request;
 
     /// What an end says that has no program to run: who is written to needs none.
     fn without_work(request: &Self::Request) -> Option<Self::Figures>;
@@ -37,35 +37,39 @@ pub trait PairEngine: TestCalls<Request: Clone> + Debug {
     fn longest(request: &Self::Request) -> Duration;
 }
 
-type Called<T> = Result<T, CallError<EngineError>>;
+type Called<T> = Result<T, CallError<TestEngineError>>;
 
 pub(super) fn open<T: PairEngine>(
     session: &dyn Session,
     request: &T::Request,
     within: Duration,
-) -> Called<Opened<T>> {
-    call::<TestOpen<T>>(session, request, within, &mut |()| ())
+) -> Called<TestOpenReply<T>> {
+    call::<TestOpenCall<T>>(session, request, within, &mut |()| ())
 }
 
 pub(super) fn join<T: PairEngine>(
     session: &dyn Session,
-    test: ResourceId,
+    test: SessionResourceId,
     peer: T::Endpoint,
     within: Duration,
 ) -> Called<()> {
-    let request = JoinRequest { test, peer };
-    call::<TestJoin<T>>(session, &request, within, &mut |()| ())
+    let request = TestJoinRequest { test, peer };
+    call::<TestJoinCall<T>>(session, &request, within, &mut |()| ())
 }
 
 pub(super) fn go<T: PairEngine>(
     session: &dyn Session,
-    test: ResourceId,
+    test: SessionResourceId,
     limits: CallLimits<'_>,
-    told: &mut dyn FnMut(Progress),
+    told: &mut dyn FnMut(TestProgress),
 ) -> Called<T::Figures> {
-    call_while_wanted::<TestGo<T>>(session, &test, limits, told)
+    call_while_wanted::<TestRunCall<T>>(session, &test, limits, told)
 }
 
-pub(super) fn close<T: PairEngine>(session: &dyn Session, test: ResourceId, within: Duration) {
-    let _ = call::<TestClose<T>>(session, &test, within, &mut |()| ());
+pub(super) fn close<T: PairEngine>(
+    session: &dyn Session,
+    test: SessionResourceId,
+    within: Duration,
+) {
+    let _ = call::<TestCloseCall<T>>(session, &test, within, &mut |()| ());
 }

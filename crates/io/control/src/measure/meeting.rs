@@ -37,19 +37,19 @@ impl<E> Default for EndState<E> {
     }
 }
 
-pub(super) struct Meeting<E> {
+pub(super) struct TestRendezvous<E> {
     state: Mutex<State<E>>,
     changed: Condvar,
 }
 
 /// One end's place. Dropping it is leaving.
-pub(super) struct Place<'a, E> {
-    meeting: &'a Meeting<E>,
+pub(super) struct RendezvousSlot<'a, E> {
+    meeting: &'a TestRendezvous<E>,
     test: usize,
     side: usize,
 }
 
-impl<E: Clone> Meeting<E> {
+impl<E: Clone> TestRendezvous<E> {
     pub(super) fn new(tests: usize) -> Self {
         let ends = (0..tests).map(|_| Default::default()).collect();
         Self {
@@ -58,8 +58,8 @@ impl<E: Clone> Meeting<E> {
         }
     }
 
-    pub(super) fn enter(&self, test: usize, side: usize) -> Place<'_, E> {
-        Place {
+    pub(super) fn enter(&self, test: usize, side: usize) -> RendezvousSlot<'_, E> {
+        RendezvousSlot {
             meeting: self,
             test,
             side,
@@ -88,7 +88,7 @@ impl<E: Clone> Meeting<E> {
     }
 }
 
-impl<E: Clone> Place<'_, E> {
+impl<E: Clone> RendezvousSlot<'_, E> {
     pub(super) fn tell(&self, endpoint: E) {
         self.change(|end| end.endpoint = Some(endpoint));
     }
@@ -150,7 +150,7 @@ impl<E: Clone> Place<'_, E> {
     }
 }
 
-impl<E> Meeting<E> {
+impl<E> TestRendezvous<E> {
     fn change(&self, test: usize, side: usize, change: impl FnOnce(&mut EndState<E>)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut state.ends[test][side]);
@@ -158,7 +158,7 @@ impl<E> Meeting<E> {
     }
 }
 
-impl<E> Drop for Place<'_, E> {
+impl<E> Drop for RendezvousSlot<'_, E> {
     fn drop(&mut self) {
         self.meeting
             .change(self.test, self.side, |end| end.left = true);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn ends_meet_and_begin_together() {
-        let meeting = Meeting::new(2);
+        let meeting = TestRendezvous::new(2);
         let began = Mutex::new(Vec::new());
         thread::scope(|scope| {
             for (test, side) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn an_end_that_leaves_lets_go_of_its_peer_and_of_others() {
-        let meeting = Meeting::<()>::new(2);
+        let meeting = TestRendezvous::<()>::new(2);
         let started = Instant::now();
         let place = meeting.enter(0, 0);
         drop(meeting.enter(0, 1));
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn an_end_is_overdue_once_its_peer_has_failed_and_waited() {
-        let meeting = Meeting::<()>::new(1);
+        let meeting = TestRendezvous::<()>::new(1);
         let (near, far) = (meeting.enter(0, 0), meeting.enter(0, 1));
         near.fail(LONG);
         assert!(!near.is_overdue() && !far.is_overdue());
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_ever() {
-        let meeting = Meeting::<()>::new(1);
+        let meeting = TestRendezvous::<()>::new(1);
         let (place, _peer) = (meeting.enter(0, 0), meeting.enter(0, 1));
         let brief = Duration::from_millis(20);
         assert_eq!(place.peer(brief), Err(PeerFailed));

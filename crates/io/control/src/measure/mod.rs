@@ -20,15 +20,15 @@ use std::{
     time::Duration,
 };
 
-use crosstie_agent::{CallError, EngineError, Opened};
-pub use crosstie_agent::{Rdma, Tcp};
-use crosstie_figures::Progress;
-use crosstie_rdma::{OpenRequest, Share};
-use crosstie_reach::{CallLimits, Session, SessionError, Stage, protocol::Failure};
+use crosstie_agent::{CallError, TestEngineError, TestOpenReply};
+pub use crosstie_agent::{RdmaTestEngine, TcpTestEngine};
+use crosstie_figures::TestProgress;
+use crosstie_rdma::{NodeShare, RdmaOpenRequest};
+use crosstie_reach::{CallLimits, NodeStage, Session, SessionError, protocol::CallFailure};
 
 use crate::{Fleet, NodeError, error::session_line};
-pub use engine::{PairEngine, Side};
-use meeting::{Meeting, PeerFailed};
+pub use engine::{PairEngine, PairSide};
+use meeting::{PeerFailed, TestRendezvous};
 
 /// An emulated node takes seconds to start a program and to make queue pairs.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(40);
@@ -41,7 +41,7 @@ const PEER_GRACE: Duration = Duration::from_secs(2);
 
 /// One end of a test.
 #[derive(Debug, Clone)]
-pub struct End<R = OpenRequest> {
+pub struct TestEnd<R = RdmaOpenRequest> {
     /// Its place in the fleet.
     pub node: usize,
     /// Role and share are set by [`measure`].
@@ -50,22 +50,22 @@ pub struct End<R = OpenRequest> {
 
 /// `near` sends and measures; with TCP it connects, and either may send.
 #[derive(Debug, Clone)]
-pub struct PairTest<R = OpenRequest> {
-    pub near: End<R>,
-    pub far: End<R>,
+pub struct PairTest<R = RdmaOpenRequest> {
+    pub near: TestEnd<R>,
+    pub far: TestEnd<R>,
     /// `far` does so, too.
     pub both_send: bool,
 }
 
 /// What a test has shown, of both its ends.
 #[derive(Debug)]
-pub struct Measured<T: PairEngine = Rdma> {
-    pub near: EndResult<T>,
-    pub far: EndResult<T>,
+pub struct PairTestResult<T: PairEngine = RdmaTestEngine> {
+    pub near: TestEndResult<T>,
+    pub far: TestEndResult<T>,
 }
 
 #[derive(Debug)]
-pub struct EndResult<T: PairEngine = Rdma> {
+pub struct TestEndResult<T: PairEngine = RdmaTestEngine> {
     /// Of an end that did not send, that it responded.
     pub figures: T::Figures,
     pub conditions: T::Conditions,
@@ -78,7 +78,7 @@ pub enum MeasureError {
         node: String,
         /// Where it may be the peer's fault.
         peer: Option<String>,
-        source: CallError<EngineError>,
+        source: CallError<TestEngineError>,
     },
     #[error("{node}: {source}")]
     Node { node: String, source: NodeError },
@@ -98,7 +98,7 @@ fn with_peer(peer: Option<&String>) -> String {
 
 impl MeasureError {
     /// `peer` is named where it may be the peer's fault.
-    fn engine(node: String, peer: Option<String>, source: CallError<EngineError>) -> Self {
+    fn engine(node: String, peer: Option<String>, source: CallError<TestEngineError>) -> Self {
         let concerns_peer = matches!(&source, CallError::Call(error) if error.concerns_peer());
         let peer = peer.filter(|_| concerns_peer);
         Self::Engine { node, peer, source }
@@ -138,7 +138,7 @@ impl MeasureError {
 
 /// Why one end has no result of its own.
 enum Failed {
-    Engine(CallError<EngineError>),
+    Engine(CallError<TestEngineError>),
     /// The other end tells why.
     Peer(PeerFailed),
     /// It did not end though the other had.
@@ -147,9 +147,9 @@ enum Failed {
 
 impl Failed {
     /// Of a call that was cancelled because the other end had failed: an agent that does not answer that either is lost.
-    fn of_call(error: CallError<EngineError>) -> Self {
+    fn of_call(error: CallError<TestEngineError>) -> Self {
         match error {
-            CallError::Session(SessionError::Failed(Failure::Cancelled)) => Self::Stalled,
+            CallError::Session(SessionError::Failed(CallFailure::Cancelled)) => Self::Stalled,
             error => Self::Engine(error),
         }
     }
@@ -157,7 +157,7 @@ impl Failed {
     /// How long the other end may still take to say how it ended.
     fn grace(&self, silence: Duration) -> Duration {
         match self {
-            Self::Engine(CallError::Call(EngineError::Silent { .. })) => PEER_GRACE,
+            Self::Engine(CallError::Call(TestEngineError::Silent { .. })) => PEER_GRACE,
             _ => silence + PEER_GRACE,
         }
     }
@@ -173,9 +173,9 @@ impl Failed {
 pub fn measure<T: PairEngine>(
     fleet: &Fleet,
     tests: &[PairTest<T::Request>],
-) -> Vec<Result<Measured<T>, MeasureError>> {
+) -> Vec<Result<PairTestResult<T>, MeasureError>> {
     let shared: Arc<[PairTest<T::Request>]> = tests.to_vec().into();
-    let meeting = Arc::new(Meeting::new(tests.len()));
+    let meeting = Arc::new(TestRendezvous::new(tests.len()));
     for (index, test) in tests.iter().enumerate() {
         for (side, end) in [&test.near, &test.far].into_iter().enumerate() {
             if fleet.is_given_up(end.node) {
@@ -234,10 +234,10 @@ pub fn longest<T: PairEngine>(tests: &[PairTest<T::Request>]) -> Duration {
 }
 
 /// What one end says of its test, once it does.
-type Told<T> = Option<Result<EndResult<T>, MeasureError>>;
+type Told<T> = Option<Result<TestEndResult<T>, MeasureError>>;
 
 /// What both ends have; or why there is nothing, from whichever end knows it first hand.
-fn of_both<T: PairEngine>([near, far]: [Told<T>; 2]) -> Result<Measured<T>, MeasureError> {
+fn of_both<T: PairEngine>([near, far]: [Told<T>; 2]) -> Result<PairTestResult<T>, MeasureError> {
     let late = || {
         Err(MeasureError::Late {
             node: "a node".to_owned(),
@@ -246,7 +246,7 @@ fn of_both<T: PairEngine>([near, far]: [Told<T>; 2]) -> Result<Measured<T>, Meas
     let near = near.unwrap_or_else(late);
     let far = far.unwrap_or_else(late);
     match (near, far) {
-        (Ok(near), Ok(far)) => Ok(Measured { near, far }),
+        (Ok(near), Ok(far)) => Ok(PairTestResult { near, far }),
         (
             Err(near @ (MeasureError::Engine { .. } | MeasureError::Stalled { .. })),
             Err(far @ (MeasureError::Engine { .. } | MeasureError::Stalled { .. })),
@@ -273,17 +273,17 @@ fn ends_of<R>(node: usize, tests: &[PairTest<R>]) -> Vec<(usize, usize)> {
     .collect()
 }
 
-type OfNode<T> = (usize, usize, Result<EndResult<T>, Failed>);
+type OfNode<T> = (usize, usize, Result<TestEndResult<T>, Failed>);
 
 /// All ends of one node, beside each other.
 fn of_node<T: PairEngine>(
     node: usize,
     session: &dyn Session,
     tests: &[PairTest<T::Request>],
-    meeting: &Meeting<T::Endpoint>,
-    progress: &dyn Fn(Stage),
+    meeting: &TestRendezvous<T::Endpoint>,
+    progress: &dyn Fn(NodeStage),
 ) -> Vec<OfNode<T>> {
-    progress(Stage::Measuring { megabits: 0 });
+    progress(NodeStage::Measuring { megabits: 0 });
     thread::scope(|scope| {
         let (sender, rates) = mpsc::channel();
         let own = ends_of(node, tests);
@@ -292,11 +292,15 @@ fn of_node<T: PairEngine>(
             .zip(own)
             .map(|(place, (index, side))| {
                 let sender = sender.clone();
-                let share = Share {
+                let share = NodeShare {
                     index: place,
                     count,
                 };
-                let test_side = if side == 0 { Side::Near } else { Side::Far };
+                let test_side = if side == 0 {
+                    PairSide::Near
+                } else {
+                    PairSide::Far
+                };
                 let request = T::of_side(&tests[index], test_side, share);
                 let work = move || one_end::<T>(session, &request, index, side, meeting, &sender);
                 (index, side, scope.spawn(work))
@@ -308,7 +312,7 @@ fn of_node<T: PairEngine>(
         for (index, megabits) in rates {
             latest.insert(index, megabits);
             let megabits = latest.values().sum();
-            progress(Stage::Measuring { megabits });
+            progress(NodeStage::Measuring { megabits });
         }
         let results = ends.into_iter().map(|(index, side, thread)| {
             let result = thread.join().unwrap_or(Err(Failed::Peer(PeerFailed)));
@@ -323,13 +327,13 @@ fn one_end<T: PairEngine>(
     request: &T::Request,
     index: usize,
     side: usize,
-    meeting: &Meeting<T::Endpoint>,
+    meeting: &TestRendezvous<T::Endpoint>,
     rates: &Sender<(usize, u64)>,
-) -> Result<EndResult<T>, Failed> {
+) -> Result<TestEndResult<T>, Failed> {
     // However it ends, nobody waits for this end any longer.
     let place = meeting.enter(index, side);
     let opened = engine::open::<T>(session, request, OPEN_TIMEOUT).map_err(Failed::Engine)?;
-    let Opened {
+    let TestOpenReply {
         test,
         endpoint,
         conditions,
@@ -346,7 +350,7 @@ fn one_end<T: PairEngine>(
             place.wait_for_peer(time);
             return Ok(responded);
         }
-        let told = &mut |progress: Progress| {
+        let told = &mut |progress: TestProgress| {
             let megabits = progress.bytes * 8000 / progress.elapsed_nanoseconds.max(1);
             // Nobody is left to draw it, at worst.
             let _ = rates.send((index, megabits));
@@ -370,7 +374,7 @@ fn one_end<T: PairEngine>(
     if result.as_ref().err().is_none_or(Failed::is_answered) {
         engine::close::<T>(session, test, CLOSE_TIMEOUT);
     }
-    Ok(EndResult {
+    Ok(TestEndResult {
         figures: result?,
         conditions,
     })
@@ -383,26 +387,26 @@ fn duration<T: PairEngine>(request: &T::Request) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use crosstie_agent::EngineName;
-    use crosstie_fabric::placement::Placement;
+    use crosstie_agent::TestEngineName;
+    use crosstie_fabric::placement::ThreadPlacement;
     use crosstie_reach::SessionError;
 
     use super::*;
 
-    fn failed(why: fn(EngineName, String) -> EngineError) -> MeasureError {
-        let source = CallError::Call(why(EngineName::Rdma, "silence".to_owned()));
+    fn failed(why: fn(TestEngineName, String) -> TestEngineError) -> MeasureError {
+        let source = CallError::Call(why(TestEngineName::Rdma, "silence".to_owned()));
         MeasureError::engine("spark-a".to_owned(), Some("spark-b".to_owned()), source)
     }
 
-    fn done() -> EndResult {
-        let placement = Placement {
+    fn done() -> TestEndResult {
+        let placement = ThreadPlacement {
             processor: None,
             near_card: true,
             is_short: false,
         };
-        EndResult {
-            figures: crosstie_rdma::Figures::Responded,
-            conditions: crosstie_agent::Conditions {
+        TestEndResult {
+            figures: crosstie_rdma::RdmaFigures::Responded,
+            conditions: crosstie_agent::RdmaConditions {
                 placement,
                 is_pinned: true,
                 memory_cap: None,
@@ -412,12 +416,12 @@ mod tests {
 
     #[test]
     fn an_error_names_the_peer_where_it_may_be_the_peers_fault() {
-        let went_wrong = failed(|engine, why| EngineError::Go { engine, why });
+        let went_wrong = failed(|engine, why| TestEngineError::Go { engine, why });
         assert_eq!(
             went_wrong.to_string(),
             "spark-a with spark-b: the RDMA test failed: silence"
         );
-        let own = failed(|engine, why| EngineError::Open { engine, why });
+        let own = failed(|engine, why| TestEngineError::Open { engine, why });
         assert_eq!(
             own.to_string(),
             "spark-a: cannot open the RDMA test: silence"
@@ -432,11 +436,11 @@ mod tests {
         let late = || MeasureError::Late {
             node: "spark-b".to_owned(),
         };
-        let why = |near: Told<Rdma>, far: Told<Rdma>| {
+        let why = |near: Told<RdmaTestEngine>, far: Told<RdmaTestEngine>| {
             let error = of_both([near, far]).unwrap_err();
             error.to_string()
         };
-        let own = || failed(|engine, why| EngineError::Open { engine, why });
+        let own = || failed(|engine, why| TestEngineError::Open { engine, why });
         assert_eq!(why(Some(Err(own())), Some(Err(late()))), own().to_string());
         assert_eq!(why(Some(Err(late())), Some(Err(own()))), own().to_string());
         assert_eq!(why(Some(Ok(done())), Some(Err(own()))), own().to_string());

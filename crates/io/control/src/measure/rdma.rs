@@ -2,42 +2,42 @@
 
 use std::time::Duration;
 
-use crosstie_agent::Rdma;
-use crosstie_rdma::{Figures, OpenRequest, Role, Share};
+use crosstie_agent::RdmaTestEngine;
+use crosstie_rdma::{NodeShare, RdmaFigures, RdmaOpenRequest, RdmaRole};
 
 use super::{
     PairTest,
-    engine::{PairEngine, Side},
+    engine::{PairEngine, PairSide},
 };
 
-impl PairEngine for Rdma {
-    fn of_side(test: &PairTest, side: Side, share: Share) -> OpenRequest {
+impl PairEngine for RdmaTestEngine {
+    fn of_side(test: &PairTest, side: PairSide, share: NodeShare) -> RdmaOpenRequest {
         let (end, role) = match side {
-            Side::Near => (&test.near, Role::Initiator),
-            Side::Far => (&test.far, Role::Responder),
+            PairSide::Near => (&test.near, RdmaRole::Initiator),
+            PairSide::Far => (&test.far, RdmaRole::Responder),
         };
-        OpenRequest {
-            role: if test.both_send { Role::Both } else { role },
+        RdmaOpenRequest {
+            role: if test.both_send { RdmaRole::Both } else { role },
             share,
             ..end.request.clone()
         }
     }
 
-    fn without_work(request: &OpenRequest) -> Option<Figures> {
-        let is_idle = request.role == Role::Responder && !request.has_working_responder();
-        is_idle.then_some(Figures::Responded)
+    fn without_work(request: &RdmaOpenRequest) -> Option<RdmaFigures> {
+        let is_idle = request.role == RdmaRole::Responder && !request.has_working_responder();
+        is_idle.then_some(RdmaFigures::Responded)
     }
 
     /// It may still be writing to this end's memory.
-    fn stays_for_peer(request: &OpenRequest) -> bool {
-        request.role == Role::Both
+    fn stays_for_peer(request: &RdmaOpenRequest) -> bool {
+        request.role == RdmaRole::Both
     }
 
-    fn silence(request: &OpenRequest) -> Duration {
+    fn silence(request: &RdmaOpenRequest) -> Duration {
         request.times.silence()
     }
 
-    fn longest(request: &OpenRequest) -> Duration {
+    fn longest(request: &RdmaOpenRequest) -> Duration {
         request.longest()
     }
 }

@@ -2,41 +2,41 @@
 
 use std::time::Duration;
 
-use crosstie_agent::Tcp;
-use crosstie_rdma::Share;
-use crosstie_tcp::{Figures, OpenRequest, Role};
+use crosstie_agent::TcpTestEngine;
+use crosstie_rdma::NodeShare;
+use crosstie_tcp::{TcpFigures, TcpOpenRequest, TcpRole};
 
 use super::{
     PairTest,
-    engine::{PairEngine, Side},
+    engine::{PairEngine, PairSide},
 };
 
-impl PairEngine for Tcp {
+impl PairEngine for TcpTestEngine {
     /// The far end listens, whichever of them sends.
-    fn of_side(test: &PairTest<OpenRequest>, side: Side, _: Share) -> OpenRequest {
+    fn of_side(test: &PairTest<TcpOpenRequest>, side: PairSide, _: NodeShare) -> TcpOpenRequest {
         let (end, role) = match side {
-            Side::Near => (&test.near, Role::Connector),
-            Side::Far => (&test.far, Role::Listener),
+            PairSide::Near => (&test.near, TcpRole::Connector),
+            PairSide::Far => (&test.far, TcpRole::Listener),
         };
-        OpenRequest {
+        TcpOpenRequest {
             role,
             ..end.request.clone()
         }
     }
 
-    fn without_work(_: &OpenRequest) -> Option<Figures> {
+    fn without_work(_: &TcpOpenRequest) -> Option<TcpFigures> {
         None
     }
 
-    fn stays_for_peer(_: &OpenRequest) -> bool {
+    fn stays_for_peer(_: &TcpOpenRequest) -> bool {
         false
     }
 
-    fn silence(request: &OpenRequest) -> Duration {
+    fn silence(request: &TcpOpenRequest) -> Duration {
         request.times.silence()
     }
 
-    fn longest(request: &OpenRequest) -> Duration {
+    fn longest(request: &TcpOpenRequest) -> Duration {
         request.times.running() + 4 * request.times.silence()
     }
 }

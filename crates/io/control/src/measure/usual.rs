@@ -1,9 +1,9 @@
 //! What every test has unless somebody wants it otherwise.
 
-use crosstie_rdma::PathRequest;
+use crosstie_rdma::RdmaPathRequest;
 
 /// perftest's; a timeout of 14 is 67 ms.
-pub(crate) const PATH: PathRequest = PathRequest {
+pub(crate) const PATH: RdmaPathRequest = RdmaPathRequest {
     timeout: 14,
     retry_count: 7,
     service_level: 0,
@@ -11,7 +11,7 @@ pub(crate) const PATH: PathRequest = PathRequest {
 };
 /// 537 ms for Soft-RoCE: it has 128 packets under way on a queue pair, whose acknowledgements a slow link or a busy processor may
 /// keep for longer than 67 ms, and sends all of them again then.
-pub(crate) const SOFTWARE_PATH: PathRequest = PathRequest {
+pub(crate) const SOFTWARE_PATH: RdmaPathRequest = RdmaPathRequest {
     timeout: 17,
     ..PATH
 };

@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_agent::{Counters, call};
-use crosstie_counters::{Change, CounterReading, Group, PortName, growth};
+use crosstie_agent::{CountersCall, call};
+use crosstie_counters::{CounterChange, CounterGroup, CounterPort, CounterReading, growth};
 use crosstie_model::{
     Facts,
     run::{CounterGrowth, MeasuredEnd},
@@ -18,19 +18,19 @@ use crate::{Fleet, NodeError};
 const COUNTERS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Ports by node, in the fleet's order.
-pub(super) struct Ports<'a> {
+pub(super) struct ProofPorts<'a> {
     fleet: &'a Fleet,
     hosts: Vec<&'a str>,
-    of_node: Vec<Vec<PortName>>,
+    of_node: Vec<Vec<CounterPort>>,
 }
 
 /// What all ports counted at one time.
-pub(super) struct Reading {
+pub(super) struct CounterSnapshot {
     at: Instant,
     of_node: Vec<Vec<CounterReading>>,
 }
 
-impl<'a> Ports<'a> {
+impl<'a> ProofPorts<'a> {
     pub(super) fn new(fleet: &'a Fleet, facts: &'a [Facts], pairs: &[[&MeasuredEnd; 2]]) -> Self {
         let hosts: Vec<&str> = facts.iter().map(|facts| facts.host.name.as_str()).collect();
         let mut of_node = vec![BTreeSet::new(); hosts.len()];
@@ -49,17 +49,19 @@ impl<'a> Ports<'a> {
     }
 
     /// Nothing of a node that does not answer, whose test then says why.
-    pub(super) fn read(&self) -> Reading {
+    pub(super) fn read(&self) -> CounterSnapshot {
         let ports = self.of_node.clone();
         let answers = self.fleet.call(COUNTERS_TIMEOUT, move |node, session, _| {
             match ports.get(node).map_or(&[][..], Vec::as_slice) {
                 [] => Ok(Vec::new()),
-                ports => call::<Counters>(session, &ports.to_vec(), COUNTERS_TIMEOUT, &mut |()| ())
-                    .map_err(NodeError::from),
+                ports => {
+                    call::<CountersCall>(session, &ports.to_vec(), COUNTERS_TIMEOUT, &mut |()| ())
+                        .map_err(NodeError::from)
+                }
             }
         });
         let answers = answers.into_iter();
-        Reading {
+        CounterSnapshot {
             at: Instant::now(),
             of_node: answers
                 .map(|(_, answer)| answer.unwrap_or_default())
@@ -70,8 +72,8 @@ impl<'a> Ports<'a> {
     /// Of each pair.
     pub(super) fn growth(
         &self,
-        before: &Reading,
-        after: &Reading,
+        before: &CounterSnapshot,
+        after: &CounterSnapshot,
         pairs: &[[&MeasuredEnd; 2]],
     ) -> Vec<CounterGrowth> {
         let of_end = |end: &MeasuredEnd| -> BTreeMap<String, u64> {
@@ -97,7 +99,7 @@ impl<'a> Ports<'a> {
     }
 }
 
-fn port(facts: &Facts, end: &MeasuredEnd) -> PortName {
+fn port(facts: &Facts, end: &MeasuredEnd) -> CounterPort {
     let number = || {
         let mut devices = facts.rdma.iter();
         let device = devices.find(|one| Some(&one.name) == end.device.as_ref())?;
@@ -106,13 +108,13 @@ fn port(facts: &Facts, end: &MeasuredEnd) -> PortName {
         let own = ports.find(|port| port.netdev.known() == end.interface.as_ref());
         Some(own.or(device.ports.first())?.number)
     };
-    PortName {
+    CounterPort {
         device: end.device.clone().zip(number()),
         interface: end.interface.clone(),
     }
 }
 
-fn is_of(port: &PortName, end: &MeasuredEnd) -> bool {
+fn is_of(port: &CounterPort, end: &MeasuredEnd) -> bool {
     let device = port.device.as_ref().map(|(device, _)| device);
     device == end.device.as_ref() && port.interface == end.interface
 }
@@ -121,9 +123,9 @@ fn is_of(port: &PortName, end: &MeasuredEnd) -> bool {
 fn grown(before: &CounterReading, after: &CounterReading) -> BTreeMap<String, u64> {
     let growth = growth(before, after);
     let mut named = BTreeMap::new();
-    for group in Group::ALL {
+    for group in CounterGroup::ALL {
         // The node's TCP is no port's.
-        if group == Group::Tcp {
+        if group == CounterGroup::Tcp {
             continue;
         }
         for (counter, change) in growth
@@ -131,7 +133,7 @@ fn grown(before: &CounterReading, after: &CounterReading) -> BTreeMap<String, u6
             .iter()
             .filter(|(counter, _)| counter.group == group)
         {
-            if let Change::Grew(by) = change {
+            if let CounterChange::Grew(by) = change {
                 named.entry(counter.name.clone()).or_insert(*by);
             }
         }

@@ -4,22 +4,24 @@
 //! header ─▶ Campaign ─▶ step ─▶ Engine ─▶ results ─▶ RunFile, Campaign ─▶ next step … ─▶ end
 //! ```
 //!
-//! What measures is behind [`Engine`]. What is known when the run is stopped, or a node goes away, is in the file.
+//! What measures is behind [`TestBatchRunner`]. What is known when the run is stopped, or a node goes away, is in the file.
 
-use crosstie_grade::campaign::{Board, Campaign, Step, TestResult};
-use crosstie_model::run::{End, EndReason, Header, LostNode, Outcome, Run};
+use crosstie_grade::campaign::{ProofStateMachine, TestBatch, TestEndTable, TestResult};
+use crosstie_model::run::{
+    LostNode, MeasurementOutcome, RunEnd, RunEndReason, RunHeader, StoredRun,
+};
 
 use super::{RunFile, RunFileError};
 
 /// What measures.
-pub(super) trait Engine {
+pub(super) trait TestBatchRunner {
     /// Every test of the step at the same time. It has its own deadlines: it always comes back.
-    fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome;
+    fn measure(&mut self, board: &TestEndTable, step: &TestBatch) -> TestBatchOutcome;
 }
 
 /// What came of a step.
 #[derive(Debug, Default)]
-pub(super) struct StepOutcome {
+pub(super) struct TestBatchOutcome {
     /// In the order of the step's tests. A test that is missing failed.
     pub(super) results: Vec<TestResult>,
     /// Nodes that cannot be reached any more.
@@ -29,14 +31,14 @@ pub(super) struct StepOutcome {
 /// What a person sees meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProveProgress<'a> {
-    pub(super) board: &'a Board,
-    pub(super) step: &'a Step,
+    pub(super) board: &'a TestEndTable,
+    pub(super) step: &'a TestBatch,
     /// Known to come after this one; there may be more once these have shown something.
     pub(super) steps_left: usize,
 }
 
 /// Time and the person: what a proof needs from outside.
-pub(super) trait Surroundings {
+pub(super) trait ProofEnvironment {
     /// Since the run began.
     fn elapsed_milliseconds(&self) -> u64;
     /// A person has asked to stop.
@@ -46,26 +48,26 @@ pub(super) trait Surroundings {
 
 /// To the end, or until it is stopped. What was measured is in the file in either case.
 pub(super) fn drive(
-    header: Header,
-    engine: &mut dyn Engine,
+    header: RunHeader,
+    engine: &mut dyn TestBatchRunner,
     file: &RunFile,
-    surroundings: &dyn Surroundings,
-) -> Result<Run, RunFileError> {
-    let mut campaign = Campaign::new(header);
+    surroundings: &dyn ProofEnvironment,
+) -> Result<StoredRun, RunFileError> {
+    let mut campaign = ProofStateMachine::new(header);
     let reason = loop {
         if surroundings.is_stopped() {
-            break EndReason::Interrupted;
+            break RunEndReason::Interrupted;
         }
         let elapsed = surroundings.elapsed_milliseconds();
         let Some(step) = campaign.next(elapsed) else {
-            break EndReason::Finished;
+            break RunEndReason::Finished;
         };
         surroundings.tell(ProveProgress {
             board: campaign.board(),
             step: &step,
             steps_left: campaign.steps_left(),
         });
-        let StepOutcome { mut results, lost } = engine.measure(campaign.board(), &step);
+        let TestBatchOutcome { mut results, lost } = engine.measure(campaign.board(), &step);
         while results.len() < step.tests.len() {
             results.push(missing(elapsed));
         }
@@ -74,7 +76,7 @@ pub(super) fn drive(
             campaign.lose(node);
         }
     };
-    let end = End {
+    let end = RunEnd {
         reason,
         offset_milliseconds: surroundings.elapsed_milliseconds(),
     };
@@ -85,7 +87,7 @@ pub(super) fn drive(
 
 fn missing(offset_milliseconds: u64) -> TestResult {
     TestResult {
-        outcome: Outcome::Failed {
+        outcome: MeasurementOutcome::Failed {
             error: "the engine gave no result".to_owned(),
         },
         counters: crosstie_model::run::CounterGrowth::default(),

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crosstie_agent::{CallError, EngineError, TestEngine};
-use crosstie_grade::campaign::Step;
+use crosstie_agent::{CallError, TestEngine, TestEngineError};
+use crosstie_grade::campaign::TestBatch;
 use crosstie_model::{
     Facts,
-    run::{BandwidthFigures, Figures, LatencyFigures, MeasuredEnd, Outcome, TestKind},
+    run::{
+        BandwidthFigures, LatencyFigures, MeasuredEnd, MeasurementFigures, MeasurementOutcome,
+        TestKind,
+    },
 };
-use crosstie_rdma::Figures as RdmaFigures;
-use crosstie_tcp::Figures as TcpFigures;
+use crosstie_rdma::RdmaFigures;
+use crosstie_tcp::TcpFigures;
 
 use super::{
     Tested,
@@ -18,7 +21,9 @@ use super::{
 use crate::{
     Fleet,
     bench::of_conditions,
-    measure::{MeasureError, Measured, PairEngine, PairTest, Rdma, Tcp, measure},
+    measure::{
+        MeasureError, PairEngine, PairTest, PairTestResult, RdmaTestEngine, TcpTestEngine, measure,
+    },
 };
 
 type Tests<T> = [Option<PairTest<<T as TestEngine>::Request>>];
@@ -26,13 +31,13 @@ type Tests<T> = [Option<PairTest<<T as TestEngine>::Request>>];
 pub(super) fn test(
     fleet: &Fleet,
     facts: &[Facts],
-    step: &Step,
+    step: &TestBatch,
     pairs: &[[&MeasuredEnd; 2]],
 ) -> Tested {
     if matches!(step.kind, TestKind::TcpBandwidth | TestKind::TcpLatency) {
         let tests = pairs.iter().map(|pair| requests::tcp(facts, step, *pair));
         let no_test = "the port has no IP address";
-        return of_engine::<Tcp>(
+        return of_engine::<TcpTestEngine>(
             fleet,
             facts,
             pairs,
@@ -44,7 +49,7 @@ pub(super) fn test(
     let tests = step.tests.iter().zip(pairs);
     let tests = tests.map(|(test, pair)| requests::rdma(facts, step, *test, *pair));
     let no_test = "the port is not active any more";
-    of_engine::<Rdma>(
+    of_engine::<RdmaTestEngine>(
         fleet,
         facts,
         pairs,
@@ -55,7 +60,8 @@ pub(super) fn test(
 }
 
 /// Figures and doubts of a test, whose ends are on these hosts.
-type Reading<T> = dyn Fn(Measured<T>, [&str; 2]) -> Result<(Figures, Vec<String>), String>;
+type Reading<T> =
+    dyn Fn(PairTestResult<T>, [&str; 2]) -> Result<(MeasurementFigures, Vec<String>), String>;
 
 fn of_engine<T: PairEngine>(
     fleet: &Fleet,
@@ -76,19 +82,19 @@ fn of_engine<T: PairEngine>(
     let mut tested = Tested::default();
     let mut lost: BTreeMap<String, String> = BTreeMap::new();
     for (test, pair) in tests.iter().zip(pairs) {
-        let failed = |error: String| (Outcome::Failed { error }, Vec::new());
+        let failed = |error: String| (MeasurementOutcome::Failed { error }, Vec::new());
         let outcome = match test.as_ref().map(|_| measured.next()) {
             None => {
                 let reason = no_test.to_owned();
-                (Outcome::NotApplicable { reason }, Vec::new())
+                (MeasurementOutcome::NotApplicable { reason }, Vec::new())
             }
             Some(Some(Ok(measured))) => match read(measured, pair.map(|end| end.host.as_str())) {
-                Ok((figures, doubts)) => (Outcome::Measured(figures), doubts),
+                Ok((figures, doubts)) => (MeasurementOutcome::Measured(figures), doubts),
                 Err(error) => failed(error),
             },
             Some(Some(Err(error))) if is_of_programs(&error) => {
                 let reason = error.public_line(&host);
-                (Outcome::NotApplicable { reason }, Vec::new())
+                (MeasurementOutcome::NotApplicable { reason }, Vec::new())
             }
             Some(Some(Err(error))) => {
                 let why = error.public_line(&host);
@@ -110,7 +116,9 @@ fn is_of_programs(error: &MeasureError) -> bool {
     match error {
         MeasureError::Engine {
             source:
-                CallError::Call(EngineError::UserspaceMissing { .. } | EngineError::NoProvider { .. }),
+                CallError::Call(
+                    TestEngineError::UserspaceMissing { .. } | TestEngineError::NoProvider { .. },
+                ),
             ..
         } => true,
         MeasureError::BothEnds { near, far } => is_of_programs(near) || is_of_programs(far),
@@ -136,16 +144,16 @@ fn lost_host(error: &MeasureError, names: &[String], facts: &[Facts]) -> Option<
 }
 
 fn of_rdma(
-    measured: Measured<Rdma>,
+    measured: PairTestResult<RdmaTestEngine>,
     [from, to]: [&str; 2],
-) -> Result<(Figures, Vec<String>), String> {
+) -> Result<(MeasurementFigures, Vec<String>), String> {
     let mut doubts = of_conditions(from, &measured.near.conditions);
     doubts.extend(of_conditions(to, &measured.far.conditions));
     let figures = match measured.near.figures {
         RdmaFigures::Bandwidth(sizes) => {
             let one = sizes.into_iter().next();
             let one = one.ok_or_else(|| "the engine measured nothing".to_owned())?;
-            Figures::Bandwidth(BandwidthFigures {
+            MeasurementFigures::Bandwidth(BandwidthFigures {
                 bytes: one.bytes,
                 messages: one.messages,
                 nanoseconds: one.nanoseconds,
@@ -166,7 +174,10 @@ fn of_rdma(
     Ok((figures, doubts))
 }
 
-fn of_tcp(measured: Measured<Tcp>, _: [&str; 2]) -> Result<(Figures, Vec<String>), String> {
+fn of_tcp(
+    measured: PairTestResult<TcpTestEngine>,
+    _: [&str; 2],
+) -> Result<(MeasurementFigures, Vec<String>), String> {
     let conditions = [measured.near.conditions, measured.far.conditions];
     let doubts = conditions.into_iter().flatten().collect();
     let figures = match (measured.near.figures, measured.far.figures) {
@@ -176,7 +187,7 @@ fn of_tcp(measured: Measured<Tcp>, _: [&str; 2]) -> Result<(Figures, Vec<String>
                 received: Some(received),
                 ..
             },
-        ) => Figures::Bandwidth(BandwidthFigures {
+        ) => MeasurementFigures::Bandwidth(BandwidthFigures {
             bytes: received.bytes,
             messages: received.messages,
             nanoseconds: received.nanoseconds,
@@ -194,7 +205,7 @@ fn of_tcp(measured: Measured<Tcp>, _: [&str; 2]) -> Result<(Figures, Vec<String>
     Ok((figures, doubts))
 }
 
-fn of_latency(latency: &crosstie_figures::Latency) -> Result<Figures, String> {
+fn of_latency(latency: &crosstie_figures::MeasuredLatency) -> Result<MeasurementFigures, String> {
     let times = &latency.half_round_trips;
     let found = (|| {
         Some(LatencyFigures {
@@ -209,5 +220,5 @@ fn of_latency(latency: &crosstie_figures::Latency) -> Result<Figures, String> {
         })
     })();
     let figures = found.ok_or_else(|| "no message came back in time".to_owned())?;
-    Ok(Figures::Latency(figures))
+    Ok(MeasurementFigures::Latency(figures))
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crosstie_model::run::{
-    End, EndReason, Header, LostNode, Measurement, RunWriter, WriteRunError,
+    LostNode, Measurement, RunEnd, RunEndReason, RunHeader, RunWriter, WriteRunError,
 };
 use crosstie_reach::{EndOnSignal, end_on_signals};
 
@@ -42,7 +42,7 @@ struct Open {
 
 impl RunFile {
     /// Never one that is there already. From now on Ctrl-C ends the run as well.
-    pub fn begin(path: &Path, header: Header) -> Result<Arc<Self>, RunFileError> {
+    pub fn begin(path: &Path, header: RunHeader) -> Result<Arc<Self>, RunFileError> {
         let failed = |source| RunFileError::Make {
             path: path.display().to_string(),
             source,
@@ -89,7 +89,7 @@ impl RunFile {
     }
 
     /// Nothing is written after it.
-    pub(super) fn end(&self, end: End) -> Result<(), RunFileError> {
+    pub(super) fn end(&self, end: RunEnd) -> Result<(), RunFileError> {
         let Some(Open { writer, mut file }) = self.open().take() else {
             return Ok(());
         };
@@ -134,8 +134,8 @@ impl RunFile {
 
 impl EndOnSignal for RunFile {
     fn end(&self) {
-        let end = End {
-            reason: EndReason::Interrupted,
+        let end = RunEnd {
+            reason: RunEndReason::Interrupted,
             offset_milliseconds: self.elapsed_milliseconds(),
         };
         if let Err(error) = self.end(end) {

@@ -8,8 +8,8 @@ use crosstie_fabric::{
 };
 use crosstie_grade::{groups::groups, record};
 use crosstie_model::{
-    Facts, Spec,
-    run::{FORMAT, Header, Mode, RunOptions},
+    ClusterSpec, Facts,
+    run::{FORMAT, ProofMode, RunHeader, RunOptions},
 };
 
 use super::ProveOptions;
@@ -23,14 +23,14 @@ const SOFTWARE_QUEUE_PAIRS: [u32; 1] = [1];
 
 /// A port that was left alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct SkippedPort {
     pub host: String,
     pub device: String,
-    pub reason: RefusalReason,
+    pub reason: PortSkipReason,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RefusalReason {
+pub enum PortSkipReason {
     #[error("{interface} carries management, and a test could cut it off")]
     CarriesManagement { interface: String },
     #[error("it is in use by {}", users.join(", "))]
@@ -44,10 +44,10 @@ pub enum Unmeasurable {
     )]
     NoRail,
     #[error("{}; pass --force to measure all the same", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Refused(Vec<Refused>),
+    Refused(Vec<SkippedPort>),
 }
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for SkippedPort {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self {
             host,
@@ -61,16 +61,16 @@ impl std::fmt::Display for Refused {
 /// The header, and ports that are left alone; an error if no two ports are left.
 pub(super) fn header(
     facts: &[Facts],
-    spec: Option<&Spec>,
+    spec: Option<&ClusterSpec>,
     options: &ProveOptions,
-) -> Result<(Header, Vec<Refused>), Unmeasurable> {
-    let refused: RefCell<Vec<Refused>> = RefCell::default();
+) -> Result<(RunHeader, Vec<SkippedPort>), Unmeasurable> {
+    let refused: RefCell<Vec<SkippedPort>> = RefCell::default();
     let is_wanted = |facts: &Facts, end: &RailEnd| {
         let reason = (!options.force).then(|| refusal(facts, end)).flatten();
         let Some(reason) = reason else {
             return true;
         };
-        let one = Refused {
+        let one = SkippedPort {
             host: facts.host.name.clone(),
             device: end.device.clone(),
             reason,
@@ -100,7 +100,7 @@ pub(super) fn header(
     } else {
         QUEUE_PAIRS.to_vec()
     };
-    let header = Header {
+    let header = RunHeader {
         format: FORMAT,
         started: crosstie_node::now(),
         crosstie: env!("CARGO_PKG_VERSION").to_owned(),
@@ -120,24 +120,24 @@ pub(super) fn header(
 }
 
 /// Why a test here would do harm.
-fn refusal(facts: &Facts, end: &RailEnd) -> Option<RefusalReason> {
+fn refusal(facts: &Facts, end: &RailEnd) -> Option<PortSkipReason> {
     if let Some(interface) = &end.interface
         && carries_management(facts, interface)
     {
-        return Some(RefusalReason::CarriesManagement {
+        return Some(PortSkipReason::CarriesManagement {
             interface: interface.clone(),
         });
     }
     let users = users(facts, &end.device);
-    (!users.is_empty()).then_some(RefusalReason::InUse { users })
+    (!users.is_empty()).then_some(PortSkipReason::InUse { users })
 }
 
 impl ProveOptions {
     /// For one of the three modes, with its usual time a test.
-    pub fn usual(mode: Mode) -> Self {
+    pub fn usual(mode: ProofMode) -> Self {
         let milliseconds = match mode {
-            Mode::Quick => 500,
-            Mode::Full | Mode::Soak { .. } => 2000,
+            ProofMode::Quick => 500,
+            ProofMode::Full | ProofMode::Soak { .. } => 2000,
         };
         Self {
             mode,

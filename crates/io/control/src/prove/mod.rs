@@ -19,28 +19,28 @@ use std::{
     time::Duration,
 };
 
-use crosstie_doctor::{Diagnosis, Selection};
-use crosstie_grade::campaign::{Board, Step, TestResult};
+use crosstie_doctor::{CheckSelection, Diagnosis};
+use crosstie_grade::campaign::{TestBatch, TestEndTable, TestResult};
 use crosstie_model::{
-    Facts, Spec,
-    run::{CounterGrowth, Header, LostNode, Mode, Outcome, Run, TestKind},
+    ClusterSpec, Facts,
+    run::{CounterGrowth, LostNode, MeasurementOutcome, ProofMode, RunHeader, StoredRun, TestKind},
     word,
 };
 use crosstie_report::{document::NodeFailure, html::run_page, run_report::report_of};
 
 use crate::{
-    Event, Fleet, FleetSnapshot, NodeFacts, SnapshotError, Targets, TargetsError,
+    CommandTargets, ControlEvent, Fleet, FleetSnapshot, NodeFacts, SnapshotError, TargetsError,
     doctor::examine_with,
     files,
     runs::{RunsError, new_run_path, read_run, runs},
 };
-use driver::{Engine, ProveProgress, StepOutcome, Surroundings, drive};
+use driver::{ProofEnvironment, ProveProgress, TestBatchOutcome, TestBatchRunner, drive};
 pub use file::{RunFile, RunFileError};
-pub use header::{RefusalReason, Refused, Unmeasurable};
+pub use header::{PortSkipReason, SkippedPort, Unmeasurable};
 
 #[derive(Debug, Clone)]
 pub struct ProveOptions {
-    pub mode: Mode,
+    pub mode: ProofMode,
     /// Of each test.
     pub test_time: Duration,
     /// Also rails that carry management, and devices that programs use.
@@ -67,16 +67,16 @@ pub enum ProveError {
 
 /// What was measured, and where it is kept.
 #[derive(Debug)]
-pub struct Measured {
-    pub run: Run,
+pub struct SavedRun {
+    pub run: StoredRun,
     pub path: PathBuf,
     /// The page of it, beside it.
     pub page: Option<PathBuf>,
     /// Ports that were left alone, and why.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<SkippedPort>,
 }
 
-impl Measured {
+impl SavedRun {
     /// What is said beside the figures: ports that were left alone, and where the run is.
     pub fn remarks(&self) -> String {
         let refused = self.refused.iter().map(|port| format!("{port}\n"));
@@ -89,18 +89,18 @@ impl Measured {
 
 /// A run, what the doctor says with it, and the run before it.
 #[derive(Debug)]
-pub struct Proved {
+pub struct ProofResult {
     /// Absent where nothing could be measured.
-    pub measured: Option<Measured>,
+    pub measured: Option<SavedRun>,
     pub diagnosis: Diagnosis,
     /// The last one of these nodes, where there is one.
-    pub before: Option<Run>,
+    pub before: Option<StoredRun>,
     /// Nodes that could not be read, so that nothing was measured.
     pub unread: Vec<NodeFailure>,
 }
 
 /// Everything between live nodes, and what it means. Where nothing can be measured, the doctor says why.
-pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveError> {
+pub fn prove(targets: &CommandTargets, options: &ProveOptions) -> Result<ProofResult, ProveError> {
     let (spec, fleet) = targets.find_live(false)?;
     let spec = spec.as_ref();
     let (measured, unread) = match FleetSnapshot::take(&fleet).known() {
@@ -117,9 +117,9 @@ pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveE
     // What went wrong meanwhile shows in the facts as well.
     let after = FleetSnapshot::take(&fleet);
     let runs = measured.as_ref().map(|measured| &measured.run);
-    let runs: &[Run] = runs.map_or(&[], std::slice::from_ref);
-    let diagnosis = examine_with(&after, &[], runs, spec, Selection::default());
-    Ok(Proved {
+    let runs: &[StoredRun] = runs.map_or(&[], std::slice::from_ref);
+    let diagnosis = examine_with(&after, &[], runs, spec, CheckSelection::default());
+    Ok(ProofResult {
         measured,
         diagnosis,
         before,
@@ -128,7 +128,7 @@ pub fn prove(targets: &Targets, options: &ProveOptions) -> Result<Proved, ProveE
 }
 
 /// The last one that can be read; a file that cannot is no reason not to measure.
-pub(crate) fn last_run(spec: Option<&Spec>) -> Option<Run> {
+pub(crate) fn last_run(spec: Option<&ClusterSpec>) -> Option<StoredRun> {
     let paths = runs(cluster(spec)).ok()?;
     paths.iter().rev().find_map(|path| match read_run(path) {
         Ok(run) => Some(run),
@@ -140,37 +140,37 @@ pub(crate) fn last_run(spec: Option<&Spec>) -> Option<Run> {
 }
 
 /// What a run is to be taken of.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRun {
     facts: Vec<Facts>,
-    header: Header,
+    header: RunHeader,
     /// Ports that are left alone, and why.
-    pub(crate) refused: Vec<Refused>,
+    pub(crate) refused: Vec<SkippedPort>,
 }
 
 /// Two nodes at least; they are in the fleet's order.
 pub(crate) fn prepare(
     nodes: &[NodeFacts],
-    spec: Option<&Spec>,
+    spec: Option<&ClusterSpec>,
     options: &ProveOptions,
-) -> Result<Prepared, ProveError> {
+) -> Result<PreparedRun, ProveError> {
     if nodes.len() < 2 {
         return Err(ProveError::OneNode(nodes.len()));
     }
     let facts: Vec<Facts> = nodes.iter().map(|node| (*node.facts).clone()).collect();
     let (header, refused) = header::header(&facts, spec, options)?;
-    Ok(Prepared {
+    Ok(PreparedRun {
         facts,
         header,
         refused,
     })
 }
 
-impl Prepared {
+impl PreparedRun {
     pub(crate) fn measure(
         self,
         fleet: &Fleet,
         options: &ProveOptions,
-    ) -> Result<Measured, ProveError> {
+    ) -> Result<SavedRun, ProveError> {
         let Self {
             facts,
             header,
@@ -192,7 +192,7 @@ impl Prepared {
         let run = drive(header, &mut engine, &file, &clock)?;
         fleet.options().last_words("");
         let page = options.report.then(|| page_of(&run, &path)).flatten();
-        Ok(Measured {
+        Ok(SavedRun {
             run,
             path,
             page,
@@ -202,7 +202,7 @@ impl Prepared {
 }
 
 /// Beside the run. One that cannot be written costs nobody the figures.
-fn page_of(run: &Run, path: &Path) -> Option<PathBuf> {
+fn page_of(run: &StoredRun, path: &Path) -> Option<PathBuf> {
     let page = path.with_extension("html");
     match files::replace(&page, &run_page(&report_of(run, None))) {
         Ok(()) => Some(page),
@@ -217,7 +217,7 @@ fn page_of(run: &Run, path: &Path) -> Option<PathBuf> {
 const UNNAMED: &str = "unnamed";
 
 /// Whose runs they are; of nodes that no cluster file names, those of all such nodes.
-fn cluster(spec: Option<&Spec>) -> &str {
+fn cluster(spec: Option<&ClusterSpec>) -> &str {
     spec.map_or(UNNAMED, |spec| &spec.name)
 }
 
@@ -227,7 +227,7 @@ struct Clock<'a> {
     file: &'a RunFile,
 }
 
-impl Surroundings for Clock<'_> {
+impl ProofEnvironment for Clock<'_> {
     fn elapsed_milliseconds(&self) -> u64 {
         self.file.elapsed_milliseconds()
     }
@@ -238,7 +238,7 @@ impl Surroundings for Clock<'_> {
 
     fn tell(&self, progress: ProveProgress) {
         let observer = &self.fleet.options().observer;
-        observer.observe(Event::StepBegan {
+        observer.observe(ControlEvent::StepBegan {
             step: progress.step,
             board: progress.board,
             steps_left: progress.steps_left,
@@ -253,8 +253,8 @@ struct FleetEngine<'a> {
     file: &'a RunFile,
 }
 
-impl Engine for FleetEngine<'_> {
-    fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome {
+impl TestBatchRunner for FleetEngine<'_> {
+    fn measure(&mut self, board: &TestEndTable, step: &TestBatch) -> TestBatchOutcome {
         let offset_milliseconds = self.file.elapsed_milliseconds();
         let ends = &board.ends;
         let pairs = step.tests.iter().map(|test| [test.from, test.to]);
@@ -263,7 +263,7 @@ impl Engine for FleetEngine<'_> {
             let tested = reachability::test(self.fleet, self.facts, &pairs);
             (tested, vec![CounterGrowth::default(); pairs.len()])
         } else {
-            let ports = counters::Ports::new(self.fleet, self.facts, &pairs);
+            let ports = counters::ProofPorts::new(self.fleet, self.facts, &pairs);
             let before = ports.read();
             let tested = engines::test(self.fleet, self.facts, step, &pairs);
             (tested, ports.growth(&before, &ports.read(), &pairs))
@@ -285,7 +285,7 @@ impl Engine for FleetEngine<'_> {
             doubts,
             offset_milliseconds,
         });
-        StepOutcome {
+        TestBatchOutcome {
             results: results.collect(),
             lost,
         }
@@ -305,7 +305,7 @@ impl FleetEngine<'_> {
 #[derive(Debug, Default)]
 struct Tested {
     /// With what makes one doubtful.
-    outcomes: Vec<(Outcome, Vec<String>)>,
+    outcomes: Vec<(MeasurementOutcome, Vec<String>)>,
     /// Nodes that do not answer any more, and why.
     lost: Vec<(String, String)>,
 }

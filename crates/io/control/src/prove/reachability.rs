@@ -3,21 +3,24 @@
 use std::collections::BTreeMap;
 
 use crosstie_agent::NodeCalls;
-use crosstie_grade::reach::{Answers, End, Outcome as Reached, Pair, judge, probes};
+use crosstie_grade::reach::{
+    AddressEnd, AddressPair, ProbeResultsByNode, ReachabilityOutcome as Reached, judge, probes,
+};
 use crosstie_model::{
     Facts,
-    run::{Figures, MeasuredEnd, Outcome, Reach},
+    run::{MeasuredEnd, MeasurementFigures, MeasurementOutcome, ReachabilityFigure},
 };
 
 use super::Tested;
-use crate::{Fleet, apply::Limits};
+use crate::{Fleet, apply::ApplyTimeouts};
 
 pub(super) fn test(fleet: &Fleet, facts: &[Facts], pairs: &[[&MeasuredEnd; 2]]) -> Tested {
-    let planned: Vec<Option<Pair>> = pairs.iter().map(|pair| planned(facts, *pair)).collect();
-    let asked: Vec<Pair> = planned.iter().flatten().cloned().collect();
+    let planned: Vec<Option<AddressPair>> =
+        pairs.iter().map(|pair| planned(facts, *pair)).collect();
+    let asked: Vec<AddressPair> = planned.iter().flatten().cloned().collect();
     let of_node = facts.iter().map(|facts| probes(&asked, &facts.host.name));
     let of_node: Vec<_> = of_node.collect();
-    let limit = Limits::default().answer;
+    let limit = ApplyTimeouts::default().answer;
     let answers = fleet.call(limit, move |index, session, progress| {
         match of_node.get(index).map_or(&[][..], Vec::as_slice) {
             [] => Ok(Vec::new()),
@@ -26,7 +29,7 @@ pub(super) fn test(fleet: &Fleet, facts: &[Facts], pairs: &[[&MeasuredEnd; 2]]) 
     });
     let hosts = facts.iter().map(|facts| facts.host.name.clone());
     let mut lost: BTreeMap<String, String> = BTreeMap::new();
-    let mut told = Answers::new();
+    let mut told = ProbeResultsByNode::new();
     for (host, (_, answer)) in hosts.zip(answers) {
         let answer = answer.map_err(|error| error.public_line());
         if let Err(why) = &answer {
@@ -36,7 +39,7 @@ pub(super) fn test(fleet: &Fleet, facts: &[Facts], pairs: &[[&MeasuredEnd; 2]]) 
     }
     let mut judged = judge(asked, facts, &told).pairs.into_iter();
     let outcomes = planned.into_iter().map(|pair| match pair {
-        None => Outcome::NotApplicable {
+        None => MeasurementOutcome::NotApplicable {
             reason: "the port has no IP address".to_owned(),
         },
         Some(_) => outcome(judged.next().map(|judged| judged.outcome)),
@@ -47,36 +50,36 @@ pub(super) fn test(fleet: &Fleet, facts: &[Facts], pairs: &[[&MeasuredEnd; 2]]) 
     }
 }
 
-fn outcome(reached: Option<Reached>) -> Outcome {
+fn outcome(reached: Option<Reached>) -> MeasurementOutcome {
     let reach = match reached {
-        Some(Reached::Answered { mac_checked }) => Reach::Answered {
+        Some(Reached::Answered { mac_checked }) => ReachabilityFigure::Answered {
             hardware_address_checked: mac_checked,
         },
         Some(Reached::OtherPort {
             expected,
             found,
             interface,
-        }) => Reach::OtherPort {
+        }) => ReachabilityFigure::OtherPort {
             expected,
             found,
             interface,
         },
-        Some(Reached::NoAnswer { why: error }) => return Outcome::Failed { error },
+        Some(Reached::NoAnswer { why: error }) => return MeasurementOutcome::Failed { error },
         Some(Reached::TooLarge { answered_bytes, .. }) => {
             let error = format!("it answers packets of {answered_bytes} bytes, and no larger ones");
-            return Outcome::Failed { error };
+            return MeasurementOutcome::Failed { error };
         }
         None => {
             let error = "it was not asked".to_owned();
-            return Outcome::Failed { error };
+            return MeasurementOutcome::Failed { error };
         }
     };
-    Outcome::Measured(Figures::Reach(reach))
+    MeasurementOutcome::Measured(MeasurementFigures::Reach(reach))
 }
 
-fn planned(facts: &[Facts], [from, to]: [&MeasuredEnd; 2]) -> Option<Pair> {
+fn planned(facts: &[Facts], [from, to]: [&MeasuredEnd; 2]) -> Option<AddressPair> {
     let end = |end: &MeasuredEnd| {
-        Some(End {
+        Some(AddressEnd {
             node: end.host.clone(),
             interface: end.interface.clone()?,
             address: end.address?,
@@ -87,7 +90,7 @@ fn planned(facts: &[Facts], [from, to]: [&MeasuredEnd; 2]) -> Option<Pair> {
     let node = nodes.find(|facts| facts.host.name == near.node)?;
     let interface = node.network.interface(&near.interface);
     let mtu = interface.and_then(|interface| interface.mtu.known());
-    Some(Pair {
+    Some(AddressPair {
         from: near,
         to: far,
         rail: from.rail,

@@ -1,17 +1,17 @@
 //! What the ends of a test are asked to do.
 
 use crosstie_fabric::rails::{RailEnd, attached};
-use crosstie_figures::Times;
-use crosstie_grade::campaign::{PlannedTest, Step};
+use crosstie_figures::TestTimes;
+use crosstie_grade::campaign::{PlannedTest, TestBatch};
 use crosstie_model::{
     Facts,
-    run::{MeasuredEnd, Operation, Phase, TestKind},
+    run::{MeasuredEnd, RdmaOperation, TestConcurrency, TestKind},
 };
-use crosstie_rdma::{Message, OpenRequest, Role, Share, Test, Transfer};
+use crosstie_rdma::{LatencyMessage, NodeShare, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer};
 use crosstie_tcp as tcp;
 
 use crate::measure::{
-    End, PairTest,
+    PairTest, TestEnd,
     usual::{DEPTH, LATENCY_SIZE, PATH, SILENCE, SOFTWARE_PATH, TCP_LATENCY_SIZE},
 };
 
@@ -25,33 +25,33 @@ const TCP_BLOCK: u32 = 1 << 20;
 /// A pair of ends that cannot be found in the facts any more has none.
 pub(super) fn rdma(
     facts: &[Facts],
-    step: &Step,
+    step: &TestBatch,
     test: PlannedTest,
     [from, to]: [&MeasuredEnd; 2],
-) -> Option<PairTest<OpenRequest>> {
+) -> Option<PairTest<RdmaOpenRequest>> {
     let end = |end: &MeasuredEnd| {
         let (node, rail) = find(facts, end)?;
         let of_test = match step.kind {
-            TestKind::RdmaBandwidth(operation) => Test::Bandwidth {
+            TestKind::RdmaBandwidth(operation) => RdmaTest::Bandwidth {
                 transfer: transfer(operation),
             },
-            _ => Test::Latency {
-                message: Message::WriteWithImmediate,
+            _ => RdmaTest::Latency {
+                message: LatencyMessage::WriteWithImmediate,
             },
         };
-        let is_latency = matches!(of_test, Test::Latency { .. });
+        let is_latency = matches!(of_test, RdmaTest::Latency { .. });
         let mut devices = facts[node].rdma.iter();
         let is_software = devices.any(|device| device.name == rail.device && device.software);
         let size = test.size.and_then(|size| u32::try_from(size).ok());
         let queue_pairs = test.queue_pairs.and_then(|count| u16::try_from(count).ok());
-        Some(End {
+        Some(TestEnd {
             node,
-            request: OpenRequest {
+            request: RdmaOpenRequest {
                 device: rail.device,
                 port: u8::try_from(rail.port).unwrap_or(u8::MAX),
                 address: rail.address,
                 interface_mtu: rail.mtu,
-                role: Role::Initiator,
+                role: RdmaRole::Initiator,
                 test: of_test,
                 queue_pairs: queue_pairs.unwrap_or(1),
                 sizes: vec![size.unwrap_or(LATENCY_SIZE)],
@@ -61,7 +61,7 @@ pub(super) fn rdma(
                 relaxed_ordering: false,
                 path: if is_software { SOFTWARE_PATH } else { PATH },
                 times: times(step),
-                share: Share { index: 0, count: 1 },
+                share: NodeShare { index: 0, count: 1 },
             },
         })
     };
@@ -76,23 +76,23 @@ pub(super) fn rdma(
 /// None either of ends without an address.
 pub(super) fn tcp(
     facts: &[Facts],
-    step: &Step,
+    step: &TestBatch,
     [from, to]: [&MeasuredEnd; 2],
-) -> Option<PairTest<tcp::OpenRequest>> {
+) -> Option<PairTest<tcp::TcpOpenRequest>> {
     let is_latency = step.kind == TestKind::TcpLatency;
     let end = |end: &MeasuredEnd| {
         let (node, _) = find(facts, end)?;
-        Some(End {
+        Some(TestEnd {
             node,
-            request: tcp::OpenRequest {
+            request: tcp::TcpOpenRequest {
                 address: end.address?,
                 interface: end.interface.clone(),
-                role: tcp::Role::Connector,
+                role: tcp::TcpRole::Connector,
                 test: if is_latency {
-                    tcp::Test::Latency
+                    tcp::TcpTest::Latency
                 } else {
-                    tcp::Test::Bandwidth {
-                        direction: tcp::Direction::ToListener,
+                    tcp::TcpTest::Bandwidth {
+                        direction: tcp::TcpDirection::ToListener,
                     }
                 },
                 streams: if is_latency { 1 } else { TCP_STREAMS },
@@ -112,13 +112,13 @@ pub(super) fn tcp(
     })
 }
 
-fn times(step: &Step) -> Times {
+fn times(step: &TestBatch) -> TestTimes {
     // Of a soak, what lies between two steps is traffic that nobody measures.
     let ramp = |usual: u32| match step.phase {
-        Phase::Soak => usual.min(100),
+        TestConcurrency::Soak => usual.min(100),
         _ => usual.min(step.milliseconds),
     };
-    Times {
+    TestTimes {
         warm_up: ramp(WARM_UP),
         measure: step.milliseconds,
         cool_down: ramp(COOL_DOWN),
@@ -126,11 +126,11 @@ fn times(step: &Step) -> Times {
     }
 }
 
-fn transfer(operation: Operation) -> Transfer {
+fn transfer(operation: RdmaOperation) -> RdmaTransfer {
     match operation {
-        Operation::Write => Transfer::Write,
-        Operation::Read => Transfer::Read,
-        Operation::Send => Transfer::Send,
+        RdmaOperation::Write => RdmaTransfer::Write,
+        RdmaOperation::Read => RdmaTransfer::Read,
+        RdmaOperation::Send => RdmaTransfer::Send,
     }
 }
 

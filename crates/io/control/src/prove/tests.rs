@@ -1,27 +1,27 @@
 use std::cell::Cell;
 
-use crosstie_grade::simulated::{Fabric, Fault, Shape};
-use crosstie_model::run::{EndReason, Mode, ReadRunError};
+use crosstie_grade::simulated::{SimulatedFabric, SimulatedFault, SimulatedTopology};
+use crosstie_model::run::{ProofMode, ReadRunError, RunEndReason};
 use crosstie_reach::EndOnSignal;
 
 use super::{
-    driver::{Engine, ProveProgress, StepOutcome, Surroundings, drive},
+    driver::{ProofEnvironment, ProveProgress, TestBatchOutcome, TestBatchRunner, drive},
     *,
 };
 use crate::runs::{RunsError, read_run};
 
 struct Simulated {
-    fabric: Fabric,
+    fabric: SimulatedFabric,
     steps: usize,
     /// A node that goes away in a step.
     dies: Option<(usize, usize)>,
 }
 
-impl Engine for Simulated {
-    fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome {
+impl TestBatchRunner for Simulated {
+    fn measure(&mut self, board: &TestEndTable, step: &TestBatch) -> TestBatchOutcome {
         self.steps += 1;
         let dead = self.dies.filter(|(_, after)| self.steps == *after);
-        StepOutcome {
+        TestBatchOutcome {
             results: if dead.is_some() {
                 Vec::new()
             } else {
@@ -29,7 +29,7 @@ impl Engine for Simulated {
             },
             lost: dead
                 .map(|(node, _)| LostNode {
-                    host: Fabric::host(node),
+                    host: SimulatedFabric::host(node),
                     why: "the session ended".to_owned(),
                     offset_milliseconds: 1,
                 })
@@ -45,7 +45,7 @@ struct Stopped {
     after: u64,
 }
 
-impl Surroundings for Stopped {
+impl ProofEnvironment for Stopped {
     fn elapsed_milliseconds(&self) -> u64 {
         self.steps.get() * 1000
     }
@@ -58,14 +58,14 @@ impl Surroundings for Stopped {
     }
 }
 
-fn switched_four() -> Fabric {
-    Fabric {
-        shape: Shape::Switched {
+fn switched_four() -> SimulatedFabric {
+    SimulatedFabric {
+        shape: SimulatedTopology::Switched {
             nodes: 4,
             leaf: 4,
             oversubscription: 1,
         },
-        faults: vec![Fault::SlowNode {
+        faults: vec![SimulatedFault::SlowNode {
             node: 1,
             percent: 50,
         }],
@@ -73,11 +73,11 @@ fn switched_four() -> Fabric {
     }
 }
 
-fn proven(after: u64, dies: Option<(usize, usize)>) -> (Run, Run) {
+fn proven(after: u64, dies: Option<(usize, usize)>) -> (StoredRun, StoredRun) {
     let fabric = switched_four();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs/1.jsonl");
-    let header = fabric.header(Mode::Full);
+    let header = fabric.header(ProofMode::Full);
     let file = RunFile::begin(&path, header.clone()).unwrap();
     let other = RunFile::begin(&path, header.clone());
     assert!(other.is_err(), "never over another");
@@ -105,7 +105,7 @@ fn the_file_is_the_run() {
 fn what_was_measured_before_a_stop_is_there() {
     let (run, kept) = proven(4, None);
     assert_eq!(run, kept);
-    assert_eq!(kept.end.unwrap().reason, EndReason::Interrupted);
+    assert_eq!(kept.end.unwrap().reason, RunEndReason::Interrupted);
     // Reachability of all, and three steps of two pairs each.
     assert_eq!(kept.measurements.len(), 12 + 3 * 2);
 }
@@ -114,8 +114,8 @@ fn what_was_measured_before_a_stop_is_there() {
 #[test]
 fn a_signal_gives_the_run_its_end() {
     struct Interrupted<'a>(Simulated, &'a RunFile);
-    impl Engine for Interrupted<'_> {
-        fn measure(&mut self, board: &Board, step: &Step) -> StepOutcome {
+    impl TestBatchRunner for Interrupted<'_> {
+        fn measure(&mut self, board: &TestEndTable, step: &TestBatch) -> TestBatchOutcome {
             let outcome = self.0.measure(board, step);
             if self.0.steps == 3 {
                 EndOnSignal::end(self.1);
@@ -126,7 +126,7 @@ fn a_signal_gives_the_run_its_end() {
     let fabric = switched_four();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.jsonl");
-    let header = fabric.header(Mode::Full);
+    let header = fabric.header(ProofMode::Full);
     let file = RunFile::begin(&path, header.clone()).unwrap();
     let engine = Simulated {
         fabric,
@@ -145,7 +145,7 @@ fn a_signal_gives_the_run_its_end() {
     )
     .unwrap();
     let kept = read_run(&path).unwrap();
-    assert_eq!(kept.end.unwrap().reason, EndReason::Interrupted);
+    assert_eq!(kept.end.unwrap().reason, RunEndReason::Interrupted);
     // Reachability of all, and one step of two pairs; of the third nothing, nor of what came after it.
     assert_eq!(kept.measurements.len(), 12 + 2);
 }

@@ -7,23 +7,23 @@ use std::{
 };
 
 use crosstie_node::{
-    scratch::Scratch,
+    scratch::ScratchFolder,
     trust::{self, host_key_here},
 };
 use crosstie_reach::{
-    BOUND, Unfinished, fan_out,
-    host_key::{HostKeyError, Resolved, Shown, look, resolve},
-    ssh::Pin,
+    BOUND, UnfinishedWork, fan_out,
+    host_key::{HostKeyError, ResolvedDestination, ShownHostKey, look, resolve},
+    ssh::PinnedHostKey,
 };
-use crosstie_report::offer::Verb;
-use crosstie_trust::{Fingerprint, PublicKey, Reached};
+use crosstie_report::offer::CommandVerb;
+use crosstie_trust::{Fingerprint, PublicKey, TrustedNode};
 
 use super::{TrustError, TrustNode, TrustOptions};
-use crate::{Answer, Prompter, Question, chain_of};
+use crate::{ConsentAnswer, Prompter, Question, chain_of};
 
 /// A node whose key is the right one.
 #[derive(Debug, Clone)]
-pub(super) struct Approved {
+pub(super) struct ApprovedNode {
     pub(super) key: PublicKey,
     /// Absent for this machine.
     pub(super) route: Option<PinnedRoute>,
@@ -31,14 +31,14 @@ pub(super) struct Approved {
 
 #[derive(Debug, Clone)]
 pub(super) struct PinnedRoute {
-    pub(super) resolved: Resolved,
-    pub(super) pin: Pin,
+    pub(super) resolved: ResolvedDestination,
+    pub(super) pin: PinnedHostKey,
     /// A folder for this node alone.
     pub(super) folder: PathBuf,
 }
 
 /// Why a node is not visited.
-pub(super) struct Refused {
+pub(super) struct RefusedNode {
     /// The key that was shown.
     pub(super) key: Option<PublicKey>,
     pub(super) why: String,
@@ -92,21 +92,21 @@ impl RefusedKey {
 #[derive(Debug, thiserror::Error)]
 enum NoKey {
     #[error(transparent)]
-    Here(#[from] trust::TrustError),
+    Here(#[from] trust::HomeTrustError),
     #[error(transparent)]
     There(#[from] HostKeyError),
     #[error(transparent)]
-    Unfinished(#[from] Unfinished),
+    Unfinished(#[from] UnfinishedWork),
 }
 
 /// Looks at all keys at once, then asks about those that nobody knows, one after the other.
 pub(super) fn approve(
     nodes: &[TrustNode],
-    reached: &[Reached],
+    reached: &[TrustedNode],
     options: &TrustOptions,
-    scratch: &Scratch,
+    scratch: &ScratchFolder,
     prompter: &dyn Prompter,
-) -> Result<Vec<Result<Approved, Refused>>, TrustError> {
+) -> Result<Vec<Result<ApprovedNode, RefusedNode>>, TrustError> {
     let deadline = options.fleet.timeout;
     let mut looks = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
@@ -123,13 +123,13 @@ pub(super) fn approve(
         let folder = scratch.path().join(index.to_string());
         let shown = shown.unwrap_or_else(|unfinished| Err(unfinished.into()));
         approved.push(match shown {
-            Err(error) => Err(Refused {
+            Err(error) => Err(RefusedNode {
                 key: None,
                 why: chain_of(&error),
                 is_no: false,
             }),
             Ok((shown, resolved)) => match judge(node, &shown, reached, options, prompter) {
-                Err(error) => Err(Refused {
+                Err(error) => Err(RefusedNode {
                     key: Some(shown.key),
                     why: error.to_string(),
                     is_no: error.is_no(),
@@ -145,10 +145,10 @@ fn shown(
     node: &TrustNode,
     folder: &Path,
     deadline: Duration,
-) -> Result<(Shown, Option<Resolved>), NoKey> {
+) -> Result<(ShownHostKey, Option<ResolvedDestination>), NoKey> {
     let Some(destination) = &node.destination else {
         let key = host_key_here()?;
-        return Ok((Shown { key, known: true }, None));
+        return Ok((ShownHostKey { key, known: true }, None));
     };
     let options = node.options();
     let resolved = resolve(destination, &options, deadline)?;
@@ -158,8 +158,8 @@ fn shown(
 
 fn judge(
     node: &TrustNode,
-    shown: &Shown,
-    reached: &[Reached],
+    shown: &ShownHostKey,
+    reached: &[TrustedNode],
     options: &TrustOptions,
     prompter: &dyn Prompter,
 ) -> Result<(), RefusedKey> {
@@ -179,7 +179,7 @@ fn judge(
                 .fleet
                 .offer
                 .about([node.label.as_str()])
-                .command(Verb::Trust)
+                .command(CommandVerb::Trust)
                 .flag("undo", true)
                 .flag("forget", true)
                 .to_string(),
@@ -206,29 +206,31 @@ fn judge(
         until: None,
     };
     match prompter.ask(&question) {
-        Answer::Yes => Ok(()),
-        Answer::No => Err(RefusedKey::Declined { kind, fingerprint }),
-        Answer::EndOfInput | Answer::Silence => Err(RefusedKey::Unanswered { kind, fingerprint }),
+        ConsentAnswer::Yes => Ok(()),
+        ConsentAnswer::No => Err(RefusedKey::Declined { kind, fingerprint }),
+        ConsentAnswer::EndOfInput | ConsentAnswer::Silence => {
+            Err(RefusedKey::Unanswered { kind, fingerprint })
+        }
     }
 }
 
 fn pinned(
     node: &TrustNode,
     key: PublicKey,
-    resolved: Option<Resolved>,
+    resolved: Option<ResolvedDestination>,
     folder: PathBuf,
-) -> Result<Approved, TrustError> {
+) -> Result<ApprovedNode, TrustError> {
     let Some(resolved) = resolved else {
-        return Ok(Approved { key, route: None });
+        return Ok(ApprovedNode { key, route: None });
     };
     let known_hosts = folder.join("known_hosts");
     fs::write(&known_hosts, format!("{} {key}\n", node.name)).map_err(TrustError::KnownHosts)?;
-    let pin = Pin {
+    let pin = PinnedHostKey {
         known_hosts,
         alias: node.name.to_string(),
         algorithms: key.kind().algorithms(),
     };
-    Ok(Approved {
+    Ok(ApprovedNode {
         key,
         route: Some(PinnedRoute {
             resolved,

@@ -4,41 +4,43 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crosstie_model::word;
 use crosstie_node::{
-    scratch::Scratch,
-    trust::{Ask, Settle, Settled},
+    scratch::ScratchFolder,
+    trust::{TrustReply, TrustRequest, WantedTrust},
 };
 use crosstie_report::{
-    offer::Verb,
-    trust::{Outcome, Report},
+    offer::CommandVerb,
+    trust::{TrustOutcome, TrustReport},
 };
-use crosstie_trust::{Authorized, Name, Owner, Party, PeerClaims, Reached, peers_of};
+use crosstie_trust::{
+    AuthorizedKey, KeyOwner, MachineName, PeerClaims, TrustParty, TrustedNode, peers_of,
+};
 
 use super::{
     Controller, TrustError, TrustNode, TrustOptions, host_keys,
-    host_keys::{Approved, PinnedRoute},
-    login::Logins,
+    host_keys::{ApprovedNode, PinnedRoute},
+    login::LoginOptions,
     node::add,
     nodes,
-    visits::{Prepared, TrustVisit, exchange, prepare, settle_all},
+    visits::{PreparedTrustNode, TrustVisit, exchange, prepare, settle_all},
 };
-use crate::{Prompter, Round};
+use crate::{FleetRound, Prompter};
 
 pub(super) fn run(
     options: &TrustOptions,
     controller: &Controller,
-    scratch: &Scratch,
+    scratch: &ScratchFolder,
     prompter: &dyn Prompter,
-) -> Result<Report, TrustError> {
+) -> Result<TrustReport, TrustError> {
     let nodes = nodes(&options.nodes, options, controller)?;
     let before = controller.look()?;
     let approved = host_keys::approve(&nodes, &before.reached, options, scratch, prompter)?;
-    let mut outcomes: Vec<Outcome> = approved.iter().map(outcome).collect();
+    let mut outcomes: Vec<TrustOutcome> = approved.iter().map(outcome).collect();
     let work = open(&nodes, &approved, options.dry_run, controller);
     let mut here = Vec::new();
     let mut key = before.key.clone();
     if !options.dry_run && !work.is_empty() {
         let reached = work.iter().map(|open| reached(open, &work)).collect();
-        let settled = controller.ask(&Ask::Settle(Settle {
+        let settled = controller.ask(&TrustRequest::Settle(WantedTrust {
             reached,
             ..controller.nothing(false)
         }))?;
@@ -46,13 +48,13 @@ pub(super) fn run(
         here = settled.changed;
     }
     let labels: Vec<String> = nodes.iter().map(|node| node.label.clone()).collect();
-    let round = Round::begin(&options.fleet.observer, &labels, false);
+    let round = FleetRound::begin(&options.fleet.observer, &labels, false);
     let identity = controller.home.identity();
     let known = before.key.is_some();
     let run = &controller.run;
-    let logins = Logins::new(options, identity, known, run, Arc::clone(&round));
+    let logins = LoginOptions::new(options, identity, known, run, Arc::clone(&round));
     let logins = Arc::new(logins.map_err(TrustError::Program)?);
-    let own = Authorized {
+    let own = AuthorizedKey {
         owner: controller.owner(),
         key,
     };
@@ -63,7 +65,7 @@ pub(super) fn run(
         return Ok(report(options, &nodes, &outcomes, &here));
     }
     let prepared = prepare(&work, &own, &logins, &mut outcomes);
-    let parties: Vec<Party> = prepared
+    let parties: Vec<TrustParty> = prepared
         .iter()
         .map(|(_, prepared)| prepared.party.clone())
         .collect();
@@ -78,24 +80,24 @@ pub(super) fn run(
     Ok(report(options, &nodes, &outcomes, &finished))
 }
 
-fn outcome(approved: &Result<Approved, host_keys::Refused>) -> Outcome {
+fn outcome(approved: &Result<ApprovedNode, host_keys::RefusedNode>) -> TrustOutcome {
     match approved {
-        Ok(approved) => Outcome {
+        Ok(approved) => TrustOutcome {
             host_key: Some(approved.key.clone()),
-            ..Outcome::default()
+            ..TrustOutcome::default()
         },
-        Err(refused) => Outcome {
+        Err(refused) => TrustOutcome {
             host_key: refused.key.clone(),
             error: Some(refused.why.clone()),
             is_declined: refused.is_no,
-            ..Outcome::default()
+            ..TrustOutcome::default()
         },
     }
 }
 
 fn open(
     nodes: &[TrustNode],
-    approved: &[Result<Approved, host_keys::Refused>],
+    approved: &[Result<ApprovedNode, host_keys::RefusedNode>],
     dry_run: bool,
     controller: &Controller,
 ) -> Vec<TrustVisit> {
@@ -105,7 +107,7 @@ fn open(
             index,
             node: node.clone(),
             approved: approved.as_ref().ok()?.clone(),
-            wanted: Settle {
+            wanted: WantedTrust {
                 own: node.name.clone(),
                 ..controller.nothing(dry_run)
             },
@@ -114,10 +116,10 @@ fn open(
     .collect()
 }
 
-fn reached(open: &TrustVisit, all: &[TrustVisit]) -> Reached {
+fn reached(open: &TrustVisit, all: &[TrustVisit]) -> TrustedNode {
     let others = all.iter().map(|other| other.node.name.clone());
-    let peers: BTreeSet<Name> = others.filter(|name| *name != open.node.name).collect();
-    Reached {
+    let peers: BTreeSet<MachineName> = others.filter(|name| *name != open.node.name).collect();
+    TrustedNode {
         name: open.node.name.clone(),
         destination: open.node.label.clone(),
         host_key: open.approved.key.clone(),
@@ -128,9 +130,9 @@ fn reached(open: &TrustVisit, all: &[TrustVisit]) -> Reached {
 /// Each says what it would do, of keys that are still to be made.
 fn rehearse(
     mut work: Vec<TrustVisit>,
-    own: &Authorized,
-    logins: &Arc<Logins>,
-    outcomes: &mut [Outcome],
+    own: &AuthorizedKey,
+    logins: &Arc<LoginOptions>,
+    outcomes: &mut [TrustOutcome],
 ) {
     let all = work.clone();
     for open in &mut work {
@@ -141,7 +143,9 @@ fn rehearse(
         for other in all.iter().filter(|other| other.index != open.index) {
             open.wanted.peers.push(foreseen(other));
             if let Some(owner) = owner(other).filter(|owner| *owner != own.owner) {
-                open.wanted.authorize.push(Authorized { owner, key: None });
+                open.wanted
+                    .authorize
+                    .push(AuthorizedKey { owner, key: None });
             }
         }
     }
@@ -152,13 +156,13 @@ fn rehearse(
     });
 }
 
-fn rehearse_here(controller: &Controller, work: &[TrustVisit]) -> Result<Outcome, TrustError> {
-    let mut outcome = Outcome::default();
+fn rehearse_here(controller: &Controller, work: &[TrustVisit]) -> Result<TrustOutcome, TrustError> {
+    let mut outcome = TrustOutcome::default();
     if work.is_empty() {
         return Ok(outcome);
     }
     let peers = work.iter().filter(|open| open.approved.route.is_some());
-    let settled = controller.ask(&Ask::Settle(Settle {
+    let settled = controller.ask(&TrustRequest::Settle(WantedTrust {
         peers: peers.map(foreseen).collect(),
         ..controller.nothing(true)
     }))?;
@@ -167,10 +171,10 @@ fn rehearse_here(controller: &Controller, work: &[TrustVisit]) -> Result<Outcome
     Ok(outcome)
 }
 
-fn owner(open: &TrustVisit) -> Option<Owner> {
+fn owner(open: &TrustVisit) -> Option<KeyOwner> {
     let user = open.approved.route.as_ref()?.resolved.user.parse().ok()?;
     let name = open.node.name.clone();
-    Some(Owner { user, name })
+    Some(KeyOwner { user, name })
 }
 
 fn foreseen(open: &TrustVisit) -> PeerClaims {
@@ -188,12 +192,12 @@ fn foreseen(open: &TrustVisit) -> PeerClaims {
 /// This machine learns of the nodes that were changed, and forgets those that were not.
 fn finish(
     controller: &Controller,
-    before: &Settled,
+    before: &TrustReply,
     work: &[TrustVisit],
-    prepared: &[(TrustVisit, Prepared)],
-    parties: &[Party],
-) -> Result<Outcome, TrustError> {
-    let mut outcome = Outcome::default();
+    prepared: &[(TrustVisit, PreparedTrustNode)],
+    parties: &[TrustParty],
+) -> Result<TrustOutcome, TrustError> {
+    let mut outcome = TrustOutcome::default();
     let here = prepared
         .iter()
         .position(|(open, _)| open.approved.route.is_none());
@@ -209,13 +213,13 @@ fn finish(
         })
         .collect();
     if !peers.is_empty() {
-        let settled = controller.ask(&Ask::Settle(Settle {
+        let settled = controller.ask(&TrustRequest::Settle(WantedTrust {
             peers,
             ..controller.nothing(false)
         }))?;
         add(&mut outcome, settled);
     }
-    let untouched: Vec<Name> = work
+    let untouched: Vec<MachineName> = work
         .iter()
         .map(|open| open.node.name.clone())
         .filter(|name| parties.iter().all(|party| party.name != *name))
@@ -223,7 +227,7 @@ fn finish(
         .collect();
     if !untouched.is_empty() {
         let (only, dry_run) = (Some(untouched), false);
-        let settled = controller.ask(&Ask::Undo { only, dry_run })?;
+        let settled = controller.ask(&TrustRequest::Undo { only, dry_run })?;
         add(&mut outcome, settled);
     }
     Ok(outcome)
@@ -234,14 +238,14 @@ fn finish(
 fn peer_here(
     open: &TrustVisit,
     route: &PinnedRoute,
-    prepared: &Prepared,
+    prepared: &PreparedTrustNode,
     told: Option<&PeerClaims>,
 ) -> PeerClaims {
     let written = open
         .node
         .destination
         .as_ref()
-        .map(crosstie_reach::ssh::Destination::written);
+        .map(crosstie_reach::ssh::SshDestination::written);
     let (user, port) = written.unwrap_or_default();
     let told = told.filter(|_| prepared.party.port == Some(route.resolved.port));
     PeerClaims {
@@ -262,9 +266,9 @@ fn peer_here(
 fn report(
     options: &TrustOptions,
     nodes: &[TrustNode],
-    outcomes: &[Outcome],
-    here: &Outcome,
-) -> Report {
+    outcomes: &[TrustOutcome],
+    here: &TrustOutcome,
+) -> TrustReport {
     let mut hints = Vec::new();
     let done = outcomes.iter().any(|outcome| outcome.error.is_none());
     if let Some(config) = options.fleet.ssh_config.as_ref().filter(|_| done) {
@@ -276,10 +280,10 @@ fn report(
     }
     if done && !options.dry_run {
         let offer = options.fleet.offer.about([]);
-        let undo = offer.command(Verb::Trust).flag("undo", true);
+        let undo = offer.command(CommandVerb::Trust).flag("undo", true);
         hints.push(format!("{undo}    takes it all back"));
     }
-    Report {
+    TrustReport {
         dry_run: options.dry_run,
         ..super::report(nodes, outcomes, here, hints)
     }

@@ -7,32 +7,32 @@ use std::{
     time::Duration,
 };
 
-use crosstie_agent::{InProcess, LeaseAsk, NodeCalls, open};
+use crosstie_agent::{InProcessSession, NodeCalls, TrustLeaseRequest, open};
 use crosstie_reach::{
-    ConnectError, Route, Session, Stage, Wanted,
-    askpass::{Expected, Server},
-    binary::Binaries,
-    secret::{Password, PasswordError, Purpose, Source},
-    ssh::{Asked, Login},
+    ConnectError, ConnectOptions, NodeRoute, NodeStage, Session,
+    askpass::{AskpassServer, ExpectedPrompts},
+    binary::AgentBinaries,
+    secret::{PasswordError, PasswordPurpose, PasswordSource, SharedPassword},
+    ssh::{AskpassRelay, SshLogin},
 };
 
 use super::{TrustNode, TrustOptions, host_keys::PinnedRoute};
-use crate::{COLLECT_TIMEOUT, NodeError, PROMPT_TIMEOUT, Round};
+use crate::{COLLECT_TIMEOUT, FleetRound, NodeError, PROMPT_TIMEOUT};
 
 const LEASE_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What all logins have in common.
-pub(super) struct Logins {
-    binaries: Binaries,
+pub(super) struct LoginOptions {
+    binaries: AgentBinaries,
     program: PathBuf,
-    source: Source,
+    source: PasswordSource,
     /// Our private key.
     identity: PathBuf,
     /// It was there before this run, so nodes may know it.
     known: bool,
     deadline: Duration,
     pub(super) answer: Duration,
-    pub(super) round: Arc<Round>,
+    pub(super) round: Arc<FleetRound>,
     /// This command, for the nodes that it is at work on.
     run: String,
     /// Each keeps others away from its node until the end.
@@ -41,7 +41,7 @@ pub(super) struct Logins {
 
 /// Why a visit failed.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum VisitError {
+pub(super) enum TrustVisitError {
     #[error("it did not accept the password")]
     WrongPassword,
     #[error(
@@ -61,24 +61,24 @@ pub(super) enum VisitError {
     Node(NodeError),
 }
 
-impl<E: Into<NodeError>> From<E> for VisitError {
+impl<E: Into<NodeError>> From<E> for TrustVisitError {
     fn from(error: E) -> Self {
         Self::Node(error.into())
     }
 }
 
-impl Logins {
+impl LoginOptions {
     /// `known`: our key was there before this run.
     pub(super) fn new(
         options: &TrustOptions,
         identity: PathBuf,
         known: bool,
         run: &str,
-        round: Arc<Round>,
+        round: Arc<FleetRound>,
     ) -> io::Result<Self> {
         let (limit, source) = (options.fleet.timeout, options.password.clone());
         Ok(Self {
-            binaries: Binaries::new(options.fleet.agent_dir.clone()),
+            binaries: AgentBinaries::new(options.fleet.agent_dir.clone()),
             program: std::env::current_exe()?,
             identity,
             known,
@@ -96,12 +96,12 @@ impl Logins {
         })
     }
 
-    /// From now on nobody else changes this node's logins, until the session is handed to [`Logins::keep`] and this value
+    /// From now on nobody else changes this node's logins, until the session is handed to [`LoginOptions::keep`] and this value
     /// goes, or the session ends.
-    pub(super) fn lease(&self, index: usize, session: &dyn Session) -> Result<(), VisitError> {
+    pub(super) fn lease(&self, index: usize, session: &dyn Session) -> Result<(), TrustVisitError> {
         let progress = |stage| self.round.stage(index, stage);
         let run = self.run.clone();
-        Ok(session.trust_lease(&LeaseAsk::Take { run }, self.answer, &progress)?)
+        Ok(session.trust_lease(&TrustLeaseRequest::Take { run }, self.answer, &progress)?)
     }
 
     pub(super) fn keep(&self, session: Box<dyn Session>) {
@@ -117,14 +117,17 @@ impl Logins {
         2 * (self.deadline + self.answer) + PROMPT_TIMEOUT
     }
 
-    pub(super) fn password(&self) -> Arc<Password> {
-        Arc::new(Password::new(self.source.clone(), Purpose::Logins))
+    pub(super) fn password(&self) -> Arc<SharedPassword> {
+        Arc::new(SharedPassword::new(
+            self.source.clone(),
+            PasswordPurpose::Logins,
+        ))
     }
 
     /// Another password for one node, where there is somebody to ask.
-    pub(super) fn another_password(&self, node: &TrustNode) -> Option<Arc<Password>> {
-        let purpose = Purpose::Login(node.label.clone());
-        let password = || Arc::new(Password::new(self.source.clone(), purpose));
+    pub(super) fn another_password(&self, node: &TrustNode) -> Option<Arc<SharedPassword>> {
+        let purpose = PasswordPurpose::Login(node.label.clone());
+        let password = || Arc::new(SharedPassword::new(self.source.clone(), purpose));
         self.source.is_person().then(password)
     }
 
@@ -134,15 +137,20 @@ impl Logins {
         index: usize,
         node: &TrustNode,
         route: Option<&PinnedRoute>,
-    ) -> Result<Box<dyn Session>, VisitError> {
+    ) -> Result<Box<dyn Session>, TrustVisitError> {
         match route {
             Some(route) => self
-                .connect(index, node, route, Login::Identity(self.identity.clone()))
+                .connect(
+                    index,
+                    node,
+                    route,
+                    SshLogin::Identity(self.identity.clone()),
+                )
                 .map_err(|error| match error {
-                    ConnectError::Denied { .. } => VisitError::KeyNotTaken,
+                    ConnectError::Denied { .. } => TrustVisitError::KeyNotTaken,
                     error => error.into(),
                 }),
-            None => Ok(Box::new(InProcess::default())),
+            None => Ok(Box::new(InProcessSession::default())),
         }
     }
 
@@ -151,48 +159,54 @@ impl Logins {
         index: usize,
         node: &TrustNode,
         route: Option<&PinnedRoute>,
-        password: &Arc<Password>,
-    ) -> Result<Box<dyn Session>, VisitError> {
+        password: &Arc<SharedPassword>,
+    ) -> Result<Box<dyn Session>, TrustVisitError> {
         let Some(route) = route else {
-            return Ok(Box::new(InProcess::default()));
+            return Ok(Box::new(InProcessSession::default()));
         };
         if self.known {
-            match self.connect(index, node, route, Login::Identity(self.identity.clone())) {
+            match self.connect(
+                index,
+                node,
+                route,
+                SshLogin::Identity(self.identity.clone()),
+            ) {
                 Err(ConnectError::Denied { .. }) => {}
                 result => return Ok(result?),
             }
         }
         let refusal = Arc::new(Mutex::new(None));
         let socket = route.folder.join("askpass");
-        let expected = Expected {
+        let expected = ExpectedPrompts {
             user: route.resolved.user.clone(),
             alias: route.pin.alias.clone(),
         };
         let (asked, said) = (Arc::clone(password), Arc::clone(&refusal));
         let round = Arc::clone(&self.round);
         let secret = move || {
-            round.stage(index, Stage::Asking);
+            round.stage(index, NodeStage::Asking);
             let secret = asked.get();
-            round.stage(index, Stage::Connecting);
+            round.stage(index, NodeStage::Connecting);
             let error = secret.as_ref().err().cloned();
             *said.lock().unwrap_or_else(PoisonError::into_inner) = error;
             secret.ok()
         };
         let _ = std::fs::remove_file(&socket);
-        let server = Server::start(&socket, expected, secret);
-        let server = server.map_err(|error| VisitError::Askpass(error.into()))?;
+        let server = AskpassServer::start(&socket, expected, secret);
+        let server = server.map_err(|error| TrustVisitError::Askpass(error.into()))?;
         let program = self.program.clone();
-        let login = Login::Askpass(Asked { program, socket });
+        let login = SshLogin::Askpass(AskpassRelay { program, socket });
         self.connect(index, node, route, login).map_err(|error| {
             let refusal = refusal
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
             match error {
-                ConnectError::Denied { .. } if server.answered() => VisitError::WrongPassword,
-                ConnectError::Denied { offered, .. } => {
-                    refusal.map_or(VisitError::NoLogin { offered }, VisitError::NoPassword)
-                }
+                ConnectError::Denied { .. } if server.answered() => TrustVisitError::WrongPassword,
+                ConnectError::Denied { offered, .. } => refusal.map_or(
+                    TrustVisitError::NoLogin { offered },
+                    TrustVisitError::NoPassword,
+                ),
                 error => error.into(),
             }
         })
@@ -209,7 +223,7 @@ impl Logins {
     /// Where it is not heard, the end of the session says the same.
     pub(super) fn end_lease(&self, session: &dyn Session) {
         let timeout = self.answer.min(LEASE_END_TIMEOUT);
-        let _ = session.trust_lease(&LeaseAsk::GiveBack, timeout, &|_| ());
+        let _ = session.trust_lease(&TrustLeaseRequest::GiveBack, timeout, &|_| ());
     }
 
     fn connect(
@@ -217,10 +231,10 @@ impl Logins {
         index: usize,
         node: &TrustNode,
         route: &PinnedRoute,
-        login: Login,
+        login: SshLogin,
     ) -> Result<Box<dyn Session>, ConnectError> {
         let progress = |stage| self.round.stage(index, stage);
-        let wanted = Wanted {
+        let wanted = ConnectOptions {
             binaries: &self.binaries,
             root: None,
             deadline: self.deadline,
@@ -230,8 +244,8 @@ impl Logins {
         options.pin = Some(route.pin.clone());
         options.login = login;
         let route = match &node.destination {
-            None => Route::Here,
-            Some(destination) => Route::Ssh {
+            None => NodeRoute::Here,
+            Some(destination) => NodeRoute::Ssh {
                 destination: destination.clone(),
                 options,
             },

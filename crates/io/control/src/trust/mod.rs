@@ -11,15 +11,15 @@ mod visits;
 use std::io;
 
 use crosstie_node::{
-    scratch::Scratch,
-    trust::{self, Ask, Home, Lock, Settle, Settled, answer},
+    scratch::ScratchFolder,
+    trust::{self, HomeFolder, HomeLock, TrustReply, TrustRequest, WantedTrust, answer},
 };
-use crosstie_reach::{secret::Source, ssh::DestinationError};
+use crosstie_reach::{secret::PasswordSource, ssh::SshDestinationError};
 use crosstie_report::{
-    offer::Verb,
-    trust::{ControllerReport, NodeReport, Outcome, Report},
+    offer::CommandVerb,
+    trust::{ControllerReport, TrustNodeReport, TrustOutcome, TrustReport},
 };
-use crosstie_trust::{Fingerprint, Name, NameError, Owner};
+use crosstie_trust::{Fingerprint, KeyOwner, MachineName, MachineNameError};
 
 use crate::{FleetOptions, NoRandomNumbers, Prompter, apply::new_run_id};
 use node::TrustNode;
@@ -35,7 +35,7 @@ pub struct TrustOptions {
     /// Of host keys that are approved of.
     pub fingerprints: Vec<Fingerprint>,
     /// Of the password for logins.
-    pub password: Source,
+    pub password: PasswordSource,
     pub fleet: FleetOptions,
 }
 
@@ -52,24 +52,27 @@ pub enum TrustError {
     #[error("cannot find this program")]
     Program(#[source] io::Error),
     #[error(transparent)]
-    Home(trust::TrustError),
+    Home(trust::HomeTrustError),
     #[error("this machine")]
-    Here(#[source] trust::TrustError),
+    Here(#[source] trust::HomeTrustError),
     #[error(transparent)]
-    ControllerName(NameError),
+    ControllerName(MachineNameError),
     #[error(transparent)]
     NoRandomNumbers(#[from] NoRandomNumbers),
     #[error(transparent)]
-    Destination(#[from] DestinationError),
+    Destination(#[from] SshDestinationError),
     #[error("{label} cannot be trusted under this name")]
-    Name { label: String, source: NameError },
+    Name {
+        label: String,
+        source: MachineNameError,
+    },
     #[error(
         "{first} and {second} are both called {name}: give one of them another name in your ssh configuration (Host, HostName)"
     )]
     SameName {
         first: String,
         second: String,
-        name: Name,
+        name: MachineName,
     },
     #[error("this machine (.) is taken back with the last node: {undo} takes back all")]
     HereFirst { undo: String },
@@ -77,22 +80,22 @@ pub enum TrustError {
 
 /// This machine, whoever sits at it.
 struct Controller {
-    home: Home,
-    name: Name,
+    home: HomeFolder,
+    name: MachineName,
     /// What nodes know this command by, while it is at work on them.
     run: String,
     /// Held to the end; nothing where nothing is changed.
-    lease: Option<Lock>,
+    lease: Option<HomeLock>,
 }
 
 impl Controller {
     fn find() -> Result<Self, TrustError> {
         let system = rustix::system::uname();
         let name = system.nodename().to_string_lossy().parse();
-        let name = name.or_else(|_: NameError| "controller".parse());
+        let name = name.or_else(|_: MachineNameError| "controller".parse());
         Ok(Self {
             name: name.map_err(TrustError::ControllerName)?,
-            home: Home::find().map_err(TrustError::Home)?,
+            home: HomeFolder::find().map_err(TrustError::Home)?,
             run: new_run_id()?,
             lease: None,
         })
@@ -106,19 +109,19 @@ impl Controller {
         Ok(self)
     }
 
-    fn owner(&self) -> Owner {
-        Owner {
+    fn owner(&self) -> KeyOwner {
+        KeyOwner {
             user: self.home.user.clone(),
             name: self.name.clone(),
         }
     }
 
-    fn ask(&self, ask: &Ask) -> Result<Settled, TrustError> {
+    fn ask(&self, ask: &TrustRequest) -> Result<TrustReply, TrustError> {
         answer(&self.home, ask, None).map_err(TrustError::Here)
     }
 
-    fn nothing(&self, dry_run: bool) -> Settle {
-        Settle {
+    fn nothing(&self, dry_run: bool) -> WantedTrust {
+        WantedTrust {
             own: self.name.clone(),
             authorize: Vec::new(),
             peers: Vec::new(),
@@ -128,15 +131,15 @@ impl Controller {
     }
 
     /// What is here, without touching it.
-    fn look(&self) -> Result<Settled, TrustError> {
-        self.ask(&Ask::Settle(self.nothing(true)))
+    fn look(&self) -> Result<TrustReply, TrustError> {
+        self.ask(&TrustRequest::Settle(self.nothing(true)))
     }
 }
 
 /// Lets this machine log in to the nodes, and each of them to the others.
-pub fn install(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, TrustError> {
+pub fn install(options: &TrustOptions, prompter: &dyn Prompter) -> Result<TrustReport, TrustError> {
     let (controller, scratch) = prepare(options)?;
-    let trust = options.fleet.offer.command(Verb::Trust);
+    let trust = options.fleet.offer.command(CommandVerb::Trust);
     options.fleet.last_words(&format!(
         "crosstie: interrupted; what was written so far is in the journals.\n  {trust}    finishes it\n  {}    undoes it",
         trust.clone().flag("undo", true)
@@ -147,9 +150,13 @@ pub fn install(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report
 }
 
 /// Takes it back on these nodes, or on all, and on this machine.
-pub fn undo(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, TrustError> {
+pub fn undo(options: &TrustOptions, prompter: &dyn Prompter) -> Result<TrustReport, TrustError> {
     let (controller, scratch) = prepare(options)?;
-    let undo = options.fleet.offer.command(Verb::Trust).flag("undo", true);
+    let undo = options
+        .fleet
+        .offer
+        .command(CommandVerb::Trust)
+        .flag("undo", true);
     let words = format!("crosstie: interrupted\n  {undo}    finishes it");
     options.fleet.last_words(&words);
     let report = undo::run(options, &controller, &scratch, prompter);
@@ -157,9 +164,9 @@ pub fn undo(options: &TrustOptions, prompter: &dyn Prompter) -> Result<Report, T
     report
 }
 
-fn prepare(options: &TrustOptions) -> Result<(Controller, Scratch), TrustError> {
+fn prepare(options: &TrustOptions) -> Result<(Controller, ScratchFolder), TrustError> {
     crosstie_reach::end_children_on_signals().map_err(TrustError::Signals)?;
-    let scratch = Scratch::new().map_err(TrustError::Scratch)?;
+    let scratch = ScratchFolder::new().map_err(TrustError::Scratch)?;
     Ok((Controller::find()?.alone(options)?, scratch))
 }
 
@@ -184,13 +191,18 @@ fn nodes(
     Ok(nodes)
 }
 
-fn report(nodes: &[TrustNode], outcomes: &[Outcome], here: &Outcome, hints: Vec<String>) -> Report {
+fn report(
+    nodes: &[TrustNode],
+    outcomes: &[TrustOutcome],
+    here: &TrustOutcome,
+    hints: Vec<String>,
+) -> TrustReport {
     let nodes = nodes.iter().zip(outcomes);
-    Report {
+    TrustReport {
         dry_run: false,
         undo: false,
         nodes: nodes
-            .map(|(node, outcome)| NodeReport::new(node.label.clone(), outcome))
+            .map(|(node, outcome)| TrustNodeReport::new(node.label.clone(), outcome))
             .collect(),
         controller: ControllerReport::new(here),
         hints,

@@ -2,10 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crosstie_node::trust::Settled;
-use crosstie_reach::ssh::{Destination, Login, SshOptions};
-use crosstie_report::trust::Outcome;
-use crosstie_trust::Name;
+use crosstie_node::trust::TrustReply;
+use crosstie_reach::ssh::{SshDestination, SshLogin, SshOptions};
+use crosstie_report::trust::TrustOutcome;
+use crosstie_trust::MachineName;
 
 use super::TrustError;
 use crate::{FleetOptions, connector::connect_timeout};
@@ -14,9 +14,9 @@ use crate::{FleetOptions, connector::connect_timeout};
 pub(super) struct TrustNode {
     /// As the person wrote it.
     pub(super) label: String,
-    pub(super) name: Name,
+    pub(super) name: MachineName,
     /// Absent for this machine.
-    pub(super) destination: Option<Destination>,
+    pub(super) destination: Option<SshDestination>,
     config: Option<PathBuf>,
     connect: Duration,
 }
@@ -25,9 +25,9 @@ impl TrustNode {
     pub(super) fn new(
         label: &str,
         options: &FleetOptions,
-        here: &Name,
+        here: &MachineName,
     ) -> Result<Self, TrustError> {
-        let destination: Option<Destination> = match label {
+        let destination: Option<SshDestination> = match label {
             "." => None,
             other => Some(other.parse()?),
         };
@@ -57,13 +57,13 @@ impl TrustNode {
             connect: self.connect,
             alone: false,
             pin: None,
-            login: Login::Configured,
+            login: SshLogin::Configured,
         }
     }
 }
 
 /// What one more visit has done.
-pub(super) fn add(outcome: &mut Outcome, settled: Settled) {
+pub(super) fn add(outcome: &mut TrustOutcome, settled: TrustReply) {
     let changed = settled.changed.iter().map(ToString::to_string);
     outcome.changed.extend(changed);
     outcome.aliases.extend(settled.aliases);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crosstie_node::scratch::Scratch;
-use crosstie_reach::secret::Source;
-use crosstie_trust::{Name, Reached};
+use crosstie_node::scratch::ScratchFolder;
+use crosstie_reach::secret::PasswordSource;
+use crosstie_trust::{MachineName, TrustedNode};
 
 use super::{Controller, TrustError, TrustNode, TrustOptions, install};
-use crate::{FleetOptions, Silent};
+use crate::{FleetOptions, NoObserver};
 
 /// Lets nodes that were made known to each other look for each other again, with the keys that they have: nobody is asked,
 /// and nobody is told of who was not. What changed, in a few lines; nothing where there is no such trust.
@@ -17,7 +17,7 @@ pub fn refresh(names: &[&str], fleet: &FleetOptions) -> Result<Vec<String>, Trus
         return Ok(Vec::new());
     }
     let reached = controller.look()?.reached;
-    let mut known: Vec<(&str, Name)> = Vec::new();
+    let mut known: Vec<(&str, MachineName)> = Vec::new();
     for label in names {
         // A name that cannot be trusted never was.
         if let Ok(node) = TrustNode::new(label, fleet, &controller.name) {
@@ -33,25 +33,25 @@ pub fn refresh(names: &[&str], fleet: &FleetOptions) -> Result<Vec<String>, Trus
         dry_run: false,
         forget: false,
         fingerprints: Vec::new(),
-        password: Source::Nobody,
+        password: PasswordSource::Nobody,
         fleet: FleetOptions {
-            observer: Arc::new(Silent),
+            observer: Arc::new(NoObserver),
             ..fleet.clone()
         },
     };
-    let scratch = Scratch::new().map_err(TrustError::Scratch)?;
+    let scratch = ScratchFolder::new().map_err(TrustError::Scratch)?;
     let controller = controller.alone(&options)?;
-    let report = install::run(&options, &controller, &scratch, &Silent)?;
+    let report = install::run(&options, &controller, &scratch, &NoObserver)?;
     Ok(report.notes())
 }
 
 /// Those of which each was told of all the others.
-fn mutual(nodes: &[(&str, Name)], reached: &[Reached]) -> Vec<String> {
-    let knows = |one: &Name, other: &Name| {
+fn mutual(nodes: &[(&str, MachineName)], reached: &[TrustedNode]) -> Vec<String> {
+    let knows = |one: &MachineName, other: &MachineName| {
         let mut reached = reached.iter().filter(|node| node.name == *one);
         reached.any(|node| node.peers.contains(other))
     };
-    let mut chosen: Vec<&(&str, Name)> = Vec::new();
+    let mut chosen: Vec<&(&str, MachineName)> = Vec::new();
     for node in nodes {
         let was_reached = reached.iter().any(|known| known.name == node.1);
         let mut others = chosen.iter();
@@ -71,10 +71,10 @@ mod tests {
 
     #[test]
     fn only_those_that_know_each_other_are_chosen() {
-        let name = |text: &str| text.parse::<Name>().unwrap();
+        let name = |text: &str| text.parse::<MachineName>().unwrap();
         let key =
             "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGxN8LDhNjGhbFOLZjVCCVVLlxr5eFpW9iVRCEdVNfoB";
-        let reached = |own: &str, peers: &[&str]| Reached {
+        let reached = |own: &str, peers: &[&str]| TrustedNode {
             name: name(own),
             destination: own.to_owned(),
             host_key: key.parse().unwrap(),

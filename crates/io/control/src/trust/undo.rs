@@ -3,49 +3,49 @@
 use std::sync::Arc;
 
 use crosstie_agent::NodeCalls;
-use crosstie_node::{scratch::Scratch, trust::Ask};
-use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
+use crosstie_node::{scratch::ScratchFolder, trust::TrustRequest};
+use crosstie_reach::{BOUND, Session, fan_out, secret::SharedPassword};
 use crosstie_report::{
-    offer::Verb,
-    trust::{Outcome, Report},
+    offer::CommandVerb,
+    trust::{TrustOutcome, TrustReport},
 };
-use crosstie_trust::{Name, Reached};
+use crosstie_trust::{MachineName, TrustedNode};
 
 use super::{
     Controller, TrustError, TrustNode, TrustOptions,
-    host_keys::{self, Approved},
-    login::{Logins, VisitError},
+    host_keys::{self, ApprovedNode},
+    login::{LoginOptions, TrustVisitError},
     node::add,
     nodes, report,
 };
-use crate::{Prompter, Round};
+use crate::{FleetRound, Prompter};
 
 #[derive(Clone)]
 struct UndoVisit {
     index: usize,
     node: TrustNode,
-    approved: Approved,
-    ask: Ask,
+    approved: ApprovedNode,
+    ask: TrustRequest,
 }
 
 pub(super) fn run(
     options: &TrustOptions,
     controller: &Controller,
-    scratch: &Scratch,
+    scratch: &ScratchFolder,
     prompter: &dyn Prompter,
-) -> Result<Report, TrustError> {
+) -> Result<TrustReport, TrustError> {
     let before = controller.look()?;
     let (nodes, targets) = whom(options, controller, &before.reached)?;
     let approved = host_keys::approve(&nodes, &before.reached, options, scratch, prompter)?;
-    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut outcomes: Vec<TrustOutcome> = Vec::new();
     let mut visits = Vec::new();
     for (index, (node, approved)) in nodes.iter().zip(approved).enumerate() {
         outcomes.push(match approved {
-            Err(refused) => Outcome {
+            Err(refused) => TrustOutcome {
                 host_key: refused.key,
                 error: Some(refused.why),
                 is_declined: refused.is_no,
-                ..Outcome::default()
+                ..TrustOutcome::default()
             },
             Ok(approved) => {
                 let host_key = Some(approved.key.clone());
@@ -56,25 +56,25 @@ pub(super) fn run(
                         index,
                         node: node.clone(),
                         approved,
-                        ask: Ask::Undo {
+                        ask: TrustRequest::Undo {
                             only,
                             dry_run: options.dry_run,
                         },
                     });
                 }
-                Outcome {
+                TrustOutcome {
                     host_key,
-                    ..Outcome::default()
+                    ..TrustOutcome::default()
                 }
             }
         });
     }
     let labels: Vec<String> = nodes.iter().map(|node| node.label.clone()).collect();
-    let round = Round::begin(&options.fleet.observer, &labels, false);
+    let round = FleetRound::begin(&options.fleet.observer, &labels, false);
     let identity = controller.home.identity();
     let known = before.key.is_some();
     let run = &controller.run;
-    let logins = Logins::new(options, identity, known, run, Arc::clone(&round));
+    let logins = LoginOptions::new(options, identity, known, run, Arc::clone(&round));
     let logins = Arc::new(logins.map_err(TrustError::Program)?);
     let opened = open(visits, options.dry_run, &logins, &mut outcomes);
     // Whoever is behind a jump host goes first: that may be one of the others.
@@ -87,7 +87,7 @@ pub(super) fn run(
     }
     round.end();
     crosstie_reach::end_if_interrupted();
-    let gone: Vec<Name> = nodes
+    let gone: Vec<MachineName> = nodes
         .iter()
         .zip(&outcomes)
         .filter(|(node, outcome)| {
@@ -95,7 +95,7 @@ pub(super) fn run(
         })
         .map(|(node, _)| node.name.clone())
         .collect();
-    let here = controller.ask(&Ask::Undo {
+    let here = controller.ask(&TrustRequest::Undo {
         only: Some(gone),
         dry_run: options.dry_run,
     });
@@ -103,10 +103,10 @@ pub(super) fn run(
         logins.end_lease(opened.1.as_ref());
     }
     let here = here?;
-    let mut done_here = Outcome::default();
+    let mut done_here = TrustOutcome::default();
     add(&mut done_here, here);
     let hints = hints(options, &outcomes);
-    Ok(Report {
+    Ok(TrustReport {
         dry_run: options.dry_run,
         undo: true,
         ..report(&nodes, &outcomes, &done_here, hints)
@@ -117,8 +117,8 @@ pub(super) fn run(
 fn whom(
     options: &TrustOptions,
     controller: &Controller,
-    reached: &[Reached],
-) -> Result<(Vec<TrustNode>, Vec<Name>), TrustError> {
+    reached: &[TrustedNode],
+) -> Result<(Vec<TrustNode>, Vec<MachineName>), TrustError> {
     let all: Vec<String> = reached
         .iter()
         .map(|node| node.destination.clone())
@@ -129,14 +129,17 @@ fn whom(
         &options.nodes
     };
     let mut found = nodes(named, options, controller)?;
-    let targets: Vec<Name> = found.iter().map(|node| node.name.clone()).collect();
-    let left: Vec<&Reached> = reached
+    let targets: Vec<MachineName> = found.iter().map(|node| node.name.clone()).collect();
+    let left: Vec<&TrustedNode> = reached
         .iter()
         .filter(|node| !targets.contains(&node.name))
         .collect();
     if targets.contains(&controller.name) && !left.is_empty() {
         let offer = options.fleet.offer.about([]);
-        let undo = offer.command(Verb::Trust).flag("undo", true).to_string();
+        let undo = offer
+            .command(CommandVerb::Trust)
+            .flag("undo", true)
+            .to_string();
         return Err(TrustError::HereFirst { undo });
     }
     for node in left {
@@ -162,10 +165,10 @@ type Opened = Arc<(UndoVisit, Box<dyn Session>)>;
 fn open(
     visits: Vec<UndoVisit>,
     dry_run: bool,
-    logins: &Arc<Logins>,
-    outcomes: &mut [Outcome],
+    logins: &Arc<LoginOptions>,
+    outcomes: &mut [TrustOutcome],
 ) -> Vec<Opened> {
-    let login = move |visit: &UndoVisit, logins: &Logins, password: &Arc<Password>| {
+    let login = move |visit: &UndoVisit, logins: &LoginOptions, password: &Arc<SharedPassword>| {
         let route = visit.approved.route.as_ref();
         let session = logins.by_any(visit.index, &visit.node, route, password)?;
         if !dry_run {
@@ -181,9 +184,9 @@ fn open(
     crosstie_reach::end_if_interrupted();
     let mut opened = Vec::new();
     for (visit, result) in visits.into_iter().zip(results) {
-        let mut result: Result<Box<dyn Session>, VisitError> =
+        let mut result: Result<Box<dyn Session>, TrustVisitError> =
             result.unwrap_or_else(|unfinished| Err(unfinished.into()));
-        if matches!(result, Err(VisitError::WrongPassword))
+        if matches!(result, Err(TrustVisitError::WrongPassword))
             && let Some(password) = logins.another_password(&visit.node)
         {
             result = login(&visit, logins, &password);
@@ -199,7 +202,7 @@ fn open(
     opened
 }
 
-fn go(opened: Vec<Opened>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
+fn go(opened: Vec<Opened>, logins: &Arc<LoginOptions>, outcomes: &mut [TrustOutcome]) {
     let places: Vec<usize> = opened.iter().map(|opened| opened.0.index).collect();
     let shared = Arc::clone(logins);
     let results = fan_out(opened, BOUND, logins.last(), move |_, opened| {
@@ -207,7 +210,7 @@ fn go(opened: Vec<Opened>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
         let progress = |stage| shared.round.stage(visit.index, stage);
         let settled = session.trust(&visit.ask, shared.answer, &progress);
         shared.round.done(visit.index);
-        settled.map_err(VisitError::from)
+        settled.map_err(TrustVisitError::from)
     });
     crosstie_reach::end_if_interrupted();
     for (index, result) in places.into_iter().zip(results) {
@@ -219,11 +222,11 @@ fn go(opened: Vec<Opened>, logins: &Arc<Logins>, outcomes: &mut [Outcome]) {
     }
 }
 
-fn hints(options: &TrustOptions, outcomes: &[Outcome]) -> Vec<String> {
+fn hints(options: &TrustOptions, outcomes: &[TrustOutcome]) -> Vec<String> {
     let failed = outcomes.iter().any(|outcome| outcome.error.is_some());
     if failed && !options.forget {
         let offer = &options.fleet.offer;
-        let forget = offer.command(Verb::Trust).flag("undo", true);
+        let forget = offer.command(CommandVerb::Trust).flag("undo", true);
         return vec![format!(
             "Nodes that failed are still known here: try again, or give up on them:\n  {}",
             forget.flag("forget", true)

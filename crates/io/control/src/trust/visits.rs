@@ -3,14 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use crosstie_agent::NodeCalls;
-use crosstie_node::trust::{ALIAS_CHECK_TIMEOUT, Ask, Change, Settle, Settled};
-use crosstie_reach::{BOUND, Session, fan_out, secret::Password};
-use crosstie_trust::{Authorized, Owner, Party, PublicKey, addresses, peers_of};
+use crosstie_node::trust::{
+    ALIAS_CHECK_TIMEOUT, TrustChange, TrustReply, TrustRequest, WantedTrust,
+};
+use crosstie_reach::{BOUND, Session, fan_out, secret::SharedPassword};
+use crosstie_trust::{AuthorizedKey, KeyOwner, PublicKey, TrustParty, addresses, peers_of};
 
 use super::{
-    Outcome, TrustNode,
-    host_keys::Approved,
-    login::{Logins, VisitError},
+    TrustNode, TrustOutcome,
+    host_keys::ApprovedNode,
+    login::{LoginOptions, TrustVisitError},
     node::add,
 };
 use crate::FleetSnapshot;
@@ -20,24 +22,24 @@ use crate::FleetSnapshot;
 pub(super) struct TrustVisit {
     pub(super) index: usize,
     pub(super) node: TrustNode,
-    pub(super) approved: Approved,
-    pub(super) wanted: Settle,
+    pub(super) approved: ApprovedNode,
+    pub(super) wanted: WantedTrust,
 }
 
 /// What a node said of itself once it had a key.
-pub(super) struct Prepared {
-    pub(super) party: Party,
+pub(super) struct PreparedTrustNode {
+    pub(super) party: TrustParty,
     pub(super) key: PublicKey,
-    pub(super) changed: Vec<Change>,
+    pub(super) changed: Vec<TrustChange>,
 }
 
 fn settle(
     session: &dyn Session,
     open: &TrustVisit,
-    logins: &Logins,
-) -> Result<Settled, VisitError> {
+    logins: &LoginOptions,
+) -> Result<TrustReply, TrustVisitError> {
     let progress = |stage| logins.round.stage(open.index, stage);
-    let ask = Ask::Settle(open.wanted.clone());
+    let ask = TrustRequest::Settle(open.wanted.clone());
     let looking = if open.wanted.peers.is_empty() {
         Duration::ZERO
     } else {
@@ -49,10 +51,10 @@ fn settle(
 /// The first visit, by whatever way there is: the node makes its key and lets ours in.
 pub(super) fn prepare(
     work: &[TrustVisit],
-    own: &Authorized,
-    logins: &Arc<Logins>,
-    outcomes: &mut [Outcome],
-) -> Vec<(TrustVisit, Prepared)> {
+    own: &AuthorizedKey,
+    logins: &Arc<LoginOptions>,
+    outcomes: &mut [TrustOutcome],
+) -> Vec<(TrustVisit, PreparedTrustNode)> {
     let mut work = work.to_vec();
     for open in work.iter_mut().filter(|open| open.approved.route.is_some()) {
         open.wanted.authorize.push(own.clone());
@@ -66,7 +68,7 @@ pub(super) fn prepare(
     let mut prepared = Vec::new();
     for (open, result) in work.into_iter().zip(results) {
         let mut result = result.unwrap_or_else(|unfinished| Err(unfinished.into()));
-        if matches!(result, Err(VisitError::WrongPassword))
+        if matches!(result, Err(TrustVisitError::WrongPassword))
             && let Some(password) = logins.another_password(&open.node)
         {
             result = visit(&open, logins, &password);
@@ -88,19 +90,19 @@ pub(super) fn prepare(
 
 fn visit(
     open: &TrustVisit,
-    logins: &Logins,
-    password: &Arc<Password>,
-) -> Result<Prepared, VisitError> {
+    logins: &LoginOptions,
+    password: &Arc<SharedPassword>,
+) -> Result<PreparedTrustNode, TrustVisitError> {
     let route = open.approved.route.as_ref();
     let session = logins.by_any(open.index, &open.node, route, password)?;
     logins.lease(open.index, session.as_ref())?;
     let settled = settle(session.as_ref(), open, logins)?;
     let progress = |stage| logins.round.stage(open.index, stage);
     let facts = FleetSnapshot::facts_over(session.as_ref(), logins.answer, &progress)?;
-    let key = settled.key.ok_or(VisitError::NoKey)?;
+    let key = settled.key.ok_or(TrustVisitError::NoKey)?;
     logins.keep(session);
-    Ok(Prepared {
-        party: Party {
+    Ok(PreparedTrustNode {
+        party: TrustParty {
             name: open.node.name.clone(),
             host: facts.host.name.parse().ok(),
             user: settled.user,
@@ -115,17 +117,17 @@ fn visit(
 
 /// The second visit, with nothing but our key: each is told of the others.
 pub(super) fn exchange(
-    prepared: &[(TrustVisit, Prepared)],
-    parties: &[Party],
-    logins: &Arc<Logins>,
-    outcomes: &mut [Outcome],
+    prepared: &[(TrustVisit, PreparedTrustNode)],
+    parties: &[TrustParty],
+    logins: &Arc<LoginOptions>,
+    outcomes: &mut [TrustOutcome],
 ) {
     let work: Vec<TrustVisit> = prepared
         .iter()
         .enumerate()
         .map(|(place, (open, _))| told(place, open, prepared, parties))
         .collect();
-    let login = |open: &TrustVisit, logins: &Logins| {
+    let login = |open: &TrustVisit, logins: &LoginOptions| {
         let session = logins.by_key(open.index, &open.node, open.approved.route.as_ref())?;
         // The first session has it, unless that was lost meanwhile.
         logins.lease(open.index, session.as_ref())?;
@@ -137,9 +139,12 @@ pub(super) fn exchange(
 /// Settles every node, many of them at once, over the session that `login` opens.
 pub(super) fn settle_all(
     work: Vec<TrustVisit>,
-    logins: &Arc<Logins>,
-    outcomes: &mut [Outcome],
-    login: impl Fn(&TrustVisit, &Logins) -> Result<Box<dyn Session>, VisitError> + Send + Sync + 'static,
+    logins: &Arc<LoginOptions>,
+    outcomes: &mut [TrustOutcome],
+    login: impl Fn(&TrustVisit, &LoginOptions) -> Result<Box<dyn Session>, TrustVisitError>
+    + Send
+    + Sync
+    + 'static,
 ) {
     let places: Vec<usize> = work.iter().map(|open| open.index).collect();
     let shared = Arc::clone(logins);
@@ -161,14 +166,14 @@ pub(super) fn settle_all(
 fn told(
     place: usize,
     open: &TrustVisit,
-    prepared: &[(TrustVisit, Prepared)],
-    parties: &[Party],
+    prepared: &[(TrustVisit, PreparedTrustNode)],
+    parties: &[TrustParty],
 ) -> TrustVisit {
     let others = prepared
         .iter()
         .filter(|(other, _)| other.index != open.index);
-    let authorize = others.map(|(_, other)| Authorized {
-        owner: Owner {
+    let authorize = others.map(|(_, other)| AuthorizedKey {
+        owner: KeyOwner {
             user: other.party.user.clone(),
             name: other.party.name.clone(),
         },

@@ -17,21 +17,21 @@ mod tests;
 
 use std::{fmt, path::PathBuf};
 
-use crosstie_launch::format::FormatError;
-use crosstie_report::up::Up;
+use crosstie_launch::format::EnvFormatError;
+use crosstie_report::up::UpReport;
 
 use crate::{
-    ClusterFileError, Consent, ConsentError, Event, NoRandomNumbers, SnapshotError, Targets,
-    Verdict,
+    ClusterFileReadError, CommandTargets, CommandVerdict, Consent, ConsentError, ControlEvent,
+    NoRandomNumbers, SnapshotError,
     apply::{ApplyError, ApplyOptions, CHANGE},
-    files::{FolderError, FolderName, WriteError},
+    files::{CreateFolderError, FileWriteError, InvalidFolderName},
     init::{InitError, members},
     plan::PlanError,
     prove::ProveError,
     read_existing,
 };
-pub use record::RecordLockError;
-use run::Run;
+pub use record::UpRecordLockError;
+use run::UpRunner;
 
 pub struct UpOptions {
     /// The cluster file.
@@ -48,21 +48,21 @@ pub struct UpOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum UpError {
     #[error(transparent)]
-    ClusterFile(#[from] ClusterFileError),
+    ClusterFile(#[from] ClusterFileReadError),
     #[error(transparent)]
     Consent(#[from] ConsentError),
     #[error(transparent)]
     NoRandomNumbers(#[from] NoRandomNumbers),
     #[error(transparent)]
-    FolderName(#[from] FolderName),
+    FolderName(#[from] InvalidFolderName),
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] CreateFolderError),
     #[error(transparent)]
-    Record(#[from] RecordLockError),
+    Record(#[from] UpRecordLockError),
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] FileWriteError),
     #[error(transparent)]
-    Settings(#[from] FormatError),
+    Settings(#[from] EnvFormatError),
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
@@ -77,23 +77,23 @@ pub enum UpError {
 
 /// Why a run ends before its last stage.
 #[derive(Debug)]
-pub enum Halt {
+pub enum UpHalt {
     /// A person can see why.
     Stop {
         why: String,
-        verdict: Verdict,
+        verdict: CommandVerdict,
     },
     Error(UpError),
 }
 
-impl Halt {
-    fn stop(why: &impl fmt::Display, verdict: Verdict) -> Self {
+impl UpHalt {
+    fn stop(why: &impl fmt::Display, verdict: CommandVerdict) -> Self {
         let why = why.to_string();
         Self::Stop { why, verdict }
     }
 }
 
-impl<E: Into<UpError>> From<E> for Halt {
+impl<E: Into<UpError>> From<E> for UpHalt {
     fn from(error: E) -> Self {
         Self::Error(error.into())
     }
@@ -101,20 +101,24 @@ impl<E: Into<UpError>> From<E> for Halt {
 
 /// What was done, and why it ended.
 pub struct UpRun {
-    pub up: Up,
-    pub ended: Result<(), Halt>,
+    pub up: UpReport,
+    pub ended: Result<(), UpHalt>,
 }
 
 /// An error is one before the first stage.
-pub fn up(targets: &Targets, options: &UpOptions, consent: &Consent) -> Result<UpRun, UpError> {
+pub fn up(
+    targets: &CommandTargets,
+    options: &UpOptions,
+    consent: &Consent,
+) -> Result<UpRun, UpError> {
     let existing = read_existing(&options.file)?;
     let spec = existing.as_ref().map(|existing| &existing.spec);
     let fleet = members(targets, spec)?;
     consent.is_possible(CHANGE)?;
-    let mut run = Run::new(options, consent, existing, fleet)?;
+    let mut run = UpRunner::new(options, consent, existing, fleet)?;
     let ended = run.all();
     run.up.conclude();
-    run.tell(Event::UpEnded {
+    run.tell(ControlEvent::UpEnded {
         went_well: ended.is_ok(),
     });
     run.fleet.options().last_words("");

@@ -4,14 +4,15 @@ use std::{thread, time::Duration};
 
 use crosstie_agent::NodeCalls;
 use crosstie_grade::reach::{
-    self, Answers, End, Outcome, Pair, Proof, judge, probes, smaller_probes, with_smaller,
+    self, AddressEnd, AddressPair, ProbeResultsByNode, ReachabilityOutcome, ReachabilityProof,
+    judge, probes, smaller_probes, with_smaller,
 };
 use crosstie_model::{
-    Cable, Facts, Plan, Spec,
-    change::{Probe, Probed},
+    Cable, ClusterPlan, ClusterSpec, Facts,
+    change::{ProbeResult, ReachabilityProbe},
 };
 
-use crate::{Fleet, apply::Limits};
+use crate::{Fleet, apply::ApplyTimeouts};
 
 /// Links that were just set up may take a moment.
 const RETRY_PAUSE: Duration = Duration::from_secs(3);
@@ -20,9 +21,14 @@ const STALE_NEIGHBOUR_PAUSE: Duration = Duration::from_secs(10);
 const TRIES: usize = 4;
 
 /// The facts are in the fleet's order.
-pub(super) fn prove(fleet: &Fleet, plan: &Plan, spec: &Spec, facts: &[Facts]) -> Proof {
+pub(super) fn prove(
+    fleet: &Fleet,
+    plan: &ClusterPlan,
+    spec: &ClusterSpec,
+    facts: &[Facts],
+) -> ReachabilityProof {
     let hosts: Vec<&str> = facts.iter().map(|node| node.host.name.as_str()).collect();
-    let ask = |probes: &dyn Fn(&str) -> Vec<Probe>| -> Answers {
+    let ask = |probes: &dyn Fn(&str) -> Vec<ReachabilityProbe>| -> ProbeResultsByNode {
         let asked = hosts.iter().map(|host| probes(host));
         let answers = probed(fleet, asked.collect());
         let named = hosts.iter().map(|host| (*host).to_owned());
@@ -41,8 +47,8 @@ pub(super) fn prove(fleet: &Fleet, plan: &Plan, spec: &Spec, facts: &[Facts]) ->
 }
 
 /// The one cable between two ports, in words.
-fn cable(spec: &Spec, plan: &Plan, pair: &Pair) -> Option<String> {
-    let port = |end: &End| {
+fn cable(spec: &ClusterSpec, plan: &ClusterPlan, pair: &AddressPair) -> Option<String> {
+    let port = |end: &AddressEnd| {
         let node = plan.nodes.iter().find(|node| node.node == end.node)?;
         let mut addresses = node.addresses.iter();
         let own = addresses.find(|own| own.interface == end.interface)?;
@@ -60,8 +66,11 @@ fn cable(spec: &Spec, plan: &Plan, pair: &Pair) -> Option<String> {
     })
 }
 
-fn probed(fleet: &Fleet, probes: Vec<Vec<Probe>>) -> Vec<Result<Vec<Probed>, String>> {
-    let limit = Limits::default().answer;
+fn probed(
+    fleet: &Fleet,
+    probes: Vec<Vec<ReachabilityProbe>>,
+) -> Vec<Result<Vec<ProbeResult>, String>> {
+    let limit = ApplyTimeouts::default().answer;
     let answers = fleet.call(limit, move |index, session, progress| {
         match probes[index].as_slice() {
             [] => Ok(Vec::new()),
@@ -75,14 +84,19 @@ fn probed(fleet: &Fleet, probes: Vec<Vec<Probe>>) -> Vec<Result<Vec<Probed>, Str
 }
 
 /// Until it holds, with pauses between the tries.
-fn again(tries: usize, pause: impl Fn(Duration), mut once: impl FnMut() -> Proof) -> Proof {
+fn again(
+    tries: usize,
+    pause: impl Fn(Duration),
+    mut once: impl FnMut() -> ReachabilityProof,
+) -> ReachabilityProof {
     let mut proof = once();
     for _ in 1..tries {
         if proof.holds() {
             break;
         }
         let mut outcomes = proof.pairs.iter().map(|judged| &judged.outcome);
-        let astray = outcomes.any(|outcome| matches!(outcome, Outcome::OtherPort { .. }));
+        let astray =
+            outcomes.any(|outcome| matches!(outcome, ReachabilityOutcome::OtherPort { .. }));
         pause(if astray {
             STALE_NEIGHBOUR_PAUSE
         } else {
@@ -97,42 +111,42 @@ fn again(tries: usize, pause: impl Fn(Duration), mut once: impl FnMut() -> Proof
 mod tests {
     use std::cell::RefCell;
 
-    use crosstie_grade::reach::Judged;
+    use crosstie_grade::reach::JudgedPair;
 
     use super::*;
 
-    fn proof(outcome: Outcome) -> Proof {
-        let end = |node: &str| End {
+    fn proof(outcome: ReachabilityOutcome) -> ReachabilityProof {
+        let end = |node: &str| AddressEnd {
             node: node.to_owned(),
             interface: "eth1".to_owned(),
             address: [10, 0, 0, 1].into(),
         };
-        let pair = Pair {
+        let pair = AddressPair {
             from: end("a"),
             to: end("b"),
             rail: 0,
             bytes: Some(9000),
         };
-        Proof {
-            pairs: vec![Judged { pair, outcome }],
+        ReachabilityProof {
+            pairs: vec![JudgedPair { pair, outcome }],
         }
     }
 
     #[test]
     fn a_link_that_is_not_there_yet_and_a_stale_neighbour_are_asked_again() {
         let silent = || {
-            proof(Outcome::NoAnswer {
+            proof(ReachabilityOutcome::NoAnswer {
                 why: "no answer".to_owned(),
             })
         };
         let astray = || {
-            proof(Outcome::OtherPort {
+            proof(ReachabilityOutcome::OtherPort {
                 expected: "02:00:00:00:00:01".parse().unwrap(),
                 found: "02:00:00:00:00:02".parse().unwrap(),
                 interface: None,
             })
         };
-        let good = || proof(Outcome::Answered { mac_checked: true });
+        let good = || proof(ReachabilityOutcome::Answered { mac_checked: true });
         let pauses = RefCell::new(Vec::new());
         let mut answers = vec![good(), astray(), silent()];
         let last = again(

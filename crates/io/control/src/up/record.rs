@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     chain_of,
-    files::{self, FolderError, WriteError, make_folder},
+    files::{self, CreateFolderError, FileWriteError, make_folder},
 };
 
 const FORMAT: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct UpRecord {
     format: u32,
     pub(super) cluster: String,
     /// The cluster file.
@@ -44,7 +44,7 @@ struct Entry {
     summary: String,
 }
 
-impl Record {
+impl UpRecord {
     pub(super) fn new(cluster: &str, file: &Path, nodes: &[&str], run: &str) -> Self {
         Self {
             format: FORMAT,
@@ -103,10 +103,10 @@ impl Record {
     }
 
     /// Held as long as a run of `up` for this cluster lasts.
-    pub(super) fn lock(folder: &Path) -> Result<File, RecordLockError> {
+    pub(super) fn lock(folder: &Path) -> Result<File, UpRecordLockError> {
         make_folder(folder)?;
         let path = folder.join(LOCK);
-        let failed = |source| WriteError {
+        let failed = |source| FileWriteError {
             path: path.clone(),
             source,
         };
@@ -117,7 +117,7 @@ impl Record {
             let mut pid = String::new();
             file.take(16).read_to_string(&mut pid).map_err(failed)?;
             let pid = pid.trim().to_owned();
-            return Err(RecordLockError::Running { pid });
+            return Err(UpRecordLockError::Running { pid });
         }
         file.set_len(0)
             .and_then(|()| writeln!(file, "{}", std::process::id()))
@@ -125,7 +125,7 @@ impl Record {
         Ok(file)
     }
 
-    pub(super) fn save(&self, folder: &Path) -> Result<(), SaveError> {
+    pub(super) fn save(&self, folder: &Path) -> Result<(), UpRecordSaveError> {
         make_folder(folder)?;
         let text = toml::to_string(self)?;
         Ok(files::replace(&folder.join(FILE), &text)?)
@@ -133,26 +133,26 @@ impl Record {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SaveError {
+pub(super) enum UpRecordSaveError {
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] CreateFolderError),
     #[error(transparent)]
     Serialize(#[from] toml::ser::Error),
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] FileWriteError),
 }
 
 const FILE: &str = "up.toml";
 const LOCK: &str = "up.lock";
 
 #[derive(Debug, thiserror::Error)]
-pub enum RecordLockError {
+pub enum UpRecordLockError {
     #[error("another `crosstie up` for this cluster is still running, pid {pid}")]
     Running { pid: String },
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] CreateFolderError),
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] FileWriteError),
 }
 
 #[cfg(test)]
@@ -162,26 +162,26 @@ mod tests {
     #[test]
     fn one_run_at_a_time_and_the_other_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let held = Record::lock(folder.path()).unwrap();
-        let error = Record::lock(folder.path()).unwrap_err().to_string();
+        let held = UpRecord::lock(folder.path()).unwrap();
+        let error = UpRecord::lock(folder.path()).unwrap_err().to_string();
         let pid = format!("still running, pid {}", std::process::id());
         assert!(error.ends_with(&pid), "{error}");
         drop(held);
-        Record::lock(folder.path()).unwrap();
+        UpRecord::lock(folder.path()).unwrap();
     }
 
     #[test]
     fn a_run_that_was_cut_short_is_seen_by_the_next() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("sparks");
-        assert!(Record::load(&folder).is_none());
+        assert!(UpRecord::load(&folder).is_none());
         let run = "20261115T100000Z-1f2e3d4c";
-        let mut record = Record::new("sparks", Path::new("cluster.toml"), &["spark-a"], run);
+        let mut record = UpRecord::new("sparks", Path::new("cluster.toml"), &["spark-a"], run);
         record.begin(UpStage::Scan, "2026-11-15T10:00:00Z".to_owned());
         record.end("2026-11-15T10:00:03Z".to_owned(), "2 nodes");
         record.begin(UpStage::Apply, "2026-11-15T10:00:04Z".to_owned());
         record.save(&folder).unwrap();
-        let read = Record::load(&folder).unwrap();
+        let read = UpRecord::load(&folder).unwrap();
         assert_eq!(read, record);
         // As builds before this one called it.
         let path = folder.join(FILE);
@@ -189,7 +189,7 @@ mod tests {
         let older = older.replace("summary = ", "says = ");
         assert!(older.contains("says = \"2 nodes\""), "{older}");
         fs::write(&path, older).unwrap();
-        assert_eq!(Record::load(&folder).unwrap(), record);
+        assert_eq!(UpRecord::load(&folder).unwrap(), record);
         assert_eq!(
             read.cut_short(),
             Some((UpStage::Apply, "2026-11-15T10:00:04Z"))
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(record.cut_short(), None);
         for odd in ["format = 2", "format = 1\ncluster = 5", "\u{0}"] {
             fs::write(folder.join(FILE), odd).unwrap();
-            assert!(Record::load(&folder).is_none(), "{odd}");
+            assert!(UpRecord::load(&folder).is_none(), "{odd}");
         }
     }
 }

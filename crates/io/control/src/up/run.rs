@@ -3,35 +3,35 @@
 use std::{fs::File, path::PathBuf, time::Instant};
 
 use crosstie_report::{
-    cluster_file::Existing,
-    offer::Verb,
-    up::{Stopped, Timed, Up, UpStage},
+    cluster_file::ExistingClusterFile,
+    offer::CommandVerb,
+    up::{FailedStage, StageTime, UpReport, UpStage},
 };
 
-use super::{Halt, UpError, UpOptions, record::Record};
-use crate::{Consent, Event, Fleet, apply::new_run_id, chain_of, state::cluster_folder};
+use super::{UpError, UpHalt, UpOptions, record::UpRecord};
+use crate::{Consent, ControlEvent, Fleet, apply::new_run_id, chain_of, state::cluster_folder};
 
 /// What whoever presses Ctrl-C is told, as long as that is so.
 const UNCHANGED: &str = "crosstie: interrupted; no node was changed";
 
-pub(super) struct Run<'a> {
+pub(super) struct UpRunner<'a> {
     pub(super) options: &'a UpOptions,
     pub(super) consent: &'a Consent<'a>,
-    pub(super) existing: Option<Existing>,
+    pub(super) existing: Option<ExistingClusterFile>,
     pub(super) fleet: Fleet,
-    pub(super) up: Up,
+    pub(super) up: UpReport,
     /// Nodes that ended it, where it was one in particular.
     pub(super) failing: Vec<String>,
-    record: Option<(PathBuf, Record)>,
+    record: Option<(PathBuf, UpRecord)>,
     /// Nobody else runs `up` for the cluster.
     lock: Option<File>,
-    pub(super) before: Option<CutShort>,
+    pub(super) before: Option<InterruptedUp>,
     /// What the changes of all nodes share.
     pub(super) id: String,
 }
 
 /// What is known of an earlier run that nobody finished.
-pub(super) struct CutShort {
+pub(super) struct InterruptedUp {
     pub(super) stage: UpStage,
     pub(super) since: String,
     /// What its changes share.
@@ -39,20 +39,20 @@ pub(super) struct CutShort {
 }
 
 /// A stage's result and its outcome in a few words.
-pub(super) type Ended<T> = Result<(T, String), Halt>;
+pub(super) type StageResult<T> = Result<(T, String), UpHalt>;
 
-impl<'a> Run<'a> {
+impl<'a> UpRunner<'a> {
     pub(super) fn new(
         options: &'a UpOptions,
         consent: &'a Consent,
-        existing: Option<Existing>,
+        existing: Option<ExistingClusterFile>,
         fleet: Fleet,
     ) -> Result<Self, UpError> {
         fleet.options().last_words(UNCHANGED);
         let mut run = Self {
             options,
             consent,
-            up: Up::new(&options.file.display().to_string()),
+            up: UpReport::new(&options.file.display().to_string()),
             fleet,
             failing: Vec::new(),
             record: None,
@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
             id: new_run_id()?,
             existing: None,
         };
-        run.tell(Event::UpBegan {
+        run.tell(ControlEvent::UpBegan {
             nodes: &run.fleet.names(),
         });
         if let Some(existing) = existing {
@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    pub(super) fn tell(&self, event: Event<'_>) {
+    pub(super) fn tell(&self, event: ControlEvent<'_>) {
         self.fleet.options().observer.observe(event);
     }
 
@@ -81,18 +81,18 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let folder = cluster_folder(cluster)?;
-        self.lock = Some(Record::lock(&folder)?);
-        let before = Record::load(&folder);
+        self.lock = Some(UpRecord::lock(&folder)?);
+        let before = UpRecord::load(&folder);
         self.before = before.and_then(|before| {
             let (stage, since) = before.cut_short()?;
-            Some(CutShort {
+            Some(InterruptedUp {
                 stage,
                 since: since.to_owned(),
                 run: before.run.clone(),
             })
         });
         let (file, names) = (&self.options.file, self.fleet.names());
-        let record = Record::new(cluster, file, &names, &self.id);
+        let record = UpRecord::new(cluster, file, &names, &self.id);
         self.record = Some((folder, record));
         self.up.cluster = Some(cluster.to_owned());
         Ok(())
@@ -107,42 +107,42 @@ impl<'a> Run<'a> {
     pub(super) fn stage<T>(
         &mut self,
         stage: UpStage,
-        work: impl FnOnce(&mut Self) -> Ended<T>,
-    ) -> Result<T, Halt> {
+        work: impl FnOnce(&mut Self) -> StageResult<T>,
+    ) -> Result<T, UpHalt> {
         let began = Instant::now();
-        self.tell(Event::StageBegan(stage));
+        self.tell(ControlEvent::StageBegan(stage));
         self.note(|record, now| record.begin(stage, now));
         let ended = work(self);
         let summary = match &ended {
             Ok((_, summary)) => summary.clone(),
-            Err(Halt::Stop { why, .. }) => why.clone(),
+            Err(UpHalt::Stop { why, .. }) => why.clone(),
             // Its causes are told beside it.
-            Err(Halt::Error(error)) => error.to_string(),
+            Err(UpHalt::Error(error)) => error.to_string(),
         };
         let took = began.elapsed();
         self.note(|record, now| record.end(now, &summary));
-        self.tell(Event::StageEnded {
+        self.tell(ControlEvent::StageEnded {
             stage,
             took,
             summary: &summary,
             went_well: ended.is_ok(),
             failing: &self.failing,
         });
-        self.up.stages.push(Timed {
+        self.up.stages.push(StageTime {
             stage,
             // Milliseconds are plenty.
             seconds: (took.as_secs_f64() * 1000.0).round() / 1000.0,
             summary: summary.clone(),
         });
         if ended.is_err() {
-            self.up.stopped.get_or_insert(Stopped {
+            self.up.stopped.get_or_insert(FailedStage {
                 stage,
                 why: summary,
             });
         }
         if matches!(stage, UpStage::Measure) || (ended.is_ok() && stage == UpStage::Apply) {
             let options = self.fleet.options();
-            let up = options.offer.command(Verb::Up);
+            let up = options.offer.command(CommandVerb::Up);
             options.last_words(&format!(
                 "crosstie: interrupted; every node is confirmed, and this goes on from here: {up}"
             ));
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
     }
 
     /// A record that cannot be written costs nobody the work.
-    fn note(&mut self, change: impl FnOnce(&mut Record, String)) {
+    fn note(&mut self, change: impl FnOnce(&mut UpRecord, String)) {
         let Some((folder, record)) = &mut self.record else {
             return;
         };

@@ -6,22 +6,22 @@ use std::{
 };
 
 use crosstie_agent::{CallError, NodeCalls};
-use crosstie_model::change::{Ask, ChangeError, Changed, TransactionStatus};
-use crosstie_reach::{Session, SessionError, Stage};
+use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest, TransactionStatus};
+use crosstie_reach::{NodeStage, Session, SessionError};
 
 use crate::{
     NodeError,
-    apply::{Limits, status_of},
+    apply::{ApplyTimeouts, status_of},
 };
 
 /// How long another's change is waited for, and a rollback.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct SettleTimeouts {
     pub(super) last: Duration,
     pub(super) pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for SettleTimeouts {
     fn default() -> Self {
         Self {
             last: Duration::from_secs(180),
@@ -35,8 +35,8 @@ impl Default for Patience {
 pub(super) fn settle_interrupted(
     session: &dyn Session,
     ours: Option<&str>,
-    patience: Patience,
-    progress: &dyn Fn(Stage),
+    patience: SettleTimeouts,
+    progress: &dyn Fn(NodeStage),
 ) -> Result<Option<String>, NodeError> {
     let end = Instant::now() + patience.last;
     let mut done = None;
@@ -59,14 +59,14 @@ pub(super) fn settle_interrupted(
             let (transaction, state) = (open.id, open.state);
             return Err(CallError::Call(ChangeError::Open { transaction, state }).into());
         }
-        progress(Stage::Waiting);
+        progress(NodeStage::Waiting);
         thread::sleep(patience.pause);
     }
 }
 
 fn open(
     session: &dyn Session,
-    progress: &dyn Fn(Stage),
+    progress: &dyn Fn(NodeStage),
 ) -> Result<Option<TransactionStatus>, NodeError> {
     let status = status_of(session, progress)?;
     let mut newest_first = status.transactions.into_iter().rev();
@@ -76,16 +76,16 @@ fn open(
 fn roll_back(
     session: &dyn Session,
     open: &TransactionStatus,
-    progress: &dyn Fn(Stage),
+    progress: &dyn Fn(NodeStage),
 ) -> Result<(), CallError<ChangeError>> {
-    let ask = Ask::Rollback {
+    let ask = ChangeRequest::Rollback {
         transaction: Some(open.id.clone()),
         only: Some(vec![open.id.clone()]),
         force: true,
         why: Some("the run of `crosstie up` that began it was cut short".to_owned()),
     };
-    match session.change(&ask, Limits::default().rollback, progress) {
-        Ok(Changed::RolledBack(_) | Changed::Nothing)
+    match session.change(&ask, ApplyTimeouts::default().rollback, progress) {
+        Ok(ChangeReply::RolledBack(_) | ChangeReply::Nothing)
         | Err(CallError::Call(ChangeError::NotOpen { .. })) => Ok(()),
         Ok(_) => Err(SessionError::WrongAnswer.into()),
         Err(error) => Err(error),

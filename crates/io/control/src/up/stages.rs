@@ -1,33 +1,33 @@
 //! The stages, one after the other.
 
-use crosstie_launch::format::{self, Format, NodeEnvironment};
-use crosstie_model::{Plan, Spec};
+use crosstie_launch::format::{self, EnvFormat, NodeEnvironment};
+use crosstie_model::{ClusterPlan, ClusterSpec};
 use crosstie_report::{
-    change::Outcome,
-    doctor::Count,
-    offer::Verb,
+    change::NodeChangeOutcome,
+    doctor::FindingCounts,
+    offer::CommandVerb,
     proof,
-    up::{Environment, UpStage, stopping},
+    up::{NodeEngineSettings, UpStage, stopping},
 };
 
 use super::{
-    Halt,
+    UpHalt,
     prove::prove,
-    run::{CutShort, Ended, Run},
-    settle::{Patience, settle_interrupted},
+    run::{InterruptedUp, StageResult, UpRunner},
+    settle::{SettleTimeouts, settle_interrupted},
 };
 use crate::{
-    Event, FleetSnapshot, ListenError, NodeFacts, SnapshotError, Verdict,
+    CablingListenError, CommandVerdict, ControlEvent, FleetSnapshot, NodeFacts, SnapshotError,
     apply::{self, no_root},
     chain_of,
     doctor::foreseen,
     files::{self, folder_name, make_folder},
-    init::{Discovered, InitError, InitOptions, discover},
+    init::{CablingDiscovery, InitError, InitOptions, discover},
     plan, trust,
 };
 
-impl Run<'_> {
-    pub(super) fn all(&mut self) -> Result<(), Halt> {
+impl UpRunner<'_> {
+    pub(super) fn all(&mut self) -> Result<(), UpHalt> {
         let first = self.stage(UpStage::Scan, Self::scan)?;
         let discovered = self.stage(UpStage::Cabling, |run| run.cabling(&first))?;
         let spec = &discovered.merged.spec;
@@ -42,11 +42,11 @@ impl Run<'_> {
         measured
     }
 
-    fn scan(&mut self) -> Ended<Vec<NodeFacts>> {
+    fn scan(&mut self) -> StageResult<Vec<NodeFacts>> {
         self.settle_interrupted()?;
         let nodes = self.look()?;
         let hosts = nodes.iter().map(|node| node.facts.host.name.as_str());
-        self.tell(Event::HostNames(&hosts.collect::<Vec<_>>()));
+        self.tell(ControlEvent::HostNames(&hosts.collect::<Vec<_>>()));
         let summary = match nodes.len() {
             1 => "1 node".to_owned(),
             nodes => format!("{nodes} nodes"),
@@ -54,22 +54,22 @@ impl Run<'_> {
         Ok((nodes, summary))
     }
 
-    fn look(&self) -> Result<Vec<NodeFacts>, Halt> {
+    fn look(&self) -> Result<Vec<NodeFacts>, UpHalt> {
         let nodes = FleetSnapshot::take(&self.fleet).as_root(no_root);
         nodes.map_err(|error| match &error {
             SnapshotError::Unread(failed) => {
-                self.tell(Event::NodesFailed(failed));
-                Halt::stop(&error, Verdict::Failed)
+                self.tell(ControlEvent::NodesFailed(failed));
+                UpHalt::stop(&error, CommandVerdict::Failed)
             }
             _ => error.into(),
         })
     }
 
     /// No change is begun on top of one that is open: what an earlier run left open is rolled back.
-    fn settle_interrupted(&mut self) -> Result<(), Halt> {
-        let patience = Patience::default();
+    fn settle_interrupted(&mut self) -> Result<(), UpHalt> {
+        let patience = SettleTimeouts::default();
         let cut_short = self.before.take();
-        if let Some(CutShort { stage, since, .. }) = &cut_short {
+        if let Some(InterruptedUp { stage, since, .. }) = &cut_short {
             let note = format!("the run of {since} was cut short at {stage}");
             self.up.notes.push(note);
         }
@@ -92,13 +92,13 @@ impl Run<'_> {
         if failed.is_empty() {
             return Ok(());
         }
-        Err(Halt::Stop {
+        Err(UpHalt::Stop {
             why: failed.join("; "),
-            verdict: Verdict::Failed,
+            verdict: CommandVerdict::Failed,
         })
     }
 
-    fn cabling(&mut self, nodes: &[NodeFacts]) -> Ended<Discovered> {
+    fn cabling(&mut self, nodes: &[NodeFacts]) -> StageResult<CablingDiscovery> {
         let existing = self.existing.take();
         let options = InitOptions {
             file: &self.options.file,
@@ -109,19 +109,19 @@ impl Run<'_> {
         };
         let discovered = discover(&self.fleet, nodes, &options);
         let discovered = discovered.map_err(|error| match &error {
-            InitError::Listen(ListenError::NotAsked(failed)) => {
-                self.tell(Event::NodesFailed(failed));
-                Halt::stop(&error, Verdict::Failed)
+            InitError::Listen(CablingListenError::NotAsked(failed)) => {
+                self.tell(ControlEvent::NodesFailed(failed));
+                UpHalt::stop(&error, CommandVerdict::Failed)
             }
             _ => error.into(),
         })?;
         self.open_record(&discovered.merged.spec.name)?;
         self.up.cabling = Some(discovered.found.clone());
-        self.tell(Event::Cabled(&discovered));
+        self.tell(ControlEvent::Cabled(&discovered));
         if discovered.merged.spec.cables.is_empty() {
-            return Err(Halt::Stop {
+            return Err(UpHalt::Stop {
                 why: "no port heard another node".to_owned(),
-                verdict: Verdict::Faults,
+                verdict: CommandVerdict::Faults,
             });
         }
         let summary = match discovered.found.cables.len() {
@@ -133,43 +133,50 @@ impl Run<'_> {
     }
 
     /// A second look, since listening may have had links up; and what grew since the first is seen.
-    fn doctor(&mut self, first: &[NodeFacts], spec: &Spec) -> Ended<(Vec<NodeFacts>, Plan)> {
+    fn doctor(
+        &mut self,
+        first: &[NodeFacts],
+        spec: &ClusterSpec,
+    ) -> StageResult<(Vec<NodeFacts>, ClusterPlan)> {
         let nodes = self.look()?;
         let plan = plan::make(spec, &nodes, Some(&self.options.file))?;
         self.up.findings = foreseen(&nodes, Some(first), spec, Some(&plan));
         let offer = &self.fleet.options().offer;
-        let all = offer.command(Verb::Doctor).flag("all", true).as_root();
-        self.tell(Event::Diagnosed {
+        let all = offer
+            .command(CommandVerb::Doctor)
+            .flag("all", true)
+            .as_root();
+        self.tell(ControlEvent::Diagnosed {
             seen: &self.up.findings,
             doctor: &all.to_string(),
         });
-        let stopping = Count::of_roots(&stopping(&self.up.findings)).faults;
+        let stopping = FindingCounts::of_roots(&stopping(&self.up.findings)).faults;
         let summary = match stopping {
             0 => "no fault that the plan does not mend".to_owned(),
             1 => "1 fault that the plan does not mend".to_owned(),
             faults => format!("{faults} faults that the plan does not mend"),
         };
         if stopping > 0 && !self.options.apply.force {
-            return Err(Halt::Stop {
+            return Err(UpHalt::Stop {
                 why: summary,
-                verdict: Verdict::Faults,
+                verdict: CommandVerdict::Faults,
             });
         }
         Ok(((nodes, plan), summary))
     }
 
-    fn plan(&mut self, plan: &Plan) -> Ended<()> {
-        self.tell(Event::Planned(plan));
+    fn plan(&mut self, plan: &ClusterPlan) -> StageResult<()> {
+        self.tell(ControlEvent::Planned(plan));
         if plan.is_refused() {
-            return Err(Halt::Stop {
+            return Err(UpHalt::Stop {
                 why: "the plan is refused".to_owned(),
-                verdict: Verdict::Faults,
+                verdict: CommandVerdict::Faults,
             });
         }
         let approved = apply::approve(plan, self.options.apply.guard, self.consent);
         approved.map_err(|error| {
             if error.is_no() {
-                Halt::stop(&error, Verdict::Faults)
+                UpHalt::stop(&error, CommandVerdict::Faults)
             } else {
                 error.into()
             }
@@ -183,17 +190,24 @@ impl Run<'_> {
         Ok(((), summary))
     }
 
-    fn apply(&mut self, plan: &Plan, spec: &Spec, nodes: &[NodeFacts]) -> Ended<()> {
+    fn apply(
+        &mut self,
+        plan: &ClusterPlan,
+        spec: &ClusterSpec,
+        nodes: &[NodeFacts],
+    ) -> StageResult<()> {
         let options = &self.options.apply;
         let changes = apply::change(plan, &self.id, spec, &self.fleet, nodes, options)?;
-        let verdict = Verdict::of(&changes, false);
+        let verdict = CommandVerdict::of(&changes, false);
         let bad = changes.nodes.iter();
         let bad = bad.filter(|change| !change.outcome.is_fine());
         self.failing = bad.map(|change| change.node.clone()).collect();
         let cause = |outcome| {
             !matches!(
                 outcome,
-                Outcome::NotBegun | Outcome::Unchanged | Outcome::Confirmed
+                NodeChangeOutcome::NotBegun
+                    | NodeChangeOutcome::Unchanged
+                    | NodeChangeOutcome::Confirmed
             )
         };
         let first = changes.nodes.iter().find(|change| cause(change.outcome));
@@ -208,7 +222,7 @@ impl Run<'_> {
         self.up.changes = changes.nodes;
         match why {
             None => Ok(((), "every node is as planned".to_owned())),
-            Some(why) => Err(Halt::Stop { why, verdict }),
+            Some(why) => Err(UpHalt::Stop { why, verdict }),
         }
     }
 
@@ -216,13 +230,13 @@ impl Run<'_> {
     /// settings that hold now.
     fn proof(
         &mut self,
-        plan: &Plan,
-        spec: &Spec,
+        plan: &ClusterPlan,
+        spec: &ClusterSpec,
         nodes: &[NodeFacts],
-    ) -> Ended<(Vec<NodeFacts>, Plan)> {
+    ) -> StageResult<(Vec<NodeFacts>, ClusterPlan)> {
         let facts: Vec<_> = nodes.iter().map(|node| (*node.facts).clone()).collect();
         let proof = prove(&self.fleet, plan, spec, &facts);
-        self.tell(Event::Proven(&proof));
+        self.tell(ControlEvent::Proven(&proof));
         let holds = proof.holds() && !proof.pairs.is_empty();
         let verdict = proof::verdict(&proof).text().to_owned();
         let summary = format!("{} directions answered", proof.pairs.len());
@@ -230,15 +244,18 @@ impl Run<'_> {
         let after = self.look()?;
         self.up.left = foreseen(&after, None, spec, None);
         if !holds {
-            return Err(Halt::Stop {
+            return Err(UpHalt::Stop {
                 why: verdict,
-                verdict: Verdict::Faults,
+                verdict: CommandVerdict::Faults,
             });
         }
         let again = plan::make(spec, &after, Some(&self.options.file))?;
         if again.has_work() {
             let offer = &self.fleet.options().offer;
-            let note = format!("there is more to do now: {}", offer.command(Verb::Up));
+            let note = format!(
+                "there is more to do now: {}",
+                offer.command(CommandVerb::Up)
+            );
             self.up.notes.push(note);
         }
         Ok(((after, again), summary))
@@ -256,13 +273,13 @@ impl Run<'_> {
         }
     }
 
-    fn env(&mut self, plan: &Plan) -> Ended<()> {
+    fn env(&mut self, plan: &ClusterPlan) -> StageResult<()> {
         let folder = self.folder().map(|folder| folder.join("env"));
         if let Some(folder) = &folder {
             make_folder(folder)?;
         }
         for node in &plan.nodes {
-            let mut environment = Environment {
+            let mut environment = NodeEngineSettings {
                 node: node.node.clone(),
                 file: None,
                 settings: node.settings.clone(),
@@ -276,12 +293,12 @@ impl Run<'_> {
                     settings: node.settings.clone(),
                     has_gpus: false,
                 };
-                files::replace(&path, &format::write(Format::Sh, &[settings])?)?;
+                files::replace(&path, &format::write(EnvFormat::Sh, &[settings])?)?;
                 environment.file = Some(path.display().to_string());
             }
             self.up.environments.push(environment);
         }
-        self.tell(Event::Settings(&self.up.environments));
+        self.tell(ControlEvent::Settings(&self.up.environments));
         let summary = match self.up.environments.len() {
             1 => "settings of 1 node".to_owned(),
             nodes => format!("settings of {nodes} nodes"),

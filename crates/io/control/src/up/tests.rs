@@ -8,26 +8,29 @@ use std::{
 
 use crosstie_agent::CallError;
 use crosstie_model::{
-    Mtu, Reading, Spec,
-    change::{Ask, ChangeError, Changed, Kind, NodeStatus, RolledBack, State, TransactionStatus},
+    ClusterSpec, Mtu, Reading,
+    change::{
+        ChangeError, ChangeReply, ChangeRequest, NodeChangeStatus, RollbackReport, TransactionKind,
+        TransactionState, TransactionStatus,
+    },
 };
 use crosstie_node::capture;
 use crosstie_reach::SessionError;
 
-use super::settle::{Patience, settle_interrupted};
+use super::settle::{SettleTimeouts, settle_interrupted};
 use crate::{
     NodeFacts,
     doctor::foreseen,
-    made_up::{MadeUp, MadeUpNode, RUN, transaction},
+    made_up::{FakeNode, FakeSession, RUN, transaction},
     plan::make,
 };
 
-fn status(kind: Kind, state: Option<State>) -> Changed {
+fn status(kind: TransactionKind, state: Option<TransactionState>) -> ChangeReply {
     let open = state.map(|state| TransactionStatus {
         seconds_left: Some(42),
         ..transaction(kind, state)
     });
-    Changed::Status(NodeStatus {
+    ChangeReply::Status(NodeChangeStatus {
         transactions: open.into_iter().collect(),
         drift: Vec::new(),
     })
@@ -36,16 +39,16 @@ fn status(kind: Kind, state: Option<State>) -> Changed {
 /// What came of it, and what the node was asked.
 fn settled(
     ours: Option<&str>,
-    answers: Vec<Result<Changed, CallError<ChangeError>>>,
+    answers: Vec<Result<ChangeReply, CallError<ChangeError>>>,
 ) -> (Result<Option<String>, String>, Vec<String>) {
-    let node = MadeUp {
+    let node = FakeSession {
         name: "spark-a".to_owned(),
         node: Mutex::new(Scripted {
             asked: Vec::new(),
             answers: answers.into_iter(),
         }),
     };
-    let patience = Patience {
+    let patience = SettleTimeouts {
         last: Duration::from_millis(200),
         pause: Duration::from_millis(1),
     };
@@ -57,14 +60,14 @@ fn settled(
 /// Answers in turn, whatever it is asked.
 struct Scripted {
     asked: Vec<String>,
-    answers: std::vec::IntoIter<Result<Changed, CallError<ChangeError>>>,
+    answers: std::vec::IntoIter<Result<ChangeReply, CallError<ChangeError>>>,
 }
 
-impl MadeUpNode for Scripted {
-    fn change(&mut self, ask: &Ask) -> Result<Changed, CallError<ChangeError>> {
+impl FakeNode for Scripted {
+    fn change(&mut self, ask: &ChangeRequest) -> Result<ChangeReply, CallError<ChangeError>> {
         self.asked.push(match ask {
-            Ask::Status => "status".to_owned(),
-            Ask::Rollback { transaction, .. } => format!("rollback {transaction:?}"),
+            ChangeRequest::Status => "status".to_owned(),
+            ChangeRequest::Rollback { transaction, .. } => format!("rollback {transaction:?}"),
             other => format!("{other:?}"),
         });
         let broken = Err(SessionError::Broken.into());
@@ -74,8 +77,12 @@ impl MadeUpNode for Scripted {
 
 #[test]
 fn where_nothing_is_open_nothing_is_done() {
-    for state in [None, Some(State::Confirmed), Some(State::RolledBack)] {
-        let (answer, asked) = settled(Some(RUN), vec![Ok(status(Kind::Apply, state))]);
+    for state in [
+        None,
+        Some(TransactionState::Confirmed),
+        Some(TransactionState::RolledBack),
+    ] {
+        let (answer, asked) = settled(Some(RUN), vec![Ok(status(TransactionKind::Apply, state))]);
         assert_eq!(answer, Ok(None));
         assert_eq!(asked, ["status"]);
     }
@@ -89,11 +96,20 @@ fn a_run_of_our_own_that_was_cut_short_is_rolled_back_at_once() {
     let (answer, asked) = settled(
         Some(RUN),
         vec![
-            Ok(status(Kind::Apply, Some(State::RollingBack))),
+            Ok(status(
+                TransactionKind::Apply,
+                Some(TransactionState::RollingBack),
+            )),
             busy,
-            Ok(status(Kind::Apply, Some(State::Applied))),
-            Ok(Changed::RolledBack(RolledBack::default())),
-            Ok(status(Kind::Apply, Some(State::RolledBack))),
+            Ok(status(
+                TransactionKind::Apply,
+                Some(TransactionState::Applied),
+            )),
+            Ok(ChangeReply::RolledBack(RollbackReport::default())),
+            Ok(status(
+                TransactionKind::Apply,
+                Some(TransactionState::RolledBack),
+            )),
         ],
     );
     assert!(answer.unwrap().unwrap().contains("rolled back"));
@@ -104,24 +120,29 @@ fn a_run_of_our_own_that_was_cut_short_is_rolled_back_at_once() {
 #[test]
 fn a_change_of_somebody_elses_is_waited_for_and_never_touched() {
     for (ours, kind) in [
-        (None, Kind::Apply),
+        (None, TransactionKind::Apply),
         // The same cluster, from another machine.
-        (Some("20261115T095959Z-00000000"), Kind::Apply),
-        (Some("sparks"), Kind::Apply),
-        (None, Kind::Try),
+        (Some("20261115T095959Z-00000000"), TransactionKind::Apply),
+        (Some("sparks"), TransactionKind::Apply),
+        (None, TransactionKind::Try),
     ] {
         let (answer, asked) = settled(
             ours,
             vec![
-                Ok(status(kind, Some(State::Applied))),
-                Ok(status(kind, Some(State::Applied))),
-                Ok(status(kind, Some(State::Confirmed))),
+                Ok(status(kind, Some(TransactionState::Applied))),
+                Ok(status(kind, Some(TransactionState::Applied))),
+                Ok(status(kind, Some(TransactionState::Confirmed))),
             ],
         );
         assert!(answer.unwrap().unwrap().contains("settled"));
         assert_eq!(asked, ["status"; 3]);
     }
-    let ever = (0..1000).map(|_| Ok(status(Kind::Apply, Some(State::Applied))));
+    let ever = (0..1000).map(|_| {
+        Ok(status(
+            TransactionKind::Apply,
+            Some(TransactionState::Applied),
+        ))
+    });
     let (answer, asked) = settled(None, ever.collect());
     assert!(
         answer
@@ -131,7 +152,7 @@ fn a_change_of_somebody_elses_is_waited_for_and_never_touched() {
     assert!(asked.len() > 1);
 }
 
-fn nodes() -> (Spec, Vec<NodeFacts>) {
+fn nodes() -> (ClusterSpec, Vec<NodeFacts>) {
     let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../fixtures");
     let cluster = std::fs::read_to_string(fixtures.join("clusters/pair.toml")).unwrap();
     let node = |name: &str| {
@@ -144,11 +165,11 @@ fn nodes() -> (Spec, Vec<NodeFacts>) {
         }
     };
     let nodes = vec![node("spark-healthy"), node("spark-b-healthy")];
-    (Spec::from_toml(&cluster).unwrap(), nodes)
+    (ClusterSpec::from_toml(&cluster).unwrap(), nodes)
 }
 
 /// Of the first node's findings that are no mere remarks: which, and whether the plan mends it.
-fn fates(spec: &Spec, looked: &[NodeFacts]) -> Vec<(String, bool)> {
+fn fates(spec: &ClusterSpec, looked: &[NodeFacts]) -> Vec<(String, bool)> {
     let plan = make(spec, looked, None).unwrap();
     let seen = foreseen(looked, None, spec, Some(&plan)).into_iter();
     let alarms = seen.filter(|seen| seen.finding.severity != crosstie_model::Severity::Info);

@@ -9,8 +9,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::Unsynced;
-use crate::{Disk, FileOperations};
+use super::UnsyncedWrites;
+use crate::{FileOperations, RealDisk};
 
 /// How work is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ const CUTS: [Cut; 3] = [Cut::Killed, Cut::PowerLost, Cut::TornWrite];
 
 /// Where work was cut off, and how: for what a test says.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct CrashPoint {
     cut: Cut,
     number: usize,
     before: &'static str,
@@ -35,7 +35,7 @@ pub struct Place {
     pub is_done: bool,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CrashPoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             cut,
@@ -49,10 +49,10 @@ impl fmt::Display for Place {
 
 /// A disk at which work dies before its call with a number, or at the edge that has it.
 #[derive(Debug)]
-pub struct CutDisk {
+pub struct CrashTestDisk {
     dies_at: usize,
     passed: Mutex<Vec<&'static str>>,
-    unsynced: Unsynced,
+    unsynced: UnsyncedWrites,
 }
 
 /// Unwinds from where the work died.
@@ -62,18 +62,18 @@ struct Died;
 /// what is left. Work that got through is cut off, too: a moment later.
 pub fn at_every_cut<T>(
     prepare: impl Fn() -> T,
-    work: impl Fn(&CutDisk, &T) -> io::Result<()>,
-    check: impl Fn(&T, &Place),
+    work: impl Fn(&CrashTestDisk, &T) -> io::Result<()>,
+    check: impl Fn(&T, &CrashPoint),
 ) -> io::Result<()> {
     for number in 1.. {
         let mut is_done = false;
         for cut in CUTS {
             let prepared = prepare();
-            let disk = CutDisk::dying_at(number);
+            let disk = CrashTestDisk::dying_at(number);
             is_done = gets_through(|| work(&disk, &prepared))?;
             disk.cut(cut)?;
             let before = disk.passed().get(number - 1).copied().unwrap_or("done");
-            let place = Place {
+            let place = CrashPoint {
                 cut,
                 number,
                 before,
@@ -96,12 +96,12 @@ fn gets_through(work: impl FnOnce() -> io::Result<()>) -> io::Result<bool> {
     }
 }
 
-impl CutDisk {
+impl CrashTestDisk {
     fn dying_at(number: usize) -> Self {
         Self {
             dies_at: number,
             passed: Mutex::default(),
-            unsynced: Unsynced::default(),
+            unsynced: UnsyncedWrites::default(),
         }
     }
 
@@ -132,7 +132,7 @@ impl CutDisk {
     }
 }
 
-impl FileOperations for CutDisk {
+impl FileOperations for CrashTestDisk {
     fn wrote(&self, path: &Path) {
         self.unsynced.wrote(path);
         self.pass("before a file is written");
@@ -141,7 +141,7 @@ impl FileOperations for CutDisk {
     fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
         self.pass("before a file is synced");
         self.unsynced.synced(path);
-        Disk.sync(file, path)
+        RealDisk.sync(file, path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -156,7 +156,7 @@ impl FileOperations for CutDisk {
 
     fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
         self.pass("before a folder is made");
-        Disk.create_folder(path, mode)?;
+        RealDisk.create_folder(path, mode)?;
         self.unsynced.made_folder(path);
         Ok(())
     }
@@ -164,7 +164,7 @@ impl FileOperations for CutDisk {
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         self.pass("before a folder is synced");
         self.unsynced.synced_folder(folder);
-        Disk.sync_folder(folder)
+        RealDisk.sync_folder(folder)
     }
 
     fn edge(&self, name: &'static str) {

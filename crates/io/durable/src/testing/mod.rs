@@ -3,5 +3,5 @@
 mod cut_disk;
 mod unsynced;
 
-pub use cut_disk::{CutDisk, Place, at_every_cut};
-pub use unsynced::Unsynced;
+pub use cut_disk::{CrashPoint, CrashTestDisk, at_every_cut};
+pub use unsynced::UnsyncedWrites;

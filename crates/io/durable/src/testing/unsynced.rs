@@ -12,7 +12,7 @@ use std::{
 use crate::{folder_of, remove, remove_tree};
 
 #[derive(Debug, Default)]
-pub struct Unsynced(Mutex<State>);
+pub struct UnsyncedWrites(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -52,7 +52,7 @@ enum Kept {
     Link(PathBuf),
 }
 
-impl Unsynced {
+impl UnsyncedWrites {
     pub fn wrote(&self, path: &Path) {
         self.state().files.insert(path.to_owned());
     }

@@ -11,9 +11,10 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    AtomicWrite, Disk, FileOperations, hard_link, hard_link_or_copy, make_folder, private_folder,
-    private_folder_with, publish, remove_synced, rename_synced, symlink, temporary_name,
-    testing::{Place, at_every_cut},
+    AtomicWrite, FileOperations, RealDisk, hard_link, hard_link_or_copy, make_folder,
+    private_folder, private_folder_with, publish, remove_synced, rename_synced, symlink,
+    temporary_name,
+    testing::{CrashPoint, at_every_cut},
     write, write_as,
 };
 
@@ -72,10 +73,10 @@ fn is_whole_or_not_at_all(
     };
     let before = tree(prepared().path());
     let finished = prepared();
-    work(&Disk, finished.path()).unwrap();
+    work(&RealDisk, finished.path()).unwrap();
     let after = tree(finished.path());
     assert_ne!(before, after);
-    let check = |folder: &TempDir, place: &Place| {
+    let check = |folder: &TempDir, place: &CrashPoint| {
         let found = named(folder.path());
         let is_after = found == after;
         assert!(is_after || found == before, "{place}: {found:?}");
@@ -84,7 +85,7 @@ fn is_whole_or_not_at_all(
             "{place}: it said that it was done"
         );
         if !is_after {
-            work(&Disk, folder.path()).unwrap();
+            work(&RealDisk, folder.path()).unwrap();
             let found = if leaves_nothing { tree } else { named };
             assert_eq!(found(folder.path()), after, "{place}");
         }
@@ -169,7 +170,7 @@ fn a_file_gets_a_second_name_in_place_of_another_file() {
         // On nearly every machine another file system, where no link can lead.
         let source = tempfile::tempdir()?;
         let existing = source.path().join("program");
-        write(&Disk, &existing, b"program", 0o700)?;
+        write(&RealDisk, &existing, b"program", 0o700)?;
         hard_link_or_copy(disk, &existing, &folder.join("other"))
     };
     is_whole_or_not_at_all(other, copies, true);
@@ -182,7 +183,7 @@ fn a_second_name_may_be_there() {
     file(folder.path());
     let [existing, path] = ["file", "other"].map(|name| folder.path().join(name));
     for _ in 0..2 {
-        hard_link(&Disk, &existing, &path, |_| Ok(())).unwrap();
+        hard_link(&RealDisk, &existing, &path, |_| Ok(())).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().nlink(), 2);
         assert!(!temporary_name(&path).exists());
     }
@@ -210,10 +211,10 @@ fn a_folder_is_made_with_those_above_it() {
     let work = |disk: &dyn FileOperations, folder: &TempDir| {
         private_folder(disk, &folder.path().join("a/b/c"))
     };
-    let check = |folder: &TempDir, place: &Place| {
+    let check = |folder: &TempDir, place: &CrashPoint| {
         let path = folder.path().join("a/b/c");
         assert!(path.is_dir() || !place.is_done, "{place}");
-        private_folder(&Disk, &path).unwrap();
+        private_folder(&RealDisk, &path).unwrap();
     };
     at_every_cut(scratch, |disk, folder| work(disk, folder), check).unwrap();
 }
@@ -256,7 +257,7 @@ fn files_of_another_program_get_their_names_in_their_order() {
         ];
         publish(disk, &files)
     };
-    let check = |folder: &TempDir, place: &Place| {
+    let check = |folder: &TempDir, place: &CrashPoint| {
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).ok();
         let (public, private) = (read("public"), read("private"));
         for (found, text) in [(&public, "public"), (&private, "private")] {

@@ -14,23 +14,23 @@ use std::{
 use crosstie_launch::job::RankCommand;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{events::Event, output::Output};
+use super::{events::RankEvent, output::EngineOutput};
 
 /// After SIGTERM. systemd kills what is left of the whole control group once this process has ended.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-pub(super) struct Engines {
-    output: Output,
-    events: mpsc::Sender<Event>,
+pub(super) struct EngineProcesses {
+    output: EngineOutput,
+    events: mpsc::Sender<RankEvent>,
     /// Process groups that have not been seen to end, by a number of ours; 0 is the engine.
     running: BTreeMap<u64, Pid>,
 }
 
-impl Engines {
-    pub(super) fn new(folder: &Path, events: mpsc::Sender<Event>) -> io::Result<Self> {
+impl EngineProcesses {
+    pub(super) fn new(folder: &Path, events: mpsc::Sender<RankEvent>) -> io::Result<Self> {
         Ok(Self {
-            output: Output::new(folder)?,
+            output: EngineOutput::new(folder)?,
             events,
             running: BTreeMap::new(),
         })
@@ -55,7 +55,7 @@ impl Engines {
                 Err(error) => (false, error.to_string()),
             };
             // Nobody listens any more once the job is over.
-            let _ = events.send(Event::Engine { ok, how });
+            let _ = events.send(RankEvent::Engine { ok, how });
         })
     }
 
@@ -66,7 +66,7 @@ impl Engines {
         let events = self.events.clone();
         self.spawn(id, started, move |status| {
             let code = status.ok().and_then(|status| status.code()).unwrap_or(255);
-            let _ = events.send(Event::Ran { id, code });
+            let _ = events.send(RankEvent::Ran { id, code });
         })
     }
 

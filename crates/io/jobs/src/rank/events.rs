@@ -2,10 +2,10 @@
 
 use std::{net::TcpStream, os::unix::net::UnixStream};
 
-use crosstie_launch::wire::PeerMessage;
+use crosstie_launch::wire::RankMessage;
 
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum RankEvent {
     /// The engine has ended: whether well, and how.
     Engine {
         ok: bool,
@@ -23,7 +23,7 @@ pub(super) enum Event {
     },
     Said {
         rank: u32,
-        message: PeerMessage,
+        message: RankMessage,
     },
     Lost {
         rank: u32,

@@ -10,16 +10,16 @@ use std::{
 };
 
 use crosstie_launch::{
-    job::Ending,
-    wire::{Ended, PeerMessage, Phase},
+    job::JobEndRule,
+    wire::{RankEnd, RankMessage, RankPhase},
 };
 
 use super::{
     ENDING_LIMIT, HEARTBEAT, JOIN_TIMEOUT, Rank, RankError, TICK,
-    events::Event,
+    events::RankEvent,
     listening::is_listening,
     name_of,
-    peers::{Secret, listen, say},
+    peers::{JobSecret, listen, say},
     remote, with_causes,
 };
 
@@ -33,7 +33,7 @@ struct Head<'a, 'b> {
     rank: &'a mut Rank<'b>,
     peers: BTreeMap<u32, Peer>,
     /// Ranks whose engines have ended, and how.
-    ended: BTreeMap<u32, Ended>,
+    ended: BTreeMap<u32, RankEnd>,
     first_end: Option<Instant>,
     is_started: bool,
     /// Who asked for a command on another node.
@@ -43,8 +43,8 @@ struct Head<'a, 'b> {
     said: Instant,
 }
 
-pub(super) fn run(rank: &mut Rank<'_>, folder: &Path) -> Result<Ended, RankError> {
-    let secret = Secret::of(rank.file).ok_or(RankError::Secret)?;
+pub(super) fn run(rank: &mut Rank<'_>, folder: &Path) -> Result<RankEnd, RankError> {
+    let secret = JobSecret::of(rank.file).ok_or(RankError::Secret)?;
     let count = u32::try_from(rank.file.hosts.len()).unwrap_or(u32::MAX);
     let address = rank.file.watch;
     if count > 1 {
@@ -71,24 +71,24 @@ pub(super) fn run(rank: &mut Rank<'_>, folder: &Path) -> Result<Ended, RankError
         }
     };
     let (ok, why) = (ended.ok, ended.why.clone());
-    head.tell(&PeerMessage::Over { ok, why });
+    head.tell(&RankMessage::Over { ok, why });
     Ok(ended)
 }
 
-fn failure(why: String) -> Ended {
-    Ended { ok: false, why }
+fn failure(why: String) -> RankEnd {
+    RankEnd { ok: false, why }
 }
 
 impl Head<'_, '_> {
     /// Some once the job is over.
-    fn step(&mut self) -> Option<Ended> {
+    fn step(&mut self) -> Option<RankEnd> {
         if let Ok(event) = self.rank.events.recv_timeout(TICK)
             && let Some(ended) = self.take(event)
         {
             return Some(ended);
         }
         if self.rank.is_stopped() {
-            return Some(Ended {
+            return Some(RankEnd {
                 ok: true,
                 why: "stopped".to_owned(),
             });
@@ -104,7 +104,7 @@ impl Head<'_, '_> {
         self.rank.recorder.tick(&self.rank.engines, &silence);
         if self.said.elapsed() >= HEARTBEAT {
             self.said = Instant::now();
-            self.tell(&PeerMessage::Alive);
+            self.tell(&RankMessage::Alive);
         }
         let limit = self.rank.silence_limit();
         let silent = silence.iter().find(|(_, silence)| *silence >= limit);
@@ -120,9 +120,9 @@ impl Head<'_, '_> {
             .or_else(|| self.is_over())
     }
 
-    fn take(&mut self, event: Event) -> Option<Ended> {
+    fn take(&mut self, event: RankEvent) -> Option<RankEnd> {
         match event {
-            Event::Joined { rank, stream } => {
+            RankEvent::Joined { rank, stream } => {
                 self.peers.insert(
                     rank,
                     Peer {
@@ -132,8 +132,8 @@ impl Head<'_, '_> {
                     },
                 );
             }
-            Event::Said { rank, message } => self.hear(rank, message),
-            Event::Lost { rank, why } => {
+            RankEvent::Said { rank, message } => self.hear(rank, message),
+            RankEvent::Lost { rank, why } => {
                 // A rank whose engine ended well has nothing more to say.
                 if !self.ended.get(&rank).is_some_and(|ended| ended.ok) {
                     let name = name_of(self.rank.file, rank);
@@ -141,28 +141,28 @@ impl Head<'_, '_> {
                 }
                 self.peers.remove(&rank);
             }
-            Event::Engine { ok, how } => {
+            RankEvent::Engine { ok, how } => {
                 self.rank.engines.has_ended(0);
                 self.note_end(0, ok, &how);
             }
-            Event::Wanted {
+            RankEvent::Wanted {
                 host,
                 command,
                 asker,
             } => self.pass_on(&host, command, asker),
-            Event::Ran { .. } | Event::NoHead { .. } => {}
+            RankEvent::Ran { .. } | RankEvent::NoHead { .. } => {}
         }
         None
     }
 
-    fn hear(&mut self, rank: u32, message: PeerMessage) {
+    fn hear(&mut self, rank: u32, message: RankMessage) {
         if let Some(peer) = self.peers.get_mut(&rank) {
             peer.heard = Instant::now();
-            peer.is_ready |= message == PeerMessage::Ready;
+            peer.is_ready |= message == RankMessage::Ready;
         }
         match message {
-            PeerMessage::Ended { ok, why } => self.note_end(rank, ok, &why),
-            PeerMessage::Ran { id, code } => {
+            RankMessage::Ended { ok, why } => self.note_end(rank, ok, &why),
+            RankMessage::Ran { id, code } => {
                 if let Some(mut asker) = self.askers.remove(&id) {
                     // It may have gone meanwhile.
                     let _ = writeln!(asker, "{code}");
@@ -175,12 +175,12 @@ impl Head<'_, '_> {
     fn note_end(&mut self, rank: u32, ok: bool, how: &str) {
         let why = format!("{}: {how}", name_of(self.rank.file, rank));
         self.rank.engines.note(&why);
-        self.ended.insert(rank, Ended { ok, why });
+        self.ended.insert(rank, RankEnd { ok, why });
         self.first_end.get_or_insert_with(Instant::now);
     }
 
     /// The engine, once everybody is there that it needs.
-    fn start(&mut self) -> Result<(), Ended> {
+    fn start(&mut self) -> Result<(), RankEnd> {
         let count = self.rank.file.hosts.len() - 1;
         let is_there = |rank| self.peers.contains_key(&rank) || self.ended.contains_key(&rank);
         let is_full = (1..=u32::try_from(count).unwrap_or(0)).all(is_there);
@@ -188,13 +188,13 @@ impl Head<'_, '_> {
         let waits = self.rank.file.plan.waits_for_peers;
         if !self.is_started && (!waits || ready == count) {
             self.is_started = true;
-            self.rank.recorder.phase(Phase::Starting);
+            self.rank.recorder.phase(RankPhase::Starting);
             let started = self.rank.start_engine();
             started.map_err(|error| self.rank.failure(&with_causes(&error)))?;
         }
         let listens = self.rank.file.plan.listens;
         if self.is_started && is_full && listens.is_none_or(is_listening) {
-            self.rank.recorder.phase(Phase::Running);
+            self.rank.recorder.phase(RankPhase::Running);
         }
         if !is_full || (waits && !self.is_started) {
             return self.missing();
@@ -202,7 +202,7 @@ impl Head<'_, '_> {
         Ok(())
     }
 
-    fn missing(&self) -> Result<(), Ended> {
+    fn missing(&self) -> Result<(), RankEnd> {
         if self.began.elapsed() < JOIN_TIMEOUT {
             return Ok(());
         }
@@ -210,7 +210,7 @@ impl Head<'_, '_> {
         let is_missing = |rank: &u32| self.peers.get(rank).is_none_or(|peer| !peer.is_ready);
         let names = ranks.filter(is_missing);
         let names: Vec<String> = names.map(|rank| name_of(self.rank.file, rank)).collect();
-        Err(Ended {
+        Err(RankEnd {
             ok: false,
             why: format!(
                 "not ready within {} s: {}",
@@ -220,23 +220,23 @@ impl Head<'_, '_> {
         })
     }
 
-    fn is_over(&self) -> Option<Ended> {
+    fn is_over(&self) -> Option<RankEnd> {
         match self.rank.file.ending {
-            Ending::WithHead => {
+            JobEndRule::WithHead => {
                 let head = self.ended.get(&0).cloned();
                 let first = self.ended.iter().find(|(rank, _)| **rank != 0);
-                let early = first.map(|(_, ended)| Ended {
+                let early = first.map(|(_, ended)| RankEnd {
                     ok: false,
                     why: format!("{}, before the head", ended.why),
                 });
                 head.or(early)
             }
-            Ending::WithAll => {
+            JobEndRule::WithAll => {
                 if let Some(ended) = self.ended.values().find(|ended| !ended.ok) {
                     return Some(ended.clone());
                 }
                 if self.ended.len() == self.rank.file.hosts.len() {
-                    return Some(Ended {
+                    return Some(RankEnd {
                         ok: true,
                         why: "all ranks have ended".to_owned(),
                     });
@@ -244,7 +244,7 @@ impl Head<'_, '_> {
                 let late = self.first_end?.elapsed() >= ENDING_LIMIT;
                 let count = u32::try_from(self.rank.file.hosts.len()).unwrap_or(0);
                 let goes_on = (0..count).find(|rank| !self.ended.contains_key(rank));
-                late.then(|| Ended {
+                late.then(|| RankEnd {
                     ok: false,
                     why: format!(
                         "{} goes on {} s after another has ended",
@@ -262,7 +262,7 @@ impl Head<'_, '_> {
         let peer = rank.and_then(|rank| self.peers.get(&rank));
         self.commands += 1;
         let id = self.commands;
-        let sent = peer.map(|peer| say(&peer.stream, &PeerMessage::Run { id, command }));
+        let sent = peer.map(|peer| say(&peer.stream, &RankMessage::Run { id, command }));
         if matches!(sent, Some(Ok(()))) {
             self.askers.insert(id, asker);
             return;
@@ -273,7 +273,7 @@ impl Head<'_, '_> {
     }
 
     /// Whoever does not take it is silent soon, or lost already.
-    fn tell(&self, message: &PeerMessage) {
+    fn tell(&self, message: &RankMessage) {
         for peer in self.peers.values() {
             let _ = say(&peer.stream, message);
         }

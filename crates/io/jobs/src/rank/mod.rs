@@ -21,16 +21,16 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{Ended, RankFile};
+use crosstie_launch::wire::{RankEnd, RankFile};
 use crosstie_node::with_causes;
 use signal_hook::{consts::SIGTERM, flag};
 
 use crate::folder::{RANK, read_json};
-use engine::Engines;
-use events::Event;
-use state::Recorder;
+use engine::EngineProcesses;
+use events::RankEvent;
+use state::RankStateFile;
 
-pub use remote::{RemoteError, run_on_peer};
+pub use remote::{RankShellError, run_on_peer};
 
 /// Tells programs of the job where its folder is.
 pub const FOLDER_VARIABLE: &str = "CROSSTIE_JOB_FOLDER";
@@ -76,10 +76,10 @@ struct EngineError {
 /// What both kinds of ranks have.
 struct Rank<'a> {
     file: &'a RankFile,
-    engines: Engines,
-    recorder: Recorder,
-    events: mpsc::Receiver<Event>,
-    sender: mpsc::Sender<Event>,
+    engines: EngineProcesses,
+    recorder: RankStateFile,
+    events: mpsc::Receiver<RankEvent>,
+    sender: mpsc::Sender<RankEvent>,
     /// systemd asks it to end.
     stop: Arc<AtomicBool>,
 }
@@ -93,8 +93,8 @@ pub fn run(folder: &Path) -> Result<bool, RankError> {
     let (sender, events) = mpsc::channel();
     let mut rank = Rank {
         file: &file,
-        engines: Engines::new(folder, sender.clone()).map_err(RankError::Output)?,
-        recorder: Recorder::new(folder, &file),
+        engines: EngineProcesses::new(folder, sender.clone()).map_err(RankError::Output)?,
+        recorder: RankStateFile::new(folder, &file),
         events,
         sender,
         stop,
@@ -104,7 +104,7 @@ pub fn run(folder: &Path) -> Result<bool, RankError> {
     } else {
         worker::run(&mut rank)
     };
-    let ended = ended.unwrap_or_else(|error| Ended {
+    let ended = ended.unwrap_or_else(|error| RankEnd {
         ok: false,
         why: with_causes(&error),
     });
@@ -120,8 +120,8 @@ impl Rank<'_> {
         name_of(self.file, self.file.plan.rank)
     }
 
-    fn failure(&self, why: &str) -> Ended {
-        Ended {
+    fn failure(&self, why: &str) -> RankEnd {
+        RankEnd {
             ok: false,
             why: format!("{}: {why}", self.own_name()),
         }

@@ -24,7 +24,7 @@ const FULL: &[u8] = b"\ncrosstie: the log is full, and goes on in the journal\n"
 /// For what was printed last; a program that went into the background may hold the pipe for ever.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-pub(super) struct Output {
+pub(super) struct EngineOutput {
     pipes: Option<Pipes>,
     sink: Arc<Mutex<Sink>>,
     bytes: Arc<AtomicU64>,
@@ -41,7 +41,7 @@ struct Sink {
     bytes: Arc<AtomicU64>,
 }
 
-impl Output {
+impl EngineOutput {
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         let log = open(&folder.join(LOG))?;
         let bytes = Arc::new(AtomicU64::new(log.metadata()?.len()));

@@ -12,13 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_launch::wire::{PeerMessage, RankFile};
+use crosstie_launch::wire::{RankFile, RankMessage};
 use hmac::{Hmac, Mac};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::Sha256;
 
-use super::{JOIN_TIMEOUT, events::Event};
+use super::{JOIN_TIMEOUT, events::RankEvent};
 
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -47,12 +47,12 @@ struct Proof {
 
 /// What ranks prove that they know.
 #[derive(Clone)]
-pub(super) struct Secret {
+pub(super) struct JobSecret {
     key: Vec<u8>,
     job: String,
 }
 
-impl Secret {
+impl JobSecret {
     /// `None` where it is none.
     pub(super) fn of(file: &RankFile) -> Option<Self> {
         let text = file.secret.as_bytes();
@@ -114,9 +114,9 @@ fn nonce() -> io::Result<String> {
 /// The head's end: every rank that proves itself is told as an event, and then what it says.
 pub(super) fn listen(
     address: SocketAddr,
-    secret: Secret,
+    secret: JobSecret,
     ranks: u32,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<RankEvent>,
 ) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
     let strangers = Arc::new(AtomicUsize::new(0));
@@ -149,7 +149,7 @@ fn refused(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, what.to_owned())
 }
 
-fn admit(stream: &TcpStream, secret: &Secret, ranks: u32) -> io::Result<u32> {
+fn admit(stream: &TcpStream, secret: &JobSecret, ranks: u32) -> io::Result<u32> {
     limit(stream)?;
     let own = nonce()?;
     say(stream, &Hello { nonce: own.clone() })?;
@@ -172,7 +172,12 @@ fn limit(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// A rank's end: finds the head, and tells as events that it is there and what it says.
-pub(super) fn join(address: SocketAddr, secret: Secret, rank: u32, events: mpsc::Sender<Event>) {
+pub(super) fn join(
+    address: SocketAddr,
+    secret: JobSecret,
+    rank: u32,
+    events: mpsc::Sender<RankEvent>,
+) {
     thread::spawn(move || {
         let until = Instant::now() + JOIN_TIMEOUT;
         loop {
@@ -185,7 +190,7 @@ pub(super) fn join(address: SocketAddr, secret: Secret, rank: u32, events: mpsc:
                 Ok(stream) => return serve(0, &stream, &events),
                 Err(error) if Instant::now() >= until => {
                     let why = format!("{address}: {error}");
-                    let _ = events.send(Event::NoHead { why });
+                    let _ = events.send(RankEvent::NoHead { why });
                     return;
                 }
                 Err(_) => thread::sleep(RETRY_INTERVAL),
@@ -194,7 +199,7 @@ pub(super) fn join(address: SocketAddr, secret: Secret, rank: u32, events: mpsc:
     });
 }
 
-fn claim(stream: &TcpStream, secret: &Secret, rank: u32) -> io::Result<()> {
+fn claim(stream: &TcpStream, secret: &JobSecret, rank: u32) -> io::Result<()> {
     limit(stream)?;
     let hello: Hello = hear(stream)?;
     let own = nonce()?;
@@ -232,12 +237,12 @@ pub(super) fn say(mut stream: &TcpStream, message: &impl Serialize) -> io::Resul
 }
 
 /// Until the connection ends.
-fn serve(rank: u32, stream: &TcpStream, events: &mpsc::Sender<Event>) {
+fn serve(rank: u32, stream: &TcpStream, events: &mpsc::Sender<RankEvent>) {
     let ended = (|| -> io::Result<()> {
         // Whoever waits for this rank counts its silence.
         stream.set_read_timeout(None)?;
         let writer = stream.try_clone()?;
-        let joined = Event::Joined {
+        let joined = RankEvent::Joined {
             rank,
             stream: writer,
         };
@@ -254,8 +259,8 @@ fn serve(rank: u32, stream: &TcpStream, events: &mpsc::Sender<Event>) {
             if length == 0 {
                 return Ok(());
             }
-            let message: PeerMessage = serde_json::from_slice(&line)?;
-            if events.send(Event::Said { rank, message }).is_err() {
+            let message: RankMessage = serde_json::from_slice(&line)?;
+            if events.send(RankEvent::Said { rank, message }).is_err() {
                 return Ok(());
             }
         }
@@ -264,15 +269,15 @@ fn serve(rank: u32, stream: &TcpStream, events: &mpsc::Sender<Event>) {
         Ok(()) => "the connection was closed".to_owned(),
         Err(error) => error.to_string(),
     };
-    let _ = events.send(Event::Lost { rank, why });
+    let _ = events.send(RankEvent::Lost { rank, why });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn secret(key: u8) -> Secret {
-        Secret {
+    fn secret(key: u8) -> JobSecret {
+        JobSecret {
             key: vec![key; 32],
             job: "torchrun-1".to_owned(),
         }
@@ -291,27 +296,30 @@ mod tests {
         listen(address, secret(7), 2, sender).unwrap();
         join(address, secret(7), 1, own);
         let wait = Duration::from_secs(10);
-        let Ok(Event::Joined { rank: 1, stream }) = heard.recv_timeout(wait) else {
+        let Ok(RankEvent::Joined { rank: 1, stream }) = heard.recv_timeout(wait) else {
             panic!()
         };
-        let Ok(Event::Joined {
+        let Ok(RankEvent::Joined {
             rank: 0,
             stream: back,
         }) = events.recv_timeout(wait)
         else {
             panic!()
         };
-        say(&back, &PeerMessage::Ready).unwrap();
-        let message = PeerMessage::Ready;
+        say(&back, &RankMessage::Ready).unwrap();
+        let message = RankMessage::Ready;
         let event = heard.recv_timeout(wait).unwrap();
         assert!(
-            matches!(&event, Event::Said { rank: 1, message: said } if *said == message),
+            matches!(&event, RankEvent::Said { rank: 1, message: said } if *said == message),
             "{event:?}"
         );
         drop(stream);
         back.shutdown(std::net::Shutdown::Both).unwrap();
         let event = heard.recv_timeout(wait).unwrap();
-        assert!(matches!(event, Event::Lost { rank: 1, .. }), "{event:?}");
+        assert!(
+            matches!(event, RankEvent::Lost { rank: 1, .. }),
+            "{event:?}"
+        );
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use std::{fs, path::PathBuf};
 
-use crosstie_counters::{CounterReading, Group, PortName};
+use crosstie_counters::{CounterGroup, CounterPort, CounterReading};
 use crosstie_launch::job::JobPort;
 
 /// What a card or Soft-RoCE counts for RDMA alone, packets or what stands for them.
-const PACKETS: [(Group, &str); 4] = [
-    (Group::Hardware, "sent_pkts"),
-    (Group::Hardware, "rcvd_pkts"),
-    (Group::Port, "port_xmit_packets"),
-    (Group::Port, "port_rcv_packets"),
+const PACKETS: [(CounterGroup, &str); 4] = [
+    (CounterGroup::Hardware, "sent_pkts"),
+    (CounterGroup::Hardware, "rcvd_pkts"),
+    (CounterGroup::Port, "port_xmit_packets"),
+    (CounterGroup::Port, "port_rcv_packets"),
 ];
 
 /// The control group of this process, which is its unit's.
@@ -51,7 +51,7 @@ impl ControlGroup {
 /// Of all ports together.
 pub(super) fn rdma_packets(ports: &[JobPort]) -> u64 {
     let counted = ports.iter().map(|port| {
-        let reading = crosstie_node::counters(&PortName {
+        let reading = crosstie_node::counters(&CounterPort {
             device: Some((port.device.clone(), port.number)),
             interface: None,
         });

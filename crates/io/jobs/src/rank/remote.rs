@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{FOLDER_VARIABLE, events::Event};
+use super::{FOLDER_VARIABLE, events::RankEvent};
 use crate::folder::START_SOCKET;
 
 const MAX_REQUEST: u64 = 256 << 10;
@@ -25,7 +25,7 @@ struct Request {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum RemoteError {
+pub enum RankShellError {
     #[error(
         "this is started by programs of a job, which have {FOLDER_VARIABLE} in their environment"
     )]
@@ -37,14 +37,14 @@ pub enum RemoteError {
 }
 
 /// Runs a command on another node of the job, and gives its exit status.
-pub fn run_on_peer(host: &str, command: &[String]) -> Result<u8, RemoteError> {
-    let folder = std::env::var_os(FOLDER_VARIABLE).ok_or(RemoteError::NoJob)?;
+pub fn run_on_peer(host: &str, command: &[String]) -> Result<u8, RankShellError> {
+    let folder = std::env::var_os(FOLDER_VARIABLE).ok_or(RankShellError::NoJob)?;
     let path = Path::new(&folder).join(START_SOCKET);
     if command.is_empty() {
-        return Err(RemoteError::NoCommand);
+        return Err(RankShellError::NoCommand);
     }
     let asked = ask(&path, host, &command.join(" "));
-    asked.map_err(|source| RemoteError::Head { path, source })
+    asked.map_err(|source| RankShellError::Head { path, source })
 }
 
 /// Waits for as long as the command runs, which is as long as the job does at most: the head ends with it.
@@ -64,13 +64,13 @@ fn ask(path: &Path, host: &str, command: &str) -> io::Result<u8> {
 }
 
 /// The folder is the user's alone, so nobody else can ask.
-pub(super) fn listen(folder: &Path, events: mpsc::Sender<Event>) -> io::Result<()> {
+pub(super) fn listen(folder: &Path, events: mpsc::Sender<RankEvent>) -> io::Result<()> {
     let listener = UnixListener::bind(folder.join(START_SOCKET))?;
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             match read(&stream) {
                 Ok(Request { host, command }) => {
-                    let wanted = Event::Wanted {
+                    let wanted = RankEvent::Wanted {
                         host,
                         command,
                         asker: stream,

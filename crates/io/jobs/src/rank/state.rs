@@ -6,23 +6,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_durable::{AtomicWrite, Disk};
+use crosstie_durable::{AtomicWrite, RealDisk};
 use crosstie_launch::{
     job::JobPort,
     judge::{self, is_hung},
-    wire::{Ended, Phase, RankFile, RankState},
+    wire::{RankEnd, RankFile, RankPhase, RankState},
 };
 use rustix::process::{Resource, getrlimit};
 
 use super::{
-    engine::Engines,
+    engine::EngineProcesses,
     progress::{ControlGroup, dark, rdma_packets},
 };
 use crate::{folder::STATE, now};
 
 const INTERVAL: Duration = Duration::from_secs(2);
 
-pub(super) struct Recorder {
+pub(super) struct RankStateFile {
     path: PathBuf,
     ports: Vec<JobPort>,
     group: ControlGroup,
@@ -31,7 +31,7 @@ pub(super) struct Recorder {
     written: Option<Instant>,
 }
 
-impl Recorder {
+impl RankStateFile {
     pub(super) fn new(folder: &Path, file: &RankFile) -> Self {
         let ports = file.plan.ports.clone();
         let mut recorder = Self {
@@ -40,7 +40,7 @@ impl Recorder {
             packets_before: rdma_packets(&ports),
             ports,
             state: RankState {
-                phase: Phase::Joining,
+                phase: RankPhase::Joining,
                 since: now(),
                 ended: None,
                 memlock: getrlimit(Resource::Memlock).current,
@@ -58,7 +58,7 @@ impl Recorder {
         recorder
     }
 
-    pub(super) fn phase(&mut self, phase: Phase) {
+    pub(super) fn phase(&mut self, phase: RankPhase) {
         if self.state.phase != phase {
             self.state.phase = phase;
             self.state.since = now();
@@ -67,7 +67,7 @@ impl Recorder {
     }
 
     /// Looks again where the last look was long enough ago. `silence` is how long each peer has said nothing.
-    pub(super) fn tick(&mut self, engines: &Engines, silence: &[(u32, Duration)]) {
+    pub(super) fn tick(&mut self, engines: &EngineProcesses, silence: &[(u32, Duration)]) {
         if self.written.is_some_and(|at| at.elapsed() < INTERVAL) {
             return;
         }
@@ -82,7 +82,7 @@ impl Recorder {
         self.write();
     }
 
-    fn look(&mut self, engines: &Engines) {
+    fn look(&mut self, engines: &EngineProcesses) {
         let at = now();
         let packets = rdma_packets(&self.ports).saturating_sub(self.packets_before);
         let log = engines.log_bytes();
@@ -111,12 +111,12 @@ impl Recorder {
         is_hung(&self.state, now(), limit.as_secs())
     }
 
-    pub(super) fn end(&mut self, ended: &Ended, engines: &Engines) {
+    pub(super) fn end(&mut self, ended: &RankEnd, engines: &EngineProcesses) {
         self.look(engines);
         self.state.ended = Some(ended.clone());
         self.state.silent.clear();
         self.state.stopped = None;
-        self.phase(Phase::Ended);
+        self.phase(RankPhase::Ended);
     }
 
     /// There whole or not at all. A full disk must not end an engine, nor may a slow one hold up whoever looks after it: no rank
@@ -127,7 +127,7 @@ impl Recorder {
             let bytes = serde_json::to_vec(&self.state)?;
             AtomicWrite::new(&self.path, 0o600)
                 .without_sync()
-                .write(&Disk, &bytes)
+                .write(&RealDisk, &bytes)
         })();
         if let Err(error) = written {
             tracing::warn!(%error, "the rank's state cannot be written");

@@ -5,14 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_launch::wire::{Ended, PeerMessage, Phase};
+use crosstie_launch::wire::{RankEnd, RankMessage, RankPhase};
 
 use super::{
     ENDING_LIMIT, HEARTBEAT, Rank, RankError, TICK,
-    events::Event,
+    events::RankEvent,
     listening::is_listening,
     name_of,
-    peers::{Secret, join, say},
+    peers::{JobSecret, join, say},
     with_causes,
 };
 
@@ -26,11 +26,11 @@ struct Worker<'a, 'b> {
     said: Instant,
     is_ready: bool,
     /// How its engine ended, and when.
-    ended: Option<(Ended, Instant)>,
+    ended: Option<(RankEnd, Instant)>,
 }
 
-pub(super) fn run(rank: &mut Rank<'_>) -> Result<Ended, RankError> {
-    let secret = Secret::of(rank.file).ok_or(RankError::Secret)?;
+pub(super) fn run(rank: &mut Rank<'_>) -> Result<RankEnd, RankError> {
+    let secret = JobSecret::of(rank.file).ok_or(RankError::Secret)?;
     let number = rank.file.plan.rank;
     join(rank.file.watch, secret, number, rank.sender.clone());
     let started = rank.start_engine();
@@ -52,12 +52,12 @@ pub(super) fn run(rank: &mut Rank<'_>) -> Result<Ended, RankError> {
     }
 }
 
-fn failure(why: String) -> Ended {
-    Ended { ok: false, why }
+fn failure(why: String) -> RankEnd {
+    RankEnd { ok: false, why }
 }
 
 impl Worker<'_, '_> {
-    fn step(&mut self) -> Option<Ended> {
+    fn step(&mut self) -> Option<RankEnd> {
         if let Ok(event) = self.rank.events.recv_timeout(TICK)
             && let Some(ended) = self.take(event)
         {
@@ -65,11 +65,11 @@ impl Worker<'_, '_> {
         }
         if self.rank.is_stopped() {
             let why = "stopped".to_owned();
-            self.tell(&PeerMessage::Ended {
+            self.tell(&RankMessage::Ended {
                 ok: false,
                 why: why.clone(),
             });
-            return Some(Ended { ok: true, why });
+            return Some(RankEnd { ok: true, why });
         }
         let silence = self.heard.elapsed();
         let silences = [(0, silence)];
@@ -82,7 +82,7 @@ impl Worker<'_, '_> {
         self.become_ready();
         if self.said.elapsed() >= HEARTBEAT {
             self.said = Instant::now();
-            self.tell(&PeerMessage::Alive);
+            self.tell(&RankMessage::Alive);
         }
         if self.head.is_some() && silence >= self.rank.silence_limit() {
             let head = name_of(self.rank.file, 0);
@@ -99,59 +99,59 @@ impl Worker<'_, '_> {
         }
         let why = self.rank.hang()?;
         let ended = self.rank.failure(&why);
-        self.tell(&PeerMessage::Ended { ok: false, why });
+        self.tell(&RankMessage::Ended { ok: false, why });
         Some(ended)
     }
 
-    fn take(&mut self, event: Event) -> Option<Ended> {
+    fn take(&mut self, event: RankEvent) -> Option<RankEnd> {
         match event {
-            Event::Joined { stream, .. } => {
+            RankEvent::Joined { stream, .. } => {
                 self.head = Some(stream);
                 self.heard = Instant::now();
-                self.rank.recorder.phase(Phase::Starting);
+                self.rank.recorder.phase(RankPhase::Starting);
                 if let Some((ended, _)) = self.ended.clone() {
                     self.tell_end(&ended);
                 }
             }
-            Event::Said { message, .. } => {
+            RankEvent::Said { message, .. } => {
                 self.heard = Instant::now();
                 return self.hear(message);
             }
-            Event::Lost { why, .. } => {
+            RankEvent::Lost { why, .. } => {
                 if let Some((ended, _)) = &self.ended {
                     return Some(ended.clone());
                 }
                 let head = name_of(self.rank.file, 0);
                 return Some(failure(format!("{head} is gone: {why}")));
             }
-            Event::NoHead { why } => {
+            RankEvent::NoHead { why } => {
                 let head = name_of(self.rank.file, 0);
                 return Some(failure(format!("{head} cannot be reached: {why}")));
             }
-            Event::Engine { ok, how } => {
+            RankEvent::Engine { ok, how } => {
                 self.rank.engines.has_ended(0);
-                let ended = Ended { ok, why: how };
+                let ended = RankEnd { ok, why: how };
                 self.tell_end(&ended);
                 self.ended = Some((ended, Instant::now()));
             }
-            Event::Ran { id, code } => {
+            RankEvent::Ran { id, code } => {
                 self.rank.engines.has_ended(id);
-                self.tell(&PeerMessage::Ran { id, code });
+                self.tell(&RankMessage::Ran { id, code });
             }
-            Event::Wanted { .. } => {}
+            RankEvent::Wanted { .. } => {}
         }
         None
     }
 
-    fn hear(&mut self, message: PeerMessage) -> Option<Ended> {
+    fn hear(&mut self, message: RankMessage) -> Option<RankEnd> {
         match message {
-            PeerMessage::Over { ok, why } => Some(Ended { ok, why }),
-            PeerMessage::Run { id, command } if self.rank.file.plan.starts_on_peers => {
+            RankMessage::Over { ok, why } => Some(RankEnd { ok, why }),
+            RankMessage::Run { id, command } if self.rank.file.plan.starts_on_peers => {
                 if let Err(error) = self.rank.engines.run(id, &command) {
                     self.rank
                         .engines
                         .note(&format!("a command does not start: {error}"));
-                    self.tell(&PeerMessage::Ran { id, code: 255 });
+                    self.tell(&RankMessage::Ran { id, code: 255 });
                 }
                 None
             }
@@ -165,17 +165,17 @@ impl Worker<'_, '_> {
             return;
         }
         self.is_ready = true;
-        self.rank.recorder.phase(Phase::Running);
-        self.tell(&PeerMessage::Ready);
+        self.rank.recorder.phase(RankPhase::Running);
+        self.tell(&RankMessage::Ready);
     }
 
-    fn tell_end(&self, ended: &Ended) {
+    fn tell_end(&self, ended: &RankEnd) {
         let (ok, why) = (ended.ok, ended.why.clone());
-        self.tell(&PeerMessage::Ended { ok, why });
+        self.tell(&RankMessage::Ended { ok, why });
     }
 
     /// A head that does not take it is silent soon, or lost already.
-    fn tell(&self, message: &PeerMessage) {
+    fn tell(&self, message: &RankMessage) {
         if let Some(head) = &self.head {
             let _ = say(head, message);
         }

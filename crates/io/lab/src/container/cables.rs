@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::address;
 use crate::error::LabError;
 use crate::process::ProcessId;
-use crate::profile::{Node, Profile, SegmentKind};
+use crate::profile::{LabNode, LabProfile, SegmentKind};
 use crate::tools::{self, ToolError};
 
 const IP_WITHIN: Duration = Duration::from_secs(20);
@@ -23,11 +23,11 @@ const BRIDGE: &str = "mcast_snooping 0 forward_delay 0 group_fwd_mask 0xfff8";
 
 /// The process that holds the cables' network namespace.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cables(pub(crate) ProcessId);
+pub(crate) struct CableNamespace(pub(crate) ProcessId);
 
 /// How one NIC's end of a cable is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CableEnd {
+pub(crate) struct NicCableEnd {
     /// `None` for the management interface.
     pub(crate) nic: Option<usize>,
     pub(crate) up: bool,
@@ -35,7 +35,7 @@ pub(crate) struct CableEnd {
     pub(crate) mtu: Option<u32>,
 }
 
-impl Cables {
+impl CableNamespace {
     /// Holds a network namespace and does nothing else.
     pub(crate) fn command() -> Command {
         let mut command = Command::new("unshare");
@@ -48,7 +48,7 @@ impl Cables {
     }
 
     /// Makes the bridges, and an address on the management network for the way in.
-    pub(crate) fn lay(self, profile: &Profile) -> Result<(), LabError> {
+    pub(crate) fn lay(self, profile: &LabProfile) -> Result<(), LabError> {
         wait_apart(self.0)?;
         let mut batch = format!(
             "link add name {LAN} type bridge {BRIDGE}\naddress add {}/24 dev {LAN}\nlink set {LAN} up\nlink set lo up\n",
@@ -66,9 +66,9 @@ impl Cables {
     /// Gives a starting node its interfaces. Their far ends are down until `set_ends` says otherwise.
     pub(crate) fn plug(
         self,
-        profile: &Profile,
+        profile: &LabProfile,
         index: usize,
-        node: &Node,
+        node: &LabNode,
         into: ProcessId,
     ) -> Result<(), LabError> {
         wait_apart(into)?;
@@ -95,7 +95,7 @@ impl Cables {
 
     /// Nothing that the node still sends gets out. Those of an earlier boot also go by themselves, by and by, with the
     /// namespace that they were in: what is gone already is as well.
-    pub(crate) fn unplug(self, index: usize, node: &Node) {
+    pub(crate) fn unplug(self, index: usize, node: &LabNode) {
         let nics = (0..node.nics().count()).map(Some);
         for nic in nics.chain([None]) {
             let _ = self.ip(&format!("link delete {}\n", far_end(index, nic)));
@@ -103,7 +103,7 @@ impl Cables {
     }
 
     /// A far end that is down takes the carrier from the node's interface, as a pulled cable does.
-    pub(crate) fn set_ends(self, ends: &[(usize, CableEnd)]) -> Result<(), LabError> {
+    pub(crate) fn set_ends(self, ends: &[(usize, NicCableEnd)]) -> Result<(), LabError> {
         let there = self.links()?;
         let mut batch = String::new();
         let mut named = Vec::new();
@@ -183,7 +183,7 @@ fn far_end(node: usize, nic: Option<usize>) -> String {
 }
 
 /// A cage without a cable has a bridge of its own: its twins still share the card's switch.
-fn bridges(profile: &Profile) -> Vec<(String, &'static str)> {
+fn bridges(profile: &LabProfile) -> Vec<(String, &'static str)> {
     let wired = profile.segments.iter().enumerate().map(|(index, segment)| {
         let ageing = match segment.kind {
             SegmentKind::Cable => " ageing_time 0",
@@ -203,7 +203,7 @@ fn bridges(profile: &Profile) -> Vec<(String, &'static str)> {
     bridges
 }
 
-fn bridge_of(profile: &Profile, index: usize, node: &Node, cage: &str) -> String {
+fn bridge_of(profile: &LabProfile, index: usize, node: &LabNode, cage: &str) -> String {
     let wired = profile.segments.iter().position(|segment| {
         let mut ends = segment.ends.iter();
         ends.any(|end| end.node == node.name && end.cage == cage)

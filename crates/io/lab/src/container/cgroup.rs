@@ -13,11 +13,11 @@ const END_WITHIN: Duration = Duration::from_secs(10);
 
 /// All groups of the lab at a directory.
 #[derive(Debug)]
-pub(crate) struct Groups {
+pub(crate) struct LabCgroups {
     root: PathBuf,
 }
 
-impl Groups {
+impl LabCgroups {
     /// Where they are, or would be; by the lab's directory, so that a later command finds them without having been told.
     pub(crate) fn of(directory: &Path) -> Result<Self> {
         let mounts = fs::read_to_string("/proc/self/mounts")?;

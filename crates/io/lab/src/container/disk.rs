@@ -13,14 +13,14 @@ const UPPER: &str = "upper";
 const WORK: &str = "work";
 
 #[derive(Debug)]
-pub(crate) struct Disk {
+pub(crate) struct ContainerDisk {
     place: PathBuf,
     /// Where the whole file system appears, inside the node's own mount namespace.
     root: PathBuf,
     saved: PathBuf,
 }
 
-impl Disk {
+impl ContainerDisk {
     pub(crate) fn of(directory: &Path, node: &str) -> Self {
         Self {
             place: directory.join(format!("{node}.disk")),

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::Cables;
+use super::CableNamespace;
 use crate::address;
 use crate::error::LabError;
-use crate::state::{self, Record};
+use crate::state::{self, LabRecord};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 const SSH: u16 = 22;
@@ -21,7 +21,7 @@ const BLOCK: usize = 64 * 1024;
 /// Listens on the host, then moves to where the nodes are and forwards until it is ended.
 pub fn serve(directory: &Path) -> Result<(), LabError> {
     let failed = || LabError::disk("read", directory);
-    let record = Record::read(directory).map_err(failed())?;
+    let record = LabRecord::read(directory).map_err(failed())?;
     let listeners = record
         .ssh_ports
         .iter()
@@ -30,7 +30,7 @@ pub fn serve(directory: &Path) -> Result<(), LabError> {
         })
         .collect::<Result<Vec<_>, _>>()?;
     let cables = state::process(directory, crate::lab::HUB_PROCESS)
-        .map(Cables)
+        .map(CableNamespace)
         .ok_or_else(|| failed()(io::ErrorKind::NotFound.into()))?;
     let path = cables.namespace();
     File::open(&path)

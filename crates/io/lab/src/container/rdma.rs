@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::address;
-use crate::profile::{Node, Profile};
+use crate::profile::{LabNode, LabProfile};
 
 const ACTIVE: (&str, &str) = ("4: ACTIVE\n", "5: LinkUp\n");
 const DOWN: (&str, &str) = ("1: DOWN\n", "3: Disabled\n");
@@ -14,7 +14,7 @@ fn class(directory: &Path, node: &str) -> std::path::PathBuf {
     directory.join(format!("{node}.rdma"))
 }
 
-pub(crate) fn make(directory: &Path, profile: &Profile, node: &Node) -> std::io::Result<()> {
+pub(crate) fn make(directory: &Path, profile: &LabProfile, node: &LabNode) -> std::io::Result<()> {
     let class = class(directory, &node.name);
     fs::create_dir_all(&class)?;
     for (_, nic) in node.nics() {
@@ -55,7 +55,7 @@ pub(crate) fn make(directory: &Path, profile: &Profile, node: &Node) -> std::io:
 /// As the kernel would, once a port's carrier has changed.
 pub(crate) fn set_states(
     directory: &Path,
-    node: &Node,
+    node: &LabNode,
     has_light: impl Fn(&str) -> bool,
 ) -> std::io::Result<()> {
     for (_, nic) in node.nics() {

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::{Disk, Groups};
+use super::{ContainerDisk, LabCgroups};
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::process::{self, ProcessId};
-use crate::profile::Node;
+use crate::profile::LabNode;
 use crate::tools;
 
 const ENTER: &str = include_str!("../../container/enter.sh");
@@ -33,7 +33,7 @@ pub(crate) fn command(mut program: Command, directory: &Path, node: &str) -> Com
 pub fn serve(directory: &Path, node: &str) -> Result<(), LabError> {
     let lab = Lab::at(directory)?;
     let (index, node) = lab.find(node)?;
-    let disk = Disk::of(directory, &node.name);
+    let disk = ContainerDisk::of(directory, &node.name);
     if let Some(size) = node.container.disk_mib {
         limit(disk.place(), size)?;
     }
@@ -53,8 +53,8 @@ pub fn serve(directory: &Path, node: &str) -> Result<(), LabError> {
     }
 }
 
-fn groups(directory: &Path) -> Result<Groups, LabError> {
-    Groups::of(directory).map_err(LabError::disk("look for control groups of", directory))
+fn groups(directory: &Path) -> Result<LabCgroups, LabError> {
+    LabCgroups::of(directory).map_err(LabError::disk("look for control groups of", directory))
 }
 
 /// A disk of its own, in memory.
@@ -74,7 +74,7 @@ fn limit(place: &Path, size: u32) -> Result<(), LabError> {
     Ok(())
 }
 
-fn boot(lab: &Lab, index: usize, node: &Node) -> Result<Child, LabError> {
+fn boot(lab: &Lab, index: usize, node: &LabNode) -> Result<Child, LabError> {
     let directory = lab.directory();
     let group = groups(directory)?
         .make(&node.name)

@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use crate::Say;
+use crate::ReportProgress;
 use crate::error::LabError;
 
 const LIMIT: &str = "/proc/sys/fs/inotify/max_user_instances";
 const ENOUGH: u32 = 2_048;
 
 /// Raises the host's limit where it is too low. It stays so until the host's next boot.
-pub(crate) fn allow(say: Say<'_>) -> Result<(), LabError> {
+pub(crate) fn allow(say: ReportProgress<'_>) -> Result<(), LabError> {
     let path = Path::new(LIMIT);
     let text = std::fs::read_to_string(path).map_err(LabError::disk("read", path))?;
     let now: u32 = text.trim().parse().unwrap_or(0);

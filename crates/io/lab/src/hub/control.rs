@@ -9,8 +9,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::forward::Fabric;
-use super::{Fault, HubError, Lost, PortFaults, Way};
+use super::forward::FrameForwarder;
+use super::{AttachmentFaults, CableFault, FaultDirection, HubError, LostFrames};
 use crate::socket;
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -20,8 +20,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 enum Request {
     Add {
         attachment: String,
-        fault: Fault,
-        way: Way,
+        fault: CableFault,
+        way: FaultDirection,
     },
     Clear {
         attachment: Option<String>,
@@ -33,21 +33,21 @@ enum Request {
 #[serde(rename_all = "kebab-case")]
 enum Answer {
     Done,
-    Status(Status),
+    Status(HubStatus),
     Refused(String),
 }
 
 /// The faults of every attachment that has one, and the frames lost to faults since the start.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Status {
-    pub faults: BTreeMap<String, PortFaults>,
+pub struct HubStatus {
+    pub faults: BTreeMap<String, AttachmentFaults>,
     pub lost: u64,
     /// Of every attachment that lost any.
     #[serde(default)]
-    pub lost_at: BTreeMap<String, Lost>,
+    pub lost_at: BTreeMap<String, LostFrames>,
 }
 
-pub(super) fn answer(fabric: &mut Fabric, line: &str) -> String {
+pub(super) fn answer(fabric: &mut FrameForwarder, line: &str) -> String {
     let answer = match serde_json::from_str(line) {
         Ok(request) => act(fabric, request),
         Err(error) => Answer::Refused(error.to_string()),
@@ -57,7 +57,7 @@ pub(super) fn answer(fabric: &mut Fabric, line: &str) -> String {
     text
 }
 
-fn act(fabric: &mut Fabric, request: Request) -> Answer {
+fn act(fabric: &mut FrameForwarder, request: Request) -> Answer {
     match request {
         Request::Add {
             attachment,
@@ -74,7 +74,7 @@ fn act(fabric: &mut Fabric, request: Request) -> Answer {
             attachment: Some(attachment),
         } => match fabric.faults_mut(&attachment) {
             Some(faults) => {
-                *faults = PortFaults::default();
+                *faults = AttachmentFaults::default();
                 Answer::Done
             }
             None => Answer::Refused(format!("nothing is attached as {attachment}")),
@@ -83,7 +83,7 @@ fn act(fabric: &mut Fabric, request: Request) -> Answer {
             fabric.clear_faults();
             Answer::Done
         }
-        Request::Status => Answer::Status(Status {
+        Request::Status => Answer::Status(HubStatus {
             faults: fabric
                 .faults()
                 .filter(|(_, faults)| !faults.none())
@@ -95,7 +95,7 @@ fn act(fabric: &mut Fabric, request: Request) -> Answer {
                 .sum(),
             lost_at: fabric
                 .lost()
-                .filter(|(_, lost)| *lost != Lost::default())
+                .filter(|(_, lost)| *lost != LostFrames::default())
                 .map(|(name, lost)| (name.to_owned(), lost))
                 .collect(),
         }),
@@ -104,18 +104,23 @@ fn act(fabric: &mut Fabric, request: Request) -> Answer {
 
 /// The hub, as seen by the commands.
 #[derive(Debug)]
-pub struct Client {
+pub struct HubClient {
     path: PathBuf,
 }
 
-impl Client {
+impl HubClient {
     pub fn new(directory: &Path, socket: &str) -> Self {
         Self {
             path: directory.join(socket),
         }
     }
 
-    pub fn add(&self, attachment: &str, fault: Fault, way: Way) -> Result<(), HubError> {
+    pub fn add(
+        &self,
+        attachment: &str,
+        fault: CableFault,
+        way: FaultDirection,
+    ) -> Result<(), HubError> {
         self.done(&Request::Add {
             attachment: attachment.to_owned(),
             fault,
@@ -130,7 +135,7 @@ impl Client {
         })
     }
 
-    pub fn status(&self) -> Result<Status, HubError> {
+    pub fn status(&self) -> Result<HubStatus, HubError> {
         match self.ask(&Request::Status)? {
             Answer::Status(status) => Ok(status),
             other => Err(unexpected(&other)),

@@ -18,7 +18,7 @@ const REORDER_SHARE: f64 = 0.25;
 /// One fault, as a person asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fault {
+pub enum CableFault {
     Cut,
     /// Share of frames lost, 0 to 1.
     Loss(f64),
@@ -33,7 +33,7 @@ pub enum Fault {
 /// Which frames a fault is for, as the node sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum FaultDirection {
     #[default]
     Both,
     /// Those that the node sends.
@@ -45,17 +45,17 @@ pub enum Way {
 /// The faults of one attachment, for each way.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct PortFaults {
-    pub sent: Faults,
-    pub received: Faults,
+pub struct AttachmentFaults {
+    pub sent: DirectionFaults,
+    pub received: DirectionFaults,
 }
 
-impl PortFaults {
-    pub fn add(&mut self, fault: Fault, way: Way) {
-        if way != Way::Received {
+impl AttachmentFaults {
+    pub fn add(&mut self, fault: CableFault, way: FaultDirection) {
+        if way != FaultDirection::Received {
             self.sent.add(fault);
         }
-        if way != Way::Sent {
+        if way != FaultDirection::Sent {
             self.received.add(fault);
         }
     }
@@ -71,7 +71,7 @@ impl PortFaults {
 }
 
 /// `cut`, `loss 1%`; where the directions differ, each by itself.
-impl fmt::Display for PortFaults {
+impl fmt::Display for AttachmentFaults {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.sent == self.received {
             return self.sent.fmt(formatter);
@@ -85,7 +85,7 @@ impl fmt::Display for PortFaults {
 
 /// Frames that one attachment lost to faults since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Lost {
+pub struct LostFrames {
     pub sent: u64,
     pub received: u64,
 }
@@ -93,7 +93,7 @@ pub struct Lost {
 /// All faults of one attachment, one way.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Faults {
+pub struct DirectionFaults {
     pub cut: bool,
     pub loss: f64,
     pub delay_micros: u64,
@@ -102,7 +102,7 @@ pub struct Faults {
     pub reorder: f64,
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for DirectionFaults {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent =
             |name: &str, share: f64| (share > 0.0).then(|| format!("{name} {}%", share * 100.0));
@@ -120,7 +120,7 @@ impl fmt::Display for Faults {
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum FaultSyntax {
+pub enum FaultSyntaxError {
     #[error(
         "no fault is called \"{0}\"; there are: cut, restore, loss 1%, delay 2ms, rate 1gbit, mtu 1500, reorder [25%]"
     )]
@@ -133,11 +133,11 @@ pub enum FaultSyntax {
     },
 }
 
-impl Fault {
+impl CableFault {
     /// `cut`, `loss 1%`, `delay 2ms`, `rate 1gbit`, `mtu 1500`, `reorder [25%]`.
-    pub fn parse(kind: &str, value: Option<&str>) -> Result<Self, FaultSyntax> {
+    pub fn parse(kind: &str, value: Option<&str>) -> Result<Self, FaultSyntaxError> {
         let given = value.unwrap_or("");
-        let wrong = |fault, wants| FaultSyntax::Value {
+        let wrong = |fault, wants| FaultSyntaxError::Value {
             fault,
             wants,
             got: given.to_owned(),
@@ -164,20 +164,20 @@ impl Fault {
             ("reorder", Some(_)) => share(given)
                 .map(Self::Reorder)
                 .ok_or_else(|| wrong("reorder", "a share such as 25%")),
-            _ => Err(FaultSyntax::Unknown(kind.to_owned())),
+            _ => Err(FaultSyntaxError::Unknown(kind.to_owned())),
         }
     }
 }
 
-impl Faults {
-    pub fn add(&mut self, fault: Fault) {
+impl DirectionFaults {
+    pub fn add(&mut self, fault: CableFault) {
         match fault {
-            Fault::Cut => self.cut = true,
-            Fault::Loss(share) => self.loss = share,
-            Fault::DelayMicros(micros) => self.delay_micros = micros,
-            Fault::RateBits(bits) => self.rate_bits = Some(bits),
-            Fault::Mtu(mtu) => self.mtu = Some(mtu),
-            Fault::Reorder(share) => self.reorder = share,
+            CableFault::Cut => self.cut = true,
+            CableFault::Loss(share) => self.loss = share,
+            CableFault::DelayMicros(micros) => self.delay_micros = micros,
+            CableFault::RateBits(bits) => self.rate_bits = Some(bits),
+            CableFault::Mtu(mtu) => self.mtu = Some(mtu),
+            CableFault::Reorder(share) => self.reorder = share,
         }
     }
 
@@ -188,12 +188,12 @@ impl Faults {
 
 /// One direction of an attachment: its generator and when its line is next free.
 #[derive(Debug, Clone)]
-pub(super) struct Direction {
+pub(super) struct LinkDirection {
     generator: Generator,
     free_at: Duration,
 }
 
-impl Direction {
+impl LinkDirection {
     pub(super) fn new(seed: u64) -> Self {
         Self {
             generator: Generator(seed),
@@ -204,7 +204,7 @@ impl Direction {
     /// When the frame comes out at the other end; `None` when it does not.
     pub(super) fn pass(
         &mut self,
-        faults: &Faults,
+        faults: &DirectionFaults,
         frame: &[u8],
         now: Duration,
     ) -> Option<Duration> {
@@ -298,24 +298,30 @@ mod tests {
 
     const FRAME: [u8; 1014] = [0; 1014];
 
-    fn faults(kind: &str, value: &str) -> Faults {
-        let mut faults = Faults::default();
-        faults.add(Fault::parse(kind, Some(value)).unwrap());
+    fn faults(kind: &str, value: &str) -> DirectionFaults {
+        let mut faults = DirectionFaults::default();
+        faults.add(CableFault::parse(kind, Some(value)).unwrap());
         faults
     }
 
     #[test]
     fn words_become_faults() {
-        assert_eq!(Fault::parse("loss", Some("1%")), Ok(Fault::Loss(0.01)));
         assert_eq!(
-            Fault::parse("delay", Some("2ms")),
-            Ok(Fault::DelayMicros(2000))
+            CableFault::parse("loss", Some("1%")),
+            Ok(CableFault::Loss(0.01))
         );
         assert_eq!(
-            Fault::parse("rate", Some("1gbit")),
-            Ok(Fault::RateBits(1_000_000_000))
+            CableFault::parse("delay", Some("2ms")),
+            Ok(CableFault::DelayMicros(2000))
         );
-        assert_eq!(Fault::parse("reorder", None), Ok(Fault::Reorder(0.25)));
+        assert_eq!(
+            CableFault::parse("rate", Some("1gbit")),
+            Ok(CableFault::RateBits(1_000_000_000))
+        );
+        assert_eq!(
+            CableFault::parse("reorder", None),
+            Ok(CableFault::Reorder(0.25))
+        );
         for (kind, value) in [
             ("loss", "200%"),
             ("delay", "2"),
@@ -324,7 +330,10 @@ mod tests {
             ("cut", "x"),
             ("smoke", ""),
         ] {
-            assert!(Fault::parse(kind, Some(value)).is_err(), "{kind} {value}");
+            assert!(
+                CableFault::parse(kind, Some(value)).is_err(),
+                "{kind} {value}"
+            );
         }
     }
 
@@ -332,7 +341,7 @@ mod tests {
     fn loss_is_about_its_share_and_repeats_with_its_seed() {
         let faults = faults("loss", "10%");
         let fates = |seed| {
-            let mut direction = Direction::new(seed);
+            let mut direction = LinkDirection::new(seed);
             (0..10_000)
                 .map(|_| direction.pass(&faults, &FRAME, Duration::ZERO).is_none())
                 .collect::<Vec<bool>>()
@@ -346,7 +355,7 @@ mod tests {
     #[test]
     fn a_rate_spaces_frames_and_drops_what_its_queue_cannot_hold() {
         let faults = faults("rate", "1mbit");
-        let mut direction = Direction::new(1);
+        let mut direction = LinkDirection::new(1);
         let first = direction.pass(&faults, &FRAME, Duration::ZERO).unwrap();
         let second = direction.pass(&faults, &FRAME, Duration::ZERO).unwrap();
         assert_eq!(second, first * 2);
@@ -359,7 +368,7 @@ mod tests {
 
     #[test]
     fn the_mtu_counts_payload_and_forgives_a_vlan_tag() {
-        let mut direction = Direction::new(1);
+        let mut direction = LinkDirection::new(1);
         let faults = faults("mtu", "1000");
         assert!(direction.pass(&faults, &FRAME, Duration::ZERO).is_some());
         let mut tagged = [0; 1018];

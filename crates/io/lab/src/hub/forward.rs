@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::time::Duration;
 
-use super::fault::{Direction, Lost, PortFaults};
-use super::{Config, Medium};
+use super::fault::{AttachmentFaults, LinkDirection, LostFrames};
+use super::{HubConfig, SegmentMedium};
 
 /// Index of a NIC's socket over the whole hub.
-pub(super) type PortIndex = usize;
+pub(super) type HubPortIndex = usize;
 type AttachmentIndex = usize;
 
 /// More delayed frames than this are dropped: memory is bounded whatever the fault.
@@ -19,17 +19,17 @@ const MAX_LEARNED: usize = 4_096;
 struct Attachment {
     name: String,
     segment: usize,
-    ports: Vec<PortIndex>,
+    ports: Vec<HubPortIndex>,
     only_for: Option<[u8; 2]>,
-    faults: PortFaults,
-    lost: Lost,
-    outward: Direction,
-    inward: Direction,
+    faults: AttachmentFaults,
+    lost: LostFrames,
+    outward: LinkDirection,
+    inward: LinkDirection,
 }
 
 #[derive(Debug)]
 struct Segment {
-    medium: Medium,
+    medium: SegmentMedium,
     attachments: Vec<AttachmentIndex>,
     learned: HashMap<[u8; 6], AttachmentIndex>,
 }
@@ -44,7 +44,7 @@ struct Delayed {
 }
 
 #[derive(Debug)]
-pub(super) struct Fabric {
+pub(super) struct FrameForwarder {
     attachments: Vec<Attachment>,
     segments: Vec<Segment>,
     attachment_of: Vec<AttachmentIndex>,
@@ -52,8 +52,8 @@ pub(super) struct Fabric {
     sequence: u64,
 }
 
-impl Fabric {
-    pub(super) fn new(config: &Config) -> Self {
+impl FrameForwarder {
+    pub(super) fn new(config: &HubConfig) -> Self {
         let mut fabric = Self {
             attachments: Vec::new(),
             segments: Vec::new(),
@@ -75,10 +75,10 @@ impl Fabric {
                     segment: index,
                     ports: (first..fabric.attachment_of.len()).collect(),
                     only_for: attachment.only_for,
-                    faults: PortFaults::default(),
-                    lost: Lost::default(),
-                    outward: Direction::new(seed),
-                    inward: Direction::new(seed.wrapping_add(1)),
+                    faults: AttachmentFaults::default(),
+                    lost: LostFrames::default(),
+                    outward: LinkDirection::new(seed),
+                    inward: LinkDirection::new(seed.wrapping_add(1)),
                 });
                 members.push(number);
             }
@@ -91,19 +91,19 @@ impl Fabric {
         fabric
     }
 
-    pub(super) fn faults(&self) -> impl Iterator<Item = (&str, &PortFaults)> {
+    pub(super) fn faults(&self) -> impl Iterator<Item = (&str, &AttachmentFaults)> {
         self.attachments
             .iter()
             .map(|attachment| (attachment.name.as_str(), &attachment.faults))
     }
 
     /// What each attachment lost.
-    pub(super) fn lost(&self) -> impl Iterator<Item = (&str, Lost)> {
+    pub(super) fn lost(&self) -> impl Iterator<Item = (&str, LostFrames)> {
         let attachments = self.attachments.iter();
         attachments.map(|attachment| (attachment.name.as_str(), attachment.lost))
     }
 
-    pub(super) fn faults_mut(&mut self, name: &str) -> Option<&mut PortFaults> {
+    pub(super) fn faults_mut(&mut self, name: &str) -> Option<&mut AttachmentFaults> {
         self.attachments
             .iter_mut()
             .find(|attachment| attachment.name == name)
@@ -112,12 +112,12 @@ impl Fabric {
 
     pub(super) fn clear_faults(&mut self) {
         for attachment in &mut self.attachments {
-            attachment.faults = PortFaults::default();
+            attachment.faults = AttachmentFaults::default();
         }
     }
 
     /// The ports that share `port`'s segment.
-    pub(super) fn neighbours(&self, port: PortIndex) -> impl Iterator<Item = PortIndex> {
+    pub(super) fn neighbours(&self, port: HubPortIndex) -> impl Iterator<Item = HubPortIndex> {
         let segment = self.attachments[self.attachment_of[port]].segment;
         self.segments[segment]
             .attachments
@@ -129,10 +129,10 @@ impl Fabric {
     /// Takes a frame from a NIC; `deliver` gets it for each port that hears it now.
     pub(super) fn forward(
         &mut self,
-        from: PortIndex,
+        from: HubPortIndex,
         frame: &[u8],
         now: Duration,
-        mut deliver: impl FnMut(PortIndex, &[u8]),
+        mut deliver: impl FnMut(HubPortIndex, &[u8]),
     ) {
         let Some((target, source)) = addresses(frame) else {
             return;
@@ -186,7 +186,7 @@ impl Fabric {
     pub(super) fn release(
         &mut self,
         now: Duration,
-        mut deliver: impl FnMut(PortIndex, &[u8]),
+        mut deliver: impl FnMut(HubPortIndex, &[u8]),
     ) -> Option<Duration> {
         while let Some(Reverse(next)) = self.delayed.peek() {
             if next.due > now {
@@ -219,7 +219,7 @@ impl Segment {
         source: [u8; 6],
         target: [u8; 6],
     ) -> Option<AttachmentIndex> {
-        if self.medium == Medium::Repeat {
+        if self.medium == SegmentMedium::Repeat {
             return None;
         }
         let room = self.learned.len() < MAX_LEARNED || self.learned.contains_key(&source);

@@ -14,7 +14,7 @@ const HIGH_WATER: usize = 1024 * 1024;
 const STALL: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct HubPort {
     stream: UnixStream,
     input: Vec<u8>,
     filled: usize,
@@ -25,9 +25,9 @@ pub(super) struct Port {
 
 /// The other end is gone, or speaks something else.
 #[derive(Debug)]
-pub(super) struct Closed;
+pub(super) struct HubPortClosed;
 
-impl Port {
+impl HubPort {
     pub(super) fn new(stream: UnixStream, now: Duration) -> Self {
         Self {
             stream,
@@ -44,18 +44,18 @@ impl Port {
     }
 
     /// Reads once and hands each complete frame to `each`.
-    pub(super) fn receive(&mut self, mut each: impl FnMut(&[u8])) -> Result<(), Closed> {
+    pub(super) fn receive(&mut self, mut each: impl FnMut(&[u8])) -> Result<(), HubPortClosed> {
         match self.stream.read(&mut self.input[self.filled..]) {
-            Ok(0) => return Err(Closed),
+            Ok(0) => return Err(HubPortClosed),
             Ok(count) => self.filled += count,
             Err(error) if is_passing(&error) => return Ok(()),
-            Err(_) => return Err(Closed),
+            Err(_) => return Err(HubPortClosed),
         }
         let mut start = 0;
         while let Some(head) = self.input[start..self.filled].first_chunk::<LENGTH>() {
             let length = u32::from_be_bytes(*head) as usize;
             if length > MAX_FRAME {
-                return Err(Closed);
+                return Err(HubPortClosed);
             }
             let end = start + LENGTH + length;
             if end > self.filled {
@@ -85,17 +85,17 @@ impl Port {
         true
     }
 
-    pub(super) fn flush(&mut self, now: Duration) -> Result<(), Closed> {
+    pub(super) fn flush(&mut self, now: Duration) -> Result<(), HubPortClosed> {
         while self.backlog() > 0 {
             match self.stream.write(&self.output[self.sent..]) {
-                Ok(0) => return Err(Closed),
+                Ok(0) => return Err(HubPortClosed),
                 Ok(count) => {
                     self.sent += count;
                     self.moved_at = now;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if is_passing(&error) => break,
-                Err(_) => return Err(Closed),
+                Err(_) => return Err(HubPortClosed),
             }
         }
         if self.backlog() == 0 {
@@ -135,10 +135,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn pair() -> (Port, UnixStream) {
+    fn pair() -> (HubPort, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
-        (Port::new(ours, Duration::ZERO), theirs)
+        (HubPort::new(ours, Duration::ZERO), theirs)
     }
 
     #[test]

@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::control::answer;
-use super::forward::{Fabric, PortIndex};
-use super::port::Port;
-use super::{Config, HubError};
+use super::forward::{FrameForwarder, HubPortIndex};
+use super::port::HubPort;
+use super::{HubConfig, HubError};
 
 /// A held-back sender is looked at again after this long even if nothing moved.
 const HELD_BACK_LOOK: Duration = Duration::from_millis(50);
 const MAX_REQUEST: usize = 64 * 1024;
 
 struct Hub {
-    fabric: Fabric,
+    fabric: FrameForwarder,
     listeners: Vec<UnixListener>,
-    ports: Vec<Option<Port>>,
+    ports: Vec<Option<HubPort>>,
     control: UnixListener,
     clients: Vec<ControlClient>,
     started: Instant,
@@ -33,8 +33,8 @@ struct ControlClient {
 /// What a polled descriptor stands for.
 #[derive(Debug, Clone, Copy)]
 enum Token {
-    Listener(PortIndex),
-    Port(PortIndex),
+    Listener(HubPortIndex),
+    Port(HubPortIndex),
     Control,
     Client(usize),
 }
@@ -47,7 +47,7 @@ pub fn serve(config: &Path) -> Result<(), HubError> {
         path: shown.clone(),
         source,
     })?;
-    let config_value: Config =
+    let config_value: HubConfig =
         serde_json::from_slice(&text).map_err(|source| HubError::Config {
             path: shown.clone(),
             source,
@@ -63,7 +63,7 @@ pub fn serve(config: &Path) -> Result<(), HubError> {
 }
 
 impl Hub {
-    fn new(config: &Config) -> Result<Self, HubError> {
+    fn new(config: &HubConfig) -> Result<Self, HubError> {
         let mut listeners = Vec::new();
         for segment in &config.segments {
             for attachment in &segment.attachments {
@@ -73,7 +73,7 @@ impl Hub {
             }
         }
         Ok(Self {
-            fabric: Fabric::new(config),
+            fabric: FrameForwarder::new(config),
             ports: listeners.iter().map(|_| None).collect(),
             listeners,
             // Last: who can reach the control socket finds every other one listening.
@@ -155,7 +155,7 @@ impl Hub {
             .collect())
     }
 
-    fn may_send(&self, port: PortIndex, now: Duration) -> bool {
+    fn may_send(&self, port: HubPortIndex, now: Duration) -> bool {
         self.fabric.neighbours(port).all(|other| {
             self.ports[other]
                 .as_ref()
@@ -169,7 +169,7 @@ impl Hub {
                 if let Ok((stream, _)) = self.listeners[index].accept()
                     && stream.set_nonblocking(true).is_ok()
                 {
-                    self.ports[index] = Some(Port::new(stream, self.started.elapsed()));
+                    self.ports[index] = Some(HubPort::new(stream, self.started.elapsed()));
                 }
             }
             Token::Port(index) => {
@@ -191,7 +191,7 @@ impl Hub {
         }
     }
 
-    fn receive(&mut self, index: PortIndex) {
+    fn receive(&mut self, index: HubPortIndex) {
         // Taken out while its frames go to the others.
         let Some(mut port) = self.ports[index].take() else {
             return;

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::getuid;
 
-use super::recipe::{CUSTOMIZE, INIT, Recipe};
-use super::{Image, ImageError};
+use super::recipe::{CUSTOMIZE, INIT, ImageRecipe};
+use super::{DiskImage, ImageError};
 use crate::arch::Arch;
 use crate::tools::{self, ToolError};
-use crate::{Say, paths, process};
+use crate::{ReportProgress, paths, process};
 
 const BUILD_WITHIN: Duration = Duration::from_secs(1500);
 /// Every program of every package emulated.
@@ -26,10 +26,10 @@ const FAILED_LOG: &str = "failed-build.log";
 const PREFIX: &str = "crosstie-image-";
 
 pub(super) fn build(
-    recipe: &Recipe,
-    image: &Image,
+    recipe: &ImageRecipe,
+    image: &DiskImage,
     lab: &Path,
-    say: Say<'_>,
+    say: ReportProgress<'_>,
 ) -> Result<(), ImageError> {
     if !getuid().is_root() {
         check_namespace()?;
@@ -90,7 +90,12 @@ fn prepare(work: &Path, partial: &Path) -> Result<(), ImageError> {
     Ok(())
 }
 
-fn bootstrap(recipe: &Recipe, work: &Path, partial: &Path, lab: &Path) -> Result<(), ImageError> {
+fn bootstrap(
+    recipe: &ImageRecipe,
+    work: &Path,
+    partial: &Path,
+    lab: &Path,
+) -> Result<(), ImageError> {
     let log_path = partial.join(LOG);
     let log = File::create(&log_path).map_err(disk("write", &log_path))?;
     let local = recipe.arch == Arch::HERE;

@@ -55,7 +55,7 @@ const EXCLUDED: [&str; 7] = [
 ];
 
 #[derive(Debug)]
-pub(super) struct Recipe {
+pub(super) struct ImageRecipe {
     pub(super) arch: Arch,
     pub(super) suite: String,
     /// The host's own sources of the Debian archive; mmdebstrap's default mirror when there are none.
@@ -63,7 +63,7 @@ pub(super) struct Recipe {
     sources_text: String,
 }
 
-impl Recipe {
+impl ImageRecipe {
     pub(super) fn of_host(arch: Arch) -> Self {
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
         let Some(suite) = debian_suite(&release) else {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn another_suite_or_architecture_is_another_image() {
-        let recipe = |arch, suite: &str| Recipe {
+        let recipe = |arch, suite: &str| ImageRecipe {
             arch,
             suite: suite.to_owned(),
             sources: Vec::new(),

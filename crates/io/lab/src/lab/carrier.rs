@@ -1,16 +1,16 @@
 //! Whether a port sees its link: a cable in it, not cut, and a powered machine at the other end.
 
-use super::{Kind, Lab};
+use super::{Lab, LabKind};
 use crate::error::LabError;
-use crate::hub::{PortFaults, Status};
-use crate::profile::{CageRef, Node, Segment, SegmentKind};
-use crate::qemu::Qmp;
+use crate::hub::{AttachmentFaults, HubStatus};
+use crate::profile::{LabCageRef, LabNode, ProfileSegment, SegmentKind};
+use crate::qemu::QmpClient;
 
 impl Lab {
     /// Gives every NIC of every powered node the carrier that it should have.
     pub(crate) fn refresh_carriers(&self) -> Result<(), LabError> {
         let status = self.faults()?;
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             return self.set_container_carriers(&status);
         }
         for node in &self.record.profile.nodes {
@@ -24,9 +24,9 @@ impl Lab {
 
     pub(super) fn set_carriers(
         &self,
-        node: &Node,
-        monitor: &mut Qmp,
-        status: &Status,
+        node: &LabNode,
+        monitor: &mut QmpClient,
+        status: &HubStatus,
     ) -> Result<(), LabError> {
         let mut set = |interface: &str, up: bool| {
             monitor
@@ -49,7 +49,12 @@ impl Lab {
         Ok(())
     }
 
-    pub(super) fn has_light(&self, segment: &Segment, end: &CageRef, status: &Status) -> bool {
+    pub(super) fn has_light(
+        &self,
+        segment: &ProfileSegment,
+        end: &LabCageRef,
+        status: &HubStatus,
+    ) -> bool {
         if is_cut(status, &end.to_string()) {
             return false;
         }
@@ -71,9 +76,9 @@ impl Lab {
     }
 }
 
-pub(super) fn is_cut(status: &Status, attachment: &str) -> bool {
+pub(super) fn is_cut(status: &HubStatus, attachment: &str) -> bool {
     status
         .faults
         .get(attachment)
-        .is_some_and(PortFaults::is_cut)
+        .is_some_and(AttachmentFaults::is_cut)
 }

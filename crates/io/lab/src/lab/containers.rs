@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{HUB_PROCESS, Lab, LabProgram, NodeState};
+use super::{HUB_PROCESS, Lab, LabNodeState, LabProgram};
 use crate::arch::Arch;
-use crate::container::{self, CableEnd, Cables, Disk, Groups};
+use crate::container::{self, CableNamespace, ContainerDisk, LabCgroups, NicCableEnd};
 use crate::error::LabError;
-use crate::hub::{Fault, PortFaults, Status, Way};
+use crate::hub::{AttachmentFaults, CableFault, FaultDirection, HubStatus};
 use crate::process;
-use crate::profile::Node;
-use crate::qemu::Files;
+use crate::profile::LabNode;
+use crate::qemu::NodeFilePaths;
 use crate::snapshots::READY;
-use crate::state::{self, Record};
+use crate::state::{self, LabRecord};
 
 const FAULTS: &str = "faults.json";
 /// The program that supervises nodes, written down so that any later command can start one.
@@ -23,13 +23,13 @@ impl Lab {
     pub(crate) fn at(directory: &std::path::Path) -> Result<Self, LabError> {
         Ok(Self {
             directory: directory.to_owned(),
-            record: Record::read(directory).map_err(LabError::disk("read", directory))?,
+            record: LabRecord::read(directory).map_err(LabError::disk("read", directory))?,
         })
     }
 
-    pub(crate) fn cables(&self) -> Result<Cables, LabError> {
+    pub(crate) fn cables(&self) -> Result<CableNamespace, LabError> {
         state::process(&self.directory, HUB_PROCESS)
-            .map(Cables)
+            .map(CableNamespace)
             .ok_or_else(|| self.died("the lab's network namespace", "cables.log"))
     }
 
@@ -38,8 +38,8 @@ impl Lab {
         Ok(self.record.image(Arch::HERE).tree()?)
     }
 
-    fn groups(&self) -> Result<Groups, LabError> {
-        Groups::of(&self.directory).map_err(LabError::disk(
+    fn groups(&self) -> Result<LabCgroups, LabError> {
+        LabCgroups::of(&self.directory).map_err(LabError::disk(
             "look for control groups of",
             &self.directory,
         ))
@@ -58,8 +58,8 @@ impl Lab {
             .map_err(LabError::disk("read", &path))
     }
 
-    pub(super) fn start_container(&self, node: &Node) -> Result<(), LabError> {
-        let files = Files(&node.name);
+    pub(super) fn start_container(&self, node: &LabNode) -> Result<(), LabError> {
+        let files = NodeFilePaths(&node.name);
         let role = self.program()?.role("node");
         let mut command = container::node_command(role, &self.directory, &node.name);
         let id = process::spawn(&mut command, &self.directory, &files.log())
@@ -68,20 +68,20 @@ impl Lab {
             .map_err(LabError::disk("write into", &self.directory))
     }
 
-    pub(super) fn end_container(&self, node: &Node) -> Result<(), LabError> {
+    pub(super) fn end_container(&self, node: &LabNode) -> Result<(), LabError> {
         self.groups()?
             .end(&node.name)
             .map_err(LabError::disk("end the control group of", &self.directory))
     }
 
-    pub(super) fn container_state(&self, node: &Node) -> NodeState {
+    pub(super) fn container_state(&self, node: &LabNode) -> LabNodeState {
         match self.groups() {
-            Ok(groups) if groups.is_frozen(&node.name) => NodeState::Paused,
-            _ => NodeState::Running,
+            Ok(groups) if groups.is_frozen(&node.name) => LabNodeState::Paused,
+            _ => LabNodeState::Running,
         }
     }
 
-    pub(super) fn freeze(&self, node: &Node, frozen: bool) -> Result<(), LabError> {
+    pub(super) fn freeze(&self, node: &LabNode, frozen: bool) -> Result<(), LabError> {
         self.groups()?
             .freeze(&node.name, frozen)
             .map_err(LabError::disk(
@@ -91,22 +91,22 @@ impl Lab {
     }
 
     /// Keeps the node's disk; what is in its memory alone is not in it.
-    pub(super) fn save_container(&self, node: &Node, snapshot: &str) -> Result<(), LabError> {
+    pub(super) fn save_container(&self, node: &LabNode, snapshot: &str) -> Result<(), LabError> {
         if node.container.disk_mib.is_some() {
             return Err(LabError::MachinesOnly {
                 what: "a snapshot of a disk that is limited".to_owned(),
             });
         }
         self.freeze(node, true)?;
-        let saved = Disk::of(&self.directory, &node.name).save(snapshot);
+        let saved = ContainerDisk::of(&self.directory, &node.name).save(snapshot);
         self.freeze(node, false)?;
         saved
     }
 
     /// The node starts anew from what was kept.
-    pub(super) fn reset_container(&self, node: &Node, snapshot: &str) -> Result<(), LabError> {
+    pub(super) fn reset_container(&self, node: &LabNode, snapshot: &str) -> Result<(), LabError> {
         self.kill(&node.name)?;
-        let disk = Disk::of(&self.directory, &node.name);
+        let disk = ContainerDisk::of(&self.directory, &node.name);
         if snapshot == READY {
             disk.clear()?;
             self.power_on(&node.name)?;
@@ -116,20 +116,20 @@ impl Lab {
         self.power_on(&node.name)
     }
 
-    pub(super) fn container_faults(&self) -> Result<Status, LabError> {
+    pub(super) fn container_faults(&self) -> Result<HubStatus, LabError> {
         let path = self.directory.join(FAULTS);
         let faults = match std::fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text)
                 .map_err(|error| LabError::disk("read", &path)(error.into()))?,
             Err(_) => BTreeMap::new(),
         };
-        Ok(Status {
+        Ok(HubStatus {
             faults,
-            ..Status::default()
+            ..HubStatus::default()
         })
     }
 
-    fn write_faults(&self, faults: &BTreeMap<String, PortFaults>) -> Result<(), LabError> {
+    fn write_faults(&self, faults: &BTreeMap<String, AttachmentFaults>) -> Result<(), LabError> {
         let path = self.directory.join(FAULTS);
         let text = serde_json::to_vec(faults).unwrap_or_default();
         state::write_atomic(&path, &text).map_err(LabError::disk("write", &path))
@@ -138,16 +138,16 @@ impl Lab {
     pub(super) fn add_container_fault(
         &self,
         attachment: &str,
-        fault: Fault,
-        way: Way,
+        fault: CableFault,
+        way: FaultDirection,
     ) -> Result<(), LabError> {
         let what = match fault {
-            _ if way != Way::Both => Some("a fault of one way"),
-            Fault::Cut | Fault::Mtu(_) => None,
-            Fault::Loss(_) => Some("loss"),
-            Fault::DelayMicros(_) => Some("delay"),
-            Fault::RateBits(_) => Some("rate"),
-            Fault::Reorder(_) => Some("reorder"),
+            _ if way != FaultDirection::Both => Some("a fault of one way"),
+            CableFault::Cut | CableFault::Mtu(_) => None,
+            CableFault::Loss(_) => Some("loss"),
+            CableFault::DelayMicros(_) => Some("delay"),
+            CableFault::RateBits(_) => Some("rate"),
+            CableFault::Reorder(_) => Some("reorder"),
         };
         if let Some(what) = what {
             return Err(LabError::MachinesOnly {
@@ -168,7 +168,7 @@ impl Lab {
         self.write_faults(&faults)
     }
 
-    pub(super) fn set_container_carriers(&self, status: &Status) -> Result<(), LabError> {
+    pub(super) fn set_container_carriers(&self, status: &HubStatus) -> Result<(), LabError> {
         let mtu = |attachment: &str| {
             status
                 .faults
@@ -180,7 +180,7 @@ impl Lab {
             let management = format!("{}:{}", node.name, node.management);
             ends.push((
                 index,
-                CableEnd {
+                NicCableEnd {
                     nic: None,
                     up: !super::carrier::is_cut(status, &management),
                     mtu: mtu(&management),
@@ -196,7 +196,7 @@ impl Lab {
                 }
                 ends.push((
                     index,
-                    CableEnd {
+                    NicCableEnd {
                         nic: Some(nic),
                         up,
                         mtu: mtu(&place.to_string()),

@@ -3,25 +3,25 @@
 use std::time::Duration;
 
 use super::names;
-use crate::Say;
-use crate::container::Groups;
+use crate::ReportProgress;
+use crate::container::LabCgroups;
 use crate::error::LabError;
 use crate::image;
-use crate::lock::Lock;
-use crate::paths::Paths;
+use crate::lock::LabLock;
+use crate::paths::LabPaths;
 use crate::process;
 
 const OTHER_COMMAND: Duration = Duration::from_secs(15);
 const END_WITHIN: Duration = Duration::from_secs(20);
 
 /// Ends the lab and removes its directory. False when there was none.
-pub fn down(paths: &Paths, name: &str, say: Say<'_>) -> Result<bool, LabError> {
+pub fn down(paths: &LabPaths, name: &str, say: ReportProgress<'_>) -> Result<bool, LabError> {
     super::up::check_name(name)?;
     if !paths.lab(name).exists() && !paths.lock(name).exists() {
         return Ok(false);
     }
     // An `up` that has just begun holds it, and has no directory yet.
-    let lock = Lock::take(&paths.lock(name), OTHER_COMMAND)?;
+    let lock = LabLock::take(&paths.lock(name), OTHER_COMMAND)?;
     let exists = paths.lab(name).exists();
     clear(paths, name, say)?;
     lock.remove();
@@ -29,7 +29,11 @@ pub fn down(paths: &Paths, name: &str, say: Say<'_>) -> Result<bool, LabError> {
 }
 
 /// Ends the lab of this name, or the only one. Where there is none to be ended, that is said.
-pub fn down_one(paths: &Paths, name: Option<&str>, say: Say<'_>) -> Result<(), LabError> {
+pub fn down_one(
+    paths: &LabPaths,
+    name: Option<&str>,
+    say: ReportProgress<'_>,
+) -> Result<(), LabError> {
     let known = names(paths);
     let name = match (name, known.as_slice()) {
         (Some(name), _) => name,
@@ -47,7 +51,7 @@ pub fn down_one(paths: &Paths, name: Option<&str>, say: Say<'_>) -> Result<(), L
 }
 
 /// Ends every lab; the errors of those that would not end.
-pub fn down_all(paths: &Paths, say: Say<'_>) -> Vec<LabError> {
+pub fn down_all(paths: &LabPaths, say: ReportProgress<'_>) -> Vec<LabError> {
     let errors = names(paths)
         .iter()
         .filter_map(|name| down(paths, name, say).err())
@@ -57,27 +61,27 @@ pub fn down_all(paths: &Paths, say: Say<'_>) -> Vec<LabError> {
 }
 
 /// Of an `up` that was killed before it made anything else. One that is held is somebody's.
-fn remove_stray_locks(paths: &Paths) {
+fn remove_stray_locks(paths: &LabPaths) {
     let entries = std::fs::read_dir(&paths.labs).into_iter().flatten();
     for path in entries.flatten().map(|entry| entry.path()) {
         let is_lock = path
             .extension()
             .is_some_and(|extension| extension == "lock");
         let is_stray = is_lock && !path.with_extension("").exists();
-        if is_stray && let Ok(lock) = Lock::take(&path, Duration::ZERO) {
+        if is_stray && let Ok(lock) = LabLock::take(&path, Duration::ZERO) {
             lock.remove();
         }
     }
 }
 
 /// With the lab's lock held: ends its processes, then removes its files.
-pub(super) fn clear(paths: &Paths, name: &str, say: Say<'_>) -> Result<(), LabError> {
+pub(super) fn clear(paths: &LabPaths, name: &str, say: ReportProgress<'_>) -> Result<(), LabError> {
     let directory = paths.lab(name);
     if !directory.exists() {
         return Ok(());
     }
     // Containers and what their supervisors may start until they end.
-    let end_groups = || match Groups::of(&directory) {
+    let end_groups = || match LabCgroups::of(&directory) {
         Ok(groups) => groups
             .end_all()
             .map_err(LabError::disk("end the control groups of", &directory)),

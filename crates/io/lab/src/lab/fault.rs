@@ -2,28 +2,33 @@
 
 use rustix::process::Signal;
 
-use super::{Kind, Lab};
+use super::{Lab, LabKind};
 use crate::error::LabError;
-use crate::hub::{Fault, Status, Way};
-use crate::profile::Node;
-use crate::qemu::Files;
+use crate::hub::{CableFault, FaultDirection, HubStatus};
+use crate::profile::LabNode;
+use crate::qemu::NodeFilePaths;
 use crate::state;
 
 impl Lab {
     /// Adds a fault to the cable at `NODE[:PORT]`; without a port, to every cable of the node.
-    pub fn fault(&self, place: &str, fault: Fault) -> Result<(), LabError> {
-        self.fault_one_way(place, fault, Way::Both)
+    pub fn fault(&self, place: &str, fault: CableFault) -> Result<(), LabError> {
+        self.fault_one_way(place, fault, FaultDirection::Both)
     }
 
     /// For the frames that the node sends alone, or for those that are meant for it.
-    pub fn fault_one_way(&self, place: &str, fault: Fault, way: Way) -> Result<(), LabError> {
+    pub fn fault_one_way(
+        &self,
+        place: &str,
+        fault: CableFault,
+        way: FaultDirection,
+    ) -> Result<(), LabError> {
         for attachment in self.attachments(place)? {
             match self.record.kind {
-                Kind::Machines => self.hub().add(&attachment, fault, way)?,
-                Kind::Containers => self.add_container_fault(&attachment, fault, way)?,
+                LabKind::Machines => self.hub().add(&attachment, fault, way)?,
+                LabKind::Containers => self.add_container_fault(&attachment, fault, way)?,
             }
         }
-        if matches!(fault, Fault::Cut) || self.record.kind == Kind::Containers {
+        if matches!(fault, CableFault::Cut) || self.record.kind == LabKind::Containers {
             self.refresh_carriers()?;
         }
         Ok(())
@@ -35,12 +40,12 @@ impl Lab {
         place: &str,
         kind: &str,
         value: Option<&str>,
-        way: Way,
+        way: FaultDirection,
     ) -> Result<(), LabError> {
         if kind == "restore" && value.is_none() {
             return self.restore(place);
         }
-        self.fault_one_way(place, Fault::parse(kind, value)?, way)
+        self.fault_one_way(place, CableFault::parse(kind, value)?, way)
     }
 
     /// Takes all faults at `NODE[:PORT]` away.
@@ -58,15 +63,15 @@ impl Lab {
 
     fn clear_faults(&self, attachment: Option<&str>) -> Result<(), LabError> {
         match self.record.kind {
-            Kind::Machines => Ok(self.hub().clear(attachment)?),
-            Kind::Containers => self.clear_container_faults(attachment),
+            LabKind::Machines => Ok(self.hub().clear(attachment)?),
+            LabKind::Containers => self.clear_container_faults(attachment),
         }
     }
 
-    pub fn faults(&self) -> Result<Status, LabError> {
+    pub fn faults(&self) -> Result<HubStatus, LabError> {
         match self.record.kind {
-            Kind::Machines => Ok(self.hub().status()?),
-            Kind::Containers => self.container_faults(),
+            LabKind::Machines => Ok(self.hub().status()?),
+            LabKind::Containers => self.container_faults(),
         }
     }
 
@@ -102,7 +107,7 @@ impl Lab {
     /// Stops the node's CPUs: it keeps its links and its connections, and answers nothing.
     pub fn pause(&self, node: &str) -> Result<(), LabError> {
         let (_, node) = self.find_on(node)?;
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             return self.freeze(node, true);
         }
         self.monitor(node, super::QUICK)?
@@ -112,7 +117,7 @@ impl Lab {
 
     pub fn resume(&self, node: &str) -> Result<(), LabError> {
         let (_, node) = self.find_on(node)?;
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             return self.freeze(node, false);
         }
         self.monitor(node, super::QUICK)?
@@ -124,22 +129,22 @@ impl Lab {
     pub fn kill(&self, node: &str) -> Result<(), LabError> {
         let (index, node) = self.find(node)?;
         self.hang_up(&node.name);
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             // Before its sockets are closed: a machine without power says nothing any more.
             self.cables()?.unplug(index, node);
         }
-        let name = Files(&node.name).process();
+        let name = NodeFilePaths(&node.name).process();
         if let Some(process) = state::process(&self.directory, &name) {
             process.signal(Signal::KILL);
             process.wait_gone(super::node::KILL_WITHIN);
         }
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             self.end_container(node)?;
         }
         self.refresh_carriers()
     }
 
-    fn find_on(&self, name: &str) -> Result<(usize, &Node), LabError> {
+    fn find_on(&self, name: &str) -> Result<(usize, &LabNode), LabError> {
         let (index, node) = self.find(name)?;
         if self.is_on(node) {
             Ok((index, node))
@@ -151,7 +156,7 @@ impl Lab {
     }
 }
 
-fn no_port(node: &Node, port: &str) -> LabError {
+fn no_port(node: &LabNode, port: &str) -> LabError {
     let mut known = vec![node.management.clone()];
     for cage in &node.cages {
         known.push(cage.name.clone());

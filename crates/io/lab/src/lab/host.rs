@@ -8,14 +8,14 @@ use std::path::Path;
 use crate::access;
 use crate::error::LabError;
 use crate::paths;
-use crate::profile::Profile;
+use crate::profile::LabProfile;
 
 /// QEMU's own needs beside the guest's memory, its copy of the unpacked kernel among them.
 const OVERHEAD_MIB: u64 = 180;
 /// Disk writes and one memory snapshot of a node.
 const NODE_DISK_MIB: u64 = 600;
 
-pub(super) fn check_memory(profile: &Profile) -> Result<(), LabError> {
+pub(super) fn check_memory(profile: &LabProfile) -> Result<(), LabError> {
     let wanted_mib = profile.memory_mib() + OVERHEAD_MIB * profile.nodes.len() as u64;
     match available_mib() {
         Some(available_mib) if available_mib < wanted_mib => Err(LabError::NoMemory {
@@ -37,7 +37,7 @@ fn available_mib() -> Option<u64> {
 }
 
 pub(super) fn check_disk(
-    profile: &Profile,
+    profile: &LabProfile,
     directory: &Path,
     option: &'static str,
 ) -> Result<(), LabError> {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_profile_beyond_the_machine_is_refused_with_numbers() {
-        let mut profile = Profile::find("two-sparks").unwrap();
+        let mut profile = LabProfile::find("two-sparks").unwrap();
         profile.nodes[0].memory_mib = 1 << 30;
         let text = check_memory(&profile).unwrap_err().to_string();
         assert!(text.contains("two-sparks wants 107374"), "{text}");

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{GATEWAY, Kind, Lab, NodeState};
+use super::{GATEWAY, Lab, LabKind, LabNodeState};
 use crate::error::LabError;
-use crate::profile::Node;
-use crate::qemu::{self, Files};
+use crate::profile::LabNode;
+use crate::qemu::{self, NodeFilePaths};
 use crate::snapshots::READY;
 use crate::tools::ToolError;
 use crate::{process, state, tools};
@@ -26,11 +26,11 @@ const BOOT_ID: &str = "cat /proc/sys/kernel/random/boot_id";
 
 impl Lab {
     /// Starts the node's QEMU, from a snapshot or from its disk, and lets it run.
-    pub(super) fn start(&self, node: &Node, snapshot: Option<&str>) -> Result<(), LabError> {
-        if self.record.kind == Kind::Containers {
+    pub(super) fn start(&self, node: &LabNode, snapshot: Option<&str>) -> Result<(), LabError> {
+        if self.record.kind == LabKind::Containers {
             return self.start_container(node);
         }
-        let files = Files(&node.name);
+        let files = NodeFilePaths(&node.name);
         // Sockets of an earlier run: QEMU would refuse to bind, and a client would wait for nobody.
         for stale in [files.monitor(), files.console()] {
             let _ = std::fs::remove_file(self.directory.join(stale));
@@ -85,9 +85,9 @@ impl Lab {
             }
             let (_, machine) = self.find(node)?;
             if !self.is_on(machine) {
-                return Err(self.died(node, &Files(node).log()));
+                return Err(self.died(node, &NodeFilePaths(node).log()));
             }
-            let gateway = Files(GATEWAY);
+            let gateway = NodeFilePaths(GATEWAY);
             if state::process(&self.directory, &gateway.process()).is_none() {
                 return Err(self.died("the gateway to the lab", &gateway.log()));
             }
@@ -107,7 +107,7 @@ impl Lab {
     }
 
     fn end_of_console(&self, node: &str) -> String {
-        let log = self.directory.join(Files(node).console_log());
+        let log = self.directory.join(NodeFilePaths(node).console_log());
         let console = std::fs::read(log).unwrap_or_default();
         tools::tail(&String::from_utf8_lossy(&console))
     }
@@ -133,8 +133,8 @@ impl Lab {
 
     pub(super) fn boot_timeout(&self) -> Duration {
         match self.record.kind {
-            Kind::Machines => MACHINE_BOOT_TIMEOUT,
-            Kind::Containers => CONTAINER_BOOT_TIMEOUT,
+            LabKind::Machines => MACHINE_BOOT_TIMEOUT,
+            LabKind::Containers => CONTAINER_BOOT_TIMEOUT,
         }
     }
 
@@ -173,14 +173,14 @@ impl Lab {
     }
 
     /// Saves the running node, memory and all, as what `reset` returns to.
-    pub(super) fn save(&self, node: &Node) -> Result<(), LabError> {
+    pub(super) fn save(&self, node: &LabNode) -> Result<(), LabError> {
         self.save_as(&node.name, READY)
     }
 
     /// Saves the running node, memory and all, as what `reset_to` returns to while this lab is up.
     pub fn save_as(&self, node: &str, snapshot: &str) -> Result<(), LabError> {
         let (_, machine) = self.find(node)?;
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             return self.save_container(machine, snapshot);
         }
         let mut monitor = self.monitor(machine, START_WITHIN)?;
@@ -195,7 +195,7 @@ impl Lab {
     pub fn reset_to(&self, node: &str, snapshot: &str) -> Result<(), LabError> {
         let (_, machine) = self.find(node)?;
         self.hang_up(node);
-        if self.record.kind == Kind::Containers {
+        if self.record.kind == LabKind::Containers {
             return self.reset_container(machine, snapshot);
         }
         if self.is_on(machine) {
@@ -245,7 +245,7 @@ impl Lab {
     /// Runs `work` for every node at the same time; the first error wins.
     pub(super) fn each_node(
         &self,
-        work: impl Fn(&Node) -> Result<(), LabError> + Sync,
+        work: impl Fn(&LabNode) -> Result<(), LabError> + Sync,
     ) -> Result<(), LabError> {
         let work = &work;
         std::thread::scope(|scope| {
@@ -272,9 +272,9 @@ impl Lab {
     pub fn reboot(&self, node: &str) -> Result<(), LabError> {
         let (_, machine) = self.find(node)?;
         match self.state(machine) {
-            NodeState::Off => return self.power_on(node),
-            NodeState::Paused => self.resume(node)?,
-            NodeState::Starting | NodeState::Running => {}
+            LabNodeState::Off => return self.power_on(node),
+            LabNodeState::Paused => self.resume(node)?,
+            LabNodeState::Starting | LabNodeState::Running => {}
         }
         let before = self.wait_until(node, BOOT_ID, SETTLE_WITHIN)?;
         self.hang_up(node);

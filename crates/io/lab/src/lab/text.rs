@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use super::{Lab, Listed, NodeState, names};
-use crate::paths::Paths;
+use super::{Lab, LabListing, LabNodeState, names};
+use crate::paths::LabPaths;
 
 impl Lab {
     /// What `up` ends with.
@@ -31,12 +31,12 @@ impl Lab {
 
     /// Then commands find it without its name.
     fn is_only(&self) -> bool {
-        let labs = self.directory.parent().map(Paths::new);
+        let labs = self.directory.parent().map(LabPaths::new);
         labs.is_none_or(|labs| names(&labs).len() < 2)
     }
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for LabListing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{} ({})", self.lab, self.profile)?;
         let width = self.nodes.iter().map(|node| node.name.chars().count());
@@ -52,7 +52,7 @@ impl fmt::Display for Listed {
     }
 }
 
-impl fmt::Display for NodeState {
+impl fmt::Display for LabNodeState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             Self::Starting => "starting",

@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{GATEWAY, HUB_PROCESS, HUB_SOCKET, Kind, Lab, down, host};
+use super::{GATEWAY, HUB_PROCESS, HUB_SOCKET, Lab, LabKind, down, host};
 use crate::access::{self, KEY, KEY_PUBLIC};
 use crate::arch::Arch;
-use crate::container::{self, Cables};
+use crate::container::{self, CableNamespace};
 use crate::error::LabError;
 use crate::hub;
-use crate::image::{self, Image};
-use crate::lock::Lock;
-use crate::paths::Paths;
-use crate::profile::{Profile, SegmentKind};
-use crate::qemu::{self, Accel, Files, accel};
+use crate::image::{self, DiskImage};
+use crate::lock::LabLock;
+use crate::paths::LabPaths;
+use crate::profile::{LabProfile, SegmentKind};
+use crate::qemu::{self, NodeFilePaths, QemuAccelerator, accel};
 use crate::snapshots::{self, PASSWORD};
-use crate::state::{self, Phase, Record};
-use crate::{Say, process, seed, tools};
+use crate::state::{self, LabPhase, LabRecord};
+use crate::{ReportProgress, process, seed, tools};
 
 const OTHER_COMMAND: Duration = Duration::from_secs(15);
 const HUB_WITHIN: Duration = Duration::from_secs(10);
@@ -55,10 +55,10 @@ impl LabProgram {
 
 /// What `up` is asked for.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct LabRequest {
     pub name: String,
-    pub profile: Profile,
-    pub kind: Kind,
+    pub profile: LabProfile,
+    pub kind: LabKind,
     /// Of the cables' faults.
     pub seed: u64,
     /// The first node's forwarded ssh port; free ones are chosen without it.
@@ -69,10 +69,14 @@ pub struct Request {
 }
 
 /// Makes the lab, or finds it already up. On any error nothing of it is left.
-pub fn up(paths: &Paths, request: &Request, say: Say<'_>) -> Result<Lab, LabError> {
+pub fn up(
+    paths: &LabPaths,
+    request: &LabRequest,
+    say: ReportProgress<'_>,
+) -> Result<Lab, LabError> {
     check_name(&request.name)?;
     check_kind(request)?;
-    let lock = Lock::take(&paths.lock(&request.name), OTHER_COMMAND)?;
+    let lock = LabLock::take(&paths.lock(&request.name), OTHER_COMMAND)?;
     if let Ok(lab) = Lab::open(paths, &request.name) {
         return already_up(lab, request, say);
     }
@@ -92,7 +96,7 @@ pub fn up(paths: &Paths, request: &Request, say: Say<'_>) -> Result<Lab, LabErro
     }
 }
 
-fn already_up(lab: Lab, request: &Request, say: Say<'_>) -> Result<Lab, LabError> {
+fn already_up(lab: Lab, request: &LabRequest, say: ReportProgress<'_>) -> Result<Lab, LabError> {
     if lab.record.profile != request.profile || lab.record.kind != request.kind {
         return Err(LabError::OtherProfile {
             lab: lab.record.name,
@@ -105,10 +109,10 @@ fn already_up(lab: Lab, request: &Request, say: Say<'_>) -> Result<Lab, LabError
 }
 
 /// The tools that it takes, and whether it can be at all.
-fn check_kind(request: &Request) -> Result<(), LabError> {
+fn check_kind(request: &LabRequest) -> Result<(), LabError> {
     let profile = &request.profile;
     match request.kind {
-        Kind::Machines => {
+        LabKind::Machines => {
             let emulators = profile.architectures();
             let emulators = emulators.into_iter().map(Arch::emulator);
             let tools: Vec<&str> = emulators
@@ -122,7 +126,7 @@ fn check_kind(request: &Request) -> Result<(), LabError> {
                 })
             })
         }
-        Kind::Containers => {
+        LabKind::Containers => {
             tools::require(&[
                 "unshare",
                 "nsenter",
@@ -145,9 +149,14 @@ fn check_kind(request: &Request) -> Result<(), LabError> {
     }
 }
 
-fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Result<Lab, LabError> {
+fn make(
+    paths: &LabPaths,
+    request: &LabRequest,
+    directory: &Path,
+    say: ReportProgress<'_>,
+) -> Result<Lab, LabError> {
     let profile = &request.profile;
-    if request.kind == Kind::Machines {
+    if request.kind == LabKind::Machines {
         host::check_memory(profile)?;
     }
     host::check_disk(profile, directory, "--dir")?;
@@ -157,13 +166,13 @@ fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Res
     for arch in profile.architectures() {
         images.insert(arch, image::ensure(paths, arch, directory, say)?);
     }
-    let record = Record {
-        format: Record::format(),
+    let record = LabRecord {
+        format: LabRecord::format(),
         name: request.name.clone(),
-        phase: Phase::Starting,
+        phase: LabPhase::Starting,
         kind: request.kind,
         profile: profile.clone(),
-        accel: Accel::Tcg,
+        accel: QemuAccelerator::Tcg,
         images: images
             .iter()
             .map(|(arch, image)| (*arch, image.directory().to_owned()))
@@ -176,20 +185,20 @@ fn make(paths: &Paths, request: &Request, directory: &Path, say: Say<'_>) -> Res
         record,
     };
     match request.kind {
-        Kind::Machines => make_machines(&mut lab, paths, &images, request, say)?,
-        Kind::Containers => make_containers(&mut lab, request, say)?,
+        LabKind::Machines => make_machines(&mut lab, paths, &images, request, say)?,
+        LabKind::Containers => make_containers(&mut lab, request, say)?,
     }
-    lab.record.phase = Phase::Ready;
+    lab.record.phase = LabPhase::Ready;
     lab.write()?;
     Ok(lab)
 }
 
 fn make_machines(
     lab: &mut Lab,
-    paths: &Paths,
-    images: &BTreeMap<Arch, Image>,
-    request: &Request,
-    say: Say<'_>,
+    paths: &LabPaths,
+    images: &BTreeMap<Arch, DiskImage>,
+    request: &LabRequest,
+    say: ReportProgress<'_>,
 ) -> Result<(), LabError> {
     let profile = &request.profile;
     let directory = lab.directory.clone();
@@ -215,14 +224,18 @@ fn make_machines(
     }
 }
 
-fn make_containers(lab: &mut Lab, request: &Request, say: Say<'_>) -> Result<(), LabError> {
+fn make_containers(
+    lab: &mut Lab,
+    request: &LabRequest,
+    say: ReportProgress<'_>,
+) -> Result<(), LabError> {
     let started = Instant::now();
     container::allow_watches(say)?;
     lab.tree()?;
     make_nodes(lab)?;
     let into = |directory: &Path| LabError::disk("write into", directory);
     for node in &lab.record.profile.nodes {
-        let adaptation = lab.directory.join(Files(&node.name).adaptation());
+        let adaptation = lab.directory.join(NodeFilePaths(&node.name).adaptation());
         let archive = seed::adaptation().map_err(LabError::disk("make", &adaptation))?;
         write(&adaptation, &archive)?;
         container::make_ports(&lab.directory, &lab.record.profile, node)
@@ -230,7 +243,7 @@ fn make_containers(lab: &mut Lab, request: &Request, say: Say<'_>) -> Result<(),
     }
     lab.write_program(&request.hub)?;
     lab.write_access()?;
-    let mut command = Cables::command();
+    let mut command = CableNamespace::command();
     lab.spawn(
         "the lab's network namespace",
         &mut command,
@@ -238,7 +251,7 @@ fn make_containers(lab: &mut Lab, request: &Request, say: Say<'_>) -> Result<(),
         HUB_PROCESS,
     )?;
     lab.cables()?.lay(&lab.record.profile)?;
-    let files = Files(GATEWAY);
+    let files = NodeFilePaths(GATEWAY);
     let mut command = request.hub.role("gateway");
     command.arg(&lab.directory);
     lab.spawn(
@@ -263,11 +276,11 @@ fn make_containers(lab: &mut Lab, request: &Request, say: Say<'_>) -> Result<(),
 
 /// What the nodes of this machine's architecture get; others are always emulated.
 fn accelerate(
-    paths: &Paths,
-    images: &BTreeMap<Arch, Image>,
+    paths: &LabPaths,
+    images: &BTreeMap<Arch, DiskImage>,
     directory: &Path,
-    say: Say<'_>,
-) -> Accel {
+    say: ReportProgress<'_>,
+) -> QemuAccelerator {
     for arch in images.keys().filter(|arch| **arch != Arch::HERE) {
         say(&format!(
             "{arch} nodes are emulated: this machine is {}",
@@ -275,7 +288,7 @@ fn accelerate(
         ));
     }
     let Some(image) = images.get(&Arch::HERE) else {
-        return Accel::Tcg;
+        return QemuAccelerator::Tcg;
     };
     let accel = accel::choose(paths, image, directory, say);
     say(&format!("acceleration: {accel}"));
@@ -290,10 +303,10 @@ fn make_nodes(lab: &Lab) -> Result<(), LabError> {
     let authorized = read(&directory.join(KEY_PUBLIC))?;
     write(&directory.join(PASSWORD), access::random_hex(8)?.as_bytes())?;
     for (index, node) in profile.nodes.iter().enumerate() {
-        let files = Files(&node.name);
+        let files = NodeFilePaths(&node.name);
         let key = directory.join(format!("{}.hostkey", node.name));
         access::make_key(&key, &node.name)?;
-        let identity = seed::Identity {
+        let identity = seed::NodeSecrets {
             machine_id: &access::random_hex(16)?,
             host_key: &read(&key)?,
             host_key_public: &read(&directory.join(files.host_key()))?,
@@ -313,7 +326,7 @@ fn make_disks(lab: &Lab) -> Result<(), LabError> {
         command
             .args(["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"])
             .arg(lab.record.image(node.arch).root())
-            .arg(lab.directory.join(Files(&node.name).disk()));
+            .arg(lab.directory.join(NodeFilePaths(&node.name).disk()));
         tools::output(&mut command, DISK_WITHIN)?;
     }
     Ok(())
@@ -339,7 +352,7 @@ impl Lab {
     }
 
     /// The hub, then the gateway that joins the management network to the host's loopback.
-    fn start_cables(&self, request: &Request) -> Result<(), LabError> {
+    fn start_cables(&self, request: &LabRequest) -> Result<(), LabError> {
         let config = hub_config(&self.record.profile, request.seed);
         let text = serde_json::to_vec_pretty(&config).unwrap_or_default();
         write(&self.directory.join(HUB_CONFIG), &text)?;
@@ -356,7 +369,7 @@ impl Lab {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let files = Files(GATEWAY);
+        let files = NodeFilePaths(GATEWAY);
         let mut command = qemu::gateway(&files.socket("lan"), &self.record.ssh_ports);
         self.spawn(
             "the gateway to the lab",
@@ -385,7 +398,7 @@ impl Lab {
     }
 
     /// From kept snapshots.
-    fn wake(&self, say: Say<'_>) -> Result<(), LabError> {
+    fn wake(&self, say: ReportProgress<'_>) -> Result<(), LabError> {
         let started = Instant::now();
         self.each_node(|node| self.start(node, Some(snapshots::READY)))?;
         self.refresh_carriers()?;
@@ -406,7 +419,12 @@ impl Lab {
     }
 
     /// First boots, the users' password, and the snapshots that later labs start from.
-    fn boot_and_keep(&self, set: &Path, fresh: bool, say: Say<'_>) -> Result<(), LabError> {
+    fn boot_and_keep(
+        &self,
+        set: &Path,
+        fresh: bool,
+        say: ReportProgress<'_>,
+    ) -> Result<(), LabError> {
         let started = Instant::now();
         say("first boot of these nodes (later ones start from a snapshot, in seconds)");
         self.each_node(|node| self.start(node, None))?;
@@ -436,30 +454,30 @@ impl Lab {
     }
 }
 
-fn hub_config(profile: &Profile, seed: u64) -> hub::Config {
-    let management = hub::Segment {
+fn hub_config(profile: &LabProfile, seed: u64) -> hub::HubConfig {
+    let management = hub::HubSegment {
         name: "management".to_owned(),
-        medium: hub::Medium::Learn,
+        medium: hub::SegmentMedium::Learn,
         attachments: profile
             .nodes
             .iter()
-            .map(|node| hub::Attachment {
+            .map(|node| hub::HubAttachment {
                 name: format!("{}:{}", node.name, node.management),
-                sockets: vec![Files(&node.name).socket(&node.management)],
+                sockets: vec![NodeFilePaths(&node.name).socket(&node.management)],
                 only_for: None,
             })
-            .chain([hub::Attachment {
+            .chain([hub::HubAttachment {
                 name: GATEWAY.to_owned(),
-                sockets: vec![Files(GATEWAY).socket("lan")],
+                sockets: vec![NodeFilePaths(GATEWAY).socket("lan")],
                 only_for: Some(GATEWAY_MAC),
             }])
             .collect(),
     };
-    let wired = profile.segments.iter().map(|segment| hub::Segment {
+    let wired = profile.segments.iter().map(|segment| hub::HubSegment {
         name: segment.name.clone(),
         medium: match segment.kind {
-            SegmentKind::Cable => hub::Medium::Repeat,
-            SegmentKind::Switch => hub::Medium::Learn,
+            SegmentKind::Cable => hub::SegmentMedium::Repeat,
+            SegmentKind::Switch => hub::SegmentMedium::Learn,
         },
         attachments: profile
             .nodes
@@ -474,13 +492,13 @@ fn hub_config(profile: &Profile, seed: u64) -> hub::Config {
         node.cages
             .iter()
             .filter(|cage| profile.segment_of(&node.cage_ref(cage)).is_none())
-            .map(move |cage| hub::Segment {
+            .map(move |cage| hub::HubSegment {
                 name: node.cage_ref(cage).to_string(),
-                medium: hub::Medium::Repeat,
+                medium: hub::SegmentMedium::Repeat,
                 attachments: vec![attachment(node, cage)],
             })
     });
-    hub::Config {
+    hub::HubConfig {
         seed,
         control: HUB_SOCKET.to_owned(),
         segments: std::iter::once(management)
@@ -490,13 +508,16 @@ fn hub_config(profile: &Profile, seed: u64) -> hub::Config {
     }
 }
 
-fn attachment(node: &crate::profile::Node, cage: &crate::profile::Cage) -> hub::Attachment {
-    hub::Attachment {
+fn attachment(
+    node: &crate::profile::LabNode,
+    cage: &crate::profile::LabCage,
+) -> hub::HubAttachment {
+    hub::HubAttachment {
         name: node.cage_ref(cage).to_string(),
         sockets: cage
             .nics
             .iter()
-            .map(|nic| Files(&node.name).socket(&nic.netdev))
+            .map(|nic| NodeFilePaths(&node.name).socket(&nic.netdev))
             .collect(),
         only_for: None,
     }

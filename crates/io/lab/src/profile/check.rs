@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{Container, Node, Profile};
+use super::{ContainerConditions, LabNode, LabProfile};
 
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct ProfileProblem {
     pub(super) place: String,
     pub(super) text: String,
 }
 
-impl Problem {
+impl ProfileProblem {
     pub(super) fn new(place: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             place: place.into(),
@@ -35,12 +35,15 @@ const MAX_NETDEV: usize = 15;
 /// `IB_DEVICE_NAME_MAX` less the terminating zero.
 const MAX_RDMA: usize = 63;
 
-pub(super) fn check(profile: &Profile) -> Result<(), Problem> {
+pub(super) fn check(profile: &LabProfile) -> Result<(), ProfileProblem> {
     if profile.nodes.is_empty() {
-        return Err(Problem::new("nodes", "a lab needs at least one [[node]]"));
+        return Err(ProfileProblem::new(
+            "nodes",
+            "a lab needs at least one [[node]]",
+        ));
     }
     if profile.nodes.len() > MAX_NODES {
-        return Err(Problem::new(
+        return Err(ProfileProblem::new(
             "nodes",
             format!("{} nodes; at most {MAX_NODES}", profile.nodes.len()),
         ));
@@ -49,15 +52,15 @@ pub(super) fn check(profile: &Profile) -> Result<(), Problem> {
     for node in &profile.nodes {
         let place = format!("node \"{}\"", node.name);
         if !names.insert(&node.name) {
-            return Err(Problem::new(place, "the name is used twice"));
+            return Err(ProfileProblem::new(place, "the name is used twice"));
         }
-        check_node(node).map_err(|text| Problem { place, text })?;
+        check_node(node).map_err(|text| ProfileProblem { place, text })?;
     }
     check_segments(profile)?;
     if let Some(fabric) = &profile.infiniband
         && profile.node(&fabric.node).is_none()
     {
-        return Err(Problem::new(
+        return Err(ProfileProblem::new(
             "infiniband",
             format!("there is no node \"{}\"", fabric.node),
         ));
@@ -65,7 +68,7 @@ pub(super) fn check(profile: &Profile) -> Result<(), Problem> {
     Ok(())
 }
 
-fn check_node(node: &Node) -> Result<(), String> {
+fn check_node(node: &LabNode) -> Result<(), String> {
     if !is_host_name(&node.name) {
         return Err(
             "a node name is 1 to 32 of a-z, 0-9 and -, and starts with a letter".to_owned(),
@@ -85,7 +88,7 @@ fn check_node(node: &Node) -> Result<(), String> {
     check_cards(node)
 }
 
-fn check_container(container: &Container) -> Result<(), String> {
+fn check_container(container: &ContainerConditions) -> Result<(), String> {
     // It goes into the environment of the node's first process.
     if let Some(manager) = &container.manager
         && !is_word(manager, MAX_MANAGER)
@@ -102,7 +105,7 @@ fn check_container(container: &Container) -> Result<(), String> {
     }
 }
 
-fn check_cages(node: &Node) -> Result<(), String> {
+fn check_cages(node: &LabNode) -> Result<(), String> {
     let mut netdevs = BTreeSet::from([node.management.as_str()]);
     let mut devices = BTreeSet::new();
     let mut cages = BTreeSet::new();
@@ -137,7 +140,7 @@ fn check_cages(node: &Node) -> Result<(), String> {
     Ok(())
 }
 
-fn check_cards(node: &Node) -> Result<(), String> {
+fn check_cards(node: &LabNode) -> Result<(), String> {
     let mut places = BTreeSet::new();
     let mut offsets = BTreeSet::new();
     for (_, nic) in node.nics() {
@@ -175,11 +178,11 @@ fn check_cards(node: &Node) -> Result<(), String> {
     }
 }
 
-fn check_segments(profile: &Profile) -> Result<(), Problem> {
+fn check_segments(profile: &LabProfile) -> Result<(), ProfileProblem> {
     let mut names = BTreeSet::new();
     let mut used = BTreeSet::new();
     for segment in &profile.segments {
-        let problem = |text: String| Problem::new(format!("\"{}\"", segment.name), text);
+        let problem = |text: String| ProfileProblem::new(format!("\"{}\"", segment.name), text);
         if !is_host_name(&segment.name) || !names.insert(&segment.name) {
             return Err(problem(
                 "the name is used twice or is not a-z, 0-9 and -".to_owned(),

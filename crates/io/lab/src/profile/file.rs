@@ -1,4 +1,4 @@
-//! The TOML form, and its resolution into a [`Profile`].
+//! The TOML form, and its resolution into a [`LabProfile`].
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use crate::arch::Arch;
 
-use super::check::{Problem, check};
+use super::check::{ProfileProblem, check};
 use super::{
-    Cage, CageRef, Container, Infiniband, NetworkManager, Nic, Node, Profile, Segment, SegmentKind,
-    Sudo,
+    ContainerConditions, InfinibandFabric, LabCage, LabCageRef, LabNic, LabNode, LabProfile,
+    NodeNetworkManager, ProfileSegment, SegmentKind, SudoMode,
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct ProfileFile {
     description: String,
     #[serde(default)]
     kind: BTreeMap<String, Kind>,
@@ -24,7 +24,7 @@ pub(super) struct File {
     cable: Vec<CableEntry>,
     #[serde(default)]
     switch: Vec<SwitchEntry>,
-    infiniband: Option<Infiniband>,
+    infiniband: Option<InfinibandFabric>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,8 +35,8 @@ struct Kind {
     arch: Arch,
     memory_mib: u32,
     vcpus: u8,
-    network: NetworkManager,
-    sudo: Sudo,
+    network: NodeNetworkManager,
+    sudo: SudoMode,
     management: String,
     #[serde(default)]
     cage: Vec<CageEntry>,
@@ -46,7 +46,7 @@ struct Kind {
 #[serde(deny_unknown_fields)]
 struct CageEntry {
     name: String,
-    nics: Vec<Nic>,
+    nics: Vec<LabNic>,
 }
 
 /// A node is of a kind, and may differ from it.
@@ -58,10 +58,10 @@ struct NodeEntry {
     arch: Option<Arch>,
     memory_mib: Option<u32>,
     vcpus: Option<u8>,
-    network: Option<NetworkManager>,
-    sudo: Option<Sudo>,
+    network: Option<NodeNetworkManager>,
+    sudo: Option<SudoMode>,
     #[serde(default)]
-    container: Container,
+    container: ContainerConditions,
 }
 
 #[derive(Debug, Deserialize)]
@@ -77,8 +77,8 @@ struct SwitchEntry {
     ports: Vec<String>,
 }
 
-impl File {
-    pub(super) fn resolve(self, name: &str) -> Result<Profile, Problem> {
+impl ProfileFile {
+    pub(super) fn resolve(self, name: &str) -> Result<LabProfile, ProfileProblem> {
         let mut nodes = Vec::new();
         for entry in &self.node {
             nodes.push(self.node(entry)?);
@@ -95,7 +95,7 @@ impl File {
                 &switch.ports,
             )?);
         }
-        let profile = Profile {
+        let profile = LabProfile {
             name: name.to_owned(),
             description: self.description,
             nodes,
@@ -106,11 +106,11 @@ impl File {
         Ok(profile)
     }
 
-    fn node(&self, entry: &NodeEntry) -> Result<Node, Problem> {
+    fn node(&self, entry: &NodeEntry) -> Result<LabNode, ProfileProblem> {
         let place = format!("node \"{}\"", entry.name);
         let kind = self.kind.get(&entry.kind).ok_or_else(|| {
             let known: Vec<&str> = self.kind.keys().map(String::as_str).collect();
-            Problem::new(
+            ProfileProblem::new(
                 place,
                 format!(
                     "kind \"{}\" is not defined here (defined: {})",
@@ -119,7 +119,7 @@ impl File {
                 ),
             )
         })?;
-        Ok(Node {
+        Ok(LabNode {
             name: entry.name.clone(),
             arch: entry.arch.unwrap_or(kind.arch),
             memory_mib: entry.memory_mib.unwrap_or(kind.memory_mib),
@@ -134,29 +134,33 @@ impl File {
 }
 
 impl CageEntry {
-    fn cage(&self) -> Cage {
-        Cage {
+    fn cage(&self) -> LabCage {
+        LabCage {
             name: self.name.clone(),
             nics: self.nics.clone(),
         }
     }
 }
 
-fn segment(name: String, kind: SegmentKind, ends: &[String]) -> Result<Segment, Problem> {
+fn segment(
+    name: String,
+    kind: SegmentKind,
+    ends: &[String],
+) -> Result<ProfileSegment, ProfileProblem> {
     let ends = ends
         .iter()
         .map(|end| {
             let (node, cage) = end.split_once(':').ok_or_else(|| {
-                Problem::new(
+                ProfileProblem::new(
                     name.clone(),
                     format!("\"{end}\" is not of the form NODE:CAGE"),
                 )
             })?;
-            Ok(CageRef {
+            Ok(LabCageRef {
                 node: node.to_owned(),
                 cage: cage.to_owned(),
             })
         })
         .collect::<Result<_, _>>()?;
-    Ok(Segment { name, kind, ends })
+    Ok(ProfileSegment { name, kind, ends })
 }

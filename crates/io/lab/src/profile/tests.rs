@@ -4,7 +4,7 @@ use super::*;
 use std::error::Error;
 
 fn problem(text: &str) -> String {
-    let error = Profile::parse("test", text).unwrap_err();
+    let error = LabProfile::parse("test", text).unwrap_err();
     match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
@@ -20,14 +20,15 @@ fn two_sparks_with(from: &str, to: &str) -> String {
 #[test]
 fn shipped_profiles_are_valid() {
     for (name, text) in SHIPPED {
-        let profile = Profile::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let profile =
+            LabProfile::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(profile.name, name);
     }
 }
 
 #[test]
 fn two_sparks_has_the_real_names_and_one_cable() {
-    let profile = Profile::find("two-sparks").unwrap();
+    let profile = LabProfile::find("two-sparks").unwrap();
     let spark = profile.node("spark-a").unwrap();
     let names: Vec<_> = spark
         .nics()
@@ -48,7 +49,7 @@ fn two_sparks_has_the_real_names_and_one_cable() {
             ("p1", "enP2p1s0f1np1", "roceP2p1s0f1"),
         ]
     );
-    assert_eq!(spark.network, NetworkManager::NetworkManager);
+    assert_eq!(spark.network, NodeNetworkManager::NetworkManager);
     assert_eq!(profile.segments.len(), 1);
     assert_eq!(spark.cage_of("roceP2p1s0f1").unwrap().name, "p1");
 }
@@ -117,15 +118,15 @@ fn mistakes_are_named_with_their_place() {
 
 #[test]
 fn an_unknown_name_lists_the_shipped_ones() {
-    let text = Profile::find("two-spark").unwrap_err().to_string();
+    let text = LabProfile::find("two-spark").unwrap_err().to_string();
     assert!(text.contains("two-sparks, spark-and-workstation"), "{text}");
-    let text = Profile::find("./nowhere.toml").unwrap_err().to_string();
+    let text = LabProfile::find("./nowhere.toml").unwrap_err().to_string();
     assert!(text.contains("nowhere.toml"), "{text}");
 }
 
 #[test]
 fn a_node_has_this_machines_architecture_unless_it_says_otherwise() {
-    let arch = |text: &str| Profile::parse("test", text).unwrap().nodes[1].arch;
+    let arch = |text: &str| LabProfile::parse("test", text).unwrap().nodes[1].arch;
     assert_eq!(arch(shipped("two-sparks").unwrap()), Arch::HERE);
     for (word, expected) in [("aarch64", Arch::Arm), ("x86_64", Arch::X86)] {
         let node = format!("name = \"spark-b\"\narch = \"{word}\"");
@@ -134,14 +135,14 @@ fn a_node_has_this_machines_architecture_unless_it_says_otherwise() {
             expected
         );
     }
-    let mixed = Profile::find("mixed-arch").unwrap();
+    let mixed = LabProfile::find("mixed-arch").unwrap();
     assert_eq!(mixed.architectures().len(), 2);
 }
 
 #[test]
 fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
-    let error = Profile::find("two-spraks").unwrap_err().to_string();
+    let error = LabProfile::find("two-spraks").unwrap_err().to_string();
     assert!(error.contains("did you mean two-sparks?"), "{error}");
-    let error = Profile::find("zebra").unwrap_err().to_string();
+    let error = LabProfile::find("zebra").unwrap_err().to_string();
     assert!(!error.contains("did you mean"), "{error}");
 }

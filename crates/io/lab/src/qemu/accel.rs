@@ -6,29 +6,29 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::board::Board;
-use crate::Say;
+use super::board::QemuBoard;
+use crate::ReportProgress;
 use crate::arch::Arch;
-use crate::image::Image;
-use crate::paths::Paths;
+use crate::image::DiskImage;
+use crate::paths::LabPaths;
 use crate::{process, tools};
 
 const BOOT_WITHIN: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Accel {
+pub enum QemuAccelerator {
     Kvm,
     Tcg,
 }
 
-impl Accel {
+impl QemuAccelerator {
     /// What a node gets where this machine's own architecture gets `self`.
     pub(crate) fn of(self, arch: Arch) -> Self {
         if arch == Arch::HERE { self } else { Self::Tcg }
     }
 
-    pub(super) const fn arguments(self, board: &Board) -> [&'static str; 4] {
+    pub(super) const fn arguments(self, board: &QemuBoard) -> [&'static str; 4] {
         match self {
             Self::Kvm => ["-accel", "kvm", "-cpu", "host"],
             Self::Tcg => ["-accel", "tcg,thread=multi", "-cpu", board.emulated_cpu],
@@ -48,7 +48,7 @@ impl Accel {
     }
 }
 
-impl std::fmt::Display for Accel {
+impl std::fmt::Display for QemuAccelerator {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
             Self::Kvm => "KVM",
@@ -58,23 +58,28 @@ impl std::fmt::Display for Accel {
 }
 
 /// Decides once a boot of the host; `say` tells why.
-pub(crate) fn choose(paths: &Paths, image: &Image, lab: &Path, say: Say<'_>) -> Accel {
+pub(crate) fn choose(
+    paths: &LabPaths,
+    image: &DiskImage,
+    lab: &Path,
+    say: ReportProgress<'_>,
+) -> QemuAccelerator {
     if !Path::new("/dev/kvm").exists() {
-        return Accel::Tcg;
+        return QemuAccelerator::Tcg;
     }
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let known = paths.cache.join(format!("accel-{}", boot.trim()));
     match std::fs::read_to_string(&known).as_deref() {
-        Ok("kvm") => return Accel::Kvm,
-        Ok("tcg") => return Accel::Tcg,
+        Ok("kvm") => return QemuAccelerator::Kvm,
+        Ok("tcg") => return QemuAccelerator::Tcg,
         _ => {}
     }
     say("trying whether a guest boots with KVM");
     let (accel, word) = match boots_with_kvm(image, lab) {
-        Ok(()) => (Accel::Kvm, "kvm"),
+        Ok(()) => (QemuAccelerator::Kvm, "kvm"),
         Err(reason) => {
             say(&format!("KVM is not usable: {reason}"));
-            (Accel::Tcg, "tcg")
+            (QemuAccelerator::Tcg, "tcg")
         }
     };
     // Only a hint: without it the next command tries again.
@@ -83,8 +88,8 @@ pub(crate) fn choose(paths: &Paths, image: &Image, lab: &Path, say: Say<'_>) -> 
 }
 
 /// Boots the image's kernel into a program that ends at once; the panic that follows ends QEMU.
-fn boots_with_kvm(image: &Image, lab: &Path) -> Result<(), String> {
-    let board = Board::of(Arch::HERE);
+fn boots_with_kvm(image: &DiskImage, lab: &Path) -> Result<(), String> {
+    let board = QemuBoard::of(Arch::HERE);
     let mut command = Command::new(Arch::HERE.emulator());
     command
         .env(process::VARIABLE, lab)
@@ -96,7 +101,7 @@ fn boots_with_kvm(image: &Image, lab: &Path) -> Result<(), String> {
             "-no-reboot",
         ])
         .args(["-machine", board.machine, "-m", "256", "-serial", "stdio"])
-        .args(Accel::Kvm.arguments(&board))
+        .args(QemuAccelerator::Kvm.arguments(&board))
         .arg("-kernel")
         .arg(image.kernel())
         .arg("-initrd")

@@ -3,18 +3,18 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use super::Accel;
-use super::board::Board;
+use super::QemuAccelerator;
+use super::board::QemuBoard;
 use crate::address;
 use crate::arch::Arch;
-use crate::image::Image;
-use crate::profile::{Node, Profile};
+use crate::image::DiskImage;
+use crate::profile::{LabNode, LabProfile};
 
 /// Files of a node, relative to the lab's directory. QEMU runs there: a unix socket's path has 108 bytes.
 #[derive(Debug)]
-pub(crate) struct Files<'a>(pub(crate) &'a str);
+pub(crate) struct NodeFilePaths<'a>(pub(crate) &'a str);
 
-impl Files<'_> {
+impl NodeFilePaths<'_> {
     pub(crate) fn disk(&self) -> String {
         format!("{}.qcow2", self.0)
     }
@@ -58,7 +58,12 @@ impl Files<'_> {
 }
 
 /// How a node's machine is started, as text: part of a snapshot's key.
-pub(crate) fn shape(profile: &Profile, of: &Node, image: &Image, accel: Accel) -> String {
+pub(crate) fn shape(
+    profile: &LabProfile,
+    of: &LabNode,
+    image: &DiskImage,
+    accel: QemuAccelerator,
+) -> String {
     let command = node(profile, of, image, accel, None);
     let arguments = command
         .get_args()
@@ -76,14 +81,14 @@ fn processors(count: u8) -> String {
 
 /// A node's machine; it starts stopped, so that the links get their state before the first instruction.
 pub(crate) fn node(
-    profile: &Profile,
-    node: &Node,
-    image: &Image,
-    accel: Accel,
+    profile: &LabProfile,
+    node: &LabNode,
+    image: &DiskImage,
+    accel: QemuAccelerator,
     snapshot: Option<&str>,
 ) -> Command {
-    let files = Files(&node.name);
-    let board = Board::of(node.arch);
+    let files = NodeFilePaths(&node.name);
+    let board = QemuBoard::of(node.arch);
     let mut command = Command::new(node.arch.emulator());
     command
         .args(["-name", &format!("crosstie-lab-{}", node.name)])
@@ -140,7 +145,7 @@ pub(crate) fn node(
 /// No speculation to mitigate in an emulated CPU; a panic reboots, as a node with a watchdog would.
 const KERNEL_ARGUMENTS: &str = "root=/dev/vda ro quiet mitigations=off random.trust_cpu=on panic=5";
 
-fn nics(command: &mut Command, profile: &Profile, node: &Node, files: &Files<'_>) {
+fn nics(command: &mut Command, profile: &LabProfile, node: &LabNode, files: &NodeFilePaths<'_>) {
     let buses = node.nics().map(|(_, nic)| nic.bus).max().unwrap_or(0);
     // Firmware numbers the buses in the order of the root ports' slots.
     for bus in 1..=buses {
@@ -169,7 +174,7 @@ fn nics(command: &mut Command, profile: &Profile, node: &Node, files: &Files<'_>
     }
 }
 
-fn nic(command: &mut Command, files: &Files<'_>, interface: &str, place: &str) {
+fn nic(command: &mut Command, files: &NodeFilePaths<'_>, interface: &str, place: &str) {
     let socket = files.socket(interface);
     command
         .args([

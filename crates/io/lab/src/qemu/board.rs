@@ -2,7 +2,7 @@
 
 use crate::arch::Arch;
 
-pub(super) struct Board {
+pub(super) struct QemuBoard {
     /// QEMU's `-machine`.
     pub(super) machine: &'static str,
     /// `-cpu` where it is emulated.
@@ -12,7 +12,7 @@ pub(super) struct Board {
     pub(super) devices: &'static [&'static str],
 }
 
-const X86: Board = Board {
+const X86: QemuBoard = QemuBoard {
     machine: "q35,vmport=off,smbus=off,hpet=off",
     // Five-level paging costs a level on every miss of the emulated TLB.
     emulated_cpu: "max,la57=off",
@@ -21,7 +21,7 @@ const X86: Board = Board {
     devices: &["-device", "vmgenid,guid=auto"],
 };
 
-const ARM: Board = Board {
+const ARM: QemuBoard = QemuBoard {
     machine: "virt,gic-version=max",
     // The architected pointer authentication takes an emulated CPU most of its time.
     emulated_cpu: "max,pauth-impdef=on",
@@ -29,7 +29,7 @@ const ARM: Board = Board {
     devices: &[],
 };
 
-impl Board {
+impl QemuBoard {
     pub(super) const fn of(arch: Arch) -> Self {
         match arch {
             Arch::X86 => X86,

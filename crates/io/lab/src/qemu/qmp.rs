@@ -29,18 +29,18 @@ pub enum QmpError {
 
 /// What the machine does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunState {
+pub(crate) enum MachineRunState {
     Running,
     Stopped,
 }
 
 #[derive(Debug)]
-pub(crate) struct Qmp {
+pub(crate) struct QmpClient {
     path: String,
     reader: BufReader<UnixStream>,
 }
 
-impl Qmp {
+impl QmpClient {
     /// Connects once the socket is there, at the latest at the deadline.
     pub(crate) fn connect(path: &Path, deadline: Duration) -> Result<Self, QmpError> {
         let started = Instant::now();
@@ -71,11 +71,11 @@ impl Qmp {
         Ok(qmp)
     }
 
-    pub(crate) fn state(&mut self) -> Result<RunState, QmpError> {
+    pub(crate) fn state(&mut self) -> Result<MachineRunState, QmpError> {
         let answer = self.execute("query-status", json!({}))?;
         Ok(match answer["running"].as_bool() {
-            Some(true) => RunState::Running,
-            _ => RunState::Stopped,
+            Some(true) => MachineRunState::Running,
+            _ => MachineRunState::Stopped,
         })
     }
 

@@ -4,12 +4,12 @@ use tar::{Builder, EntryType, Header};
 
 const USER: u64 = 1000;
 
-pub(super) struct Archive {
+pub(super) struct SeedArchive {
     builder: Builder<Vec<u8>>,
     owner: u64,
 }
 
-impl Archive {
+impl SeedArchive {
     pub(super) fn new() -> Self {
         Self {
             builder: Builder::new(Vec::new()),

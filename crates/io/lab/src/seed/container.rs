@@ -1,6 +1,6 @@
 //! What a node's files need beside its seed, so that the image runs on the host's kernel.
 
-use super::archive::Archive;
+use super::archive::SeedArchive;
 
 /// Work for machines, and work that would reach the host: none of it is a container's.
 const MASKED: [&str; 15] = [
@@ -32,7 +32,7 @@ const CARDS_ARE_MANAGED: &str = "ACTION!=\"remove\", SUBSYSTEM==\"net\", ENV{ID_
 
 /// Unpacked after the node's own seed.
 pub(crate) fn adaptation() -> std::io::Result<Vec<u8>> {
-    let mut archive = Archive::new();
+    let mut archive = SeedArchive::new();
     archive.file("etc/fstab", 0o644, "")?;
     for unit in MASKED {
         archive.symlink(&format!("etc/systemd/system/{unit}"), "/dev/null")?;

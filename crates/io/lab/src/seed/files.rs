@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::archive::Archive;
+use super::archive::SeedArchive;
 use crate::address;
-use crate::profile::{Infiniband, Node, Profile, Sudo};
+use crate::profile::{InfinibandFabric, LabNode, LabProfile, SudoMode};
 
 /// A lab has no name service: every look-up would wait for its timeout.
 pub(super) const SSHD: &str = "UseDNS no\n";
@@ -99,11 +99,11 @@ const UNUSED_MODULES: [&str; 20] = [
     "virtio_balloon",
 ];
 
-pub(super) fn sudoers(sudo: Sudo) -> &'static str {
+pub(super) fn sudoers(sudo: SudoMode) -> &'static str {
     sudo.rule()
 }
 
-pub(super) fn hosts(profile: &Profile, node: &Node) -> String {
+pub(super) fn hosts(profile: &LabProfile, node: &LabNode) -> String {
     let mut text = format!(
         "127.0.0.1 localhost\n127.0.1.1 {}\n::1 localhost\n",
         node.name
@@ -137,7 +137,10 @@ pub(super) fn netplan_networkd(interface: &str, address: &str) -> String {
 }
 
 /// The simulator and the subnet manager as units, and the preload that makes the diagnostics speak to it.
-pub(super) fn infiniband(archive: &mut Archive, fabric: &Infiniband) -> std::io::Result<()> {
+pub(super) fn infiniband(
+    archive: &mut SeedArchive,
+    fabric: &InfinibandFabric,
+) -> std::io::Result<()> {
     archive.file("etc/lab/ibsim.net", 0o644, &fabric.topology)?;
     archive.file("etc/systemd/system/lab-ibsim.service", 0o644, IBSIM_UNIT)?;
     archive.file(

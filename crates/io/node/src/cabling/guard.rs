@@ -1,36 +1,40 @@
 //! Which of the interfaces may take part. The controller chose them; whether they may be touched is decided here.
 
-use crosstie_fabric::{cabling::PortHeard, carries_management};
+use crosstie_fabric::{cabling::PortReception, carries_management};
 use crosstie_model::Facts;
 
-use crate::netlink::links::{Link, Links};
+use crate::netlink::links::{LinkClient, LinkInfo};
 
-pub(super) struct Port {
+pub(super) struct CablingInterface {
     pub(super) name: String,
     /// `None` where it may not take part.
-    pub(super) link: Option<Link>,
-    pub(super) heard: PortHeard,
+    pub(super) link: Option<LinkInfo>,
+    pub(super) heard: PortReception,
 }
 
-impl Port {
+impl CablingInterface {
     pub(super) fn must_rise(&self) -> bool {
         self.heard.problem.is_none() && self.link.as_ref().is_some_and(|link| !link.is_up)
     }
 }
 
-pub(super) fn ports(facts: &Facts, links: &mut Links, names: &[String]) -> Vec<Port> {
+pub(super) fn ports(
+    facts: &Facts,
+    links: &mut LinkClient,
+    names: &[String],
+) -> Vec<CablingInterface> {
     let port = |name: &String| {
         let (link, problem) = match admit(facts, links, name) {
             Ok(link) => (Some(link), None),
             Err(why) => (None, Some(why)),
         };
         let carrier = link.as_ref().filter(|link| link.is_up);
-        Port {
+        CablingInterface {
             name: name.clone(),
-            heard: PortHeard {
+            heard: PortReception {
                 carrier_before: carrier.map(|link| link.carrier),
                 problem,
-                ..PortHeard::default()
+                ..PortReception::default()
             },
             link,
         }
@@ -38,7 +42,7 @@ pub(super) fn ports(facts: &Facts, links: &mut Links, names: &[String]) -> Vec<P
     names.iter().map(port).collect()
 }
 
-fn admit(facts: &Facts, links: &mut Links, name: &str) -> Result<Link, String> {
+fn admit(facts: &Facts, links: &mut LinkClient, name: &str) -> Result<LinkInfo, String> {
     let Some(interface) = facts.network.interface(name) else {
         return Err("there is no such interface".to_owned());
     };

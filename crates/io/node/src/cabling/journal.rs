@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
-use crosstie_durable::{AtomicWrite, Disk, FileOperations, make_folder, read_json};
-use crosstie_fabric::cabling::Token;
+use crosstie_durable::{AtomicWrite, FileOperations, RealDisk, make_folder, read_json};
+use crosstie_fabric::cabling::CablingToken;
 use crosstie_model::{Facts, word};
 use serde::{Deserialize, Serialize};
 
-use super::{CablingError, guard::Port};
-use crate::{lock, netlink::links::Links};
+use super::{CablingError, guard::CablingInterface};
+use crate::{lock, netlink::links::LinkClient};
 
 const FORMAT: u32 = 1;
 /// A journal of ours has a few kilobytes.
@@ -29,13 +29,13 @@ struct Content {
     boot: String,
     /// Interfaces of other network namespaces are not ours to touch.
     namespace: String,
-    links: Vec<Entry>,
+    links: Vec<LinkJournalEntry>,
 }
 
 /// A link that was down.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Entry {
+pub(super) struct LinkJournalEntry {
     name: String,
     index: u32,
     mac: Vec<u8>,
@@ -43,8 +43,8 @@ pub(super) struct Entry {
     disable_ipv6: Option<String>,
 }
 
-impl Entry {
-    pub(super) fn of(port: &Port) -> Self {
+impl LinkJournalEntry {
+    pub(super) fn of(port: &CablingInterface) -> Self {
         let link = port.link.as_ref();
         Self {
             name: port.name.clone(),
@@ -65,7 +65,7 @@ fn disable_ipv6(name: &str) -> PathBuf {
 }
 
 /// Brings a link up, with no IPv6 on it: it would give itself addresses and take more from routers.
-pub(super) fn raise(links: &mut Links, port: &Port) -> Result<(), String> {
+pub(super) fn raise(links: &mut LinkClient, port: &CablingInterface) -> Result<(), String> {
     let Some(link) = &port.link else {
         return Err("it has gone".to_owned());
     };
@@ -81,19 +81,23 @@ pub(super) fn raise(links: &mut Links, port: &Port) -> Result<(), String> {
 }
 
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct LinkJournal {
     path: PathBuf,
-    links: Vec<Entry>,
+    links: Vec<LinkJournalEntry>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct LinkRestoreOutcome {
     pub(super) done: Vec<String>,
     pub(super) failed: Vec<String>,
 }
 
-impl Journal {
-    pub(super) fn write(state: &Path, run: Token, links: Vec<Entry>) -> Result<Self, CablingError> {
+impl LinkJournal {
+    pub(super) fn write(
+        state: &Path,
+        run: CablingToken,
+        links: Vec<LinkJournalEntry>,
+    ) -> Result<Self, CablingError> {
         // Two nodes of a run may be namespaces of one machine.
         let path = state.join(format!("{run}.{}.json", namespace()));
         let content = Content {
@@ -102,15 +106,19 @@ impl Journal {
             namespace: namespace(),
             links,
         };
-        write_durably(&Disk, &path, &content).map_err(|error| journal_error(&path, &error))?;
+        write_durably(&RealDisk, &path, &content).map_err(|error| journal_error(&path, &error))?;
         let links = content.links;
         Ok(Self { path, links })
     }
 
     /// Puts every link down again. A link that somebody has given an address since is theirs: only a later run (`facts`)
     /// would find one. The journal stays while anything is left to do.
-    pub(super) fn put_back(&self, links: &mut Links, facts: Option<&Facts>) -> Outcome {
-        let mut outcome = Outcome::default();
+    pub(super) fn put_back(
+        &self,
+        links: &mut LinkClient,
+        facts: Option<&Facts>,
+    ) -> LinkRestoreOutcome {
+        let mut outcome = LinkRestoreOutcome::default();
         for entry in &self.links {
             match entry.put_back(links, facts) {
                 Ok(Some(what)) => outcome.done.push(what),
@@ -130,8 +138,12 @@ impl Journal {
     }
 }
 
-impl Entry {
-    fn put_back(&self, links: &mut Links, facts: Option<&Facts>) -> Result<Option<String>, String> {
+impl LinkJournalEntry {
+    fn put_back(
+        &self,
+        links: &mut LinkClient,
+        facts: Option<&Facts>,
+    ) -> Result<Option<String>, String> {
         let name = &self.name;
         let link = links
             .find(name)
@@ -168,22 +180,24 @@ impl Entry {
 }
 
 /// Links that are up for now. They go down with it, also when a panic ends the run.
-pub(super) struct Raised(Option<Journal>);
+pub(super) struct RaisedLinksGuard(Option<LinkJournal>);
 
-impl Raised {
-    pub(super) fn new(journal: Journal) -> Self {
+impl RaisedLinksGuard {
+    pub(super) fn new(journal: LinkJournal) -> Self {
         Self(Some(journal))
     }
 
-    pub(super) fn put_back(mut self, links: &mut Links) -> Outcome {
+    pub(super) fn put_back(mut self, links: &mut LinkClient) -> LinkRestoreOutcome {
         let journal = self.0.take();
-        journal.map_or_else(Outcome::default, |journal| journal.put_back(links, None))
+        journal.map_or_else(LinkRestoreOutcome::default, |journal| {
+            journal.put_back(links, None)
+        })
     }
 }
 
-impl Drop for Raised {
+impl Drop for RaisedLinksGuard {
     fn drop(&mut self) {
-        if let (Some(journal), Ok(mut links)) = (self.0.take(), Links::open()) {
+        if let (Some(journal), Ok(mut links)) = (self.0.take(), LinkClient::open()) {
             for why in journal.put_back(&mut links, None).failed {
                 tracing::error!("{why}");
             }
@@ -194,14 +208,14 @@ impl Drop for Raised {
 /// One run at a time in a network namespace. Makes the directory.
 pub(super) fn lock(state: &Path) -> Result<File, CablingError> {
     let error = |error: io::Error| journal_error(state, &error);
-    make_folder(&Disk, state, 0o755).map_err(error)?;
+    make_folder(&RealDisk, state, 0o755).map_err(error)?;
     let path = state.join(format!("{}.lock", namespace()));
     let taken = lock::take(&path, PATIENCE).map_err(error)?;
     taken.ok_or(CablingError::Busy)
 }
 
 /// Journals of runs in this namespace that were killed. Those of another boot have nothing left to put back.
-pub(super) fn leftovers(state: &Path) -> Result<Vec<Result<Journal, String>>, CablingError> {
+pub(super) fn leftovers(state: &Path) -> Result<Vec<Result<LinkJournal, String>>, CablingError> {
     let error = |error: io::Error| journal_error(state, &error);
     let mut found = Vec::new();
     for entry in fs::read_dir(state).map_err(error)? {
@@ -215,7 +229,7 @@ pub(super) fn leftovers(state: &Path) -> Result<Vec<Result<Journal, String>>, Ca
             }
             Ok(content) if content.namespace == namespace() => {
                 let links = content.links;
-                found.push(Ok(Journal { path, links }));
+                found.push(Ok(LinkJournal { path, links }));
             }
             Ok(_) => {}
             Err(error) => found.push(Err(format!(
@@ -270,7 +284,7 @@ fn namespace() -> String {
 
 #[cfg(test)]
 mod tests {
-    use crosstie_durable::testing::{CutDisk, Place, at_every_cut};
+    use crosstie_durable::testing::{CrashPoint, CrashTestDisk, at_every_cut};
     use tempfile::TempDir;
 
     use super::*;
@@ -286,7 +300,7 @@ mod tests {
 
     fn write(state: &Path, name: &str, boot: &str, namespace: &str) {
         let content = content(boot, namespace);
-        write_durably(&Disk, &state.join(name), &content).unwrap();
+        write_durably(&RealDisk, &state.join(name), &content).unwrap();
     }
 
     #[test]
@@ -315,11 +329,11 @@ mod tests {
 
     #[test]
     fn a_journal_is_there_whole_or_not_at_all() {
-        let work = |disk: &CutDisk, state: &TempDir| {
+        let work = |disk: &CrashTestDisk, state: &TempDir| {
             let content = content(&boot(), &namespace());
             write_durably(disk, &state.path().join("ours.json"), &content)
         };
-        let check = |state: &TempDir, place: &Place| {
+        let check = |state: &TempDir, place: &CrashPoint| {
             let found = leftovers(state.path()).unwrap();
             let whole = found.iter().filter(|found| found.is_ok()).count();
             assert_eq!(whole, found.len(), "{place}: {found:?}");
@@ -331,7 +345,7 @@ mod tests {
     #[test]
     fn a_state_that_cannot_be_written_is_told_before_anything_is_touched() {
         let missing = Path::new("/proc/nowhere");
-        let error = Journal::write(missing, Token([1; 16]), Vec::new()).unwrap_err();
+        let error = LinkJournal::write(missing, CablingToken([1; 16]), Vec::new()).unwrap_err();
         assert!(error.to_string().contains("no link was touched"), "{error}");
     }
 }

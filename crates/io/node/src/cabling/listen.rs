@@ -5,14 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_fabric::cabling::{Decoded, FRAME, Heard, PortHeard, Probe, Sender, decode, encode};
+use crosstie_fabric::cabling::{
+    CablingRequest, DecodedFrame, FRAME, FrameSender, FramesFrom, PortReception, decode, encode,
+};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
 };
 
-use super::{Conduct, guard::Port, packet::PacketSocket};
-use crate::netlink::links::Links;
+use super::{ListenControl, guard::CablingInterface, packet::PacketSocket};
+use crate::netlink::links::LinkClient;
 
 /// Each port says its name as often as this. A cable that loses nine frames in ten is still found.
 const BURST: Duration = Duration::from_millis(100);
@@ -27,18 +29,18 @@ const MOST_SENDERS: usize = 16_384;
 /// Frames that are read before the others have their turn.
 const TURN: usize = 256;
 
-struct Ear {
+struct PortListener {
     /// Which of the ports.
     port: usize,
-    sender: Sender,
+    sender: FrameSender,
     mac: [u8; 6],
     socket: PacketSocket,
-    heard: BTreeMap<Sender, u32>,
+    heard: BTreeMap<FrameSender, u32>,
 }
 
-impl Ear {
+impl PortListener {
     /// What it said itself may come back.
-    fn remember(&mut self, sender: Sender) {
+    fn remember(&mut self, sender: FrameSender) {
         let is_known = self.heard.contains_key(&sender);
         if sender != self.sender && (is_known || self.heard.len() < MOST_SENDERS) {
             let frames = self.heard.entry(sender).or_default();
@@ -48,11 +50,11 @@ impl Ear {
 }
 
 pub(super) fn listen(
-    probe: &Probe,
-    links: &mut Links,
-    ports: &mut [Port],
+    probe: &CablingRequest,
+    links: &mut LinkClient,
+    ports: &mut [CablingInterface],
     until: Instant,
-    conduct: &Conduct,
+    conduct: &ListenControl,
 ) {
     let mut ears = open(probe, ports);
     let mut sequence = 0;
@@ -90,11 +92,11 @@ pub(super) fn listen(
 }
 
 /// What every port heard so far.
-fn hearing(ears: &[Ear], ports: &[Port]) -> Vec<PortHeard> {
-    let mut all: Vec<PortHeard> = ports.iter().map(|port| port.heard.clone()).collect();
+fn hearing(ears: &[PortListener], ports: &[CablingInterface]) -> Vec<PortReception> {
+    let mut all: Vec<PortReception> = ports.iter().map(|port| port.heard.clone()).collect();
     for ear in ears {
         let heard = ear.heard.iter();
-        let heard = heard.map(|(sender, frames)| Heard {
+        let heard = heard.map(|(sender, frames)| FramesFrom {
             sender: *sender,
             frames: *frames,
         });
@@ -104,13 +106,16 @@ fn hearing(ears: &[Ear], ports: &[Port]) -> Vec<PortHeard> {
 }
 
 /// What is worth telling at once: somebody new, or a carrier.
-fn told_apart(ears: &[Ear], ports: &[Port]) -> (Vec<usize>, Vec<Option<bool>>) {
+fn told_apart(
+    ears: &[PortListener],
+    ports: &[CablingInterface],
+) -> (Vec<usize>, Vec<Option<bool>>) {
     let heard = ears.iter().map(|ear| ear.heard.len());
     let carriers = ports.iter().map(|port| port.heard.carrier);
     (heard.collect(), carriers.collect())
 }
 
-fn open(probe: &Probe, ports: &mut [Port]) -> Vec<Ear> {
+fn open(probe: &CablingRequest, ports: &mut [CablingInterface]) -> Vec<PortListener> {
     let mut ears = Vec::new();
     for (index, port) in ports.iter_mut().enumerate() {
         let (Some(link), None) = (&port.link, &port.heard.problem) else {
@@ -120,9 +125,9 @@ fn open(probe: &Probe, ports: &mut [Port]) -> Vec<Ear> {
             continue;
         };
         match PacketSocket::open(&port.name) {
-            Ok(socket) => ears.push(Ear {
+            Ok(socket) => ears.push(PortListener {
                 port: index,
-                sender: Sender {
+                sender: FrameSender {
                     node: probe.node,
                     port: number,
                 },
@@ -136,7 +141,7 @@ fn open(probe: &Probe, ports: &mut [Port]) -> Vec<Ear> {
     ears
 }
 
-fn wait(ears: &[Ear], longest: Duration) {
+fn wait(ears: &[PortListener], longest: Duration) {
     let mut waited: Vec<PollFd<'_>> = ears
         .iter()
         .map(|ear| PollFd::new(ear.socket.descriptor(), PollFlags::IN))
@@ -146,7 +151,7 @@ fn wait(ears: &[Ear], longest: Duration) {
     let _ = poll(&mut waited, timeout.as_ref());
 }
 
-fn hear(probe: &Probe, ear: &mut Ear, port: &mut Port) {
+fn hear(probe: &CablingRequest, ear: &mut PortListener, port: &mut CablingInterface) {
     // One byte more than a frame, which only padding would fill.
     let mut buffer = [0; FRAME + 1];
     for _ in 0..TURN {
@@ -157,8 +162,8 @@ fn hear(probe: &Probe, ear: &mut Ear, port: &mut Port) {
             Err(_) => return,
         };
         match decode(frame, probe.token, &probe.key) {
-            Some(Decoded::Ours { sender, .. }) => ear.remember(sender),
-            Some(Decoded::Stranger) => {
+            Some(DecodedFrame::Ours { sender, .. }) => ear.remember(sender),
+            Some(DecodedFrame::Stranger) => {
                 port.heard.strangers = port.heard.strangers.saturating_add(1);
             }
             None => {}
@@ -166,7 +171,7 @@ fn hear(probe: &Probe, ear: &mut Ear, port: &mut Port) {
     }
 }
 
-fn look_at_carriers(links: &mut Links, ports: &mut [Port]) {
+fn look_at_carriers(links: &mut LinkClient, ports: &mut [CablingInterface]) {
     for port in ports.iter_mut().filter(|port| port.heard.problem.is_none()) {
         if port.heard.carrier != Some(true)
             && let Ok(Some(link)) = links.find(&port.name)

@@ -14,12 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_fabric::cabling::{Listened, PortHeard, Probe};
+use crosstie_fabric::cabling::{CablingReply, CablingRequest, PortReception};
 
 pub use error::CablingError;
 
-use crate::{Stop, netlink::links::Links};
-use journal::{Entry, Journal, Raised};
+use crate::{StopFlag, netlink::links::LinkClient};
+use journal::{LinkJournal, LinkJournalEntry, RaisedLinksGuard};
 
 /// Where the journals are.
 pub const STATE: &str = "/var/lib/crosstie/cabling";
@@ -31,17 +31,21 @@ const SHORTEST: Duration = Duration::from_secs(2);
 const MOST_INTERFACES: usize = 256;
 
 /// How a run is followed, and how it ends.
-pub struct Conduct<'a> {
+pub struct ListenControl<'a> {
     /// Whoever wants it to be over at once.
-    pub stop: &'a Stop,
+    pub stop: &'a StopFlag,
     /// Enough was heard.
-    pub end: &'a Stop,
+    pub end: &'a StopFlag,
     /// What the ports heard so far: when they begin, when it changes, and every second.
-    pub on_hearing: &'a dyn Fn(&[PortHeard]),
+    pub on_hearing: &'a dyn Fn(&[PortReception]),
 }
 
 /// Speaks and listens on the interfaces, and puts everything back.
-pub fn probe(probe: &Probe, conduct: &Conduct, state: &Path) -> Result<Listened, CablingError> {
+pub fn probe(
+    probe: &CablingRequest,
+    conduct: &ListenControl,
+    state: &Path,
+) -> Result<CablingReply, CablingError> {
     let called = Instant::now();
     if !rustix::process::geteuid().is_root() {
         return Err(CablingError::NotRoot { why: String::new() });
@@ -51,7 +55,7 @@ pub fn probe(probe: &Probe, conduct: &Conduct, state: &Path) -> Result<Listened,
             found: probe.interfaces.len(),
         });
     }
-    let mut links = Links::open().map_err(|error| CablingError::Links {
+    let mut links = LinkClient::open().map_err(|error| CablingError::Links {
         why: error.to_string(),
     })?;
     let _lock = journal::lock(state)?;
@@ -76,7 +80,7 @@ pub fn probe(probe: &Probe, conduct: &Conduct, state: &Path) -> Result<Listened,
         left.extend(raised.put_back(&mut links).failed);
     }
     let ports = ports.into_iter().map(|port| port.heard).collect();
-    Ok(Listened {
+    Ok(CablingReply {
         ports,
         put_back,
         left,
@@ -85,17 +89,17 @@ pub fn probe(probe: &Probe, conduct: &Conduct, state: &Path) -> Result<Listened,
 
 /// Brings up what is down and may be up; the journal is on disk before the first of them is.
 fn raise(
-    probe: &Probe,
+    probe: &CablingRequest,
     state: &Path,
-    links: &mut Links,
-    ports: &mut [guard::Port],
-) -> Result<Option<Raised>, CablingError> {
+    links: &mut LinkClient,
+    ports: &mut [guard::CablingInterface],
+) -> Result<Option<RaisedLinksGuard>, CablingError> {
     let down = ports.iter().filter(|port| port.must_rise());
-    let down: Vec<Entry> = down.map(Entry::of).collect();
+    let down: Vec<LinkJournalEntry> = down.map(LinkJournalEntry::of).collect();
     if down.is_empty() {
         return Ok(None);
     }
-    let raised = Raised::new(Journal::write(state, probe.token, down)?);
+    let raised = RaisedLinksGuard::new(LinkJournal::write(state, probe.token, down)?);
     for port in ports.iter_mut().filter(|port| port.must_rise()) {
         match journal::raise(links, port) {
             Ok(()) => port.heard.raised = true,

@@ -2,15 +2,15 @@
 
 use std::io::{BufRead, BufReader};
 
-use crosstie_facts::{Entry, Gap, Raw, raw::clean, source::MAX_FILE};
+use crosstie_facts::{CaptureEntry, RawCapture, ReadGap, raw::clean, source::MAX_FILE};
 use flate2::bufread::MultiGzDecoder;
 use tar::EntryType;
 
 use super::{
-    LoadError,
-    build::{Builder, is_part},
-    limits::{Limit, Limited, MAX_PACKED, MAX_STREAM},
-    tar::{Member, Members},
+    CaptureLoadError,
+    build::{CaptureBuilder, is_part},
+    limits::{CaptureLimit, LimitedReader, MAX_PACKED, MAX_STREAM},
+    tar::{TarMember, TarMembers},
 };
 
 /// Where in the archive the capture starts, as its first part shows.
@@ -22,12 +22,16 @@ enum Top {
 
 pub(super) fn load(
     packed: impl BufRead,
-    mut builder: Builder<'_>,
+    mut builder: CaptureBuilder<'_>,
     stem: &str,
-) -> Result<Raw, LoadError> {
-    let packed = Limited::new(packed, MAX_PACKED, Limit::Packed);
-    let stream = Limited::new(MultiGzDecoder::new(packed), MAX_STREAM, Limit::Stream);
-    let mut members = Members::new(BufReader::with_capacity(64 << 10, stream));
+) -> Result<RawCapture, CaptureLoadError> {
+    let packed = LimitedReader::new(packed, MAX_PACKED, CaptureLimit::Packed);
+    let stream = LimitedReader::new(
+        MultiGzDecoder::new(packed),
+        MAX_STREAM,
+        CaptureLimit::Stream,
+    );
+    let mut members = TarMembers::new(BufReader::with_capacity(64 << 10, stream));
     let mut top = Top::Unknown;
     while let Some(member) = members.next()? {
         builder.count()?;
@@ -54,19 +58,24 @@ fn usable(path: &[u8]) -> Option<String> {
 }
 
 /// Hard links, devices and FIFOs are nothing: what they stand for is outside.
-fn entry<R: BufRead>(members: &mut Members<R>, member: Member) -> Result<Option<Entry>, LoadError> {
+fn entry<R: BufRead>(
+    members: &mut TarMembers<R>,
+    member: TarMember,
+) -> Result<Option<CaptureEntry>, CaptureLoadError> {
     Ok(match member.kind {
-        EntryType::Regular if member.size > MAX_FILE => Some(Entry::Gap(Gap::TooLarge)),
-        EntryType::Regular => Some(Entry::File(members.read_content()?)),
-        EntryType::Directory => Some(Entry::Directory),
-        EntryType::Symlink => String::from_utf8(member.target).ok().map(Entry::Link),
+        EntryType::Regular if member.size > MAX_FILE => Some(CaptureEntry::Gap(ReadGap::TooLarge)),
+        EntryType::Regular => Some(CaptureEntry::File(members.read_content()?)),
+        EntryType::Directory => Some(CaptureEntry::Directory),
+        EntryType::Symlink => String::from_utf8(member.target)
+            .ok()
+            .map(CaptureEntry::Link),
         _ => None,
     })
 }
 
 impl Top {
     /// The path from the capture's top; `None` for what is not part of the capture.
-    fn part<'a>(&mut self, path: &'a str) -> Result<Option<&'a str>, LoadError> {
+    fn part<'a>(&mut self, path: &'a str) -> Result<Option<&'a str>, CaptureLoadError> {
         let (folder, below) = path.split_once('/').unwrap_or((path, ""));
         let in_archive = is_part(path);
         let in_folder = is_part(below);
@@ -80,7 +89,7 @@ impl Top {
         match self {
             Self::Archive if in_archive => Ok(Some(path)),
             Self::Folder(first) if first == folder => Ok(in_folder.then_some(below)),
-            Self::Folder(first) if in_archive || in_folder => Err(LoadError::Several {
+            Self::Folder(first) if in_archive || in_folder => Err(CaptureLoadError::Several {
                 first: first.clone(),
                 second: if in_archive { "." } else { folder }.to_owned(),
             }),
@@ -103,7 +112,7 @@ mod tests {
         assert_eq!(top.part("other/notes").unwrap(), None);
         assert!(matches!(
             top.part("other/cmd/x"),
-            Err(LoadError::Several { .. })
+            Err(CaptureLoadError::Several { .. })
         ));
 
         let mut top = Top::Unknown;

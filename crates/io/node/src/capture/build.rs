@@ -3,22 +3,22 @@
 use std::sync::atomic::AtomicU64;
 
 use crosstie_facts::{
-    Entry, Gap, Raw,
+    CaptureEntry, RawCapture, ReadGap,
     raw::{KEEP, clean},
 };
 
 use super::{
-    COMMANDS, LoadError, META, ROOT,
-    limits::{Budget, Limit, MAX_META},
+    COMMANDS, CaptureLoadError, META, ROOT,
+    limits::{CaptureBudget, CaptureLimit, MAX_META},
     meta,
 };
 
-pub(super) struct Builder<'a> {
-    raw: Raw,
+pub(super) struct CaptureBuilder<'a> {
+    raw: RawCapture,
     meta: Option<Vec<u8>>,
     /// Directories seen; those that turn out empty become entries.
     directories: Vec<String>,
-    budget: Budget<'a>,
+    budget: CaptureBudget<'a>,
     is_capture: bool,
 }
 
@@ -28,28 +28,28 @@ pub(super) fn is_part(path: &str) -> bool {
     path == META || first == ROOT || first == COMMANDS
 }
 
-impl<'a> Builder<'a> {
+impl<'a> CaptureBuilder<'a> {
     pub(super) fn new(together: &'a AtomicU64) -> Self {
         Self {
-            raw: Raw::default(),
+            raw: RawCapture::default(),
             meta: None,
             directories: Vec::new(),
-            budget: Budget::new(together),
+            budget: CaptureBudget::new(together),
             is_capture: false,
         }
     }
 
     /// Counts something that was met, whether or not it is kept.
-    pub(super) fn count(&mut self) -> Result<(), Limit> {
+    pub(super) fn count(&mut self) -> Result<(), CaptureLimit> {
         self.budget.entry()
     }
 
     /// Takes one part: a clean path that starts at the capture's top, such as `root/etc/hostname`.
-    pub(super) fn add(&mut self, path: &str, entry: Entry) -> Result<(), Limit> {
+    pub(super) fn add(&mut self, path: &str, entry: CaptureEntry) -> Result<(), CaptureLimit> {
         let content = match &entry {
-            Entry::File(bytes) => bytes.len(),
-            Entry::Link(target) => target.len(),
-            Entry::Directory | Entry::Gap(_) => 0,
+            CaptureEntry::File(bytes) => bytes.len(),
+            CaptureEntry::Link(target) => target.len(),
+            CaptureEntry::Directory | CaptureEntry::Gap(_) => 0,
         };
         self.budget.store(path.len() + content)?;
         match path.split_once('/') {
@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
             Some((COMMANDS, name)) => self.add_command(name, entry),
             None if path == META => return self.add_meta(entry),
             None if path == ROOT || path == COMMANDS => {
-                self.is_capture |= entry == Entry::Directory;
+                self.is_capture |= entry == CaptureEntry::Directory;
                 return Ok(());
             }
             _ => return Ok(()),
@@ -66,43 +66,43 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn add_to_tree(&mut self, path: &str, entry: Entry) {
+    fn add_to_tree(&mut self, path: &str, entry: CaptureEntry) {
         match entry {
-            Entry::Directory => self.directories.push(path.to_owned()),
-            Entry::File(_) if path == KEEP => {}
-            Entry::File(_) if path.ends_with("/.keep") => {
+            CaptureEntry::Directory => self.directories.push(path.to_owned()),
+            CaptureEntry::File(_) if path == KEEP => {}
+            CaptureEntry::File(_) if path.ends_with("/.keep") => {
                 let directory = &path[..path.len() - KEEP.len() - 1];
-                self.raw.insert(directory, Entry::Directory);
+                self.raw.insert(directory, CaptureEntry::Directory);
             }
             entry => self.raw.insert(path, entry),
         }
     }
 
     /// Anything below a command's name means that a directory took its place.
-    fn add_command(&mut self, name: &str, entry: Entry) {
+    fn add_command(&mut self, name: &str, entry: CaptureEntry) {
         match name.split_once('/') {
             None => self.raw.insert_command(name, entry),
-            Some((name, _)) => self.raw.insert_command(name, Entry::Directory),
+            Some((name, _)) => self.raw.insert_command(name, CaptureEntry::Directory),
         }
     }
 
-    fn add_meta(&mut self, entry: Entry) -> Result<(), Limit> {
+    fn add_meta(&mut self, entry: CaptureEntry) -> Result<(), CaptureLimit> {
         match entry {
-            Entry::File(bytes) if bytes.len() as u64 <= MAX_META => {
+            CaptureEntry::File(bytes) if bytes.len() as u64 <= MAX_META => {
                 self.meta = Some(bytes);
                 self.is_capture = true;
                 Ok(())
             }
-            Entry::File(_) | Entry::Gap(Gap::TooLarge) => Err(Limit::Meta),
+            CaptureEntry::File(_) | CaptureEntry::Gap(ReadGap::TooLarge) => Err(CaptureLimit::Meta),
             // As good as missing.
-            Entry::Link(_) | Entry::Directory | Entry::Gap(_) => Ok(()),
+            CaptureEntry::Link(_) | CaptureEntry::Directory | CaptureEntry::Gap(_) => Ok(()),
         }
     }
 
     /// The capture, called after `stem` if nothing in it says what the host is called.
-    pub(super) fn finish(mut self, stem: &str) -> Result<Raw, LoadError> {
+    pub(super) fn finish(mut self, stem: &str) -> Result<RawCapture, CaptureLoadError> {
         if !self.is_capture {
-            return Err(LoadError::NotACapture);
+            return Err(CaptureLoadError::NotACapture);
         }
         let mut host = None;
         if let Some(bytes) = self.meta.take() {
@@ -132,16 +132,16 @@ impl<'a> Builder<'a> {
     }
 
     /// A note that something is missing does not displace what is there.
-    fn add_gap(&mut self, path: &str, gap: Gap) {
+    fn add_gap(&mut self, path: &str, gap: ReadGap) {
         let Some(path) = clean(path) else {
             return;
         };
         match path.split_once('/') {
             Some((ROOT, path)) if self.raw.entry(path).is_none() => {
-                self.raw.insert(path, Entry::Gap(gap));
+                self.raw.insert(path, CaptureEntry::Gap(gap));
             }
             Some((COMMANDS, name)) if self.raw.command_entry(name).is_none() => {
-                self.raw.insert_command(name, Entry::Gap(gap));
+                self.raw.insert_command(name, CaptureEntry::Gap(gap));
             }
             _ => {}
         }
@@ -152,7 +152,7 @@ impl<'a> Builder<'a> {
         self.directories.sort_unstable_by(|a, b| b.cmp(a));
         for directory in &self.directories {
             if !self.raw.holds(directory) {
-                self.raw.insert(directory, Entry::Directory);
+                self.raw.insert(directory, CaptureEntry::Directory);
             }
         }
     }

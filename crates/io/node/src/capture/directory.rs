@@ -11,7 +11,7 @@ use std::{
 };
 
 use crosstie_facts::{
-    Entry, Gap, Raw,
+    CaptureEntry, RawCapture, ReadGap,
     raw::{MAX_DEPTH, MAX_PATH},
     source::MAX_FILE,
 };
@@ -22,9 +22,9 @@ use rustix::{
 };
 
 use super::{
-    COMMANDS, LoadError, META, ROOT,
-    build::Builder,
-    limits::{Limit, MAX_META},
+    COMMANDS, CaptureLoadError, META, ROOT,
+    build::CaptureBuilder,
+    limits::{CaptureLimit, MAX_META},
 };
 
 const OPEN_DIRECTORY: OFlags = OFlags::RDONLY
@@ -85,9 +85,9 @@ pub(super) fn is_capture(directory: BorrowedFd<'_>) -> bool {
 
 pub(super) fn load(
     directory: BorrowedFd<'_>,
-    builder: Builder<'_>,
+    builder: CaptureBuilder<'_>,
     stem: &str,
-) -> Result<Raw, LoadError> {
+) -> Result<RawCapture, CaptureLoadError> {
     let mut walk = Walk {
         builder,
         path: String::new(),
@@ -103,7 +103,7 @@ pub(super) fn load(
 }
 
 struct Walk<'a> {
-    builder: Builder<'a>,
+    builder: CaptureBuilder<'a>,
     /// From the capture's top to what is being visited.
     path: String,
     depth: usize,
@@ -115,7 +115,7 @@ impl Walk<'_> {
         directory: BorrowedFd<'_>,
         name: &CStr,
         kind: FileType,
-    ) -> Result<(), Limit> {
+    ) -> Result<(), CaptureLimit> {
         let longest = if self.path == META {
             MAX_META
         } else {
@@ -130,8 +130,8 @@ impl Walk<'_> {
         entry.map_or(Ok(()), |entry| self.builder.add(&self.path, entry))
     }
 
-    fn descend(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Limit> {
-        self.builder.add(&self.path, Entry::Directory)?;
+    fn descend(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> Result<(), CaptureLimit> {
+        self.builder.add(&self.path, CaptureEntry::Directory)?;
         // One level for the capture's own `root`.
         if self.depth > MAX_DEPTH {
             return Ok(());
@@ -148,7 +148,7 @@ impl Walk<'_> {
         result
     }
 
-    fn visit_all(&mut self, mut directory: Dir, end: usize) -> Result<(), Limit> {
+    fn visit_all(&mut self, mut directory: Dir, end: usize) -> Result<(), CaptureLimit> {
         let mut names = Vec::new();
         for entry in &mut directory {
             let entry = match entry {
@@ -186,38 +186,42 @@ impl Walk<'_> {
     }
 
     /// A directory of the capture that cannot be listed is a gap in what it says.
-    fn note(&mut self, error: &io::Error) -> Result<(), Limit> {
+    fn note(&mut self, error: &io::Error) -> Result<(), CaptureLimit> {
         let gap = gap(error);
-        gap.map_or(Ok(()), |gap| self.builder.add(&self.path, Entry::Gap(gap)))
+        gap.map_or(Ok(()), |gap| {
+            self.builder.add(&self.path, CaptureEntry::Gap(gap))
+        })
     }
 }
 
 /// `None` if it has gone or became something else meanwhile.
-fn gap(error: &io::Error) -> Option<Gap> {
+fn gap(error: &io::Error) -> Option<ReadGap> {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => None,
-        Some(Errno::ACCESS | Errno::PERM) => Some(Gap::Denied),
-        _ => Some(Gap::Failed(error.to_string())),
+        Some(Errno::ACCESS | Errno::PERM) => Some(ReadGap::Denied),
+        _ => Some(ReadGap::Failed(error.to_string())),
     }
 }
 
-fn read_link(directory: BorrowedFd<'_>, name: &CStr) -> Option<Entry> {
+fn read_link(directory: BorrowedFd<'_>, name: &CStr) -> Option<CaptureEntry> {
     match fs::readlinkat(directory, name, Vec::new()) {
-        Ok(target) => target.into_string().ok().map(Entry::Link),
-        Err(error) => gap(&error.into()).map(Entry::Gap),
+        Ok(target) => target.into_string().ok().map(CaptureEntry::Link),
+        Err(error) => gap(&error.into()).map(CaptureEntry::Gap),
     }
 }
 
-fn read_file(directory: BorrowedFd<'_>, name: &CStr, longest: u64) -> Option<Entry> {
+fn read_file(directory: BorrowedFd<'_>, name: &CStr, longest: u64) -> Option<CaptureEntry> {
     match open_file_below(directory, name) {
         Ok(None) => None,
-        Ok(Some((_, size))) if size > longest => Some(Entry::Gap(Gap::TooLarge)),
+        Ok(Some((_, size))) if size > longest => Some(CaptureEntry::Gap(ReadGap::TooLarge)),
         Ok(Some((file, size))) => match read_all(file.as_fd(), size, longest) {
-            Ok(Some(bytes)) => Some(Entry::File(bytes)),
-            Ok(None) => Some(Entry::Gap(Gap::TooLarge)),
-            Err(error) => Some(Entry::Gap(Gap::Failed(io::Error::from(error).to_string()))),
+            Ok(Some(bytes)) => Some(CaptureEntry::File(bytes)),
+            Ok(None) => Some(CaptureEntry::Gap(ReadGap::TooLarge)),
+            Err(error) => Some(CaptureEntry::Gap(ReadGap::Failed(
+                io::Error::from(error).to_string(),
+            ))),
         },
-        Err(error) => gap(&error.into()).map(Entry::Gap),
+        Err(error) => gap(&error.into()).map(CaptureEntry::Gap),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::{io, path::PathBuf};
 
-use super::{FORMAT, limits::Limit};
+use super::{FORMAT, limits::CaptureLimit};
 
 /// Why a capture was not read. The texts of all but `Open` and `NoCaptures` are about one capture and leave its path to
 /// the caller, who has it in [`Loaded`](super::Loaded).
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum CaptureLoadError {
     #[error("cannot read {}", path.display())]
     Open { path: PathBuf, source: io::Error },
     #[error(
@@ -38,24 +38,24 @@ pub enum LoadError {
     )]
     Format { found: String },
     #[error("gave up on the capture, which has {0}")]
-    Limit(Limit),
+    Limit(CaptureLimit),
 }
 
-impl From<Limit> for LoadError {
-    fn from(limit: Limit) -> Self {
+impl From<CaptureLimit> for CaptureLoadError {
+    fn from(limit: CaptureLimit) -> Self {
         Self::Limit(limit)
     }
 }
 
 /// Why a capture was not written. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
-pub enum WriteError {
+pub enum CaptureWriteError {
     #[error("{} is there already: choose another name or remove it", path.display())]
     Exists { path: PathBuf },
     #[error("{} does not name a file or directory that can be made", path.display())]
     Name { path: PathBuf },
     #[error("the capture could not be loaded again, as it has {0}")]
-    TooLarge(Limit),
+    TooLarge(CaptureLimit),
     #[error("cannot {action} {}", path.display())]
     Io {
         action: &'static str,

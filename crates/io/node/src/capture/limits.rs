@@ -31,7 +31,7 @@ pub const MAX_META: u64 = 1 << 20;
 pub const MAX_RECORD: u64 = 64 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Limit {
+pub enum CaptureLimit {
     #[error("more than {MAX_ENTRIES} entries")]
     Entries,
     #[error("more than {} MiB of content", MAX_STORED >> 20)]
@@ -47,13 +47,13 @@ pub enum Limit {
 }
 
 /// What one capture has used up.
-pub(super) struct Budget<'a> {
+pub(super) struct CaptureBudget<'a> {
     entries: u32,
     stored: u64,
     together: &'a AtomicU64,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> CaptureBudget<'a> {
     pub(super) fn new(together: &'a AtomicU64) -> Self {
         Self {
             entries: 0,
@@ -62,23 +62,23 @@ impl<'a> Budget<'a> {
         }
     }
 
-    pub(super) fn entry(&mut self) -> Result<(), Limit> {
+    pub(super) fn entry(&mut self) -> Result<(), CaptureLimit> {
         self.entries += 1;
         if self.entries > MAX_ENTRIES {
-            return Err(Limit::Entries);
+            return Err(CaptureLimit::Entries);
         }
         Ok(())
     }
 
-    pub(super) fn store(&mut self, bytes: usize) -> Result<(), Limit> {
+    pub(super) fn store(&mut self, bytes: usize) -> Result<(), CaptureLimit> {
         let bytes = bytes as u64;
         self.stored += bytes;
         let together = self.together.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if self.stored > MAX_STORED {
-            return Err(Limit::Stored);
+            return Err(CaptureLimit::Stored);
         }
         if together > MAX_TOGETHER {
-            return Err(Limit::Together);
+            return Err(CaptureLimit::Together);
         }
         Ok(())
     }
@@ -90,21 +90,21 @@ impl<'a> Budget<'a> {
 }
 
 /// A capture that failed gives back what it had taken from the others.
-impl Drop for Budget<'_> {
+impl Drop for CaptureBudget<'_> {
     fn drop(&mut self) {
         self.together.fetch_sub(self.stored, Ordering::Relaxed);
     }
 }
 
-/// A reader that fails with its [`Limit`] when there is more to read than allowed.
-pub(super) struct Limited<R> {
+/// A reader that fails with its [`CaptureLimit`] when there is more to read than allowed.
+pub(super) struct LimitedReader<R> {
     inner: R,
     left: u64,
-    limit: Limit,
+    limit: CaptureLimit,
 }
 
-impl<R> Limited<R> {
-    pub(super) fn new(inner: R, bytes: u64, limit: Limit) -> Self {
+impl<R> LimitedReader<R> {
+    pub(super) fn new(inner: R, bytes: u64, limit: CaptureLimit) -> Self {
         Self {
             inner,
             left: bytes,
@@ -119,7 +119,7 @@ impl<R> Limited<R> {
     }
 }
 
-impl<R: Read> Read for Limited<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.take(count)?;
@@ -127,7 +127,7 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Limited<R> {
+impl<R: BufRead> BufRead for LimitedReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         let limit = self.limit;
         let left = self.left;
@@ -153,15 +153,18 @@ mod tests {
     fn a_reader_fails_past_its_limit_and_not_at_it() {
         let read = |bytes: &[u8]| {
             let mut all = Vec::new();
-            Limited::new(bytes, 4, Limit::Stream)
+            LimitedReader::new(bytes, 4, CaptureLimit::Stream)
                 .read_to_end(&mut all)
                 .map(|_| all)
         };
         assert_eq!(read(b"1234").unwrap(), b"1234");
         let error = read(b"12345").unwrap_err();
-        assert_eq!(error.downcast::<Limit>().unwrap(), Limit::Stream);
+        assert_eq!(
+            error.downcast::<CaptureLimit>().unwrap(),
+            CaptureLimit::Stream
+        );
 
-        let mut buffered = Limited::new(&b"12345"[..], 4, Limit::Packed);
+        let mut buffered = LimitedReader::new(&b"12345"[..], 4, CaptureLimit::Packed);
         assert_eq!(buffered.fill_buf().unwrap(), b"1234");
         buffered.consume(4);
         assert!(buffered.fill_buf().is_err());
@@ -170,14 +173,17 @@ mod tests {
     #[test]
     fn captures_share_what_they_keep() {
         let together = AtomicU64::new(MAX_TOGETHER - 10);
-        let mut first = Budget::new(&together);
+        let mut first = CaptureBudget::new(&together);
         assert_eq!(first.store(8), Ok(()));
-        assert_eq!(Budget::new(&together).store(8), Err(Limit::Together));
-        drop(first);
-        assert_eq!(Budget::new(&together).store(8), Ok(()));
         assert_eq!(
-            Budget::new(&AtomicU64::new(0)).store((64 << 20) + 1),
-            Err(Limit::Stored)
+            CaptureBudget::new(&together).store(8),
+            Err(CaptureLimit::Together)
+        );
+        drop(first);
+        assert_eq!(CaptureBudget::new(&together).store(8), Ok(()));
+        assert_eq!(
+            CaptureBudget::new(&AtomicU64::new(0)).store((64 << 20) + 1),
+            Err(CaptureLimit::Stored)
         );
     }
 }

@@ -14,28 +14,28 @@ use std::{
     thread,
 };
 
-use crosstie_facts::Raw;
+use crosstie_facts::RawCapture;
 use rustix::fs::{Dir, FileType};
 
 use super::{
-    LoadError, archive,
-    build::Builder,
+    CaptureLoadError, archive,
+    build::CaptureBuilder,
     directory,
-    limits::{Limit, MAX_ENTRIES},
+    limits::{CaptureLimit, MAX_ENTRIES},
 };
 
 /// One capture that a path led to, and how reading it went.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedCapture {
     pub path: PathBuf,
-    pub raw: Result<Raw, LoadError>,
+    pub raw: Result<RawCapture, CaptureLoadError>,
 }
 
 /// Reads a capture directory, a `.tar.gz` of one, or every one of either in a directory, in the order of their names.
 ///
-/// An error is about the path itself; a capture that cannot be read has its own in [`Loaded`].
-pub fn load(path: &Path) -> Result<Vec<Loaded>, LoadError> {
-    let open_error = |source| LoadError::Open {
+/// An error is about the path itself; a capture that cannot be read has its own in [`LoadedCapture`].
+pub fn load(path: &Path) -> Result<Vec<LoadedCapture>, CaptureLoadError> {
+    let open_error = |source| CaptureLoadError::Open {
         path: path.to_owned(),
         source,
     };
@@ -51,16 +51,16 @@ pub fn load(path: &Path) -> Result<Vec<Loaded>, LoadError> {
     if directory::is_capture(handle.as_fd()) {
         let raw = directory::load(
             handle.as_fd(),
-            Builder::new(&AtomicU64::new(0)),
+            CaptureBuilder::new(&AtomicU64::new(0)),
             &stem(&path.canonicalize().unwrap_or_else(|_| path.to_owned())),
         );
         let path = path.to_owned();
-        return Ok(vec![Loaded { path, raw }]);
+        return Ok(vec![LoadedCapture { path, raw }]);
     }
     let found = find(&handle, path)?;
     if found.is_empty() {
         let path = path.to_owned();
-        return Err(LoadError::NoCaptures { path });
+        return Err(CaptureLoadError::NoCaptures { path });
     }
     Ok(read_all(Some(handle.as_fd()), found))
 }
@@ -80,8 +80,8 @@ enum Kind {
 }
 
 /// The captures in a directory, sorted by name; whatever else lies there is left alone, links too.
-fn find(handle: &OwnedFd, path: &Path) -> Result<Vec<Found>, LoadError> {
-    let open_error = |error: rustix::io::Errno| LoadError::Open {
+fn find(handle: &OwnedFd, path: &Path) -> Result<Vec<Found>, CaptureLoadError> {
+    let open_error = |error: rustix::io::Errno| CaptureLoadError::Open {
         path: path.to_owned(),
         source: error.into(),
     };
@@ -89,7 +89,7 @@ fn find(handle: &OwnedFd, path: &Path) -> Result<Vec<Found>, LoadError> {
     for entry in Dir::read_from(handle).map_err(open_error)? {
         names.push(CString::from(entry.map_err(open_error)?.file_name()));
         if names.len() > MAX_ENTRIES as usize {
-            return Err(Limit::Entries.into());
+            return Err(CaptureLimit::Entries.into());
         }
     }
     names.sort_unstable();
@@ -114,7 +114,7 @@ pub(super) fn is_archive(path: &Path) -> bool {
     name.ends_with(b".tar.gz") || name.ends_with(b".tgz")
 }
 
-fn read_all(handle: Option<BorrowedFd<'_>>, found: Vec<Found>) -> Vec<Loaded> {
+fn read_all(handle: Option<BorrowedFd<'_>>, found: Vec<Found>) -> Vec<LoadedCapture> {
     let together = AtomicU64::new(0);
     let next = AtomicUsize::new(0);
     let work = || {
@@ -145,7 +145,7 @@ fn read_all(handle: Option<BorrowedFd<'_>>, found: Vec<Found>) -> Vec<Loaded> {
     loaded
         .into_iter()
         .zip(found)
-        .map(|((_, raw), Found { path, .. })| Loaded { path, raw })
+        .map(|((_, raw), Found { path, .. })| LoadedCapture { path, raw })
         .collect()
 }
 
@@ -153,12 +153,12 @@ fn read(
     handle: Option<BorrowedFd<'_>>,
     found: &Found,
     together: &AtomicU64,
-) -> Result<Raw, LoadError> {
-    let open_error = |source| LoadError::Open {
+) -> Result<RawCapture, CaptureLoadError> {
+    let open_error = |source| CaptureLoadError::Open {
         path: found.path.clone(),
         source,
     };
-    let builder = Builder::new(together);
+    let builder = CaptureBuilder::new(together);
     let stem = stem(&found.path);
     let file = match (&found.kind, handle) {
         (Kind::Directory(name), Some(handle)) => {
@@ -170,7 +170,7 @@ fn read(
     };
     let (file, _) = file
         .map_err(|error| open_error(error.into()))?
-        .ok_or(LoadError::NotACapture)?;
+        .ok_or(CaptureLoadError::NotACapture)?;
     let packed = BufReader::with_capacity(32 << 10, File::from(file));
     archive::load(packed, builder, &stem)
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crosstie_facts::{Entry, Gap, Meta, Raw};
+use crosstie_facts::{CaptureEntry, CaptureMeta, RawCapture, ReadGap};
 use toml::{Table, Value};
 
-use super::{COMMANDS, FORMAT, LoadError, ROOT};
+use super::{COMMANDS, CaptureLoadError, FORMAT, ROOT};
 
 const DENIED: &str = "denied";
 const TOO_LARGE: &str = "too-large";
@@ -16,23 +16,23 @@ const ROOT_REFUSED: &str = "root_refused";
 const EARLIER_REFUSAL: &str = "cmd/sudo";
 
 /// What a `meta.toml` says, less what it need not say.
-pub(super) struct Parsed {
+pub(super) struct CaptureMetaFile {
     pub(super) host: Option<String>,
     pub(super) captured: String,
     pub(super) root_refused: Option<String>,
     gaps: Table,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, LoadError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| LoadError::MetaText)?;
+pub(super) fn parse(bytes: &[u8]) -> Result<CaptureMetaFile, CaptureLoadError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| CaptureLoadError::MetaText)?;
     let mut table: Table = text
         .parse()
-        .map_err(|error| LoadError::Meta(Box::new(error)))?;
+        .map_err(|error| CaptureLoadError::Meta(Box::new(error)))?;
     match table.get("format") {
         Some(Value::Integer(FORMAT)) => {}
         found => {
             let found = found.map_or_else(|| "unknown".to_owned(), ToString::to_string);
-            return Err(LoadError::Format {
+            return Err(CaptureLoadError::Format {
                 found: found.chars().take(40).collect(),
             });
         }
@@ -46,7 +46,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, LoadError> {
         let why = text_of(earlier)?;
         Some(why.strip_prefix(FAILED).unwrap_or(&why).to_owned())
     });
-    Ok(Parsed {
+    Ok(CaptureMetaFile {
         host: text_of(table.remove("host")),
         captured: match table.remove("captured") {
             Some(Value::Datetime(time)) => time.to_string(),
@@ -64,9 +64,9 @@ fn text_of(value: Option<Value>) -> Option<String> {
     }
 }
 
-impl Parsed {
+impl CaptureMetaFile {
     /// The gaps as entries of the capture: `root/…` or `cmd/…` → why it is missing.
-    pub(super) fn gaps(&self) -> impl Iterator<Item = (&str, Gap)> {
+    pub(super) fn gaps(&self) -> impl Iterator<Item = (&str, ReadGap)> {
         self.gaps.iter().filter_map(|(path, reason)| {
             let reason = reason.as_str()?;
             Some((path.as_str(), gap(reason)))
@@ -74,26 +74,26 @@ impl Parsed {
     }
 }
 
-fn gap(reason: &str) -> Gap {
+fn gap(reason: &str) -> ReadGap {
     match reason {
-        DENIED => Gap::Denied,
-        TOO_LARGE => Gap::TooLarge,
-        ABSENT => Gap::Absent,
-        other => Gap::Failed(other.strip_prefix(FAILED).unwrap_or(other).to_owned()),
+        DENIED => ReadGap::Denied,
+        TOO_LARGE => ReadGap::TooLarge,
+        ABSENT => ReadGap::Absent,
+        other => ReadGap::Failed(other.strip_prefix(FAILED).unwrap_or(other).to_owned()),
     }
 }
 
-fn reason(gap: &Gap) -> String {
+fn reason(gap: &ReadGap) -> String {
     match gap {
-        Gap::Denied => DENIED.to_owned(),
-        Gap::TooLarge => TOO_LARGE.to_owned(),
-        Gap::Absent => ABSENT.to_owned(),
-        Gap::Failed(text) => format!("{FAILED}{text}"),
+        ReadGap::Denied => DENIED.to_owned(),
+        ReadGap::TooLarge => TOO_LARGE.to_owned(),
+        ReadGap::Absent => ABSENT.to_owned(),
+        ReadGap::Failed(text) => format!("{FAILED}{text}"),
     }
 }
 
-pub(super) fn render(raw: &Raw) -> String {
-    let Meta {
+pub(super) fn render(raw: &RawCapture) -> String {
+    let CaptureMeta {
         host,
         captured,
         root_refused,
@@ -112,7 +112,7 @@ pub(super) fn render(raw: &Raw) -> String {
     let gaps: Table = tree
         .chain(commands)
         .filter_map(|(folder, name, entry)| match entry {
-            Entry::Gap(gap) => Some((format!("{folder}/{name}"), Value::from(reason(gap)))),
+            CaptureEntry::Gap(gap) => Some((format!("{folder}/{name}"), Value::from(reason(gap)))),
             _ => None,
         })
         .collect();
@@ -156,10 +156,10 @@ mod tests {
         assert_eq!(
             gaps,
             [
-                ("cmd/c", Gap::Failed("no such tool".into())),
-                ("root/a", Gap::Denied),
-                ("root/b", Gap::TooLarge),
-                ("root/d", Gap::Failed("odd".into())),
+                ("cmd/c", ReadGap::Failed("no such tool".into())),
+                ("root/a", ReadGap::Denied),
+                ("root/b", ReadGap::TooLarge),
+                ("root/d", ReadGap::Failed("odd".into())),
             ]
         );
     }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_plain_capture_reads_as_a_person_would_write_it() {
-        let raw = Raw::new(Meta {
+        let raw = RawCapture::new(CaptureMeta {
             host: "spark-a".into(),
             captured: "2026-11-01T12:00:00Z".into(),
             root_refused: None,

@@ -22,9 +22,9 @@ mod partial;
 mod tar;
 mod write;
 
-pub use error::{LoadError, WriteError};
-pub use limits::Limit;
-pub use load::{Loaded, load};
+pub use error::{CaptureLoadError, CaptureWriteError};
+pub use limits::CaptureLimit;
+pub use load::{LoadedCapture, load};
 pub use pack::{pack, unpack};
 pub use write::write;
 

@@ -5,11 +5,11 @@ use std::{
     sync::atomic::AtomicU64,
 };
 
-use crosstie_facts::{Entry, Raw, raw::KEEP};
+use crosstie_facts::{CaptureEntry, RawCapture, raw::KEEP};
 use flate2::{Compression, write::GzEncoder};
 use tar::{EntryType, Header};
 
-use super::{COMMANDS, LoadError, META, ROOT, archive, build::Builder, meta};
+use super::{COMMANDS, CaptureLoadError, META, ROOT, archive, build::CaptureBuilder, meta};
 
 const BLOCK: usize = 512;
 
@@ -23,19 +23,19 @@ const MAX_FOLDER: usize = 64;
     clippy::missing_panics_doc,
     reason = "the sink is a vector, whose writes do not fail, and nothing else does"
 )]
-pub fn pack(raw: &Raw) -> Vec<u8> {
+pub fn pack(raw: &RawCapture) -> Vec<u8> {
     pack_into(raw, Vec::new())
         .expect("writing to memory does not fail")
         .0
 }
 
 /// Reads what [`pack`] made, or any other `.tar.gz` of a capture.
-pub fn unpack(packed: &[u8]) -> Result<Raw, LoadError> {
-    archive::load(packed, Builder::new(&AtomicU64::new(0)), "capture")
+pub fn unpack(packed: &[u8]) -> Result<RawCapture, CaptureLoadError> {
+    archive::load(packed, CaptureBuilder::new(&AtomicU64::new(0)), "capture")
 }
 
 /// Packs into a sink and gives it back, with the length of the stream before compression.
-pub(super) fn pack_into<W: Write>(raw: &Raw, sink: W) -> io::Result<(W, u64)> {
+pub(super) fn pack_into<W: Write>(raw: &RawCapture, sink: W) -> io::Result<(W, u64)> {
     let mut packer = Packer {
         sink: GzEncoder::new(sink, Compression::default()),
         length: 0,
@@ -61,13 +61,13 @@ struct Packer<W: Write> {
 }
 
 impl<W: Write> Packer<W> {
-    fn entry(&mut self, path: &str, entry: &Entry) -> io::Result<()> {
+    fn entry(&mut self, path: &str, entry: &CaptureEntry) -> io::Result<()> {
         match entry {
-            Entry::File(bytes) => self.file(path, bytes),
-            Entry::Link(target) => self.link(path, target),
-            Entry::Directory => self.file(&format!("{path}/{KEEP}"), &[]),
+            CaptureEntry::File(bytes) => self.file(path, bytes),
+            CaptureEntry::Link(target) => self.link(path, target),
+            CaptureEntry::Directory => self.file(&format!("{path}/{KEEP}"), &[]),
             // Stands in meta.toml.
-            Entry::Gap(_) => Ok(()),
+            CaptureEntry::Gap(_) => Ok(()),
         }
     }
 

@@ -13,22 +13,22 @@ use rustix::{
     io::Errno,
 };
 
-use super::WriteError;
+use super::CaptureWriteError;
 
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 
-pub(super) struct Partial<'a> {
+pub(super) struct PartialFile<'a> {
     target: &'a Path,
     parent: PathBuf,
     path: PathBuf,
 }
 
-impl<'a> Partial<'a> {
+impl<'a> PartialFile<'a> {
     /// Picks a hidden name in the directory of `target`; the caller makes a file or directory of it, exclusively.
-    pub(super) fn beside(target: &'a Path) -> Result<Self, WriteError> {
+    pub(super) fn beside(target: &'a Path) -> Result<Self, CaptureWriteError> {
         if target.file_name().is_none() {
             let path = target.to_owned();
-            return Err(WriteError::Name { path });
+            return Err(CaptureWriteError::Name { path });
         }
         let parent = folder_of(target).to_owned();
         let path = loop {
@@ -51,22 +51,22 @@ impl<'a> Partial<'a> {
     }
 
     /// Moves it to its place, unless something came to be there meanwhile.
-    pub(super) fn publish(self) -> Result<(), WriteError> {
+    pub(super) fn publish(self) -> Result<(), CaptureWriteError> {
         let target = || self.target.to_owned();
         match move_to_free_place(&self.path, self.target) {
             Ok(()) => {}
             Err(Errno::EXIST | Errno::NOTEMPTY) => {
-                return Err(WriteError::Exists { path: target() });
+                return Err(CaptureWriteError::Exists { path: target() });
             }
             Err(error) => {
-                return Err(WriteError::Io {
+                return Err(CaptureWriteError::Io {
                     action: "move the finished capture to",
                     path: target(),
                     source: error.into(),
                 });
             }
         }
-        sync_folder(&self.parent).map_err(|source| WriteError::Io {
+        sync_folder(&self.parent).map_err(|source| CaptureWriteError::Io {
             action: "flush",
             path: self.parent.clone(),
             source,
@@ -74,7 +74,7 @@ impl<'a> Partial<'a> {
     }
 }
 
-impl Drop for Partial<'_> {
+impl Drop for PartialFile<'_> {
     /// After a move there is nothing here any more.
     fn drop(&mut self) {
         let removed = match fs::symlink_metadata(&self.path) {

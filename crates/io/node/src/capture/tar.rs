@@ -11,14 +11,14 @@ use std::{
 use tar::{EntryType, Header};
 
 use super::{
-    LoadError,
-    limits::{Limit, MAX_RECORD},
+    CaptureLoadError,
+    limits::{CaptureLimit, MAX_RECORD},
 };
 
 const BLOCK: u64 = 512;
 
 /// One member. Its content, if it is of interest, is read from the stream next.
-pub(super) struct Member {
+pub(super) struct TarMember {
     pub(super) kind: EntryType,
     /// Empty if it was too long to matter, as is the target.
     pub(super) path: Vec<u8>,
@@ -26,7 +26,7 @@ pub(super) struct Member {
     pub(super) size: u64,
 }
 
-pub(super) struct Members<R> {
+pub(super) struct TarMembers<R> {
     stream: R,
     position: u64,
     /// Of the present member: content and padding not read yet.
@@ -41,7 +41,7 @@ struct Records {
     target: Option<Vec<u8>>,
 }
 
-impl<R: BufRead> Members<R> {
+impl<R: BufRead> TarMembers<R> {
     pub(super) fn new(stream: R) -> Self {
         Self {
             stream,
@@ -52,7 +52,7 @@ impl<R: BufRead> Members<R> {
     }
 
     /// The next member; `None` at the end, once the stream is read up and so its checksum verified.
-    pub(super) fn next(&mut self) -> Result<Option<Member>, LoadError> {
+    pub(super) fn next(&mut self) -> Result<Option<TarMember>, CaptureLoadError> {
         let mut records = Records::default();
         loop {
             self.skip_content()?;
@@ -70,14 +70,14 @@ impl<R: BufRead> Members<R> {
                 EntryType::GNULongLink => records.target = Some(self.long_name()?),
                 EntryType::XHeader => self.pax(&mut records)?,
                 EntryType::XGlobalHeader => {}
-                EntryType::GNUSparse => return Err(LoadError::Sparse),
+                EntryType::GNUSparse => return Err(CaptureLoadError::Sparse),
                 kind => return Ok(Some(member(kind, &header, records, size))),
             }
         }
     }
 
     /// The content of the present member. Memory grows with what is really there, not with what was announced.
-    pub(super) fn read_content(&mut self) -> Result<Vec<u8>, LoadError> {
+    pub(super) fn read_content(&mut self) -> Result<Vec<u8>, CaptureLoadError> {
         let expected = self.content;
         let mut bytes = Vec::with_capacity(usize::try_from(expected.min(4096)).unwrap_or(0));
         let mut content = (&mut self.stream).take(expected);
@@ -90,7 +90,7 @@ impl<R: BufRead> Members<R> {
         Ok(bytes)
     }
 
-    fn header(&mut self) -> Result<Option<Header>, LoadError> {
+    fn header(&mut self) -> Result<Option<Header>, CaptureLoadError> {
         let mut header = Header::new_old();
         let mut read = 0;
         while read < header.as_bytes().len() {
@@ -118,7 +118,7 @@ impl<R: BufRead> Members<R> {
         Ok(Some(header))
     }
 
-    fn skip_content(&mut self) -> Result<(), LoadError> {
+    fn skip_content(&mut self) -> Result<(), CaptureLoadError> {
         let mut left = self.content.saturating_add(self.padding);
         while left > 0 {
             let before = self.position;
@@ -132,7 +132,7 @@ impl<R: BufRead> Members<R> {
     }
 
     /// Passes over at most `most` bytes; false at the end of the stream.
-    fn skip_some(&mut self, most: u64) -> Result<bool, LoadError> {
+    fn skip_some(&mut self, most: u64) -> Result<bool, CaptureLoadError> {
         let available = self.stream.fill_buf().map_err(stream_error)?.len();
         let count = usize::try_from(most).map_or(available, |most| most.min(available));
         self.stream.consume(count);
@@ -141,7 +141,7 @@ impl<R: BufRead> Members<R> {
     }
 
     /// A GNU long name or long link target, which ends in a NUL.
-    fn long_name(&mut self) -> Result<Vec<u8>, LoadError> {
+    fn long_name(&mut self) -> Result<Vec<u8>, CaptureLoadError> {
         if self.content > MAX_RECORD {
             return Ok(Vec::new());
         }
@@ -151,7 +151,7 @@ impl<R: BufRead> Members<R> {
         Ok(name)
     }
 
-    fn pax(&mut self, records: &mut Records) -> Result<(), LoadError> {
+    fn pax(&mut self, records: &mut Records) -> Result<(), CaptureLoadError> {
         if self.content > MAX_RECORD {
             (records.path, records.target) = (Some(Vec::new()), Some(Vec::new()));
             return Ok(());
@@ -166,8 +166,8 @@ impl<R: BufRead> Members<R> {
                 b"path" => records.path = Some(value.to_vec()),
                 b"linkpath" => records.target = Some(value.to_vec()),
                 // Written for members of 8 GiB and more; the header alone then does not say where the next one is.
-                b"size" => return Err(Limit::Stream.into()),
-                key if key.starts_with(b"GNU.sparse.") => return Err(LoadError::Sparse),
+                b"size" => return Err(CaptureLimit::Stream.into()),
+                key if key.starts_with(b"GNU.sparse.") => return Err(CaptureLoadError::Sparse),
                 _ => {}
             }
             rest = after;
@@ -175,20 +175,20 @@ impl<R: BufRead> Members<R> {
         Ok(())
     }
 
-    fn damaged(&self, what: &'static str) -> LoadError {
-        LoadError::Tar {
+    fn damaged(&self, what: &'static str) -> CaptureLoadError {
+        CaptureLoadError::Tar {
             what,
             position: self.position,
         }
     }
 }
 
-fn member(kind: EntryType, header: &Header, records: Records, size: u64) -> Member {
+fn member(kind: EntryType, header: &Header, records: Records, size: u64) -> TarMember {
     let of_header = || header.link_name_bytes().map(Cow::into_owned);
     let path = records
         .path
         .unwrap_or_else(|| header.path_bytes().into_owned());
-    Member {
+    TarMember {
         // Before POSIX a trailing slash was what told a directory from a file.
         kind: match kind {
             EntryType::Regular | EntryType::Continuous if path.ends_with(b"/") => {
@@ -213,10 +213,10 @@ fn pax_record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((&record[..equals], &record[equals + 1..], after))
 }
 
-fn stream_error(error: std::io::Error) -> LoadError {
-    match error.downcast::<Limit>() {
+fn stream_error(error: std::io::Error) -> CaptureLoadError {
+    match error.downcast::<CaptureLimit>() {
         Ok(limit) => limit.into(),
-        Err(error) => LoadError::Gzip(error),
+        Err(error) => CaptureLoadError::Gzip(error),
     }
 }
 

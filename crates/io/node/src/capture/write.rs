@@ -8,80 +8,80 @@ use std::{
     path::Path,
 };
 
-use crosstie_facts::{Entry, Raw, raw::KEEP};
+use crosstie_facts::{CaptureEntry, RawCapture, raw::KEEP};
 use rustix::fs::syncfs;
 
 use super::{
-    COMMANDS, META, ROOT, WriteError,
-    limits::{Limit, MAX_ENTRIES, MAX_META, MAX_STORED, MAX_STREAM},
+    COMMANDS, CaptureWriteError, META, ROOT,
+    limits::{CaptureLimit, MAX_ENTRIES, MAX_META, MAX_STORED, MAX_STREAM},
     load::is_archive,
     meta,
     pack::pack_into,
-    partial::Partial,
+    partial::PartialFile,
 };
 
 /// Writes a capture to a path where nothing is yet: packed if it ends in `.tar.gz` or `.tgz`, else as a directory. Only
 /// its owner may read it.
 ///
 /// An entry below a file or a link has no place in a file system: a directory leaves it out, an archive keeps it.
-pub fn write(raw: &Raw, path: &Path) -> Result<(), WriteError> {
+pub fn write(raw: &RawCapture, path: &Path) -> Result<(), CaptureWriteError> {
     if fs::symlink_metadata(path).is_ok() {
         let path = path.to_owned();
-        return Err(WriteError::Exists { path });
+        return Err(CaptureWriteError::Exists { path });
     }
     let meta = meta::render(raw);
     within_limits(raw, &meta)?;
-    let partial = Partial::beside(path)?;
+    let partial = PartialFile::beside(path)?;
     let written = if is_archive(path) {
         write_archive(raw, partial.path())
     } else {
         write_directory(raw, &meta, partial.path()).map(|()| 0)
     };
-    let length = written.map_err(|source| WriteError::Io {
+    let length = written.map_err(|source| CaptureWriteError::Io {
         action: "write",
         path: path.to_owned(),
         source,
     })?;
     if length > MAX_STREAM {
-        return Err(WriteError::TooLarge(Limit::Stream));
+        return Err(CaptureWriteError::TooLarge(CaptureLimit::Stream));
     }
     partial.publish()
 }
 
 /// Refuses what could not be loaded again.
-fn within_limits(raw: &Raw, meta: &str) -> Result<(), WriteError> {
+fn within_limits(raw: &RawCapture, meta: &str) -> Result<(), CaptureWriteError> {
     let mut entries = 0;
     let mut stored = meta.len();
     for (path, entry) in raw.tree().chain(raw.commands()) {
         let content = match entry {
-            Entry::File(bytes) => bytes.len(),
-            Entry::Link(target) => target.len(),
-            Entry::Directory | Entry::Gap(_) => KEEP.len(),
+            CaptureEntry::File(bytes) => bytes.len(),
+            CaptureEntry::Link(target) => target.len(),
+            CaptureEntry::Directory | CaptureEntry::Gap(_) => KEEP.len(),
         };
         entries += 1;
         stored += ROOT.len() + 1 + path.len() + content;
     }
     let limit = if entries >= MAX_ENTRIES {
-        Limit::Entries
+        CaptureLimit::Entries
     } else if stored as u64 > MAX_STORED {
-        Limit::Stored
+        CaptureLimit::Stored
     } else if meta.len() as u64 > MAX_META {
-        Limit::Meta
+        CaptureLimit::Meta
     } else {
         return Ok(());
     };
-    Err(WriteError::TooLarge(limit))
+    Err(CaptureWriteError::TooLarge(limit))
 }
 
 /// The length of the stream before compression.
-fn write_archive(raw: &Raw, path: &Path) -> io::Result<u64> {
+fn write_archive(raw: &RawCapture, path: &Path) -> io::Result<u64> {
     let file = new_file(path)?;
     let (buffer, length) = pack_into(raw, BufWriter::new(file))?;
     buffer.into_inner()?.sync_all()?;
     Ok(length)
 }
 
-fn write_directory(raw: &Raw, meta: &str, top: &Path) -> io::Result<()> {
+fn write_directory(raw: &RawCapture, meta: &str, top: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(top)?;
     write_file(&top.join(META), meta.as_bytes())?;
     let root = top.join(ROOT);
@@ -93,7 +93,7 @@ fn write_directory(raw: &Raw, meta: &str, top: &Path) -> io::Result<()> {
     }
     let leaves: HashSet<&str> = raw
         .tree()
-        .filter(|(_, entry)| matches!(entry, Entry::File(_) | Entry::Link(_)))
+        .filter(|(_, entry)| matches!(entry, CaptureEntry::File(_) | CaptureEntry::Link(_)))
         .map(|(path, _)| path)
         .collect();
     for (path, entry) in raw.tree() {
@@ -110,19 +110,19 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(end, _)| &path[..end])
 }
 
-fn write_entry(path: &Path, entry: &Entry) -> io::Result<()> {
-    if let (Some(parent), false) = (path.parent(), matches!(entry, Entry::Gap(_))) {
+fn write_entry(path: &Path, entry: &CaptureEntry) -> io::Result<()> {
+    if let (Some(parent), false) = (path.parent(), matches!(entry, CaptureEntry::Gap(_))) {
         new_directories(parent)?;
     }
     match entry {
-        Entry::File(bytes) => write_file(path, bytes),
-        Entry::Link(target) => symlink(target, path),
-        Entry::Directory => {
+        CaptureEntry::File(bytes) => write_file(path, bytes),
+        CaptureEntry::Link(target) => symlink(target, path),
+        CaptureEntry::Directory => {
             new_directories(path)?;
             write_file(&path.join(KEEP), &[])
         }
         // Stands in meta.toml.
-        Entry::Gap(_) => Ok(()),
+        CaptureEntry::Gap(_) => Ok(()),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use crosstie_facts::{Source, collect::is_engine_variable};
+use crosstie_facts::{FileTree, collect::is_engine_variable};
 
-use crate::Local;
+use crate::LocalFileTree;
 
 /// `client port server port`
 const SSH: &str = "SSH_CONNECTION";
@@ -15,7 +15,7 @@ const MAX_VALUE: usize = 4096;
 
 type Variables = BTreeMap<String, String>;
 
-pub(super) fn read(machine: &Local) -> String {
+pub(super) fn read(machine: &LocalFileTree) -> String {
     let own = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut variables: Variables = own.filter(|(name, _)| is_listed(name)).collect();
@@ -31,7 +31,7 @@ fn is_listed(name: &str) -> bool {
 }
 
 /// sudo drops the user's variables, and its own process still has them; the ssh connection is looked for higher up.
-fn ask_parents(machine: &Local, under_sudo: bool, variables: &mut Variables) {
+fn ask_parents(machine: &LocalFileTree, under_sudo: bool, variables: &mut Variables) {
     let mut pid = std::process::id();
     let mut wanted = under_sudo;
     for _ in 0..MAX_PARENTS {
@@ -58,7 +58,7 @@ fn ask_parents(machine: &Local, under_sudo: bool, variables: &mut Variables) {
 }
 
 /// `pid (comm) state ppid …`, where the name may hold anything.
-fn parent_of(machine: &Local, pid: u32) -> Option<u32> {
+fn parent_of(machine: &LocalFileTree, pid: u32) -> Option<u32> {
     let stat = machine.read(&format!("proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let (_, fields) = stat.rsplit_once(')')?;
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn parents_are_found() {
-        let machine = Local::machine();
+        let machine = LocalFileTree::machine();
         let parent = parent_of(&machine, std::process::id());
         assert_eq!(parent, Some(std::os::unix::process::parent_id()));
         assert_eq!(parent_of(&machine, 1), None);

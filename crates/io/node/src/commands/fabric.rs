@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crosstie_facts::Source;
+use crosstie_facts::FileTree;
 
 /// The interfaces of every RDMA device: those of its PCI function, the one that Soft-RoCE rides on, and the one that
 /// each port's first GID belongs to (a bond, where there is one).
-pub fn fabric_interfaces(source: &impl Source) -> Vec<String> {
+pub fn fabric_interfaces(source: &impl FileTree) -> Vec<String> {
     let class = "sys/class/infiniband";
     let mut interfaces = BTreeSet::new();
     for device in source.list(class).unwrap_or_default() {
@@ -25,22 +25,22 @@ pub fn fabric_interfaces(source: &impl Source) -> Vec<String> {
     interfaces.into_iter().collect()
 }
 
-fn line(source: &impl Source, path: &str) -> Option<String> {
+fn line(source: &impl FileTree, path: &str) -> Option<String> {
     let text = String::from_utf8(source.read(path).ok()?).ok()?;
     Some(text.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use crosstie_facts::{Entry, Raw};
+    use crosstie_facts::{CaptureEntry, RawCapture};
 
     use super::*;
 
     #[test]
     fn hardware_software_and_bonds_are_found() {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         let mut file = |path: &str, text: &str| {
-            raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+            raw.insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
         };
         file(
             "sys/class/infiniband/mlx5_0/device/net/enp1s0f0np0/mtu",

@@ -5,14 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_facts::Gap;
+use crosstie_facts::ReadGap;
 use rustix::{
     fs::{Mode, OFlags},
     io::Errno,
 };
 
 use crate::{
-    command::{Bounds, run},
+    command::{CommandLimits, run},
     local::gap,
 };
 
@@ -23,11 +23,11 @@ const KERNEL: u32 = 0;
 const MAX_LOG: usize = 16 << 20;
 const DEADLINE: Duration = Duration::from_secs(2);
 
-pub(super) fn read() -> Result<Vec<u8>, Gap> {
+pub(super) fn read() -> Result<Vec<u8>, ReadGap> {
     match records() {
         // Containers have no such device, and may have the system call that dmesg falls back to.
-        Err(Gap::Absent) => {
-            let bounds = Bounds {
+        Err(ReadGap::Absent) => {
+            let bounds = CommandLimits {
                 deadline: DEADLINE,
                 output: MAX_LOG,
             };
@@ -37,7 +37,7 @@ pub(super) fn read() -> Result<Vec<u8>, Gap> {
     }
 }
 
-fn records() -> Result<String, Gap> {
+fn records() -> Result<String, ReadGap> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let device = rustix::fs::open("/dev/kmsg", flags, Mode::empty()).map_err(gap)?;
     let until = Instant::now() + DEADLINE;
@@ -79,7 +79,7 @@ fn line(record: &[u8], text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use crosstie_facts::{Entry, collect::command};
+    use crosstie_facts::{CaptureEntry, collect::command};
 
     use super::*;
 
@@ -102,10 +102,10 @@ mod tests {
 
     #[test]
     fn the_log_is_what_dmesg_shows() {
-        let printed = run("dmesg", &["--kernel"], Bounds::default());
+        let printed = run("dmesg", &["--kernel"], CommandLimits::default());
         match (printed, read()) {
             (Ok(printed), Ok(read)) => {
-                let kept = |output| command("dmesg.txt", &Entry::File(output));
+                let kept = |output| command("dmesg.txt", &CaptureEntry::File(output));
                 assert_eq!(kept(read), kept(printed));
             }
             (printed, read) => assert_eq!(read.err(), printed.err()),

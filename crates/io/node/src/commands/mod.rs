@@ -12,12 +12,12 @@ use std::{
     time::Instant,
 };
 
-use crosstie_facts::{Entry, Gap, Source, collect};
+use crosstie_facts::{CaptureEntry, FileTree, ReadGap, collect};
 use serde_json::Value;
 
 use crate::{
-    Local,
-    command::{Bounds, run},
+    LocalFileTree,
+    command::{CommandLimits, run},
     groups::inherited,
     netlink,
 };
@@ -29,20 +29,20 @@ const THREADS: usize = 8;
 
 /// Whole answers, by the names that they have in a capture.
 type Answers = Vec<Answer>;
-type Answer = (String, Result<Vec<u8>, Gap>);
+type Answer = (String, Result<Vec<u8>, ReadGap>);
 type Task<'a> = Box<dyn FnOnce() -> Answer + Send + 'a>;
 
 /// Whether somebody else has to be asked.
 enum Ready {
     Ask,
     /// It is plain what they would say.
-    Known(Result<Vec<u8>, Gap>),
+    Known(Result<Vec<u8>, ReadGap>),
 }
 
 /// Reads everything at once; `fabric` names the interfaces whose links are looked at closely (see
-/// [`fabric_interfaces`]). Entries come sorted by name, with a [`Gap`] for what is there and could not be read.
-pub fn gather(fabric: &[String]) -> Vec<(String, Entry)> {
-    let machine = Local::machine();
+/// [`fabric_interfaces`]). Entries come sorted by name, with a [`ReadGap`] for what is there and could not be read.
+pub fn gather(fabric: &[String]) -> Vec<(String, CaptureEntry)> {
+    let machine = LocalFileTree::machine();
     // Interface names go into file names and on command lines.
     let fabric: Vec<&str> = fabric
         .iter()
@@ -51,13 +51,14 @@ pub fn gather(fabric: &[String]) -> Vec<(String, Entry)> {
         .collect();
     let (mut answers, waits) = others(&machine, &fabric);
     answers.extend(meanwhile(waits, || own(&machine, &fabric)));
-    let mut entries: Vec<(String, Entry)> = answers.into_iter().filter_map(reduced).collect();
+    let mut entries: Vec<(String, CaptureEntry)> =
+        answers.into_iter().filter_map(reduced).collect();
     entries.sort_by(|left, right| left.0.cmp(&right.0));
     entries
 }
 
 /// What the kernel tells us itself: done before a thread for it would have started.
-fn own(machine: &Local, fabric: &[&str]) -> Answers {
+fn own(machine: &LocalFileTree, fabric: &[&str]) -> Answers {
     let mut answers = tables();
     answers.push(("dmesg.txt".to_owned(), kernel_log::read()));
     answers.push(("rdma-resource.json".to_owned(), queue_pairs(machine)));
@@ -68,10 +69,10 @@ fn own(machine: &Local, fabric: &[&str]) -> Answers {
 }
 
 /// What others have to be asked for, and what need not be asked since it is plain that they have no answer.
-fn others<'a>(machine: &Local, fabric: &[&'a str]) -> (Answers, Vec<Task<'a>>) {
+fn others<'a>(machine: &LocalFileTree, fabric: &[&'a str]) -> (Answers, Vec<Task<'a>>) {
     let mut answers = Answers::new();
     let mut waits: Vec<Task<'a>> = Vec::new();
-    let mut ask = |name: &str, ready: Ready, question: fn() -> Result<Vec<u8>, Gap>| {
+    let mut ask = |name: &str, ready: Ready, question: fn() -> Result<Vec<u8>, ReadGap>| {
         let name = name.to_owned();
         match ready {
             Ready::Ask => waits.push(Box::new(move || (name, question()))),
@@ -88,11 +89,11 @@ fn others<'a>(machine: &Local, fabric: &[&'a str]) -> (Answers, Vec<Task<'a>>) {
 }
 
 /// What a capture keeps of an answer. That a thing is not there needs no entry.
-fn reduced((name, answer): (String, Result<Vec<u8>, Gap>)) -> Option<(String, Entry)> {
+fn reduced((name, answer): (String, Result<Vec<u8>, ReadGap>)) -> Option<(String, CaptureEntry)> {
     let output = match answer {
-        Ok(output) => Entry::File(output),
-        Err(Gap::Absent) => return None,
-        Err(gap) => Entry::Gap(gap),
+        Ok(output) => CaptureEntry::File(output),
+        Err(ReadGap::Absent) => return None,
+        Err(gap) => CaptureEntry::Gap(gap),
     };
     let entry = collect::command(&name, &output)?;
     Some((name, entry))
@@ -126,8 +127,8 @@ fn meanwhile(tasks: Vec<Task<'_>>, work: impl FnOnce() -> Answers) -> Answers {
     })
 }
 
-fn json(value: Result<Value, Gap>) -> Result<Vec<u8>, Gap> {
-    serde_json::to_vec(&value?).map_err(|error| Gap::Failed(error.to_string()))
+fn json(value: Result<Value, ReadGap>) -> Result<Vec<u8>, ReadGap> {
+    serde_json::to_vec(&value?).map_err(|error| ReadGap::Failed(error.to_string()))
 }
 
 fn tables() -> Answers {
@@ -144,29 +145,29 @@ fn tables() -> Answers {
 }
 
 /// Opening the socket would load the RDMA modules where they are not wanted.
-fn queue_pairs(machine: &Local) -> Result<Vec<u8>, Gap> {
+fn queue_pairs(machine: &LocalFileTree) -> Result<Vec<u8>, ReadGap> {
     machine.list("sys/class/infiniband")?;
     json(netlink::queue_pairs())
 }
 
 /// There only where systemd is what booted the machine.
-fn clock_ready(machine: &Local) -> Ready {
+fn clock_ready(machine: &LocalFileTree) -> Ready {
     match machine.list("run/systemd/system") {
         Ok(_) => Ready::Ask,
         Err(gap) => Ready::Known(Err(gap)),
     }
 }
 
-fn clock() -> Result<Vec<u8>, Gap> {
-    run("timedatectl", &["show"], Bounds::default())
+fn clock() -> Result<Vec<u8>, ReadGap> {
+    run("timedatectl", &["show"], CommandLimits::default())
 }
 
-fn firewall_ready(machine: &Local) -> Ready {
+fn firewall_ready(machine: &LocalFileTree) -> Ready {
     if !rustix::process::geteuid().is_root() {
-        return Ready::Known(Err(Gap::Denied));
+        return Ready::Known(Err(ReadGap::Denied));
     }
     if !is_there(machine, "nf_tables") {
-        return Ready::Known(Err(Gap::Absent));
+        return Ready::Known(Err(ReadGap::Absent));
     }
     // Most nodes of a fabric have no rules: the program need not be started to say so.
     if netlink::has_packet_filter() == Ok(false) {
@@ -175,13 +176,13 @@ fn firewall_ready(machine: &Local) -> Ready {
     Ready::Ask
 }
 
-fn firewall() -> Result<Vec<u8>, Gap> {
-    run("nft", &["-j", "list", "ruleset"], Bounds::default())
+fn firewall() -> Result<Vec<u8>, ReadGap> {
+    run("nft", &["-j", "list", "ruleset"], CommandLimits::default())
 }
 
 /// Whether a kernel module is loaded or built in. Asking what is not there would make the kernel load it, and a scan
 /// changes nothing.
-fn is_there(machine: &Local, module: &str) -> bool {
+fn is_there(machine: &LocalFileTree, module: &str) -> bool {
     if machine.list(&format!("sys/module/{module}")).is_ok() {
         return true;
     }
@@ -216,7 +217,7 @@ mod tests {
                 .find(|(found, _)| found == name)
                 .map(|(_, entry)| entry)
         };
-        let Some(Entry::File(addresses)) = get("ip-addr.json") else {
+        let Some(CaptureEntry::File(addresses)) = get("ip-addr.json") else {
             panic!("{entries:?}")
         };
         let addresses: Vec<Value> = serde_json::from_slice(addresses).unwrap();

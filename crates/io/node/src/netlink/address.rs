@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    message::{AF_INET, AF_INET6, Attributes, Request, u32_at},
+    message::{AF_INET, AF_INET6, NetlinkAttributes, NetlinkRequest, u32_at},
     names,
-    object::Object,
-    socket::{NetlinkError, Socket},
+    object::JsonObject,
+    socket::{NetlinkError, NetlinkSocket},
 };
 
 const RTM_NEWADDR: u16 = 20;
@@ -41,8 +41,8 @@ const FLAGS: [(u32, &str); 10] = [
 ];
 
 /// The addresses of every interface, by its index.
-pub(super) fn read(socket: &mut Socket) -> Result<BTreeMap<u32, Vec<Value>>, NetlinkError> {
-    let answer = socket.dump(&Request::new(RTM_GETADDR, &[0; FIXED]))?;
+pub(super) fn read(socket: &mut NetlinkSocket) -> Result<BTreeMap<u32, Vec<Value>>, NetlinkError> {
+    let answer = socket.dump(&NetlinkRequest::new(RTM_GETADDR, &[0; FIXED]))?;
     let mut addresses: BTreeMap<u32, Vec<Value>> = BTreeMap::new();
     for (kind, body) in answer.iter() {
         if kind == RTM_NEWADDR
@@ -54,11 +54,11 @@ pub(super) fn read(socket: &mut Socket) -> Result<BTreeMap<u32, Vec<Value>>, Net
     Ok(addresses)
 }
 
-pub(super) fn describe(body: &[u8]) -> Option<(u32, Object)> {
+pub(super) fn describe(body: &[u8]) -> Option<(u32, JsonObject)> {
     let (&family, &prefix, &scope) = (body.first()?, body.get(1)?, body.get(3)?);
     let index = u32_at(body, 4)?;
-    let attributes = Attributes::behind(body, FIXED);
-    let mut object = Object::default();
+    let attributes = NetlinkAttributes::behind(body, FIXED);
+    let mut object = JsonObject::default();
     match family {
         AF_INET => object.put("family", "inet"),
         AF_INET6 => object.put("family", "inet6"),

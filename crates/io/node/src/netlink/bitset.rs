@@ -1,6 +1,6 @@
 //! ethtool's sets of link modes, with the kernel's own names for the bits.
 
-use super::message::Attributes;
+use super::message::NetlinkAttributes;
 
 // `ETHTOOL_A_BITSET_*`
 const NOMASK: u16 = 1;
@@ -20,14 +20,14 @@ const FEC_BASER: u32 = 51;
 const FEC_LLRS: u32 = 74;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bit {
+pub(super) struct BitsetBit {
     index: u32,
     pub(super) name: String,
     pub(super) set: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum LinkModeClass {
     Port,
     Real,
     Pause,
@@ -37,23 +37,23 @@ pub(super) enum Class {
 
 /// A set with a mask lists what is supported, and marks what is advertised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum BitsetSelection {
     Listed,
     Set,
 }
 
-impl Bit {
+impl BitsetBit {
     pub(super) fn new(index: u32, name: String, set: bool) -> Self {
         Self { index, name, set }
     }
 
-    fn class(&self) -> Class {
+    fn class(&self) -> LinkModeClass {
         match self.index {
-            AUTONEG => Class::Autoneg,
-            7..=11 | 16 => Class::Port,
-            PAUSE | ASYM_PAUSE => Class::Pause,
-            FEC_NONE..=FEC_BASER | FEC_LLRS => Class::Fec,
-            _ => Class::Real,
+            AUTONEG => LinkModeClass::Autoneg,
+            7..=11 | 16 => LinkModeClass::Port,
+            PAUSE | ASYM_PAUSE => LinkModeClass::Pause,
+            FEC_NONE..=FEC_BASER | FEC_LLRS => LinkModeClass::Fec,
+            _ => LinkModeClass::Real,
         }
     }
 
@@ -70,7 +70,7 @@ impl Bit {
 }
 
 /// The bits of a set that came with names.
-pub(super) fn bits(set: Attributes<'_>) -> Vec<Bit> {
+pub(super) fn bits(set: NetlinkAttributes<'_>) -> Vec<BitsetBit> {
     // A list without a mask holds the bits that are set, and they carry no value.
     let list_of_set = set.get(NOMASK).is_some();
     let Some(list) = set.nested(BITS) else {
@@ -79,10 +79,10 @@ pub(super) fn bits(set: Attributes<'_>) -> Vec<Bit> {
     let entries = list.iter().filter(|(kind, _)| *kind == BITS_BIT);
     entries
         .filter_map(|(_, entry)| {
-            let entry = Attributes::new(entry);
+            let entry = NetlinkAttributes::new(entry);
             let index = entry.u32(BIT_INDEX)?;
             let name = entry.text(BIT_NAME);
-            Some(Bit {
+            Some(BitsetBit {
                 index,
                 name: name.unwrap_or_else(|| format!("BIT{index}")),
                 set: list_of_set || entry.get(BIT_VALUE).is_some(),
@@ -92,16 +92,20 @@ pub(super) fn bits(set: Attributes<'_>) -> Vec<Bit> {
 }
 
 /// The bits of a class, in the kernel's order.
-pub(super) fn chosen(set: &[Bit], class: Class, which: Which) -> impl Iterator<Item = &Bit> {
+pub(super) fn chosen(
+    set: &[BitsetBit],
+    class: LinkModeClass,
+    which: BitsetSelection,
+) -> impl Iterator<Item = &BitsetBit> {
     set.iter()
-        .filter(move |bit| bit.class() == class && (bit.set || which == Which::Listed))
+        .filter(move |bit| bit.class() == class && (bit.set || which == BitsetSelection::Listed))
 }
 
 /// How `ethtool` words the two pause bits.
-pub(super) fn pause(set: &[Bit], which: Which) -> &'static str {
+pub(super) fn pause(set: &[BitsetBit], which: BitsetSelection) -> &'static str {
     let has = |index: u32| {
         set.iter()
-            .any(|bit| bit.index == index && (bit.set || which == Which::Listed))
+            .any(|bit| bit.index == index && (bit.set || which == BitsetSelection::Listed))
     };
     match (has(PAUSE), has(ASYM_PAUSE)) {
         (true, true) => "Symmetric Receive-only",

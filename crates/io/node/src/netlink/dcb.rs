@@ -1,13 +1,13 @@
 //! Data centre bridging of one port (`RTM_GETDCB`), in the shapes of `dcb -j pfc|app|ets show`.
 
-use crosstie_facts::Gap;
+use crosstie_facts::ReadGap;
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
 use super::{
-    message::{Attributes, Request, u16_at, u64_at},
-    object::Object,
-    socket::{NetlinkError, Socket, errno_of},
+    message::{NetlinkAttributes, NetlinkRequest, u16_at, u64_at},
+    object::JsonObject,
+    socket::{NetlinkError, NetlinkSocket, errno_of},
 };
 
 pub(super) const RTM_GETDCB: u16 = 78;
@@ -26,24 +26,24 @@ pub(super) const DCB_ATTR_IEEE_APP: u16 = 1;
 const CLASSES: usize = 8;
 
 /// Priority flow control, the mapping of traffic to priorities, and the classes' shares.
-pub fn qos(interface: &str) -> Result<Value, Gap> {
+pub fn qos(interface: &str) -> Result<Value, ReadGap> {
     Ok(read(interface)?)
 }
 
 fn read(interface: &str) -> Result<Value, NetlinkError> {
-    let mut socket = Socket::open(None)?;
-    let request = Request::new(RTM_GETDCB, &[0, DCB_CMD_IEEE_GET, 0, 0]);
+    let mut socket = NetlinkSocket::open(None)?;
+    let request = NetlinkRequest::new(RTM_GETDCB, &[0, DCB_CMD_IEEE_GET, 0, 0]);
     let answer = socket.ask(&request.text(DCB_ATTR_IFNAME, interface))?;
     let body = answer.iter().next().map(|(_, body)| body);
     describe(body.unwrap_or_default())
 }
 
 /// What the port says of itself in the answer to `DCB_CMD_IEEE_GET`.
-pub(super) fn ieee(body: &[u8]) -> Result<Attributes<'_>, NetlinkError> {
-    match Attributes::behind(body, FIXED).get(DCB_ATTR_IEEE) {
+pub(super) fn ieee(body: &[u8]) -> Result<NetlinkAttributes<'_>, NetlinkError> {
+    match NetlinkAttributes::behind(body, FIXED).get(DCB_ATTR_IEEE) {
         None => Err(NetlinkError::Refused(Errno::OPNOTSUPP)),
         Some([status]) => Err(refused(*status)),
-        Some(nest) => Ok(Attributes::new(nest)),
+        Some(nest) => Ok(NetlinkAttributes::new(nest)),
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn refused(status: u8) -> NetlinkError {
 
 pub(super) fn describe(body: &[u8]) -> Result<Value, NetlinkError> {
     let ieee = ieee(body)?;
-    let mut object = Object::default();
+    let mut object = JsonObject::default();
     let flow = ieee.get(DCB_ATTR_IEEE_PFC);
     object.put_some("pfc", flow.and_then(flow_control));
     if let Some(table) = ieee.nested(DCB_ATTR_IEEE_APP_TABLE) {
@@ -87,13 +87,13 @@ fn flow_control(pfc: &[u8]) -> Option<Value> {
 }
 
 /// `dcb_app`: selector u8, priority u8, protocol u16.
-pub(super) fn entries(table: Attributes<'_>) -> impl Iterator<Item = (u8, u8, u16)> {
+pub(super) fn entries(table: NetlinkAttributes<'_>) -> impl Iterator<Item = (u8, u8, u16)> {
     let entries = table.iter().filter(|(kind, _)| *kind == DCB_ATTR_IEEE_APP);
     entries.filter_map(|(_, entry)| Some((*entry.first()?, *entry.get(1)?, u16_at(entry, 2)?)))
 }
 
 /// Each kind of mapping is a list of pairs.
-fn applications(table: Attributes<'_>) -> Value {
+fn applications(table: NetlinkAttributes<'_>) -> Value {
     let mut object = serde_json::Map::new();
     for (selector, priority, protocol) in entries(table) {
         let (key, value) = match (selector, protocol) {
@@ -172,16 +172,16 @@ mod tests {
             entry.extend(protocol.to_ne_bytes());
             entry
         };
-        let table = Request::attributes()
+        let table = NetlinkRequest::attributes()
             .bytes(DCB_ATTR_IEEE_APP, &app(5, 3, 26))
             .bytes(DCB_ATTR_IEEE_APP, &app(1, 2, 0))
             .bytes(DCB_ATTR_IEEE_APP, &app(9, 2, 0))
             .bytes(DCB_ATTR_IEEE_APP, &app(3, 1, 5));
-        let ieee = Request::attributes()
+        let ieee = NetlinkRequest::attributes()
             .bytes(DCB_ATTR_IEEE_ETS, &ets)
             .bytes(DCB_ATTR_IEEE_PFC, &pfc)
             .nest(DCB_ATTR_IEEE_APP_TABLE, &table);
-        let message = Request::new(RTM_GETDCB, &[0, DCB_CMD_IEEE_GET, 0, 0])
+        let message = NetlinkRequest::new(RTM_GETDCB, &[0, DCB_CMD_IEEE_GET, 0, 0])
             .text(DCB_ATTR_IFNAME, "enp1s0f0np0")
             .nest(DCB_ATTR_IEEE, &ieee)
             .encode(0, 1);
@@ -209,16 +209,16 @@ mod tests {
     #[test]
     fn refusals_come_two_ways() {
         let body = |status: i8| {
-            let message = Request::new(RTM_GETDCB, &[0, DCB_CMD_IEEE_GET, 0, 0])
+            let message = NetlinkRequest::new(RTM_GETDCB, &[0, DCB_CMD_IEEE_GET, 0, 0])
                 .bytes(DCB_ATTR_IEEE, &status.to_ne_bytes())
                 .encode(0, 1);
             message[16..].to_vec()
         };
-        let gap = |status| Gap::from(describe(&body(status)).unwrap_err());
-        assert_eq!(gap(-95), Gap::Absent);
-        assert_eq!(gap(-1), Gap::Denied);
-        assert_eq!(qos("lo"), Err(Gap::Absent));
-        assert_eq!(qos("no-such-port"), Err(Gap::Absent));
+        let gap = |status| ReadGap::from(describe(&body(status)).unwrap_err());
+        assert_eq!(gap(-95), ReadGap::Absent);
+        assert_eq!(gap(-1), ReadGap::Denied);
+        assert_eq!(qos("lo"), Err(ReadGap::Absent));
+        assert_eq!(qos("no-such-port"), Err(ReadGap::Absent));
     }
 
     proptest! {

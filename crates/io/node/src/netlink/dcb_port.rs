@@ -7,8 +7,8 @@ use super::{
         DCB_ATTR_IEEE, DCB_ATTR_IEEE_APP, DCB_ATTR_IEEE_APP_TABLE, DCB_ATTR_IEEE_PFC,
         DCB_ATTR_IFNAME, DCB_CMD_IEEE_GET, FIXED, RTM_GETDCB, entries, ieee, refused,
     },
-    message::{Attributes, Request},
-    socket::{Ask, NetlinkError},
+    message::{NetlinkAttributes, NetlinkRequest},
+    socket::{NetlinkError, NetlinkTransport},
 };
 
 const RTM_SETDCB: u16 = 79;
@@ -26,18 +26,18 @@ const PFC_ENABLED: usize = 1;
 
 /// Which priority packets of a DSCP get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mapping {
+pub struct DscpMapping {
     pub dscp: u8,
     pub priority: u8,
 }
 
 pub struct DcbPort<'a> {
-    kernel: &'a mut dyn Ask,
+    kernel: &'a mut dyn NetlinkTransport,
     interface: &'a str,
 }
 
 impl<'a> DcbPort<'a> {
-    pub fn new(kernel: &'a mut dyn Ask, interface: &'a str) -> Self {
+    pub fn new(kernel: &'a mut dyn NetlinkTransport, interface: &'a str) -> Self {
         Self { kernel, interface }
     }
 
@@ -57,11 +57,11 @@ impl<'a> DcbPort<'a> {
         }
         *enabled = mask;
         self.take_over()?;
-        let content = Request::attributes().bytes(DCB_ATTR_IEEE_PFC, &flow);
+        let content = NetlinkRequest::attributes().bytes(DCB_ATTR_IEEE_PFC, &flow);
         self.change(DCB_CMD_IEEE_SET, &content)
     }
 
-    pub fn mappings(&mut self) -> Result<Vec<Mapping>, NetlinkError> {
+    pub fn mappings(&mut self) -> Result<Vec<DscpMapping>, NetlinkError> {
         let body = self.get()?;
         let table = ieee(&body)?.nested(DCB_ATTR_IEEE_APP_TABLE);
         let entries = table.into_iter().flat_map(entries);
@@ -69,17 +69,17 @@ impl<'a> DcbPort<'a> {
             .filter(|(selector, _, _)| *selector == SELECT_DSCP)
             .filter_map(|(_, priority, protocol)| {
                 let dscp = u8::try_from(protocol).ok()?;
-                Some(Mapping { dscp, priority })
+                Some(DscpMapping { dscp, priority })
             })
             .collect())
     }
 
-    pub fn add(&mut self, mappings: &[Mapping]) -> Result<(), NetlinkError> {
+    pub fn add(&mut self, mappings: &[DscpMapping]) -> Result<(), NetlinkError> {
         self.take_over()?;
         self.change(DCB_CMD_IEEE_SET, &table(mappings))
     }
 
-    pub fn remove(&mut self, mappings: &[Mapping]) -> Result<(), NetlinkError> {
+    pub fn remove(&mut self, mappings: &[DscpMapping]) -> Result<(), NetlinkError> {
         if mappings.is_empty() {
             return Ok(());
         }
@@ -92,7 +92,7 @@ impl<'a> DcbPort<'a> {
         let request = self.request(RTM_GETDCB, DCB_CMD_GDCBX);
         let mode = match self.ask(&request) {
             Err(NetlinkError::Refused(Errno::OPNOTSUPP)) => return Ok(()),
-            answer => Attributes::behind(&answer?, FIXED).u8(DCB_ATTR_DCBX),
+            answer => NetlinkAttributes::behind(&answer?, FIXED).u8(DCB_ATTR_DCBX),
         };
         let Some(mode) = mode.filter(|mode| mode & DCB_CAP_DCBX_HOST == 0) else {
             return Ok(());
@@ -101,7 +101,7 @@ impl<'a> DcbPort<'a> {
             .request(RTM_SETDCB, DCB_CMD_SDCBX)
             .bytes(DCB_ATTR_DCBX, &[mode | DCB_CAP_DCBX_HOST]);
         let answer = self.ask(&request)?;
-        match Attributes::behind(&answer, FIXED).u8(DCB_ATTR_DCBX) {
+        match NetlinkAttributes::behind(&answer, FIXED).u8(DCB_ATTR_DCBX) {
             // Drivers answer 1 for no, without a reason.
             Some(1..) => Err(NetlinkError::Refused(Errno::PERM)),
             _ => Ok(()),
@@ -114,34 +114,34 @@ impl<'a> DcbPort<'a> {
     }
 
     /// The kernel acknowledges the message, and the driver's own answer is a byte in the reply.
-    fn change(&mut self, command: u8, content: &Request) -> Result<(), NetlinkError> {
+    fn change(&mut self, command: u8, content: &NetlinkRequest) -> Result<(), NetlinkError> {
         let request = self
             .request(RTM_SETDCB, command)
             .nest(DCB_ATTR_IEEE, content);
         let answer = self.ask(&request)?;
-        match Attributes::behind(&answer, FIXED).u8(DCB_ATTR_IEEE) {
+        match NetlinkAttributes::behind(&answer, FIXED).u8(DCB_ATTR_IEEE) {
             None | Some(0) => Ok(()),
             Some(status) => Err(refused(status)),
         }
     }
 
-    fn request(&self, kind: u16, command: u8) -> Request {
-        Request::new(kind, &[0, command, 0, 0]).text(DCB_ATTR_IFNAME, self.interface)
+    fn request(&self, kind: u16, command: u8) -> NetlinkRequest {
+        NetlinkRequest::new(kind, &[0, command, 0, 0]).text(DCB_ATTR_IFNAME, self.interface)
     }
 
     /// The body of the reply.
-    fn ask(&mut self, request: &Request) -> Result<Vec<u8>, NetlinkError> {
+    fn ask(&mut self, request: &NetlinkRequest) -> Result<Vec<u8>, NetlinkError> {
         let answer = self.kernel.ask(request)?;
         let body = answer.iter().next().map(|(_, body)| body.to_vec());
         Ok(body.unwrap_or_default())
     }
 }
 
-fn table(mappings: &[Mapping]) -> Request {
-    let mut entries = Request::attributes();
-    for Mapping { dscp, priority } in mappings {
+fn table(mappings: &[DscpMapping]) -> NetlinkRequest {
+    let mut entries = NetlinkRequest::attributes();
+    for DscpMapping { dscp, priority } in mappings {
         let [low, high] = u16::from(*dscp).to_ne_bytes();
         entries = entries.bytes(DCB_ATTR_IEEE_APP, &[SELECT_DSCP, *priority, low, high]);
     }
-    Request::attributes().nest(DCB_ATTR_IEEE_APP_TABLE, &entries)
+    NetlinkRequest::attributes().nest(DCB_ATTR_IEEE_APP_TABLE, &entries)
 }

@@ -3,13 +3,13 @@
 
 use std::fmt::Write as _;
 
-use crosstie_facts::Gap;
+use crosstie_facts::ReadGap;
 use rustix::{io::Errno, net::netlink::GENERIC};
 
 use super::{
-    bitset::{Bit, Class, Which, bits, chosen, pause},
-    message::{Attributes, Request},
-    socket::{NetlinkError, Socket},
+    bitset::{BitsetBit, BitsetSelection, LinkModeClass, bits, chosen, pause},
+    message::{NetlinkAttributes, NetlinkRequest},
+    socket::{NetlinkError, NetlinkSocket},
 };
 
 const GENL_ID_CTRL: u16 = 16;
@@ -31,35 +31,35 @@ const HEADER_DEV_NAME: u16 = 2;
 
 /// A conversation with the kernel's ethtool family.
 #[derive(Debug)]
-pub struct Ethtool {
-    socket: Socket,
+pub struct EthtoolSocket {
+    socket: NetlinkSocket,
     family: u16,
 }
 
-impl Ethtool {
-    pub fn open() -> Result<Self, Gap> {
-        let mut socket = Socket::open(Some(GENERIC))?;
-        let request = Request::new(GENL_ID_CTRL, &[CTRL_CMD_GETFAMILY, 1, 0, 0])
+impl EthtoolSocket {
+    pub fn open() -> Result<Self, ReadGap> {
+        let mut socket = NetlinkSocket::open(Some(GENERIC))?;
+        let request = NetlinkRequest::new(GENL_ID_CTRL, &[CTRL_CMD_GETFAMILY, 1, 0, 0])
             .text(CTRL_ATTR_FAMILY_NAME, "ethtool");
         let answer = socket.ask(&request)?;
         let family = answer
             .iter()
             .next()
-            .and_then(|(_, body)| Attributes::behind(body, FIXED).u16(CTRL_ATTR_FAMILY_ID));
-        let family = family.ok_or(Gap::Absent)?;
+            .and_then(|(_, body)| NetlinkAttributes::behind(body, FIXED).u16(CTRL_ATTR_FAMILY_ID));
+        let family = family.ok_or(ReadGap::Absent)?;
         Ok(Self { socket, family })
     }
 
     /// `ethtool IF`, less what has no bearing on a link: wake-on-LAN, message levels.
-    pub fn settings(&mut self, interface: &str) -> Result<String, Gap> {
+    pub fn settings(&mut self, interface: &str) -> Result<String, ReadGap> {
         let modes = self.get(LINKMODES_GET, interface)?;
         let mut text = format!("Settings for {interface}:\n");
-        link_modes(Attributes::new(&modes), &mut text);
+        link_modes(NetlinkAttributes::new(&modes), &mut text);
         if let Some(reply) = self.optional(LINKINFO_GET, interface)? {
-            link_information(Attributes::new(&reply), &mut text);
+            link_information(NetlinkAttributes::new(&reply), &mut text);
         }
         let state = self.optional(LINKSTATE_GET, interface)?;
-        if let Some(link) = state.and_then(|reply| Attributes::new(&reply).u8(LINK)) {
+        if let Some(link) = state.and_then(|reply| NetlinkAttributes::new(&reply).u8(LINK)) {
             let word = if link == 0 { "no" } else { "yes" };
             let _ = writeln!(text, "\tLink detected: {word}");
         }
@@ -67,26 +67,26 @@ impl Ethtool {
     }
 
     /// `ethtool --show-fec IF`
-    pub fn error_correction(&mut self, interface: &str) -> Result<String, Gap> {
+    pub fn error_correction(&mut self, interface: &str) -> Result<String, ReadGap> {
         let reply = self.get(FEC_GET, interface)?;
         let mut text = format!("FEC parameters for {interface}:\n");
-        error_correction(Attributes::new(&reply), &mut text);
+        error_correction(NetlinkAttributes::new(&reply), &mut text);
         Ok(text)
     }
 
     /// `ethtool --show-pause IF`
-    pub fn pause(&mut self, interface: &str) -> Result<String, Gap> {
+    pub fn pause(&mut self, interface: &str) -> Result<String, ReadGap> {
         let reply = self.get(PAUSE_GET, interface)?;
         let mut text = format!("Pause parameters for {interface}:\n");
-        global_pause(Attributes::new(&reply), &mut text);
+        global_pause(NetlinkAttributes::new(&reply), &mut text);
         Ok(text)
     }
 
     /// The attributes of the reply.
     fn get(&mut self, command: u8, interface: &str) -> Result<Vec<u8>, NetlinkError> {
-        let header = Request::attributes().text(HEADER_DEV_NAME, interface);
+        let header = NetlinkRequest::attributes().text(HEADER_DEV_NAME, interface);
         // Without a flag in the header, sets of bits come as lists of names.
-        let request = Request::new(self.family, &[command, 1, 0, 0]).nest(HEADER, &header);
+        let request = NetlinkRequest::new(self.family, &[command, 1, 0, 0]).nest(HEADER, &header);
         let answer = self.socket.ask(&request)?;
         let body = answer.iter().find(|(kind, _)| *kind == self.family);
         let body = body.and_then(|(_, body)| body.get(FIXED..));
@@ -116,16 +116,21 @@ const LINK: u16 = 2;
 /// Speeds that mean none: zero, and the 16- and 32-bit forms of -1.
 const NO_SPEED: [u32; 3] = [0, 0xffff, u32::MAX];
 
-pub(super) fn link_modes(reply: Attributes<'_>, text: &mut String) {
+pub(super) fn link_modes(reply: NetlinkAttributes<'_>, text: &mut String) {
     if let Some(set) = reply.nested(OURS) {
         let ours = bits(set);
-        let ports = words(&ours, Class::Port, Which::Listed);
+        let ports = words(&ours, LinkModeClass::Port, BitsetSelection::Listed);
         let _ = writeln!(text, "\tSupported ports: [ {ports} ]");
-        modes(&ours, Which::Listed, "Supported", text);
-        modes(&ours, Which::Set, "Advertised", text);
+        modes(&ours, BitsetSelection::Listed, "Supported", text);
+        modes(&ours, BitsetSelection::Set, "Advertised", text);
     }
     if let Some(set) = reply.nested(PEER) {
-        modes(&bits(set), Which::Set, "Link partner advertised", text);
+        modes(
+            &bits(set),
+            BitsetSelection::Set,
+            "Link partner advertised",
+            text,
+        );
     }
     if let Some(speed) = reply.u32(SPEED) {
         let _ = if NO_SPEED.contains(&speed) {
@@ -148,16 +153,16 @@ pub(super) fn link_modes(reply: Attributes<'_>, text: &mut String) {
 }
 
 /// What one side supports, or what it advertises.
-fn modes(set: &[Bit], which: Which, label: &str, text: &mut String) {
+fn modes(set: &[BitsetBit], which: BitsetSelection, label: &str, text: &mut String) {
     let (gap, verb) = match which {
-        Which::Listed => ("   ", "Supports"),
-        Which::Set => ("  ", label),
+        BitsetSelection::Listed => ("   ", "Supports"),
+        BitsetSelection::Set => ("  ", label),
     };
     let heading = format!("{label} link modes:{gap}");
     // The rest of a list stands below its first line, two duplexes of one mode side by side.
     let indent = format!("\n\t{}", " ".repeat(heading.len()));
     let mut list = String::new();
-    for bit in chosen(set, Class::Real, which) {
+    for bit in chosen(set, LinkModeClass::Real, which) {
         if !list.is_empty() {
             let beside = bit.name.ends_with("/Full") && list.ends_with("/Half");
             list.push_str(if beside { " " } else { &indent });
@@ -166,10 +171,10 @@ fn modes(set: &[Bit], which: Which, label: &str, text: &mut String) {
     }
     let _ = writeln!(text, "\t{heading}{}", or(list, "Not reported"));
     let _ = writeln!(text, "\t{label} pause frame use: {}", pause(set, which));
-    let negotiates = chosen(set, Class::Autoneg, which).next().is_some();
+    let negotiates = chosen(set, LinkModeClass::Autoneg, which).next().is_some();
     let yes_no = if negotiates { "Yes" } else { "No" };
     let _ = writeln!(text, "\t{verb} auto-negotiation: {yes_no}");
-    let correction = words(set, Class::Fec, which);
+    let correction = words(set, LinkModeClass::Fec, which);
     let _ = writeln!(
         text,
         "\t{label} FEC modes: {}",
@@ -178,7 +183,7 @@ fn modes(set: &[Bit], which: Which, label: &str, text: &mut String) {
 }
 
 /// Names on one line, spaced as `ethtool` spaces them.
-fn words(set: &[Bit], class: Class, which: Which) -> String {
+fn words(set: &[BitsetBit], class: LinkModeClass, which: BitsetSelection) -> String {
     let words: Vec<&str> = chosen(set, class, which)
         .map(|bit| bit.name.as_str())
         .collect();
@@ -203,7 +208,7 @@ const PORTS: [&str; 6] = [
     "Direct Attach Copper",
 ];
 
-pub(super) fn link_information(reply: Attributes<'_>, text: &mut String) {
+pub(super) fn link_information(reply: NetlinkAttributes<'_>, text: &mut String) {
     if let Some(port) = reply.u8(2) {
         let name = match port {
             0xef => "None".to_owned(),
@@ -227,13 +232,13 @@ pub(super) fn link_information(reply: Attributes<'_>, text: &mut String) {
 }
 
 /// `ETHTOOL_A_FEC_*`: modes 2, auto 3, active 4.
-pub(super) fn error_correction(reply: Attributes<'_>, text: &mut String) {
+pub(super) fn error_correction(reply: NetlinkAttributes<'_>, text: &mut String) {
     let set = reply.nested(2).map(bits).unwrap_or_default();
     let mut configured: Vec<&str> = Vec::new();
     if reply.u8(3).unwrap_or(0) != 0 {
         configured.push("Auto");
     }
-    configured.extend(set.iter().filter(|bit| bit.set).map(Bit::correction));
+    configured.extend(set.iter().filter(|bit| bit.set).map(BitsetBit::correction));
     if configured.is_empty() {
         configured.push("None");
     }
@@ -241,13 +246,13 @@ pub(super) fn error_correction(reply: Attributes<'_>, text: &mut String) {
     let _ = writeln!(text, "Supported/Configured FEC encodings: {configured}");
     let active = reply
         .u32(4)
-        .map(|index| Bit::new(index, String::new(), true));
-    let active = active.as_ref().map_or("None", Bit::correction);
+        .map(|index| BitsetBit::new(index, String::new(), true));
+    let active = active.as_ref().map_or("None", BitsetBit::correction);
     let _ = writeln!(text, "Active FEC encoding: {active}");
 }
 
 /// `ETHTOOL_A_PAUSE_*`: autoneg 2, rx 3, tx 4.
-pub(super) fn global_pause(reply: Attributes<'_>, text: &mut String) {
+pub(super) fn global_pause(reply: NetlinkAttributes<'_>, text: &mut String) {
     for (kind, label) in [(2, "Autonegotiate:\t"), (3, "RX:\t\t"), (4, "TX:\t\t")] {
         if let Some(on) = reply.u8(kind) {
             let word = if on == 0 { "off" } else { "on" };
@@ -262,20 +267,20 @@ mod tests {
 
     use super::*;
 
-    fn bit(index: u32, name: &str, set: bool) -> Request {
-        let bit = Request::attributes().u32(1, index).text(2, name);
+    fn bit(index: u32, name: &str, set: bool) -> NetlinkRequest {
+        let bit = NetlinkRequest::attributes().u32(1, index).text(2, name);
         if set { bit.bytes(3, &[]) } else { bit }
     }
 
-    fn set(bits: &[Request], with_mask: bool) -> Request {
+    fn set(bits: &[NetlinkRequest], with_mask: bool) -> NetlinkRequest {
         let list = bits
             .iter()
-            .fold(Request::attributes(), |list, bit| list.nest(1, bit));
-        let set = Request::attributes().u32(2, 128).nest(3, &list);
+            .fold(NetlinkRequest::attributes(), |list, bit| list.nest(1, bit));
+        let set = NetlinkRequest::attributes().u32(2, 128).nest(3, &list);
         if with_mask { set } else { set.bytes(1, &[]) }
     }
 
-    fn body(attributes: &Request) -> Vec<u8> {
+    fn body(attributes: &NetlinkRequest) -> Vec<u8> {
         attributes.encode(0, 0)[16..].to_vec()
     }
 
@@ -291,7 +296,7 @@ mod tests {
             bit(66, "200000baseCR4/Full", true),
         ];
         let peer = [bit(66, "200000baseCR4/Full", true), bit(6, "Autoneg", true)];
-        let modes = Request::attributes()
+        let modes = NetlinkRequest::attributes()
             .bytes(AUTONEG, &[1])
             .nest(OURS, &set(&ours, true))
             .nest(PEER, &set(&peer, false))
@@ -303,9 +308,11 @@ mod tests {
     #[test]
     fn a_fabric_port_reads_as_ethtool_prints_it() {
         let mut text = String::new();
-        link_modes(Attributes::new(&fabric_port()), &mut text);
+        link_modes(NetlinkAttributes::new(&fabric_port()), &mut text);
         link_information(
-            Attributes::new(&body(&Request::attributes().bytes(2, &[5]).bytes(6, &[0]))),
+            NetlinkAttributes::new(&body(
+                &NetlinkRequest::attributes().bytes(2, &[5]).bytes(6, &[0]),
+            )),
             &mut text,
         );
         let expected = "\
@@ -336,38 +343,38 @@ mod tests {
     #[test]
     fn error_correction_reads_as_ethtool_prints_it() {
         let modes = set(&[bit(49, "None", true), bit(51, "BASER", true)], false);
-        let reply = Request::attributes()
+        let reply = NetlinkRequest::attributes()
             .nest(2, &modes)
             .bytes(3, &[1])
             .u32(4, 50);
         let mut text = String::new();
-        error_correction(Attributes::new(&body(&reply)), &mut text);
+        error_correction(NetlinkAttributes::new(&body(&reply)), &mut text);
         let expected =
             "Supported/Configured FEC encodings: Auto Off BaseR\nActive FEC encoding: RS\n";
         assert_eq!(text, expected);
         text.clear();
-        error_correction(Attributes::new(&[]), &mut text);
+        error_correction(NetlinkAttributes::new(&[]), &mut text);
         let expected = "Supported/Configured FEC encodings: None\nActive FEC encoding: None\n";
         assert_eq!(text, expected);
     }
 
     #[test]
     fn pause_reads_as_ethtool_prints_it() {
-        let reply = Request::attributes()
+        let reply = NetlinkRequest::attributes()
             .bytes(2, &[0])
             .bytes(3, &[1])
             .bytes(4, &[0]);
         let mut text = String::new();
-        global_pause(Attributes::new(&body(&reply)), &mut text);
+        global_pause(NetlinkAttributes::new(&body(&reply)), &mut text);
         assert_eq!(text, "Autonegotiate:\toff\nRX:\t\ton\nTX:\t\toff\n");
     }
 
     #[test]
     fn what_a_port_does_not_have_is_absent() {
-        let mut ethtool = Ethtool::open().unwrap();
-        assert_eq!(ethtool.error_correction("lo"), Err(Gap::Absent));
-        assert_eq!(ethtool.pause("lo"), Err(Gap::Absent));
-        assert_eq!(ethtool.settings("no-such-port"), Err(Gap::Absent));
+        let mut ethtool = EthtoolSocket::open().unwrap();
+        assert_eq!(ethtool.error_correction("lo"), Err(ReadGap::Absent));
+        assert_eq!(ethtool.pause("lo"), Err(ReadGap::Absent));
+        assert_eq!(ethtool.settings("no-such-port"), Err(ReadGap::Absent));
         let settings = ethtool.settings("lo").unwrap_or_default();
         assert!(settings.is_empty() || settings.contains("Link detected: yes"));
     }
@@ -379,7 +386,7 @@ mod tests {
             let length = bytes.len();
             bytes[usize::from(at) % length] = byte;
             for part in [&bytes[..], &bytes[..usize::from(end) % length]] {
-                let attributes = Attributes::new(part);
+                let attributes = NetlinkAttributes::new(part);
                 let mut text = String::new();
                 link_modes(attributes, &mut text);
                 link_information(attributes, &mut text);

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     link_kind,
-    message::{Attributes, Request, text, u16_at, u32_at, u64_at},
+    message::{NetlinkAttributes, NetlinkRequest, text, u16_at, u32_at, u64_at},
     names,
-    object::Object,
-    socket::{NetlinkError, Socket},
+    object::JsonObject,
+    socket::{NetlinkError, NetlinkSocket},
 };
 
 const RTM_NEWLINK: u16 = 16;
@@ -119,7 +119,7 @@ fn statistics(counters: &[u8]) -> Value {
 
 /// The interfaces of this network namespace, by index.
 #[derive(Debug, Default)]
-pub(super) struct Links {
+pub(super) struct LinkTable {
     links: BTreeMap<u32, Link>,
     order: Vec<u32>,
 }
@@ -131,10 +131,10 @@ struct Link {
     body: Vec<u8>,
 }
 
-impl Links {
-    pub(super) fn read(socket: &mut Socket) -> Result<Self, NetlinkError> {
+impl LinkTable {
+    pub(super) fn read(socket: &mut NetlinkSocket) -> Result<Self, NetlinkError> {
         // No extensions are asked for: virtual functions would be asked of the firmware one by one.
-        let answer = socket.dump(&Request::new(RTM_GETLINK, &[0; FIXED]))?;
+        let answer = socket.dump(&NetlinkRequest::new(RTM_GETLINK, &[0; FIXED]))?;
         let mut links = Self::default();
         for (_, body) in answer.iter().filter(|(kind, _)| *kind == RTM_NEWLINK) {
             links.insert(body);
@@ -146,7 +146,7 @@ impl Links {
         let (Some(index), Some(flags)) = (u32_at(body, 4), u32_at(body, 8)) else {
             return;
         };
-        let Some(name) = Attributes::behind(body, FIXED).text(IFLA_IFNAME) else {
+        let Some(name) = NetlinkAttributes::behind(body, FIXED).text(IFLA_IFNAME) else {
             return;
         };
         let body = body.to_vec();
@@ -163,7 +163,7 @@ impl Links {
 
     pub(super) fn mtu(&self, name: &str) -> Option<u32> {
         let link = self.links.values().find(|link| link.name == name)?;
-        Attributes::behind(&link.body, FIXED).u32(IFLA_MTU)
+        NetlinkAttributes::behind(&link.body, FIXED).u32(IFLA_MTU)
     }
 
     /// One object an interface, with the addresses that `addresses` holds for its index.
@@ -176,9 +176,9 @@ impl Links {
         self.order.iter().filter_map(object).collect()
     }
 
-    fn describe(&self, index: u32, link: &Link) -> Object {
-        let attributes = Attributes::behind(&link.body, FIXED);
-        let mut object = Object::default();
+    fn describe(&self, index: u32, link: &Link) -> JsonObject {
+        let attributes = NetlinkAttributes::behind(&link.body, FIXED);
+        let mut object = JsonObject::default();
         object.put("ifindex", index);
         object.put("ifname", link.name.clone());
         let lower_down = self.put_lower(attributes, &mut object);
@@ -224,7 +224,7 @@ impl Links {
     }
 
     /// The interface below, and whether it is administratively down.
-    fn put_lower(&self, attributes: Attributes<'_>, object: &mut Object) -> bool {
+    fn put_lower(&self, attributes: NetlinkAttributes<'_>, object: &mut JsonObject) -> bool {
         match (attributes.u32(IFLA_LINK), attributes.u32(IFLA_LINK_NETNSID)) {
             (None, _) => {}
             (Some(0), _) => object.put("link", Value::Null),
@@ -239,7 +239,7 @@ impl Links {
     }
 }
 
-fn put_hardware(attributes: Attributes<'_>, link: &Link, object: &mut Object) {
+fn put_hardware(attributes: NetlinkAttributes<'_>, link: &Link, object: &mut JsonObject) {
     let kind = u16_at(&link.body, 2).unwrap_or_default();
     object.put("link_type", names::link_type(kind));
     let address = attributes.get(IFLA_ADDRESS);

@@ -1,6 +1,6 @@
 //! What a virtual interface is made of (`IFLA_LINKINFO`), as far as it bears on a fabric.
 
-use super::{link::Links, message::Attributes, names, object::Object};
+use super::{link::LinkTable, message::NetlinkAttributes, names, object::JsonObject};
 
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
@@ -17,8 +17,8 @@ const BOND_MODES: [&str; 7] = [
     "balance-alb",
 ];
 
-pub(super) fn describe(information: Attributes<'_>, links: &Links) -> Object {
-    let mut object = Object::default();
+pub(super) fn describe(information: NetlinkAttributes<'_>, links: &LinkTable) -> JsonObject {
+    let mut object = JsonObject::default();
     if let Some(kind) = information.text(IFLA_INFO_KIND) {
         let data = information.nested(IFLA_INFO_DATA);
         let data = data.and_then(|data| data_of(&kind, data, links));
@@ -30,8 +30,8 @@ pub(super) fn describe(information: Attributes<'_>, links: &Links) -> Object {
 }
 
 /// The attribute numbers are those of `IFLA_VLAN_*`, `IFLA_BOND_*` and so on in `linux/if_link.h`.
-fn data_of(kind: &str, data: Attributes<'_>, links: &Links) -> Option<Object> {
-    let mut object = Object::default();
+fn data_of(kind: &str, data: NetlinkAttributes<'_>, links: &LinkTable) -> Option<JsonObject> {
+    let mut object = JsonObject::default();
     match kind {
         "vlan" => {
             object.put_some("protocol", data.get(5).map(vlan_protocol));

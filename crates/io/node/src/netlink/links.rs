@@ -3,8 +3,8 @@
 use rustix::io::Errno;
 
 use super::{
-    message::{Attributes, Request, u32_at},
-    socket::{Ask, NetlinkError, Socket},
+    message::{NetlinkAttributes, NetlinkRequest, u32_at},
+    socket::{NetlinkError, NetlinkSocket, NetlinkTransport},
 };
 
 const RTM_NEWLINK: u16 = 16;
@@ -17,10 +17,10 @@ const IFF_UP: u32 = 1;
 const FIXED: usize = 16;
 const ETHERNET: u16 = 1;
 
-pub struct Links<A = Socket>(pub A);
+pub struct LinkClient<A = NetlinkSocket>(pub A);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct LinkInfo {
     pub index: u32,
     pub is_up: bool,
     pub is_ethernet: bool,
@@ -29,16 +29,16 @@ pub struct Link {
     pub mac: Vec<u8>,
 }
 
-impl Links {
+impl LinkClient {
     pub fn open() -> Result<Self, NetlinkError> {
-        Socket::open(None).map(Self)
+        NetlinkSocket::open(None).map(Self)
     }
 }
 
-impl<A: Ask> Links<A> {
+impl<A: NetlinkTransport> LinkClient<A> {
     /// `None` is an interface that there is not.
-    pub fn find(&mut self, name: &str) -> Result<Option<Link>, NetlinkError> {
-        let request = Request::new(RTM_GETLINK, &[0; FIXED]).text(IFLA_IFNAME, name);
+    pub fn find(&mut self, name: &str) -> Result<Option<LinkInfo>, NetlinkError> {
+        let request = NetlinkRequest::new(RTM_GETLINK, &[0; FIXED]).text(IFLA_IFNAME, name);
         let answer = match self.0.ask(&request) {
             Err(NetlinkError::Refused(Errno::NODEV)) => return Ok(None),
             answer => answer?,
@@ -52,14 +52,16 @@ impl<A: Ask> Links<A> {
         fixed[4..8].copy_from_slice(&index.to_ne_bytes());
         fixed[8..12].copy_from_slice(&(if up { IFF_UP } else { 0 }).to_ne_bytes());
         fixed[12..16].copy_from_slice(&IFF_UP.to_ne_bytes());
-        self.0.ask(&Request::new(RTM_NEWLINK, &fixed)).map(|_| ())
+        self.0
+            .ask(&NetlinkRequest::new(RTM_NEWLINK, &fixed))
+            .map(|_| ())
     }
 }
 
-fn parse(body: &[u8]) -> Option<Link> {
+fn parse(body: &[u8]) -> Option<LinkInfo> {
     let flags = u32_at(body, 8)?;
-    let attributes = Attributes::behind(body, FIXED);
-    Some(Link {
+    let attributes = NetlinkAttributes::behind(body, FIXED);
+    Some(LinkInfo {
         index: u32_at(body, 4)?,
         is_up: flags & IFF_UP != 0,
         is_ethernet: body.get(2..4)? == ETHERNET.to_ne_bytes(),

@@ -21,12 +21,12 @@ fn aligned(length: usize) -> usize {
 
 /// A request to the kernel: type, the family's fixed header, attributes.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct NetlinkRequest {
     kind: u16,
     body: Vec<u8>,
 }
 
-impl Request {
+impl NetlinkRequest {
     /// `fixed` is the family's own header: `ifinfomsg`, `rtmsg`, `genlmsghdr`, …
     pub fn new(kind: u16, fixed: &[u8]) -> Self {
         let mut body = fixed.to_vec();
@@ -63,7 +63,7 @@ impl Request {
         self.bytes(attribute | NESTED, &inside.body)
     }
 
-    /// A carrier of attributes for [`Request::nest`].
+    /// A carrier of attributes for [`NetlinkRequest::nest`].
     pub fn attributes() -> Self {
         Self::new(0, &[])
     }
@@ -84,7 +84,7 @@ impl Request {
 
 /// One message out of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message<'a> {
+pub struct NetlinkMessage<'a> {
     pub kind: u16,
     pub flags: u16,
     pub sequence: u32,
@@ -93,15 +93,15 @@ pub struct Message<'a> {
 
 /// The messages of one datagram.
 #[derive(Debug, Clone)]
-pub struct Messages<'a>(pub &'a [u8]);
+pub struct NetlinkMessages<'a>(pub &'a [u8]);
 
-impl<'a> Iterator for Messages<'a> {
-    type Item = Message<'a>;
+impl<'a> Iterator for NetlinkMessages<'a> {
+    type Item = NetlinkMessage<'a>;
 
-    fn next(&mut self) -> Option<Message<'a>> {
+    fn next(&mut self) -> Option<NetlinkMessage<'a>> {
         let length = u32_at(self.0, 0)? as usize;
         let body = self.0.get(HEADER..length)?;
-        let message = Message {
+        let message = NetlinkMessage {
             kind: u16_at(self.0, 4)?,
             flags: u16_at(self.0, 6)?,
             sequence: u32_at(self.0, 8)?,
@@ -114,9 +114,9 @@ impl<'a> Iterator for Messages<'a> {
 
 /// The attributes behind a fixed header, or inside a nest.
 #[derive(Debug, Clone, Copy)]
-pub struct Attributes<'a>(&'a [u8]);
+pub struct NetlinkAttributes<'a>(&'a [u8]);
 
-impl<'a> Attributes<'a> {
+impl<'a> NetlinkAttributes<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -204,12 +204,12 @@ mod tests {
 
     #[test]
     fn what_is_built_is_read_back() {
-        let inside = Request::attributes().u32(2, 7);
-        let bytes = Request::new(18, &[1, 2, 3])
+        let inside = NetlinkRequest::attributes().u32(2, 7);
+        let bytes = NetlinkRequest::new(18, &[1, 2, 3])
             .text(1, "eth0")
             .nest(13, &inside)
             .encode(0x301, 42);
-        let messages: Vec<_> = Messages(&bytes).collect();
+        let messages: Vec<_> = NetlinkMessages(&bytes).collect();
         let [message] = messages.as_slice() else {
             panic!("{messages:?}")
         };
@@ -217,7 +217,7 @@ mod tests {
             (message.kind, message.flags, message.sequence),
             (18, 0x301, 42)
         );
-        let attributes = Attributes::behind(message.body, 3);
+        let attributes = NetlinkAttributes::behind(message.body, 3);
         assert_eq!(attributes.text(1).as_deref(), Some("eth0"));
         assert_eq!(attributes.nested(13).and_then(|nest| nest.u32(2)), Some(7));
         assert_eq!(attributes.get(99), None);
@@ -225,29 +225,29 @@ mod tests {
 
     #[test]
     fn short_and_lying_lengths_end_the_reading() {
-        let whole = Request::new(1, &[]).u32(5, 1).u32(6, 2).encode(0, 0);
+        let whole = NetlinkRequest::new(1, &[]).u32(5, 1).u32(6, 2).encode(0, 0);
         for end in 0..whole.len() {
-            assert_eq!(Messages(&whole[..end]).count(), 0, "{end}");
+            assert_eq!(NetlinkMessages(&whole[..end]).count(), 0, "{end}");
         }
         let body = &whole[HEADER..];
         for end in 0..body.len() {
-            let count = Attributes::new(&body[..end]).iter().count();
+            let count = NetlinkAttributes::new(&body[..end]).iter().count();
             assert_eq!(count, end / 8, "{end}");
         }
         for length in [0_u32, 1, 15, 17, u32::MAX] {
             let mut lying = whole.clone();
             lying[..4].copy_from_slice(&length.to_ne_bytes());
-            assert!(Messages(&lying).count() <= 1);
+            assert!(NetlinkMessages(&lying).count() <= 1);
         }
-        assert_eq!(Attributes::new(&[0; 64]).iter().count(), 0);
+        assert_eq!(NetlinkAttributes::new(&[0; 64]).iter().count(), 0);
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
-            for message in Messages(&bytes) {
-                for (kind, _) in Attributes::behind(message.body, 16).iter() {
-                    let attributes = Attributes::new(message.body);
+            for message in NetlinkMessages(&bytes) {
+                for (kind, _) in NetlinkAttributes::behind(message.body, 16).iter() {
+                    let attributes = NetlinkAttributes::new(message.body);
                     let _ = (attributes.u8(kind), attributes.u16(kind), attributes.u32(kind));
                     let _ = (attributes.text(kind), attributes.address(kind), attributes.nested(kind));
                 }

@@ -23,55 +23,55 @@ pub mod socket;
 #[cfg(test)]
 mod tests;
 
-use crosstie_facts::Gap;
+use crosstie_facts::ReadGap;
 use serde_json::Value;
 
 pub use dcb::qos;
-pub use ethtool::Ethtool;
-pub(crate) use neighbour::Neighbour;
+pub use ethtool::EthtoolSocket;
+pub(crate) use neighbour::NeighbourLookup;
 pub use packet_filter::has_packet_filter;
 pub use rdma::queue_pairs;
 pub use socket::NetlinkError;
 
-use link::Links;
-use socket::Socket;
+use link::LinkTable;
+use socket::NetlinkSocket;
 
 /// What routing knows of this network namespace.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tables {
+pub struct RoutingTables {
     /// `ip -j -d addr show`
-    pub addresses: Result<Value, Gap>,
+    pub addresses: Result<Value, ReadGap>,
     /// `ip -j route show table all`
-    pub routes: Result<Value, Gap>,
+    pub routes: Result<Value, ReadGap>,
     /// `ip -j rule show`, IPv4 then IPv6, each with its `family`
-    pub rules: Result<Value, Gap>,
+    pub rules: Result<Value, ReadGap>,
     /// `ip -j neigh show`
-    pub neighbours: Result<Value, Gap>,
+    pub neighbours: Result<Value, ReadGap>,
 }
 
 /// Reads them all, over one socket.
-pub fn tables() -> Tables {
+pub fn tables() -> RoutingTables {
     let (mut socket, links) = match open() {
         Ok(opened) => opened,
-        Err(error) => return Tables::unread(&error.into()),
+        Err(error) => return RoutingTables::unread(&error.into()),
     };
     let addresses = address::read(&mut socket).map(|addresses| links.to_json(addresses));
-    Tables {
-        addresses: addresses.map_err(Gap::from),
-        routes: route::read(&mut socket, &links).map_err(Gap::from),
-        rules: rule::read(&mut socket).map_err(Gap::from),
-        neighbours: neighbour::read(&mut socket, &links).map_err(Gap::from),
+    RoutingTables {
+        addresses: addresses.map_err(ReadGap::from),
+        routes: route::read(&mut socket, &links).map_err(ReadGap::from),
+        rules: rule::read(&mut socket).map_err(ReadGap::from),
+        neighbours: neighbour::read(&mut socket, &links).map_err(ReadGap::from),
     }
 }
 
-fn open() -> Result<(Socket, Links), NetlinkError> {
-    let mut socket = Socket::open(None)?;
-    let links = Links::read(&mut socket)?;
+fn open() -> Result<(NetlinkSocket, LinkTable), NetlinkError> {
+    let mut socket = NetlinkSocket::open(None)?;
+    let links = LinkTable::read(&mut socket)?;
     Ok((socket, links))
 }
 
 /// Every address that was sought on a link, and who has it.
-pub(crate) fn neighbours() -> Result<Vec<Neighbour>, NetlinkError> {
+pub(crate) fn neighbours() -> Result<Vec<NeighbourLookup>, NetlinkError> {
     let (mut socket, links) = open()?;
     neighbour::sought(&mut socket, &links)
 }
@@ -82,8 +82,8 @@ pub(crate) fn mtu(interface: &str) -> Option<u32> {
     links.mtu(interface)
 }
 
-impl Tables {
-    fn unread(gap: &Gap) -> Self {
+impl RoutingTables {
+    fn unread(gap: &ReadGap) -> Self {
         let gap = || Err(gap.clone());
         Self {
             addresses: gap(),

@@ -6,11 +6,11 @@ use crosstie_model::HardwareAddress;
 use serde_json::Value;
 
 use super::{
-    link::Links,
-    message::{Attributes, Request, u16_at, u32_at},
+    link::LinkTable,
+    message::{NetlinkAttributes, NetlinkRequest, u16_at, u32_at},
     names,
-    object::Object,
-    socket::{NetlinkError, Socket},
+    object::JsonObject,
+    socket::{NetlinkError, NetlinkSocket},
 };
 
 const RTM_NEWNEIGH: u16 = 28;
@@ -36,22 +36,25 @@ const FLAGS: [(u8, &str); 4] = [
 
 /// An address that was sought on a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Neighbour {
+pub(crate) struct NeighbourLookup {
     pub(crate) address: IpAddr,
     pub(crate) interface: String,
     /// Who says to have it; `None` where nobody does.
     pub(crate) mac: Option<HardwareAddress>,
 }
 
-pub(super) fn read(socket: &mut Socket, links: &Links) -> Result<Value, NetlinkError> {
+pub(super) fn read(socket: &mut NetlinkSocket, links: &LinkTable) -> Result<Value, NetlinkError> {
     all(socket, |body| describe(body, links)).map(Value::Array)
 }
 
-pub(super) fn sought(socket: &mut Socket, links: &Links) -> Result<Vec<Neighbour>, NetlinkError> {
+pub(super) fn sought(
+    socket: &mut NetlinkSocket,
+    links: &LinkTable,
+) -> Result<Vec<NeighbourLookup>, NetlinkError> {
     all(socket, |body| {
-        let attributes = Attributes::behind(body, FIXED);
+        let attributes = NetlinkAttributes::behind(body, FIXED);
         let mac = attributes.get(NDA_LLADDR).map(names::hardware_address);
-        Some(Neighbour {
+        Some(NeighbourLookup {
             address: attributes.address(NDA_DST)?,
             interface: links.name(u32_at(body, 4)?),
             mac: mac.and_then(|mac| mac.parse().ok()),
@@ -59,13 +62,16 @@ pub(super) fn sought(socket: &mut Socket, links: &Links) -> Result<Vec<Neighbour
     })
 }
 
-fn all<T>(socket: &mut Socket, entry: impl Fn(&[u8]) -> Option<T>) -> Result<Vec<T>, NetlinkError> {
-    let answer = socket.dump(&Request::new(RTM_GETNEIGH, &[0; FIXED]))?;
+fn all<T>(
+    socket: &mut NetlinkSocket,
+    entry: impl Fn(&[u8]) -> Option<T>,
+) -> Result<Vec<T>, NetlinkError> {
+    let answer = socket.dump(&NetlinkRequest::new(RTM_GETNEIGH, &[0; FIXED]))?;
     let bodies = answer.iter().filter(|(kind, _)| *kind == RTM_NEWNEIGH);
     Ok(bodies.filter_map(|(_, body)| entry(body)).collect())
 }
 
-pub(super) fn describe(body: &[u8], links: &Links) -> Option<Value> {
+pub(super) fn describe(body: &[u8], links: &LinkTable) -> Option<Value> {
     let index = u32_at(body, 4)?;
     let state = u16_at(body, 8)?;
     let flags = *body.get(10)?;
@@ -74,8 +80,8 @@ pub(super) fn describe(body: &[u8], links: &Links) -> Option<Value> {
     if !resolved && flags & (NTF_PROXY | NTF_EXT_LEARNED) == 0 {
         return None;
     }
-    let attributes = Attributes::behind(body, FIXED);
-    let mut object = Object::default();
+    let attributes = NetlinkAttributes::behind(body, FIXED);
+    let mut object = JsonObject::default();
     let address = attributes.address(NDA_DST);
     object.put_some("dst", address.map(|address| address.to_string()));
     if index != 0 {

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 #[derive(Debug, Default)]
-pub(super) struct Object(Map<String, Value>);
+pub(super) struct JsonObject(Map<String, Value>);
 
-impl Object {
+impl JsonObject {
     pub(super) fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.0.insert(key.to_owned(), value.into());
     }
@@ -18,8 +18,8 @@ impl Object {
     }
 }
 
-impl From<Object> for Value {
-    fn from(object: Object) -> Self {
+impl From<JsonObject> for Value {
+    fn from(object: JsonObject) -> Self {
         Self::Object(object.0)
     }
 }

@@ -1,15 +1,15 @@
 //! Queue pairs (`RDMA_NLDEV_CMD_RES_QP_GET`), in the shape of `rdma -j resource show qp`.
 
-use crosstie_facts::{Gap, Source};
+use crosstie_facts::{FileTree, ReadGap};
 use rustix::net::netlink::RDMA;
 use serde_json::Value;
 
 use super::{
-    message::{Attributes, Request},
-    object::Object,
-    socket::{NetlinkError, Socket},
+    message::{NetlinkAttributes, NetlinkRequest},
+    object::JsonObject,
+    socket::{NetlinkError, NetlinkSocket},
 };
-use crate::Local;
+use crate::LocalFileTree;
 
 /// `RDMA_NL_GET_TYPE`: the client in the upper six bits, the command in the lower ten.
 const NLDEV: u16 = 5 << 10;
@@ -60,18 +60,18 @@ const PATH_MIGRATION: (u16, &str, [&str; 3]) =
     (25, "path-mig-state", ["MIGRATED", "REARM", "ARMED"]);
 
 /// The queue pairs of every RDMA device; a kernel without RDMA has none to tell of.
-pub fn queue_pairs() -> Result<Value, Gap> {
-    Ok(read(&Local::machine())?)
+pub fn queue_pairs() -> Result<Value, ReadGap> {
+    Ok(read(&LocalFileTree::machine())?)
 }
 
-fn read(machine: &Local) -> Result<Value, NetlinkError> {
-    let mut socket = Socket::open(Some(RDMA))?;
-    let devices = socket.dump(&Request::new(GET, &[]))?;
+fn read(machine: &LocalFileTree) -> Result<Value, NetlinkError> {
+    let mut socket = NetlinkSocket::open(Some(RDMA))?;
+    let devices = socket.dump(&NetlinkRequest::new(GET, &[]))?;
     let indices = devices.iter().filter(|(kind, _)| *kind == GET);
-    let indices = indices.filter_map(|(_, body)| Attributes::new(body).u32(DEV_INDEX));
+    let indices = indices.filter_map(|(_, body)| NetlinkAttributes::new(body).u32(DEV_INDEX));
     let mut pairs = Vec::new();
     for index in indices {
-        let request = Request::new(RES_QP_GET, &[]).u32(DEV_INDEX, index);
+        let request = NetlinkRequest::new(RES_QP_GET, &[]).u32(DEV_INDEX, index);
         let answer = match socket.dump(&request) {
             Ok(answer) => answer,
             // A device that went away meanwhile.
@@ -88,14 +88,14 @@ fn read(machine: &Local) -> Result<Value, NetlinkError> {
 }
 
 /// A process's own name for itself, which the kernel leaves to the reader to look up.
-fn command_of(machine: &Local, pid: u32) -> Option<String> {
+fn command_of(machine: &LocalFileTree, pid: u32) -> Option<String> {
     let comm = machine.read(&format!("proc/{pid}/comm")).ok()?;
     Some(String::from_utf8_lossy(&comm).trim_end().to_owned())
 }
 
 /// The queue pairs in one message of the dump.
 fn describe(body: &[u8], command: &dyn Fn(u32) -> Option<String>) -> Vec<Value> {
-    let device = Attributes::new(body);
+    let device = NetlinkAttributes::new(body);
     let (Some(index), Some(name)) = (device.u32(DEV_INDEX), device.text(DEV_NAME)) else {
         return Vec::new();
     };
@@ -105,7 +105,7 @@ fn describe(body: &[u8], command: &dyn Fn(u32) -> Option<String>) -> Vec<Value> 
     let entries = table.iter().filter(|(kind, _)| *kind == RES_QP_ENTRY);
     entries
         .filter_map(|(_, entry)| {
-            let mut object = queue_pair(Attributes::new(entry), command)?;
+            let mut object = queue_pair(NetlinkAttributes::new(entry), command)?;
             object.put("ifindex", index);
             object.put("ifname", name.clone());
             Some(object.into())
@@ -113,10 +113,13 @@ fn describe(body: &[u8], command: &dyn Fn(u32) -> Option<String>) -> Vec<Value> 
         .collect()
 }
 
-fn queue_pair(entry: Attributes<'_>, command: &dyn Fn(u32) -> Option<String>) -> Option<Object> {
+fn queue_pair(
+    entry: NetlinkAttributes<'_>,
+    command: &dyn Fn(u32) -> Option<String>,
+) -> Option<JsonObject> {
     let (kind, state) = (entry.u8(RES_TYPE)?, entry.u8(RES_STATE)?);
     entry.u32(RES_LQPN)?;
-    let mut object = Object::default();
+    let mut object = JsonObject::default();
     for (attribute, key) in NUMBERS {
         object.put_some(key, entry.u32(attribute));
     }
@@ -148,17 +151,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::netlink::message::Messages;
+    use crate::netlink::message::NetlinkMessages;
 
     fn dump() -> Vec<u8> {
-        let kernel = Request::attributes()
+        let kernel = NetlinkRequest::attributes()
             .u32(PORT_INDEX, 1)
             .u32(RES_LQPN, 1)
             .u32(24, 0)
             .bytes(RES_TYPE, &[1])
             .bytes(RES_STATE, &[3])
             .text(RES_KERN_NAME, "ib_core");
-        let user = Request::attributes()
+        let user = NetlinkRequest::attributes()
             .u32(PORT_INDEX, 1)
             .u32(RES_LQPN, 17)
             .u32(22, 18)
@@ -167,10 +170,10 @@ mod tests {
             .bytes(RES_TYPE, &[2])
             .bytes(RES_STATE, &[3])
             .u32(RES_PID, 4242);
-        let table = Request::attributes()
+        let table = NetlinkRequest::attributes()
             .nest(RES_QP_ENTRY, &kernel)
             .nest(RES_QP_ENTRY, &user);
-        Request::new(RES_QP_GET, &[])
+        NetlinkRequest::new(RES_QP_GET, &[])
             .u32(DEV_INDEX, 0)
             .text(DEV_NAME, "rocep1s0f0")
             .nest(RES_QP, &table)
@@ -180,7 +183,7 @@ mod tests {
     #[test]
     fn queue_pairs_have_the_shape_of_rdma() {
         let bytes = dump();
-        let message = Messages(&bytes).next().unwrap();
+        let message = NetlinkMessages(&bytes).next().unwrap();
         let pairs = describe(message.body, &|pid| Some(format!("process {pid}")));
         assert_eq!(
             Value::from(pairs),
@@ -196,8 +199,8 @@ mod tests {
 
     #[test]
     fn a_kernel_without_rdma_is_an_absence() {
-        if Local::machine().list("sys/class/infiniband") == Err(Gap::Absent) {
-            assert_eq!(queue_pairs(), Err(Gap::Absent));
+        if LocalFileTree::machine().list("sys/class/infiniband") == Err(ReadGap::Absent) {
+            assert_eq!(queue_pairs(), Err(ReadGap::Absent));
         }
     }
 

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::{
-    link::Links,
-    message::{AF_INET, AF_INET6, Attributes, Request, address, u16_at, u32_at},
+    link::LinkTable,
+    message::{AF_INET, AF_INET6, NetlinkAttributes, NetlinkRequest, address, u16_at, u32_at},
     names,
-    object::Object,
-    socket::{NetlinkError, Socket},
+    object::JsonObject,
+    socket::{NetlinkError, NetlinkSocket},
 };
 
 const RTM_NEWROUTE: u16 = 24;
@@ -51,19 +51,19 @@ const METRICS: [(u16, &str); 8] = [
     (15, "quickack"),
 ];
 
-pub(super) fn read(socket: &mut Socket, links: &Links) -> Result<Value, NetlinkError> {
+pub(super) fn read(socket: &mut NetlinkSocket, links: &LinkTable) -> Result<Value, NetlinkError> {
     let mut routes = Vec::new();
     for family in [AF_INET, AF_INET6] {
         let mut fixed = [0; FIXED];
         fixed[0] = family;
-        let answer = socket.dump(&Request::new(RTM_GETROUTE, &fixed))?;
+        let answer = socket.dump(&NetlinkRequest::new(RTM_GETROUTE, &fixed))?;
         let bodies = answer.iter().filter(|(kind, _)| *kind == RTM_NEWROUTE);
         routes.extend(bodies.filter_map(|(_, body)| describe(body, links)));
     }
     Ok(routes.into())
 }
 
-pub(super) fn describe(body: &[u8], links: &Links) -> Option<Value> {
+pub(super) fn describe(body: &[u8], links: &LinkTable) -> Option<Value> {
     let fixed: &[u8; FIXED] = body.get(..FIXED)?.try_into().ok()?;
     let [
         family,
@@ -80,8 +80,8 @@ pub(super) fn describe(body: &[u8], links: &Links) -> Option<Value> {
     if flags & RTM_F_CLONED != 0 {
         return None;
     }
-    let attributes = Attributes::behind(body, FIXED);
-    let mut object = Object::default();
+    let attributes = NetlinkAttributes::behind(body, FIXED);
+    let mut object = JsonObject::default();
     if kind != RTN_UNICAST {
         object.put("type", names::route_type(kind));
     }
@@ -142,8 +142,8 @@ fn preference_word(preference: u8) -> Value {
     }
 }
 
-fn metrics_of(metrics: Attributes<'_>) -> Object {
-    let mut object = Object::default();
+fn metrics_of(metrics: NetlinkAttributes<'_>) -> JsonObject {
+    let mut object = JsonObject::default();
     for (kind, key) in METRICS {
         object.put_some(key, metrics.u32(kind));
     }
@@ -151,7 +151,7 @@ fn metrics_of(metrics: Attributes<'_>) -> Object {
 }
 
 /// The next hop, in the route's own family or in another one (IPv4 by way of IPv6).
-fn put_gateway(attributes: Attributes<'_>, object: &mut Object) {
+fn put_gateway(attributes: NetlinkAttributes<'_>, object: &mut JsonObject) {
     let gateway = attributes.address(RTA_GATEWAY);
     object.put_some("gateway", gateway.map(|address| address.to_string()));
     // `rtvia`: family u16, then the address.
@@ -163,7 +163,7 @@ fn put_gateway(attributes: Attributes<'_>, object: &mut Object) {
     }
 }
 
-fn next_hops(mut bytes: &[u8], links: &Links) -> Value {
+fn next_hops(mut bytes: &[u8], links: &LinkTable) -> Value {
     let mut hops = Vec::new();
     while let (Some(length), Some(index)) = (u16_at(bytes, 0), u32_at(bytes, 4)) {
         let length = usize::from(length);
@@ -171,8 +171,8 @@ fn next_hops(mut bytes: &[u8], links: &Links) -> Value {
             break;
         };
         let (flags, weight) = (bytes[2], u16::from(bytes[3]) + 1);
-        let mut hop = Object::default();
-        put_gateway(Attributes::new(inside), &mut hop);
+        let mut hop = JsonObject::default();
+        put_gateway(NetlinkAttributes::new(inside), &mut hop);
         hop.put("dev", links.name(index));
         hop.put("weight", weight);
         let flags = names::set_bits(flags.into(), &names::ROUTE_FLAGS);

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::{
-    message::{AF_INET, AF_INET6, Attributes, Request, u16_at, u32_at},
+    message::{AF_INET, AF_INET6, NetlinkAttributes, NetlinkRequest, u16_at, u32_at},
     names,
-    object::Object,
-    socket::{NetlinkError, Socket},
+    object::JsonObject,
+    socket::{NetlinkError, NetlinkSocket},
 };
 
 const RTM_NEWRULE: u16 = 32;
@@ -43,12 +43,12 @@ const FLAGS: [(u32, &str); 4] = [
     (0x4, "unresolved"),
 ];
 
-pub(super) fn read(socket: &mut Socket) -> Result<Value, NetlinkError> {
+pub(super) fn read(socket: &mut NetlinkSocket) -> Result<Value, NetlinkError> {
     let mut rules = Vec::new();
     for family in [AF_INET, AF_INET6] {
         let mut fixed = [0; FIXED];
         fixed[0] = family;
-        let answer = socket.dump(&Request::new(RTM_GETRULE, &fixed))?;
+        let answer = socket.dump(&NetlinkRequest::new(RTM_GETRULE, &fixed))?;
         let bodies = answer.iter().filter(|(kind, _)| *kind == RTM_NEWRULE);
         rules.extend(bodies.filter_map(|(_, body)| describe(body)));
     }
@@ -69,8 +69,8 @@ pub(super) fn describe(body: &[u8]) -> Option<Value> {
         ..,
     ] = *fixed;
     let flags = u32_at(body, 8)?;
-    let attributes = Attributes::behind(body, FIXED);
-    let mut object = Object::default();
+    let attributes = NetlinkAttributes::behind(body, FIXED);
+    let mut object = JsonObject::default();
     // Not in `ip`'s output, which shows one family at a time.
     let family_word = if family == AF_INET { "inet" } else { "inet6" };
     object.put("family", family_word);
@@ -117,7 +117,7 @@ pub(super) fn describe(body: &[u8]) -> Option<Value> {
 
 /// `ip` leaves the length out where it is that of a whole address.
 fn put_prefix(
-    object: &mut Object,
+    object: &mut JsonObject,
     [key, length_key]: [&str; 2],
     address: Option<IpAddr>,
     length: u8,
@@ -132,7 +132,7 @@ fn put_prefix(
     }
 }
 
-fn put_selectors(attributes: Attributes<'_>, object: &mut Object) {
+fn put_selectors(attributes: NetlinkAttributes<'_>, object: &mut JsonObject) {
     let mark = attributes.u32(FRA_FWMARK);
     let bits = attributes.u32(FRA_FWMASK);
     if mark.is_some() || bits.is_some() {

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_facts::{Gap, source::MAX_FILE};
+use crosstie_facts::{ReadGap, source::MAX_FILE};
 use rustix::{
     fd::OwnedFd,
     io::Errno,
@@ -16,7 +16,7 @@ use rustix::{
     },
 };
 
-use super::message::{Message, Messages, Request, u32_at};
+use super::message::{NetlinkMessage, NetlinkMessages, NetlinkRequest, u32_at};
 
 /// The kernel answers in well under a millisecond; a driver that holds the lock may take longer.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -49,7 +49,7 @@ pub enum NetlinkError {
     TooLarge,
 }
 
-impl From<NetlinkError> for Gap {
+impl From<NetlinkError> for ReadGap {
     fn from(error: NetlinkError) -> Self {
         match error {
             NetlinkError::Socket(errno) | NetlinkError::Refused(errno) => match errno {
@@ -67,7 +67,7 @@ impl From<NetlinkError> for Gap {
 }
 
 #[derive(Debug)]
-pub struct Socket {
+pub struct NetlinkSocket {
     descriptor: OwnedFd,
     deadline: Duration,
     sequence: u32,
@@ -76,12 +76,12 @@ pub struct Socket {
 
 /// The messages of an answer, in the order they came.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct NetlinkReply {
     bytes: Vec<u8>,
     messages: Vec<(u16, Range<usize>)>,
 }
 
-impl Answer {
+impl NetlinkReply {
     pub fn of(kind: u16, body: &[u8]) -> Self {
         Self {
             bytes: body.to_vec(),
@@ -96,7 +96,7 @@ impl Answer {
             .filter_map(|(kind, range)| Some((*kind, self.bytes.get(range.clone())?)))
     }
 
-    fn push(&mut self, message: Message<'_>) -> Result<(), NetlinkError> {
+    fn push(&mut self, message: NetlinkMessage<'_>) -> Result<(), NetlinkError> {
         let start = self.bytes.len();
         if (start + message.body.len()) as u64 > MAX_FILE {
             return Err(NetlinkError::TooLarge);
@@ -108,18 +108,18 @@ impl Answer {
 }
 
 /// Who answers requests: the kernel, or a test.
-pub trait Ask {
-    fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError>;
+pub trait NetlinkTransport {
+    fn ask(&mut self, request: &NetlinkRequest) -> Result<NetlinkReply, NetlinkError>;
 }
 
-impl Ask for Socket {
-    fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
-        Socket::ask(self, request)
+impl NetlinkTransport for NetlinkSocket {
+    fn ask(&mut self, request: &NetlinkRequest) -> Result<NetlinkReply, NetlinkError> {
+        NetlinkSocket::ask(self, request)
     }
 }
 
-impl<A: Ask + ?Sized> Ask for &mut A {
-    fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
+impl<A: NetlinkTransport + ?Sized> NetlinkTransport for &mut A {
+    fn ask(&mut self, request: &NetlinkRequest) -> Result<NetlinkReply, NetlinkError> {
         A::ask(self, request)
     }
 }
@@ -132,7 +132,7 @@ enum Progress {
     Again,
 }
 
-impl Socket {
+impl NetlinkSocket {
     /// `None` is `NETLINK_ROUTE`.
     pub fn open(protocol: Option<Protocol>) -> Result<Self, NetlinkError> {
         Self::open_within(protocol, DEADLINE)
@@ -158,22 +158,26 @@ impl Socket {
     }
 
     /// Everything of a kind.
-    pub fn dump(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
+    pub fn dump(&mut self, request: &NetlinkRequest) -> Result<NetlinkReply, NetlinkError> {
         self.exchange(request, NLM_F_REQUEST | NLM_F_DUMP)
     }
 
     /// The answer to one question.
-    pub fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
+    pub fn ask(&mut self, request: &NetlinkRequest) -> Result<NetlinkReply, NetlinkError> {
         self.exchange(request, NLM_F_REQUEST | NLM_F_ACK)
     }
 
     /// A change, with `NLM_F_CREATE` and its like.
-    pub fn change(&mut self, request: &Request, flags: u16) -> Result<(), NetlinkError> {
+    pub fn change(&mut self, request: &NetlinkRequest, flags: u16) -> Result<(), NetlinkError> {
         self.exchange(request, NLM_F_REQUEST | NLM_F_ACK | flags)
             .map(drop)
     }
 
-    fn exchange(&mut self, request: &Request, flags: u16) -> Result<Answer, NetlinkError> {
+    fn exchange(
+        &mut self,
+        request: &NetlinkRequest,
+        flags: u16,
+    ) -> Result<NetlinkReply, NetlinkError> {
         let until = Instant::now() + self.deadline;
         for _ in 0..ATTEMPTS {
             // Parts of an answer that was given up carry the older number.
@@ -186,7 +190,7 @@ impl Socket {
                 &SocketAddrNetlink::new(0, 0),
             )
             .map_err(NetlinkError::Socket)?;
-            let mut answer = Answer::default();
+            let mut answer = NetlinkReply::default();
             loop {
                 match self.receive(&mut answer)? {
                     Progress::Done => return Ok(answer),
@@ -202,7 +206,7 @@ impl Socket {
     }
 
     /// Takes one datagram.
-    fn receive(&mut self, answer: &mut Answer) -> Result<Progress, NetlinkError> {
+    fn receive(&mut self, answer: &mut NetlinkReply) -> Result<Progress, NetlinkError> {
         // With `MSG_TRUNC` the length is that of the datagram, whatever of it was cut off.
         let received =
             rustix::net::recvfrom(&self.descriptor, &mut self.buffer[..], RecvFlags::TRUNC);
@@ -232,8 +236,12 @@ impl Socket {
 }
 
 /// Sorts the messages of a datagram into the answer.
-fn take(datagram: &[u8], sequence: u32, answer: &mut Answer) -> Result<Progress, NetlinkError> {
-    for message in Messages(datagram).filter(|message| message.sequence == sequence) {
+fn take(
+    datagram: &[u8],
+    sequence: u32,
+    answer: &mut NetlinkReply,
+) -> Result<Progress, NetlinkError> {
+    for message in NetlinkMessages(datagram).filter(|message| message.sequence == sequence) {
         if message.flags & NLM_F_DUMP_INTR != 0 {
             return Ok(Progress::Again);
         }
@@ -267,12 +275,12 @@ mod tests {
     use super::*;
 
     fn message(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
-        Request::new(kind, body).encode(flags, sequence)
+        NetlinkRequest::new(kind, body).encode(flags, sequence)
     }
 
     #[test]
     fn parts_are_gathered_until_done() {
-        let mut answer = Answer::default();
+        let mut answer = NetlinkReply::default();
         let mut datagram = message(16, 2, 7, b"abcd");
         datagram.extend(message(17, 2, 6, b"late"));
         datagram.extend(message(1, 0, 7, b""));
@@ -287,17 +295,20 @@ mod tests {
 
     #[test]
     fn refusals_and_interruptions_are_told_apart() {
-        let mut answer = Answer::default();
+        let mut answer = NetlinkReply::default();
         for kind in [NLMSG_ERROR, NLMSG_DONE] {
             let refused = message(kind, 0, 1, &(-95_i32).to_ne_bytes());
             let error = take(&refused, 1, &mut answer).err();
             assert_eq!(error, Some(NetlinkError::Refused(Errno::OPNOTSUPP)));
         }
         assert_eq!(
-            Gap::from(NetlinkError::Refused(Errno::OPNOTSUPP)),
-            Gap::Absent
+            ReadGap::from(NetlinkError::Refused(Errno::OPNOTSUPP)),
+            ReadGap::Absent
         );
-        assert_eq!(Gap::from(NetlinkError::Refused(Errno::PERM)), Gap::Denied);
+        assert_eq!(
+            ReadGap::from(NetlinkError::Refused(Errno::PERM)),
+            ReadGap::Denied
+        );
         let absurd = message(NLMSG_ERROR, 0, 1, &i32::MIN.to_ne_bytes());
         let error = take(&absurd, 1, &mut answer).err();
         assert_eq!(error, Some(NetlinkError::Refused(Errno::IO)));
@@ -315,18 +326,18 @@ mod tests {
 
     #[test]
     fn the_kernel_refuses_with_a_reason() {
-        let mut socket = Socket::open(None).unwrap();
+        let mut socket = NetlinkSocket::open(None).unwrap();
         // There is no request of this number.
-        let error = socket.ask(&Request::new(9999, &[0; 16])).err();
+        let error = socket.ask(&NetlinkRequest::new(9999, &[0; 16])).err();
         assert!(matches!(error, Some(NetlinkError::Refused(_))), "{error:?}");
-        let links = socket.dump(&Request::new(18, &[0; 16])).unwrap();
+        let links = socket.dump(&NetlinkRequest::new(18, &[0; 16])).unwrap();
         assert!(links.iter().count() > 0);
     }
 
     proptest! {
         #[test]
         fn any_datagram_is_taken_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
-            let _ = take(&bytes, 0, &mut Answer::default());
+            let _ = take(&bytes, 0, &mut NetlinkReply::default());
         }
     }
 }

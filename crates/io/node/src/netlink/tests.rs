@@ -7,40 +7,45 @@ use serde_json::{Value, json};
 
 use super::{
     address,
-    link::Links,
-    message::{AF_INET, AF_INET6, Request},
+    link::LinkTable,
+    message::{AF_INET, AF_INET6, NetlinkRequest},
     neighbour, route, rule,
 };
 
-fn body(request: &Request) -> Vec<u8> {
+fn body(request: &NetlinkRequest) -> Vec<u8> {
     request.encode(0, 0)[16..].to_vec()
 }
 
-fn link(index: u32, flags: u32, name: &str) -> Request {
+fn link(index: u32, flags: u32, name: &str) -> NetlinkRequest {
     let mut fixed = vec![0, 0];
     fixed.extend(1_u16.to_ne_bytes());
     fixed.extend(index.to_ne_bytes());
     fixed.extend(flags.to_ne_bytes());
     fixed.extend([0; 4]);
-    Request::new(16, &fixed).text(3, name)
+    NetlinkRequest::new(16, &fixed).text(3, name)
 }
 
 /// A bond of two ports with a VLAN on top, and an `IPoIB` child.
 fn bonded() -> Vec<Vec<u8>> {
-    let active_backup = Request::attributes().bytes(1, &[1]).u32(2, 2).u32(3, 100);
-    let bond = Request::attributes()
+    let active_backup = NetlinkRequest::attributes()
+        .bytes(1, &[1])
+        .u32(2, 2)
+        .u32(3, 100);
+    let bond = NetlinkRequest::attributes()
         .text(1, "bond")
         .nest(2, &active_backup);
-    let slave = Request::attributes().text(4, "bond");
-    let tag = Request::attributes()
+    let slave = NetlinkRequest::attributes().text(4, "bond");
+    let tag = NetlinkRequest::attributes()
         .bytes(1, &177_u16.to_ne_bytes())
         .bytes(5, &[0x81, 0x00]);
-    let vlan = Request::attributes().text(1, "vlan").nest(2, &tag);
-    let partition = Request::attributes()
+    let vlan = NetlinkRequest::attributes().text(1, "vlan").nest(2, &tag);
+    let partition = NetlinkRequest::attributes()
         .bytes(1, &0x8001_u16.to_ne_bytes())
         .bytes(2, &1_u16.to_ne_bytes());
-    let ipoib = Request::attributes().text(1, "ipoib").nest(2, &partition);
-    let names = Request::attributes().text(53, "fabric-left");
+    let ipoib = NetlinkRequest::attributes()
+        .text(1, "ipoib")
+        .nest(2, &partition);
+    let names = NetlinkRequest::attributes().text(53, "fabric-left");
     let port = |index, name| {
         link(index, 0x1_1843, name)
             .bytes(1, &[2, 0, 0, 0, 0, 1])
@@ -61,8 +66,8 @@ fn bonded() -> Vec<Vec<u8>> {
     messages.iter().map(body).collect()
 }
 
-fn links(bodies: &[Vec<u8>]) -> Links {
-    let mut links = Links::default();
+fn links(bodies: &[Vec<u8>]) -> LinkTable {
+    let mut links = LinkTable::default();
     for body in bodies {
         links.insert(body);
     }
@@ -113,25 +118,25 @@ fn other_bodies() -> Vec<Vec<u8>> {
         let mut hop = 16_u16.to_ne_bytes().to_vec();
         hop.extend([4, 1]);
         hop.extend(index.to_ne_bytes());
-        hop.extend(body(&Request::attributes().bytes(5, &gateway)));
+        hop.extend(body(&NetlinkRequest::attributes().bytes(5, &gateway)));
         hop
     };
     let hops = [hop(2, [10, 0, 0, 1]), hop(3, [10, 0, 0, 2])].concat();
-    let metrics = Request::attributes().u32(2, 8900);
-    let route = Request::new(24, &[AF_INET, 16, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0])
+    let metrics = NetlinkRequest::attributes().u32(2, 8900);
+    let route = NetlinkRequest::new(24, &[AF_INET, 16, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0])
         .bytes(1, &[10, 31, 0, 0])
         .nest(8, &metrics)
         .bytes(9, &hops);
-    let rule = Request::new(32, &[AF_INET6, 0, 64, 0, 0, 0, 0, 1, 2, 0, 0, 0])
+    let rule = NetlinkRequest::new(32, &[AF_INET6, 0, 64, 0, 0, 0, 0, 1, 2, 0, 0, 0])
         .bytes(2, &[0xfd; 16])
         .u32(6, 1000)
         .u32(15, 4000)
         .bytes(23, &[1, 0, 2, 0])
         .bytes(20, &[0; 8]);
-    let neighbour = Request::new(28, &[AF_INET, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0x80, 1])
+    let neighbour = NetlinkRequest::new(28, &[AF_INET, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0x80, 1])
         .bytes(1, &[10, 0, 0, 1])
         .bytes(2, &[2, 0, 0, 0, 0, 1]);
-    let address = Request::new(20, &[AF_INET, 24, 0x80, 0, 2, 0, 0, 0])
+    let address = NetlinkRequest::new(20, &[AF_INET, 24, 0x80, 0, 2, 0, 0, 0])
         .bytes(2, &[10, 0, 0, 9])
         .bytes(6, &[0xff; 16]);
     [route, rule, neighbour, address].iter().map(body).collect()
@@ -152,7 +157,7 @@ fn paths_side_by_side_are_told() {
 }
 
 fn describe_all(body: &[u8]) {
-    let mut links = Links::default();
+    let mut links = LinkTable::default();
     links.insert(body);
     let _ = links.to_json(BTreeMap::new());
     let _ = route::describe(body, &links);

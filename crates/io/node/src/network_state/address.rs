@@ -5,11 +5,11 @@
 use std::net::IpAddr;
 
 use super::{
-    interfaces::{Coverage, Interfaces, NoLink},
-    kernel::{Kernel, NLM_F_CREATE, NLM_F_REPLACE, ObjectKind},
-    obstacle::Obstacle,
+    interfaces::{LinkCoverage, LinkMapping, MissingLink},
+    kernel::{KernelNetwork, NLM_F_CREATE, NLM_F_REPLACE, ObjectKind},
+    obstacle::NetworkRestoreObstacle,
     raw_message::RawMessage,
-    state::Address,
+    state::SavedAddress,
 };
 use crate::netlink::{
     NetlinkError,
@@ -41,12 +41,15 @@ const IFAPROT_KERNEL_LL: u8 = 3;
 const FOR_EVER: u32 = u32::MAX;
 
 /// IPv4 in the kernel's order, which makes the first of a subnet the primary one; IPv6 sorted, whose order means nothing.
-pub(super) fn read(kernel: &mut Kernel, coverage: &Coverage) -> Result<Vec<Address>, NetlinkError> {
+pub(super) fn read(
+    kernel: &mut KernelNetwork,
+    coverage: &LinkCoverage,
+) -> Result<Vec<SavedAddress>, NetlinkError> {
     let messages = kernel.dump_both(ADDRESS)?;
     let covered = messages
         .iter()
         .filter(|message| coverage.covers(message.header_u32(4)));
-    let mut found: Vec<Address> = covered.filter_map(parse).collect();
+    let mut found: Vec<SavedAddress> = covered.filter_map(parse).collect();
     found.sort_by_key(|own| {
         let family = own.message.header_u8(0);
         let sorted = (family == AF_INET6).then(|| own.message.clone());
@@ -55,7 +58,7 @@ pub(super) fn read(kernel: &mut Kernel, coverage: &Coverage) -> Result<Vec<Addre
     Ok(found)
 }
 
-pub(super) fn parse(told: &RawMessage) -> Option<Address> {
+pub(super) fn parse(told: &RawMessage) -> Option<SavedAddress> {
     let family = told.header_u8(0);
     let flags = told
         .u32(IFA_FLAGS)
@@ -71,14 +74,14 @@ pub(super) fn parse(told: &RawMessage) -> Option<Address> {
         *field = 0;
     }
     message.set(IFA_FLAGS, &(flags & SETTABLE).to_ne_bytes());
-    Some(Address {
+    Some(SavedAddress {
         message,
         preferred: seconds(0),
         valid: seconds(4),
     })
 }
 
-impl Address {
+impl SavedAddress {
     fn index(&self) -> u32 {
         self.message.header_u32(4)
     }
@@ -128,7 +131,7 @@ impl Address {
     }
 
     /// As it has to be now. A label begins with the interface's name.
-    pub(super) fn translated(&self, interfaces: &Interfaces) -> Result<Self, NoLink> {
+    pub(super) fn translated(&self, interfaces: &LinkMapping) -> Result<Self, MissingLink> {
         let now = interfaces.link(self.index())?;
         let mut own = self.clone();
         own.message.set_header_u32(4, now.index);
@@ -155,16 +158,16 @@ impl Address {
 }
 
 pub(super) fn restore(
-    kernel: &mut Kernel,
-    before: &[Address],
-    interfaces: &Interfaces,
-) -> Result<Vec<Obstacle>, NetlinkError> {
+    kernel: &mut KernelNetwork,
+    before: &[SavedAddress],
+    interfaces: &LinkMapping,
+) -> Result<Vec<NetworkRestoreObstacle>, NetlinkError> {
     let mut obstacles = Vec::new();
     let mut wanted = Vec::new();
     for own in before {
         match own.translated(interfaces) {
             Ok(own) => wanted.push(own),
-            Err(NoLink(interface)) => obstacles.push(Obstacle::Gone {
+            Err(MissingLink(interface)) => obstacles.push(NetworkRestoreObstacle::Gone {
                 what: own.describe("").trim_end_matches(" of ").to_owned(),
                 interface,
             }),
@@ -185,7 +188,7 @@ pub(super) fn restore(
     let now = read(kernel, coverage)?;
     make_room(kernel, &wanted, &now);
     let now = read(kernel, coverage)?;
-    let is_missing = |wanted: &&Address| !now.iter().any(|own| own.is_like(wanted));
+    let is_missing = |wanted: &&SavedAddress| !now.iter().any(|own| own.is_like(wanted));
     for own in wanted.iter().filter(is_missing) {
         let flags = NLM_F_CREATE | NLM_F_REPLACE;
         if let Err(source) = kernel.change(ADDRESS.new, flags, &own.to_add()) {
@@ -198,15 +201,15 @@ pub(super) fn restore(
         let is_there = now.iter().any(|other| other.is_like(&own));
         if is_there == (call == "RTM_DELADDR") {
             let what = own.describe(&interfaces.name_now(own.index()));
-            obstacles.push(Obstacle::Kernel { what, call, source });
+            obstacles.push(NetworkRestoreObstacle::Kernel { what, call, source });
         }
     }
     Ok(obstacles)
 }
 
 /// Where an address is missing, those of its subnet that came after it would take its place as the primary one.
-fn make_room(kernel: &mut Kernel, wanted: &[Address], now: &[Address]) {
-    let is_there = |own: &Address| now.iter().any(|found| found.is_like(own));
+fn make_room(kernel: &mut KernelNetwork, wanted: &[SavedAddress], now: &[SavedAddress]) {
+    let is_there = |own: &SavedAddress| now.iter().any(|found| found.is_like(own));
     let displaced = wanted.iter().enumerate().filter(|(place, own)| {
         let earlier = wanted[..*place].iter();
         let mut primaries = earlier.filter(|first| own.is_secondary_to(first));

@@ -3,25 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    kernel::Kernel,
+    kernel::KernelNetwork,
     link::{self, identity::counterpart},
     snapshot::boot,
-    state::{Link, NetworkState, Scope},
+    state::{NetworkState, SavedLink, SnapshotScope},
 };
 use crate::netlink::NetlinkError;
 
 /// Which links a snapshot or a restore is about.
 #[derive(Debug, Clone)]
-pub(super) enum Coverage {
+pub(super) enum LinkCoverage {
     Everything,
     Indexes(BTreeSet<u32>),
 }
 
-impl Coverage {
-    pub(super) fn of(scope: &Scope, links: &[Link]) -> Self {
+impl LinkCoverage {
+    pub(super) fn of(scope: &SnapshotScope, links: &[SavedLink]) -> Self {
         match scope {
-            Scope::Everything => Self::Everything,
-            Scope::Interfaces(names) => {
+            SnapshotScope::Everything => Self::Everything,
+            SnapshotScope::Interfaces(names) => {
                 let own = links.iter().filter(|link| names.contains(&link.name));
                 Self::Indexes(own.map(|link| link.index).collect())
             }
@@ -45,10 +45,10 @@ impl Coverage {
     }
 }
 
-pub(super) struct Interfaces {
-    pub(super) now: Vec<Link>,
+pub(super) struct LinkMapping {
+    pub(super) now: Vec<SavedLink>,
     /// The links of now that are covered.
-    pub(super) coverage: Coverage,
+    pub(super) coverage: LinkCoverage,
     /// From the index before to the one of now.
     indexes: BTreeMap<u32, u32>,
     names: BTreeMap<u32, String>,
@@ -56,14 +56,17 @@ pub(super) struct Interfaces {
 
 /// A link of before that is no more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NoLink(pub(super) String);
+pub(super) struct MissingLink(pub(super) String);
 
-impl Interfaces {
-    pub(super) fn read(kernel: &mut Kernel, before: &NetworkState) -> Result<Self, NetlinkError> {
+impl LinkMapping {
+    pub(super) fn read(
+        kernel: &mut KernelNetwork,
+        before: &NetworkState,
+    ) -> Result<Self, NetlinkError> {
         Ok(Self::new(before, link::read(kernel)?))
     }
 
-    pub(super) fn new(before: &NetworkState, now: Vec<Link>) -> Self {
+    pub(super) fn new(before: &NetworkState, now: Vec<SavedLink>) -> Self {
         let links = before.links.as_deref().unwrap_or_default();
         let is_same_boot = before.boot == boot();
         let pairs = links.iter().filter_map(|old| {
@@ -71,11 +74,11 @@ impl Interfaces {
             Some((old.index, found.index))
         });
         let indexes: BTreeMap<u32, u32> = pairs.collect();
-        let coverage = match Coverage::of(&before.scope, links) {
-            Coverage::Everything => Coverage::Everything,
-            Coverage::Indexes(old) => {
+        let coverage = match LinkCoverage::of(&before.scope, links) {
+            LinkCoverage::Everything => LinkCoverage::Everything,
+            LinkCoverage::Indexes(old) => {
                 let found = old.iter().filter_map(|index| indexes.get(index).copied());
-                Coverage::Indexes(found.collect())
+                LinkCoverage::Indexes(found.collect())
             }
         };
         let names = links.iter().map(|old| (old.index, old.name.clone()));
@@ -88,15 +91,15 @@ impl Interfaces {
     }
 
     /// The index of now.
-    pub(super) fn index(&self, before: u32) -> Result<u32, NoLink> {
+    pub(super) fn index(&self, before: u32) -> Result<u32, MissingLink> {
         let found = self.indexes.get(&before).copied();
-        found.ok_or_else(|| NoLink(self.name_before(before)))
+        found.ok_or_else(|| MissingLink(self.name_before(before)))
     }
 
-    pub(super) fn link(&self, before: u32) -> Result<&Link, NoLink> {
+    pub(super) fn link(&self, before: u32) -> Result<&SavedLink, MissingLink> {
         let index = self.index(before)?;
         let found = self.now.iter().find(|link| link.index == index);
-        found.ok_or_else(|| NoLink(self.name_before(before)))
+        found.ok_or_else(|| MissingLink(self.name_before(before)))
     }
 
     pub(super) fn name_before(&self, index: u32) -> String {

@@ -3,8 +3,8 @@
 use super::raw_message::RawMessage;
 use crate::netlink::{
     NetlinkError,
-    message::{AF_INET, AF_INET6, Request},
-    socket::Socket,
+    message::{AF_INET, AF_INET6, NetlinkRequest},
+    socket::NetlinkSocket,
 };
 
 pub(super) const NLM_F_REPLACE: u16 = 0x100;
@@ -12,8 +12,8 @@ pub(super) const NLM_F_EXCL: u16 = 0x200;
 pub(super) const NLM_F_CREATE: u16 = 0x400;
 pub(super) const NLM_F_APPEND: u16 = 0x800;
 
-pub(super) struct Kernel {
-    socket: Socket,
+pub(super) struct KernelNetwork {
+    socket: NetlinkSocket,
     pub(super) changes: usize,
 }
 
@@ -26,10 +26,10 @@ pub(super) struct ObjectKind {
     pub(super) header: usize,
 }
 
-impl Kernel {
+impl KernelNetwork {
     pub(super) fn open() -> Result<Self, NetlinkError> {
         Ok(Self {
-            socket: Socket::open(None)?,
+            socket: NetlinkSocket::open(None)?,
             changes: 0,
         })
     }
@@ -43,7 +43,7 @@ impl Kernel {
         if let Some(first) = header.first_mut() {
             *first = family;
         }
-        let answer = self.socket.dump(&Request::new(kind.get, &header))?;
+        let answer = self.socket.dump(&NetlinkRequest::new(kind.get, &header))?;
         let bodies = answer.iter().filter(|(found, _)| *found == kind.new);
         Ok(bodies
             .filter_map(|(_, body)| RawMessage::parse(body, kind.header))
@@ -72,6 +72,6 @@ impl Kernel {
     ) -> Result<(), NetlinkError> {
         self.changes += 1;
         self.socket
-            .change(&Request::new(kind, &message.body()), flags)
+            .change(&NetlinkRequest::new(kind, &message.body()), flags)
     }
 }

@@ -26,7 +26,7 @@ mod sysctl;
 #[cfg(test)]
 mod tests;
 
-pub use obstacle::Obstacle;
-pub use restore::{Restored, restore, restore_and_count};
+pub use obstacle::NetworkRestoreObstacle;
+pub use restore::{NetworkRestoreResult, restore, restore_and_count};
 pub use snapshot::snapshot;
-pub use state::{NetworkState, Scope};
+pub use state::{NetworkState, SnapshotScope};

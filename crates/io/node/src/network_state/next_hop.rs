@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    interfaces::{Coverage, Interfaces, NoLink},
-    kernel::{Kernel, NLM_F_CREATE, NLM_F_REPLACE, ObjectKind},
-    obstacle::Obstacle,
+    interfaces::{LinkCoverage, LinkMapping, MissingLink},
+    kernel::{KernelNetwork, NLM_F_CREATE, NLM_F_REPLACE, ObjectKind},
+    obstacle::NetworkRestoreObstacle,
     raw_message::{RawMessage, attributes, encode},
 };
 use crate::netlink::{NetlinkError, message::u32_at};
@@ -29,8 +29,8 @@ const MEMBER: usize = 8;
 
 /// Those that leave through a covered link, groups with such a member, and with everything the ones without a link.
 pub(super) fn read(
-    kernel: &mut Kernel,
-    coverage: &Coverage,
+    kernel: &mut KernelNetwork,
+    coverage: &LinkCoverage,
 ) -> Result<Vec<RawMessage>, NetlinkError> {
     let told = match kernel.dump(NEXT_HOP, 0) {
         // Kernels before 5.3.
@@ -91,13 +91,13 @@ pub(super) fn normal(mut hop: RawMessage) -> RawMessage {
 }
 
 /// Those of a link that is no more, and groups with such a member: which link that is.
-pub(super) fn gone(before: &[RawMessage], interfaces: &Interfaces) -> BTreeMap<u32, String> {
+pub(super) fn gone(before: &[RawMessage], interfaces: &LinkMapping) -> BTreeMap<u32, String> {
     let mut gone = BTreeMap::new();
     // Groups come last.
     for hop in before {
         let lost = match translated(hop, interfaces) {
             Ok(_) => members(hop).find_map(|one| gone.get(&one).cloned()),
-            Err(NoLink(interface)) => Some(interface),
+            Err(MissingLink(interface)) => Some(interface),
         };
         if let Some(interface) = lost {
             gone.insert(number(hop), interface);
@@ -106,7 +106,7 @@ pub(super) fn gone(before: &[RawMessage], interfaces: &Interfaces) -> BTreeMap<u
     gone
 }
 
-fn translated(hop: &RawMessage, interfaces: &Interfaces) -> Result<RawMessage, NoLink> {
+fn translated(hop: &RawMessage, interfaces: &LinkMapping) -> Result<RawMessage, MissingLink> {
     let Some(before) = hop.u32(NHA_OIF) else {
         return Ok(hop.clone());
     };
@@ -115,10 +115,10 @@ fn translated(hop: &RawMessage, interfaces: &Interfaces) -> Result<RawMessage, N
 }
 
 pub(super) fn restore(
-    kernel: &mut Kernel,
+    kernel: &mut KernelNetwork,
     before: &[RawMessage],
-    interfaces: &Interfaces,
-) -> Result<Vec<Obstacle>, NetlinkError> {
+    interfaces: &LinkMapping,
+) -> Result<Vec<NetworkRestoreObstacle>, NetlinkError> {
     let mut obstacles = Vec::new();
     let wanted = numbers(before);
     // Groups first, so that they do not fall apart member by member.
@@ -131,10 +131,13 @@ pub(super) fn restore(
         }
     }
     let gone = gone(before, interfaces);
-    obstacles.extend(gone.iter().map(|(number, interface)| Obstacle::Gone {
-        what: format!("next hop {number}"),
-        interface: interface.clone(),
-    }));
+    obstacles.extend(
+        gone.iter()
+            .map(|(number, interface)| NetworkRestoreObstacle::Gone {
+                what: format!("next hop {number}"),
+                interface: interface.clone(),
+            }),
+    );
     let mut now = read(kernel, &interfaces.coverage)?;
     let there = before.iter().filter(|hop| !gone.contains_key(&number(hop)));
     for hop in there.filter_map(|hop| translated(hop, interfaces).ok()) {
@@ -155,7 +158,7 @@ pub(super) fn restore(
     Ok(obstacles)
 }
 
-fn delete(kernel: &mut Kernel, number: u32) -> Result<(), NetlinkError> {
+fn delete(kernel: &mut KernelNetwork, number: u32) -> Result<(), NetlinkError> {
     let request = RawMessage::new(&[0; NEXT_HOP.header]).with(NHA_ID, &number.to_ne_bytes());
     match kernel.change(NEXT_HOP.delete, 0, &request) {
         // It went with another.
@@ -166,12 +169,12 @@ fn delete(kernel: &mut Kernel, number: u32) -> Result<(), NetlinkError> {
 
 fn failed(
     hop: &RawMessage,
-    interfaces: &Interfaces,
+    interfaces: &LinkMapping,
     call: &'static str,
     source: NetlinkError,
-) -> Obstacle {
+) -> NetworkRestoreObstacle {
     let over = hop.u32(NHA_OIF).map(|index| interfaces.name_now(index));
     let over = over.map(|name| format!(" over {name}")).unwrap_or_default();
     let what = format!("next hop {}{over}", number(hop));
-    Obstacle::Kernel { what, call, source }
+    NetworkRestoreObstacle::Kernel { what, call, source }
 }

@@ -2,13 +2,13 @@
 
 use std::{error::Error as _, io};
 
-use crosstie_facts::Gap;
+use crosstie_facts::ReadGap;
 use thiserror::Error;
 
 use crate::netlink::NetlinkError;
 
 #[derive(Debug, Error)]
-pub enum Obstacle {
+pub enum NetworkRestoreObstacle {
     /// Left, not failed: there is nothing that it could be restored on.
     #[error("{what} of {interface}: the interface no longer exists")]
     Gone { what: String, interface: String },
@@ -59,7 +59,7 @@ pub enum Obstacle {
     FirewallUnread {
         program: &'static str,
         #[source]
-        source: Gap,
+        source: ReadGap,
     },
     /// The program does not take its own output: rules that another program made.
     #[error("the firewall's table {table} could not be restored if it changed ({program})")]
@@ -67,18 +67,18 @@ pub enum Obstacle {
         table: String,
         program: &'static str,
         #[source]
-        source: Gap,
+        source: ReadGap,
     },
     #[error("the firewall's {tables} cannot be restored ({program})")]
     Firewall {
         tables: String,
         program: &'static str,
         #[source]
-        source: Gap,
+        source: ReadGap,
     },
 }
 
-impl Obstacle {
+impl NetworkRestoreObstacle {
     /// Whether something was left as it is because there is nothing to restore, rather than tried in vain.
     pub fn is_left(&self) -> bool {
         matches!(

@@ -20,11 +20,11 @@ pub struct RawMessage {
 /// Bytes that stand as hexadecimal digits in a journal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Hexadecimal(pub(super) Vec<u8>);
+pub struct HexBytes(pub(super) Vec<u8>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("not an even number of hexadecimal digits")]
-pub struct NotHexadecimal;
+pub struct HexBytesError;
 
 impl RawMessage {
     pub(super) fn new(header: &[u8]) -> Self {
@@ -127,16 +127,16 @@ fn aligned(length: usize) -> usize {
     length.saturating_add(3) & !3
 }
 
-impl From<Hexadecimal> for String {
-    fn from(bytes: Hexadecimal) -> Self {
+impl From<HexBytes> for String {
+    fn from(bytes: HexBytes) -> Self {
         digits(&bytes.0)
     }
 }
 
-impl TryFrom<String> for Hexadecimal {
-    type Error = NotHexadecimal;
+impl TryFrom<String> for HexBytes {
+    type Error = HexBytesError;
 
-    fn try_from(text: String) -> Result<Self, NotHexadecimal> {
+    fn try_from(text: String) -> Result<Self, HexBytesError> {
         bytes(&text).map(Self)
     }
 }
@@ -151,9 +151,9 @@ impl From<RawMessage> for String {
 }
 
 impl TryFrom<String> for RawMessage {
-    type Error = NotHexadecimal;
+    type Error = HexBytesError;
 
-    fn try_from(text: String) -> Result<Self, NotHexadecimal> {
+    fn try_from(text: String) -> Result<Self, HexBytesError> {
         let (header, behind) = text.split_once(' ').unwrap_or((&text, ""));
         Ok(Self {
             header: bytes(header)?,
@@ -169,14 +169,14 @@ fn digits(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn bytes(digits: &str) -> Result<Vec<u8>, NotHexadecimal> {
+fn bytes(digits: &str) -> Result<Vec<u8>, HexBytesError> {
     let digits: Option<Vec<u8>> = digits
         .chars()
         .map(|digit| u8::try_from(digit.to_digit(16)?).ok())
         .collect();
-    let digits = digits.ok_or(NotHexadecimal)?;
+    let digits = digits.ok_or(HexBytesError)?;
     if digits.len() % 2 != 0 {
-        return Err(NotHexadecimal);
+        return Err(HexBytesError);
     }
     Ok(digits
         .chunks(2)
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(again, message);
         assert_eq!((again.u32(4), again.u8(1)), (Some(7), Some(1)));
         assert!(serde_json::from_str::<RawMessage>("\"0g\"").is_err());
-        assert!(serde_json::from_str::<Hexadecimal>("\"012\"").is_err());
+        assert!(serde_json::from_str::<HexBytes>("\"012\"").is_err());
     }
 
     proptest! {

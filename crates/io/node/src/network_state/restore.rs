@@ -4,38 +4,38 @@ use std::net::IpAddr;
 
 use super::{
     address, firewall,
-    interfaces::Interfaces,
-    kernel::Kernel,
+    interfaces::LinkMapping,
+    kernel::KernelNetwork,
     link, next_hop,
-    obstacle::Obstacle,
+    obstacle::NetworkRestoreObstacle,
     route,
     rule::{self, RuleCoverage},
     snapshot::{boot, unread},
-    state::{Address, NetworkState, Scope},
+    state::{NetworkState, SavedAddress, SnapshotScope},
     sysctl,
 };
 use crate::netlink::NetlinkError;
 
 #[derive(Debug, Default)]
-pub struct Restored {
+pub struct NetworkRestoreResult {
     /// Messages to the kernel, settings written and programs run, each of which changes something or was refused.
     pub changes: usize,
-    pub obstacles: Vec<Obstacle>,
+    pub obstacles: Vec<NetworkRestoreObstacle>,
 }
 
 /// Restores what differs and can be restored. Whatever is in the way is told, and the rest is done all the same.
-pub fn restore(before: &NetworkState) -> Vec<Obstacle> {
+pub fn restore(before: &NetworkState) -> Vec<NetworkRestoreObstacle> {
     restore_and_count(before).obstacles
 }
 
 /// [`restore`], with the number of changes: none where all is as it was.
-pub fn restore_and_count(before: &NetworkState) -> Restored {
-    let mut restored = Restored::default();
-    if before.scope == Scope::Everything && before.boot != boot() {
-        restored.obstacles.push(Obstacle::Restarted);
+pub fn restore_and_count(before: &NetworkState) -> NetworkRestoreResult {
+    let mut restored = NetworkRestoreResult::default();
+    if before.scope == SnapshotScope::Everything && before.boot != boot() {
+        restored.obstacles.push(NetworkRestoreObstacle::Restarted);
         return restored;
     }
-    let mut work = match Kernel::open() {
+    let mut work = match KernelNetwork::open() {
         Ok(kernel) => before.links.is_some().then(|| Work::new(kernel, before)),
         Err(error) => {
             let obstacle = unread("the network's state", "socket")(error);
@@ -48,7 +48,7 @@ pub fn restore_and_count(before: &NetworkState) -> Restored {
     {
         work.restored.obstacles.push(obstacle);
     }
-    if before.scope == Scope::Everything {
+    if before.scope == SnapshotScope::Everything {
         let told = firewall::restore(before, &mut restored.changes);
         if let Some(work) = &mut work {
             work.restored.obstacles.extend(told);
@@ -65,25 +65,25 @@ pub fn restore_and_count(before: &NetworkState) -> Restored {
 }
 
 struct Work<'a> {
-    kernel: Kernel,
+    kernel: KernelNetwork,
     before: &'a NetworkState,
-    restored: Restored,
+    restored: NetworkRestoreResult,
 }
 
 impl<'a> Work<'a> {
-    fn new(kernel: Kernel, before: &'a NetworkState) -> Self {
+    fn new(kernel: KernelNetwork, before: &'a NetworkState) -> Self {
         Self {
             kernel,
             before,
-            restored: Restored::default(),
+            restored: NetworkRestoreResult::default(),
         }
     }
 
     /// Without the links nothing can be named; that alone ends it.
-    fn routing(&mut self) -> Result<(), Obstacle> {
+    fn routing(&mut self) -> Result<(), NetworkRestoreObstacle> {
         let before = self.before;
         let rules = self.rule_coverage()?;
-        if before.scope == Scope::Everything {
+        if before.scope == SnapshotScope::Everything {
             let done = link::create::create_missing(&mut self.kernel, before);
             self.tell(done, "links", "RTM_GETLINK");
         }
@@ -100,7 +100,11 @@ impl<'a> Work<'a> {
         self.restored.obstacles.extend(told);
         let told = std::mem::take(&mut self.restored.obstacles);
         self.addressing(&now);
-        let is_refused = !self.restored.obstacles.iter().all(Obstacle::is_left);
+        let is_refused = !self
+            .restored
+            .obstacles
+            .iter()
+            .all(NetworkRestoreObstacle::is_left);
         let addressing = std::mem::replace(&mut self.restored.obstacles, told);
         if let Some(wanted) = &before.rules {
             let done = rule::restore(&mut self.kernel, wanted, &rules);
@@ -120,7 +124,7 @@ impl<'a> Work<'a> {
         self.tell(done, "links", "RTM_GETLINK");
     }
 
-    fn addressing(&mut self, now: &Interfaces) {
+    fn addressing(&mut self, now: &LinkMapping) {
         let before = self.before;
         if let Some(wanted) = &before.addresses {
             let done = address::restore(&mut self.kernel, wanted, now);
@@ -137,14 +141,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn interfaces(&mut self) -> Result<Interfaces, Obstacle> {
-        let read = Interfaces::read(&mut self.kernel, self.before);
+    fn interfaces(&mut self) -> Result<LinkMapping, NetworkRestoreObstacle> {
+        let read = LinkMapping::read(&mut self.kernel, self.before);
         read.map_err(unread("links", "RTM_GETLINK"))
     }
 
     fn tell(
         &mut self,
-        done: Result<Vec<Obstacle>, NetlinkError>,
+        done: Result<Vec<NetworkRestoreObstacle>, NetlinkError>,
         what: &'static str,
         call: &'static str,
     ) {
@@ -155,14 +159,18 @@ impl<'a> Work<'a> {
     }
 
     /// Rules from addresses that were added since are known by those addresses, which go first.
-    fn rule_coverage(&mut self) -> Result<RuleCoverage, Obstacle> {
+    fn rule_coverage(&mut self) -> Result<RuleCoverage, NetworkRestoreObstacle> {
         let now = self.interfaces()?;
         let added = address::read(&mut self.kernel, &now.coverage).unwrap_or_default();
         let kept = self.before.addresses.iter().flatten();
-        let addresses: Vec<IpAddr> = added.iter().chain(kept).filter_map(Address::ip).collect();
+        let addresses: Vec<IpAddr> = added
+            .iter()
+            .chain(kept)
+            .filter_map(SavedAddress::ip)
+            .collect();
         let names: Vec<String> = match &self.before.scope {
-            Scope::Everything => Vec::new(),
-            Scope::Interfaces(names) => names.clone(),
+            SnapshotScope::Everything => Vec::new(),
+            SnapshotScope::Interfaces(names) => names.clone(),
         };
         let covered = now
             .now

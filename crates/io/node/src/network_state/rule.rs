@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, net::IpAddr};
 
 use super::{
-    interfaces::Coverage,
-    kernel::{Kernel, NLM_F_CREATE, NLM_F_EXCL, ObjectKind},
-    obstacle::Obstacle,
+    interfaces::LinkCoverage,
+    kernel::{KernelNetwork, NLM_F_CREATE, NLM_F_EXCL, ObjectKind},
+    obstacle::NetworkRestoreObstacle,
     raw_message::RawMessage,
 };
 use crate::netlink::{
@@ -42,7 +42,7 @@ pub(super) enum RuleCoverage {
 
 impl RuleCoverage {
     pub(super) fn new(
-        coverage: &Coverage,
+        coverage: &LinkCoverage,
         names: impl Iterator<Item = String>,
         addresses: impl Iterator<Item = IpAddr>,
     ) -> Self {
@@ -73,7 +73,7 @@ impl RuleCoverage {
 
 /// In the kernel's order, which counts among rules of one priority.
 pub(super) fn read(
-    kernel: &mut Kernel,
+    kernel: &mut KernelNetwork,
     coverage: &RuleCoverage,
 ) -> Result<Vec<RawMessage>, NetlinkError> {
     let mut rules = kernel.dump_both(RULE)?;
@@ -89,10 +89,10 @@ pub(super) fn read(
 }
 
 pub(super) fn restore(
-    kernel: &mut Kernel,
+    kernel: &mut KernelNetwork,
     before: &[RawMessage],
     coverage: &RuleCoverage,
-) -> Result<Vec<Obstacle>, NetlinkError> {
+) -> Result<Vec<NetworkRestoreObstacle>, NetlinkError> {
     let now = read(kernel, coverage)?;
     let mut obstacles = Vec::new();
     let missing: Vec<&RawMessage> = before.iter().filter(|rule| !now.contains(rule)).collect();
@@ -112,7 +112,7 @@ pub(super) fn restore(
     Ok(obstacles)
 }
 
-fn failed(rule: &RawMessage, call: &'static str, source: NetlinkError) -> Obstacle {
+fn failed(rule: &RawMessage, call: &'static str, source: NetlinkError) -> NetworkRestoreObstacle {
     let family = match rule.header_u8(0) {
         AF_INET6 => "IPv6",
         _ => "IPv4",
@@ -126,7 +126,7 @@ fn failed(rule: &RawMessage, call: &'static str, source: NetlinkError) -> Obstac
         [] => String::new(),
         some => format!(" for {}", some.join(" and ")),
     };
-    Obstacle::Kernel {
+    NetworkRestoreObstacle::Kernel {
         what: format!("{family} rule of priority {priority}{over}"),
         call,
         source,

@@ -4,19 +4,19 @@ use std::fs;
 
 use super::{
     address, firewall,
-    interfaces::Coverage,
-    kernel::Kernel,
+    interfaces::LinkCoverage,
+    kernel::KernelNetwork,
     link, next_hop,
-    obstacle::Obstacle,
+    obstacle::NetworkRestoreObstacle,
     route,
     rule::{self, RuleCoverage},
-    state::{Link, NetworkState, Scope},
+    state::{NetworkState, SavedLink, SnapshotScope},
     sysctl,
 };
 use crate::netlink::NetlinkError;
 
 /// Whether it can be undone is known before anything is changed: obstacles say what cannot.
-pub fn snapshot(scope: &Scope) -> (NetworkState, Vec<Obstacle>) {
+pub fn snapshot(scope: &SnapshotScope) -> (NetworkState, Vec<NetworkRestoreObstacle>) {
     let mut state = NetworkState {
         scope: scope.clone(),
         boot: boot(),
@@ -26,23 +26,31 @@ pub fn snapshot(scope: &Scope) -> (NetworkState, Vec<Obstacle>) {
     if let Err(obstacle) = routing(&mut state, &mut obstacles) {
         obstacles.push(obstacle);
     }
-    if *scope == Scope::Everything {
+    if *scope == SnapshotScope::Everything {
         obstacles.extend(firewall::read(&mut state));
     }
     (state, obstacles)
 }
 
-fn routing(state: &mut NetworkState, obstacles: &mut Vec<Obstacle>) -> Result<(), Obstacle> {
-    let mut kernel = Kernel::open().map_err(unread("the network's state", "socket"))?;
+fn routing(
+    state: &mut NetworkState,
+    obstacles: &mut Vec<NetworkRestoreObstacle>,
+) -> Result<(), NetworkRestoreObstacle> {
+    let mut kernel = KernelNetwork::open().map_err(unread("the network's state", "socket"))?;
     let links = link::read(&mut kernel).map_err(unread("links", "RTM_GETLINK"))?;
-    if let Scope::Interfaces(names) = &state.scope {
+    if let SnapshotScope::Interfaces(names) = &state.scope {
         let known = |name: &&String| !links.iter().any(|link| link.name == **name);
-        obstacles.extend(names.iter().filter(known).map(|name| Obstacle::Gone {
-            what: "all settings".to_owned(),
-            interface: name.clone(),
-        }));
+        obstacles.extend(
+            names
+                .iter()
+                .filter(known)
+                .map(|name| NetworkRestoreObstacle::Gone {
+                    what: "all settings".to_owned(),
+                    interface: name.clone(),
+                }),
+        );
     }
-    let coverage = Coverage::of(&state.scope, &links);
+    let coverage = LinkCoverage::of(&state.scope, &links);
     let mut keep = Keep(obstacles);
     let read = address::read(&mut kernel, &coverage);
     state.addresses = keep.known(read, "addresses", "RTM_GETADDR");
@@ -67,7 +75,7 @@ fn routing(state: &mut NetworkState, obstacles: &mut Vec<Obstacle>) -> Result<()
     Ok(())
 }
 
-struct Keep<'a>(&'a mut Vec<Obstacle>);
+struct Keep<'a>(&'a mut Vec<NetworkRestoreObstacle>);
 
 impl Keep<'_> {
     fn known<T>(
@@ -76,18 +84,25 @@ impl Keep<'_> {
         what: &'static str,
         call: &'static str,
     ) -> Option<T> {
-        read.map_err(|source| self.0.push(Obstacle::Unread { what, call, source }))
-            .ok()
+        read.map_err(|source| {
+            self.0
+                .push(NetworkRestoreObstacle::Unread { what, call, source });
+        })
+        .ok()
     }
 }
 
-fn rule_coverage(coverage: &Coverage, links: &[Link], state: &NetworkState) -> RuleCoverage {
+fn rule_coverage(
+    coverage: &LinkCoverage,
+    links: &[SavedLink],
+    state: &NetworkState,
+) -> RuleCoverage {
     let covered = links.iter().filter(|link| coverage.covers(link.index));
     let addresses = state.addresses.iter().flatten();
     RuleCoverage::new(
         coverage,
         covered.map(|link| link.name.clone()),
-        addresses.filter_map(super::state::Address::ip),
+        addresses.filter_map(super::state::SavedAddress::ip),
     )
 }
 
@@ -96,6 +111,9 @@ pub(super) fn boot() -> String {
     number.unwrap_or_default().trim_end().to_owned()
 }
 
-pub(super) fn unread(what: &'static str, call: &'static str) -> impl Fn(NetlinkError) -> Obstacle {
-    move |source| Obstacle::Unread { what, call, source }
+pub(super) fn unread(
+    what: &'static str,
+    call: &'static str,
+) -> impl Fn(NetlinkError) -> NetworkRestoreObstacle {
+    move |source| NetworkRestoreObstacle::Unread { what, call, source }
 }

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::raw_message::{Hexadecimal, RawMessage};
+use super::raw_message::{HexBytes, RawMessage};
 
 /// What a snapshot covers, and so what a restore may touch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum SnapshotScope {
     /// What belongs to these interfaces, by name. No link is created or deleted.
     Interfaces(Vec<String>),
     Everything,
 }
 
 /// Covers nothing.
-impl Default for Scope {
+impl Default for SnapshotScope {
     fn default() -> Self {
         Self::Interfaces(Vec::new())
     }
@@ -27,15 +27,15 @@ impl Default for Scope {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NetworkState {
-    pub(super) scope: Scope,
+    pub(super) scope: SnapshotScope,
     /// The kernel's number for this boot. In another one, links have other indexes, and everything was made anew: then only
     /// a snapshot of some interfaces is restored.
     pub(super) boot: String,
     /// All of them, whatever the scope: routes and masters name links by index.
-    pub(super) links: Option<Vec<Link>>,
-    pub(super) addresses: Option<Vec<Address>>,
+    pub(super) links: Option<Vec<SavedLink>>,
+    pub(super) addresses: Option<Vec<SavedAddress>>,
     pub(super) next_hops: Option<Vec<RawMessage>>,
-    pub(super) routes: Option<Vec<Route>>,
+    pub(super) routes: Option<Vec<SavedRoute>>,
     pub(super) rules: Option<Vec<RawMessage>>,
     /// By interface (`all` and `default` among them), then by path, such as `ipv4/conf/arp_ignore`.
     pub(super) sysctls: BTreeMap<String, BTreeMap<String, String>>,
@@ -48,14 +48,14 @@ pub struct NetworkState {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Link {
+pub(super) struct SavedLink {
     pub(super) name: String,
     pub(super) index: u32,
     /// `veth`, `bridge`, …; empty for hardware and the loopback.
     pub(super) kind: String,
-    pub(super) mac: Hexadecimal,
+    pub(super) mac: HexBytes,
     /// The card's own, where it differs or the driver tells it.
-    pub(super) permanent_mac: Hexadecimal,
+    pub(super) permanent_mac: HexBytes,
     pub(super) up: bool,
     pub(super) mtu: u32,
     /// Index of the bridge, bond or VRF that it belongs to.
@@ -65,14 +65,14 @@ pub(super) struct Link {
     /// That index is another network namespace's.
     pub(super) parent_elsewhere: bool,
     /// `IFLA_INFO_DATA`: the settings of its kind.
-    pub(super) settings: Hexadecimal,
+    pub(super) settings: HexBytes,
     /// `IFLA_INFO_SLAVE_DATA` of a bridge's port.
-    pub(super) port_settings: Hexadecimal,
+    pub(super) port_settings: HexBytes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Address {
+pub(super) struct SavedAddress {
     /// Without lifetimes and what the kernel finds out by itself.
     pub(super) message: RawMessage,
     /// Seconds; `None` is for ever.
@@ -82,7 +82,7 @@ pub(super) struct Address {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Route {
+pub(super) struct SavedRoute {
     pub(super) message: RawMessage,
     /// Seconds; `None` is never.
     pub(super) expires: Option<u32>,

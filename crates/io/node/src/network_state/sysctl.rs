@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{interfaces::Interfaces, obstacle::Obstacle, state::NetworkState};
+use super::{interfaces::LinkMapping, obstacle::NetworkRestoreObstacle, state::NetworkState};
 
 const ROOT: &str = "/proc/sys/net";
 const FOLDERS: [&str; 4] = ["ipv4/conf", "ipv6/conf", "ipv4/neigh", "ipv6/neigh"];
@@ -43,9 +43,9 @@ fn is_writable(entry: &fs::DirEntry) -> bool {
 /// Those that are gone are told with their interface, not here.
 pub(super) fn restore(
     before: &NetworkState,
-    interfaces: &Interfaces,
+    interfaces: &LinkMapping,
     changes: &mut usize,
-) -> Vec<Obstacle> {
+) -> Vec<NetworkRestoreObstacle> {
     let mut obstacles = Vec::new();
     let links = before.links.as_deref().unwrap_or_default();
     let own = links.iter().filter_map(|link| {
@@ -74,7 +74,7 @@ fn path(interface: &str, key: &str) -> Option<PathBuf> {
     Some(Path::new(ROOT).join(folder).join(interface).join(key))
 }
 
-fn write(path: &Path, value: &str, changes: &mut usize) -> Result<(), Obstacle> {
+fn write(path: &Path, value: &str, changes: &mut usize) -> Result<(), NetworkRestoreObstacle> {
     let is_so = match fs::read_to_string(path) {
         Ok(now) => now.trim_end() == value,
         // Another kernel, or a protocol that was unloaded: nobody can have it.
@@ -85,7 +85,7 @@ fn write(path: &Path, value: &str, changes: &mut usize) -> Result<(), Obstacle> 
         return Ok(());
     }
     *changes += 1;
-    fs::write(path, value).map_err(|source| Obstacle::Sysctl {
+    fs::write(path, value).map_err(|source| NetworkRestoreObstacle::Sysctl {
         path: path.display().to_string(),
         value: value.to_owned(),
         source,

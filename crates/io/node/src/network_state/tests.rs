@@ -3,26 +3,26 @@
 use proptest::prelude::*;
 
 use super::{
-    NetworkState, Scope, address,
-    interfaces::Interfaces,
+    NetworkState, SnapshotScope, address,
+    interfaces::LinkMapping,
     link, next_hop,
     raw_message::RawMessage,
     route, rule,
-    state::{Link, Route},
+    state::{SavedLink, SavedRoute},
 };
 
-fn known() -> (NetworkState, Interfaces) {
-    let link = |index: u32, name: &str| Link {
+fn known() -> (NetworkState, LinkMapping) {
+    let link = |index: u32, name: &str| SavedLink {
         index,
         name: name.to_owned(),
-        ..Link::default()
+        ..SavedLink::default()
     };
     let before = NetworkState {
-        scope: Scope::Everything,
+        scope: SnapshotScope::Everything,
         links: Some(vec![link(2, "eth0"), link(3, "eth1")]),
         ..NetworkState::default()
     };
-    let interfaces = Interfaces::new(&before, vec![link(7, "eth0")]);
+    let interfaces = LinkMapping::new(&before, vec![link(7, "eth0")]);
     (before, interfaces)
 }
 
@@ -65,16 +65,16 @@ fn look_at(message: &RawMessage) {
     if let Some(route) = route::parse(message.clone()) {
         let _ = route::translated(&route, &interfaces);
     }
-    let given = Route {
+    let given = SavedRoute {
         message: message.clone(),
-        ..Route::default()
+        ..SavedRoute::default()
     };
     let _ = route::translated(&given, &interfaces);
     let hop = next_hop::normal(message.clone());
     let _ = next_hop::gone(&[hop], &interfaces);
     let names = ["eth0".to_owned()].into_iter();
     let own = ["10.0.0.1".parse().unwrap()].into_iter();
-    let coverage = super::interfaces::Coverage::Indexes([7].into());
+    let coverage = super::interfaces::LinkCoverage::Indexes([7].into());
     let _ = rule::RuleCoverage::new(&coverage, names, own).covers(message);
 }
 

@@ -10,22 +10,22 @@ const IPV6_HEADER: usize = 40;
 const USUAL_PAYLOAD: usize = 56;
 
 /// Nobody can guess it, so an answer that carries it is one to our request.
-pub(super) type Token = [u8; 16];
+pub(super) type EchoToken = [u8; 16];
 
 /// A request, by which its answer is known.
-pub(super) struct Echo {
+pub(super) struct EchoRequest {
     address: IpAddr,
     identifier: [u8; 2],
     payload: Vec<u8>,
 }
 
-impl Echo {
+impl EchoRequest {
     /// `None` where an IP packet of so many bytes has no room for the token, or cannot be.
     pub(super) fn new(
         address: IpAddr,
         bytes: Option<u32>,
         identifier: [u8; 2],
-        token: Token,
+        token: EchoToken,
     ) -> Option<Self> {
         let length = match bytes {
             None => USUAL_PAYLOAD,
@@ -98,12 +98,12 @@ fn checksum(message: &[u8]) -> u16 {
 mod tests {
     use super::*;
 
-    const TOKEN: Token = *b"0123456789abcdef";
+    const TOKEN: EchoToken = *b"0123456789abcdef";
     const V4: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
     const V6: IpAddr = IpAddr::V6(std::net::Ipv6Addr::LOCALHOST);
 
-    fn echo(address: IpAddr, bytes: Option<u32>) -> Option<Echo> {
-        Echo::new(address, bytes, [1, 2], TOKEN)
+    fn echo(address: IpAddr, bytes: Option<u32>) -> Option<EchoRequest> {
+        EchoRequest::new(address, bytes, [1, 2], TOKEN)
     }
 
     #[test]

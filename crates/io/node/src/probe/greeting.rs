@@ -6,22 +6,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::problem::Problem;
+use super::problem::ProbeProblem;
 
 /// RFC 4253, section 4.2: the line's greatest length.
 const LONGEST: usize = 255;
 /// What a person is shown of something else.
 const SHOWN: usize = 40;
 
-pub(super) fn greeting(address: SocketAddr, deadline: Duration) -> Result<(), Problem> {
+pub(super) fn greeting(address: SocketAddr, deadline: Duration) -> Result<(), ProbeProblem> {
     let until = Instant::now() + deadline;
-    let stream = TcpStream::connect_timeout(&address, left(until)).map_err(Problem::Unconnected)?;
-    let line = first_line(stream, until).map_err(Problem::Ungreeted)?;
+    let stream =
+        TcpStream::connect_timeout(&address, left(until)).map_err(ProbeProblem::Unconnected)?;
+    let line = first_line(stream, until).map_err(ProbeProblem::Ungreeted)?;
     if line.starts_with(b"SSH-") {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&line);
-    Err(Problem::NotSsh {
+    Err(ProbeProblem::NotSsh {
         said: said.trim_end().chars().take(SHOWN).collect(),
     })
 }

@@ -14,12 +14,12 @@ use std::{
     time::Duration,
 };
 
-use crosstie_model::change::{Probe, Probed};
+use crosstie_model::change::{ProbeResult, ReachabilityProbe};
 
-use crate::netlink::{self, Neighbour};
+use crate::netlink::{self, NeighbourLookup};
 use greeting::greeting;
-use ping::Ping;
-use problem::{Problem, Sought};
+use ping::PingProbe;
+use problem::{NeighbourTableState, ProbeProblem};
 
 /// What one probe takes at most, unless somebody knows better.
 pub const DEADLINE: Duration = Duration::from_secs(2);
@@ -31,7 +31,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 const AT_ONCE: usize = 32;
 
 /// Runs all probes, some at a time, each for `deadline` at most. The answers are in the order of the probes.
-pub fn reach(probes: &[Probe], deadline: Duration) -> Vec<Probed> {
+pub fn reach(probes: &[ReachabilityProbe], deadline: Duration) -> Vec<ProbeResult> {
     let deadline = deadline.min(LONGEST);
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::with_capacity(probes.len()));
@@ -64,25 +64,29 @@ pub fn reach(probes: &[Probe], deadline: Duration) -> Vec<Probed> {
         .collect()
 }
 
-fn run(probe: &Probe, deadline: Duration) -> Result<(), Problem> {
+fn run(probe: &ReachabilityProbe, deadline: Duration) -> Result<(), ProbeProblem> {
     match probe {
-        Probe::Ping {
+        ReachabilityProbe::Ping {
             address,
             interface,
             bytes,
-        } => Ping {
+        } => PingProbe {
             address: *address,
             interface: interface.as_deref(),
             bytes: *bytes,
         }
         .run(deadline),
-        Probe::Greeting { address } => greeting(*address, deadline),
+        ReachabilityProbe::Greeting { address } => greeting(*address, deadline),
     }
 }
 
-fn probed(probe: &Probe, outcome: Result<(), Problem>, neighbours: &[Neighbour]) -> Probed {
+fn probed(
+    probe: &ReachabilityProbe,
+    outcome: Result<(), ProbeProblem>,
+    neighbours: &[NeighbourLookup],
+) -> ProbeResult {
     let entry = match probe {
-        Probe::Ping {
+        ReachabilityProbe::Ping {
             address, interface, ..
         } => neighbours.iter().find(|entry| {
             let there = interface
@@ -90,18 +94,18 @@ fn probed(probe: &Probe, outcome: Result<(), Problem>, neighbours: &[Neighbour])
                 .is_none_or(|name| *name == entry.interface);
             entry.address == *address && there
         }),
-        Probe::Greeting { .. } => None,
+        ReachabilityProbe::Greeting { .. } => None,
     };
     let problem = outcome.err().map(|problem| match (problem, entry) {
-        (Problem::Silent { .. }, Some(entry)) => Problem::Silent {
+        (ProbeProblem::Silent { .. }, Some(entry)) => ProbeProblem::Silent {
             sought: match &entry.mac {
-                Some(mac) => Sought::At(mac.clone()),
-                None => Sought::InVain,
+                Some(mac) => NeighbourTableState::At(mac.clone()),
+                None => NeighbourTableState::InVain,
             },
         },
         (problem, _) => problem,
     });
-    Probed {
+    ProbeResult {
         probe: probe.clone(),
         problem: problem.map(|problem| problem.to_string()),
         neighbour: entry.and_then(|entry| entry.mac.clone()),
@@ -117,8 +121,12 @@ mod tests {
 
     use super::*;
 
-    fn ping(address: impl Into<IpAddr>, interface: Option<&str>, bytes: Option<u32>) -> Probe {
-        Probe::Ping {
+    fn ping(
+        address: impl Into<IpAddr>,
+        interface: Option<&str>,
+        bytes: Option<u32>,
+    ) -> ReachabilityProbe {
+        ReachabilityProbe::Ping {
             address: address.into(),
             interface: interface.map(str::to_owned),
             bytes,
@@ -133,13 +141,13 @@ mod tests {
     #[test]
     fn answers_are_in_order_and_no_question_is_fatal() {
         let long = "a-name-that-no-interface-can-have";
-        let probes: Vec<Probe> = (0..50)
+        let probes: Vec<ReachabilityProbe> = (0..50)
             .flat_map(|round| {
                 [
                     ping(Ipv4Addr::LOCALHOST, Some("no\0where"), Some(round)),
                     ping(Ipv4Addr::LOCALHOST, Some(long), Some(100 + round)),
                     ping(Ipv6Addr::LOCALHOST, None, Some(u32::MAX - round)),
-                    Probe::Greeting {
+                    ReachabilityProbe::Greeting {
                         address: "127.0.0.1:0".parse().unwrap(),
                     },
                 ]

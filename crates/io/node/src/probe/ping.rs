@@ -24,8 +24,8 @@ use rustix::{
 };
 
 use super::{
-    echo::{Echo, Token, behind_header},
-    problem::{Problem, Sought},
+    echo::{EchoRequest, EchoToken, behind_header},
+    problem::{NeighbourTableState, ProbeProblem},
 };
 
 /// The first request may get lost, or come while the link still settles.
@@ -33,14 +33,14 @@ const ATTEMPTS: u32 = 3;
 /// Of an answer, with the longest header.
 const IPV4_OVERHEAD: usize = 60;
 
-pub(super) struct Ping<'a> {
+pub(super) struct PingProbe<'a> {
     pub(super) address: IpAddr,
     pub(super) interface: Option<&'a str>,
     pub(super) bytes: Option<u32>,
 }
 
-impl Ping<'_> {
-    pub(super) fn run(&self, deadline: Duration) -> Result<(), Problem> {
+impl PingProbe<'_> {
+    pub(super) fn run(&self, deadline: Duration) -> Result<(), ProbeProblem> {
         let start = Instant::now();
         let mut attempt = 1;
         loop {
@@ -55,7 +55,7 @@ impl Ping<'_> {
         }
     }
 
-    fn once(&self, until: Instant) -> Result<(), Problem> {
+    fn once(&self, until: Instant) -> Result<(), ProbeProblem> {
         let echo = self.echo()?;
         let (socket, kind) = self.open()?;
         let request = echo.request();
@@ -88,21 +88,21 @@ impl Ping<'_> {
                 return Ok(());
             }
         }
-        Err(Problem::Silent {
-            sought: Sought::Elsewhere,
+        Err(ProbeProblem::Silent {
+            sought: NeighbourTableState::Elsewhere,
         })
     }
 
-    fn echo(&self) -> Result<Echo, Problem> {
+    fn echo(&self) -> Result<EchoRequest, ProbeProblem> {
         let mut identifier = [0; 2];
-        let mut token = Token::default();
+        let mut token = EchoToken::default();
         for bytes in [&mut identifier[..], &mut token[..]] {
             // So few bytes are never given in part.
             getrandom(bytes, GetRandomFlags::empty())
                 .map_err(|errno| system("no random numbers", errno))?;
         }
         let bytes = self.bytes.unwrap_or_default();
-        Echo::new(self.address, self.bytes, identifier, token).ok_or(Problem::Size {
+        EchoRequest::new(self.address, self.bytes, identifier, token).ok_or(ProbeProblem::Size {
             bytes,
             address: self.address,
         })
@@ -110,7 +110,7 @@ impl Ping<'_> {
 
     /// A raw socket, which is root's, else a ping socket of the kernel's; connected, so that strangers' packets do not
     /// fill its queue.
-    fn open(&self) -> Result<(OwnedFd, SocketType), Problem> {
+    fn open(&self) -> Result<(OwnedFd, SocketType), ProbeProblem> {
         let (family, protocol) = match self.address {
             IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP),
             IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6),
@@ -125,7 +125,7 @@ impl Ping<'_> {
             opened => opened,
         };
         let (socket, kind) = opened.map_err(|errno| match errno {
-            Errno::PERM | Errno::ACCESS => Problem::Denied,
+            Errno::PERM | Errno::ACCESS => ProbeProblem::Denied,
             errno => system("no socket", errno),
         })?;
         let index = self.bind(&socket)?;
@@ -147,12 +147,12 @@ impl Ping<'_> {
     }
 
     /// To the interface, whose index is given back; 0 is any.
-    fn bind(&self, socket: &OwnedFd) -> Result<u32, Problem> {
+    fn bind(&self, socket: &OwnedFd) -> Result<u32, ProbeProblem> {
         let Some(name) = self.interface else {
             return Ok(0);
         };
         // Also because the kernel cuts a name that is too long, and would take another interface.
-        let index = name_to_index(socket, name).map_err(|_| Problem::NoInterface {
+        let index = name_to_index(socket, name).map_err(|_| ProbeProblem::NoInterface {
             name: name.to_owned(),
         })?;
         setsockopt(socket, BindToDevice, &OsString::from(name)).map_err(|errno| {
@@ -175,11 +175,11 @@ impl Ping<'_> {
         self.bytes.zip(mtu).is_some_and(|(bytes, mtu)| bytes <= mtu)
     }
 
-    fn failed(&self, what: &'static str, errno: Errno, socket: &OwnedFd) -> Problem {
+    fn failed(&self, what: &'static str, errno: Errno, socket: &OwnedFd) -> ProbeProblem {
         match (errno, self.bytes, self.path_mtu(socket)) {
             (Errno::MSGSIZE, Some(bytes), Some(mtu)) => {
                 let is_own = |name: &&str| crate::netlink::mtu(name) == Some(mtu);
-                Problem::DoesNotFit {
+                ProbeProblem::DoesNotFit {
                     bytes,
                     interface: self.interface.filter(is_own).map(str::to_owned),
                     mtu,
@@ -190,12 +190,12 @@ impl Ping<'_> {
     }
 }
 
-fn system(what: &'static str, errno: Errno) -> Problem {
-    Problem::System { what, errno }
+fn system(what: &'static str, errno: Errno) -> ProbeProblem {
+    ProbeProblem::System { what, errno }
 }
 
 /// Until there is something to read, or the time is over.
-fn wait(socket: &OwnedFd, until: Instant) -> Result<(), Problem> {
+fn wait(socket: &OwnedFd, until: Instant) -> Result<(), ProbeProblem> {
     let left = until.saturating_duration_since(Instant::now());
     let timeout = Timespec::try_from(left).ok();
     let mut waited = [PollFd::new(socket, PollFlags::IN)];

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
-pub(super) enum Problem {
+pub(super) enum ProbeProblem {
     #[error("there is no interface {name}")]
     NoInterface { name: String },
     #[error(
@@ -26,7 +26,7 @@ pub(super) enum Problem {
     #[error("{what}: {errno}")]
     System { what: &'static str, errno: Errno },
     #[error("no answer{}", who(.sought))]
-    Silent { sought: Sought },
+    Silent { sought: NeighbourTableState },
     #[error("no connection: {0}")]
     Unconnected(io::Error),
     #[error("it accepts connections and does not greet: {0}")]
@@ -37,14 +37,14 @@ pub(super) enum Problem {
 
 /// What the kernel's neighbour table says of an address that was silent.
 #[derive(Debug)]
-pub(super) enum Sought {
+pub(super) enum NeighbourTableState {
     /// Nothing: it is not on the link.
     Elsewhere,
     InVain,
     At(HardwareAddress),
 }
 
-impl Problem {
+impl ProbeProblem {
     /// No second attempt can do better.
     pub(super) fn is_final(&self) -> bool {
         matches!(
@@ -58,11 +58,11 @@ fn of(interface: Option<&String>) -> String {
     interface.map_or("on the way".to_owned(), |name| format!("of {name}"))
 }
 
-fn who(sought: &Sought) -> String {
+fn who(sought: &NeighbourTableState) -> String {
     match sought {
-        Sought::Elsewhere => String::new(),
-        Sought::InVain => ": nobody on the link has the address".to_owned(),
+        NeighbourTableState::Elsewhere => String::new(),
+        NeighbourTableState::InVain => ": nobody on the link has the address".to_owned(),
         // By the table, which may be older than the silence.
-        Sought::At(mac) => format!(", though {mac} is known to have the address"),
+        NeighbourTableState::At(mac) => format!(", though {mac} is known to have the address"),
     }
 }

@@ -6,20 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_trust::AgentMade;
+use crosstie_trust::InstalledAgent;
 
-use super::{Home, hand::Hand, settle::load};
+use super::{HomeFolder, hand::HomeWriter, settle::load};
 
 /// Set by the script that starts an agent, if it had to fetch it: the outermost thing that it made.
 const MADE: &str = "CROSSTIE_MADE";
 
 /// What this process's coming has left here.
-pub fn pushed() -> Option<AgentMade> {
+pub fn pushed() -> Option<InstalledAgent> {
     let outermost = PathBuf::from(std::env::var_os(MADE)?);
     let program = std::env::current_exe().ok()?;
     let folder = program.parent()?;
     let ours = program.starts_with(&outermost) && outermost != Path::new("/");
-    ours.then(|| AgentMade {
+    ours.then(|| InstalledAgent {
         folder: folder.display().to_string(),
         outermost: outermost.display().to_string(),
     })
@@ -27,20 +27,23 @@ pub fn pushed() -> Option<AgentMade> {
 
 /// Whoever was brought here and is known to no journal leaves no trace: its controller died on the way.
 pub fn leave_no_agent() {
-    if let (Some(made), Ok(home)) = (pushed(), Home::find()) {
+    if let (Some(made), Ok(home)) = (pushed(), HomeFolder::find()) {
         leave_unrecorded(&home, &made);
     }
 }
 
-pub(super) fn leave_unrecorded(home: &Home, made: &AgentMade) {
+pub(super) fn leave_unrecorded(home: &HomeFolder, made: &InstalledAgent) {
     let journal = load(home).ok().flatten();
     if !journal.is_some_and(|journal| journal.agents.contains(made)) {
-        sweep(&mut Hand::new(home, false), [made]);
+        sweep(&mut HomeWriter::new(home, false), [made]);
     }
 }
 
 /// Takes agents away, and the folders around them that were made for them and hold nothing else.
-pub(super) fn sweep<'a>(hand: &mut Hand<'_>, agents: impl IntoIterator<Item = &'a AgentMade>) {
+pub(super) fn sweep<'a>(
+    hand: &mut HomeWriter<'_>,
+    agents: impl IntoIterator<Item = &'a InstalledAgent>,
+) {
     for made in agents {
         let (folder, outermost) = (Path::new(&made.folder), Path::new(&made.outermost));
         if !folder.starts_with(outermost) {

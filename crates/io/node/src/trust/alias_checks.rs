@@ -18,16 +18,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_trust::{AliasCheck, Name, PeerClaims, Place, Refusal, text::without_include};
+use crosstie_trust::{
+    AliasCheck, AliasRefusal, MachineName, PeerClaims, TrustFile, text::without_include,
+};
 
-use super::{Home, TrustError, files};
+use super::{HomeFolder, HomeTrustError, files};
 use crate::{
     groups::{inherited, time_left},
-    scratch::Scratch,
+    scratch::ScratchFolder,
 };
 
 /// By the peer, and the name or address.
-pub(super) type AliasChecks = BTreeMap<(Name, Name), AliasCheck>;
+pub(super) type AliasChecks = BTreeMap<(MachineName, MachineName), AliasCheck>;
 
 /// Connections at a time. sshd drops some of more than ten that have not logged in (`MaxStartups`), and its other peers look
 /// too.
@@ -37,7 +39,7 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Looks at names and addresses with the user's own ssh.
 struct AliasChecker {
-    scratch: Scratch,
+    scratch: ScratchFolder,
     /// The user's configuration without us.
     config: PathBuf,
     /// The known hosts that every ssh of this user reads.
@@ -49,7 +51,10 @@ struct AliasChecker {
 }
 
 /// Looks for every claim, several at once.
-pub(super) fn check_aliases(home: &Home, claims: &[PeerClaims]) -> Result<AliasChecks, TrustError> {
+pub(super) fn check_aliases(
+    home: &HomeFolder,
+    claims: &[PeerClaims],
+) -> Result<AliasChecks, HomeTrustError> {
     let jobs = jobs(claims);
     if jobs.is_empty() {
         return Ok(AliasChecks::new());
@@ -73,8 +78,8 @@ pub(super) fn check_aliases(home: &Home, claims: &[PeerClaims]) -> Result<AliasC
 }
 
 /// The first candidate of each peer, then the second of each: nobody's sshd is asked by all threads at once.
-fn jobs(claims: &[PeerClaims]) -> Vec<(&PeerClaims, &Name)> {
-    let mut jobs: Vec<(usize, &PeerClaims, &Name)> = Vec::new();
+fn jobs(claims: &[PeerClaims]) -> Vec<(&PeerClaims, &MachineName)> {
+    let mut jobs: Vec<(usize, &PeerClaims, &MachineName)> = Vec::new();
     for peer in claims {
         let candidates = peer.candidates().into_iter().enumerate();
         jobs.extend(candidates.map(|(place, alias)| (place, peer, alias)));
@@ -86,13 +91,13 @@ fn jobs(claims: &[PeerClaims]) -> Vec<(&PeerClaims, &Name)> {
 }
 
 impl AliasChecker {
-    fn open(home: &Home) -> Result<Self, TrustError> {
-        let scratch = Scratch::new().map_err(TrustError::Scratch)?;
+    fn open(home: &HomeFolder) -> Result<Self, HomeTrustError> {
+        let scratch = ScratchFolder::new().map_err(HomeTrustError::Scratch)?;
         let config = scratch.path().join("config");
-        let own = files::read(&home.path.join(Place::Config.path()))?;
+        let own = files::read(&home.path.join(TrustFile::Config.path()))?;
         let mut text = own.map_or(Vec::new(), |own| without_include(&own.text));
         text.extend_from_slice(b"\nHost *\nInclude /etc/ssh/ssh_config\n");
-        fs::write(&config, text).map_err(TrustError::Scratch)?;
+        fs::write(&config, text).map_err(HomeTrustError::Scratch)?;
         let limit = time_left().map_or(TIMEOUT, |left| left.mul_f64(0.6).min(TIMEOUT));
         Ok(Self {
             scratch,
@@ -109,9 +114,9 @@ impl AliasChecker {
         })
     }
 
-    fn check(&self, claims: &PeerClaims, alias: &Name) -> AliasCheck {
+    fn check(&self, claims: &PeerClaims, alias: &MachineName) -> AliasCheck {
         let Some(route) = self.resolve(alias) else {
-            return AliasCheck::refused(Refusal::Unchecked);
+            return AliasCheck::refused(AliasRefusal::Unchecked);
         };
         let kind = claims.host_key.kind();
         let pinned = claims.host_key.fingerprint().to_string();
@@ -119,17 +124,17 @@ impl AliasChecker {
         let key_shown = shown.as_ref() == Some(&pinned);
         let port = claims.port.unwrap_or(route.port);
         let refusal = match self.is_known_otherwise(alias, &route, port, &claims.host_key) {
-            None => Some(Refusal::Unchecked),
-            Some(true) => Some(Refusal::KnownHosts),
+            None => Some(AliasRefusal::Unchecked),
+            Some(true) => Some(AliasRefusal::KnownHosts),
             Some(false) if !key_shown => {
-                Some(shown.map_or(Refusal::NotSeen, |_| Refusal::AnotherKey))
+                Some(shown.map_or(AliasRefusal::NotSeen, |_| AliasRefusal::AnotherKey))
             }
             Some(false) if port != route.port && *alias != claims.name => {
                 // A port that only the node speaks of must not lead away from whoever has the name now.
                 let there_now = self.shown(alias, None, kind);
                 there_now
                     .filter(|key| *key != pinned)
-                    .map(|_| Refusal::AnotherKey)
+                    .map(|_| AliasRefusal::AnotherKey)
             }
             Some(false) => None,
         };

@@ -3,15 +3,15 @@
 use std::{io, path::PathBuf};
 
 use crosstie_model::distribution::DEBIAN;
-use crosstie_trust::{JournalError, KeyError, NameError};
+use crosstie_trust::{MachineNameError, PublicKeyError, TrustJournalError};
 use thiserror::Error;
 
 #[derive(Debug, Error)]
-pub enum TrustError {
+pub enum HomeTrustError {
     #[error("cannot tell whose home directory this is: {why}")]
     Home { why: String },
     #[error("cannot use its login name")]
-    User(#[source] NameError),
+    User(#[source] MachineNameError),
     #[error("another crosstie trust works in {}; try again when it is done", path.display())]
     Busy { path: PathBuf },
     #[error("cannot {action} {}", path.display())]
@@ -27,11 +27,17 @@ pub enum TrustError {
     #[error("cannot make a folder for ssh's files")]
     Scratch(#[source] io::Error),
     #[error("cannot use the journal {}", path.display())]
-    Journal { path: PathBuf, source: JournalError },
+    Journal {
+        path: PathBuf,
+        source: TrustJournalError,
+    },
     #[error("cannot make a key: {why}")]
     Keygen { why: String },
     #[error("cannot use the key {}", path.display())]
-    Key { path: PathBuf, source: KeyError },
+    Key {
+        path: PathBuf,
+        source: PublicKeyError,
+    },
     #[error(
         "there is no host key of an sshd in /etc/ssh: nobody can log in here ({} package {})",
         DEBIAN.name,
@@ -40,7 +46,7 @@ pub enum TrustError {
     NoHostKey,
 }
 
-impl TrustError {
+impl HomeTrustError {
     pub(super) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,

@@ -8,11 +8,11 @@ use std::{
 };
 
 use crosstie_durable::{
-    AtomicWrite, Disk, FileOperations, folder_of, private_folder_with, remove_tree,
+    AtomicWrite, FileOperations, RealDisk, folder_of, private_folder_with, remove_tree,
 };
 use rustix::process::geteuid;
 
-use super::TrustError;
+use super::HomeTrustError;
 
 /// A file that somebody wrote by hand is far below.
 const MAX_FILE: u64 = 4 << 20;
@@ -23,7 +23,7 @@ const TEMPORARY: &str = ".crosstie-new";
 const PRIVATE: u32 = 0o600;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct HomeFile {
     /// Where it really lies: links of a person who keeps their files elsewhere are followed, and stay.
     pub path: PathBuf,
     pub text: Vec<u8>,
@@ -31,16 +31,16 @@ pub(super) struct Found {
     group: u32,
 }
 
-pub(super) fn mode(path: &Path) -> Result<Option<u32>, TrustError> {
+pub(super) fn mode(path: &Path) -> Result<Option<u32>, HomeTrustError> {
     match fs::metadata(path) {
         Ok(status) => Ok(Some(status.mode() & 0o7777)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(TrustError::io("look at", path)(error)),
+        Err(error) => Err(HomeTrustError::io("look at", path)(error)),
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<Option<Found>, TrustError> {
-    let odd = |what| TrustError::Odd {
+pub(super) fn read(path: &Path) -> Result<Option<HomeFile>, HomeTrustError> {
+    let odd = |what| HomeTrustError::Odd {
         path: path.to_owned(),
         what,
     };
@@ -52,15 +52,15 @@ pub(super) fn read(path: &Path) -> Result<Option<Found>, TrustError> {
                 Err(_) => Ok(None),
             };
         }
-        Err(error) => return Err(TrustError::io("find", path)(error)),
+        Err(error) => return Err(HomeTrustError::io("find", path)(error)),
     };
-    let status = fs::metadata(&real).map_err(TrustError::io("look at", path))?;
+    let status = fs::metadata(&real).map_err(HomeTrustError::io("look at", path))?;
     if !status.is_file() {
         return Err(odd("no plain file"));
     }
     if status.uid() != geteuid().as_raw() {
         let path = path.to_owned();
-        return Err(TrustError::Foreign { path });
+        return Err(HomeTrustError::Foreign { path });
     }
     if status.len() > MAX_FILE {
         return Err(odd("larger than any of its kind"));
@@ -68,8 +68,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Found>, TrustError> {
     let mut text = Vec::new();
     File::open(&real)
         .and_then(|file| file.take(MAX_FILE).read_to_end(&mut text))
-        .map_err(TrustError::io("read", path))?;
-    Ok(Some(Found {
+        .map_err(HomeTrustError::io("read", path))?;
+    Ok(Some(HomeFile {
         path: real,
         text,
         mode: status.mode() & 0o7777,
@@ -78,16 +78,20 @@ pub(super) fn read(path: &Path) -> Result<Option<Found>, TrustError> {
 }
 
 /// Writes a file that was not there, or the new text of one that was: its mode and group stay.
-pub(super) fn write(path: &Path, found: Option<&Found>, text: &[u8]) -> Result<(), TrustError> {
-    write_by(&Disk, path, found, text)
+pub(super) fn write(
+    path: &Path,
+    found: Option<&HomeFile>,
+    text: &[u8],
+) -> Result<(), HomeTrustError> {
+    write_by(&RealDisk, path, found, text)
 }
 
 pub(super) fn write_by(
     operations: &dyn FileOperations,
     path: &Path,
-    found: Option<&Found>,
+    found: Option<&HomeFile>,
     text: &[u8],
-) -> Result<(), TrustError> {
+) -> Result<(), HomeTrustError> {
     let path = found.map_or(path, |found| &found.path);
     let mode = found.map_or(PRIVATE, |found| found.mode);
     AtomicWrite::new(path, mode)
@@ -99,15 +103,15 @@ pub(super) fn write_by(
             }
             _ => Ok(()),
         })
-        .map_err(TrustError::io("write", path))
+        .map_err(HomeTrustError::io("write", path))
 }
 
 /// A folder for the user alone, with a file in it before it has its name.
-pub(super) fn make_folder(path: &Path, file: (&str, &str)) -> Result<(), TrustError> {
+pub(super) fn make_folder(path: &Path, file: (&str, &str)) -> Result<(), HomeTrustError> {
     let temporary = temporary_in(folder_of(path));
     let (name, text) = file;
-    private_folder_with(&Disk, path, &temporary, &[(name, text.as_bytes())])
-        .map_err(TrustError::io("make", path))
+    private_folder_with(&RealDisk, path, &temporary, &[(name, text.as_bytes())])
+        .map_err(HomeTrustError::io("make", path))
 }
 
 /// What a run that was killed has left in a folder: a file, or a folder of ours.
@@ -123,7 +127,7 @@ fn temporary_in(folder: &Path) -> PathBuf {
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    use crosstie_durable::testing::{CutDisk, Place, at_every_cut};
+    use crosstie_durable::testing::{CrashPoint, CrashTestDisk, at_every_cut};
     use tempfile::TempDir;
 
     use super::*;
@@ -144,7 +148,7 @@ mod tests {
             let found = read(&path).unwrap();
             write_by(operations, &path, found.as_ref(), b"after").unwrap();
         };
-        let check = |home: &TempDir, place: &Place| {
+        let check = |home: &TempDir, place: &CrashPoint| {
             let path = home.path().join("config");
             assert!(path.is_symlink(), "{place}");
             let found = read(&path).unwrap().unwrap();
@@ -152,11 +156,11 @@ mod tests {
             assert!(is_after || found.text == b"before", "{place}");
             assert!(is_after || !place.is_done, "{place}");
             assert_eq!(found.mode, 0o644, "{place}");
-            write_new(&Disk, home);
+            write_new(&RealDisk, home);
             remove_temporary(home.path()).unwrap();
             assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "{place}");
         };
-        let work = |disk: &CutDisk, home: &TempDir| {
+        let work = |disk: &CrashTestDisk, home: &TempDir| {
             write_new(disk, home);
             Ok(())
         };

@@ -2,21 +2,21 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use crosstie_durable::{Disk, remove_synced};
+use crosstie_durable::{RealDisk, remove_synced};
 
 use super::{
-    Change, Home, TrustError,
-    files::{self, Found},
+    HomeFolder, HomeTrustError, TrustChange,
+    files::{self, HomeFile},
 };
 
-pub(super) struct Hand<'a> {
-    pub(super) home: &'a Home,
+pub(super) struct HomeWriter<'a> {
+    pub(super) home: &'a HomeFolder,
     pub(super) dry_run: bool,
-    pub(super) changed: Vec<Change>,
+    pub(super) changed: Vec<TrustChange>,
 }
 
-impl<'a> Hand<'a> {
-    pub(super) fn new(home: &'a Home, dry_run: bool) -> Self {
+impl<'a> HomeWriter<'a> {
+    pub(super) fn new(home: &'a HomeFolder, dry_run: bool) -> Self {
         Self {
             home,
             dry_run,
@@ -26,16 +26,16 @@ impl<'a> Hand<'a> {
 
     pub(super) fn note(&mut self, path: &Path, what: impl Into<String>) {
         let (path, what) = (self.home.shown(path), what.into());
-        self.changed.push(Change { path, what });
+        self.changed.push(TrustChange { path, what });
     }
 
     /// Unless it is so already. Whoever calls has noted what it means.
     pub(super) fn write(
         &mut self,
         path: &Path,
-        found: Option<&Found>,
+        found: Option<&HomeFile>,
         text: &[u8],
-    ) -> Result<(), TrustError> {
+    ) -> Result<(), HomeTrustError> {
         if self.dry_run || found.is_some_and(|found| found.text == text) {
             return Ok(());
         }
@@ -47,20 +47,20 @@ impl<'a> Hand<'a> {
         path: &Path,
         before: u32,
         after: u32,
-    ) -> Result<(), TrustError> {
+    ) -> Result<(), HomeTrustError> {
         self.note(path, format!("mode {before:o} → {after:o}"));
         if self.dry_run {
             return Ok(());
         }
         let mode = fs::Permissions::from_mode(after);
-        fs::set_permissions(path, mode).map_err(TrustError::io("change the mode of", path))
+        fs::set_permissions(path, mode).map_err(HomeTrustError::io("change the mode of", path))
     }
 
     /// One that cannot be removed is in nobody's way. After a power cut, too, what was removed before another file is gone if
     /// that one is: the journal goes last.
     pub(super) fn remove_file(&mut self, path: &Path, what: &str) {
         let there = fs::symlink_metadata(path).is_ok();
-        if there && (self.dry_run || remove_synced(&Disk, path).is_ok()) {
+        if there && (self.dry_run || remove_synced(&RealDisk, path).is_ok()) {
             self.note(path, what);
         }
     }

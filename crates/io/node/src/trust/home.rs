@@ -14,9 +14,9 @@ use rustix::{
     process::geteuid,
 };
 
-use super::TrustError;
+use super::HomeTrustError;
 use crate::{
-    command::{Bounds, run},
+    command::{CommandLimits, run},
     lock,
 };
 
@@ -33,42 +33,42 @@ const RUN_FILE: &str = ".crosstie-trust.run";
 const MAX_RUN: u64 = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Home {
+pub struct HomeFolder {
     pub path: PathBuf,
     pub user: UserName,
 }
 
 /// One reads and writes in a home directory at a time. Released when dropped, and its file is gone then.
 #[derive(Debug)]
-pub struct Lock {
+pub struct HomeLock {
     path: PathBuf,
     file: File,
 }
 
-impl Drop for Lock {
+impl Drop for HomeLock {
     fn drop(&mut self) {
         // While it is held: whoever waits for it sees that it is gone, and makes another.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-impl Home {
+impl HomeFolder {
     /// As ssh and sshd find it, which is not by `$HOME`.
-    pub fn find() -> Result<Self, TrustError> {
+    pub fn find() -> Result<Self, HomeTrustError> {
         let (user, path) = entry(geteuid().as_raw())?;
         Ok(Self {
-            user: user.parse().map_err(TrustError::User)?,
+            user: user.parse().map_err(HomeTrustError::User)?,
             path,
         })
     }
 
     /// The name and the home directory of the user with this number.
-    pub fn account(number: u32) -> Result<(String, PathBuf), TrustError> {
+    pub fn account(number: u32) -> Result<(String, PathBuf), HomeTrustError> {
         entry(number)
     }
 
     /// That of the user with this number.
-    pub(crate) fn path_of(number: u32) -> Result<PathBuf, TrustError> {
+    pub(crate) fn path_of(number: u32) -> Result<PathBuf, HomeTrustError> {
         entry(number).map(|(_, path)| path)
     }
 
@@ -106,7 +106,7 @@ impl Home {
 
     /// One `crosstie trust` is at work here from its first change to its last, and another waits or is told. Nothing where
     /// this run has it already, through another session or from another machine that shares the folder.
-    pub fn lease(&self, run: &str) -> Result<Option<Lock>, TrustError> {
+    pub fn lease(&self, run: &str) -> Result<Option<HomeLock>, HomeTrustError> {
         let path = self.lock_file(RUN_FILE);
         let is_ours = || {
             let mut text = String::new();
@@ -121,15 +121,15 @@ impl Home {
             .file
             .set_len(0)
             .and_then(|()| lock.file.write_all(run.as_bytes()));
-        written.map_err(TrustError::io("write", &path))?;
+        written.map_err(HomeTrustError::io("write", &path))?;
         Ok(Some(lock))
     }
 
-    pub(super) fn lock(&self) -> Result<Lock, TrustError> {
+    pub(super) fn lock(&self) -> Result<HomeLock, HomeTrustError> {
         let path = self.lock_file(LOCK_FILE);
         let taken = self.take_lock(&path, || false)?;
         let path = self.path.clone();
-        taken.ok_or(TrustError::Busy { path })
+        taken.ok_or(HomeTrustError::Busy { path })
     }
 
     /// Nothing where `is_ours` says that it need not be taken.
@@ -137,7 +137,7 @@ impl Home {
         &self,
         path: &Path,
         is_ours: impl Fn() -> bool,
-    ) -> Result<Option<Lock>, TrustError> {
+    ) -> Result<Option<HomeLock>, HomeTrustError> {
         let path = path.to_owned();
         let until = Instant::now() + LOCK_TIMEOUT;
         loop {
@@ -148,17 +148,17 @@ impl Home {
                 .mode(0o600)
                 .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
                 .open(&path)
-                .map_err(TrustError::io("lock", &path))?;
-            let given = lock::is_given(&file, LOOK).map_err(TrustError::io("lock", &path))?;
-            if given && is_at(&file, &path).map_err(TrustError::io("lock", &path))? {
-                return Ok(Some(Lock { path, file }));
+                .map_err(HomeTrustError::io("lock", &path))?;
+            let given = lock::is_given(&file, LOOK).map_err(HomeTrustError::io("lock", &path))?;
+            if given && is_at(&file, &path).map_err(HomeTrustError::io("lock", &path))? {
+                return Ok(Some(HomeLock { path, file }));
             }
             if !given && is_ours() {
                 return Ok(None);
             }
             // A file that was taken away is followed by another one.
             if Instant::now() >= until {
-                return Err(TrustError::Busy {
+                return Err(HomeTrustError::Busy {
                     path: self.path.clone(),
                 });
             }
@@ -167,10 +167,10 @@ impl Home {
 }
 
 /// The name and the home directory of a user.
-fn entry(number: u32) -> Result<(String, PathBuf), TrustError> {
+fn entry(number: u32) -> Result<(String, PathBuf), HomeTrustError> {
     let number = number.to_string();
-    let line = run("getent", &["passwd", &number], Bounds::default());
-    let line = line.map_err(|gap| TrustError::Home {
+    let line = run("getent", &["passwd", &number], CommandLimits::default());
+    let line = line.map_err(|gap| HomeTrustError::Home {
         why: format!("getent passwd {number}: {gap:?}"),
     })?;
     let line = String::from_utf8_lossy(&line);
@@ -180,7 +180,7 @@ fn entry(number: u32) -> Result<(String, PathBuf), TrustError> {
         (Some(user), Some(path)) if path.is_absolute() && path.is_dir() => {
             Ok((user.to_owned(), path))
         }
-        _ => Err(TrustError::Home {
+        _ => Err(HomeTrustError::Home {
             why: format!("user {number} has none"),
         }),
     }
@@ -197,12 +197,12 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 /// What this machine's own sshd shows to those who come, best first.
-pub fn host_key_here() -> Result<PublicKey, TrustError> {
+pub fn host_key_here() -> Result<PublicKey, HomeTrustError> {
     let keys = ["ed25519", "ecdsa", "rsa"].into_iter().filter_map(|kind| {
         let path = format!("/etc/ssh/ssh_host_{kind}_key.pub");
         std::fs::read_to_string(path).ok()?.parse().ok()
     });
-    keys.into_iter().next().ok_or(TrustError::NoHostKey)
+    keys.into_iter().next().ok_or(HomeTrustError::NoHostKey)
 }
 
 /// Where the sshd listens that let us in (sshd(8), `SSH_CONNECTION`).

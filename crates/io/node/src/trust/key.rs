@@ -2,13 +2,13 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use crosstie_durable::{Disk, folder_of, publish, remove};
-use crosstie_facts::Gap;
+use crosstie_durable::{RealDisk, folder_of, publish, remove};
+use crosstie_facts::ReadGap;
 use crosstie_model::distribution::DEBIAN;
-use crosstie_trust::{Owner, PublicKey};
+use crosstie_trust::{KeyOwner, PublicKey};
 
-use super::TrustError;
-use crate::command::{Bounds, run};
+use super::HomeTrustError;
+use crate::command::{CommandLimits, run};
 
 const TEMPORARY: &str = ".id_new";
 const TEMPORARY_PUBLIC: &str = ".id_new.pub";
@@ -17,7 +17,7 @@ const TEMPORARY_PUBLIC: &str = ".id_new.pub";
 pub(super) const FILES: [&str; 4] = ["id_ed25519", "id_ed25519.pub", TEMPORARY, TEMPORARY_PUBLIC];
 
 /// The public half, where there is a pair.
-pub(super) fn public(identity: &Path) -> Result<Option<PublicKey>, TrustError> {
+pub(super) fn public(identity: &Path) -> Result<Option<PublicKey>, HomeTrustError> {
     if !identity.is_file() {
         return Ok(None);
     }
@@ -28,14 +28,14 @@ pub(super) fn public(identity: &Path) -> Result<Option<PublicKey>, TrustError> {
     };
     let key = text.parse();
     key.map(Some)
-        .map_err(|source| TrustError::Key { path, source })
+        .map_err(|source| HomeTrustError::Key { path, source })
 }
 
 /// The private half gets its name last: where it is, the pair is whole.
-pub(super) fn make(identity: &Path, owner: &Owner) -> Result<PublicKey, TrustError> {
+pub(super) fn make(identity: &Path, owner: &KeyOwner) -> Result<PublicKey, HomeTrustError> {
     let folder = folder_of(identity);
     let [private_half, public_half] = [TEMPORARY, TEMPORARY_PUBLIC].map(|name| folder.join(name));
-    let failed = |error| TrustError::io("make", identity)(error);
+    let failed = |error| HomeTrustError::io("make", identity)(error);
     for path in [&private_half, &public_half] {
         remove(path).map_err(failed)?;
     }
@@ -44,20 +44,20 @@ pub(super) fn make(identity: &Path, owner: &Owner) -> Result<PublicKey, TrustErr
     keygen(&["-q", "-t", "ed25519", "-N", "", "-C", &comment, "-f", &path])?;
     let public_name = identity.with_extension("pub");
     let names = [(&*public_half, &*public_name), (&*private_half, identity)];
-    publish(&Disk, &names).map_err(failed)?;
-    public(identity)?.ok_or_else(|| TrustError::Keygen {
+    publish(&RealDisk, &names).map_err(failed)?;
+    public(identity)?.ok_or_else(|| HomeTrustError::Keygen {
         why: format!("ssh-keygen left no key in {}", identity.display()),
     })
 }
 
-fn keygen(arguments: &[&str]) -> Result<String, TrustError> {
-    let bounds = Bounds {
+fn keygen(arguments: &[&str]) -> Result<String, HomeTrustError> {
+    let bounds = CommandLimits {
         deadline: Duration::from_secs(20),
         output: 64 << 10,
     };
-    let output = run("ssh-keygen", arguments, bounds).map_err(|gap| TrustError::Keygen {
+    let output = run("ssh-keygen", arguments, bounds).map_err(|gap| HomeTrustError::Keygen {
         why: match gap {
-            Gap::Absent => format!(
+            ReadGap::Absent => format!(
                 "there is no ssh-keygen ({} package {})",
                 DEBIAN.name, DEBIAN.packages.ssh_client
             ),

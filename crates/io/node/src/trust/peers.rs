@@ -1,18 +1,21 @@
 //! What a machine knows of its peers: the pinned keys, and the names and addresses at which it has seen them.
 
-use crosstie_trust::{Alias, AliasCheck, Journal, Name, Peer, PeerClaims, Refusal, UnwrittenAlias};
+use crosstie_trust::{
+    AliasCheck, AliasRefusal, MachineName, PeerAlias, PeerClaims, TrustJournal, TrustedPeer,
+    UnwrittenAlias,
+};
 
 use super::{
-    AliasChecks, Settle,
-    hand::Hand,
+    AliasChecks, WantedTrust,
+    hand::HomeWriter,
     settle::{CONFIG, KNOWN_HOSTS},
 };
 
 /// Replaces what is known of these peers by what was seen of them. The answer is what was not.
 pub(super) fn know(
-    hand: &mut Hand<'_>,
-    journal: &mut Journal,
-    wanted: &Settle,
+    hand: &mut HomeWriter<'_>,
+    journal: &mut TrustJournal,
+    wanted: &WantedTrust,
     seen: &AliasChecks,
 ) -> Vec<UnwrittenAlias> {
     if wanted.dry_run {
@@ -20,21 +23,21 @@ pub(super) fn know(
         return Vec::new();
     }
     let mut unwritten = Vec::new();
-    let named: Vec<Name> = wanted.peers.iter().map(|peer| peer.name.clone()).collect();
+    let named: Vec<MachineName> = wanted.peers.iter().map(|peer| peer.name.clone()).collect();
     let others = journal
         .peers
         .iter()
         .filter(|peer| !named.contains(&peer.name));
-    let taken: Vec<Name> = others.map(|peer| peer.name.clone()).collect();
+    let taken: Vec<MachineName> = others.map(|peer| peer.name.clone()).collect();
     for claims in &wanted.peers {
         let (peer, refused) = claims.verified_peer(|alias| {
             if taken.contains(alias) {
-                return AliasCheck::refused(Refusal::Taken);
+                return AliasCheck::refused(AliasRefusal::Taken);
             }
             let found = seen.get(&(claims.name.clone(), alias.clone()));
             found
                 .copied()
-                .unwrap_or(AliasCheck::refused(Refusal::Unchecked))
+                .unwrap_or(AliasCheck::refused(AliasRefusal::Unchecked))
         });
         unwritten.extend(refused);
         let known = journal.peers.iter().find(|known| known.name == claims.name);
@@ -48,7 +51,7 @@ pub(super) fn know(
 }
 
 /// A rehearsal looks for nobody, so it has no names and addresses yet.
-fn foresee(hand: &mut Hand<'_>, journal: &mut Journal, peers: &[PeerClaims]) {
+fn foresee(hand: &mut HomeWriter<'_>, journal: &mut TrustJournal, peers: &[PeerClaims]) {
     let foreseen = |claims: &PeerClaims| {
         let name_seen = true;
         let claims = PeerClaims {
@@ -59,7 +62,7 @@ fn foresee(hand: &mut Hand<'_>, journal: &mut Journal, peers: &[PeerClaims]) {
         };
         claims.verified_peer(|_| AliasCheck::SEEN).0
     };
-    let foreseen: Vec<Peer> = peers.iter().filter_map(foreseen).collect();
+    let foreseen: Vec<TrustedPeer> = peers.iter().filter_map(foreseen).collect();
     for peer in &foreseen {
         let known = journal.peers.iter().find(|known| known.name == peer.name);
         if known.is_none_or(|known| known.host_key != peer.host_key) {
@@ -71,7 +74,12 @@ fn foresee(hand: &mut Hand<'_>, journal: &mut Journal, peers: &[PeerClaims]) {
     }
 }
 
-fn note(hand: &mut Hand<'_>, name: &Name, before: Option<&Peer>, after: Option<&Peer>) {
+fn note(
+    hand: &mut HomeWriter<'_>,
+    name: &MachineName,
+    before: Option<&TrustedPeer>,
+    after: Option<&TrustedPeer>,
+) {
     let ours = hand.home.ours();
     let config = ours.join(CONFIG);
     let Some(after) = after else {
@@ -101,15 +109,15 @@ fn note(hand: &mut Hand<'_>, name: &Name, before: Option<&Peer>, after: Option<&
 }
 
 /// What leads to the peers that were asked for.
-pub(super) fn aliases(journal: &Journal, wanted: &Settle) -> Vec<Alias> {
-    let named = |peer: &&Peer| wanted.peers.iter().any(|claims| claims.name == peer.name);
+pub(super) fn aliases(journal: &TrustJournal, wanted: &WantedTrust) -> Vec<PeerAlias> {
+    let named = |peer: &&TrustedPeer| wanted.peers.iter().any(|claims| claims.name == peer.name);
     let peers = journal
         .peers
         .iter()
         .filter(|_| !wanted.dry_run)
         .filter(named);
     let aliases = peers.flat_map(|peer| {
-        peer.patterns().map(|alias| Alias {
+        peer.patterns().map(|alias| PeerAlias {
             peer: peer.name.clone(),
             alias: alias.clone(),
         })

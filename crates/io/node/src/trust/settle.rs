@@ -1,14 +1,15 @@
 //! Makes it so.
 
 use crosstie_trust::{
-    AgentMade, Authorized, Journal, ModeChange, Owner, Place, PublicKey, config, known_hosts,
+    AuthorizedKey, FileModeChange, InstalledAgent, KeyOwner, PublicKey, TrustFile, TrustJournal,
+    config, known_hosts,
     text::{append, is_unterminated, lets_in, lines_with, remove_keys, with_include},
 };
 
 use super::{
-    AliasChecks, Home, Settle, Settled, TrustError, agent,
-    files::{self, Found},
-    hand::Hand,
+    AliasChecks, HomeFolder, HomeTrustError, TrustReply, WantedTrust, agent,
+    files::{self, HomeFile},
+    hand::HomeWriter,
     home::ssh_port,
     key, peers,
 };
@@ -20,21 +21,23 @@ pub(super) const CONFIG: &str = "config";
 /// sshd and ssh trust no file that others may write (`StrictModes`).
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-pub(super) fn load(home: &Home) -> Result<Option<Journal>, TrustError> {
+pub(super) fn load(home: &HomeFolder) -> Result<Option<TrustJournal>, HomeTrustError> {
     let path = home.ours().join(JOURNAL);
     let found = files::read(&path)?;
-    let parsed = found.map(|found| Journal::parse(&found.text));
+    let parsed = found.map(|found| TrustJournal::parse(&found.text));
     parsed
         .transpose()
-        .map_err(|source| TrustError::Journal { path, source })
+        .map_err(|source| HomeTrustError::Journal { path, source })
 }
 
-pub(super) fn save(home: &Home, journal: &Journal) -> Result<(), TrustError> {
+pub(super) fn save(home: &HomeFolder, journal: &TrustJournal) -> Result<(), HomeTrustError> {
     let path = home.ours().join(JOURNAL);
-    let text = journal.to_text().map_err(|source| TrustError::Journal {
-        path: path.clone(),
-        source,
-    })?;
+    let text = journal
+        .to_text()
+        .map_err(|source| HomeTrustError::Journal {
+            path: path.clone(),
+            source,
+        })?;
     if home.ours().is_dir() {
         let found = files::read(&path)?;
         return files::write(&path, found.as_ref(), text.as_bytes());
@@ -50,26 +53,26 @@ pub(super) fn save(home: &Home, journal: &Journal) -> Result<(), TrustError> {
 
 /// What is there, and what will be.
 struct Plan {
-    before: Option<Journal>,
-    journal: Journal,
-    authorized_keys: Option<Found>,
+    before: Option<TrustJournal>,
+    journal: TrustJournal,
+    authorized_keys: Option<HomeFile>,
     authorized_text: Vec<u8>,
 }
 
 pub(super) fn settle(
-    home: &Home,
-    wanted: &Settle,
+    home: &HomeFolder,
+    wanted: &WantedTrust,
     seen: &AliasChecks,
-    pushed: Option<&AgentMade>,
-) -> Result<Settled, TrustError> {
-    let mut hand = Hand::new(home, wanted.dry_run);
+    pushed: Option<&InstalledAgent>,
+) -> Result<TrustReply, HomeTrustError> {
+    let mut hand = HomeWriter::new(home, wanted.dry_run);
     let before = load(home)?;
     // One that cannot be written is found out before anything is.
-    files::read(&home.path.join(Place::Config.path()))?;
+    files::read(&home.path.join(TrustFile::Config.path()))?;
     let mut plan = Plan {
         journal: before.clone().unwrap_or_default(),
         before,
-        authorized_keys: files::read(&home.path.join(Place::AuthorizedKeys.path()))?,
+        authorized_keys: files::read(&home.path.join(TrustFile::AuthorizedKeys.path()))?,
         authorized_text: Vec::new(),
     };
     plan.journal.reach(&wanted.reached);
@@ -85,17 +88,17 @@ pub(super) fn settle(
     if !wanted.dry_run && plan.before.as_ref() != Some(&plan.journal) {
         save(home, &plan.journal)?;
     }
-    let owner = Owner {
+    let owner = KeyOwner {
         user: home.user.clone(),
         name: wanted.own.clone(),
     };
     let key = carry_out(&mut hand, &mut plan, wanted, &owner)?;
     if wanted.dry_run {
         // Whoever came to look leaves nothing behind, and says nothing of it.
-        let mut sweeping = Hand::new(home, false);
+        let mut sweeping = HomeWriter::new(home, false);
         agent::sweep(&mut sweeping, pushed);
     }
-    Ok(Settled {
+    Ok(TrustReply {
         user: home.user.clone(),
         port: ssh_port(),
         key,
@@ -107,8 +110,8 @@ pub(super) fn settle(
 }
 
 /// Lines of ours are kept, come back if they were lost, and are replaced if their owner has another key.
-fn authorize(hand: &mut Hand<'_>, plan: &mut Plan, wanted: &[Authorized]) {
-    let path = hand.home.path.join(Place::AuthorizedKeys.path());
+fn authorize(hand: &mut HomeWriter<'_>, plan: &mut Plan, wanted: &[AuthorizedKey]) {
+    let path = hand.home.path.join(TrustFile::AuthorizedKeys.path());
     let mut text = plan
         .authorized_keys
         .as_ref()
@@ -156,13 +159,13 @@ fn authorize(hand: &mut Hand<'_>, plan: &mut Plan, wanted: &[Authorized]) {
 }
 
 /// What is missing and will be made; what others may write and shall not.
-fn look_at_places(home: &Home, plan: &mut Plan, lets_in: bool) -> Result<(), TrustError> {
+fn look_at_places(home: &HomeFolder, plan: &mut Plan, lets_in: bool) -> Result<(), HomeTrustError> {
     let journal = &mut plan.journal;
-    for place in Place::ALL {
+    for place in TrustFile::ALL {
         let needed = match place {
-            Place::Home | Place::Ssh => true,
-            Place::AuthorizedKeys => lets_in || !journal.authorized.is_empty(),
-            Place::Config => !journal.peers.is_empty(),
+            TrustFile::Home | TrustFile::Ssh => true,
+            TrustFile::AuthorizedKeys => lets_in || !journal.authorized.is_empty(),
+            TrustFile::Config => !journal.peers.is_empty(),
         };
         match files::mode(&home.path.join(place.path()))? {
             None if needed => {
@@ -171,7 +174,7 @@ fn look_at_places(home: &Home, plan: &mut Plan, lets_in: bool) -> Result<(), Tru
             Some(before) if needed && before & WRITABLE_BY_OTHERS != 0 => {
                 let after = before & !WRITABLE_BY_OTHERS;
                 if !journal.modes.iter().any(|change| change.place == place) {
-                    journal.modes.push(ModeChange {
+                    journal.modes.push(FileModeChange {
                         place,
                         before,
                         after,
@@ -185,16 +188,16 @@ fn look_at_places(home: &Home, plan: &mut Plan, lets_in: bool) -> Result<(), Tru
 }
 
 fn carry_out(
-    hand: &mut Hand<'_>,
+    hand: &mut HomeWriter<'_>,
     plan: &mut Plan,
-    wanted: &Settle,
-    owner: &Owner,
-) -> Result<Option<PublicKey>, TrustError> {
+    wanted: &WantedTrust,
+    owner: &KeyOwner,
+) -> Result<Option<PublicKey>, HomeTrustError> {
     let home = hand.home;
-    if plan.before.is_none() && plan.journal.made.contains(&Place::Ssh) {
+    if plan.before.is_none() && plan.journal.made.contains(&TrustFile::Ssh) {
         hand.note(&home.ssh(), "made");
     }
-    for place in Place::ALL {
+    for place in TrustFile::ALL {
         let path = home.path.join(place.path());
         if let Some(before) = files::mode(&path)?
             && before & WRITABLE_BY_OTHERS != 0
@@ -226,7 +229,7 @@ fn carry_out(
             let found = files::read(&path)?;
             hand.write(&path, found.as_ref(), text.as_bytes())?;
         }
-        let path = home.path.join(Place::Config.path());
+        let path = home.path.join(TrustFile::Config.path());
         // Read again: its mode may be another now.
         let found = files::read(&path)?;
         let text = found.as_ref().map_or(&[][..], |found| &found.text);
@@ -241,20 +244,20 @@ fn carry_out(
 
 /// Since the plan was made, a key pair was: what others have written meanwhile is kept.
 fn write_authorized(
-    hand: &mut Hand<'_>,
+    hand: &mut HomeWriter<'_>,
     plan: &mut Plan,
-    wanted: &Settle,
-) -> Result<(), TrustError> {
+    wanted: &WantedTrust,
+) -> Result<(), HomeTrustError> {
     let home = hand.home;
-    let path = home.path.join(Place::AuthorizedKeys.path());
-    let text_of = |found: &Option<Found>| found.as_ref().map(|found| found.text.clone());
+    let path = home.path.join(TrustFile::AuthorizedKeys.path());
+    let text_of = |found: &Option<HomeFile>| found.as_ref().map(|found| found.text.clone());
     let found = files::read(&path)?;
     let edited = text_of(&found) != text_of(&plan.authorized_keys);
     plan.authorized_keys = found;
     if edited && !hand.dry_run {
         let before = plan.journal.clone();
         // What it means was noted before.
-        authorize(&mut Hand::new(home, false), plan, &wanted.authorize);
+        authorize(&mut HomeWriter::new(home, false), plan, &wanted.authorize);
         if plan.journal != before {
             save(home, &plan.journal)?;
         }

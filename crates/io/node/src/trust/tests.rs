@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_trust::{AgentMade, AliasCheck, Authorized, Name, Owner, PeerClaims, PublicKey};
+use crosstie_trust::{
+    AliasCheck, AuthorizedKey, InstalledAgent, KeyOwner, MachineName, PeerClaims, PublicKey,
+};
 use tempfile::TempDir;
 
 use super::*;
@@ -38,9 +40,9 @@ fn tree(path: &Path) -> Tree {
     tree
 }
 
-fn home() -> (TempDir, Home) {
+fn home() -> (TempDir, HomeFolder) {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home {
+    let home = HomeFolder {
         path: folder.path().join("home"),
         user: "alice".parse().unwrap(),
     };
@@ -53,7 +55,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn name(text: &str) -> Name {
+fn name(text: &str) -> MachineName {
     text.parse().unwrap()
 }
 
@@ -66,9 +68,9 @@ fn key(index: usize) -> PublicKey {
     KEYS[index].parse().unwrap()
 }
 
-fn authorized(text: &str, index: usize) -> Authorized {
-    Authorized {
-        owner: Owner {
+fn authorized(text: &str, index: usize) -> AuthorizedKey {
+    AuthorizedKey {
+        owner: KeyOwner {
             user: "bob".parse().unwrap(),
             name: name(text),
         },
@@ -88,8 +90,8 @@ fn peer(text: &str) -> PeerClaims {
     }
 }
 
-fn wanted(dry_run: bool) -> Settle {
-    Settle {
+fn wanted(dry_run: bool) -> WantedTrust {
+    WantedTrust {
         own: name("spark-a"),
         authorize: vec![authorized("desk", 0), authorized("spark-b", 1)],
         peers: vec![peer("spark-b"), peer("spark-c")],
@@ -100,7 +102,7 @@ fn wanted(dry_run: bool) -> Settle {
 
 /// Where every name leads to whoever claims it.
 #[expect(clippy::unnecessary_wraps, reason = "it stands for one that can fail")]
-fn all_seen(_: &Home, claims: &[PeerClaims]) -> Result<AliasChecks, TrustError> {
+fn all_seen(_: &HomeFolder, claims: &[PeerClaims]) -> Result<AliasChecks, HomeTrustError> {
     let seen = claims.iter().flat_map(|peer| {
         let candidates = peer.candidates().into_iter();
         candidates.map(|alias| ((peer.name.clone(), alias.clone()), AliasCheck::SEEN))
@@ -108,27 +110,31 @@ fn all_seen(_: &Home, claims: &[PeerClaims]) -> Result<AliasChecks, TrustError> 
     Ok(seen.collect())
 }
 
-fn answer(home: &Home, ask: &Ask, pushed: Option<&AgentMade>) -> Result<Settled, TrustError> {
+fn answer(
+    home: &HomeFolder,
+    ask: &TrustRequest,
+    pushed: Option<&InstalledAgent>,
+) -> Result<TrustReply, HomeTrustError> {
     answer_by(home, ask, pushed, &all_seen)
 }
 
-fn settle(home: &Home, wanted: Settle) -> Settled {
-    answer(home, &Ask::Settle(wanted), None).unwrap()
+fn settle(home: &HomeFolder, wanted: WantedTrust) -> TrustReply {
+    answer(home, &TrustRequest::Settle(wanted), None).unwrap()
 }
 
-fn undo(home: &Home, only: Option<Vec<Name>>) -> Settled {
+fn undo(home: &HomeFolder, only: Option<Vec<MachineName>>) -> TrustReply {
     let dry_run = false;
-    answer(home, &Ask::Undo { only, dry_run }, None).unwrap()
+    answer(home, &TrustRequest::Undo { only, dry_run }, None).unwrap()
 }
 
-fn read(home: &Home, path: &str) -> String {
+fn read(home: &HomeFolder, path: &str) -> String {
     fs::read_to_string(home.path.join(path)).unwrap()
 }
 
 /// Each way that a home directory may be, and back.
 #[test]
 fn an_undo_leaves_every_byte_and_mode_as_it_was() {
-    let furnishings: [fn(&Home); 5] = [
+    let furnishings: [fn(&HomeFolder); 5] = [
         |_| (),
         |home| {
             fs::create_dir(home.ssh()).unwrap();
@@ -198,7 +204,7 @@ fn an_undo_leaves_every_byte_and_mode_as_it_was() {
         let dry_run = true;
         let rehearsed = answer(
             &home,
-            &Ask::Undo {
+            &TrustRequest::Undo {
                 only: None,
                 dry_run,
             },
@@ -312,7 +318,7 @@ fn the_agent_goes_with_the_last_of_it() {
     let (_folder, home) = home();
     let before = tree(&home.path);
     let folder = home.path.join(".cache/crosstie/bin");
-    let made = AgentMade {
+    let made = InstalledAgent {
         folder: folder.display().to_string(),
         outermost: home.path.join(".cache").display().to_string(),
     };
@@ -321,10 +327,10 @@ fn the_agent_goes_with_the_last_of_it() {
         fs::write(folder.join("ab".repeat(32)), "agent").unwrap();
     };
     push();
-    answer(&home, &Ask::Settle(wanted(true)), Some(&made)).unwrap();
+    answer(&home, &TrustRequest::Settle(wanted(true)), Some(&made)).unwrap();
     assert_eq!(tree(&home.path), before);
     push();
-    answer(&home, &Ask::Settle(wanted(false)), Some(&made)).unwrap();
+    answer(&home, &TrustRequest::Settle(wanted(false)), Some(&made)).unwrap();
     fs::write(home.path.join(".cache/mine"), "").unwrap();
     undo(&home, None);
     assert!(!home.path.join(".cache/crosstie").exists());
@@ -339,7 +345,7 @@ fn an_agent_that_no_journal_knows_of_goes_with_its_session() {
     let (_folder, home) = home();
     let before = tree(&home.path);
     let folder = home.path.join(".cache/crosstie/bin");
-    let made = AgentMade {
+    let made = InstalledAgent {
         folder: folder.display().to_string(),
         outermost: home.path.join(".cache").display().to_string(),
     };
@@ -351,7 +357,7 @@ fn an_agent_that_no_journal_knows_of_goes_with_its_session() {
     agent::leave_unrecorded(&home, &made);
     assert_eq!(tree(&home.path), before);
     push();
-    answer(&home, &Ask::Settle(wanted(false)), Some(&made)).unwrap();
+    answer(&home, &TrustRequest::Settle(wanted(false)), Some(&made)).unwrap();
     agent::leave_unrecorded(&home, &made);
     assert!(folder.exists());
     undo(&home, None);
@@ -364,14 +370,14 @@ fn what_is_not_ours_to_write_is_left_alone() {
     fs::create_dir(home.ssh()).unwrap();
     symlink("nowhere", home.ssh().join("config")).unwrap();
     let before = tree(&home.path);
-    let error = answer(&home, &Ask::Settle(wanted(false)), None).unwrap_err();
+    let error = answer(&home, &TrustRequest::Settle(wanted(false)), None).unwrap_err();
     assert!(error.to_string().contains("leads nowhere"), "{error}");
     assert_eq!(tree(&home.path), before);
     fs::remove_file(home.ssh().join("config")).unwrap();
     fs::create_dir(home.ours()).unwrap();
     fs::write(home.ours().join("journal.json"), "{\"format\": 2}").unwrap();
-    let error = answer(&home, &Ask::Settle(wanted(false)), None).unwrap_err();
-    assert!(matches!(error, TrustError::Journal { .. }));
+    let error = answer(&home, &TrustRequest::Settle(wanted(false)), None).unwrap_err();
+    assert!(matches!(error, HomeTrustError::Journal { .. }));
 }
 
 /// Somebody has given a line another comment, and conditions: the access that it gave goes all the same.
@@ -462,8 +468,8 @@ fn what_is_seen_no_more_is_taken_out() {
     );
     assert_eq!(settled.aliases.len(), 4);
     assert!(read(&home, ".ssh/crosstie/config").contains("Host spark-b nas 192.0.2.7\n"));
-    let none = |_: &Home, _: &[PeerClaims]| Ok(AliasChecks::new());
-    let settled = answer_by(&home, &Ask::Settle(claims), None, &none).unwrap();
+    let none = |_: &HomeFolder, _: &[PeerClaims]| Ok(AliasChecks::new());
+    let settled = answer_by(&home, &TrustRequest::Settle(claims), None, &none).unwrap();
     assert_eq!(settled.aliases, []);
     assert_eq!(settled.unwritten.len(), 4);
     assert!(!read(&home, ".ssh/crosstie/config").contains("Host "));
@@ -478,7 +484,7 @@ fn one_run_is_at_work_in_a_home_directory_and_another_is_told() {
     // Another session of the same run, or another machine that shares the folder.
     assert!(home.lease("first").unwrap().is_none());
     let error = home.lease("second").unwrap_err();
-    assert!(matches!(error, TrustError::Busy { .. }), "{error}");
+    assert!(matches!(error, HomeTrustError::Busy { .. }), "{error}");
     drop(lease);
     assert!(home.lease("second").unwrap().is_some());
     assert_eq!(fs::read_dir(&home.path).unwrap().count(), 0);

@@ -3,25 +3,26 @@
 use std::fs;
 
 use crosstie_trust::{
-    AgentMade, Authorized, Journal, Name, Place, PublicKey, config, known_hosts,
+    AuthorizedKey, InstalledAgent, MachineName, PublicKey, TrustFile, TrustJournal, config,
+    known_hosts,
     text::{remove_keys, without_include},
 };
 
 use super::{
-    Home, Settled, TrustError, agent, files,
-    hand::Hand,
+    HomeFolder, HomeTrustError, TrustReply, agent, files,
+    hand::HomeWriter,
     home::ssh_port,
     key,
     settle::{CONFIG, JOURNAL, KNOWN_HOSTS, load, save},
 };
 
 pub(super) fn undo(
-    home: &Home,
-    only: Option<&[Name]>,
+    home: &HomeFolder,
+    only: Option<&[MachineName]>,
     dry_run: bool,
-    pushed: Option<&AgentMade>,
-) -> Result<Settled, TrustError> {
-    let mut hand = Hand::new(home, dry_run);
+    pushed: Option<&InstalledAgent>,
+) -> Result<TrustReply, HomeTrustError> {
+    let mut hand = HomeWriter::new(home, dry_run);
     let mut left = Vec::new();
     let mut key = None;
     let mut stays = false;
@@ -48,9 +49,9 @@ pub(super) fn undo(
     }
     if !stays || dry_run {
         // This session's own goes without a word: it came a moment ago.
-        agent::sweep(&mut Hand::new(home, false), pushed);
+        agent::sweep(&mut HomeWriter::new(home, false), pushed);
     }
-    Ok(Settled {
+    Ok(TrustReply {
         user: home.user.clone(),
         port: ssh_port(),
         key,
@@ -63,11 +64,11 @@ pub(super) fn undo(
 
 /// Some go, the others stay.
 fn forget(
-    hand: &mut Hand<'_>,
-    before: &Journal,
-    journal: &Journal,
-    gone: &[Authorized],
-) -> Result<(), TrustError> {
+    hand: &mut HomeWriter<'_>,
+    before: &TrustJournal,
+    journal: &TrustJournal,
+    gone: &[AuthorizedKey],
+) -> Result<(), HomeTrustError> {
     let home = hand.home;
     take_lines(hand, gone, before, false, false)?;
     if before.peers != journal.peers {
@@ -97,15 +98,15 @@ fn forget(
 }
 
 /// The lines that let us in go after everything else but the journal, so that an undo that was cut off can go on.
-fn restore(hand: &mut Hand<'_>, journal: &Journal) -> Result<(), TrustError> {
+fn restore(hand: &mut HomeWriter<'_>, journal: &TrustJournal) -> Result<(), HomeTrustError> {
     let home = hand.home;
-    let path = home.path.join(Place::Config.path());
+    let path = home.path.join(TrustFile::Config.path());
     if let Some(found) = files::read(&path)? {
         let text = without_include(&found.text);
         if text != found.text {
             hand.note(&path, "Include removed");
         }
-        if text.is_empty() && journal.made.contains(&Place::Config) {
+        if text.is_empty() && journal.made.contains(&TrustFile::Config) {
             hand.remove_file(&found.path, "removed");
         } else {
             hand.write(&path, Some(&found), &text)?;
@@ -114,7 +115,7 @@ fn restore(hand: &mut Hand<'_>, journal: &Journal) -> Result<(), TrustError> {
     for name in key::FILES.into_iter().chain([KNOWN_HOSTS, CONFIG]) {
         hand.remove_file(&home.ours().join(name), "removed");
     }
-    let made = journal.made.contains(&Place::AuthorizedKeys);
+    let made = journal.made.contains(&TrustFile::AuthorizedKeys);
     let unterminated = journal.unterminated;
     take_lines(hand, &journal.authorized, journal, unterminated, made)?;
     for change in &journal.modes {
@@ -129,7 +130,7 @@ fn restore(hand: &mut Hand<'_>, journal: &Journal) -> Result<(), TrustError> {
     }
     hand.remove_file(&home.ours().join(JOURNAL), "removed");
     hand.remove_folder(&home.ours());
-    if journal.made.contains(&Place::Ssh) {
+    if journal.made.contains(&TrustFile::Ssh) {
         hand.remove_folder(&home.ssh());
     }
     Ok(())
@@ -138,13 +139,13 @@ fn restore(hand: &mut Hand<'_>, journal: &Journal) -> Result<(), TrustError> {
 /// Every line that lets one of these keys in, also one that somebody has edited. `made`: the file was not there before, so
 /// an empty one goes.
 fn take_lines(
-    hand: &mut Hand<'_>,
-    lines: &[Authorized],
-    journal: &Journal,
+    hand: &mut HomeWriter<'_>,
+    lines: &[AuthorizedKey],
+    journal: &TrustJournal,
     unterminated: bool,
     made: bool,
-) -> Result<(), TrustError> {
-    let path = hand.home.path.join(Place::AuthorizedKeys.path());
+) -> Result<(), HomeTrustError> {
+    let path = hand.home.path.join(TrustFile::AuthorizedKeys.path());
     let Some(found) = files::read(&path)? else {
         return Ok(());
     };
@@ -163,10 +164,10 @@ fn take_lines(
     hand.write(&path, Some(&found), &text)
 }
 
-fn remove_temporary(home: &Home) -> Result<(), TrustError> {
+fn remove_temporary(home: &HomeFolder) -> Result<(), HomeTrustError> {
     for folder in [home.path.clone(), home.ssh(), home.ours()] {
         if fs::symlink_metadata(&folder).is_ok() {
-            files::remove_temporary(&folder).map_err(TrustError::io("tidy up", &folder))?;
+            files::remove_temporary(&folder).map_err(HomeTrustError::io("tidy up", &folder))?;
         }
     }
     Ok(())

@@ -16,29 +16,29 @@ use rustix::{io::fcntl_dupfd_cloexec, stdio};
 
 use super::{
     MAGIC,
-    frames::{Kind, encode, read},
+    frames::{WorkerFrameKind, encode, read},
 };
-use crate::Stop;
+use crate::StopFlag;
 
 /// For an engine to let go of its hardware, once nobody waits for it.
 const END_GRACE: Duration = Duration::from_secs(1);
 
 /// What a worker does.
-pub trait Engine {
-    fn answer(&mut self, ask: &[u8], context: &EngineContext) -> Vec<u8>;
+pub trait WorkerEngine {
+    fn answer(&mut self, ask: &[u8], context: &WorkerContext) -> Vec<u8>;
 }
 
-pub struct EngineContext {
+pub struct WorkerContext {
     /// Set when nobody waits for the answer any more.
-    pub stop: Stop,
+    pub stop: StopFlag,
     output: Output,
 }
 
-impl EngineContext {
+impl WorkerContext {
     /// How far it is. The reader may be slow: a few a second are enough.
     pub fn emit(&self, event: &[u8]) {
         // Without a reader the input ends, too.
-        let _ = self.output.write(Kind::Event, event);
+        let _ = self.output.write(WorkerFrameKind::Event, event);
     }
 }
 
@@ -46,7 +46,7 @@ impl EngineContext {
 struct Output(Arc<Mutex<File>>);
 
 impl Output {
-    fn write(&self, kind: Kind, body: &[u8]) -> io::Result<()> {
+    fn write(&self, kind: WorkerFrameKind, body: &[u8]) -> io::Result<()> {
         let frame = encode(kind, body)?;
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(&frame)
@@ -54,7 +54,7 @@ impl Output {
 }
 
 /// Answers until the input ends; the process ends itself when its lifetime is over.
-pub fn serve(mut engine: impl Engine, lifetime: Duration) -> io::Result<()> {
+pub fn serve(mut engine: impl WorkerEngine, lifetime: Duration) -> io::Result<()> {
     // What libraries print goes where errors go.
     let output = File::from(fcntl_dupfd_cloexec(stdio::stdout(), 3)?);
     stdio::dup2_stdout(stdio::stderr())?;
@@ -66,7 +66,7 @@ pub fn serve(mut engine: impl Engine, lifetime: Duration) -> io::Result<()> {
         complain("its lifetime is over");
         process::exit(1);
     })?;
-    let current = Arc::<Mutex<Stop>>::default();
+    let current = Arc::<Mutex<StopFlag>>::default();
     // One is asked for at a time; whoever asks for more is no agent of ours.
     let (asks, asked) = sync_channel(1);
     let reader_stop = Arc::clone(&current);
@@ -74,37 +74,41 @@ pub fn serve(mut engine: impl Engine, lifetime: Duration) -> io::Result<()> {
     answer_all(&mut engine, &asked, &current, &output)
 }
 
-/// The questions, in order; each has a [`Stop`] of its own.
+/// The questions, in order; each has a [`StopFlag`] of its own.
 fn answer_all(
-    engine: &mut impl Engine,
-    asked: &Receiver<(Vec<u8>, Stop)>,
-    current: &Mutex<Stop>,
+    engine: &mut impl WorkerEngine,
+    asked: &Receiver<(Vec<u8>, StopFlag)>,
+    current: &Mutex<StopFlag>,
     output: &Output,
 ) -> io::Result<()> {
     while let Ok((ask, stop)) = asked.recv() {
         *current.lock().unwrap_or_else(PoisonError::into_inner) = stop.clone();
-        let context = EngineContext {
+        let context = WorkerContext {
             stop,
             output: output.clone(),
         };
-        output.write(Kind::Answer, &engine.answer(&ask, &context))?;
+        output.write(WorkerFrameKind::Answer, &engine.answer(&ask, &context))?;
     }
     Ok(())
 }
 
 /// Reads nothing but frames, so that an engine that hangs cannot keep the worker from noticing that it is alone.
-fn read_all(mut input: impl Read, asks: &SyncSender<(Vec<u8>, Stop)>, current: &Mutex<Stop>) {
-    let mut latest = Stop::default();
+fn read_all(
+    mut input: impl Read,
+    asks: &SyncSender<(Vec<u8>, StopFlag)>,
+    current: &Mutex<StopFlag>,
+) {
+    let mut latest = StopFlag::default();
     loop {
         match read(&mut input) {
-            Ok(Some((Kind::Ask, ask))) => {
-                latest = Stop::default();
+            Ok(Some((WorkerFrameKind::Ask, ask))) => {
+                latest = StopFlag::default();
                 if asks.try_send((ask, latest.clone())).is_err() {
                     complain("it was asked before it had answered");
                     process::exit(2);
                 }
             }
-            Ok(Some((Kind::Stop, _))) => latest.set(),
+            Ok(Some((WorkerFrameKind::Stop, _))) => latest.set(),
             Ok(None) => break,
             Ok(Some((kind, _))) => {
                 complain(&format!("a frame that only workers send: {kind:?}"));

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use crate::frame::{self, FrameKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum WorkerFrameKind {
     /// To the worker: a question, and the end of the one that it works on.
     Ask,
     Stop,
@@ -14,7 +14,7 @@ pub(super) enum Kind {
     Answer,
 }
 
-impl FrameKind for Kind {
+impl FrameKind for WorkerFrameKind {
     fn of(number: u8) -> Option<Self> {
         let all = [Self::Ask, Self::Stop, Self::Event, Self::Answer];
         all.into_iter().find(|kind| kind.number() == number)
@@ -25,11 +25,11 @@ impl FrameKind for Kind {
     }
 }
 
-pub(super) fn encode(kind: Kind, body: &[u8]) -> io::Result<Vec<u8>> {
+pub(super) fn encode(kind: WorkerFrameKind, body: &[u8]) -> io::Result<Vec<u8>> {
     Ok(frame::encode(kind, body)?)
 }
 
 /// Nothing at the end of the input.
-pub(super) fn read(input: &mut impl Read) -> io::Result<Option<(Kind, Vec<u8>)>> {
+pub(super) fn read(input: &mut impl Read) -> io::Result<Option<(WorkerFrameKind, Vec<u8>)>> {
     frame::read(input)
 }

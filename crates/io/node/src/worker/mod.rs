@@ -2,7 +2,7 @@
 //! agent.
 //!
 //! It answers one question at a time, over frames on its standard input and output. It ends when its input ends, when its
-//! lifetime is over, and with the [`Worker`] that its parent holds.
+//! lifetime is over, and with the [`WorkerProcess`] that its parent holds.
 
 mod child;
 mod error;
@@ -11,9 +11,9 @@ mod parent;
 #[cfg(test)]
 mod tests;
 
-pub use child::{Engine, EngineContext, serve};
+pub use child::{WorkerContext, WorkerEngine, serve};
 pub use error::WorkerError;
-pub use parent::Worker;
+pub use parent::WorkerProcess;
 
 /// Precedes the frames: a library may have printed something before.
 const MAGIC: &[u8] = b"\ncrosstie-worker\n";

@@ -26,9 +26,9 @@ use rustix::{
 use super::{
     MAGIC,
     error::WorkerError,
-    frames::{Kind, encode, read},
+    frames::{WorkerFrameKind, encode, read},
 };
-use crate::{Stop, groups::Entry};
+use crate::{StopFlag, groups::ChildRegistration};
 
 /// A loaded or emulated machine takes seconds to start a program.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -44,17 +44,17 @@ const MOST_STDERR: usize = 4 << 10;
 /// What may be printed before its first frame.
 const MOST_NOISE: usize = 64 << 10;
 
-pub struct Worker {
+pub struct WorkerProcess {
     child: Child,
     /// Dropped before the child is waited for.
-    entry: Option<Entry>,
+    entry: Option<ChildRegistration>,
     input: Option<OwnedFd>,
-    messages: Receiver<(Kind, Vec<u8>)>,
+    messages: Receiver<(WorkerFrameKind, Vec<u8>)>,
     stderr: Arc<Mutex<Vec<u8>>>,
     stderr_reader: Option<JoinHandle<()>>,
 }
 
-impl Worker {
+impl WorkerProcess {
     /// `command` is a program that calls [`super::serve`].
     pub fn start(mut command: Command) -> Result<Self, WorkerError> {
         let mut child = command
@@ -64,7 +64,7 @@ impl Worker {
             .process_group(0)
             .spawn()
             .map_err(WorkerError::Start)?;
-        let entry = Some(Entry::group(&child));
+        let entry = Some(ChildRegistration::group(&child));
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (sender, messages) = sync_channel(MOST_EVENTS);
         let mut worker = Self {
@@ -91,7 +91,7 @@ impl Worker {
             .spawn(move || read_all(File::from(stdout), &sender))
             .map_err(WorkerError::Start)?;
         // The first message says that it is there.
-        worker.wait(START_TIMEOUT, &Stop::default(), &mut |_| ())?;
+        worker.wait(START_TIMEOUT, &StopFlag::default(), &mut |_| ())?;
         Ok(worker)
     }
 
@@ -100,13 +100,13 @@ impl Worker {
         &mut self,
         ask: &[u8],
         deadline: Duration,
-        stop: &Stop,
+        stop: &StopFlag,
         on_event: &mut dyn FnMut(&[u8]),
     ) -> Result<Vec<u8>, WorkerError> {
         if self.entry.is_none() {
             return Err(WorkerError::Gone);
         }
-        let frame = encode(Kind::Ask, ask).map_err(WorkerError::Talk)?;
+        let frame = encode(WorkerFrameKind::Ask, ask).map_err(WorkerError::Talk)?;
         if let Err(error) = self.write(&frame, deadline) {
             return Err(self.failed(error, deadline));
         }
@@ -116,7 +116,7 @@ impl Worker {
     fn wait(
         &mut self,
         deadline: Duration,
-        stop: &Stop,
+        stop: &StopFlag,
         on_event: &mut dyn FnMut(&[u8]),
     ) -> Result<Vec<u8>, WorkerError> {
         let until = Instant::now() + deadline;
@@ -125,7 +125,7 @@ impl Worker {
             let now = Instant::now();
             if grace.is_none() && (stop.is_set() || now >= until) {
                 // Hardware is let go of in order where the engine still can.
-                let frame = encode(Kind::Stop, &[]).unwrap_or_default();
+                let frame = encode(WorkerFrameKind::Stop, &[]).unwrap_or_default();
                 let _ = self.write(&frame, Duration::ZERO);
                 grace = Some(now + END_GRACE);
             }
@@ -133,8 +133,8 @@ impl Worker {
                 return Err(self.late(deadline, stop));
             }
             match self.messages.recv_timeout(POLL_INTERVAL) {
-                Ok((Kind::Event, event)) => on_event(&event),
-                Ok((Kind::Answer, answer)) if grace.is_none() || stop.is_set() => {
+                Ok((WorkerFrameKind::Event, event)) => on_event(&event),
+                Ok((WorkerFrameKind::Answer, answer)) if grace.is_none() || stop.is_set() => {
                     return Ok(answer);
                 }
                 Ok(_) if grace.is_some() => return Err(self.late(deadline, stop)),
@@ -148,7 +148,7 @@ impl Worker {
         }
     }
 
-    fn late(&mut self, waited: Duration, stop: &Stop) -> WorkerError {
+    fn late(&mut self, waited: Duration, stop: &StopFlag) -> WorkerError {
         let _ = self.end(Duration::ZERO);
         if stop.is_set() {
             return WorkerError::Stopped;
@@ -229,7 +229,7 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         if self.entry.is_some() {
             let _ = self.end(END_GRACE);
@@ -238,11 +238,11 @@ impl Drop for Worker {
 }
 
 /// Until it ends, or says what no worker says.
-fn read_all(mut stdout: File, messages: &SyncSender<(Kind, Vec<u8>)>) {
+fn read_all(mut stdout: File, messages: &SyncSender<(WorkerFrameKind, Vec<u8>)>) {
     if !skip_noise(&mut stdout) {
         return;
     }
-    let mut message = (Kind::Answer, Vec::new());
+    let mut message = (WorkerFrameKind::Answer, Vec::new());
     while messages.send(message).is_ok() {
         message = match read(&mut stdout) {
             Ok(Some(next)) => next,

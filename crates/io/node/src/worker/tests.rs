@@ -10,7 +10,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
-use crate::Stop;
+use crate::StopFlag;
 
 const LIFETIME: &str = "CROSSTIE_TEST_WORKER_SECONDS";
 const LONG: Duration = Duration::from_secs(20);
@@ -18,8 +18,8 @@ const LONG: Duration = Duration::from_secs(20);
 /// Does what it is told to.
 struct Script;
 
-impl Engine for Script {
-    fn answer(&mut self, ask: &[u8], context: &EngineContext) -> Vec<u8> {
+impl WorkerEngine for Script {
+    fn answer(&mut self, ask: &[u8], context: &WorkerContext) -> Vec<u8> {
         match ask {
             b"abort" => {
                 eprintln!("a library gives up");
@@ -77,12 +77,12 @@ fn command(seconds: u32) -> Command {
     command
 }
 
-fn start() -> Worker {
-    Worker::start(command(60)).unwrap()
+fn start() -> WorkerProcess {
+    WorkerProcess::start(command(60)).unwrap()
 }
 
-fn ask(worker: &mut Worker, ask: &str, deadline: Duration) -> Result<String, WorkerError> {
-    let answer = worker.ask(ask.as_bytes(), deadline, &Stop::default(), &mut |_| ())?;
+fn ask(worker: &mut WorkerProcess, ask: &str, deadline: Duration) -> Result<String, WorkerError> {
+    let answer = worker.ask(ask.as_bytes(), deadline, &StopFlag::default(), &mut |_| ())?;
     Ok(String::from_utf8(answer).unwrap())
 }
 
@@ -109,7 +109,7 @@ fn it_answers_and_what_libraries_print_disturbs_nobody() {
     assert_eq!(ask(&mut worker, &large, LONG).unwrap(), large);
     let mut events = 0_u32;
     let answer = worker
-        .ask(b"flood", LONG, &Stop::default(), &mut |_| events += 1)
+        .ask(b"flood", LONG, &StopFlag::default(), &mut |_| events += 1)
         .unwrap();
     assert_eq!((&answer[..], events), (&b"flooded"[..], 10_000));
 }
@@ -138,7 +138,7 @@ fn one_that_hangs_is_ended_at_its_deadline() {
 #[test]
 fn stopped_work_ends_early_and_the_worker_stays() {
     let mut worker = start();
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let later = stop.clone();
     thread::spawn(move || {
         thread::sleep(Duration::from_millis(200));
@@ -152,7 +152,7 @@ fn stopped_work_ends_early_and_the_worker_stays() {
 #[test]
 fn one_that_does_not_listen_is_ended_when_it_is_stopped() {
     let mut worker = start();
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     stop.set();
     let error = worker.ask(b"hang", LONG, &stop, &mut |_| ()).unwrap_err();
     assert!(matches!(error, WorkerError::Stopped), "{error:?}");
@@ -176,7 +176,7 @@ fn it_ends_when_its_input_ends_even_while_its_engine_hangs() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    let hang = frames::encode(frames::Kind::Ask, b"hang").unwrap();
+    let hang = frames::encode(frames::WorkerFrameKind::Ask, b"hang").unwrap();
     input.write_all(&hang).unwrap();
     drop(input);
     let until = Instant::now() + LONG;
@@ -188,7 +188,7 @@ fn it_ends_when_its_input_ends_even_while_its_engine_hangs() {
 
 #[test]
 fn it_ends_when_its_lifetime_is_over() {
-    let mut worker = Worker::start(command(1)).unwrap();
+    let mut worker = WorkerProcess::start(command(1)).unwrap();
     let error = ask(&mut worker, "hang", LONG).unwrap_err().to_string();
     assert!(error.contains("its lifetime is over"), "{error}");
 }
@@ -208,10 +208,10 @@ fn a_stopped_process_holds_nobody_up() {
 fn what_is_no_worker_is_told() {
     let mut other = Command::new("/bin/sh");
     other.args(["-c", "echo hello; echo no such option >&2; exit 3"]);
-    let error = Worker::start(other).err().unwrap().to_string();
+    let error = WorkerProcess::start(other).err().unwrap().to_string();
     assert!(error.contains("ended with status 3"), "{error}");
     assert!(error.contains("no such option"), "{error}");
-    let missing = Worker::start(Command::new("/nowhere/at/all"))
+    let missing = WorkerProcess::start(Command::new("/nowhere/at/all"))
         .err()
         .unwrap();
     assert!(matches!(missing, WorkerError::Start(_)), "{missing:?}");

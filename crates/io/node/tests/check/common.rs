@@ -2,8 +2,8 @@
 
 use std::{io::Write, path::Path, sync::mpsc, thread, time::Duration};
 
-use crosstie_facts::Raw;
-use crosstie_node::capture::{LoadError, load};
+use crosstie_facts::RawCapture;
+use crosstie_node::capture::{CaptureLoadError, load};
 use flate2::{Compression, write::GzEncoder};
 use tar::{EntryType, Header};
 
@@ -14,7 +14,7 @@ pub(crate) fn fixtures() -> &'static Path {
     ))
 }
 
-pub(crate) fn load_one(path: &Path) -> Result<Raw, LoadError> {
+pub(crate) fn load_one(path: &Path) -> Result<RawCapture, CaptureLoadError> {
     let mut loaded = load(path)?;
     assert_eq!(loaded.len(), 1, "{loaded:?}");
     loaded.remove(0).raw

@@ -3,14 +3,14 @@
 use std::{fs, io::Read, process::Command, sync::OnceLock};
 
 use crate::common::{Archive, fixtures, in_time, load_one};
-use crosstie_facts::{Entry, Gap, Raw};
-use crosstie_node::capture::{Limit, LoadError, load, pack, unpack};
+use crosstie_facts::{CaptureEntry, RawCapture, ReadGap};
+use crosstie_node::capture::{CaptureLimit, CaptureLoadError, load, pack, unpack};
 use proptest::prelude::*;
 use tar::EntryType;
 
-fn stopped_by(packed: Vec<u8>) -> Limit {
+fn stopped_by(packed: Vec<u8>) -> CaptureLimit {
     match in_time(move || unpack(&packed)) {
-        Err(LoadError::Limit(limit)) => limit,
+        Err(CaptureLoadError::Limit(limit)) => limit,
         other => panic!("{other:?}"),
     }
 }
@@ -23,14 +23,14 @@ fn a_bomb_of_one_member_is_stopped() {
             .zeros(1024)
             .finish();
         assert!(packed.len() < 8 << 20);
-        assert_eq!(stopped_by(packed), Limit::Stream, "{path}");
+        assert_eq!(stopped_by(packed), CaptureLimit::Stream, "{path}");
     }
 }
 
 #[test]
 fn a_bomb_behind_the_end_is_stopped() {
     let packed = Archive::of_a_node().zeros(1024).finish();
-    assert_eq!(stopped_by(packed), Limit::Stream);
+    assert_eq!(stopped_by(packed), CaptureLimit::Stream);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_bomb_of_many_members_is_stopped() {
     for number in 0..200_001 {
         archive = archive.file(&format!("node/root/{number}"), &[]);
     }
-    assert_eq!(stopped_by(archive.finish()), Limit::Entries);
+    assert_eq!(stopped_by(archive.finish()), CaptureLimit::Entries);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_bomb_of_allowed_files_is_stopped() {
             .header(path.as_bytes(), EntryType::Regular, "", 16 << 20)
             .zeros(16);
     }
-    assert_eq!(stopped_by(archive.finish()), Limit::Stored);
+    assert_eq!(stopped_by(archive.finish()), CaptureLimit::Stored);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_bomb_of_names_is_stopped() {
             .header(b"@LongLink", kind, "", 1 << 30)
             .zeros(1024)
             .finish();
-        assert_eq!(stopped_by(packed), Limit::Stream, "{kind:?}");
+        assert_eq!(stopped_by(packed), CaptureLimit::Stream, "{kind:?}");
     }
 }
 
@@ -75,7 +75,7 @@ fn a_bomb_of_meta_is_stopped() {
     let packed = Archive::new()
         .file("meta.toml", "a = [[], [], []]\n".repeat(100_000).as_bytes())
         .finish();
-    assert_eq!(stopped_by(packed), Limit::Meta);
+    assert_eq!(stopped_by(packed), CaptureLimit::Meta);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_bomb_of_empty_gzip_members_is_read_up() {
     let packed = empty.repeat(200_000);
     assert!(matches!(
         in_time(move || unpack(&packed)),
-        Err(LoadError::NotACapture)
+        Err(CaptureLoadError::NotACapture)
     ));
 }
 
@@ -113,7 +113,10 @@ fn a_member_between_the_limits_is_a_gap() {
         .file("node/root/after", b"still read")
         .finish();
     let raw = in_time(move || unpack(&packed)).unwrap();
-    assert_eq!(raw.entry("large"), Some(&Entry::Gap(Gap::TooLarge)));
+    assert_eq!(
+        raw.entry("large"),
+        Some(&CaptureEntry::Gap(ReadGap::TooLarge))
+    );
     assert!(raw.entry("after").is_some());
 }
 
@@ -125,7 +128,10 @@ fn a_member_that_lies_about_its_size_costs_nothing() {
             .raw(b"short")
             .finish();
         let result = in_time(move || unpack(&packed));
-        assert!(matches!(result, Err(LoadError::Tar { .. })), "{result:?}");
+        assert!(
+            matches!(result, Err(CaptureLoadError::Tar { .. })),
+            "{result:?}"
+        );
     }
 }
 
@@ -139,7 +145,7 @@ fn sparse_members_are_refused() {
         .file("node/root/sparse", b"x")
         .finish();
     for packed in [old, pax] {
-        assert!(matches!(unpack(&packed), Err(LoadError::Sparse)));
+        assert!(matches!(unpack(&packed), Err(CaptureLoadError::Sparse)));
     }
 }
 
@@ -166,7 +172,10 @@ fn two_captures_in_one_archive_are_refused() {
     let packed = Archive::of_a_node()
         .file("other/meta.toml", b"format = 1")
         .finish();
-    assert!(matches!(unpack(&packed), Err(LoadError::Several { .. })));
+    assert!(matches!(
+        unpack(&packed),
+        Err(CaptureLoadError::Several { .. })
+    ));
 }
 
 #[test]
@@ -183,21 +192,24 @@ fn damage_is_told_from_absence() {
     ] {
         let error = unpack(&sample[..length]).unwrap_err();
         assert!(
-            matches!(error, LoadError::Gzip(_))
-                || (length == 0 && matches!(error, LoadError::NotACapture)),
+            matches!(error, CaptureLoadError::Gzip(_))
+                || (length == 0 && matches!(error, CaptureLoadError::NotACapture)),
             "{length}: {error:?}"
         );
     }
     let not_tar = Archive::new().raw(&[b'x'; 5000]).finish();
-    assert!(matches!(unpack(&not_tar), Err(LoadError::Tar { .. })));
+    assert!(matches!(
+        unpack(&not_tar),
+        Err(CaptureLoadError::Tar { .. })
+    ));
     let cut = Archive::of_a_node().raw(b"half a header");
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("cut.tar.gz");
     fs::write(&path, cut.finish()).unwrap();
-    assert!(matches!(load_one(&path), Err(LoadError::Tar { .. })));
+    assert!(matches!(load_one(&path), Err(CaptureLoadError::Tar { .. })));
     for bytes in [&b"random"[..], b"\x1f\x8b\x08", b"PK\x03\x04"] {
         assert!(
-            matches!(unpack(bytes), Err(LoadError::Gzip(_))),
+            matches!(unpack(bytes), Err(CaptureLoadError::Gzip(_))),
             "{bytes:?}"
         );
     }
@@ -223,7 +235,7 @@ fn inflated(packed: &[u8]) -> Vec<u8> {
 }
 
 /// Looks at everything, as the parsers would.
-fn survives(result: &Result<Raw, LoadError>) {
+fn survives(result: &Result<RawCapture, CaptureLoadError>) {
     let raw = match result {
         Ok(raw) => raw,
         Err(error) => {

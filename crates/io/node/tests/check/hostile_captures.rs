@@ -8,9 +8,9 @@ use std::{
 };
 
 use crate::common::{Archive, fixtures, in_time, load_one};
-use crosstie_facts::{Entry, Gap, Raw};
+use crosstie_facts::{CaptureEntry, RawCapture, ReadGap};
 use crosstie_model::Reading;
-use crosstie_node::capture::{Limit, LoadError, load, pack, unpack};
+use crosstie_node::capture::{CaptureLimit, CaptureLoadError, load, pack, unpack};
 use tar::EntryType;
 
 const SECRET: &str = "the-secret-outside";
@@ -26,7 +26,7 @@ fn beside_a_secret() -> (tempfile::TempDir, std::path::PathBuf) {
     (home, capture)
 }
 
-fn tells_no_secret(raw: &Raw) {
+fn tells_no_secret(raw: &RawCapture) {
     // Byte strings are shown as numbers: look at both forms.
     let shown = format!("{raw:?}");
     let bytes = format!("{:?}", SECRET.as_bytes());
@@ -50,7 +50,7 @@ fn links_out_of_a_directory_are_text() {
     assert_eq!(raw.text("vault/secret"), Reading::Absent);
     assert_eq!(
         raw.entry("etc/relative"),
-        Some(&Entry::Link("../../../secret".into()))
+        Some(&CaptureEntry::Link("../../../secret".into()))
     );
 
     // Nor is a link in a directory of several taken for a capture.
@@ -59,7 +59,10 @@ fn links_out_of_a_directory_are_text() {
     symlink(&capture, several.join("a")).unwrap();
     fs::write(home.path().join("b.tar.gz"), pack(&raw)).unwrap();
     symlink("../b.tar.gz", several.join("b.tar.gz")).unwrap();
-    assert!(matches!(load(&several), Err(LoadError::NoCaptures { .. })));
+    assert!(matches!(
+        load(&several),
+        Err(CaptureLoadError::NoCaptures { .. })
+    ));
 }
 
 #[test]
@@ -68,7 +71,7 @@ fn a_root_that_is_a_link_is_no_capture() {
     symlink("/etc", home.path().join("root")).unwrap();
     assert!(matches!(
         load(home.path()),
-        Err(LoadError::NoCaptures { .. })
+        Err(CaptureLoadError::NoCaptures { .. })
     ));
 }
 
@@ -105,11 +108,11 @@ fn members_that_lead_outside_are_ignored() {
 fn a_capture_with_a_link_in_the_way_is_written_inside_itself() {
     let (home, _) = beside_a_secret();
     let target = home.path().join("vault");
-    let mut raw = Raw::default();
-    raw.insert("a", Entry::Link(target.to_str().unwrap().into()));
-    raw.insert("a-b", Entry::Directory);
-    raw.insert("a/planted", Entry::File(b"x".to_vec()));
-    raw.insert("a/deep/planted", Entry::Link("x".into()));
+    let mut raw = RawCapture::default();
+    raw.insert("a", CaptureEntry::Link(target.to_str().unwrap().into()));
+    raw.insert("a-b", CaptureEntry::Directory);
+    raw.insert("a/planted", CaptureEntry::File(b"x".to_vec()));
+    raw.insert("a/deep/planted", CaptureEntry::Link("x".into()));
     let path = home.path().join("written");
     crosstie_node::capture::write(&raw, &path).unwrap();
     assert_eq!(fs::read_dir(target).unwrap().count(), 1);
@@ -186,8 +189,11 @@ fn fifos_and_sockets_do_not_block() {
     assert_eq!(all.len(), 1, "the FIFO is no archive");
     let raw = all.into_iter().next().unwrap().raw.unwrap();
     let entries: Vec<_> = raw.tree().collect();
-    assert_eq!(entries, [("etc", &Entry::Directory)]);
-    assert!(matches!(pipe, Err(LoadError::NotACapture)), "{pipe:?}");
+    assert_eq!(entries, [("etc", &CaptureEntry::Directory)]);
+    assert!(
+        matches!(pipe, Err(CaptureLoadError::NotACapture)),
+        "{pipe:?}"
+    );
 }
 
 #[test]
@@ -214,13 +220,19 @@ fn a_huge_file_is_a_gap() {
     let huge = fs::File::create(top.join("root/huge")).unwrap();
     huge.set_len(1 << 40).unwrap();
     let raw = load_one(&top).unwrap();
-    assert_eq!(raw.entry("huge"), Some(&Entry::Gap(Gap::TooLarge)));
+    assert_eq!(
+        raw.entry("huge"),
+        Some(&CaptureEntry::Gap(ReadGap::TooLarge))
+    );
 
     fs::File::create(top.join("meta.toml"))
         .unwrap()
         .set_len(1 << 40)
         .unwrap();
-    assert!(matches!(load_one(&top), Err(LoadError::Limit(Limit::Meta))));
+    assert!(matches!(
+        load_one(&top),
+        Err(CaptureLoadError::Limit(CaptureLimit::Meta))
+    ));
 }
 
 #[test]
@@ -234,7 +246,7 @@ fn many_large_files_are_too_many() {
     }
     assert!(matches!(
         load_one(&top),
-        Err(LoadError::Limit(Limit::Stored))
+        Err(CaptureLoadError::Limit(CaptureLimit::Stored))
     ));
 }
 
@@ -269,7 +281,10 @@ fn deep_and_long_paths_are_left_out() {
         fs::write(top.join("root").join(path).join("file"), "x").unwrap();
     }
     let raw = load_one(&top).unwrap();
-    assert!(raw.tree().all(|(_, entry)| *entry == Entry::Directory));
+    assert!(
+        raw.tree()
+            .all(|(_, entry)| *entry == CaptureEntry::Directory)
+    );
     assert_eq!(raw.tree().count(), 2);
 }
 
@@ -315,7 +330,7 @@ fn places_without_a_capture_say_so() {
     let error = load(home.path()).unwrap_err().to_string();
     assert!(error.contains(home.path().to_str().unwrap()), "{error}");
     let error = load(Path::new("/no/such/place")).unwrap_err();
-    assert!(matches!(error, LoadError::Open { .. }), "{error:?}");
+    assert!(matches!(error, CaptureLoadError::Open { .. }), "{error:?}");
     let error = load_one(Path::new("/dev/zero")).unwrap_err();
-    assert!(matches!(error, LoadError::NotACapture), "{error:?}");
+    assert!(matches!(error, CaptureLoadError::NotACapture), "{error:?}");
 }

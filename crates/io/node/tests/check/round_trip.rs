@@ -3,11 +3,11 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use crate::common::fixtures;
-use crosstie_facts::{Entry, Gap, Meta, Raw};
-use crosstie_node::capture::{WriteError, load, pack, unpack, write};
+use crosstie_facts::{CaptureEntry, CaptureMeta, RawCapture, ReadGap};
+use crosstie_node::capture::{CaptureWriteError, load, pack, unpack, write};
 use proptest::prelude::*;
 
-fn load_one(path: &Path) -> Raw {
+fn load_one(path: &Path) -> RawCapture {
     crate::common::load_one(path).unwrap()
 }
 
@@ -27,33 +27,33 @@ fn path() -> impl Strategy<Value = String> {
     prop::collection::vec(name(), 1..8).prop_map(|names| names.join("/"))
 }
 
-fn gap() -> impl Strategy<Value = Gap> {
+fn gap() -> impl Strategy<Value = ReadGap> {
     prop_oneof![
-        Just(Gap::Absent),
-        Just(Gap::Denied),
-        Just(Gap::TooLarge),
-        any::<String>().prop_map(Gap::Failed),
+        Just(ReadGap::Absent),
+        Just(ReadGap::Denied),
+        Just(ReadGap::TooLarge),
+        any::<String>().prop_map(ReadGap::Failed),
     ]
 }
 
-fn entry() -> impl Strategy<Value = Entry> {
+fn entry() -> impl Strategy<Value = CaptureEntry> {
     prop_oneof![
-        4 => prop::collection::vec(any::<u8>(), 0..1500).prop_map(Entry::File),
-        2 => path().prop_map(Entry::Link),
-        1 => any::<String>().prop_map(Entry::Link),
-        1 => "(\\.\\./){0,60}[a-z/]{0,200}".prop_map(Entry::Link),
-        1 => Just(Entry::Directory),
-        1 => gap().prop_map(Entry::Gap),
+        4 => prop::collection::vec(any::<u8>(), 0..1500).prop_map(CaptureEntry::File),
+        2 => path().prop_map(CaptureEntry::Link),
+        1 => any::<String>().prop_map(CaptureEntry::Link),
+        1 => "(\\.\\./){0,60}[a-z/]{0,200}".prop_map(CaptureEntry::Link),
+        1 => Just(CaptureEntry::Directory),
+        1 => gap().prop_map(CaptureEntry::Gap),
     ]
 }
 
-fn raw() -> impl Strategy<Value = Raw> {
+fn raw() -> impl Strategy<Value = RawCapture> {
     let captured = prop_oneof![Just("2026-11-01T12:00:00Z".to_owned()), any::<String>()];
     let tree = prop::collection::vec((path(), entry()), 0..40);
     let commands = prop::collection::vec((name(), entry()), 0..6);
     let meta = (any::<String>(), captured, any::<Option<String>>());
     (meta, tree, commands).prop_map(|((host, captured, root_refused), tree, commands)| {
-        let mut raw = Raw::new(Meta {
+        let mut raw = RawCapture::new(CaptureMeta {
             host,
             captured,
             root_refused,
@@ -69,16 +69,16 @@ fn raw() -> impl Strategy<Value = Raw> {
 }
 
 /// Less the entries that no file system has room for: those below a file or a link.
-fn on_a_file_system(raw: &Raw) -> Raw {
-    let mut kept = Raw::new(raw.meta.clone());
+fn on_a_file_system(raw: &RawCapture) -> RawCapture {
+    let mut kept = RawCapture::new(raw.meta.clone());
     for (path, entry) in raw.tree() {
         let is_hidden = path.match_indices('/').any(|(end, _)| {
             matches!(
                 raw.entry(&path[..end]),
-                Some(Entry::File(_) | Entry::Link(_))
+                Some(CaptureEntry::File(_) | CaptureEntry::Link(_))
             )
         });
-        if !is_hidden || matches!(entry, Entry::Gap(_)) {
+        if !is_hidden || matches!(entry, CaptureEntry::Gap(_)) {
             kept.insert(path, entry.clone());
         }
     }
@@ -191,8 +191,11 @@ fn what_is_there_is_not_overwritten() {
             "dangling" => std::os::unix::fs::symlink("nowhere", &path).unwrap(),
             _ => fs::write(&path, "mine").unwrap(),
         }
-        let error = write(&Raw::default(), &path).unwrap_err();
-        assert!(matches!(error, WriteError::Exists { .. }), "{error:?}");
+        let error = write(&RawCapture::default(), &path).unwrap_err();
+        assert!(
+            matches!(error, CaptureWriteError::Exists { .. }),
+            "{error:?}"
+        );
     }
     assert_eq!(fs::read(home.path().join("file")).unwrap(), b"mine");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 4);
@@ -201,21 +204,24 @@ fn what_is_there_is_not_overwritten() {
 #[test]
 fn a_failed_write_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
-    let mut raw = Raw::default();
+    let mut raw = RawCapture::default();
     for number in 0..5 {
-        raw.insert(&format!("big{number}"), Entry::File(vec![0; 16 << 20]));
+        raw.insert(
+            &format!("big{number}"),
+            CaptureEntry::File(vec![0; 16 << 20]),
+        );
     }
     for name in ["big", "big.tar.gz"] {
         let error = write(&raw, &home.path().join(name)).unwrap_err();
-        assert!(matches!(error, WriteError::TooLarge(_)), "{error:?}");
+        assert!(matches!(error, CaptureWriteError::TooLarge(_)), "{error:?}");
     }
     for name in ["no/such/parent", "no/such/parent.tar.gz"] {
-        let error = write(&Raw::default(), &home.path().join(name)).unwrap_err();
+        let error = write(&RawCapture::default(), &home.path().join(name)).unwrap_err();
         assert!(error.to_string().contains("no/such/parent"), "{error}");
     }
     assert!(matches!(
-        write(&Raw::default(), Path::new("/")),
-        Err(WriteError::Exists { .. })
+        write(&RawCapture::default(), Path::new("/")),
+        Err(CaptureWriteError::Exists { .. })
     ));
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }

@@ -1,6 +1,6 @@
 //! The driver's own statistics, as ethtool prints them.
 
-use crosstie_counters::{Group, PortName};
+use crosstie_counters::{CounterGroup, CounterPort};
 
 use crate::namespace::Namespace;
 
@@ -16,15 +16,15 @@ fn ns_driver_statistics_are_those_of_ethtool() {
     });
     let mut names: Vec<String> = names.collect();
     names.sort_unstable();
-    let port = PortName {
+    let port = CounterPort {
         device: None,
         interface: Some("veth0".to_owned()),
     };
     let reading = node.enter(|| crosstie_node::counters(&port));
     let ours = reading.values.keys();
-    let ours = ours.filter(|counter| counter.group == Group::Driver);
+    let ours = ours.filter(|counter| counter.group == CounterGroup::Driver);
     let ours: Vec<String> = ours.map(|counter| counter.name.clone()).collect();
     assert_eq!(ours, names);
     assert!(!ours.is_empty(), "{printed}");
-    assert!(reading.get(Group::Driver, "peer_ifindex") > Some(0));
+    assert!(reading.get(CounterGroup::Driver, "peer_ifindex") > Some(0));
 }

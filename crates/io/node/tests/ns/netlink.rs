@@ -149,7 +149,8 @@ fn ns_link_settings_are_what_ethtool_prints() {
         "no answer from ethtool (Debian package ethtool): {theirs}"
     );
     let (settings, correction, qos) = namespace.enter(|| {
-        let mut ethtool = crosstie_node::netlink::Ethtool::open().expect("the ethtool family");
+        let mut ethtool =
+            crosstie_node::netlink::EthtoolSocket::open().expect("the ethtool family");
         (
             ethtool.settings("rail0"),
             ethtool.error_correction("rail0"),
@@ -166,8 +167,8 @@ fn ns_link_settings_are_what_ethtool_prints() {
     assert!(ours.len() > 10, "{settings}");
     assert_eq!(ours, theirs);
     // A veth has neither error correction nor data centre bridging.
-    assert_eq!(correction, Err(crosstie_facts::Gap::Absent));
-    assert_eq!(qos, Err(crosstie_facts::Gap::Absent));
+    assert_eq!(correction, Err(crosstie_facts::ReadGap::Absent));
+    assert_eq!(qos, Err(crosstie_facts::ReadGap::Absent));
 }
 
 #[test]

@@ -4,7 +4,8 @@
 
 use crate::namespace::Namespace;
 use crosstie_node::network_state::{
-    NetworkState, Obstacle, Restored, Scope, restore_and_count, snapshot,
+    NetworkRestoreObstacle, NetworkRestoreResult, NetworkState, SnapshotScope, restore_and_count,
+    snapshot,
 };
 use serde_json::Value;
 
@@ -86,7 +87,7 @@ fn write(namespace: &Namespace, key: &str, value: &str) {
 }
 
 /// With lifetimes left out: they count down.
-fn keep(namespace: &Namespace, scope: &Scope) -> (NetworkState, Value) {
+fn keep(namespace: &Namespace, scope: &SnapshotScope) -> (NetworkState, Value) {
     let (state, obstacles) = namespace.enter(|| snapshot(scope));
     assert!(obstacles.is_empty(), "{obstacles:#?}");
     let json = serde_json::to_value(&state).unwrap();
@@ -130,12 +131,15 @@ fn assert_same(before: &Value, after: &Value) {
     }
 }
 
-fn restored(namespace: &Namespace, state: &NetworkState) -> Restored {
+fn restored(namespace: &Namespace, state: &NetworkState) -> NetworkRestoreResult {
     namespace.enter(|| restore_and_count(state))
 }
 
-fn causes(obstacles: &[Obstacle]) -> Vec<String> {
-    obstacles.iter().map(Obstacle::with_cause).collect()
+fn causes(obstacles: &[NetworkRestoreObstacle]) -> Vec<String> {
+    obstacles
+        .iter()
+        .map(NetworkRestoreObstacle::with_cause)
+        .collect()
 }
 
 /// Everything after these commands is as before them, and then there is nothing left to do.
@@ -145,7 +149,7 @@ fn undoes(purpose: &str, commands: &[&str]) {
 }
 
 fn undoes_in(namespace: &Namespace, commands: &[&str]) {
-    let (state, before) = keep(namespace, &Scope::Everything);
+    let (state, before) = keep(namespace, &SnapshotScope::Everything);
     let untouched = restored(namespace, &state);
     assert_eq!(causes(&untouched.obstacles), [""; 0]);
     assert_eq!(untouched.changes, 0);
@@ -154,7 +158,7 @@ fn undoes_in(namespace: &Namespace, commands: &[&str]) {
     }
     let first = restored(namespace, &state);
     assert_eq!(causes(&first.obstacles), [""; 0], "{commands:?}");
-    let (_, after) = keep(namespace, &Scope::Everything);
+    let (_, after) = keep(namespace, &SnapshotScope::Everything);
     assert_same(&before, &after);
     let second = restored(namespace, &state);
     assert_eq!(causes(&second.obstacles), [""; 0]);
@@ -283,7 +287,7 @@ fn ns_links_with_another_index_get_their_routes() {
         ]
         .map(lines)
     };
-    let (state, _) = keep(&namespace, &Scope::Everything);
+    let (state, _) = keep(&namespace, &SnapshotScope::Everything);
     let before = shown();
     let index = |name: &str| {
         let links: Value = serde_json::from_str(&namespace.ip("-j link show")).unwrap();
@@ -320,7 +324,10 @@ fn ns_a_ruleset_is_restored_and_left_alone_otherwise() {
     );
     undoes_in(&namespace, &["nft flush ruleset"]);
     // Outside everything, the firewall is none of our business.
-    let (state, _) = keep(&namespace, &Scope::Interfaces(vec!["v0".to_owned()]));
+    let (state, _) = keep(
+        &namespace,
+        &SnapshotScope::Interfaces(vec!["v0".to_owned()]),
+    );
     namespace.exec(&["nft", "flush", "ruleset"]);
     assert_eq!(restored(&namespace, &state).changes, 0);
     assert_eq!(namespace.exec(&["nft", "list", "ruleset"]), "");
@@ -329,7 +336,7 @@ fn ns_a_ruleset_is_restored_and_left_alone_otherwise() {
 #[test]
 fn ns_an_interface_that_vanished_is_told_and_the_rest_restored() {
     let namespace = node("state-gone");
-    let scope = Scope::Interfaces(vec!["v0".to_owned(), "w0".to_owned()]);
+    let scope = SnapshotScope::Interfaces(vec!["v0".to_owned(), "w0".to_owned()]);
     let (state, _) = keep(&namespace, &scope);
     let before = namespace.ip("-o addr show dev w0");
     namespace.ip("link del v0");
@@ -337,7 +344,10 @@ fn ns_an_interface_that_vanished_is_told_and_the_rest_restored() {
     namespace.ip("addr add 10.99.0.1/24 dev w1");
     namespace.ip("link set w0 mtu 1300");
     let first = restored(&namespace, &state);
-    assert!(first.obstacles.iter().all(Obstacle::is_left), "{first:#?}");
+    assert!(
+        first.obstacles.iter().all(NetworkRestoreObstacle::is_left),
+        "{first:#?}"
+    );
     let told = causes(&first.obstacles);
     let expected = "all settings of v0: the interface no longer exists";
     assert!(told.iter().any(|told| told == expected), "{told:#?}");
@@ -356,7 +366,7 @@ fn ns_an_interface_that_vanished_is_told_and_the_rest_restored() {
 #[test]
 fn ns_a_renamed_interface_is_restored_under_its_new_name() {
     let namespace = node("state-name");
-    let scope = Scope::Interfaces(vec!["v0".to_owned()]);
+    let scope = SnapshotScope::Interfaces(vec!["v0".to_owned()]);
     let (state, before) = keep(&namespace, &scope);
     for arguments in [
         "link set v0 down",
@@ -372,7 +382,10 @@ fn ns_a_renamed_interface_is_restored_under_its_new_name() {
     let told = causes(&first.obstacles);
     let expected = "v0 is called other now: its settings were restored there, its name was left";
     assert_eq!(told, [expected]);
-    let (_, after) = keep(&namespace, &Scope::Interfaces(vec!["other".to_owned()]));
+    let (_, after) = keep(
+        &namespace,
+        &SnapshotScope::Interfaces(vec!["other".to_owned()]),
+    );
     for part in ["routes", "next_hops"] {
         assert_eq!(before[part], after[part], "{part}");
     }
@@ -392,14 +405,14 @@ fn ns_what_cannot_be_created_again_is_told() {
     let namespace = node("state-lost");
     let other = Namespace::new("state-peer");
     namespace.ip(&format!("link set w1 netns {}", other.0));
-    let (state, before) = keep(&namespace, &Scope::Everything);
+    let (state, before) = keep(&namespace, &SnapshotScope::Everything);
     namespace.ip("link del w0");
     namespace.ip("route del default");
     let first = restored(&namespace, &state);
     let told = causes(&first.obstacles);
     let expected = "w0 was deleted, and a link of the kind 'veth' cannot be created again";
     assert!(told.iter().any(|told| told == expected), "{told:#?}");
-    let (_, after) = keep(&namespace, &Scope::Everything);
+    let (_, after) = keep(&namespace, &SnapshotScope::Everything);
     for part in ["rules", "nftables"] {
         assert_eq!(before[part], after[part], "{part}");
     }
@@ -416,19 +429,25 @@ fn journals_of_other_versions_are_read() {
     let namespace = node("state-empty");
     let done = restored(&namespace, &empty);
     assert_eq!((done.changes, done.obstacles.len()), (0, 0));
-    let (state, _) = keep(&namespace, &Scope::Everything);
+    let (state, _) = keep(&namespace, &SnapshotScope::Everything);
     let mut older = serde_json::to_value(&state).unwrap();
     older["boot"] = "another".into();
     namespace.ip("addr add 10.99.0.1/24 dev v0");
     let done = restored(&namespace, &serde_json::from_value(older).unwrap());
     assert_eq!(done.changes, 0);
-    assert!(matches!(done.obstacles.as_slice(), [Obstacle::Restarted]));
+    assert!(matches!(
+        done.obstacles.as_slice(),
+        [NetworkRestoreObstacle::Restarted]
+    ));
 }
 
 #[test]
 fn ns_after_a_restart_interfaces_are_known_by_their_mac() {
     let namespace = node("state-boot");
-    let (state, _) = keep(&namespace, &Scope::Interfaces(vec!["v0".to_owned()]));
+    let (state, _) = keep(
+        &namespace,
+        &SnapshotScope::Interfaces(vec!["v0".to_owned()]),
+    );
     let mut older = serde_json::to_value(&state).unwrap();
     older["boot"] = "another".into();
     let older: NetworkState = serde_json::from_value(older).unwrap();

@@ -1,18 +1,18 @@
 //! Connecting queue pairs with the peer's.
 
-use super::{Connection, JoinedEngine, Offer, OpenEngine, Work};
+use super::{JoinedRdmaEngine, OpenRdmaEngine, RdmaConnection, RdmaEndpoints, Work};
 use crate::{
-    error::JoinError,
+    error::RdmaJoinError,
     latency::LatencyWork,
-    receiver::Receiver,
-    request::Test,
+    receiver::ReceiveQueues,
+    request::RdmaTest,
     size_plan::{MemoryCap, SizePlan, bytes_of},
     verify::VerifyWork,
 };
 
-impl OpenEngine {
+impl OpenRdmaEngine {
     /// For the peer.
-    pub fn offer(&self) -> &Offer {
+    pub fn offer(&self) -> &RdmaEndpoints {
         &self.own
     }
 
@@ -22,7 +22,7 @@ impl OpenEngine {
     }
 
     /// Connects each queue pair with the peer's of the same place.
-    pub fn join(self, peer: &Offer) -> Result<JoinedEngine, JoinError> {
+    pub fn join(self, peer: &RdmaEndpoints) -> Result<JoinedRdmaEngine, RdmaJoinError> {
         let Self {
             mut parts,
             cap: _,
@@ -33,7 +33,7 @@ impl OpenEngine {
         } = self;
         let count = pairs.len();
         if peer.endpoints.len() != count {
-            return Err(JoinError::Count {
+            return Err(RdmaJoinError::Count {
                 ours: count,
                 theirs: peer.endpoints.len(),
             });
@@ -46,28 +46,30 @@ impl OpenEngine {
         for (index, (pair, (own, peer))) in pairs.into_iter().zip(both).enumerate() {
             if peer.memory.length < needed {
                 let theirs = peer.memory.length;
-                return Err(JoinError::Memory { needed, theirs });
+                return Err(RdmaJoinError::Memory { needed, theirs });
             }
             let connected = pair
                 .ready_to_receive(&from, own, peer, path)
                 .and_then(|pair| pair.ready_to_send(peer, path));
-            let pair = connected.map_err(|source| JoinError::Connect {
+            let pair = connected.map_err(|source| RdmaJoinError::Connect {
                 index,
                 count,
                 source,
             })?;
-            connections.push(Connection::new(&parts, pair, peer.memory, index)?);
+            connections.push(RdmaConnection::new(&parts, pair, peer.memory, index)?);
         }
         let work = match parts.request.test {
-            Test::Bandwidth { .. } => Work::Bandwidth(Receiver::new(&parts, &mut connections)?),
-            Test::Latency { message } => {
+            RdmaTest::Bandwidth { .. } => {
+                Work::Bandwidth(ReceiveQueues::new(&parts, &mut connections)?)
+            }
+            RdmaTest::Latency { message } => {
                 Work::Latency(LatencyWork::new(&parts, &mut connections, message)?)
             }
-            Test::Verify { transfer } => {
+            RdmaTest::Verify { transfer } => {
                 Work::Verify(transfer, VerifyWork::new(&parts, &mut connections)?)
             }
         };
-        Ok(JoinedEngine {
+        Ok(JoinedRdmaEngine {
             parts,
             connections,
             work,

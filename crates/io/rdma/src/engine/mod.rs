@@ -6,22 +6,22 @@ mod open;
 use std::{sync::atomic::AtomicBool, time::Instant};
 
 use crosstie_fabric::placement::MemoryBudget;
-use crosstie_figures::Progress;
+use crosstie_figures::TestProgress;
 use crosstie_verbs::{
-    AsyncEventKind as Kind, CompletionQueue, Context, Endpoint, Initialised, MemoryRegion,
-    PortAddress, QueuePair, ReadyToSend, RemoteMemory,
+    AsyncEventKind as Kind, CompletionQueue, DeviceContext, Initialised, MemoryRegion, PortAddress,
+    QueuePair, QueuePairEndpoint, ReadyToSend, RemoteMemory,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bandwidth,
-    error::{GoError, PrepareError},
+    error::{PrepareError, RdmaRunError},
     failure,
-    figures::Figures,
+    figures::RdmaFigures,
     latency::{self, LatencyWork},
-    receiver::Receiver,
-    request::{OpenRequest, Role, Transfer},
-    ring::Ring,
+    receiver::ReceiveQueues,
+    request::{RdmaOpenRequest, RdmaRole, RdmaTransfer},
+    ring::MessageRing,
     size_plan::{MemoryCap, SizePlan},
     verify::{self, VerifyWork},
 };
@@ -30,7 +30,7 @@ pub use open::open;
 
 /// What the machine lets an engine have.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Surroundings {
+pub struct EngineResources {
     pub memory: Option<MemoryBudget>,
     /// Processors are short: whoever waits lets others run.
     pub yields: bool,
@@ -39,43 +39,43 @@ pub struct Surroundings {
 /// What the peer has to be told to join.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Offer {
-    pub endpoints: Vec<Endpoint>,
+pub struct RdmaEndpoints {
+    pub endpoints: Vec<QueuePairEndpoint>,
     /// Bytes of the longest message that there is memory for; the lesser of both ends' counts.
     pub longest: u32,
 }
 
 /// Queue pairs that do not know their peers yet.
 #[derive(Debug)]
-pub struct OpenEngine {
-    parts: Parts,
+pub struct OpenRdmaEngine {
+    parts: EngineParts,
     cap: Option<MemoryCap>,
     from: PortAddress,
     reads: u8,
-    own: Offer,
+    own: RdmaEndpoints,
     pairs: Vec<QueuePair<Initialised>>,
 }
 
 /// Queue pairs that may send.
 #[derive(Debug)]
-pub struct JoinedEngine {
-    parts: Parts,
-    connections: Vec<Connection>,
+pub struct JoinedRdmaEngine {
+    parts: EngineParts,
+    connections: Vec<RdmaConnection>,
     work: Work,
 }
 
 #[derive(Debug)]
 enum Work {
-    Bandwidth(Option<Receiver>),
+    Bandwidth(Option<ReceiveQueues>),
     Latency(LatencyWork),
-    Verify(Transfer, VerifyWork),
+    Verify(RdmaTransfer, VerifyWork),
 }
 
 #[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) request: OpenRequest,
+pub(crate) struct EngineParts {
+    pub(crate) request: RdmaOpenRequest,
     pub(crate) plans: Vec<SizePlan>,
-    pub(crate) context: Context,
+    pub(crate) context: DeviceContext,
     pub(crate) memory: MemoryRegion,
     pub(crate) sends: CompletionQueue,
     pub(crate) receives: CompletionQueue,
@@ -86,23 +86,23 @@ pub(crate) struct Parts {
 
 /// A queue pair and what is under way on it.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct RdmaConnection {
     pub(crate) pair: QueuePair<ReadyToSend>,
     pub(crate) peer: RemoteMemory,
-    pub(crate) ring: Ring,
+    pub(crate) ring: MessageRing,
     pub(crate) posted: u64,
     pub(crate) completed: u64,
 }
 
-impl JoinedEngine {
+impl JoinedRdmaEngine {
     /// Measures until its time is over or `stop` is set; figures of what was measured until then are then not complete.
     /// The responder of a bandwidth test has nothing to do unless messages are sent, and is told by `stop` that it is over.
     /// `emit` is called ten times a second. After an error nothing is under way any more, and the engine is of no use.
     pub fn go(
         &mut self,
         stop: &AtomicBool,
-        emit: &mut dyn FnMut(Progress),
-    ) -> Result<Figures, GoError> {
+        emit: &mut dyn FnMut(TestProgress),
+    ) -> Result<RdmaFigures, RdmaRunError> {
         self.run(stop, emit).map_err(|error| {
             let cause = failure::cause_of(&self.parts, error);
             failure::flush(&self.parts, &mut self.connections);
@@ -113,14 +113,14 @@ impl JoinedEngine {
     fn run(
         &mut self,
         stop: &AtomicBool,
-        emit: &mut dyn FnMut(Progress),
-    ) -> Result<Figures, GoError> {
+        emit: &mut dyn FnMut(TestProgress),
+    ) -> Result<RdmaFigures, RdmaRunError> {
         let Self {
             parts,
             connections,
             work,
         } = self;
-        let responds = parts.request.role == Role::Responder;
+        let responds = parts.request.role == RdmaRole::Responder;
         match work {
             Work::Bandwidth(receiver) if responds => {
                 bandwidth::respond(parts, connections, receiver, stop)
@@ -140,10 +140,10 @@ impl JoinedEngine {
     }
 }
 
-impl Connection {
+impl RdmaConnection {
     /// With messages of the first size.
     fn new(
-        parts: &Parts,
+        parts: &EngineParts,
         pair: QueuePair<ReadyToSend>,
         peer: RemoteMemory,
         index: usize,
@@ -152,7 +152,7 @@ impl Connection {
         let plan = &parts.plans[0];
         let inline = parts.request.is_inline(plan.size, pair.inline_bytes());
         Ok(Self {
-            ring: Ring::new(parts, plan, index, inline, peer)?,
+            ring: MessageRing::new(parts, plan, index, inline, peer)?,
             pair,
             peer,
             posted: 0,
@@ -163,12 +163,12 @@ impl Connection {
     /// Messages of another size from now on; none may be under way.
     pub(crate) fn prepare(
         &mut self,
-        parts: &Parts,
+        parts: &EngineParts,
         plan: &SizePlan,
         index: usize,
     ) -> Result<(), PrepareError> {
         let inline = parts.request.is_inline(plan.size, self.pair.inline_bytes());
-        self.ring = Ring::new(parts, plan, index, inline, self.peer)?;
+        self.ring = MessageRing::new(parts, plan, index, inline, self.peer)?;
         (self.posted, self.completed) = (0, 0);
         Ok(())
     }
@@ -181,7 +181,7 @@ pub(crate) fn yield_if(yields: bool) {
     }
 }
 
-impl Parts {
+impl EngineParts {
     /// Polls without a completion until anything else is looked at: many more than a round trip takes, so that it delays
     /// none. One that lets others run in between takes long.
     pub(crate) fn polls_per_clock_read(&self) -> u32 {
@@ -189,7 +189,7 @@ impl Parts {
     }
 
     /// An error if the device has told of something that ends a test.
-    pub(crate) fn check_events(&self, deadline: Instant) -> Result<(), GoError> {
+    pub(crate) fn check_events(&self, deadline: Instant) -> Result<(), RdmaRunError> {
         while let Some(event) = self.context.async_event(deadline)? {
             let harmless = [
                 Kind::Connected,
@@ -198,7 +198,7 @@ impl Parts {
                 Kind::GidChange,
             ];
             if !harmless.contains(&event.kind) {
-                return Err(GoError::Event(event.kind));
+                return Err(RdmaRunError::Event(event.kind));
             }
         }
         Ok(())

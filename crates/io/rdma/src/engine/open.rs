@@ -3,16 +3,17 @@
 use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::facts::rdma::LinkLayer;
 use crosstie_verbs::{
-    Access, CompletionQueue, Context, CreateError, Device, DeviceLimits, Initialised, Library,
-    PathMtu, Port, PortState, ProtectionDomain, QueuePair, QueuePairOptions,
+    CompletionQueue, CreateError, DeviceContext, DeviceLimits, Initialised, PathMtu,
+    ProtectionDomain, QueuePair, QueuePairOptions, RemoteAccess, VerbsDevice, VerbsLibrary,
+    VerbsPort, VerbsPortState,
 };
 
-use super::{Offer, OpenEngine, Parts, Surroundings};
+use super::{EngineParts, EngineResources, OpenRdmaEngine, RdmaEndpoints};
 use crate::{
-    error::{OpenError, RequestError},
+    error::{RdmaOpenError, RdmaRequestError},
     latency,
     receiver::receives_ahead,
-    request::{OpenRequest, SPARE_SENDS, Test},
+    request::{RdmaOpenRequest, RdmaTest, SPARE_SENDS},
     size_plan::{bytes_of, within},
     verify,
 };
@@ -20,14 +21,14 @@ use crate::{
 /// Makes the queue pairs of a test; the peer needs the offer to join. The calling thread's memory policy holds for the buffers:
 /// registering them touches them first.
 pub fn open(
-    library: &Library,
-    mut request: OpenRequest,
-    surroundings: Surroundings,
-) -> Result<OpenEngine, OpenError> {
+    library: &VerbsLibrary,
+    mut request: RdmaOpenRequest,
+    surroundings: EngineResources,
+) -> Result<OpenRdmaEngine, RdmaOpenError> {
     request.check()?;
     // What no machine could have is refused before a device is asked.
     within(&request, None)?;
-    let context = Device::find(&library.devices()?, &request.device)?.open()?;
+    let context = VerbsDevice::find(&library.devices()?, &request.device)?.open()?;
     let port = active_port(&context, request.port)?;
     let mtu = path_mtu(&request, &port)?;
     let from = context.port_address(&port, request.address)?;
@@ -35,7 +36,7 @@ pub fn open(
     limit_depth(&mut request, limits);
     let (plans, cap) = within(&request, surroundings.memory)?;
     let domain = context.protection_domain()?;
-    let access = Access {
+    let access = RemoteAccess {
         remote_write: true,
         remote_read: true,
         relaxed_ordering: request.relaxed_ordering,
@@ -53,12 +54,12 @@ pub fn open(
     let endpoint = |pair: &QueuePair<Initialised>| {
         pair.endpoint(&from, mtu, limits.reads_answered, memory.remote())
     };
-    let own = Offer {
+    let own = RdmaEndpoints {
         endpoints: pairs.iter().map(endpoint).collect(),
         longest: plans.iter().map(|plan| plan.size).max().unwrap_or(0),
     };
-    Ok(OpenEngine {
-        parts: Parts {
+    Ok(OpenRdmaEngine {
+        parts: EngineParts {
             request,
             plans,
             context,
@@ -77,7 +78,7 @@ pub fn open(
 }
 
 /// To what the device can do; a device that tells nothing is asked as it is.
-fn limit_depth(request: &mut OpenRequest, limits: DeviceLimits) {
+fn limit_depth(request: &mut RdmaOpenRequest, limits: DeviceLimits) {
     let queue_pairs = u32::from(request.queue_pairs);
     // Receives that are posted ahead are at least twice as many.
     let fits = |depth: u32| {
@@ -90,20 +91,20 @@ fn limit_depth(request: &mut OpenRequest, limits: DeviceLimits) {
     }
 }
 
-fn receive_depth(request: &OpenRequest, receives_ahead: u32) -> u32 {
+fn receive_depth(request: &RdmaOpenRequest, receives_ahead: u32) -> u32 {
     match request.test {
-        Test::Bandwidth { .. } => receives_ahead.max(1),
-        Test::Latency { .. } => latency::RECEIVE_DEPTH,
-        Test::Verify { .. } => request.depth + verify::SPARE_RECEIVES,
+        RdmaTest::Bandwidth { .. } => receives_ahead.max(1),
+        RdmaTest::Latency { .. } => latency::RECEIVE_DEPTH,
+        RdmaTest::Verify { .. } => request.depth + verify::SPARE_RECEIVES,
     }
 }
 
-fn active_port(context: &Context, number: u8) -> Result<Port, OpenError> {
+fn active_port(context: &DeviceContext, number: u8) -> Result<VerbsPort, RdmaOpenError> {
     let port = context.port(number)?;
-    if port.state == PortState::Active {
+    if port.state == VerbsPortState::Active {
         return Ok(port);
     }
-    Err(OpenError::PortState {
+    Err(RdmaOpenError::PortState {
         device: context.device_name().to_owned(),
         port: number,
         state: port.state,
@@ -111,7 +112,7 @@ fn active_port(context: &Context, number: u8) -> Result<Port, OpenError> {
 }
 
 fn make_pairs(
-    request: &OpenRequest,
+    request: &RdmaOpenRequest,
     domain: &ProtectionDomain,
     sends: &CompletionQueue,
     receives: &CompletionQueue,
@@ -134,13 +135,15 @@ fn make_pairs(
     }
 }
 
-fn path_mtu(request: &OpenRequest, port: &Port) -> Result<PathMtu, OpenError> {
+fn path_mtu(request: &RdmaOpenRequest, port: &VerbsPort) -> Result<PathMtu, RdmaOpenError> {
     if port.link_layer == LinkLayer::InfiniBand {
-        let mtu = port.active_mtu.ok_or(RequestError::PortMtu(port.number))?;
+        let mtu = port
+            .active_mtu
+            .ok_or(RdmaRequestError::PortMtu(port.number))?;
         return Ok(mtu);
     }
     let derived = request.interface_mtu.and_then(roce_path_mtu);
     Ok(PathMtu::try_from(
-        derived.ok_or(RequestError::InterfaceMtu)?,
+        derived.ok_or(RdmaRequestError::InterfaceMtu)?,
     )?)
 }

@@ -11,16 +11,16 @@ use std::{
     time::Instant,
 };
 
-use crosstie_figures::{Progress, WINDOW_NANOSECONDS, nanoseconds};
+use crosstie_figures::{TestProgress, WINDOW_NANOSECONDS, nanoseconds};
 use crosstie_verbs::{CompletionBatch, OutOfRange, ReceiveList};
 
 use crate::{
     clock,
-    engine::{Connection, Parts, yield_if},
-    error::{GoError, JoinError, PrepareError},
-    figures::{Figures, Verified},
-    notice::{LAST, NOTICE_IDENTIFIER, Notice, READY},
-    request::Transfer,
+    engine::{EngineParts, RdmaConnection, yield_if},
+    error::{PrepareError, RdmaJoinError, RdmaRunError},
+    figures::{RdmaFigures, VerifiedMessages},
+    notice::{EmptyNotice, LAST, NOTICE_IDENTIFIER, READY},
+    request::RdmaTransfer,
     size_plan::SizePlan,
 };
 
@@ -32,39 +32,42 @@ const MOST_WRONG: u32 = READY - 1;
 /// What the ends tell each other with.
 #[derive(Debug)]
 pub(crate) struct VerifyWork {
-    notice: Notice,
+    notice: EmptyNotice,
     /// Of one notice. There is one ahead, always: what comes next takes the receive that was posted first.
     receive: ReceiveList,
 }
 
 impl VerifyWork {
-    pub(crate) fn new(parts: &Parts, connections: &mut [Connection]) -> Result<Self, JoinError> {
+    pub(crate) fn new(
+        parts: &EngineParts,
+        connections: &mut [RdmaConnection],
+    ) -> Result<Self, RdmaJoinError> {
         let empty = parts.memory.span(0, 0)?;
         let mut receive = ReceiveList::new(vec![(NOTICE_IDENTIFIER, empty)])?;
         if let Some(first) = connections.first_mut() {
             first.pair.post_receive(&mut receive)?;
         }
         Ok(Self {
-            notice: Notice::new(&parts.memory)?,
+            notice: EmptyNotice::new(&parts.memory)?,
             receive,
         })
     }
 }
 
 pub(crate) fn initiate(
-    parts: &Parts,
-    connections: &mut [Connection],
+    parts: &EngineParts,
+    connections: &mut [RdmaConnection],
     work: &mut VerifyWork,
-    transfer: Transfer,
+    transfer: RdmaTransfer,
     stop: &AtomicBool,
-    emit: &mut dyn FnMut(Progress),
-) -> Result<Figures, GoError> {
+    emit: &mut dyn FnMut(TestProgress),
+) -> Result<RdmaFigures, RdmaRunError> {
     let mut rounds = Rounds::new(parts, connections, work, transfer);
     let mut all = Vec::with_capacity(parts.plans.len());
     let (started, mut reported) = (clock::now(), clock::now());
     let (mut bytes, mut messages) = (0, 0);
     for (index, plan) in (0..).zip(&parts.plans) {
-        let mut verified = Verified {
+        let mut verified = VerifiedMessages {
             size: plan.size,
             messages: 0,
             bytes: 0,
@@ -80,7 +83,7 @@ pub(crate) fn initiate(
             let now = clock::now();
             if now - reported >= WINDOW_NANOSECONDS {
                 reported = now;
-                emit(Progress {
+                emit(TestProgress {
                     elapsed_nanoseconds: now - started,
                     bytes: bytes + verified.bytes,
                     messages: messages + verified.messages,
@@ -97,16 +100,16 @@ pub(crate) fn initiate(
     }
     rounds.say(LAST)?;
     rounds.wait(None, |rounds| rounds.unconfirmed == 0)?;
-    Ok(Figures::Verified(all))
+    Ok(RdmaFigures::Verified(all))
 }
 
 pub(crate) fn respond(
-    parts: &Parts,
-    connections: &mut [Connection],
+    parts: &EngineParts,
+    connections: &mut [RdmaConnection],
     work: &mut VerifyWork,
-    transfer: Transfer,
+    transfer: RdmaTransfer,
     stop: &AtomicBool,
-) -> Result<Figures, GoError> {
+) -> Result<RdmaFigures, RdmaRunError> {
     let mut rounds = Rounds::new(parts, connections, work, transfer);
     loop {
         if !rounds.wait(Some(stop), |rounds| rounds.heard.is_some())? {
@@ -117,20 +120,20 @@ pub(crate) fn respond(
             break;
         }
         let plan = parts.plans.get(number as usize);
-        let plan = plan.ok_or(GoError::Sequence {
+        let plan = plan.ok_or(RdmaRunError::Sequence {
             wanted: 0,
             got: number,
         })?;
         rounds.respond(plan)?;
     }
-    Ok(Figures::Responded)
+    Ok(RdmaFigures::Responded)
 }
 
 struct Rounds<'engine> {
-    parts: &'engine Parts,
-    connections: &'engine mut [Connection],
+    parts: &'engine EngineParts,
+    connections: &'engine mut [RdmaConnection],
     work: &'engine mut VerifyWork,
-    transfer: Transfer,
+    transfer: RdmaTransfer,
     batch: CompletionBatch,
     /// The number of the round's first message.
     first: u64,
@@ -144,10 +147,10 @@ struct Rounds<'engine> {
 
 impl<'engine> Rounds<'engine> {
     fn new(
-        parts: &'engine Parts,
-        connections: &'engine mut [Connection],
+        parts: &'engine EngineParts,
+        connections: &'engine mut [RdmaConnection],
         work: &'engine mut VerifyWork,
-        transfer: Transfer,
+        transfer: RdmaTransfer,
     ) -> Self {
         Self {
             parts,
@@ -163,7 +166,7 @@ impl<'engine> Rounds<'engine> {
         }
     }
 
-    fn use_size(&mut self, plan: &SizePlan) -> Result<(), GoError> {
+    fn use_size(&mut self, plan: &SizePlan) -> Result<(), RdmaRunError> {
         for (pair, connection) in self.connections.iter_mut().enumerate() {
             connection.prepare(self.parts, plan, pair)?;
         }
@@ -176,9 +179,9 @@ impl<'engine> Rounds<'engine> {
     }
 
     /// One round; wrong bytes in it.
-    fn initiate(&mut self, index: u32, plan: &SizePlan) -> Result<u64, GoError> {
+    fn initiate(&mut self, index: u32, plan: &SizePlan) -> Result<u64, RdmaRunError> {
         self.ask(index)?;
-        if self.transfer != Transfer::Read {
+        if self.transfer != RdmaTransfer::Read {
             self.fill(plan, true)?;
         }
         self.sent = 0;
@@ -189,7 +192,7 @@ impl<'engine> Rounds<'engine> {
         let count = self.messages_of(plan);
         self.wait(None, |rounds| rounds.sent == count)?;
         let mut wrong = 0;
-        if self.transfer == Transfer::Read {
+        if self.transfer == RdmaTransfer::Read {
             wrong = self.count_wrong(plan, true)?;
         }
         wrong += u64::from(self.ask(READY)?);
@@ -198,24 +201,24 @@ impl<'engine> Rounds<'engine> {
     }
 
     /// The responder's part of a round, whose size it was told.
-    fn respond(&mut self, plan: &SizePlan) -> Result<(), GoError> {
+    fn respond(&mut self, plan: &SizePlan) -> Result<(), RdmaRunError> {
         let count = self.messages_of(plan);
         self.received = 0;
         match self.transfer {
-            Transfer::Write => {}
-            Transfer::Read => self.fill(plan, false)?,
-            Transfer::Send => self.post_receives(plan)?,
+            RdmaTransfer::Write => {}
+            RdmaTransfer::Read => self.fill(plan, false)?,
+            RdmaTransfer::Send => self.post_receives(plan)?,
         }
         self.expect_notice()?;
         self.say(READY)?;
-        let is_send = self.transfer == Transfer::Send;
+        let is_send = self.transfer == RdmaTransfer::Send;
         self.wait(None, |rounds| {
             rounds.heard.is_some() && (!is_send || rounds.received == count)
         })?;
         self.heard = None;
         let wrong = match self.transfer {
-            Transfer::Read => 0,
-            Transfer::Write | Transfer::Send => self.count_wrong(plan, false)?,
+            RdmaTransfer::Read => 0,
+            RdmaTransfer::Write | RdmaTransfer::Send => self.count_wrong(plan, false)?,
         };
         self.expect_notice()?;
         self.say(u32::try_from(wrong).unwrap_or(MOST_WRONG).min(MOST_WRONG))?;
@@ -223,13 +226,13 @@ impl<'engine> Rounds<'engine> {
         Ok(())
     }
 
-    fn fill(&self, plan: &SizePlan, sources: bool) -> Result<(), GoError> {
+    fn fill(&self, plan: &SizePlan, sources: bool) -> Result<(), RdmaRunError> {
         self.for_messages(plan, sources, |place, message| {
             pattern::fill(&self.parts.memory, place, plan.size, message)
         })
     }
 
-    fn count_wrong(&self, plan: &SizePlan, sources: bool) -> Result<u64, GoError> {
+    fn count_wrong(&self, plan: &SizePlan, sources: bool) -> Result<u64, RdmaRunError> {
         let mut wrong = 0;
         self.for_messages(plan, sources, |place, message| {
             wrong += pattern::count_wrong(&self.parts.memory, place, plan.size, message)?;
@@ -244,7 +247,7 @@ impl<'engine> Rounds<'engine> {
         plan: &SizePlan,
         sources: bool,
         mut work: impl FnMut(u64, u64) -> Result<(), OutOfRange>,
-    ) -> Result<(), GoError> {
+    ) -> Result<(), RdmaRunError> {
         let mut message = self.first;
         for pair in 0..self.connections.len() {
             for slot in 0..plan.layout.slots() {
@@ -260,7 +263,7 @@ impl<'engine> Rounds<'engine> {
         Ok(())
     }
 
-    fn post_receives(&mut self, plan: &SizePlan) -> Result<(), GoError> {
+    fn post_receives(&mut self, plan: &SizePlan) -> Result<(), RdmaRunError> {
         for (pair, connection) in self.connections.iter_mut().enumerate() {
             let spans = (0..plan.layout.slots()).map(|slot| {
                 let place = plan.layout.target(pair, slot);
@@ -275,14 +278,14 @@ impl<'engine> Rounds<'engine> {
     }
 
     /// Posts a receive for the next notice.
-    fn expect_notice(&mut self) -> Result<(), GoError> {
+    fn expect_notice(&mut self) -> Result<(), RdmaRunError> {
         if let Some(first) = self.connections.first_mut() {
             first.pair.post_receive(&mut self.work.receive)?;
         }
         Ok(())
     }
 
-    fn say(&mut self, number: u32) -> Result<(), GoError> {
+    fn say(&mut self, number: u32) -> Result<(), RdmaRunError> {
         if let Some(first) = self.connections.first_mut() {
             self.work.notice.post(&mut first.pair, number, true)?;
             self.unconfirmed += 1;
@@ -291,7 +294,7 @@ impl<'engine> Rounds<'engine> {
     }
 
     /// Says a number and waits for the number that answers it.
-    fn ask(&mut self, number: u32) -> Result<u32, GoError> {
+    fn ask(&mut self, number: u32) -> Result<u32, RdmaRunError> {
         self.say(number)?;
         self.wait(None, |rounds| {
             rounds.heard.is_some() && rounds.unconfirmed == 0
@@ -305,7 +308,7 @@ impl<'engine> Rounds<'engine> {
         &mut self,
         stop: Option<&AtomicBool>,
         is_done: impl Fn(&Self) -> bool,
-    ) -> Result<bool, GoError> {
+    ) -> Result<bool, RdmaRunError> {
         let silence = 2 * self.parts.request.times.silence();
         let deadline = Instant::now() + silence;
         let mut idle = 0_u32;
@@ -324,14 +327,14 @@ impl<'engine> Rounds<'engine> {
             }
             let now = Instant::now();
             if now >= deadline {
-                return Err(GoError::Silent(silence));
+                return Err(RdmaRunError::Silent(silence));
             }
             self.parts.check_events(now)?;
         }
         Ok(true)
     }
 
-    fn poll(&mut self) -> Result<bool, GoError> {
+    fn poll(&mut self) -> Result<bool, RdmaRunError> {
         let mut any = false;
         for completion in self.parts.sends.poll(&mut self.batch)? {
             any = true;

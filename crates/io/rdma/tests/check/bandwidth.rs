@@ -2,38 +2,41 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crosstie_rdma::{Bandwidth, Figures, GoError, JoinedEngine, OpenRequest, Role, Test, Transfer};
-use crosstie_verbs::{AsyncEventKind, Status};
+use crosstie_rdma::{
+    JoinedRdmaEngine, MeasuredBandwidth, RdmaFigures, RdmaOpenRequest, RdmaRole, RdmaRunError,
+    RdmaTest, RdmaTransfer,
+};
+use crosstie_verbs::{AsyncEventKind, CompletionStatus};
 
 use super::ends::{joined, run, run_both, stand_in};
 
-const WRITE: Test = Test::Bandwidth {
-    transfer: Transfer::Write,
+const WRITE: RdmaTest = RdmaTest::Bandwidth {
+    transfer: RdmaTransfer::Write,
 };
-const READ: Test = Test::Bandwidth {
-    transfer: Transfer::Read,
+const READ: RdmaTest = RdmaTest::Bandwidth {
+    transfer: RdmaTransfer::Read,
 };
-const SEND: Test = Test::Bandwidth {
-    transfer: Transfer::Send,
+const SEND: RdmaTest = RdmaTest::Bandwidth {
+    transfer: RdmaTransfer::Send,
 };
 
-fn figures(test: Test, change: impl Fn(&mut OpenRequest)) -> Bandwidth {
+fn figures(test: RdmaTest, change: impl Fn(&mut RdmaOpenRequest)) -> MeasuredBandwidth {
     let stand_in = stand_in();
     let (near, far) = run(joined(&stand_in, test, change));
-    assert_eq!(far.unwrap(), Figures::Responded);
+    assert_eq!(far.unwrap(), RdmaFigures::Responded);
     assert_eq!(stand_in.live(), Some(0), "everything is destroyed");
     one(near.unwrap())
 }
 
-fn one(figures: Figures) -> Bandwidth {
+fn one(figures: RdmaFigures) -> MeasuredBandwidth {
     let mut all = several(figures);
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0)
 }
 
-fn several(figures: Figures) -> Vec<Bandwidth> {
+fn several(figures: RdmaFigures) -> Vec<MeasuredBandwidth> {
     match figures {
-        Figures::Bandwidth(figures) => figures,
+        RdmaFigures::Bandwidth(figures) => figures,
         other => panic!("{other:?}"),
     }
 }
@@ -79,7 +82,7 @@ fn both_ends_may_send() {
     for test in [WRITE, READ, SEND] {
         let stand_in = stand_in();
         let ends = joined(&stand_in, test, |request| {
-            request.role = Role::Both;
+            request.role = RdmaRole::Both;
             // One is done long before the other.
             if request.device == "standin_roce1" {
                 request.times.measure = 800;
@@ -97,20 +100,20 @@ fn both_ends_may_send() {
 fn sizes_follow_each_other_on_the_same_queue_pairs() {
     let sizes = [2, 64, 220, 4096, 65536, 8 << 20];
     for (test, role) in [
-        (WRITE, Role::Initiator),
-        (READ, Role::Initiator),
-        (SEND, Role::Initiator),
-        (SEND, Role::Both),
+        (WRITE, RdmaRole::Initiator),
+        (READ, RdmaRole::Initiator),
+        (SEND, RdmaRole::Initiator),
+        (SEND, RdmaRole::Both),
     ] {
         let stand_in = stand_in();
         let ends = joined(&stand_in, test, |request| {
             (request.sizes, request.signal_every) = (sizes.to_vec(), None);
             (request.times.warm_up, request.times.measure) = (5, 30);
-            if role == Role::Both {
+            if role == RdmaRole::Both {
                 request.role = role;
             }
         });
-        let (near, far) = if role == Role::Both {
+        let (near, far) = if role == RdmaRole::Both {
             run_both(ends).into()
         } else {
             run(ends)
@@ -121,7 +124,7 @@ fn sizes_follow_each_other_on_the_same_queue_pairs() {
         assert!(near.iter().all(|one| one.complete && one.messages > 0));
         // What is under way is bounded in bytes.
         assert_eq!((near[0].depth, near[5].depth), (128, 2));
-        if role == Role::Both {
+        if role == RdmaRole::Both {
             assert_eq!(several(far.unwrap()).len(), sizes.len());
         }
     }
@@ -133,14 +136,14 @@ fn a_send_waits_for_its_peer() {
     let stand_in = stand_in();
     let [mut near, _far] = joined(&stand_in, SEND, |request| request.times.silence = 100);
     let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    assert!(matches!(error, GoError::Silent(_)), "{error:?}");
+    assert!(matches!(error, RdmaRunError::Silent(_)), "{error:?}");
     let [_near, mut far] = joined(&stand_in, SEND, |request| request.times.silence = 100);
     let error = far.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    assert!(matches!(error, GoError::Silent(_)), "{error:?}");
+    assert!(matches!(error, RdmaRunError::Silent(_)), "{error:?}");
     let [_near, mut far] = joined(&stand_in, SEND, |_| {});
     assert_eq!(
         far.go(&AtomicBool::new(true), &mut |_| {}).unwrap(),
-        Figures::Responded
+        RdmaFigures::Responded
     );
 }
 
@@ -160,9 +163,9 @@ fn one_that_is_stopped_has_figures_and_says_that_they_are_not_complete() {
     assert_eq!(told, 3);
 }
 
-fn fail(fault: &str, change: impl Fn(&mut OpenRequest)) -> GoError {
+fn fail(fault: &str, change: impl Fn(&mut RdmaOpenRequest)) -> RdmaRunError {
     let stand_in = stand_in();
-    let [mut near, far]: [JoinedEngine; 2] = joined(&stand_in, WRITE, change);
+    let [mut near, far]: [JoinedRdmaEngine; 2] = joined(&stand_in, WRITE, change);
     assert!(stand_in.inject(fault), "{fault}");
     let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
     drop((near, far));
@@ -173,23 +176,23 @@ fn fail(fault: &str, change: impl Fn(&mut OpenRequest)) -> GoError {
 #[test]
 fn a_peer_that_does_not_answer_ends_the_test() {
     let error = fail("completion=12@1000", |_| {});
-    let GoError::Completion(error) = error else {
+    let RdmaRunError::Completion(error) = error else {
         panic!("{error:?}");
     };
-    assert_eq!(error.status, Status::RETRY_EXCEEDED);
+    assert_eq!(error.status, CompletionStatus::RETRY_EXCEEDED);
 }
 
 #[test]
 fn silence_ends_the_test() {
     let error = fail("never_completes=1", |request| request.times.silence = 200);
-    assert!(matches!(error, GoError::Silent(_)), "{error:?}");
+    assert!(matches!(error, RdmaRunError::Silent(_)), "{error:?}");
     assert!(error.to_string().contains("200ms"), "{error}");
 }
 
 #[test]
 fn posting_that_fails_ends_the_test() {
     let error = fail("post_send=5@500", |_| {});
-    assert!(matches!(error, GoError::Post(_)), "{error:?}");
+    assert!(matches!(error, RdmaRunError::Post(_)), "{error:?}");
 }
 
 #[test]
@@ -202,7 +205,7 @@ fn a_port_that_goes_down_ends_both_ends() {
     // Also of whoever hears of it second, when the other has ended its work already.
     for result in [near, far] {
         let error = result.unwrap_err();
-        let is_event = matches!(error, GoError::Event(AsyncEventKind::PortDown));
+        let is_event = matches!(error, RdmaRunError::Event(AsyncEventKind::PortDown));
         assert!(is_event, "{error:?}");
     }
 }
@@ -213,15 +216,15 @@ fn what_was_flushed_is_never_the_reason() {
     for test in [WRITE, READ, SEND] {
         let stand_in = stand_in();
         let [mut near, _far] = joined(&stand_in, test, |request| {
-            (request.role, request.times.silence) = (Role::Both, 1000);
+            (request.role, request.times.silence) = (RdmaRole::Both, 1000);
         });
         // The first message: it tells the other end that this one is there.
         assert!(stand_in.inject("completion=12"));
         let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-        let GoError::Completion(error) = error else {
+        let RdmaRunError::Completion(error) = error else {
             panic!("{error:?}");
         };
-        assert_eq!(error.status, Status::RETRY_EXCEEDED, "{test:?}");
+        assert_eq!(error.status, CompletionStatus::RETRY_EXCEEDED, "{test:?}");
     }
 }
 
@@ -232,7 +235,7 @@ fn a_notice_that_fails_ends_the_test() {
     let [mut near, _far] = joined(&stand_in, SEND, |request| request.times.silence = 60_000);
     assert!(stand_in.inject("completion=12"));
     let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    assert!(matches!(error, GoError::Completion(_)), "{error:?}");
+    assert!(matches!(error, RdmaRunError::Completion(_)), "{error:?}");
 }
 
 /// The device has let go of all work, and what goes wrong on the way there hides nothing.
@@ -241,18 +244,18 @@ fn after_an_error_nothing_is_under_way() {
     let stand_in = stand_in();
     let [mut near, far] = joined(&stand_in, SEND, |request| request.times.silence = 100);
     let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    assert!(matches!(error, GoError::Silent(_)), "{error:?}");
+    assert!(matches!(error, RdmaRunError::Silent(_)), "{error:?}");
     // The peer's next message finds a queue pair that is in error.
     let mut far = far;
     let error = far.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    let GoError::Completion(error) = error else {
+    let RdmaRunError::Completion(error) = error else {
         panic!("{error:?}");
     };
-    assert_eq!(error.status, Status::RETRY_EXCEEDED);
+    assert_eq!(error.status, CompletionStatus::RETRY_EXCEEDED);
     drop((near, far));
     assert_eq!(stand_in.live(), Some(0));
     let [mut near, _far] = joined(&stand_in, WRITE, |_| {});
     assert!(stand_in.inject("completion=12@10,ibv_modify_qp=5"));
     let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    assert!(matches!(error, GoError::Completion(_)), "{error:?}");
+    assert!(matches!(error, RdmaRunError::Completion(_)), "{error:?}");
 }

@@ -7,18 +7,19 @@ use std::{
 
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    Figures, GoError, JoinedEngine, Offer, OpenEngine, OpenError, OpenRequest, PathRequest, Role,
-    Share, Surroundings, Test, Times, open,
+    EngineResources, JoinedRdmaEngine, NodeShare, OpenRdmaEngine, RdmaEndpoints, RdmaFigures,
+    RdmaOpenError, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaRunError, RdmaTest, TestTimes,
+    open,
 };
-use crosstie_verbs::Library;
-use crosstie_verbs_stand_in::StandIn;
+use crosstie_verbs::VerbsLibrary;
+use crosstie_verbs_stand_in::VerbsStandIn;
 
-pub(crate) fn request(test: Test, role: Role) -> OpenRequest {
+pub(crate) fn request(test: RdmaTest, role: RdmaRole) -> RdmaOpenRequest {
     let (device, host) = match role {
-        Role::Responder => ("standin_roce1", 2),
-        Role::Initiator | Role::Both => ("standin_roce0", 1),
+        RdmaRole::Responder => ("standin_roce1", 2),
+        RdmaRole::Initiator | RdmaRole::Both => ("standin_roce0", 1),
     };
-    OpenRequest {
+    RdmaOpenRequest {
         device: device.to_owned(),
         port: 1,
         address: Some(IpAddr::from([192, 0, 2, host])),
@@ -31,27 +32,27 @@ pub(crate) fn request(test: Test, role: Role) -> OpenRequest {
         list: 1,
         signal_every: Some(32),
         relaxed_ordering: false,
-        path: PathRequest {
+        path: RdmaPathRequest {
             timeout: 14,
             retry_count: 7,
             service_level: 0,
             traffic_class: 0,
         },
-        times: Times {
+        times: TestTimes {
             warm_up: 50,
             measure: 350,
             cool_down: 50,
             silence: 5000,
         },
-        share: Share { index: 0, count: 1 },
+        share: NodeShare { index: 0, count: 1 },
     }
 }
 
 /// Set where valgrind looks on.
 pub(crate) const UNDER_VALGRIND: &str = "CROSSTIE_TEST_UNDER_VALGRIND";
 
-pub(crate) fn stand_in() -> StandIn {
-    let stand_in = StandIn::new().unwrap();
+pub(crate) fn stand_in() -> VerbsStandIn {
+    let stand_in = VerbsStandIn::new().unwrap();
     if std::env::var_os(UNDER_VALGRIND).is_some() {
         // What its statics hold would be taken for lost.
         stand_in.keep_loaded().unwrap();
@@ -59,17 +60,20 @@ pub(crate) fn stand_in() -> StandIn {
     stand_in
 }
 
-pub(crate) fn open_end(stand_in: &StandIn, request: OpenRequest) -> Result<OpenEngine, OpenError> {
-    open_within(stand_in, request, Surroundings::default())
+pub(crate) fn open_end(
+    stand_in: &VerbsStandIn,
+    request: RdmaOpenRequest,
+) -> Result<OpenRdmaEngine, RdmaOpenError> {
+    open_within(stand_in, request, EngineResources::default())
 }
 
 pub(crate) fn open_within(
-    stand_in: &StandIn,
-    request: OpenRequest,
-    surroundings: Surroundings,
-) -> Result<OpenEngine, OpenError> {
+    stand_in: &VerbsStandIn,
+    request: RdmaOpenRequest,
+    surroundings: EngineResources,
+) -> Result<OpenRdmaEngine, RdmaOpenError> {
     open(
-        &Library::open_at(stand_in.path()).unwrap(),
+        &VerbsLibrary::open_at(stand_in.path()).unwrap(),
         request,
         surroundings,
     )
@@ -77,26 +81,32 @@ pub(crate) fn open_within(
 
 /// Initiator and responder of a test, joined.
 pub(crate) fn joined(
-    stand_in: &StandIn,
-    test: Test,
-    change: impl Fn(&mut OpenRequest),
-) -> [JoinedEngine; 2] {
-    let [(near, to_near), (far, to_far)] = [Role::Initiator, Role::Responder].map(|role| {
+    stand_in: &VerbsStandIn,
+    test: RdmaTest,
+    change: impl Fn(&mut RdmaOpenRequest),
+) -> [JoinedRdmaEngine; 2] {
+    let [(near, to_near), (far, to_far)] = [RdmaRole::Initiator, RdmaRole::Responder].map(|role| {
         let mut request = request(test, role);
         change(&mut request);
         // As over a control connection.
         let sent = serde_json::to_string(&request).unwrap();
         let engine = open_end(stand_in, serde_json::from_str(&sent).unwrap()).unwrap();
         let sent = serde_json::to_string(engine.offer()).unwrap();
-        (engine, serde_json::from_str::<Offer>(&sent).unwrap())
+        (
+            engine,
+            serde_json::from_str::<RdmaEndpoints>(&sent).unwrap(),
+        )
     });
     [near.join(&to_far).unwrap(), far.join(&to_near).unwrap()]
 }
 
 /// Both go, each in a thread; the responder is told when the initiator is done.
 pub(crate) fn run(
-    [mut near, mut far]: [JoinedEngine; 2],
-) -> (Result<Figures, GoError>, Result<Figures, GoError>) {
+    [mut near, mut far]: [JoinedRdmaEngine; 2],
+) -> (
+    Result<RdmaFigures, RdmaRunError>,
+    Result<RdmaFigures, RdmaRunError>,
+) {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let responder = scope.spawn(|| far.go(&over, &mut |_| {}));
@@ -107,7 +117,7 @@ pub(crate) fn run(
 }
 
 /// Both go, and both measure.
-pub(crate) fn run_both(ends: [JoinedEngine; 2]) -> [Result<Figures, GoError>; 2] {
+pub(crate) fn run_both(ends: [JoinedRdmaEngine; 2]) -> [Result<RdmaFigures, RdmaRunError>; 2] {
     std::thread::scope(|scope| {
         let threads =
             ends.map(|mut end| scope.spawn(move || end.go(&AtomicBool::new(false), &mut |_| {})));

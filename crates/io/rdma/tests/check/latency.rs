@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crosstie_rdma::{Figures, GoError, Histogram, Message, Test};
-use crosstie_verbs::Status;
+use crosstie_rdma::{Histogram, LatencyMessage, RdmaFigures, RdmaRunError, RdmaTest};
+use crosstie_verbs::CompletionStatus;
 
 use super::ends::{joined, run, stand_in};
 
-const WRITE: Test = Test::Latency {
-    message: Message::WriteWithImmediate,
+const WRITE: RdmaTest = RdmaTest::Latency {
+    message: LatencyMessage::WriteWithImmediate,
 };
-const SEND: Test = Test::Latency {
-    message: Message::Send,
+const SEND: RdmaTest = RdmaTest::Latency {
+    message: LatencyMessage::Send,
 };
 
 #[test]
@@ -30,8 +30,8 @@ fn round_trips_are_counted_and_both_ends_see_the_last() {
             request.times.measure = 600;
         });
         let (near, far) = run(ends);
-        assert_eq!(far.unwrap(), Figures::Responded);
-        let Figures::Latency(figures) = near.unwrap() else {
+        assert_eq!(far.unwrap(), RdmaFigures::Responded);
+        let RdmaFigures::Latency(figures) = near.unwrap() else {
             panic!("no latency");
         };
         assert!(figures.complete);
@@ -55,7 +55,7 @@ fn receives_are_posted_again() {
     }
 }
 
-fn many_messages(test: Test) {
+fn many_messages(test: RdmaTest) {
     let stand_in = stand_in();
     let [mut near, mut far] = joined(&stand_in, test, |request| {
         (request.depth, request.times.measure) = (32, 60_000);
@@ -66,7 +66,7 @@ fn many_messages(test: Test) {
         let figures = near.go(&stop, &mut |progress| {
             stop.store(progress.messages > 300, Ordering::Relaxed);
         });
-        let Figures::Latency(figures) = figures.unwrap() else {
+        let RdmaFigures::Latency(figures) = figures.unwrap() else {
             panic!("no latency");
         };
         assert!(!figures.complete);
@@ -80,7 +80,7 @@ fn a_peer_that_does_not_answer_ends_the_test() {
         request.times.silence = 200;
     });
     let error = near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    assert!(matches!(error, GoError::Silent(_)), "{error:?}");
+    assert!(matches!(error, RdmaRunError::Silent(_)), "{error:?}");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_message_that_fails_explains_why_none_comes_back() {
     assert!(stand_in.inject("completion=13@20"));
     let (near, far) = run(ends);
     let failed = [near, far].into_iter().any(|result| {
-        matches!(result, Err(GoError::Completion(error)) if error.status == Status::RNR_RETRY_EXCEEDED)
+        matches!(result, Err(RdmaRunError::Completion(error)) if error.status == CompletionStatus::RNR_RETRY_EXCEEDED)
     });
     assert!(failed);
 }
@@ -102,5 +102,5 @@ fn a_responder_that_nobody_asks_is_told_to_stop() {
     let stand_in = stand_in();
     let [_near, mut far] = joined(&stand_in, WRITE, |_| {});
     let figures = far.go(&AtomicBool::new(true), &mut |_| {}).unwrap();
-    assert_eq!(figures, Figures::Responded);
+    assert_eq!(figures, RdmaFigures::Responded);
 }

@@ -2,7 +2,7 @@
 
 use std::{process::Command, sync::atomic::AtomicBool};
 
-use crosstie_rdma::{Message, OpenRequest, Role, Test, Transfer};
+use crosstie_rdma::{LatencyMessage, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer};
 
 use super::ends::{UNDER_VALGRIND, joined, run, run_both, stand_in};
 
@@ -34,7 +34,7 @@ fn valgrind_finds_nothing() {
 }
 
 /// Little of each: it is fifty times slower than usual.
-fn small(request: &mut OpenRequest) {
+fn small(request: &mut RdmaOpenRequest) {
     (request.sizes, request.signal_every) = (vec![300, 40_000], None);
     (request.depth, request.queue_pairs) = (8, 2);
     (request.times.warm_up, request.times.measure) = (1, 10);
@@ -44,29 +44,32 @@ fn small(request: &mut OpenRequest) {
 
 fn everything() {
     let stand_in = stand_in();
-    for transfer in [Transfer::Write, Transfer::Read, Transfer::Send] {
-        for test in [Test::Bandwidth { transfer }, Test::Verify { transfer }] {
+    for transfer in [RdmaTransfer::Write, RdmaTransfer::Read, RdmaTransfer::Send] {
+        for test in [
+            RdmaTest::Bandwidth { transfer },
+            RdmaTest::Verify { transfer },
+        ] {
             let (near, far) = run(joined(&stand_in, test, small));
             assert!(near.is_ok() && far.is_ok(), "{near:?} {far:?}");
         }
-        let ends = joined(&stand_in, Test::Bandwidth { transfer }, |request| {
+        let ends = joined(&stand_in, RdmaTest::Bandwidth { transfer }, |request| {
             small(request);
-            request.role = Role::Both;
+            request.role = RdmaRole::Both;
         });
         for figures in run_both(ends) {
             figures.unwrap();
         }
     }
-    for message in [Message::WriteWithImmediate, Message::Send] {
-        let ends = joined(&stand_in, Test::Latency { message }, |request| {
+    for message in [LatencyMessage::WriteWithImmediate, LatencyMessage::Send] {
+        let ends = joined(&stand_in, RdmaTest::Latency { message }, |request| {
             small(request);
             (request.sizes, request.queue_pairs) = (vec![300], 1);
         });
         let (near, far) = run(ends);
         assert!(near.is_ok() && far.is_ok(), "{near:?} {far:?}");
     }
-    let transfer = Transfer::Send;
-    let [mut near, far] = joined(&stand_in, Test::Bandwidth { transfer }, small);
+    let transfer = RdmaTransfer::Send;
+    let [mut near, far] = joined(&stand_in, RdmaTest::Bandwidth { transfer }, small);
     assert!(stand_in.inject("completion=12"));
     near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
     drop((near, far));

@@ -3,25 +3,25 @@
 use crosstie_fabric::placement::{MemoryBudget, MemoryLimit};
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    Figures, JoinError, MemoryCap, Message, OpenError, OpenRequest, RequestError, Role,
-    Surroundings, Test, Transfer,
+    EngineResources, LatencyMessage, MemoryCap, RdmaFigures, RdmaJoinError, RdmaOpenError,
+    RdmaOpenRequest, RdmaRequestError, RdmaRole, RdmaTest, RdmaTransfer,
 };
 
 use super::ends::{open_end, open_within, request, run, stand_in};
 
-const WRITE: Test = Test::Bandwidth {
-    transfer: Transfer::Write,
+const WRITE: RdmaTest = RdmaTest::Bandwidth {
+    transfer: RdmaTransfer::Write,
 };
 
-fn refused(change: impl FnOnce(&mut OpenRequest)) -> OpenError {
-    let mut request = request(WRITE, Role::Initiator);
+fn refused(change: impl FnOnce(&mut RdmaOpenRequest)) -> RdmaOpenError {
+    let mut request = request(WRITE, RdmaRole::Initiator);
     change(&mut request);
     open_end(&stand_in(), request).unwrap_err()
 }
 
 #[test]
 fn requests_that_cannot_be_satisfied_are_refused() {
-    let cases: [fn(&mut OpenRequest); 11] = [
+    let cases: [fn(&mut RdmaOpenRequest); 11] = [
         |request| request.depth = 100,
         |request| request.list = 256,
         |request| request.signal_every = Some(0),
@@ -32,34 +32,37 @@ fn requests_that_cannot_be_satisfied_are_refused() {
         |request| request.interface_mtu = None,
         |request| request.interface_mtu = Some(Mtu(300)),
         |request| {
-            let message = Message::Send;
-            request.test = Test::Latency { message };
+            let message = LatencyMessage::Send;
+            request.test = RdmaTest::Latency { message };
             request.queue_pairs = 2;
         },
         |request| {
-            let transfer = Transfer::Write;
-            request.test = Test::Verify { transfer };
-            request.role = Role::Both;
+            let transfer = RdmaTransfer::Write;
+            request.test = RdmaTest::Verify { transfer };
+            request.role = RdmaRole::Both;
         },
     ];
     for change in cases {
         let error = refused(change);
-        assert!(matches!(error, OpenError::Request(_)), "{error:?}");
+        assert!(matches!(error, RdmaOpenError::Request(_)), "{error:?}");
     }
-    let OpenError::Request(error) = refused(|request| request.sizes = vec![u32::MAX]) else {
+    let RdmaOpenError::Request(error) = refused(|request| request.sizes = vec![u32::MAX]) else {
         panic!("a message of 4 GiB");
     };
-    assert!(matches!(error, RequestError::TooLarge { .. }), "{error:?}");
+    assert!(
+        matches!(error, RdmaRequestError::TooLarge { .. }),
+        "{error:?}"
+    );
 }
 
 #[test]
 fn each_step_of_opening_has_its_error() {
     let error = refused(|request| request.device = "mlx5_0".to_owned());
-    assert!(matches!(error, OpenError::Device(_)), "{error:?}");
+    assert!(matches!(error, RdmaOpenError::Device(_)), "{error:?}");
     let error = refused(|request| request.address = None);
-    assert!(matches!(error, OpenError::Address(_)), "{error:?}");
+    assert!(matches!(error, RdmaOpenError::Address(_)), "{error:?}");
     let error = refused(|request| request.port = 2);
-    assert!(matches!(error, OpenError::Call(_)), "{error:?}");
+    assert!(matches!(error, RdmaOpenError::Call(_)), "{error:?}");
     for (fault, wanted) in [
         (
             "port_state=1",
@@ -73,7 +76,7 @@ fn each_step_of_opening_has_its_error() {
     ] {
         let stand_in = stand_in();
         assert!(stand_in.inject(fault));
-        let error = open_end(&stand_in, request(WRITE, Role::Initiator)).unwrap_err();
+        let error = open_end(&stand_in, request(WRITE, RdmaRole::Initiator)).unwrap_err();
         assert_eq!(error.to_string(), wanted);
         assert_eq!(
             stand_in.live(),
@@ -87,42 +90,42 @@ fn each_step_of_opening_has_its_error() {
 fn a_device_that_refuses_inline_data_is_asked_for_none() {
     let stand_in = stand_in();
     assert!(stand_in.inject("ibv_create_qp=22"));
-    open_end(&stand_in, request(WRITE, Role::Initiator)).unwrap();
+    open_end(&stand_in, request(WRITE, RdmaRole::Initiator)).unwrap();
     assert!(stand_in.inject("ibv_create_qp=22,ibv_create_qp=22"));
-    let error = open_end(&stand_in, request(WRITE, Role::Initiator)).unwrap_err();
-    assert!(matches!(error, OpenError::Queues(_)), "{error:?}");
+    let error = open_end(&stand_in, request(WRITE, RdmaRole::Initiator)).unwrap_err();
+    assert!(matches!(error, RdmaOpenError::Queues(_)), "{error:?}");
 }
 
 #[test]
 fn ends_of_different_tests_do_not_join() {
     let stand_in = stand_in();
-    let open = |role, change: fn(&mut OpenRequest)| {
+    let open = |role, change: fn(&mut RdmaOpenRequest)| {
         let mut request = request(WRITE, role);
         change(&mut request);
         open_end(&stand_in, request).unwrap()
     };
-    let far = open(Role::Responder, |request| request.queue_pairs = 2);
-    let near = open(Role::Initiator, |_| {});
+    let far = open(RdmaRole::Responder, |request| request.queue_pairs = 2);
+    let near = open(RdmaRole::Initiator, |_| {});
     let error = near.join(far.offer()).unwrap_err();
     assert!(
-        matches!(error, JoinError::Count { ours: 1, theirs: 2 }),
+        matches!(error, RdmaJoinError::Count { ours: 1, theirs: 2 }),
         "{error:?}"
     );
-    let far = open(Role::Responder, |request| request.sizes = vec![4096]);
-    let near = open(Role::Initiator, |request| request.sizes = vec![8192]);
+    let far = open(RdmaRole::Responder, |request| request.sizes = vec![4096]);
+    let near = open(RdmaRole::Initiator, |request| request.sizes = vec![8192]);
     let mut lying = far.offer().clone();
     lying.longest = 8192;
     let error = near.join(&lying).unwrap_err();
-    assert!(matches!(error, JoinError::Memory { .. }), "{error:?}");
-    let near = open(Role::Initiator, |_| {});
-    let far = open(Role::Responder, |_| {});
+    assert!(matches!(error, RdmaJoinError::Memory { .. }), "{error:?}");
+    let near = open(RdmaRole::Initiator, |_| {});
+    let far = open(RdmaRole::Responder, |_| {});
     assert!(stand_in.inject("ibv_modify_qp=110"));
     let error = near.join(far.offer()).unwrap_err();
     assert_eq!(error.to_string(), "queue pair 0 of 1 cannot be connected");
 }
 
-fn budget(bytes: u64) -> Surroundings {
-    Surroundings {
+fn budget(bytes: u64) -> EngineResources {
+    EngineResources {
         memory: Some(MemoryBudget {
             bytes,
             limit: MemoryLimit::Locked,
@@ -140,8 +143,8 @@ fn buffers_keep_to_the_memory_that_there_is() {
         (request.sizes, request.signal_every) = (vec![1 << 20], None);
         open_within(&stand_in, request, surroundings).unwrap()
     };
-    let near = open(Role::Initiator, Surroundings::default());
-    let far = open(Role::Responder, budget(100_000));
+    let near = open(RdmaRole::Initiator, EngineResources::default());
+    let far = open(RdmaRole::Responder, budget(100_000));
     assert_eq!(near.memory_cap(), None);
     let budget_of = budget(100_000).memory.unwrap();
     assert_eq!(
@@ -157,13 +160,13 @@ fn buffers_keep_to_the_memory_that_there_is() {
         near.join(&offers[1]).unwrap(),
         far.join(&offers[0]).unwrap(),
     ]);
-    let Figures::Bandwidth(figures) = near.unwrap() else {
+    let RdmaFigures::Bandwidth(figures) = near.unwrap() else {
         panic!("no bandwidth");
     };
     assert_eq!(figures[0].size, 32768);
-    let request = request(WRITE, Role::Initiator);
+    let request = request(WRITE, RdmaRole::Initiator);
     let error = open_within(&stand_in, request, budget(1000)).unwrap_err();
-    let OpenError::Request(error) = error else {
+    let RdmaOpenError::Request(error) = error else {
         panic!("{error:?}");
     };
     assert_eq!(
@@ -181,7 +184,7 @@ fn queues_keep_to_what_the_device_can_do() {
         (request.sizes, request.signal_every) = (vec![64], None);
     });
     let (near, _) = run(ends);
-    let Figures::Bandwidth(figures) = near.unwrap() else {
+    let RdmaFigures::Bandwidth(figures) = near.unwrap() else {
         panic!("no bandwidth");
     };
     assert_eq!(figures[0].depth, 256);
@@ -189,8 +192,8 @@ fn queues_keep_to_what_the_device_can_do() {
 
 #[test]
 fn completions_are_few_for_short_messages_and_all_for_long_ones() {
-    assert_eq!(OpenRequest::usual_signal_every(64, 128), 64);
-    assert_eq!(OpenRequest::usual_signal_every(8192, 16), 8);
-    assert_eq!(OpenRequest::usual_signal_every(8193, 128), 1);
-    assert_eq!(OpenRequest::usual_signal_every(1, 1), 1);
+    assert_eq!(RdmaOpenRequest::usual_signal_every(64, 128), 64);
+    assert_eq!(RdmaOpenRequest::usual_signal_every(8192, 16), 8);
+    assert_eq!(RdmaOpenRequest::usual_signal_every(8193, 128), 1);
+    assert_eq!(RdmaOpenRequest::usual_signal_every(1, 1), 1);
 }

@@ -2,31 +2,31 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crosstie_rdma::{Figures, GoError, Test, Transfer, Verified};
+use crosstie_rdma::{RdmaFigures, RdmaRunError, RdmaTest, RdmaTransfer, VerifiedMessages};
 
 use super::ends::{joined, run, stand_in};
 
 const SIZES: [u32; 4] = [1, 200, 4099, 65536];
 
-fn verified(transfer: Transfer, fault: &str) -> Vec<Verified> {
+fn verified(transfer: RdmaTransfer, fault: &str) -> Vec<VerifiedMessages> {
     let stand_in = stand_in();
-    let ends = joined(&stand_in, Test::Verify { transfer }, |request| {
+    let ends = joined(&stand_in, RdmaTest::Verify { transfer }, |request| {
         (request.queue_pairs, request.sizes) = (2, SIZES.to_vec());
         request.times.measure = 20;
     });
     assert!(stand_in.inject(fault), "{fault}");
     let (near, far) = run(ends);
-    assert_eq!(far.unwrap(), Figures::Responded);
+    assert_eq!(far.unwrap(), RdmaFigures::Responded);
     assert_eq!(stand_in.live(), Some(0), "everything is destroyed");
     match near.unwrap() {
-        Figures::Verified(all) => all,
+        RdmaFigures::Verified(all) => all,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn no_byte_is_wrong_of_any_operation_and_size() {
-    for transfer in [Transfer::Write, Transfer::Read, Transfer::Send] {
+    for transfer in [RdmaTransfer::Write, RdmaTransfer::Read, RdmaTransfer::Send] {
         let all = verified(transfer, "");
         let sizes: Vec<u32> = all.iter().map(|one| one.size).collect();
         assert_eq!(sizes, SIZES);
@@ -40,7 +40,7 @@ fn no_byte_is_wrong_of_any_operation_and_size() {
 
 #[test]
 fn one_bit_is_seen() {
-    for transfer in [Transfer::Write, Transfer::Read, Transfer::Send] {
+    for transfer in [RdmaTransfer::Write, RdmaTransfer::Read, RdmaTransfer::Send] {
         // Of the first size, and in the middle of a later message.
         for fault in ["flip=3", "flip=30000@500"] {
             let all = verified(transfer, fault);
@@ -55,8 +55,8 @@ fn one_bit_is_seen() {
 
 #[test]
 fn it_ends_when_it_is_told_to_and_when_nobody_answers() {
-    let test = Test::Verify {
-        transfer: Transfer::Write,
+    let test = RdmaTest::Verify {
+        transfer: RdmaTransfer::Write,
     };
     let stand_in = stand_in();
     let [mut near, mut far] = joined(&stand_in, test, |request| request.times.measure = 60_000);
@@ -64,13 +64,16 @@ fn it_ends_when_it_is_told_to_and_when_nobody_answers() {
     std::thread::scope(|scope| {
         scope.spawn(|| far.go(&AtomicBool::new(false), &mut |_| {}).unwrap());
         let figures = near.go(&stop, &mut |_| stop.store(true, Ordering::Relaxed));
-        assert!(matches!(figures, Ok(Figures::Verified(_))), "{figures:?}");
+        assert!(
+            matches!(figures, Ok(RdmaFigures::Verified(_))),
+            "{figures:?}"
+        );
     });
     let [mut near, mut far] = joined(&stand_in, test, |request| request.times.silence = 100);
     for end in [&mut near, &mut far] {
         let error = end.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();
         assert!(
-            matches!(error, GoError::Silent(_) | GoError::Completion(_)),
+            matches!(error, RdmaRunError::Silent(_) | RdmaRunError::Completion(_)),
             "{error:?}"
         );
     }

@@ -3,15 +3,15 @@
 use std::{process::Command, sync::Arc, time::Instant};
 
 use super::{
-    ConnectError, LoginCommands, Stage, Wanted,
-    failure::{self, Phase},
+    ConnectError, ConnectOptions, LoginCommands, NodeStage,
+    failure::{self, ConnectPhase},
 };
 use crate::{
-    binary::Binary,
-    link::{Group, Heard, Link, LinkError},
-    protocol::{Line, Preamble},
-    remote::Remote,
-    secret::Password,
+    binary::AgentBinary,
+    link::{AgentPipe, AgentPipeError, ChildProcessGroup, PipeInput},
+    protocol::{PreambleLine, PreambleReader},
+    remote::RemoteSession,
+    secret::SharedPassword,
 };
 
 const SCRIPT: &str = include_str!("bootstrap.sh");
@@ -25,11 +25,11 @@ const PART: usize = 1 << 20;
 /// A connection on its way to an agent.
 pub(super) struct Bootstrap<'a> {
     login: &'a LoginCommands,
-    link: Link,
-    wanted: &'a Wanted<'a>,
-    preamble: Preamble,
-    phase: Phase,
-    binary: Option<Arc<Binary>>,
+    link: AgentPipe,
+    wanted: &'a ConnectOptions<'a>,
+    preamble: PreambleReader,
+    phase: ConnectPhase,
+    binary: Option<Arc<AgentBinary>>,
     /// The one that must answer.
     build: String,
     without_root_too: bool,
@@ -39,12 +39,12 @@ pub(super) struct Bootstrap<'a> {
 }
 
 enum Stop {
-    Link(LinkError),
+    Link(AgentPipeError),
     Failed(ConnectError),
 }
 
-impl From<LinkError> for Stop {
-    fn from(error: LinkError) -> Self {
+impl From<AgentPipeError> for Stop {
+    fn from(error: AgentPipeError) -> Self {
         Self::Link(error)
     }
 }
@@ -59,18 +59,18 @@ impl<'a> Bootstrap<'a> {
     pub(super) fn start(
         login: &'a LoginCommands,
         command: Command,
-        group: Group,
-        wanted: &'a Wanted<'a>,
+        group: ChildProcessGroup,
+        wanted: &'a ConnectOptions<'a>,
     ) -> Result<Self, ConnectError> {
-        (wanted.progress)(Stage::Connecting);
+        (wanted.progress)(NodeStage::Connecting);
         let program = command.get_program().to_string_lossy().into_owned();
-        let link = Link::spawn(command, group);
+        let link = AgentPipe::spawn(command, group);
         Ok(Self {
             login,
             link: link.map_err(|source| ConnectError::Spawn { program, source })?,
             wanted,
-            preamble: Preamble::default(),
-            phase: Phase::Login,
+            preamble: PreambleReader::default(),
+            phase: ConnectPhase::Login,
             binary: None,
             build: String::new(),
             without_root_too: true,
@@ -81,25 +81,28 @@ impl<'a> Bootstrap<'a> {
     }
 
     /// With a shell at the other end.
-    pub(super) fn by_script(mut self, without_root_too: bool) -> Result<Remote, ConnectError> {
+    pub(super) fn by_script(
+        mut self,
+        without_root_too: bool,
+    ) -> Result<RemoteSession, ConnectError> {
         self.without_root_too = without_root_too;
         let result = self.say(SCRIPT.as_bytes()).and_then(|()| self.converse());
         self.finish(result)
     }
 
     /// With an agent at the other end.
-    pub(super) fn of_build(mut self, build: String) -> Result<Remote, ConnectError> {
-        self.phase = Phase::Start;
+    pub(super) fn of_build(mut self, build: String) -> Result<RemoteSession, ConnectError> {
+        self.phase = ConnectPhase::Start;
         self.build = build;
         let result = self.converse();
         self.finish(result)
     }
 
-    fn finish(mut self, result: Result<(), Stop>) -> Result<Remote, ConnectError> {
+    fn finish(mut self, result: Result<(), Stop>) -> Result<RemoteSession, ConnectError> {
         match result {
             Err(Stop::Failed(error)) => Err(error),
             Err(Stop::Link(error)) => Err(self.explain(error)),
-            Ok(()) => Remote::new(
+            Ok(()) => RemoteSession::new(
                 self.login.node(),
                 self.link,
                 &self.preamble.into_rest(),
@@ -112,35 +115,37 @@ impl<'a> Bootstrap<'a> {
     fn converse(&mut self) -> Result<(), Stop> {
         loop {
             match self.next_line()? {
-                Line::System {
+                PreambleLine::System {
                     kernel,
                     machine,
                     user,
                 } => self.system(&kernel, &machine, user)?,
-                Line::Again => self.say(SCRIPT.as_bytes())?,
-                Line::Password => self.password()?,
-                Line::Refused { why } => self.refuse(why)?,
-                Line::Need { compressed } => self.push(compressed)?,
-                Line::Start => {
-                    self.phase = Phase::Start;
-                    (self.wanted.progress)(Stage::Starting);
+                PreambleLine::Again => self.say(SCRIPT.as_bytes())?,
+                PreambleLine::Password => self.password()?,
+                PreambleLine::Refused { why } => self.refuse(why)?,
+                PreambleLine::Need { compressed } => self.push(compressed)?,
+                PreambleLine::Start => {
+                    self.phase = ConnectPhase::Start;
+                    (self.wanted.progress)(NodeStage::Starting);
                 }
-                Line::Failed { at, why } => return Err(failure::of_script(&at, &why).into()),
-                Line::Agent { build, version } => return self.agent(build, &version),
+                PreambleLine::Failed { at, why } => {
+                    return Err(failure::of_script(&at, &why).into());
+                }
+                PreambleLine::Agent { build, version } => return self.agent(build, &version),
             }
         }
     }
 
-    fn next_line(&mut self) -> Result<Line, Stop> {
+    fn next_line(&mut self) -> Result<PreambleLine, Stop> {
         loop {
             let line = self.preamble.next_line().map_err(ConnectError::Preamble)?;
             if let Some(line) = line {
                 return Ok(line);
             }
             match self.link.hear(self.until)? {
-                Heard::Output(bytes) => self.preamble.push(&bytes),
-                Heard::Other => {}
-                Heard::End => return Err(LinkError::Ended.into()),
+                PipeInput::Output(bytes) => self.preamble.push(&bytes),
+                PipeInput::Other => {}
+                PipeInput::End => return Err(AgentPipeError::Ended.into()),
             }
         }
     }
@@ -148,7 +153,7 @@ impl<'a> Bootstrap<'a> {
     /// A node that stops listening may have said why.
     fn say(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         match self.link.say(bytes, self.until) {
-            Ok(()) | Err(LinkError::Ended) => Ok(()),
+            Ok(()) | Err(AgentPipeError::Ended) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -165,7 +170,7 @@ impl<'a> Bootstrap<'a> {
             (Some(_), 0) => "root",
             (Some(_), _) => "sudo",
         };
-        self.phase = Phase::Prepare;
+        self.phase = ConnectPhase::Prepare;
         let words = format!("{privilege} {}\n", binary.sum);
         self.build.clone_from(&binary.sum);
         self.binary = Some(binary);
@@ -183,9 +188,9 @@ impl<'a> Bootstrap<'a> {
     /// Time that a person takes to type is not the node's.
     fn password(&mut self) -> Result<(), Stop> {
         let asked = Instant::now();
-        (self.wanted.progress)(Stage::Asking);
-        let password = self.wanted.root.map(Password::get);
-        (self.wanted.progress)(Stage::Starting);
+        (self.wanted.progress)(NodeStage::Asking);
+        let password = self.wanted.root.map(SharedPassword::get);
+        (self.wanted.progress)(NodeStage::Starting);
         self.until += asked.elapsed();
         let secret = match password {
             Some(Ok(secret)) => secret,
@@ -195,7 +200,7 @@ impl<'a> Bootstrap<'a> {
             }
             None => return self.say(b"no\n"),
         };
-        self.phase = Phase::Sudo;
+        self.phase = ConnectPhase::Sudo;
         self.say(b"yes\n")?;
         let mut sent = false;
         loop {
@@ -210,14 +215,14 @@ impl<'a> Bootstrap<'a> {
             }
             let line = self.preamble.next_line().map_err(ConnectError::Preamble)?;
             match line {
-                Some(Line::Again) => return self.say(SCRIPT.as_bytes()),
-                Some(_) => return Err(LinkError::Ended.into()),
+                Some(PreambleLine::Again) => return self.say(SCRIPT.as_bytes()),
+                Some(_) => return Err(AgentPipeError::Ended.into()),
                 None => {}
             }
             match self.link.hear(self.until)? {
-                Heard::Output(bytes) => self.preamble.push(&bytes),
-                Heard::Other => {}
-                Heard::End => return Err(LinkError::Ended.into()),
+                PipeInput::Output(bytes) => self.preamble.push(&bytes),
+                PipeInput::Other => {}
+                PipeInput::End => return Err(AgentPipeError::Ended.into()),
             }
         }
     }
@@ -238,7 +243,7 @@ impl<'a> Bootstrap<'a> {
         self.say(format!("{total}\n").as_bytes())?;
         for (index, part) in bytes.chunks(PART).enumerate() {
             let done = index * PART;
-            (self.wanted.progress)(Stage::Copying { done, total });
+            (self.wanted.progress)(NodeStage::Copying { done, total });
             self.until = Instant::now() + self.wanted.deadline;
             self.say(part)?;
         }
@@ -257,9 +262,9 @@ impl<'a> Bootstrap<'a> {
         Ok(())
     }
 
-    fn explain(&mut self, error: LinkError) -> ConnectError {
+    fn explain(&mut self, error: AgentPipeError) -> ConnectError {
         match error {
-            LinkError::Ended => {
+            AgentPipeError::Ended => {
                 let status = self.link.finish();
                 let complaint = self.link.complaint();
                 failure::of_end(
@@ -270,14 +275,16 @@ impl<'a> Bootstrap<'a> {
                     &self.preamble.noise(),
                 )
             }
-            LinkError::Deadline if self.phase == Phase::Sudo => ConnectError::Sudo {
+            AgentPipeError::Deadline if self.phase == ConnectPhase::Sudo => ConnectError::Sudo {
                 why: "sudo asked for something else than a password, or did not answer".to_owned(),
             },
-            LinkError::Deadline => ConnectError::Deadline {
+            AgentPipeError::Deadline => ConnectError::Deadline {
                 after: self.wanted.deadline,
                 phase: self.phase.name(),
             },
-            error @ (LinkError::Pipe(_) | LinkError::Interrupted) => ConnectError::Link(error),
+            error @ (AgentPipeError::Pipe(_) | AgentPipeError::Interrupted) => {
+                ConnectError::Link(error)
+            }
         }
     }
 }

@@ -6,7 +6,10 @@ use crosstie_model::distribution::DEBIAN;
 use thiserror::Error;
 
 use super::{failure::WRONG_PASSWORD, login::LoginCommands};
-use crate::{binary::BinaryError, link::LinkError, protocol::PreambleError, ssh::DestinationError};
+use crate::{
+    binary::AgentBinaryError, link::AgentPipeError, protocol::PreambleError,
+    ssh::SshDestinationError,
+};
 
 /// Also in the script.
 const ROOTS_FOLDER: &str = "/var/lib/crosstie";
@@ -14,7 +17,7 @@ const ROOTS_FOLDER: &str = "/var/lib/crosstie";
 #[derive(Debug, Error)]
 pub enum ConnectError {
     #[error(transparent)]
-    Destination(#[from] DestinationError),
+    Destination(#[from] SshDestinationError),
     #[error(
         "cannot run {program}; is it installed ({} packages {}, {})?",
         DEBIAN.name,
@@ -66,7 +69,7 @@ pub enum ConnectError {
     #[error("it runs {kernel}, and crosstie needs Linux")]
     Kernel { kernel: String },
     #[error(transparent)]
-    Binary(BinaryError),
+    Binary(AgentBinaryError),
     #[error("cannot put the agent there: no space left on its disk ({why})")]
     DiskFull { why: String },
     #[error("cannot put the agent there: {why}; {}", cure(why, "can be written"))]
@@ -99,7 +102,7 @@ pub enum ConnectError {
     )]
     OtherVersion { version: String },
     #[error("the connection failed")]
-    Link(#[source] LinkError),
+    Link(#[source] AgentPipeError),
 }
 
 impl ConnectError {

@@ -6,7 +6,7 @@ use super::{ConnectError, LoginCommands};
 
 /// How far it got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ConnectPhase {
     /// Until the script speaks: whatever fails is ssh's affair.
     Login,
     Prepare,
@@ -15,7 +15,7 @@ pub(super) enum Phase {
     Start,
 }
 
-impl Phase {
+impl ConnectPhase {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Login => "logging in",
@@ -31,7 +31,7 @@ pub(super) const WRONG_PASSWORD: &str = "sudo did not accept the password";
 /// The connection ended before there was an agent.
 pub(super) fn of_end(
     login: &LoginCommands,
-    phase: Phase,
+    phase: ConnectPhase,
     status: Option<ExitStatus>,
     complaint: &str,
     noise: &str,
@@ -43,17 +43,19 @@ pub(super) fn of_end(
             None => "it gave no reason".to_owned(),
         });
     match phase {
-        Phase::Login => of_ssh(login, complaint, said),
-        Phase::Sudo if is_wrong_password(complaint) => ConnectError::Sudo {
+        ConnectPhase::Login => of_ssh(login, complaint, said),
+        ConnectPhase::Sudo if is_wrong_password(complaint) => ConnectError::Sudo {
             why: WRONG_PASSWORD.to_owned(),
         },
-        Phase::Sudo => ConnectError::Sudo {
+        ConnectPhase::Sudo => ConnectError::Sudo {
             why: format!("sudo refused: {said}"),
         },
-        Phase::Start if complaint.contains("GLIBC_") => ConnectError::OldSystem,
-        Phase::Start if complaint.contains("Permission denied") => ConnectError::NoExec { said },
-        Phase::Start => ConnectError::Start { said },
-        Phase::Prepare => ConnectError::Ssh {
+        ConnectPhase::Start if complaint.contains("GLIBC_") => ConnectError::OldSystem,
+        ConnectPhase::Start if complaint.contains("Permission denied") => {
+            ConnectError::NoExec { said }
+        }
+        ConnectPhase::Start => ConnectError::Start { said },
+        ConnectPhase::Prepare => ConnectError::Ssh {
             login: login.clone(),
             said,
         },
@@ -133,7 +135,7 @@ fn last_words(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(phase: Phase, complaint: &str) -> String {
+    fn told(phase: ConnectPhase, complaint: &str) -> String {
         of_end(
             &LoginCommands::new("spark-b", None),
             phase,
@@ -175,7 +177,7 @@ mod tests {
             ("This account is currently not available.", "not available"),
             ("", "gave no reason"),
         ] {
-            let text = told(Phase::Login, complaint);
+            let text = told(ConnectPhase::Login, complaint);
             assert!(text.contains(cure), "{complaint}: {text}");
         }
     }
@@ -183,10 +185,10 @@ mod tests {
     #[test]
     fn an_agent_that_does_not_start_says_why() {
         let old = "crosstie: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by crosstie)";
-        assert!(told(Phase::Start, old).contains("Ubuntu 22.04"));
+        assert!(told(ConnectPhase::Start, old).contains("Ubuntu 22.04"));
         let noexec = "/bin/sh: 76: exec: /home/alice/.cache/crosstie/bin/00: Permission denied";
-        assert!(told(Phase::Start, noexec).contains("noexec"));
-        assert!(told(Phase::Start, "Exec format error").contains("Exec format error"));
+        assert!(told(ConnectPhase::Start, noexec).contains("noexec"));
+        assert!(told(ConnectPhase::Start, "Exec format error").contains("Exec format error"));
     }
 
     #[test]
@@ -217,10 +219,10 @@ mod tests {
             "[sudo: CROSSTIE-6b1f0d3a-password] Password: sudo: maximum 1 incorrect authentication attempts\n",
             "[sudo: CROSSTIE-6b1f0d3a-password] Password: sudo-rs: Maximum 3 incorrect authentication attempts\n",
         ] {
-            assert_eq!(told(Phase::Sudo, complaint), WRONG_PASSWORD);
+            assert_eq!(told(ConnectPhase::Sudo, complaint), WRONG_PASSWORD);
         }
         let other = "sudo: PAM account management error: Permission denied";
-        assert!(told(Phase::Sudo, other).starts_with("sudo refused: "));
+        assert!(told(ConnectPhase::Sudo, other).starts_with("sudo refused: "));
     }
 
     #[test]
@@ -234,7 +236,7 @@ mod tests {
         ] {
             let text = of_end(
                 &LoginCommands::new(name, None),
-                Phase::Login,
+                ConnectPhase::Login,
                 None,
                 complaint,
                 "",

@@ -11,12 +11,14 @@ pub use error::ConnectError;
 pub(crate) use failure::ssh_failure;
 pub use login::LoginCommands;
 
-use crate::{binary::Binaries, link::Group, remote::Remote, secret::Password};
+use crate::{
+    binary::AgentBinaries, link::ChildProcessGroup, remote::RemoteSession, secret::SharedPassword,
+};
 use bootstrap::Bootstrap;
 
 /// What a person may be told of a node while they wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum NodeStage {
     Connecting,
     /// The agent's binary travels: so many bytes of so many.
     Copying {
@@ -49,23 +51,23 @@ pub enum Stage {
 }
 
 /// What is wanted of a connection.
-pub struct Wanted<'a> {
-    pub binaries: &'a Binaries,
+pub struct ConnectOptions<'a> {
+    pub binaries: &'a AgentBinaries,
     /// Become root, with this password where sudo asks for one.
-    pub root: Option<&'a Password>,
+    pub root: Option<&'a SharedPassword>,
     /// For everything up to the agent's first word.
     pub deadline: Duration,
-    pub progress: &'a dyn Fn(Stage),
+    pub progress: &'a dyn Fn(NodeStage),
 }
 
 /// Starts the agent by way of `shell`, a command whose standard input a shell on the node reads.
 pub(crate) fn connect(
     login: &LoginCommands,
     shell: Command,
-    group: Group,
-    wanted: &Wanted<'_>,
+    group: ChildProcessGroup,
+    wanted: &ConnectOptions<'_>,
     without_root_too: bool,
-) -> Result<Remote, ConnectError> {
+) -> Result<RemoteSession, ConnectError> {
     Bootstrap::start(login, shell, group, wanted)?.by_script(without_root_too)
 }
 
@@ -74,8 +76,8 @@ pub fn direct(
     node: &str,
     agent: Command,
     build: String,
-    wanted: &Wanted<'_>,
-) -> Result<Remote, ConnectError> {
+    wanted: &ConnectOptions<'_>,
+) -> Result<RemoteSession, ConnectError> {
     let login = LoginCommands::new(node, None);
-    Bootstrap::start(&login, agent, Group::Own, wanted)?.of_build(build)
+    Bootstrap::start(&login, agent, ChildProcessGroup::Own, wanted)?.of_build(build)
 }

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_discover::{MAX_SIGHTINGS, Place, Port, Sighting, Via, echo_request, is_echo_reply};
+use crosstie_discover::{
+    CandidateAddress, DiscoveryAnswer, DiscoveryMethod, DiscoveryPort, MAX_SIGHTINGS, echo_request,
+    is_echo_reply,
+};
 use rustix::{
     io::Errno,
     net::{
@@ -31,7 +34,7 @@ const MAX_MESSAGES: usize = 16_384;
 const DENIED: &str = "only root may ask, or a group that the sysctl net.ipv4.ping_group_range names: run it with sudo to ask there too";
 
 /// Whoever answers on this link.
-pub(super) fn greet(port: &Port, until: Instant) -> io::Result<Vec<Sighting>> {
+pub(super) fn greet(port: &DiscoveryPort, until: Instant) -> io::Result<Vec<DiscoveryAnswer>> {
     let own = port.link_local().ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::AddrNotAvailable,
@@ -74,17 +77,21 @@ pub(super) fn greet(port: &Port, until: Instant) -> io::Result<Vec<Sighting>> {
         .collect())
 }
 
-fn sighting(port: &Port, address: Ipv6Addr) -> Sighting {
-    Sighting {
-        via: Via::AllNodes,
+fn sighting(port: &DiscoveryPort, address: Ipv6Addr) -> DiscoveryAnswer {
+    DiscoveryAnswer {
+        via: DiscoveryMethod::AllNodes,
         interface: port.name.clone(),
         name: None,
-        places: vec![Place::new(address.into(), &port.name, port.index)],
+        places: vec![CandidateAddress::new(
+            address.into(),
+            &port.name,
+            port.index,
+        )],
     }
 }
 
 /// A ping socket where the group may have one, else a raw one, which is root's.
-fn open(port: &Port, own: Ipv6Addr) -> io::Result<OwnedFd> {
+fn open(port: &DiscoveryPort, own: Ipv6Addr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let make = |kind| socket_with(AddressFamily::INET6, kind, flags, Some(ipproto::ICMPV6));
     let socket = match make(SocketType::DGRAM).or_else(|_| make(SocketType::RAW)) {

@@ -9,8 +9,8 @@ use std::{
 };
 
 use crosstie_discover::{
-    Hosts, Place, Port, SERVICES, Sighting, Via,
-    dns::{Kind, MAX_MESSAGE, Name, answers, question},
+    CandidateAddress, DiscoveryAnswer, DiscoveryMethod, DiscoveryPort, MdnsHosts, SERVICES,
+    dns::{DnsName, DnsRecordKind, MAX_MESSAGE, answers, question},
 };
 use rustix::net::sockopt::{
     set_ip_multicast_if, set_ip_multicast_ttl, set_ipv6_multicast_hops, set_ipv6_multicast_if,
@@ -44,9 +44,9 @@ impl AsFd for Asking {
 }
 
 /// Everybody on this link who says that one can log in there.
-pub(super) fn ask(port: &Port, until: Instant) -> io::Result<Vec<Sighting>> {
+pub(super) fn ask(port: &DiscoveryPort, until: Instant) -> io::Result<Vec<DiscoveryAnswer>> {
     let sockets = open(port)?;
-    let mut hosts = Hosts::default();
+    let mut hosts = MdnsHosts::default();
     let mut messages = 0;
     let mut round = 0;
     let mut next = Instant::now();
@@ -76,27 +76,27 @@ pub(super) fn ask(port: &Port, until: Instant) -> io::Result<Vec<Sighting>> {
 }
 
 fn sighting(
-    port: &Port,
-    (name, addresses): (Option<crosstie_discover::HostName>, Vec<IpAddr>),
-) -> Sighting {
+    port: &DiscoveryPort,
+    (name, addresses): (Option<crosstie_discover::MdnsHostName>, Vec<IpAddr>),
+) -> DiscoveryAnswer {
     let on_link = addresses
         .into_iter()
         .filter(|address| port.is_on_link(*address));
-    Sighting {
-        via: Via::Mdns,
+    DiscoveryAnswer {
+        via: DiscoveryMethod::Mdns,
         interface: port.name.clone(),
         name,
         places: on_link
-            .map(|address| Place::new(address, &port.name, port.index))
+            .map(|address| CandidateAddress::new(address, &port.name, port.index))
             .collect(),
     }
 }
 
 /// Sends what is not known yet. That the last socket fails too is an error; one of several may.
-fn tell(sockets: &[Asking], hosts: &Hosts, round: u32) -> io::Result<()> {
+fn tell(sockets: &[Asking], hosts: &MdnsHosts, round: u32) -> io::Result<()> {
     let mut questions = hosts.questions();
     if round.is_multiple_of(ROUNDS_FOR_ALL) {
-        questions.extend(SERVICES.map(|service| (Name::of(service), Kind::Pointer)));
+        questions.extend(SERVICES.map(|service| (DnsName::of(service), DnsRecordKind::Pointer)));
     }
     if questions.is_empty() {
         return Ok(());
@@ -113,7 +113,7 @@ fn tell(sockets: &[Asking], hosts: &Hosts, round: u32) -> io::Result<()> {
     if sent { Ok(()) } else { last }
 }
 
-fn open(port: &Port) -> io::Result<Vec<Asking>> {
+fn open(port: &DiscoveryPort) -> io::Result<Vec<Asking>> {
     let mut sockets = Vec::new();
     let mut last = io::Error::new(
         io::ErrorKind::AddrNotAvailable,
@@ -133,7 +133,7 @@ fn open(port: &Port) -> io::Result<Vec<Asking>> {
 }
 
 /// Bound to the interface's own address, so that what comes in came by it.
-fn open_one(port: &Port, own: IpAddr) -> io::Result<Asking> {
+fn open_one(port: &DiscoveryPort, own: IpAddr) -> io::Result<Asking> {
     let (socket, group) = match own {
         IpAddr::V4(address) => {
             let socket = UdpSocket::bind((address, 0))?;

@@ -11,16 +11,17 @@ use std::{
 };
 
 use crosstie_discover::{
-    Candidate, NoSuchInterface, Own, Place, Port, Sighting, candidates, ports,
+    CandidateAddress, DiscoveryAnswer, DiscoveryPort, NoSuchInterface, NodeCandidate, OwnAddresses,
+    candidates, ports,
 };
-use crosstie_facts::{Entry, Raw, facts};
-use crosstie_model::{Facts, HardwareAddress, facts::net::Neighbour};
+use crosstie_facts::{CaptureEntry, RawCapture, facts};
+use crosstie_model::{Facts, HardwareAddress, facts::net::NeighbourEntry};
 use crosstie_node::netlink;
 
 /// A machine, and whether one can log in to it.
 #[derive(Debug, Clone)]
-pub struct Found {
-    pub candidate: Candidate,
+pub struct DiscoveredHost {
+    pub candidate: NodeCandidate,
     /// What its ssh says first.
     pub banner: Option<String>,
     /// What ssh takes from here: its name if that is known here, else an address.
@@ -29,8 +30,8 @@ pub struct Found {
 
 /// Who was found, and where it was looked.
 #[derive(Debug, Clone, Default)]
-pub struct Discovery {
-    pub found: Vec<Found>,
+pub struct DiscoveryResult {
+    pub found: Vec<DiscoveredHost>,
     /// Interfaces where multicast DNS was asked.
     pub asked: Vec<String>,
     /// Interfaces where everybody was greeted.
@@ -44,10 +45,10 @@ pub fn discover(
     machine: &Facts,
     only: &[String],
     listen: Duration,
-) -> Result<Discovery, NoSuchInterface> {
+) -> Result<DiscoveryResult, NoSuchInterface> {
     let ports = ports(machine, only)?;
     let until = Instant::now() + listen;
-    let mut discovery = Discovery::default();
+    let mut discovery = DiscoveryResult::default();
     let mut sightings = Vec::new();
     thread::scope(|scope| {
         let asked: Vec<_> = ports
@@ -78,13 +79,13 @@ pub fn discover(
     Ok(discovery)
 }
 
-type Asked<'scope> = thread::ScopedJoinHandle<'scope, io::Result<Vec<Sighting>>>;
+type Asked<'scope> = thread::ScopedJoinHandle<'scope, io::Result<Vec<DiscoveryAnswer>>>;
 
 fn gather(
-    asked: Vec<(&Port, Asked<'_>)>,
+    asked: Vec<(&DiscoveryPort, Asked<'_>)>,
     what: &str,
     names: &mut Vec<String>,
-    sightings: &mut Vec<Sighting>,
+    sightings: &mut Vec<DiscoveryAnswer>,
     notes: &mut Vec<String>,
 ) {
     for (port, asked) in asked {
@@ -102,9 +103,9 @@ fn gather(
     }
 }
 
-fn own(machine: &Facts) -> Own {
+fn own(machine: &Facts) -> OwnAddresses {
     let interfaces = || machine.network.interfaces.iter();
-    Own {
+    OwnAddresses {
         addresses: interfaces()
             .flat_map(|interface| &interface.addresses)
             .map(|own| own.net.addr())
@@ -116,12 +117,12 @@ fn own(machine: &Facts) -> Own {
     }
 }
 
-fn put_together(sightings: Vec<Sighting>, own: &Own) -> Vec<Candidate> {
+fn put_together(sightings: Vec<DiscoveryAnswer>, own: &OwnAddresses) -> Vec<NodeCandidate> {
     let neighbours = neighbours();
     candidates(sightings, own, |place| neighbour(&neighbours, place))
 }
 
-fn neighbour(neighbours: &[Neighbour], place: &Place) -> Option<HardwareAddress> {
+fn neighbour(neighbours: &[NeighbourEntry], place: &CandidateAddress) -> Option<HardwareAddress> {
     let mut same = neighbours.iter().filter(|neighbour| {
         let zone = place.zone();
         neighbour.address == place.address()
@@ -131,12 +132,15 @@ fn neighbour(neighbours: &[Neighbour], place: &Place) -> Option<HardwareAddress>
 }
 
 /// The kernel's table, through the parser that captures have.
-fn neighbours() -> Vec<Neighbour> {
+fn neighbours() -> Vec<NeighbourEntry> {
     let Ok(table) = netlink::tables().neighbours else {
         return Vec::new();
     };
-    let mut raw = Raw::default();
-    raw.insert_command("ip-neigh.json", Entry::File(table.to_string().into_bytes()));
+    let mut raw = RawCapture::default();
+    raw.insert_command(
+        "ip-neigh.json",
+        CaptureEntry::File(table.to_string().into_bytes()),
+    );
     let neighbours = facts(&raw).network.neighbours;
     neighbours.into_known().unwrap_or_default()
 }

@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_discover::{Candidate, HostName, Place};
+use crosstie_discover::{CandidateAddress, MdnsHostName, NodeCandidate};
 
-use super::Found;
+use super::DiscoveredHost;
 use crate::fan_out;
 
 const SSH: u16 = 22;
@@ -34,11 +34,11 @@ const MAX_BANNER: usize = 255;
 const MAX_READ: usize = 2048;
 
 /// What ssh said, by the address where it did.
-pub(super) type Answers = BTreeMap<Place, String>;
+pub(super) type SshBanners = BTreeMap<CandidateAddress, String>;
 
 /// Tries all machines at once, and each one's addresses until one answers.
-pub(super) fn knock(candidates: &[Candidate]) -> Answers {
-    let places: Vec<Vec<Place>> = candidates
+pub(super) fn knock(candidates: &[NodeCandidate]) -> SshBanners {
+    let places: Vec<Vec<CandidateAddress>> = candidates
         .iter()
         .map(|candidate| candidate.places.iter().take(MAX_PLACES).cloned().collect())
         .collect();
@@ -49,12 +49,12 @@ pub(super) fn knock(candidates: &[Candidate]) -> Answers {
     answers.into_iter().flatten().flatten().collect()
 }
 
-pub(super) fn found(candidate: Candidate, answers: &Answers) -> Found {
+pub(super) fn found(candidate: NodeCandidate, answers: &SshBanners) -> DiscoveredHost {
     let answer = candidate
         .places
         .iter()
         .find_map(|place| Some((place, answers.get(place)?)));
-    Found {
+    DiscoveredHost {
         banner: answer.map(|(_, banner)| banner.clone()),
         destination: answer.map(|(place, _)| place.to_string()),
         candidate,
@@ -63,11 +63,15 @@ pub(super) fn found(candidate: Candidate, answers: &Answers) -> Found {
 
 /// Names that lead to their machine from here take the place of addresses. Whether they do depends on this machine's
 /// resolver (`libnss-mdns`, systemd-resolved).
-pub(super) fn name_destinations(found: &mut [Found]) {
-    let question = |found: &Found| {
+pub(super) fn name_destinations(found: &mut [DiscoveredHost]) {
+    let question = |found: &DiscoveredHost| {
         let reachable = found.destination.is_some();
-        let addresses: BTreeSet<IpAddr> =
-            found.candidate.places.iter().map(Place::address).collect();
+        let addresses: BTreeSet<IpAddr> = found
+            .candidate
+            .places
+            .iter()
+            .map(CandidateAddress::address)
+            .collect();
         let names = found.candidate.names.iter().take(2).cloned();
         (names.filter(|_| reachable).collect::<Vec<_>>(), addresses)
     };
@@ -82,12 +86,12 @@ pub(super) fn name_destinations(found: &mut [Found]) {
     }
 }
 
-fn leads_to(name: &HostName, addresses: &BTreeSet<IpAddr>) -> bool {
+fn leads_to(name: &MdnsHostName, addresses: &BTreeSet<IpAddr>) -> bool {
     let resolved = (name.as_str(), SSH).to_socket_addrs();
     resolved.is_ok_and(|mut resolved| resolved.any(|found| addresses.contains(&found.ip())))
 }
 
-fn banner(place: &Place) -> Option<String> {
+fn banner(place: &CandidateAddress) -> Option<String> {
     let until = Instant::now() + PATIENCE;
     let stream = TcpStream::connect_timeout(&place.socket(SSH), PATIENCE).ok()?;
     read_banner(stream, until).ok()?

@@ -7,7 +7,7 @@ use std::{
 
 use thiserror::Error;
 
-use super::{Failure, Frame, FrameError, FromAgent, Kind};
+use super::{AgentFrame, AgentFrameKind, CallFailure, FrameError, FromAgent};
 
 /// Bytes of a stream that may be on their way before the receiver has granted any.
 pub const STREAM_WINDOW: u64 = 1 << 20;
@@ -20,7 +20,7 @@ pub const MAX_CALLS: usize = 1024;
 
 /// Takes frames, and says which call each is for.
 #[derive(Debug, Default)]
-pub struct Exchange {
+pub struct CallExchange {
     /// Open calls, and how many bytes of a stream each may still receive.
     open: BTreeMap<u64, u64>,
     /// Calls that nobody waits for any more, and whose last word has not come.
@@ -28,7 +28,7 @@ pub struct Exchange {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ExchangeEvent {
     Pong,
     Event {
         id: u64,
@@ -41,7 +41,7 @@ pub enum Step {
     },
     Done {
         id: u64,
-        result: Result<Vec<u8>, Failure>,
+        result: Result<Vec<u8>, CallFailure>,
     },
     /// For a call that was abandoned.
     Ignored,
@@ -62,7 +62,7 @@ pub enum ProtocolError {
     NoCredit { excess: u64 },
 }
 
-impl Exchange {
+impl CallExchange {
     pub fn begin(&mut self, id: u64) {
         self.open.insert(id, STREAM_WINDOW);
     }
@@ -82,13 +82,13 @@ impl Exchange {
         was_open
     }
 
-    pub fn take(&mut self, frame: &Frame) -> Result<Step, ProtocolError> {
+    pub fn take(&mut self, frame: &AgentFrame) -> Result<ExchangeEvent, ProtocolError> {
         match frame.kind {
-            Kind::Bytes => {
+            AgentFrameKind::Bytes => {
                 let (id, bytes) = frame.bytes().ok_or(FrameError::Empty)?;
                 self.take_bytes(id, bytes)
             }
-            Kind::Message => {
+            AgentFrameKind::Message => {
                 let message = frame.message();
                 let (message, body) =
                     message.map_err(|error| ProtocolError::Message(Arc::new(error)))?;
@@ -97,7 +97,7 @@ impl Exchange {
         }
     }
 
-    fn take_bytes(&mut self, id: u64, bytes: &[u8]) -> Result<Step, ProtocolError> {
+    fn take_bytes(&mut self, id: u64, bytes: &[u8]) -> Result<ExchangeEvent, ProtocolError> {
         let Some(credit) = self.open.get_mut(&id) else {
             return self.ignored(id);
         };
@@ -108,19 +108,23 @@ impl Exchange {
         }
         *credit -= length;
         let bytes = bytes.to_vec();
-        Ok(Step::Stream { id, bytes })
+        Ok(ExchangeEvent::Stream { id, bytes })
     }
 
-    fn take_message(&mut self, message: FromAgent, body: &[u8]) -> Result<Step, ProtocolError> {
+    fn take_message(
+        &mut self,
+        message: FromAgent,
+        body: &[u8],
+    ) -> Result<ExchangeEvent, ProtocolError> {
         match message {
-            FromAgent::Pong => Ok(Step::Pong),
+            FromAgent::Pong => Ok(ExchangeEvent::Pong),
             FromAgent::Event { .. } if body.len() > MAX_EVENT => {
                 let length = body.len();
                 Err(ProtocolError::LongEvent { length })
             }
             FromAgent::Event { id } if self.open.contains_key(&id) => {
                 let event = body.to_vec();
-                Ok(Step::Event { id, event })
+                Ok(ExchangeEvent::Event { id, event })
             }
             FromAgent::Event { id } => self.ignored(id),
             FromAgent::Answer { id } => self.end(id, Ok(body)),
@@ -128,19 +132,23 @@ impl Exchange {
         }
     }
 
-    fn end(&mut self, id: u64, result: Result<&[u8], Failure>) -> Result<Step, ProtocolError> {
+    fn end(
+        &mut self,
+        id: u64,
+        result: Result<&[u8], CallFailure>,
+    ) -> Result<ExchangeEvent, ProtocolError> {
         if self.open.remove(&id).is_some() {
             let result = result.map(<[u8]>::to_vec);
-            return Ok(Step::Done { id, result });
+            return Ok(ExchangeEvent::Done { id, result });
         }
         let ignored = self.ignored(id);
         self.abandoned.remove(&id);
         ignored
     }
 
-    fn ignored(&self, id: u64) -> Result<Step, ProtocolError> {
+    fn ignored(&self, id: u64) -> Result<ExchangeEvent, ProtocolError> {
         if self.abandoned.contains(&id) {
-            return Ok(Step::Ignored);
+            return Ok(ExchangeEvent::Ignored);
         }
         Err(ProtocolError::NotOpen { id })
     }
@@ -148,13 +156,13 @@ impl Exchange {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Frames, encode, encode_bytes, encode_message};
+    use super::super::{AgentFrameReader, encode, encode_bytes, encode_message};
     use super::*;
 
-    fn steps(stream: &[u8]) -> Vec<Result<Step, ProtocolError>> {
-        let mut frames = Frames::default();
+    fn steps(stream: &[u8]) -> Vec<Result<ExchangeEvent, ProtocolError>> {
+        let mut frames = AgentFrameReader::default();
         frames.push(stream);
-        let mut exchange = Exchange::default();
+        let mut exchange = CallExchange::default();
         exchange.begin(7);
         exchange.begin(9);
         exchange.begin(11);
@@ -181,26 +189,26 @@ mod tests {
             answer(7),
             answer(9),
         ];
-        let steps: Vec<Step> = steps(&stream.concat())
+        let steps: Vec<ExchangeEvent> = steps(&stream.concat())
             .into_iter()
             .map(Result::unwrap)
             .collect();
-        let done = |id| Step::Done {
+        let done = |id| ExchangeEvent::Done {
             id,
             result: Ok(b"42\n".to_vec()),
         };
         let expected = [
-            Step::Pong,
-            Step::Stream {
+            ExchangeEvent::Pong,
+            ExchangeEvent::Stream {
                 id: 9,
                 bytes: b"one".to_vec(),
             },
-            Step::Event {
+            ExchangeEvent::Event {
                 id: 7,
                 event: b"half".to_vec(),
             },
-            Step::Ignored,
-            Step::Ignored,
+            ExchangeEvent::Ignored,
+            ExchangeEvent::Ignored,
             done(7),
             done(9),
         ];
@@ -217,7 +225,7 @@ mod tests {
         assert!(last(&twice).contains("call 7"));
         let twice = [answer(11), answer(11)].concat();
         assert!(last(&twice).contains("call 11"));
-        let junk = encode(Kind::Message, b"{").unwrap();
+        let junk = encode(AgentFrameKind::Message, b"{").unwrap();
         assert_eq!(last(&junk), "it sent a message that cannot be read");
         let long = encode_message(&FromAgent::Event { id: 7 }, &vec![0; MAX_EVENT + 1]).unwrap();
         assert!(last(&long).contains("an event of 65537 bytes"));

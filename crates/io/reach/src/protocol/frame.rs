@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 const ID: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum AgentFrameKind {
     /// One message: a line of JSON, then the bytes that belong to it.
     Message = 1,
     /// A part of a stream: the call's number, then its bytes.
@@ -16,12 +16,12 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
-    pub kind: Kind,
+pub struct AgentFrame {
+    pub kind: AgentFrameKind,
     pub payload: Vec<u8>,
 }
 
-impl Frame {
+impl AgentFrame {
     /// The call and the data of a bytes frame.
     pub fn bytes(&self) -> Option<(u64, &[u8])> {
         let (id, data) = self.payload.split_first_chunk::<ID>()?;
@@ -40,7 +40,7 @@ impl Frame {
     }
 }
 
-impl FrameKind for Kind {
+impl FrameKind for AgentFrameKind {
     fn of(number: u8) -> Option<Self> {
         let all = [Self::Message, Self::Bytes];
         all.into_iter().find(|kind| *kind as u8 == number)
@@ -51,7 +51,7 @@ impl FrameKind for Kind {
     }
 }
 
-pub fn encode(kind: Kind, payload: &[u8]) -> Result<Vec<u8>, FrameError> {
+pub fn encode(kind: AgentFrameKind, payload: &[u8]) -> Result<Vec<u8>, FrameError> {
     frame::encode(kind, payload)
 }
 
@@ -60,29 +60,29 @@ pub fn encode_message(message: &impl Serialize, body: &[u8]) -> Result<Vec<u8>, 
     let mut payload = serde_json::to_vec(message).map_err(|_| FrameError::Empty)?;
     payload.push(b'\n');
     payload.extend_from_slice(body);
-    encode(Kind::Message, &payload)
+    encode(AgentFrameKind::Message, &payload)
 }
 
 pub fn encode_bytes(id: u64, data: &[u8]) -> Result<Vec<u8>, FrameError> {
     let mut payload = Vec::with_capacity(ID + data.len());
     payload.extend_from_slice(&id.to_be_bytes());
     payload.extend_from_slice(data);
-    encode(Kind::Bytes, &payload)
+    encode(AgentFrameKind::Bytes, &payload)
 }
 
 /// Takes bytes as they come and gives whole frames.
 #[derive(Debug, Default)]
-pub struct Frames(FrameBuffer);
+pub struct AgentFrameReader(FrameBuffer);
 
-impl Frames {
+impl AgentFrameReader {
     pub fn push(&mut self, bytes: &[u8]) {
         self.0.push(bytes);
     }
 
     /// After an error there is no telling where a frame would start.
-    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+    pub fn next_frame(&mut self) -> Result<Option<AgentFrame>, FrameError> {
         let next = self.0.next_frame()?;
-        Ok(next.map(|(kind, payload)| Frame { kind, payload }))
+        Ok(next.map(|(kind, payload)| AgentFrame { kind, payload }))
     }
 
     /// Whether it stopped inside a frame.
@@ -97,8 +97,8 @@ mod tests {
 
     use super::*;
 
-    fn kind() -> impl Strategy<Value = Kind> {
-        prop_oneof![Just(Kind::Message), Just(Kind::Bytes)]
+    fn kind() -> impl Strategy<Value = AgentFrameKind> {
+        prop_oneof![Just(AgentFrameKind::Message), Just(AgentFrameKind::Bytes)]
     }
 
     proptest! {
@@ -108,7 +108,7 @@ mod tests {
             cuts in prop::collection::vec(1usize..200, 1..20),
         ) {
             let stream: Vec<u8> = frames.iter().flat_map(|(kind, payload)| encode(*kind, payload).unwrap()).collect();
-            let mut decoder = Frames::default();
+            let mut decoder = AgentFrameReader::default();
             let mut found = Vec::new();
             let mut rest = stream.as_slice();
             let mut cuts = cuts.iter().cycle();
@@ -126,7 +126,7 @@ mod tests {
 
         #[test]
         fn junk_never_panics(junk in prop::collection::vec(any::<u8>(), 0..600)) {
-            let mut decoder = Frames::default();
+            let mut decoder = AgentFrameReader::default();
             decoder.push(&junk);
             while let Ok(Some(_)) = decoder.next_frame() {}
         }
@@ -134,18 +134,18 @@ mod tests {
 
     #[test]
     fn a_huge_frame_is_refused_at_its_length() {
-        let mut decoder = Frames::default();
+        let mut decoder = AgentFrameReader::default();
         decoder.push(&u32::MAX.to_be_bytes());
         let length = u32::MAX as usize;
         assert_eq!(decoder.next_frame(), Err(FrameError::TooLarge { length }));
         assert_eq!(
-            encode(Kind::Bytes, &vec![0; MAX_FRAME]),
+            encode(AgentFrameKind::Bytes, &vec![0; MAX_FRAME]),
             Err(FrameError::TooLarge {
                 length: MAX_FRAME + 1
             })
         );
-        let mut decoder = Frames::default();
-        decoder.push(&encode(Kind::Bytes, &vec![7; MAX_FRAME - 1]).unwrap());
+        let mut decoder = AgentFrameReader::default();
+        decoder.push(&encode(AgentFrameKind::Bytes, &vec![7; MAX_FRAME - 1]).unwrap());
         assert_eq!(
             decoder.next_frame().unwrap().unwrap().payload.len(),
             MAX_FRAME - 1
@@ -158,7 +158,7 @@ mod tests {
             (&[0, 0, 0, 0][..], FrameError::Empty),
             (&[0, 0, 0, 1, 9], FrameError::Kind(9)),
         ] {
-            let mut decoder = Frames::default();
+            let mut decoder = AgentFrameReader::default();
             decoder.push(bytes);
             assert_eq!(decoder.next_frame(), Err(expected));
         }

@@ -41,7 +41,7 @@ pub enum FromAgent {
     },
     Failed {
         id: u64,
-        failure: Failure,
+        failure: CallFailure,
     },
     Pong,
 }
@@ -49,7 +49,7 @@ pub enum FromAgent {
 /// Why a call has no answer, in the agent's words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(rename_all = "snake_case")]
-pub enum Failure {
+pub enum CallFailure {
     #[error("it was not done in time")]
     Deadline,
     #[error("it was cancelled")]

@@ -1,6 +1,6 @@
 //! What agent and controller say to each other, as values: no pipes, no clocks.
 //!
-//! The agent's standard output starts with whatever the login says, then a [`Line`] behind [`MAGIC`], then frames:
+//! The agent's standard output starts with whatever the login says, then a [`PreambleLine`] behind [`MAGIC`], then frames:
 //!
 //! ```text
 //! u32 length (big endian, of what follows)   u8 kind   payload
@@ -13,7 +13,12 @@ mod frame;
 mod message;
 mod preamble;
 
-pub use exchange::{Exchange, MAX_CALLS, MAX_EVENT, ProtocolError, STREAM_WINDOW, Step};
-pub use frame::{Frame, FrameError, Frames, Kind, MAX_FRAME, encode, encode_bytes, encode_message};
-pub use message::{Failure, FromAgent, ToAgent};
-pub use preamble::{Line, MAGIC, MAX_NOISE, Preamble, PreambleError};
+pub use exchange::{
+    CallExchange, ExchangeEvent, MAX_CALLS, MAX_EVENT, ProtocolError, STREAM_WINDOW,
+};
+pub use frame::{
+    AgentFrame, AgentFrameKind, AgentFrameReader, FrameError, MAX_FRAME, encode, encode_bytes,
+    encode_message,
+};
+pub use message::{CallFailure, FromAgent, ToAgent};
+pub use preamble::{MAGIC, MAX_NOISE, PreambleError, PreambleLine, PreambleReader};

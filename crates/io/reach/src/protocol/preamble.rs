@@ -16,7 +16,7 @@ const KEPT_NOISE: usize = 2048;
 
 /// What the bootstrap script and the agent say before the first frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum PreambleLine {
     /// The script runs: kernel, architecture and user.
     System {
         kernel: String,
@@ -49,7 +49,7 @@ pub enum PreambleError {
 
 /// Takes bytes as they come and gives our lines.
 #[derive(Debug, Default)]
-pub struct Preamble {
+pub struct PreambleReader {
     buffer: Vec<u8>,
     /// In a line that is too long to be ours, whatever it holds.
     overlong: bool,
@@ -57,12 +57,12 @@ pub struct Preamble {
     noise: Vec<u8>,
 }
 
-impl Preamble {
+impl PreambleReader {
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    pub fn next_line(&mut self) -> Result<Option<Line>, PreambleError> {
+    pub fn next_line(&mut self) -> Result<Option<PreambleLine>, PreambleError> {
         while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.buffer.drain(..=end).collect();
             self.count(line.len())?;
@@ -113,36 +113,36 @@ fn ours(line: &[u8]) -> Option<&str> {
     Some(line.strip_prefix(' ')?.trim_end())
 }
 
-fn parse(text: &str) -> Result<Line, PreambleError> {
+fn parse(text: &str) -> Result<PreambleLine, PreambleError> {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     let mut words = rest.split_whitespace().map(str::to_owned);
     let mut next = || words.next();
     let line = match word {
         "system" => (|| {
-            Some(Line::System {
+            Some(PreambleLine::System {
                 kernel: next()?,
                 machine: next()?,
                 user: next()?.parse().ok()?,
             })
         })(),
-        "again" => Some(Line::Again),
-        "password" => Some(Line::Password),
-        "refused" => Some(Line::Refused { why: rest.into() }),
+        "again" => Some(PreambleLine::Again),
+        "password" => Some(PreambleLine::Password),
+        "refused" => Some(PreambleLine::Refused { why: rest.into() }),
         "need" => match rest {
-            "gzip" => Some(Line::Need { compressed: true }),
-            "plain" => Some(Line::Need { compressed: false }),
+            "gzip" => Some(PreambleLine::Need { compressed: true }),
+            "plain" => Some(PreambleLine::Need { compressed: false }),
             _ => None,
         },
-        "start" => Some(Line::Start),
+        "start" => Some(PreambleLine::Start),
         "failed" => {
             let (at, why) = rest.split_once(' ').unwrap_or((rest, ""));
-            Some(Line::Failed {
+            Some(PreambleLine::Failed {
                 at: at.into(),
                 why: why.trim().into(),
             })
         }
         "agent" => (|| {
-            Some(Line::Agent {
+            Some(PreambleLine::Agent {
                 build: next()?,
                 version: next()?,
             })
@@ -156,8 +156,8 @@ fn parse(text: &str) -> Result<Line, PreambleError> {
 mod tests {
     use super::*;
 
-    fn fed(bytes: &[u8]) -> Preamble {
-        let mut preamble = Preamble::default();
+    fn fed(bytes: &[u8]) -> PreambleReader {
+        let mut preamble = PreambleReader::default();
         preamble.push(bytes);
         preamble
     }
@@ -167,7 +167,7 @@ mod tests {
         let noise = "Welcome!\n\u{1b}[1mno newline at the end";
         let text = format!("{noise}\n{MAGIC} agent 00ff 0.1.0\nframes");
         for cut in 1..text.len() {
-            let mut preamble = Preamble::default();
+            let mut preamble = PreambleReader::default();
             let mut found = None;
             for part in [&text.as_bytes()[..cut], &text.as_bytes()[cut..]] {
                 preamble.push(part);
@@ -176,7 +176,7 @@ mod tests {
                 }
             }
             let (build, version) = ("00ff".into(), "0.1.0".into());
-            assert_eq!(found, Some(Line::Agent { build, version }));
+            assert_eq!(found, Some(PreambleLine::Agent { build, version }));
             assert_eq!(preamble.into_rest(), b"frames");
         }
     }
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn endless_noise_is_given_up() {
         for chunk in [&[b'x'; 1000][..], &b"hello\n".repeat(200)] {
-            let mut preamble = Preamble::default();
+            let mut preamble = PreambleReader::default();
             let ended = (0..=(MAX_NOISE / chunk.len()) + 10).find_map(|_| {
                 preamble.push(chunk);
                 preamble.next_line().err()
@@ -198,10 +198,13 @@ mod tests {
     fn lines_of_others_are_told_apart() {
         let line = |text: &str| fed(format!("{MAGIC} {text}\n").as_bytes()).next_line();
         let compressed = true;
-        assert_eq!(line("need gzip"), Ok(Some(Line::Need { compressed })));
+        assert_eq!(
+            line("need gzip"),
+            Ok(Some(PreambleLine::Need { compressed }))
+        );
         let (at, why) = ("write".into(), "No space left on device".into());
         let failed = line("failed write No space left on device ");
-        assert_eq!(failed, Ok(Some(Line::Failed { at, why })));
+        assert_eq!(failed, Ok(Some(PreambleLine::Failed { at, why })));
         for odd in [
             "",
             "system",
@@ -220,6 +223,6 @@ mod tests {
         let mut preamble = fed(&[b'x'; MAX_LINE]);
         assert_eq!(preamble.next_line(), Ok(None));
         preamble.push(format!("{MAGIC} need gzip\n{MAGIC} start\n").as_bytes());
-        assert_eq!(preamble.next_line(), Ok(Some(Line::Start)));
+        assert_eq!(preamble.next_line(), Ok(Some(PreambleLine::Start)));
     }
 }

@@ -2,13 +2,13 @@
 
 use std::{fs, path::Path};
 
-use crosstie_facts::fuzz::Target;
+use crosstie_facts::fuzz::FactsFuzzTarget;
 
 fn home() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fuzz"))
 }
 
-fn targets() -> Vec<Target> {
+fn targets() -> Vec<FactsFuzzTarget> {
     [
         crosstie_facts::fuzz::TARGETS,
         crosstie_nccl_log::fuzz::TARGETS,

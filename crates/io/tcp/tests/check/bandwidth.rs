@@ -3,18 +3,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_tcp::{Bandwidth, Direction, Figures, GoError, Sent};
+use crosstie_tcp::{MeasuredBandwidth, SendCost, TcpDirection, TcpFigures, TcpRunError};
 
 use crate::ends::{NEVER, bandwidth, joined, measured, opened};
 
-fn parts(figures: Figures) -> (Option<Bandwidth>, Option<Sent>) {
+fn parts(figures: TcpFigures) -> (Option<MeasuredBandwidth>, Option<SendCost>) {
     match figures {
-        Figures::Bandwidth { received, sent } => (received, sent),
+        TcpFigures::Bandwidth { received, sent } => (received, sent),
         other => panic!("{other:?}"),
     }
 }
 
-fn plausible(received: &Bandwidth) {
+fn plausible(received: &MeasuredBandwidth) {
     assert!(received.complete, "{received:?}");
     assert!(received.bytes > 1 << 20, "{received:?}");
     let time = received.nanoseconds;
@@ -28,13 +28,13 @@ fn plausible(received: &Bandwidth) {
 #[test]
 fn the_receivers_bytes_count_in_every_direction() {
     for (direction, streams) in [
-        (Direction::ToListener, 1),
-        (Direction::FromListener, 3),
-        (Direction::Both, 2),
+        (TcpDirection::ToListener, 1),
+        (TcpDirection::FromListener, 3),
+        (TcpDirection::Both, 2),
     ] {
         let [listener, connector] = measured(bandwidth(direction), streams).map(parts);
-        let to_listener = direction != Direction::FromListener;
-        let from_listener = direction != Direction::ToListener;
+        let to_listener = direction != TcpDirection::FromListener;
+        let from_listener = direction != TcpDirection::ToListener;
         assert_eq!(listener.0.is_some(), to_listener, "{direction:?}");
         assert_eq!(connector.1.is_some(), to_listener, "{direction:?}");
         assert_eq!(connector.0.is_some(), from_listener, "{direction:?}");
@@ -52,23 +52,23 @@ fn the_receivers_bytes_count_in_every_direction() {
 
 #[test]
 fn a_peer_that_is_gone_ends_the_test_at_both_ends() {
-    for direction in [Direction::ToListener, Direction::FromListener] {
+    for direction in [TcpDirection::ToListener, TcpDirection::FromListener] {
         let [listener, connector] = joined(opened(bandwidth(direction), 2)).map(Result::unwrap);
         drop(connector);
         let mut listener = listener;
         let error = listener.go(&NEVER, &mut |_| ()).unwrap_err();
-        assert!(matches!(error, GoError::Closed { .. }), "{error:?}");
+        assert!(matches!(error, TcpRunError::Closed { .. }), "{error:?}");
         assert!(error.to_string().contains("127.0.0.1"), "{error}");
     }
 }
 
 #[test]
 fn a_peer_that_hangs_ends_the_test_after_the_silence() {
-    for direction in [Direction::ToListener, Direction::FromListener] {
+    for direction in [TcpDirection::ToListener, TcpDirection::FromListener] {
         let [mut listener, connector] = joined(opened(bandwidth(direction), 1)).map(Result::unwrap);
         let began = Instant::now();
         let error = listener.go(&NEVER, &mut |_| ()).unwrap_err();
-        assert!(matches!(error, GoError::Silent { .. }), "{error:?}");
+        assert!(matches!(error, TcpRunError::Silent { .. }), "{error:?}");
         assert!(began.elapsed() < Duration::from_secs(15));
         drop(connector);
     }
@@ -77,7 +77,7 @@ fn a_peer_that_hangs_ends_the_test_after_the_silence() {
 #[test]
 fn one_that_is_stopped_is_not_complete() {
     let [mut listener, mut connector] =
-        joined(opened(bandwidth(Direction::ToListener), 1)).map(Result::unwrap);
+        joined(opened(bandwidth(TcpDirection::ToListener), 1)).map(Result::unwrap);
     let stop = std::sync::atomic::AtomicBool::new(false);
     let (received, sent) = thread::scope(|scope| {
         let sender = scope.spawn(move || connector.go(&NEVER, &mut |_| ()));
@@ -94,7 +94,7 @@ fn one_that_is_stopped_is_not_complete() {
 #[test]
 fn progress_is_told_where_bytes_arrive() {
     let [mut listener, mut connector] =
-        joined(opened(bandwidth(Direction::ToListener), 1)).map(Result::unwrap);
+        joined(opened(bandwidth(TcpDirection::ToListener), 1)).map(Result::unwrap);
     let sender = thread::spawn(move || connector.go(&NEVER, &mut |_| ()));
     let mut told = Vec::new();
     listener

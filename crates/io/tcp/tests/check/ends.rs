@@ -7,22 +7,26 @@ use std::{
 };
 
 use crosstie_tcp::{
-    Direction, Endpoint, Figures, GoError, JoinError, JoinedEngine, OpenEngine, OpenRequest, Role,
-    Test, Times, open,
+    JoinedTcpEngine, OpenTcpEngine, TcpDirection, TcpEndpoint, TcpFigures, TcpJoinError,
+    TcpOpenRequest, TcpRole, TcpRunError, TcpTest, TestTimes, open,
 };
 
 pub(crate) const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
-pub(crate) fn request(role: Role, test: Test, streams: u16) -> OpenRequest {
-    OpenRequest {
+pub(crate) fn request(role: TcpRole, test: TcpTest, streams: u16) -> TcpOpenRequest {
+    TcpOpenRequest {
         address: HOME,
         interface: None,
         role,
         test,
         streams,
-        size: if test == Test::Latency { 16 } else { 1 << 20 },
-        times: Times {
+        size: if test == TcpTest::Latency {
+            16
+        } else {
+            1 << 20
+        },
+        times: TestTimes {
             warm_up: 50,
             measure: 400,
             cool_down: 50,
@@ -31,16 +35,18 @@ pub(crate) fn request(role: Role, test: Test, streams: u16) -> OpenRequest {
     }
 }
 
-pub(crate) fn bandwidth(direction: Direction) -> Test {
-    Test::Bandwidth { direction }
+pub(crate) fn bandwidth(direction: TcpDirection) -> TcpTest {
+    TcpTest::Bandwidth { direction }
 }
 
 /// The listener and the connector, with their endpoints.
-pub(crate) fn opened(test: Test, streams: u16) -> [(OpenEngine, Endpoint); 2] {
-    [Role::Listener, Role::Connector].map(|role| open(request(role, test, streams)).unwrap())
+pub(crate) fn opened(test: TcpTest, streams: u16) -> [(OpenTcpEngine, TcpEndpoint); 2] {
+    [TcpRole::Listener, TcpRole::Connector].map(|role| open(request(role, test, streams)).unwrap())
 }
 
-pub(crate) fn joined(ends: [(OpenEngine, Endpoint); 2]) -> [Result<JoinedEngine, JoinError>; 2] {
+pub(crate) fn joined(
+    ends: [(OpenTcpEngine, TcpEndpoint); 2],
+) -> [Result<JoinedTcpEngine, TcpJoinError>; 2] {
     let [(listener, at), (connector, from)] = ends;
     thread::scope(|scope| {
         let listener = scope.spawn(move || listener.join(&from, &NEVER));
@@ -49,12 +55,12 @@ pub(crate) fn joined(ends: [(OpenEngine, Endpoint); 2]) -> [Result<JoinedEngine,
     })
 }
 
-pub(crate) fn go(engines: [JoinedEngine; 2]) -> [Result<Figures, GoError>; 2] {
+pub(crate) fn go(engines: [JoinedTcpEngine; 2]) -> [Result<TcpFigures, TcpRunError>; 2] {
     let threads = engines.map(|mut engine| thread::spawn(move || engine.go(&NEVER, &mut |_| ())));
     threads.map(|thread| thread.join().unwrap())
 }
 
-pub(crate) fn measured(test: Test, streams: u16) -> [Figures; 2] {
+pub(crate) fn measured(test: TcpTest, streams: u16) -> [TcpFigures; 2] {
     let engines = joined(opened(test, streams)).map(Result::unwrap);
     go(engines).map(Result::unwrap)
 }

@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
-use crosstie_tcp::{Direction, Endpoint, Figures, JoinError};
+use crosstie_tcp::{TcpDirection, TcpEndpoint, TcpFigures, TcpJoinError};
 
 use crate::ends::{NEVER, bandwidth, go, joined, opened};
 
 const LONG: Duration = Duration::from_secs(20);
 
-fn port(ends: &Endpoint) -> SocketAddr {
+fn port(ends: &TcpEndpoint) -> SocketAddr {
     ends.listening.as_ref().unwrap().address
 }
 
@@ -27,7 +27,7 @@ fn stranger(at: SocketAddr, words: &[u8]) -> TcpStream {
 
 #[test]
 fn a_hundred_strangers_get_nothing_and_disturb_nothing() {
-    let ends = opened(bandwidth(Direction::ToListener), 4);
+    let ends = opened(bandwidth(TcpDirection::ToListener), 4);
     let at = port(&ends[0].1);
     // Some say nothing, some a part of a message, some garbage.
     let words: [&[u8]; 4] = [b"", b"GET / HTTP/1.1\r\n\r\n", &[0; 50], &[0xff; 200]];
@@ -40,7 +40,7 @@ fn a_hundred_strangers_get_nothing_and_disturb_nothing() {
         "the port is closed once all streams are there"
     );
     let [listener, _] = go(engines).map(Result::unwrap);
-    let Figures::Bandwidth {
+    let TcpFigures::Bandwidth {
         received: Some(received),
         ..
     } = listener
@@ -61,10 +61,10 @@ fn a_hundred_strangers_get_nothing_and_disturb_nothing() {
 
 #[test]
 fn the_peers_address_is_not_enough() {
-    let ends = opened(bandwidth(Direction::ToListener), 1);
-    let [(_, at), (connector, from)] = opened(bandwidth(Direction::ToListener), 1);
+    let ends = opened(bandwidth(TcpDirection::ToListener), 1);
+    let [(_, at), (connector, from)] = opened(bandwidth(TcpDirection::ToListener), 1);
     // A connector of another run, at the same address.
-    let mut mixed: Endpoint = at;
+    let mut mixed: TcpEndpoint = at;
     mixed.listening.as_mut().unwrap().address = port(&ends[0].1);
     let [(listener, _), _] = ends;
     let other = thread::spawn(move || connector.join(&mixed, &NEVER));
@@ -74,13 +74,13 @@ fn the_peers_address_is_not_enough() {
         thread::sleep(Duration::from_secs(1));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         let error = listener.join().unwrap().unwrap_err();
-        assert!(matches!(error, JoinError::Stopped), "{error:?}");
+        assert!(matches!(error, TcpJoinError::Stopped), "{error:?}");
     });
     let error = other.join().unwrap().unwrap_err();
     assert!(
         matches!(
             error,
-            JoinError::Connect { .. } | JoinError::Stranger { .. }
+            TcpJoinError::Connect { .. } | TcpJoinError::Stranger { .. }
         ),
         "{error:?}"
     );
@@ -88,10 +88,10 @@ fn the_peers_address_is_not_enough() {
 
 #[test]
 fn both_ends_with_one_role_are_told_so() {
-    let [(listener, at), _] = opened(bandwidth(Direction::Both), 1);
+    let [(listener, at), _] = opened(bandwidth(TcpDirection::Both), 1);
     let error = listener.join(&at, &NEVER).unwrap_err();
     assert!(
-        matches!(error, JoinError::SameRole { listens: true }),
+        matches!(error, TcpJoinError::SameRole { listens: true }),
         "{error:?}"
     );
 }

@@ -1,8 +1,8 @@
 //! Completions that were polled at once.
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
-use crate::{error::CompletionError, status::Status};
+use crate::{error::CompletionError, status::CompletionStatus};
 
 /// How one work request ended.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ impl Completion {
         CompletionError {
             identifier: self.0.wr_id,
             queue_pair: self.0.qp_num,
-            status: Status(self.0.status),
+            status: CompletionStatus(self.0.status),
             vendor: self.0.vendor_err,
         }
     }

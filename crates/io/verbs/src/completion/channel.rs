@@ -19,13 +19,13 @@ use crate::{
 
 /// A file descriptor that becomes readable when an armed completion queue gets an entry.
 #[derive(Debug)]
-pub(super) struct Channel {
+pub(super) struct CompletionChannel {
     pub(super) raw: NonNull<abi::Channel>,
     fd: RawFd,
     context: Arc<ContextHandle>,
 }
 
-impl Channel {
+impl CompletionChannel {
     pub(super) fn new(context: &Arc<ContextHandle>) -> Result<Self, CreateError> {
         let create = context.functions().ibv_create_comp_channel;
         // SAFETY: an open context.
@@ -70,7 +70,7 @@ impl Channel {
     }
 }
 
-impl Drop for Channel {
+impl Drop for CompletionChannel {
     fn drop(&mut self) {
         let destroy = self.context.functions().ibv_destroy_comp_channel;
         // SAFETY: its completion queue was destroyed before; destroyed once.

@@ -6,12 +6,12 @@ use crosstie_verbs_abi as abi;
 
 use super::{
     batch::{Completion, CompletionBatch},
-    channel::{Channel, readable},
+    channel::{CompletionChannel, readable},
 };
 use crate::{
     call::{check, failed, pointer, warn_kept},
-    context::{Context, ContextHandle},
-    error::{CallError, CreateError, WaitError},
+    context::{ContextHandle, DeviceContext},
+    error::{CompletionWaitError, CreateError, VerbsCallError},
 };
 
 /// Clones share it.
@@ -23,11 +23,11 @@ pub(crate) struct QueueHandle {
     pub(crate) raw: NonNull<abi::CompletionQueue>,
     poll: abi::PollCompletions,
     /// Destroyed after the queue, which `drop` does first.
-    channel: Option<Channel>,
+    channel: Option<CompletionChannel>,
     pub(crate) context: Arc<ContextHandle>,
 }
 
-impl Context {
+impl DeviceContext {
     /// A queue that is polled.
     pub fn completion_queue(&self, entries: u32) -> Result<CompletionQueue, CreateError> {
         self.make_queue(entries, None)
@@ -38,13 +38,13 @@ impl Context {
         &self,
         entries: u32,
     ) -> Result<CompletionQueue, CreateError> {
-        self.make_queue(entries, Some(Channel::new(&self.0)?))
+        self.make_queue(entries, Some(CompletionChannel::new(&self.0)?))
     }
 
     fn make_queue(
         &self,
         entries: u32,
-        channel: Option<Channel>,
+        channel: Option<CompletionChannel>,
     ) -> Result<CompletionQueue, CreateError> {
         let context = Arc::clone(&self.0);
         let events = channel
@@ -83,7 +83,7 @@ impl CompletionQueue {
     pub fn poll<'batch>(
         &self,
         batch: &'batch mut CompletionBatch,
-    ) -> Result<&'batch [Completion], CallError> {
+    ) -> Result<&'batch [Completion], VerbsCallError> {
         let queue = &*self.0;
         // SAFETY: a queue that has not been destroyed, and a batch with room for as many entries as are asked for.
         let count = unsafe { (queue.poll)(queue.raw.as_ptr(), batch.room(), batch.start()) };
@@ -98,7 +98,7 @@ impl CompletionQueue {
         &self,
         batch: &'batch mut CompletionBatch,
         deadline: Instant,
-    ) -> Result<&'batch [Completion], WaitError> {
+    ) -> Result<&'batch [Completion], CompletionWaitError> {
         let started = Instant::now();
         loop {
             let count = self.poll(batch)?.len();
@@ -117,12 +117,12 @@ impl CompletionQueue {
         &self,
         batch: &'batch mut CompletionBatch,
         deadline: Instant,
-    ) -> Result<&'batch [Completion], WaitError> {
+    ) -> Result<&'batch [Completion], CompletionWaitError> {
         let started = Instant::now();
         let queue = &*self.0;
         let Some(channel) = &queue.channel else {
             let device = queue.context.name.to_string();
-            return Err(WaitError::NoChannel { device });
+            return Err(CompletionWaitError::NoChannel { device });
         };
         loop {
             self.arm()?;
@@ -142,7 +142,7 @@ impl CompletionQueue {
         }
     }
 
-    fn arm(&self) -> Result<(), CallError> {
+    fn arm(&self) -> Result<(), VerbsCallError> {
         let queue = &*self.0;
         let request = queue.context.operations.request_notify;
         // SAFETY: a queue that has not been destroyed. 0: for every completion, not solicited ones alone.
@@ -150,8 +150,8 @@ impl CompletionQueue {
             .map_err(failed(&queue.context.name, "ibv_req_notify_cq"))
     }
 
-    fn late(&self, started: Instant) -> WaitError {
-        WaitError::DeadlinePassed {
+    fn late(&self, started: Instant) -> CompletionWaitError {
+        CompletionWaitError::DeadlinePassed {
             device: self.0.context.name.to_string(),
             waited: started.elapsed(),
         }
@@ -159,7 +159,7 @@ impl CompletionQueue {
 }
 
 #[cold]
-fn poll_error(queue: &QueueHandle, code: i32) -> CallError {
+fn poll_error(queue: &QueueHandle, code: i32) -> VerbsCallError {
     let source = match check(code) {
         Err(source) => source,
         Ok(()) => std::io::ErrorKind::Other.into(),

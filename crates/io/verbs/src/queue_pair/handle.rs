@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use crate::{
     call::{check, failed, warn_kept},
     completion::QueueHandle,
-    context::Operations,
+    context::DriverOperations,
     error::PostError,
     protection_domain::DomainHandle,
 };
@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct PairHandle {
     pub(super) raw: NonNull<abi::QueuePair>,
     /// The driver's, close at hand for each post.
-    pub(super) operations: Operations,
+    pub(super) operations: DriverOperations,
     pub(super) number: u32,
     /// Of the first packet that it sends.
     pub(super) packet_sequence: u32,

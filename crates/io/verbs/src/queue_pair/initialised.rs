@@ -2,7 +2,7 @@
 
 use std::{io, marker::PhantomData, sync::Arc};
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 use rustix::{io::Errno, rand::GetRandomFlags};
 
 use super::{
@@ -12,8 +12,8 @@ use super::{
 use crate::{
     call::{failed, field, pointer},
     completion::CompletionQueue,
-    endpoint::{Endpoint, EndpointAddress, RemoteMemory},
-    error::{ConnectError, CreateError},
+    endpoint::{EndpointAddress, QueuePairEndpoint, RemoteMemory},
+    error::{CreateError, QueuePairConnectError},
     gid::PortAddress,
     port::PathMtu,
     protection_domain::ProtectionDomain,
@@ -104,12 +104,12 @@ impl QueuePair<Initialised> {
         mtu: PathMtu,
         reads_answered: u8,
         memory: RemoteMemory,
-    ) -> Endpoint {
+    ) -> QueuePairEndpoint {
         let address = match *from {
             PortAddress::InfiniBand { lid, .. } => EndpointAddress::InfiniBand { lid },
             PortAddress::Roce { gid, .. } => EndpointAddress::Roce { gid },
         };
-        Endpoint {
+        QueuePairEndpoint {
             queue_pair: self.handle.number,
             packet_sequence: self.handle.packet_sequence,
             address,
@@ -123,10 +123,10 @@ impl QueuePair<Initialised> {
     pub fn ready_to_receive(
         self,
         from: &PortAddress,
-        own: &Endpoint,
-        peer: &Endpoint,
+        own: &QueuePairEndpoint,
+        peer: &QueuePairEndpoint,
         path: PathOptions,
-    ) -> Result<QueuePair<ReadyToReceive>, ConnectError> {
+    ) -> Result<QueuePair<ReadyToReceive>, QueuePairConnectError> {
         let mtu = peer.check()?.min(own.check()?);
         path.check()?;
         let mut attributes = abi::QueuePairAttributes {
@@ -154,9 +154,9 @@ impl QueuePair<Initialised> {
     fn address_vector(
         &self,
         from: &PortAddress,
-        peer: &Endpoint,
+        peer: &QueuePairEndpoint,
         path: PathOptions,
-    ) -> Result<abi::AddressVector, ConnectError> {
+    ) -> Result<abi::AddressVector, QueuePairConnectError> {
         let vector = abi::AddressVector {
             sl: path.service_level,
             port_num: self.handle.port,
@@ -182,36 +182,36 @@ impl QueuePair<Initialised> {
                     ..vector
                 })
             }
-            _ => Err(ConnectError::LinkLayers {
+            _ => Err(QueuePairConnectError::LinkLayers {
                 device: self.handle.device().to_owned(),
             }),
         }
     }
 
-    fn connect_error(&self, peer: &Endpoint, source: io::Error) -> ConnectError {
+    fn connect_error(&self, peer: &QueuePairEndpoint, source: io::Error) -> QueuePairConnectError {
         let device = self.handle.device().to_owned();
         let peer = peer.address.to_string();
         match source.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::TIMEDOUT | Errno::HOSTUNREACH | Errno::NETUNREACH) => {
-                ConnectError::Unreachable {
+                QueuePairConnectError::Unreachable {
                     device,
                     peer,
                     source,
                 }
             }
-            Some(Errno::INVAL) => ConnectError::Refused {
+            Some(Errno::INVAL) => QueuePairConnectError::Refused {
                 device,
                 step: "receive",
                 peer,
                 source,
             },
-            _ => ConnectError::Call(failed(&device, "ibv_modify_qp to RTR")(source)),
+            _ => QueuePairConnectError::Call(failed(&device, "ibv_modify_qp to RTR")(source)),
         }
     }
 }
 
 impl PathOptions {
-    fn check(self) -> Result<(), ConnectError> {
+    fn check(self) -> Result<(), QueuePairConnectError> {
         for (what, value, range, allowed) in [
             // 0 is endless: a peer that is gone would never be noticed.
             ("the timeout", self.timeout, 1..=31, "1 to 31"),
@@ -220,7 +220,7 @@ impl PathOptions {
         ] {
             if !range.contains(&value) {
                 let value = value.into();
-                return Err(ConnectError::Option {
+                return Err(QueuePairConnectError::Option {
                     what,
                     value,
                     allowed,

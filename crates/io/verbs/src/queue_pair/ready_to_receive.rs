@@ -1,10 +1,10 @@
 //! The step from taking what a peer sends to sending.
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 use rustix::io::Errno;
 
 use super::{PathOptions, QueuePair, ReadyToReceive, ReadyToSend};
-use crate::{call::failed, endpoint::Endpoint, error::ConnectError};
+use crate::{call::failed, endpoint::QueuePairEndpoint, error::QueuePairConnectError};
 
 /// How often a message is sent again to a peer that has posted no receive. 7 would be endless: a peer that never
 /// posts one would hang us.
@@ -14,9 +14,9 @@ impl QueuePair<ReadyToReceive> {
     /// Able to send from now on. The peer must be ready to receive before it does.
     pub fn ready_to_send(
         self,
-        peer: &Endpoint,
+        peer: &QueuePairEndpoint,
         path: PathOptions,
-    ) -> Result<QueuePair<ReadyToSend>, ConnectError> {
+    ) -> Result<QueuePair<ReadyToSend>, QueuePairConnectError> {
         let mut attributes = abi::QueuePairAttributes {
             qp_state: abi::STATE_READY_TO_SEND,
             timeout: path.timeout,
@@ -38,14 +38,14 @@ impl QueuePair<ReadyToReceive> {
                 let device = self.handle.device().to_owned();
                 if source.raw_os_error() == Some(Errno::INVAL.raw_os_error()) {
                     let peer = peer.address.to_string();
-                    return ConnectError::Refused {
+                    return QueuePairConnectError::Refused {
                         device,
                         step: "send",
                         peer,
                         source,
                     };
                 }
-                ConnectError::Call(failed(&device, "ibv_modify_qp to RTS")(source))
+                QueuePairConnectError::Call(failed(&device, "ibv_modify_qp to RTS")(source))
             })?;
         Ok(self.become_state())
     }

@@ -1,11 +1,11 @@
 //! Posting work, and ending it.
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
 use super::{QueuePair, ReadyToSend};
 use crate::{
     call::failed,
-    error::{CallError, PostError},
+    error::{PostError, VerbsCallError},
     work::SendList,
 };
 
@@ -27,7 +27,7 @@ impl QueuePair<ReadyToSend> {
     }
 
     /// Ends whatever is under way: all of it completes as flushed, as does what is posted from now on.
-    pub fn end_work(&mut self) -> Result<(), CallError> {
+    pub fn end_work(&mut self) -> Result<(), VerbsCallError> {
         let mut attributes = abi::QueuePairAttributes {
             qp_state: abi::STATE_ERROR,
             ..abi::QueuePairAttributes::ZEROED

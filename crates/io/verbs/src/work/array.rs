@@ -10,12 +10,12 @@ const CACHE_LINE: usize = 64;
 
 /// Elements that are only reached by pointer, so that pointers between them stay valid; a `Vec` or `Box` promises less.
 #[derive(Debug)]
-pub(super) struct Array<T: Copy> {
+pub(super) struct PinnedArray<T: Copy> {
     start: NonNull<T>,
     count: usize,
 }
 
-impl<T: Copy> Array<T> {
+impl<T: Copy> PinnedArray<T> {
     /// `None` for none.
     pub(super) fn filled(value: T, count: usize) -> Option<Self> {
         const { assert!(size_of::<T>() > 0) };
@@ -67,7 +67,7 @@ impl<T: Copy> Array<T> {
     }
 }
 
-impl<T: Copy> Drop for Array<T> {
+impl<T: Copy> Drop for PinnedArray<T> {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.count) {
             // SAFETY: allocated with this layout, and freed once.
@@ -77,4 +77,4 @@ impl<T: Copy> Drop for Array<T> {
 }
 
 // SAFETY: it owns its elements.
-unsafe impl<T: Copy> Send for Array<T> {}
+unsafe impl<T: Copy> Send for PinnedArray<T> {}

@@ -1,25 +1,27 @@
 //! Where what a peer sends is put.
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
-use super::array::Array;
-use crate::{error::WorkError, memory::MemorySpan};
+use super::array::PinnedArray;
+use crate::{error::WorkListError, memory::MemorySpan};
 
 /// Receives in a row, posted with one call.
 #[derive(Debug)]
 pub struct ReceiveList {
-    requests: Array<abi::ReceiveRequest>,
-    _elements: Array<abi::ScatterElement>,
+    requests: PinnedArray<abi::ReceiveRequest>,
+    _elements: PinnedArray<abi::ScatterElement>,
     _memory: Vec<(u64, MemorySpan)>,
 }
 
 impl ReceiveList {
     /// Each with the identifier by which its completion is told from others. A span of no bytes takes messages without
     /// bytes, and writes with an immediate value.
-    pub fn new(receives: Vec<(u64, MemorySpan)>) -> Result<Self, WorkError> {
+    pub fn new(receives: Vec<(u64, MemorySpan)>) -> Result<Self, WorkListError> {
         let count = receives.len();
-        let requests = Array::filled(abi::ReceiveRequest::ZEROED, count).ok_or(WorkError::Empty)?;
-        let elements = Array::filled(abi::ScatterElement::ZEROED, count).ok_or(WorkError::Empty)?;
+        let requests =
+            PinnedArray::filled(abi::ReceiveRequest::ZEROED, count).ok_or(WorkListError::Empty)?;
+        let elements =
+            PinnedArray::filled(abi::ScatterElement::ZEROED, count).ok_or(WorkListError::Empty)?;
         let mut next = std::ptr::null_mut();
         for (index, (identifier, span)) in receives.iter().enumerate().rev() {
             let request = abi::ReceiveRequest {

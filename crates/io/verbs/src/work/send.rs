@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use crosstie_verbs_abi::{self as abi, Plain};
+use crosstie_verbs_abi::{self as abi, ZeroableType};
 
-use super::array::Array;
+use super::array::PinnedArray;
 use crate::{
     endpoint::RemoteMemory,
-    error::{OutOfRange, WorkError},
+    error::{OutOfRange, WorkListError},
     memory::{MemoryRegion, MemorySpan},
 };
 
@@ -17,7 +17,7 @@ pub struct SendRequest {
     pub identifier: u64,
     /// What is sent; for a read, where it is put.
     pub local: MemorySpan,
-    pub operation: Operation,
+    pub operation: SendOperation,
     /// Whether it makes a completion when it succeeds. One that fails always does.
     pub signalled: bool,
     /// Whether its bytes are copied when it is posted.
@@ -25,7 +25,7 @@ pub struct SendRequest {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum SendOperation {
     Write {
         to: RemoteMemory,
         offset: u64,
@@ -50,8 +50,8 @@ pub enum Operation {
 #[derive(Debug)]
 pub struct SendList {
     /// Close together, since the driver goes from each to the next.
-    requests: Array<abi::SendRequest>,
-    slots: Array<Slot>,
+    requests: PinnedArray<abi::SendRequest>,
+    slots: PinnedArray<Slot>,
     /// Their memory, which must not go before them.
     _regions: Vec<MemoryRegion>,
 }
@@ -84,10 +84,11 @@ pub struct PreparedSend<'list> {
 }
 
 impl SendList {
-    pub fn new(requests: Vec<SendRequest>) -> Result<Self, WorkError> {
+    pub fn new(requests: Vec<SendRequest>) -> Result<Self, WorkListError> {
         let count = requests.len();
-        let slots = Array::filled(Slot::EMPTY, count).ok_or(WorkError::Empty)?;
-        let filled = Array::filled(abi::SendRequest::ZEROED, count).ok_or(WorkError::Empty)?;
+        let slots = PinnedArray::filled(Slot::EMPTY, count).ok_or(WorkListError::Empty)?;
+        let filled =
+            PinnedArray::filled(abi::SendRequest::ZEROED, count).ok_or(WorkListError::Empty)?;
         let mut next = std::ptr::null_mut();
         for (index, described) in requests.iter().enumerate().rev() {
             let (mut request, slot) = fill(described, index)?;
@@ -210,17 +211,17 @@ impl Slot {
 }
 
 /// All but the pointers to others.
-fn fill(described: &SendRequest, index: usize) -> Result<(abi::SendRequest, Slot), WorkError> {
+fn fill(described: &SendRequest, index: usize) -> Result<(abi::SendRequest, Slot), WorkListError> {
     let (opcode, remote, immediate) = described.operation.parts();
     if opcode == abi::OPCODE_READ && described.inline {
-        return Err(WorkError::InlineRead(index));
+        return Err(WorkListError::InlineRead(index));
     }
     let span = &described.local;
     let length = u64::from(span.length);
     let (remote_addr, rkey, bounds) = match remote {
         Some((memory, offset)) => {
             let address = memory.address_of(offset, span.length);
-            let address = address.map_err(|source| WorkError::OutOfRange { index, source })?;
+            let address = address.map_err(|source| WorkListError::OutOfRange { index, source })?;
             let bounds = Bounds::new(memory.address, memory.length, length);
             (address, memory.key, bounds)
         }
@@ -269,7 +270,7 @@ impl SendRequest {
     }
 }
 
-impl Operation {
+impl SendOperation {
     fn parts(&self) -> (u32, Option<(&RemoteMemory, u64)>, u32) {
         match self {
             Self::Write { to, offset } => (abi::OPCODE_WRITE, Some((to, *offset)), 0),

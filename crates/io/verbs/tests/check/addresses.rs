@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use crosstie_verbs::{AddressError, GidType, PortAddress};
+use crosstie_verbs::{GidType, PortAddress, PortAddressError};
 
 use super::stand_in::StandIn;
 
-fn roce(address: &str) -> Result<PortAddress, AddressError> {
+fn roce(address: &str) -> Result<PortAddress, PortAddressError> {
     let stand_in = StandIn::new();
     let context = stand_in.open("standin_roce0");
     let port = context.port(1).unwrap();
@@ -36,7 +36,7 @@ fn a_roce_gid_is_chosen_by_address_and_version() {
 fn an_address_without_a_gid_says_whether_there_is_one_of_version_1() {
     for (address, wanted) in [("198.51.100.1", true), ("192.0.2.9", false)] {
         let error = roce(address).unwrap_err();
-        let AddressError::NoGid { version_1, .. } = error else {
+        let PortAddressError::NoGid { version_1, .. } = error else {
             panic!("{error:?}");
         };
         assert_eq!(version_1, wanted, "{error}");
@@ -57,7 +57,7 @@ fn roce_without_an_address_is_an_error_and_infiniband_needs_none() {
     let port = context.port(1).unwrap();
     let error = context.port_address(&port, None).unwrap_err();
     assert!(
-        matches!(error, AddressError::AddressNeeded { .. }),
+        matches!(error, PortAddressError::AddressNeeded { .. }),
         "{error:?}"
     );
     let context = stand_in.open("standin_ib1");

@@ -3,8 +3,8 @@
 use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::{Bytes, Mtu};
 use crosstie_verbs::{
-    ConnectError, CreateError, Endpoint, EndpointAddress, PathMtu, PathOptions, QueuePairOptions,
-    RegisterError,
+    CreateError, EndpointAddress, PathMtu, PathOptions, QueuePairConnectError, QueuePairEndpoint,
+    QueuePairOptions, RegisterMemoryError,
 };
 
 use super::stand_in::{OPTIONS, PATH, READ_AND_WRITE, StandIn, end, told};
@@ -18,7 +18,7 @@ fn registering_that_fails_says_what_to_do() {
     assert!(
         matches!(
             error,
-            RegisterError::LockedMemory {
+            RegisterMemoryError::LockedMemory {
                 bytes: Bytes(0x10_0000),
                 ..
             }
@@ -31,7 +31,7 @@ fn registering_that_fails_says_what_to_do() {
     stand_in.inject("ibv_reg_mr_iova2=38");
     let error = domain.register(4096, READ_AND_WRITE).unwrap_err();
     assert!(
-        matches!(error, RegisterError::Unsupported { .. }),
+        matches!(error, RegisterMemoryError::Unsupported { .. }),
         "{error:?}"
     );
     stand_in.inject("ibv_reg_mr_iova2=14");
@@ -41,7 +41,7 @@ fn registering_that_fails_says_what_to_do() {
     );
     for length in [0, usize::MAX] {
         let error = domain.register(length, READ_AND_WRITE).unwrap_err();
-        assert!(matches!(error, RegisterError::Buffer(_)), "{error:?}");
+        assert!(matches!(error, RegisterMemoryError::Buffer(_)), "{error:?}");
     }
 }
 
@@ -173,7 +173,7 @@ fn a_peer_that_cannot_be_reached_is_named() {
 #[test]
 fn what_makes_no_connection_is_refused_before_the_device_sees_it() {
     let stand_in = StandIn::new();
-    let connect = |change: &dyn Fn(&mut Endpoint, &mut PathOptions)| {
+    let connect = |change: &dyn Fn(&mut QueuePairEndpoint, &mut PathOptions)| {
         let near = end(&stand_in, "standin_roce0", READ_AND_WRITE);
         let (mut peer, mut path) = (near.endpoint, PATH);
         change(&mut peer, &mut path);
@@ -182,10 +182,13 @@ fn what_makes_no_connection_is_refused_before_the_device_sees_it() {
             .unwrap_err()
     };
     let error = connect(&|peer, _| peer.queue_pair = 1 << 24);
-    assert!(matches!(error, ConnectError::Endpoint(_)), "{error:?}");
+    assert!(
+        matches!(error, QueuePairConnectError::Endpoint(_)),
+        "{error:?}"
+    );
     let error = connect(&|peer, _| peer.address = EndpointAddress::InfiniBand { lid: 7 });
     assert!(
-        matches!(error, ConnectError::LinkLayers { .. }),
+        matches!(error, QueuePairConnectError::LinkLayers { .. }),
         "{error:?}"
     );
     let error = connect(&|_, path| path.timeout = 0);
@@ -200,9 +203,15 @@ fn an_endpoint_travels_as_it_is_and_nothing_else_does() {
     for device in ["standin_roce0", "standin_ib0"] {
         let endpoint = end(&stand_in, device, READ_AND_WRITE).endpoint;
         let text = serde_json::to_string(&endpoint).unwrap();
-        assert_eq!(serde_json::from_str::<Endpoint>(&text).unwrap(), endpoint);
+        assert_eq!(
+            serde_json::from_str::<QueuePairEndpoint>(&text).unwrap(),
+            endpoint
+        );
         let more = text.replacen('{', r#"{"more":1,"#, 1);
-        assert!(serde_json::from_str::<Endpoint>(&more).is_err(), "{more}");
+        assert!(
+            serde_json::from_str::<QueuePairEndpoint>(&more).is_err(),
+            "{more}"
+        );
     }
 }
 

@@ -3,7 +3,9 @@
 use std::process::Command;
 
 use crosstie_model::{Mtu, facts::rdma::LinkLayer};
-use crosstie_verbs::{Device, DeviceLimits, DeviceListError, OpenDeviceError, PathMtu, PortState};
+use crosstie_verbs::{
+    DeviceLimits, DeviceListError, OpenDeviceError, PathMtu, VerbsDevice, VerbsPortState,
+};
 
 use super::stand_in::{StandIn, is_child, itself, told};
 
@@ -96,13 +98,13 @@ fn unlisted_devices() {
 fn a_device_that_cannot_be_opened_says_why() {
     let stand_in = StandIn::new();
     let devices = stand_in.library().devices().unwrap();
-    let error = Device::find(&devices, "mlx5_0").unwrap_err();
+    let error = VerbsDevice::find(&devices, "mlx5_0").unwrap_err();
     assert!(matches!(error, OpenDeviceError::Absent { .. }), "{error:?}");
     assert!(
         error.to_string().contains("standin_roce0, standin_roce1"),
         "{error}"
     );
-    let device = Device::find(&devices, "standin_roce0").unwrap();
+    let device = VerbsDevice::find(&devices, "standin_roce0").unwrap();
     stand_in.inject("ibv_open_device=13");
     let error = device.open().unwrap_err();
     assert!(matches!(error, OpenDeviceError::Denied { .. }), "{error:?}");
@@ -136,7 +138,7 @@ fn limits_are_the_devices() {
 fn a_port_is_read_though_its_structure_has_grown() {
     let stand_in = StandIn::new();
     let port = stand_in.open("standin_ib0").port(1).unwrap();
-    assert_eq!((port.state, port.lid), (PortState::Active, 7));
+    assert_eq!((port.state, port.lid), (VerbsPortState::Active, 7));
     assert_eq!(port.link_layer, LinkLayer::InfiniBand);
     assert_eq!(port.active_mtu, PathMtu::try_from(Mtu(2048)).ok());
     let context = stand_in.open("standin_roce0");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crosstie_model::Mtu;
 use crosstie_verbs::{
-    AsyncEvent, AsyncEventKind, AsyncEventSource, Operation, PathMtu, RemoteMemory, SendList,
+    AsyncEvent, AsyncEventKind, AsyncEventSource, PathMtu, RemoteMemory, SendList, SendOperation,
     SendRequest,
 };
 use crosstie_verbs_abi as abi;
@@ -49,7 +49,7 @@ fn a_queue_pair_is_told_by_number_and_can_be_dropped_afterwards() {
     let request = SendRequest {
         identifier: 0,
         local: near.memory.span(0, 8).unwrap(),
-        operation: Operation::Write {
+        operation: SendOperation::Write {
             to: RemoteMemory {
                 key: 999,
                 ..far.endpoint.memory
@@ -92,7 +92,7 @@ fn a_completion_queue_that_overruns_is_told() {
     let request = SendRequest {
         identifier: 0,
         local: near.memory.span(0, 8).unwrap(),
-        operation: Operation::Write {
+        operation: SendOperation::Write {
             to: far.endpoint.memory,
             offset: 0,
         },

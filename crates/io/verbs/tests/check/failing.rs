@@ -7,17 +7,17 @@ use std::{
 };
 
 use crosstie_verbs::{
-    Access, CompletionError, Operation, PostError, ReceiveList, RemoteMemory, SendList,
-    SendRequest, Status, WaitError,
+    CompletionError, CompletionStatus, CompletionWaitError, PostError, ReceiveList, RemoteAccess,
+    RemoteMemory, SendList, SendOperation, SendRequest,
 };
 
 use super::stand_in::{Connected, StandIn, end, is_child, itself, roce, soon, told};
 
 fn write(near: &Connected, to: RemoteMemory) -> SendList {
-    list(near, Operation::Write { to, offset: 0 }, 64)
+    list(near, SendOperation::Write { to, offset: 0 }, 64)
 }
 
-fn list(near: &Connected, operation: Operation, length: u32) -> SendList {
+fn list(near: &Connected, operation: SendOperation, length: u32) -> SendList {
     let request = SendRequest {
         identifier: 7,
         local: near.memory.span(0, length).unwrap(),
@@ -41,7 +41,7 @@ fn a_peer_that_does_not_answer_is_told_in_words() {
     let mut list = write(&near, far.endpoint.memory);
     stand_in.inject("completion=12");
     let error = fail(&mut near, &mut list);
-    assert_eq!(error.status, Status::RETRY_EXCEEDED);
+    assert_eq!(error.status, CompletionStatus::RETRY_EXCEEDED);
     let text = error.to_string();
     let number = near.pair.number();
     assert!(
@@ -52,7 +52,7 @@ fn a_peer_that_does_not_answer_is_told_in_words() {
     );
     assert!(text.ends_with("(status 12) (vendor's code 0x81)"), "{text}");
     // What comes after it is flushed.
-    assert_eq!(fail(&mut near, &mut list).status, Status::FLUSHED);
+    assert_eq!(fail(&mut near, &mut list).status, CompletionStatus::FLUSHED);
 }
 
 #[test]
@@ -61,15 +61,18 @@ fn a_peer_that_is_gone_does_not_answer() {
     let [mut near, far] = roce(&stand_in);
     let mut list = write(&near, far.endpoint.memory);
     drop(far);
-    assert_eq!(fail(&mut near, &mut list).status, Status::RETRY_EXCEEDED);
+    assert_eq!(
+        fail(&mut near, &mut list).status,
+        CompletionStatus::RETRY_EXCEEDED
+    );
 }
 
 #[test]
 fn every_status_has_words_of_its_own() {
-    let unknown = Status(99).to_string();
+    let unknown = CompletionStatus(99).to_string();
     let mut texts: Vec<String> = (0..=21)
         .filter(|code| ![3, 14, 15, 17, 18].contains(code))
-        .map(|code| Status(code).to_string())
+        .map(|code| CompletionStatus(code).to_string())
         .collect();
     assert!(
         texts.iter().all(|text| !text.contains("no words")),
@@ -83,12 +86,15 @@ fn every_status_has_words_of_its_own() {
 #[test]
 fn memory_that_may_not_be_written_is_refused_by_the_peer() {
     let stand_in = StandIn::new();
-    let near = end(&stand_in, "standin_roce0", Access::default());
-    let far = end(&stand_in, "standin_roce1", Access::default());
+    let near = end(&stand_in, "standin_roce0", RemoteAccess::default());
+    let far = end(&stand_in, "standin_roce1", RemoteAccess::default());
     let (to_near, to_far) = (near.endpoint, far.endpoint);
     let (mut near, far) = (near.connect(&to_far), far.connect(&to_near));
     let mut list = write(&near, far.endpoint.memory);
-    assert_eq!(fail(&mut near, &mut list).status, Status::REMOTE_ACCESS);
+    assert_eq!(
+        fail(&mut near, &mut list).status,
+        CompletionStatus::REMOTE_ACCESS
+    );
     drop(far);
 }
 
@@ -101,7 +107,10 @@ fn a_wrong_key_is_refused_by_the_peer() {
         ..far.endpoint.memory
     };
     let mut list = write(&near, wrong);
-    assert_eq!(fail(&mut near, &mut list).status, Status::REMOTE_ACCESS);
+    assert_eq!(
+        fail(&mut near, &mut list).status,
+        CompletionStatus::REMOTE_ACCESS
+    );
 }
 
 #[test]
@@ -114,16 +123,19 @@ fn memory_that_is_gone_is_refused_by_the_peer() {
         .unwrap();
     let mut list = write(&near, memory.remote());
     drop(memory);
-    assert_eq!(fail(&mut near, &mut list).status, Status::REMOTE_ACCESS);
+    assert_eq!(
+        fail(&mut near, &mut list).status,
+        CompletionStatus::REMOTE_ACCESS
+    );
 }
 
 #[test]
 fn a_peer_without_a_receive_is_not_waited_for_endlessly() {
     let stand_in = StandIn::new();
     let [mut near, _far] = roce(&stand_in);
-    let mut list = list(&near, Operation::Send, 64);
+    let mut list = list(&near, SendOperation::Send, 64);
     let error = fail(&mut near, &mut list);
-    assert_eq!(error.status, Status::RNR_RETRY_EXCEEDED);
+    assert_eq!(error.status, CompletionStatus::RNR_RETRY_EXCEEDED);
 }
 
 #[test]
@@ -134,7 +146,7 @@ fn a_message_longer_than_its_receive_is_refused() {
     far.pair
         .post_receive(&mut ReceiveList::new(vec![(1, short)]).unwrap())
         .unwrap();
-    let mut list = list(&near, Operation::Send, 64);
+    let mut list = list(&near, SendOperation::Send, 64);
     assert!(
         fail(&mut near, &mut list)
             .to_string()
@@ -158,7 +170,7 @@ fn what_never_completes_ends_at_the_deadline() {
         }
         .unwrap_err();
         assert!(
-            matches!(error, WaitError::DeadlinePassed { .. }),
+            matches!(error, CompletionWaitError::DeadlinePassed { .. }),
             "{error:?}"
         );
         assert!(
@@ -179,7 +191,7 @@ fn a_full_queue_says_how_many_were_posted() {
     let request = SendRequest {
         identifier: 0,
         local: near.memory.span(0, 8).unwrap(),
-        operation: Operation::Write { to, offset: 0 },
+        operation: SendOperation::Write { to, offset: 0 },
         signalled: true,
         inline: false,
     };
@@ -230,7 +242,7 @@ fn inline_data_that_is_too_long_is_refused() {
     let request = SendRequest {
         identifier: 0,
         local: near.memory.span(0, 221).unwrap(),
-        operation: Operation::Write {
+        operation: SendOperation::Write {
             to: far.endpoint.memory,
             offset: 0,
         },

@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
-use crosstie_verbs::{DeviceListError, Library, LibraryError};
+use crosstie_verbs::{DeviceListError, VerbsLibrary, VerbsLibraryError};
 
 use super::stand_in::{StandIn, told};
 
 #[test]
 fn a_missing_library_is_an_error_that_names_it() {
-    let error = Library::open_at(Path::new("/nonexistent/libibverbs.so.1")).unwrap_err();
-    assert!(matches!(error, LibraryError::Missing { .. }), "{error:?}");
+    let error = VerbsLibrary::open_at(Path::new("/nonexistent/libibverbs.so.1")).unwrap_err();
+    assert!(
+        matches!(error, VerbsLibraryError::Missing { .. }),
+        "{error:?}"
+    );
     let text = told(&error);
     assert!(
         text.contains("libibverbs.so.1 could not be loaded: install libibverbs1"),
@@ -20,8 +23,8 @@ fn a_missing_library_is_an_error_that_names_it() {
 
 #[test]
 fn a_library_without_our_functions_is_an_error_that_names_one() {
-    let error = Library::open_at(Path::new("libc.so.6")).unwrap_err();
-    let LibraryError::Function { function, .. } = error else {
+    let error = VerbsLibrary::open_at(Path::new("libc.so.6")).unwrap_err();
+    let VerbsLibraryError::Function { function, .. } = error else {
         panic!("{error:?}");
     };
     assert_eq!(function, "ibv_get_device_list");
@@ -29,10 +32,13 @@ fn a_library_without_our_functions_is_an_error_that_names_one() {
 
 #[test]
 fn what_this_machine_has_is_listed_or_missing_by_name() {
-    match Library::open().map(|library| library.devices()) {
+    match VerbsLibrary::open().map(|library| library.devices()) {
         Ok(Ok(devices)) => assert!(devices.iter().all(|device| !device.name().is_empty())),
         Ok(Err(error)) => assert!(matches!(error, DeviceListError::NoRdma(_)), "{error:?}"),
-        Err(error) => assert!(matches!(error, LibraryError::Missing { .. }), "{error:?}"),
+        Err(error) => assert!(
+            matches!(error, VerbsLibraryError::Missing { .. }),
+            "{error:?}"
+        ),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crosstie_verbs::{Operation, ReceiveList, SendList, SendRequest};
+use crosstie_verbs::{ReceiveList, SendList, SendOperation, SendRequest};
 
 use super::stand_in::{StandIn, is_child, itself, roce, soon};
 
@@ -44,22 +44,22 @@ fn everything() {
         .unwrap();
     let (to, from) = (far.endpoint.memory, far.endpoint.memory);
     let operations = [
-        Operation::Write { to, offset: 64 },
-        Operation::WriteWithImmediate {
+        SendOperation::Write { to, offset: 64 },
+        SendOperation::WriteWithImmediate {
             to,
             offset: 72,
             immediate: 1,
         },
-        Operation::Read { from, offset: 80 },
-        Operation::Send,
-        Operation::SendWithImmediate { immediate: 2 },
+        SendOperation::Read { from, offset: 80 },
+        SendOperation::Send,
+        SendOperation::SendWithImmediate { immediate: 2 },
     ];
     let requests = operations.into_iter().map(|operation| SendRequest {
         identifier: 0,
         local: near.memory.span(128, 8).unwrap(),
         operation,
         signalled: true,
-        inline: matches!(operation, Operation::Write { .. }),
+        inline: matches!(operation, SendOperation::Write { .. }),
     });
     let mut list = SendList::new(requests.collect()).unwrap();
     near.pair.post_send(&mut list).unwrap();

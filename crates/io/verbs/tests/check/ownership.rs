@@ -1,6 +1,6 @@
 //! Whatever order things are dropped in, they are destroyed in the order that libibverbs asks for.
 
-use crosstie_verbs::{Operation, SendList, SendRequest};
+use crosstie_verbs::{SendList, SendOperation, SendRequest};
 
 use super::stand_in::{Connected, End, StandIn, roce};
 
@@ -54,7 +54,7 @@ fn a_list_keeps_its_memory() {
     let request = SendRequest {
         identifier: 0,
         local: near.memory.span(0, 4).unwrap(),
-        operation: Operation::Write {
+        operation: SendOperation::Write {
             to: far.endpoint.memory,
             offset: 0,
         },
@@ -92,9 +92,9 @@ fn values_may_go_to_other_threads() {
     sendable::<crosstie_verbs::QueuePair<crosstie_verbs::ReadyToSend>>();
     sendable::<SendList>();
     sendable::<crosstie_verbs::ReceiveList>();
-    shareable::<crosstie_verbs::Context>();
+    shareable::<crosstie_verbs::DeviceContext>();
     shareable::<crosstie_verbs::CompletionQueue>();
     shareable::<crosstie_verbs::MemoryRegion>();
     shareable::<crosstie_verbs::ProtectionDomain>();
-    shareable::<crosstie_verbs::Device>();
+    shareable::<crosstie_verbs::VerbsDevice>();
 }

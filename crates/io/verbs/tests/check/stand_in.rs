@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use crosstie_model::Mtu;
 use crosstie_verbs::{
-    Access, CompletionBatch, CompletionQueue, Context, Device, Endpoint, Initialised, Library,
-    MemoryRegion, PathMtu, PathOptions, PortAddress, ProtectionDomain, QueuePair, QueuePairOptions,
-    ReadyToSend,
+    CompletionBatch, CompletionQueue, DeviceContext, Initialised, MemoryRegion, PathMtu,
+    PathOptions, PortAddress, ProtectionDomain, QueuePair, QueuePairEndpoint, QueuePairOptions,
+    ReadyToSend, RemoteAccess, VerbsDevice, VerbsLibrary,
 };
 
 pub(crate) const REGION: usize = 64 * 1024;
@@ -25,11 +25,11 @@ pub(crate) const PATH: PathOptions = PathOptions {
     reads: 16,
 };
 
-pub(crate) struct StandIn(crosstie_verbs_stand_in::StandIn);
+pub(crate) struct StandIn(crosstie_verbs_stand_in::VerbsStandIn);
 
 impl StandIn {
     pub(crate) fn new() -> Self {
-        Self(crosstie_verbs_stand_in::StandIn::new().unwrap())
+        Self(crosstie_verbs_stand_in::VerbsStandIn::new().unwrap())
     }
 
     pub(crate) fn with(fault: &str) -> Self {
@@ -54,29 +54,29 @@ impl StandIn {
         self.0.keep_loaded().unwrap();
     }
 
-    pub(crate) fn library(&self) -> Library {
-        Library::open_at(self.0.path()).unwrap()
+    pub(crate) fn library(&self) -> VerbsLibrary {
+        VerbsLibrary::open_at(self.0.path()).unwrap()
     }
 
-    pub(crate) fn open(&self, name: &str) -> Context {
+    pub(crate) fn open(&self, name: &str) -> DeviceContext {
         let devices = self.library().devices().unwrap();
-        Device::find(&devices, name).unwrap().open().unwrap()
+        VerbsDevice::find(&devices, name).unwrap().open().unwrap()
     }
 }
 
 /// One end: a queue pair with its memory.
 pub(crate) struct End<Pair> {
-    pub(crate) context: Context,
+    pub(crate) context: DeviceContext,
     pub(crate) domain: ProtectionDomain,
     pub(crate) memory: MemoryRegion,
     pub(crate) queue: CompletionQueue,
     pub(crate) batch: CompletionBatch,
     pub(crate) from: PortAddress,
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: QueuePairEndpoint,
     pub(crate) pair: Pair,
 }
 
-pub(crate) const READ_AND_WRITE: Access = Access {
+pub(crate) const READ_AND_WRITE: RemoteAccess = RemoteAccess {
     remote_write: true,
     remote_read: true,
     relaxed_ordering: false,
@@ -92,7 +92,11 @@ pub(crate) fn address_of(device: &str) -> Option<std::net::IpAddr> {
     }
 }
 
-pub(crate) fn end(stand_in: &StandIn, device: &str, access: Access) -> End<QueuePair<Initialised>> {
+pub(crate) fn end(
+    stand_in: &StandIn,
+    device: &str,
+    access: RemoteAccess,
+) -> End<QueuePair<Initialised>> {
     let context = stand_in.open(device);
     let domain = context.protection_domain().unwrap();
     let memory = domain.register(REGION, access).unwrap();
@@ -115,7 +119,7 @@ pub(crate) fn end(stand_in: &StandIn, device: &str, access: Access) -> End<Queue
 }
 
 impl End<QueuePair<Initialised>> {
-    pub(crate) fn connect(self, peer: &Endpoint) -> End<QueuePair<ReadyToSend>> {
+    pub(crate) fn connect(self, peer: &QueuePairEndpoint) -> End<QueuePair<ReadyToSend>> {
         let Self {
             context,
             domain,
@@ -147,7 +151,8 @@ pub(crate) fn connected(stand_in: &StandIn, devices: [&str; 2]) -> [Connected; 2
     let [first, second] = devices.map(|device| end(stand_in, device, READ_AND_WRITE));
     // As over a control connection.
     let sent = [&first, &second].map(|end| serde_json::to_string(&end.endpoint).unwrap());
-    let [to_second, to_first] = sent.map(|text| serde_json::from_str::<Endpoint>(&text).unwrap());
+    let [to_second, to_first] =
+        sent.map(|text| serde_json::from_str::<QueuePairEndpoint>(&text).unwrap());
     [first.connect(&to_first), second.connect(&to_second)]
 }
 

@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use crosstie_verbs::{CompletionKind, Operation, ReceiveList, SendList, SendRequest, WaitError};
+use crosstie_verbs::{
+    CompletionKind, CompletionWaitError, ReceiveList, SendList, SendOperation, SendRequest,
+};
 
 use super::stand_in::{Connected, StandIn, connected, roce, soon};
 
 const TEXT: &[u8] = b"sleepers lie under the rails";
 const LENGTH: u32 = 28;
 
-fn request(end: &Connected, operation: Operation) -> SendRequest {
+fn request(end: &Connected, operation: SendOperation) -> SendRequest {
     SendRequest {
         identifier: 42,
         local: end.memory.span(100, LENGTH).unwrap(),
@@ -59,7 +61,7 @@ fn what_is_written_is_there() {
         let to = far.endpoint.memory;
         let request = SendRequest {
             inline,
-            ..request(&near, Operation::Write { to, offset: 7 })
+            ..request(&near, SendOperation::Write { to, offset: 7 })
         };
         post(&mut near, request);
         assert_eq!(wait(&mut near, CompletionKind::Write).0, 42);
@@ -78,7 +80,7 @@ fn what_is_read_is_the_peers() {
     let [mut near, far] = roce(&stand_in);
     far.memory.write(9, TEXT).unwrap();
     let from = far.endpoint.memory;
-    let read = request(&near, Operation::Read { from, offset: 9 });
+    let read = request(&near, SendOperation::Read { from, offset: 9 });
     post(&mut near, read);
     wait(&mut near, CompletionKind::Read);
     assert_eq!(memory_at(&near, 100), TEXT);
@@ -93,7 +95,7 @@ fn a_write_with_an_immediate_value_tells_the_peer() {
     far.pair
         .post_receive(&mut ReceiveList::new(vec![(5, empty)]).unwrap())
         .unwrap();
-    let operation = Operation::WriteWithImmediate {
+    let operation = SendOperation::WriteWithImmediate {
         to: far.endpoint.memory,
         offset: 0,
         immediate: 0xc0ff_ee11,
@@ -118,9 +120,9 @@ fn what_is_sent_lands_in_receives_in_their_order() {
     far.pair
         .post_receive(&mut ReceiveList::new(spans.into()).unwrap())
         .unwrap();
-    let send = request(&near, Operation::Send);
+    let send = request(&near, SendOperation::Send);
     post(&mut near, send);
-    let send = request(&near, Operation::SendWithImmediate { immediate: 3 });
+    let send = request(&near, SendOperation::SendWithImmediate { immediate: 3 });
     post(&mut near, send);
     let completions = far.queue.wait(&mut far.batch, soon()).unwrap();
     let seen: Vec<_> = completions
@@ -144,7 +146,7 @@ fn a_list_is_posted_at_once_and_only_its_last_makes_a_completion() {
         .map(|(place, local)| SendRequest {
             identifier: place,
             local: near.memory.span(local, 64).unwrap(),
-            operation: Operation::Write {
+            operation: SendOperation::Write {
                 to,
                 offset: 8192 + place * 64,
             },
@@ -171,7 +173,7 @@ fn a_prepared_request_can_be_moved_and_changed() {
     far.pair
         .post_receive(&mut ReceiveList::new(vec![(1, empty)]).unwrap())
         .unwrap();
-    let operation = Operation::WriteWithImmediate {
+    let operation = SendOperation::WriteWithImmediate {
         to: far.endpoint.memory,
         offset: 0,
         immediate: 1,
@@ -200,7 +202,7 @@ fn a_batch_takes_as_many_as_it_has_room_for() {
     let to = far.endpoint.memory;
     let requests = (0..10).map(|identifier| SendRequest {
         identifier,
-        ..request(&near, Operation::Write { to, offset: 0 })
+        ..request(&near, SendOperation::Write { to, offset: 0 })
     });
     let mut list = SendList::new(requests.collect()).unwrap();
     near.pair.post_send(&mut list).unwrap();
@@ -228,7 +230,7 @@ fn a_sleeper_wakes_when_something_completes_and_at_its_deadline() {
         .wait_blocking(&mut far.batch, started + Duration::from_millis(50))
         .unwrap_err();
     assert!(
-        matches!(error, WaitError::DeadlinePassed { .. }),
+        matches!(error, CompletionWaitError::DeadlinePassed { .. }),
         "{error:?}"
     );
     assert!((50..5000).contains(&started.elapsed().as_millis()));
@@ -238,7 +240,7 @@ fn a_sleeper_wakes_when_something_completes_and_at_its_deadline() {
         far.pair
             .post_receive(&mut ReceiveList::new(vec![(1, span)]).unwrap())
             .unwrap();
-        let send = request(&near, Operation::Send);
+        let send = request(&near, SendOperation::Send);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(delay));

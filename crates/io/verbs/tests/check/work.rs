@@ -1,6 +1,8 @@
 //! Lists that cannot be, and memory beyond its region.
 
-use crosstie_verbs::{Operation, OutOfRange, ReceiveList, SendList, SendRequest, WorkError};
+use crosstie_verbs::{
+    OutOfRange, ReceiveList, SendList, SendOperation, SendRequest, WorkListError,
+};
 
 use super::stand_in::{REGION, StandIn, roce, told};
 
@@ -8,15 +10,18 @@ use super::stand_in::{REGION, StandIn, roce, told};
 fn an_empty_list_and_an_inline_read_are_refused() {
     let stand_in = StandIn::new();
     let [near, far] = roce(&stand_in);
-    assert!(matches!(SendList::new(Vec::new()), Err(WorkError::Empty)));
+    assert!(matches!(
+        SendList::new(Vec::new()),
+        Err(WorkListError::Empty)
+    ));
     assert!(matches!(
         ReceiveList::new(Vec::new()),
-        Err(WorkError::Empty)
+        Err(WorkListError::Empty)
     ));
     let read = SendRequest {
         identifier: 0,
         local: near.memory.span(0, 8).unwrap(),
-        operation: Operation::Read {
+        operation: SendOperation::Read {
             from: far.endpoint.memory,
             offset: 0,
         },
@@ -25,7 +30,7 @@ fn an_empty_list_and_an_inline_read_are_refused() {
     };
     assert!(matches!(
         SendList::new(vec![read]),
-        Err(WorkError::InlineRead(0))
+        Err(WorkListError::InlineRead(0))
     ));
 }
 
@@ -43,7 +48,7 @@ fn nothing_reaches_beyond_a_region() {
     let request = |offset| SendRequest {
         identifier: 0,
         local: near.memory.span(0, 8).unwrap(),
-        operation: Operation::Write { to, offset },
+        operation: SendOperation::Write { to, offset },
         signalled: true,
         inline: false,
     };

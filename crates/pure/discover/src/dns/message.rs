@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{DnsError, MAX_MESSAGE, Name};
+use super::{DnsError, DnsName, MAX_MESSAGE};
 
 /// Records that are taken of one message.
 pub const MAX_RECORDS: usize = 256;
@@ -15,7 +15,7 @@ const RESPONSE: u16 = 0x8000;
 
 /// Record types, by their numbers on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DnsRecordKind {
     A = 1,
     Pointer = 12,
     Aaaa = 28,
@@ -23,21 +23,21 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    pub name: Name,
-    pub data: Data,
+pub struct DnsRecord {
+    pub name: DnsName,
+    pub data: DnsRecordData,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Data {
-    Pointer(Name),
+pub enum DnsRecordData {
+    Pointer(DnsName),
     /// Who serves it.
-    Service(Name),
+    Service(DnsName),
     Address(IpAddr),
 }
 
 /// A query for all of these.
-pub fn question(asked: &[(Name, Kind)]) -> Vec<u8> {
+pub fn question(asked: &[(DnsName, DnsRecordKind)]) -> Vec<u8> {
     let count = u16::try_from(asked.len()).unwrap_or(u16::MAX);
     let mut message = vec![0; HEADER];
     message[4..6].copy_from_slice(&count.to_be_bytes());
@@ -50,7 +50,7 @@ pub fn question(asked: &[(Name, Kind)]) -> Vec<u8> {
 }
 
 /// The records of a response that are of a type that we ask for. A query has none.
-pub fn answers(message: &[u8]) -> Result<Vec<Record>, DnsError> {
+pub fn answers(message: &[u8]) -> Result<Vec<DnsRecord>, DnsError> {
     if message.len() > MAX_MESSAGE {
         return Err(DnsError::TooLong);
     }
@@ -59,7 +59,7 @@ pub fn answers(message: &[u8]) -> Result<Vec<Record>, DnsError> {
     }
     let mut at = HEADER;
     for _ in 0..u16_at(message, 4)? {
-        let (_, after) = Name::read(message, at)?;
+        let (_, after) = DnsName::read(message, at)?;
         at = after + 4;
     }
     let mut records = Vec::new();
@@ -68,7 +68,7 @@ pub fn answers(message: &[u8]) -> Result<Vec<Record>, DnsError> {
         .map(|at| u16_at(message, at).map(usize::from))
         .sum::<Result<usize, DnsError>>()?;
     for _ in 0..count.min(MAX_RECORDS) {
-        let (name, fixed) = Name::read(message, at)?;
+        let (name, fixed) = DnsName::read(message, at)?;
         let (kind, class) = (u16_at(message, fixed)?, u16_at(message, fixed + 2)?);
         let start = fixed + 10;
         let end = start + usize::from(u16_at(message, fixed + 8)?);
@@ -79,30 +79,37 @@ pub fn answers(message: &[u8]) -> Result<Vec<Record>, DnsError> {
         if class & CLASS == INTERNET
             && let Some(data) = data(message, kind, start, end)?
         {
-            records.push(Record { name, data });
+            records.push(DnsRecord { name, data });
         }
     }
     Ok(records)
 }
 
 /// What a record says, which lies in `start..end`. Other types say nothing to us, and so do wrong lengths.
-fn data(message: &[u8], kind: u16, start: usize, end: usize) -> Result<Option<Data>, DnsError> {
+fn data(
+    message: &[u8],
+    kind: u16,
+    start: usize,
+    end: usize,
+) -> Result<Option<DnsRecordData>, DnsError> {
     let bytes = &message[start..end];
     let name_at = |at: usize| {
-        let (name, after) = Name::read(message, at)?;
+        let (name, after) = DnsName::read(message, at)?;
         Ok((after == end).then_some(name))
     };
     Ok(match kind {
-        kind if kind == Kind::A as u16 => <[u8; 4]>::try_from(bytes)
+        kind if kind == DnsRecordKind::A as u16 => <[u8; 4]>::try_from(bytes)
             .ok()
-            .map(|address| Data::Address(Ipv4Addr::from(address).into())),
-        kind if kind == Kind::Aaaa as u16 => <[u8; 16]>::try_from(bytes)
+            .map(|address| DnsRecordData::Address(Ipv4Addr::from(address).into())),
+        kind if kind == DnsRecordKind::Aaaa as u16 => <[u8; 16]>::try_from(bytes)
             .ok()
-            .map(|address| Data::Address(Ipv6Addr::from(address).into())),
-        kind if kind == Kind::Pointer as u16 => name_at(start)?.map(Data::Pointer),
+            .map(|address| DnsRecordData::Address(Ipv6Addr::from(address).into())),
+        kind if kind == DnsRecordKind::Pointer as u16 => {
+            name_at(start)?.map(DnsRecordData::Pointer)
+        }
         // Priority, weight and port go before the name.
-        kind if kind == Kind::Service as u16 && bytes.len() > 6 => {
-            name_at(start + 6)?.map(Data::Service)
+        kind if kind == DnsRecordKind::Service as u16 && bytes.len() > 6 => {
+            name_at(start + 6)?.map(DnsRecordData::Service)
         }
         _ => None,
     })

@@ -7,8 +7,8 @@ mod tests;
 
 use thiserror::Error;
 
-pub use message::{Data, Kind, MAX_RECORDS, Record, answers, question};
-pub use name::{MAX_NAME, Name};
+pub use message::{DnsRecord, DnsRecordData, DnsRecordKind, MAX_RECORDS, answers, question};
+pub use name::{DnsName, MAX_NAME};
 
 /// Longest message, of multicast DNS (RFC 6762, section 17).
 pub const MAX_MESSAGE: usize = 9000;

@@ -10,9 +10,9 @@ const POINTER: u8 = 0b1100_0000;
 
 /// Labels in lower case: names are the same however they are written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(Vec<Vec<u8>>);
+pub struct DnsName(Vec<Vec<u8>>);
 
-impl Name {
+impl DnsName {
     /// A name of our own: labels between dots, none too long.
     pub fn of(text: &str) -> Self {
         let labels = text.split('.').map(|label| {

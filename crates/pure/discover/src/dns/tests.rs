@@ -19,7 +19,7 @@ fn response(records: &[(&[u8], u16, &[u8])]) -> Vec<u8> {
 
 fn wire(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Name::of(text).encode(&mut bytes);
+    DnsName::of(text).encode(&mut bytes);
     bytes
 }
 
@@ -39,14 +39,20 @@ fn records_say_what_they_say() {
         (&wire("spark-b.local"), 1, &[192, 0, 2]),
     ]);
     let found = answers(&message).unwrap();
-    let said: Vec<&Data> = found.iter().map(|record| &record.data).collect();
-    let Data::Pointer(instance) = said[0] else {
+    let said: Vec<&DnsRecordData> = found.iter().map(|record| &record.data).collect();
+    let DnsRecordData::Pointer(instance) = said[0] else {
         panic!("{said:?}")
     };
     let labels: Vec<&[u8]> = instance.labels().iter().map(Vec::as_slice).collect();
     assert_eq!(labels, [&b"spark b"[..], b"_ssh", b"_tcp", b"local"]);
-    assert_eq!(*said[1], Data::Service(Name::of("spark-b.local")));
-    assert_eq!(*said[2], Data::Address("192.0.2.7".parse().unwrap()));
+    assert_eq!(
+        *said[1],
+        DnsRecordData::Service(DnsName::of("spark-b.local"))
+    );
+    assert_eq!(
+        *said[2],
+        DnsRecordData::Address("192.0.2.7".parse().unwrap())
+    );
     assert_eq!(said.len(), 4);
 }
 
@@ -80,7 +86,7 @@ fn a_thousand_records_are_some_of_them() {
     assert_eq!(answers(&response(&[one; 300])).unwrap().len(), MAX_RECORDS);
     assert_eq!(answers(&vec![0; MAX_MESSAGE + 1]), Err(DnsError::TooLong));
     assert_eq!(
-        answers(&question(&[(Name::of("a"), Kind::A)])),
+        answers(&question(&[(DnsName::of("a"), DnsRecordKind::A)])),
         Ok(Vec::new())
     );
 }
@@ -113,17 +119,17 @@ proptest! {
             let mut bytes = Vec::new();
             record.name.encode(&mut bytes);
             prop_assert!(bytes.len() <= MAX_NAME);
-            let (again, end) = Name::read(&bytes, 0).unwrap();
+            let (again, end) = DnsName::read(&bytes, 0).unwrap();
             prop_assert_eq!((again, end), (record.name, bytes.len()));
         }
     }
 
     #[test]
     fn names_come_back(labels in prop::collection::vec("[a-zA-Z0-9_-]{1,20}", 1..8)) {
-        let name = Name::of(&labels.join("."));
+        let name = DnsName::of(&labels.join("."));
         let mut bytes = vec![7; 30];
         name.encode(&mut bytes);
         let end = bytes.len();
-        prop_assert_eq!(Name::read(&bytes, 30), Ok((name, end)));
+        prop_assert_eq!(DnsName::read(&bytes, 30), Ok((name, end)));
     }
 }

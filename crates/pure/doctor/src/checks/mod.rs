@@ -14,12 +14,12 @@ pub mod qos;
 use crate::Check;
 
 /// An area of the catalogue and its checks, in the order in which people should look at them.
-pub struct Area {
+pub struct CheckArea {
     pub title: &'static str,
     pub checks: &'static [&'static Check],
 }
 
-pub const AREAS: &[Area] = &[
+pub const AREAS: &[CheckArea] = &[
     pcie::AREA,
     drivers::AREA,
     link::AREA,

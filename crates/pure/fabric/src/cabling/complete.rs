@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PortHeard, Sender};
+use super::{FrameSender, PortReception};
 
 /// Every port that can hear somebody has, and of the nodes on one wire every port hears every other node's. What each
 /// node's ports heard so far, by the node's number.
-pub fn is_complete(nodes: &[Vec<PortHeard>]) -> bool {
+pub fn is_complete(nodes: &[Vec<PortReception>]) -> bool {
     let ports = || nodes.iter().enumerate().flat_map(numbered);
     if !ports().all(|(_, port)| is_settled(port)) {
         return false;
     }
-    let heard: BTreeMap<Sender, BTreeSet<Sender>> = ports()
+    let heard: BTreeMap<FrameSender, BTreeSet<FrameSender>> = ports()
         .map(|(sender, port)| {
             (
                 sender,
@@ -26,11 +26,13 @@ pub fn is_complete(nodes: &[Vec<PortHeard>]) -> bool {
     })
 }
 
-fn numbered((node, ports): (usize, &Vec<PortHeard>)) -> impl Iterator<Item = (Sender, &PortHeard)> {
+fn numbered(
+    (node, ports): (usize, &Vec<PortReception>),
+) -> impl Iterator<Item = (FrameSender, &PortReception)> {
     let number = |index: usize| u16::try_from(index).ok();
     let ports = ports.iter().enumerate();
     ports.filter_map(move |(port, heard)| {
-        let sender = Sender {
+        let sender = FrameSender {
             node: number(node)?,
             port: number(port)?,
         };
@@ -40,16 +42,16 @@ fn numbered((node, ports): (usize, &Vec<PortHeard>)) -> impl Iterator<Item = (Se
 
 /// It heard somebody, or it never will: nothing is plugged in, or it takes no part. A link that was brought up for this may
 /// still get its carrier.
-fn is_settled(port: &PortHeard) -> bool {
+fn is_settled(port: &PortReception) -> bool {
     let is_empty = port.carrier_before == Some(false) && port.carrier != Some(true);
     !port.heard.is_empty() || port.problem.is_some() || (is_empty && !port.raised)
 }
 
 /// Ports that are joined by hearing, in either direction.
-fn wires(heard: &BTreeMap<Sender, BTreeSet<Sender>>) -> Vec<BTreeSet<Sender>> {
-    let mut wires: Vec<BTreeSet<Sender>> = Vec::new();
+fn wires(heard: &BTreeMap<FrameSender, BTreeSet<FrameSender>>) -> Vec<BTreeSet<FrameSender>> {
+    let mut wires: Vec<BTreeSet<FrameSender>> = Vec::new();
     for (sender, others) in heard {
-        let mut joined: BTreeSet<Sender> = others.clone();
+        let mut joined: BTreeSet<FrameSender> = others.clone();
         joined.insert(*sender);
         let (same, apart) = wires
             .into_iter()
@@ -63,22 +65,22 @@ fn wires(heard: &BTreeMap<Sender, BTreeSet<Sender>>) -> Vec<BTreeSet<Sender>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Heard;
+    use super::super::FramesFrom;
     use super::*;
 
-    fn port(heard: &[(u16, u16)]) -> PortHeard {
-        let heard = heard.iter().map(|(node, port)| Heard {
-            sender: Sender {
+    fn port(heard: &[(u16, u16)]) -> PortReception {
+        let heard = heard.iter().map(|(node, port)| FramesFrom {
+            sender: FrameSender {
                 node: *node,
                 port: *port,
             },
             frames: 3,
         });
-        PortHeard {
+        PortReception {
             carrier_before: Some(true),
             carrier: Some(true),
             heard: heard.collect(),
-            ..PortHeard::default()
+            ..PortReception::default()
         }
     }
 
@@ -115,27 +117,27 @@ mod tests {
     #[test]
     fn an_empty_cage_is_not_waited_for_and_a_silent_or_a_rising_one_is() {
         let cabled = [vec![port(&[(1, 0)])], vec![port(&[(0, 0)])]];
-        let with = |extra: PortHeard| {
+        let with = |extra: PortReception| {
             let mut nodes = cabled.clone();
             nodes[0].push(extra);
             is_complete(&nodes)
         };
-        let without_carrier = PortHeard {
+        let without_carrier = PortReception {
             carrier_before: Some(false),
             carrier: Some(false),
-            ..PortHeard::default()
+            ..PortReception::default()
         };
         assert!(with(without_carrier.clone()));
-        let rising = PortHeard {
+        let rising = PortReception {
             carrier_before: None,
             raised: true,
             ..without_carrier.clone()
         };
         assert!(!with(rising));
         assert!(!with(port(&[])));
-        let refused = PortHeard {
+        let refused = PortReception {
             problem: Some("the node is managed over it".to_owned()),
-            ..PortHeard::default()
+            ..PortReception::default()
         };
         assert!(with(refused));
     }

@@ -33,17 +33,18 @@ pub const FRAME: usize = HEADER + SIGNED + TAG;
 macro_rules! hexadecimal {
     ($name:ident, $length:literal) => {
         impl TryFrom<String> for $name {
-            type Error = NotHexadecimal;
-            fn try_from(text: String) -> Result<Self, NotHexadecimal> {
+            type Error = CablingKeyParseError;
+            fn try_from(text: String) -> Result<Self, CablingKeyParseError> {
                 let mut bytes = [0; $length];
                 let digits = text.as_bytes();
                 if digits.len() != 2 * $length {
-                    return Err(NotHexadecimal);
+                    return Err(CablingKeyParseError);
                 }
                 for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-                    let value = |digit: u8| char::from(digit).to_digit(16).ok_or(NotHexadecimal);
+                    let value =
+                        |digit: u8| char::from(digit).to_digit(16).ok_or(CablingKeyParseError);
                     *byte = u8::try_from(value(pair[0])? << 4 | value(pair[1])?)
-                        .map_err(|_| NotHexadecimal)?;
+                        .map_err(|_| CablingKeyParseError)?;
                 }
                 Ok(Self(bytes))
             }
@@ -58,15 +59,15 @@ macro_rules! hexadecimal {
 
 #[derive(Debug, thiserror::Error)]
 #[error("not as many hexadecimal digits as it should be")]
-pub struct NotHexadecimal;
+pub struct CablingKeyParseError;
 
 /// Which run a frame belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Token(pub [u8; 16]);
-hexadecimal!(Token, 16);
+pub struct CablingToken(pub [u8; 16]);
+hexadecimal!(CablingToken, 16);
 
-impl fmt::Display for Token {
+impl fmt::Display for CablingToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from(*self))
     }
@@ -75,10 +76,10 @@ impl fmt::Display for Token {
 /// What proves that a frame is of this run; only its agents have it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Key(pub [u8; 32]);
-hexadecimal!(Key, 32);
+pub struct CablingKey(pub [u8; 32]);
+hexadecimal!(CablingKey, 32);
 
-impl fmt::Debug for Key {
+impl fmt::Debug for CablingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
@@ -86,15 +87,15 @@ impl fmt::Debug for Key {
 
 /// Whose frame it is: the node's number in the run, and the port's in that node's part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Sender {
+pub struct FrameSender {
     pub node: u16,
     pub port: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decoded {
+pub enum DecodedFrame {
     Ours {
-        sender: Sender,
+        sender: FrameSender,
         sequence: u32,
     },
     /// It has our `EtherType`, and it is not of this run.
@@ -103,9 +104,9 @@ pub enum Decoded {
 
 pub fn encode(
     source: [u8; 6],
-    token: Token,
-    key: &Key,
-    sender: Sender,
+    token: CablingToken,
+    key: &CablingKey,
+    sender: FrameSender,
     sequence: u32,
 ) -> [u8; FRAME] {
     let mut frame = [0; FRAME];
@@ -130,7 +131,7 @@ pub fn encode(
     frame
 }
 
-fn authentication(key: &Key, signed: &[u8]) -> Hmac<Sha256> {
+fn authentication(key: &CablingKey, signed: &[u8]) -> Hmac<Sha256> {
     // RFC 2104 fills a short key up with zeros.
     let mut block = [0; 64];
     block[..key.0.len()].copy_from_slice(&key.0);
@@ -138,14 +139,14 @@ fn authentication(key: &Key, signed: &[u8]) -> Hmac<Sha256> {
 }
 
 /// Reads a whole frame, its Ethernet header included. `None` is a frame that has another `EtherType`.
-pub fn decode(frame: &[u8], token: Token, key: &Key) -> Option<Decoded> {
+pub fn decode(frame: &[u8], token: CablingToken, key: &CablingKey) -> Option<DecodedFrame> {
     if frame.get(12..HEADER)? != ETHERTYPE.to_be_bytes() {
         return None;
     }
-    Some(read(&frame[HEADER..], token, key).unwrap_or(Decoded::Stranger))
+    Some(read(&frame[HEADER..], token, key).unwrap_or(DecodedFrame::Stranger))
 }
 
-fn read(payload: &[u8], token: Token, key: &Key) -> Option<Decoded> {
+fn read(payload: &[u8], token: CablingToken, key: &CablingKey) -> Option<DecodedFrame> {
     let (signed, rest) = payload.split_first_chunk::<SIGNED>()?;
     let tag = rest.first_chunk::<TAG>()?;
     let (magic, fields) = signed.split_first_chunk::<4>()?;
@@ -158,8 +159,8 @@ fn read(payload: &[u8], token: Token, key: &Key) -> Option<Decoded> {
     if !is_ours || authentication(key, signed).verify_slice(tag).is_err() {
         return None;
     }
-    Some(Decoded::Ours {
-        sender: Sender {
+    Some(DecodedFrame::Ours {
+        sender: FrameSender {
             node: u16::from_be_bytes(*node),
             port: u16::from_be_bytes(*port),
         },
@@ -177,45 +178,45 @@ mod tests {
 
     #[test]
     fn keys_do_not_show_and_travel_as_text() {
-        let key = Key([0xab; 32]);
+        let key = CablingKey([0xab; 32]);
         assert_eq!(format!("{key:?}"), "Key(…)");
         let text = String::from(key.clone());
         assert_eq!(text, "ab".repeat(32));
-        assert_eq!(Key::try_from(text).unwrap(), key);
+        assert_eq!(CablingKey::try_from(text).unwrap(), key);
         for wrong in ["", "0", "zz", &"+1".repeat(32), &"ä".repeat(32)] {
-            assert!(Key::try_from(wrong.to_owned()).is_err(), "{wrong}");
+            assert!(CablingKey::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }
     }
 
     proptest! {
         #[test]
         fn what_is_said_is_heard(token: [u8; 16], key: [u8; 32], node: u16, port: u16, sequence: u32, padding in 0..60_usize) {
-            let (token, key, sender) = (Token(token), Key(key), Sender { node, port });
+            let (token, key, sender) = (CablingToken(token), CablingKey(key), FrameSender { node, port });
             let mut frame = encode(MAC, token, &key, sender, sequence).to_vec();
             frame.resize(FRAME + padding, 0);
-            prop_assert_eq!(decode(&frame, token, &key), Some(Decoded::Ours { sender, sequence }));
+            prop_assert_eq!(decode(&frame, token, &key), Some(DecodedFrame::Ours { sender, sequence }));
         }
 
         #[test]
         fn a_changed_bit_makes_a_stranger(bit in HEADER * 8..FRAME * 8) {
-            let (token, key) = (Token([1; 16]), Key([2; 32]));
-            let mut frame = encode(MAC, token, &key, Sender { node: 1, port: 2 }, 3);
+            let (token, key) = (CablingToken([1; 16]), CablingKey([2; 32]));
+            let mut frame = encode(MAC, token, &key, FrameSender { node: 1, port: 2 }, 3);
             frame[bit / 8] ^= 1 << (bit % 8);
-            prop_assert_eq!(decode(&frame, token, &key), Some(Decoded::Stranger));
+            prop_assert_eq!(decode(&frame, token, &key), Some(DecodedFrame::Stranger));
         }
 
         #[test]
         fn other_runs_and_cut_frames_are_strangers(length in HEADER..FRAME) {
-            let (token, key) = (Token([1; 16]), Key([2; 32]));
-            let frame = encode(MAC, token, &key, Sender { node: 1, port: 2 }, 3);
-            prop_assert_eq!(decode(&frame[..length], token, &key), Some(Decoded::Stranger));
-            prop_assert_eq!(decode(&frame, token, &Key([3; 32])), Some(Decoded::Stranger));
-            prop_assert_eq!(decode(&frame, Token([4; 16]), &key), Some(Decoded::Stranger));
+            let (token, key) = (CablingToken([1; 16]), CablingKey([2; 32]));
+            let frame = encode(MAC, token, &key, FrameSender { node: 1, port: 2 }, 3);
+            prop_assert_eq!(decode(&frame[..length], token, &key), Some(DecodedFrame::Stranger));
+            prop_assert_eq!(decode(&frame, token, &CablingKey([3; 32])), Some(DecodedFrame::Stranger));
+            prop_assert_eq!(decode(&frame, CablingToken([4; 16]), &key), Some(DecodedFrame::Stranger));
         }
 
         #[test]
         fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let is_ours = matches!(decode(&bytes, Token([1; 16]), &Key([2; 32])), Some(Decoded::Ours { .. }));
+            let is_ours = matches!(decode(&bytes, CablingToken([1; 16]), &CablingKey([2; 32])), Some(DecodedFrame::Ours { .. }));
             prop_assert!(!is_ours);
         }
     }

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Key, Sender, Token};
+use super::{CablingKey, CablingToken, FrameSender};
 
 /// One node's part of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probe {
-    pub token: Token,
-    pub key: Key,
+pub struct CablingRequest {
+    pub token: CablingToken,
+    pub key: CablingKey,
     /// The node's number in the run.
     pub node: u16,
     /// In the order that gives each its number.
@@ -19,9 +19,9 @@ pub struct Probe {
 
 /// What one node heard.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Listened {
+pub struct CablingReply {
     /// As many as there were interfaces, in their order.
-    pub ports: Vec<PortHeard>,
+    pub ports: Vec<PortReception>,
     /// What an earlier run that was killed had left, and this one has put back.
     pub put_back: Vec<String>,
     /// What could not be put back as it was, and why.
@@ -29,14 +29,14 @@ pub struct Listened {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct PortHeard {
+pub struct PortReception {
     /// Before anything was done; unknown while a link is administratively down.
     pub carrier_before: Option<bool>,
     /// At any time while it listened.
     pub carrier: Option<bool>,
     /// The link was down and was brought up for as long as it listened.
     pub raised: bool,
-    pub heard: Vec<Heard>,
+    pub heard: Vec<FramesFrom>,
     /// Frames of our kind that are not of this run.
     pub strangers: u32,
     /// Why it could not speak or listen.
@@ -44,8 +44,8 @@ pub struct PortHeard {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct FramesFrom {
     #[serde(flatten)]
-    pub sender: Sender,
+    pub sender: FrameSender,
     pub frames: u32,
 }

@@ -11,8 +11,11 @@ mod survey;
 mod topology;
 
 pub use complete::is_complete;
-pub use frame::{BROADCAST, Decoded, ETHERTYPE, FRAME, Key, Sender, Token, decode, encode};
-pub use hearing::{Heard, Listened, PortHeard, Probe};
-pub use note::Note;
-pub use survey::{Jack, Station, interfaces_to_probe, station};
-pub use topology::{CageState, FoundCage, Wiring, wiring};
+pub use frame::{
+    BROADCAST, CablingKey, CablingToken, DecodedFrame, ETHERTYPE, FRAME, FrameSender, decode,
+    encode,
+};
+pub use hearing::{CablingReply, CablingRequest, FramesFrom, PortReception};
+pub use note::CablingNote;
+pub use survey::{SurveyedNode, SurveyedPort, interfaces_to_probe, station};
+pub use topology::{CageState, DetectedCabling, FoundCage, wiring};

@@ -5,7 +5,7 @@ use std::fmt;
 use crosstie_model::PortRef;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Note {
+pub enum CablingNote {
     /// `deaf` is heard by `hears`, and hears nothing from there.
     OneWay {
         hears: PortRef,
@@ -65,7 +65,7 @@ pub enum Note {
     },
 }
 
-impl Note {
+impl CablingNote {
     /// Its name for programs.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -113,7 +113,7 @@ impl Note {
     }
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for CablingNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OneWay { hears, deaf } => write!(

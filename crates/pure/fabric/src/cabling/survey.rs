@@ -5,30 +5,30 @@ use crosstie_model::{
     facts::rdma::{LinkLayer, RdmaPort},
 };
 
-use super::{Listened, Note, PortHeard};
-use crate::{Cage, Grouping, carries_management};
+use super::{CablingNote, CablingReply, PortReception};
+use crate::{Cage, CageGrouping, carries_management};
 
 /// A port that takes part in a run, and what it heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Jack {
+pub struct SurveyedPort {
     pub device: String,
     pub interface: String,
     /// `None` where nothing but the hearing can tell who its twin is.
     pub cage: Option<String>,
-    pub heard: PortHeard,
+    pub heard: PortReception,
 }
 
 /// A node that takes part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Station {
+pub struct SurveyedNode {
     pub name: String,
     /// In the order of the interfaces that its agent was given.
-    pub jacks: Vec<Jack>,
+    pub jacks: Vec<SurveyedPort>,
 }
 
 /// The ports of a node that can take part, and why the others cannot.
-pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (Station, Vec<Note>) {
-    let mut station = Station {
+pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (SurveyedNode, Vec<CablingNote>) {
+    let mut station = SurveyedNode {
         name: facts.host.name.clone(),
         jacks: Vec::new(),
     };
@@ -51,7 +51,7 @@ pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (Station, Vec<Note>
                 continue;
             }
             if let Some(why) = unfit(facts, port, interface) {
-                notes.push(Note::NotProbed {
+                notes.push(CablingNote::NotProbed {
                     node: station.name.clone(),
                     interface: interface.clone(),
                     why,
@@ -59,12 +59,12 @@ pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (Station, Vec<Note>
                 continue;
             }
             // Cards have ids, buses and chips to go by. Software devices have none of them.
-            let unknown = device.software && cage.grouping == Grouping::Alone;
-            station.jacks.push(Jack {
+            let unknown = device.software && cage.grouping == CageGrouping::Alone;
+            station.jacks.push(SurveyedPort {
                 device: device.name.clone(),
                 interface: interface.clone(),
                 cage: (!unknown).then(|| cage.id.clone()),
-                heard: PortHeard::default(),
+                heard: PortReception::default(),
             });
         }
     }
@@ -90,12 +90,15 @@ fn unfit(facts: &Facts, port: &RdmaPort, interface: &str) -> Option<String> {
 }
 
 /// The node with what its agent says that it heard.
-pub fn station(survey: Station, listened: Listened) -> (Station, Vec<Note>) {
-    let put_back = listened.put_back.into_iter().map(|what| Note::PutBack {
-        node: survey.name.clone(),
-        what,
-    });
-    let left = listened.left.into_iter().map(|what| Note::Left {
+pub fn station(survey: SurveyedNode, listened: CablingReply) -> (SurveyedNode, Vec<CablingNote>) {
+    let put_back = listened
+        .put_back
+        .into_iter()
+        .map(|what| CablingNote::PutBack {
+            node: survey.name.clone(),
+            what,
+        });
+    let left = listened.left.into_iter().map(|what| CablingNote::Left {
         node: survey.name.clone(),
         what,
     });
@@ -104,11 +107,11 @@ pub fn station(survey: Station, listened: Listened) -> (Station, Vec<Note>) {
     let jacks = survey
         .jacks
         .into_iter()
-        .map(|jack| Jack {
+        .map(|jack| SurveyedPort {
             heard: heard.next().unwrap_or_default(),
             ..jack
         })
         .collect();
     let name = survey.name;
-    (Station { name, jacks }, notes)
+    (SurveyedNode { name, jacks }, notes)
 }

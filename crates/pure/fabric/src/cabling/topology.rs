@@ -4,20 +4,20 @@ mod oddities;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_model::{Cable, PortRef, Spec};
+use crosstie_model::{Cable, ClusterSpec, PortRef};
 
-use super::{Note, Station};
+use super::{CablingNote, SurveyedNode};
 use crate::cage::natural;
 use oddities::{alone, crossed, notes, twins, unfit};
 
 /// What joins the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wiring {
+pub struct DetectedCabling {
     /// Each node's, in the order of the stations.
     pub cages: Vec<Vec<FoundCage>>,
     /// Without numbers: those are the cluster file's.
     pub cables: Vec<Cable>,
-    pub notes: Vec<Note>,
+    pub notes: Vec<CablingNote>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ struct Unit {
 
 /// Units with their names, and who of them heard whom.
 struct Named<'a> {
-    stations: &'a [Station],
+    stations: &'a [SurveyedNode],
     units: Vec<Unit>,
     ids: Vec<String>,
     hearings: BTreeSet<(usize, usize)>,
@@ -68,7 +68,7 @@ impl Named<'_> {
 }
 
 /// `spec` names the planes that are known by name already.
-pub fn wiring(stations: &[Station], spec: Option<&Spec>) -> Wiring {
+pub fn wiring(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> DetectedCabling {
     let units = units(stations);
     let (units, segments) = merge(units.clone(), &hearings(stations, &units));
     let named = Named {
@@ -78,7 +78,7 @@ pub fn wiring(stations: &[Station], spec: Option<&Spec>) -> Wiring {
         hearings: hearings(stations, &units),
         units,
     };
-    let mut wiring = Wiring::default();
+    let mut wiring = DetectedCabling::default();
     let mut states = vec![CageState::Cabled; named.units.len()];
     let mut planes = free_planes(spec);
     for segment in &segments {
@@ -130,7 +130,7 @@ fn state(named: &Named, segment: &[usize]) -> CageState {
 }
 
 /// Names for planes that the cluster file has not.
-fn free_planes(spec: Option<&Spec>) -> impl Iterator<Item = String> {
+fn free_planes(spec: Option<&ClusterSpec>) -> impl Iterator<Item = String> {
     let cables = spec.into_iter().flat_map(|spec| &spec.cables);
     let taken: BTreeSet<String> = cables
         .filter_map(|cable| match cable {
@@ -142,7 +142,7 @@ fn free_planes(spec: Option<&Spec>) -> impl Iterator<Item = String> {
     names.filter(move |name| !taken.contains(name))
 }
 
-fn units(stations: &[Station]) -> Vec<Unit> {
+fn units(stations: &[SurveyedNode]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for (station, found) in stations.iter().enumerate() {
         for (index, jack) in found.jacks.iter().enumerate() {
@@ -163,7 +163,7 @@ fn units(stations: &[Station]) -> Vec<Unit> {
 }
 
 /// Who heard whom, unit by unit. A unit that hears itself hears its own twin.
-fn hearings(stations: &[Station], units: &[Unit]) -> BTreeSet<(usize, usize)> {
+fn hearings(stations: &[SurveyedNode], units: &[Unit]) -> BTreeSet<(usize, usize)> {
     let owner: BTreeMap<(usize, usize), usize> = units
         .iter()
         .enumerate()
@@ -226,7 +226,7 @@ fn merge(units: Vec<Unit>, hearings: &BTreeSet<(usize, usize)>) -> (Vec<Unit>, V
 }
 
 /// What each is called: by the driver or the cluster file; else as the interfaces' names end; else as the first device.
-fn ids(stations: &[Station], units: &[Unit]) -> Vec<String> {
+fn ids(stations: &[SurveyedNode], units: &[Unit]) -> Vec<String> {
     let ending = |unit: &Unit| {
         let jacks = &stations[unit.station].jacks;
         let mut names = unit
@@ -268,7 +268,7 @@ fn is_port_name(name: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit())
 }
 
-fn known_plane(spec: Option<&Spec>, ports: &[PortRef]) -> Option<String> {
+fn known_plane(spec: Option<&ClusterSpec>, ports: &[PortRef]) -> Option<String> {
     spec?.cables.iter().find_map(|cable| match cable {
         Cable::Switched { port, plane } if ports.contains(port) => Some(plane.clone()),
         _ => None,

@@ -4,12 +4,12 @@ mod pool;
 mod ports;
 
 use crosstie_model::{
-    Cable, Facts, Mtu, Spec,
-    spec::{self, Qos},
+    Cable, ClusterSpec, Facts, Mtu,
+    spec::{self, QosSpec},
 };
 use ipnet::Ipv4Net;
 
-use crate::cabling::{CageState, Station, Wiring};
+use crate::cabling::{CageState, DetectedCabling, SurveyedNode};
 
 pub use pool::free_pool;
 pub use ports::{CagePort, cage_ports};
@@ -18,28 +18,28 @@ pub use ports::{CagePort, cage_ports};
 const USUAL_MTU: u32 = 9000;
 
 /// The usual choice of NVIDIA's guides and switches: priority 3, DSCP 26.
-pub const QOS: Qos = Qos {
+pub const QOS: QosSpec = QosSpec {
     priority: 3,
     dscp: 26,
     ecn: true,
 };
 
 /// A node as it was found.
-pub struct Member<'a> {
+pub struct InitCandidate<'a> {
     pub facts: &'a Facts,
     /// How it was reached.
     pub destination: &'a str,
-    pub station: &'a Station,
+    pub station: &'a SurveyedNode,
 }
 
 /// A cluster file's content, from what was found alone.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
+pub struct ClusterProposal {
     pub mtu: Option<Mtu>,
     /// `None` where every private network is taken.
     pub pool: Option<Ipv4Net>,
     /// Where a switch is in the path.
-    pub qos: Option<Qos>,
+    pub qos: Option<QosSpec>,
     pub nodes: Vec<ProposedNode>,
     /// Without numbers.
     pub cables: Vec<Cable>,
@@ -61,10 +61,10 @@ pub struct ProposedCage {
     pub ports: Vec<CagePort>,
 }
 
-pub fn propose(members: &[Member], wiring: &Wiring) -> Proposal {
+pub fn propose(members: &[InitCandidate], wiring: &DetectedCabling) -> ClusterProposal {
     let is_switched = |cable: &Cable| matches!(cable, Cable::Switched { .. });
     let nodes = members.iter().zip(&wiring.cages);
-    Proposal {
+    ClusterProposal {
         mtu: mtu(members, wiring),
         pool: free_pool(members.iter().map(|member| member.facts)),
         qos: wiring.cables.iter().any(is_switched).then_some(QOS),
@@ -73,7 +73,7 @@ pub fn propose(members: &[Member], wiring: &Wiring) -> Proposal {
     }
 }
 
-fn node(member: &Member, cages: &[crate::cabling::FoundCage]) -> ProposedNode {
+fn node(member: &InitCandidate, cages: &[crate::cabling::FoundCage]) -> ProposedNode {
     let name = member.facts.host.name.clone();
     // Software devices that heard nobody may be anybody's twins.
     let is_known = |cage: &crate::cabling::FoundCage| {
@@ -108,7 +108,7 @@ fn node(member: &Member, cages: &[crate::cabling::FoundCage]) -> ProposedNode {
 }
 
 /// The most that every cabled port can carry, and no more than is usual.
-fn mtu(members: &[Member], wiring: &Wiring) -> Option<Mtu> {
+fn mtu(members: &[InitCandidate], wiring: &DetectedCabling) -> Option<Mtu> {
     let mut least = None;
     for (member, cages) in members.iter().zip(&wiring.cages) {
         for cage in cages.iter().filter(|cage| cage.state == CageState::Cabled) {
@@ -132,7 +132,7 @@ pub fn free_numbers(taken: impl Iterator<Item = u32>) -> impl Iterator<Item = u3
 }
 
 /// The numbers that a cluster file's cables have.
-pub fn cable_numbers(spec: Option<&Spec>) -> impl Iterator<Item = u32> {
+pub fn cable_numbers(spec: Option<&ClusterSpec>) -> impl Iterator<Item = u32> {
     let cables = spec.into_iter().flat_map(|spec| &spec.cables);
     cables.filter_map(|cable| match cable {
         Cable::Direct { number, .. } => *number,
@@ -140,7 +140,7 @@ pub fn cable_numbers(spec: Option<&Spec>) -> impl Iterator<Item = u32> {
     })
 }
 
-pub fn node_numbers(spec: Option<&Spec>) -> impl Iterator<Item = u32> {
+pub fn node_numbers(spec: Option<&ClusterSpec>) -> impl Iterator<Item = u32> {
     let nodes = spec.into_iter().flat_map(|spec| &spec.nodes);
-    nodes.filter_map(|node: &spec::Node| node.number)
+    nodes.filter_map(|node: &spec::NodeSpec| node.number)
 }

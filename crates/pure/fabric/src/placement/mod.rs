@@ -4,4 +4,4 @@ mod memory;
 mod processors;
 
 pub use memory::{MemoryBudget, MemoryLimit, MemoryLimits};
-pub use processors::{Placement, Processor, place};
+pub use processors::{Processor, ThreadPlacement, place};

@@ -15,7 +15,7 @@ pub struct Processor {
 
 /// Where one of several threads runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Placement {
+pub struct ThreadPlacement {
     /// `None` where nothing is known of the machine's processors.
     pub processor: Option<u32>,
     /// Whether it is on the card's NUMA node; `true` too where the card has none.
@@ -31,7 +31,7 @@ pub fn place(
     card_node: Option<u32>,
     index: usize,
     count: usize,
-) -> Placement {
+) -> ThreadPlacement {
     let is_near = |one: &Processor| {
         card_node.is_none() || one.numa_node.is_none() || one.numa_node == card_node
     };
@@ -50,7 +50,7 @@ pub fn place(
     let chosen = index
         .checked_rem(ordered.len())
         .map(|place| ordered[place].0);
-    Placement {
+    ThreadPlacement {
         processor: chosen.map(|one| one.number),
         near_card: chosen.is_none_or(is_near),
         is_short: !processors.is_empty() && processors.len() < count,
@@ -120,7 +120,7 @@ mod tests {
         let at = |index, count| place(&two, None, index, count);
         assert_eq!(
             at(0, 2),
-            Placement {
+            ThreadPlacement {
                 processor: Some(1),
                 near_card: true,
                 is_short: false

@@ -5,11 +5,11 @@ mod given;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_model::managed::{Origin, origin};
+use crosstie_model::managed::{FileOrigin, origin};
 
 use super::rules::GROUPS;
 use crate::{
-    raw::{Entry, Raw, resolve},
+    raw::{CaptureEntry, RawCapture, resolve},
     renderer,
 };
 use given::{is_given, is_placeholder, placeholder};
@@ -35,7 +35,7 @@ const SUFFIXES: [&str; 2] = [".crosstie~", ".d"];
 
 /// The same tree with such names in place of those that people chose. Their numbers, by which managers order them, stay; so do
 /// names that a package gave, also to the files that take the place of its own.
-pub fn renamed(raw: &Raw) -> Raw {
+pub fn renamed(raw: &RawCapture) -> RawCapture {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     let mut stay: BTreeSet<&str> = BTreeSet::new();
     for (path, entry) in raw.tree() {
@@ -63,7 +63,7 @@ pub fn renamed(raw: &Raw) -> Raw {
         .zip(&mut numbers)
         .map(|(name, number)| (*name, placeholder(name, number, names.len(), &stay)))
         .collect();
-    let mut kept = Raw::new(raw.meta.clone());
+    let mut kept = RawCapture::new(raw.meta.clone());
     for (name, entry) in raw.commands() {
         kept.insert_command(name, entry.clone());
     }
@@ -97,11 +97,11 @@ fn stem(name: &str) -> (&str, &str) {
 }
 
 /// Written by this tool, whoever has edited it since.
-fn is_sealed(entry: &Entry) -> bool {
-    let Entry::File(bytes) = entry else {
+fn is_sealed(entry: &CaptureEntry) -> bool {
+    let CaptureEntry::File(bytes) = entry else {
         return false;
     };
-    std::str::from_utf8(bytes).is_ok_and(|text| origin(text) != Origin::Foreign)
+    std::str::from_utf8(bytes).is_ok_and(|text| origin(text) != FileOrigin::Foreign)
 }
 
 fn renamed_name(name: &str, new: &BTreeMap<&str, String>) -> Option<String> {
@@ -119,22 +119,22 @@ fn renamed_path(path: &str, new: &BTreeMap<&str, String>) -> String {
 }
 
 /// A link from one such folder to another keeps leading there.
-fn renamed_target(entry: &Entry, new: &BTreeMap<&str, String>) -> Entry {
-    let Entry::Link(target) = entry else {
+fn renamed_target(entry: &CaptureEntry, new: &BTreeMap<&str, String>) -> CaptureEntry {
+    let CaptureEntry::Link(target) = entry else {
         return entry.clone();
     };
     let (folder, name) = target.rsplit_once('/').unwrap_or(("", target));
     match renamed_name(name, new) {
-        Some(name) if folder.is_empty() => Entry::Link(name),
-        Some(name) => Entry::Link(format!("{folder}/{name}")),
+        Some(name) if folder.is_empty() => CaptureEntry::Link(name),
+        Some(name) => CaptureEntry::Link(format!("{folder}/{name}")),
         None => entry.clone(),
     }
 }
 
 /// Files of such folders that lie somewhere else, by the links to them: whose home that is, is nobody's business.
-fn linked_from_elsewhere(raw: &Raw) -> BTreeMap<&str, String> {
+fn linked_from_elsewhere(raw: &RawCapture) -> BTreeMap<&str, String> {
     let links = raw.tree().filter_map(|(path, entry)| match entry {
-        Entry::Link(target) => split(path).map(|_| (path, target)),
+        CaptureEntry::Link(target) => split(path).map(|_| (path, target)),
         _ => None,
     });
     let found = links.filter_map(|(path, target)| {
@@ -143,7 +143,10 @@ fn linked_from_elsewhere(raw: &Raw) -> BTreeMap<&str, String> {
         let mut rules = GROUPS.into_iter().flatten();
         let is_read_there = rules.any(|rule| rule.path == source);
         let is_elsewhere = split(&source).is_none() && !is_read_there;
-        let is_file = matches!(raw.entry(&source), Some(Entry::File(_) | Entry::Gap(_)));
+        let is_file = matches!(
+            raw.entry(&source),
+            Some(CaptureEntry::File(_) | CaptureEntry::Gap(_))
+        );
         (is_elsewhere && is_file).then_some((path, source))
     });
     found.collect()
@@ -154,17 +157,17 @@ mod tests {
     use crosstie_model::managed::seal;
 
     use super::*;
-    use crate::collect::rules::Keep;
+    use crate::collect::rules::FileFilter;
 
-    fn tree(paths: &[&str]) -> Raw {
-        let mut raw = Raw::default();
+    fn tree(paths: &[&str]) -> RawCapture {
+        let mut raw = RawCapture::default();
         for path in paths {
-            raw.insert(path, Entry::File(b"x".to_vec()));
+            raw.insert(path, CaptureEntry::File(b"x".to_vec()));
         }
         raw
     }
 
-    fn paths(raw: &Raw) -> Vec<&str> {
+    fn paths(raw: &RawCapture) -> Vec<&str> {
         raw.tree().map(|(path, _)| path).collect()
     }
 
@@ -208,7 +211,7 @@ mod tests {
     #[test]
     fn a_file_that_lies_elsewhere_is_where_the_link_to_it_was() {
         let mut raw = tree(&["home/alice/acme.yaml", "etc/systemd/network/acme.network"]);
-        let link = |target: &str| Entry::Link(target.to_owned());
+        let link = |target: &str| CaptureEntry::Link(target.to_owned());
         raw.insert("etc/netplan/acme.yaml", link("/home/alice/acme.yaml"));
         raw.insert(
             "run/systemd/network/a.network",
@@ -234,7 +237,7 @@ mod tests {
     #[test]
     fn a_link_to_a_file_that_is_listed_stays_a_link() {
         let mut raw = tree(&["etc/modules"]);
-        let link = Entry::Link("../modules".to_owned());
+        let link = CaptureEntry::Link("../modules".to_owned());
         raw.insert("etc/modules-load.d/modules.conf", link);
         assert_eq!(renamed(&raw), raw);
     }
@@ -242,8 +245,8 @@ mod tests {
     /// `pam_limits` and managers read files by name: the last, or the first, wins.
     #[test]
     fn files_keep_the_order_in_which_they_are_read() {
-        let mut raw = Raw::default();
-        let ours = Entry::File(seal("* - memlock unlimited\n").into_bytes());
+        let mut raw = RawCapture::default();
+        let ours = CaptureEntry::File(seal("* - memlock unlimited\n").into_bytes());
         raw.insert("etc/security/limits.d/90-crosstie.conf", ours);
         let mut names: Vec<String> = (b'a'..=b'z')
             .flat_map(|letter| {
@@ -252,11 +255,11 @@ mod tests {
             .collect();
         for name in &names {
             let path = format!("etc/security/limits.d/{name}");
-            raw.insert(&path, Entry::File(name.clone().into_bytes()));
+            raw.insert(&path, CaptureEntry::File(name.clone().into_bytes()));
         }
         names.sort();
         let kept = renamed(&raw);
-        let all: Vec<(&str, &Entry)> = kept.tree().collect();
+        let all: Vec<(&str, &CaptureEntry)> = kept.tree().collect();
         let place = all
             .iter()
             .position(|(path, _)| path.ends_with("/90-crosstie.conf"));
@@ -265,7 +268,7 @@ mod tests {
             .filter(|name| name.as_str() < "90-crosstie.conf");
         assert_eq!(place, Some(before.count()), "{:?}", paths(&kept));
         let read = all.iter().filter_map(|(path, entry)| match entry {
-            Entry::File(bytes) if !path.contains("crosstie") => Some(bytes.clone()),
+            CaptureEntry::File(bytes) if !path.contains("crosstie") => Some(bytes.clone()),
             _ => None,
         });
         let read: Vec<String> = read
@@ -282,7 +285,7 @@ mod tests {
         // Numbers of interfaces, and what the kernel or a package names.
         const OTHERS: [&str; 4] = ["run/", "sys/", "proc/", "lib/modules/"];
         for rule in GROUPS.into_iter().flatten() {
-            let is_text = matches!(rule.keep, Keep::Filtered(_) | Keep::Private(_));
+            let is_text = matches!(rule.keep, FileFilter::Filtered(_) | FileFilter::Private(_));
             let names_files = rule
                 .path
                 .rsplit('/')

@@ -17,8 +17,8 @@ pub use command::{COMMANDS, CommandRule, command, gpu_xml};
 pub use file_names::renamed;
 pub(crate) use file_names::{is_number, split_ending};
 pub use filter::is_engine_variable;
-pub use rules::{GROUPS, HOME_NCCL_CONF, Keep, NAMED_NCCL_CONF, Rule};
-pub use walk::{Alias, alias, group, tree};
+pub use rules::{CollectRule, FileFilter, GROUPS, HOME_NCCL_CONF, NAMED_NCCL_CONF};
+pub use walk::{PathAlias, alias, group, tree};
 
 /// Why something was refused, in another program's words.
 pub fn reason(text: &str) -> String {

@@ -22,11 +22,11 @@ pub(super) fn expand(path: String) -> Vec<String> {
 }
 
 /// Names or globs of which one must match.
-pub(super) struct Component<'a> {
+pub(super) struct PathComponent<'a> {
     alternatives: Vec<&'a str>,
 }
 
-impl<'a> Component<'a> {
+impl<'a> PathComponent<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let inner = text
             .strip_prefix('{')
@@ -62,8 +62,11 @@ mod tests {
 
     #[test]
     fn alternatives_without_a_star_need_no_listing() {
-        assert_eq!(Component::new("{a,b}").literals(), Some(&["a", "b"][..]));
-        assert!(Component::new("{a,b*}").literals().is_none());
-        assert!(Component::new("{a,b*}").matches("bcd"));
+        assert_eq!(
+            PathComponent::new("{a,b}").literals(),
+            Some(&["a", "b"][..])
+        );
+        assert!(PathComponent::new("{a,b*}").literals().is_none());
+        assert!(PathComponent::new("{a,b*}").matches("bcd"));
     }
 }

@@ -7,16 +7,16 @@ use crosstie_model::distribution::{PACKAGE_DATABASES, PackageDatabase};
 use super::{filter, secret};
 use crate::{
     joined::{joined, total},
-    raw::Entry,
+    raw::CaptureEntry,
     renderer,
 };
 
 /// Files to read, and what to keep of each.
 #[derive(Clone, Copy)]
-pub struct Rule {
+pub struct CollectRule {
     /// Components may be names, globs or `{alternatives}`; `$release` is the running kernel's.
     pub path: &'static str,
-    pub keep: Keep,
+    pub keep: FileFilter,
     /// Not so: a live machine tells it over netlink, all interfaces at once, and only captures by other hands have the
     /// file.
     pub live: bool,
@@ -24,7 +24,7 @@ pub struct Rule {
 
 /// How much of a file a capture holds.
 #[derive(Clone, Copy)]
-pub enum Keep {
+pub enum FileFilter {
     /// As it is, less comments: files that hold one value or a table of the kernel's.
     Whole,
     /// What the filter lets through; nothing at all where it returns `None`.
@@ -43,16 +43,17 @@ pub enum Keep {
     Gid,
 }
 
-impl Keep {
+impl FileFilter {
     /// The entry to record for a file that was read.
-    pub(super) fn apply(self, bytes: &[u8]) -> Option<Entry> {
+    pub(super) fn apply(self, bytes: &[u8]) -> Option<CaptureEntry> {
         let kept = match self {
             Self::Filtered(filter) | Self::Stanzas(filter) | Self::Private(filter) => {
                 // A configuration file with one stray byte is still worth reading.
-                filter::or_ours(&text(bytes), filter).map(|kept| Entry::File(kept.into_bytes()))
+                filter::or_ours(&text(bytes), filter)
+                    .map(|kept| CaptureEntry::File(kept.into_bytes()))
             }
             Self::Whole | Self::Gid => {
-                filter::kernel_file(&text(bytes)).map(|kept| Entry::File(kept.into_bytes()))
+                filter::kernel_file(&text(bytes)).map(|kept| CaptureEntry::File(kept.into_bytes()))
             }
             Self::Link | Self::Name | Self::Access => None,
         };
@@ -65,24 +66,27 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-const fn whole(path: &'static str) -> Rule {
-    rule(path, Keep::Whole)
+const fn whole(path: &'static str) -> CollectRule {
+    rule(path, FileFilter::Whole)
 }
 
-const fn in_captures(path: &'static str) -> Rule {
-    Rule {
+const fn in_captures(path: &'static str) -> CollectRule {
+    CollectRule {
         path,
-        keep: Keep::Whole,
+        keep: FileFilter::Whole,
         live: false,
     }
 }
 
-pub(crate) const fn filtered(path: &'static str, filter: fn(&str) -> Option<String>) -> Rule {
-    rule(path, Keep::Filtered(filter))
+pub(crate) const fn filtered(
+    path: &'static str,
+    filter: fn(&str) -> Option<String>,
+) -> CollectRule {
+    rule(path, FileFilter::Filtered(filter))
 }
 
-pub(crate) const fn rule(path: &'static str, keep: Keep) -> Rule {
-    Rule {
+pub(crate) const fn rule(path: &'static str, keep: FileFilter) -> CollectRule {
+    CollectRule {
         path,
         keep,
         live: true,
@@ -96,7 +100,7 @@ pub const NAMED_NCCL_CONF: &str = "home/nccl-conf-file";
 
 /// The whole list. The groups have little in common, and each may be read by a thread of its own: a card's firmware
 /// takes its time to answer for every counter.
-pub const GROUPS: [&[Rule]; 5] = [
+pub const GROUPS: [&[CollectRule]; 5] = [
     RDMA,
     INTERFACES,
     PCI,
@@ -104,15 +108,15 @@ pub const GROUPS: [&[Rule]; 5] = [
     &SOFTWARE_WITH_PACKAGES,
 ];
 
-const RENDERERS: [Rule; total(renderer::RULES)] = joined(renderer::RULES);
-const MACHINE_WITH_RENDERERS: [Rule; MACHINE.len() + RENDERERS.len()] =
+const RENDERERS: [CollectRule; total(renderer::RULES)] = joined(renderer::RULES);
+const MACHINE_WITH_RENDERERS: [CollectRule; MACHINE.len() + RENDERERS.len()] =
     joined(&[MACHINE, &RENDERERS]);
 
-const SOFTWARE_WITH_PACKAGES: [Rule; SOFTWARE.len() + PACKAGE_DATABASES.len()] =
+const SOFTWARE_WITH_PACKAGES: [CollectRule; SOFTWARE.len() + PACKAGE_DATABASES.len()] =
     joined(&[&packages(), SOFTWARE]);
 
 /// The lists of installed packages.
-const fn packages() -> [Rule; PACKAGE_DATABASES.len()] {
+const fn packages() -> [CollectRule; PACKAGE_DATABASES.len()] {
     let mut rules = [package_database(PACKAGE_DATABASES[0]); PACKAGE_DATABASES.len()];
     let mut at = 1;
     while at < rules.len() {
@@ -122,10 +126,10 @@ const fn packages() -> [Rule; PACKAGE_DATABASES.len()] {
     rules
 }
 
-const fn package_database(database: PackageDatabase) -> Rule {
+const fn package_database(database: PackageDatabase) -> CollectRule {
     match database {
         PackageDatabase::Dpkg { path } => {
-            rule(below_root(path), Keep::Stanzas(filter::dpkg_status))
+            rule(below_root(path), FileFilter::Stanzas(filter::dpkg_status))
         }
     }
 }
@@ -137,37 +141,37 @@ pub(crate) const fn below_root(path: &'static str) -> &'static str {
 
 /// RDMA devices and what user space sees of them.
 #[rustfmt::skip] // one rule a line reads as the table it is
-const RDMA: &[Rule] = &[
+const RDMA: &[CollectRule] = &[
     whole("sys/class/infiniband/*/{node_guid,sys_image_guid,node_type,fw_ver,board_id,hca_type,parent}"),
-    rule("sys/class/infiniband/*/device", Keep::Link),
+    rule("sys/class/infiniband/*/device", FileFilter::Link),
     whole("sys/class/infiniband/*/ports/*/{state,phys_state,rate,link_layer,lid,sm_lid}"),
     whole("sys/class/infiniband/*/ports/*/{counters,hw_counters}/*"),
-    rule("sys/class/infiniband/*/ports/*/gids/*", Keep::Gid),
+    rule("sys/class/infiniband/*/ports/*/gids/*", FileFilter::Gid),
     whole("sys/class/infiniband/*/tc/*/traffic_class"),
     whole("sys/class/infiniband_verbs/*/ibdev"),
-    rule("dev/infiniband/{rdma_cm,uverbs*}", Keep::Access),
+    rule("dev/infiniband/{rdma_cm,uverbs*}", FileFilter::Access),
     whole("sys/kernel/config/rdma_cm/*/ports/*/{default_roce_mode,default_roce_tos}"),
 ];
 
 /// Network interfaces.
 #[rustfmt::skip] // one rule a line reads as the table it is
-const INTERFACES: &[Rule] = &[
+const INTERFACES: &[CollectRule] = &[
     whole("sys/class/net/*/{carrier_changes,speed,dev_id,dev_port}"),
     in_captures("sys/class/net/*/{address,mtu,operstate,carrier,ifindex,type,flags,phys_switch_id,phys_port_name}"),
     in_captures("sys/class/net/*/statistics/{rx_bytes,tx_bytes,rx_errors,tx_errors,rx_dropped,tx_dropped}"),
     whole("sys/class/net/*/qos/{trust,pfc,dscp2prio}"),
     whole("sys/class/net/*/ecn/{roce_np,roce_rp}/enable/*"),
-    rule("sys/class/net/*/device", Keep::Link),
-    Rule { path: "sys/class/net/*/master", keep: Keep::Link, live: false },
+    rule("sys/class/net/*/device", FileFilter::Link),
+    CollectRule { path: "sys/class/net/*/master", keep: FileFilter::Link, live: false },
 ];
 
 /// The PCI tree.
 #[rustfmt::skip] // one rule a line reads as the table it is
-const PCI: &[Rule] = &[
+const PCI: &[CollectRule] = &[
     whole("sys/bus/pci/devices/*/{vendor,device,class,subsystem_vendor,subsystem_device}"),
     whole("sys/bus/pci/devices/*/{current_link_speed,current_link_width,max_link_speed,max_link_width}"),
     whole("sys/bus/pci/devices/*/numa_node"),
-    rule("sys/bus/pci/devices/*/{driver,iommu_group,physfn}", Keep::Link),
+    rule("sys/bus/pci/devices/*/{driver,iommu_group,physfn}", FileFilter::Link),
     whole("sys/bus/pci/devices/*/hwmon/*/{name,temp*_input,temp*_crit,temp*_label}"),
     whole("sys/kernel/iommu_groups/*/type"),
     whole("sys/module/pcie_aspm/parameters/policy"),
@@ -175,24 +179,24 @@ const PCI: &[Rule] = &[
 
 /// Drivers and user space.
 #[rustfmt::skip] // one rule a line reads as the table it is
-const SOFTWARE: &[Rule] = &[
+const SOFTWARE: &[CollectRule] = &[
     filtered("proc/modules", filter::modules),
     whole("sys/module/{mlx5_core,mlx5_ib,ib_core,nvidia,nvidia_peermem,nv_peer_mem,rdma_rxe}/version"),
     filtered("lib/modules/$release/modules.dep", filter::module_paths),
     whole("proc/driver/nvidia/version"),
-    rule("{usr/lib,usr/local/lib}/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1}", Keep::Name),
-    rule("usr/lib/*-linux-gnu/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1,libcuda.so.1}", Keep::Name),
-    rule("usr/local/cuda*/lib64/{libnccl.so.2,libnccl-net.so}", Keep::Name),
-    rule("usr/lib/python3/dist-packages/nvidia_nccl_cu*.dist-info", Keep::Name),
-    rule("usr/local/lib/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", Keep::Name),
-    rule("usr/{lib/python3/dist-packages,local/lib/python3*/dist-packages,local/lib/python3*/site-packages}/nvidia/nccl/lib/libnccl.so.2", Keep::Name),
-    rule("sys/fs/cgroup/system.slice/{opensm*,chrony*,ntp*,openntpd,systemd-timesyncd,ptp4l*,phc2sys*,timemaster}.service", Keep::Name),
-    rule("sys/fs/cgroup/system.slice/{docker,containerd,lldpad,openibd,nvidia-persistenced,firewalld,ufw,ssh,sshd}.service", Keep::Name),
+    rule("{usr/lib,usr/local/lib}/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1}", FileFilter::Name),
+    rule("usr/lib/*-linux-gnu/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1,libcuda.so.1}", FileFilter::Name),
+    rule("usr/local/cuda*/lib64/{libnccl.so.2,libnccl-net.so}", FileFilter::Name),
+    rule("usr/lib/python3/dist-packages/nvidia_nccl_cu*.dist-info", FileFilter::Name),
+    rule("usr/local/lib/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", FileFilter::Name),
+    rule("usr/{lib/python3/dist-packages,local/lib/python3*/dist-packages,local/lib/python3*/site-packages}/nvidia/nccl/lib/libnccl.so.2", FileFilter::Name),
+    rule("sys/fs/cgroup/system.slice/{opensm*,chrony*,ntp*,openntpd,systemd-timesyncd,ptp4l*,phc2sys*,timemaster}.service", FileFilter::Name),
+    rule("sys/fs/cgroup/system.slice/{docker,containerd,lldpad,openibd,nvidia-persistenced,firewalld,ufw,ssh,sshd}.service", FileFilter::Name),
 ];
 
 /// Everything else, but what configures interfaces.
 #[rustfmt::skip] // one rule a line reads as the table it is
-const MACHINE: &[Rule] = &[
+const MACHINE: &[CollectRule] = &[
     // The machine
     filtered("etc/hostname", filter::first_word),
     filtered("etc/os-release", filter::os_release),
@@ -224,17 +228,17 @@ const MACHINE: &[Rule] = &[
     filtered("{etc,run,usr/lib}/modules-load.d/*.conf", filter::module_names),
     filtered("etc/sysctl.conf", filter::sysctl_file),
     filtered("{etc,run,usr/lib}/sysctl.d/*.conf", filter::sysctl_file),
-    rule("etc/nvidia/cx7-hotplug-enabled", Keep::Name),
+    rule("etc/nvidia/cx7-hotplug-enabled", FileFilter::Name),
 
     // What this tool has written, where no other rule reads it (see filter::or_ours)
     filtered("etc/systemd/system/crosstie-fabric.service", filter::nothing),
     filtered("etc/crosstie/fabric.toml", filter::nothing),
     filtered("etc/hosts", filter::block),
-    rule("etc/systemd/system/*.wants/crosstie-*", Keep::Name),
+    rule("etc/systemd/system/*.wants/crosstie-*", FileFilter::Name),
 
     // Where it runs
     filtered("run/systemd/container", filter::first_word),
-    rule("{.dockerenv,run/.containerenv}", Keep::Name),
+    rule("{.dockerenv,run/.containerenv}", FileFilter::Name),
 
     // NCCL
     filtered("etc/nccl.conf", filter::nccl_conf),

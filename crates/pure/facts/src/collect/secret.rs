@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::raw::{Entry, Gap};
+use crate::raw::{CaptureEntry, ReadGap};
 
 /// In place of a value that is part of something else.
 pub(crate) const WITHHELD: &str = "withheld";
@@ -91,25 +91,29 @@ const KEY_BEGIN: &str = "-----BEGIN";
 const KEY_END: &str = "-----END";
 
 /// The entry without what looks like a secret; `None` if nothing else was in it.
-pub(super) fn guarded(entry: Entry) -> Option<Entry> {
+pub(super) fn guarded(entry: CaptureEntry) -> Option<CaptureEntry> {
     match entry {
-        Entry::File(bytes) => {
+        CaptureEntry::File(bytes) => {
             let text = super::rules::text(&bytes);
             match without_secrets(&text) {
-                Cow::Borrowed(_) => Some(Entry::File(bytes)),
-                Cow::Owned(kept) => (!kept.is_empty()).then(|| Entry::File(kept.into_bytes())),
+                Cow::Borrowed(_) => Some(CaptureEntry::File(bytes)),
+                Cow::Owned(kept) => {
+                    (!kept.is_empty()).then(|| CaptureEntry::File(kept.into_bytes()))
+                }
             }
         }
-        Entry::Link(target) => (!is_secret_path(&target)).then_some(Entry::Link(target)),
-        Entry::Gap(gap) => Some(Entry::Gap(guarded_gap(gap))),
-        Entry::Directory => Some(Entry::Directory),
+        CaptureEntry::Link(target) => {
+            (!is_secret_path(&target)).then_some(CaptureEntry::Link(target))
+        }
+        CaptureEntry::Gap(gap) => Some(CaptureEntry::Gap(guarded_gap(gap))),
+        CaptureEntry::Directory => Some(CaptureEntry::Directory),
     }
 }
 
 /// A reason may quote what another program said.
-pub(super) fn guarded_gap(gap: Gap) -> Gap {
+pub(super) fn guarded_gap(gap: ReadGap) -> ReadGap {
     match gap {
-        Gap::Failed(reason) => Gap::Failed(guarded_reason(reason)),
+        ReadGap::Failed(reason) => ReadGap::Failed(guarded_reason(reason)),
         gap => gap,
     }
 }

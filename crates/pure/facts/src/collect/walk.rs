@@ -5,25 +5,25 @@ use std::collections::HashMap;
 use memchr::memmem;
 
 use super::{
-    pattern::{Component, expand},
-    rules::{GROUPS, Keep, Rule, text},
+    pattern::{PathComponent, expand},
+    rules::{CollectRule, FileFilter, GROUPS, text},
     secret,
 };
 use crate::{
-    raw::{Entry, Gap, Raw, resolve},
-    source::Source,
+    raw::{CaptureEntry, RawCapture, ReadGap, resolve},
+    source::FileTree,
 };
 
 /// A file that stands somewhere else on this machine, and is recorded where a rule has it: the home directory of
 /// whoever runs the tool is nobody's business.
-pub struct Alias {
+pub struct PathAlias {
     pub actual: String,
     pub recorded: &'static str,
 }
 
 /// Reads everything of a capture that the allow-list names.
-pub fn tree(source: &dyn Source) -> Raw {
-    let mut raw = Raw::default();
+pub fn tree(source: &dyn FileTree) -> RawCapture {
+    let mut raw = RawCapture::default();
     for rules in GROUPS {
         raw.merge(read(source, rules.iter()));
     }
@@ -31,14 +31,14 @@ pub fn tree(source: &dyn Source) -> Raw {
 }
 
 /// Reads what one group of rules names of a live machine.
-pub fn group(source: &dyn Source, rules: &[Rule]) -> Raw {
+pub fn group(source: &dyn FileTree, rules: &[CollectRule]) -> RawCapture {
     read(source, rules.iter().filter(|rule| rule.live))
 }
 
-fn read<'a>(source: &dyn Source, rules: impl Iterator<Item = &'a Rule>) -> Raw {
+fn read<'a>(source: &dyn FileTree, rules: impl Iterator<Item = &'a CollectRule>) -> RawCapture {
     let release = source.read("proc/sys/kernel/osrelease").unwrap_or_default();
     let release = String::from_utf8_lossy(&release).trim().to_owned();
-    let mut raw = Raw::default();
+    let mut raw = RawCapture::default();
     let mut walk = Walk {
         source,
         raw: &mut raw,
@@ -46,7 +46,7 @@ fn read<'a>(source: &dyn Source, rules: impl Iterator<Item = &'a Rule>) -> Raw {
     };
     for rule in rules {
         for path in expand(rule.path.replace("$release", &release)) {
-            let components: Vec<Component> = path.split('/').map(Component::new).collect();
+            let components: Vec<PathComponent> = path.split('/').map(PathComponent::new).collect();
             walk.descend("", &components, rule.keep);
         }
     }
@@ -54,25 +54,25 @@ fn read<'a>(source: &dyn Source, rules: impl Iterator<Item = &'a Rule>) -> Raw {
 }
 
 /// The entry for a file that stands somewhere else; `None` if it is not there.
-pub fn alias(source: &dyn Source, alias: &Alias) -> Option<Entry> {
+pub fn alias(source: &dyn FileTree, alias: &PathAlias) -> Option<CaptureEntry> {
     let mut rules = GROUPS.into_iter().flatten();
     let rule = rules.find(|rule| rule.path == alias.recorded)?;
     match source.read(&alias.actual) {
         Ok(bytes) => rule.keep.apply(&bytes),
-        Err(Gap::Absent) => None,
-        Err(gap) => secret::guarded(Entry::Gap(gap)),
+        Err(ReadGap::Absent) => None,
+        Err(gap) => secret::guarded(CaptureEntry::Gap(gap)),
     }
 }
 
 struct Walk<'a> {
-    source: &'a dyn Source,
-    raw: &'a mut Raw,
+    source: &'a dyn FileTree,
+    raw: &'a mut RawCapture,
     /// Directories already entered: path → path with every link followed.
     real: HashMap<String, Option<String>>,
 }
 
 impl Walk<'_> {
-    fn descend(&mut self, directory: &str, components: &[Component], keep: Keep) {
+    fn descend(&mut self, directory: &str, components: &[PathComponent], keep: FileFilter) {
         let Some((component, rest)) = components.split_first() else {
             return;
         };
@@ -88,14 +88,14 @@ impl Walk<'_> {
                     self.step(&join(directory, name), rest, keep);
                 }
             }
-            Err(Gap::Denied) => {
-                self.insert(directory, Entry::Gap(Gap::Denied));
+            Err(ReadGap::Denied) => {
+                self.insert(directory, CaptureEntry::Gap(ReadGap::Denied));
             }
             Err(_) => {}
         }
     }
 
-    fn step(&mut self, path: &str, rest: &[Component], keep: Keep) {
+    fn step(&mut self, path: &str, rest: &[PathComponent], keep: FileFilter) {
         if rest.is_empty() {
             self.take(path, keep);
         } else if let Some(real) = self.enter(path, 0) {
@@ -116,7 +116,7 @@ impl Walk<'_> {
         let real = self.source.read_link(path).map_or_else(
             |_| Some(path.to_owned()),
             |target| {
-                self.insert(path, Entry::Link(target.clone()))
+                self.insert(path, CaptureEntry::Link(target.clone()))
                     .then_some(())?;
                 let directory: Vec<&str> = path.split('/').collect();
                 let parts = resolve(&directory[..directory.len() - 1], &target);
@@ -133,7 +133,7 @@ impl Walk<'_> {
     }
 
     /// Records an entry, unless a secret is all of it or part of its name. Whether it was recorded.
-    fn insert(&mut self, path: &str, entry: Entry) -> bool {
+    fn insert(&mut self, path: &str, entry: CaptureEntry) -> bool {
         let guarded = secret::guarded(entry).filter(|_| !secret::is_secret_path(path));
         let is_kept = guarded.is_some();
         if let Some(entry) = guarded {
@@ -143,26 +143,29 @@ impl Walk<'_> {
     }
 
     /// Records what a rule's last component names.
-    fn take(&mut self, path: &str, keep: Keep) {
+    fn take(&mut self, path: &str, keep: FileFilter) {
         match keep {
-            Keep::Link | Keep::Name => match self.source.read_link(path) {
+            FileFilter::Link | FileFilter::Name => match self.source.read_link(path) {
                 Ok(target) => {
-                    self.insert(path, Entry::Link(target));
+                    self.insert(path, CaptureEntry::Link(target));
                 }
-                Err(_) if matches!(keep, Keep::Name) => self.take_name(path),
+                Err(_) if matches!(keep, FileFilter::Name) => self.take_name(path),
                 Err(_) => {}
             },
-            Keep::Access => match self.source.access(path) {
+            FileFilter::Access => match self.source.access(path) {
                 Ok(()) => {
-                    self.insert(path, Entry::File(Vec::new()));
+                    self.insert(path, CaptureEntry::File(Vec::new()));
                 }
-                Err(Gap::Denied) => {
-                    self.insert(path, Entry::Gap(Gap::Denied));
+                Err(ReadGap::Denied) => {
+                    self.insert(path, CaptureEntry::Gap(ReadGap::Denied));
                 }
                 Err(_) => {}
             },
-            Keep::Gid => self.take_gid(path),
-            Keep::Whole | Keep::Filtered(_) | Keep::Stanzas(_) | Keep::Private(_) => {
+            FileFilter::Gid => self.take_gid(path),
+            FileFilter::Whole
+            | FileFilter::Filtered(_)
+            | FileFilter::Stanzas(_)
+            | FileFilter::Private(_) => {
                 // The kernel's own files are no links; elsewhere (`/etc/os-release`) they may be.
                 if path.starts_with("sys/") || path.starts_with("proc/") {
                     self.take_file(path, keep);
@@ -173,36 +176,38 @@ impl Walk<'_> {
         }
     }
 
-    fn take_file(&mut self, path: &str, keep: Keep) {
+    fn take_file(&mut self, path: &str, keep: FileFilter) {
         let read = match keep {
-            Keep::Stanzas(filter) => stanzas(self.source, path, filter),
+            FileFilter::Stanzas(filter) => stanzas(self.source, path, filter),
             _ => self.source.read(path).map(|bytes| keep.apply(&bytes)),
         };
         match read {
             Ok(Some(entry)) => {
                 self.insert(path, entry);
             }
-            Ok(None) | Err(Gap::Absent) => {}
+            Ok(None) | Err(ReadGap::Absent) => {}
             // A driver that refuses an attribute does not have it.
-            Err(Gap::Failed(_)) if path.starts_with("sys/") => {}
+            Err(ReadGap::Failed(_)) if path.starts_with("sys/") => {}
             Err(gap) => {
                 // The name of a Wi-Fi profile is the name of someone's network.
                 let place = match keep {
-                    Keep::Private(_) => path.rsplit_once('/').map_or(path, |(parent, _)| parent),
+                    FileFilter::Private(_) => {
+                        path.rsplit_once('/').map_or(path, |(parent, _)| parent)
+                    }
                     _ => path,
                 };
-                self.insert(place, Entry::Gap(gap));
+                self.insert(place, CaptureEntry::Gap(gap));
             }
         }
     }
 
     fn take_name(&mut self, path: &str) {
-        if let Ok(()) | Err(Gap::Denied) = self.source.access(path) {
+        if let Ok(()) | Err(ReadGap::Denied) = self.source.access(path) {
             let directory = self.source.list(path).is_ok();
             let entry = if directory {
-                Entry::Directory
+                CaptureEntry::Directory
             } else {
-                Entry::File(Vec::new())
+                CaptureEntry::File(Vec::new())
             };
             self.insert(path, entry);
         }
@@ -213,18 +218,18 @@ impl Walk<'_> {
         let Ok(gid) = self.source.read(path) else {
             return;
         };
-        let Some(Entry::File(gid)) = Keep::Gid.apply(&gid) else {
+        let Some(CaptureEntry::File(gid)) = FileFilter::Gid.apply(&gid) else {
             return;
         };
         let is_empty = gid.iter().all(|byte| matches!(byte, b'0' | b':' | b'\n'));
-        if is_empty || !self.insert(path, Entry::File(gid)) {
+        if is_empty || !self.insert(path, CaptureEntry::File(gid)) {
             return;
         }
         if let Some((port, index)) = path.rsplit_once("/gids/") {
             for attribute in ["types", "ndevs"] {
                 self.take_file(
                     &format!("{port}/gid_attrs/{attribute}/{index}"),
-                    Keep::Whole,
+                    FileFilter::Whole,
                 );
             }
         }
@@ -241,10 +246,10 @@ fn join(directory: &str, name: &str) -> String {
 
 /// What a filter keeps of a file of stanzas, in memory for a few of them at a time.
 fn stanzas(
-    source: &dyn Source,
+    source: &dyn FileTree,
     path: &str,
     filter: fn(&str) -> Option<String>,
-) -> Result<Option<Entry>, Gap> {
+) -> Result<Option<CaptureEntry>, ReadGap> {
     let mut kept: Option<String> = None;
     let mut keep = |stanzas: &[u8]| {
         if let Some(more) = filter(&text(stanzas)) {
@@ -260,5 +265,5 @@ fn stanzas(
         }
     })?;
     keep(&pending);
-    Ok(kept.map(|text| Entry::File(text.into_bytes())))
+    Ok(kept.map(|text| CaptureEntry::File(text.into_bytes())))
 }

@@ -2,12 +2,12 @@
 
 use crosstie_model::{
     Reading,
-    facts::{Counters, link::LinkSettings},
+    facts::{NamedCounters, link::LinkSettings},
 };
 
-use crate::Raw;
+use crate::RawCapture;
 
-pub(super) fn settings(raw: &Raw, interface: &str) -> LinkSettings {
+pub(super) fn settings(raw: &RawCapture, interface: &str) -> LinkSettings {
     let link = raw.command(&format!("ethtool-{interface}.txt"));
     let fec = raw.command(&format!("ethtool-fec-{interface}.txt"));
     let pause = raw.command(&format!("ethtool-pause-{interface}.txt"));
@@ -52,7 +52,7 @@ fn field<'a>(text: &'a str, key: &str) -> Option<Vec<&'a str>> {
 }
 
 /// `     rx_prio0_pause: 12`.
-fn counters(text: &str) -> Counters {
+fn counters(text: &str) -> NamedCounters {
     text.lines()
         .filter_map(|line| {
             let (name, value) = line.rsplit_once(':')?;
@@ -64,13 +64,13 @@ fn counters(text: &str) -> Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::Entry;
+    use crate::raw::CaptureEntry;
 
     #[test]
     fn ethtool_output_is_understood() {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         let mut put = |name: &str, text: &str| {
-            raw.insert_command(name, Entry::File(text.as_bytes().to_vec()));
+            raw.insert_command(name, CaptureEntry::File(text.as_bytes().to_vec()));
         };
         put(
             "ethtool-e.txt",

@@ -4,26 +4,26 @@ use std::collections::HashMap;
 
 use crosstie_model::{
     Reading,
-    facts::net::{Firewall, InputChain},
+    facts::net::{FirewallFacts, InputChain},
 };
 use serde_json::Value;
 
 use super::string;
-use crate::Raw;
+use crate::RawCapture;
 
 /// A ruleset can hold any number of rules; past these, more would not change what a person does.
 const MAX_RULES: usize = 2_000;
 const MAX_BYTES: usize = 4 << 20;
 const MAX_DEPTH: usize = 8;
 
-pub(super) fn firewall(raw: &Raw) -> Reading<Firewall> {
+pub(super) fn firewall(raw: &RawCapture) -> Reading<FirewallFacts> {
     raw.command("nft.json").and_then(|text| {
         let document: Option<Value> = serde_json::from_str(text).ok();
         match document
             .as_ref()
             .and_then(|document| document.get("nftables")?.as_array())
         {
-            Some(items) => Reading::Value(Firewall {
+            Some(items) => Reading::Value(FirewallFacts {
                 input: input_chains(items),
             }),
             None => Reading::malformed(text),

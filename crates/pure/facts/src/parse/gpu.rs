@@ -2,27 +2,27 @@
 
 use crosstie_model::{
     Bytes, Reading,
-    facts::gpu::{Gpu, Gpus},
+    facts::gpu::{Gpu, GpuFacts},
 };
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::Raw;
+use crate::RawCapture;
 
-pub(super) fn gpus(raw: &Raw) -> Gpus {
+pub(super) fn gpus(raw: &RawCapture) -> GpuFacts {
     match raw.command("nvidia-smi.xml") {
-        Reading::Value(text) => from_xml(text).unwrap_or_else(|| Gpus {
+        Reading::Value(text) => from_xml(text).unwrap_or_else(|| GpuFacts {
             devices: Reading::malformed(text),
-            ..Gpus::default()
+            ..GpuFacts::default()
         }),
-        gap => Gpus {
+        gap => GpuFacts {
             devices: gap.map(|_| Vec::new()),
-            ..Gpus::default()
+            ..GpuFacts::default()
         },
     }
 }
 
 /// `None` if the text is not nvidia-smi's XML.
-pub(crate) fn from_xml(text: &str) -> Option<Gpus> {
+pub(crate) fn from_xml(text: &str) -> Option<GpuFacts> {
     // The driver's own output names a DTD that is not there; only the declaration is allowed, and few nodes.
     let options = ParsingOptions {
         allow_dtd: true,
@@ -35,7 +35,7 @@ pub(crate) fn from_xml(text: &str) -> Option<Gpus> {
         return None;
     }
     let devices = log.children().filter(|node| node.has_tag_name("gpu"));
-    Some(Gpus {
+    Some(GpuFacts {
         devices: Reading::Value(devices.map(gpu).collect()),
         driver: known_text(log, &["driver_version"]).into(),
         cuda: known_text(log, &["cuda_version"]).into(),
@@ -83,11 +83,14 @@ fn mebibytes(text: &str) -> Reading<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::Entry;
+    use crate::raw::CaptureEntry;
 
-    fn parse(xml: &str) -> Gpus {
-        let mut raw = Raw::default();
-        raw.insert_command("nvidia-smi.xml", Entry::File(xml.as_bytes().to_vec()));
+    fn parse(xml: &str) -> GpuFacts {
+        let mut raw = RawCapture::default();
+        raw.insert_command(
+            "nvidia-smi.xml",
+            CaptureEntry::File(xml.as_bytes().to_vec()),
+        );
         gpus(&raw)
     }
 

@@ -2,13 +2,13 @@
 
 use crosstie_model::{
     Bytes, Reading,
-    facts::host::{Cpu, Distro, Dmi, Host, Memory, NumaNode},
+    facts::host::{Cpu, Distro, Dmi, HostFacts, MemoryFacts, NumaNode},
 };
 
-use crate::Raw;
+use crate::RawCapture;
 
-pub(super) fn host(raw: &Raw) -> Host {
-    Host {
+pub(super) fn host(raw: &RawCapture) -> HostFacts {
+    HostFacts {
         name: name(raw),
         arch: raw.word("proc/sys/kernel/arch"),
         distro: distro(&raw.text("etc/os-release")),
@@ -31,7 +31,7 @@ pub(super) fn host(raw: &Raw) -> Host {
 }
 
 /// The capture's own word first: it may have been renamed to be posted.
-fn name(raw: &Raw) -> String {
+fn name(raw: &RawCapture) -> String {
     let candidates = [
         Reading::Value(raw.meta.host.clone()),
         raw.word("proc/sys/kernel/hostname"),
@@ -62,7 +62,7 @@ pub fn distro(release: &Reading<&str>) -> Distro {
     }
 }
 
-fn cpu(raw: &Raw) -> Cpu {
+fn cpu(raw: &RawCapture) -> Cpu {
     let model = raw.text("proc/cpuinfo").and_then(|text| {
         text.lines()
             .filter_map(|line| line.split_once(':'))
@@ -88,7 +88,7 @@ fn count_ranges(list: &str) -> Option<u32> {
     })
 }
 
-fn numa(raw: &Raw) -> Vec<NumaNode> {
+fn numa(raw: &RawCapture) -> Vec<NumaNode> {
     const NODES: &str = "sys/devices/system/node";
     let mut nodes: Vec<NumaNode> = raw
         .names(NODES)
@@ -108,10 +108,10 @@ fn numa(raw: &Raw) -> Vec<NumaNode> {
     nodes
 }
 
-fn memory(raw: &Raw) -> Memory {
+fn memory(raw: &RawCapture) -> MemoryFacts {
     let meminfo = raw.text("proc/meminfo");
     let kib = |key| meminfo.as_ref().and_then(|text| kib_field(text, key));
-    Memory {
+    MemoryFacts {
         total: kib("MemTotal"),
         available: kib("MemAvailable"),
         cma_total: kib("CmaTotal"),

@@ -5,20 +5,24 @@ use std::collections::HashMap;
 use crosstie_model::{
     Mtu, Reading,
     facts::{
-        Counters, PciDevice, Persistence,
-        net::{Interface, Network},
+        NamedCounters, PciDevice, PersistentNetworkConfig,
+        net::{Interface, NetworkFacts},
     },
 };
 use serde_json::Value;
 
-use super::{ethtool, firewall, hex, ip, manager::Managers, number, qos, string};
-use crate::Raw;
+use super::{ethtool, firewall, hex, ip, manager::ManagerLookup, number, qos, string};
+use crate::RawCapture;
 
 const CLASS: &str = "sys/class/net";
 
-pub(super) fn network(raw: &Raw, pci: &[PciDevice], persistence: &Persistence) -> Network {
+pub(super) fn network(
+    raw: &RawCapture,
+    pci: &[PciDevice],
+    persistence: &PersistentNetworkConfig,
+) -> NetworkFacts {
     let links = ip::links(raw).into_known().unwrap_or_default();
-    let managers = Managers::new(raw, persistence);
+    let managers = ManagerLookup::new(raw, persistence);
     let mut names: Vec<&str> = raw
         .names(CLASS)
         .into_iter()
@@ -46,7 +50,7 @@ pub(super) fn network(raw: &Raw, pci: &[PciDevice], persistence: &Persistence) -
         interface.manager = managers.of(&interface, driver.map(String::as_str));
         interface
     });
-    Network {
+    NetworkFacts {
         interfaces: interfaces.collect(),
         routes: ip::routes(raw),
         rules: ip::rules(raw),
@@ -60,7 +64,7 @@ pub(super) fn network(raw: &Raw, pci: &[PciDevice], persistence: &Persistence) -
     }
 }
 
-fn interface(raw: &Raw, name: &str, link: &Value) -> Interface {
+fn interface(raw: &RawCapture, name: &str, link: &Value) -> Interface {
     let at = |attribute: &str| format!("{CLASS}/{name}/{attribute}");
     let hex_value = |attribute| {
         raw.text(&at(attribute))
@@ -148,7 +152,7 @@ fn hardware_type(link: &Value) -> Option<u32> {
 }
 
 /// `rx_bytes`, `tx_dropped`, …: from a directory of them, or from `ip -s`.
-fn statistics(raw: &Raw, directory: &str, link: &Value) -> Counters {
+fn statistics(raw: &RawCapture, directory: &str, link: &Value) -> NamedCounters {
     let mut statistics = counters(raw, directory);
     for side in ["rx", "tx"] {
         let counts = link
@@ -171,7 +175,7 @@ fn up(link: &Value) -> Reading<bool> {
 }
 
 /// The nearest PCI function at or above a device: a virtio interface hangs one level below its own.
-pub(super) fn pci_of(raw: &Raw, device: &str) -> Reading<crosstie_model::PciAddress> {
+pub(super) fn pci_of(raw: &RawCapture, device: &str) -> Reading<crosstie_model::PciAddress> {
     if !raw.exists(device) {
         return Reading::Absent;
     }
@@ -181,7 +185,7 @@ pub(super) fn pci_of(raw: &Raw, device: &str) -> Reading<crosstie_model::PciAddr
 }
 
 /// Every file of a directory that holds a number.
-pub(super) fn counters(raw: &Raw, directory: &str) -> Counters {
+pub(super) fn counters(raw: &RawCapture, directory: &str) -> NamedCounters {
     raw.names(directory)
         .into_iter()
         .filter_map(|name| {

@@ -4,26 +4,26 @@ use std::net::IpAddr;
 
 use crosstie_model::{
     Reading,
-    facts::net::{Address, Neighbour, Route, Rule},
+    facts::net::{InterfaceAddress, IpRoute, NeighbourEntry, RoutingRule},
 };
 use ipnet::IpNet;
 use serde_json::Value;
 
 use super::{json_array, number, string};
-use crate::Raw;
+use crate::RawCapture;
 
-pub(super) fn links(raw: &Raw) -> Reading<Vec<Value>> {
+pub(super) fn links(raw: &RawCapture) -> Reading<Vec<Value>> {
     json_array(raw, "ip-addr.json")
 }
 
-pub(super) fn addresses(link: &Value) -> Vec<Address> {
+pub(super) fn addresses(link: &Value) -> Vec<InterfaceAddress> {
     let infos = link.get("addr_info").and_then(Value::as_array);
     infos
         .into_iter()
         .flatten()
         .filter_map(|info| {
             let address: IpAddr = info.get("local")?.as_str()?.parse().ok()?;
-            Some(Address {
+            Some(InterfaceAddress {
                 net: IpNet::new(address, number(info, "prefixlen")?).ok()?,
                 scope: string(info, "scope").unwrap_or_default(),
                 dynamic: info
@@ -35,12 +35,12 @@ pub(super) fn addresses(link: &Value) -> Vec<Address> {
         .collect()
 }
 
-pub(super) fn routes(raw: &Raw) -> Reading<Vec<Route>> {
+pub(super) fn routes(raw: &RawCapture) -> Reading<Vec<IpRoute>> {
     json_array(raw, "ip-route.json").map(|routes| routes.iter().flat_map(route).collect())
 }
 
 /// A route with several next hops counts once for each of them.
-fn route(value: &Value) -> Vec<Route> {
+fn route(value: &Value) -> Vec<IpRoute> {
     // Addresses of our own and broadcasts are not ways to anywhere.
     let kind = value
         .get("type")
@@ -59,7 +59,7 @@ fn route(value: &Value) -> Vec<Route> {
     if kind != "unicast" {
         return Vec::new();
     }
-    let hop = |hop: &Value| Route {
+    let hop = |hop: &Value| IpRoute {
         destination,
         gateway: address(hop, "gateway").or_else(|| address(hop.get("via")?, "host")),
         interface: string(hop, "dev"),
@@ -74,11 +74,11 @@ fn route(value: &Value) -> Vec<Route> {
     }
 }
 
-pub(super) fn rules(raw: &Raw) -> Reading<Vec<Rule>> {
+pub(super) fn rules(raw: &RawCapture) -> Reading<Vec<RoutingRule>> {
     json_array(raw, "ip-rule.json").map(|rules| rules.iter().filter_map(rule).collect())
 }
 
-fn rule(value: &Value) -> Option<Rule> {
+fn rule(value: &Value) -> Option<RoutingRule> {
     let end = |key: &str, length: &str| {
         let text = value.get(key)?.as_str().filter(|text| *text != "all")?;
         let bits = value.get(length).and_then(Value::as_u64);
@@ -87,7 +87,7 @@ fn rule(value: &Value) -> Option<Rule> {
             None => network(text),
         }
     };
-    Some(Rule {
+    Some(RoutingRule {
         priority: number(value, "priority")?,
         from: end("src", "srclen"),
         to: end("dst", "dstlen"),
@@ -96,13 +96,13 @@ fn rule(value: &Value) -> Option<Rule> {
     })
 }
 
-pub(super) fn neighbours(raw: &Raw) -> Reading<Vec<Neighbour>> {
+pub(super) fn neighbours(raw: &RawCapture) -> Reading<Vec<NeighbourEntry>> {
     json_array(raw, "ip-neigh.json").map(|entries| entries.iter().filter_map(neighbour).collect())
 }
 
-fn neighbour(value: &Value) -> Option<Neighbour> {
+fn neighbour(value: &Value) -> Option<NeighbourEntry> {
     let states = value.get("state").and_then(Value::as_array);
-    Some(Neighbour {
+    Some(NeighbourEntry {
         address: address(value, "dst")?,
         // iproute2 6.1 leaves `dev` out when it was asked about one device.
         interface: string(value, "dev"),

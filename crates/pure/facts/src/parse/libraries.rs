@@ -1,8 +1,8 @@
 //! Libraries found on disk, by the version that their file names carry.
 
-use crosstie_model::{Reading, facts::software::Library};
+use crosstie_model::{Reading, facts::software::InstalledLibrary};
 
-use crate::{Raw, raw::Entry};
+use crate::{RawCapture, raw::CaptureEntry};
 
 const NAMES: [&str; 5] = [
     "libnccl-net",
@@ -12,7 +12,7 @@ const NAMES: [&str; 5] = [
     "libcuda",
 ];
 
-pub(super) fn libraries(raw: &Raw) -> Vec<Library> {
+pub(super) fn libraries(raw: &RawCapture) -> Vec<InstalledLibrary> {
     raw.tree()
         .filter(|(path, _)| path.starts_with("usr/"))
         .filter_map(|(path, entry)| {
@@ -24,7 +24,7 @@ pub(super) fn libraries(raw: &Raw) -> Vec<Library> {
                 .strip_prefix('.')
                 .is_some_and(|rest| !rest.contains('.'))
                 || name == "libnccl-net";
-            soname.then(|| Library {
+            soname.then(|| InstalledLibrary {
                 name: name.to_owned(),
                 path: format!("/{path}"),
                 version: version(raw, path, entry),
@@ -34,8 +34,8 @@ pub(super) fn libraries(raw: &Raw) -> Vec<Library> {
 }
 
 /// `libnccl.so.2 -> libnccl.so.2.28.9`; a wheel has a plain file and its version beside it.
-fn version(raw: &Raw, path: &str, entry: &Entry) -> Reading<String> {
-    if let Entry::Link(target) = entry {
+fn version(raw: &RawCapture, path: &str, entry: &CaptureEntry) -> Reading<String> {
+    if let CaptureEntry::Link(target) = entry {
         let version = target
             .rsplit_once(".so.")
             .map(|(_, version)| version.to_owned());
@@ -61,25 +61,28 @@ mod tests {
 
     #[test]
     fn each_library_counts_once() {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         let lib = "usr/lib/x86_64-linux-gnu";
         raw.insert(
             &format!("{lib}/libnccl.so"),
-            Entry::Link("libnccl.so.2".into()),
+            CaptureEntry::Link("libnccl.so.2".into()),
         );
         raw.insert(
             &format!("{lib}/libnccl.so.2"),
-            Entry::Link("libnccl.so.2.28.9".into()),
+            CaptureEntry::Link("libnccl.so.2.28.9".into()),
         );
-        raw.insert(&format!("{lib}/libnccl.so.2.28.9"), Entry::File(Vec::new()));
+        raw.insert(
+            &format!("{lib}/libnccl.so.2.28.9"),
+            CaptureEntry::File(Vec::new()),
+        );
         let wheel = "usr/local/lib/python3.12/dist-packages";
         raw.insert(
             &format!("{wheel}/nvidia/nccl/lib/libnccl.so.2"),
-            Entry::File(Vec::new()),
+            CaptureEntry::File(Vec::new()),
         );
         raw.insert(
             &format!("{wheel}/nvidia_nccl_cu12-2.27.3.dist-info"),
-            Entry::Directory,
+            CaptureEntry::Directory,
         );
         let found: Vec<_> = libraries(&raw)
             .into_iter()

@@ -1,16 +1,16 @@
 //! What this tool has written on the node.
 
 use crosstie_model::{
-    facts::Managed,
-    managed::{ASIDE, Block, Origin, origin},
+    facts::ManagedFiles,
+    managed::{ASIDE, FileOrigin, ManagedBlock, origin},
 };
 
-use crate::{Raw, raw::Entry, renderer};
+use crate::{RawCapture, raw::CaptureEntry, renderer};
 
 /// Files in which we have a block.
 const SHARED: [&str; 2] = ["etc/hosts", "etc/nccl.conf"];
-pub(super) fn managed(raw: &Raw) -> Managed {
-    let mut found = Managed::default();
+pub(super) fn managed(raw: &RawCapture) -> ManagedFiles {
+    let mut found = ManagedFiles::default();
     for (path, entry) in raw.tree().filter(|(path, _)| path.starts_with("etc/")) {
         let full = format!("/{path}");
         if let Some(original) = full.strip_suffix(ASIDE)
@@ -19,7 +19,7 @@ pub(super) fn managed(raw: &Raw) -> Managed {
             found.aside.insert(original.to_owned());
         } else if let Some(unit) = started(path) {
             found.units.insert(unit.to_owned());
-        } else if let Entry::File(bytes) = entry
+        } else if let CaptureEntry::File(bytes) = entry
             && let Ok(text) = std::str::from_utf8(bytes)
         {
             if SHARED.contains(&path) {
@@ -27,13 +27,13 @@ pub(super) fn managed(raw: &Raw) -> Managed {
                 continue;
             }
             match origin(text) {
-                Origin::Ours => {
+                FileOrigin::Ours => {
                     found.files.insert(full, text.to_owned());
                 }
-                Origin::Edited => {
+                FileOrigin::Edited => {
                     found.edited.insert(full);
                 }
-                Origin::Foreign => {}
+                FileOrigin::Foreign => {}
             }
         }
     }
@@ -57,8 +57,8 @@ fn started(path: &str) -> Option<&str> {
     (target.strip_suffix(".wants").is_some() && !unit.contains('/')).then_some(unit)
 }
 
-fn shared(found: &mut Managed, path: String, text: &str) {
-    match Block::find(text) {
+fn shared(found: &mut ManagedFiles, path: String, text: &str) {
+    match ManagedBlock::find(text) {
         Some(block) if block.is_intact() => {
             found.blocks.insert(path, block.body.to_owned());
         }
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn what_is_ours_is_told_from_what_is_not() {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         let mut file = |path: &str, text: &str| {
-            raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+            raw.insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
         };
         let ours = seal("rdma_ucm\n");
         let block = with_block(None, Some("10.0.0.1 a\n"), BlockPlace::End).unwrap();

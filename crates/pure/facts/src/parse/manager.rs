@@ -3,28 +3,28 @@
 use std::collections::HashMap;
 
 use crosstie_model::facts::{
-    Persistence,
+    PersistentNetworkConfig,
     net::{Interface, Manager},
-    persistence::Profile,
+    persistence::InterfaceProfile,
 };
 
 use crate::{
-    Raw,
+    RawCapture,
     renderer::{Claim, MANAGERS},
 };
 
-pub(super) struct Managers<'a> {
+pub(super) struct ManagerLookup<'a> {
     /// Managers that keep their state under /run, so that silence about an interface means something.
     claims: Vec<(&'static Manager, Claim<'a>)>,
-    profiles: &'a [Profile],
+    profiles: &'a [InterfaceProfile],
     /// The last profile that applies to an interface by its name and to nothing else.
     by_name: HashMap<&'a str, usize>,
     /// The profiles that may apply to any interface, in their order.
     by_match: Vec<usize>,
 }
 
-impl<'a> Managers<'a> {
-    pub(super) fn new(raw: &'a Raw, files: &'a Persistence) -> Self {
+impl<'a> ManagerLookup<'a> {
+    pub(super) fn new(raw: &'a RawCapture, files: &'a PersistentNetworkConfig) -> Self {
         let profiles = files.profiles.as_slice();
         let mut by_name = HashMap::new();
         let mut by_match = Vec::new();
@@ -72,6 +72,6 @@ impl<'a> Managers<'a> {
 }
 
 /// Whether a profile applies to an interface. One that names nothing applies to everything, and says nothing here.
-pub fn covers(profile: &Profile, interface: &Interface, driver: Option<&str>) -> bool {
+pub fn covers(profile: &InterfaceProfile, interface: &Interface, driver: Option<&str>) -> bool {
     !profile.matches.is_open() && profile.matches.holds_for(interface, driver)
 }

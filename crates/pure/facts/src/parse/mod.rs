@@ -29,10 +29,10 @@ pub use rdma::traffic_class;
 use crosstie_model::Facts;
 use serde_json::Value;
 
-use crate::Raw;
+use crate::RawCapture;
 
 /// The facts of the node that `raw` was read from. Total: whatever `raw` holds, there is an answer.
-pub fn facts(raw: &Raw) -> Facts {
+pub fn facts(raw: &RawCapture) -> Facts {
     let pci = pci::devices(raw);
     let persistence = persistence::persistence(raw);
     Facts {
@@ -52,7 +52,7 @@ pub fn facts(raw: &Raw) -> Facts {
 }
 
 /// A JSON array that a command printed; anything else is malformed.
-fn json_array(raw: &Raw, command: &str) -> crosstie_model::Reading<Vec<Value>> {
+fn json_array(raw: &RawCapture, command: &str) -> crosstie_model::Reading<Vec<Value>> {
     use crosstie_model::Reading;
     raw.command(command)
         .and_then(|text| match serde_json::from_str(text) {

@@ -3,15 +3,15 @@
 
 use crosstie_model::{
     Reading,
-    facts::nccl::{NcclSettings, Setting},
+    facts::nccl::{NcclSetting, NcclSettings},
 };
 
 use crate::{
-    Raw,
+    RawCapture,
     collect::{HOME_NCCL_CONF, NAMED_NCCL_CONF, is_engine_variable},
 };
 
-pub(super) fn settings(raw: &Raw) -> NcclSettings {
+pub(super) fn settings(raw: &RawCapture) -> NcclSettings {
     let mut settings = Vec::new();
     let environment = raw.command("environment.txt").into_known().unwrap_or("");
     add(&mut settings, environment, "environment");
@@ -37,7 +37,7 @@ pub(super) fn settings(raw: &Raw) -> NcclSettings {
 }
 
 /// One variable of the collecting user's environment.
-pub(super) fn environment(raw: &Raw, name: &str) -> Reading<String> {
+pub(super) fn environment(raw: &RawCapture, name: &str) -> Reading<String> {
     raw.command("environment.txt").and_then(|text| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
         lines
@@ -47,7 +47,7 @@ pub(super) fn environment(raw: &Raw, name: &str) -> Reading<String> {
     })
 }
 
-fn add(settings: &mut Vec<Setting>, text: &str, source: &str) {
+fn add(settings: &mut Vec<NcclSetting>, text: &str, source: &str) {
     for line in text
         .lines()
         .map(str::trim)
@@ -58,7 +58,7 @@ fn add(settings: &mut Vec<Setting>, text: &str, source: &str) {
             continue;
         };
         if is_engine_variable(name.trim()) {
-            settings.push(Setting {
+            settings.push(NcclSetting {
                 name: name.trim().to_owned(),
                 value: value.trim().trim_matches(['"', '\'']).to_owned(),
                 source: source.to_owned(),
@@ -70,12 +70,12 @@ fn add(settings: &mut Vec<Setting>, text: &str, source: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::Entry;
+    use crate::raw::CaptureEntry;
 
     #[test]
     fn the_environment_wins_and_the_conf_file_replaces_home() {
-        let mut raw = Raw::default();
-        let file = |text: &str| Entry::File(text.as_bytes().to_vec());
+        let mut raw = RawCapture::default();
+        let file = |text: &str| CaptureEntry::File(text.as_bytes().to_vec());
         raw.insert_command("environment.txt", file("NCCL_DEBUG=INFO\nUID=0\n"));
         raw.insert("home/.nccl.conf", file("NCCL_IB_HCA=home\n"));
         raw.insert("home/nccl-conf-file", file("NCCL_IB_HCA==conf\n"));

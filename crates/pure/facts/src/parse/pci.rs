@@ -8,11 +8,11 @@ use crosstie_model::{
 };
 
 use super::hex;
-use crate::Raw;
+use crate::RawCapture;
 
 const DEVICES: &str = "sys/bus/pci/devices";
 
-pub(super) fn devices(raw: &Raw) -> Vec<PciDevice> {
+pub(super) fn devices(raw: &RawCapture) -> Vec<PciDevice> {
     let mut devices: Vec<PciDevice> = raw
         .names(DEVICES)
         .into_iter()
@@ -23,7 +23,7 @@ pub(super) fn devices(raw: &Raw) -> Vec<PciDevice> {
     devices
 }
 
-fn device(raw: &Raw, name: &str, address: PciAddress) -> PciDevice {
+fn device(raw: &RawCapture, name: &str, address: PciAddress) -> PciDevice {
     let at = |attribute: &str| format!("{DEVICES}/{name}/{attribute}");
     let id = |attribute| hex_value(raw, &at(attribute));
     let iommu_group: Reading<u32> = raw.link_name(&at("iommu_group")).and_then(parse);
@@ -58,7 +58,7 @@ fn parse<T: FromStr>(text: &str) -> Reading<T> {
         .map_or_else(|_| Reading::malformed(text), Reading::Value)
 }
 
-fn hex_value(raw: &Raw, path: &str) -> Reading<u16> {
+fn hex_value(raw: &RawCapture, path: &str) -> Reading<u16> {
     raw.text(path)
         .and_then(|text| match hex(text).and_then(|id| id.try_into().ok()) {
             Some(id) => Reading::Value(id),
@@ -66,7 +66,7 @@ fn hex_value(raw: &Raw, path: &str) -> Reading<u16> {
         })
 }
 
-fn link(raw: &Raw, at: &impl Fn(&str) -> String) -> PciLink {
+fn link(raw: &RawCapture, at: &impl Fn(&str) -> String) -> PciLink {
     let speed = |attribute| raw.text(&at(attribute)).and_then(link_speed);
     let width = |attribute| raw.value::<u32>(&at(attribute)).and_then(link_width);
     PciLink {
@@ -101,7 +101,7 @@ fn link_width(width: u32) -> Reading<u32> {
 }
 
 /// The bridges above a function are the directories that its own stands in.
-fn upstream(raw: &Raw, name: &str) -> Vec<PciAddress> {
+fn upstream(raw: &RawCapture, name: &str) -> Vec<PciAddress> {
     let Some(path) = raw.real_path(&format!("{DEVICES}/{name}")) else {
         return Vec::new();
     };
@@ -111,7 +111,7 @@ fn upstream(raw: &Raw, name: &str) -> Vec<PciAddress> {
         .collect()
 }
 
-fn sensors(raw: &Raw, hwmon: &str) -> Vec<Sensor> {
+fn sensors(raw: &RawCapture, hwmon: &str) -> Vec<Sensor> {
     let mut sensors = Vec::new();
     for chip in raw.names(hwmon) {
         let directory = format!("{hwmon}/{chip}");

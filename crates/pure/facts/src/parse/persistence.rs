@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use crosstie_model::{
     Reading,
-    facts::persistence::{Persistence, Profile},
+    facts::persistence::{InterfaceProfile, PersistentNetworkConfig},
 };
 
 use crate::{
-    Raw,
+    RawCapture,
     renderer::{ALL, PLACES},
 };
 
-pub(super) fn persistence(raw: &Raw) -> Persistence {
-    let mut found = Persistence {
+pub(super) fn persistence(raw: &RawCapture) -> PersistentNetworkConfig {
+    let mut found = PersistentNetworkConfig {
         modules: modules(raw),
         cx7_hotplug_marker: raw.exists("etc/nvidia/cx7-hotplug-enabled"),
         rendered: rendered(raw),
-        ..Persistence::default()
+        ..PersistentNetworkConfig::default()
     };
     for renderer in ALL {
         renderer.read(raw, &mut found);
@@ -25,14 +25,14 @@ pub(super) fn persistence(raw: &Raw) -> Persistence {
     found
 }
 
-fn rendered(raw: &Raw) -> Reading<Vec<Profile>> {
+fn rendered(raw: &RawCapture) -> Reading<Vec<InterfaceProfile>> {
     let made = ALL.iter().flat_map(|renderer| renderer.read_made(raw));
-    let made: Vec<Profile> = made.collect();
+    let made: Vec<InterfaceProfile> = made.collect();
     Reading::from((!made.is_empty()).then_some(made))
 }
 
 /// Lines of modules-load.d and /etc/modules, hyphen and underscore being the same.
-fn modules(raw: &Raw) -> BTreeMap<String, String> {
+fn modules(raw: &RawCapture) -> BTreeMap<String, String> {
     let places = PLACES.iter().flat_map(|place| {
         let directory = format!("{place}/modules-load.d");
         raw.names(&directory)

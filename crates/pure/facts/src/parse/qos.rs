@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crosstie_model::{Reading, facts::link::PortQos};
 use serde_json::Value;
 
-use crate::Raw;
+use crate::RawCapture;
 
-pub(super) fn port(raw: &Raw, interface: &str) -> PortQos {
+pub(super) fn port(raw: &RawCapture, interface: &str) -> PortQos {
     let dcb: Reading<Value> = raw
         .command(&format!("dcb-{interface}.json"))
         .and_then(|text| {
@@ -84,7 +84,7 @@ pub fn dscp_table(text: &str) -> Reading<BTreeMap<u8, u8>> {
     Reading::Value(table)
 }
 
-fn ecn(raw: &Raw, interface: &str, point: &str) -> Reading<BTreeMap<u8, bool>> {
+fn ecn(raw: &RawCapture, interface: &str, point: &str) -> Reading<BTreeMap<u8, bool>> {
     let directory = format!("sys/class/net/{interface}/ecn/{point}/enable");
     let names = raw.names(&directory);
     if names.is_empty() {
@@ -99,15 +99,15 @@ fn ecn(raw: &Raw, interface: &str, point: &str) -> Reading<BTreeMap<u8, bool>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Entry;
+    use crate::CaptureEntry;
 
     use super::*;
 
     #[test]
     fn ofeds_table_comes_before_dcb() {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         let dcb = br#"{"app": {"dscp_prio": [[26, 1]]}}"#;
-        raw.insert_command("dcb-eth1.json", Entry::File(dcb.to_vec()));
+        raw.insert_command("dcb-eth1.json", CaptureEntry::File(dcb.to_vec()));
         assert_eq!(
             port(&raw, "eth1").dscp_to_priority,
             Reading::Value([(26, 1)].into())
@@ -115,7 +115,7 @@ mod tests {
         let table = "dscp\tprio\n 25 3\n 26 3\n 64 1\n";
         raw.insert(
             "sys/class/net/eth1/qos/dscp2prio",
-            Entry::File(table.into()),
+            CaptureEntry::File(table.into()),
         );
         assert_eq!(
             port(&raw, "eth1").dscp_to_priority,

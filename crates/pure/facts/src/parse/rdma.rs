@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crosstie_model::{
     Gbps, Gid, PciAddress, Reading,
     facts::rdma::{
-        GidEntry, GidKind, LinkLayer, PhysicalState, PortState, QueuePair, RdmaDevice, RdmaPort,
-        VerbsNode,
+        GidKind, GidTableEntry, LinkLayer, PhysicalState, PortState, QueuePairFacts, RdmaDevice,
+        RdmaPort, VerbsDeviceFile,
     },
 };
 
@@ -15,13 +15,13 @@ use super::{
     interface::{counters, pci_of},
     resource,
 };
-use crate::{Raw, raw::Gap, source::Source};
+use crate::{RawCapture, raw::ReadGap, source::FileTree};
 
 const CLASS: &str = "sys/class/infiniband";
 const VERBS: &str = "sys/class/infiniband_verbs";
 
 /// In the order of their place in the machine, which does not change with their names.
-pub(super) fn devices(raw: &Raw) -> Vec<RdmaDevice> {
+pub(super) fn devices(raw: &RawCapture) -> Vec<RdmaDevice> {
     let names = raw.names(CLASS);
     if names.is_empty() {
         return Vec::new();
@@ -41,11 +41,11 @@ struct Node<'a> {
     interfaces: HashMap<PciAddress, Vec<(u32, &'a str)>>,
     /// Nodes of user space by the device that they stand for.
     verbs: HashMap<&'a str, &'a str>,
-    queue_pairs: Reading<HashMap<String, Vec<QueuePair>>>,
+    queue_pairs: Reading<HashMap<String, Vec<QueuePairFacts>>>,
 }
 
 impl<'a> Node<'a> {
-    fn new(raw: &'a Raw) -> Self {
+    fn new(raw: &'a RawCapture) -> Self {
         let mut interfaces: HashMap<PciAddress, Vec<(u32, &str)>> = HashMap::new();
         for name in raw.names("sys/class/net") {
             let below = pci_of(raw, &format!("sys/class/net/{name}/device"));
@@ -86,7 +86,7 @@ impl<'a> Node<'a> {
     }
 }
 
-fn device(raw: &Raw, name: &str, node: &Node) -> RdmaDevice {
+fn device(raw: &RawCapture, name: &str, node: &Node) -> RdmaDevice {
     let at = |attribute: &str| format!("{CLASS}/{name}/{attribute}");
     let pci = pci_of(raw, &at("device"));
     let mut numbers: Vec<u32> = raw
@@ -125,7 +125,13 @@ fn worded(text: &str) -> &str {
     text.split_once(": ").map_or(text, |(_, word)| word)
 }
 
-fn port(raw: &Raw, device: &str, number: u32, pci: Option<&PciAddress>, node: &Node) -> RdmaPort {
+fn port(
+    raw: &RawCapture,
+    device: &str,
+    number: u32,
+    pci: Option<&PciAddress>,
+    node: &Node,
+) -> RdmaPort {
     let at = |attribute: &str| format!("{CLASS}/{device}/ports/{number}/{attribute}");
     let word = |attribute| {
         raw.word(&at(attribute))
@@ -184,14 +190,14 @@ pub fn traffic_class(text: &str) -> Reading<u8> {
         .map_or_else(|_| Reading::malformed(text), Reading::Value)
 }
 
-fn gids(raw: &Raw, at: &impl Fn(&str) -> String) -> Vec<GidEntry> {
-    let mut gids: Vec<GidEntry> = raw
+fn gids(raw: &RawCapture, at: &impl Fn(&str) -> String) -> Vec<GidTableEntry> {
+    let mut gids: Vec<GidTableEntry> = raw
         .names(&at("gids"))
         .into_iter()
         .filter_map(|name| {
             let index: u32 = name.parse().ok()?;
             let gid: Gid = raw.value(&at(&format!("gids/{name}"))).into_known()?;
-            (!gid.is_empty()).then(|| GidEntry {
+            (!gid.is_empty()).then(|| GidTableEntry {
                 index,
                 gid,
                 kind: raw
@@ -209,10 +215,10 @@ fn gids(raw: &Raw, at: &impl Fn(&str) -> String) -> Vec<GidEntry> {
 /// GID 0 is the port's own (a VLAN's comes later in the table), Soft-RoCE names its parent, and a card's functions
 /// carry their interfaces below the same PCI device, told apart by `dev_port`.
 fn netdev(
-    raw: &Raw,
+    raw: &RawCapture,
     device: &str,
     number: u32,
-    gids: &[GidEntry],
+    gids: &[GidTableEntry],
     pci: Option<&PciAddress>,
     node: &Node,
 ) -> Reading<String> {
@@ -226,15 +232,15 @@ fn netdev(
         .or_else(|| pci.map_or(Reading::Absent, |pci| node.interface(*pci, number).into()))
 }
 
-fn verbs(raw: &Raw, device: &str, node: &Node) -> Reading<VerbsNode> {
+fn verbs(raw: &RawCapture, device: &str, node: &Node) -> Reading<VerbsDeviceFile> {
     Reading::from(node.verbs.get(device).copied()).map(|name| {
         let access = raw.access(&format!("dev/infiniband/{name}"));
-        VerbsNode {
+        VerbsDeviceFile {
             name: name.to_owned(),
-            present: !matches!(access, Err(Gap::Absent)),
+            present: !matches!(access, Err(ReadGap::Absent)),
             accessible: match access {
                 Ok(()) => Reading::Value(true),
-                Err(Gap::Denied) => Reading::Value(false),
+                Err(ReadGap::Denied) => Reading::Value(false),
                 Err(_) => Reading::Absent,
             },
         }

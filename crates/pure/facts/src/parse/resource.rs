@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use crosstie_model::{Reading, facts::rdma::QueuePair};
+use crosstie_model::{Reading, facts::rdma::QueuePairFacts};
 use serde_json::Value;
 
 use super::{json_array, number, string};
-use crate::Raw;
+use crate::RawCapture;
 
 /// By device.
-pub(super) fn queue_pairs(raw: &Raw) -> Reading<HashMap<String, Vec<QueuePair>>> {
+pub(super) fn queue_pairs(raw: &RawCapture) -> Reading<HashMap<String, Vec<QueuePairFacts>>> {
     json_array(raw, "rdma-resource.json").map(|entries| {
-        let mut pairs: HashMap<String, Vec<QueuePair>> = HashMap::new();
+        let mut pairs: HashMap<String, Vec<QueuePairFacts>> = HashMap::new();
         for entry in &entries {
             if let (Some(device), Some(pair)) = (string(entry, "ifname"), queue_pair(entry)) {
                 pairs.entry(device).or_default().push(pair);
@@ -21,8 +21,8 @@ pub(super) fn queue_pairs(raw: &Raw) -> Reading<HashMap<String, Vec<QueuePair>>>
     })
 }
 
-fn queue_pair(entry: &Value) -> Option<QueuePair> {
-    Some(QueuePair {
+fn queue_pair(entry: &Value) -> Option<QueuePairFacts> {
+    Some(QueuePairFacts {
         number: number(entry, "lqpn")?,
         port: number(entry, "port"),
         kind: string(entry, "type").unwrap_or_default(),

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use crosstie_model::{
     Distribution, Reading,
     distribution::PackageDatabase,
-    facts::software::{Module, Software},
+    facts::software::{LoadedModule, SoftwareFacts},
 };
 
 use super::{host, libraries};
-use crate::{Raw, collect::rules::below_root};
+use crate::{RawCapture, collect::rules::below_root};
 
-pub(super) fn software(raw: &Raw) -> Software {
-    Software {
+pub(super) fn software(raw: &RawCapture) -> SoftwareFacts {
+    SoftwareFacts {
         modules: modules(raw),
         module_paths: module_paths(raw),
         packages: packages(raw),
@@ -30,7 +30,7 @@ pub(super) fn software(raw: &Raw) -> Software {
 }
 
 /// `/proc/modules` where it is, with what `/sys/module` adds.
-fn modules(raw: &Raw) -> BTreeMap<String, Module> {
+fn modules(raw: &RawCapture) -> BTreeMap<String, LoadedModule> {
     let loaded = raw.text("proc/modules").into_known().unwrap_or("");
     let listed = loaded.lines().filter_map(|line| {
         let name = line.split(' ').next().filter(|name| !name.is_empty())?;
@@ -41,7 +41,7 @@ fn modules(raw: &Raw) -> BTreeMap<String, Module> {
         .names("sys/module")
         .into_iter()
         .map(|name| (name, false));
-    let mut modules: BTreeMap<String, Module> = BTreeMap::new();
+    let mut modules: BTreeMap<String, LoadedModule> = BTreeMap::new();
     for (name, out_of_tree) in built_in.chain(listed) {
         let module = modules.entry(name.to_owned()).or_default();
         module.version = raw.word(&format!("sys/module/{name}/version"));
@@ -53,7 +53,7 @@ fn modules(raw: &Raw) -> BTreeMap<String, Module> {
 }
 
 /// Module name → path below the modules directory of the running kernel.
-fn module_paths(raw: &Raw) -> Reading<BTreeMap<String, String>> {
+fn module_paths(raw: &RawCapture) -> Reading<BTreeMap<String, String>> {
     let release = raw.word("proc/sys/kernel/osrelease");
     release
         .and_then(|release| raw.text(&format!("lib/modules/{release}/modules.dep")))
@@ -68,7 +68,7 @@ fn module_paths(raw: &Raw) -> Reading<BTreeMap<String, String>> {
 }
 
 /// Installed packages with their versions.
-fn packages(raw: &Raw) -> Reading<BTreeMap<String, String>> {
+fn packages(raw: &RawCapture) -> Reading<BTreeMap<String, String>> {
     let release = raw.text("etc/os-release");
     match Distribution::of(&host::distro(&release)).package_database {
         PackageDatabase::Dpkg { path } => raw.text(below_root(path)).map(of_dpkg),
@@ -94,7 +94,7 @@ fn of_dpkg(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn services(raw: &Raw) -> Vec<String> {
+fn services(raw: &RawCapture) -> Vec<String> {
     let names = raw.names("sys/fs/cgroup/system.slice").into_iter();
     names
         .filter_map(|name| name.strip_suffix(".service"))

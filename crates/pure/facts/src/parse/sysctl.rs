@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Raw, raw::Entry};
+use crate::{RawCapture, raw::CaptureEntry};
 
 /// `net.ipv4.conf.eth0/1.arp_ignore`: as sysctl does, a dot inside a name is written as a slash.
-pub(super) fn sysctls(raw: &Raw) -> BTreeMap<String, String> {
+pub(super) fn sysctls(raw: &RawCapture) -> BTreeMap<String, String> {
     const ROOT: &str = "proc/sys/";
     const NOT_SETTINGS: [&str; 4] = [
         "kernel/arch",
@@ -16,7 +16,7 @@ pub(super) fn sysctls(raw: &Raw) -> BTreeMap<String, String> {
     raw.tree()
         .filter_map(|(path, entry)| {
             let name = path.strip_prefix(ROOT)?;
-            let Entry::File(bytes) = entry else {
+            let CaptureEntry::File(bytes) = entry else {
                 return None;
             };
             if NOT_SETTINGS.contains(&name) {

@@ -3,16 +3,16 @@
 use crosstie_model::{
     Reading,
     facts::{
-        persistence::{LimitLine, ProcessLimit},
-        system::{LogLine, System},
+        persistence::{LimitsConfLine, ProcessLimit},
+        system::{KernelLogLine, SystemFacts},
     },
 };
 
 use super::nccl::environment;
-use crate::Raw;
+use crate::RawCapture;
 
-pub(super) fn system(raw: &Raw) -> System {
-    System {
+pub(super) fn system(raw: &RawCapture) -> SystemFacts {
+    SystemFacts {
         root: environment(raw, "UID").map(|uid| uid == "0"),
         locked_memory: locked_memory(raw),
         limit_lines: limit_lines(raw),
@@ -36,7 +36,7 @@ pub(super) fn system(raw: &Raw) -> System {
 }
 
 /// A line of `timedatectl show`.
-fn clock(raw: &Raw, key: &str) -> Reading<bool> {
+fn clock(raw: &RawCapture, key: &str) -> Reading<bool> {
     raw.command("timedatectl.txt").and_then(|text| {
         let mut values = text.lines().filter_map(|line| line.strip_prefix(key));
         Reading::from(values.next()).map(|value| value.trim() == "yes")
@@ -44,7 +44,7 @@ fn clock(raw: &Raw, key: &str) -> Reading<bool> {
 }
 
 /// `Max locked memory   SOFT   HARD   bytes`.
-fn locked_memory(raw: &Raw) -> ProcessLimit {
+fn locked_memory(raw: &RawCapture) -> ProcessLimit {
     let line = raw.text("proc/self/limits").and_then(|text| {
         text.lines()
             .find_map(|line| line.strip_prefix("Max locked memory"))
@@ -68,7 +68,7 @@ fn locked_memory(raw: &Raw) -> ProcessLimit {
 }
 
 /// In the order in which `pam_limits` reads them: limits.conf, then limits.d by name.
-fn limit_lines(raw: &Raw) -> Vec<LimitLine> {
+fn limit_lines(raw: &RawCapture) -> Vec<LimitsConfLine> {
     let dropins = raw.names("etc/security/limits.d").into_iter();
     let dropins = dropins.map(|name| format!("etc/security/limits.d/{name}"));
     std::iter::once("etc/security/limits.conf".to_owned())
@@ -82,12 +82,12 @@ fn limit_lines(raw: &Raw) -> Vec<LimitLine> {
         .collect()
 }
 
-fn limit_line(path: &str, line: &str) -> Option<LimitLine> {
+fn limit_line(path: &str, line: &str) -> Option<LimitsConfLine> {
     let line = line.split('#').next().unwrap_or("");
     let [domain, kind, item, value] = line.split_whitespace().collect::<Vec<_>>()[..] else {
         return None;
     };
-    Some(LimitLine {
+    Some(LimitsConfLine {
         file: format!("/{path}"),
         domain: domain.to_owned(),
         kind: kind.to_owned(),
@@ -96,7 +96,7 @@ fn limit_line(path: &str, line: &str) -> Option<LimitLine> {
     })
 }
 
-fn container(raw: &Raw) -> Reading<String> {
+fn container(raw: &RawCapture) -> Reading<String> {
     let marker = |path: &str, name: &str| Reading::from(raw.exists(path).then(|| name.to_owned()));
     raw.word("run/systemd/container")
         .or_else(|| marker(".dockerenv", "docker"))
@@ -104,7 +104,7 @@ fn container(raw: &Raw) -> Reading<String> {
 }
 
 /// `[    1.000000] TEXT`; a line of another form keeps its text.
-fn log_line(line: &str) -> LogLine {
+fn log_line(line: &str) -> KernelLogLine {
     let stamped = line.strip_prefix('[').and_then(|rest| {
         let (stamp, text) = rest.split_once(']')?;
         let (seconds, micros) = stamp.trim().split_once('.')?;
@@ -117,11 +117,11 @@ fn log_line(line: &str) -> LogLine {
         Some((at, text.trim_start()))
     });
     match stamped {
-        Some((at, text)) => LogLine {
+        Some((at, text)) => KernelLogLine {
             at_us: Reading::Value(at),
             text: text.to_owned(),
         },
-        None => LogLine {
+        None => KernelLogLine {
             at_us: Reading::Absent,
             text: line.to_owned(),
         },

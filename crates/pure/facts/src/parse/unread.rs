@@ -1,14 +1,14 @@
 //! What collection wanted and did not get, for a person.
 
-use crosstie_model::facts::Unread;
+use crosstie_model::facts::FactGap;
 use serde::de::IgnoredAny;
 
 use crate::{
-    Raw,
-    raw::{Entry, Gap},
+    RawCapture,
+    raw::{CaptureEntry, ReadGap},
 };
 
-pub(super) fn unread(raw: &Raw) -> Vec<Unread> {
+pub(super) fn unread(raw: &RawCapture) -> Vec<FactGap> {
     // Device nodes are looked at, not read: that one may not be opened is a fact of its own.
     let files = raw
         .tree()
@@ -17,7 +17,7 @@ pub(super) fn unread(raw: &Raw) -> Vec<Unread> {
     let commands = raw
         .commands()
         .map(|(name, entry)| (command_name(name), entry));
-    let root = raw.meta.root_refused.as_ref().map(|why| Unread {
+    let root = raw.meta.root_refused.as_ref().map(|why| FactGap {
         what: "what only root may read".to_owned(),
         why: why.clone(),
         root_would: false,
@@ -25,11 +25,11 @@ pub(super) fn unread(raw: &Raw) -> Vec<Unread> {
     let gaps = files
         .chain(commands)
         .filter_map(|(what, entry)| match entry {
-            Entry::Gap(Gap::Absent) => None,
-            Entry::Gap(gap) => Some(Unread {
+            CaptureEntry::Gap(ReadGap::Absent) => None,
+            CaptureEntry::Gap(gap) => Some(FactGap {
                 what,
                 why: gap.to_string(),
-                root_would: *gap == Gap::Denied,
+                root_would: *gap == ReadGap::Denied,
             }),
             _ => None,
         });
@@ -37,19 +37,19 @@ pub(super) fn unread(raw: &Raw) -> Vec<Unread> {
 }
 
 /// Output that was cut short or is something else: no fact can come of it, and its absence would look like health.
-fn damaged(raw: &Raw) -> impl Iterator<Item = Unread> {
+fn damaged(raw: &RawCapture) -> impl Iterator<Item = FactGap> {
     let documents = raw
         .commands()
         .filter(|(name, _)| name.strip_suffix(".json").is_some());
     documents.filter_map(|(name, entry)| {
-        let Entry::File(bytes) = entry else {
+        let CaptureEntry::File(bytes) = entry else {
             return None;
         };
         if bytes.trim_ascii().is_empty() {
             return None;
         }
         let error = serde_json::from_slice::<IgnoredAny>(bytes).err()?;
-        Some(Unread {
+        Some(FactGap {
             what: command_name(name),
             why: format!("damaged: {error}"),
             root_would: false,
@@ -79,9 +79,9 @@ mod tests {
 
     #[test]
     fn output_that_was_cut_short_is_unread() {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         let mut keep = |name: &str, text: &str| {
-            raw.insert_command(name, Entry::File(text.as_bytes().to_vec()));
+            raw.insert_command(name, CaptureEntry::File(text.as_bytes().to_vec()));
         };
         keep("ip-addr.json", "[{\"ifindex\": 1, ");
         keep("ip-route.json", &"[".repeat(100_000));

@@ -4,13 +4,13 @@ use std::{ops::Bound, str::FromStr};
 
 use crosstie_model::Reading;
 
-use super::{Entry, Gap, Raw};
-use crate::source::Source;
+use super::{CaptureEntry, RawCapture, ReadGap};
+use crate::source::FileTree;
 
 /// The kernel's own limit on links followed in one look-up (`MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
 
-impl Raw {
+impl RawCapture {
     /// Where a path leads once every link on the way is followed; `None` for a loop or a dead end through a file.
     pub fn real_path(&self, path: &str) -> Option<String> {
         self.walk(path, true)
@@ -42,7 +42,7 @@ impl Raw {
                     done.push_str(name);
                 }
             }
-            if let Some(Entry::Link(target)) = self.tree.get(&done) {
+            if let Some(CaptureEntry::Link(target)) = self.tree.get(&done) {
                 let is_last = || rest.iter().all(|parts| parts.clone().all(str::is_empty));
                 if !follow_last && is_last() {
                     break;
@@ -62,7 +62,7 @@ impl Raw {
         Some(done)
     }
 
-    fn get(&self, path: &str) -> Option<&Entry> {
+    fn get(&self, path: &str) -> Option<&CaptureEntry> {
         self.tree.get(&self.real_path(path)?)
     }
 
@@ -136,7 +136,7 @@ impl Raw {
     /// Whether anything is there: a file, a directory, a link, or something that could not be read.
     pub fn exists(&self, path: &str) -> bool {
         match self.get(path) {
-            Some(Entry::Gap(Gap::Absent)) => false,
+            Some(CaptureEntry::Gap(ReadGap::Absent)) => false,
             Some(_) => true,
             None => self
                 .real_path(path)
@@ -148,11 +148,11 @@ impl Raw {
     pub fn link_name(&self, path: &str) -> Reading<&str> {
         let name = self.walk(path, false).and_then(|path| self.tree.get(&path));
         match name {
-            Some(Entry::Link(target)) => target
+            Some(CaptureEntry::Link(target)) => target
                 .rsplit('/')
                 .find(|part| !part.is_empty())
                 .map_or_else(|| Reading::malformed(target), Reading::Value),
-            Some(Entry::Gap(Gap::Denied)) => Reading::Denied,
+            Some(CaptureEntry::Gap(ReadGap::Denied)) => Reading::Denied,
             _ => Reading::Absent,
         }
     }
@@ -163,15 +163,15 @@ impl Raw {
     }
 }
 
-fn entry_bytes(entry: Option<&Entry>) -> Reading<&[u8]> {
+fn entry_bytes(entry: Option<&CaptureEntry>) -> Reading<&[u8]> {
     match entry {
-        Some(Entry::File(bytes)) => Reading::Value(bytes),
-        Some(Entry::Gap(Gap::Denied)) => Reading::Denied,
-        Some(Entry::Gap(gap @ (Gap::TooLarge | Gap::Failed(_)))) => {
+        Some(CaptureEntry::File(bytes)) => Reading::Value(bytes),
+        Some(CaptureEntry::Gap(ReadGap::Denied)) => Reading::Denied,
+        Some(CaptureEntry::Gap(gap @ (ReadGap::TooLarge | ReadGap::Failed(_)))) => {
             Reading::malformed(&gap.to_string())
         }
-        Some(Entry::Directory) => Reading::malformed("a directory"),
-        Some(Entry::Link(_) | Entry::Gap(Gap::Absent)) | None => Reading::Absent,
+        Some(CaptureEntry::Directory) => Reading::malformed("a directory"),
+        Some(CaptureEntry::Link(_) | CaptureEntry::Gap(ReadGap::Absent)) | None => Reading::Absent,
     }
 }
 
@@ -183,35 +183,35 @@ fn utf8(bytes: &[u8]) -> Reading<&str> {
 }
 
 /// A capture can be collected from again, which is how one made by hand is cut down to the allow-list.
-impl Source for Raw {
-    fn read(&self, path: &str) -> Result<Vec<u8>, Gap> {
+impl FileTree for RawCapture {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadGap> {
         match self.get(path) {
-            Some(Entry::File(bytes)) => Ok(bytes.clone()),
-            Some(Entry::Gap(gap)) => Err(gap.clone()),
-            _ => Err(Gap::Absent),
+            Some(CaptureEntry::File(bytes)) => Ok(bytes.clone()),
+            Some(CaptureEntry::Gap(gap)) => Err(gap.clone()),
+            _ => Err(ReadGap::Absent),
         }
     }
 
-    fn list(&self, path: &str) -> Result<Vec<String>, Gap> {
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadGap> {
         let names = self.names(path);
-        if names.is_empty() && !matches!(self.get(path), Some(Entry::Directory)) {
-            return Err(Gap::Absent);
+        if names.is_empty() && !matches!(self.get(path), Some(CaptureEntry::Directory)) {
+            return Err(ReadGap::Absent);
         }
         Ok(names.into_iter().map(str::to_owned).collect())
     }
 
-    fn read_link(&self, path: &str) -> Result<String, Gap> {
+    fn read_link(&self, path: &str) -> Result<String, ReadGap> {
         match self.walk(path, false).and_then(|path| self.tree.get(&path)) {
-            Some(Entry::Link(target)) => Ok(target.clone()),
-            Some(Entry::Gap(gap)) => Err(gap.clone()),
-            _ => Err(Gap::Absent),
+            Some(CaptureEntry::Link(target)) => Ok(target.clone()),
+            Some(CaptureEntry::Gap(gap)) => Err(gap.clone()),
+            _ => Err(ReadGap::Absent),
         }
     }
 
-    fn access(&self, path: &str) -> Result<(), Gap> {
+    fn access(&self, path: &str) -> Result<(), ReadGap> {
         match self.get(path) {
-            Some(Entry::Gap(gap)) => Err(gap.clone()),
-            None if !self.exists(path) => Err(Gap::Absent),
+            Some(CaptureEntry::Gap(gap)) => Err(gap.clone()),
+            None if !self.exists(path) => Err(ReadGap::Absent),
             _ => Ok(()),
         }
     }
@@ -221,20 +221,20 @@ impl Source for Raw {
 mod tests {
     use super::*;
 
-    fn raw(entries: &[(&str, Entry)]) -> Raw {
-        let mut raw = Raw::default();
+    fn raw(entries: &[(&str, CaptureEntry)]) -> RawCapture {
+        let mut raw = RawCapture::default();
         for (path, entry) in entries {
             raw.insert(path, entry.clone());
         }
         raw
     }
 
-    fn file(text: &str) -> Entry {
-        Entry::File(text.as_bytes().to_vec())
+    fn file(text: &str) -> CaptureEntry {
+        CaptureEntry::File(text.as_bytes().to_vec())
     }
 
-    fn link(target: &str) -> Entry {
-        Entry::Link(target.to_owned())
+    fn link(target: &str) -> CaptureEntry {
+        CaptureEntry::Link(target.to_owned())
     }
 
     #[test]
@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn gaps_keep_their_reason() {
         let raw = raw(&[
-            ("x", Entry::Gap(Gap::Denied)),
-            ("y", Entry::File(vec![0xff, 0xfe])),
+            ("x", CaptureEntry::Gap(ReadGap::Denied)),
+            ("y", CaptureEntry::File(vec![0xff, 0xfe])),
         ]);
         assert_eq!(raw.text("x"), Reading::Denied);
         assert!(matches!(raw.text("y"), Reading::Malformed(_)));

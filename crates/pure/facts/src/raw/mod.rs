@@ -15,16 +15,16 @@ use crate::source::MAX_FILE;
 /// The tree never points out of itself: links are followed by name inside the map, so there is nothing outside to
 /// reach.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Raw {
-    pub meta: Meta,
+pub struct RawCapture {
+    pub meta: CaptureMeta,
     /// `sys/class/net/eth0` → entry. Parent directories need no entry of their own.
-    tree: BTreeMap<String, Entry>,
+    tree: BTreeMap<String, CaptureEntry>,
     /// `ip-addr.json` → what the command printed.
-    commands: BTreeMap<String, Entry>,
+    commands: BTreeMap<String, CaptureEntry>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Meta {
+pub struct CaptureMeta {
     pub host: String,
     /// RFC 3339, UTC; empty when unknown.
     pub captured: String,
@@ -33,19 +33,19 @@ pub struct Meta {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum CaptureEntry {
     File(Vec<u8>),
     /// The target as written, relative or absolute.
     Link(String),
     /// A directory worth recording though nothing in it is.
     Directory,
     /// It was wanted and could not be read.
-    Gap(Gap),
+    Gap(ReadGap),
 }
 
 /// Why something was not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Gap {
+pub enum ReadGap {
     #[error("not there")]
     Absent,
     #[error("permission denied")]
@@ -57,8 +57,8 @@ pub enum Gap {
     Failed(String),
 }
 
-impl Raw {
-    pub fn new(meta: Meta) -> Self {
+impl RawCapture {
+    pub fn new(meta: CaptureMeta) -> Self {
         Self {
             meta,
             ..Self::default()
@@ -67,10 +67,10 @@ impl Raw {
 
     /// Puts an entry into the tree. What no capture on disk could hold is dropped: a path that is not clean (see
     /// [`clean`]), too long, too deep or called [`KEEP`], and a link whose target is empty, overlong or holds a NUL. A
-    /// file longer than [`MAX_FILE`] turns into [`Gap::TooLarge`].
+    /// file longer than [`MAX_FILE`] turns into [`ReadGap::TooLarge`].
     ///
     /// Entries below a file or a link are kept, unlike on a file system; a capture in a directory leaves them out.
-    pub fn insert(&mut self, path: &str, entry: Entry) {
+    pub fn insert(&mut self, path: &str, entry: CaptureEntry) {
         if let (Some(path), Some(entry)) = (clean(path), keepable(entry))
             && path::fits(&path)
         {
@@ -78,8 +78,8 @@ impl Raw {
         }
     }
 
-    /// Puts a command's output in, on the terms of [`Raw::insert`]; the name is a single component.
-    pub fn insert_command(&mut self, name: &str, entry: Entry) {
+    /// Puts a command's output in, on the terms of [`RawCapture::insert`]; the name is a single component.
+    pub fn insert_command(&mut self, name: &str, entry: CaptureEntry) {
         let is_name = !name.contains('/') && clean(name).is_some_and(|name| path::fits(&name));
         if let Some(entry) = keepable(entry)
             && is_name
@@ -89,11 +89,11 @@ impl Raw {
     }
 
     /// The entry at exactly this path, links not followed.
-    pub fn entry(&self, path: &str) -> Option<&Entry> {
+    pub fn entry(&self, path: &str) -> Option<&CaptureEntry> {
         self.tree.get(path)
     }
 
-    pub fn command_entry(&self, name: &str) -> Option<&Entry> {
+    pub fn command_entry(&self, name: &str) -> Option<&CaptureEntry> {
         self.commands.get(name)
     }
 
@@ -108,11 +108,11 @@ impl Raw {
                 .is_some_and(|(next, _)| next.starts_with(&below))
     }
 
-    pub fn tree(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub fn tree(&self) -> impl Iterator<Item = (&str, &CaptureEntry)> {
         self.tree.iter().map(|(path, entry)| (path.as_str(), entry))
     }
 
-    pub fn commands(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub fn commands(&self) -> impl Iterator<Item = (&str, &CaptureEntry)> {
         self.commands
             .iter()
             .map(|(name, entry)| (name.as_str(), entry))
@@ -125,10 +125,12 @@ impl Raw {
     }
 }
 
-fn keepable(entry: Entry) -> Option<Entry> {
+fn keepable(entry: CaptureEntry) -> Option<CaptureEntry> {
     match entry {
-        Entry::File(bytes) if bytes.len() as u64 > MAX_FILE => Some(Entry::Gap(Gap::TooLarge)),
-        Entry::Link(target)
+        CaptureEntry::File(bytes) if bytes.len() as u64 > MAX_FILE => {
+            Some(CaptureEntry::Gap(ReadGap::TooLarge))
+        }
+        CaptureEntry::Link(target)
             if target.is_empty() || target.len() > MAX_TARGET || target.contains('\0') =>
         {
             None

@@ -2,20 +2,22 @@
 
 use std::collections::HashSet;
 
-use crosstie_model::facts::persistence::{Format, Match, Persistence, Profile};
+use crosstie_model::facts::persistence::{
+    Format, InterfaceProfile, PersistentNetworkConfig, ProfileMatch,
+};
 
 use super::{Claim, RendererFiles, profiles::each};
 use crate::{
-    Raw,
+    RawCapture,
     collect::{
-        Rule,
+        CollectRule,
         filter::{is_plain, leading, lines},
         rules::filtered,
     },
 };
 
 #[rustfmt::skip] // one rule a line reads as the table it is
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CollectRule] = &[
     filtered("etc/network/interfaces", filter),
     filtered("etc/network/interfaces.d/*", filter),
     filtered("run/network/ifstate", states),
@@ -42,7 +44,7 @@ impl RendererFiles for Ifupdown {
         "/etc/network"
     }
 
-    fn read(&self, raw: &Raw, found: &mut Persistence) {
+    fn read(&self, raw: &RawCapture, found: &mut PersistentNetworkConfig) {
         let files = each(raw, "etc/network/interfaces.d", |_| true, parse);
         found.profiles.extend(files);
         if let Some(text) = raw.text("etc/network/interfaces").known() {
@@ -52,7 +54,7 @@ impl RendererFiles for Ifupdown {
         }
     }
 
-    fn claim<'a>(&self, raw: &'a Raw) -> Option<Claim<'a>> {
+    fn claim<'a>(&self, raw: &'a RawCapture) -> Option<Claim<'a>> {
         const STATE: &str = "run/network/ifstate";
         raw.exists(STATE).then(|| -> Claim<'a> {
             let lines = raw.text(STATE).into_known().unwrap_or("").lines();
@@ -62,17 +64,17 @@ impl RendererFiles for Ifupdown {
     }
 }
 
-fn parse(path: &str, text: &str) -> Vec<Profile> {
-    let mut profiles: Vec<Profile> = Vec::new();
+fn parse(path: &str, text: &str) -> Vec<InterfaceProfile> {
+    let mut profiles: Vec<InterfaceProfile> = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match (words.as_slice(), profiles.last_mut()) {
-            (["iface", name, rest @ ..], _) => profiles.push(Profile {
+            (["iface", name, rest @ ..], _) => profiles.push(InterfaceProfile {
                 file: path.to_owned(),
                 format: Format::Ifupdown,
-                matches: Match {
+                matches: ProfileMatch {
                     names: vec![(*name).to_owned()],
-                    ..Match::default()
+                    ..ProfileMatch::default()
                 },
                 addresses: Vec::new(),
                 mtu: None,

@@ -7,12 +7,12 @@ pub(crate) use profiles::PLACES;
 use crosstie_model::{
     facts::{
         net::Manager,
-        persistence::{Format, Persistence, Profile},
+        persistence::{Format, InterfaceProfile, PersistentNetworkConfig},
     },
     with_every_renderer,
 };
 
-use crate::{Raw, collect::Rule};
+use crate::{RawCapture, collect::CollectRule};
 
 /// What one of them reads and leaves on a node. Its module has two constants besides: `RULES`, the part of the allow-list that is its
 /// own, and `PROFILES`, where people look for its definitions of interfaces.
@@ -42,10 +42,10 @@ pub(crate) trait RendererFiles {
     }
 
     /// Definitions of interfaces in its files.
-    fn read(&self, raw: &Raw, found: &mut Persistence);
+    fn read(&self, raw: &RawCapture, found: &mut PersistentNetworkConfig);
 
     /// What generators last made for it, under `/run`: by the names that they give.
-    fn read_made(&self, _raw: &Raw) -> Vec<Profile> {
+    fn read_made(&self, _raw: &RawCapture) -> Vec<InterfaceProfile> {
         Vec::new()
     }
 
@@ -55,12 +55,12 @@ pub(crate) trait RendererFiles {
     }
 
     /// What its own state says it runs. `None` where it keeps none.
-    fn claim<'a>(&self, _raw: &'a Raw) -> Option<Claim<'a>> {
+    fn claim<'a>(&self, _raw: &'a RawCapture) -> Option<Claim<'a>> {
         None
     }
 
     /// Whether one of its profiles that names no interface keeps the settings of those that it happens to apply to.
-    fn keeps_unnamed(&self, _profile: &Profile) -> bool {
+    fn keeps_unnamed(&self, _profile: &InterfaceProfile) -> bool {
         false
     }
 }
@@ -95,7 +95,7 @@ macro_rules! modules {
             $((Manager::$read_type, &$read::$read_type),)*
         ];
 
-        pub(crate) const RULES: &[&[Rule]] = &[
+        pub(crate) const RULES: &[&[CollectRule]] = &[
             $($generator::RULES,)*
             $($manager::RULES,)+
             $($read::RULES,)*
@@ -132,6 +132,6 @@ pub fn private_managers() -> impl Iterator<Item = &'static Manager> {
 }
 
 /// Whether a profile that names no interface keeps the settings of those that it happens to apply to.
-pub fn keeps_unnamed(profile: &Profile) -> bool {
+pub fn keeps_unnamed(profile: &InterfaceProfile) -> bool {
     of(profile.format).keeps_unnamed(profile)
 }

@@ -5,15 +5,15 @@ mod yaml;
 
 use crosstie_model::facts::{
     net::Manager,
-    persistence::{Format, Match, NetplanFile, Persistence, Profile},
+    persistence::{Format, InterfaceProfile, NetplanFile, PersistentNetworkConfig, ProfileMatch},
 };
 use serde_json::Value;
 
 use super::{IsMade, RendererFiles, profiles::unhidden};
 use crate::{
-    Raw,
+    RawCapture,
     collect::{
-        Keep, Rule,
+        CollectRule, FileFilter,
         interface_name::is_given_by_system,
         rules::{filtered, rule},
         split_ending,
@@ -22,9 +22,9 @@ use crate::{
 use filter::{filter, is_other};
 
 #[rustfmt::skip] // one rule a line reads as the table it is
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CollectRule] = &[
     filtered("{etc,run,usr/lib}/netplan/*.yaml", filter),
-    rule("etc/netplan/*.crosstie~", Keep::Name),
+    rule("etc/netplan/*.crosstie~", FileFilter::Name),
 ];
 pub(super) const PROFILES: &str = "/etc/netplan/*.yaml";
 
@@ -70,7 +70,7 @@ impl RendererFiles for Netplan {
         "/netplan"
     }
 
-    fn read(&self, raw: &Raw, found: &mut Persistence) {
+    fn read(&self, raw: &RawCapture, found: &mut PersistentNetworkConfig) {
         read(raw, found);
     }
 
@@ -82,7 +82,7 @@ impl RendererFiles for Netplan {
     }
 }
 
-fn read(raw: &Raw, found: &mut Persistence) {
+fn read(raw: &RawCapture, found: &mut PersistentNetworkConfig) {
     let mut files: Vec<(String, String)> = unhidden(raw, "netplan")
         .into_iter()
         .flat_map(|(place, names)| {
@@ -129,7 +129,7 @@ fn renderer(value: &Value) -> Option<&str> {
     value.get("renderer")?.as_str()
 }
 
-fn profiles(path: &str, document: &Value, global: &str) -> Vec<Profile> {
+fn profiles(path: &str, document: &Value, global: &str) -> Vec<InterfaceProfile> {
     let network = document.get("network").and_then(Value::as_object);
     network
         .into_iter()
@@ -147,12 +147,12 @@ fn profiles(path: &str, document: &Value, global: &str) -> Vec<Profile> {
         .collect()
 }
 
-fn profile(path: &str, id: &str, body: &Value, inherited: &str) -> Profile {
+fn profile(path: &str, id: &str, body: &Value, inherited: &str) -> InterfaceProfile {
     let format = match renderer(body).unwrap_or(inherited) {
         "NetworkManager" => Format::NetplanNetworkManager,
         _ => Format::NetplanNetworkd,
     };
-    Profile {
+    InterfaceProfile {
         file: path.to_owned(),
         format,
         matches: matches(id, body.get("match")),
@@ -166,11 +166,11 @@ fn profile(path: &str, id: &str, body: &Value, inherited: &str) -> Profile {
 }
 
 /// Without `match`, the id is the interface's name.
-fn matches(id: &str, conditions: Option<&Value>) -> Match {
+fn matches(id: &str, conditions: Option<&Value>) -> ProfileMatch {
     let Some(conditions) = conditions else {
-        return Match {
+        return ProfileMatch {
             names: vec![id.to_owned()],
-            ..Match::default()
+            ..ProfileMatch::default()
         };
     };
     let list = |key: &str| match conditions.get(key) {
@@ -181,7 +181,7 @@ fn matches(id: &str, conditions: Option<&Value>) -> Match {
             .collect(),
         _ => Vec::new(),
     };
-    Match {
+    ProfileMatch {
         names: list("name"),
         macs: list("macaddress"),
         drivers: list("driver"),
@@ -218,14 +218,14 @@ fn truthy(value: Option<&Value>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::Entry;
+    use crate::raw::CaptureEntry;
 
-    fn read_files(files: &[(&str, &str)]) -> Persistence {
-        let mut raw = Raw::default();
+    fn read_files(files: &[(&str, &str)]) -> PersistentNetworkConfig {
+        let mut raw = RawCapture::default();
         for (path, text) in files {
-            raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+            raw.insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
         }
-        let mut found = Persistence::default();
+        let mut found = PersistentNetworkConfig::default();
         read(&raw, &mut found);
         found
     }

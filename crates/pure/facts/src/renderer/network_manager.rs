@@ -3,7 +3,7 @@
 use crosstie_model::{
     facts::{
         net::Manager,
-        persistence::{Format, Match, Persistence, Profile},
+        persistence::{Format, InterfaceProfile, PersistentNetworkConfig, ProfileMatch},
     },
     managed::ASIDE,
 };
@@ -13,9 +13,9 @@ use super::{
     profiles::{PLACES, each, is_made, sections},
 };
 use crate::{
-    Raw,
+    RawCapture,
     collect::{
-        Keep, Rule,
+        CollectRule, FileFilter,
         filter::{self, Kept},
         is_number,
         rules::{filtered, rule},
@@ -24,11 +24,11 @@ use crate::{
 };
 
 #[rustfmt::skip] // one rule a line reads as the table it is
-pub(super) const RULES: &[Rule] = &[
-    rule("{etc,run,usr/lib}/NetworkManager/system-connections/*", Keep::Private(keyfile)),
+pub(super) const RULES: &[CollectRule] = &[
+    rule("{etc,run,usr/lib}/NetworkManager/system-connections/*", FileFilter::Private(keyfile)),
     filtered("etc/NetworkManager/conf.d/90-crosstie.conf", filter::nothing),
     filtered("run/NetworkManager/devices/*", device),
-    rule("sys/fs/cgroup/system.slice/NetworkManager.service", Keep::Name),
+    rule("sys/fs/cgroup/system.slice/NetworkManager.service", FileFilter::Name),
 ];
 pub(super) const PROFILES: &str = "/etc/NetworkManager/system-connections/*";
 
@@ -64,7 +64,7 @@ impl RendererFiles for NetworkManager {
         true
     }
 
-    fn read(&self, raw: &Raw, found: &mut Persistence) {
+    fn read(&self, raw: &RawCapture, found: &mut PersistentNetworkConfig) {
         let wanted =
             |name: &str| !is_made(&Manager::NetworkManager, name) && !name.ends_with(ASIDE);
         for place in PLACES {
@@ -73,12 +73,12 @@ impl RendererFiles for NetworkManager {
         }
     }
 
-    fn read_made(&self, raw: &Raw) -> Vec<Profile> {
+    fn read_made(&self, raw: &RawCapture) -> Vec<InterfaceProfile> {
         let wanted = |name: &str| is_made(&Manager::NetworkManager, name);
         each(raw, &format!("run/{CONNECTIONS}"), wanted, parse)
     }
 
-    fn claim<'a>(&self, raw: &'a Raw) -> Option<Claim<'a>> {
+    fn claim<'a>(&self, raw: &'a RawCapture) -> Option<Claim<'a>> {
         const DEVICES: &str = "run/NetworkManager/devices";
         raw.exists(DEVICES).then(|| -> Claim<'a> {
             Box::new(|_, index| {
@@ -90,7 +90,7 @@ impl RendererFiles for NetworkManager {
     }
 
     /// One for any interface keeps an address only if it has one.
-    fn keeps_unnamed(&self, profile: &Profile) -> bool {
+    fn keeps_unnamed(&self, profile: &InterfaceProfile) -> bool {
         !profile.addresses.is_empty()
     }
 }
@@ -101,11 +101,11 @@ fn is_uuid(text: &str) -> bool {
     lengths.eq([8, 4, 4, 4, 12]) && text.split('-').all(is_hexadecimal)
 }
 
-fn parse(path: &str, text: &str) -> Vec<Profile> {
-    let mut profile = Profile {
+fn parse(path: &str, text: &str) -> Vec<InterfaceProfile> {
+    let mut profile = InterfaceProfile {
         file: path.to_owned(),
         format: Format::NetworkManager,
-        matches: Match::default(),
+        matches: ProfileMatch::default(),
         addresses: Vec::new(),
         mtu: None,
         dhcp: false,

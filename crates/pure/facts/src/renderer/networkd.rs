@@ -4,7 +4,7 @@ use crosstie_model::{
     Reading,
     facts::{
         net::Manager,
-        persistence::{Format, Match, Persistence, Profile},
+        persistence::{Format, InterfaceProfile, PersistentNetworkConfig, ProfileMatch},
     },
 };
 
@@ -13,21 +13,21 @@ use super::{
     profiles::{each, is_made, sections, unhidden},
 };
 use crate::{
-    Raw,
+    RawCapture,
     collect::{
-        Keep, Rule,
+        CollectRule, FileFilter,
         filter::{self, Kept, is_plain, keyed, leading},
         rules::{filtered, rule},
     },
 };
 
 #[rustfmt::skip] // one rule a line reads as the table it is
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CollectRule] = &[
     filtered("{etc,run,usr/lib}/systemd/network/{*.network,*.link,*.netdev}", network),
     filtered("{etc,run,usr/lib}/systemd/network/{*.network.d,*.link.d}/*.conf", network),
-    rule("etc/systemd/network/*.crosstie~", Keep::Name),
+    rule("etc/systemd/network/*.crosstie~", FileFilter::Name),
     filtered("run/systemd/netif/links/*", link),
-    rule("sys/fs/cgroup/system.slice/systemd-networkd.service", Keep::Name),
+    rule("sys/fs/cgroup/system.slice/systemd-networkd.service", FileFilter::Name),
 ];
 pub(super) const PROFILES: &str = "/etc/systemd/network/*.network";
 
@@ -58,7 +58,7 @@ impl RendererFiles for Networkd {
         "/systemd/network"
     }
 
-    fn read(&self, raw: &Raw, found: &mut Persistence) {
+    fn read(&self, raw: &RawCapture, found: &mut PersistentNetworkConfig) {
         for (place, names) in unhidden(raw, NETWORK) {
             let wanted = |name: &str| {
                 is_network(name) && names.contains(name) && !is_made(&Manager::Networkd, name)
@@ -68,12 +68,12 @@ impl RendererFiles for Networkd {
         }
     }
 
-    fn read_made(&self, raw: &Raw) -> Vec<Profile> {
+    fn read_made(&self, raw: &RawCapture) -> Vec<InterfaceProfile> {
         let wanted = |name: &str| is_network(name) && is_made(&Manager::Networkd, name);
         each(raw, &format!("run/{NETWORK}"), wanted, parse)
     }
 
-    fn claim<'a>(&self, raw: &'a Raw) -> Option<Claim<'a>> {
+    fn claim<'a>(&self, raw: &'a RawCapture) -> Option<Claim<'a>> {
         const LINKS: &str = "run/systemd/netif/links";
         raw.exists(LINKS).then(|| -> Claim<'a> {
             Box::new(|_, index| {
@@ -85,7 +85,7 @@ impl RendererFiles for Networkd {
     }
 
     /// Such as a match by type; those that the distribution ships are for Wi-Fi and containers.
-    fn keeps_unnamed(&self, profile: &Profile) -> bool {
+    fn keeps_unnamed(&self, profile: &InterfaceProfile) -> bool {
         !profile.file.starts_with("/usr/")
     }
 }
@@ -94,11 +94,11 @@ fn is_network(name: &str) -> bool {
     name.strip_suffix(".network").is_some()
 }
 
-fn parse(path: &str, text: &str) -> Vec<Profile> {
-    let mut profile = Profile {
+fn parse(path: &str, text: &str) -> Vec<InterfaceProfile> {
+    let mut profile = InterfaceProfile {
         file: path.to_owned(),
         format: Format::Networkd,
-        matches: Match::default(),
+        matches: ProfileMatch::default(),
         addresses: Vec::new(),
         mtu: None,
         dhcp: false,

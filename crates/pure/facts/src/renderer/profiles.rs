@@ -2,23 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use crosstie_model::facts::{net::Manager, persistence::Profile};
+use crosstie_model::facts::{net::Manager, persistence::InterfaceProfile};
 
 use super::{ALL, IsMade};
-use crate::Raw;
+use crate::RawCapture;
 
 /// Where systemd and netplan look, the strongest place first: a file hides its namesakes further down.
 pub(crate) const PLACES: [&str; 3] = ["etc", "run", "usr/lib"];
 
-pub(super) type Parse = fn(&str, &str) -> Vec<Profile>;
+pub(super) type Parse = fn(&str, &str) -> Vec<InterfaceProfile>;
 
 /// The profiles in the files of a folder that are `wanted`.
 pub(super) fn each(
-    raw: &Raw,
+    raw: &RawCapture,
     folder: &str,
     wanted: impl Fn(&str) -> bool,
     parse: Parse,
-) -> Vec<Profile> {
+) -> Vec<InterfaceProfile> {
     let names = raw.names(folder).into_iter();
     let mut found = Vec::new();
     for name in names.filter(|name| wanted(name)) {
@@ -31,7 +31,10 @@ pub(super) fn each(
 }
 
 /// The names in each place that no stronger place holds too.
-pub(super) fn unhidden<'a>(raw: &'a Raw, folder: &str) -> Vec<(&'static str, BTreeSet<&'a str>)> {
+pub(super) fn unhidden<'a>(
+    raw: &'a RawCapture,
+    folder: &str,
+) -> Vec<(&'static str, BTreeSet<&'a str>)> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     PLACES
         .into_iter()

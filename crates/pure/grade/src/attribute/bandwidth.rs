@@ -4,27 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{
     Severity,
-    run::{LostNode, Mode, Outcome, Phase},
+    run::{LostNode, MeasurementOutcome, ProofMode, TestConcurrency},
 };
 
 use super::{
     FaultKind, MeasuredFault,
-    observe::{Decided, Observed, decide},
+    observe::{LocatedFaults, ObservedBandwidth, decide},
     words,
 };
 use crate::{
-    graded::{Cell, GradedRun},
-    ledger::Ledger,
-    locate::{Located, Part},
+    graded::{GradedPath, GradedRun},
+    ledger::BandwidthLedger,
+    locate::{LocatedFault, SuspectPart},
     statistics::median,
-    verdict::{FAULT_PERCENT, Verdict},
+    verdict::{FAULT_PERCENT, FigureVerdict},
 };
 
 /// Cells that are named one by one; of more, the number says enough.
 const SHOWN: usize = 4;
 
 pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
-    let observed = Observed::new(graded);
+    let observed = ObservedBandwidth::new(graded);
     let decided = decide(&observed);
     let mut found: Vec<MeasuredFault> = graded.run.lost.iter().map(lost).collect();
     let hardware = decided.hardware.iter();
@@ -45,8 +45,8 @@ fn lost(lost: &LostNode) -> MeasuredFault {
     fault
 }
 
-fn of_group(observed: &Observed, group: &Located) -> MeasuredFault {
-    let cells: Vec<&Cell> = group
+fn of_group(observed: &ObservedBandwidth, group: &LocatedFault) -> MeasuredFault {
+    let cells: Vec<&GradedPath> = group
         .tests
         .iter()
         .filter_map(|test| observed.decisive(*test))
@@ -61,15 +61,19 @@ fn of_group(observed: &Observed, group: &Located) -> MeasuredFault {
     } else {
         Severity::Warning
     };
-    let first = group.parts.first().copied().unwrap_or(Part::Everything);
+    let first = group
+        .parts
+        .first()
+        .copied()
+        .unwrap_or(SuspectPart::Everything);
     let kind = if is_silent(observed, group) {
         FaultKind::PathLosesPackets
     } else {
         kind(observed, first, is_fault)
     };
     // One matching cannot tell a fault that all share from contention.
-    let quick = observed.graded.run.header.options.mode == Mode::Quick;
-    let unclear = quick && matches!(first, Part::Everything | Part::Rail(_));
+    let quick = observed.graded.run.header.options.mode == ProofMode::Quick;
+    let unclear = quick && matches!(first, SuspectPart::Everything | SuspectPart::Rail(_));
     let (kind, severity) = if unclear {
         (FaultKind::FabricContended, Severity::Warning)
     } else {
@@ -114,34 +118,36 @@ fn of_group(observed: &Observed, group: &Located) -> MeasuredFault {
     } else {
         format!(
             "Look at these, in this order: {}.",
-            Ledger::ORDER.join("; ")
+            BandwidthLedger::ORDER.join("; ")
         )
     });
     fault
 }
 
 /// No figure, and no answer either: nothing arrives.
-fn is_silent(observed: &Observed, group: &Located) -> bool {
+fn is_silent(observed: &ObservedBandwidth, group: &LocatedFault) -> bool {
     let cells = group.tests.iter().map(|test| observed.cells[*test]);
     let mut cells = cells.map(|cell| {
         let failed = observed.cell(cell.solo.or(cell.round)?);
         let (from, to) = (observed.ends[cell.from], observed.ends[cell.to]);
-        let failed = failed.verdict == Verdict::Failed;
+        let failed = failed.verdict == FigureVerdict::Failed;
         Some(failed && observed.is_unreachable(from, to))
     });
     !group.tests.is_empty() && cells.all(|silent| silent == Some(true))
 }
 
-fn kind(observed: &Observed, first: Part, is_fault: bool) -> FaultKind {
+fn kind(observed: &ObservedBandwidth, first: SuspectPart, is_fault: bool) -> FaultKind {
     // Of two nodes everything is one path: the set says what it may be.
     if !is_fault || observed.hosts.len() < 3 {
         return FaultKind::BandwidthBelowCeiling;
     }
     match first {
-        Part::Everything | Part::Rail(_) => FaultKind::BandwidthBelowCeiling,
+        SuspectPart::Everything | SuspectPart::Rail(_) => FaultKind::BandwidthBelowCeiling,
         part if part.is_path() => FaultKind::PairSlow,
         // A direct cable is a path; a switch's is as good as the node's port.
-        Part::Cable(cable) | Part::CableFrom(cable, _) | Part::CableTo(cable, _) => {
+        SuspectPart::Cable(cable)
+        | SuspectPart::CableFrom(cable, _)
+        | SuspectPart::CableTo(cable, _) => {
             let of_cable = observed
                 .places
                 .iter()
@@ -157,7 +163,7 @@ fn kind(observed: &Observed, first: Part, is_fault: bool) -> FaultKind {
     }
 }
 
-fn subject(observed: &Observed, group: &Located, first: Part) -> String {
+fn subject(observed: &ObservedBandwidth, group: &LocatedFault, first: SuspectPart) -> String {
     let host = |node: usize| observed.hosts[node];
     let of_cells = || {
         let cells = group.tests.iter().map(|test| observed.cells[*test]);
@@ -176,30 +182,38 @@ fn subject(observed: &Observed, group: &Located, first: Part) -> String {
         rail => format!(", rail {rail}"),
     };
     match first {
-        Part::Everything => "every pair".to_owned(),
-        Part::Rail(rail) => format!("every pair of rail {rail}"),
-        Part::Node(node) => host(node).to_owned(),
-        Part::NodeSending(node) | Part::CableFrom(_, node) => format!("{}, sending", host(node)),
-        Part::NodeReceiving(node) | Part::CableTo(_, node) => format!("{}, receiving", host(node)),
-        Part::Port(port) => format!("{}{}", words::end(observed.ends[port]), rail(port)),
-        Part::PortSending(port) => format!("{}, sending", words::end(observed.ends[port])),
-        Part::PortReceiving(port) => format!("{}, receiving", words::end(observed.ends[port])),
-        Part::Between(a, b) => format!("{} ↔ {}, all rails", host(a), host(b)),
-        Part::BetweenOneWay(a, b) => format!("{} → {}, all rails", host(a), host(b)),
-        Part::Cable(_) | Part::Path(..) | Part::PathOneWay(..) => of_cells(),
+        SuspectPart::Everything => "every pair".to_owned(),
+        SuspectPart::Rail(rail) => format!("every pair of rail {rail}"),
+        SuspectPart::Node(node) => host(node).to_owned(),
+        SuspectPart::NodeSending(node) | SuspectPart::CableFrom(_, node) => {
+            format!("{}, sending", host(node))
+        }
+        SuspectPart::NodeReceiving(node) | SuspectPart::CableTo(_, node) => {
+            format!("{}, receiving", host(node))
+        }
+        SuspectPart::Port(port) => format!("{}{}", words::end(observed.ends[port]), rail(port)),
+        SuspectPart::PortSending(port) => format!("{}, sending", words::end(observed.ends[port])),
+        SuspectPart::PortReceiving(port) => {
+            format!("{}, receiving", words::end(observed.ends[port]))
+        }
+        SuspectPart::Between(a, b) => format!("{} ↔ {}, all rails", host(a), host(b)),
+        SuspectPart::BetweenOneWay(a, b) => format!("{} → {}, all rails", host(a), host(b)),
+        SuspectPart::Cable(_) | SuspectPart::Path(..) | SuspectPart::PathOneWay(..) => of_cells(),
     }
 }
 
 /// Another part of the set says the same: a node has its port, and a cable between two nodes is the path.
-fn is_said(observed: &Observed, all: &[Part], part: Part) -> bool {
+fn is_said(observed: &ObservedBandwidth, all: &[SuspectPart], part: SuspectPart) -> bool {
     let node = |place: usize| observed.places[place].node;
     match part {
-        Part::Port(at) => all.contains(&Part::Node(node(at))),
-        Part::PortSending(at) => all.contains(&Part::NodeSending(node(at))),
-        Part::PortReceiving(at) => all.contains(&Part::NodeReceiving(node(at))),
-        Part::Path(..) => all.iter().any(|part| matches!(part, Part::Cable(_))),
-        Part::PathOneWay(..) => {
-            let cable = |part: &Part| matches!(part, Part::CableFrom(..) | Part::CableTo(..));
+        SuspectPart::Port(at) => all.contains(&SuspectPart::Node(node(at))),
+        SuspectPart::PortSending(at) => all.contains(&SuspectPart::NodeSending(node(at))),
+        SuspectPart::PortReceiving(at) => all.contains(&SuspectPart::NodeReceiving(node(at))),
+        SuspectPart::Path(..) => all.iter().any(|part| matches!(part, SuspectPart::Cable(_))),
+        SuspectPart::PathOneWay(..) => {
+            let cable = |part: &SuspectPart| {
+                matches!(part, SuspectPart::CableFrom(..) | SuspectPart::CableTo(..))
+            };
             all.iter().any(cable)
         }
         _ => false,
@@ -207,7 +221,11 @@ fn is_said(observed: &Observed, all: &[Part], part: Part) -> bool {
 }
 
 /// What the set is, less what the evidence rules out.
-fn suspects(observed: &Observed, group: &Located, cells: &[&Cell]) -> Vec<String> {
+fn suspects(
+    observed: &ObservedBandwidth,
+    group: &LocatedFault,
+    cells: &[&GradedPath],
+) -> Vec<String> {
     let all = || {
         let parts = group.parts.iter().copied();
         let parts = parts.filter(|part| !is_said(observed, &group.parts, *part));
@@ -217,7 +235,7 @@ fn suspects(observed: &Observed, group: &Located, cells: &[&Cell]) -> Vec<String
     };
     let looks_hot_plugged = cells
         .iter()
-        .any(|cell| cell.limits.contains(&crate::Limit::HotPlug));
+        .any(|cell| cell.limits.contains(&crate::LikelyLimit::HotPlug));
     if !looks_hot_plugged {
         return all();
     }
@@ -237,10 +255,10 @@ fn suspects(observed: &Observed, group: &Located, cells: &[&Cell]) -> Vec<String
 }
 
 /// `a → b` and `55.2 Gb/s, 98 % of 56.4 Gb/s`.
-fn figure(cell: &Cell) -> (String, String) {
+fn figure(cell: &GradedPath) -> (String, String) {
     let what = words::direction(&cell.best.from, &cell.best.to);
     let value = match (&cell.best.outcome, cell.gbps, &cell.ceiling, cell.percent) {
-        (Outcome::Failed { error }, ..) => format!("not measured: {error}"),
+        (MeasurementOutcome::Failed { error }, ..) => format!("not measured: {error}"),
         (_, Some(gbps), Some(ceiling), Some(percent)) => {
             format!(
                 "{}, {percent} % of {}",
@@ -255,7 +273,7 @@ fn figure(cell: &Cell) -> (String, String) {
 }
 
 /// What the figure looks like, and what the ledger says.
-fn account(fault: &mut MeasuredFault, cell: &Cell) {
+fn account(fault: &mut MeasuredFault, cell: &GradedPath) {
     let looks: Vec<String> = cell.limits.iter().map(ToString::to_string).collect();
     let mut causes = Vec::new();
     if !looks.is_empty() {
@@ -284,7 +302,7 @@ fn account(fault: &mut MeasuredFault, cell: &Cell) {
     fault.cause = (!causes.is_empty()).then(|| causes.join("; "));
 }
 
-fn contended(observed: &Observed, decided: &Decided) -> Option<MeasuredFault> {
+fn contended(observed: &ObservedBandwidth, decided: &LocatedFaults) -> Option<MeasuredFault> {
     let first = decided.contended.first()?;
     let count = decided.contended.len();
     let mut fault = MeasuredFault::new(
@@ -309,11 +327,11 @@ fn contended(observed: &Observed, decided: &Decided) -> Option<MeasuredFault> {
 
 /// Many to one: the receiver's port should be full.
 fn incast(graded: &GradedRun) -> Vec<MeasuredFault> {
-    let mut receivers: BTreeMap<(u32, &str), Vec<&Cell>> = BTreeMap::new();
+    let mut receivers: BTreeMap<(u32, &str), Vec<&GradedPath>> = BTreeMap::new();
     for cell in graded
         .cells
         .iter()
-        .filter(|cell| cell.best.phase == Phase::Incast)
+        .filter(|cell| cell.best.phase == TestConcurrency::Incast)
     {
         let key = (cell.best.round, cell.best.to.host.as_str());
         receivers.entry(key).or_default().push(cell);

@@ -2,7 +2,7 @@
 
 use crosstie_model::{
     Severity,
-    run::{Phase, TestKind},
+    run::{TestConcurrency, TestKind},
 };
 
 use super::{FaultKind, MeasuredFault, words};
@@ -16,7 +16,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let cells = graded.cells.iter().map(|cell| cell.best);
     let latencies = cells.filter(|one| {
         one.kind == TestKind::RdmaLatency
-            && matches!(one.phase, Phase::Solo | Phase::Round)
+            && matches!(one.phase, TestConcurrency::Solo | TestConcurrency::Round)
             && !graded.ports.is_software(&one.from, &one.to)
     });
     let high = latencies.filter_map(|one| {

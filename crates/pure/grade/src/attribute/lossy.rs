@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use crosstie_model::{
     Severity,
-    run::{MeasuredEnd, Phase},
+    run::{MeasuredEnd, TestConcurrency},
 };
 
 use super::{FaultKind, MeasuredFault, words};
 use crate::{
     counters,
     graded::GradedRun,
-    locate::{Located, Part, Place, State, Test, locate},
-    loss::{LossPath, loss},
+    locate::{DirectionState, DirectionTest, LocatedFault, PortLocation, SuspectPart, locate},
+    loss::{LossDirection, loss},
 };
 
 /// A fault above this share of packets.
@@ -33,7 +33,12 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let tried = graded.cells.iter().flat_map(|cell| &cell.tried);
     // Under contention a switch may drop: that is told by who recovers, not by who lost. Where both directions run at once,
     // the same counters are two tests', and every loss would count twice.
-    let counts = |phase| !matches!(phase, Phase::Incast | Phase::Bidirectional);
+    let counts = |phase| {
+        !matches!(
+            phase,
+            TestConcurrency::Incast | TestConcurrency::Bidirectional
+        )
+    };
     // What was sent to a node that went away was not lost on the way.
     let is_lost = |end: &MeasuredEnd| graded.run.lost.iter().any(|lost| lost.host == end.host);
     let tried = tried.filter(|one| {
@@ -46,12 +51,12 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
         let ways = [
             (
                 (from, to),
-                LossPath::Data,
+                LossDirection::Data,
                 counters::packets(&growth.from, &growth.to),
             ),
             (
                 (to, from),
-                LossPath::Acknowledgements,
+                LossDirection::Acknowledgements,
                 counters::packets(&growth.to, &growth.from),
             ),
         ];
@@ -61,22 +66,22 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             direction.sent = direction.sent.saturating_add(sent);
             if let Some(found) = found.filter(|found| found.path == path) {
                 direction.lost = direction.lost.saturating_add(found.lost);
-                direction.as_data |= path == LossPath::Data;
-                direction.as_acknowledgements |= path == LossPath::Acknowledgements;
+                direction.as_data |= path == LossDirection::Data;
+                direction.as_acknowledgements |= path == LossDirection::Acknowledgements;
             }
         }
     }
     let mut ways: Vec<((usize, usize), Direction)> = directions.into_iter().collect();
     ways.sort_unstable_by_key(|(way, _)| *way);
-    let tests: Vec<Test> = ways
+    let tests: Vec<DirectionTest> = ways
         .iter()
-        .map(|((from, to), direction)| Test {
+        .map(|((from, to), direction)| DirectionTest {
             from: *from,
             to: *to,
             state: if direction.lost > 0 {
-                State::Low
+                DirectionState::Low
             } else {
-                State::Good
+                DirectionState::Good
             },
         })
         .collect();
@@ -92,7 +97,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
 struct Places<'a> {
     known: HashMap<&'a MeasuredEnd, usize>,
     ends: Vec<&'a MeasuredEnd>,
-    all: Vec<Place>,
+    all: Vec<PortLocation>,
     hosts: Vec<&'a str>,
     cables: Vec<&'a str>,
 }
@@ -102,7 +107,7 @@ impl<'a> Places<'a> {
         if let Some(place) = self.known.get(end) {
             return *place;
         }
-        let place = Place {
+        let place = PortLocation {
             node: numbered(&mut self.hosts, &end.host),
             rail: end.rail,
             cable: end
@@ -125,7 +130,11 @@ fn numbered<'a>(all: &mut Vec<&'a str>, name: &'a str) -> usize {
     })
 }
 
-fn of_group(ends: &Places, group: &Located, ways: &[((usize, usize), Direction)]) -> MeasuredFault {
+fn of_group(
+    ends: &Places,
+    group: &LocatedFault,
+    ways: &[((usize, usize), Direction)],
+) -> MeasuredFault {
     let own: Vec<&((usize, usize), Direction)> =
         group.tests.iter().map(|test| &ways[*test]).collect();
     let sum = |of: fn(&Direction) -> u64| {
@@ -146,13 +155,17 @@ fn of_group(ends: &Places, group: &Located, ways: &[((usize, usize), Direction)]
             if group
                 .parts
                 .iter()
-                .any(|part| matches!(part, Part::Path(..))) =>
+                .any(|part| matches!(part, SuspectPart::Path(..))) =>
         {
             words::both_ways(ends.ends[*from], ends.ends[*to])
         }
         _ => name(
             ends,
-            group.parts.first().copied().unwrap_or(Part::Everything),
+            group
+                .parts
+                .first()
+                .copied()
+                .unwrap_or(SuspectPart::Everything),
         ),
     };
     let mut fault = MeasuredFault::new(FaultKind::PathLosesPackets, severity, subject);
@@ -189,8 +202,8 @@ fn of_group(ends: &Places, group: &Located, ways: &[((usize, usize), Direction)]
     fault
 }
 
-fn name(ends: &Places, part: Part) -> String {
-    let names = words::Names {
+fn name(ends: &Places, part: SuspectPart) -> String {
+    let names = words::PartNames {
         hosts: &ends.hosts,
         cables: &ends.cables,
         ends: &ends.ends,

@@ -21,7 +21,7 @@ use crosstie_model::{
 
 use crate::graded::GradedRun;
 
-pub use untested::{Untested, untested};
+pub use untested::{UntestedCount, untested};
 
 /// The checks of the catalogue that a run of pairs can fire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

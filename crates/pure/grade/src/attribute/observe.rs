@@ -2,36 +2,36 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crosstie_model::run::{MeasuredEnd, Operation, Phase, TestKind};
+use crosstie_model::run::{MeasuredEnd, RdmaOperation, TestConcurrency, TestKind};
 
-use super::words::Names;
+use super::words::PartNames;
 use crate::{
-    graded::{Cell, GradedRun},
-    locate::{Located, Place, State, Test, locate},
-    verdict::Verdict,
+    graded::{GradedPath, GradedRun},
+    locate::{DirectionState, DirectionTest, LocatedFault, PortLocation, locate},
+    verdict::FigureVerdict,
 };
 
 /// RDMA bandwidth from port to port.
-pub struct Observed<'g, 'a> {
+pub struct ObservedBandwidth<'g, 'a> {
     pub graded: &'g GradedRun<'a>,
     pub hosts: Vec<&'a str>,
     pub cables: Vec<&'a str>,
     pub ends: Vec<&'a MeasuredEnd>,
-    pub places: Vec<Place>,
-    pub cells: Vec<ObservedCell>,
+    pub places: Vec<PortLocation>,
+    pub cells: Vec<ObservedDirection>,
     unreachable: HashSet<(&'a str, &'a str, u32)>,
 }
 
 /// One direction: while others ran, and alone. Places in the graded run's cells.
 #[derive(Debug, Clone, Copy)]
-pub struct ObservedCell {
+pub struct ObservedDirection {
     pub from: usize,
     pub to: usize,
     pub round: Option<usize>,
     pub solo: Option<usize>,
 }
 
-impl<'g, 'a> Observed<'g, 'a> {
+impl<'g, 'a> ObservedBandwidth<'g, 'a> {
     pub fn new(graded: &'g GradedRun<'a>) -> Self {
         let mut observed = Self {
             graded,
@@ -69,7 +69,7 @@ impl<'g, 'a> Observed<'g, 'a> {
                     let cable = end.cable.as_deref();
                     let cable = cable.map(|cable| number(&mut cables, &mut observed.cables, cable));
                     observed.ends.push(end);
-                    observed.places.push(Place {
+                    observed.places.push(PortLocation {
                         node,
                         rail: end.rail,
                         cable,
@@ -79,7 +79,7 @@ impl<'g, 'a> Observed<'g, 'a> {
             };
             let (from, to) = (place(&best.from), place(&best.to));
             let at = *cells.entry((from, to)).or_insert_with(|| {
-                observed.cells.push(ObservedCell {
+                observed.cells.push(ObservedDirection {
                     from,
                     to,
                     round: None,
@@ -88,9 +88,12 @@ impl<'g, 'a> Observed<'g, 'a> {
                 observed.cells.len() - 1
             });
             match best.phase {
-                Phase::Solo => observed.cells[at].solo = Some(index),
-                Phase::Round => observed.cells[at].round = Some(index),
-                Phase::Bidirectional | Phase::AllRails | Phase::Incast | Phase::Soak => {}
+                TestConcurrency::Solo => observed.cells[at].solo = Some(index),
+                TestConcurrency::Round => observed.cells[at].round = Some(index),
+                TestConcurrency::Bidirectional
+                | TestConcurrency::AllRails
+                | TestConcurrency::Incast
+                | TestConcurrency::Soak => {}
             }
         }
         observed
@@ -99,8 +102,8 @@ impl<'g, 'a> Observed<'g, 'a> {
         observed
     }
 
-    pub(super) fn names(&self) -> Names<'_, 'a> {
-        Names {
+    pub(super) fn names(&self) -> PartNames<'_, 'a> {
+        PartNames {
             hosts: &self.hosts,
             cables: &self.cables,
             ends: &self.ends,
@@ -108,11 +111,11 @@ impl<'g, 'a> Observed<'g, 'a> {
         }
     }
 
-    pub fn cell(&self, index: usize) -> &'g Cell<'a> {
+    pub fn cell(&self, index: usize) -> &'g GradedPath<'a> {
         &self.graded.cells[index]
     }
 
-    pub fn state_of(&self, cell: Option<usize>) -> Option<State> {
+    pub fn state_of(&self, cell: Option<usize>) -> Option<DirectionState> {
         state(self.cell(cell?))
     }
 
@@ -126,7 +129,7 @@ impl<'g, 'a> Observed<'g, 'a> {
     }
 
     /// What the rounds show, before anything was measured again.
-    pub fn first_states(&self) -> Vec<Option<State>> {
+    pub fn first_states(&self) -> Vec<Option<DirectionState>> {
         let cells = self.cells.iter();
         cells
             .map(|cell| self.state_of(cell.round.or(cell.solo)))
@@ -134,7 +137,7 @@ impl<'g, 'a> Observed<'g, 'a> {
     }
 
     /// The cell that counts: alone, if there is one.
-    pub fn decisive(&self, cell: usize) -> Option<&'g Cell<'a>> {
+    pub fn decisive(&self, cell: usize) -> Option<&'g GradedPath<'a>> {
         let cell = self.cells[cell];
         Some(self.cell(cell.solo.or(cell.round)?))
     }
@@ -142,8 +145,9 @@ impl<'g, 'a> Observed<'g, 'a> {
 
 fn unreachable<'a>(graded: &GradedRun<'a>) -> HashSet<(&'a str, &'a str, u32)> {
     let cells = graded.cells.iter();
-    let failed = cells
-        .filter(|cell| cell.best.kind == TestKind::Reachability && cell.verdict == Verdict::Failed);
+    let failed = cells.filter(|cell| {
+        cell.best.kind == TestKind::Reachability && cell.verdict == FigureVerdict::Failed
+    });
     let ends = failed.map(|cell| (&cell.best.from, &cell.best.to));
     ends.map(|(from, to)| (from.host.as_str(), to.host.as_str(), from.rail))
         .collect()
@@ -156,24 +160,31 @@ fn number<'a>(known: &mut HashMap<&'a str, usize>, all: &mut Vec<&'a str>, name:
     })
 }
 
-fn state(cell: &Cell) -> Option<State> {
+fn state(cell: &GradedPath) -> Option<DirectionState> {
     match cell.verdict {
-        Verdict::Healthy => Some(State::Good),
-        Verdict::Warning => Some(State::Reduced),
-        Verdict::Fault | Verdict::Failed => Some(State::Low),
-        Verdict::NotGraded(_) | Verdict::NotApplicable => None,
+        FigureVerdict::Healthy => Some(DirectionState::Good),
+        FigureVerdict::Warning => Some(DirectionState::Reduced),
+        FigureVerdict::Fault | FigureVerdict::Failed => Some(DirectionState::Low),
+        FigureVerdict::NotGraded(_) | FigureVerdict::NotApplicable => None,
     }
 }
 
 /// Writes, if there are any.
 fn operation(graded: &GradedRun) -> Option<TestKind> {
-    let operations = [Operation::Write, Operation::Send, Operation::Read];
+    let operations = [
+        RdmaOperation::Write,
+        RdmaOperation::Send,
+        RdmaOperation::Read,
+    ];
     let mut kinds = operations.into_iter().map(TestKind::RdmaBandwidth);
     kinds.find(|kind| graded.cells.iter().any(|cell| cell.best.kind == *kind))
 }
 
 /// The faults that explain these states, by the observed cells: first what is low, then what is merely reduced.
-pub fn located(observed: &Observed, states: &[Option<State>]) -> Vec<Located> {
+pub fn located(
+    observed: &ObservedBandwidth,
+    states: &[Option<DirectionState>],
+) -> Vec<LocatedFault> {
     let mut covered = vec![false; states.len()];
     let mut found = in_states(observed, states.iter().copied());
     for group in &found {
@@ -186,26 +197,29 @@ pub fn located(observed: &Observed, states: &[Option<State>]) -> Vec<Located> {
         .zip(&covered)
         .map(|(state, covered)| match state {
             _ if *covered => None,
-            Some(State::Reduced) => Some(State::Low),
+            Some(DirectionState::Reduced) => Some(DirectionState::Low),
             state => *state,
         });
-    if states.contains(&Some(State::Reduced)) {
+    if states.contains(&Some(DirectionState::Reduced)) {
         found.extend(in_states(observed, rest));
     }
     found
 }
 
-fn in_states(observed: &Observed, states: impl Iterator<Item = Option<State>>) -> Vec<Located> {
+fn in_states(
+    observed: &ObservedBandwidth,
+    states: impl Iterator<Item = Option<DirectionState>>,
+) -> Vec<LocatedFault> {
     let known = states.zip(&observed.cells).enumerate();
     let known = known.filter_map(|(index, (state, cell))| {
-        let test = Test {
+        let test = DirectionTest {
             from: cell.from,
             to: cell.to,
             state: state?,
         };
         Some((index, test))
     });
-    let (indices, tests): (Vec<usize>, Vec<Test>) = known.unzip();
+    let (indices, tests): (Vec<usize>, Vec<DirectionTest>) = known.unzip();
     let mut found = locate(&observed.places, &tests);
     for group in &mut found {
         for test in &mut group.tests {
@@ -217,8 +231,8 @@ fn in_states(observed: &Observed, states: impl Iterator<Item = Option<State>>) -
 
 /// What the runs alone have decided.
 #[derive(Debug, Default)]
-pub struct Decided {
-    pub hardware: Vec<Located>,
+pub struct LocatedFaults {
+    pub hardware: Vec<LocatedFault>,
     /// Low together and good alone, or like those that were.
     pub contended: Vec<usize>,
     /// How many of them were measured alone.
@@ -226,18 +240,21 @@ pub struct Decided {
 }
 
 /// Contention told from hardware: a group whose cells recover when they are alone is nobody's fault by itself.
-pub fn decide(observed: &Observed) -> Decided {
+pub fn decide(observed: &ObservedBandwidth) -> LocatedFaults {
     let mut states = observed.first_states();
     let groups = located(observed, &states);
-    let mut decided = Decided::default();
-    let mut undecided: Vec<&Located> = Vec::new();
+    let mut decided = LocatedFaults::default();
+    let mut undecided: Vec<&LocatedFault> = Vec::new();
     for group in &groups {
         let cells = || group.tests.iter().copied();
-        let alone: Vec<State> = cells()
+        let alone: Vec<DirectionState> = cells()
             .filter(|cell| observed.cells[*cell].round.is_some())
             .filter_map(|cell| observed.state_of(observed.cells[cell].solo))
             .collect();
-        let recovered = alone.iter().filter(|state| **state == State::Good).count();
+        let recovered = alone
+            .iter()
+            .filter(|state| **state == DirectionState::Good)
+            .count();
         if alone.is_empty() {
             undecided.push(group);
             continue;
@@ -247,7 +264,7 @@ pub fn decide(observed: &Observed) -> Decided {
             let stays = |cell: &usize| {
                 observed
                     .state_of(observed.cells[*cell].solo)
-                    .is_some_and(|state| state != State::Good)
+                    .is_some_and(|state| state != DirectionState::Good)
             };
             decided
                 .contended

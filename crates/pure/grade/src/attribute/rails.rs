@@ -5,8 +5,8 @@ use crosstie_model::{Severity, run::Measurement};
 use super::{FaultKind, MeasuredFault, words};
 use crate::{
     graded::{GradedRun, RailSum},
-    limit::Limit,
-    verdict::Verdict,
+    limit::LikelyLimit,
+    verdict::FigureVerdict,
 };
 
 /// Less than this share of the busiest rail's bytes is none: a few packets are no traffic.
@@ -17,7 +17,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     for sum in &graded.rail_sums {
         let idle = idle(sum);
         found.extend(idle.iter().map(|rail| idle_rail(sum, rail)));
-        let low = matches!(sum.verdict, Verdict::Fault | Verdict::Warning);
+        let low = matches!(sum.verdict, FigureVerdict::Fault | FigureVerdict::Warning);
         if idle.is_empty() && low {
             found.extend(below(graded, sum));
         }
@@ -75,14 +75,14 @@ fn below(graded: &GradedRun, sum: &RailSum) -> Option<MeasuredFault> {
                 && cell.best.to == rail.to
                 && matches!(
                     cell.verdict,
-                    Verdict::Warning | Verdict::Fault | Verdict::Failed
+                    FigureVerdict::Warning | FigureVerdict::Fault | FigureVerdict::Failed
                 )
         })
     });
     if alone_is_low {
         return None;
     }
-    let severity = if sum.verdict == Verdict::Fault {
+    let severity = if sum.verdict == FigureVerdict::Fault {
         Severity::Fault
     } else {
         Severity::Warning
@@ -91,7 +91,7 @@ fn below(graded: &GradedRun, sum: &RailSum) -> Option<MeasuredFault> {
     let one_rail = sum
         .limits
         .iter()
-        .any(|limit| matches!(limit, Limit::OneTwin | Limit::RailIdle));
+        .any(|limit| matches!(limit, LikelyLimit::OneTwin | LikelyLimit::RailIdle));
     let mut fault = MeasuredFault::new(FaultKind::BandwidthBelowCeiling, severity, subject);
     fault.hosts = vec![first.from.host.clone(), first.to.host.clone()];
     fault.directions = sum

@@ -2,7 +2,7 @@
 
 use crosstie_model::{
     Severity,
-    run::{Figures, Outcome, Reach},
+    run::{MeasurementFigures, MeasurementOutcome, ReachabilityFigure},
 };
 
 use super::{FaultKind, MeasuredFault, words};
@@ -11,11 +11,13 @@ use crate::graded::GradedRun;
 pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let cells = graded.cells.iter().map(|cell| cell.best);
     let astray = cells.filter_map(|one| match &one.outcome {
-        Outcome::Measured(Figures::Reach(Reach::OtherPort {
-            expected,
-            found,
-            interface,
-        })) => {
+        MeasurementOutcome::Measured(MeasurementFigures::Reach(
+            ReachabilityFigure::OtherPort {
+                expected,
+                found,
+                interface,
+            },
+        )) => {
             let subject = words::direction(&one.from, &one.to);
             let mut fault = MeasuredFault::new(FaultKind::WrongNeighbour, Severity::Fault, subject);
             fault.hosts = vec![one.to.host.clone()];

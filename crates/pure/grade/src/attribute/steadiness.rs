@@ -2,7 +2,7 @@
 
 use crosstie_model::{
     Severity,
-    run::{BandwidthFigures, Measurement, Phase},
+    run::{BandwidthFigures, Measurement, TestConcurrency},
 };
 
 use super::{FaultKind, MeasuredFault, words};
@@ -17,7 +17,10 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let tried = graded.cells.iter().flat_map(|cell| &cell.tried);
     // Where several share a link on purpose, they take turns.
     let alone = tried.filter(|one| {
-        matches!(one.phase, Phase::Solo | Phase::Round | Phase::Soak) && one.kind.is_rdma()
+        matches!(
+            one.phase,
+            TestConcurrency::Solo | TestConcurrency::Round | TestConcurrency::Soak
+        ) && one.kind.is_rdma()
     });
     let alone = alone.filter(|one| !graded.is_as_fast_as_its_processor(one));
     let unsteady = alone.filter_map(|one| of_measurement(one, one.bandwidth()?));
@@ -29,7 +32,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
 fn broken_off(graded: &GradedRun) -> Vec<MeasuredFault> {
     let all = &graded.run.measurements;
     let is_lost = |host: &str| graded.run.lost.iter().any(|lost| lost.host == host);
-    let soak = all.iter().filter(|one| one.phase == Phase::Soak);
+    let soak = all.iter().filter(|one| one.phase == TestConcurrency::Soak);
     // A node that went away is named itself.
     let soak = soak.filter(|one| !is_lost(&one.from.host) && !is_lost(&one.to.host));
     let broken = soak.filter_map(|one| {

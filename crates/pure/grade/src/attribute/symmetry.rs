@@ -4,24 +4,27 @@ use std::collections::HashMap;
 
 use crosstie_model::{
     Severity,
-    run::{MeasuredEnd, Phase, TestKind},
+    run::{MeasuredEnd, TestConcurrency, TestKind},
 };
 
 use super::{FaultKind, MeasuredFault, words};
-use crate::graded::{Cell, GradedRun};
+use crate::graded::{GradedPath, GradedRun};
 
 /// More of a difference than this, of the faster one.
 const DIFFERENCE: f64 = 0.10;
 
 pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
-    type Key<'a> = (TestKind, Phase, &'a MeasuredEnd, &'a MeasuredEnd);
-    let relevant = |cell: &&Cell| {
+    type Key<'a> = (TestKind, TestConcurrency, &'a MeasuredEnd, &'a MeasuredEnd);
+    let relevant = |cell: &&GradedPath| {
         matches!(cell.best.kind, TestKind::RdmaBandwidth(_))
-            && matches!(cell.best.phase, Phase::Solo | Phase::Round)
+            && matches!(
+                cell.best.phase,
+                TestConcurrency::Solo | TestConcurrency::Round
+            )
             && cell.is_graded()
             && !graded.is_as_fast_as_its_processor(cell.best)
     };
-    let cells: HashMap<Key, &Cell> = graded
+    let cells: HashMap<Key, &GradedPath> = graded
         .cells
         .iter()
         .filter(relevant)
@@ -46,8 +49,8 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             continue;
         };
         // The slower one is the finding; what ran alone counts where both are there.
-        let alone = one.phase == Phase::Solo
-            || !cells.contains_key(&(one.kind, Phase::Solo, &one.from, &one.to));
+        let alone = one.phase == TestConcurrency::Solo
+            || !cells.contains_key(&(one.kind, TestConcurrency::Solo, &one.from, &one.to));
         if alone && figure < other * (1.0 - DIFFERENCE) {
             let subject = words::direction(&one.from, &one.to);
             let mut fault =

@@ -3,8 +3,8 @@ mod loss;
 use crosstie_model::{
     Gbps,
     run::{
-        CounterGrowth, Figures, LatencyFigures, LostNode, Measurement, Outcome, Phase, Reach, Run,
-        TestKind,
+        CounterGrowth, LatencyFigures, LostNode, Measurement, MeasurementFigures,
+        MeasurementOutcome, ReachabilityFigure, StoredRun, TestConcurrency, TestKind,
     },
 };
 
@@ -12,26 +12,26 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Limit, Verdict,
-    ceiling::Binding,
-    graded::Cell,
-    ledger::Cause,
-    made_up::{Card, SPARK, back, both_ways, grown, pair, write},
+    FigureVerdict, LikelyLimit,
+    ceiling::CeilingCause,
+    graded::GradedPath,
+    ledger::LossCause,
+    made_up::{SPARK, SampleCard, back, both_ways, grown, pair, write},
     verdict::NotGraded,
 };
 
-const CONNECTX_5: Card = Card {
+const CONNECTX_5: SampleCard = SampleCard {
     rate: 100.0,
     mtu: 9000,
     pcie: Some((8.0, 16)),
     twins: 1,
 };
 
-fn first<'g, 'a>(graded: &'g GradedRun<'a>) -> &'g Cell<'a> {
+fn first<'g, 'a>(graded: &'g GradedRun<'a>) -> &'g GradedPath<'a> {
     &graded.cells[0]
 }
 
-fn roots(run: &Run) -> Vec<(FaultKind, Severity)> {
+fn roots(run: &StoredRun) -> Vec<(FaultKind, Severity)> {
     let graded = GradedRun::new(run);
     let all = faults(&graded)
         .into_iter()
@@ -39,7 +39,7 @@ fn roots(run: &Run) -> Vec<(FaultKind, Severity)> {
     all.map(|fault| (fault.kind, fault.severity)).collect()
 }
 
-fn at(card: Card, gbps: f64) -> Run {
+fn at(card: SampleCard, gbps: f64) -> StoredRun {
     let mut run = pair(card);
     both_ways(&mut run, gbps, 0);
     run
@@ -49,8 +49,8 @@ fn at(card: Card, gbps: f64) -> Run {
 fn a_hot_plugged_connectx_7_has_its_signature() {
     let mut run = at(SPARK, 12.9);
     let graded = GradedRun::new(&run);
-    assert_eq!(first(&graded).verdict, Verdict::Fault);
-    assert_eq!(first(&graded).limits, [Limit::HotPlug]);
+    assert_eq!(first(&graded).verdict, FigureVerdict::Fault);
+    assert_eq!(first(&graded).limits, [LikelyLimit::HotPlug]);
     let found = &faults(&graded)[0];
     assert_eq!(
         (found.kind, found.severity),
@@ -77,10 +77,10 @@ fn one_twin_of_two() {
     let low = GradedRun::new(&run);
     assert_eq!(
         (first(&low).verdict, first(&low).percent),
-        (Verdict::Warning, Some(82))
+        (FigureVerdict::Warning, Some(82))
     );
     let ceiling = first(&low).ceiling.as_ref().unwrap();
-    assert!((ceiling.gbps - 112.8).abs() < 0.1 && ceiling.binding == Binding::Pcie);
+    assert!((ceiling.gbps - 112.8).abs() < 0.1 && ceiling.binding == CeilingCause::Pcie);
     assert_eq!(
         roots(&run),
         [(FaultKind::BandwidthBelowCeiling, Severity::Warning)]
@@ -89,7 +89,7 @@ fn one_twin_of_two() {
         let run = graded(gbps);
         assert_eq!(
             first(&GradedRun::new(&run)).verdict,
-            Verdict::Healthy,
+            FigureVerdict::Healthy,
             "{gbps}"
         );
         assert_eq!(roots(&run), []);
@@ -97,13 +97,13 @@ fn one_twin_of_two() {
 }
 
 /// Both twins at once, each with its part of the sum.
-fn twins(first: f64, second: f64) -> Run {
+fn twins(first: f64, second: f64) -> StoredRun {
     let mut run = pair(SPARK);
     for rail in [0, 1] {
         both_ways(&mut run, 110.0, rail);
     }
     let rails = [(first, 0), (second, 1)].map(|(gbps, rail)| Measurement {
-        phase: Phase::AllRails,
+        phase: TestConcurrency::AllRails,
         round: 9,
         ..write(gbps, rail)
     });
@@ -119,7 +119,7 @@ fn both_twins_together() {
         let rails = &graded.rail_sums[0];
         let ceiling = rails.ceiling.as_ref().unwrap();
         assert!((ceiling.gbps - 196.1).abs() < 0.1, "{}", ceiling.gbps);
-        assert_eq!(rails.verdict, Verdict::Healthy, "{sum}");
+        assert_eq!(rails.verdict, FigureVerdict::Healthy, "{sum}");
         assert_eq!(roots(&run), [], "{sum}");
     }
 }
@@ -129,9 +129,10 @@ fn half_of_both_twins_is_a_rail_idle_or_one_twin() {
     let run = twins(49.0, 49.0);
     let graded = GradedRun::new(&run);
     let rails = &graded.rail_sums[0];
-    assert_eq!(rails.verdict, Verdict::Fault);
+    assert_eq!(rails.verdict, FigureVerdict::Fault);
     assert!(
-        rails.limits.contains(&Limit::OneTwin) && rails.limits.contains(&Limit::RailIdle),
+        rails.limits.contains(&LikelyLimit::OneTwin)
+            && rails.limits.contains(&LikelyLimit::RailIdle),
         "{:?}",
         rails.limits
     );
@@ -148,7 +149,7 @@ fn half_of_both_twins_is_a_rail_idle_or_one_twin() {
 #[test]
 fn a_small_mtu_costs_its_headers() {
     let run = at(
-        Card {
+        SampleCard {
             mtu: 1500,
             ..CONNECTX_5
         },
@@ -156,10 +157,13 @@ fn a_small_mtu_costs_its_headers() {
     );
     let graded = GradedRun::new(&run);
     let cell = first(&graded);
-    assert_eq!((cell.verdict, cell.percent), (Verdict::Warning, Some(93)));
-    assert_eq!(cell.limits.first(), Some(&Limit::PathMtu(1024)));
+    assert_eq!(
+        (cell.verdict, cell.percent),
+        (FigureVerdict::Warning, Some(93))
+    );
+    assert_eq!(cell.limits.first(), Some(&LikelyLimit::PathMtu(1024)));
     let ledger = cell.ledger.as_ref().unwrap();
-    assert_eq!(ledger.shares[0].causes, [Cause::SmallPathMtu(1024)]);
+    assert_eq!(ledger.shares[0].causes, [LossCause::SmallPathMtu(1024)]);
     assert!((ledger.shares[0].gbps - 5.4).abs() < 0.1, "{ledger:?}");
     assert!(ledger.unexplained < 1.2);
     assert_eq!(
@@ -174,10 +178,10 @@ fn connectx_5_pairs() {
     let graded = GradedRun::new(&run);
     assert_eq!(
         (first(&graded).verdict, first(&graded).percent),
-        (Verdict::Healthy, Some(95))
+        (FigureVerdict::Healthy, Some(95))
     );
     let run = at(
-        Card {
+        SampleCard {
             pcie: Some((8.0, 8)),
             ..CONNECTX_5
         },
@@ -185,9 +189,9 @@ fn connectx_5_pairs() {
     );
     let graded = GradedRun::new(&run);
     let cell = first(&graded);
-    assert_eq!(cell.verdict, Verdict::Healthy);
+    assert_eq!(cell.verdict, FigureVerdict::Healthy);
     assert!(
-        matches!(cell.limits.as_slice(), [Limit::Pcie(_)]),
+        matches!(cell.limits.as_slice(), [LikelyLimit::Pcie(_)]),
         "{:?}",
         cell.limits
     );
@@ -197,7 +201,7 @@ fn connectx_5_pairs() {
 
 #[test]
 fn one_queue_pair_of_a_connectx_8_is_not_graded_alone() {
-    let card = Card {
+    let card = SampleCard {
         rate: 400.0,
         mtu: 9000,
         pcie: Some((32.0, 16)),
@@ -212,7 +216,7 @@ fn one_queue_pair_of_a_connectx_8_is_not_graded_alone() {
     let graded = GradedRun::new(&run);
     assert_eq!(
         first(&graded).verdict,
-        Verdict::NotGraded(NotGraded::OneQueuePair)
+        FigureVerdict::NotGraded(NotGraded::OneQueuePair)
     );
     assert_eq!(roots(&run), []);
     run.measurements.push(write(388.0, 0));
@@ -220,13 +224,13 @@ fn one_queue_pair_of_a_connectx_8_is_not_graded_alone() {
     assert_eq!(graded.cells.len(), 1);
     assert_eq!(
         (first(&graded).verdict, first(&graded).percent),
-        (Verdict::Healthy, Some(99))
+        (FigureVerdict::Healthy, Some(99))
     );
 }
 
 #[test]
 fn the_practice_guides_370_is_a_warning_with_the_ledger() {
-    let card = Card {
+    let card = SampleCard {
         rate: 400.0,
         mtu: 9000,
         pcie: Some((32.0, 16)),
@@ -235,7 +239,10 @@ fn the_practice_guides_370_is_a_warning_with_the_ledger() {
     let run = at(card, 370.0);
     let graded = GradedRun::new(&run);
     let cell = first(&graded);
-    assert_eq!((cell.verdict, cell.percent), (Verdict::Warning, Some(94)));
+    assert_eq!(
+        (cell.verdict, cell.percent),
+        (FigureVerdict::Warning, Some(94))
+    );
     let ledger = cell.ledger.as_ref().unwrap();
     assert!((ledger.port_rate - 400.0).abs() < 0.01);
     assert!((ledger.deductions[0].gbps - 7.8).abs() < 0.1);
@@ -246,14 +253,14 @@ fn the_practice_guides_370_is_a_warning_with_the_ledger() {
 fn duplex_sums_are_shown_and_not_graded() {
     let mut run = pair(CONNECTX_5);
     let duplex = Measurement {
-        phase: Phase::Bidirectional,
+        phase: TestConcurrency::Bidirectional,
         ..write(60.0, 0)
     };
     run.measurements.extend([duplex.clone(), back(duplex)]);
     let graded = GradedRun::new(&run);
     assert_eq!(
         first(&graded).verdict,
-        Verdict::NotGraded(NotGraded::Duplex)
+        FigureVerdict::NotGraded(NotGraded::Duplex)
     );
     assert_eq!(roots(&run), []);
 }
@@ -267,26 +274,26 @@ fn software_devices_are_held_to_the_declared_rate_or_to_each_other() {
     let graded = GradedRun::new(&run);
     assert_eq!(
         first(&graded).verdict,
-        Verdict::NotGraded(NotGraded::NoCeiling)
+        FigureVerdict::NotGraded(NotGraded::NoCeiling)
     );
     run.header.options.rate_gbps = Some(Gbps(0.5));
     let graded = GradedRun::new(&run);
     assert_eq!(
         (first(&graded).verdict, first(&graded).percent),
-        (Verdict::Warning, Some(92))
+        (FigureVerdict::Warning, Some(92))
     );
     run.header.options.rate_gbps = None;
     run.measurements
         .extend([write(0.44, 1), back(write(0.1, 1))]);
     let graded = GradedRun::new(&run);
-    let verdicts: Vec<Verdict> = graded.cells.iter().map(|cell| cell.verdict).collect();
+    let verdicts: Vec<FigureVerdict> = graded.cells.iter().map(|cell| cell.verdict).collect();
     assert_eq!(
         verdicts,
         [
-            Verdict::Healthy,
-            Verdict::Healthy,
-            Verdict::Healthy,
-            Verdict::Fault
+            FigureVerdict::Healthy,
+            FigureVerdict::Healthy,
+            FigureVerdict::Healthy,
+            FigureVerdict::Fault
         ]
     );
 }
@@ -295,8 +302,10 @@ fn software_devices_are_held_to_the_declared_rate_or_to_each_other() {
 fn a_dip_is_named_with_its_time() {
     let mut run = at(CONNECTX_5, 97.0);
     run.measurements[0].offset_milliseconds = 60_000;
-    run.measurements[0].phase = Phase::Soak;
-    if let Outcome::Measured(Figures::Bandwidth(figures)) = &mut run.measurements[0].outcome {
+    run.measurements[0].phase = TestConcurrency::Soak;
+    if let MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(figures)) =
+        &mut run.measurements[0].outcome
+    {
         figures.windows = vec![1_000; 40];
         figures.windows[20..30].fill(3);
     }
@@ -319,13 +328,13 @@ fn a_dip_is_named_with_its_time() {
 #[test]
 fn a_soak_that_breaks_off_is_named_with_its_time() {
     let mut run = at(CONNECTX_5, 97.0);
-    run.measurements[0].phase = Phase::Soak;
+    run.measurements[0].phase = TestConcurrency::Soak;
     let good = run.measurements[0].clone();
     for (offset, is_bad) in [(60_000, true), (93_500, false)] {
         let mut one = good.clone();
         one.offset_milliseconds = offset;
         if is_bad {
-            one.outcome = Outcome::Failed {
+            one.outcome = MeasurementOutcome::Failed {
                 error: "the port went down".to_owned(),
             };
         }
@@ -352,7 +361,7 @@ fn latency_has_limits_of_its_own_on_hardware() {
         let mut run = pair(CONNECTX_5);
         run.measurements.push(Measurement {
             kind: TestKind::RdmaLatency,
-            outcome: Outcome::Measured(Figures::Latency(LatencyFigures {
+            outcome: MeasurementOutcome::Measured(MeasurementFigures::Latency(LatencyFigures {
                 p50,
                 count: 100,
                 complete: true,
@@ -394,7 +403,7 @@ fn directions_that_differ_are_told_where_nothing_else_explains_it() {
 fn silence_is_loss_of_everything_and_a_lost_node_is_the_node() {
     let failed = |kind| Measurement {
         kind,
-        outcome: Outcome::Failed {
+        outcome: MeasurementOutcome::Failed {
             error: "no answer".to_owned(),
         },
         ..write(1.0, 0)
@@ -431,15 +440,17 @@ fn a_port_that_answers_for_another_explains_what_fails() {
     let mut run = pair(CONNECTX_5);
     run.measurements.push(Measurement {
         kind: TestKind::Reachability,
-        outcome: Outcome::Measured(Figures::Reach(Reach::OtherPort {
-            expected: "02:00:00:00:00:01".parse().unwrap(),
-            found: "02:00:00:00:00:02".parse().unwrap(),
-            interface: Some("enp1s0f1np1".to_owned()),
-        })),
+        outcome: MeasurementOutcome::Measured(MeasurementFigures::Reach(
+            ReachabilityFigure::OtherPort {
+                expected: "02:00:00:00:00:01".parse().unwrap(),
+                found: "02:00:00:00:00:02".parse().unwrap(),
+                interface: Some("enp1s0f1np1".to_owned()),
+            },
+        )),
         ..write(1.0, 0)
     });
     run.measurements.push(Measurement {
-        outcome: Outcome::Failed {
+        outcome: MeasurementOutcome::Failed {
             error: "retry exceeded".to_owned(),
         },
         ..write(1.0, 0)
@@ -494,7 +505,7 @@ proptest! {
         size in prop::option::of(any::<u64>()),
         from in wild_counters(),
         to in wild_counters(),
-        phase in prop::sample::select(vec![Phase::Solo, Phase::Round, Phase::AllRails, Phase::Incast, Phase::Soak]),
+        phase in prop::sample::select(vec![TestConcurrency::Solo, TestConcurrency::Round, TestConcurrency::AllRails, TestConcurrency::Incast, TestConcurrency::Soak]),
     ) {
         let mut run = twins(60.0, 30.0);
         for port in run.header.nodes.iter_mut().flat_map(|node| &mut node.ports) {
@@ -513,7 +524,7 @@ proptest! {
                 nanoseconds: Some(numbers[1]),
                 bytes: Some(numbers[2]),
             };
-            if let Outcome::Measured(Figures::Bandwidth(figures)) = &mut one.outcome {
+            if let MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(figures)) = &mut one.outcome {
                 figures.bytes = numbers[2];
                 figures.nanoseconds = numbers[3];
                 figures.windows.clone_from(&windows);

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use crosstie_model::run::{MeasuredEnd, Run, TestKind};
+use crosstie_model::run::{MeasuredEnd, StoredRun, TestKind};
 
-use crate::campaign::Board;
+use crate::campaign::TestEndTable;
 
 /// Paths that were planned or possible and have no figure of RDMA bandwidth.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Untested {
+pub struct UntestedCount {
     /// All paths of the fabric.
     pub paths: u64,
     pub untested: u64,
@@ -17,8 +17,8 @@ pub struct Untested {
 }
 
 /// With so many examples at most.
-pub fn untested(run: &Run, examples: usize) -> Untested {
-    let board = Board::new(&run.header);
+pub fn untested(run: &StoredRun, examples: usize) -> UntestedCount {
+    let board = TestEndTable::new(&run.header);
     let key = |a: &MeasuredEnd, b: &MeasuredEnd| {
         let (a, b) = (a.clone(), b.clone());
         if a <= b { (a, b) } else { (b, a) }
@@ -45,7 +45,7 @@ pub fn untested(run: &Run, examples: usize) -> Untested {
         }
     }
     let paths = board.pair_count();
-    Untested {
+    UntestedCount {
         paths,
         untested: paths.saturating_sub(tested.len() as u64),
         examples: found,

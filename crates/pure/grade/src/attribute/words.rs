@@ -2,7 +2,7 @@
 
 use crosstie_model::run::MeasuredEnd;
 
-use crate::locate::{Part, Place};
+use crate::locate::{PortLocation, SuspectPart};
 
 /// `spark-a mlx5_0`: a port, for comparing and for people.
 pub fn end(end: &MeasuredEnd) -> String {
@@ -43,15 +43,15 @@ pub fn gbps(value: f64) -> String {
 
 /// What places and parts are called.
 #[derive(Debug, Clone, Copy)]
-pub struct Names<'n, 'a> {
+pub struct PartNames<'n, 'a> {
     pub hosts: &'n [&'a str],
     pub cables: &'n [&'a str],
     pub ends: &'n [&'a MeasuredEnd],
-    pub places: &'n [Place],
+    pub places: &'n [PortLocation],
 }
 
 /// What may be at fault.
-pub(super) fn suspect(names: Names, suspect: Part) -> String {
+pub(super) fn suspect(names: PartNames, suspect: SuspectPart) -> String {
     let host = |node: usize| names.hosts[node];
     let port = |port: usize| {
         let end = names.ends[port];
@@ -69,30 +69,38 @@ pub(super) fn suspect(names: Names, suspect: Part) -> String {
         format!("cable {}{switch}", names.cables[cable])
     };
     match suspect {
-        Part::Everything => "something that all nodes share: the switch, or a setting".to_owned(),
-        Part::Rail(rail) => {
+        SuspectPart::Everything => {
+            "something that all nodes share: the switch, or a setting".to_owned()
+        }
+        SuspectPart::Rail(rail) => {
             format!("what all ports of rail {rail} share: the switch, or a setting")
         }
-        Part::Node(node) => format!("node {}", host(node)),
-        Part::NodeSending(node) => format!("node {}, sending", host(node)),
-        Part::NodeReceiving(node) => format!("node {}, receiving", host(node)),
-        Part::Port(at) => port(at),
-        Part::PortSending(at) => format!("{}, sending", port(at)),
-        Part::PortReceiving(at) => format!("{}, receiving", port(at)),
-        Part::Cable(at) => cable(at),
-        Part::CableFrom(at, node) => format!("{}, in the direction from {}", cable(at), host(node)),
-        Part::CableTo(at, node) => format!("{}, in the direction to {}", cable(at), host(node)),
-        Part::Path(a, b) => format!(
+        SuspectPart::Node(node) => format!("node {}", host(node)),
+        SuspectPart::NodeSending(node) => format!("node {}, sending", host(node)),
+        SuspectPart::NodeReceiving(node) => format!("node {}, receiving", host(node)),
+        SuspectPart::Port(at) => port(at),
+        SuspectPart::PortSending(at) => format!("{}, sending", port(at)),
+        SuspectPart::PortReceiving(at) => format!("{}, receiving", port(at)),
+        SuspectPart::Cable(at) => cable(at),
+        SuspectPart::CableFrom(at, node) => {
+            format!("{}, in the direction from {}", cable(at), host(node))
+        }
+        SuspectPart::CableTo(at, node) => {
+            format!("{}, in the direction to {}", cable(at), host(node))
+        }
+        SuspectPart::Path(a, b) => format!(
             "the path between {} and {}",
             end(names.ends[a]),
             end(names.ends[b])
         ),
-        Part::PathOneWay(a, b) => format!(
+        SuspectPart::PathOneWay(a, b) => format!(
             "the path from {} to {}",
             end(names.ends[a]),
             end(names.ends[b])
         ),
-        Part::Between(a, b) => format!("all that lies between {} and {}", host(a), host(b)),
-        Part::BetweenOneWay(a, b) => format!("all that lies from {} to {}", host(a), host(b)),
+        SuspectPart::Between(a, b) => format!("all that lies between {} and {}", host(a), host(b)),
+        SuspectPart::BetweenOneWay(a, b) => {
+            format!("all that lies from {} to {}", host(a), host(b))
+        }
     }
 }

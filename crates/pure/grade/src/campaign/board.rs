@@ -2,28 +2,28 @@
 
 use std::collections::HashMap;
 
-use crosstie_model::run::{Header, MeasuredEnd, Run};
+use crosstie_model::run::{MeasuredEnd, RunHeader, StoredRun};
 
 use crate::{
-    ceiling::PortIndex,
-    schedule::{Pair, Shared},
+    ceiling::RunPortIndex,
+    schedule::{PortPair, SharedResources},
 };
 
 /// The ends of a run as numbers.
 #[derive(Debug, Clone)]
-pub struct Board {
+pub struct TestEndTable {
     pub ends: Vec<MeasuredEnd>,
     /// Host of each end, by its place among the run's nodes.
     pub nodes: Vec<usize>,
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedResources>,
     /// Ends that reach each other.
     pub groups: Vec<Vec<usize>>,
 }
 
-impl Board {
-    pub fn new(header: &Header) -> Self {
-        let run = Run::new(header.clone());
-        let ports = PortIndex::new(&run);
+impl TestEndTable {
+    pub fn new(header: &RunHeader) -> Self {
+        let run = StoredRun::new(header.clone());
+        let ports = RunPortIndex::new(&run);
         let hosts: HashMap<&str, usize> = header
             .nodes
             .iter()
@@ -49,7 +49,7 @@ impl Board {
                         let next = u32::try_from(names.len()).unwrap_or(u32::MAX);
                         *names.entry(name).or_insert(next)
                     });
-                    board.shared.push(Shared(shared.collect()));
+                    board.shared.push(SharedResources(shared.collect()));
                     board.ends.len() - 1
                 }))
             });
@@ -60,7 +60,7 @@ impl Board {
     }
 
     /// Every two ends of a group that are on different nodes.
-    pub fn pairs(&self) -> Vec<Pair> {
+    pub fn pairs(&self) -> Vec<PortPair> {
         let mut pairs = Vec::new();
         for group in &self.groups {
             for (at, a) in group.iter().enumerate() {
@@ -97,7 +97,7 @@ impl Board {
 }
 
 /// The cable, and every PCI Express link above the port. `usize::MAX` stands for what belongs to no node.
-fn resources(ports: &PortIndex, end: &MeasuredEnd, node: usize) -> Vec<(usize, String)> {
+fn resources(ports: &RunPortIndex, end: &MeasuredEnd, node: usize) -> Vec<(usize, String)> {
     let cable = end.cable.iter().map(|cable| (usize::MAX, cable.clone()));
     let links = ports.port(end).into_iter().flat_map(|port| &port.pcie);
     let links = links.map(|link| (node, link.at.clone()));

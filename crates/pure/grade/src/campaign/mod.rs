@@ -16,20 +16,20 @@ mod tests;
 use std::collections::{HashSet, VecDeque};
 
 use crosstie_model::run::{
-    CounterGrowth, End, Header, LostNode, MeasuredEnd, Measurement, Mode, Outcome, Phase, Run,
-    TestKind,
+    CounterGrowth, LostNode, MeasuredEnd, Measurement, MeasurementOutcome, ProofMode, RunEnd,
+    RunHeader, StoredRun, TestConcurrency, TestKind,
 };
 
-use crate::schedule::{self, Pair};
+use crate::schedule::{self, PortPair};
 
-pub use board::Board;
+pub use board::TestEndTable;
 
 /// Tests that begin together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct TestBatch {
     pub round: u32,
     pub kind: TestKind,
-    pub phase: Phase,
+    pub phase: TestConcurrency,
     pub tests: Vec<PlannedTest>,
     /// How long they measure.
     pub milliseconds: u32,
@@ -47,7 +47,7 @@ pub struct PlannedTest {
 /// What came of one test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestResult {
-    pub outcome: Outcome,
+    pub outcome: MeasurementOutcome,
     pub counters: CounterGrowth,
     pub doubts: Vec<String>,
     /// When it began, since the run began.
@@ -69,26 +69,26 @@ enum Stage {
 
 /// One proof of a cluster, from its header to its last step.
 #[derive(Debug)]
-pub struct Campaign {
-    run: Run,
-    board: Board,
+pub struct ProofStateMachine {
+    run: StoredRun,
+    board: TestEndTable,
     stage: Stage,
-    queue: VecDeque<Step>,
+    queue: VecDeque<TestBatch>,
     /// Pairs by round that are still to come.
-    rounds: VecDeque<Vec<Pair>>,
+    rounds: VecDeque<Vec<PortPair>>,
     /// Cycled through by a soak.
-    soak: VecDeque<Vec<Pair>>,
+    soak: VecDeque<Vec<PortPair>>,
     soak_began: Option<u64>,
     /// Where the steps' numbers are.
     round: u32,
     lost: HashSet<String>,
 }
 
-impl Campaign {
-    pub fn new(header: Header) -> Self {
-        let board = Board::new(&header);
+impl ProofStateMachine {
+    pub fn new(header: RunHeader) -> Self {
+        let board = TestEndTable::new(&header);
         Self {
-            run: Run::new(header),
+            run: StoredRun::new(header),
             board,
             stage: Stage::Reach,
             queue: VecDeque::new(),
@@ -101,20 +101,20 @@ impl Campaign {
     }
 
     /// What was measured so far.
-    pub fn run(&self) -> &Run {
+    pub fn run(&self) -> &StoredRun {
         &self.run
     }
 
-    pub fn into_run(self) -> Run {
+    pub fn into_run(self) -> StoredRun {
         self.run
     }
 
-    pub fn board(&self) -> &Board {
+    pub fn board(&self) -> &TestEndTable {
         &self.board
     }
 
     /// What to measure now; `None` when all is done. The time is that since the run began.
-    pub fn next(&mut self, elapsed_milliseconds: u64) -> Option<Step> {
+    pub fn next(&mut self, elapsed_milliseconds: u64) -> Option<TestBatch> {
         loop {
             if let Some(step) = self.queue.pop_front() {
                 return Some(step);
@@ -141,7 +141,7 @@ impl Campaign {
     }
 
     /// What came of a step, in the order of its tests. Results beyond them are not believed.
-    pub fn record(&mut self, step: &Step, results: Vec<TestResult>) -> &[Measurement] {
+    pub fn record(&mut self, step: &TestBatch, results: Vec<TestResult>) -> &[Measurement] {
         let before = self.run.measurements.len();
         for (test, result) in step.tests.iter().zip(results) {
             let measurement = self.measurement(step, *test, result);
@@ -164,16 +164,16 @@ impl Campaign {
         }
         self.queue.retain(|step| !step.tests.is_empty());
         let left = self.rounds.drain(..).flatten();
-        let left: Vec<Pair> = left.filter(|(a, b)| is_alive(*a) && is_alive(*b)).collect();
+        let left: Vec<PortPair> = left.filter(|(a, b)| is_alive(*a) && is_alive(*b)).collect();
         let packed = schedule::rounds(&board.shared, &left);
         self.rounds = in_pairs(&left, packed).into();
     }
 
-    pub fn end(&mut self, end: End) {
+    pub fn end(&mut self, end: RunEnd) {
         self.run.end = Some(end);
     }
 
-    fn measurement(&self, step: &Step, test: PlannedTest, result: TestResult) -> Measurement {
+    fn measurement(&self, step: &TestBatch, test: PlannedTest, result: TestResult) -> Measurement {
         let end = |place: usize| -> MeasuredEnd { self.board.ends[place].clone() };
         Measurement {
             kind: step.kind,
@@ -195,11 +195,11 @@ impl Campaign {
     }
 
     fn is_quick(&self) -> bool {
-        self.run.header.options.mode == Mode::Quick
+        self.run.header.options.mode == ProofMode::Quick
     }
 }
 
-fn in_pairs(pairs: &[Pair], rounds: Vec<Vec<usize>>) -> Vec<Vec<Pair>> {
+fn in_pairs(pairs: &[PortPair], rounds: Vec<Vec<usize>>) -> Vec<Vec<PortPair>> {
     let rounds = rounds.into_iter();
     rounds
         .map(|round| round.into_iter().map(|at| pairs[at]).collect())

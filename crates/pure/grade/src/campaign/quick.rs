@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::Board;
-use crate::schedule::Pair;
+use super::TestEndTable;
+use crate::schedule::PortPair;
 
 /// Ports and resources that are taken in one round.
 #[derive(Default)]
@@ -13,12 +13,12 @@ struct Taken {
 }
 
 impl Taken {
-    fn is_free(&self, board: &Board, port: usize) -> bool {
+    fn is_free(&self, board: &TestEndTable, port: usize) -> bool {
         let mut resources = board.shared[port].0.iter();
         !self.ports.contains(&port) && resources.all(|one| !self.resources.contains(one))
     }
 
-    fn take(&mut self, board: &Board, (a, b): Pair) {
+    fn take(&mut self, board: &TestEndTable, (a, b): PortPair) {
         for port in [a, b] {
             self.ports.insert(port);
             self.resources.extend(&board.shared[port].0);
@@ -26,17 +26,17 @@ impl Taken {
     }
 }
 
-fn may_meet(board: &Board, alive: &dyn Fn(usize) -> bool, a: usize, b: usize) -> bool {
+fn may_meet(board: &TestEndTable, alive: &dyn Fn(usize) -> bool, a: usize, b: usize) -> bool {
     board.nodes[a] != board.nodes[b] && alive(a) && alive(b)
 }
 
 /// Rounds in which every port that has a partner takes part at least once.
-pub(super) fn matchings(board: &Board, alive: &dyn Fn(usize) -> bool) -> Vec<Vec<Pair>> {
+pub(super) fn matchings(board: &TestEndTable, alive: &dyn Fn(usize) -> bool) -> Vec<Vec<PortPair>> {
     let mut waiting: BTreeSet<usize> = (0..board.ends.len()).filter(|port| alive(*port)).collect();
     let mut rounds = Vec::new();
     loop {
         let mut taken = Taken::default();
-        let mut round: Vec<Pair> = Vec::new();
+        let mut round: Vec<PortPair> = Vec::new();
         for group in &board.groups {
             let mut open: Option<usize> = None;
             for port in group.iter().copied().filter(|port| waiting.contains(port)) {
@@ -77,11 +77,11 @@ pub(super) fn matchings(board: &Board, alive: &dyn Fn(usize) -> bool) -> Vec<Vec
 
 /// One round of suspects, each with a port of its own that passed. Those that find none stay for the next.
 pub(super) fn suspects(
-    board: &Board,
+    board: &TestEndTable,
     alive: &dyn Fn(usize) -> bool,
     suspects: &BTreeSet<usize>,
     passed: &BTreeSet<usize>,
-) -> Vec<Pair> {
+) -> Vec<PortPair> {
     let mut taken = Taken::default();
     let mut round = Vec::new();
     for group in &board.groups {

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crosstie_model::run::{MeasuredEnd, Mode};
+use crosstie_model::run::{MeasuredEnd, ProofMode};
 
-use super::Board;
+use super::TestEndTable;
 use crate::{
-    attribute::observe::{Observed, located},
+    attribute::observe::{ObservedBandwidth, located},
     graded::GradedRun,
-    locate::Part,
-    schedule::Pair,
+    locate::SuspectPart,
+    schedule::PortPair,
 };
 
 /// Of a node, a port or a cable: if three of its pairs stay low, the others would.
@@ -20,33 +20,35 @@ const OF_EVERYTHING: usize = 16;
 const MOST_PATHS: usize = 64;
 const MOST_PATHS_QUICK: usize = 16;
 
-pub(super) fn choose(graded: &GradedRun, board: &Board) -> Vec<Pair> {
-    let observed = Observed::new(graded);
+pub(super) fn choose(graded: &GradedRun, board: &TestEndTable) -> Vec<PortPair> {
+    let observed = ObservedBandwidth::new(graded);
     let places: HashMap<&MeasuredEnd, usize> = board
         .ends
         .iter()
         .enumerate()
         .map(|(place, end)| (end, place))
         .collect();
-    let quick = graded.run.header.options.mode == Mode::Quick;
+    let quick = graded.run.header.options.mode == ProofMode::Quick;
     let pair = |cell: &usize| {
         let cell = &observed.cells[*cell];
         let from = places.get(observed.ends[cell.from])?;
         Some((*from, *places.get(observed.ends[cell.to])?))
     };
-    let mut chosen: Vec<Pair> = Vec::new();
-    let mut paths: Vec<Pair> = Vec::new();
+    let mut chosen: Vec<PortPair> = Vec::new();
+    let mut paths: Vec<PortPair> = Vec::new();
     for group in located(&observed, &observed.first_states()) {
         // A test that was alone already would say the same.
         let open = group
             .tests
             .iter()
             .filter(|cell| observed.cells[**cell].solo.is_none());
-        let open: Vec<Pair> = open.filter_map(pair).collect();
+        let open: Vec<PortPair> = open.filter_map(pair).collect();
         match group.parts.first() {
             Some(part) if part.is_path() => paths.extend(open),
             _ if quick => {}
-            Some(Part::Everything | Part::Rail(_)) => chosen.extend(spaced(&open, OF_EVERYTHING)),
+            Some(SuspectPart::Everything | SuspectPart::Rail(_)) => {
+                chosen.extend(spaced(&open, OF_EVERYTHING));
+            }
             _ => chosen.extend(spaced(&open, OF_A_NODE)),
         }
     }

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crosstie_model::run::{MeasuredEnd, Measurement, Mode, Operation, Phase, TestKind};
+use crosstie_model::run::{
+    MeasuredEnd, Measurement, ProofMode, RdmaOperation, TestConcurrency, TestKind,
+};
 
-use super::{Campaign, PlannedTest, Stage, Step, in_pairs, quick, rerun};
+use super::{PlannedTest, ProofStateMachine, Stage, TestBatch, in_pairs, quick, rerun};
 use crate::{
     graded::GradedRun,
-    schedule::{self, Pair},
-    verdict::Verdict,
+    schedule::{self, PortPair},
+    verdict::FigureVerdict,
 };
 
 /// Suspects that find no partner are left after so many rounds.
@@ -18,7 +20,7 @@ const MOST_DUPLEX_PAIRS: usize = 64;
 /// Of a soak: so long that a step is a line of a report, so short that little is lost with it.
 const SOAK_MILLISECONDS: u32 = 60_000;
 
-impl Campaign {
+impl ProofStateMachine {
     pub(super) fn enter_next_stage(&mut self, elapsed_milliseconds: u64) {
         let quick = self.is_quick();
         match self.stage {
@@ -53,7 +55,7 @@ impl Campaign {
         }
     }
 
-    fn all_rounds(&mut self) -> Vec<Vec<Pair>> {
+    fn all_rounds(&mut self) -> Vec<Vec<PortPair>> {
         if self.is_quick() {
             let alive = |end: usize| self.is_alive(end);
             return quick::matchings(&self.board, &alive);
@@ -62,7 +64,7 @@ impl Campaign {
         pairs.retain(|(a, b)| self.is_alive(*a) && self.is_alive(*b));
         let rounds = schedule::rounds(&self.board.shared, &pairs);
         let rounds = in_pairs(&pairs, rounds);
-        if matches!(self.run.header.options.mode, Mode::Soak { .. }) {
+        if matches!(self.run.header.options.mode, ProofMode::Soak { .. }) {
             self.soak = rounds.clone().into();
         }
         rounds
@@ -73,12 +75,18 @@ impl Campaign {
         self.round
     }
 
-    fn queue(&mut self, kind: TestKind, phase: Phase, tests: Vec<PlannedTest>, milliseconds: u32) {
+    fn queue(
+        &mut self,
+        kind: TestKind,
+        phase: TestConcurrency,
+        tests: Vec<PlannedTest>,
+        milliseconds: u32,
+    ) {
         if tests.is_empty() {
             return;
         }
         let round = self.next_round();
-        self.queue.push_back(Step {
+        self.queue.push_back(TestBatch {
             round,
             kind,
             phase,
@@ -87,17 +95,17 @@ impl Campaign {
         });
     }
 
-    fn queue_reach(&mut self, rounds: &[Vec<Pair>]) {
+    fn queue_reach(&mut self, rounds: &[Vec<PortPair>]) {
         let pairs = rounds.iter().flatten();
         let tests = pairs.flat_map(|(a, b)| [(*a, *b), (*b, *a)]);
         let tests: Vec<PlannedTest> = tests.map(|pair| planned(pair, None, None)).collect();
-        self.queue(TestKind::Reachability, Phase::Round, tests, 0);
+        self.queue(TestKind::Reachability, TestConcurrency::Round, tests, 0);
     }
 
     /// Kinds of a round, and in how many directions and ways.
     pub(super) fn kinds(&self) -> Vec<(TestKind, usize)> {
         let ways = self.queue_pairs().len() * 2;
-        let write = (TestKind::RdmaBandwidth(Operation::Write), ways);
+        let write = (TestKind::RdmaBandwidth(RdmaOperation::Write), ways);
         if self.is_quick() {
             return vec![(TestKind::RdmaLatency, 1), write];
         }
@@ -122,18 +130,18 @@ impl Campaign {
         self.run.header.options.sizes.iter().copied().max()
     }
 
-    pub(super) fn queue_round(&mut self, pairs: &[Pair]) {
+    pub(super) fn queue_round(&mut self, pairs: &[PortPair]) {
         if self.stage == Stage::Rails {
             return self.queue_all_rails(pairs);
         }
         let phase = if pairs.len() == 1 {
-            Phase::Solo
+            TestConcurrency::Solo
         } else {
-            Phase::Round
+            TestConcurrency::Round
         };
         let milliseconds = self.run.header.options.test_milliseconds;
         let (size, numbers) = (self.size(), self.queue_pairs());
-        let back: Vec<Pair> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
+        let back: Vec<PortPair> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
         for (kind, _) in self.kinds() {
             let bandwidth = kind.is_bandwidth();
             let size = size.filter(|_| bandwidth);
@@ -193,8 +201,10 @@ impl Campaign {
             let ends = places.get(&cell.best.from).zip(places.get(&cell.best.to));
             let Some((from, to)) = ends else { continue };
             let good = match cell.verdict {
-                Verdict::Fault | Verdict::Failed | Verdict::Warning => false,
-                Verdict::Healthy | Verdict::NotGraded(_) | Verdict::NotApplicable => true,
+                FigureVerdict::Fault | FigureVerdict::Failed | FigureVerdict::Warning => false,
+                FigureVerdict::Healthy
+                | FigureVerdict::NotGraded(_)
+                | FigureVerdict::NotApplicable => true,
             };
             let pair = (*from.min(to), *from.max(to));
             *worst.entry(pair).or_insert(true) &= good;
@@ -242,15 +252,15 @@ impl Campaign {
         for pair in tests {
             if self.is_alive(pair.0) && self.is_alive(pair.1) {
                 let test = planned(pair, self.size(), number);
-                let kind = TestKind::RdmaBandwidth(Operation::Write);
-                self.queue(kind, Phase::Solo, vec![test], milliseconds);
+                let kind = TestKind::RdmaBandwidth(RdmaOperation::Write);
+                self.queue(kind, TestConcurrency::Solo, vec![test], milliseconds);
             }
         }
     }
 
     /// Node against node, where they are joined by several rails: rounds of nodes, as of ports before.
     fn queue_rails(&mut self) {
-        let mut rails: BTreeMap<(usize, usize), Vec<Pair>> = BTreeMap::new();
+        let mut rails: BTreeMap<(usize, usize), Vec<PortPair>> = BTreeMap::new();
         for (a, b) in self.board.pairs() {
             if self.board.ends[a].rail == self.board.ends[b].rail
                 && self.is_alive(a)
@@ -262,9 +272,9 @@ impl Campaign {
             }
         }
         rails.retain(|_, pairs| pairs.len() > 1);
-        let pairs: Vec<Pair> = rails.keys().copied().collect();
+        let pairs: Vec<PortPair> = rails.keys().copied().collect();
         let nodes = self.run.header.nodes.len();
-        let rounds = schedule::rounds(&vec![schedule::Shared::default(); nodes], &pairs);
+        let rounds = schedule::rounds(&vec![schedule::SharedResources::default(); nodes], &pairs);
         let of_rails = |round: Vec<usize>| {
             let pairs = round.into_iter().filter_map(|at| rails.get(&pairs[at]));
             pairs.flatten().copied().collect()
@@ -272,17 +282,17 @@ impl Campaign {
         self.rounds = rounds.into_iter().map(of_rails).collect();
     }
 
-    fn queue_all_rails(&mut self, pairs: &[Pair]) {
+    fn queue_all_rails(&mut self, pairs: &[PortPair]) {
         let milliseconds = self.run.header.options.test_milliseconds;
-        let back: Vec<Pair> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
+        let back: Vec<PortPair> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
         for number in self.queue_pairs() {
             for pairs in [pairs, &back] {
                 let tests = pairs
                     .iter()
                     .map(|pair| planned(*pair, self.size(), Some(number)));
-                let kind = TestKind::RdmaBandwidth(Operation::Write);
+                let kind = TestKind::RdmaBandwidth(RdmaOperation::Write);
                 let tests = tests.collect();
-                self.queue(kind, Phase::AllRails, tests, milliseconds);
+                self.queue(kind, TestConcurrency::AllRails, tests, milliseconds);
             }
         }
     }
@@ -300,8 +310,8 @@ impl Campaign {
             let tests = both
                 .map(|pair| planned(pair, self.size(), number))
                 .collect();
-            let kind = TestKind::RdmaBandwidth(Operation::Write);
-            self.queue(kind, Phase::Bidirectional, tests, milliseconds);
+            let kind = TestKind::RdmaBandwidth(RdmaOperation::Write);
+            self.queue(kind, TestConcurrency::Bidirectional, tests, milliseconds);
         }
     }
 
@@ -326,13 +336,13 @@ impl Campaign {
             }
         }
         for tests in steps {
-            let kind = TestKind::RdmaBandwidth(Operation::Write);
-            self.queue(kind, Phase::Incast, tests, milliseconds);
+            let kind = TestKind::RdmaBandwidth(RdmaOperation::Write);
+            self.queue(kind, TestConcurrency::Incast, tests, milliseconds);
         }
     }
 
     fn queue_soak(&mut self, elapsed_milliseconds: u64) {
-        let Mode::Soak { seconds } = self.run.header.options.mode else {
+        let ProofMode::Soak { seconds } = self.run.header.options.mode else {
             self.stage = Stage::Done;
             return;
         };
@@ -347,7 +357,7 @@ impl Campaign {
             return;
         };
         let alive = pairs.iter().copied();
-        let alive: Vec<Pair> = alive
+        let alive: Vec<PortPair> = alive
             .filter(|(a, b)| self.is_alive(*a) && self.is_alive(*b))
             .collect();
         if alive.is_empty() {
@@ -355,15 +365,15 @@ impl Campaign {
         }
         let number = self.queue_pairs().into_iter().max();
         let tests = alive.iter().map(|pair| planned(*pair, self.size(), number));
-        let kind = TestKind::RdmaBandwidth(Operation::Write);
-        self.queue(kind, Phase::Soak, tests.collect(), left);
+        let kind = TestKind::RdmaBandwidth(RdmaOperation::Write);
+        self.queue(kind, TestConcurrency::Soak, tests.collect(), left);
         // Its turn comes again, the other way round.
         self.soak
             .push_back(alive.into_iter().map(|(a, b)| (b, a)).collect());
     }
 }
 
-fn planned((from, to): Pair, size: Option<u64>, queue_pairs: Option<u32>) -> PlannedTest {
+fn planned((from, to): PortPair, size: Option<u64>, queue_pairs: Option<u32>) -> PlannedTest {
     PlannedTest {
         from,
         to,
@@ -374,5 +384,8 @@ fn planned((from, to): Pair, size: Option<u64>, queue_pairs: Option<u32>) -> Pla
 
 pub(super) fn is_rdma_bandwidth(measurement: &Measurement) -> bool {
     matches!(measurement.kind, TestKind::RdmaBandwidth(_))
-        && matches!(measurement.phase, Phase::Solo | Phase::Round)
+        && matches!(
+            measurement.phase,
+            TestConcurrency::Solo | TestConcurrency::Round
+        )
 }

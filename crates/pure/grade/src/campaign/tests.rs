@@ -1,13 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_model::run::{Figures, Mode, Operation};
+use crosstie_model::run::{MeasurementFigures, ProofMode, RdmaOperation};
 
 use super::{stages::is_rdma_bandwidth, *};
-use crate::simulated::{Fabric, Shape};
+use crate::simulated::{SimulatedFabric, SimulatedTopology};
 
-fn switched(nodes: usize) -> Fabric {
-    Fabric {
-        shape: Shape::Switched {
+fn switched(nodes: usize) -> SimulatedFabric {
+    SimulatedFabric {
+        shape: SimulatedTopology::Switched {
             nodes,
             leaf: nodes,
             oversubscription: 1,
@@ -18,8 +18,12 @@ fn switched(nodes: usize) -> Fabric {
 }
 
 /// Every step to the end, with a node that goes away after so many of them.
-fn run(fabric: &Fabric, mode: Mode, dies: Option<(usize, usize)>) -> (Campaign, Vec<Step>) {
-    let mut campaign = Campaign::new(fabric.header(mode));
+fn run(
+    fabric: &SimulatedFabric,
+    mode: ProofMode,
+    dies: Option<(usize, usize)>,
+) -> (ProofStateMachine, Vec<TestBatch>) {
+    let mut campaign = ProofStateMachine::new(fabric.header(mode));
     let mut steps = Vec::new();
     let mut elapsed = 0;
     while let Some(step) = campaign.next(elapsed) {
@@ -31,7 +35,7 @@ fn run(fabric: &Fabric, mode: Mode, dies: Option<(usize, usize)>) -> (Campaign, 
             && steps.len() == after
         {
             campaign.lose(LostNode {
-                host: Fabric::host(node),
+                host: SimulatedFabric::host(node),
                 why: "the session ended".to_owned(),
                 offset_milliseconds: elapsed,
             });
@@ -41,7 +45,7 @@ fn run(fabric: &Fabric, mode: Mode, dies: Option<(usize, usize)>) -> (Campaign, 
     (campaign, steps)
 }
 
-fn kinds(steps: &[Step]) -> Vec<(TestKind, Phase)> {
+fn kinds(steps: &[TestBatch]) -> Vec<(TestKind, TestConcurrency)> {
     let mut kinds: Vec<_> = steps.iter().map(|step| (step.kind, step.phase)).collect();
     kinds.dedup();
     kinds
@@ -49,23 +53,26 @@ fn kinds(steps: &[Step]) -> Vec<(TestKind, Phase)> {
 
 #[test]
 fn full_mode_has_its_order() {
-    const WRITE: TestKind = TestKind::RdmaBandwidth(Operation::Write);
-    let fabric = Fabric {
-        shape: Shape::Pair { rails: 2 },
+    const WRITE: TestKind = TestKind::RdmaBandwidth(RdmaOperation::Write);
+    let fabric = SimulatedFabric {
+        shape: SimulatedTopology::Pair { rails: 2 },
         ..switched(2)
     };
-    let (_, steps) = run(&fabric, Mode::Full, None);
+    let (_, steps) = run(&fabric, ProofMode::Full, None);
     let expected = [
-        (TestKind::Reachability, Phase::Round),
-        (TestKind::TcpBandwidth, Phase::Round),
-        (TestKind::RdmaLatency, Phase::Round),
-        (WRITE, Phase::Round),
-        (WRITE, Phase::AllRails),
-        (WRITE, Phase::Bidirectional),
+        (TestKind::Reachability, TestConcurrency::Round),
+        (TestKind::TcpBandwidth, TestConcurrency::Round),
+        (TestKind::RdmaLatency, TestConcurrency::Round),
+        (WRITE, TestConcurrency::Round),
+        (WRITE, TestConcurrency::AllRails),
+        (WRITE, TestConcurrency::Bidirectional),
     ];
     assert_eq!(kinds(&steps), expected);
-    let (_, steps) = run(&switched(4), Mode::Full, None);
-    assert_eq!(kinds(&steps).last(), Some(&(WRITE, Phase::Incast)));
+    let (_, steps) = run(&switched(4), ProofMode::Full, None);
+    assert_eq!(
+        kinds(&steps).last(),
+        Some(&(WRITE, TestConcurrency::Incast))
+    );
     let incast = &steps.last().unwrap().tests;
     assert_eq!(incast.len(), 3);
     let numbers: BTreeSet<u32> = steps.iter().map(|step| step.round).collect();
@@ -75,7 +82,7 @@ fn full_mode_has_its_order() {
 #[test]
 fn survivors_of_a_dead_node_meet_all_the_same() {
     for after in [1, 4, 9, 20] {
-        let (campaign, steps) = run(&switched(8), Mode::Full, Some((3, after)));
+        let (campaign, steps) = run(&switched(8), ProofMode::Full, Some((3, after)));
         let late = steps.iter().skip(after).flat_map(|step| &step.tests);
         let host = |end: usize| campaign.board().host(end).to_owned();
         for test in late {
@@ -95,34 +102,38 @@ fn survivors_of_a_dead_node_meet_all_the_same() {
 
 #[test]
 fn a_soak_lasts_as_long_as_it_was_asked_to() {
-    let (campaign, _) = run(&switched(4), Mode::Soak { seconds: 600 }, None);
+    let (campaign, _) = run(&switched(4), ProofMode::Soak { seconds: 600 }, None);
     let soaked = campaign
         .run()
         .measurements
         .iter()
-        .filter(|one| one.phase == Phase::Soak);
+        .filter(|one| one.phase == TestConcurrency::Soak);
     let mut rounds: BTreeMap<u32, u64> = BTreeMap::new();
     for one in soaked {
-        if let Outcome::Measured(Figures::Bandwidth(figures)) = &one.outcome {
+        if let MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(figures)) = &one.outcome {
             rounds.insert(one.round, figures.nanoseconds);
         }
     }
     assert_eq!(rounds.values().sum::<u64>(), 600_000_000_000);
-    let (campaign, _) = run(&switched(4), Mode::Soak { seconds: 600 }, Some((1, 60)));
+    let (campaign, _) = run(
+        &switched(4),
+        ProofMode::Soak { seconds: 600 },
+        Some((1, 60)),
+    );
     assert!(
         campaign
             .run()
             .measurements
             .iter()
-            .any(|one| one.phase == Phase::Soak)
+            .any(|one| one.phase == TestConcurrency::Soak)
     );
 }
 
 #[test]
 fn a_cluster_of_one_or_none_is_done_at_once() {
     for nodes in [0, 1] {
-        let (campaign, steps) = run(&switched(nodes), Mode::Full, None);
+        let (campaign, steps) = run(&switched(nodes), ProofMode::Full, None);
         assert!(steps.is_empty() && campaign.run().measurements.is_empty());
-        assert_eq!(run(&switched(nodes), Mode::Quick, None).1, []);
+        assert_eq!(run(&switched(nodes), ProofMode::Quick, None).1, []);
     }
 }

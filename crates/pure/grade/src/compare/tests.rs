@@ -3,7 +3,7 @@ use crosstie_model::Mtu;
 use super::*;
 use crate::made_up::{SPARK, back, both_ways, pair, write};
 
-fn said(before: &Run, after: &Run) -> Vec<(Changed, String, String, String)> {
+fn said(before: &StoredRun, after: &StoredRun) -> Vec<(DifferenceKind, String, String, String)> {
     let changes = compare(before, after).into_iter();
     changes
         .map(|change| (change.what, change.subject, change.before, change.after))
@@ -29,33 +29,43 @@ fn what_was_changed_and_what_came_of_it() {
     let text = |text: &str| text.to_owned();
     let expected = [
         (
-            Changed::Kernel,
+            DifferenceKind::Kernel,
             text("b"),
             text("6.17.0-1008"),
             text("6.17.0-1012"),
         ),
-        (Changed::Nccl, text("a"), text("none"), text("2.28.9")),
         (
-            Changed::Firmware,
+            DifferenceKind::Nccl,
+            text("a"),
+            text("none"),
+            text("2.28.9"),
+        ),
+        (
+            DifferenceKind::Firmware,
             text("a mlx5_1"),
             text("28.45"),
             text("28.47"),
         ),
-        (Changed::Mtu, text("a mlx5_0"), text("9000"), text("1500")),
         (
-            Changed::Cabling,
+            DifferenceKind::Mtu,
+            text("a mlx5_0"),
+            text("9000"),
+            text("1500"),
+        ),
+        (
+            DifferenceKind::Cabling,
             text("a:p0 – b:p0"),
             text("there"),
             text("none"),
         ),
         (
-            Changed::Cabling,
+            DifferenceKind::Cabling,
             text("a:p1 – b:p0"),
             text("none"),
             text("there"),
         ),
         (
-            Changed::Slower,
+            DifferenceKind::Slower,
             text("a → b, rdma-write"),
             text("110.0 Gb/s"),
             text("97.0 Gb/s"),
@@ -72,9 +82,9 @@ fn figures_that_wander_are_compared_by_their_spread() {
     after.measurements.push(write(92.0, 0));
     assert_eq!(said(&before, &after).len(), 1);
     for run in [&mut before, &mut after] {
-        if let crosstie_model::run::Outcome::Measured(crosstie_model::run::Figures::Bandwidth(
-            figures,
-        )) = &mut run.measurements[0].outcome
+        if let crosstie_model::run::MeasurementOutcome::Measured(
+            crosstie_model::run::MeasurementFigures::Bandwidth(figures),
+        ) = &mut run.measurements[0].outcome
         {
             figures.windows = (0..10)
                 .map(|window| 1_000_000_000 + window * 100_000_000)

@@ -1,23 +1,23 @@
-use crosstie_model::run::{CounterGrowth, Figures, Outcome, TestKind};
+use crosstie_model::run::{CounterGrowth, MeasurementFigures, MeasurementOutcome, TestKind};
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    ceiling::PortIndex,
+    ceiling::RunPortIndex,
     made_up::{SPARK, grown, pair, write},
 };
 
 /// What a pair of Sparks on one twin leaves of a figure, with these counters of the sender.
-fn with(gbps: f64, change: impl FnOnce(&mut Measurement)) -> Ledger {
+fn with(gbps: f64, change: impl FnOnce(&mut Measurement)) -> BandwidthLedger {
     let run = pair(SPARK);
     let mut measurement = write(gbps, 0);
     change(&mut measurement);
     let ceiling =
-        PortIndex::new(&run).of_pair(measurement.kind, &measurement.from, &measurement.to);
+        RunPortIndex::new(&run).of_pair(measurement.kind, &measurement.from, &measurement.to);
     ledger(&measurement, &ceiling.unwrap()).unwrap()
 }
 
-fn causes(ledger: &Ledger) -> Vec<(&[Cause], bool)> {
+fn causes(ledger: &BandwidthLedger) -> Vec<(&[LossCause], bool)> {
     ledger
         .shares
         .iter()
@@ -49,7 +49,7 @@ fn time_paused_is_bandwidth_lost() {
             ..CounterGrowth::default()
         };
     });
-    assert_eq!(causes(&ledger), [(&[Cause::Pause][..], false)]);
+    assert_eq!(causes(&ledger), [(&[LossCause::Pause][..], false)]);
     assert!(
         (ledger.shares[0].gbps - 22.6).abs() < 0.1,
         "a fifth of the time: {ledger:?}"
@@ -74,9 +74,15 @@ fn packets_sent_again_are_counted_and_timeouts_are_not() {
         })
     };
     let counted = again(0);
-    assert_eq!(causes(&counted), [(&[Cause::Retransmission][..], false)]);
+    assert_eq!(
+        causes(&counted),
+        [(&[LossCause::Retransmission][..], false)]
+    );
     assert!((counted.shares[0].gbps - 10.0).abs() < 0.1, "{counted:?}");
-    assert_eq!(causes(&again(3)), [(&[Cause::Retransmission][..], true)]);
+    assert_eq!(
+        causes(&again(3)),
+        [(&[LossCause::Retransmission][..], true)]
+    );
 }
 
 #[test]
@@ -86,7 +92,7 @@ fn causes_without_an_amount_share_what_is_left() {
     });
     assert_eq!(
         causes(&ledger),
-        [(&[Cause::Congestion, Cause::PcieStall][..], true)]
+        [(&[LossCause::Congestion, LossCause::PcieStall][..], true)]
     );
     assert!(ledger.unexplained.abs() < f64::EPSILON);
 }
@@ -100,15 +106,17 @@ fn threads_that_sleep_are_busy_for_a_reason_and_threads_that_poll_are_not() {
     };
     assert_eq!(
         causes(&busy(TestKind::TcpBandwidth)),
-        [(&[Cause::BusyThread][..], true)]
+        [(&[LossCause::BusyThread][..], true)]
     );
     assert!(causes(&busy(write(1.0, 0).kind)).is_empty());
     let starved = with(60.0, |one| {
-        if let Outcome::Measured(Figures::Bandwidth(figures)) = &mut one.outcome {
+        if let MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(figures)) =
+            &mut one.outcome
+        {
             figures.queue_not_full_nanoseconds = Some(300_000_000);
         }
     });
-    assert_eq!(causes(&starved), [(&[Cause::Poster][..], false)]);
+    assert_eq!(causes(&starved), [(&[LossCause::Poster][..], false)]);
 }
 
 proptest! {
@@ -131,7 +139,7 @@ proptest! {
                 bytes: Some(1 << 33),
                 ..CounterGrowth::default()
             };
-            if let Outcome::Measured(Figures::Bandwidth(figures)) = &mut one.outcome {
+            if let MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(figures)) = &mut one.outcome {
                 figures.queue_not_full_nanoseconds = room;
             }
         });

@@ -1,7 +1,7 @@
-use crosstie_facts::{Entry, Raw};
+use crosstie_facts::{CaptureEntry, RawCapture};
 use crosstie_model::{
     Mtu,
-    plan::{Change, Configure, FORMAT, InterfaceChange, Renderer, Reread},
+    plan::{ConfigReload, Configure, FORMAT, InterfaceChange, Renderer, ValueChange},
 };
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn mac(node: usize, port: usize) -> String {
     format!("02:00:00:00:{node:02x}:{port:02x}")
 }
 
-fn plan(nodes: Sketch) -> Plan {
+fn plan(nodes: Sketch) -> ClusterPlan {
     let addresses = |node: usize, subnets: &[u8]| {
         let ports = subnets.iter().enumerate();
         let address = |(port, subnet): (usize, &u8)| FabricAddress {
@@ -41,7 +41,7 @@ fn plan(nodes: Sketch) -> Plan {
         addresses: addresses(index, subnets),
         settings: Vec::new(),
     };
-    Plan {
+    ClusterPlan {
         format: FORMAT,
         cluster: "test".to_owned(),
         nodes: nodes.map(node).collect(),
@@ -53,11 +53,11 @@ fn plan(nodes: Sketch) -> Plan {
 fn facts(nodes: Sketch) -> Vec<Facts> {
     let nodes = nodes.iter().enumerate();
     let node = |(index, (name, subnets)): (usize, &(&str, &[u8]))| {
-        let mut raw = Raw::default();
+        let mut raw = RawCapture::default();
         for port in 0..subnets.len() {
             let mut file = |attribute: &str, text: String| {
                 let path = format!("sys/class/net/{}/{attribute}", interface(port));
-                raw.insert(&path, Entry::File(text.into_bytes()));
+                raw.insert(&path, CaptureEntry::File(text.into_bytes()));
             };
             file("address", mac(index, port));
             file("mtu", "9000".to_owned());
@@ -70,16 +70,16 @@ fn facts(nodes: Sketch) -> Vec<Facts> {
 }
 
 /// Everybody answers as they should.
-fn answers(pairs: &[Pair], facts: &[Facts]) -> Answers {
-    let there = |to: &End| {
+fn answers(pairs: &[AddressPair], facts: &[Facts]) -> ProbeResultsByNode {
+    let there = |to: &AddressEnd| {
         let facts = facts.iter().find(|facts| facts.host.name == to.node)?;
         facts.network.interface(&to.interface)?.mac.known().cloned()
     };
-    let mut answers = Answers::new();
+    let mut answers = ProbeResultsByNode::new();
     for pair in pairs {
         let own = answers.entry(pair.from.node.clone());
         let own = own.or_insert_with(|| Ok(Vec::new())).as_mut().unwrap();
-        own.push(Probed {
+        own.push(ProbeResult {
             probe: pair.probe(),
             problem: None,
             neighbour: there(&pair.to),
@@ -108,7 +108,7 @@ fn every_cable_and_plane_is_proven_both_ways_on_each_rail() {
         assert_eq!(pairs(&plan(nodes), &facts(nodes)).len(), expected);
     }
     let pairs = pairs(&plan(TWO), &facts(TWO));
-    let shown = |pair: &Pair| {
+    let shown = |pair: &AddressPair| {
         let (from, to) = (&pair.from, &pair.to);
         assert_eq!(pair.bytes, Some(9000));
         format!(
@@ -127,7 +127,7 @@ fn every_cable_and_plane_is_proven_both_ways_on_each_rail() {
     );
     assert_eq!(
         probes(&pairs, "b")[1],
-        Probe::Ping {
+        ReachabilityProbe::Ping {
             address: "10.77.1.1".parse().unwrap(),
             interface: Some("rail1".to_owned()),
             bytes: Some(9000)
@@ -142,18 +142,18 @@ fn the_size_is_what_is_planned() {
     let change = InterfaceChange {
         name: "rail1".to_owned(),
         by: Renderer::Networkd,
-        addresses: Change {
+        addresses: ValueChange {
             from: Vec::new(),
             to: Vec::new(),
         },
-        mtu: Change {
+        mtu: ValueChange {
             from: Some(Mtu(9000)),
             to: Some(Mtu(4200)),
         },
     };
     plan.nodes[0].steps = vec![Step::Configure(Configure {
         files: Vec::new(),
-        then: vec![Reread::Units, Reread::Interface(change)],
+        then: vec![ConfigReload::Units, ConfigReload::Interface(change)],
     })];
     let bytes = |facts: &[Facts]| {
         let pairs = pairs(&plan, facts);
@@ -176,19 +176,21 @@ fn an_answer_counts_only_from_the_port_that_has_the_address() {
     of_b[1].problem = Some("no answer".to_owned());
     of_b[1].neighbour = Some(mac(0, 0).parse().unwrap());
     let proof = judge(pairs.clone(), &facts, &answers);
-    let outcomes: Vec<&Outcome> = proof.pairs.iter().map(|judged| &judged.outcome).collect();
-    let other = |expected: String, found: &str, interface: Option<&str>| Outcome::OtherPort {
-        expected: expected.parse().unwrap(),
-        found: found.parse().unwrap(),
-        interface: interface.map(str::to_owned),
-    };
+    let outcomes: Vec<&ReachabilityOutcome> =
+        proof.pairs.iter().map(|judged| &judged.outcome).collect();
+    let other =
+        |expected: String, found: &str, interface: Option<&str>| ReachabilityOutcome::OtherPort {
+            expected: expected.parse().unwrap(),
+            found: found.parse().unwrap(),
+            interface: interface.map(str::to_owned),
+        };
     assert_eq!(
         outcomes,
         [
             &other(mac(1, 0), &mac(1, 1), Some("rail1")),
-            &Outcome::Answered { mac_checked: false },
+            &ReachabilityOutcome::Answered { mac_checked: false },
             &other(mac(0, 0), "02:ff:ff:ff:ff:ff", None),
-            &Outcome::NoAnswer {
+            &ReachabilityOutcome::NoAnswer {
                 why: "no answer; it was sought at 02:00:00:00:00:00, and its port is 02:00:00:00:00:01"
                     .to_owned()
             },
@@ -198,7 +200,10 @@ fn an_answer_counts_only_from_the_port_that_has_the_address() {
     let json = serde_json::to_value(&proof).unwrap();
     assert_eq!(json["pairs"][0]["outcome"], "other-port");
     assert_eq!(json["pairs"][0]["from"]["host"], "a");
-    assert_eq!(serde_json::from_value::<Proof>(json).unwrap(), proof);
+    assert_eq!(
+        serde_json::from_value::<ReachabilityProof>(json).unwrap(),
+        proof
+    );
 }
 
 #[test]
@@ -210,13 +215,13 @@ fn who_was_not_asked_proves_nothing() {
     // An answer to another question is none.
     let of_b = answers.get_mut("b").unwrap().as_mut().unwrap();
     for answer in of_b {
-        if let Probe::Ping { bytes, .. } = &mut answer.probe {
+        if let ReachabilityProbe::Ping { bytes, .. } = &mut answer.probe {
             *bytes = None;
         }
     }
     let proof = judge(pairs, &facts, &answers);
-    let why = |judged: &Judged| match &judged.outcome {
-        Outcome::NoAnswer { why } => why.clone(),
+    let why = |judged: &JudgedPair| match &judged.outcome {
+        ReachabilityOutcome::NoAnswer { why } => why.clone(),
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -249,7 +254,7 @@ proptest! {
         let answers = answers(&pairs, &facts);
         let proof = judge(pairs.clone(), &facts, &answers);
         prop_assert!(proof.holds());
-        let checked = Outcome::Answered { mac_checked: true };
+        let checked = ReachabilityOutcome::Answered { mac_checked: true };
         prop_assert!(proof.pairs.iter().all(|judged| judged.outcome == checked));
         if !pairs.is_empty() {
             let lost = &pairs[lost.index(pairs.len())];
@@ -267,7 +272,7 @@ proptest! {
 fn a_path_that_is_too_narrow_is_told_from_a_dead_one() {
     let (plan, facts) = (plan(TWO), facts(TWO));
     let pairs = pairs(&plan, &facts);
-    let silence = |probe: Probe| Probed {
+    let silence = |probe: ReachabilityProbe| ProbeResult {
         probe,
         problem: Some("no answer".to_owned()),
         neighbour: None,
@@ -280,23 +285,25 @@ fn a_path_that_is_too_narrow_is_told_from_a_dead_one() {
     let asked = smaller_probes(&proof, "a");
     assert_eq!(asked.len(), 2 * SMALLER.len());
     // One of the two rails answers up to Ethernet's usual size, the other one nothing.
-    let narrow = |probe: Probe| {
+    let narrow = |probe: ReachabilityProbe| {
         let is_answered = matches!(
             &probe,
-            Probe::Ping { interface: Some(port), bytes: Some(..=1500), .. } if *port == interface(0)
+            ReachabilityProbe::Ping { interface: Some(port), bytes: Some(..=1500), .. } if *port == interface(0)
         );
         let mut answer = silence(probe);
         answer.problem = answer.problem.filter(|_| !is_answered);
         answer
     };
-    let told = Answers::from([("a".to_owned(), Ok(asked.into_iter().map(narrow).collect()))]);
+    let told =
+        ProbeResultsByNode::from([("a".to_owned(), Ok(asked.into_iter().map(narrow).collect()))]);
     let proof = with_smaller(proof, &told, |_| Some("cable 1".to_owned()));
-    let outcomes: Vec<&Outcome> = proof.pairs.iter().map(|judged| &judged.outcome).collect();
-    let too_large = Outcome::TooLarge {
+    let outcomes: Vec<&ReachabilityOutcome> =
+        proof.pairs.iter().map(|judged| &judged.outcome).collect();
+    let too_large = ReachabilityOutcome::TooLarge {
         answered_bytes: 1500,
         cable: Some("cable 1".to_owned()),
     };
     assert_eq!(*outcomes[0], too_large);
-    assert!(matches!(outcomes[1], Outcome::NoAnswer { .. }));
+    assert!(matches!(outcomes[1], ReachabilityOutcome::NoAnswer { .. }));
     assert!(outcomes[2].is_good() && outcomes[3].is_good());
 }

@@ -4,13 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn every_pair(ports: usize) -> Vec<Pair> {
+fn every_pair(ports: usize) -> Vec<PortPair> {
     let from = 0..ports;
     from.flat_map(|a| (a + 1..ports).map(move |b| (a, b)))
         .collect()
 }
 
-fn check(shared: &[Shared], pairs: &[Pair], rounds: &[Vec<usize>]) {
+fn check(shared: &[SharedResources], pairs: &[PortPair], rounds: &[Vec<usize>]) {
     let mut seen = HashSet::new();
     for round in rounds {
         let mut ports = HashSet::new();
@@ -39,7 +39,7 @@ fn check(shared: &[Shared], pairs: &[Pair], rounds: &[Vec<usize>]) {
 #[test]
 fn everybody_meets_everybody_in_the_fewest_rounds() {
     for ports in [2, 3, 4, 5, 8, 9, 33, 64] {
-        let shared = vec![Shared::default(); ports];
+        let shared = vec![SharedResources::default(); ports];
         let pairs = every_pair(ports);
         let rounds = rounds(&shared, &pairs);
         check(&shared, &pairs, &rounds);
@@ -50,9 +50,9 @@ fn everybody_meets_everybody_in_the_fewest_rounds() {
 #[test]
 fn twins_of_one_cable_take_turns_and_separate_cables_do_not() {
     let pairs = [(0, 1), (2, 3)];
-    let twins = vec![Shared(vec![7]); 4];
+    let twins = vec![SharedResources(vec![7]); 4];
     assert_eq!(rounds(&twins, &pairs).len(), 2);
-    let apart = [7, 7, 8, 8].map(|cable| Shared(vec![cable]));
+    let apart = [7, 7, 8, 8].map(|cable| SharedResources(vec![cable]));
     let rounds = rounds(&apart, &pairs);
     assert_eq!(rounds, [[0, 1]]);
 }
@@ -61,10 +61,10 @@ fn twins_of_one_cable_take_turns_and_separate_cables_do_not() {
 fn a_ring_takes_two_rounds_or_three() {
     for nodes in 3..9_usize {
         // Two ports a node: one to each neighbour. The node's PCIe link is shared by both.
-        let shared: Vec<Shared> = (0..nodes * 2)
-            .map(|port| Shared(vec![u32::try_from(port / 2).unwrap()]))
+        let shared: Vec<SharedResources> = (0..nodes * 2)
+            .map(|port| SharedResources(vec![u32::try_from(port / 2).unwrap()]))
             .collect();
-        let pairs: Vec<Pair> = (0..nodes)
+        let pairs: Vec<PortPair> = (0..nodes)
             .map(|node| (node * 2, (node + 1) % nodes * 2 + 1))
             .collect();
         let rounds = rounds(&shared, &pairs);
@@ -75,7 +75,7 @@ fn a_ring_takes_two_rounds_or_three() {
 
 #[test]
 fn a_thousand_nodes_are_scheduled_at_once() {
-    let shared: Vec<Shared> = (0..1024).map(|port| Shared(vec![port])).collect();
+    let shared: Vec<SharedResources> = (0..1024).map(|port| SharedResources(vec![port])).collect();
     let pairs = every_pair(1024);
     let started = Instant::now();
     let rounds = rounds(&shared, &pairs);
@@ -91,9 +91,9 @@ proptest! {
         ports in prop::collection::vec(prop::collection::vec(0_u32..12, 0..3), 2..40),
         wanted in prop::collection::vec((0_usize..40, 0_usize..40), 0..200),
     ) {
-        let shared: Vec<Shared> = ports.into_iter().map(Shared).collect();
+        let shared: Vec<SharedResources> = ports.into_iter().map(SharedResources).collect();
         let count = shared.len();
-        let mut pairs: Vec<Pair> = wanted.into_iter().map(|(a, b)| (a % count, b % count)).collect();
+        let mut pairs: Vec<PortPair> = wanted.into_iter().map(|(a, b)| (a % count, b % count)).collect();
         pairs.retain(|(a, b)| a != b);
         check(&shared, &pairs, &rounds(&shared, &pairs));
     }

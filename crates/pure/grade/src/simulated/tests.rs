@@ -1,17 +1,17 @@
 use std::collections::BTreeSet;
 
-use crosstie_model::run::Run;
+use crosstie_model::run::StoredRun;
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
     attribute::{
         FaultKind, faults,
-        observe::{Observed, decide},
+        observe::{ObservedBandwidth, decide},
         untested,
     },
     graded::GradedRun,
-    locate::{Located, Part},
+    locate::{LocatedFault, SuspectPart},
 };
 
 /// Directions between nodes.
@@ -22,9 +22,9 @@ fn node_of(host: &str) -> usize {
 }
 
 /// The tested directions that a fault slows.
-fn cells_of(fault: Fault, tested: &Cells) -> Cells {
-    let alone = |fault| Fabric {
-        shape: Shape::Pair { rails: 1 },
+fn cells_of(fault: SimulatedFault, tested: &Cells) -> Cells {
+    let alone = |fault| SimulatedFabric {
+        shape: SimulatedTopology::Pair { rails: 1 },
         faults: vec![fault],
         seed: 0,
     };
@@ -37,13 +37,13 @@ fn cells_of(fault: Fault, tested: &Cells) -> Cells {
 
 struct Proven {
     tested: Cells,
-    hardware: Vec<(Vec<Part>, Cells)>,
+    hardware: Vec<(Vec<SuspectPart>, Cells)>,
     contended: Cells,
 }
 
-fn proven(run: &Run) -> Proven {
+fn proven(run: &StoredRun) -> Proven {
     let graded = GradedRun::new(run);
-    let observed = Observed::new(&graded);
+    let observed = ObservedBandwidth::new(&graded);
     let decided = decide(&observed);
     let direction = |cell: &usize| {
         let cell = observed.cells[*cell];
@@ -55,18 +55,18 @@ fn proven(run: &Run) -> Proven {
     // Places are counted in the order of the cells: back to the fabric's own numbers.
     let node = |place: usize| node_of(observed.hosts[place]);
     let end = |place: usize| node_of(&observed.ends[place].host);
-    let renamed = |part: &Part| match *part {
-        Part::Node(at) => Part::Node(node(at)),
-        Part::NodeSending(at) => Part::NodeSending(node(at)),
-        Part::NodeReceiving(at) => Part::NodeReceiving(node(at)),
-        Part::Path(a, b) => Part::Path(end(a).min(end(b)), end(a).max(end(b))),
-        Part::PathOneWay(a, b) => Part::PathOneWay(end(a), end(b)),
+    let renamed = |part: &SuspectPart| match *part {
+        SuspectPart::Node(at) => SuspectPart::Node(node(at)),
+        SuspectPart::NodeSending(at) => SuspectPart::NodeSending(node(at)),
+        SuspectPart::NodeReceiving(at) => SuspectPart::NodeReceiving(node(at)),
+        SuspectPart::Path(a, b) => SuspectPart::Path(end(a).min(end(b)), end(a).max(end(b))),
+        SuspectPart::PathOneWay(a, b) => SuspectPart::PathOneWay(end(a), end(b)),
         // A slow path of the simulated fabric is slow on all rails.
-        Part::Between(a, b) => Part::Path(node(a).min(node(b)), node(a).max(node(b))),
-        Part::BetweenOneWay(a, b) => Part::PathOneWay(node(a), node(b)),
+        SuspectPart::Between(a, b) => SuspectPart::Path(node(a).min(node(b)), node(a).max(node(b))),
+        SuspectPart::BetweenOneWay(a, b) => SuspectPart::PathOneWay(node(a), node(b)),
         part => part,
     };
-    let group = |group: &Located| {
+    let group = |group: &LocatedFault| {
         let parts = group.parts.iter().map(renamed).collect();
         (parts, group.tests.iter().map(direction).collect())
     };
@@ -79,22 +79,22 @@ fn proven(run: &Run) -> Proven {
     }
 }
 
-fn part_of(fault: Fault) -> Part {
+fn part_of(fault: SimulatedFault) -> SuspectPart {
     match fault {
-        Fault::SlowNode { node, .. } => Part::Node(node),
-        Fault::SlowSending { node, .. } => Part::NodeSending(node),
-        Fault::SlowReceiving { node, .. } => Part::NodeReceiving(node),
-        Fault::SlowPath { a, b, .. } => Part::Path(a.min(b), a.max(b)),
-        Fault::SlowPathOneWay { from, to, .. } => Part::PathOneWay(from, to),
+        SimulatedFault::SlowNode { node, .. } => SuspectPart::Node(node),
+        SimulatedFault::SlowSending { node, .. } => SuspectPart::NodeSending(node),
+        SimulatedFault::SlowReceiving { node, .. } => SuspectPart::NodeReceiving(node),
+        SimulatedFault::SlowPath { a, b, .. } => SuspectPart::Path(a.min(b), a.max(b)),
+        SimulatedFault::SlowPathOneWay { from, to, .. } => SuspectPart::PathOneWay(from, to),
     }
 }
 
 /// Exactly the faults that are there, up to what no run of pairs can tell apart: a fault that others hide, and one that
 /// several others make up together.
-fn assert_exact(fabric: &Fabric) {
-    let (run, _) = fabric.prove(Mode::Full);
+fn assert_exact(fabric: &SimulatedFabric) {
+    let (run, _) = fabric.prove(ProofMode::Full);
     let proven = proven(&run);
-    let injected: Vec<(Fault, Cells)> = fabric
+    let injected: Vec<(SimulatedFault, Cells)> = fabric
         .faults
         .iter()
         .map(|fault| (*fault, cells_of(*fault, &proven.tested)))
@@ -148,7 +148,7 @@ fn assert_exact(fabric: &Fabric) {
             .any(|(_, named)| named.len() > cells.len() && cells.is_subset(named));
         match exactly {
             Some((parts, _)) => {
-                let whole = parts.first() == Some(&Part::Everything);
+                let whole = parts.first() == Some(&SuspectPart::Everything);
                 assert!(
                     whole || parts.contains(&part_of(*fault)),
                     "{fabric:?}: {fault:?} in {parts:?}"
@@ -162,8 +162,8 @@ fn assert_exact(fabric: &Fabric) {
 
 /// Whether a node without a fault could be blamed as well: all that it sends, or receives, is slow by the faults of several
 /// others. On a ring, nodes that receive slowly on both sides of one make it look like a slow sender.
-fn has_another_explanation(fabric: &Fabric) -> bool {
-    let (run, _) = fabric.prove(Mode::Full);
+fn has_another_explanation(fabric: &SimulatedFabric) -> bool {
+    let (run, _) = fabric.prove(ProofMode::Full);
     let tested = proven(&run).tested;
     let injected: Vec<Cells> = fabric
         .faults
@@ -174,8 +174,8 @@ fn has_another_explanation(fabric: &Fabric) -> bool {
     let percent = 50;
     let blamed = (0..fabric.nodes()).flat_map(|node| {
         [
-            Fault::SlowSending { node, percent },
-            Fault::SlowReceiving { node, percent },
+            SimulatedFault::SlowSending { node, percent },
+            SimulatedFault::SlowReceiving { node, percent },
         ]
     });
     let mut blamed = blamed.map(|fault| cells_of(fault, &tested));
@@ -184,21 +184,22 @@ fn has_another_explanation(fabric: &Fabric) -> bool {
     })
 }
 
-fn fault(nodes: usize) -> impl Strategy<Value = Fault> {
+fn fault(nodes: usize) -> impl Strategy<Value = SimulatedFault> {
     let pair = (0..nodes, 1..nodes).prop_map(move |(a, step)| (a, (a + step) % nodes));
     let percent = 15_u32..70;
     prop_oneof![
-        (0..nodes, percent.clone()).prop_map(|(node, percent)| Fault::SlowNode { node, percent }),
         (0..nodes, percent.clone())
-            .prop_map(|(node, percent)| Fault::SlowSending { node, percent }),
+            .prop_map(|(node, percent)| SimulatedFault::SlowNode { node, percent }),
         (0..nodes, percent.clone())
-            .prop_map(|(node, percent)| Fault::SlowReceiving { node, percent }),
-        (pair.clone(), percent.clone()).prop_map(|((a, b), percent)| Fault::SlowPath {
+            .prop_map(|(node, percent)| SimulatedFault::SlowSending { node, percent }),
+        (0..nodes, percent.clone())
+            .prop_map(|(node, percent)| SimulatedFault::SlowReceiving { node, percent }),
+        (pair.clone(), percent.clone()).prop_map(|((a, b), percent)| SimulatedFault::SlowPath {
             a,
             b,
             percent
         }),
-        (pair, percent).prop_map(|((from, to), percent)| Fault::SlowPathOneWay {
+        (pair, percent).prop_map(|((from, to), percent)| SimulatedFault::SlowPathOneWay {
             from,
             to,
             percent
@@ -206,11 +207,11 @@ fn fault(nodes: usize) -> impl Strategy<Value = Fault> {
     ]
 }
 
-fn shape(most: usize) -> impl Strategy<Value = Shape> {
+fn shape(most: usize) -> impl Strategy<Value = SimulatedTopology> {
     prop_oneof![
-        (1_u32..3).prop_map(|rails| Shape::Pair { rails }),
-        (3..most.min(24)).prop_map(|nodes| Shape::Ring { nodes }),
-        (3..most).prop_map(|nodes| Shape::Switched {
+        (1_u32..3).prop_map(|rails| SimulatedTopology::Pair { rails }),
+        (3..most.min(24)).prop_map(|nodes| SimulatedTopology::Ring { nodes }),
+        (3..most).prop_map(|nodes| SimulatedTopology::Switched {
             nodes,
             leaf: nodes,
             oversubscription: 1
@@ -218,16 +219,16 @@ fn shape(most: usize) -> impl Strategy<Value = Shape> {
     ]
 }
 
-fn fabric(most: usize) -> impl Strategy<Value = Fabric> {
+fn fabric(most: usize) -> impl Strategy<Value = SimulatedFabric> {
     shape(most).prop_flat_map(|shape| {
-        let probe = Fabric {
+        let probe = SimulatedFabric {
             shape,
             faults: Vec::new(),
             seed: 0,
         };
         let nodes = probe.nodes();
         let faults = prop::collection::vec(fault(nodes), 0..(nodes / 3).clamp(2, 9));
-        (faults, any::<u64>()).prop_map(move |(faults, seed)| Fabric {
+        (faults, any::<u64>()).prop_map(move |(faults, seed)| SimulatedFabric {
             faults,
             seed,
             ..probe.clone()
@@ -252,30 +253,30 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let nodes = leaf * leaves;
-        let faults: Vec<Fault> = slow.iter().map(|(node, percent)| Fault::SlowNode { node: node % nodes, percent: *percent }).collect();
-        let fabric = Fabric {
-            shape: Shape::Switched { nodes, leaf, oversubscription: 2 },
+        let faults: Vec<SimulatedFault> = slow.iter().map(|(node, percent)| SimulatedFault::SlowNode { node: node % nodes, percent: *percent }).collect();
+        let fabric = SimulatedFabric {
+            shape: SimulatedTopology::Switched { nodes, leaf, oversubscription: 2 },
             faults,
             seed,
         };
         let bad: BTreeSet<usize> = fabric.faults.iter().map(|fault| match fault {
-            Fault::SlowNode { node, .. } => *node,
+            SimulatedFault::SlowNode { node, .. } => *node,
             _ => unreachable!(),
         }).collect();
         // Slow nodes do not fill an uplink: enough good ones have to cross at once for anything to be contended. Two good ones
         // below one leaf are what others are compared with.
         prop_assume!(bad.len() * 2 < leaf);
-        let (run, _) = fabric.prove(Mode::Full);
+        let (run, _) = fabric.prove(ProofMode::Full);
         let proven = proven(&run);
         for (parts, cells) in &proven.hardware {
             let named: Vec<usize> = parts.iter().filter_map(|part| match part {
-                Part::Node(node) => Some(*node),
+                SuspectPart::Node(node) => Some(*node),
                 _ => None,
             }).collect();
             prop_assert!(named.iter().any(|node| bad.contains(node)), "{parts:?} {cells:?} in {fabric:?}");
         }
         let named: BTreeSet<usize> = proven.hardware.iter().flat_map(|(parts, _)| parts).filter_map(|part| match part {
-            Part::Node(node) => Some(*node),
+            SuspectPart::Node(node) => Some(*node),
             _ => None,
         }).collect();
         prop_assert!(bad.is_subset(&named), "{named:?} in {fabric:?}");
@@ -303,14 +304,14 @@ fn assert_quick(nodes: usize, slow: &[(usize, u32)], seed: u64) {
     let mut injected = Vec::new();
     for (node, percent) in slow {
         if bad.len() < nodes / 4 && bad.insert(*node) {
-            injected.push(Fault::SlowNode {
+            injected.push(SimulatedFault::SlowNode {
                 node: *node,
                 percent: *percent,
             });
         }
     }
-    let fabric = Fabric {
-        shape: Shape::Switched {
+    let fabric = SimulatedFabric {
+        shape: SimulatedTopology::Switched {
             nodes,
             leaf: nodes,
             oversubscription: 1,
@@ -318,13 +319,13 @@ fn assert_quick(nodes: usize, slow: &[(usize, u32)], seed: u64) {
         faults: injected,
         seed,
     };
-    let (run, steps) = fabric.prove(Mode::Quick);
+    let (run, steps) = fabric.prove(ProofMode::Quick);
     let proven = proven(&run);
     let named: BTreeSet<usize> = proven
         .hardware
         .iter()
         .map(|(parts, _)| match parts.first() {
-            Some(Part::Node(node)) => *node,
+            Some(SuspectPart::Node(node)) => *node,
             other => panic!("{other:?} in {fabric:?}"),
         })
         .collect();
@@ -352,38 +353,38 @@ fn quick_mode_on_four_thousand_nodes() {
 
 #[test]
 fn full_mode_on_256_nodes() {
-    let shape = Shape::Switched {
+    let shape = SimulatedTopology::Switched {
         nodes: 256,
         leaf: 256,
         oversubscription: 1,
     };
-    let mut faults: Vec<Fault> = (0..12)
-        .map(|index| Fault::SlowNode {
+    let mut faults: Vec<SimulatedFault> = (0..12)
+        .map(|index| SimulatedFault::SlowNode {
             node: index * 21,
             percent: 50,
         })
         .collect();
     faults.extend([
-        Fault::SlowSending {
+        SimulatedFault::SlowSending {
             node: 5,
             percent: 60,
         },
-        Fault::SlowReceiving {
+        SimulatedFault::SlowReceiving {
             node: 9,
             percent: 30,
         },
-        Fault::SlowPath {
+        SimulatedFault::SlowPath {
             a: 100,
             b: 201,
             percent: 55,
         },
-        Fault::SlowPathOneWay {
+        SimulatedFault::SlowPathOneWay {
             from: 70,
             to: 71,
             percent: 20,
         },
     ]);
-    assert_exact(&Fabric {
+    assert_exact(&SimulatedFabric {
         shape,
         faults,
         seed: 3,
@@ -392,10 +393,10 @@ fn full_mode_on_256_nodes() {
 
 #[test]
 fn a_good_node_between_two_bad_ones_is_not_named() {
-    let bad = [12, 14].map(|node| Fault::SlowReceiving { node, percent: 15 });
-    let worse = [3, 5, 7].map(|node| Fault::SlowNode { node, percent: 40 });
-    assert_exact(&Fabric {
-        shape: Shape::Ring { nodes: 18 },
+    let bad = [12, 14].map(|node| SimulatedFault::SlowReceiving { node, percent: 15 });
+    let worse = [3, 5, 7].map(|node| SimulatedFault::SlowNode { node, percent: 40 });
+    assert_exact(&SimulatedFabric {
+        shape: SimulatedTopology::Ring { nodes: 18 },
         faults: bad.into_iter().chain(worse).collect(),
         seed: 0,
     });
@@ -404,19 +405,19 @@ fn a_good_node_between_two_bad_ones_is_not_named() {
 #[test]
 fn where_no_pair_is_good_quick_mode_asks_for_full() {
     let faults = (0..8)
-        .map(|node| Fault::SlowNode { node, percent: 50 })
+        .map(|node| SimulatedFault::SlowNode { node, percent: 50 })
         .collect();
-    let shape = Shape::Switched {
+    let shape = SimulatedTopology::Switched {
         nodes: 8,
         leaf: 8,
         oversubscription: 1,
     };
-    let fabric = Fabric {
+    let fabric = SimulatedFabric {
         shape,
         faults,
         seed: 1,
     };
-    let (run, _) = fabric.prove(Mode::Quick);
+    let (run, _) = fabric.prove(ProofMode::Quick);
     let graded = GradedRun::new(&run);
     let found = faults_in(&graded);
     let [(kind, advice)] = found.as_slice() else {
@@ -437,8 +438,8 @@ fn faults_in(graded: &GradedRun) -> Vec<(FaultKind, String)> {
 
 #[test]
 fn one_fault_has_one_root() {
-    let switched = |faults: Vec<Fault>| Fabric {
-        shape: Shape::Switched {
+    let switched = |faults: Vec<SimulatedFault>| SimulatedFabric {
+        shape: SimulatedTopology::Switched {
             nodes: 4,
             leaf: 4,
             oversubscription: 1,
@@ -448,21 +449,21 @@ fn one_fault_has_one_root() {
     };
     let cases = [
         (
-            Fault::SlowNode {
+            SimulatedFault::SlowNode {
                 node: 2,
                 percent: 40,
             },
             FaultKind::NodeSlow,
         ),
         (
-            Fault::SlowSending {
+            SimulatedFault::SlowSending {
                 node: 2,
                 percent: 40,
             },
             FaultKind::NodeSlow,
         ),
         (
-            Fault::SlowPath {
+            SimulatedFault::SlowPath {
                 a: 1,
                 b: 3,
                 percent: 40,
@@ -470,7 +471,7 @@ fn one_fault_has_one_root() {
             FaultKind::PairSlow,
         ),
         (
-            Fault::SlowPathOneWay {
+            SimulatedFault::SlowPathOneWay {
                 from: 1,
                 to: 3,
                 percent: 40,
@@ -479,7 +480,7 @@ fn one_fault_has_one_root() {
         ),
     ];
     for (fault, expected) in cases {
-        let (run, _) = switched(vec![fault]).prove(Mode::Full);
+        let (run, _) = switched(vec![fault]).prove(ProofMode::Full);
         let graded = GradedRun::new(&run);
         let roots: Vec<FaultKind> = faults_in(&graded)
             .into_iter()
@@ -487,6 +488,6 @@ fn one_fault_has_one_root() {
             .collect();
         assert_eq!(roots, [expected], "{fault:?}: {:#?}", faults(&graded));
     }
-    let (run, _) = switched(Vec::new()).prove(Mode::Full);
+    let (run, _) = switched(Vec::new()).prove(ProofMode::Full);
     assert_eq!(faults(&GradedRun::new(&run)), [], "nothing is wrong");
 }

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use crosstie_model::plan::Setting;
+use crosstie_model::plan::EngineSetting;
 
 use super::{
-    Format, FormatError, NodeEnvironment, comment, files::quoted, headline, kubernetes, refuse,
-    with_reasons,
+    EnvFormat, EnvFormatError, NodeEnvironment, comment, files::quoted, headline, kubernetes,
+    refuse, with_reasons,
 };
 
 /// A `TaskProlog`: what it prints as `export NAME=value` is in the environment of each task. One file for all nodes.
-pub(super) fn slurm(nodes: &[NodeEnvironment]) -> Result<String, FormatError> {
+pub(super) fn slurm(nodes: &[NodeEnvironment]) -> Result<String, EnvFormatError> {
     let mut text = "#!/bin/sh
 # Slurm's TaskProlog (slurm.conf, or srun --task-prolog): each node prints its own settings. Written by crosstie env.
 # Memory that cards read: set PropagateResourceLimitsExcept=MEMLOCK in slurm.conf, and LimitMEMLOCK=infinity for slurmd.
@@ -22,7 +22,7 @@ case \"$(uname -n)\" in
         let _ = writeln!(text, "{})", quoted(&node.node));
         for setting in &node.settings {
             let why = "a line of the prolog's output ends it";
-            refuse(Format::Slurm, setting, |c| matches!(c, '\n' | '\r'), why)?;
+            refuse(EnvFormat::Slurm, setting, |c| matches!(c, '\n' | '\r'), why)?;
             let line = format!("export {}={}", setting.name, setting.value);
             let why = comment(&setting.why);
             let _ = write!(text, "    # {why}\n    printf '%s\\n' {}\n", quoted(&line));
@@ -45,13 +45,13 @@ pub(super) fn sparkrun(node: &NodeEnvironment) -> String {
 }
 
 /// Its script takes further flags of Docker from a variable, and splits them at blanks without looking at quotes.
-pub(super) fn spark_vllm_docker(node: &NodeEnvironment) -> Result<String, FormatError> {
+pub(super) fn spark_vllm_docker(node: &NodeEnvironment) -> Result<String, EnvFormatError> {
     let why = "the script splits its flags at blanks and expands patterns";
     let unfit = |c: char| c.is_whitespace() || matches!(c, '*' | '?' | '[');
     for setting in &node.settings {
-        refuse(Format::SparkVllmDocker, setting, unfit, why)?;
+        refuse(EnvFormat::SparkVllmDocker, setting, unfit, why)?;
     }
-    let flag = |setting: &Setting| format!("-e {}={}", setting.name, setting.value);
+    let flag = |setting: &EngineSetting| format!("-e {}={}", setting.name, setting.value);
     let flags: Vec<String> = node.settings.iter().map(flag).collect();
     let reasons = with_reasons(node, |setting| format!("#   {}", setting.name));
     let line = format!(

@@ -1,6 +1,6 @@
 //! Flags of `docker run` and `podman run`.
 
-use super::{Format, NodeEnvironment, files::quoted};
+use super::{EnvFormat, NodeEnvironment, files::quoted};
 
 /// What RDMA needs in a container, each with its reason.
 const FLAGS: [(&str, &str, &str); 6] = [
@@ -22,13 +22,13 @@ const FLAGS: [(&str, &str, &str); 6] = [
 
 /// Words of a POSIX shell, one flag a line: `eval "podman run $(crosstie env NODE --format podman) IMAGE"`. A line that ends
 /// in a backslash goes on, so reasons cannot stand between them.
-pub(super) fn arguments(format: Format, node: &NodeEnvironment) -> String {
+pub(super) fn arguments(format: EnvFormat, node: &NodeEnvironment) -> String {
     let fixed = FLAGS
         .iter()
         .map(|(flag, value, _)| format!("{flag} {value}"));
     let gpus = node.has_gpus.then(|| {
         let flag = match format {
-            Format::Podman => "--device nvidia.com/gpu=all",
+            EnvFormat::Podman => "--device nvidia.com/gpu=all",
             _ => "--gpus all",
         };
         flag.to_owned()

@@ -2,16 +2,16 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-use crosstie_model::plan::{Engine, Setting};
+use crosstie_model::plan::{EngineKind, EngineSetting};
 
-use super::{Format, FormatError, NodeEnvironment, comment, headline, refuse, with_reasons};
+use super::{EnvFormat, EnvFormatError, NodeEnvironment, comment, headline, refuse, with_reasons};
 
 /// To be sourced by any POSIX shell.
 pub(super) fn sh(node: &NodeEnvironment) -> String {
     with_reasons(node, sh_line)
 }
 
-pub fn sh_line(setting: &Setting) -> String {
+pub fn sh_line(setting: &EngineSetting) -> String {
     format!("export {}={}", setting.name, quoted(&setting.value))
 }
 
@@ -25,17 +25,17 @@ pub fn quoted(text: &str) -> Cow<'_, str> {
 }
 
 /// As python-dotenv reads it, and Docker Compose: single quotes, in which only `\` and `'` are special.
-pub(super) fn dotenv(node: &NodeEnvironment) -> Result<String, FormatError> {
+pub(super) fn dotenv(node: &NodeEnvironment) -> Result<String, EnvFormatError> {
     for setting in &node.settings {
         if setting.value.contains("${") {
-            return Err(FormatError::Value {
-                format: Format::Dotenv.name(),
+            return Err(EnvFormatError::Value {
+                format: EnvFormat::Dotenv.name(),
                 name: setting.name.clone(),
                 why: "python-dotenv replaces ${…} also between single quotes",
             });
         }
         let why = "its readers do not agree about carriage returns";
-        refuse(Format::Dotenv, setting, |c| c == '\r', why)?;
+        refuse(EnvFormat::Dotenv, setting, |c| c == '\r', why)?;
     }
     Ok(with_reasons(node, |setting| {
         let value = setting.value.replace('\\', r"\\").replace('\'', r"\'");
@@ -71,15 +71,20 @@ fn systemd_line(name: &str, value: &str) -> String {
 }
 
 /// NCCL's variables alone. Comments stand on lines of their own: NCCL would take them for a part of the value.
-pub(super) fn nccl_conf(node: &NodeEnvironment) -> Result<String, FormatError> {
+pub(super) fn nccl_conf(node: &NodeEnvironment) -> Result<String, EnvFormatError> {
     let mut text = headline(node);
-    let own = |setting: &&Setting| {
-        setting.engine == Engine::Nccl
-            || setting.engine == Engine::Custom && setting.name.starts_with("NCCL_")
+    let own = |setting: &&EngineSetting| {
+        setting.engine == EngineKind::Nccl
+            || setting.engine == EngineKind::Custom && setting.name.starts_with("NCCL_")
     };
     for setting in node.settings.iter().filter(own) {
         let why = "a line ends the value";
-        refuse(Format::NcclConf, setting, |c| matches!(c, '\n' | '\r'), why)?;
+        refuse(
+            EnvFormat::NcclConf,
+            setting,
+            |c| matches!(c, '\n' | '\r'),
+            why,
+        )?;
         // Old releases know no comments and take any line with a `=` for a variable.
         let reason = comment(&setting.why).replace('=', ":");
         let (name, value) = (&setting.name, &setting.value);

@@ -9,7 +9,7 @@ mod tests;
 
 use std::fmt::Write;
 
-use crosstie_model::plan::Setting;
+use crosstie_model::plan::EngineSetting;
 use thiserror::Error;
 
 pub use containers::reasons as container_reasons;
@@ -21,12 +21,12 @@ pub struct NodeEnvironment {
     /// Its host name.
     pub node: String,
     pub cluster: String,
-    pub settings: Vec<Setting>,
+    pub settings: Vec<EngineSetting>,
     pub has_gpus: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum EnvFormat {
     Sh,
     Dotenv,
     Docker,
@@ -40,7 +40,7 @@ pub enum Format {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum FormatError {
+pub enum EnvFormatError {
     #[error("{format} cannot hold the value of {name}: {why}")]
     Value {
         format: &'static str,
@@ -51,7 +51,7 @@ pub enum FormatError {
     Name(String),
 }
 
-impl Format {
+impl EnvFormat {
     pub const ALL: [Self; 10] = [
         Self::Sh,
         Self::Dotenv,
@@ -98,31 +98,31 @@ impl Format {
 }
 
 /// One file for these nodes; several only where the format is shared.
-pub fn write(format: Format, nodes: &[NodeEnvironment]) -> Result<String, FormatError> {
+pub fn write(format: EnvFormat, nodes: &[NodeEnvironment]) -> Result<String, EnvFormatError> {
     for setting in nodes.iter().flat_map(|node| &node.settings) {
         if !is_name(&setting.name) {
-            return Err(FormatError::Name(setting.name.clone()));
+            return Err(EnvFormatError::Name(setting.name.clone()));
         }
         // No environment can hold it.
         refuse(format, setting, |c| c == '\0', "it has a NUL character")?;
     }
-    if format == Format::Slurm {
+    if format == EnvFormat::Slurm {
         return cluster_tools::slurm(nodes);
     }
     nodes.iter().map(|node| one(format, node)).collect()
 }
 
-fn one(format: Format, node: &NodeEnvironment) -> Result<String, FormatError> {
+fn one(format: EnvFormat, node: &NodeEnvironment) -> Result<String, EnvFormatError> {
     match format {
-        Format::Sh => Ok(files::sh(node)),
-        Format::Dotenv => files::dotenv(node),
-        Format::Docker | Format::Podman => Ok(containers::arguments(format, node)),
-        Format::Systemd => Ok(files::systemd(node)),
-        Format::NcclConf => files::nccl_conf(node),
-        Format::Kubernetes => Ok(kubernetes::pod(node)),
-        Format::Sparkrun => Ok(cluster_tools::sparkrun(node)),
-        Format::SparkVllmDocker => cluster_tools::spark_vllm_docker(node),
-        Format::Slurm => cluster_tools::slurm(std::slice::from_ref(node)),
+        EnvFormat::Sh => Ok(files::sh(node)),
+        EnvFormat::Dotenv => files::dotenv(node),
+        EnvFormat::Docker | EnvFormat::Podman => Ok(containers::arguments(format, node)),
+        EnvFormat::Systemd => Ok(files::systemd(node)),
+        EnvFormat::NcclConf => files::nccl_conf(node),
+        EnvFormat::Kubernetes => Ok(kubernetes::pod(node)),
+        EnvFormat::Sparkrun => Ok(cluster_tools::sparkrun(node)),
+        EnvFormat::SparkVllmDocker => cluster_tools::spark_vllm_docker(node),
+        EnvFormat::Slurm => cluster_tools::slurm(std::slice::from_ref(node)),
     }
 }
 
@@ -137,15 +137,15 @@ pub fn is_name(name: &str) -> bool {
 
 /// An error if the value has such a character.
 fn refuse(
-    format: Format,
-    setting: &Setting,
+    format: EnvFormat,
+    setting: &EngineSetting,
     unfit: impl Fn(char) -> bool,
     why: &'static str,
-) -> Result<(), FormatError> {
+) -> Result<(), EnvFormatError> {
     if !setting.value.contains(unfit) {
         return Ok(());
     }
-    Err(FormatError::Value {
+    Err(EnvFormatError::Value {
         format: format.name(),
         name: setting.name.clone(),
         why,
@@ -159,7 +159,7 @@ fn headline(node: &NodeEnvironment) -> String {
 }
 
 /// Each setting behind its reason.
-fn with_reasons(node: &NodeEnvironment, line: impl Fn(&Setting) -> String) -> String {
+fn with_reasons(node: &NodeEnvironment, line: impl Fn(&EngineSetting) -> String) -> String {
     let mut text = headline(node);
     for setting in &node.settings {
         // Writing to a String cannot fail.

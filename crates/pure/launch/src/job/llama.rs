@@ -3,12 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::{
-    Ending, EngineName, JobError, JobNode, JobPlan, Llama, RankCommand, RankPlan, check_word,
-    environment, meeting::rail_between,
+    JobEndRule, JobError, JobNode, JobPlan, LaunchEngine, LlamaWorkload, RankCommand, RankPlan,
+    check_word, environment, meeting::rail_between,
 };
 
 pub(super) fn plan(
-    asked: &Llama,
+    asked: &LlamaWorkload,
     nodes: &[JobNode],
     watch: SocketAddr,
 ) -> Result<JobPlan, JobError> {
@@ -58,8 +58,8 @@ pub(super) fn plan(
         });
     }
     Ok(JobPlan {
-        engine: EngineName::Llama,
-        ending: Ending::WithHead,
+        engine: LaunchEngine::Llama,
+        ending: JobEndRule::WithHead,
         ranks,
         watch,
         serves: asked.prompt.is_none().then_some(asked.listen),
@@ -72,7 +72,7 @@ fn bare(address: IpAddr) -> String {
 }
 
 fn head_command(
-    asked: &Llama,
+    asked: &LlamaWorkload,
     head: &JobNode,
     others: &[JobNode],
     servers: &[SocketAddr],
@@ -111,7 +111,7 @@ fn head_command(
 
 /// Layers by memory. RPC servers are devices before the head's own; without a GPU the head takes the layers that are not
 /// offloaded.
-fn split(asked: &Llama, head: &JobNode, others: &[JobNode]) -> Vec<String> {
+fn split(asked: &LlamaWorkload, head: &JobNode, others: &[JobNode]) -> Vec<String> {
     const GIB: u64 = 1 << 30;
     let mut words = Vec::new();
     let far: Option<Vec<u64>> = others.iter().map(|node| node.memory).collect();

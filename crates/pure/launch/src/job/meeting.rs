@@ -5,24 +5,24 @@ use std::net::IpAddr;
 use super::{JobNode, JobPort};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
+pub enum JobNetwork {
     Fabric,
     Management,
 }
 
 /// Where all nodes meet: one address and interface each, the head's first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meeting {
-    pub network: Network,
+pub struct JobAddresses {
+    pub network: JobNetwork,
     pub nodes: Vec<(IpAddr, String)>,
 }
 
-impl Meeting {
+impl JobAddresses {
     /// What a person should know of it.
     pub(super) fn notes(&self) -> Vec<String> {
         match self.network {
-            Network::Fabric => Vec::new(),
-            Network::Management => {
+            JobNetwork::Fabric => Vec::new(),
+            JobNetwork::Management => {
                 let note =
                     "the nodes meet over management: no subnet of the fabric has all of them";
                 vec![note.to_owned()]
@@ -32,7 +32,7 @@ impl Meeting {
 }
 
 /// For engines: a subnet of the fabric that all nodes are in, as it is with one cable or a switch; else management.
-pub fn meeting(nodes: &[JobNode]) -> Option<Meeting> {
+pub fn meeting(nodes: &[JobNode]) -> Option<JobAddresses> {
     on_fabric(nodes).or_else(|| on_management(nodes))
 }
 
@@ -42,7 +42,7 @@ pub(super) fn watch_address(nodes: &[JobNode]) -> Option<IpAddr> {
     meeting.nodes.first().map(|(address, _)| *address)
 }
 
-fn on_fabric(nodes: &[JobNode]) -> Option<Meeting> {
+fn on_fabric(nodes: &[JobNode]) -> Option<JobAddresses> {
     let (head, others) = nodes.split_first()?;
     head.ports.iter().find_map(|port| {
         let subnet = port.address?.trunc();
@@ -56,15 +56,15 @@ fn on_fabric(nodes: &[JobNode]) -> Option<Meeting> {
         for node in others {
             met.push(in_subnet(node)?);
         }
-        Some(Meeting {
-            network: Network::Fabric,
+        Some(JobAddresses {
+            network: JobNetwork::Fabric,
             nodes: met,
         })
     })
 }
 
 /// Addresses that are alike are of networks that are apart.
-fn on_management(nodes: &[JobNode]) -> Option<Meeting> {
+fn on_management(nodes: &[JobNode]) -> Option<JobAddresses> {
     let mut met: Vec<(IpAddr, String)> = Vec::new();
     for node in nodes {
         let (interface, address) = node.management.clone()?;
@@ -74,8 +74,8 @@ fn on_management(nodes: &[JobNode]) -> Option<Meeting> {
         }
         met.push((address, interface));
     }
-    Some(Meeting {
-        network: Network::Management,
+    Some(JobAddresses {
+        network: JobNetwork::Management,
         nodes: met,
     })
 }
@@ -92,7 +92,7 @@ pub(super) fn rail_between(one: &JobNode, other: &JobNode) -> Option<(IpAddr, Ip
 }
 
 /// What tells engines to use these interfaces for the talk between nodes.
-pub(super) fn socket_settings(meeting: &Meeting, rank: usize) -> Vec<(String, String)> {
+pub(super) fn socket_settings(meeting: &JobAddresses, rank: usize) -> Vec<(String, String)> {
     let Some((_, interface)) = meeting.nodes.get(rank) else {
         return Vec::new();
     };

@@ -10,14 +10,14 @@ mod workload;
 
 use std::net::{IpAddr, SocketAddr};
 
-use crosstie_model::plan::Setting;
+use crosstie_model::plan::EngineSetting;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use meeting::{Meeting, Network, meeting};
-pub use workload::{EngineName, Llama, Mpirun, Torchrun, Workload};
+pub use meeting::{JobAddresses, JobNetwork, meeting};
+pub use workload::{LaunchEngine, LlamaWorkload, MpirunWorkload, TorchrunWorkload, Workload};
 
 /// Ranks of one job at most.
 pub const MAX_RANKS: usize = 256;
@@ -30,7 +30,7 @@ pub struct JobNode {
     pub ports: Vec<JobPort>,
     /// Interface and address.
     pub management: Option<(String, IpAddr)>,
-    pub settings: Vec<Setting>,
+    pub settings: Vec<EngineSetting>,
     /// Of a model's layers, in bytes.
     pub memory: Option<u64>,
     pub has_gpus: bool,
@@ -80,7 +80,7 @@ pub struct RankCommand {
 /// When a job is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ending {
+pub enum JobEndRule {
     /// With its head; another rank that ends first is a failure.
     WithHead,
     /// When all ranks have ended; one that fails ends all.
@@ -89,8 +89,8 @@ pub enum Ending {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobPlan {
-    pub engine: EngineName,
-    pub ending: Ending,
+    pub engine: LaunchEngine,
+    pub ending: JobEndRule,
     pub ranks: Vec<RankPlan>,
     /// Where the head's watcher listens.
     pub watch: SocketAddr,
@@ -157,9 +157,9 @@ impl JobNode {
 
 /// The node's settings, what is said of this job, and what the person said, which counts.
 fn environment(node: &JobNode, of_job: Vec<(String, String)>) -> Vec<(String, String)> {
-    use crosstie_model::plan::Engine;
-    let is_custom = |setting: &&Setting| setting.engine == Engine::Custom;
-    let pair = |setting: &Setting| (setting.name.clone(), setting.value.clone());
+    use crosstie_model::plan::EngineKind;
+    let is_custom = |setting: &&EngineSetting| setting.engine == EngineKind::Custom;
+    let pair = |setting: &EngineSetting| (setting.name.clone(), setting.value.clone());
     let own = node.settings.iter().filter(|setting| !is_custom(setting));
     let custom = node.settings.iter().filter(is_custom);
     let mut all: Vec<(String, String)> = Vec::new();

@@ -4,13 +4,13 @@
 use std::{collections::BTreeSet, net::SocketAddr};
 
 use super::{
-    Ending, EngineName, JobError, JobNode, JobPlan, Mpirun, RankCommand, RankPlan, check_word,
-    environment, meeting,
-    meeting::{Meeting, socket_settings},
+    JobEndRule, JobError, JobNode, JobPlan, LaunchEngine, MpirunWorkload, RankCommand, RankPlan,
+    check_word, environment, meeting,
+    meeting::{JobAddresses, socket_settings},
 };
 
 pub(super) fn plan(
-    asked: &Mpirun,
+    asked: &MpirunWorkload,
     nodes: &[JobNode],
     watch: SocketAddr,
 ) -> Result<JobPlan, JobError> {
@@ -50,8 +50,8 @@ pub(super) fn plan(
         }
     });
     Ok(JobPlan {
-        engine: EngineName::Mpirun,
-        ending: Ending::WithHead,
+        engine: LaunchEngine::Mpirun,
+        ending: JobEndRule::WithHead,
         ranks: ranks.collect(),
         watch,
         serves: None,
@@ -60,8 +60,8 @@ pub(super) fn plan(
 }
 
 fn transport(
-    asked: &Mpirun,
-    meeting: &Meeting,
+    asked: &MpirunWorkload,
+    meeting: &JobAddresses,
     nodes: &[JobNode],
     rank: usize,
 ) -> Vec<(String, String)> {

@@ -1,11 +1,11 @@
 use std::net::{IpAddr, SocketAddr};
 
-use crosstie_model::plan::{Engine, Setting};
+use crosstie_model::plan::{EngineKind, EngineSetting};
 
 use super::*;
 
-fn setting(engine: Engine, name: &str, value: &str) -> Setting {
-    Setting {
+fn setting(engine: EngineKind, name: &str, value: &str) -> EngineSetting {
+    EngineSetting {
         engine,
         name: name.to_owned(),
         value: value.to_owned(),
@@ -26,8 +26,8 @@ fn node(host: &str, number: u8) -> JobNode {
         ports: vec![port(100), port(101)],
         management: Some(("eth0".to_owned(), IpAddr::from([10, 0, 0, number]))),
         settings: vec![
-            setting(Engine::Gloo, "GLOO_SOCKET_IFNAME", "eth0"),
-            setting(Engine::Custom, "HF_TOKEN", "hf_secret"),
+            setting(EngineKind::Gloo, "GLOO_SOCKET_IFNAME", "eth0"),
+            setting(EngineKind::Custom, "HF_TOKEN", "hf_secret"),
         ],
         memory: Some(u64::from(number) << 33),
         has_gpus: false,
@@ -46,7 +46,7 @@ const PORTS: HeadPorts = HeadPorts {
 };
 
 fn llama(prompt: Option<&str>) -> Workload {
-    Workload::Llama(Llama {
+    Workload::Llama(LlamaWorkload {
         model: "m.gguf".to_owned(),
         layers: Some(8),
         prompt: prompt.map(str::to_owned),
@@ -111,7 +111,7 @@ fn llama_is_never_exposed_beyond_the_fabric() {
 
 #[test]
 fn torchrun_meets_on_the_fabric_where_all_share_a_subnet() {
-    let workload = Workload::Torchrun(Torchrun {
+    let workload = Workload::Torchrun(TorchrunWorkload {
         script: "train.py".to_owned(),
         arguments: vec!["--lr".to_owned(), "1 2".to_owned()],
         processes_per_node: 2,
@@ -157,7 +157,7 @@ fn torchrun_meets_on_the_fabric_where_all_share_a_subnet() {
 
 #[test]
 fn mpirun_runs_at_the_head_alone() {
-    let workload = Workload::Mpirun(Mpirun {
+    let workload = Workload::Mpirun(MpirunWorkload {
         command: vec!["./ring".to_owned(), "a b".to_owned()],
         processes_per_node: 1,
         allow_tcp: true,
@@ -175,7 +175,7 @@ fn mpirun_runs_at_the_head_alone() {
     let pairs = &job.ranks[0].environment;
     let has = |pair: &(&str, &str)| pairs.iter().any(|(a, b)| (a.as_str(), b.as_str()) == *pair);
     assert!(has(&include), "{pairs:?}");
-    let odd = Workload::Mpirun(Mpirun {
+    let odd = Workload::Mpirun(MpirunWorkload {
         command: vec!["--version".to_owned()],
         processes_per_node: 1,
         allow_tcp: false,

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 
 use super::{
-    Ending, EngineName, HeadPorts, JobError, JobNode, JobPlan, RankCommand, RankPlan, Torchrun,
-    check_word, environment, meeting, meeting::socket_settings,
+    HeadPorts, JobEndRule, JobError, JobNode, JobPlan, LaunchEngine, RankCommand, RankPlan,
+    TorchrunWorkload, check_word, environment, meeting, meeting::socket_settings,
 };
 
 pub(super) fn plan(
-    asked: &Torchrun,
+    asked: &TorchrunWorkload,
     nodes: &[JobNode],
     watch: SocketAddr,
     ports: HeadPorts,
@@ -48,8 +48,8 @@ pub(super) fn plan(
         }
     });
     Ok(JobPlan {
-        engine: EngineName::Torchrun,
-        ending: Ending::WithAll,
+        engine: LaunchEngine::Torchrun,
+        ending: JobEndRule::WithAll,
         ranks: ranks.collect(),
         watch,
         serves: None,

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum EngineName {
+pub enum LaunchEngine {
     Llama,
     Torchrun,
     Mpirun,
 }
 
-impl EngineName {
+impl LaunchEngine {
     pub fn name(self) -> &'static str {
         match self {
             Self::Llama => "llama",
@@ -23,13 +23,13 @@ impl EngineName {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Workload {
-    Llama(Llama),
-    Torchrun(Torchrun),
-    Mpirun(Mpirun),
+    Llama(LlamaWorkload),
+    Torchrun(TorchrunWorkload),
+    Mpirun(MpirunWorkload),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Llama {
+pub struct LlamaWorkload {
     /// On the head; the others are sent their layers.
     pub model: String,
     /// Layers of the model, where its file tells.
@@ -49,14 +49,14 @@ pub struct Llama {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Torchrun {
+pub struct TorchrunWorkload {
     pub script: String,
     pub arguments: Vec<String>,
     pub processes_per_node: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mpirun {
+pub struct MpirunWorkload {
     pub command: Vec<String>,
     pub processes_per_node: u32,
     /// Plain TCP over the fabric instead of UCX.
@@ -64,11 +64,11 @@ pub struct Mpirun {
 }
 
 impl Workload {
-    pub fn engine(&self) -> EngineName {
+    pub fn engine(&self) -> LaunchEngine {
         match self {
-            Self::Llama(_) => EngineName::Llama,
-            Self::Torchrun(_) => EngineName::Torchrun,
-            Self::Mpirun(_) => EngineName::Mpirun,
+            Self::Llama(_) => LaunchEngine::Llama,
+            Self::Torchrun(_) => LaunchEngine::Torchrun,
+            Self::Mpirun(_) => LaunchEngine::Mpirun,
         }
     }
 

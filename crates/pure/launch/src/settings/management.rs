@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crosstie_fabric::management;
-use crosstie_model::{Facts, is_plain, plan::Engine};
+use crosstie_model::{Facts, is_plain, plan::EngineKind};
 
 use super::Settings;
 
@@ -14,20 +14,40 @@ pub(super) fn add(all: &mut Settings, facts: &Facts) {
         return;
     };
     let why = "start-up talk goes over management, which reaches every node";
-    all.add(Engine::Nccl, "NCCL_SOCKET_IFNAME", &format!("={name}"), why);
+    all.add(
+        EngineKind::Nccl,
+        "NCCL_SOCKET_IFNAME",
+        &format!("={name}"),
+        why,
+    );
     let why_gloo = "without it Gloo takes what the host name resolves to, often 127.0.1.1";
-    all.add(Engine::Gloo, "GLOO_SOCKET_IFNAME", &name, why_gloo);
-    all.add(Engine::Gloo, "TP_SOCKET_IFNAME", &name, why);
-    all.add(Engine::OpenMpi, "OMPI_MCA_btl_tcp_if_include", &name, why);
-    all.add(Engine::OpenMpi, "OMPI_MCA_oob_tcp_if_include", &name, why);
+    all.add(EngineKind::Gloo, "GLOO_SOCKET_IFNAME", &name, why_gloo);
+    all.add(EngineKind::Gloo, "TP_SOCKET_IFNAME", &name, why);
+    all.add(
+        EngineKind::OpenMpi,
+        "OMPI_MCA_btl_tcp_if_include",
+        &name,
+        why,
+    );
+    all.add(
+        EngineKind::OpenMpi,
+        "OMPI_MCA_oob_tcp_if_include",
+        &name,
+        why,
+    );
     let Some(address) = address_of(facts, &name) else {
         return;
     };
     let address = address.to_string();
     let why = "the address at which the other nodes find this one; else it is guessed from a route";
-    all.add(Engine::Ray, "RAY_OVERRIDE_NODE_IP_ADDRESS", &address, why);
-    all.add(Engine::Vllm, "VLLM_HOST_IP", &address, why);
-    all.add(Engine::Sglang, "SGLANG_HOST_IP", &address, why);
+    all.add(
+        EngineKind::Ray,
+        "RAY_OVERRIDE_NODE_IP_ADDRESS",
+        &address,
+        why,
+    );
+    all.add(EngineKind::Vllm, "VLLM_HOST_IP", &address, why);
+    all.add(EngineKind::Sglang, "SGLANG_HOST_IP", &address, why);
 }
 
 /// The best default route's, else the first that is management; only one whose name any format can hold.

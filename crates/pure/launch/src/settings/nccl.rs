@@ -2,25 +2,25 @@
 
 use std::net::IpAddr;
 
-use crosstie_model::{Facts, facts::rdma::GidKind, plan::Engine};
+use crosstie_model::{Facts, facts::rdma::GidKind, plan::EngineKind};
 
-use super::{FabricNode, FabricPort, Settings};
+use super::{Settings, SettingsNode, SettingsPort};
 
 /// From this version on NCCL chooses the GID by itself.
 const CHOOSES_GID: (u32, u32, u32) = (2, 21, 0);
 /// The first that pairs devices by their subnets.
 const SUBNET_AWARE: (u32, u32, u32) = (2, 30, 7);
 
-pub(super) fn add(all: &mut Settings, node: &FabricNode) {
+pub(super) fn add(all: &mut Settings, node: &SettingsNode) {
     devices(all, &node.ports);
     topology(all, node);
     subnet_prefix(all, node);
     gid_index(all, node.facts, &node.ports);
     let is_ipv6 =
-        |port: &FabricPort| matches!(port.address.map(|net| net.addr()), Some(IpAddr::V6(_)));
+        |port: &SettingsPort| matches!(port.address.map(|net| net.addr()), Some(IpAddr::V6(_)));
     if node.ports.iter().any(is_ipv6) {
         let why = "the fabric has IPv6 addresses alone";
-        all.add(Engine::Nccl, "NCCL_IB_ADDR_FAMILY", "AF_INET6", why);
+        all.add(EngineKind::Nccl, "NCCL_IB_ADDR_FAMILY", "AF_INET6", why);
     }
     if let Some(class) = &node.traffic_class {
         let value = class.value.to_string();
@@ -28,12 +28,12 @@ pub(super) fn add(all: &mut Settings, node: &FabricNode) {
             "DSCP {}, which the switch maps to its lossless priority {}",
             class.dscp, class.priority
         );
-        all.add(Engine::Nccl, "NCCL_IB_TC", &value, &why);
-        all.add(Engine::Ucx, "UCX_IB_TRAFFIC_CLASS", &value, &why);
+        all.add(EngineKind::Nccl, "NCCL_IB_TC", &value, &why);
+        all.add(EngineKind::Ucx, "UCX_IB_TRAFFIC_CLASS", &value, &why);
     }
 }
 
-fn devices(all: &mut Settings, ports: &[FabricPort]) {
+fn devices(all: &mut Settings, ports: &[SettingsPort]) {
     let listed = |always: bool| {
         let names = ports.iter().map(|port| {
             if always || port.number != 1 {
@@ -46,30 +46,30 @@ fn devices(all: &mut Settings, ports: &[FabricPort]) {
     };
     // Without `=` the names are prefixes: mlx5_1 would match mlx5_10.
     all.add(
-        Engine::Nccl,
+        EngineKind::Nccl,
         "NCCL_IB_HCA",
         &format!("={}", listed(false)),
         "exactly the cabled ports of this node, both twins of each cage",
     );
     let why = "RDMA devices with their port; a network interface's name here would mean TCP";
-    all.add(Engine::Ucx, "UCX_NET_DEVICES", &listed(true), why);
+    all.add(EngineKind::Ucx, "UCX_NET_DEVICES", &listed(true), why);
     let why = "Open MPI sends through UCX, which knows the devices";
-    all.add(Engine::OpenMpi, "OMPI_MCA_pml", "ucx", why);
+    all.add(EngineKind::OpenMpi, "OMPI_MCA_pml", "ucx", why);
 }
 
-fn topology(all: &mut Settings, node: &FabricNode) {
+fn topology(all: &mut Settings, node: &SettingsNode) {
     if !node.has_subnet_per_pair {
         return;
     }
     let why = "each neighbour is in another subnet: pair devices by subnet, not by index";
-    all.add(Engine::Nccl, "NCCL_IB_SUBNET_AWARE_ROUTING", "1", why);
+    all.add(EngineKind::Nccl, "NCCL_IB_SUBNET_AWARE_ROUTING", "1", why);
     let why = "merged twins would reach different neighbours";
-    all.add(Engine::Nccl, "NCCL_IB_MERGE_NICS", "0", why);
+    all.add(EngineKind::Nccl, "NCCL_IB_MERGE_NICS", "0", why);
     let why = "plug-ins of images know nothing of rings";
-    all.add(Engine::Nccl, "NCCL_NET_PLUGIN", "none", why);
+    all.add(EngineKind::Nccl, "NCCL_NET_PLUGIN", "none", why);
     if node.is_long_ring {
         let why = "trees need nodes that are no neighbours to meet";
-        all.add(Engine::Nccl, "NCCL_ALGO", "Ring", why);
+        all.add(EngineKind::Nccl, "NCCL_ALGO", "Ring", why);
     }
     for (path, version) in nccl_versions(node.facts).filter(|(_, version)| *version < SUBNET_AWARE)
     {
@@ -82,7 +82,7 @@ fn topology(all: &mut Settings, node: &FabricNode) {
 }
 
 /// Subnet-aware routing compares the first 24 bits of addresses unless it is told otherwise (NCCL's `net_ib/connect.cc`).
-fn subnet_prefix(all: &mut Settings, node: &FabricNode) {
+fn subnet_prefix(all: &mut Settings, node: &SettingsNode) {
     const USUAL: u8 = 24;
     let ports = node.ports.iter();
     let mut lengths = ports.filter_map(|port| Some(port.address?.prefix_len()));
@@ -90,11 +90,11 @@ fn subnet_prefix(all: &mut Settings, node: &FabricNode) {
     if let Some(length) = length.filter(|_| node.has_subnet_per_pair) {
         let why = "how much of an address is its subnet; NCCL takes 24 bits unless it is told";
         let length = length.to_string();
-        all.add(Engine::Nccl, "NCCL_IB_SUBNET_PREFIX_LEN", &length, why);
+        all.add(EngineKind::Nccl, "NCCL_IB_SUBNET_PREFIX_LEN", &length, why);
     }
 }
 
-fn gid_index(all: &mut Settings, facts: &Facts, ports: &[FabricPort]) {
+fn gid_index(all: &mut Settings, facts: &Facts, ports: &[SettingsPort]) {
     let Some((path, version)) = nccl_versions(facts).find(|(_, found)| *found < CHOOSES_GID) else {
         return;
     };
@@ -111,7 +111,7 @@ fn gid_index(all: &mut Settings, facts: &Facts, ports: &[FabricPort]) {
         [] => {}
         [Some(first), rest @ ..] if rest.iter().all(|index| index.as_ref() == Some(first)) => {
             let why = "this NCCL is older than 2.21 and would take GID 0; the index can drift";
-            all.add(Engine::Nccl, "NCCL_IB_GID_INDEX", &first.to_string(), why);
+            all.add(EngineKind::Nccl, "NCCL_IB_GID_INDEX", &first.to_string(), why);
             all.notes
                 .push(format!("{old}: pinned to {first} for now, which can drift"));
         }
@@ -122,7 +122,7 @@ fn gid_index(all: &mut Settings, facts: &Facts, ports: &[FabricPort]) {
 }
 
 /// The RoCE v2 entry of the port's own address.
-fn gid_of(facts: &Facts, port: &FabricPort) -> Option<u32> {
+fn gid_of(facts: &Facts, port: &SettingsPort) -> Option<u32> {
     let device = facts.rdma_device(&port.device)?;
     let found = device
         .ports

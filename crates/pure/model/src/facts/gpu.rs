@@ -6,14 +6,14 @@ use super::TextReading;
 use crate::{Bytes, PciAddress, Reading};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Gpus {
+pub struct GpuFacts {
     /// Absent: no NVIDIA driver answered.
     pub devices: Reading<Vec<Gpu>>,
     pub driver: TextReading,
     pub cuda: TextReading,
 }
 
-impl Gpus {
+impl GpuFacts {
     pub fn iter(&self) -> impl Iterator<Item = &Gpu> {
         self.devices.known().into_iter().flatten()
     }

@@ -6,7 +6,7 @@ use super::TextReading;
 use crate::{Bytes, Reading};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Host {
+pub struct HostFacts {
     pub name: String,
     /// The kernel's word for the machine: `aarch64`, `x86_64`.
     pub arch: TextReading,
@@ -19,7 +19,7 @@ pub struct Host {
     pub boot_id: TextReading,
     pub cpu: Cpu,
     pub numa: Vec<NumaNode>,
-    pub memory: Memory,
+    pub memory: MemoryFacts,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct NumaNode {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Memory {
+pub struct MemoryFacts {
     pub total: Reading<Bytes>,
     pub available: Reading<Bytes>,
     pub cma_total: Reading<Bytes>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, TextReading};
+use super::{NamedCounters, TextReading};
 use crate::Reading;
 
 /// From ethtool: absent on virtual devices and where the driver keeps it to itself.
@@ -17,7 +17,7 @@ pub struct LinkSettings {
     /// Global (802.3x) pause: sent when the port is full.
     pub pause_send: Reading<bool>,
     /// Allow-listed driver statistics (`ethtool -S`): pause, discard, phy and symbol counters.
-    pub driver_counters: Reading<Counters>,
+    pub driver_counters: Reading<NamedCounters>,
 }
 
 impl LinkSettings {

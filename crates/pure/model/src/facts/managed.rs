@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Managed {
+pub struct ManagedFiles {
     /// Whole files of ours: path → text, as it was written.
     pub files: BTreeMap<String, String>,
     /// Our blocks in files that others write too: path → text between the marks.

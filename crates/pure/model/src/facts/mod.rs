@@ -18,41 +18,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::Reading;
 
-pub use gpu::Gpus;
-pub use host::Host;
+pub use gpu::GpuFacts;
+pub use host::HostFacts;
 pub use link::PortQos;
-pub use managed::Managed;
+pub use managed::ManagedFiles;
 pub use nccl::NcclSettings;
-pub use net::Network;
+pub use net::NetworkFacts;
 pub use pci::PciDevice;
-pub use persistence::Persistence;
+pub use persistence::PersistentNetworkConfig;
 pub use rdma::{RdmaDevice, RdmaPort};
-pub use software::Software;
-pub use system::System;
+pub use software::SoftwareFacts;
+pub use system::SystemFacts;
 
 /// Everything Crosstie knows of one node at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    pub host: Host,
-    pub system: System,
+    pub host: HostFacts,
+    pub system: SystemFacts,
     /// Every PCI function, in address order.
     pub pci: Vec<PciDevice>,
-    pub network: Network,
+    pub network: NetworkFacts,
     pub rdma: Vec<RdmaDevice>,
-    pub gpus: Gpus,
-    pub software: Software,
+    pub gpus: GpuFacts,
+    pub software: SoftwareFacts,
     /// By sysctl name, such as `net.core.rmem_max`.
     pub sysctls: BTreeMap<String, String>,
     pub nccl: NcclSettings,
-    pub persistence: Persistence,
-    pub managed: Managed,
+    pub persistence: PersistentNetworkConfig,
+    pub managed: ManagedFiles,
     /// What collection wanted to read and could not, with the reason.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<FactGap>,
 }
 
 /// One gap in the facts, for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unread {
+pub struct FactGap {
     /// The file, or the command whose output is missing.
     pub what: String,
     pub why: String,
@@ -93,7 +93,7 @@ impl Facts {
 }
 
 /// Counters by the kernel's own names.
-pub type Counters = BTreeMap<String, u64>;
+pub type NamedCounters = BTreeMap<String, u64>;
 
 /// A setting that may be anything the driver or a person wrote.
 pub type TextReading = Reading<String>;

@@ -5,18 +5,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NcclSettings {
     /// In order of precedence: the first one that names a variable wins.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<NcclSetting>,
 }
 
 impl NcclSettings {
     /// The value that would be in force. NCCL takes an empty integer parameter as unset.
-    pub fn effective(&self, name: &str) -> Option<&Setting> {
+    pub fn effective(&self, name: &str) -> Option<&NcclSetting> {
         self.settings.iter().find(|setting| setting.name == name)
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct NcclSetting {
     pub name: String,
     pub value: String,
     /// The file, or `environment`.

@@ -5,23 +5,23 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, TextReading, link::LinkSettings};
+use super::{NamedCounters, TextReading, link::LinkSettings};
 use crate::{HardwareAddress, Mtu, PciAddress, Reading};
 
 pub use crate::renderer::Manager;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Network {
+pub struct NetworkFacts {
     pub interfaces: Vec<Interface>,
-    pub routes: Reading<Vec<Route>>,
-    pub rules: Reading<Vec<Rule>>,
-    pub neighbours: Reading<Vec<Neighbour>>,
+    pub routes: Reading<Vec<IpRoute>>,
+    pub rules: Reading<Vec<RoutingRule>>,
+    pub neighbours: Reading<Vec<NeighbourEntry>>,
     /// The node's own end of the ssh connection that we came in by.
     pub ssh_address: Reading<IpAddr>,
-    pub firewall: Reading<Firewall>,
+    pub firewall: Reading<FirewallFacts>,
 }
 
-impl Network {
+impl NetworkFacts {
     pub fn interface(&self, name: &str) -> Option<&Interface> {
         // Parsers give them by name. Whoever adds one need not.
         let sorted = self
@@ -57,7 +57,7 @@ pub struct Interface {
     pub carrier_changes: Reading<u64>,
     /// Mb/s; the kernel's -1 is an absent reading.
     pub speed_mbps: Reading<u64>,
-    pub addresses: Vec<Address>,
+    pub addresses: Vec<InterfaceAddress>,
     /// The bond, bridge or VRF that it belongs to.
     pub master: Reading<String>,
     /// The interface below, for VLANs, macvlans and the like.
@@ -73,11 +73,11 @@ pub struct Interface {
     pub manager: Manager,
     pub link: LinkSettings,
     pub qos: super::link::PortQos,
-    pub statistics: Counters,
+    pub statistics: NamedCounters,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Address {
+pub struct InterfaceAddress {
     /// The address with its prefix length, host bits kept.
     pub net: IpNet,
     /// `global`, `link`, `host`.
@@ -87,7 +87,7 @@ pub struct Address {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Route {
+pub struct IpRoute {
     /// `None` is the default route.
     pub destination: Option<IpNet>,
     pub gateway: Option<IpAddr>,
@@ -99,7 +99,7 @@ pub struct Route {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rule {
+pub struct RoutingRule {
     pub priority: u32,
     /// `None` is everything.
     pub from: Option<IpNet>,
@@ -109,7 +109,7 @@ pub struct Rule {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Neighbour {
+pub struct NeighbourEntry {
     pub address: IpAddr,
     pub interface: Option<String>,
     pub mac: Option<HardwareAddress>,
@@ -118,7 +118,7 @@ pub struct Neighbour {
 
 /// The packet filter, as far as it decides whether the fabric is let in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Firewall {
+pub struct FirewallFacts {
     /// Base chains on the input hook.
     pub input: Vec<InputChain>,
 }

@@ -10,13 +10,13 @@ use crate::{Reading, glob_matches};
 pub use crate::renderer::Format;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Persistence {
+pub struct PersistentNetworkConfig {
     /// Interface definitions in every manager's files, as far as they can be parsed.
-    pub profiles: Vec<Profile>,
+    pub profiles: Vec<InterfaceProfile>,
     /// Netplan's files, in the order in which it reads them.
     pub netplan: Vec<NetplanFile>,
     /// What netplan last made of its files, under /run. Absent where it has made nothing.
-    pub rendered: Reading<Vec<Profile>>,
+    pub rendered: Reading<Vec<InterfaceProfile>>,
     /// Files that were there and could not be parsed: path → what is wrong.
     pub broken: BTreeMap<String, String>,
     /// Modules that the boot loads, with the file that names each.
@@ -36,11 +36,11 @@ pub struct NetplanFile {
 
 /// One interface definition in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Profile {
+pub struct InterfaceProfile {
     pub file: String,
     pub format: Format,
     /// What it applies to.
-    pub matches: Match,
+    pub matches: ProfileMatch,
     /// Static addresses in CIDR notation, as written.
     pub addresses: Vec<String>,
     pub mtu: Option<u32>,
@@ -49,13 +49,13 @@ pub struct Profile {
 
 /// Every given condition must hold; names and drivers may be globs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Match {
+pub struct ProfileMatch {
     pub names: Vec<String>,
     pub macs: Vec<String>,
     pub drivers: Vec<String>,
 }
 
-impl Match {
+impl ProfileMatch {
     /// It names no interface, driver or MAC address at all.
     pub fn is_open(&self) -> bool {
         self.names.is_empty() && self.macs.is_empty() && self.drivers.is_empty()
@@ -96,7 +96,7 @@ impl Match {
 
 /// A limit on locked memory for a login.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LimitLine {
+pub struct LimitsConfLine {
     pub file: String,
     /// `*`, a user, `@group`, …
     pub domain: String,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, TextReading};
+use super::{NamedCounters, TextReading};
 use crate::{Gbps, Gid, Guid, PciAddress, Reading};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,14 +21,14 @@ pub struct RdmaDevice {
     /// Soft-RoCE, Soft-iWARP: verbs in the kernel over any network interface.
     pub software: bool,
     /// `/dev/infiniband/uverbsN` that belongs to it.
-    pub verbs: Reading<VerbsNode>,
+    pub verbs: Reading<VerbsDeviceFile>,
     pub ports: Vec<RdmaPort>,
     /// Queue pairs now alive on the device.
-    pub queue_pairs: Reading<Vec<QueuePair>>,
+    pub queue_pairs: Reading<Vec<QueuePairFacts>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VerbsNode {
+pub struct VerbsDeviceFile {
     pub name: String,
     /// The device node exists under `/dev/infiniband`.
     pub present: bool,
@@ -50,9 +50,9 @@ pub struct RdmaPort {
     /// The network interface that the port itself belongs to.
     pub netdev: Reading<String>,
     /// Entries that hold something, in index order.
-    pub gids: Vec<GidEntry>,
-    pub counters: Counters,
-    pub hw_counters: Counters,
+    pub gids: Vec<GidTableEntry>,
+    pub counters: NamedCounters,
+    pub hw_counters: NamedCounters,
     /// Default traffic class that the driver gives queue pairs, where it has one.
     pub traffic_class: Reading<u8>,
     /// RDMA-CM's default for the port: `IB/RoCE v1` or `RoCE v2`.
@@ -66,7 +66,7 @@ impl RdmaPort {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GidEntry {
+pub struct GidTableEntry {
     pub index: u32,
     pub gid: Gid,
     pub kind: Reading<GidKind>,
@@ -74,7 +74,7 @@ pub struct GidEntry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueuePair {
+pub struct QueuePairFacts {
     pub number: u32,
     pub port: Option<u32>,
     /// `RC`, `UD`, `GSI`, `SMI`, …

@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     TextReading,
-    persistence::{LimitLine, ProcessLimit},
+    persistence::{LimitsConfLine, ProcessLimit},
 };
 use crate::Reading;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct System {
+pub struct SystemFacts {
     /// Whether collection ran as root.
     pub root: Reading<bool>,
     pub locked_memory: ProcessLimit,
     /// Lines of limits.conf and limits.d about locked memory.
-    pub limit_lines: Vec<LimitLine>,
+    pub limit_lines: Vec<LimitsConfLine>,
     pub clock_synchronised: Reading<bool>,
     /// Whether systemd has a time service running: `NTP` of `timedatectl show`.
     pub time_service_on: Reading<bool>,
@@ -23,13 +23,13 @@ pub struct System {
     /// The kind of container that collection ran in; absent on a machine of its own.
     pub container: TextReading,
     /// Allow-listed lines of the kernel log.
-    pub kernel_log: Reading<Vec<LogLine>>,
+    pub kernel_log: Reading<Vec<KernelLogLine>>,
     /// The selected `pcie_aspm` policy.
     pub aspm_policy: TextReading,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogLine {
+pub struct KernelLogLine {
     /// Microseconds since boot.
     pub at_us: Reading<u64>,
     pub text: String,

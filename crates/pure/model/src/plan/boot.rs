@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::FORMAT;
 
 #[derive(Debug, Error)]
-pub enum BootError {
+pub enum BootFileParseError {
     #[error("it is no file of boot settings")]
     Parse(#[source] toml::de::Error),
     #[error("it has format {found}; this build reads format {FORMAT}")]
@@ -18,36 +18,36 @@ pub enum BootError {
 /// The file that the boot unit reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Boot {
+pub struct BootFile {
     pub format: u32,
     /// Interfaces that stay down.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub down: Vec<String>,
     #[serde(default, rename = "port", skip_serializing_if = "Vec::is_empty")]
-    pub ports: Vec<BootPort>,
+    pub ports: Vec<BootPortSettings>,
 }
 
-impl Boot {
-    pub fn from_toml(text: &str) -> Result<Self, BootError> {
+impl BootFile {
+    pub fn from_toml(text: &str) -> Result<Self, BootFileParseError> {
         // Another format may have other keys, and its number says more than the first of them.
         #[derive(Deserialize)]
         struct Version {
             format: u32,
         }
-        let version: Version = toml::from_str(text).map_err(BootError::Parse)?;
+        let version: Version = toml::from_str(text).map_err(BootFileParseError::Parse)?;
         if version.format != FORMAT {
-            return Err(BootError::Format {
+            return Err(BootFileParseError::Format {
                 found: version.format,
             });
         }
-        toml::from_str(text).map_err(BootError::Parse)
+        toml::from_str(text).map_err(BootFileParseError::Parse)
     }
 }
 
 /// A value that is left out is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BootPort {
+pub struct BootPortSettings {
     pub interface: String,
     pub device: String,
     pub port: u32,

@@ -10,21 +10,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::renderer::Renderer;
-pub use boot::{Boot, BootError, BootPort};
-pub use change::Change;
-pub use refusal::Refusal;
+pub use boot::{BootFile, BootFileParseError, BootPortSettings};
+pub use change::ValueChange;
+pub use refusal::PlanRefusal;
 pub use step::{
-    Comparison, Configure, CongestionNotification, DscpPriority, EcnPoint, FileChange,
-    InterfaceChange, InterfaceUp, KernelModule, Mode, Packages, PriorityFlowControl, PriorityTrust,
-    Reread, RoceMode, RuntimeRollback, ShownAs, Stale, Step, StepKind, Sysctl, SystemdUnit,
-    TimeService, TrafficClass, aside, global_addresses,
+    ConfigReload, Configure, CongestionNotification, DscpPriority, EcnPoint, FileChange, FileMode,
+    InterfaceChange, InterfaceUp, KernelModule, Packages, PriorityFlowControl, PriorityTrust,
+    RoceMode, RuntimeRollback, StaleStep, Step, StepKind, SummaryGroup, Sysctl, SystemdUnit,
+    TimeService, TrafficClass, WantedAndFound, aside, global_addresses,
 };
 
 /// Version of the format that this build writes.
 pub const FORMAT: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Plan {
+pub struct ClusterPlan {
     pub format: u32,
     /// The cluster's name.
     pub cluster: String,
@@ -32,10 +32,10 @@ pub struct Plan {
     /// Nodes of the cluster file that nothing was read of.
     pub missing: Vec<String>,
     /// What each switch must be set to, so that both ends agree.
-    pub switches: Vec<SwitchSide>,
+    pub switches: Vec<SwitchSettings>,
 }
 
-impl Plan {
+impl ClusterPlan {
     pub fn is_refused(&self) -> bool {
         self.nodes.iter().any(|node| !node.refusals.is_empty())
     }
@@ -53,13 +53,13 @@ pub struct NodePlan {
     /// changed, the plan is stale.
     pub basis: String,
     /// Why nothing may be done. The steps are what would be done otherwise.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<PlanRefusal>,
     /// In the order in which they are done. They are undone in the reverse order.
     pub steps: Vec<Step>,
     pub notes: Vec<String>,
     pub addresses: Vec<FabricAddress>,
     /// For NCCL, UCX, Gloo, Open MPI, Ray, vLLM, `SGLang` and llama.cpp on this node.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<EngineSetting>,
 }
 
 impl NodePlan {
@@ -107,8 +107,8 @@ pub struct FabricAddress {
 
 /// One variable of an engine's environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Setting {
-    pub engine: Engine,
+pub struct EngineSetting {
+    pub engine: EngineKind,
     pub name: String,
     pub value: String,
     pub why: String,
@@ -118,7 +118,7 @@ pub struct Setting {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Engine {
+pub enum EngineKind {
     Nccl,
     Ucx,
     Gloo,
@@ -133,7 +133,7 @@ pub enum Engine {
 
 /// The other end of quality of service, for whoever runs the switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SwitchSide {
+pub struct SwitchSettings {
     pub plane: String,
     pub summary: Vec<String>,
     /// For NVIDIA Cumulus Linux, by NVUE.

@@ -8,7 +8,7 @@ use crate::renderer::services;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "refused", rename_all = "kebab-case")]
-pub enum Refusal {
+pub enum PlanRefusal {
     #[error("this node is not in the cluster file; add a [[node]] named '{name}', or leave it out")]
     NotInCluster { name: String },
     #[error("there is no cage '{cage}' on this node; it has {}", listed(.known))]

@@ -10,7 +10,7 @@ use crate::{
 
 /// The first line of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Header {
+pub struct RunHeader {
     pub format: u32,
     /// The controller's clock when it began: `2026-11-01T12:00:00Z`.
     pub started: String,
@@ -30,7 +30,7 @@ pub struct Header {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
-    pub mode: Mode,
+    pub mode: ProofMode,
     /// How long one test measures.
     pub test_milliseconds: u32,
     /// Message sizes of bandwidth tests.
@@ -44,7 +44,7 @@ pub struct RunOptions {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Mode {
+pub enum ProofMode {
     /// One matching, then suspects against nodes that passed.
     Quick,
     /// Every pair.
@@ -115,11 +115,11 @@ pub struct RunPort {
     pub header_bytes: Option<u32>,
     /// PCI Express links from the root down to the card; empty where they are not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pcie: Vec<PcieLink>,
+    pub pcie: Vec<RunPcieLink>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PcieLink {
+pub struct RunPcieLink {
     /// The PCI address of the device at its lower end. Ports with the same one share the link.
     pub at: String,
     pub speed: LinkSpeed,

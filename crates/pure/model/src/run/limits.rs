@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::{EndReason, Figures, Header, Measurement, Outcome, Record};
+use super::{
+    Measurement, MeasurementFigures, MeasurementOutcome, RunEndReason, RunHeader, RunRecord,
+};
 
 /// Of a stored run. A full run of 256 nodes has about a third.
 pub const MAX_FILE_BYTES: usize = 512 * 1024 * 1024;
@@ -25,25 +27,25 @@ pub(super) const MAX_TEXT: usize = 4096;
 /// More than a run may have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{found} {what}, and a run may have {most}")]
-pub struct LimitError {
+pub struct RunLimitError {
     pub what: &'static str,
     pub found: usize,
     pub most: usize,
 }
 
-pub(super) fn check(record: &Record) -> Result<(), LimitError> {
+pub(super) fn check(record: &RunRecord) -> Result<(), RunLimitError> {
     match record {
-        Record::Header(header) => of_header(header),
-        Record::Measurement(measurement) => of_measurement(measurement),
-        Record::Lost(lost) => text(&lost.host).and(text(&lost.why)),
-        Record::End(end) => match &end.reason {
-            EndReason::Failed { error } => text(error),
-            EndReason::Finished | EndReason::Interrupted => Ok(()),
+        RunRecord::Header(header) => of_header(header),
+        RunRecord::Measurement(measurement) => of_measurement(measurement),
+        RunRecord::Lost(lost) => text(&lost.host).and(text(&lost.why)),
+        RunRecord::End(end) => match &end.reason {
+            RunEndReason::Failed { error } => text(error),
+            RunEndReason::Finished | RunEndReason::Interrupted => Ok(()),
         },
     }
 }
 
-fn of_header(header: &Header) -> Result<(), LimitError> {
+fn of_header(header: &RunHeader) -> Result<(), RunLimitError> {
     within("nodes", header.nodes.len(), MAX_NODES)?;
     within("cables", header.cabling.len(), MAX_CABLES)?;
     let ports = header.groups.iter().map(Vec::len).sum();
@@ -64,17 +66,17 @@ fn of_header(header: &Header) -> Result<(), LimitError> {
     Ok(())
 }
 
-fn of_measurement(measurement: &Measurement) -> Result<(), LimitError> {
+fn of_measurement(measurement: &Measurement) -> Result<(), RunLimitError> {
     match &measurement.outcome {
-        Outcome::Measured(Figures::Bandwidth(figures)) => {
+        MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(figures)) => {
             within("windows", figures.windows.len(), MAX_WINDOWS)?;
         }
-        Outcome::Measured(Figures::Latency(figures)) => {
+        MeasurementOutcome::Measured(MeasurementFigures::Latency(figures)) => {
             within("histogram buckets", figures.histogram.len(), MAX_BUCKETS)?;
         }
-        Outcome::Measured(Figures::Reach(_)) => {}
-        Outcome::Failed { error } => text(error)?,
-        Outcome::NotApplicable { reason } => text(reason)?,
+        MeasurementOutcome::Measured(MeasurementFigures::Reach(_)) => {}
+        MeasurementOutcome::Failed { error } => text(error)?,
+        MeasurementOutcome::NotApplicable { reason } => text(reason)?,
     }
     counters(&measurement.counters.from)?;
     counters(&measurement.counters.to)?;
@@ -82,11 +84,11 @@ fn of_measurement(measurement: &Measurement) -> Result<(), LimitError> {
     measurement.doubts.iter().try_for_each(|doubt| text(doubt))
 }
 
-fn counters(counters: &BTreeMap<String, u64>) -> Result<(), LimitError> {
+fn counters(counters: &BTreeMap<String, u64>) -> Result<(), RunLimitError> {
     within("counters of an end", counters.len(), MAX_COUNTERS)
 }
 
-fn text(text: &str) -> Result<(), LimitError> {
+fn text(text: &str) -> Result<(), RunLimitError> {
     // Bytes bound characters from above, and are quick to tell.
     if text.len() <= MAX_TEXT {
         return Ok(());
@@ -94,9 +96,9 @@ fn text(text: &str) -> Result<(), LimitError> {
     within("characters of a text", text.chars().count(), MAX_TEXT)
 }
 
-fn within(what: &'static str, found: usize, most: usize) -> Result<(), LimitError> {
+fn within(what: &'static str, found: usize, most: usize) -> Result<(), RunLimitError> {
     if found > most {
-        return Err(LimitError { what, found, most });
+        return Err(RunLimitError { what, found, most });
     }
     Ok(())
 }

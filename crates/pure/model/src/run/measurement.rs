@@ -9,7 +9,7 @@ use crate::HardwareAddress;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {
     pub kind: TestKind,
-    pub phase: Phase,
+    pub phase: TestConcurrency,
     /// Measurements with the same number ran at the same time.
     pub round: u32,
     /// The one that sends.
@@ -23,7 +23,7 @@ pub struct Measurement {
     /// Queue pairs, or TCP streams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_pairs: Option<u32>,
-    pub outcome: Outcome,
+    pub outcome: MeasurementOutcome,
     /// By how much counters of both ends grew meanwhile.
     #[serde(default, skip_serializing_if = "CounterGrowth::is_empty")]
     pub counters: CounterGrowth,
@@ -39,14 +39,14 @@ pub enum TestKind {
     Reachability,
     TcpBandwidth,
     TcpLatency,
-    RdmaBandwidth(Operation),
+    RdmaBandwidth(RdmaOperation),
     /// Half a round trip of a small message.
     RdmaLatency,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Operation {
+pub enum RdmaOperation {
     Write,
     Read,
     Send,
@@ -55,7 +55,7 @@ pub enum Operation {
 /// What else ran at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Phase {
+pub enum TestConcurrency {
     /// Nothing.
     Solo,
     /// The other direction of the same pair and rail.
@@ -90,8 +90,8 @@ pub struct MeasuredEnd {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    Measured(Figures),
+pub enum MeasurementOutcome {
+    Measured(MeasurementFigures),
     /// It was tried.
     Failed {
         error: String,
@@ -104,8 +104,8 @@ pub enum Outcome {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Figures {
-    Reach(Reach),
+pub enum MeasurementFigures {
+    Reach(ReachabilityFigure),
     Bandwidth(BandwidthFigures),
     Latency(LatencyFigures),
 }
@@ -113,7 +113,7 @@ pub enum Figures {
 /// Whose answer came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reach {
+pub enum ReachabilityFigure {
     Answered {
         /// The answer's hardware address is the port's; `false` where one of the two is not known.
         hardware_address_checked: bool,
@@ -192,21 +192,21 @@ impl CounterGrowth {
 impl Measurement {
     pub fn bandwidth(&self) -> Option<&BandwidthFigures> {
         match &self.outcome {
-            Outcome::Measured(Figures::Bandwidth(figures)) => Some(figures),
+            MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(figures)) => Some(figures),
             _ => None,
         }
     }
 
     pub fn latency(&self) -> Option<&LatencyFigures> {
         match &self.outcome {
-            Outcome::Measured(Figures::Latency(figures)) => Some(figures),
+            MeasurementOutcome::Measured(MeasurementFigures::Latency(figures)) => Some(figures),
             _ => None,
         }
     }
 
     pub fn error(&self) -> Option<&str> {
         match &self.outcome {
-            Outcome::Failed { error } => Some(error),
+            MeasurementOutcome::Failed { error } => Some(error),
             _ => None,
         }
     }
@@ -243,15 +243,15 @@ impl TestKind {
             Self::Reachability => "reachability",
             Self::TcpBandwidth => "tcp-bandwidth",
             Self::TcpLatency => "tcp-latency",
-            Self::RdmaBandwidth(Operation::Write) => "rdma-write",
-            Self::RdmaBandwidth(Operation::Read) => "rdma-read",
-            Self::RdmaBandwidth(Operation::Send) => "rdma-send",
+            Self::RdmaBandwidth(RdmaOperation::Write) => "rdma-write",
+            Self::RdmaBandwidth(RdmaOperation::Read) => "rdma-read",
+            Self::RdmaBandwidth(RdmaOperation::Send) => "rdma-send",
             Self::RdmaLatency => "rdma-latency",
         }
     }
 }
 
-impl Phase {
+impl TestConcurrency {
     pub fn name(self) -> &'static str {
         match self {
             Self::Solo => "solo",

@@ -1,7 +1,7 @@
 //! A run: what `prove` measured, on which nodes, with which versions.
 //!
-//! A run is stored as lines of JSON that are appended while it goes on: a [`Header`], then a line for each measurement
-//! and each node that was lost, then an [`End`]. An interrupted run has no end, and perhaps a torn last line; what stands
+//! A run is stored as lines of JSON that are appended while it goes on: a [`RunHeader`], then a line for each measurement
+//! and each node that was lost, then an [`RunEnd`]. An interrupted run has no end, and perhaps a torn last line; what stands
 //! before is whole. Every line is sealed (see [`RunWriter`]), so that a changed file is refused.
 //!
 //! Numbers are counts and times as the engines took them: whoever shows a figure divides.
@@ -17,11 +17,11 @@ mod writer;
 
 use serde::{Deserialize, Serialize};
 
-pub use header::{Header, Mode, PcieLink, RunNode, RunOptions, RunPort};
-pub use limits::{LimitError, MAX_FILE_BYTES, MAX_LINE_BYTES};
+pub use header::{ProofMode, RunHeader, RunNode, RunOptions, RunPcieLink, RunPort};
+pub use limits::{MAX_FILE_BYTES, MAX_LINE_BYTES, RunLimitError};
 pub use measurement::{
-    BandwidthFigures, CounterGrowth, Figures, LatencyFigures, MeasuredEnd, Measurement, Operation,
-    Outcome, Phase, Reach, TestKind,
+    BandwidthFigures, CounterGrowth, LatencyFigures, MeasuredEnd, Measurement, MeasurementFigures,
+    MeasurementOutcome, RdmaOperation, ReachabilityFigure, TestConcurrency, TestKind,
 };
 pub use reader::{ReadRunError, read};
 pub use writer::{RunWriter, WriteRunError};
@@ -31,14 +31,14 @@ pub const FORMAT: u32 = 1;
 
 /// A stored run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
-    pub header: Header,
+pub struct StoredRun {
+    pub header: RunHeader,
     /// In the order in which they ended.
     pub measurements: Vec<Measurement>,
     /// Nodes that went away while the run went on.
     pub lost: Vec<LostNode>,
     /// `None`: it was cut off.
-    pub end: Option<End>,
+    pub end: Option<RunEnd>,
     /// The last line was not whole, and was left out.
     pub torn: bool,
 }
@@ -53,15 +53,15 @@ pub struct LostNode {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
-    pub reason: EndReason,
+pub struct RunEnd {
+    pub reason: RunEndReason,
     /// Since the run began.
     pub offset_milliseconds: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
-pub enum EndReason {
+pub enum RunEndReason {
     /// Everything that was planned was tried.
     Finished,
     /// A person ended it.
@@ -74,16 +74,16 @@ pub enum EndReason {
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "record")]
-pub(crate) enum Record {
-    Header(Header),
+pub(crate) enum RunRecord {
+    Header(RunHeader),
     Measurement(Box<Measurement>),
     Lost(LostNode),
-    End(End),
+    End(RunEnd),
 }
 
-impl Run {
+impl StoredRun {
     /// A run of which nothing is measured yet.
-    pub fn new(header: Header) -> Self {
+    pub fn new(header: RunHeader) -> Self {
         Self {
             header,
             measurements: Vec::new(),
@@ -97,8 +97,8 @@ impl Run {
     pub fn is_finished(&self) -> bool {
         matches!(
             &self.end,
-            Some(End {
-                reason: EndReason::Finished,
+            Some(RunEnd {
+                reason: RunEndReason::Finished,
                 ..
             })
         )

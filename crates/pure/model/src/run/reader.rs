@@ -6,8 +6,8 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::{
-    FORMAT, LimitError, MAX_FILE_BYTES, MAX_LINE_BYTES, Record, Run, limits,
-    seal::{Broken, Chain},
+    FORMAT, MAX_FILE_BYTES, MAX_LINE_BYTES, RunLimitError, RunRecord, StoredRun, limits,
+    seal::{BrokenSeal, SealChain},
 };
 
 #[derive(Debug, Error)]
@@ -38,7 +38,7 @@ pub enum ReadRunError {
     Limit {
         line: usize,
         #[source]
-        source: LimitError,
+        source: RunLimitError,
     },
     #[error("{bytes} bytes are more than a run may have ({most})")]
     TooLarge { bytes: usize, most: usize },
@@ -54,10 +54,10 @@ struct Preamble {
 const KINDS: [&str; 4] = ["header", "measurement", "lost", "end"];
 
 /// A last line without its end was being written when the run was cut off: it is left out.
-pub fn read(text: &str) -> Result<Run, ReadRunError> {
+pub fn read(text: &str) -> Result<StoredRun, ReadRunError> {
     bounded(text.len(), MAX_FILE_BYTES)?;
-    let mut chain = Chain::default();
-    let mut run: Option<Run> = None;
+    let mut chain = SealChain::default();
+    let mut run: Option<StoredRun> = None;
     let mut hosts = HashSet::new();
     let mut torn = false;
     for (line, text) in (1..).zip(text.split_inclusive('\n')) {
@@ -72,19 +72,19 @@ pub fn read(text: &str) -> Result<Run, ReadRunError> {
         };
         bounded(text.len(), MAX_LINE_BYTES + 64)?;
         let json = chain.open(text).map_err(|broken| match broken {
-            Broken::NotSealed if line == 1 => ReadRunError::Foreign,
-            Broken::NotSealed | Broken::Differs => ReadRunError::Changed { line },
+            BrokenSeal::NotSealed if line == 1 => ReadRunError::Foreign,
+            BrokenSeal::NotSealed | BrokenSeal::Differs => ReadRunError::Changed { line },
         })?;
         let record = record(line, json)?;
         match (&mut run, record) {
-            (None, Record::Header(header)) => {
+            (None, RunRecord::Header(header)) => {
                 hosts = header.nodes.iter().map(|node| node.host.clone()).collect();
                 let mut ends = header.groups.iter().flatten();
                 if let Some(end) = ends.find(|end| !hosts.contains(&end.host)) {
                     let host = end.host.clone();
                     return Err(ReadRunError::UnknownNode { line, host });
                 }
-                run = Some(Run::new(header));
+                run = Some(StoredRun::new(header));
             }
             (Some(run), record) if run.end.is_none() => add(run, &hosts, line, record)?,
             (_, record) => {
@@ -94,7 +94,7 @@ pub fn read(text: &str) -> Result<Run, ReadRunError> {
         }
     }
     match run {
-        Some(run) => Ok(Run { torn, ..run }),
+        Some(run) => Ok(StoredRun { torn, ..run }),
         None if text.is_empty() => Err(ReadRunError::Empty),
         // Half a header is still told from somebody else's file.
         None if text.starts_with(r#"{"seal":""#) => Err(ReadRunError::Empty),
@@ -103,10 +103,10 @@ pub fn read(text: &str) -> Result<Run, ReadRunError> {
 }
 
 fn add(
-    run: &mut Run,
+    run: &mut StoredRun,
     hosts: &HashSet<String>,
     line: usize,
-    record: Record,
+    record: RunRecord,
 ) -> Result<(), ReadRunError> {
     let known = |host: &String| {
         let host = host.clone();
@@ -117,17 +117,17 @@ fn add(
         }
     };
     match record {
-        Record::Measurement(measurement) => {
+        RunRecord::Measurement(measurement) => {
             known(&measurement.from.host)?;
             known(&measurement.to.host)?;
             run.measurements.push(*measurement);
         }
-        Record::Lost(lost) => {
+        RunRecord::Lost(lost) => {
             known(&lost.host)?;
             run.lost.push(lost);
         }
-        Record::End(end) => run.end = Some(end),
-        Record::Header(_) => {
+        RunRecord::End(end) => run.end = Some(end),
+        RunRecord::Header(_) => {
             return Err(ReadRunError::OutOfPlace {
                 line,
                 kind: "header",
@@ -137,7 +137,7 @@ fn add(
     Ok(())
 }
 
-fn record(line: usize, json: &str) -> Result<Record, ReadRunError> {
+fn record(line: usize, json: &str) -> Result<RunRecord, ReadRunError> {
     let malformed = |source| ReadRunError::Malformed { line, source };
     // Only the first line needs it: a header of another format may not parse as ours.
     if line == 1 {
@@ -149,7 +149,7 @@ fn record(line: usize, json: &str) -> Result<Record, ReadRunError> {
             _ => {}
         }
     }
-    let record: Record = serde_json::from_str(json).map_err(|source| {
+    let record: RunRecord = serde_json::from_str(json).map_err(|source| {
         let preamble: Option<Preamble> = serde_json::from_str(json).ok();
         match preamble {
             Some(Preamble { record: kind, .. }) if !KINDS.contains(&kind.as_str()) => {
@@ -163,12 +163,12 @@ fn record(line: usize, json: &str) -> Result<Record, ReadRunError> {
     Ok(record)
 }
 
-fn kind(record: &Record) -> &'static str {
+fn kind(record: &RunRecord) -> &'static str {
     match record {
-        Record::Header(_) => "header",
-        Record::Measurement(_) => "measurement",
-        Record::Lost(_) => "lost node",
-        Record::End(_) => "end",
+        RunRecord::Header(_) => "header",
+        RunRecord::Measurement(_) => "measurement",
+        RunRecord::Lost(_) => "lost node",
+        RunRecord::End(_) => "end",
     }
 }
 

@@ -12,16 +12,16 @@ const AFTER: &str = "}";
 
 /// The seal of the line before; of nothing for the first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Chain(String);
+pub(super) struct SealChain(String);
 
 /// A line that is none of ours, or is not as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(super) enum BrokenSeal {
     NotSealed,
     Differs,
 }
 
-impl Chain {
+impl SealChain {
     /// The whole line for a record's JSON, with its end.
     pub(super) fn seal(&mut self, json: &str) -> String {
         self.0 = self.next(json);
@@ -29,11 +29,11 @@ impl Chain {
     }
 
     /// The record's JSON of a line, whose end is already taken off.
-    pub(super) fn open<'a>(&mut self, line: &'a str) -> Result<&'a str, Broken> {
-        let (seal, json) = parts(line).ok_or(Broken::NotSealed)?;
+    pub(super) fn open<'a>(&mut self, line: &'a str) -> Result<&'a str, BrokenSeal> {
+        let (seal, json) = parts(line).ok_or(BrokenSeal::NotSealed)?;
         let expected = self.next(json);
         if seal != expected {
-            return Err(Broken::Differs);
+            return Err(BrokenSeal::Differs);
         }
         self.0 = expected;
         Ok(json)

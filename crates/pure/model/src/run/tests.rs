@@ -12,7 +12,7 @@ fn end(host: &str, rail: u32) -> MeasuredEnd {
     }
 }
 
-fn header() -> Header {
+fn header() -> RunHeader {
     let node = |host: &str| RunNode {
         host: host.to_owned(),
         kernel: Some("6.17.0-1008-nvidia".to_owned()),
@@ -33,13 +33,13 @@ fn header() -> Header {
         }],
         ..RunNode::default()
     };
-    Header {
+    RunHeader {
         format: FORMAT,
         started: "2026-11-01T12:00:00Z".to_owned(),
         crosstie: "0.1.0".to_owned(),
         cluster: Some("sparks".to_owned()),
         options: RunOptions {
-            mode: Mode::Soak { seconds: 600 },
+            mode: ProofMode::Soak { seconds: 600 },
             test_milliseconds: 1000,
             sizes: vec![65536],
             queue_pairs: vec![1, 4],
@@ -58,15 +58,15 @@ fn header() -> Header {
 fn measurement() -> Measurement {
     let grown = |name: &str, by| [(name.to_owned(), by)].into();
     Measurement {
-        kind: TestKind::RdmaBandwidth(Operation::Write),
-        phase: Phase::Round,
+        kind: TestKind::RdmaBandwidth(RdmaOperation::Write),
+        phase: TestConcurrency::Round,
         round: 3,
         from: end("a", 0),
         to: end("b", 0),
         offset_milliseconds: 1500,
         size: Some(65536),
         queue_pairs: Some(4),
-        outcome: Outcome::Measured(Figures::Bandwidth(BandwidthFigures {
+        outcome: MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(BandwidthFigures {
             bytes: 12_500_000_000,
             messages: 190_735,
             nanoseconds: 1_000_000_000,
@@ -90,7 +90,7 @@ fn measurement() -> Measurement {
 fn failed(error: &str) -> Measurement {
     Measurement {
         kind: TestKind::TcpLatency,
-        outcome: Outcome::Failed {
+        outcome: MeasurementOutcome::Failed {
             error: error.to_owned(),
         },
         counters: CounterGrowth::default(),
@@ -108,8 +108,8 @@ fn text() -> String {
         offset_milliseconds: 9000,
     };
     text += &writer.lost(lost).unwrap();
-    let end = End {
-        reason: EndReason::Interrupted,
+    let end = RunEnd {
+        reason: RunEndReason::Interrupted,
         offset_milliseconds: 9100,
     };
     text + &writer.end(end).unwrap()
@@ -207,7 +207,7 @@ fn foreign_files_are_told_apart() {
         );
     }
     assert!(matches!(read(""), Err(ReadRunError::Empty)));
-    let mut chain = seal::Chain::default();
+    let mut chain = seal::SealChain::default();
     let newer = chain.seal(r#"{"record":"header","format":2,"shape":"another"}"#);
     assert!(matches!(
         read(&newer),
@@ -218,8 +218,8 @@ fn foreign_files_are_told_apart() {
 #[test]
 fn sealed_nonsense_is_refused_with_its_line() {
     let sealed = |records: &[&str]| {
-        let mut chain = seal::Chain::default();
-        let header = serde_json::to_string(&Record::Header(header())).unwrap();
+        let mut chain = seal::SealChain::default();
+        let header = serde_json::to_string(&RunRecord::Header(header())).unwrap();
         let mut text = chain.seal(&header);
         for record in records {
             text += &chain.seal(record);
@@ -244,7 +244,7 @@ fn nothing_grows_without_bound() {
     let run = read(&(first + &line)).unwrap();
     assert_eq!(run.measurements[0].error().unwrap().chars().count(), 4096);
     let mut wide = measurement();
-    wide.outcome = Outcome::Measured(Figures::Bandwidth(BandwidthFigures {
+    wide.outcome = MeasurementOutcome::Measured(MeasurementFigures::Bandwidth(BandwidthFigures {
         windows: vec![1; 1_000_000],
         ..BandwidthFigures::default()
     }));

@@ -3,14 +3,14 @@
 use thiserror::Error;
 
 use super::{
-    End, EndReason, FORMAT, Header, LimitError, LostNode, MAX_LINE_BYTES, Measurement, Outcome,
-    Record, limits, limits::MAX_TEXT, seal::Chain,
+    FORMAT, LostNode, MAX_LINE_BYTES, Measurement, MeasurementOutcome, RunEnd, RunEndReason,
+    RunHeader, RunLimitError, RunRecord, limits, limits::MAX_TEXT, seal::SealChain,
 };
 
 #[derive(Debug, Error)]
 pub enum WriteRunError {
     #[error("the run cannot be stored")]
-    Limit(#[from] LimitError),
+    Limit(#[from] RunLimitError),
     #[error("the run cannot be stored as JSON")]
     Json(#[from] serde_json::Error),
     #[error("the run cannot be stored: a line of {bytes} bytes, and {MAX_LINE_BYTES} are allowed")]
@@ -23,20 +23,20 @@ pub enum WriteRunError {
 /// A line is `{"seal":"…","run":{…}}`; the seal is a digest of the line's record and of the seal before it.
 #[derive(Debug)]
 pub struct RunWriter {
-    chain: Chain,
+    chain: SealChain,
 }
 
 impl RunWriter {
     /// The writer, and the first line.
-    pub fn new(header: Header) -> Result<(Self, String), WriteRunError> {
+    pub fn new(header: RunHeader) -> Result<(Self, String), WriteRunError> {
         let mut writer = Self {
-            chain: Chain::default(),
+            chain: SealChain::default(),
         };
-        let header = Header {
+        let header = RunHeader {
             format: FORMAT,
             ..header
         };
-        let line = writer.line(&Record::Header(header))?;
+        let line = writer.line(&RunRecord::Header(header))?;
         Ok((writer, line))
     }
 
@@ -44,28 +44,29 @@ impl RunWriter {
     pub fn measurement(&mut self, measurement: Measurement) -> Result<String, WriteRunError> {
         let mut measurement = measurement;
         match &mut measurement.outcome {
-            Outcome::Failed { error: text } | Outcome::NotApplicable { reason: text } => cut(text),
-            Outcome::Measured(_) => {}
+            MeasurementOutcome::Failed { error: text }
+            | MeasurementOutcome::NotApplicable { reason: text } => cut(text),
+            MeasurementOutcome::Measured(_) => {}
         }
         measurement.doubts.iter_mut().for_each(cut);
-        self.line(&Record::Measurement(Box::new(measurement)))
+        self.line(&RunRecord::Measurement(Box::new(measurement)))
     }
 
     pub fn lost(&mut self, lost: LostNode) -> Result<String, WriteRunError> {
         let mut lost = lost;
         cut(&mut lost.why);
-        self.line(&Record::Lost(lost))
+        self.line(&RunRecord::Lost(lost))
     }
 
-    pub fn end(mut self, end: End) -> Result<String, WriteRunError> {
+    pub fn end(mut self, end: RunEnd) -> Result<String, WriteRunError> {
         let mut end = end;
-        if let EndReason::Failed { error } = &mut end.reason {
+        if let RunEndReason::Failed { error } = &mut end.reason {
             cut(error);
         }
-        self.line(&Record::End(end))
+        self.line(&RunRecord::End(end))
     }
 
-    fn line(&mut self, record: &Record) -> Result<String, WriteRunError> {
+    fn line(&mut self, record: &RunRecord) -> Result<String, WriteRunError> {
         limits::check(record)?;
         let json = serde_json::to_string(record)?;
         if json.len() >= MAX_LINE_BYTES {

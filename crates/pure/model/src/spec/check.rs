@@ -9,12 +9,12 @@ use std::{
 use ipnet::IpNet;
 use thiserror::Error;
 
-use super::{Node, PortMatch, Spec};
+use super::{ClusterSpec, NodeSpec, PortMatch};
 use crate::Cable;
 
 /// Where in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum SpecLocation {
     File,
     Fabric,
     Qos,
@@ -24,7 +24,7 @@ pub enum Place {
     Plane(usize),
 }
 
-impl Place {
+impl SpecLocation {
     /// The line of its heading, counted from 1.
     pub fn line(self, text: &str) -> Option<usize> {
         let (heading, index) = match self {
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SpecLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File => f.write_str("the file"),
@@ -59,13 +59,13 @@ impl fmt::Display for Place {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{place}: {problem}")]
-pub struct Fault {
-    pub place: Place,
-    pub problem: Problem,
+pub struct SpecFault {
+    pub place: SpecLocation,
+    pub problem: SpecProblem,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum SpecProblem {
     #[error("'{0}' is no host name")]
     NotAHostName(String),
     #[error("'{0}' holds characters that no name here may hold, or is longer than 64")]
@@ -79,7 +79,7 @@ pub enum Problem {
     #[error("both ends are {0}")]
     SameEnd(String),
     #[error("number {number} is that of {other} too; every one has its own")]
-    NumberTwice { number: u32, other: Place },
+    NumberTwice { number: u32, other: SpecLocation },
     #[error("numbers of nodes begin with 1: an address that ends in 0 is its subnet's")]
     NumberZero,
     #[error("cage '{cage}' lists {port} twice; the second was to be its twin")]
@@ -138,12 +138,12 @@ fn near(known: Option<&String>) -> String {
     known.map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
 }
 
-impl Spec {
+impl ClusterSpec {
     /// Everything that is wrong with it, in the order of the file.
-    pub fn check(&self) -> Vec<Fault> {
+    pub fn check(&self) -> Vec<SpecFault> {
         let mut faults = Faults(Vec::new());
         if !is_name(&self.name) {
-            faults.add(Place::File, Problem::BadName(self.name.clone()));
+            faults.add(SpecLocation::File, SpecProblem::BadName(self.name.clone()));
         }
         self.check_fabric(&mut faults);
         self.check_nodes(&mut faults);
@@ -157,18 +157,18 @@ impl Spec {
     fn check_fabric(&self, faults: &mut Faults) {
         let fabric = &self.fabric;
         if let Some(mtu) = fabric.mtu.filter(|mtu| !(1280..=65535).contains(&mtu.0)) {
-            faults.add(Place::Fabric, Problem::Mtu(mtu.0));
+            faults.add(SpecLocation::Fabric, SpecProblem::Mtu(mtu.0));
         }
         if let Some(pool) = fabric.pool.filter(|pool| !is_usable(*pool)) {
-            faults.add(Place::Fabric, Problem::UnusablePool(pool));
+            faults.add(SpecLocation::Fabric, SpecProblem::UnusablePool(pool));
         }
         if let (Some(pool), Some(prefix)) = (fabric.pool, fabric.subnet_prefix) {
             // Two addresses are the least of use, besides the subnet's own and its broadcast.
             let (least, most) = (pool.prefix_len(), pool.max_prefix_len() - 2);
             if !(least..=most).contains(&prefix) {
                 faults.add(
-                    Place::Fabric,
-                    Problem::Prefix {
+                    SpecLocation::Fabric,
+                    SpecProblem::Prefix {
                         prefix,
                         least,
                         most,
@@ -178,10 +178,10 @@ impl Spec {
         }
         if let Some(qos) = &self.qos {
             if qos.priority > 7 {
-                faults.add(Place::Qos, Problem::Priority(qos.priority));
+                faults.add(SpecLocation::Qos, SpecProblem::Priority(qos.priority));
             }
             if qos.dscp > 63 {
-                faults.add(Place::Qos, Problem::Dscp(qos.dscp));
+                faults.add(SpecLocation::Qos, SpecProblem::Dscp(qos.dscp));
             }
         }
     }
@@ -189,24 +189,25 @@ impl Spec {
     fn check_nodes(&self, faults: &mut Faults) {
         let mut names = BTreeSet::new();
         for (index, node) in self.nodes.iter().enumerate() {
-            let place = Place::Node(index);
+            let place = SpecLocation::Node(index);
             if !is_host_name(&node.name) {
-                faults.add(place, Problem::NotAHostName(node.name.clone()));
+                faults.add(place, SpecProblem::NotAHostName(node.name.clone()));
             }
             if !names.insert(&node.name) {
-                faults.add(place, Problem::NodeTwice(node.name.clone()));
+                faults.add(place, SpecProblem::NodeTwice(node.name.clone()));
             }
             for cage in node.cages.iter().filter(|cage| !is_name(&cage.id)) {
-                faults.add(place, Problem::BadName(cage.id.clone()));
+                faults.add(place, SpecProblem::BadName(cage.id.clone()));
             }
             ports_once(place, node, faults);
         }
         let numbers = self.nodes.iter().enumerate();
-        let numbers = numbers.map(|(index, node)| (Place::Node(index), node.number_at(index)));
+        let numbers =
+            numbers.map(|(index, node)| (SpecLocation::Node(index), node.number_at(index)));
         faults.numbers(numbers);
         for (index, node) in self.nodes.iter().enumerate() {
             if node.number == Some(0) {
-                faults.add(Place::Node(index), Problem::NumberZero);
+                faults.add(SpecLocation::Node(index), SpecProblem::NumberZero);
             }
         }
     }
@@ -215,33 +216,33 @@ impl Spec {
         let names: BTreeSet<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
         let mut ends = BTreeSet::new();
         for (index, cable) in self.cables.iter().enumerate() {
-            let place = Place::Cable(index);
+            let place = SpecLocation::Cable(index);
             if let Cable::Direct { a, b, number: _ } = cable
                 && a == b
             {
-                faults.add(place, Problem::SameEnd(a.to_string()));
+                faults.add(place, SpecProblem::SameEnd(a.to_string()));
                 continue;
             }
             for end in cable.ends() {
                 if !names.contains(end.node.as_str()) {
                     let known = super::nearest(&end.node, names.iter().copied());
-                    let problem = Problem::UnknownNode {
+                    let problem = SpecProblem::UnknownNode {
                         node: end.node.clone(),
                         known: known.map(str::to_owned),
                     };
                     faults.add(place, problem);
                 }
                 if !is_name(&end.cage) {
-                    faults.add(place, Problem::BadName(end.cage.clone()));
+                    faults.add(place, SpecProblem::BadName(end.cage.clone()));
                 }
                 if !ends.insert(end) {
-                    faults.add(place, Problem::EndTwice(end.to_string()));
+                    faults.add(place, SpecProblem::EndTwice(end.to_string()));
                 }
             }
         }
         let direct = self
             .direct_cables()
-            .map(|(index, number, ..)| (Place::Cable(index), number));
+            .map(|(index, number, ..)| (SpecLocation::Cable(index), number));
         faults.numbers(direct);
     }
 
@@ -252,18 +253,21 @@ impl Spec {
                 && names.insert(plane)
                 && !is_name(plane)
             {
-                faults.add(Place::Cable(index), Problem::BadName(plane.clone()));
+                faults.add(
+                    SpecLocation::Cable(index),
+                    SpecProblem::BadName(plane.clone()),
+                );
             }
         }
         let mut declared = BTreeSet::new();
         for (index, plane) in self.planes.iter().enumerate() {
             if !names.contains(&plane.name) {
-                let problem = Problem::UnusedPlane(plane.name.clone());
-                faults.add(Place::Plane(index), problem);
+                let problem = SpecProblem::UnusedPlane(plane.name.clone());
+                faults.add(SpecLocation::Plane(index), problem);
             }
             if !declared.insert(&plane.name) {
-                let problem = Problem::PlaneTwice(plane.name.clone());
-                faults.add(Place::Plane(index), problem);
+                let problem = SpecProblem::PlaneTwice(plane.name.clone());
+                faults.add(SpecLocation::Plane(index), problem);
             }
         }
         let places = self.plane_numbers().into_iter().map(|(name, number)| {
@@ -272,28 +276,28 @@ impl Spec {
                 |cable: &Cable| matches!(cable, Cable::Switched { plane, .. } if plane == name);
             let used = || self.cables.iter().position(joined);
             let place = declared
-                .map(Place::Plane)
-                .or_else(|| used().map(Place::Cable));
-            (place.unwrap_or(Place::File), number)
+                .map(SpecLocation::Plane)
+                .or_else(|| used().map(SpecLocation::Cable));
+            (place.unwrap_or(SpecLocation::File), number)
         });
         faults.numbers(places);
     }
 }
 
-struct Faults(Vec<Fault>);
+struct Faults(Vec<SpecFault>);
 
 impl Faults {
-    fn add(&mut self, place: Place, problem: Problem) {
-        self.0.push(Fault { place, problem });
+    fn add(&mut self, place: SpecLocation, problem: SpecProblem) {
+        self.0.push(SpecFault { place, problem });
     }
 
-    fn numbers(&mut self, numbers: impl Iterator<Item = (Place, u32)>) {
-        let mut seen: BTreeMap<u32, Place> = BTreeMap::new();
+    fn numbers(&mut self, numbers: impl Iterator<Item = (SpecLocation, u32)>) {
+        let mut seen: BTreeMap<u32, SpecLocation> = BTreeMap::new();
         for (place, number) in numbers {
             match seen.get(&number) {
                 Some(other) => {
                     let other = *other;
-                    self.add(place, Problem::NumberTwice { number, other });
+                    self.add(place, SpecProblem::NumberTwice { number, other });
                 }
                 None => {
                     seen.insert(number, place);
@@ -304,17 +308,17 @@ impl Faults {
 }
 
 /// The second mention of a port would be without effect, and whichever was meant instead would be left out.
-fn ports_once(place: Place, node: &Node, faults: &mut Faults) {
+fn ports_once(place: SpecLocation, node: &NodeSpec, faults: &mut Faults) {
     let mut seen: Vec<(&PortMatch, &str)> = Vec::new();
     for cage in &node.cages {
         for port in &cage.ports {
             match seen.iter().find(|(other, _)| *other == port) {
                 Some((_, other)) if *other == cage.id => {
                     let (cage, port) = (cage.id.clone(), port.to_string());
-                    faults.add(place, Problem::PortTwice { cage, port });
+                    faults.add(place, SpecProblem::PortTwice { cage, port });
                 }
                 Some((_, other)) => {
-                    let problem = Problem::PortInTwoCages {
+                    let problem = SpecProblem::PortInTwoCages {
                         port: port.to_string(),
                         cage: (*other).to_owned(),
                         other: cage.id.clone(),
@@ -366,8 +370,8 @@ mod tests {
 
     fn problems(body: &str) -> Vec<String> {
         let text = format!("format = 1\nname = 'x'\n{body}");
-        let spec = Spec::from_toml(&text).unwrap();
-        let line = |fault: &Fault| fault.place.line(&text).unwrap_or(0);
+        let spec = ClusterSpec::from_toml(&text).unwrap();
+        let line = |fault: &SpecFault| fault.place.line(&text).unwrap_or(0);
         let faults = spec.check();
         faults
             .iter()

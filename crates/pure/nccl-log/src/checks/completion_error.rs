@@ -2,21 +2,21 @@
 
 use std::{collections::BTreeSet, net::Ipv4Addr};
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
 use crate::{
-    run::{Run, Sighting},
-    state::Kind,
+    run::{HostObservation, NcclRun},
+    state::ObservationKind,
 };
 
 /// One hit for each status: each has its own meaning.
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    let all = run.seen(|kind| matches!(kind, Kind::Completion(_)));
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    let all = run.seen(|kind| matches!(kind, ObservationKind::Completion(_)));
     let statuses: BTreeSet<u32> = all
         .iter()
         .filter_map(|(kind, ..)| match kind {
-            Kind::Completion(status) => Some(*status),
+            ObservationKind::Completion(status) => Some(*status),
             _ => None,
         })
         .collect();
@@ -27,7 +27,7 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
         .chain(statuses.get(&FLUSHED));
     ordered
         .map(|status| {
-            let seen = run.seen(|kind| kind == Kind::Completion(*status));
+            let seen = run.seen(|kind| kind == ObservationKind::Completion(*status));
             let (meaning, cause, advice) = meaning(*status);
             let hit = run.hit(Severity::Fault, &seen).saw(
                 format!("status {status}"),
@@ -45,7 +45,7 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
 }
 
 /// A frame as large as they get, and who answers for the address.
-fn with_probes(hit: Hit, seen: &[Sighting]) -> Hit {
+fn with_probes(hit: CheckHit, seen: &[HostObservation]) -> CheckHit {
     let mut lines = seen.iter().flat_map(|(_, _, seen)| &seen.lines);
     let peer = lines.find_map(|line| remote_address(&line.text));
     let peer = peer.map_or_else(|| "PEER".to_owned(), |peer| peer.to_string());

@@ -1,20 +1,20 @@
 //! Channels by RDMA go through host memory.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::{Facts, Severity};
 
 use crate::{
-    report::Transport,
-    run::Run,
-    state::{HostId, Kind},
+    report::NcclTransport,
+    run::NcclRun,
+    state::{HostId, ObservationKind},
 };
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
     let seen = run.seen(|kind| match kind {
-        Kind::NetChannel {
+        ObservationKind::NetChannel {
             network,
             gdr: false,
-        } => Transport::of(run.state.names.get(network)) == Transport::Ib,
+        } => NcclTransport::of(run.state.names.get(network)) == NcclTransport::Ib,
         _ => false,
     });
     if seen.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
 }
 
 /// A GPU of the host that has memory of its own and is no consumer's card, by the host's facts.
-fn gpu_that_can<'a>(run: &Run<'a>, host: HostId) -> Option<(&'a str, &'a str)> {
+fn gpu_that_can<'a>(run: &NcclRun<'a>, host: HostId) -> Option<(&'a str, &'a str)> {
     let name = run.state.hosts.get(host);
     let facts: &'a Facts = run.facts.iter().find(|facts| facts.host.name == name)?;
     let mut able = facts.gpus.iter().filter(|gpu| gpu.can_gpudirect());

@@ -1,12 +1,12 @@
 //! Queue pairs use the link-local GID.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
-use crate::{run::Run, state::Kind};
+use crate::{run::NcclRun, state::ObservationKind};
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    let seen = run.seen(|kind| kind == Kind::LinkLocalGid);
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    let seen = run.seen(|kind| kind == ObservationKind::LinkLocalGid);
     if seen.is_empty() {
         Vec::new()
     } else {

@@ -1,12 +1,12 @@
 //! Memory could not be locked for the card.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
-use crate::{run::Run, state::Kind};
+use crate::{run::NcclRun, state::ObservationKind};
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    let seen = run.seen(|kind| kind == Kind::Registration);
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    let seen = run.seen(|kind| kind == ObservationKind::Registration);
     if seen.is_empty() {
         return Vec::new();
     }

@@ -2,32 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
 use crate::{
-    report::Transport,
-    run::{Nodes, Run},
-    state::Kind,
+    report::NcclTransport,
+    run::{NcclRun, NodeCount},
+    state::ObservationKind,
 };
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    if run.nodes != Nodes::Many || run.transport() != Transport::Mixed {
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    if run.nodes != NodeCount::Many || run.transport() != NcclTransport::Mixed {
         return Vec::new();
     }
     let channels = !run.net_links().is_empty();
     let of = |wanted| {
         run.seen(|kind| match kind {
-            Kind::NetChannel { network, .. } if channels => {
-                Transport::of(run.state.names.get(network)) == wanted
+            ObservationKind::NetChannel { network, .. } if channels => {
+                NcclTransport::of(run.state.names.get(network)) == wanted
             }
-            Kind::Network(network) if !channels => {
-                Transport::of(run.state.names.get(network)) == wanted
+            ObservationKind::Network(network) if !channels => {
+                NcclTransport::of(run.state.names.get(network)) == wanted
             }
             _ => false,
         })
     };
-    let (rdma, socket) = (of(Transport::Ib), of(Transport::Socket));
+    let (rdma, socket) = (of(NcclTransport::Ib), of(NcclTransport::Socket));
     let hosts: BTreeSet<_> = rdma
         .iter()
         .chain(&socket)
@@ -39,5 +39,5 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
         .take(1)
         .chain(socket.into_iter().take(1))
         .collect();
-    vec![run.lines(Hit::new(Severity::Fault, run.subject(&hosts)), &seen)]
+    vec![run.lines(CheckHit::new(Severity::Fault, run.subject(&hosts)), &seen)]
 }

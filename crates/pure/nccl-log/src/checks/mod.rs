@@ -13,14 +13,14 @@ mod qp_timeout;
 mod single_rail;
 mod socket_fallback;
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Finding;
 
-use crate::run::Run;
+use crate::run::NcclRun;
 
 pub(crate) use plugin_foreign::foreign;
 
-type Fire = fn(&Run) -> Vec<Hit>;
+type Fire = fn(&NcclRun) -> Vec<CheckHit>;
 
 const FIRE: &[(&str, Fire)] = &[
     ("nccl-socket-fallback", socket_fallback::fire),
@@ -37,7 +37,7 @@ const FIRE: &[(&str, Fire)] = &[
     ("nccl-plugin-foreign", plugin_foreign::fire),
 ];
 
-pub(crate) fn findings(run: &Run) -> Vec<Finding> {
+pub(crate) fn findings(run: &NcclRun) -> Vec<Finding> {
     let with_texts = FIRE
         .iter()
         .filter_map(|(id, fire)| Some((crosstie_doctor::checks::find(id)?, fire)));

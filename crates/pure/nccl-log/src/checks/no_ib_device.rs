@@ -1,22 +1,24 @@
 //! NCCL found no RDMA device.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
 use crate::{
-    report::Transport,
-    run::{Nodes, Run},
-    state::Kind,
+    report::NcclTransport,
+    run::{NcclRun, NodeCount},
+    state::ObservationKind,
 };
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    let mut seen = run.seen(|kind| kind == Kind::NoInfinibandDevice);
-    if run.nodes != Nodes::Many || seen.is_empty() {
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    let mut seen = run.seen(|kind| kind == ObservationKind::NoInfinibandDevice);
+    if run.nodes != NodeCount::Many || seen.is_empty() {
         return Vec::new();
     }
     // Where a plugin for another kind of network is in use, verbs are not missed.
     let other = run.seen(|kind| match kind {
-        Kind::Network(name) => Transport::of(run.state.names.get(name)) == Transport::Unknown,
+        ObservationKind::Network(name) => {
+            NcclTransport::of(run.state.names.get(name)) == NcclTransport::Unknown
+        }
         _ => false,
     });
     seen.retain(|(_, host, _)| !other.iter().any(|(_, served, _)| served == host));

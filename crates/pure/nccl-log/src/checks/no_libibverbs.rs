@@ -1,20 +1,20 @@
 //! libibverbs cannot be opened.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::{Severity, distribution::DEBIAN};
 
 use crate::{
-    run::{Nodes, Run},
-    state::Kind,
+    run::{NcclRun, NodeCount},
+    state::ObservationKind,
 };
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    let seen = run.seen(|kind| kind == Kind::NoVerbs);
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    let seen = run.seen(|kind| kind == ObservationKind::NoVerbs);
     if seen.is_empty() {
         return Vec::new();
     }
     // On one node nothing crosses the network: worth knowing before the second one joins, no more.
-    let severity = if run.nodes == Nodes::One {
+    let severity = if run.nodes == NodeCount::One {
         Severity::Info
     } else {
         Severity::Fault

@@ -1,25 +1,25 @@
 //! A plugin for the network is in use.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
 use crate::{
-    run::Run,
-    state::{Kind, State},
+    run::NcclRun,
+    state::{NcclLogState, ObservationKind},
 };
 
 /// The plugin or foreign network that something speaks of.
-pub(crate) fn foreign(state: &State, kind: Kind) -> Option<&str> {
+pub(crate) fn foreign(state: &NcclLogState, kind: ObservationKind) -> Option<&str> {
     match kind {
-        Kind::Plugin(name) => Some(state.names.get(name)),
-        Kind::Network(name) => {
+        ObservationKind::Plugin(name) => Some(state.names.get(name)),
+        ObservationKind::Network(name) => {
             Some(state.names.get(name)).filter(|name| !matches!(*name, "IB" | "Socket"))
         }
         _ => None,
     }
 }
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
     let seen = run.seen(|kind| foreign(run.state, kind).is_some());
     if seen.is_empty() {
         Vec::new()

@@ -1,12 +1,12 @@
 //! A queue pair's GID is empty.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
-use crate::{message::QueuePairError, run::Run, state::Kind};
+use crate::{message::NcclQueuePairError, run::NcclRun, state::ObservationKind};
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    let seen = run.seen(|kind| kind == Kind::QueuePair(QueuePairError::NoGid));
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    let seen = run.seen(|kind| kind == ObservationKind::QueuePair(NcclQueuePairError::NoGid));
     if seen.is_empty() {
         return Vec::new();
     }

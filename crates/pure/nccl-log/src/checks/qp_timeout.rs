@@ -1,12 +1,12 @@
 //! A queue pair's peer could not be reached.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
-use crate::{message::QueuePairError, run::Run, state::Kind};
+use crate::{message::NcclQueuePairError, run::NcclRun, state::ObservationKind};
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    let seen = run.seen(|kind| kind == Kind::QueuePair(QueuePairError::Timeout));
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    let seen = run.seen(|kind| kind == ObservationKind::QueuePair(NcclQueuePairError::Timeout));
     if seen.is_empty() {
         Vec::new()
     } else {

@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_fabric::cages;
 use crosstie_model::{Facts, Severity};
 
 use crate::{
-    message::Device,
-    report::Transport,
-    run::Run,
-    state::{HostId, Kind},
+    message::NcclDevice,
+    report::NcclTransport,
+    run::NcclRun,
+    state::{HostId, ObservationKind},
 };
 
 /// A twin, and where it is known from.
 type Twin = (String, String);
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
     let devices = roce_devices(run);
     let mut single: BTreeMap<HostId, Twin> = BTreeMap::new();
     for (host, names) in &devices {
@@ -29,7 +29,7 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
             }
         }
     }
-    let mut seen = run.seen(|kind| kind == Kind::InfinibandDevices);
+    let mut seen = run.seen(|kind| kind == ObservationKind::InfinibandDevices);
     seen.retain(|(_, host, _)| single.contains_key(host));
     if seen.is_empty() {
         return Vec::new();
@@ -47,16 +47,16 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
 }
 
 /// The physical RoCE devices that each host listed, in any of its processes.
-fn roce_devices<'a>(run: &Run<'a>) -> BTreeMap<HostId, BTreeSet<&'a str>> {
+fn roce_devices<'a>(run: &NcclRun<'a>) -> BTreeMap<HostId, BTreeSet<&'a str>> {
     let mut devices: BTreeMap<HostId, BTreeSet<&str>> = BTreeMap::new();
     for process in &run.processes {
         let host = run.state.processes[*process as usize].host;
-        let listed = run.devices(*process, Transport::Ib);
-        if !listed.is_empty() && listed.iter().all(Device::is_roce) {
+        let listed = run.devices(*process, NcclTransport::Ib);
+        if !listed.is_empty() && listed.iter().all(NcclDevice::is_roce) {
             devices
                 .entry(host)
                 .or_default()
-                .extend(listed.iter().flat_map(Device::parts));
+                .extend(listed.iter().flat_map(NcclDevice::parts));
         }
     }
     devices
@@ -64,7 +64,7 @@ fn roce_devices<'a>(run: &Run<'a>) -> BTreeMap<HostId, BTreeSet<&'a str>> {
 
 /// Another active member of the same cage. A host without facts of its own (a container's name) is judged by the nodes that
 /// have such a device, if they agree.
-fn twin_in_facts(run: &Run, host: HostId, device: &str) -> Option<Twin> {
+fn twin_in_facts(run: &NcclRun, host: HostId, device: &str) -> Option<Twin> {
     let name = run.state.hosts.get(host);
     if let Some(own) = run.facts.iter().find(|facts| facts.host.name == name) {
         return active_twin(own, device).map(|twin| (twin, format!("the facts of {name}")));
@@ -103,7 +103,7 @@ fn active_twin(facts: &Facts, device: &str) -> Option<String> {
 
 /// Another host of the log uses the same device and, with it, its twin by name.
 fn twin_in_log(
-    run: &Run,
+    run: &NcclRun,
     devices: &BTreeMap<HostId, BTreeSet<&str>>,
     host: HostId,
     device: &str,

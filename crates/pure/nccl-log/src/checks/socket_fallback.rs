@@ -1,21 +1,23 @@
 //! Data between nodes goes over sockets.
 
-use crosstie_doctor::Hit;
+use crosstie_doctor::CheckHit;
 use crosstie_model::Severity;
 
 use crate::{
-    report::Transport,
-    run::{Nodes, Run},
-    state::{HostId, Kind},
+    report::NcclTransport,
+    run::{NcclRun, NodeCount},
+    state::{HostId, ObservationKind},
 };
 
-pub(super) fn fire(run: &Run) -> Vec<Hit> {
-    if run.nodes != Nodes::Many {
+pub(super) fn fire(run: &NcclRun) -> Vec<CheckHit> {
+    if run.nodes != NodeCount::Many {
         return Vec::new();
     }
-    let socket = |name| Transport::of(run.state.names.get(name)) == Transport::Socket;
+    let socket = |name| NcclTransport::of(run.state.names.get(name)) == NcclTransport::Socket;
     let seen = run.seen(|kind| match kind {
-        Kind::Network(name) | Kind::NetChannel { network: name, .. } => socket(name),
+        ObservationKind::Network(name) | ObservationKind::NetChannel { network: name, .. } => {
+            socket(name)
+        }
         _ => false,
     });
     if seen.is_empty() {
@@ -27,25 +29,25 @@ pub(super) fn fire(run: &Run) -> Vec<Hit> {
 }
 
 /// Where the same hosts said why, their line and what helps.
-fn reason(run: &Run, hosts: &[HostId], hit: Hit) -> Hit {
-    const REASONS: &[(Kind, &str, &str)] = &[
+fn reason(run: &NcclRun, hosts: &[HostId], hit: CheckHit) -> CheckHit {
+    const REASONS: &[(ObservationKind, &str, &str)] = &[
         (
-            Kind::InfinibandDisabled,
+            ObservationKind::InfinibandDisabled,
             "NCCL_IB_DISABLE is set, which turns RDMA off",
             "Unset NCCL_IB_DISABLE where the job gets its environment, and in nccl.conf; then start it again.",
         ),
         (
-            Kind::SocketForced,
+            ObservationKind::SocketForced,
             "NCCL_NET=Socket asks for sockets",
             "Unset NCCL_NET where the job gets its environment, and in nccl.conf; then start it again.",
         ),
         (
-            Kind::NoVerbs,
+            ObservationKind::NoVerbs,
             "libibverbs cannot be opened where the job runs, so NCCL has no RDMA",
             "Install rdma-core where the job runs: in the container's image, not on the machine alone.",
         ),
         (
-            Kind::NoInfinibandDevice,
+            ObservationKind::NoInfinibandDevice,
             "NCCL found no RDMA device that it may use: none is visible or active where the job runs, or NCCL_IB_HCA matches none",
             "See nccl-no-ib-device below: make the devices visible, or correct NCCL_IB_HCA.",
         ),

@@ -9,16 +9,16 @@ use crate::line::leading_number;
 
 /// One direction of one channel between two ranks, as one of them set it up.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Channel<'a> {
+pub(crate) struct NcclChannel<'a> {
     pub(crate) from: u32,
     pub(crate) to: u32,
     /// Told by the receiver; else by the sender.
     pub(crate) receive: bool,
-    pub(crate) via: Via<'a>,
+    pub(crate) via: ChannelPath<'a>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Via<'a> {
+pub(crate) enum ChannelPath<'a> {
     Net {
         /// `IB`, `Socket`, or a plugin's name for itself.
         network: Cow<'a, str>,
@@ -30,7 +30,7 @@ pub(crate) enum Via<'a> {
     Memory(Cow<'a, str>),
 }
 
-pub(super) fn parse(text: &[u8]) -> Option<Channel<'_>> {
+pub(super) fn parse(text: &[u8]) -> Option<NcclChannel<'_>> {
     // The order of a ring, `Channel 00/02 : 0 1 2 3`, has no arrow.
     let (from, rest) = rank(text[memchr(b':', text)? + 1..].strip_prefix(b" ")?)?;
     let rest = rest.strip_prefix(b" -")?;
@@ -45,7 +45,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Channel<'_>> {
         .or_else(|| rest.strip_prefix(b" [send]"))
         .unwrap_or(rest);
     let via = rest.strip_prefix(b" via ")?;
-    Some(Channel {
+    Some(NcclChannel {
         from,
         to,
         receive,
@@ -61,12 +61,12 @@ fn rank(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((rank, &text[end + 1..]))
 }
 
-fn parse_via(text: &[u8]) -> Option<Via<'_>> {
+fn parse_via(text: &[u8]) -> Option<ChannelPath<'_>> {
     let Some(text) = text.strip_prefix(b"NET/") else {
         let known = [&b"P2P/"[..], b"SHM"]
             .iter()
             .any(|kind| text.starts_with(kind));
-        return known.then(|| Via::Memory(lossy(memory(text))));
+        return known.then(|| ChannelPath::Memory(lossy(memory(text))));
     };
     // A name may hold spaces (`AWS Libfabric`), never a slash before a digit.
     let slash = memchr::memchr_iter(b'/', text).find(|at| {
@@ -83,7 +83,7 @@ fn parse_via(text: &[u8]) -> Option<Via<'_>> {
         Some(proxy) => &proxy[memchr(b')', proxy)? + 1..],
         None => rest,
     };
-    Some(Via::Net {
+    Some(ChannelPath::Net {
         network: lossy(&text[..slash]),
         device: leading_number(after)?,
         gdr: rest.starts_with(b"/GDRDMA"),
@@ -104,9 +104,9 @@ fn memory(text: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
-    fn net(network: &str, device: u32, gdr: bool) -> Via<'_> {
+    fn net(network: &str, device: u32, gdr: bool) -> ChannelPath<'_> {
         let network = network.into();
-        Via::Net {
+        ChannelPath::Net {
             network,
             device,
             gdr,
@@ -134,15 +134,15 @@ mod tests {
             ),
             (
                 "Channel 00/0 : 2[0] -> 3[1] via P2P/CUMEM/read",
-                (2, 3, false, Via::Memory("P2P/CUMEM".into())),
+                (2, 3, false, ChannelPath::Memory("P2P/CUMEM".into())),
             ),
             (
                 "Channel 00/0 : 2[0] -> 3[1] via P2P/direct pointer",
-                (2, 3, false, Via::Memory("P2P/direct".into())),
+                (2, 3, false, ChannelPath::Memory("P2P/direct".into())),
             ),
             (
                 "Channel 00 : 2[0] -> 3[1] via SHM/direct/direct",
-                (2, 3, false, Via::Memory("SHM/direct".into())),
+                (2, 3, false, ChannelPath::Memory("SHM/direct".into())),
             ),
             (
                 "Channel 00/0 : 0[0] -> 1[0] [send] via NET/AWS Libfabric/12/GDRDMA",
@@ -154,7 +154,7 @@ mod tests {
             ),
         ];
         for (text, (from, to, receive, via)) in cases {
-            let expected = Channel {
+            let expected = NcclChannel {
                 from,
                 to,
                 receive,

@@ -5,14 +5,14 @@ use serde::Serialize;
 
 /// A device of a network, at its place in the list that channels count by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-pub struct Device {
+pub struct NcclDevice {
     /// Several physical ones that NCCL joined are `a+b`.
     pub name: String,
     /// `RoCE` or `IB`; none for an interface of the socket transport.
     pub link: Option<String>,
 }
 
-impl Device {
+impl NcclDevice {
     /// The physical devices that it stands for.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         self.name.split('+')
@@ -28,7 +28,7 @@ const MAX_DEVICES: usize = 64;
 const MAX_NAME: usize = 200;
 
 /// Entries by their place: in 2.20 to 2.23 the number in the bracket counts physical devices, channels count joined ones.
-pub(super) fn infiniband(list: &str) -> Option<Vec<Device>> {
+pub(super) fn infiniband(list: &str) -> Option<Vec<NcclDevice>> {
     let list = list.split("; OOB").next()?;
     let mut devices = Vec::new();
     let mut rest = list.trim_start();
@@ -50,37 +50,37 @@ pub(super) fn infiniband(list: &str) -> Option<Vec<Device>> {
 }
 
 /// `[0] a:1/RoCE, [1] b:1/RoCE`.
-fn join(inside: &str) -> Option<Device> {
-    let parts: Vec<Device> = inside
+fn join(inside: &str) -> Option<NcclDevice> {
+    let parts: Vec<NcclDevice> = inside
         .split(',')
         .filter_map(|part| entry_device(part.split_once(']')?.1.trim()))
         .collect();
     let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-    Some(Device {
+    Some(NcclDevice {
         name: bounded(&names.join("+"))?,
         link: parts.first()?.link.clone(),
     })
 }
 
 /// `NAME:PORT/LINK`; from 2.30 on `NAME:PORT:RAIL:PLANE/LINK`.
-fn entry_device(entry: &str) -> Option<Device> {
+fn entry_device(entry: &str) -> Option<NcclDevice> {
     let (device, link) = entry.rsplit_once('/')?;
     let (name, _) = device.split_once(':')?;
     let link = link.split_whitespace().next()?;
-    Some(Device {
+    Some(NcclDevice {
         name: bounded(name)?,
         link: bounded(link),
     })
 }
 
 /// `[0]eth0:10.0.0.1<0> [1]eth1:10.0.1.1<0>`.
-pub(super) fn socket(list: &str) -> Option<Vec<Device>> {
+pub(super) fn socket(list: &str) -> Option<Vec<NcclDevice>> {
     let entries = list.split(" [").take(MAX_DEVICES);
-    let devices: Vec<Device> = entries
+    let devices: Vec<NcclDevice> = entries
         .filter_map(|entry| {
             let (_, device) = entry.split_once(']')?;
             let (name, _) = device.split_once(':')?;
-            Some(Device {
+            Some(NcclDevice {
                 name: bounded(name)?,
                 link: None,
             })
@@ -104,8 +104,8 @@ fn bounded(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn names(devices: Option<Vec<Device>>) -> Vec<String> {
-        let shown = |device: Device| match device.link {
+    fn names(devices: Option<Vec<NcclDevice>>) -> Vec<String> {
+        let shown = |device: NcclDevice| match device.link {
             Some(link) => format!("{}/{link}", device.name),
             None => device.name,
         };

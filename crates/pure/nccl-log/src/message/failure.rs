@@ -1,10 +1,10 @@
 //! What failed: queue pairs, completions, memory, the verbs library.
 
-use super::Message;
+use super::NcclMessage;
 
 /// Why a queue pair could not be set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum QueuePairError {
+pub(crate) enum NcclQueuePairError {
     /// ENODATA: the GID at that index is empty.
     NoGid,
     /// ETIMEDOUT: the peer's address could not be resolved.
@@ -12,7 +12,7 @@ pub(crate) enum QueuePairError {
 }
 
 /// `Call to ibv_modify_qp failed with error TEXT` (2.18), `… TEXT errno N` (2.19 to 2.23), `failed with N TEXT, …` (2.24 on).
-pub(super) fn call(text: &str) -> Option<Message<'static>> {
+pub(super) fn call(text: &str) -> Option<NcclMessage<'static>> {
     let (name, reason) = text.strip_prefix("Call to ")?.split_once(" failed with ")?;
     // The same words announce a retry, which may succeed.
     if reason.contains(", retrying ") {
@@ -20,15 +20,15 @@ pub(super) fn call(text: &str) -> Option<Message<'static>> {
     }
     let reason = reason.strip_prefix("error ").unwrap_or(reason);
     match name {
-        "ibv_modify_qp" => queue_pair(reason).map(Message::QueuePair),
+        "ibv_modify_qp" => queue_pair(reason).map(NcclMessage::QueuePair),
         name if name.starts_with("ibv_reg_") => (errno(reason) == Some(12)
             || reason.starts_with("Cannot allocate memory"))
-        .then_some(Message::Registration),
+        .then_some(NcclMessage::Registration),
         _ => None,
     }
 }
 
-fn queue_pair(reason: &str) -> Option<QueuePairError> {
+fn queue_pair(reason: &str) -> Option<NcclQueuePairError> {
     let is = |number, text: &str| {
         let words = reason
             .trim_start_matches(|c: char| c.is_ascii_digit())
@@ -36,9 +36,9 @@ fn queue_pair(reason: &str) -> Option<QueuePairError> {
         errno(reason) == Some(number) || words.starts_with(text)
     };
     if is(61, "No data available") {
-        return Some(QueuePairError::NoGid);
+        return Some(NcclQueuePairError::NoGid);
     }
-    is(110, "Connection timed out").then_some(QueuePairError::Timeout)
+    is(110, "Connection timed out").then_some(NcclQueuePairError::Timeout)
 }
 
 /// At the start, or behind the word.
@@ -48,7 +48,7 @@ fn errno(reason: &str) -> Option<u32> {
 }
 
 /// `Got completion from peer … with error 12, …` (to 2.19), `status=12 ` (to 2.27), `status=NAME(12) ` (2.28 on).
-pub(super) fn completion(text: &str) -> Option<Message<'static>> {
+pub(super) fn completion(text: &str) -> Option<NcclMessage<'static>> {
     let rest = text.strip_prefix("Got completion from peer ")?;
     let (_, rest) = rest.split_once(" with ")?;
     let status = match rest.strip_prefix("status=") {
@@ -59,27 +59,27 @@ pub(super) fn completion(text: &str) -> Option<Message<'static>> {
         None => rest.strip_prefix("error ")?,
     };
     let status = crate::line::leading_number(status.as_bytes())?;
-    (status != 0).then_some(Message::Completion { status })
+    (status != 0).then_some(NcclMessage::Completion { status })
 }
 
 /// `… GID 0 (80FE/…) …`: two halves in the byte order of memory, so `fe80::/64` reads `80FE`.
-pub(super) fn gid(text: &str) -> Option<Message<'static>> {
+pub(super) fn gid(text: &str) -> Option<NcclMessage<'static>> {
     let (_, rest) = text.split_once(" GID ")?;
     let (index, rest) = rest.split_once(" (")?;
     let (prefix, _) = rest.split_once('/')?;
-    Some(Message::Gid {
+    Some(NcclMessage::Gid {
         index: index.parse().ok()?,
         link_local: prefix == "80FE",
     })
 }
 
 /// `Failed to open libibverbs.so[.1]` (to 2.29). 2.30 tells each name that it tries, the last being `libibverbs.so.1`.
-pub(super) fn verbs_library(text: &str) -> Option<Message<'static>> {
+pub(super) fn verbs_library(text: &str) -> Option<NcclMessage<'static>> {
     let tried = ["Count not open ", "Could not open "];
     let last = tried.iter().find_map(|words| text.strip_prefix(words));
     let failed = text.starts_with("Failed to open libibverbs.so")
         || last.is_some_and(|name| super::word(name) == "libibverbs.so.1");
-    failed.then_some(Message::NoVerbs)
+    failed.then_some(NcclMessage::NoVerbs)
 }
 
 #[cfg(test)]
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn queue_pairs_in_the_forms_of_each_version() {
-        let no_gid = Some(Message::QueuePair(QueuePairError::NoGid));
-        let timeout = Some(Message::QueuePair(QueuePairError::Timeout));
+        let no_gid = Some(NcclMessage::QueuePair(NcclQueuePairError::NoGid));
+        let timeout = Some(NcclMessage::QueuePair(NcclQueuePairError::Timeout));
         for (text, expected) in [
             ("failed with error No data available", &no_gid),
             ("failed with error No data available errno 61", &no_gid),
@@ -143,7 +143,7 @@ mod tests {
                 None,
             ),
         ] {
-            let expected = status.map(|status| Message::Completion { status });
+            let expected = status.map(|status| NcclMessage::Completion { status });
             assert_eq!(message(text.as_bytes()), expected, "{text}");
         }
     }
@@ -154,7 +154,7 @@ mod tests {
             let line = format!("Call to {name} failed with error Cannot allocate memory");
             assert_eq!(
                 message(line.as_bytes()),
-                Some(Message::Registration),
+                Some(NcclMessage::Registration),
                 "{line}"
             );
         }
@@ -176,7 +176,7 @@ mod tests {
         for (text, missing) in cases {
             assert_eq!(
                 message(text.as_bytes()),
-                missing.then_some(Message::NoVerbs),
+                missing.then_some(NcclMessage::NoVerbs),
                 "{text}"
             );
         }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn identifiers_of_queue_pairs() {
-        let gid = |index, link_local| Some(Message::Gid { index, link_local });
+        let gid = |index, link_local| Some(NcclMessage::Gid { index, link_local });
         for (text, expected) in [
             (
                 "NET/IB: Dev 0 Port 1 qpn 286 mtu 5 GID 0 (80FE/FF1122FEFF334402)",

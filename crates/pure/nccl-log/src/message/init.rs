@@ -3,18 +3,18 @@
 use super::lossy;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Init {
+pub(crate) struct NcclInit {
     pub(crate) rank: u32,
     pub(crate) ranks: u32,
     /// How many machines NCCL itself counts (from 2.20 on).
     pub(crate) nodes: Option<u32>,
     /// `None` on the line that tells the number of nodes.
-    pub(crate) communicator: Option<Communicator>,
+    pub(crate) communicator: Option<CommunicatorKey>,
 }
 
 /// What the ranks of one communicator have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Communicator {
+pub(crate) enum CommunicatorKey {
     /// The same on all ranks.
     Id(u64),
     /// Split from another one; only the child's place among the parent's children is told (from 2.23 on).
@@ -22,7 +22,7 @@ pub(crate) enum Communicator {
 }
 
 /// `[Rank 3] ` may stand before it; before 2.21 the function's name does not.
-pub(super) fn parse(text: &[u8]) -> Option<Init> {
+pub(super) fn parse(text: &[u8]) -> Option<NcclInit> {
     let starts = [&b"comm "[..], b"ncclComm", b"[Rank "];
     if !starts.iter().any(|start| text.starts_with(start)) {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Init> {
     if !starting && nodes.is_none() {
         return None;
     }
-    Some(Init {
+    Some(NcclInit {
         rank: field(fields, " rank ")?,
         ranks: field(fields, " nranks ").or_else(|| field(fields, " nRanks "))?,
         nodes,
@@ -42,17 +42,17 @@ pub(super) fn parse(text: &[u8]) -> Option<Init> {
     })
 }
 
-fn communicator(fields: &str) -> Option<Communicator> {
+fn communicator(fields: &str) -> Option<CommunicatorKey> {
     if let Some((_, id)) = fields.split_once(" commId 0x") {
         let end = id
             .find(|c: char| !c.is_ascii_hexdigit())
             .unwrap_or(id.len());
         return u64::from_str_radix(&id[..end], 16)
             .ok()
-            .map(Communicator::Id);
+            .map(CommunicatorKey::Id);
     }
     let child = field(fields, " splitCount ").or_else(|| field(fields, " childCount "));
-    Some(Communicator::Split {
+    Some(CommunicatorKey::Split {
         colour: field(fields, " color ")?,
         child: child.unwrap_or(0),
     })
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn forms_of_all_versions() {
-        let id = Some(Communicator::Id(0xabc1));
-        let split = |colour, child| Some(Communicator::Split { colour, child });
+        let id = Some(CommunicatorKey::Id(0xabc1));
+        let split = |colour, child| Some(CommunicatorKey::Split { colour, child });
         let cases = [
             (
                 "comm 0x5 rank 3 nranks 4 cudaDev 0 nvmlDev 0 busId f01000 commId 0xabc1 - Init START",
@@ -98,7 +98,7 @@ mod tests {
             ),
         ];
         for (text, (rank, ranks, nodes, communicator)) in cases {
-            let expected = Init {
+            let expected = NcclInit {
                 rank,
                 ranks,
                 nodes,

@@ -8,21 +8,21 @@ mod init;
 
 use std::borrow::Cow;
 
-pub(crate) use channel::{Channel, Via};
-pub use devices::Device;
-pub(crate) use failure::QueuePairError;
-pub(crate) use init::{Communicator, Init};
+pub(crate) use channel::{ChannelPath, NcclChannel};
+pub use devices::NcclDevice;
+pub(crate) use failure::NcclQueuePairError;
+pub(crate) use init::{CommunicatorKey, NcclInit};
 
 /// The messages that matter here.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Message<'a> {
-    Channel(Channel<'a>),
-    Init(Init),
+pub(crate) enum NcclMessage<'a> {
+    Channel(NcclChannel<'a>),
+    Init(NcclInit),
     /// `Using network IB`.
     Network(Cow<'a, str>),
     Version(Cow<'a, str>),
-    InfinibandDevices(Vec<Device>),
-    SocketDevices(Vec<Device>),
+    InfinibandDevices(Vec<NcclDevice>),
+    SocketDevices(Vec<NcclDevice>),
     /// Several devices made one: its index and name.
     VirtualDevice(u32, String),
     NoInfinibandDevice,
@@ -36,7 +36,7 @@ pub(crate) enum Message<'a> {
     GpuDirect {
         enabled: bool,
     },
-    QueuePair(QueuePairError),
+    QueuePair(NcclQueuePairError),
     Completion {
         status: u32,
     },
@@ -53,14 +53,14 @@ pub(crate) enum Message<'a> {
 }
 
 /// `None` for all that does not matter here. The first letters decide, since most lines are of no interest.
-pub(crate) fn message(text: &[u8]) -> Option<Message<'_>> {
+pub(crate) fn message(text: &[u8]) -> Option<NcclMessage<'_>> {
     match text.first()? {
-        b'C' if text.starts_with(b"Channel ") => channel::parse(text).map(Message::Channel),
+        b'C' if text.starts_with(b"Channel ") => channel::parse(text).map(NcclMessage::Channel),
         b'C' if text.starts_with(b"Call to ibv_") => failure::call(&lossy(text)),
         b'C' | b'F' if text.get(1) == Some(&b'o') || text.get(1) == Some(&b'a') => {
             failure::verbs_library(&lossy(text))
         }
-        b'c' | b'n' | b'[' => init::parse(text).map(Message::Init),
+        b'c' | b'n' | b'[' => init::parse(text).map(NcclMessage::Init),
         b'B' => started(text),
         b'U' => network(text),
         b'S' => external_plugin(text),
@@ -75,17 +75,17 @@ pub(crate) fn lossy(text: &[u8]) -> Cow<'_, str> {
 }
 
 /// `Bootstrap : Using eth0:10.0.0.1<0>`. What is said of an RDMA device, `Bootstrap: Using mlx5_0:1`, comes again.
-fn started(text: &[u8]) -> Option<Message<'_>> {
+fn started(text: &[u8]) -> Option<NcclMessage<'_>> {
     let text = lossy(text.strip_prefix(b"Bootstrap")?);
     let rest = text.trim_start_matches([' ', ':']);
     let address = rest.strip_prefix("Using ").map(word)?;
     let once = address.contains('<') || text.contains("\\u003c");
-    once.then_some(Message::Started)
+    once.then_some(NcclMessage::Started)
 }
 
-fn network(text: &[u8]) -> Option<Message<'_>> {
+fn network(text: &[u8]) -> Option<NcclMessage<'_>> {
     let name = text.strip_prefix(b"Using network ")?;
-    Some(Message::Network(trimmed(lossy(name))))
+    Some(NcclMessage::Network(trimmed(lossy(name))))
 }
 
 /// Without the white space at the end and what Ray and Docker's JSON append.
@@ -109,14 +109,14 @@ fn word(text: &str) -> &str {
 }
 
 /// `Successfully loaded external plugin X` (2.27), `… external network plugin X` (2.28 on).
-fn external_plugin(text: &[u8]) -> Option<Message<'_>> {
+fn external_plugin(text: &[u8]) -> Option<NcclMessage<'_>> {
     let text = lossy(text.strip_prefix(b"Successfully loaded external ")?);
     let (_, library) = text.split_once("plugin ")?;
-    Some(Message::Plugin(Cow::Owned(word(library).to_owned())))
+    Some(NcclMessage::Plugin(Cow::Owned(word(library).to_owned())))
 }
 
 /// Lines of the network: `NET/IB : …`, `NET/IB: …`, `NET/Socket : …`, `NET/Plugin: …`.
-fn net(text: &[u8]) -> Option<Message<'_>> {
+fn net(text: &[u8]) -> Option<NcclMessage<'_>> {
     let text = lossy(text);
     let (network, rest) = text.strip_prefix("NET/")?.split_once(':')?;
     let rest = rest.trim_start();
@@ -126,54 +126,54 @@ fn net(text: &[u8]) -> Option<Message<'_>> {
             let (name, _) = rest
                 .strip_prefix("Loaded net plugin ")?
                 .rsplit_once(" (v")?;
-            Some(Message::Plugin(Cow::Owned(name.to_owned())))
+            Some(NcclMessage::Plugin(Cow::Owned(name.to_owned())))
         }
-        "Socket" => devices::socket(rest.strip_prefix("Using ")?).map(Message::SocketDevices),
+        "Socket" => devices::socket(rest.strip_prefix("Using ")?).map(NcclMessage::SocketDevices),
         "IB/GIN" => failure::completion(rest),
         _ => infiniband(rest),
     }
 }
 
-fn infiniband(rest: &str) -> Option<Message<'static>> {
+fn infiniband(rest: &str) -> Option<NcclMessage<'static>> {
     if let Some(list) = rest.strip_prefix("Using ") {
-        return devices::infiniband(list).map(Message::InfinibandDevices);
+        return devices::infiniband(list).map(NcclMessage::InfinibandDevices);
     }
     if rest.starts_with("No device found") {
-        return Some(Message::NoInfinibandDevice);
+        return Some(NcclMessage::NoInfinibandDevice);
     }
     if let Some(state) = rest.strip_prefix("GPU Direct RDMA ") {
         return gpu_direct(state);
     }
     if let Some(made) = rest.strip_prefix("Made virtual device ") {
         return devices::virtual_device(made)
-            .map(|(index, name)| Message::VirtualDevice(index, name));
+            .map(|(index, name)| NcclMessage::VirtualDevice(index, name));
     }
     failure::completion(rest).or_else(|| failure::gid(rest))
 }
 
 /// `Enabled for HCA 0 'mlx5_0'`.
-fn gpu_direct(state: &str) -> Option<Message<'static>> {
+fn gpu_direct(state: &str) -> Option<NcclMessage<'static>> {
     let enabled = match word(state) {
         "Enabled" => true,
         "Disabled" => false,
         _ => return None,
     };
-    Some(Message::GpuDirect { enabled })
+    Some(NcclMessage::GpuDirect { enabled })
 }
 
 /// `NCCL version …`, and the settings that choose the network.
-fn setting(text: &[u8]) -> Option<Message<'_>> {
+fn setting(text: &[u8]) -> Option<NcclMessage<'_>> {
     let text = lossy(text);
     if let Some(version) = version(&text) {
-        return Some(Message::Version(Cow::Owned(version.to_owned())));
+        return Some(NcclMessage::Version(Cow::Owned(version.to_owned())));
     }
     let (name, value) = text.split_once(" set by environment to ")?;
     let value = word(value).trim_end_matches('.');
     match name {
         "NCCL_IB_DISABLE" if value.parse().is_ok_and(|value: i64| value != 0) => {
-            Some(Message::InfinibandDisabled)
+            Some(NcclMessage::InfinibandDisabled)
         }
-        "NCCL_NET" if value.eq_ignore_ascii_case("socket") => Some(Message::SocketForced),
+        "NCCL_NET" if value.eq_ignore_ascii_case("socket") => Some(NcclMessage::SocketForced),
         _ => None,
     }
 }
@@ -204,7 +204,7 @@ mod tests {
         ] {
             assert_eq!(
                 message(text.as_bytes()),
-                Some(Message::Network(name.into()))
+                Some(NcclMessage::Network(name.into()))
             );
         }
         assert_eq!(message(b"Using non-device net plugin version 0"), None);
@@ -219,7 +219,7 @@ mod tests {
             ("Bootstrap: Using mlx5_0:1", false),
             ("Bootstrap timings total 0.1", false),
         ] {
-            let expected = started.then_some(Message::Started);
+            let expected = started.then_some(NcclMessage::Started);
             assert_eq!(message(text.as_bytes()), expected, "{text}");
         }
     }
@@ -254,7 +254,7 @@ mod tests {
         ] {
             assert_eq!(
                 message(text.as_bytes()),
-                name.map(|name| Message::Plugin(name.into())),
+                name.map(|name| NcclMessage::Plugin(name.into())),
                 "{text}"
             );
         }
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn settings_that_choose_the_network() {
-        let disabled = Some(Message::InfinibandDisabled);
+        let disabled = Some(NcclMessage::InfinibandDisabled);
         assert_eq!(
             message(b"NCCL_IB_DISABLE set by environment to 1."),
             disabled
@@ -270,14 +270,14 @@ mod tests {
         assert_eq!(message(b"NCCL_IB_DISABLE set by environment to 0."), None);
         assert_eq!(
             message(b"NCCL_NET set by environment to Socket"),
-            Some(Message::SocketForced)
+            Some(NcclMessage::SocketForced)
         );
         assert_eq!(message(b"NCCL_NET set by environment to IB"), None);
     }
 
     #[test]
     fn gpu_direct_for_an_adapter() {
-        let state = |enabled| Some(Message::GpuDirect { enabled });
+        let state = |enabled| Some(NcclMessage::GpuDirect { enabled });
         assert_eq!(
             message(b"NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'"),
             state(true)

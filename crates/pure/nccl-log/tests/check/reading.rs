@@ -2,11 +2,11 @@
 
 use std::{fmt::Write, path::Path};
 
-use crosstie_nccl_log::{Reader, Report};
+use crosstie_nccl_log::{NcclLogReader, NcclLogReport};
 use proptest::prelude::*;
 
-fn read(pieces: &[&[u8]]) -> Report {
-    let mut reader = Reader::new();
+fn read(pieces: &[&[u8]]) -> NcclLogReport {
+    let mut reader = NcclLogReader::new();
     for piece in pieces {
         reader.feed(piece);
     }
@@ -60,7 +60,7 @@ fn byte_by_byte_a_log_says_the_same() {
 
 #[test]
 fn a_line_without_end_hides_nothing_after_it() {
-    let mut reader = Reader::new();
+    let mut reader = NcclLogReader::new();
     let piece = vec![b'x'; 1 << 20];
     for _ in 0..64 {
         reader.feed(&piece);
@@ -86,7 +86,7 @@ fn a_long_line_is_cut_at_the_same_place_however_it_comes() {
 /// Each table filled past its bound.
 #[test]
 fn too_many_names_are_counted_out() {
-    let mut reader = Reader::new();
+    let mut reader = NcclLogReader::new();
     for number in 0..600_000_u32 {
         let device = number % 100;
         let line = match number % 4 {

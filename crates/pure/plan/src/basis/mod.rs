@@ -9,7 +9,7 @@ use crosstie_fabric::management;
 use crosstie_model::{Facts, managed::checksum};
 use serde_json::{Value, json};
 
-pub use volatile::{VOLATILE, Volatile};
+pub use volatile::{VOLATILE, VolatileFact};
 
 /// Lists whose elements have a name, and an area each: a person is told which one changed.
 const NAMED: [&str; 2] = ["network.interfaces", "rdma"];

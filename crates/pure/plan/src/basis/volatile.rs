@@ -6,7 +6,7 @@ use crate::guards::is_configuration;
 
 /// A fact that is no part of a plan's basis.
 #[derive(Debug, Clone, Copy)]
-pub struct Volatile {
+pub struct VolatileFact {
     /// Into the facts' JSON; `*` is every element of a list or a map.
     pub path: &'static str,
     /// Only where this holds: of the element, where the path ends in `*`, else of the object that has the field.
@@ -14,21 +14,25 @@ pub struct Volatile {
     pub why: &'static str,
 }
 
-const fn always(path: &'static str, why: &'static str) -> Volatile {
-    Volatile {
+const fn always(path: &'static str, why: &'static str) -> VolatileFact {
+    VolatileFact {
         path,
         when: |_| true,
         why,
     }
 }
 
-const fn sometimes(path: &'static str, when: fn(&Value) -> bool, why: &'static str) -> Volatile {
-    Volatile { path, when, why }
+const fn sometimes(
+    path: &'static str,
+    when: fn(&Value) -> bool,
+    why: &'static str,
+) -> VolatileFact {
+    VolatileFact { path, when, why }
 }
 
 /// What a plan reads must not be here: a test changes each of these and plans again.
 #[rustfmt::skip] // one fact a line reads as the table it is
-pub const VOLATILE: &[Volatile] = &[
+pub const VOLATILE: &[VolatileFact] = &[
     always("host.memory.available", "programs take it and give it back"),
     always("host.memory.cma_free", "programs take it and give it back"),
     always("host.memory.huge_pages_free", "programs take it and give it back"),
@@ -77,7 +81,7 @@ fn is_no_configuration(gap: &Value) -> bool {
     !is_configuration(what)
 }
 
-impl Volatile {
+impl VolatileFact {
     pub(super) fn remove_from(&self, facts: &mut Value) {
         let path: Vec<&str> = self.path.split('.').collect();
         remove(facts, &path, self.when);

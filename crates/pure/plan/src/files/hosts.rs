@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
 
-use crate::wiring::{WiredNode, Wiring};
+use crate::wiring::{PlannedWiring, WiredNode};
 
-pub(crate) fn hosts(wiring: &Wiring, node: &WiredNode) -> String {
+pub(crate) fn hosts(wiring: &PlannedWiring, node: &WiredNode) -> String {
     let mut addresses: BTreeMap<usize, Vec<IpAddr>> = BTreeMap::new();
     for (index, address) in wiring.neighbours(node) {
         let known = addresses.entry(index).or_default();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use crosstie_model::plan::{Engine, Setting};
+use crosstie_model::plan::{EngineKind, EngineSetting};
 
 use super::comment;
 
@@ -40,10 +40,10 @@ pub(crate) const LONGEST: usize = 1023;
 
 /// Comments stand on lines of their own: NCCL would take them for a part of the value. Old releases know no comments at
 /// all and take any line with a `=` for a variable.
-pub(crate) fn nccl(settings: &[Setting]) -> String {
+pub(crate) fn nccl(settings: &[EngineSetting]) -> String {
     let own = settings
         .iter()
-        .filter(|setting| setting.engine == Engine::Nccl);
+        .filter(|setting| setting.engine == EngineKind::Nccl);
     own.fold(String::new(), |mut text, setting| {
         let _ = write!(
             text,

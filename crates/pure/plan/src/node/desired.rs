@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crosstie_model::{
     Facts,
     managed::{BlockPlace, seal},
-    plan::{Change, FileChange, Mode},
+    plan::{FileChange, FileMode, ValueChange},
 };
 
 use crate::renderer;
 
 /// Files that the same ones read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum ReloadGroup {
     /// Read when they are needed.
     Plain,
     /// Read by systemd.
@@ -21,7 +21,7 @@ pub(super) enum Group {
     Network,
 }
 
-impl Group {
+impl ReloadGroup {
     fn of(path: &str) -> Self {
         if renderer::mode_of(path).is_some() {
             Self::Network
@@ -34,8 +34,8 @@ impl Group {
 }
 
 #[derive(Default)]
-pub(super) struct Desired {
-    files: BTreeMap<String, (Mode, String)>,
+pub(super) struct DesiredFiles {
+    files: BTreeMap<String, (FileMode, String)>,
     blocks: BTreeMap<&'static str, (BlockPlace, String)>,
 }
 
@@ -45,8 +45,8 @@ const SHARED: [(&str, BlockPlace); 2] = [
     (crate::files::paths::NCCL, BlockPlace::Top),
 ];
 
-impl Desired {
-    pub(super) fn file(&mut self, path: &str, mode: Mode, body: &str) {
+impl DesiredFiles {
+    pub(super) fn file(&mut self, path: &str, mode: FileMode, body: &str) {
         self.files.insert(path.to_owned(), (mode, seal(body)));
     }
 
@@ -61,10 +61,12 @@ impl Desired {
     }
 
     /// What differs, files that are no longer wanted too.
-    pub(super) fn changes(&self, facts: &Facts, group: Group) -> Vec<FileChange> {
+    pub(super) fn changes(&self, facts: &Facts, group: ReloadGroup) -> Vec<FileChange> {
         let there = &facts.managed.files;
         let paths: BTreeSet<&String> = there.keys().chain(self.files.keys()).collect();
-        let files = paths.into_iter().filter(|path| Group::of(path) == group);
+        let files = paths
+            .into_iter()
+            .filter(|path| ReloadGroup::of(path) == group);
         let files = files.filter_map(|path| {
             let wanted = self.files.get(path);
             // A file that goes is private from then on.
@@ -73,16 +75,16 @@ impl Desired {
             Some(FileChange::Whole {
                 path: path.clone(),
                 mode,
-                text: Change::between(there.get(path).cloned(), to)?,
+                text: ValueChange::between(there.get(path).cloned(), to)?,
             })
         });
-        let shared = SHARED.iter().filter(|_| group == Group::Plain);
+        let shared = SHARED.iter().filter(|_| group == ReloadGroup::Plain);
         let blocks = shared.filter_map(|(path, place)| {
             let to = self.blocks.get(path).map(|(_, body)| body.clone());
             Some(FileChange::Block {
                 path: (*path).to_owned(),
                 place: *place,
-                text: Change::between(facts.managed.blocks.get(*path).cloned(), to)?,
+                text: ValueChange::between(facts.managed.blocks.get(*path).cloned(), to)?,
             })
         });
         files.chain(blocks).collect()
@@ -90,6 +92,6 @@ impl Desired {
 }
 
 /// What mode a file of ours has at this path.
-pub(crate) fn mode_of(path: &str) -> Mode {
-    renderer::mode_of(path).unwrap_or(Mode::Public)
+pub(crate) fn mode_of(path: &str) -> FileMode {
+    renderer::mode_of(path).unwrap_or(FileMode::Public)
 }

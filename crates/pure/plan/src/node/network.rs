@@ -4,21 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{
     Facts, Renderer, Step,
-    facts::{net::Interface, persistence::Profile},
-    plan::{Change, Configure, FileChange, InterfaceChange, Refusal, Reread, global_addresses},
+    facts::{net::Interface, persistence::InterfaceProfile},
+    plan::{
+        ConfigReload, Configure, FileChange, InterfaceChange, PlanRefusal, ValueChange,
+        global_addresses,
+    },
 };
 use ipnet::IpNet;
 
-use super::desired::{Desired, Group, mode_of};
+use super::desired::{DesiredFiles, ReloadGroup, mode_of};
 use crate::{
     aside,
     files::is_plain,
-    renderer::{ALL, Wanted, choose},
-    wiring::{WiredNode, Wiring},
+    renderer::{ALL, WantedInterface, choose},
+    wiring::{PlannedWiring, WiredNode},
 };
 
 /// Interfaces as they should be, and why some cannot be.
-pub(super) fn wanted(wiring: &Wiring, node: &WiredNode) -> (Vec<Wanted>, Vec<Refusal>) {
+pub(super) fn wanted(
+    wiring: &PlannedWiring,
+    node: &WiredNode,
+) -> (Vec<WantedInterface>, Vec<PlanRefusal>) {
     let mut addresses: BTreeMap<&str, BTreeSet<IpNet>> = BTreeMap::new();
     for port in node.ports.iter().filter(|port| !port.infiniband) {
         if let Some(name) = port.interface.as_deref().filter(|name| is_plain(name)) {
@@ -32,7 +38,7 @@ pub(super) fn wanted(wiring: &Wiring, node: &WiredNode) -> (Vec<Wanted>, Vec<Ref
             continue;
         };
         match choose(node.facts, interface) {
-            Ok(renderer) => wanted.push(Wanted {
+            Ok(renderer) => wanted.push(WantedInterface {
                 name: name.to_owned(),
                 renderer,
                 addresses: addresses.into_iter().collect(),
@@ -44,46 +50,54 @@ pub(super) fn wanted(wiring: &Wiring, node: &WiredNode) -> (Vec<Wanted>, Vec<Ref
     (wanted, refusals)
 }
 
-pub(super) fn files(desired: &mut Desired, wanted: &[Wanted]) {
+pub(super) fn files(desired: &mut DesiredFiles, wanted: &[WantedInterface]) {
     for (path, text) in ALL.iter().flat_map(|renderer| renderer.files(wanted)) {
         desired.file(&path, mode_of(&path), &text);
     }
 }
 
-pub(super) struct Network {
+pub(super) struct NetworkSteps {
     pub(super) step: Option<Step>,
-    pub(super) refusals: Vec<Refusal>,
+    pub(super) refusals: Vec<PlanRefusal>,
 }
 
-pub(super) fn configure(node: &WiredNode, wanted: &[Wanted], desired: &Desired) -> Network {
+pub(super) fn configure(
+    node: &WiredNode,
+    wanted: &[WantedInterface],
+    desired: &DesiredFiles,
+) -> NetworkSteps {
     let facts = node.facts;
     let (set_aside, refusals) = aside::competing(node, wanted);
     let mut files: Vec<FileChange> = set_aside
         .iter()
         .map(|path| FileChange::Aside {
             path: path.clone(),
-            aside: Change {
+            aside: ValueChange {
                 from: false,
                 to: true,
             },
         })
         .collect();
-    files.extend(desired.changes(facts, Group::Network));
-    let then: Vec<Reread> = wanted
+    files.extend(desired.changes(facts, ReloadGroup::Network));
+    let then: Vec<ConfigReload> = wanted
         .iter()
         .filter_map(|own| change(facts, own, &set_aside))
         .chain(given_up(node, wanted))
-        .map(Reread::Interface)
+        .map(ConfigReload::Interface)
         .collect();
     let step = !(files.is_empty() && then.is_empty());
-    Network {
+    NetworkSteps {
         step: step.then_some(Step::Configure(Configure { files, then })),
         refusals,
     }
 }
 
 /// An interface whose definition or state differs. The others are not disturbed, though they share a file.
-fn change(facts: &Facts, own: &Wanted, set_aside: &BTreeSet<String>) -> Option<InterfaceChange> {
+fn change(
+    facts: &Facts,
+    own: &WantedInterface,
+    set_aside: &BTreeSet<String>,
+) -> Option<InterfaceChange> {
     let interface = facts.network.interface(&own.name)?;
     let current = global_addresses(interface);
     let mtu = interface.mtu.known().copied();
@@ -101,18 +115,18 @@ fn change(facts: &Facts, own: &Wanted, set_aside: &BTreeSet<String>) -> Option<I
     Some(InterfaceChange {
         name: own.name.clone(),
         by: own.renderer,
-        addresses: Change {
+        addresses: ValueChange {
             from: current,
             to: own.addresses.clone(),
         },
-        mtu: Change {
+        mtu: ValueChange {
             from: mtu,
             to: own.mtu.or(mtu),
         },
     })
 }
 
-fn says(profile: &Profile, own: &Wanted) -> bool {
+fn says(profile: &InterfaceProfile, own: &WantedInterface) -> bool {
     let addresses: BTreeSet<String> = own.addresses.iter().map(ToString::to_string).collect();
     profile.format == own.renderer.format()
         && profile.matches.names == [own.name.clone()]
@@ -121,7 +135,7 @@ fn says(profile: &Profile, own: &Wanted) -> bool {
 }
 
 /// Interfaces that our files name and the cluster file does not: they lose the addresses that we gave them.
-fn given_up(node: &WiredNode, wanted: &[Wanted]) -> Vec<InterfaceChange> {
+fn given_up(node: &WiredNode, wanted: &[WantedInterface]) -> Vec<InterfaceChange> {
     let facts = node.facts;
     let profiles = facts.persistence.profiles.iter();
     let ours = profiles.filter(|profile| facts.managed.files.contains_key(&profile.file));
@@ -148,10 +162,10 @@ fn without(interface: &Interface, by: Renderer, addresses: &[String]) -> Interfa
     InterfaceChange {
         name: interface.name.clone(),
         by,
-        addresses: Change {
+        addresses: ValueChange {
             to: kept.copied().collect(),
             from: current.clone(),
         },
-        mtu: Change { from: mtu, to: mtu },
+        mtu: ValueChange { from: mtu, to: mtu },
     }
 }

@@ -2,7 +2,7 @@
 
 use crosstie_model::{
     Facts, Step,
-    plan::{Change, TimeService},
+    plan::{TimeService, ValueChange},
 };
 
 /// A container has its host's clock.
@@ -15,7 +15,7 @@ pub(super) fn step(facts: &Facts) -> Option<Step> {
     let is_set_otherwise = facts.software.services.iter().any(sets_clock);
     let is_own = system.container.known().is_none();
     (is_off && is_installed && is_own && !is_set_otherwise).then_some(Step::from(TimeService {
-        on: Change {
+        on: ValueChange {
             from: false,
             to: true,
         },

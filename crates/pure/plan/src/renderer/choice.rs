@@ -3,18 +3,18 @@
 use crosstie_model::{
     Facts, Renderer,
     facts::net::{Interface, Manager},
-    plan::Refusal,
+    plan::PlanRefusal,
 };
 
 use super::{GENERATORS, generator};
 
-pub(crate) fn choose(facts: &Facts, interface: &Interface) -> Result<Renderer, Refusal> {
+pub(crate) fn choose(facts: &Facts, interface: &Interface) -> Result<Renderer, PlanRefusal> {
     let mut generators = GENERATORS.iter().copied();
     let used = generators.find(|one| generator(*one).is_used(facts));
     let manager = match &interface.manager {
         Manager::Nobody | Manager::Unknown => {
             let default = used.map(|one| generator(one).default_manager());
-            likely(facts, default).ok_or_else(|| Refusal::NoManager {
+            likely(facts, default).ok_or_else(|| PlanRefusal::NoManager {
                 interface: interface.name.clone(),
             })?
         }
@@ -24,7 +24,7 @@ pub(crate) fn choose(facts: &Facts, interface: &Interface) -> Result<Renderer, R
     let renderer = Renderer::of(used, &manager).or_else(|| Renderer::of(None, &manager));
     renderer.ok_or_else(|| match manager.refusal(&interface.name) {
         Some(refusal) => refusal,
-        None => Refusal::NoManager {
+        None => PlanRefusal::NoManager {
             interface: interface.name.clone(),
         },
     })

@@ -7,9 +7,9 @@ use crosstie_model::{
     Facts, Mtu, Renderer,
     facts::{
         net::{Interface, Manager},
-        persistence::{Format, Profile},
+        persistence::{Format, InterfaceProfile},
     },
-    plan::{Mode, Refusal},
+    plan::{FileMode, PlanRefusal},
     renderer::Generator,
     with_every_renderer,
 };
@@ -19,7 +19,7 @@ pub(crate) use choice::choose;
 
 /// An interface as the cluster file wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedInterface {
     pub(crate) name: String,
     pub(crate) renderer: Renderer,
     /// Sorted.
@@ -33,13 +33,13 @@ pub(crate) type NewFile = (String, String);
 /// What one of them is told, and what stands in its way.
 pub(crate) trait RendererPlan {
     /// Where its files are, and who may read those that are written there. The first that a path begins with counts.
-    fn folders(&self) -> &'static [(&'static str, Mode)];
+    fn folders(&self) -> &'static [(&'static str, FileMode)];
 
     /// Its files for those interfaces that are its own.
-    fn files(&self, wanted: &[Wanted]) -> Vec<NewFile>;
+    fn files(&self, wanted: &[WantedInterface]) -> Vec<NewFile>;
 
     /// Whether a profile in its files would have a say beside ours.
-    fn is_heard(&self, own: &Wanted, profile: &Profile) -> bool;
+    fn is_heard(&self, own: &WantedInterface, profile: &InterfaceProfile) -> bool;
 
     /// Why a file of its that is for fabric ports alone cannot be set aside either.
     fn obstacle(&self, _facts: &Facts, _file: &str) -> Option<&'static str> {
@@ -47,7 +47,7 @@ pub(crate) trait RendererPlan {
     }
 
     /// Why its files cannot be written now, if any are.
-    fn refusals(&self, _facts: &Facts, _wanted: &[Wanted]) -> Vec<Refusal> {
+    fn refusals(&self, _facts: &Facts, _wanted: &[WantedInterface]) -> Vec<PlanRefusal> {
         Vec::new()
     }
 
@@ -118,7 +118,7 @@ macro_rules! modules {
 with_every_renderer!(modules);
 
 /// Who may read a file, if it is one of theirs.
-pub(crate) fn mode_of(path: &str) -> Option<Mode> {
+pub(crate) fn mode_of(path: &str) -> Option<FileMode> {
     let mut folders = ALL.iter().flat_map(|renderer| renderer.folders());
     let found = folders.find(|(folder, _)| path.starts_with(folder));
     found.map(|(_, mode)| *mode)

@@ -4,13 +4,13 @@ use std::{collections::BTreeSet, fmt::Write};
 
 use crosstie_model::{
     Facts,
-    facts::{net::Manager, persistence::Profile},
-    plan::{Mode, Refusal},
+    facts::{net::Manager, persistence::InterfaceProfile},
+    plan::{FileMode, PlanRefusal},
     renderer::Generator,
     word,
 };
 
-use super::{GeneratorPlan, NewFile, RendererPlan, Settings, Wanted};
+use super::{GeneratorPlan, NewFile, RendererPlan, Settings, WantedInterface};
 
 const FILE: &str = "/etc/netplan/90-crosstie.yaml";
 
@@ -28,18 +28,18 @@ const GENERATOR_PACKAGE: &str = "netplan-generator";
 pub(super) struct Netplan;
 
 impl RendererPlan for Netplan {
-    fn folders(&self) -> &'static [(&'static str, Mode)] {
-        &[("/etc/netplan/", Mode::Private)]
+    fn folders(&self) -> &'static [(&'static str, FileMode)] {
+        &[("/etc/netplan/", FileMode::Private)]
     }
 
-    fn files(&self, wanted: &[Wanted]) -> Vec<NewFile> {
-        let own: Vec<&Wanted> = wanted.iter().filter(|one| is_for(one)).collect();
+    fn files(&self, wanted: &[WantedInterface]) -> Vec<NewFile> {
+        let own: Vec<&WantedInterface> = wanted.iter().filter(|one| is_for(one)).collect();
         let file = (!own.is_empty()).then(|| (FILE.to_owned(), text(&own)));
         file.into_iter().collect()
     }
 
     /// It adds up what all files say.
-    fn is_heard(&self, _own: &Wanted, _profile: &Profile) -> bool {
+    fn is_heard(&self, _own: &WantedInterface, _profile: &InterfaceProfile) -> bool {
         true
     }
 
@@ -58,12 +58,12 @@ impl RendererPlan for Netplan {
             .then_some("its `renderer` holds for every file of netplan's")
     }
 
-    fn refusals(&self, facts: &Facts, wanted: &[Wanted]) -> Vec<Refusal> {
+    fn refusals(&self, facts: &Facts, wanted: &[WantedInterface]) -> Vec<PlanRefusal> {
         if !wanted.iter().any(is_for) {
             return Vec::new();
         }
         let broken = facts.persistence.broken.iter();
-        let broken = broken.map(|(file, error)| Refusal::BrokenNetplan {
+        let broken = broken.map(|(file, error)| PlanRefusal::BrokenNetplan {
             file: file.clone(),
             error: error.clone(),
         });
@@ -113,15 +113,15 @@ impl GeneratorPlan for Netplan {
     }
 }
 
-fn is_for(wanted: &Wanted) -> bool {
+fn is_for(wanted: &WantedInterface) -> bool {
     wanted.renderer.generator() == Some(Generator::Netplan)
 }
 
-fn is_own(profile: &Profile) -> bool {
+fn is_own(profile: &InterfaceProfile) -> bool {
     profile.format.generator() == Some(Generator::Netplan)
 }
 
-fn text(interfaces: &[&Wanted]) -> String {
+fn text(interfaces: &[&WantedInterface]) -> String {
     let mut text = String::from("network:\n  version: 2\n  ethernets:\n");
     for wanted in interfaces {
         let manager = wanted.renderer.manager();
@@ -158,12 +158,12 @@ fn quoted(text: &str) -> String {
 
 /// Interfaces of which netplan's files say something else than what it last made of them. Only those can be told whose
 /// names are written out.
-fn unapplied(facts: &Facts) -> Vec<Refusal> {
+fn unapplied(facts: &Facts) -> Vec<PlanRefusal> {
     let Some(rendered) = facts.persistence.rendered.known() else {
         return Vec::new();
     };
     let declared = facts.persistence.profiles.iter();
-    let declared: Vec<&Profile> = declared.filter(|profile| is_own(profile)).collect();
+    let declared: Vec<&InterfaceProfile> = declared.filter(|profile| is_own(profile)).collect();
     // A definition by MAC address or driver may be any of the rendered ones.
     if declared.iter().any(|profile| literal(profile).is_none()) {
         return Vec::new();
@@ -173,16 +173,16 @@ fn unapplied(facts: &Facts) -> Vec<Refusal> {
     names
         .into_iter()
         .filter_map(|name| {
-            let of = |profile: &&Profile| literal(profile) == Some(name);
-            let made: Vec<&Profile> = rendered.iter().filter(of).collect();
-            let said: Vec<&Profile> = declared.iter().copied().filter(of).collect();
+            let of = |profile: &&InterfaceProfile| literal(profile) == Some(name);
+            let made: Vec<&InterfaceProfile> = rendered.iter().filter(of).collect();
+            let said: Vec<&InterfaceProfile> = declared.iter().copied().filter(of).collect();
             let file = said
                 .first()
                 .or(made.first())
                 .map(|found| found.file.clone());
             let differs =
                 said.is_empty() != made.is_empty() || addresses(&said) != addresses(&made);
-            differs.then(|| Refusal::UnappliedNetplan {
+            differs.then(|| PlanRefusal::UnappliedNetplan {
                 interface: name.to_owned(),
                 file: file.unwrap_or_default(),
             })
@@ -190,7 +190,7 @@ fn unapplied(facts: &Facts) -> Vec<Refusal> {
         .collect()
 }
 
-fn literal(profile: &Profile) -> Option<&str> {
+fn literal(profile: &InterfaceProfile) -> Option<&str> {
     let conditions = &profile.matches;
     match conditions.names.as_slice() {
         [name] if conditions.macs.is_empty() && !name.contains(['*', '?', '[']) => Some(name),
@@ -198,7 +198,7 @@ fn literal(profile: &Profile) -> Option<&str> {
     }
 }
 
-fn addresses<'a>(profiles: &[&'a Profile]) -> BTreeSet<&'a str> {
+fn addresses<'a>(profiles: &[&'a InterfaceProfile]) -> BTreeSet<&'a str> {
     let all = profiles.iter().flat_map(|profile| &profile.addresses);
     all.map(String::as_str).collect()
 }

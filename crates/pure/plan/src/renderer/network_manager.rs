@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use crosstie_model::{
     Facts, Renderer,
-    facts::{net::Manager, persistence::Profile},
-    plan::Mode,
+    facts::{net::Manager, persistence::InterfaceProfile},
+    plan::FileMode,
     word,
 };
 use ipnet::IpNet;
 
-use super::{NewFile, RendererPlan, Settings, Wanted};
+use super::{NewFile, RendererPlan, Settings, WantedInterface};
 
 const PROFILES: &str = "/etc/NetworkManager/system-connections/";
 const CARRIER: &str = "/etc/NetworkManager/conf.d/90-crosstie.conf";
@@ -18,14 +18,14 @@ const CARRIER: &str = "/etc/NetworkManager/conf.d/90-crosstie.conf";
 pub(super) struct NetworkManager;
 
 impl RendererPlan for NetworkManager {
-    fn folders(&self) -> &'static [(&'static str, Mode)] {
+    fn folders(&self) -> &'static [(&'static str, FileMode)] {
         &[
-            (PROFILES, Mode::Private),
-            ("/etc/NetworkManager/", Mode::Public),
+            (PROFILES, FileMode::Private),
+            ("/etc/NetworkManager/", FileMode::Public),
         ]
     }
 
-    fn files(&self, wanted: &[Wanted]) -> Vec<NewFile> {
+    fn files(&self, wanted: &[WantedInterface]) -> Vec<NewFile> {
         let profiles = wanted.iter();
         let profiles = profiles.filter(|one| one.renderer == Renderer::NetworkManager);
         let mut files: Vec<NewFile> = profiles
@@ -34,7 +34,7 @@ impl RendererPlan for NetworkManager {
                 (path, keyfile(one))
             })
             .collect();
-        let managed: Vec<&Wanted> = wanted.iter().filter(|one| is_for(one)).collect();
+        let managed: Vec<&WantedInterface> = wanted.iter().filter(|one| is_for(one)).collect();
         if !managed.is_empty() {
             files.push((CARRIER.to_owned(), carrier(&managed)));
         }
@@ -42,7 +42,7 @@ impl RendererPlan for NetworkManager {
     }
 
     /// Ours has priority over what packages ship.
-    fn is_heard(&self, own: &Wanted, profile: &Profile) -> bool {
+    fn is_heard(&self, own: &WantedInterface, profile: &InterfaceProfile) -> bool {
         is_for(own) && profile.file.starts_with("/etc/")
     }
 
@@ -63,12 +63,12 @@ impl RendererPlan for NetworkManager {
     }
 }
 
-fn is_for(wanted: &Wanted) -> bool {
+fn is_for(wanted: &WantedInterface) -> bool {
     wanted.renderer.manager() == Manager::NetworkManager
 }
 
 /// A profile without a UUID gets one from its file's name, so it stays the same.
-fn keyfile(wanted: &Wanted) -> String {
+fn keyfile(wanted: &WantedInterface) -> String {
     let name = &wanted.name;
     let mut text = format!(
         "[connection]\nid=crosstie-{name}\ntype=ethernet\ninterface-name={name}\nautoconnect=true\nautoconnect-priority=100\n\n[ethernet]\n"
@@ -105,7 +105,7 @@ fn family(
 }
 
 /// Addresses, and so GID indices, stay when the link flaps.
-fn carrier(interfaces: &[&Wanted]) -> String {
+fn carrier(interfaces: &[&WantedInterface]) -> String {
     let names = interfaces
         .iter()
         .map(|wanted| format!("interface-name:{}", wanted.name));

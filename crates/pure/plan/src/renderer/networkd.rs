@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use crosstie_model::{
     Renderer,
-    facts::{net::Manager, persistence::Profile},
-    plan::Mode,
+    facts::{net::Manager, persistence::InterfaceProfile},
+    plan::FileMode,
 };
 
-use super::{NewFile, RendererPlan, Wanted, generator};
+use super::{NewFile, RendererPlan, WantedInterface, generator};
 
 const FOLDER: &str = "/etc/systemd/network/";
 /// Sorted before any netplan file (`10-netplan-…`): the first that matches an interface is the one in force.
@@ -17,12 +17,12 @@ const PREFIX: &str = "05-crosstie-";
 pub(super) struct Networkd;
 
 impl RendererPlan for Networkd {
-    fn folders(&self) -> &'static [(&'static str, Mode)] {
+    fn folders(&self) -> &'static [(&'static str, FileMode)] {
         // networkd reads its files as a user of its own.
-        &[(FOLDER, Mode::Public)]
+        &[(FOLDER, FileMode::Public)]
     }
 
-    fn files(&self, wanted: &[Wanted]) -> Vec<NewFile> {
+    fn files(&self, wanted: &[WantedInterface]) -> Vec<NewFile> {
         let own = wanted.iter();
         let own = own.filter(|one| one.renderer == Renderer::Networkd);
         own.map(|one| {
@@ -33,7 +33,7 @@ impl RendererPlan for Networkd {
     }
 
     /// The first file that matches is in force.
-    fn is_heard(&self, own: &Wanted, profile: &Profile) -> bool {
+    fn is_heard(&self, own: &WantedInterface, profile: &InterfaceProfile) -> bool {
         if own.renderer.manager() != Manager::Networkd {
             return false;
         }
@@ -43,7 +43,7 @@ impl RendererPlan for Networkd {
     }
 }
 
-fn network(wanted: &Wanted) -> String {
+fn network(wanted: &WantedInterface) -> String {
     let mut text = format!(
         "[Match]\nName={}\n\n[Link]\nRequiredForOnline=no\n",
         wanted.name

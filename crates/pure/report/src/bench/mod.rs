@@ -9,20 +9,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use counters::{CounterFinding, CounterFindingKind, RunCounters};
-pub use tcp::{Tcp, TcpRail};
+pub use tcp::{TcpBench, TcpRailResult};
 pub use view::view;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Bench {
+pub struct BenchReport {
     pub format: u32,
     /// The two nodes; bandwidth is from the first to the second, and back.
     pub nodes: [String; 2],
-    pub asked: Asked,
+    pub asked: BenchRequest,
     pub rails: Vec<RailResult>,
     /// All rails at once, where there are several.
-    pub all_rails: Option<AllRails>,
+    pub all_rails: Option<AllRailsResult>,
     /// Where TCP was measured.
-    pub tcp: Option<Tcp>,
+    pub tcp: Option<TcpBench>,
     /// What other tools say of the same, if it was asked for.
     pub peers: Vec<PeerFigure>,
     /// Every port's, around every run.
@@ -30,15 +30,15 @@ pub struct Bench {
     /// What they say against the figures.
     pub counter_findings: Vec<CounterFinding>,
     /// What explains missing figures.
-    pub findings: Vec<NodeFinding>,
+    pub findings: Vec<BenchFinding>,
     /// What makes the figures doubtful.
     pub doubts: Vec<String>,
 }
 
 /// What was asked for. A test may have had less; its figures say so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Asked {
-    pub operation: Operation,
+pub struct BenchRequest {
+    pub operation: BenchOperation,
     /// Bytes of a message in the bandwidth tests.
     pub size: u32,
     /// Queue pairs a rail.
@@ -51,7 +51,7 @@ pub struct Asked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Operation {
+pub enum BenchOperation {
     Write,
     Read,
     Send,
@@ -61,39 +61,39 @@ pub enum Operation {
 pub struct RailResult {
     /// RDMA devices of both nodes.
     pub devices: [String; 2],
-    pub bandwidth: Directions<Bandwidth>,
+    pub bandwidth: BothDirections<BenchBandwidth>,
     /// Both directions at once, if it was asked for.
-    pub bidirectional: Option<Cell<Bidirectional>>,
+    pub bidirectional: Option<MeasuredValue<BidirectionalBandwidth>>,
     /// Each size in turn, if it was asked for.
-    pub sweep: Option<Directions<Vec<Bandwidth>>>,
-    pub latency: Latencies,
+    pub sweep: Option<BothDirections<Vec<BenchBandwidth>>>,
+    pub latency: BenchLatencies,
     /// Every byte looked at, size by size, if it was asked for.
-    pub data: Option<Directions<Vec<Verified>>>,
+    pub data: Option<BothDirections<Vec<VerifiedData>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct AllRails {
-    pub bandwidth: Directions<Bandwidth>,
-    pub bidirectional: Option<Cell<Bidirectional>>,
-    pub data: Option<Directions<Vec<Verified>>>,
+pub struct AllRailsResult {
+    pub bandwidth: BothDirections<BenchBandwidth>,
+    pub bidirectional: Option<MeasuredValue<BidirectionalBandwidth>>,
+    pub data: Option<BothDirections<Vec<VerifiedData>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Directions<T> {
-    pub there: Cell<T>,
-    pub back: Cell<T>,
+pub struct BothDirections<T> {
+    pub there: MeasuredValue<T>,
+    pub back: MeasuredValue<T>,
 }
 
 /// A figure, or why there is none: never 0 for something that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Cell<T> {
+pub enum MeasuredValue<T> {
     Measured(T),
     NotMeasured(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Bandwidth {
+pub struct BenchBandwidth {
     /// Of messages, without headers.
     pub gbps: f64,
     /// Of the worst tenth of a second; absent in a run that was too short for one.
@@ -118,27 +118,27 @@ pub struct PeerFigure {
     pub test: String,
     /// As it ran on the first node.
     pub command: String,
-    pub gbps: Cell<f64>,
+    pub gbps: MeasuredValue<f64>,
 }
 
 /// Both directions at once.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Bidirectional {
+pub struct BidirectionalBandwidth {
     /// The sum of both.
     pub gbps: f64,
-    pub there: Bandwidth,
-    pub back: Bandwidth,
+    pub there: BenchBandwidth,
+    pub back: BenchBandwidth,
 }
 
 /// Half a round trip of a 2-byte message.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Latencies {
-    pub write_with_immediate: Cell<Latency>,
-    pub send: Cell<Latency>,
+pub struct BenchLatencies {
+    pub write_with_immediate: MeasuredValue<BenchLatency>,
+    pub send: MeasuredValue<BenchLatency>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Latency {
+pub struct BenchLatency {
     pub least_ns: u64,
     pub p50_ns: u64,
     pub p99_ns: u64,
@@ -149,7 +149,7 @@ pub struct Latency {
 
 /// Messages of one size of which every byte was looked at where it came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Verified {
+pub struct VerifiedData {
     pub size: u32,
     pub messages: u64,
     pub bytes: u64,
@@ -158,7 +158,7 @@ pub struct Verified {
 
 /// What the doctor says of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct NodeFinding {
+pub struct BenchFinding {
     pub host: String,
     #[serde(flatten)]
     pub finding: Finding,
@@ -166,10 +166,10 @@ pub struct NodeFinding {
 
 /// The JSON schema.
 pub fn schema() -> schemars::Schema {
-    crate::document::closed_schema::<Bench>()
+    crate::document::closed_schema::<BenchReport>()
 }
 
-impl Bench {
+impl BenchReport {
     pub const FORMAT: u32 = 1;
 
     /// Why figures are missing, each reason once.
@@ -177,7 +177,7 @@ impl Bench {
         let mut all = Vec::new();
         for rail in &self.rails {
             rail.bandwidth.failures(&mut all);
-            all.extend(rail.bidirectional.iter().filter_map(Cell::failure));
+            all.extend(rail.bidirectional.iter().filter_map(MeasuredValue::failure));
             if let Some(sweep) = &rail.sweep {
                 sweep.failures(&mut all);
             }
@@ -186,7 +186,12 @@ impl Bench {
         }
         if let Some(rails) = &self.all_rails {
             rails.bandwidth.failures(&mut all);
-            all.extend(rails.bidirectional.iter().filter_map(Cell::failure));
+            all.extend(
+                rails
+                    .bidirectional
+                    .iter()
+                    .filter_map(MeasuredValue::failure),
+            );
         }
         for data in self.data() {
             data.failures(&mut all);
@@ -202,24 +207,24 @@ impl Bench {
     /// Bytes that did not arrive as they were sent; none where none were looked at.
     pub fn wrong_bytes(&self) -> u64 {
         let cells = self.data().flat_map(|both| [&both.there, &both.back]);
-        let all = cells.filter_map(Cell::measured).flatten();
+        let all = cells.filter_map(MeasuredValue::measured).flatten();
         all.map(|one| one.wrong_bytes).sum()
     }
 
-    fn data(&self) -> impl Iterator<Item = &Directions<Vec<Verified>>> {
+    fn data(&self) -> impl Iterator<Item = &BothDirections<Vec<VerifiedData>>> {
         let rails = self.rails.iter().filter_map(|rail| rail.data.as_ref());
         rails.chain(self.all_rails.iter().filter_map(|all| all.data.as_ref()))
     }
 }
 
-impl<T> Directions<T> {
+impl<T> BothDirections<T> {
     fn failures<'a>(&'a self, all: &mut Vec<&'a str>) {
         all.extend(self.there.failure());
         all.extend(self.back.failure());
     }
 }
 
-impl<T> Cell<T> {
+impl<T> MeasuredValue<T> {
     pub fn measured(&self) -> Option<&T> {
         match self {
             Self::Measured(value) => Some(value),

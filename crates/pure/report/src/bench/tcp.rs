@@ -3,35 +3,35 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Bandwidth, Cell, Directions, Latency};
+use super::{BenchBandwidth, BenchLatency, BothDirections, MeasuredValue};
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Tcp {
+pub struct TcpBench {
     /// Of the tests with several.
     pub streams: u16,
     /// Bytes that are handed to the kernel with one call.
     pub block: u32,
     /// Bytes of a message whose latency is measured.
     pub message: u32,
-    pub rails: Vec<TcpRail>,
+    pub rails: Vec<TcpRailResult>,
     /// All rails at once, with several streams each, where there are several rails.
-    pub all_rails: Option<Directions<Bandwidth>>,
+    pub all_rails: Option<BothDirections<BenchBandwidth>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct TcpRail {
+pub struct TcpRailResult {
     /// Of both nodes.
     pub interfaces: [String; 2],
     pub addresses: [String; 2],
-    pub one_stream: Directions<Bandwidth>,
-    pub several_streams: Directions<Bandwidth>,
+    pub one_stream: BothDirections<BenchBandwidth>,
+    pub several_streams: BothDirections<BenchBandwidth>,
     /// Several streams each way at once, added up.
-    pub both_ways: Cell<Bandwidth>,
+    pub both_ways: MeasuredValue<BenchBandwidth>,
     /// Half a round trip of a message and its echo.
-    pub latency: Cell<Latency>,
+    pub latency: MeasuredValue<BenchLatency>,
 }
 
-impl Tcp {
+impl TcpBench {
     pub(super) fn failures<'a>(&'a self, all: &mut Vec<&'a str>) {
         for rail in &self.rails {
             rail.one_stream.failures(all);

@@ -2,10 +2,10 @@
 
 mod figures;
 
-use super::{Bench, Cell, CounterFindingKind, RailResult, Verified};
+use super::{BenchReport, CounterFindingKind, MeasuredValue, RailResult, VerifiedData};
 use crate::{
     finding::finding,
-    text::{Palette, Row, Span, Tone, item, line, table},
+    text::{Palette, TableRow, TextSpan, TextTone, item, line, table},
 };
 
 /// Two places, or more where two would make nothing of it.
@@ -19,7 +19,7 @@ fn rate(figure: f64) -> String {
 }
 
 /// A table of figures, then why some are missing or doubtful.
-pub fn view(bench: &Bench, palette: Palette) -> String {
+pub fn view(bench: &BenchReport, palette: Palette) -> String {
     let mut out = String::new();
     figures::view(bench, palette, &mut out);
     for rail in &bench.rails {
@@ -31,19 +31,21 @@ pub fn view(bench: &Bench, palette: Palette) -> String {
         let head = ["test", "Gb/s", "by another tool"].map(quiet).to_vec();
         let rows = bench.peers.iter().map(|peer| {
             let figure = match &peer.gbps {
-                Cell::Measured(gbps) => Span::new(Tone::Strong, rate(*gbps)),
-                Cell::NotMeasured(why) => Span::new(Tone::Bad, why),
+                MeasuredValue::Measured(gbps) => TextSpan::new(TextTone::Strong, rate(*gbps)),
+                MeasuredValue::NotMeasured(why) => TextSpan::new(TextTone::Bad, why),
             };
-            Row::Cells(
+            TableRow::Cells(
                 2,
                 vec![
-                    Span::new(Tone::Plain, &peer.test),
+                    TextSpan::new(TextTone::Plain, &peer.test),
                     figure,
                     quiet(&peer.command),
                 ],
             )
         });
-        let rows: Vec<Row> = std::iter::once(Row::Cells(2, head)).chain(rows).collect();
+        let rows: Vec<TableRow> = std::iter::once(TableRow::Cells(2, head))
+            .chain(rows)
+            .collect();
         table(palette, &rows, &mut out);
     }
     let failures = bench.failures();
@@ -52,12 +54,12 @@ pub fn view(bench: &Bench, palette: Palette) -> String {
         out.push('\n');
     }
     for why in failures {
-        item(palette, (Tone::Alarm, "✗ "), why, &mut out);
+        item(palette, (TextTone::Alarm, "✗ "), why, &mut out);
     }
     for found in &bench.counter_findings {
         let mark = match found.kind {
-            CounterFindingKind::Error | CounterFindingKind::Bytes => (Tone::Bad, "! "),
-            CounterFindingKind::Held => (Tone::Quiet, "· "),
+            CounterFindingKind::Error | CounterFindingKind::Bytes => (TextTone::Bad, "! "),
+            CounterFindingKind::Held => (TextTone::Quiet, "· "),
         };
         let text = format!(
             "{}: {} {}: {}",
@@ -66,18 +68,22 @@ pub fn view(bench: &Bench, palette: Palette) -> String {
         item(palette, mark, &text, &mut out);
     }
     for doubt in &bench.doubts {
-        item(palette, (Tone::Bad, "! "), doubt, &mut out);
+        item(palette, (TextTone::Bad, "! "), doubt, &mut out);
     }
     for found in &bench.findings {
         out.push('\n');
-        line(palette, &[Span::new(Tone::Strong, &found.host)], &mut out);
+        line(
+            palette,
+            &[TextSpan::new(TextTone::Strong, &found.host)],
+            &mut out,
+        );
         finding(&found.finding, palette, &mut out);
     }
     out
 }
 
 /// One row a size.
-fn sweep(bench: &Bench, rail: &RailResult, palette: Palette, out: &mut String) {
+fn sweep(bench: &BenchReport, rail: &RailResult, palette: Palette, out: &mut String) {
     let Some(sweep) = &rail.sweep else {
         return;
     };
@@ -91,29 +97,29 @@ fn sweep(bench: &Bench, rail: &RailResult, palette: Palette, out: &mut String) {
     for way in [format!("{near} → {far}"), format!("{far} → {near}")] {
         head.extend([quiet(way), quiet("messages/s")]);
     }
-    let mut rows = vec![Row::Cells(2, head)];
+    let mut rows = vec![TableRow::Cells(2, head)];
     for size in sizes {
-        let mut cells = vec![Span::new(Tone::Plain, size.to_string())];
+        let mut cells = vec![TextSpan::new(TextTone::Plain, size.to_string())];
         for way in [there, back] {
             let found = way.and_then(|way| way.iter().find(|one| one.size == size));
             match found {
                 Some(one) => {
-                    cells.push(Span::new(Tone::Strong, rate(one.gbps)));
-                    cells.push(Span::new(
-                        Tone::Plain,
+                    cells.push(TextSpan::new(TextTone::Strong, rate(one.gbps)));
+                    cells.push(TextSpan::new(
+                        TextTone::Plain,
                         format!("{:.0}", one.messages_per_second.unwrap_or_default()),
                     ));
                 }
                 None => cells.extend([not_measured(), quiet("")]),
             }
         }
-        rows.push(Row::Cells(2, cells));
+        rows.push(TableRow::Cells(2, cells));
     }
     table(palette, &rows, out);
 }
 
 /// One line a rail: what was looked at, and how much of it was wrong.
-fn data(bench: &Bench, palette: Palette, out: &mut String) {
+fn data(bench: &BenchReport, palette: Palette, out: &mut String) {
     let rails = bench
         .rails
         .iter()
@@ -122,9 +128,9 @@ fn data(bench: &Bench, palette: Palette, out: &mut String) {
     let all = all.map(|data| ("all rails at once".to_owned(), data));
     let mut rows = Vec::new();
     for (name, both) in rails.chain(all) {
-        let mut cells = vec![Span::new(Tone::Plain, name)];
+        let mut cells = vec![TextSpan::new(TextTone::Plain, name)];
         cells.extend([&both.there, &both.back].map(looked_at));
-        rows.push(Row::Cells(2, cells));
+        rows.push(TableRow::Cells(2, cells));
     }
     if rows.is_empty() {
         return;
@@ -138,14 +144,18 @@ fn data(bench: &Bench, palette: Palette, out: &mut String) {
     table(palette, &rows, out);
 }
 
-fn looked_at(cell: &Cell<Vec<Verified>>) -> Span {
+fn looked_at(cell: &MeasuredValue<Vec<VerifiedData>>) -> TextSpan {
     let Some(all) = cell.measured() else {
         return not_measured();
     };
     let wrong: u64 = all.iter().map(|one| one.wrong_bytes).sum();
     let bytes: u64 = all.iter().map(|one| one.bytes).sum();
-    let tone = if wrong == 0 { Tone::Good } else { Tone::Alarm };
-    Span::new(tone, format!("{wrong} of {bytes} bytes wrong"))
+    let tone = if wrong == 0 {
+        TextTone::Good
+    } else {
+        TextTone::Alarm
+    };
+    TextSpan::new(tone, format!("{wrong} of {bytes} bytes wrong"))
 }
 
 /// A rail by its devices or interfaces at both ends.
@@ -157,18 +167,19 @@ fn name([near, far]: &[String; 2]) -> String {
     }
 }
 
-fn quiet(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Quiet, text)
+fn quiet(text: impl AsRef<str>) -> TextSpan {
+    TextSpan::new(TextTone::Quiet, text)
 }
 
-fn not_measured() -> Span {
-    Span::new(Tone::Bad, "not measured")
+fn not_measured() -> TextSpan {
+    TextSpan::new(TextTone::Bad, "not measured")
 }
 
-impl<T> Cell<T> {
-    fn span(&self, text: impl Fn(&T) -> String) -> Span {
-        self.measured()
-            .map_or_else(not_measured, |value| Span::new(Tone::Strong, text(value)))
+impl<T> MeasuredValue<T> {
+    fn span(&self, text: impl Fn(&T) -> String) -> TextSpan {
+        self.measured().map_or_else(not_measured, |value| {
+            TextSpan::new(TextTone::Strong, text(value))
+        })
     }
 }
 

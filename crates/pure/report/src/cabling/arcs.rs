@@ -3,8 +3,8 @@
 use crosstie_fabric::cabling::CageState;
 use crosstie_model::{Cable, PortRef};
 
-use super::{Node, canvas::Canvas, mark, width};
-use crate::text::Tone;
+use super::{DrawnNode, canvas::Canvas, mark, width};
+use crate::text::TextTone;
 
 const LEFT: usize = 2;
 /// Columns from one line to the next: room for a number.
@@ -17,7 +17,7 @@ struct Arc {
     track: usize,
 }
 
-pub(super) fn draw(nodes: &[Node], cables: &[&Cable]) -> Canvas {
+pub(super) fn draw(nodes: &[DrawnNode], cables: &[&Cable]) -> Canvas {
     let mut canvas = Canvas::default();
     let cages = LEFT
         + nodes
@@ -32,10 +32,10 @@ pub(super) fn draw(nodes: &[Node], cables: &[&Cable]) -> Canvas {
     let mut places: Vec<(usize, PortRef)> = Vec::new();
     let mut row = 0;
     for node in nodes {
-        canvas.put(row, LEFT, Tone::Strong, &node.name);
+        canvas.put(row, LEFT, TextTone::Strong, &node.name);
         for (cage, state) in shown(node, cables) {
-            canvas.put(row, cages, Tone::Plain, cage);
-            canvas.put(row, start + 1, Tone::Bad, mark(*state));
+            canvas.put(row, cages, TextTone::Plain, cage);
+            canvas.put(row, start + 1, TextTone::Bad, mark(*state));
             let (node, cage) = (node.name.clone(), cage.clone());
             places.push((row, PortRef { node, cage }));
             row += 1;
@@ -47,7 +47,7 @@ pub(super) fn draw(nodes: &[Node], cables: &[&Cable]) -> Canvas {
     for arc in &arcs {
         let column = start + 2 + STEP * arc.track;
         for row in arc.from + 1..arc.to {
-            canvas.put(row, column, Tone::Accent, "│");
+            canvas.put(row, column, TextTone::Accent, "│");
         }
     }
     for arc in &arcs {
@@ -59,20 +59,23 @@ pub(super) fn draw(nodes: &[Node], cables: &[&Cable]) -> Canvas {
                 } else {
                     "─"
                 };
-                canvas.put(row, passed, Tone::Accent, character);
+                canvas.put(row, passed, TextTone::Accent, character);
             }
         }
-        canvas.put(arc.from, column, Tone::Accent, "╮");
-        canvas.put(arc.to, column, Tone::Accent, "╯");
+        canvas.put(arc.from, column, TextTone::Accent, "╮");
+        canvas.put(arc.to, column, TextTone::Accent, "╯");
         if let Some(number) = arc.number {
-            canvas.put(arc.from, column + 1, Tone::Quiet, &format!(" {number}"));
+            canvas.put(arc.from, column + 1, TextTone::Quiet, &format!(" {number}"));
         }
     }
     canvas
 }
 
 /// On a node whose other cages are on a switch, those alone that are not drawn there.
-fn shown<'a>(node: &'a Node, cables: &[&Cable]) -> impl Iterator<Item = &'a (String, CageState)> {
+fn shown<'a>(
+    node: &'a DrawnNode,
+    cables: &[&Cable],
+) -> impl Iterator<Item = &'a (String, CageState)> {
     node.cages.iter().filter(move |(cage, state)| {
         *state != CageState::Cabled || super::other_end(cables, &node.name, cage).is_some()
     })

@@ -13,20 +13,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use crosstie_fabric::cabling::CageState;
 use crosstie_model::{Cable, PortRef};
 
-use crate::text::{Palette, Span, Tone, line, printable};
+use crate::text::{Palette, TextSpan, TextTone, line, printable};
 use canvas::Canvas;
 
 /// A node with its cages, in the order in which they are drawn.
-pub struct Node {
+pub struct DrawnNode {
     pub name: String,
     pub cages: Vec<(String, CageState)>,
 }
 
-pub fn draw(nodes: &[Node], cables: &[Cable], palette: Palette) -> String {
+pub fn draw(nodes: &[DrawnNode], cables: &[Cable], palette: Palette) -> String {
     let mut out = String::new();
     line(
         palette,
-        &[Span::new(Tone::Strong, shape(nodes, cables))],
+        &[TextSpan::new(TextTone::Strong, shape(nodes, cables))],
         &mut out,
     );
     let is_switched = |cable: &Cable| matches!(cable, Cable::Switched { .. });
@@ -61,12 +61,12 @@ fn render(canvas: &Canvas, cables: &[&Cable], palette: Palette, out: &mut String
             }
             Cable::Switched { port, plane } => format!("  {port} – {plane}"),
         };
-        line(palette, &[Span::new(Tone::Plain, text)], out);
+        line(palette, &[TextSpan::new(TextTone::Plain, text)], out);
     }
 }
 
 /// What it is called by people who build such clusters.
-fn shape(nodes: &[Node], cables: &[Cable]) -> String {
+fn shape(nodes: &[DrawnNode], cables: &[Cable]) -> String {
     let mut neighbours: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut direct = 0;
     let mut planes: BTreeSet<&str> = BTreeSet::new();

@@ -1,12 +1,12 @@
 use super::*;
 
-fn nodes(names: &[&str], cages: usize) -> Vec<Node> {
+fn nodes(names: &[&str], cages: usize) -> Vec<DrawnNode> {
     let cages = |_: &&str| {
         (0..cages)
             .map(|cage| (format!("p{cage}"), CageState::Cabled))
             .collect()
     };
-    let node = |name: &&str| Node {
+    let node = |name: &&str| DrawnNode {
         name: (*name).to_owned(),
         cages: cages(name),
     };
@@ -28,7 +28,7 @@ fn switched(port: &str, plane: &str) -> Cable {
     }
 }
 
-fn drawn(nodes: &[Node], cables: &[Cable]) -> String {
+fn drawn(nodes: &[DrawnNode], cables: &[Cable]) -> String {
     draw(nodes, cables, Palette::Plain)
 }
 

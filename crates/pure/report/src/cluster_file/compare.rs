@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crosstie_fabric::{
-    cabling::{CageState, Note, Wiring},
-    init::Proposal,
+    cabling::{CablingNote, CageState, DetectedCabling},
+    init::ClusterProposal,
 };
-use crosstie_model::{Cable, PortRef, Spec};
+use crosstie_model::{Cable, ClusterSpec, PortRef};
 
 fn ends(cable: &Cable) -> BTreeSet<&PortRef> {
     cable.ends().collect()
@@ -22,7 +22,7 @@ fn is_same(a: &Cable, b: &Cable) -> bool {
     }
 }
 
-pub(super) fn has_cable(spec: &Spec, cable: &Cable) -> bool {
+pub(super) fn has_cable(spec: &ClusterSpec, cable: &Cable) -> bool {
     spec.cables.iter().any(|own| is_same(own, cable))
 }
 
@@ -38,9 +38,9 @@ fn name(cable: &Cable) -> String {
 
 /// Those that the file has not, unless one of their cages has another cable there.
 pub(super) fn new_cables<'a>(
-    spec: Option<&Spec>,
+    spec: Option<&ClusterSpec>,
     found: &'a [Cable],
-) -> (Vec<&'a Cable>, Vec<Note>) {
+) -> (Vec<&'a Cable>, Vec<CablingNote>) {
     let mut new = Vec::new();
     let mut notes = Vec::new();
     for cable in found {
@@ -51,7 +51,7 @@ pub(super) fn new_cables<'a>(
         let other = own.iter().find(|own| !ends(own).is_disjoint(&ends(cable)));
         match other {
             None => new.push(cable),
-            Some(other) => notes.push(Note::Contradicts {
+            Some(other) => notes.push(CablingNote::Contradicts {
                 ports: cable.ends().cloned().collect(),
                 what: format!(
                     "found {}, and the cluster file has {}: it was left as it is; if the cable was moved, change it there",
@@ -65,7 +65,11 @@ pub(super) fn new_cables<'a>(
 }
 
 /// Cages and cables of the nodes that were looked at, as far as nothing of them was found.
-pub(super) fn gone(spec: &Spec, proposal: &Proposal, wiring: &Wiring) -> Vec<Note> {
+pub(super) fn gone(
+    spec: &ClusterSpec,
+    proposal: &ClusterProposal,
+    wiring: &DetectedCabling,
+) -> Vec<CablingNote> {
     let state = |port: &PortRef| {
         let node = proposal
             .nodes
@@ -86,7 +90,7 @@ pub(super) fn gone(spec: &Spec, proposal: &Proposal, wiring: &Wiring) -> Vec<Not
                 cage: cage.id.clone(),
             };
             if state(&port) == Some(None) {
-                notes.push(Note::Gone {
+                notes.push(CablingNote::Gone {
                     what: format!("{port} is in the cluster file, and none of its ports was found"),
                     ports: vec![port],
                 });
@@ -111,7 +115,7 @@ pub(super) fn gone(spec: &Spec, proposal: &Proposal, wiring: &Wiring) -> Vec<Not
         } else {
             "its ends do not hear each other"
         };
-        notes.push(Note::Gone {
+        notes.push(CablingNote::Gone {
             ports: ports.into_iter().cloned().collect(),
             what: format!("{} is in the cluster file, and {why}", name(cable)),
         });

@@ -1,6 +1,6 @@
 //! Pieces of a cluster file, as a person would write them.
 
-use crosstie_fabric::init::{CagePort, Proposal, ProposedCage, ProposedNode};
+use crosstie_fabric::init::{CagePort, ClusterProposal, ProposedCage, ProposedNode};
 use crosstie_model::{
     Cable,
     spec::{self, PortMatch},
@@ -38,7 +38,7 @@ fn quoted(text: &impl ToString) -> String {
     Value::from(text.to_string()).to_string()
 }
 
-pub(super) fn header(name: &str, proposal: &Proposal) -> String {
+pub(super) fn header(name: &str, proposal: &ClusterProposal) -> String {
     let mut lines = Lines::default();
     lines.comment(
         "The cluster as it should be. `crosstie init` wrote what it found; change it as you like. Run again, it adds \

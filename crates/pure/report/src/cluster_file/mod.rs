@@ -4,17 +4,17 @@ mod compare;
 mod fragment;
 
 use crosstie_fabric::{
-    cabling::{Note, Wiring},
-    init::{Proposal, cable_numbers, free_numbers, node_numbers},
+    cabling::{CablingNote, DetectedCabling},
+    init::{ClusterProposal, cable_numbers, free_numbers, node_numbers},
 };
-use crosstie_model::{Cable, Spec, spec::SpecError};
+use crosstie_model::{Cable, ClusterSpec, spec::SpecError};
 use thiserror::Error;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError};
 
 use fragment::{cable_fragment, cage_fragment, header, node_fragment};
 
 #[derive(Debug, Error)]
-pub enum ClusterFileError {
+pub enum ClusterFileEditError {
     #[error("the cluster file cannot be read; nothing in it was changed")]
     Read(#[source] SpecError),
     #[error("the cluster file cannot be taken apart; nothing in it was changed")]
@@ -29,38 +29,38 @@ pub enum ClusterFileError {
 
 /// What becomes of the file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Merged {
+pub struct MergedClusterFile {
     pub text: String,
-    pub spec: Spec,
+    pub spec: ClusterSpec,
     /// What is new in it, for a person.
     pub added: Vec<String>,
     /// What the file has and was not found, and what was found and the file contradicts.
-    pub notes: Vec<Note>,
+    pub notes: Vec<CablingNote>,
 }
 
 /// A cluster file that is there.
-pub struct Existing {
+pub struct ExistingClusterFile {
     text: String,
-    pub spec: Spec,
+    pub spec: ClusterSpec,
 }
 
-impl Existing {
-    pub fn read(text: String) -> Result<Self, ClusterFileError> {
-        let spec = Spec::from_toml(&text).map_err(ClusterFileError::Read)?;
+impl ExistingClusterFile {
+    pub fn read(text: String) -> Result<Self, ClusterFileEditError> {
+        let spec = ClusterSpec::from_toml(&text).map_err(ClusterFileEditError::Read)?;
         Ok(Self { text, spec })
     }
 }
 
 /// Adds what was found and the file has not.
 pub fn merge(
-    existing: Option<&Existing>,
+    existing: Option<&ExistingClusterFile>,
     name: &str,
-    proposal: &Proposal,
-    wiring: &Wiring,
-) -> Result<Merged, ClusterFileError> {
+    proposal: &ClusterProposal,
+    wiring: &DetectedCabling,
+) -> Result<MergedClusterFile, ClusterFileEditError> {
     let spec = existing.map(|existing| &existing.spec);
     let text = existing.map_or_else(|| header(name, proposal), |existing| existing.text.clone());
-    let mut document: DocumentMut = text.parse().map_err(ClusterFileError::Parse)?;
+    let mut document: DocumentMut = text.parse().map_err(ClusterFileEditError::Parse)?;
     let mut added = Vec::new();
     add_nodes(&mut document, spec, proposal, &mut added)?;
     let (new, mut notes) = compare::new_cables(spec, &proposal.cables);
@@ -74,12 +74,13 @@ pub fn merge(
     } else {
         document.to_string()
     };
-    let spec = Spec::from_toml(&text).map_err(|error| ClusterFileError::Unusable(Some(error)))?;
+    let spec = ClusterSpec::from_toml(&text)
+        .map_err(|error| ClusterFileEditError::Unusable(Some(error)))?;
     // Names with a colon read as something else.
     if !new.iter().all(|cable| compare::has_cable(&spec, cable)) {
-        return Err(ClusterFileError::Unusable(None));
+        return Err(ClusterFileEditError::Unusable(None));
     }
-    Ok(Merged {
+    Ok(MergedClusterFile {
         text,
         spec,
         added,
@@ -89,10 +90,10 @@ pub fn merge(
 
 fn add_nodes(
     document: &mut DocumentMut,
-    spec: Option<&Spec>,
-    proposal: &Proposal,
+    spec: Option<&ClusterSpec>,
+    proposal: &ClusterProposal,
     added: &mut Vec<String>,
-) -> Result<(), ClusterFileError> {
+) -> Result<(), ClusterFileEditError> {
     let mut numbers = free_numbers(node_numbers(spec));
     for node in &proposal.nodes {
         let position =
@@ -113,7 +114,7 @@ fn add_nodes(
                 continue;
             }
             let table = tables(document, "node")?.get_mut(position);
-            let table = table.ok_or(ClusterFileError::Inline("node"))?;
+            let table = table.ok_or(ClusterFileEditError::Inline("node"))?;
             push(tables(table, "cage")?, "cage", &cage_fragment(cage))?;
             added.push(format!("cage {}:{}", node.name, cage.id));
         }
@@ -123,10 +124,10 @@ fn add_nodes(
 
 fn add_cables(
     document: &mut DocumentMut,
-    spec: Option<&Spec>,
+    spec: Option<&ClusterSpec>,
     new: &[&Cable],
     added: &mut Vec<String>,
-) -> Result<(), ClusterFileError> {
+) -> Result<(), ClusterFileEditError> {
     let mut numbers = free_numbers(cable_numbers(spec));
     for cable in new {
         let mut cable = (*cable).clone();
@@ -146,8 +147,8 @@ fn add_cables(
 /// The MTU comes with the first cable. Who has left it out of a file with cables wants none.
 fn add_mtu(
     document: &mut DocumentMut,
-    spec: Option<&Spec>,
-    proposal: &Proposal,
+    spec: Option<&ClusterSpec>,
+    proposal: &ClusterProposal,
     added: &mut Vec<String>,
 ) {
     let (Some(spec), Some(mtu)) = (spec, proposal.mtu) else {
@@ -168,19 +169,19 @@ fn add_mtu(
 fn tables<'a>(
     parent: &'a mut Table,
     key: &'static str,
-) -> Result<&'a mut ArrayOfTables, ClusterFileError> {
+) -> Result<&'a mut ArrayOfTables, ClusterFileEditError> {
     let item = parent
         .entry(key)
         .or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
     item.as_array_of_tables_mut()
-        .ok_or(ClusterFileError::Inline(key))
+        .ok_or(ClusterFileEditError::Inline(key))
 }
 
 /// The fragment's table, behind the others.
-fn push(tables: &mut ArrayOfTables, key: &str, fragment: &str) -> Result<(), ClusterFileError> {
-    let mut parsed: DocumentMut = fragment.parse().map_err(ClusterFileError::Parse)?;
+fn push(tables: &mut ArrayOfTables, key: &str, fragment: &str) -> Result<(), ClusterFileEditError> {
+    let mut parsed: DocumentMut = fragment.parse().map_err(ClusterFileEditError::Parse)?;
     let Some(Item::ArrayOfTables(mut found)) = parsed.remove(key) else {
-        return Err(ClusterFileError::Unusable(None));
+        return Err(ClusterFileEditError::Unusable(None));
     };
     for table in found.iter_mut() {
         forget_positions(table);

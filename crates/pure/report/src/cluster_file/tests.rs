@@ -37,11 +37,11 @@ fn direct(a: &str, b: &str) -> Cable {
     }
 }
 
-fn proposal(nodes: Vec<ProposedNode>, cables: Vec<Cable>) -> Proposal {
+fn proposal(nodes: Vec<ProposedNode>, cables: Vec<Cable>) -> ClusterProposal {
     let is_switched = cables
         .iter()
         .any(|cable| matches!(cable, Cable::Switched { .. }));
-    Proposal {
+    ClusterProposal {
         mtu: Some(Mtu(9000)),
         pool: Some("10.77.0.0/16".parse().unwrap()),
         qos: is_switched.then_some(QOS),
@@ -51,7 +51,7 @@ fn proposal(nodes: Vec<ProposedNode>, cables: Vec<Cable>) -> Proposal {
 }
 
 /// Every cage in the state.
-fn wiring(proposal: &Proposal, state: CageState) -> Wiring {
+fn wiring(proposal: &ClusterProposal, state: CageState) -> DetectedCabling {
     let cages = |node: &ProposedNode| {
         let found = |cage: &ProposedCage| FoundCage {
             id: cage.id.clone(),
@@ -61,22 +61,22 @@ fn wiring(proposal: &Proposal, state: CageState) -> Wiring {
         };
         node.cages.iter().map(found).collect()
     };
-    Wiring {
+    DetectedCabling {
         cages: proposal.nodes.iter().map(cages).collect(),
         cables: proposal.cables.clone(),
         notes: Vec::new(),
     }
 }
 
-fn pair() -> Proposal {
+fn pair() -> ClusterProposal {
     proposal(
         vec![node("spark-a", 1), node("spark-b", 2)],
         vec![direct("spark-a:p0", "spark-b:p0")],
     )
 }
 
-fn made(existing: Option<&str>, proposal: &Proposal, state: CageState) -> Merged {
-    let existing = existing.map(|text| Existing::read(text.to_owned()).unwrap());
+fn made(existing: Option<&str>, proposal: &ClusterProposal, state: CageState) -> MergedClusterFile {
+    let existing = existing.map(|text| ExistingClusterFile::read(text.to_owned()).unwrap());
     merge(
         existing.as_ref(),
         "sparks",
@@ -86,7 +86,7 @@ fn made(existing: Option<&str>, proposal: &Proposal, state: CageState) -> Merged
     .unwrap()
 }
 
-fn texts(merged: &Merged) -> Vec<String> {
+fn texts(merged: &MergedClusterFile) -> Vec<String> {
     merged.notes.iter().map(ToString::to_string).collect()
 }
 
@@ -184,11 +184,12 @@ fn a_moved_cable_is_a_persons_to_change() {
 
 #[test]
 fn files_that_cannot_be_read_and_names_that_cannot_be_written_are_refused() {
-    assert!(Existing::read("format = 1\nname = 'x'\nnoed = 1".to_owned()).is_err());
-    let inline = Existing::read("format = 1\nname = 'x'\nnode = []\n".to_owned()).unwrap();
+    assert!(ExistingClusterFile::read("format = 1\nname = 'x'\nnoed = 1".to_owned()).is_err());
+    let inline =
+        ExistingClusterFile::read("format = 1\nname = 'x'\nnode = []\n".to_owned()).unwrap();
     let wiring = wiring(&pair(), CageState::Cabled);
     let error = merge(Some(&inline), "x", &pair(), &wiring).unwrap_err();
-    assert!(matches!(error, ClusterFileError::Inline("node")));
+    assert!(matches!(error, ClusterFileEditError::Inline("node")));
     let mut hostile = pair();
     hostile.nodes[0].name = "a\"\n[x]\u{1b}".to_owned();
     hostile.nodes[0].unknown = vec!["x\nname = 'y'".to_owned()];
@@ -199,7 +200,7 @@ fn files_that_cannot_be_read_and_names_that_cannot_be_written_are_refused() {
 
 #[test]
 fn the_mtu_comes_with_the_first_cable() {
-    let uncabled = Proposal {
+    let uncabled = ClusterProposal {
         mtu: None,
         ..proposal(pair().nodes, Vec::new())
     };

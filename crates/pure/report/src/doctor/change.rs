@@ -7,12 +7,12 @@ use crosstie_model::{Finding, Severity};
 
 use crate::{
     causes::{Key, key, located},
-    text::{Palette, Span, Tone, line},
+    text::{Palette, TextSpan, TextTone, line},
 };
 
 /// One difference between two diagnoses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum DiagnosisChange {
     Appeared {
         host: String,
         finding: Finding,
@@ -39,7 +39,7 @@ pub enum Change {
 
 /// Losses of nodes first, then what appeared, then what is gone. Only of what is to be mended: what it explains comes and
 /// goes with it.
-pub fn changes(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
+pub fn changes(before: &Diagnosis, after: &Diagnosis) -> Vec<DiagnosisChange> {
     let (old, new) = (keyed(before), keyed(after));
     let mut changes = reached(before, after);
     // Nothing is known of a node that is lost: its findings are neither gone nor new.
@@ -52,20 +52,24 @@ pub fn changes(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
         let host = place(key.0);
         let finding = (*finding).clone();
         match old.get(key) {
-            None => changes.push(Change::Appeared { host, finding }),
-            Some(earlier) if !is_root(earlier) => changes.push(Change::Appeared { host, finding }),
-            Some(earlier) if earlier.severity != finding.severity => changes.push(Change::Turned {
-                host,
-                was: earlier.severity,
-                finding,
-            }),
+            None => changes.push(DiagnosisChange::Appeared { host, finding }),
+            Some(earlier) if !is_root(earlier) => {
+                changes.push(DiagnosisChange::Appeared { host, finding });
+            }
+            Some(earlier) if earlier.severity != finding.severity => {
+                changes.push(DiagnosisChange::Turned {
+                    host,
+                    was: earlier.severity,
+                    finding,
+                });
+            }
             Some(_) => {}
         }
     }
     for (key, finding) in old.iter().filter(|(_, finding)| is_root(finding)) {
         // One that another explains now is not mended.
         if !new.contains_key(key) && !unread(after, key.0) {
-            changes.push(Change::Gone {
+            changes.push(DiagnosisChange::Gone {
                 host: place(key.0),
                 finding: (*finding).clone(),
             });
@@ -78,15 +82,15 @@ fn place(host: Option<&str>) -> String {
     host.unwrap_or("between nodes").to_owned()
 }
 
-fn reached(before: &Diagnosis, after: &Diagnosis) -> Vec<Change> {
+fn reached(before: &Diagnosis, after: &Diagnosis) -> Vec<DiagnosisChange> {
     let pairs = before.nodes.iter().zip(&after.nodes);
     pairs
         .filter_map(|(old, new)| match (&old.error, &new.error) {
-            (None, Some(error)) => Some(Change::Lost {
+            (None, Some(error)) => Some(DiagnosisChange::Lost {
                 host: new.host.clone(),
                 error: error.clone(),
             }),
-            (Some(_), None) => Some(Change::Back {
+            (Some(_), None) => Some(DiagnosisChange::Back {
                 host: new.host.clone(),
             }),
             _ => None,
@@ -100,35 +104,42 @@ fn keyed(diagnosis: &Diagnosis) -> BTreeMap<Key<'_>, &Finding> {
 }
 
 /// One line: when, and what became of what.
-pub fn change_line(change: &Change, time: &str, palette: Palette) -> String {
+pub fn change_line(change: &DiagnosisChange, time: &str, palette: Palette) -> String {
     let (tone, what, host, subject) = match change {
-        Change::Appeared { host, finding } => (
-            Tone::Alarm,
+        DiagnosisChange::Appeared { host, finding } => (
+            TextTone::Alarm,
             format!("new {}", finding.severity),
             host,
             format!("{} {}", finding.id, finding.subject),
         ),
-        Change::Gone { host, finding } => (
-            Tone::Good,
+        DiagnosisChange::Gone { host, finding } => (
+            TextTone::Good,
             "mended".to_owned(),
             host,
             format!("{} {}", finding.id, finding.subject),
         ),
-        Change::Turned { host, finding, was } => (
-            Tone::Bad,
+        DiagnosisChange::Turned { host, finding, was } => (
+            TextTone::Bad,
             format!("{was} is now {}", finding.severity),
             host,
             format!("{} {}", finding.id, finding.subject),
         ),
-        Change::Back { host } => (Tone::Good, "answers again".to_owned(), host, String::new()),
-        Change::Lost { host, error } => (Tone::Alarm, "lost".to_owned(), host, error.clone()),
+        DiagnosisChange::Back { host } => (
+            TextTone::Good,
+            "answers again".to_owned(),
+            host,
+            String::new(),
+        ),
+        DiagnosisChange::Lost { host, error } => {
+            (TextTone::Alarm, "lost".to_owned(), host, error.clone())
+        }
     };
     let mut out = String::new();
     let spans = [
-        Span::new(Tone::Quiet, time),
-        Span::new(tone, format!("  {what:<14}")),
-        Span::new(Tone::Strong, format!("  {host}  ")),
-        Span::new(Tone::Plain, subject),
+        TextSpan::new(TextTone::Quiet, time),
+        TextSpan::new(tone, format!("  {what:<14}")),
+        TextSpan::new(TextTone::Strong, format!("  {host}  ")),
+        TextSpan::new(TextTone::Plain, subject),
     ];
     line(palette, &spans, &mut out);
     out
@@ -171,13 +182,13 @@ mod tests {
         let lost = diagnosis(Some("no answer"), Vec::new());
         let found = changes(&sick, &lost);
         assert!(
-            matches!(found.as_slice(), [Change::Lost { .. }]),
+            matches!(found.as_slice(), [DiagnosisChange::Lost { .. }]),
             "{found:?}"
         );
         let mended = diagnosis(None, Vec::new());
         let found = changes(&sick, &mended);
         assert!(
-            matches!(found.as_slice(), [Change::Gone { .. }]),
+            matches!(found.as_slice(), [DiagnosisChange::Gone { .. }]),
             "{found:?}"
         );
     }
@@ -190,7 +201,7 @@ mod tests {
         assert!(
             matches!(
                 found.as_slice(),
-                [Change::Turned {
+                [DiagnosisChange::Turned {
                     was: Severity::Warning,
                     ..
                 }]

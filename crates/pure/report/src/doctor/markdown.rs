@@ -7,7 +7,7 @@ use crosstie_model::Finding;
 
 use super::view::verdict;
 use crate::{
-    causes::{Root, located, roots},
+    causes::{RootFinding, located, roots},
     text::printable,
 };
 
@@ -50,7 +50,7 @@ pub fn markdown(diagnosis: &Diagnosis, version: &str) -> String {
 }
 
 /// A finding to mend, and what follows from it.
-fn section(out: &mut String, root: &Root) {
+fn section(out: &mut String, root: &RootFinding) {
     let hosts: Vec<String> = root.hosts.iter().map(|host| code(host)).collect();
     let place = match hosts.as_slice() {
         [] => "Between nodes".to_owned(),

@@ -8,12 +8,12 @@ mod watch;
 use crosstie_doctor::Diagnosis;
 use crosstie_model::Severity;
 
-use crate::causes::Root;
+use crate::causes::RootFinding;
 
-pub use change::{Change, change_line, changes};
+pub use change::{DiagnosisChange, change_line, changes};
 pub use markdown::markdown;
-pub use view::{Detail, verdict, view};
-pub use watch::{Watch, time_of_day};
+pub use view::{FindingDetail, verdict, view};
+pub use watch::{DoctorWatch, time_of_day};
 
 /// The JSON schema of `doctor --json`.
 pub fn schema() -> schemars::Schema {
@@ -22,13 +22,13 @@ pub fn schema() -> schemars::Schema {
 
 /// How many findings of each severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Count {
+pub struct FindingCounts {
     pub faults: usize,
     pub warnings: usize,
     pub infos: usize,
 }
 
-impl Count {
+impl FindingCounts {
     pub fn of<'a>(severities: impl IntoIterator<Item = &'a Severity>) -> Self {
         let mut count = Self::default();
         for severity in severities {
@@ -42,7 +42,7 @@ impl Count {
     }
 
     /// What is to be mended, on each node that has it.
-    pub fn of_roots(roots: &[Root]) -> Self {
+    pub fn of_roots(roots: &[RootFinding]) -> Self {
         let severities: Vec<Severity> = roots
             .iter()
             .flat_map(|root| std::iter::repeat_n(root.severity(), root.hosts.len().max(1)))

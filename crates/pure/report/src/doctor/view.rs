@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, HashSet};
 use crosstie_doctor::{Diagnosis, NodeFindings};
 use crosstie_model::Severity;
 
-use super::{Count, plural};
+use super::{FindingCounts, plural};
 use crate::{
-    causes::{Located, Root, located, roots},
+    causes::{HostFindingRef, RootFinding, located, roots},
     finding::{consequences, finding, heading},
-    text::{Palette, Span, Tone, line, wrap},
+    text::{Palette, TextSpan, TextTone, line, wrap},
 };
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub enum FindingDetail {
     /// What to mend; the rest is counted.
     Roots,
     /// Every finding, whether another explains it or not.
@@ -25,7 +25,7 @@ pub enum Detail {
 const NAMED: usize = 4;
 
 /// Faults first, then nodes that could not be examined, warnings, what is only worth knowing, and a line that sums up.
-pub fn view(diagnosis: &Diagnosis, detail: Detail, palette: Palette) -> String {
+pub fn view(diagnosis: &Diagnosis, detail: FindingDetail, palette: Palette) -> String {
     let found = located(diagnosis);
     let roots = roots(&found);
     let mut screen = Screen {
@@ -34,10 +34,10 @@ pub fn view(diagnosis: &Diagnosis, detail: Detail, palette: Palette) -> String {
         out: String::new(),
         place: None,
     };
-    let (faults, rest): (Vec<&Root>, Vec<&Root>) = roots
+    let (faults, rest): (Vec<&RootFinding>, Vec<&RootFinding>) = roots
         .iter()
         .partition(|root| root.severity() == Severity::Fault);
-    let (warnings, infos): (Vec<&Root>, Vec<&Root>) = rest
+    let (warnings, infos): (Vec<&RootFinding>, Vec<&RootFinding>) = rest
         .into_iter()
         .partition(|root| root.severity() == Severity::Warning);
     for root in faults {
@@ -54,31 +54,31 @@ pub fn view(diagnosis: &Diagnosis, detail: Detail, palette: Palette) -> String {
     if let Some(worst) = roots.first() {
         let hint = format!("crosstie explain {}", worst.finding.id);
         screen.line(&[
-            Span::command(Tone::Quiet, hint),
-            Span::new(Tone::Quiet, "    tells more"),
+            TextSpan::command(TextTone::Quiet, hint),
+            TextSpan::new(TextTone::Quiet, "    tells more"),
         ]);
     }
     screen.out
 }
 
 /// The whole in one line.
-pub fn verdict(diagnosis: &Diagnosis) -> Span {
+pub fn verdict(diagnosis: &Diagnosis) -> TextSpan {
     let roots = roots(&located(diagnosis));
-    let count = Count::of_roots(&roots);
+    let count = FindingCounts::of_roots(&roots);
     let nodes = diagnosis.nodes.len();
     let read = diagnosis.nodes.iter().filter(|node| node.error.is_none());
     let read = read.count();
     let tone = match (count.faults, count.warnings + (nodes - read)) {
-        (0, 0) => Tone::Good,
-        (0, _) => Tone::Bad,
-        _ => Tone::Alarm,
+        (0, 0) => TextTone::Good,
+        (0, _) => TextTone::Bad,
+        _ => TextTone::Alarm,
     };
     let found = match count.words() {
         words if words.is_empty() => "nothing wrong".to_owned(),
         words => words,
     };
     let nodes = plural(nodes, "node").unwrap_or_else(|| "no nodes".to_owned());
-    Span::new(
+    TextSpan::new(
         tone,
         match read {
             read if read == diagnosis.nodes.len() => format!("{nodes}: {found}"),
@@ -90,30 +90,30 @@ pub fn verdict(diagnosis: &Diagnosis) -> Span {
 
 struct Screen<'a> {
     palette: Palette,
-    detail: Detail,
+    detail: FindingDetail,
     out: String,
     /// Where the finding above is: it is not said again.
     place: Option<Vec<&'a str>>,
 }
 
 impl<'a> Screen<'a> {
-    fn line(&mut self, spans: &[Span]) {
+    fn line(&mut self, spans: &[TextSpan]) {
         line(self.palette, spans, &mut self.out);
     }
 
-    fn root(&mut self, root: &Root<'a>) {
+    fn root(&mut self, root: &RootFinding<'a>) {
         self.at(&root.hosts);
         finding(root.finding, self.palette, &mut self.out);
         match self.detail {
-            Detail::Roots => consequences(root, "--all", self.palette, &mut self.out),
-            Detail::All => root
+            FindingDetail::Roots => consequences(root, "--all", self.palette, &mut self.out),
+            FindingDetail::All => root
                 .explains
                 .iter()
                 .for_each(|found| self.explained(*found)),
         }
     }
 
-    fn explained(&mut self, (host, found): Located<'a>) {
+    fn explained(&mut self, (host, found): HostFindingRef<'a>) {
         self.at(&host.into_iter().collect::<Vec<_>>());
         finding(found, self.palette, &mut self.out);
     }
@@ -128,7 +128,7 @@ impl<'a> Screen<'a> {
         } else {
             names(hosts)
         };
-        self.line(&[Span::new(Tone::Strong, place)]);
+        self.line(&[TextSpan::new(TextTone::Strong, place)]);
     }
 }
 
@@ -145,9 +145,9 @@ fn unread(diagnosis: &Diagnosis, screen: &mut Screen) {
     let failed: Vec<(String, String)> = diagnosis.nodes.iter().filter_map(failed).collect();
     for (host, error) in &failed {
         screen.line(&[
-            Span::new(Tone::Strong, host),
-            Span::new(Tone::Bad, "  could not be examined: "),
-            Span::new(Tone::Plain, error),
+            TextSpan::new(TextTone::Strong, host),
+            TextSpan::new(TextTone::Bad, "  could not be examined: "),
+            TextSpan::new(TextTone::Plain, error),
         ]);
     }
     if !failed.is_empty() {
@@ -157,11 +157,11 @@ fn unread(diagnosis: &Diagnosis, screen: &mut Screen) {
 }
 
 /// One line for all of it, unless all is asked for: it is never an alarm.
-fn worth_knowing<'a>(infos: &[&Root<'a>], screen: &mut Screen<'a>) {
+fn worth_knowing<'a>(infos: &[&RootFinding<'a>], screen: &mut Screen<'a>) {
     if infos.is_empty() {
         return;
     }
-    if screen.detail == Detail::All {
+    if screen.detail == FindingDetail::All {
         for root in infos {
             screen.at(&root.hosts);
             heading(root.finding, screen.palette, &mut screen.out);
@@ -191,8 +191,8 @@ fn worth_knowing<'a>(infos: &[&Root<'a>], screen: &mut Screen<'a>) {
     let mut label = "info     ";
     for part in wrap(&text, screen.palette.prose(11)) {
         screen.line(&[
-            Span::new(Tone::Quiet, format!("  {label}")),
-            Span::new(Tone::Plain, part),
+            TextSpan::new(TextTone::Quiet, format!("  {label}")),
+            TextSpan::new(TextTone::Plain, part),
         ]);
         label = "         ";
     }
@@ -200,7 +200,7 @@ fn worth_knowing<'a>(infos: &[&Root<'a>], screen: &mut Screen<'a>) {
 }
 
 /// Nodes that no fault or warning is about, in a line.
-fn well(diagnosis: &Diagnosis, found: &[Located], screen: &mut Screen) {
+fn well(diagnosis: &Diagnosis, found: &[HostFindingRef], screen: &mut Screen) {
     if found
         .iter()
         .all(|(_, finding)| finding.severity == Severity::Info)
@@ -232,8 +232,8 @@ fn well(diagnosis: &Diagnosis, found: &[Located], screen: &mut Screen) {
         many => format!("{} nodes", many.len()),
     };
     screen.line(&[
-        Span::new(Tone::Strong, who),
-        Span::new(Tone::Good, ": nothing wrong"),
+        TextSpan::new(TextTone::Strong, who),
+        TextSpan::new(TextTone::Good, ": nothing wrong"),
     ]);
     screen.out.push('\n');
 }
@@ -250,8 +250,8 @@ fn notes(diagnosis: &Diagnosis, screen: &mut Screen) {
         }
     }
     let shown = match screen.detail {
-        Detail::All => notes.len(),
-        Detail::Roots => NAMED,
+        FindingDetail::All => notes.len(),
+        FindingDetail::Roots => NAMED,
     };
     for (note, hosts) in notes.iter().take(shown) {
         let who = match hosts.as_slice() {
@@ -259,10 +259,10 @@ fn notes(diagnosis: &Diagnosis, screen: &mut Screen) {
             few if few.len() <= NAMED => format!("{}: ", few.join(", ")),
             many => format!("{} nodes: ", many.len()),
         };
-        screen.line(&[Span::new(Tone::Quiet, format!("{who}{note}"))]);
+        screen.line(&[TextSpan::new(TextTone::Quiet, format!("{who}{note}"))]);
     }
     if let Some(more) = plural(notes.len().saturating_sub(shown), "more note") {
-        screen.line(&[Span::new(Tone::Quiet, format!("{more} (--all)"))]);
+        screen.line(&[TextSpan::new(TextTone::Quiet, format!("{more} (--all)"))]);
     }
     if !notes.is_empty() {
         screen.out.push('\n');

@@ -2,10 +2,10 @@
 
 use crosstie_doctor::Diagnosis;
 
-use super::{Change, Detail, change_line, changes, plural, verdict, view};
+use super::{DiagnosisChange, FindingDetail, change_line, changes, plural, verdict, view};
 use crate::{
-    text::{Palette, Span, Tone, line},
-    up::Size,
+    text::{Palette, TextSpan, TextTone, line},
+    up::TerminalSize,
 };
 
 /// How many of the latest changes are kept.
@@ -13,16 +13,16 @@ const KEPT: usize = 50;
 /// So many of them stay in sight, also where the findings need more room than there is.
 const IN_SIGHT: usize = 4;
 
-pub struct Watch {
-    pub detail: Detail,
+pub struct DoctorWatch {
+    pub detail: FindingDetail,
     pub palette: Palette,
     last: Option<Diagnosis>,
     /// With the time of each.
-    history: Vec<(String, Change)>,
+    history: Vec<(String, DiagnosisChange)>,
 }
 
-impl Watch {
-    pub fn new(detail: Detail, palette: Palette) -> Self {
+impl DoctorWatch {
+    pub fn new(detail: FindingDetail, palette: Palette) -> Self {
         Self {
             detail,
             palette,
@@ -56,13 +56,13 @@ impl Watch {
     }
 
     /// The whole as it stands, in so many lines: the verdict and the time, what is wrong, and what changed last.
-    pub fn lines(&self, time: &str, size: Size) -> Vec<String> {
+    pub fn lines(&self, time: &str, size: TerminalSize) -> Vec<String> {
         let palette = self.palette.within(size.columns);
         let Some(diagnosis) = &self.last else {
             return Vec::new();
         };
         let mut head = String::new();
-        let clock = Span::new(Tone::Quiet, format!("  {time} UTC, Ctrl-C ends it"));
+        let clock = TextSpan::new(TextTone::Quiet, format!("  {time} UTC, Ctrl-C ends it"));
         line(palette, &[verdict(diagnosis), clock], &mut head);
         let mut lines = split(&head);
         let history: String = self
@@ -93,7 +93,7 @@ impl Watch {
             if let Some(more) = plural(hidden, "more line") {
                 let more = format!("… {more}; a larger window shows them");
                 let mut text = String::new();
-                line(palette, &[Span::new(Tone::Quiet, more)], &mut text);
+                line(palette, &[TextSpan::new(TextTone::Quiet, more)], &mut text);
                 findings.extend(split(&text).into_iter().take(1));
             }
         }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_did_not_change_is_not_said_again() {
-        let mut watch = Watch::new(Detail::Roots, Palette::Plain);
+        let mut watch = DoctorWatch::new(FindingDetail::Roots, Palette::Plain);
         assert!(!watch.see(diagnosis(0), "00:00:00").is_empty());
         assert!(watch.see(diagnosis(0), "00:00:02").is_empty());
         let said = watch.see(diagnosis(1), "00:00:04");
@@ -181,18 +181,18 @@ mod tests {
 
     #[test]
     fn a_screen_is_as_small_as_its_terminal() {
-        let mut watch = Watch::new(Detail::Roots, Palette::Plain);
+        let mut watch = DoctorWatch::new(FindingDetail::Roots, Palette::Plain);
         watch.see(diagnosis(0), "00:00:00");
         watch.see(diagnosis(9), "00:00:02");
         for (columns, lines) in [(40, 12), (80, 24), (120, 60), (24, 3)] {
-            let shown = watch.lines("00:00:03", Size { columns, lines });
+            let shown = watch.lines("00:00:03", TerminalSize { columns, lines });
             let text = shown.join("\n");
             assert!(shown.len() <= lines, "{text}");
             let wide = shown.iter().find(|line| line.chars().count() > columns);
             assert_eq!(wide, None, "{text}");
             assert!(text.starts_with("1 node: 9 faults"), "{text}");
         }
-        let size = Size {
+        let size = TerminalSize {
             columns: 60,
             lines: 12,
         };

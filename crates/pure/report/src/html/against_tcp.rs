@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 
 use super::{
-    chart::{Frame, Linear, at, tick},
+    chart::{LinearScale, PlotArea, at, tick},
     number,
     table::folded,
 };
-use crate::run_report::{Middle, RunReport};
+use crate::run_report::{MedianRange, RunReport};
 
-const FRAME: Frame = Frame {
+const FRAME: PlotArea = PlotArea {
     left: 62.0,
     top: 12.0,
     width: 350.0,
@@ -29,10 +29,10 @@ pub(super) fn figures(report: &RunReport) -> Markup {
 }
 
 /// A bar for the median, a line from the least to the most.
-fn figure(title: &str, unit: &str, [rdma, tcp]: [&Middle; 2], hint: &str) -> Markup {
+fn figure(title: &str, unit: &str, [rdma, tcp]: [&MedianRange; 2], hint: &str) -> Markup {
     let bars = [("RDMA", "one", rdma, 0.0), ("TCP", "two", tcp, 60.0)];
     let largest = rdma.most.max(tcp.most);
-    let scale = Linear::up_to(largest);
+    let scale = LinearScale::up_to(largest);
     let label = format!(
         "{title}: RDMA {} {unit}, TCP {} {unit}, medians.",
         number::gbps(rdma.median),

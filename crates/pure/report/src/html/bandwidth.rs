@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 
 use super::{
-    chart::{Frame, Linear, at, cable_class, horizontal_axis, path, vertical_axis},
+    chart::{LinearScale, PlotArea, at, cable_class, horizontal_axis, path, vertical_axis},
     number,
     table::{folded, grade_key},
 };
-use crate::run_report::{Grade, RunReport, SizeRow, SizeSeries};
+use crate::run_report::{Grade, MessageSizeRow, MessageSizeSeries, RunReport};
 
-const FRAME: Frame = Frame {
+const FRAME: PlotArea = PlotArea {
     left: 52.0,
     top: 34.0,
     width: 412.0,
@@ -34,7 +34,7 @@ pub(super) fn figure(report: &RunReport) -> Markup {
         .map(|row| row.gbps.most)
         .chain(ceiling)
         .fold(0.0, f64::max);
-    let scale = Linear::up_to(largest);
+    let scale = LinearScale::up_to(largest);
     let label = format!(
         "RDMA bandwidth over message size: the median rises from {} Gb/s at {} to {} Gb/s at {}.",
         number::gbps(first.gbps.median),
@@ -65,7 +65,7 @@ pub(super) fn figure(report: &RunReport) -> Markup {
 
 /// A doubling is a step.
 #[allow(clippy::cast_precision_loss)] // a logarithm
-fn along(rows: &[SizeRow], size: u64) -> f64 {
+fn along(rows: &[MessageSizeRow], size: u64) -> f64 {
     let power = |size: u64| (size.max(1) as f64).log2();
     let least = rows.first().map_or(0.0, |row| power(row.size));
     let most = rows.last().map_or(1.0, |row| power(row.size));
@@ -73,7 +73,7 @@ fn along(rows: &[SizeRow], size: u64) -> f64 {
 }
 
 /// From the right, since the largest size is the one that is graded; what has no room is left out.
-fn labels(rows: &[SizeRow]) -> Vec<(f64, String)> {
+fn labels(rows: &[MessageSizeRow]) -> Vec<(f64, String)> {
     let mut labels: Vec<(f64, String)> = Vec::new();
     for row in rows.iter().rev() {
         let share = along(rows, row.size);
@@ -93,7 +93,7 @@ fn labels(rows: &[SizeRow]) -> Vec<(f64, String)> {
     labels
 }
 
-fn limit(scale: &Linear, ceiling: f64) -> Markup {
+fn limit(scale: &LinearScale, ceiling: f64) -> Markup {
     let y = FRAME.up(scale.share(ceiling));
     html! {
         line.limit x1=(at(FRAME.left)) x2=(at(FRAME.right())) y1=(at(y)) y2=(at(y)) {}
@@ -101,8 +101,8 @@ fn limit(scale: &Linear, ceiling: f64) -> Markup {
     }
 }
 
-fn curves(rows: &[SizeRow], scale: &Linear) -> Markup {
-    let point = |row: &SizeRow, value: f64| {
+fn curves(rows: &[MessageSizeRow], scale: &LinearScale) -> Markup {
+    let point = |row: &MessageSizeRow, value: f64| {
         (
             FRAME.along(along(rows, row.size)),
             FRAME.up(scale.share(value)),
@@ -127,7 +127,7 @@ fn is_few(report: &RunReport) -> bool {
     report.size_series.len() <= MOST_LINES
 }
 
-fn grade(report: &RunReport, series: &SizeSeries) -> Option<Grade> {
+fn grade(report: &RunReport, series: &MessageSizeSeries) -> Option<Grade> {
     let same = |pair: &&crate::run_report::PairReport| {
         pair.from == series.from && pair.to == series.to && pair.rail == series.rail
     };
@@ -143,7 +143,7 @@ fn grades(report: &RunReport) -> Vec<Option<Grade>> {
     grades.into_iter().collect()
 }
 
-fn lines(report: &RunReport, scale: &Linear) -> Markup {
+fn lines(report: &RunReport, scale: &LinearScale) -> Markup {
     html! {
         @for series in &report.size_series {
             @let points = series.points.iter().map(|point| {
@@ -180,7 +180,7 @@ fn paths(report: &RunReport) -> Markup {
     folded("Bandwidth of each path as a table", &columns, &rows)
 }
 
-fn table(rows: &[SizeRow]) -> Markup {
+fn table(rows: &[MessageSizeRow]) -> Markup {
     let body = html! {
         @for row in rows {
             tr {

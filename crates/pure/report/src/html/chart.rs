@@ -8,14 +8,14 @@ use crate::run_report::Grade;
 
 /// The plot inside of a chart.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct PlotArea {
     pub(super) left: f64,
     pub(super) top: f64,
     pub(super) width: f64,
     pub(super) height: f64,
 }
 
-impl Frame {
+impl PlotArea {
     pub(super) fn right(self) -> f64 {
         self.left + self.width
     }
@@ -42,12 +42,12 @@ pub(super) fn at(value: f64) -> String {
 
 /// From 0 to a round number above the largest value, in about four steps.
 #[derive(Debug, Clone)]
-pub(super) struct Linear {
+pub(super) struct LinearScale {
     pub(super) most: f64,
     pub(super) ticks: Vec<f64>,
 }
 
-impl Linear {
+impl LinearScale {
     pub(super) fn up_to(largest: f64) -> Self {
         const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
         let largest = if largest.is_finite() && largest > 0.0 {
@@ -79,12 +79,12 @@ impl Linear {
 
 /// From one value to another, both above 0.
 #[derive(Debug, Clone)]
-pub(super) struct Logarithmic {
+pub(super) struct LogarithmicScale {
     least: f64,
     most: f64,
 }
 
-impl Logarithmic {
+impl LogarithmicScale {
     pub(super) fn between(least: f64, most: f64) -> Self {
         let least = if least.is_finite() {
             least.max(1e-6)
@@ -137,7 +137,7 @@ pub(super) fn tick(value: f64) -> String {
 }
 
 /// Horizontal grid lines with their numbers on the left, and the unit above them.
-pub(super) fn vertical_axis(frame: Frame, scale: &Linear, unit: &str) -> Markup {
+pub(super) fn vertical_axis(frame: PlotArea, scale: &LinearScale, unit: &str) -> Markup {
     let ticks: Vec<(f64, f64)> = scale
         .ticks
         .iter()
@@ -147,7 +147,7 @@ pub(super) fn vertical_axis(frame: Frame, scale: &Linear, unit: &str) -> Markup 
 }
 
 /// The same of any scale: shares of the height, and what they stand for.
-pub(super) fn vertical_ticks(frame: Frame, ticks: &[(f64, f64)], unit: &str) -> Markup {
+pub(super) fn vertical_ticks(frame: PlotArea, ticks: &[(f64, f64)], unit: &str) -> Markup {
     html! {
         g.axis aria-hidden="true" {
             text x=(at(frame.left - 8.0)) y=(at(frame.top - 14.0)) text-anchor="end" { (unit) }
@@ -161,7 +161,7 @@ pub(super) fn vertical_ticks(frame: Frame, ticks: &[(f64, f64)], unit: &str) -> 
 }
 
 /// Vertical grid lines with their numbers below.
-pub(super) fn horizontal_axis(frame: Frame, ticks: &[(f64, String)], unit: &str) -> Markup {
+pub(super) fn horizontal_axis(frame: PlotArea, ticks: &[(f64, String)], unit: &str) -> Markup {
     html! {
         g.axis aria-hidden="true" {
             @for (share, label) in ticks {

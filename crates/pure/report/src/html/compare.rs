@@ -4,12 +4,12 @@ use maud::{Markup, html};
 
 use super::{number, page, verdict::shared};
 use crate::{
-    compare::{ChangeReport, Comparison, Direction},
-    run_report::Summary,
+    compare::{DifferenceDirection, RunComparison, RunDifferenceReport},
+    run_report::RunSummary,
 };
 
 /// The whole file.
-pub fn compare_page(comparison: &Comparison) -> String {
+pub fn compare_page(comparison: &RunComparison) -> String {
     let cluster = comparison
         .after
         .cluster
@@ -22,7 +22,7 @@ pub fn compare_page(comparison: &Comparison) -> String {
         comparison.after.crosstie,
         comparison.before.crosstie
     );
-    page::page(&page::Page {
+    page::page(&page::HtmlPage {
         title: &format!("Fabric comparison: {cluster}"),
         meta: &meta,
         sections: &[("figures", "Figures"), ("changes", "Changes")],
@@ -34,7 +34,7 @@ pub fn compare_page(comparison: &Comparison) -> String {
     })
 }
 
-fn verdict(comparison: &Comparison) -> Markup {
+fn verdict(comparison: &RunComparison) -> Markup {
     let (class, sign, word) = match (comparison.worse, comparison.better, comparison.changed) {
         (1.., _, _) => ("fault", "▼", "Worse"),
         (0, 1.., _) => ("healthy", "▲", "Better"),
@@ -52,9 +52,9 @@ fn verdict(comparison: &Comparison) -> Markup {
     }
 }
 
-fn figures(comparison: &Comparison) -> Markup {
+fn figures(comparison: &RunComparison) -> Markup {
     let both = [&comparison.before.summary, &comparison.after.summary];
-    let row = |what: &str, value: &dyn Fn(&Summary) -> Option<String>| {
+    let row = |what: &str, value: &dyn Fn(&RunSummary) -> Option<String>| {
         let values = both.map(value);
         html! {
             @if values.iter().any(Option::is_some) {
@@ -90,8 +90,8 @@ fn figures(comparison: &Comparison) -> Markup {
     }
 }
 
-fn changes(comparison: &Comparison) -> Markup {
-    let of = |direction: Direction| -> Vec<&ChangeReport> {
+fn changes(comparison: &RunComparison) -> Markup {
+    let of = |direction: DifferenceDirection| -> Vec<&RunDifferenceReport> {
         comparison
             .changes
             .iter()
@@ -99,9 +99,9 @@ fn changes(comparison: &Comparison) -> Markup {
             .collect()
     };
     let groups = [
-        ("Worse", of(Direction::Worse)),
-        ("Better", of(Direction::Better)),
-        ("Otherwise changed", of(Direction::Changed)),
+        ("Worse", of(DifferenceDirection::Worse)),
+        ("Better", of(DifferenceDirection::Better)),
+        ("Otherwise changed", of(DifferenceDirection::Changed)),
     ];
     html! {
         section id="changes" aria-labelledby="changes-title" {

@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 
 use super::{
-    chart::{Frame, Logarithmic, at, horizontal_axis, tick, vertical_ticks},
+    chart::{LogarithmicScale, PlotArea, at, horizontal_axis, tick, vertical_ticks},
     number,
     table::{MOST_ROWS, folded, left_out},
 };
-use crate::run_report::{Bucket, LatencyReport, PairReport, RunReport};
+use crate::run_report::{HistogramBucket, LatencyReport, PairReport, RunReport};
 
-const FRAME: Frame = Frame {
+const FRAME: PlotArea = PlotArea {
     left: 62.0,
     top: 34.0,
     width: 402.0,
@@ -21,11 +21,11 @@ pub(super) fn figure(report: &RunReport) -> Markup {
     let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
         return html! {};
     };
-    let scale = Logarithmic::between(first.from_us, last.to_us);
+    let scale = LogarithmicScale::between(first.from_us, last.to_us);
     let filled = || buckets.iter().filter(|bucket| bucket.count > 0);
     let rarest = filled().map(|bucket| bucket.percent).fold(100.0, f64::min);
     // A tail is a thousandth of a percent, and is what hurts: shares are drawn by their logarithm.
-    let heights = Logarithmic::between(10_f64.powf((rarest / 2.0).log10().floor()), 100.0);
+    let heights = LogarithmicScale::between(10_f64.powf((rarest / 2.0).log10().floor()), 100.0);
     let ticks: Vec<(f64, String)> = scale
         .ticks()
         .into_iter()
@@ -59,7 +59,7 @@ pub(super) fn figure(report: &RunReport) -> Markup {
     }
 }
 
-fn bar(bucket: &Bucket, scale: &Logarithmic, heights: &Logarithmic) -> Markup {
+fn bar(bucket: &HistogramBucket, scale: &LogarithmicScale, heights: &LogarithmicScale) -> Markup {
     let from = FRAME.along(scale.share(bucket.from_us));
     let to = FRAME.along(scale.share(bucket.to_us));
     let top = FRAME.up(heights.share(bucket.percent));
@@ -68,7 +68,7 @@ fn bar(bucket: &Bucket, scale: &Logarithmic, heights: &Logarithmic) -> Markup {
     }
 }
 
-fn table(buckets: &[Bucket]) -> Markup {
+fn table(buckets: &[HistogramBucket]) -> Markup {
     let rows = html! {
         @for bucket in buckets {
             tr {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{
-    chart::{Frame, Linear, at, shortened, tick},
+    chart::{LinearScale, PlotArea, at, shortened, tick},
     number,
     table::{MOST_ROWS, badge, folded, left_out},
 };
@@ -153,13 +153,13 @@ fn step<'a>(line: &'a LedgerLine, class: &'static str, left: &mut f64, value: St
 #[allow(clippy::cast_precision_loss)] // a dozen rows
 fn figure(pair: &PairReport, ledger: &LedgerReport) -> Markup {
     let steps = steps(ledger);
-    let frame = Frame {
+    let frame = PlotArea {
         left: LEFT,
         top: 4.0,
         width: WIDTH,
         height: ROW * steps.len() as f64,
     };
-    let scale = Linear::up_to(ledger.port_rate.max(ledger.measured));
+    let scale = LinearScale::up_to(ledger.port_rate.max(ledger.measured));
     let height = frame.bottom() + 40.0;
     let title = format!("{} → {}, rail {}", pair.from, pair.to, pair.rail);
     let said: Vec<String> = steps
@@ -189,7 +189,7 @@ fn figure(pair: &PairReport, ledger: &LedgerReport) -> Markup {
     }
 }
 
-fn axis(frame: Frame, scale: &Linear) -> Markup {
+fn axis(frame: PlotArea, scale: &LinearScale) -> Markup {
     html! {
         g.axis aria-hidden="true" {
             @for value in &scale.ticks {
@@ -203,7 +203,7 @@ fn axis(frame: Frame, scale: &Linear) -> Markup {
     }
 }
 
-fn bar(frame: Frame, scale: &Linear, step: &Step, top: f64) -> Markup {
+fn bar(frame: PlotArea, scale: &LinearScale, step: &Step, top: f64) -> Markup {
     let (from, to) = (
         frame.along(scale.share(step.from)),
         frame.along(scale.share(step.to)),

@@ -37,7 +37,7 @@ pub fn run_page(report: &RunReport) -> String {
         ("nodes", "Nodes"),
         ("run", "What was run"),
     ];
-    page::page(&page::Page {
+    page::page(&page::HtmlPage {
         title: &format!("Fabric report: {}", report.title()),
         meta: &ran::line(report),
         sections: &sections,

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::number;
-use crate::run_report::{NodeReport, PortReport, RunReport};
+use crate::run_report::{PortReport, RunNodeReport, RunReport};
 
 /// With more, each is folded.
 const OPEN: usize = 2;
@@ -26,7 +26,7 @@ pub(super) fn section(report: &RunReport) -> Markup {
     }
 }
 
-fn line(node: &NodeReport) -> Option<String> {
+fn line(node: &RunNodeReport) -> Option<String> {
     let of = |what: &str| {
         node.facts
             .iter()
@@ -40,7 +40,7 @@ fn line(node: &NodeReport) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-fn ports(node: &NodeReport) -> Markup {
+fn ports(node: &RunNodeReport) -> Markup {
     let label = format!("RDMA ports of {}", node.host);
     html! {
         div.scroll tabindex="0" role="region" aria-label=(label) {

@@ -8,7 +8,7 @@ use crate::text::is_hostile;
 
 const STYLE: &str = include_str!("style.css");
 
-pub(super) struct Page<'a> {
+pub(super) struct HtmlPage<'a> {
     pub(super) title: &'a str,
     /// Below the title.
     pub(super) meta: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Page<'a> {
     pub(super) body: Markup,
 }
 
-pub(super) fn page(page: &Page) -> String {
+pub(super) fn page(page: &HtmlPage) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crosstie_model::run::Run;
+use crosstie_model::run::StoredRun;
 use serde_json::Value;
 
 use super::*;
@@ -13,11 +13,11 @@ use crate::{
     share::share,
 };
 
-fn report(run: &Run) -> RunReport {
+fn report(run: &StoredRun) -> RunReport {
     report_of(run, None)
 }
 
-fn runs() -> [Run; 5] {
+fn runs() -> [StoredRun; 5] {
     [
         made_up::ring(3),
         made_up::two_sparks(false),
@@ -228,7 +228,7 @@ fn agree(ours: &Value, theirs: &Value) -> bool {
 fn the_json_of_a_report_agrees_with_that_of_a_proof() {
     for run in runs() {
         let told = serde_json::to_value(report(&run)).unwrap();
-        let proof = serde_json::to_value(crate::prove::Prove::new(&run, None)).unwrap();
+        let proof = serde_json::to_value(crate::prove::ProveReport::new(&run, None)).unwrap();
         assert_eq!(told["findings"], proof["findings"]);
         let rows = |json: &Value, list: &str| json[list].as_array().unwrap().clone();
         let same = |ours: &[Value], theirs: &[Value], keys: &[&str]| {

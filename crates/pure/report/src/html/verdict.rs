@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::number;
-use crate::run_report::{Grade, Replaced, RunReport};
+use crate::run_report::{Grade, ReplacedNameCount, RunReport};
 
 pub(super) fn section(report: &RunReport) -> Markup {
     let summary = &report.summary;
@@ -33,7 +33,7 @@ fn word(verdict: Grade) -> &'static str {
     }
 }
 
-pub(super) fn shared(replaced: Option<&[Replaced]>) -> Markup {
+pub(super) fn shared(replaced: Option<&[ReplacedNameCount]>) -> Markup {
     html! {
         @if let Some(replaced) = replaced {
             p.note {

@@ -6,10 +6,10 @@ mod status_view;
 mod tests;
 
 use crosstie_launch::{
-    job::{EngineName, JobPlan, RankCommand, shown_value},
-    judge::Trouble,
-    preflight::Obstacle,
-    wire::{Ended, Phase, RankStatus, StoppedJob},
+    job::{JobPlan, LaunchEngine, RankCommand, shown_value},
+    judge::JobProblem,
+    preflight::LaunchObstacle,
+    wire::{RankEnd, RankPhase, RankStatus, StoppedRank},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,14 +39,14 @@ const FORMAT: u32 = 1;
 pub struct LaunchPlan {
     pub format: u32,
     pub cluster: String,
-    pub engine: EngineName,
+    pub engine: LaunchEngine,
     /// Where the head's watcher listens for the other ranks; port 0 stands for one that is chosen at the start.
     pub watch: String,
     /// Where the engine answers, on the head.
     pub serves: Option<String>,
     pub ranks: Vec<PlannedRank>,
     /// Why it would not run.
-    pub obstacles: Vec<Obstacle>,
+    pub obstacles: Vec<LaunchObstacle>,
     pub notes: Vec<String>,
 }
 
@@ -56,12 +56,12 @@ pub struct PlannedRank {
     pub host: String,
     /// Absent: it runs what the head sends it.
     pub command: Option<RankCommand>,
-    pub environment: Vec<Variable>,
+    pub environment: Vec<EnvironmentVariable>,
     pub listens: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Variable {
+pub struct EnvironmentVariable {
     pub name: String,
     /// `(hidden)` where the name is that of a secret.
     pub value: String,
@@ -69,12 +69,12 @@ pub struct Variable {
 
 /// A job that was started.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Launched {
+pub struct LaunchReport {
     pub format: u32,
     pub job: String,
     pub cluster: String,
-    pub engine: EngineName,
-    pub outcome: Outcome,
+    pub engine: LaunchEngine,
+    pub outcome: LaunchOutcome,
     /// Why it ended, where it has.
     pub why: Option<String>,
     pub serves: Option<String>,
@@ -88,7 +88,7 @@ pub struct Launched {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum LaunchOutcome {
     /// All ranks run; a server has answered.
     Running,
     /// It has ended as it should.
@@ -106,7 +106,7 @@ pub struct LaunchedRank {
 
 /// Every job of the nodes that were asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Jobs {
+pub struct JobsReport {
     pub format: u32,
     pub jobs: Vec<JobStatus>,
     pub failed_nodes: Vec<NodeFailure>,
@@ -116,25 +116,25 @@ pub struct Jobs {
 pub struct JobStatus {
     pub job: String,
     pub cluster: String,
-    pub engine: EngineName,
+    pub engine: LaunchEngine,
     /// Seconds since the epoch, by the clock of whoever started it.
     pub created: u64,
     pub serves: Option<String>,
-    pub ranks: Vec<JobRank>,
+    pub ranks: Vec<JobRankStatus>,
     /// The causes before what follows from them.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<JobProblem>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct JobRank {
+pub struct JobRankStatus {
     pub rank: u32,
     pub host: String,
     /// systemd's word for its unit.
     pub unit: String,
     /// A unit of the system's own manager, not of the user's.
     pub is_system_unit: bool,
-    pub phase: Option<Phase>,
-    pub ended: Option<Ended>,
+    pub phase: Option<RankPhase>,
+    pub ended: Option<RankEnd>,
     pub log_bytes: u64,
     pub rdma_packets: u64,
     pub cpu_milliseconds: u64,
@@ -154,7 +154,7 @@ pub struct StoppedJobs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StoppedNode {
     pub host: String,
-    pub jobs: Vec<StoppedJob>,
+    pub jobs: Vec<StoppedRank>,
 }
 
 pub fn plan_schema() -> schemars::Schema {
@@ -162,11 +162,11 @@ pub fn plan_schema() -> schemars::Schema {
 }
 
 pub fn launched_schema() -> schemars::Schema {
-    closed_schema::<Launched>()
+    closed_schema::<LaunchReport>()
 }
 
 pub fn status_schema() -> schemars::Schema {
-    closed_schema::<Jobs>()
+    closed_schema::<JobsReport>()
 }
 
 pub fn stopped_schema() -> schemars::Schema {
@@ -174,7 +174,12 @@ pub fn stopped_schema() -> schemars::Schema {
 }
 
 impl LaunchPlan {
-    pub fn new(cluster: &str, job: &JobPlan, obstacles: Vec<Obstacle>, notes: Vec<String>) -> Self {
+    pub fn new(
+        cluster: &str,
+        job: &JobPlan,
+        obstacles: Vec<LaunchObstacle>,
+        notes: Vec<String>,
+    ) -> Self {
         let ranks = job.ranks.iter().map(|rank| PlannedRank {
             rank: rank.rank,
             host: rank.host.clone(),
@@ -182,7 +187,7 @@ impl LaunchPlan {
             environment: rank
                 .environment
                 .iter()
-                .map(|(name, value)| Variable {
+                .map(|(name, value)| EnvironmentVariable {
                     name: name.clone(),
                     value: shown_value(name, value).to_owned(),
                 })
@@ -202,14 +207,14 @@ impl LaunchPlan {
     }
 }
 
-impl Launched {
-    pub fn new(job: &str, cluster: &str, engine: EngineName) -> Self {
+impl LaunchReport {
+    pub fn new(job: &str, cluster: &str, engine: LaunchEngine) -> Self {
         Self {
             format: FORMAT,
             job: job.to_owned(),
             cluster: cluster.to_owned(),
             engine,
-            outcome: Outcome::Running,
+            outcome: LaunchOutcome::Running,
             why: None,
             serves: None,
             generated: None,
@@ -235,7 +240,7 @@ impl StoppedJobs {
     }
 }
 
-impl Jobs {
+impl JobsReport {
     /// Of all ranks that nodes told of.
     pub fn new(mut ranks: Vec<RankStatus>, failed_nodes: Vec<NodeFailure>) -> Self {
         ranks.sort_by(|a, b| (a.created, &a.job, a.rank).cmp(&(b.created, &b.job, b.rank)));
@@ -277,10 +282,10 @@ fn job(ranks: &[RankStatus], unanswered: &[(String, String)]) -> Option<JobStatu
     })
 }
 
-fn rank(status: &RankStatus) -> JobRank {
+fn rank(status: &RankStatus) -> JobRankStatus {
     let state = status.state.as_ref();
     let host = status.hosts.get(status.rank as usize);
-    JobRank {
+    JobRankStatus {
         rank: status.rank,
         host: host.cloned().unwrap_or_default(),
         unit: status.unit.clone(),

@@ -2,10 +2,10 @@
 
 use crosstie_launch::format::quoted;
 
-use super::{LaunchPlan, Launched, Outcome, PlannedRank};
+use super::{LaunchOutcome, LaunchPlan, LaunchReport, PlannedRank};
 use crate::{
-    offer::Offer,
-    text::{Palette, Span, Tone, item, line, plain, quiet, strong},
+    offer::CommandContext,
+    text::{Palette, TextSpan, TextTone, item, line, plain, quiet, strong},
 };
 
 /// Each node's command as a shell would take it.
@@ -19,7 +19,11 @@ pub fn plan_view(plan: &LaunchPlan, palette: Palette) -> String {
             line(palette, &[quiet(text)], &mut out);
         }
         let command = format!("  {}", command(rank));
-        line(palette, &[Span::command(Tone::Plain, command)], &mut out);
+        line(
+            palette,
+            &[TextSpan::command(TextTone::Plain, command)],
+            &mut out,
+        );
         out.push('\n');
     }
     let watch = format!(
@@ -28,14 +32,14 @@ pub fn plan_view(plan: &LaunchPlan, palette: Palette) -> String {
     );
     line(palette, &[quiet(watch)], &mut out);
     for note in &plan.notes {
-        item(palette, (Tone::Bad, "! "), note, &mut out);
+        item(palette, (TextTone::Bad, "! "), note, &mut out);
     }
     for obstacle in &plan.obstacles {
         let text = format!(
             "{}: {} ({}): {}",
             obstacle.host, obstacle.what, obstacle.evidence, obstacle.fix
         );
-        item(palette, (Tone::Alarm, "✗ "), &text, &mut out);
+        item(palette, (TextTone::Alarm, "✗ "), &text, &mut out);
     }
     out
 }
@@ -59,15 +63,19 @@ fn shell_word(word: &str) -> String {
 }
 
 /// With the commands that follow.
-pub fn launched_view(launched: &Launched, offer: &Offer, palette: Palette) -> String {
+pub fn launched_view(launched: &LaunchReport, offer: &CommandContext, palette: Palette) -> String {
     let mut out = String::new();
     let (tone, sign, words) = match launched.outcome {
-        Outcome::Running => (Tone::Good, "✓ ", "runs"),
-        Outcome::Ended => (Tone::Good, "✓ ", "has ended well"),
-        Outcome::Failed => (Tone::Alarm, "✗ ", "has failed"),
+        LaunchOutcome::Running => (TextTone::Good, "✓ ", "runs"),
+        LaunchOutcome::Ended => (TextTone::Good, "✓ ", "has ended well"),
+        LaunchOutcome::Failed => (TextTone::Alarm, "✗ ", "has failed"),
     };
     let head = format!("{} {words} ({:.1} s)", launched.job, launched.seconds);
-    line(palette, &[Span::new(tone, sign), strong(head)], &mut out);
+    line(
+        palette,
+        &[TextSpan::new(tone, sign), strong(head)],
+        &mut out,
+    );
     if let Some(why) = &launched.why {
         line(palette, &[plain(format!("  {why}"))], &mut out);
     }
@@ -90,16 +98,16 @@ pub fn launched_view(launched: &Launched, offer: &Offer, palette: Palette) -> St
         line(palette, &[plain(text)], &mut out);
     }
     for note in &launched.notes {
-        item(palette, (Tone::Bad, "! "), note, &mut out);
+        item(palette, (TextTone::Bad, "! "), note, &mut out);
     }
-    if launched.outcome == Outcome::Running {
+    if launched.outcome == LaunchOutcome::Running {
         for (what, why) in [
             ("status", "how it is"),
             ("logs", "what it prints"),
             ("stop", "ends it on all nodes"),
         ] {
             let command = offer.job(what, &launched.job);
-            let command = Span::command(Tone::Accent, format!("  {command}"));
+            let command = TextSpan::command(TextTone::Accent, format!("  {command}"));
             line(palette, &[command, quiet(format!("   {why}"))], &mut out);
         }
     }

@@ -1,11 +1,11 @@
 //! How jobs are, and what was stopped.
 
-use crosstie_launch::wire::Phase;
+use crosstie_launch::wire::RankPhase;
 
-use super::{JobRank, JobStatus, Jobs, StoppedJobs};
-use crate::text::{Palette, Row, Span, Tone, item, line, plain, quiet, strong, table};
+use super::{JobRankStatus, JobStatus, JobsReport, StoppedJobs};
+use crate::text::{Palette, TableRow, TextSpan, TextTone, item, line, plain, quiet, strong, table};
 
-pub fn status_view(jobs: &Jobs, palette: Palette) -> String {
+pub fn status_view(jobs: &JobsReport, palette: Palette) -> String {
     let mut out = String::new();
     if jobs.jobs.is_empty() {
         line(palette, &[quiet("no job is there")], &mut out);
@@ -15,7 +15,7 @@ pub fn status_view(jobs: &Jobs, palette: Palette) -> String {
     }
     for node in &jobs.failed_nodes {
         let text = format!("{}: {}", node.host, node.error);
-        item(palette, (Tone::Alarm, "✗ "), &text, &mut out);
+        item(palette, (TextTone::Alarm, "✗ "), &text, &mut out);
     }
     out
 }
@@ -24,41 +24,41 @@ fn job_view(job: &JobStatus, palette: Palette, out: &mut String) {
     let serves = job.serves.as_ref();
     let serves = serves.map_or_else(String::new, |at| format!("  http://{at} on its head"));
     line(palette, &[strong(&job.job), quiet(serves)], out);
-    let rows: Vec<Row> = job.ranks.iter().map(row).collect();
+    let rows: Vec<TableRow> = job.ranks.iter().map(row).collect();
     table(palette, &rows, out);
     for trouble in &job.troubles {
         let text = format!(
             "rank {} on {}: {}",
             trouble.rank, trouble.host, trouble.what
         );
-        item(palette, (Tone::Alarm, "✗ "), &text, out);
+        item(palette, (TextTone::Alarm, "✗ "), &text, out);
     }
 }
 
-fn row(rank: &JobRank) -> Row {
+fn row(rank: &JobRankStatus) -> TableRow {
     let (tone, phase) = match (&rank.ended, rank.phase) {
-        (Some(ended), _) if ended.ok => (Tone::Plain, "ended"),
-        (Some(_), _) => (Tone::Alarm, "failed"),
-        (None, Some(Phase::Joining)) => (Tone::Plain, "waits for its peers"),
-        (None, Some(Phase::Starting)) => (Tone::Plain, "starts"),
-        (None, Some(Phase::Running)) => (Tone::Good, "runs"),
-        (None, Some(Phase::Ended)) => (Tone::Plain, "ended"),
-        (None, None) => (Tone::Alarm, "never started"),
+        (Some(ended), _) if ended.ok => (TextTone::Plain, "ended"),
+        (Some(_), _) => (TextTone::Alarm, "failed"),
+        (None, Some(RankPhase::Joining)) => (TextTone::Plain, "waits for its peers"),
+        (None, Some(RankPhase::Starting)) => (TextTone::Plain, "starts"),
+        (None, Some(RankPhase::Running)) => (TextTone::Good, "runs"),
+        (None, Some(RankPhase::Ended)) => (TextTone::Plain, "ended"),
+        (None, None) => (TextTone::Alarm, "never started"),
     };
     let memlock = match rank.memlock_bytes {
         None => String::new(),
         Some(bytes) => format!("memlock {} KiB", bytes / 1024),
     };
-    Row::Cells(
+    TableRow::Cells(
         2,
         vec![
             plain(format!("rank {}", rank.rank)),
             plain(&rank.host),
-            Span::new(tone, phase),
+            TextSpan::new(tone, phase),
             plain(format!("{} RDMA packets", rank.rdma_packets)),
             plain(format!("{} s CPU", rank.cpu_milliseconds / 1000)),
             quiet(format!("idle {} s", rank.idle_seconds)),
-            Span::new(Tone::Bad, memlock),
+            TextSpan::new(TextTone::Bad, memlock),
         ],
     )
 }
@@ -73,17 +73,17 @@ pub fn stopped_view(stopped: &StoppedJobs, palette: Palette) -> String {
         for job in &node.jobs {
             let text = format!("{}: {} is stopped", node.host, job.job);
             if job.left.is_empty() {
-                item(palette, (Tone::Good, "✓ "), &text, &mut out);
+                item(palette, (TextTone::Good, "✓ "), &text, &mut out);
             }
             for left in &job.left {
                 let text = format!("{}: {}: {left}", node.host, job.job);
-                item(palette, (Tone::Alarm, "✗ "), &text, &mut out);
+                item(palette, (TextTone::Alarm, "✗ "), &text, &mut out);
             }
         }
     }
     for node in &stopped.failed_nodes {
         let text = format!("{}: {}", node.host, node.error);
-        item(palette, (Tone::Alarm, "✗ "), &text, &mut out);
+        item(palette, (TextTone::Alarm, "✗ "), &text, &mut out);
     }
     out
 }

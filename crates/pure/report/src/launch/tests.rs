@@ -1,13 +1,13 @@
 use crosstie_launch::wire::RankState;
 
 use super::*;
-use crate::{offer::Offer, text::Palette};
+use crate::{offer::CommandContext, text::Palette};
 
 fn status(job: &str, rank: u32) -> RankStatus {
     RankStatus {
         job: job.to_owned(),
         cluster: "sparks".to_owned(),
-        engine: EngineName::Torchrun,
+        engine: LaunchEngine::Torchrun,
         rank,
         hosts: vec!["spark-a".to_owned(), "spark-b".to_owned()],
         serves: None,
@@ -15,7 +15,7 @@ fn status(job: &str, rank: u32) -> RankStatus {
         unit: "active".to_owned(),
         is_system_unit: true,
         state: Some(RankState {
-            phase: Phase::Running,
+            phase: RankPhase::Running,
             since: 90,
             ended: None,
             memlock: None,
@@ -34,7 +34,7 @@ fn status(job: &str, rank: u32) -> RankStatus {
 #[test]
 fn ranks_are_told_by_job_with_what_is_wrong() {
     let ranks = vec![status("b-1", 1), status("a-1", 0), status("b-1", 0)];
-    let jobs = Jobs::new(ranks, Vec::new());
+    let jobs = JobsReport::new(ranks, Vec::new());
     assert_eq!(jobs.jobs.len(), 2);
     assert!(jobs.has_troubles() && !jobs.are_over());
     let text = status_view(&jobs, Palette::Plain);
@@ -50,16 +50,16 @@ fn ranks_are_told_by_job_with_what_is_wrong() {
 
 #[test]
 fn what_follows_is_offered_as_it_runs() {
-    let mut launched = Launched::new("llama-1", "sparks", EngineName::Llama);
+    let mut launched = LaunchReport::new("llama-1", "sparks", LaunchEngine::Llama);
     launched.ranks.push(LaunchedRank {
         rank: 0,
         host: "spark-a".to_owned(),
         rdma_packets: 0,
     });
-    let offer = Offer {
+    let offer = CommandContext {
         lab: Some("two-sparks".to_owned()),
         sudo: true,
-        ..Offer::default()
+        ..CommandContext::default()
     };
     let text = launched_view(&launched, &offer, Palette::Plain);
     assert!(
@@ -70,6 +70,6 @@ fn what_follows_is_offered_as_it_runs() {
         text.contains("crosstie launch stop llama-1 --lab two-sparks --sudo"),
         "{text}"
     );
-    launched.outcome = Outcome::Failed;
+    launched.outcome = LaunchOutcome::Failed;
     assert!(!launched_view(&launched, &offer, Palette::Plain).contains("crosstie launch"));
 }

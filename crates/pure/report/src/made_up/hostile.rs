@@ -13,7 +13,7 @@ pub(crate) const HOSTILE: [&str; 6] = [
 ];
 
 /// Two Sparks whose names, errors and everything else are hostile.
-pub(crate) fn hostile() -> Run {
+pub(crate) fn hostile() -> StoredRun {
     let mut run = two_sparks(true);
     let wild = |index: usize| HOSTILE[index % HOSTILE.len()].to_owned();
     let names = [
@@ -59,7 +59,7 @@ pub(crate) fn hostile() -> Run {
         }
         one.doubts.push(wild(index));
         if one.kind == TestKind::TcpLatency {
-            one.outcome = Outcome::Failed {
+            one.outcome = MeasurementOutcome::Failed {
                 error: HOSTILE.concat(),
             };
         }

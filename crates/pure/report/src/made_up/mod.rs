@@ -18,9 +18,10 @@ use crosstie_model::{
     Cable, Gbps, Mtu,
     facts::{pci::LinkSpeed, rdma::LinkLayer},
     run::{
-        BandwidthFigures, CounterGrowth, End, EndReason, FORMAT, Figures, Header, LatencyFigures,
-        MeasuredEnd, Measurement, Mode, Operation, Outcome, PcieLink, Phase, Reach, Run, RunNode,
-        RunOptions, RunPort, RunWriter, TestKind,
+        BandwidthFigures, CounterGrowth, FORMAT, LatencyFigures, MeasuredEnd, Measurement,
+        MeasurementFigures, MeasurementOutcome, ProofMode, RdmaOperation, ReachabilityFigure,
+        RunEnd, RunEndReason, RunHeader, RunNode, RunOptions, RunPcieLink, RunPort, RunWriter,
+        StoredRun, TestConcurrency, TestKind,
     },
 };
 
@@ -56,7 +57,7 @@ struct Path {
 }
 
 struct Maker {
-    run: Run,
+    run: StoredRun,
     noise: Noise,
     round: u32,
     clock: u64,
@@ -83,7 +84,7 @@ fn port(
         interface_mtu: Some(Mtu(9000)),
         path_mtu: Some(Mtu(4096)),
         header_bytes: Some(82),
-        pcie: vec![PcieLink {
+        pcie: vec![RunPcieLink {
             at: format!("0000:{:02x}:00.0", device.len()),
             speed: LinkSpeed(32.0),
             width,
@@ -92,14 +93,14 @@ fn port(
     }
 }
 
-fn header(cluster: &str, nodes: Vec<RunNode>, cabling: Vec<Cable>) -> Header {
-    Header {
+fn header(cluster: &str, nodes: Vec<RunNode>, cabling: Vec<Cable>) -> RunHeader {
+    RunHeader {
         format: FORMAT,
         started: "2026-11-14T09:26:00Z".to_owned(),
         crosstie: "0.1.0".to_owned(),
         cluster: Some(cluster.to_owned()),
         options: RunOptions {
-            mode: Mode::Full,
+            mode: ProofMode::Full,
             test_milliseconds: 1000,
             sizes: SIZES.to_vec(),
             queue_pairs: vec![1, 4],
@@ -112,9 +113,9 @@ fn header(cluster: &str, nodes: Vec<RunNode>, cabling: Vec<Cable>) -> Header {
 }
 
 impl Maker {
-    fn new(header: Header, seed: u64) -> Self {
+    fn new(header: RunHeader, seed: u64) -> Self {
         Self {
-            run: Run::new(header),
+            run: StoredRun::new(header),
             noise: Noise(seed),
             round: 0,
             clock: 0,
@@ -128,9 +129,9 @@ impl Maker {
     fn push(
         &mut self,
         kind: TestKind,
-        phase: Phase,
+        phase: TestConcurrency,
         ends: [&MeasuredEnd; 2],
-        figures: Figures,
+        figures: MeasurementFigures,
     ) -> &mut Measurement {
         self.clock += 40;
         self.run.measurements.push(Measurement {
@@ -142,19 +143,19 @@ impl Maker {
             offset_milliseconds: self.clock,
             size: None,
             queue_pairs: None,
-            outcome: Outcome::Measured(figures),
+            outcome: MeasurementOutcome::Measured(figures),
             counters: CounterGrowth::default(),
             doubts: Vec::new(),
         });
         self.run.measurements.last_mut().unwrap()
     }
 
-    fn bandwidth(&mut self, gbps: f64, size: u64) -> Figures {
+    fn bandwidth(&mut self, gbps: f64, size: u64) -> MeasurementFigures {
         let windows: Vec<u64> = (0..10)
             .map(|_| (self.wander(gbps, 0.01) * 1e9 / 8.0 / 10.0) as u64)
             .collect();
         let bytes: u64 = windows.iter().sum();
-        Figures::Bandwidth(BandwidthFigures {
+        MeasurementFigures::Bandwidth(BandwidthFigures {
             bytes,
             messages: bytes / size.max(1),
             nanoseconds: 1_000_000_000,
@@ -167,7 +168,7 @@ impl Maker {
         })
     }
 
-    fn latency(&mut self, microseconds: f64) -> Figures {
+    fn latency(&mut self, microseconds: f64) -> MeasurementFigures {
         let base = self.wander(microseconds, 0.04) * 1000.0;
         // Mostly near the base, with a thin tail.
         let buckets = (0..110).map(|step| {
@@ -190,7 +191,7 @@ impl Maker {
             });
             reached.or(histogram.last()).unwrap().0
         };
-        Figures::Latency(LatencyFigures {
+        MeasurementFigures::Latency(LatencyFigures {
             count,
             least: at(0.0),
             p50: at(0.5),
@@ -205,17 +206,22 @@ impl Maker {
     /// Everything between two ports, in one direction.
     fn path(&mut self, from: &MeasuredEnd, to: &MeasuredEnd, path: Path, sizes: &[u64]) {
         let ends = [from, to];
-        let answered = Figures::Reach(Reach::Answered {
+        let answered = MeasurementFigures::Reach(ReachabilityFigure::Answered {
             hardware_address_checked: true,
         });
-        self.push(TestKind::Reachability, Phase::Solo, ends, answered)
-            .size = Some(8972);
+        self.push(
+            TestKind::Reachability,
+            TestConcurrency::Solo,
+            ends,
+            answered,
+        )
+        .size = Some(8972);
         let tcp = self.wander(path.tcp_gbps, 0.05);
         let figures = self.bandwidth(tcp, 65536);
-        let one = self.push(TestKind::TcpBandwidth, Phase::Solo, ends, figures);
+        let one = self.push(TestKind::TcpBandwidth, TestConcurrency::Solo, ends, figures);
         one.queue_pairs = Some(1);
         let figures = self.latency(path.tcp_us);
-        self.push(TestKind::TcpLatency, Phase::Solo, ends, figures);
+        self.push(TestKind::TcpLatency, TestConcurrency::Solo, ends, figures);
         for size in sizes {
             // Small messages are bounded by their number: about 8 million a second.
             let most = 8e6 * *size as f64 * 8.0 / 1e9;
@@ -223,8 +229,8 @@ impl Maker {
             let gbps = self.wander(gbps, 0.008);
             let figures = self.bandwidth(gbps, *size);
             let one = self.push(
-                TestKind::RdmaBandwidth(Operation::Write),
-                Phase::Solo,
+                TestKind::RdmaBandwidth(RdmaOperation::Write),
+                TestConcurrency::Solo,
                 ends,
                 figures,
             );
@@ -240,7 +246,7 @@ impl Maker {
             }
         }
         let figures = self.latency(path.rdma_us);
-        self.push(TestKind::RdmaLatency, Phase::Solo, ends, figures);
+        self.push(TestKind::RdmaLatency, TestConcurrency::Solo, ends, figures);
         self.round += 1;
     }
 
@@ -249,8 +255,8 @@ impl Maker {
             let gbps = self.wander(*gbps, 0.008);
             let figures = self.bandwidth(gbps, 1_048_576);
             let one = self.push(
-                TestKind::RdmaBandwidth(Operation::Write),
-                Phase::AllRails,
+                TestKind::RdmaBandwidth(RdmaOperation::Write),
+                TestConcurrency::AllRails,
                 [from, to],
                 figures,
             );
@@ -259,7 +265,7 @@ impl Maker {
         self.round += 1;
     }
 
-    fn end(mut self) -> Run {
+    fn end(mut self) -> StoredRun {
         // Ports of one rail reach each other.
         let mut groups: BTreeMap<u32, BTreeSet<MeasuredEnd>> = BTreeMap::new();
         for end in self
@@ -274,8 +280,8 @@ impl Maker {
             .into_values()
             .map(|group| group.into_iter().collect())
             .collect();
-        self.run.end = Some(End {
-            reason: EndReason::Finished,
+        self.run.end = Some(RunEnd {
+            reason: RunEndReason::Finished,
             offset_milliseconds: self.clock + 500,
         });
         self.run
@@ -301,7 +307,7 @@ fn measured_end(
 }
 
 /// As it would lie on disk.
-pub(crate) fn file(run: &Run) -> String {
+pub(crate) fn file(run: &StoredRun) -> String {
     let (mut writer, mut text) = RunWriter::new(run.header.clone()).unwrap();
     for measurement in &run.measurements {
         text += &writer.measurement(measurement.clone()).unwrap();

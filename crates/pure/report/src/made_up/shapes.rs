@@ -10,7 +10,7 @@ const TWINS: [(&str, &str, &str); 4] = [
 ];
 
 /// Two Sparks with two cables; the second may be slow.
-pub(crate) fn two_sparks(slow_cable: bool) -> Run {
+pub(crate) fn two_sparks(slow_cable: bool) -> StoredRun {
     let hosts = ["spark-a", "spark-b"];
     let node = |host: &str| RunNode {
         host: host.to_owned(),
@@ -66,11 +66,11 @@ pub(crate) fn two_sparks(slow_cable: bool) -> Run {
 
 /// Sixteen nodes with two cards each, on two planes; the cable of `gpu-07` to the second plane is slow, and `gpu-12` has
 /// an MTU of 1500.
-pub(crate) fn sixteen() -> Run {
+pub(crate) fn sixteen() -> StoredRun {
     switched(16)
 }
 
-pub(crate) fn switched(count: usize) -> Run {
+pub(crate) fn switched(count: usize) -> StoredRun {
     let hosts: Vec<String> = (1..=count).map(|index| format!("gpu-{index:02}")).collect();
     let cards = [
         ("mlx5_0", "ens1f0np0", "p0", "leaf-a"),
@@ -150,7 +150,7 @@ pub(crate) fn switched(count: usize) -> Run {
 }
 
 /// Nodes in a ring, a cable from each to the next; that of the second to the third is slow in one direction.
-pub(crate) fn ring(count: usize) -> Run {
+pub(crate) fn ring(count: usize) -> StoredRun {
     let hosts: Vec<String> = (0..count).map(|index| format!("spark-{index}")).collect();
     let node = |host: &String| RunNode {
         host: host.clone(),

@@ -2,7 +2,7 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::text::{Palette, Span, Tone, line};
+use crate::text::{Palette, TextSpan, TextTone, line};
 
 const CONTEXT: usize = 2;
 
@@ -10,17 +10,17 @@ const CONTEXT: usize = 2;
 pub fn diff(path: &str, from: Option<&str>, to: Option<&str>, palette: Palette, out: &mut String) {
     let name = |text: Option<&str>| text.map_or("/dev/null", |_| path).to_owned();
     // A file's lines are shown as they are, however long.
-    let mut put = |tone: Tone, text: &str| line(palette, &[Span::command(tone, text)], out);
-    put(Tone::Strong, &format!("--- {}", name(from)));
-    put(Tone::Strong, &format!("+++ {}", name(to)));
+    let mut put = |tone: TextTone, text: &str| line(palette, &[TextSpan::command(tone, text)], out);
+    put(TextTone::Strong, &format!("--- {}", name(from)));
+    put(TextTone::Strong, &format!("+++ {}", name(to)));
     let changes = TextDiff::from_lines(from.unwrap_or(""), to.unwrap_or(""));
     for hunk in changes.unified_diff().context_radius(CONTEXT).iter_hunks() {
-        put(Tone::Accent, &hunk.header().to_string());
+        put(TextTone::Accent, &hunk.header().to_string());
         for change in hunk.iter_changes() {
             let (tone, sign) = match change.tag() {
-                ChangeTag::Delete => (Tone::Alarm, '-'),
-                ChangeTag::Insert => (Tone::Good, '+'),
-                ChangeTag::Equal => (Tone::Plain, ' '),
+                ChangeTag::Delete => (TextTone::Alarm, '-'),
+                ChangeTag::Insert => (TextTone::Good, '+'),
+                ChangeTag::Equal => (TextTone::Plain, ' '),
             };
             put(
                 tone,

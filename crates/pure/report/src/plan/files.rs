@@ -4,26 +4,26 @@ use crosstie_model::{NodePlan, Step, managed::with_block, plan::FileChange};
 
 /// One file that a plan writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct PlannedFile {
     pub path: String,
     pub mode: u32,
     pub text: String,
 }
 
 /// Whole files of ours; of files that others write too, our block alone. Removed and renamed files are not among them.
-pub fn files(plan: &NodePlan) -> Vec<Written> {
+pub fn files(plan: &NodePlan) -> Vec<PlannedFile> {
     let changes = plan.steps.iter().flat_map(Step::files);
     changes.filter_map(written).collect()
 }
 
-fn written(change: &FileChange) -> Option<Written> {
+fn written(change: &FileChange) -> Option<PlannedFile> {
     match change {
-        FileChange::Whole { path, mode, text } => Some(Written {
+        FileChange::Whole { path, mode, text } => Some(PlannedFile {
             path: path.clone(),
             mode: mode.bits(),
             text: text.to.clone()?,
         }),
-        FileChange::Block { path, place, text } => Some(Written {
+        FileChange::Block { path, place, text } => Some(PlannedFile {
             path: path.clone(),
             mode: 0o644,
             text: with_block(Some(""), text.to.as_deref(), *place)

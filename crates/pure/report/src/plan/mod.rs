@@ -5,14 +5,14 @@ mod files;
 mod summary;
 mod view;
 
-use crosstie_model::{Plan, Spec};
+use crosstie_model::{ClusterPlan, ClusterSpec};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{NodeFailure, closed_schema};
 
 pub use diff::diff;
-pub use files::{Written, files};
+pub use files::{PlannedFile, files};
 pub use summary::summary;
 pub use view::view;
 
@@ -20,7 +20,7 @@ pub use view::view;
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PlanReport<'a> {
     #[serde(flatten)]
-    pub plan: &'a Plan,
+    pub plan: &'a ClusterPlan,
     /// Why nodes are missing.
     pub unread: &'a [NodeFailure],
 }
@@ -32,5 +32,5 @@ pub fn schema() -> schemars::Schema {
 
 /// The JSON schema of the cluster file, for editors.
 pub fn cluster_schema() -> schemars::Schema {
-    schemars::schema_for!(Spec)
+    schemars::schema_for!(ClusterSpec)
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use crosstie_model::{
-    NodePlan, Plan, Step,
-    plan::{FabricAddress, FileChange, ShownAs},
+    ClusterPlan, NodePlan, Step,
+    plan::{FabricAddress, FileChange, SummaryGroup},
 };
 
 use super::view::{of_switch, peers, refused, verdict};
 use crate::{
     doctor::plural,
-    text::{Palette, Row, Span, Tone, item, line, line_behind, table},
+    text::{Palette, TableRow, TextSpan, TextTone, item, line, line_behind, table},
 };
 
 /// Where the values begin.
@@ -21,7 +21,7 @@ const MOST: usize = 16;
 const NAMED: usize = 4;
 
 /// What is done, counted; what is refused and what there is to know, at length.
-pub fn summary(plan: &Plan, palette: Palette) -> String {
+pub fn summary(plan: &ClusterPlan, palette: Palette) -> String {
     let mut out = String::new();
     let working: Vec<&NodePlan> = plan.nodes.iter().filter(|node| works(node)).collect();
     for node in plan.nodes.iter().filter(|node| !node.refusals.is_empty()) {
@@ -35,8 +35,8 @@ pub fn summary(plan: &Plan, palette: Palette) -> String {
             "will change"
         };
         let spans = [
-            Span::new(Tone::Strong, named(&names)),
-            Span::new(Tone::Plain, format!(" {verb}")),
+            TextSpan::new(TextTone::Strong, named(&names)),
+            TextSpan::new(TextTone::Plain, format!(" {verb}")),
         ];
         line(palette, &spans, &mut out);
         let rows = [
@@ -87,8 +87,8 @@ fn named(names: &[&str]) -> String {
 
 fn labelled(label: &str, text: &str, palette: Palette, out: &mut String) {
     let spans = [
-        Span::new(Tone::Quiet, format!("  {label:<0$}", LABEL - 2)),
-        Span::new(Tone::Plain, text),
+        TextSpan::new(TextTone::Quiet, format!("  {label:<0$}", LABEL - 2)),
+        TextSpan::new(TextTone::Plain, text),
     ];
     line_behind(palette, LABEL, &spans, out);
 }
@@ -181,7 +181,7 @@ fn each(nodes: &[&NodePlan], count: impl Fn(&NodePlan) -> usize) -> Option<Strin
 }
 
 fn sysctls(nodes: &[&NodePlan]) -> Option<String> {
-    let is_one = |step: &&Step| step.shown_as() == ShownAs::Sysctl;
+    let is_one = |step: &&Step| step.shown_as() == SummaryGroup::Sysctl;
     let count = each(nodes, |node| node.steps.iter().filter(is_one).count())?;
     Some(format!("{count} set"))
 }
@@ -197,7 +197,7 @@ fn others<'a>(nodes: &[&'a NodePlan]) -> Vec<(String, Vec<&'a str>)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for node in nodes {
         let steps = node.steps.iter();
-        let steps = steps.filter(|step| step.shown_as() == ShownAs::Words);
+        let steps = steps.filter(|step| step.shown_as() == SummaryGroup::Words);
         let renamed = changed_files(node).filter_map(FileChange::words);
         for text in renamed.chain(steps.flat_map(Step::words)) {
             match found.iter_mut().find(|(told, _)| *told == text) {
@@ -222,24 +222,24 @@ fn addresses(nodes: &[&NodePlan], palette: Palette, out: &mut String) {
         let name = if *node == before { "" } else { node };
         before = node;
         let cells = vec![
-            Span::new(Tone::Strong, name),
-            Span::new(Tone::Plain, &address.interface),
-            Span::new(Tone::Plain, address.address.to_string()),
-            Span::new(Tone::Quiet, peers(&address.peers)),
+            TextSpan::new(TextTone::Strong, name),
+            TextSpan::new(TextTone::Plain, &address.interface),
+            TextSpan::new(TextTone::Plain, address.address.to_string()),
+            TextSpan::new(TextTone::Quiet, peers(&address.peers)),
         ];
-        Row::Cells(4, cells)
+        TableRow::Cells(4, cells)
     });
-    let rows: Vec<Row> = rows.collect();
+    let rows: Vec<TableRow> = rows.collect();
     table(palette, &rows, out);
     if let Some(more) = plural(all.len().saturating_sub(MOST), "more address") {
         let more = more.replace("addresss", "addresses");
         let text = format!("    and {more}");
-        line(palette, &[Span::new(Tone::Quiet, text)], out);
+        line(palette, &[TextSpan::new(TextTone::Quiet, text)], out);
     }
 }
 
 /// What several nodes are told in the same words, once.
-fn notes(plan: &Plan, palette: Palette, out: &mut String) {
+fn notes(plan: &ClusterPlan, palette: Palette, out: &mut String) {
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
     for node in plan.nodes.iter().filter(|node| node.refusals.is_empty()) {
         for note in &node.notes {
@@ -251,7 +251,7 @@ fn notes(plan: &Plan, palette: Palette, out: &mut String) {
     }
     for (note, nodes) in &told {
         let text = format!("{}: {note}", named(nodes));
-        item(palette, (Tone::Bad, "note: "), &text, out);
+        item(palette, (TextTone::Bad, "note: "), &text, out);
     }
     if !told.is_empty() {
         out.push('\n');

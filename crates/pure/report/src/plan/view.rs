@@ -1,26 +1,26 @@
 //! The plan on a terminal: refusals first, then files as a difference, then what is done.
 
 use crosstie_model::{
-    NodePlan, Plan, Step,
-    plan::{FileChange, SwitchSide},
+    ClusterPlan, NodePlan, Step,
+    plan::{FileChange, SwitchSettings},
 };
 
 use super::diff;
 use crate::{
     document::NodeFailure,
-    text::{Palette, Span, Tone, item, line},
+    text::{Palette, TextSpan, TextTone, item, line},
 };
 
-pub fn view(plan: &Plan, unread: &[NodeFailure], next: &str, palette: Palette) -> String {
+pub fn view(plan: &ClusterPlan, unread: &[NodeFailure], next: &str, palette: Palette) -> String {
     let mut out = String::new();
     for node in &plan.nodes {
         of_node(node, palette, &mut out);
     }
     for failed in unread {
         let spans = [
-            Span::new(Tone::Strong, &failed.host),
-            Span::new(Tone::Alarm, "  could not be read: "),
-            Span::new(Tone::Plain, &failed.error),
+            TextSpan::new(TextTone::Strong, &failed.host),
+            TextSpan::new(TextTone::Alarm, "  could not be read: "),
+            TextSpan::new(TextTone::Plain, &failed.error),
         ];
         line(palette, &spans, &mut out);
         out.push('\n');
@@ -32,21 +32,25 @@ pub fn view(plan: &Plan, unread: &[NodeFailure], next: &str, palette: Palette) -
     }
     line(palette, &[verdict(plan, unread.len())], &mut out);
     if !next.is_empty() && plan.has_work() && !plan.is_refused() {
-        line(palette, &[Span::command(Tone::Quiet, next)], &mut out);
+        line(
+            palette,
+            &[TextSpan::command(TextTone::Quiet, next)],
+            &mut out,
+        );
     }
     out
 }
 
 fn of_node(node: &NodePlan, palette: Palette, out: &mut String) {
     let (tone, state) = match (node.refusals.len(), node.steps.is_empty()) {
-        (0, true) => (Tone::Good, "nothing to do"),
-        (0, false) => (Tone::Plain, "would change"),
-        _ => (Tone::Alarm, "refused"),
+        (0, true) => (TextTone::Good, "nothing to do"),
+        (0, false) => (TextTone::Plain, "would change"),
+        _ => (TextTone::Alarm, "refused"),
     };
     let spans = [
-        Span::new(Tone::Strong, &node.node),
-        Span::new(Tone::Plain, "  "),
-        Span::new(tone, state),
+        TextSpan::new(TextTone::Strong, &node.node),
+        TextSpan::new(TextTone::Plain, "  "),
+        TextSpan::new(tone, state),
     ];
     line(palette, &spans, out);
     refusals(node, palette, out);
@@ -59,12 +63,12 @@ fn of_node(node: &NodePlan, palette: Palette, out: &mut String) {
                 address.address,
                 peers(&address.peers)
             );
-            item(palette, (Tone::Quiet, "  "), &text, out);
+            item(palette, (TextTone::Quiet, "  "), &text, out);
         }
         steps(&node.steps, palette, out);
     }
     for note in &node.notes {
-        item(palette, (Tone::Bad, "note: "), note, out);
+        item(palette, (TextTone::Bad, "note: "), note, out);
     }
     out.push('\n');
 }
@@ -72,8 +76,8 @@ fn of_node(node: &NodePlan, palette: Palette, out: &mut String) {
 /// A node that nothing may be done on, and why.
 pub(super) fn refused(node: &NodePlan, palette: Palette, out: &mut String) {
     let spans = [
-        Span::new(Tone::Strong, &node.node),
-        Span::new(Tone::Alarm, "  refused"),
+        TextSpan::new(TextTone::Strong, &node.node),
+        TextSpan::new(TextTone::Alarm, "  refused"),
     ];
     line(palette, &spans, out);
     refusals(node, palette, out);
@@ -82,7 +86,7 @@ pub(super) fn refused(node: &NodePlan, palette: Palette, out: &mut String) {
 
 fn refusals(node: &NodePlan, palette: Palette, out: &mut String) {
     for refusal in &node.refusals {
-        item(palette, (Tone::Alarm, "✗ "), &refusal.to_string(), out);
+        item(palette, (TextTone::Alarm, "✗ "), &refusal.to_string(), out);
     }
 }
 
@@ -113,25 +117,25 @@ fn steps(steps: &[Step], palette: Palette, out: &mut String) {
         }
     }
     for text in steps.iter().flat_map(Step::words) {
-        item(palette, (Tone::Accent, "• "), &text, out);
+        item(palette, (TextTone::Accent, "• "), &text, out);
     }
 }
 
-pub(super) fn of_switch(switch: &SwitchSide, palette: Palette, out: &mut String) {
+pub(super) fn of_switch(switch: &SwitchSettings, palette: Palette, out: &mut String) {
     let spans = [
-        Span::new(Tone::Strong, &switch.plane),
-        Span::new(Tone::Plain, "  the switch must do its part"),
+        TextSpan::new(TextTone::Strong, &switch.plane),
+        TextSpan::new(TextTone::Plain, "  the switch must do its part"),
     ];
     line(palette, &spans, out);
     for text in &switch.summary {
-        item(palette, (Tone::Accent, "• "), text, out);
+        item(palette, (TextTone::Accent, "• "), text, out);
     }
     for (system, lines) in [("Cumulus", &switch.cumulus), ("SONiC", &switch.sonic)] {
-        item(palette, (Tone::Quiet, ""), &format!("{system}:"), out);
+        item(palette, (TextTone::Quiet, ""), &format!("{system}:"), out);
         for text in lines {
             line(
                 palette,
-                &[Span::new(Tone::Quiet, format!("    {text}"))],
+                &[TextSpan::new(TextTone::Quiet, format!("    {text}"))],
                 out,
             );
         }
@@ -139,7 +143,7 @@ pub(super) fn of_switch(switch: &SwitchSide, palette: Palette, out: &mut String)
     out.push('\n');
 }
 
-pub(super) fn verdict(plan: &Plan, unread: usize) -> Span {
+pub(super) fn verdict(plan: &ClusterPlan, unread: usize) -> TextSpan {
     let count = |number: usize, what: &str| match number {
         1 => format!("1 node {what}"),
         number => format!("{number} nodes {what}"),
@@ -174,11 +178,11 @@ pub(super) fn verdict(plan: &Plan, unread: usize) -> Span {
         text = format!("{text}; not planned for: {}", plan.missing.join(", "));
     }
     let tone = if refused + unread > 0 {
-        Tone::Alarm
+        TextTone::Alarm
     } else if changing > 0 {
-        Tone::Plain
+        TextTone::Plain
     } else {
-        Tone::Good
+        TextTone::Good
     };
-    Span::new(tone, text)
+    TextSpan::new(tone, text)
 }

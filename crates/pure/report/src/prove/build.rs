@@ -2,28 +2,29 @@
 
 use crosstie_doctor::Diagnosis;
 use crosstie_grade::{
-    Cell, GradedRun, Ledger, RailSum, Verdict, attribute::untested, compare::compare,
+    BandwidthLedger, FigureVerdict, GradedPath, GradedRun, RailSum, attribute::untested,
+    compare::compare,
 };
 use crosstie_model::{
     Severity,
-    run::{LatencyFigures, Mode, Outcome, Run},
+    run::{LatencyFigures, MeasurementOutcome, ProofMode, StoredRun},
 };
 
 use super::{
-    ChangeRow, FORMAT, LatencyRow, LedgerRow, LedgerRows, PairRow, Prove, ProvenNode, RailsRow,
-    UntestedPaths,
+    DifferenceRow, FORMAT, LatencyRow, LedgerRow, LedgerRows, PairRow, ProveReport, ProvenNode,
+    RailsRow, UntestedPaths,
 };
-use crate::{PlacedFinding, document::NodeFailure};
+use crate::{HostFinding, document::NodeFailure};
 
 /// Paths that were not tested and are named.
 const EXAMPLES: usize = 8;
 
-impl Prove {
+impl ProveReport {
     /// With what the doctor says of the nodes and of the run together: a finding may explain any other. Without a run
     /// nothing could be measured, for those nodes that could not be read.
     pub fn examined(
-        run: Option<&Run>,
-        before: Option<&Run>,
+        run: Option<&StoredRun>,
+        before: Option<&StoredRun>,
         diagnosis: &Diagnosis,
         unread: &[NodeFailure],
     ) -> Self {
@@ -39,7 +40,7 @@ impl Prove {
             });
         }
         Self {
-            findings: PlacedFinding::of_diagnosis(diagnosis),
+            findings: HostFinding::of_diagnosis(diagnosis),
             ..measured
         }
     }
@@ -98,12 +99,12 @@ impl Prove {
     }
 
     /// Of a run, and what changed since an earlier one.
-    pub fn new(run: &Run, before: Option<&Run>) -> Self {
+    pub fn new(run: &StoredRun, before: Option<&StoredRun>) -> Self {
         let graded = GradedRun::new(run);
         let mode = match run.header.options.mode {
-            Mode::Quick => "quick",
-            Mode::Full => "full",
-            Mode::Soak { .. } => "soak",
+            ProofMode::Quick => "quick",
+            ProofMode::Full => "full",
+            ProofMode::Soak { .. } => "soak",
         };
         let untested = untested(run, EXAMPLES);
         let changes = before.map_or_else(Vec::new, |before| compare(before, run));
@@ -117,7 +118,7 @@ impl Prove {
             pairs: graded.cells.iter().map(pair).collect(),
             rails: graded.rail_sums.iter().filter_map(rails).collect(),
             collectives: Vec::new(),
-            findings: PlacedFinding::of_run(run),
+            findings: HostFinding::of_run(run),
             untested: UntestedPaths {
                 paths: untested.paths,
                 untested: untested.untested,
@@ -129,7 +130,7 @@ impl Prove {
             },
             changes: changes
                 .into_iter()
-                .map(|change| ChangeRow {
+                .map(|change| DifferenceRow {
                     what: change.what.words().to_owned(),
                     subject: change.subject,
                     before: change.before,
@@ -140,7 +141,7 @@ impl Prove {
     }
 }
 
-fn nodes(run: &Run) -> Vec<ProvenNode> {
+fn nodes(run: &StoredRun) -> Vec<ProvenNode> {
     let lost = |host: &str| {
         let lost = run.lost.iter().find(|lost| lost.host == host);
         lost.map(|lost| lost.why.clone())
@@ -156,14 +157,18 @@ fn nodes(run: &Run) -> Vec<ProvenNode> {
     nodes.collect()
 }
 
-fn pair(cell: &Cell) -> PairRow {
+fn pair(cell: &GradedPath) -> PairRow {
     let best = cell.best;
     let reason = match (&best.outcome, cell.verdict) {
-        (Outcome::Failed { error: reason } | Outcome::NotApplicable { reason }, _) => {
-            Some(reason.clone())
+        (
+            MeasurementOutcome::Failed { error: reason }
+            | MeasurementOutcome::NotApplicable { reason },
+            _,
+        ) => Some(reason.clone()),
+        (MeasurementOutcome::Measured(_), FigureVerdict::NotGraded(why)) => {
+            Some(why.words().to_owned())
         }
-        (Outcome::Measured(_), Verdict::NotGraded(why)) => Some(why.words().to_owned()),
-        (Outcome::Measured(_), _) => None,
+        (MeasurementOutcome::Measured(_), _) => None,
     };
     PairRow {
         from: best.from.host.clone(),
@@ -203,7 +208,7 @@ fn rails(sum: &RailSum) -> Option<RailsRow> {
     })
 }
 
-fn ledger(ledger: &Ledger) -> LedgerRows {
+fn ledger(ledger: &BandwidthLedger) -> LedgerRows {
     let deductions = ledger.deductions.iter().map(|one| LedgerRow {
         what: one.what.clone(),
         gbps: rounded(one.gbps),

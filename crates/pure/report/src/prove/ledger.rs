@@ -1,7 +1,7 @@
 //! The bandwidth ledger of a pair, line by line.
 
 use super::PairRow;
-use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table};
+use crate::text::{Palette, TableRow, TextSpan, TextTone, line, plain, quiet, strong, table};
 
 pub(super) fn ledger(pair: &PairRow, palette: Palette, out: &mut String) {
     let Some(ledger) = &pair.ledger else { return };
@@ -12,27 +12,30 @@ pub(super) fn ledger(pair: &PairRow, palette: Palette, out: &mut String) {
     line(palette, &[quiet(title)], out);
     let minus = |gbps: f64| plain(format!("{:>8}", format!("−{}", figure(gbps))));
     let total = |gbps: f64| strong(format!("{:>8}", figure(gbps)));
-    let mut rows = vec![Row::Cells(
+    let mut rows = vec![TableRow::Cells(
         2,
         vec![plain("port rate"), total(ledger.port_rate)],
     )];
     for one in &ledger.deductions {
-        rows.push(Row::Cells(
+        rows.push(TableRow::Cells(
             2,
             vec![plain(format!("  {}", one.what)), minus(one.gbps)],
         ));
     }
-    rows.push(Row::Cells(2, vec![plain("ceiling"), total(ledger.ceiling)]));
+    rows.push(TableRow::Cells(
+        2,
+        vec![plain("ceiling"), total(ledger.ceiling)],
+    ));
     for one in &ledger.causes {
         let most = if one.at_most { "at most: " } else { "" };
-        let what = Span::new(Tone::Bad, format!("  {most}{}", one.what));
-        rows.push(Row::Cells(2, vec![what, minus(one.gbps)]));
+        let what = TextSpan::new(TextTone::Bad, format!("  {most}{}", one.what));
+        rows.push(TableRow::Cells(2, vec![what, minus(one.gbps)]));
     }
     if ledger.unexplained > 0.0 {
-        let what = Span::new(Tone::Bad, "  unexplained");
-        rows.push(Row::Cells(2, vec![what, minus(ledger.unexplained)]));
+        let what = TextSpan::new(TextTone::Bad, "  unexplained");
+        rows.push(TableRow::Cells(2, vec![what, minus(ledger.unexplained)]));
     }
-    rows.push(Row::Cells(
+    rows.push(TableRow::Cells(
         2,
         vec![plain("measured"), total(ledger.measured)],
     ));

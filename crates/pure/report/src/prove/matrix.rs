@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{PairRow, Prove};
-use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, table};
+use super::{PairRow, ProveReport};
+use crate::text::{Palette, TableRow, TextSpan, TextTone, line, plain, quiet, table};
 
 /// Nodes that fit a screen; of more, only those with something wrong.
 const MOST: usize = 16;
 
-pub(super) fn matrix(prove: &Prove, palette: Palette, out: &mut String) {
+pub(super) fn matrix(prove: &ProveReport, palette: Palette, out: &mut String) {
     let mut worst: BTreeMap<(&str, &str), &PairRow> = BTreeMap::new();
     for pair in prove.pairs.iter().filter(|pair| counts(pair)) {
         let entry = worst.entry((&pair.from, &pair.to)).or_insert(pair);
@@ -30,7 +30,7 @@ pub(super) fn matrix(prove: &Prove, palette: Palette, out: &mut String) {
     };
     if shown.is_empty() {
         let text = format!("  all {} nodes reach their ceilings", all.len());
-        line(palette, &[Span::new(Tone::Good, text)], out);
+        line(palette, &[TextSpan::new(TextTone::Good, text)], out);
         out.push('\n');
         return;
     }
@@ -38,7 +38,7 @@ pub(super) fn matrix(prove: &Prove, palette: Palette, out: &mut String) {
     line(palette, &[quiet(title)], out);
     let mut head = vec![plain("")];
     head.extend((0..shown.len()).map(|column| quiet(format!("{:>4}", column + 1))));
-    let mut rows = vec![Row::Cells(2, head)];
+    let mut rows = vec![TableRow::Cells(2, head)];
     for (index, from) in shown.iter().enumerate() {
         let mut cells = vec![plain(format!("{:>2} {from}", index + 1))];
         cells.extend(
@@ -46,7 +46,7 @@ pub(super) fn matrix(prove: &Prove, palette: Palette, out: &mut String) {
                 .iter()
                 .map(|to| cell(from, to, worst.get(&(*from, *to)).copied())),
         );
-        rows.push(Row::Cells(2, cells));
+        rows.push(TableRow::Cells(2, cells));
     }
     table(palette, &rows, out);
     if shown.len() < all.len() {
@@ -73,7 +73,7 @@ fn rank(pair: &PairRow) -> (u32, bool) {
     )
 }
 
-fn cell(from: &str, to: &str, pair: Option<&PairRow>) -> Span {
+fn cell(from: &str, to: &str, pair: Option<&PairRow>) -> TextSpan {
     if from == to {
         return quiet(format!("{:>4}", "–"));
     }
@@ -82,8 +82,8 @@ fn cell(from: &str, to: &str, pair: Option<&PairRow>) -> Span {
     };
     let tone = super::view::tone(&pair.verdict);
     match pair.percent {
-        Some(percent) => Span::new(tone, format!("{percent:>4}")),
-        None => Span::new(
+        Some(percent) => TextSpan::new(tone, format!("{percent:>4}")),
+        None => TextSpan::new(
             tone,
             format!("{:>4}", if pair.verdict == "failed" { "✗" } else { "?" }),
         ),

@@ -11,7 +11,7 @@ mod view;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::PlacedFinding;
+use crate::HostFinding;
 pub use step::step_line;
 pub use view::{verdict, view};
 
@@ -20,7 +20,7 @@ pub const FORMAT: u32 = 1;
 
 /// What `prove --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Prove {
+pub struct ProveReport {
     pub format: u32,
     /// The controller's clock when it began; empty where nothing could be measured.
     pub started: String,
@@ -35,10 +35,10 @@ pub struct Prove {
     /// All rails between two nodes at once.
     pub rails: Vec<RailsRow>,
     pub collectives: Vec<CollectiveRow>,
-    pub findings: Vec<PlacedFinding>,
+    pub findings: Vec<HostFinding>,
     pub untested: UntestedPaths,
     /// Since the run that it was compared with.
-    pub changes: Vec<ChangeRow>,
+    pub changes: Vec<DifferenceRow>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -143,7 +143,7 @@ pub struct UntestedPaths {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ChangeRow {
+pub struct DifferenceRow {
     pub what: String,
     pub subject: String,
     pub before: String,
@@ -152,5 +152,5 @@ pub struct ChangeRow {
 
 /// The JSON schema of `prove --json`.
 pub fn schema() -> schemars::Schema {
-    crate::document::closed_schema::<Prove>()
+    crate::document::closed_schema::<ProveReport>()
 }

@@ -2,30 +2,30 @@
 
 use crosstie_grade::{
     attribute::words::direction,
-    campaign::{Board, Step},
+    campaign::{TestBatch, TestEndTable},
 };
-use crosstie_model::run::{Operation, Phase, TestKind};
+use crosstie_model::run::{RdmaOperation, TestConcurrency, TestKind};
 
 /// Directions that are named; of more, the number.
 const NAMED: usize = 2;
 
 /// What is measured now and how much is known to follow.
-pub fn step_line(step: &Step, board: &Board, steps_left: usize) -> String {
+pub fn step_line(step: &TestBatch, board: &TestEndTable, steps_left: usize) -> String {
     let kind = match step.kind {
         TestKind::Reachability => "reachability",
         TestKind::TcpBandwidth => "TCP bandwidth",
         TestKind::TcpLatency => "TCP latency",
-        TestKind::RdmaBandwidth(Operation::Write) => "RDMA write",
-        TestKind::RdmaBandwidth(Operation::Read) => "RDMA read",
-        TestKind::RdmaBandwidth(Operation::Send) => "RDMA send",
+        TestKind::RdmaBandwidth(RdmaOperation::Write) => "RDMA write",
+        TestKind::RdmaBandwidth(RdmaOperation::Read) => "RDMA read",
+        TestKind::RdmaBandwidth(RdmaOperation::Send) => "RDMA send",
         TestKind::RdmaLatency => "RDMA latency",
     };
     let phase = match step.phase {
-        Phase::Solo | Phase::Round => "",
-        Phase::Bidirectional => ", both directions at once",
-        Phase::AllRails => ", all rails at once",
-        Phase::Incast => ", many to one",
-        Phase::Soak => ", soak",
+        TestConcurrency::Solo | TestConcurrency::Round => "",
+        TestConcurrency::Bidirectional => ", both directions at once",
+        TestConcurrency::AllRails => ", all rails at once",
+        TestConcurrency::Incast => ", many to one",
+        TestConcurrency::Soak => ", soak",
     };
     let ways = step.tests.iter().take(NAMED);
     let ways = ways.map(|test| direction(&board.ends[test.from], &board.ends[test.to]));

@@ -1,64 +1,68 @@
 use crosstie_doctor::Diagnosis;
-use crosstie_grade::simulated::{Fabric, Fault, Shape};
-use crosstie_model::run::{Mode, Outcome, Run, TestKind};
+use crosstie_grade::simulated::{SimulatedFabric, SimulatedFault, SimulatedTopology};
+use crosstie_model::run::{MeasurementOutcome, ProofMode, StoredRun, TestKind};
 
-use super::{Prove, view};
+use super::{ProveReport, view};
 use crate::{document::NodeFailure, text::Palette};
 
-fn run(shape: Shape, faults: Vec<Fault>, mode: Mode) -> Run {
-    let fabric = Fabric {
+fn run(shape: SimulatedTopology, faults: Vec<SimulatedFault>, mode: ProofMode) -> StoredRun {
+    let fabric = SimulatedFabric {
         shape,
         faults,
         seed: 11,
     };
     let mut run = fabric.prove(mode).0;
-    run.end = Some(crosstie_model::run::End {
-        reason: crosstie_model::run::EndReason::Finished,
+    run.end = Some(crosstie_model::run::RunEnd {
+        reason: crosstie_model::run::RunEndReason::Finished,
         offset_milliseconds: 60_000,
     });
     run
 }
 
-fn switched(nodes: usize) -> Shape {
-    Shape::Switched {
+fn switched(nodes: usize) -> SimulatedTopology {
+    SimulatedTopology::Switched {
         nodes,
         leaf: nodes,
         oversubscription: 1,
     }
 }
 
-fn shown(run: &Run) -> String {
-    view(&Prove::new(run, None), Palette::Plain)
+fn shown(run: &StoredRun) -> String {
+    view(&ProveReport::new(run, None), Palette::Plain)
 }
 
 #[test]
 fn a_healthy_pair() {
     insta::assert_snapshot!(shown(&run(
-        Shape::Pair { rails: 2 },
+        SimulatedTopology::Pair { rails: 2 },
         Vec::new(),
-        Mode::Full
+        ProofMode::Full
     )));
 }
 
 /// What answers and was not measured is not proven: `prove` ends with 2 for it.
 #[test]
 fn a_run_without_any_figure_is_unmeasured() {
-    let mut run = run(Shape::Pair { rails: 1 }, Vec::new(), Mode::Quick);
-    assert!(!Prove::new(&run, None).is_unmeasured());
+    let mut run = run(
+        SimulatedTopology::Pair { rails: 1 },
+        Vec::new(),
+        ProofMode::Quick,
+    );
+    assert!(!ProveReport::new(&run, None).is_unmeasured());
     for measurement in &mut run.measurements {
         if measurement.kind != TestKind::Reachability {
-            measurement.outcome = Outcome::NotApplicable {
+            measurement.outcome = MeasurementOutcome::NotApplicable {
                 reason: "libibverbs is not installed".to_owned(),
             };
         }
     }
-    let proved = Prove::new(&run, None);
+    let proved = ProveReport::new(&run, None);
     assert!(proved.is_unmeasured() && !proved.has_faults());
     let unread = NodeFailure {
         host: "spark-b".to_owned(),
         error: "it did not answer".to_owned(),
     };
-    let nothing = Prove::examined(None, None, &Diagnosis::default(), &[unread]);
+    let nothing = ProveReport::examined(None, None, &Diagnosis::default(), &[unread]);
     let shown = view(&nothing, Palette::Plain);
     assert!(shown.contains("spark-b: it did not answer"), "{shown}");
     assert!(shown.contains("nothing could be measured"), "{shown}");
@@ -67,40 +71,44 @@ fn a_run_without_any_figure_is_unmeasured() {
 
 #[test]
 fn a_slow_pair_with_its_ledger_and_set() {
-    let slow = Fault::SlowPath {
+    let slow = SimulatedFault::SlowPath {
         a: 0,
         b: 1,
         percent: 60,
     };
     insta::assert_snapshot!(shown(&run(
-        Shape::Pair { rails: 1 },
+        SimulatedTopology::Pair { rails: 1 },
         vec![slow],
-        Mode::Full
+        ProofMode::Full
     )));
 }
 
 #[test]
 fn a_matrix_with_a_slow_node() {
-    let slow = Fault::SlowNode {
+    let slow = SimulatedFault::SlowNode {
         node: 2,
         percent: 50,
     };
-    insta::assert_snapshot!(shown(&run(switched(5), vec![slow], Mode::Full)));
+    insta::assert_snapshot!(shown(&run(switched(5), vec![slow], ProofMode::Full)));
 }
 
 #[test]
 fn many_nodes_show_the_odd_ones_and_what_was_not_tested() {
-    let slow = Fault::SlowNode {
+    let slow = SimulatedFault::SlowNode {
         node: 7,
         percent: 50,
     };
-    insta::assert_snapshot!(shown(&run(switched(64), vec![slow], Mode::Quick)));
+    insta::assert_snapshot!(shown(&run(switched(64), vec![slow], ProofMode::Quick)));
 }
 
 #[test]
 fn the_json_has_what_others_rely_on() {
-    let run = run(Shape::Pair { rails: 1 }, Vec::new(), Mode::Full);
-    let json = serde_json::to_value(Prove::new(&run, Some(&run))).unwrap();
+    let run = run(
+        SimulatedTopology::Pair { rails: 1 },
+        Vec::new(),
+        ProofMode::Full,
+    );
+    let json = serde_json::to_value(ProveReport::new(&run, Some(&run))).unwrap();
     assert_eq!(json["format"], 1);
     assert_eq!(json["changes"], serde_json::json!([]));
     let pairs = json["pairs"].as_array().unwrap();
@@ -133,9 +141,13 @@ fn the_json_has_what_others_rely_on() {
 
 #[test]
 fn a_node_cannot_talk_to_the_terminal() {
-    let mut run = run(Shape::Pair { rails: 1 }, Vec::new(), Mode::Full);
+    let mut run = run(
+        SimulatedTopology::Pair { rails: 1 },
+        Vec::new(),
+        ProofMode::Full,
+    );
     for one in &mut run.measurements {
-        one.outcome = Outcome::Failed {
+        one.outcome = MeasurementOutcome::Failed {
             error: "\u{1b}[2Jowned\u{202e}".to_owned(),
         };
     }

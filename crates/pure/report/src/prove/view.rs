@@ -4,25 +4,25 @@ use std::collections::{BTreeMap, HashSet};
 
 use crosstie_model::Severity;
 
-use super::{PairRow, Prove, RailsRow, ledger, ledger::figure, matrix::matrix};
+use super::{PairRow, ProveReport, RailsRow, ledger, ledger::figure, matrix::matrix};
 use crate::{
-    causes::{Located, roots},
+    causes::{HostFindingRef, roots},
     finding::{consequences, finding},
-    text::{Palette, Row, Span, Tone, item, line, plain, quiet, strong, table},
+    text::{Palette, TableRow, TextSpan, TextTone, item, line, plain, quiet, strong, table},
 };
 
-pub fn view(prove: &Prove, palette: Palette) -> String {
+pub fn view(prove: &ProveReport, palette: Palette) -> String {
     let mut out = String::new();
     if prove.pairs.is_empty() {
         findings(prove, palette, &mut out);
         for node in &prove.nodes {
             if let Some(why) = &node.lost {
                 let text = format!("{}: {why}", node.host);
-                item(palette, (Tone::Bad, "✗ "), &text, &mut out);
+                item(palette, (TextTone::Bad, "✗ "), &text, &mut out);
             }
         }
         let text = "nothing could be measured";
-        line(palette, &[Span::new(Tone::Alarm, text)], &mut out);
+        line(palette, &[TextSpan::new(TextTone::Alarm, text)], &mut out);
         return out;
     }
     if prove.nodes.len() == 2 {
@@ -41,7 +41,7 @@ pub fn view(prove: &Prove, palette: Palette) -> String {
             "{}: {}, {} → {}",
             change.what, change.subject, change.before, change.after
         );
-        item(palette, (Tone::Accent, "~ "), &text, &mut out);
+        item(palette, (TextTone::Accent, "~ "), &text, &mut out);
     }
     if !prove.changes.is_empty() {
         out.push('\n');
@@ -52,7 +52,7 @@ pub fn view(prove: &Prove, palette: Palette) -> String {
 }
 
 /// The whole in one line.
-pub fn verdict(prove: &Prove) -> Span {
+pub fn verdict(prove: &ProveReport) -> TextSpan {
     let decisive: Vec<&PairRow> = decisive(prove).collect();
     let count = |name: &str| {
         let alike = decisive.iter().filter(|pair| pair.verdict == name);
@@ -80,18 +80,18 @@ pub fn verdict(prove: &Prove) -> Span {
     if graded + failed == 0 {
         let why = prove.unmeasured();
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-        return Span::new(Tone::Bad, format!("nothing was graded{why}{cut}"));
+        return TextSpan::new(TextTone::Bad, format!("nothing was graded{why}{cut}"));
     }
     if roots == 0 && fault + failed + warning == 0 {
-        return Span::new(
-            Tone::Good,
+        return TextSpan::new(
+            TextTone::Good,
             format!("proven: {graded} of {graded} figures healthy{cut}"),
         );
     }
     let tone = if fault + failed > 0 {
-        Tone::Alarm
+        TextTone::Alarm
     } else {
-        Tone::Bad
+        TextTone::Bad
     };
     let causes = match roots {
         1 => "1 cause".to_owned(),
@@ -100,11 +100,11 @@ pub fn verdict(prove: &Prove) -> Span {
     let text = format!(
         "{healthy} healthy, {warning} warnings, {fault} faults, {failed} not measured; {causes}{cut}"
     );
-    Span::new(tone, text)
+    TextSpan::new(tone, text)
 }
 
 /// Of what was measured again alone, that; of everything else, what there is.
-fn decisive(prove: &Prove) -> impl Iterator<Item = &PairRow> {
+fn decisive(prove: &ProveReport) -> impl Iterator<Item = &PairRow> {
     let key = |pair: &PairRow| -> (String, String, u32, String) {
         (
             pair.from.clone(),
@@ -123,19 +123,19 @@ fn decisive(prove: &Prove) -> impl Iterator<Item = &PairRow> {
     pairs.filter(move |pair| pair.phase != "round" || !alone.contains(&key(pair)))
 }
 
-pub(super) fn tone(verdict: &str) -> Tone {
+pub(super) fn tone(verdict: &str) -> TextTone {
     match verdict {
-        "healthy" => Tone::Good,
-        "warning" => Tone::Bad,
-        "fault" | "failed" => Tone::Alarm,
-        _ => Tone::Quiet,
+        "healthy" => TextTone::Good,
+        "warning" => TextTone::Bad,
+        "fault" | "failed" => TextTone::Alarm,
+        _ => TextTone::Quiet,
     }
 }
 
 /// What is the same in both directions is one line.
 type Key<'a> = (&'a str, &'a str, u32, Option<u64>);
 
-fn pair_table(prove: &Prove, palette: Palette, out: &mut String) {
+fn pair_table(prove: &ProveReport, palette: Palette, out: &mut String) {
     let [a, b] = prove.nodes.as_slice() else {
         return;
     };
@@ -161,7 +161,7 @@ fn pair_table(prove: &Prove, palette: Palette, out: &mut String) {
         format!("{} → {}", b.host, a.host),
         "ceiling".to_owned(),
     ];
-    let mut lines = vec![Row::Cells(2, head.iter().map(quiet).collect())];
+    let mut lines = vec![TableRow::Cells(2, head.iter().map(quiet).collect())];
     for key in order {
         let (kind, phase, rail, _) = key;
         let phase = if matches!(phase, "solo" | "round") {
@@ -174,7 +174,7 @@ fn pair_table(prove: &Prove, palette: Palette, out: &mut String) {
         let mut cells = vec![plain(format!("{kind}{phase}")), plain(rail.to_string())];
         cells.extend(both.map(cell));
         cells.push(quiet(ceiling.map_or_else(String::new, figure)));
-        lines.push(Row::Cells(2, cells));
+        lines.push(TableRow::Cells(2, cells));
     }
     let sum = |from: &str| prove.rails.iter().find(|sum| sum.from == from);
     let sums = [sum(&a.host), sum(&b.host)];
@@ -184,13 +184,13 @@ fn pair_table(prove: &Prove, palette: Palette, out: &mut String) {
             let percent = sum
                 .percent
                 .map_or_else(String::new, |percent| format!(", {percent} %"));
-            Span::new(tone(&sum.verdict), format!("{}{percent}", figure(sum.gbps)))
+            TextSpan::new(tone(&sum.verdict), format!("{}{percent}", figure(sum.gbps)))
         };
         let ceiling = sums.iter().flatten().find_map(|sum| sum.ceiling_gbps);
         let mut cells = vec![strong("all rails"), plain("")];
         cells.extend(sums.map(shown));
         cells.push(quiet(ceiling.map_or_else(String::new, figure)));
-        lines.push(Row::Cells(2, cells));
+        lines.push(TableRow::Cells(2, cells));
     }
     table(palette, &lines, out);
     out.push('\n');
@@ -198,34 +198,34 @@ fn pair_table(prove: &Prove, palette: Palette, out: &mut String) {
     for pair in failures {
         let why = pair.reason.as_deref().unwrap_or("no figure");
         let text = format!("{} → {}, {}: {why}", pair.from, pair.to, pair.kind);
-        item(palette, (Tone::Alarm, "✗ "), &text, out);
+        item(palette, (TextTone::Alarm, "✗ "), &text, out);
     }
 }
 
-fn cell(pair: Option<&PairRow>) -> Span {
+fn cell(pair: Option<&PairRow>) -> TextSpan {
     let Some(pair) = pair else { return plain("") };
     let tone = tone(&pair.verdict);
     match (&pair.latency_us, pair.gbps) {
-        (Some(latency), _) => Span::new(
-            Tone::Plain,
+        (Some(latency), _) => TextSpan::new(
+            TextTone::Plain,
             format!("{:.2} µs, p99.9 {:.2}", latency.p50, latency.p999),
         ),
         (None, Some(gbps)) => match pair.percent.filter(|_| pair.verdict != "not-graded") {
-            Some(percent) => Span::new(tone, format!("{}, {percent} %", figure(gbps))),
-            None => Span::new(Tone::Plain, figure(gbps)),
+            Some(percent) => TextSpan::new(tone, format!("{}, {percent} %", figure(gbps))),
+            None => TextSpan::new(TextTone::Plain, figure(gbps)),
         },
         (None, None) => match pair.verdict.as_str() {
-            "failed" => Span::new(tone, "not measured"),
-            "not-applicable" => Span::new(tone, "not applicable"),
-            _ => Span::new(Tone::Good, "✓"),
+            "failed" => TextSpan::new(tone, "not measured"),
+            "not-applicable" => TextSpan::new(tone, "not applicable"),
+            _ => TextSpan::new(TextTone::Good, "✓"),
         },
     }
 }
 
 /// What to mend; what follows from it is counted, and what is only worth knowing is left to the doctor.
-fn findings(prove: &Prove, palette: Palette, out: &mut String) {
+fn findings(prove: &ProveReport, palette: Palette, out: &mut String) {
     let found = prove.findings.iter();
-    let found: Vec<Located> = found
+    let found: Vec<HostFindingRef> = found
         .map(|found| (found.host.as_deref(), &found.finding))
         .collect();
     for root in roots(&found) {
@@ -240,7 +240,7 @@ fn findings(prove: &Prove, palette: Palette, out: &mut String) {
     }
 }
 
-fn untested(prove: &Prove, palette: Palette, out: &mut String) {
+fn untested(prove: &ProveReport, palette: Palette, out: &mut String) {
     let paths = &prove.untested;
     if paths.untested == 0 {
         return;
@@ -261,6 +261,6 @@ fn untested(prove: &Prove, palette: Palette, out: &mut String) {
         paths.paths,
         named.join(", ")
     );
-    item(palette, (Tone::Quiet, "· "), &text, out);
+    item(palette, (TextTone::Quiet, "· "), &text, out);
     out.push('\n');
 }

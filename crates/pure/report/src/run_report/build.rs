@@ -1,27 +1,32 @@
 //! From a graded run to what is shown of it.
 
-use crosstie_grade::{Cell, GradedRun, Ledger, Limit, RailSum, Verdict, statistics::median};
+use crosstie_grade::{
+    BandwidthLedger, FigureVerdict, GradedPath, GradedRun, LikelyLimit, RailSum, statistics::median,
+};
 use crosstie_model::{
     Finding,
-    run::{EndReason, LatencyFigures, Mode, Outcome, Run, RunNode, RunOptions, RunPort},
+    run::{
+        LatencyFigures, MeasurementOutcome, ProofMode, RunEndReason, RunNode, RunOptions, RunPort,
+        StoredRun,
+    },
 };
 
 use super::{
-    EndReport, FORMAT, Fact, Grade, LatencyReport, LedgerLine, LedgerReport, LostReport, Middle,
-    NodeReport, OptionsReport, PairReport, PortReport, RailSumReport, Replaced, RunReport, cables,
-    histogram, matrix, sentence, sizes,
+    EndReport, FORMAT, Grade, LatencyReport, LedgerLine, LedgerReport, LostNodeReport, MedianRange,
+    NodeFactRow, OptionsReport, PairReport, PortReport, RailSumReport, ReplacedNameCount,
+    RunNodeReport, RunReport, cables, histogram, matrix, sentence, sizes,
 };
 
 /// Findings are those of this run; `replaced` is what was done to its names.
 pub fn run_report(
     graded: &GradedRun,
     findings: Vec<Finding>,
-    replaced: Option<Vec<Replaced>>,
+    replaced: Option<Vec<ReplacedNameCount>>,
 ) -> RunReport {
     let run = graded.run;
     let header = &run.header;
     let pairs: Vec<PairReport> = graded.cells.iter().map(pair).collect();
-    let lost = run.lost.iter().map(|lost| LostReport {
+    let lost = run.lost.iter().map(|lost| LostNodeReport {
         host: lost.host.clone(),
         why: lost.why.clone(),
         milliseconds: lost.offset_milliseconds,
@@ -52,9 +57,9 @@ pub fn run_report(
 
 fn options(options: &RunOptions) -> OptionsReport {
     let (mode, soak_seconds) = match options.mode {
-        Mode::Quick => ("quick", None),
-        Mode::Full => ("full", None),
-        Mode::Soak { seconds } => ("soak", Some(seconds)),
+        ProofMode::Quick => ("quick", None),
+        ProofMode::Full => ("full", None),
+        ProofMode::Soak { seconds } => ("soak", Some(seconds)),
     };
     OptionsReport {
         mode,
@@ -66,7 +71,7 @@ fn options(options: &RunOptions) -> OptionsReport {
     }
 }
 
-fn end(run: &Run) -> EndReport {
+fn end(run: &StoredRun) -> EndReport {
     let Some(end) = &run.end else {
         let last = run.measurements.iter().map(|one| one.offset_milliseconds);
         return EndReport {
@@ -76,9 +81,9 @@ fn end(run: &Run) -> EndReport {
         };
     };
     let (state, error) = match &end.reason {
-        EndReason::Finished => ("finished", None),
-        EndReason::Interrupted => ("interrupted", None),
-        EndReason::Failed { error } => ("failed", Some(error.clone())),
+        RunEndReason::Finished => ("finished", None),
+        RunEndReason::Interrupted => ("interrupted", None),
+        RunEndReason::Failed { error } => ("failed", Some(error.clone())),
     };
     EndReport {
         state,
@@ -87,7 +92,7 @@ fn end(run: &Run) -> EndReport {
     }
 }
 
-fn node(node: &RunNode) -> NodeReport {
+fn node(node: &RunNode) -> RunNodeReport {
     let joined = |list: &[String]| (!list.is_empty()).then(|| list.join(", "));
     let facts = [
         ("Machine", node.machine.clone()),
@@ -106,11 +111,11 @@ fn node(node: &RunNode) -> NodeReport {
         ),
     ];
     let facts = facts.into_iter();
-    NodeReport {
+    RunNodeReport {
         host: node.host.clone(),
         facts: facts
             .filter_map(|(what, value)| {
-                Some(Fact {
+                Some(NodeFactRow {
                     what,
                     value: value?,
                 })
@@ -142,24 +147,26 @@ fn port(port: &RunPort) -> PortReport {
     }
 }
 
-pub(super) fn grade(verdict: Verdict) -> Grade {
+pub(super) fn grade(verdict: FigureVerdict) -> Grade {
     match verdict {
-        Verdict::Healthy => Grade::Healthy,
-        Verdict::Warning => Grade::Warning,
-        Verdict::Fault => Grade::Fault,
-        Verdict::NotGraded(_) => Grade::NotGraded,
-        Verdict::Failed => Grade::Failed,
-        Verdict::NotApplicable => Grade::NotApplicable,
+        FigureVerdict::Healthy => Grade::Healthy,
+        FigureVerdict::Warning => Grade::Warning,
+        FigureVerdict::Fault => Grade::Fault,
+        FigureVerdict::NotGraded(_) => Grade::NotGraded,
+        FigureVerdict::Failed => Grade::Failed,
+        FigureVerdict::NotApplicable => Grade::NotApplicable,
     }
 }
 
-fn pair(cell: &Cell) -> PairReport {
+fn pair(cell: &GradedPath) -> PairReport {
     let best = cell.best;
     let why = match (&best.outcome, cell.verdict) {
-        (Outcome::Failed { error: why } | Outcome::NotApplicable { reason: why }, _) => {
-            Some(why.clone())
-        }
-        (_, Verdict::NotGraded(why)) => Some(why.words().to_owned()),
+        (
+            MeasurementOutcome::Failed { error: why }
+            | MeasurementOutcome::NotApplicable { reason: why },
+            _,
+        ) => Some(why.clone()),
+        (_, FigureVerdict::NotGraded(why)) => Some(why.words().to_owned()),
         _ => None,
     };
     PairReport {
@@ -187,7 +194,7 @@ fn pair(cell: &Cell) -> PairReport {
     }
 }
 
-fn limit(limits: &[Limit]) -> Option<String> {
+fn limit(limits: &[LikelyLimit]) -> Option<String> {
     let words: Vec<String> = limits.iter().map(ToString::to_string).collect();
     (!words.is_empty()).then(|| words.join(", or "))
 }
@@ -205,7 +212,7 @@ fn latency(figures: &LatencyFigures) -> LatencyReport {
     }
 }
 
-fn ledger(ledger: &Ledger) -> LedgerReport {
+fn ledger(ledger: &BandwidthLedger) -> LedgerReport {
     let deductions = ledger.deductions.iter().map(|one| LedgerLine {
         what: one.what.clone(),
         gbps: one.gbps,
@@ -248,8 +255,8 @@ fn rail_sum(sum: &RailSum) -> Option<RailSumReport> {
     })
 }
 
-pub(super) fn middle(values: &[f64]) -> Option<Middle> {
-    Some(Middle {
+pub(super) fn middle(values: &[f64]) -> Option<MedianRange> {
+    Some(MedianRange {
         count: values.len(),
         least: values.iter().copied().min_by(f64::total_cmp)?,
         median: median(values)?,

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crosstie_grade::{Cell, GradedRun};
+use crosstie_grade::{GradedPath, GradedRun};
 use crosstie_model::Cable;
 
-use super::{CableEnd, CableReport, Grade, build::grade};
+use super::{CableReport, CableReportEnd, Grade, build::grade};
 
 /// A direction on a rail: whether the first end sends, and which rail.
 type Way = (bool, u32);
 
 pub(super) fn cables(graded: &GradedRun) -> Vec<CableReport> {
-    let mut by_name: BTreeMap<String, BTreeMap<Way, &Cell>> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, BTreeMap<Way, &GradedPath>> = BTreeMap::new();
     for cell in graded.cells.iter().filter(|cell| counts(cell)) {
         let (from, to) = (&cell.best.from, &cell.best.to);
         for (end, sends) in [(from, true), (to, false)] {
@@ -38,7 +38,7 @@ pub(super) fn cables(graded: &GradedRun) -> Vec<CableReport> {
             CableReport {
                 ends: cable
                     .ends()
-                    .map(|end| CableEnd {
+                    .map(|end| CableReportEnd {
                         host: end.node.clone(),
                         cage: end.cage.clone(),
                     })
@@ -57,13 +57,13 @@ pub(super) fn cables(graded: &GradedRun) -> Vec<CableReport> {
 }
 
 /// RDMA bandwidth that is graded, or that was to be.
-fn counts(cell: &Cell) -> bool {
+fn counts(cell: &GradedPath) -> bool {
     let is_bandwidth = cell.best.kind.is_rdma() && cell.best.kind.is_bandwidth();
     let grade = grade(cell.verdict);
     is_bandwidth && (grade.is_graded() || grade == Grade::Failed)
 }
 
 /// Worse is more.
-fn rank(cell: &Cell) -> (Grade, u32) {
+fn rank(cell: &GradedPath) -> (Grade, u32) {
     (grade(cell.verdict), u32::MAX - cell.percent.unwrap_or(0))
 }

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crosstie_model::run::{Phase, Run, TestKind};
+use crosstie_model::run::{StoredRun, TestConcurrency, TestKind};
 
-use super::Bucket;
+use super::HistogramBucket;
 
 /// A bucket's end is a constant multiple of its beginning: so many are a factor of ten.
 const PER_DECADE: f64 = 24.0;
 
 /// Buckets of a constant ratio, from the least message to the slowest; empty ones between them are in it.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // logarithms of at most 2^64 ns
-pub(super) fn histogram(run: &Run) -> Vec<Bucket> {
+pub(super) fn histogram(run: &StoredRun) -> Vec<HistogramBucket> {
     let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
     for one in &run.measurements {
-        let undisturbed = matches!(one.phase, Phase::Solo | Phase::Round);
+        let undisturbed = matches!(one.phase, TestConcurrency::Solo | TestConcurrency::Round);
         let (TestKind::RdmaLatency, true, Some(figures)) = (one.kind, undisturbed, one.latency())
         else {
             continue;
@@ -35,7 +35,7 @@ pub(super) fn histogram(run: &Run) -> Vec<Bucket> {
     let edge = |place: i32| 10_f64.powf(f64::from(place) / PER_DECADE) / 1000.0;
     let buckets = (*first..=*last).map(|place| {
         let count = counts.get(&place).copied().unwrap_or(0);
-        Bucket {
+        HistogramBucket {
             from_us: edge(place),
             to_us: edge(place + 1),
             count,

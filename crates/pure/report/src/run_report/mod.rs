@@ -12,15 +12,15 @@ mod view;
 
 use std::fmt;
 
-use crosstie_doctor::Measured;
+use crosstie_doctor::RunWithFaults;
 use crosstie_grade::GradedRun;
-use crosstie_model::{Finding, run::Run};
+use crosstie_model::{Finding, run::StoredRun};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use build::run_report;
 pub use grade::Grade;
-pub use summary::{Middle, SizePoint, SizeRow, SizeSeries, Summary};
+pub use summary::{MedianRange, MessageSizePoint, MessageSizeRow, MessageSizeSeries, RunSummary};
 pub use view::view;
 
 /// Version of the JSON.
@@ -38,8 +38,8 @@ pub struct RunReport {
     pub crosstie: String,
     pub options: OptionsReport,
     pub end: EndReport,
-    pub summary: Summary,
-    pub nodes: Vec<NodeReport>,
+    pub summary: RunSummary,
+    pub nodes: Vec<RunNodeReport>,
     pub cables: Vec<CableReport>,
     /// Every figure: from one port to another, in one way. The best of all tries.
     pub pairs: Vec<PairReport>,
@@ -48,18 +48,18 @@ pub struct RunReport {
     /// One cell for each node and each other one.
     pub matrix: Vec<MatrixCell>,
     /// RDMA bandwidth over the size of messages, of all paths together.
-    pub sizes: Vec<SizeRow>,
+    pub sizes: Vec<MessageSizeRow>,
     /// The same, path by path.
-    pub size_series: Vec<SizeSeries>,
+    pub size_series: Vec<MessageSizeSeries>,
     /// RDMA latency of all paths together.
-    pub latency_histogram: Vec<Bucket>,
+    pub latency_histogram: Vec<HistogramBucket>,
     /// Nodes that went away meanwhile.
-    pub lost: Vec<LostReport>,
+    pub lost: Vec<LostNodeReport>,
     /// What the run shows to be wrong; one that another explains names it.
     pub findings: Vec<Finding>,
     /// What `--share` replaced; absent where names are the true ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub replaced: Option<Vec<Replaced>>,
+    pub replaced: Option<Vec<ReplacedNameCount>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -85,15 +85,15 @@ pub struct EndReport {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct NodeReport {
+pub struct RunNodeReport {
     pub host: String,
     /// What it is and what it runs, in the order in which it is shown.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<NodeFactRow>,
     pub ports: Vec<PortReport>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Fact {
+pub struct NodeFactRow {
     pub what: &'static str,
     pub value: String,
 }
@@ -118,7 +118,7 @@ pub struct PortReport {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CableReport {
     pub name: String,
-    pub ends: Vec<CableEnd>,
+    pub ends: Vec<CableReportEnd>,
     /// The switch plane, of an attachment.
     pub plane: Option<String>,
     /// Each direction of each rail counts with the best figure that crossed the cable; the worst of those is its grade.
@@ -130,7 +130,7 @@ pub struct CableReport {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CableEnd {
+pub struct CableReportEnd {
     pub host: String,
     pub cage: String,
 }
@@ -176,7 +176,7 @@ pub struct LatencyReport {
 
 /// Messages that took so long.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Bucket {
+pub struct HistogramBucket {
     pub from_us: f64,
     pub to_us: f64,
     pub count: u64,
@@ -226,7 +226,7 @@ pub struct MatrixCell {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LostReport {
+pub struct LostNodeReport {
     pub host: String,
     pub why: String,
     /// Since the run began.
@@ -235,13 +235,13 @@ pub struct LostReport {
 
 /// What `--share` did with one kind of names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Replaced {
+pub struct ReplacedNameCount {
     /// In the singular.
     pub what: &'static str,
     pub count: usize,
 }
 
-impl fmt::Display for Replaced {
+impl fmt::Display for ReplacedNameCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, count) = (self.what, self.count);
         match (count, what.strip_suffix('s')) {
@@ -253,8 +253,8 @@ impl fmt::Display for Replaced {
 }
 
 /// What `--share` did, in one line; nothing where names are the true ones.
-pub fn replaced_line(replaced: Option<&[Replaced]>) -> String {
-    let words = |replaced: &[Replaced]| {
+pub fn replaced_line(replaced: Option<&[ReplacedNameCount]>) -> String {
+    let words = |replaced: &[ReplacedNameCount]| {
         if replaced.is_empty() {
             return "nothing: there was no name in it".to_owned();
         }
@@ -270,10 +270,10 @@ pub fn schema() -> schemars::Schema {
 }
 
 /// The run graded, with the findings that it shows. `replaced` is what was done to its names.
-pub fn report_of(run: &Run, replaced: Option<Vec<Replaced>>) -> RunReport {
+pub fn report_of(run: &StoredRun, replaced: Option<Vec<ReplacedNameCount>>) -> RunReport {
     run_report(
         &GradedRun::new(run),
-        Measured::new(run).findings(),
+        RunWithFaults::new(run).findings(),
         replaced,
     )
 }

@@ -1,10 +1,10 @@
 //! The verdict in one sentence.
 
-use crosstie_model::{Severity, run::Run};
+use crosstie_model::{Severity, run::StoredRun};
 
-use super::{Grade, PairReport, RunReport, Summary, build::middle};
+use super::{Grade, PairReport, RunReport, RunSummary, build::middle};
 
-pub(super) fn counts(run: &Run, pairs: &[PairReport]) -> Summary {
+pub(super) fn counts(run: &StoredRun, pairs: &[PairReport]) -> RunSummary {
     let number = |grade: Grade| pairs.iter().filter(|pair| pair.verdict == grade).count();
     let graded = || pairs.iter().filter(|pair| pair.verdict.is_graded());
     let figures = |of: fn(&PairReport) -> bool| {
@@ -21,7 +21,7 @@ pub(super) fn counts(run: &Run, pairs: &[PairReport]) -> Summary {
         let figures = pairs.filter_map(|pair| Some(pair.latency_us.as_ref()?.p50));
         middle(&figures.collect::<Vec<f64>>())
     };
-    Summary {
+    RunSummary {
         verdict: Grade::NotGraded,
         sentence: String::new(),
         first: None,

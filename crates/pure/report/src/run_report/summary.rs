@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Grade;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Summary {
+pub struct RunSummary {
     /// The worst of all grades; `not-graded` where there is none.
     pub verdict: Grade,
     /// In one sentence.
@@ -25,15 +25,15 @@ pub struct Summary {
     pub failed: usize,
     pub lowest_percent: Option<u32>,
     /// Medians over all paths.
-    pub rdma_gbps: Option<Middle>,
-    pub tcp_gbps: Option<Middle>,
-    pub rdma_latency_us: Option<Middle>,
-    pub tcp_latency_us: Option<Middle>,
+    pub rdma_gbps: Option<MedianRange>,
+    pub tcp_gbps: Option<MedianRange>,
+    pub rdma_latency_us: Option<MedianRange>,
+    pub tcp_latency_us: Option<MedianRange>,
 }
 
 /// Of many figures. Medians, since one that is off must not move the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Middle {
+pub struct MedianRange {
     pub count: usize,
     pub least: f64,
     pub median: f64,
@@ -42,24 +42,24 @@ pub struct Middle {
 
 /// RDMA bandwidth of messages of one size.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SizeRow {
+pub struct MessageSizeRow {
     pub size: u64,
     /// Over all paths, each with its best number of queue pairs.
-    pub gbps: Middle,
+    pub gbps: MedianRange,
 }
 
 /// The same of one path.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SizeSeries {
+pub struct MessageSizeSeries {
     pub from: String,
     pub to: String,
     pub rail: u32,
     /// In the order of sizes.
-    pub points: Vec<SizePoint>,
+    pub points: Vec<MessageSizePoint>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SizePoint {
+pub struct MessageSizePoint {
     pub size: u64,
     pub gbps: f64,
 }

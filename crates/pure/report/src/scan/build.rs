@@ -5,18 +5,21 @@ use std::{
     fmt::Display,
 };
 
-use crosstie_fabric::{self as fabric, Grouping, Limit, pcie, port_ceiling, wire};
+use crosstie_fabric::{self as fabric, CageGrouping, PortCeilingLimit, pcie, port_ceiling, wire};
 use crosstie_model::{
-    Facts, Reading, Spec,
+    ClusterSpec, Facts, Reading,
     facts::{
         net,
         rdma::{RdmaDevice, RdmaPort as Port},
     },
 };
 
-use super::{Cage, Driver, Gid, Gpu, Interface, Node, Pcie, RdmaPort, Unread};
+use super::{
+    ScannedCage, ScannedDriver, ScannedGap, ScannedGid, ScannedGpu, ScannedInterface, ScannedNode,
+    ScannedPcie, ScannedRdmaPort,
+};
 
-pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
+pub fn node(facts: &Facts, spec: Option<&ClusterSpec>) -> ScannedNode {
     let cages = fabric::cages(facts, spec);
     let host = &facts.host;
     let ports = facts.rdma.iter().flat_map(|device| {
@@ -43,7 +46,7 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
         .filter(|route| route.destination.is_none())
         .filter_map(|route| route.interface.as_deref())
         .collect();
-    Node {
+    ScannedNode {
         host: host.name.clone(),
         source: None,
         reached: None,
@@ -57,7 +60,7 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
         rdma: ports
             .map(|(device, port, users)| {
                 let cage = cage_of.get(&(device.name.as_str(), port.number));
-                RdmaPort {
+                ScannedRdmaPort {
                     user_queue_pairs: users,
                     ..rdma_port(facts, cage.copied(), device, port)
                 }
@@ -79,7 +82,7 @@ pub fn node(facts: &Facts, spec: Option<&Spec>) -> Node {
         unread: facts
             .unread
             .iter()
-            .map(|gap| Unread {
+            .map(|gap| ScannedGap {
                 what: gap.what.clone(),
                 why: gap.why.clone(),
                 root_would: gap.root_would,
@@ -92,20 +95,25 @@ fn text<T: Display>(reading: &Reading<T>) -> Option<String> {
     reading.known().map(ToString::to_string)
 }
 
-fn limit_name(limit: Limit) -> &'static str {
+fn limit_name(limit: PortCeilingLimit) -> &'static str {
     match limit {
-        Limit::PortRate => "port-rate",
-        Limit::Pcie => "pcie",
+        PortCeilingLimit::PortRate => "port-rate",
+        PortCeilingLimit::Pcie => "pcie",
     }
 }
 
-fn rdma_port(facts: &Facts, cage: Option<&str>, device: &RdmaDevice, port: &Port) -> RdmaPort {
+fn rdma_port(
+    facts: &Facts,
+    cage: Option<&str>,
+    device: &RdmaDevice,
+    port: &Port,
+) -> ScannedRdmaPort {
     let netdev = port
         .netdev
         .known()
         .and_then(|name| facts.network.interface(name));
     let ceiling = port_ceiling(facts, device, port);
-    RdmaPort {
+    ScannedRdmaPort {
         name: device.name.clone(),
         port: port.number,
         netdev: port.netdev.known().cloned(),
@@ -125,7 +133,7 @@ fn rdma_port(facts: &Facts, cage: Option<&str>, device: &RdmaDevice, port: &Port
         gids: port
             .gids
             .iter()
-            .map(|entry| Gid {
+            .map(|entry| ScannedGid {
                 index: entry.index,
                 gid: entry.gid.to_string(),
                 kind: text(&entry.kind),
@@ -168,13 +176,13 @@ impl Users {
     }
 }
 
-fn pcie_of(facts: &Facts, device: &RdmaDevice) -> Option<Pcie> {
+fn pcie_of(facts: &Facts, device: &RdmaDevice) -> Option<ScannedPcie> {
     if device.software {
         return None;
     }
     let function = facts.pci_device(*device.pci.known()?)?;
     let narrowest = pcie::bottleneck(facts, function.address);
-    Some(Pcie {
+    Some(ScannedPcie {
         gt_per_s: function.link.speed.known().map(|speed| speed.0),
         width: function.link.width.known().copied(),
         max_width: function.link.max_width.known().copied(),
@@ -183,8 +191,8 @@ fn pcie_of(facts: &Facts, device: &RdmaDevice) -> Option<Pcie> {
     })
 }
 
-fn cage(cage: &fabric::Cage) -> Cage {
-    Cage {
+fn cage(cage: &fabric::Cage) -> ScannedCage {
+    ScannedCage {
         id: cage.id.clone(),
         members: cage
             .members
@@ -197,16 +205,16 @@ fn cage(cage: &fabric::Cage) -> Cage {
             .ceiling
             .map(|ceiling| limit_name(ceiling.limit).to_owned()),
         grouping: match cage.grouping {
-            Grouping::Spec => "spec",
-            Grouping::Driver => "driver",
-            Grouping::Chip => "chip",
-            Grouping::Alone => "alone",
+            CageGrouping::Spec => "spec",
+            CageGrouping::Driver => "driver",
+            CageGrouping::Chip => "chip",
+            CageGrouping::Alone => "alone",
         },
     }
 }
 
-fn gpu(gpu: &crosstie_model::facts::gpu::Gpu) -> Gpu {
-    Gpu {
+fn gpu(gpu: &crosstie_model::facts::gpu::Gpu) -> ScannedGpu {
+    ScannedGpu {
         name: gpu.name.clone(),
         pci: text(&gpu.pci),
         memory_bytes: gpu.memory.known().map(|bytes| bytes.0),
@@ -225,9 +233,9 @@ fn interface(
     facts: &Facts,
     interface: &net::Interface,
     default_routes: &HashSet<&str>,
-) -> Interface {
+) -> ScannedInterface {
     let ssh = facts.network.ssh_address.known();
-    Interface {
+    ScannedInterface {
         name: interface.name.clone(),
         mac: text(&interface.mac),
         state: interface.operstate.known().cloned(),
@@ -241,7 +249,7 @@ fn interface(
 }
 
 /// What decides whether RDMA and NCCL work, in the order in which one would ask.
-fn drivers(facts: &Facts) -> Vec<Driver> {
+fn drivers(facts: &Facts) -> Vec<ScannedDriver> {
     const MODULES: [&str; 5] = [
         "mlx5_core",
         "mlx5_ib",
@@ -254,7 +262,7 @@ fn drivers(facts: &Facts) -> Vec<Driver> {
     let modules = MODULES.iter().filter_map(|name| {
         let module = software.module(name)?;
         let path = paths.and_then(|paths| paths.get(*name));
-        Some(Driver {
+        Some(ScannedDriver {
             name: (*name).to_owned(),
             version: module.version.known().cloned(),
             kind: "module",
@@ -271,7 +279,7 @@ fn drivers(facts: &Facts) -> Vec<Driver> {
     let shown = facts.distribution().packages.shown.iter();
     let packages = shown.filter_map(|name| {
         let version = software.package(name)?.to_owned();
-        Some(Driver {
+        Some(ScannedDriver {
             name: (*name).to_owned(),
             version: Some(version),
             kind: "package",
@@ -282,7 +290,7 @@ fn drivers(facts: &Facts) -> Vec<Driver> {
         .libraries
         .iter()
         .filter(|library| library.name == "libnccl")
-        .map(|library| Driver {
+        .map(|library| ScannedDriver {
             name: library.name.clone(),
             version: library.version.known().cloned(),
             kind: "library",

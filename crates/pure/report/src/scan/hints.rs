@@ -2,18 +2,23 @@
 
 use crosstie_model::word;
 
-use crate::offer::{Offer, Verb};
+use crate::offer::{CommandContext, CommandVerb};
 
 #[derive(Debug, Clone, Default)]
-pub struct Hints {
+pub struct ScanHints {
     pub next: Option<String>,
     /// What reads the same as root.
     pub as_root: Option<String>,
 }
 
-impl Hints {
+impl ScanHints {
     /// `capture` is where the node was kept, `from` what was read instead of live nodes.
-    pub fn new(offer: &Offer, capture: Option<&str>, from: &[String], failed: bool) -> Self {
+    pub fn new(
+        offer: &CommandContext,
+        capture: Option<&str>,
+        from: &[String],
+        failed: bool,
+    ) -> Self {
         let next = if let Some(path) = capture {
             let path = word(path);
             Some(format!(
@@ -24,10 +29,10 @@ impl Hints {
             let from: String = from.collect();
             Some(format!("crosstie doctor{from}    tells what is wrong"))
         } else {
-            let doctor = offer.command(Verb::Doctor);
+            let doctor = offer.command(CommandVerb::Doctor);
             (!failed).then(|| format!("{doctor}    tells what is wrong"))
         };
-        let as_root = offer.command(Verb::Scan).as_root().to_string();
+        let as_root = offer.command(CommandVerb::Scan).as_root().to_string();
         Self {
             next,
             // Of captures it is too late.
@@ -42,14 +47,14 @@ mod tests {
 
     #[test]
     fn names_are_words_of_the_next_command() {
-        let offer = Offer {
+        let offer = CommandContext {
             nodes: vec!["x; rm -rf ~".to_owned()],
             sudo: true,
             ssh_config: Some("my ssh".to_owned()),
-            ..Offer::default()
+            ..CommandContext::default()
         };
         let command = |capture: Option<&str>, from: &[String], failed| {
-            let next = Hints::new(&offer, capture, from, failed).next?;
+            let next = ScanHints::new(&offer, capture, from, failed).next?;
             Some(next.split_once("    ")?.0.to_owned())
         };
         assert_eq!(

@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use crate::document::{closed_schema, property};
 
 pub use build::node;
-pub use hints::Hints;
+pub use hints::ScanHints;
 pub use view::view;
 
 /// One element of `scan --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Outcome {
-    Node(Box<Node>),
+pub enum ScanResult {
+    Node(Box<ScannedNode>),
     /// The node could not be scanned.
     Failed {
         host: String,
@@ -29,7 +29,7 @@ pub enum Outcome {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Node {
+pub struct ScannedNode {
     pub host: String,
     /// The capture that it was read from; none for a live node.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,22 +46,22 @@ pub struct Node {
     pub cpus: Option<u32>,
     pub memory_bytes: Option<u64>,
     /// One element a port of an RDMA device.
-    pub rdma: Vec<RdmaPort>,
-    pub cages: Vec<Cage>,
-    pub gpus: Vec<Gpu>,
+    pub rdma: Vec<ScannedRdmaPort>,
+    pub cages: Vec<ScannedCage>,
+    pub gpus: Vec<ScannedGpu>,
     pub gpu_driver: Option<String>,
     pub cuda: Option<String>,
     /// Interfaces that a person depends on to reach the node.
     pub management: Vec<String>,
     /// Every interface but the loopback.
-    pub interfaces: Vec<Interface>,
-    pub drivers: Vec<Driver>,
+    pub interfaces: Vec<ScannedInterface>,
+    pub drivers: Vec<ScannedDriver>,
     /// What could not be read, and why.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<ScannedGap>,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct RdmaPort {
+pub struct ScannedRdmaPort {
     pub name: String,
     pub port: u32,
     pub netdev: Option<String>,
@@ -83,9 +83,9 @@ pub struct RdmaPort {
     /// Of RDMA packets, derived from it.
     pub path_mtu: Option<u32>,
     /// Entries of the GID table that hold something.
-    pub gids: Vec<Gid>,
+    pub gids: Vec<ScannedGid>,
     pub addresses: Vec<String>,
-    pub pcie: Option<Pcie>,
+    pub pcie: Option<ScannedPcie>,
     /// The cage that it serves; none for virtual functions.
     pub cage: Option<String>,
     /// Payload in one direction, of this port by itself; only while it is active.
@@ -96,7 +96,7 @@ pub struct RdmaPort {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Gid {
+pub struct ScannedGid {
     pub index: u32,
     pub gid: String,
     /// `IB/RoCE v1` or `RoCE v2`.
@@ -107,7 +107,7 @@ pub struct Gid {
 
 /// The function's own link, and what the narrowest link up to the root carries.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Pcie {
+pub struct ScannedPcie {
     pub gt_per_s: Option<f64>,
     pub width: Option<u32>,
     pub max_width: Option<u32>,
@@ -118,7 +118,7 @@ pub struct Pcie {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Cage {
+pub struct ScannedCage {
     pub id: String,
     /// RDMA devices behind it: one, or twins.
     pub members: Vec<String>,
@@ -132,7 +132,7 @@ pub struct Cage {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Gpu {
+pub struct ScannedGpu {
     pub name: String,
     pub pci: Option<String>,
     /// Absent where CPU and GPU share one memory.
@@ -140,7 +140,7 @@ pub struct Gpu {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Interface {
+pub struct ScannedInterface {
     pub name: String,
     pub mac: Option<String>,
     pub state: Option<String>,
@@ -165,7 +165,7 @@ fn managers() -> String {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Driver {
+pub struct ScannedDriver {
     pub name: String,
     pub version: Option<String>,
     /// `module`, `package` or `library`.
@@ -175,7 +175,7 @@ pub struct Driver {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Unread {
+pub struct ScannedGap {
     pub what: String,
     pub why: String,
     /// Running as root would have read it.
@@ -184,7 +184,7 @@ pub struct Unread {
 
 /// The JSON schema of `scan --json`.
 pub fn schema() -> schemars::Schema {
-    let mut schema = closed_schema::<Vec<Outcome>>();
+    let mut schema = closed_schema::<Vec<ScanResult>>();
     let named = schema
         .as_object_mut()
         .and_then(|root| root.get_mut("$defs"));

@@ -2,28 +2,28 @@
 
 use crosstie_model::Gbps;
 
-use super::{Node, Outcome};
+use super::{ScanResult, ScannedNode};
 use crate::{
     doctor::plural,
-    text::{Palette, Row, Span, Tone, plain, quiet, strong, table},
+    text::{Palette, TableRow, TextSpan, TextTone, plain, quiet, strong, table},
 };
 
 /// With fewer nodes the whole is an overview.
 const MANY: usize = 3;
 
 /// Nothing where the nodes are few.
-pub(super) fn overview(outcomes: &[Outcome], palette: Palette, out: &mut String) {
+pub(super) fn overview(outcomes: &[ScanResult], palette: Palette, out: &mut String) {
     if outcomes.len() < MANY {
         return;
     }
-    let rows: Vec<Row> = outcomes.iter().map(row).collect();
+    let rows: Vec<TableRow> = outcomes.iter().map(row).collect();
     table(palette, &rows, out);
     out.push('\n');
 }
 
-fn row(outcome: &Outcome) -> Row {
+fn row(outcome: &ScanResult) -> TableRow {
     match outcome {
-        Outcome::Node(node) => Row::Cells(
+        ScanResult::Node(node) => TableRow::Cells(
             0,
             vec![
                 strong(&node.host),
@@ -34,26 +34,26 @@ fn row(outcome: &Outcome) -> Row {
             ],
         ),
         // An error would push the columns apart.
-        Outcome::Failed { host, error } => Row::Heading(vec![
+        ScanResult::Failed { host, error } => TableRow::Heading(vec![
             strong(host),
-            Span::new(Tone::Bad, format!("  not scanned: {error}")),
+            TextSpan::new(TextTone::Bad, format!("  not scanned: {error}")),
         ]),
     }
 }
 
 /// `1 of 2 cages active`
-fn cages(node: &Node) -> Span {
+fn cages(node: &ScannedNode) -> TextSpan {
     let active = node.cages.iter().filter(|cage| cage.active).count();
     match plural(node.cages.len(), "cage") {
-        None if node.rdma.is_empty() => Span::new(Tone::Bad, "no RDMA device"),
-        None => Span::new(Tone::Bad, "no cage"),
-        Some(cages) if active == 0 => Span::new(Tone::Bad, format!("0 of {cages} active")),
-        Some(cages) => Span::new(Tone::Good, format!("{active} of {cages} active")),
+        None if node.rdma.is_empty() => TextSpan::new(TextTone::Bad, "no RDMA device"),
+        None => TextSpan::new(TextTone::Bad, "no cage"),
+        Some(cages) if active == 0 => TextSpan::new(TextTone::Bad, format!("0 of {cages} active")),
+        Some(cages) => TextSpan::new(TextTone::Good, format!("{active} of {cages} active")),
     }
 }
 
 /// Of all active cages together.
-fn ceiling(node: &Node) -> String {
+fn ceiling(node: &ScannedNode) -> String {
     let active = node.cages.iter().filter(|cage| cage.active);
     let known: Vec<f64> = active.filter_map(|cage| cage.ceiling_gbps).collect();
     if known.is_empty() {
@@ -62,7 +62,7 @@ fn ceiling(node: &Node) -> String {
     Gbps(known.iter().sum()).to_string()
 }
 
-fn gpus(node: &Node) -> String {
+fn gpus(node: &ScannedNode) -> String {
     match node.gpus.as_slice() {
         [] => "no GPU".to_owned(),
         [only] => only.name.clone(),
@@ -70,7 +70,7 @@ fn gpus(node: &Node) -> String {
     }
 }
 
-fn machine(node: &Node) -> String {
+fn machine(node: &ScannedNode) -> String {
     let product = node.product.as_ref();
     let product = product.map(|product| product.replace('_', " "));
     let parts = [product, node.arch.clone()];

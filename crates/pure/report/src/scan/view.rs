@@ -5,22 +5,22 @@ use std::collections::HashMap;
 use crosstie_model::{Bytes, Gbps, facts::pci::LinkSpeed};
 
 use super::overview::overview;
-use super::{Cage, Hints, Interface, Node, Outcome, RdmaPort};
-use crate::text::{Palette, Row, Span, Tone, line, plain, quiet, strong, table};
+use super::{ScanHints, ScanResult, ScannedCage, ScannedInterface, ScannedNode, ScannedRdmaPort};
+use crate::text::{Palette, TableRow, TextSpan, TextTone, line, plain, quiet, strong, table};
 
 /// Where they are many an overview; the nodes, one below the other; then what to do next.
-pub fn view(outcomes: &[Outcome], hints: &Hints, palette: Palette) -> String {
+pub fn view(outcomes: &[ScanResult], hints: &ScanHints, palette: Palette) -> String {
     let mut out = String::new();
     overview(outcomes, palette, &mut out);
     for outcome in outcomes {
         match outcome {
-            Outcome::Node(node) => draw(node, hints, palette, &mut out),
-            Outcome::Failed { host, error } => {
+            ScanResult::Node(node) => draw(node, hints, palette, &mut out),
+            ScanResult::Failed { host, error } => {
                 line(
                     palette,
                     &[
                         strong(host),
-                        Span::new(Tone::Bad, format!("  not scanned: {error}")),
+                        TextSpan::new(TextTone::Bad, format!("  not scanned: {error}")),
                     ],
                     &mut out,
                 );
@@ -29,13 +29,13 @@ pub fn view(outcomes: &[Outcome], hints: &Hints, palette: Palette) -> String {
         out.push('\n');
     }
     if let Some(next) = &hints.next {
-        let spans = [quiet("Next: "), Span::command(Tone::Accent, next)];
+        let spans = [quiet("Next: "), TextSpan::command(TextTone::Accent, next)];
         line(palette, &spans, &mut out);
     }
     out
 }
 
-fn draw(node: &Node, hints: &Hints, palette: Palette, out: &mut String) {
+fn draw(node: &ScannedNode, hints: &ScanHints, palette: Palette, out: &mut String) {
     let source = match (&node.source, &node.reached) {
         (Some(source), _) => Some(format!("  from {source}")),
         (None, Some(name)) if *name != node.host => Some(format!("  at {name}")),
@@ -49,7 +49,11 @@ fn draw(node: &Node, hints: &Hints, palette: Palette, out: &mut String) {
     line(palette, &[quiet(format!("  {}", machine(node)))], out);
     out.push('\n');
     if node.rdma.is_empty() {
-        line(palette, &[Span::new(Tone::Bad, "  no RDMA device")], out);
+        line(
+            palette,
+            &[TextSpan::new(TextTone::Bad, "  no RDMA device")],
+            out,
+        );
     } else {
         table(palette, &ports(node), out);
     }
@@ -66,14 +70,14 @@ fn draw(node: &Node, hints: &Hints, palette: Palette, out: &mut String) {
             palette,
             &[
                 quiet(format!("  {:<11} ", "unread")),
-                Span::new(Tone::Bad, text),
+                TextSpan::new(TextTone::Bad, text),
             ],
             out,
         );
     }
 }
 
-fn machine(node: &Node) -> String {
+fn machine(node: &ScannedNode) -> String {
     let product = node
         .product
         .as_ref()
@@ -90,14 +94,14 @@ fn machine(node: &Node) -> String {
 }
 
 /// `● p1  196.1 Gb/s ceiling, set by the port rate · twins`
-fn headline(cage: &Cage, ports: &[&RdmaPort]) -> Vec<Span> {
+fn headline(cage: &ScannedCage, ports: &[&ScannedRdmaPort]) -> Vec<TextSpan> {
     let twins = quiet(if cage.members.len() > 1 {
         " · twins"
     } else {
         ""
     });
     if !cage.active {
-        let is_up = |port: &&RdmaPort| port.physical_state.as_deref() == Some("LinkUp");
+        let is_up = |port: &&ScannedRdmaPort| port.physical_state.as_deref() == Some("LinkUp");
         let what = if ports.iter().any(is_up) {
             "link up, not active"
         } else {
@@ -113,7 +117,7 @@ fn headline(cage: &Cage, ports: &[&RdmaPort]) -> Vec<Span> {
         (None, _) => "active, ceiling unknown".to_owned(),
     };
     vec![
-        Span::new(Tone::Good, "  ● "),
+        TextSpan::new(TextTone::Good, "  ● "),
         strong(&cage.id),
         plain(format!("  {ceiling}")),
         twins,
@@ -121,7 +125,7 @@ fn headline(cage: &Cage, ports: &[&RdmaPort]) -> Vec<Span> {
 }
 
 /// Cage by cage, those with a link first; what serves no cage comes last.
-fn ports(node: &Node) -> Vec<Row> {
+fn ports(node: &ScannedNode) -> Vec<TableRow> {
     const TITLES: [&str; 7] = [
         "device",
         "interface",
@@ -131,28 +135,32 @@ fn ports(node: &Node) -> Vec<Row> {
         "address",
         "GID",
     ];
-    let mut rows = vec![Row::Cells(4, TITLES.map(quiet).to_vec())];
-    let mut behind: HashMap<Option<&str>, Vec<&RdmaPort>> = HashMap::new();
+    let mut rows = vec![TableRow::Cells(4, TITLES.map(quiet).to_vec())];
+    let mut behind: HashMap<Option<&str>, Vec<&ScannedRdmaPort>> = HashMap::new();
     for port in &node.rdma {
         behind.entry(port.cage.as_deref()).or_default().push(port);
     }
-    let mut cages: Vec<&Cage> = node.cages.iter().collect();
+    let mut cages: Vec<&ScannedCage> = node.cages.iter().collect();
     cages.sort_by_key(|cage| !cage.active);
     for cage in cages {
         let ports = behind.remove(&Some(cage.id.as_str())).unwrap_or_default();
-        rows.push(Row::Heading(headline(cage, &ports)));
+        rows.push(TableRow::Heading(headline(cage, &ports)));
         rows.extend(ports.into_iter().map(row));
     }
     if let Some(others) = behind.remove(&None) {
-        rows.push(Row::Heading(vec![quiet("  virtual functions")]));
+        rows.push(TableRow::Heading(vec![quiet("  virtual functions")]));
         rows.extend(others.into_iter().map(row));
     }
     rows
 }
 
-fn row(port: &RdmaPort) -> Row {
+fn row(port: &ScannedRdmaPort) -> TableRow {
     let active = port.state.as_deref() == Some("ACTIVE");
-    let tone = if active { Tone::Plain } else { Tone::Quiet };
+    let tone = if active {
+        TextTone::Plain
+    } else {
+        TextTone::Quiet
+    };
     let cells = [
         if port.port == 1 {
             port.name.clone()
@@ -166,11 +174,11 @@ fn row(port: &RdmaPort) -> Row {
         addresses(port),
         gid(port),
     ];
-    Row::Cells(4, cells.map(|cell| Span::new(tone, cell)).to_vec())
+    TableRow::Cells(4, cells.map(|cell| TextSpan::new(tone, cell)).to_vec())
 }
 
 /// Those that other machines can be told: link-local ones come by themselves.
-fn addresses(port: &RdmaPort) -> String {
+fn addresses(port: &ScannedRdmaPort) -> String {
     let local = |address: &&String| address.starts_with("fe80:");
     let others: Vec<&String> = port
         .addresses
@@ -185,7 +193,7 @@ fn addresses(port: &RdmaPort) -> String {
     }
 }
 
-fn link(port: &RdmaPort, active: bool) -> String {
+fn link(port: &ScannedRdmaPort, active: bool) -> String {
     let infiniband = if port.link_layer.as_deref() == Some("InfiniBand") {
         " IB"
     } else {
@@ -205,7 +213,7 @@ fn link(port: &RdmaPort, active: bool) -> String {
     }
 }
 
-fn pcie(port: &RdmaPort) -> String {
+fn pcie(port: &ScannedRdmaPort) -> String {
     let Some(pcie) = &port.pcie else {
         return if port.software {
             "software".to_owned()
@@ -226,7 +234,7 @@ fn pcie(port: &RdmaPort) -> String {
     )
 }
 
-fn mtu(port: &RdmaPort) -> String {
+fn mtu(port: &ScannedRdmaPort) -> String {
     match (port.mtu, port.path_mtu) {
         (Some(mtu), Some(path)) => format!("{mtu} ({path})"),
         (Some(mtu), None) => mtu.to_string(),
@@ -235,9 +243,10 @@ fn mtu(port: &RdmaPort) -> String {
 }
 
 /// The entry that engines should use: RoCE v2, of an address that is not link-local.
-fn gid(port: &RdmaPort) -> String {
-    let usable =
-        |gid: &&super::Gid| gid.kind.as_deref() == Some("RoCE v2") && !gid.gid.starts_with("fe80:");
+fn gid(port: &ScannedRdmaPort) -> String {
+    let usable = |gid: &&super::ScannedGid| {
+        gid.kind.as_deref() == Some("RoCE v2") && !gid.gid.starts_with("fe80:")
+    };
     match port.gids.iter().find(usable) {
         Some(gid) => format!("{} RoCE v2", gid.index),
         None if port.link_layer.as_deref() == Some("InfiniBand") => "0 IB".to_owned(),
@@ -246,7 +255,7 @@ fn gid(port: &RdmaPort) -> String {
     }
 }
 
-fn notes(node: &Node) -> Vec<(&'static str, String)> {
+fn notes(node: &ScannedNode) -> Vec<(&'static str, String)> {
     let mut notes = Vec::new();
     for (index, gpu) in node.gpus.iter().enumerate() {
         let memory = gpu.memory_bytes.map_or_else(
@@ -271,7 +280,7 @@ fn notes(node: &Node) -> Vec<(&'static str, String)> {
         notes.push(("GPU", text));
     }
     let interfaces = node.interfaces.iter();
-    let by_name: HashMap<&str, &Interface> = interfaces
+    let by_name: HashMap<&str, &ScannedInterface> = interfaces
         .map(|interface| (interface.name.as_str(), interface))
         .collect();
     for name in &node.management {
@@ -286,7 +295,7 @@ fn notes(node: &Node) -> Vec<(&'static str, String)> {
     notes
 }
 
-fn management(interface: &Interface) -> String {
+fn management(interface: &ScannedInterface) -> String {
     let mut parts = vec![interface.name.clone()];
     parts.extend(interface.addresses.first().cloned());
     parts.extend(interface.default_route.then(|| "default route".to_owned()));
@@ -299,7 +308,7 @@ fn management(interface: &Interface) -> String {
     parts.join(" · ")
 }
 
-fn driver(driver: &super::Driver) -> String {
+fn driver(driver: &super::ScannedDriver) -> String {
     let parts = [
         Some(driver.name.clone()),
         driver.version.clone(),
@@ -315,7 +324,7 @@ fn driver(driver: &super::Driver) -> String {
 }
 
 /// Files that root would have read count together: one cure for all of them.
-fn unread(node: &Node, hints: &Hints) -> Vec<String> {
+fn unread(node: &ScannedNode, hints: &ScanHints) -> Vec<String> {
     let (denied, other): (Vec<_>, Vec<_>) = node.unread.iter().partition(|gap| gap.root_would);
     let mut lines: Vec<String> = other
         .iter()

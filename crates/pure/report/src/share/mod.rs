@@ -14,30 +14,31 @@ use std::net::IpAddr;
 use crosstie_model::{
     Cable, HardwareAddress, PortRef,
     run::{
-        EndReason, Figures, Header, MeasuredEnd, Measurement, Outcome, Reach, Run, RunNode, RunPort,
+        MeasuredEnd, Measurement, MeasurementFigures, MeasurementOutcome, ReachabilityFigure,
+        RunEndReason, RunHeader, RunNode, RunPort, StoredRun,
     },
 };
 
-use crate::run_report::Replaced;
-use names::Names;
+use crate::run_report::ReplacedNameCount;
+use names::NameReplacements;
 
 /// The run with stand-ins, and what was replaced.
-pub fn share(run: &Run) -> (Run, Vec<Replaced>) {
-    let mut names = Names::of(run);
+pub fn share(run: &StoredRun) -> (StoredRun, Vec<ReplacedNameCount>) {
+    let mut names = NameReplacements::of(run);
     let shared = with(run, &mut names);
     (shared, names.replaced())
 }
 
 /// Two runs with the same stand-ins, so that they can still be compared.
-pub fn share_together(runs: &[Run; 2]) -> ([Run; 2], Vec<Replaced>) {
+pub fn share_together(runs: &[StoredRun; 2]) -> ([StoredRun; 2], Vec<ReplacedNameCount>) {
     let [old, new] = runs;
-    let mut names = Names::of(old);
+    let mut names = NameReplacements::of(old);
     names.learn(new);
     let shared = [with(old, &mut names), with(new, &mut names)];
     (shared, names.replaced())
 }
 
-fn with(run: &Run, names: &mut Names) -> Run {
+fn with(run: &StoredRun, names: &mut NameReplacements) -> StoredRun {
     let mut run = run.clone();
     header(&mut run, names);
     for measurement in &mut run.measurements {
@@ -48,7 +49,7 @@ fn with(run: &Run, names: &mut Names) -> Run {
         names.in_text(&mut lost.why);
     }
     if let Some(end) = &mut run.end
-        && let EndReason::Failed { error } = &mut end.reason
+        && let RunEndReason::Failed { error } = &mut end.reason
     {
         names.in_text(error);
     }
@@ -56,8 +57,8 @@ fn with(run: &Run, names: &mut Names) -> Run {
 }
 
 /// Values are destructured here, so that a new field cannot be forgotten.
-fn header(run: &mut Run, names: &mut Names) {
-    let Header {
+fn header(run: &mut StoredRun, names: &mut NameReplacements) {
+    let RunHeader {
         format: _,
         started,
         crosstie,
@@ -83,7 +84,7 @@ fn header(run: &mut Run, names: &mut Names) {
     }
 }
 
-fn node(node: &mut RunNode, names: &mut Names) {
+fn node(node: &mut RunNode, names: &mut NameReplacements) {
     let RunNode {
         host,
         arch,
@@ -120,7 +121,7 @@ fn node(node: &mut RunNode, names: &mut Names) {
     }
 }
 
-fn port(port: &mut RunPort, names: &mut Names) {
+fn port(port: &mut RunPort, names: &mut NameReplacements) {
     let RunPort {
         device,
         port: _,
@@ -144,8 +145,8 @@ fn port(port: &mut RunPort, names: &mut Names) {
         .for_each(|text| names.in_text(text));
 }
 
-fn cable(cable: &mut Cable, names: &mut Names) {
-    let end = |port: &mut PortRef, names: &mut Names| {
+fn cable(cable: &mut Cable, names: &mut NameReplacements) {
+    let end = |port: &mut PortRef, names: &mut NameReplacements| {
         port.node = names.host(&port.node);
         names.in_text(&mut port.cage);
     };
@@ -161,7 +162,7 @@ fn cable(cable: &mut Cable, names: &mut Names) {
     }
 }
 
-fn measurement(measurement: &mut Measurement, names: &mut Names) {
+fn measurement(measurement: &mut Measurement, names: &mut NameReplacements) {
     let Measurement {
         kind: _,
         phase: _,
@@ -179,9 +180,12 @@ fn measurement(measurement: &mut Measurement, names: &mut Names) {
     end(from, names);
     end(to, names);
     match outcome {
-        Outcome::Measured(Figures::Reach(reach)) => self::reach(reach, names),
-        Outcome::Measured(Figures::Bandwidth(_) | Figures::Latency(_)) => {}
-        Outcome::Failed { error: text } | Outcome::NotApplicable { reason: text } => {
+        MeasurementOutcome::Measured(MeasurementFigures::Reach(reach)) => self::reach(reach, names),
+        MeasurementOutcome::Measured(
+            MeasurementFigures::Bandwidth(_) | MeasurementFigures::Latency(_),
+        ) => {}
+        MeasurementOutcome::Failed { error: text }
+        | MeasurementOutcome::NotApplicable { reason: text } => {
             names.in_text(text);
         }
     }
@@ -190,10 +194,10 @@ fn measurement(measurement: &mut Measurement, names: &mut Names) {
     }
 }
 
-fn reach(reach: &mut Reach, names: &mut Names) {
+fn reach(reach: &mut ReachabilityFigure, names: &mut NameReplacements) {
     match reach {
-        Reach::Answered { .. } => {}
-        Reach::OtherPort {
+        ReachabilityFigure::Answered { .. } => {}
+        ReachabilityFigure::OtherPort {
             expected,
             found,
             interface,
@@ -207,7 +211,7 @@ fn reach(reach: &mut Reach, names: &mut Names) {
     }
 }
 
-fn end(end: &mut MeasuredEnd, names: &mut Names) {
+fn end(end: &mut MeasuredEnd, names: &mut NameReplacements) {
     let MeasuredEnd {
         host,
         device,
@@ -229,7 +233,7 @@ fn end(end: &mut MeasuredEnd, names: &mut Names) {
     }
 }
 
-fn hardware_address(address: &mut HardwareAddress, names: &mut Names) {
+fn hardware_address(address: &mut HardwareAddress, names: &mut NameReplacements) {
     // A stand-in is a hardware address by its form.
     if let Ok(stand_in) = names.hardware_address(&address.to_string()).parse() {
         *address = stand_in;

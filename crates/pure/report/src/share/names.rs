@@ -5,17 +5,17 @@ use std::{
     net::IpAddr,
 };
 
-use crosstie_model::run::Run;
+use crosstie_model::run::StoredRun;
 
 use super::{stand_in_address, tokens};
-use crate::run_report::Replaced;
+use crate::run_report::ReplacedNameCount;
 
 /// Shorter names are replaced only where they stand alone: `a` is in every word.
 const LEAST_INSIDE: usize = 4;
 
 /// Kinds of names, as they are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum NameKind {
     Host,
     User,
     Cluster,
@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Serial,
 }
 
-impl Kind {
+impl NameKind {
     fn words(self) -> &'static str {
         match self {
             Self::Host => "host name",
@@ -42,24 +42,24 @@ impl Kind {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    by_kind: BTreeMap<Kind, HashMap<String, String>>,
+pub(super) struct NameReplacements {
+    by_kind: BTreeMap<NameKind, HashMap<String, String>>,
     /// Names that are looked for in texts, the longest first.
     known: Vec<(String, String)>,
     /// Of cables, as they are printed.
     cables: HashMap<String, String>,
 }
 
-impl Names {
+impl NameReplacements {
     /// Everything that the header names, so that texts which come earlier than the name are replaced as well.
-    pub(super) fn of(run: &Run) -> Self {
+    pub(super) fn of(run: &StoredRun) -> Self {
         let mut names = Self::default();
         names.learn(run);
         names
     }
 
-    /// As [`Names::of`], in addition to what is known.
-    pub(super) fn learn(&mut self, run: &Run) {
+    /// As [`NameReplacements::of`], in addition to what is known.
+    pub(super) fn learn(&mut self, run: &StoredRun) {
         let names = self;
         let header = &run.header;
         for node in &header.nodes {
@@ -91,7 +91,12 @@ impl Names {
         }
     }
 
-    fn stand_in(&mut self, kind: Kind, name: &str, make: impl FnOnce(usize) -> String) -> String {
+    fn stand_in(
+        &mut self,
+        kind: NameKind,
+        name: &str,
+        make: impl FnOnce(usize) -> String,
+    ) -> String {
         let of_kind = self.by_kind.entry(kind).or_default();
         if let Some(known) = of_kind.get(name) {
             return known.clone();
@@ -112,7 +117,7 @@ impl Names {
 
     /// `alice@spark-a.example.net` is a user, a host, and a host with its domain.
     pub(super) fn host(&mut self, host: &str) -> String {
-        let made = self.stand_in(Kind::Host, host, |index| format!("node-{index}"));
+        let made = self.stand_in(NameKind::Host, host, |index| format!("node-{index}"));
         self.knows(host, &made);
         let (user, machine) = host
             .rsplit_once('@')
@@ -125,26 +130,28 @@ impl Names {
             self.knows(domain, "example.invalid");
         }
         if let Some(user) = user.filter(|user| !user.is_empty()) {
-            let made = self.stand_in(Kind::User, user, |index| format!("user-{index}"));
+            let made = self.stand_in(NameKind::User, user, |index| format!("user-{index}"));
             self.knows(user, &made);
         }
         made
     }
 
     pub(super) fn cluster(&mut self, cluster: &str) -> String {
-        let made = self.stand_in(Kind::Cluster, cluster, |index| format!("cluster-{index}"));
+        let made = self.stand_in(NameKind::Cluster, cluster, |index| {
+            format!("cluster-{index}")
+        });
         self.knows(cluster, &made);
         made
     }
 
     pub(super) fn plane(&mut self, plane: &str) -> String {
-        let made = self.stand_in(Kind::Plane, plane, |index| format!("plane-{index}"));
+        let made = self.stand_in(NameKind::Plane, plane, |index| format!("plane-{index}"));
         self.knows(plane, &made);
         made
     }
 
     pub(super) fn address(&mut self, address: IpAddr) -> IpAddr {
-        let made = self.stand_in(Kind::Address, &address.to_string(), |index| {
+        let made = self.stand_in(NameKind::Address, &address.to_string(), |index| {
             stand_in_address(address, index - 1).to_string()
         });
         made.parse().unwrap_or(address)
@@ -153,7 +160,7 @@ impl Names {
     pub(super) fn hardware_address(&mut self, address: &str) -> String {
         let bytes = address.split(':').count();
         self.stand_in(
-            Kind::HardwareAddress,
+            NameKind::HardwareAddress,
             &address.to_ascii_lowercase(),
             |index| {
                 // Locally administered, so it is nobody's.
@@ -170,7 +177,7 @@ impl Names {
 
     pub(super) fn guid(&mut self, guid: &str) -> String {
         let groups = guid.split(':').count();
-        self.stand_in(Kind::Guid, &guid.to_ascii_lowercase(), |index| {
+        self.stand_in(NameKind::Guid, &guid.to_ascii_lowercase(), |index| {
             let mut parts = vec!["0000".to_owned(); groups.max(4)];
             "0200".clone_into(&mut parts[0]);
             let last = parts.len() - 1;
@@ -180,7 +187,7 @@ impl Names {
     }
 
     pub(super) fn serial(&mut self, serial: &str) -> String {
-        self.stand_in(Kind::Serial, serial, |index| format!("SERIAL-{index}"))
+        self.stand_in(NameKind::Serial, serial, |index| format!("SERIAL-{index}"))
     }
 
     /// A cable as an end of a measurement has it.
@@ -223,10 +230,10 @@ impl Names {
         out
     }
 
-    pub(super) fn replaced(&self) -> Vec<Replaced> {
+    pub(super) fn replaced(&self) -> Vec<ReplacedNameCount> {
         let kinds = self.by_kind.iter();
         kinds
-            .map(|(kind, names)| Replaced {
+            .map(|(kind, names)| ReplacedNameCount {
                 what: kind.words(),
                 count: names.len(),
             })

@@ -2,7 +2,10 @@
 
 use crosstie_model::{
     Cable,
-    run::{End, EndReason, Figures, LostNode, Outcome, Reach, Run, TestKind},
+    run::{
+        LostNode, MeasurementFigures, MeasurementOutcome, ReachabilityFigure, RunEnd, RunEndReason,
+        StoredRun, TestKind,
+    },
 };
 
 use super::*;
@@ -42,7 +45,7 @@ const CANARIES: [&str; 19] = [
     "CANARY-BETA",
 ];
 
-fn run() -> Run {
+fn run() -> StoredRun {
     let mut run = made_up::two_sparks(true);
     let rename = |host: &str| HOSTS[usize::from(host == "spark-b")].to_owned();
     run.header.cluster = Some("canarycluster".to_owned());
@@ -71,16 +74,18 @@ fn run() -> Run {
     for one in &mut run.measurements {
         match one.kind {
             TestKind::TcpLatency => {
-                one.outcome = Outcome::Failed {
+                one.outcome = MeasurementOutcome::Failed {
                     error: told.to_owned(),
                 }
             }
             TestKind::Reachability => {
-                one.outcome = Outcome::Measured(Figures::Reach(Reach::OtherPort {
-                    expected: MACS[0].parse().unwrap(),
-                    found: MACS[1].parse().unwrap(),
-                    interface: Some("enxb8cef60ca702".to_owned()),
-                }));
+                one.outcome = MeasurementOutcome::Measured(MeasurementFigures::Reach(
+                    ReachabilityFigure::OtherPort {
+                        expected: MACS[0].parse().unwrap(),
+                        found: MACS[1].parse().unwrap(),
+                        interface: Some("enxb8cef60ca702".to_owned()),
+                    },
+                ));
             }
             _ => one.doubts.push(told.to_owned()),
         }
@@ -90,8 +95,8 @@ fn run() -> Run {
         why: told.to_owned(),
         offset_milliseconds: 5,
     });
-    run.end = Some(End {
-        reason: EndReason::Failed {
+    run.end = Some(RunEnd {
+        reason: RunEndReason::Failed {
             error: told.to_owned(),
         },
         offset_milliseconds: 10,
@@ -194,7 +199,7 @@ fn words_versions_and_the_kernels_own_names_stay() {
 fn short_names_are_replaced_where_they_stand_alone() {
     let mut run = made_up::two_sparks(false);
     run.header.nodes[0].host = "a".to_owned();
-    let mut names = Names::of(&run);
+    let mut names = NameReplacements::of(&run);
     let mut text = "a: an answer of a came late".to_owned();
     names.in_text(&mut text);
     assert_eq!(text, "node-1: an answer of node-1 came late");

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::names::Names;
+use super::names::NameReplacements;
 
 /// The text with each of them replaced.
-pub(super) fn replaced(text: &str, names: &mut Names) -> String {
+pub(super) fn replaced(text: &str, names: &mut NameReplacements) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
@@ -26,7 +26,7 @@ fn is_part(c: char) -> bool {
 }
 
 /// A full stop or colon of the sentence is none of the token's.
-fn token_replaced(token: &str, before: &str, names: &mut Names) -> String {
+fn token_replaced(token: &str, before: &str, names: &mut NameReplacements) -> String {
     let core = token.trim_end_matches(['.', ':', '-']);
     let tail = &token[core.len()..];
     let head = core.trim_start_matches(['.', '-']);
@@ -35,7 +35,7 @@ fn token_replaced(token: &str, before: &str, names: &mut Names) -> String {
     format!("{lead}{made}{tail}")
 }
 
-fn known(token: &str, before: &str, names: &mut Names) -> Option<String> {
+fn known(token: &str, before: &str, names: &mut NameReplacements) -> Option<String> {
     // `fe80::1%eth0`, `10.0.0.1:22`
     let (address, zone) = token
         .split_once('%')
@@ -79,7 +79,7 @@ fn known(token: &str, before: &str, names: &mut Names) -> Option<String> {
 }
 
 /// udev names interfaces and devices after their address where it has nothing better: `enxb8cef6a1b2c3`, `ibx…`.
-fn named_by_address(token: &str, names: &mut Names) -> Option<String> {
+fn named_by_address(token: &str, names: &mut NameReplacements) -> Option<String> {
     let (prefix, hex) = token.split_once('x')?;
     let is_prefix = matches!(prefix, "en" | "ib" | "wl" | "roce" | "iw" | "rdma");
     if !is_prefix || !matches!(hex.len(), 12 | 16) || !is_hex(hex) {

@@ -1,10 +1,14 @@
 //! Lines that are folded between words.
 
-use super::Span;
+use super::TextSpan;
 
 /// As many lines as it takes, each with its spans; those behind the first begin with so many blanks.
-pub(super) fn fold(spans: &[Span], columns: Option<usize>, indent: usize) -> Vec<Vec<Span>> {
-    let width: usize = spans.iter().map(Span::width).sum();
+pub(super) fn fold(
+    spans: &[TextSpan],
+    columns: Option<usize>,
+    indent: usize,
+) -> Vec<Vec<TextSpan>> {
+    let width: usize = spans.iter().map(TextSpan::width).sum();
     let Some(columns) = columns.filter(|columns| width > *columns) else {
         return vec![spans.to_vec()];
     };
@@ -22,7 +26,7 @@ pub(super) fn fold(spans: &[Span], columns: Option<usize>, indent: usize) -> Vec
 }
 
 struct Folded {
-    lines: Vec<Vec<Span>>,
+    lines: Vec<Vec<TextSpan>>,
     /// Of the last line.
     width: usize,
     columns: usize,
@@ -30,7 +34,7 @@ struct Folded {
 }
 
 impl Folded {
-    fn put(&mut self, span: &Span) {
+    fn put(&mut self, span: &TextSpan) {
         if span.is_command {
             let fits = |before: usize| before + span.width() <= self.columns;
             if !fits(self.width) && fits(self.indent) {
@@ -53,7 +57,7 @@ impl Folded {
                 word
             };
             if !word.is_empty() {
-                self.add(Span {
+                self.add(TextSpan {
                     text: word.to_owned(),
                     ..span.clone()
                 });
@@ -62,9 +66,9 @@ impl Folded {
     }
 
     /// For a word of this length, which is indented less before the terminal has to break it.
-    fn next_line(&mut self, like: &Span, length: usize) {
+    fn next_line(&mut self, like: &TextSpan, length: usize) {
         let indent = self.indent.min(self.columns.saturating_sub(length));
-        let blanks = Span {
+        let blanks = TextSpan {
             text: " ".repeat(indent),
             ..like.clone()
         };
@@ -73,7 +77,7 @@ impl Folded {
     }
 
     /// Neighbours of one tone are one span.
-    fn add(&mut self, span: Span) {
+    fn add(&mut self, span: TextSpan) {
         self.width += span.width();
         let Some(line) = self.lines.last_mut() else {
             return;
@@ -105,10 +109,10 @@ fn words(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Tone;
+    use super::super::TextTone;
     use super::*;
 
-    fn folded(spans: &[Span], columns: usize) -> Vec<String> {
+    fn folded(spans: &[TextSpan], columns: usize) -> Vec<String> {
         let lines = fold(spans, Some(columns), 4).into_iter();
         lines
             .map(|line| line.iter().map(|span| span.text.as_str()).collect())
@@ -118,10 +122,10 @@ mod tests {
     #[test]
     fn lines_break_between_words_and_no_word_is_lost() {
         let spans = [
-            Span::new(Tone::Quiet, "  changed   "),
-            Span::new(Tone::Strong, "spark-a  "),
-            Span::new(
-                Tone::Plain,
+            TextSpan::new(TextTone::Quiet, "  changed   "),
+            TextSpan::new(TextTone::Strong, "spark-a  "),
+            TextSpan::new(
+                TextTone::Plain,
                 "192.0.2.1 answered before and does not any more",
             ),
         ];
@@ -140,13 +144,13 @@ mod tests {
     fn what_is_to_be_copied_is_not_folded() {
         let command = "crosstie rollback --run 20261116T175500Z-1f2e3d4c";
         let spans = [
-            Span::new(Tone::Quiet, "  undo  "),
-            Span::command(Tone::Accent, command),
+            TextSpan::new(TextTone::Quiet, "  undo  "),
+            TextSpan::command(TextTone::Accent, command),
         ];
         assert_eq!(folded(&spans, 30), [format!("  undo  {command}")]);
         let spans = [
-            Span::new(Tone::Quiet, "no lab is up: "),
-            Span::command(Tone::Accent, "crosstie lab up"),
+            TextSpan::new(TextTone::Quiet, "no lab is up: "),
+            TextSpan::command(TextTone::Accent, "crosstie lab up"),
         ];
         assert_eq!(
             folded(&spans, 20),
@@ -156,12 +160,15 @@ mod tests {
 
     #[test]
     fn a_long_word_has_a_line_of_its_own() {
-        let spans = [Span::new(Tone::Plain, "a bbbbbbbbbbbbbbbbbbbbbbbb c")];
+        let spans = [TextSpan::new(
+            TextTone::Plain,
+            "a bbbbbbbbbbbbbbbbbbbbbbbb c",
+        )];
         assert_eq!(
             folded(&spans, 12),
             ["a", "bbbbbbbbbbbbbbbbbbbbbbbb", "    c"]
         );
-        let spans = [Span::new(Tone::Plain, "aa bbbbbbbbbb c")];
+        let spans = [TextSpan::new(TextTone::Plain, "aa bbbbbbbbbb c")];
         assert_eq!(folded(&spans, 12), ["aa", "  bbbbbbbbbb", "    c"]);
     }
 }

@@ -7,11 +7,11 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-pub use table::{Row, table};
+pub use table::{TableRow, table};
 
 /// What a piece of text means; the palette decides how it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextTone {
     Plain,
     Strong,
     Good,
@@ -70,31 +70,31 @@ impl Palette {
         self.columns.is_none_or(|columns| width <= columns)
     }
 
-    fn style(self, tone: Tone) -> Style {
+    fn style(self, tone: TextTone) -> Style {
         let style = Style::new();
         match (self.colours, tone) {
-            (false, _) | (_, Tone::Plain) => style,
-            (_, Tone::Strong) => style.bold(),
-            (_, Tone::Good) => style.fg_color(Some(AnsiColor::Green.into())),
-            (_, Tone::Bad) => style.fg_color(Some(AnsiColor::Yellow.into())),
-            (_, Tone::Alarm) => style.bold().fg_color(Some(AnsiColor::Red.into())),
-            (_, Tone::Quiet) => style.dimmed(),
-            (_, Tone::Accent) => style.fg_color(Some(AnsiColor::Cyan.into())),
+            (false, _) | (_, TextTone::Plain) => style,
+            (_, TextTone::Strong) => style.bold(),
+            (_, TextTone::Good) => style.fg_color(Some(AnsiColor::Green.into())),
+            (_, TextTone::Bad) => style.fg_color(Some(AnsiColor::Yellow.into())),
+            (_, TextTone::Alarm) => style.bold().fg_color(Some(AnsiColor::Red.into())),
+            (_, TextTone::Quiet) => style.dimmed(),
+            (_, TextTone::Accent) => style.fg_color(Some(AnsiColor::Cyan.into())),
         }
     }
 }
 
 /// A run of text with one meaning. Control characters of foreign text become visible replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct TextSpan {
     text: String,
-    tone: Tone,
+    tone: TextTone,
     /// To be copied, so it is never folded.
     is_command: bool,
 }
 
-impl Span {
-    pub fn new(tone: Tone, text: impl AsRef<str>) -> Self {
+impl TextSpan {
+    pub fn new(tone: TextTone, text: impl AsRef<str>) -> Self {
         Self {
             text: printable(text.as_ref()),
             tone,
@@ -103,7 +103,7 @@ impl Span {
     }
 
     /// What a person copies: the terminal may break it, we do not.
-    pub fn command(tone: Tone, text: impl AsRef<str>) -> Self {
+    pub fn command(tone: TextTone, text: impl AsRef<str>) -> Self {
         Self {
             is_command: true,
             ..Self::new(tone, text)
@@ -135,16 +135,16 @@ impl Span {
     }
 }
 
-pub(crate) fn plain(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Plain, text)
+pub(crate) fn plain(text: impl AsRef<str>) -> TextSpan {
+    TextSpan::new(TextTone::Plain, text)
 }
 
-pub(crate) fn strong(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Strong, text)
+pub(crate) fn strong(text: impl AsRef<str>) -> TextSpan {
+    TextSpan::new(TextTone::Strong, text)
 }
 
-pub(crate) fn quiet(text: impl AsRef<str>) -> Span {
-    Span::new(Tone::Quiet, text)
+pub(crate) fn quiet(text: impl AsRef<str>) -> TextSpan {
+    TextSpan::new(TextTone::Quiet, text)
 }
 
 /// Control, format and bidirectional characters could rewrite the line around them.
@@ -176,13 +176,13 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// One line of spans; where the terminal is too narrow, several, indented a little more than the first.
-pub fn line(palette: Palette, spans: &[Span], out: &mut String) {
+pub fn line(palette: Palette, spans: &[TextSpan], out: &mut String) {
     let lead = spans.first().map_or(0, |span| blanks(span.text()));
     line_behind(palette, lead + 2, spans, out);
 }
 
 /// The same, indented by so much where it goes on.
-pub fn line_behind(palette: Palette, indent: usize, spans: &[Span], out: &mut String) {
+pub fn line_behind(palette: Palette, indent: usize, spans: &[TextSpan], out: &mut String) {
     for mut folded in fold::fold(spans, palette.columns, indent) {
         trim_end(&mut folded);
         for span in &folded {
@@ -207,7 +207,10 @@ pub fn sentence(palette: Palette, indent: usize, text: &str, out: &mut String) {
         // A comma stays where it belongs.
         let end = after.find(' ').unwrap_or(after.len());
         let (joined, after) = after.split_at(end);
-        spans.push(Span::command(Tone::Plain, format!("`{command}`{joined}")));
+        spans.push(TextSpan::command(
+            TextTone::Plain,
+            format!("`{command}`{joined}"),
+        ));
         spans.push(plain(after));
     }
     line_behind(palette, indent, &spans, out);
@@ -218,15 +221,15 @@ fn blanks(text: &str) -> usize {
 }
 
 /// A text with a sign before it, indented where it goes on.
-pub fn item(palette: Palette, (tone, sign): (Tone, &str), text: &str, out: &mut String) {
+pub fn item(palette: Palette, (tone, sign): (TextTone, &str), text: &str, out: &mut String) {
     let indent = 2 + sign.chars().count();
     for (index, part) in wrap(text, palette.prose(indent)).iter().enumerate() {
         let lead = if index == 0 {
-            Span::new(tone, format!("  {sign}"))
+            TextSpan::new(tone, format!("  {sign}"))
         } else {
-            Span::new(Tone::Plain, " ".repeat(indent))
+            TextSpan::new(TextTone::Plain, " ".repeat(indent))
         };
-        line(palette, &[lead, Span::new(Tone::Plain, part)], out);
+        line(palette, &[lead, TextSpan::new(TextTone::Plain, part)], out);
     }
 }
 
@@ -235,7 +238,7 @@ fn trim_line(out: &mut String) {
 }
 
 /// A blank at the end of a line that is as wide as the terminal would make an empty one.
-fn trim_end(spans: &mut Vec<Span>) {
+fn trim_end(spans: &mut Vec<TextSpan>) {
     while let Some(last) = spans.last_mut() {
         last.text.truncate(last.text.trim_end_matches(' ').len());
         if !last.text.is_empty() {
@@ -251,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_node_cannot_talk_to_the_terminal() {
-        let span = Span::new(Tone::Plain, "spark\u{1b}]0;owned\u{7}\u{202e}\n");
+        let span = TextSpan::new(TextTone::Plain, "spark\u{1b}]0;owned\u{7}\u{202e}\n");
         let mut out = String::new();
         line(Palette::Plain, &[span], &mut out);
         assert!(
@@ -291,11 +294,11 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_empty_ones_vanish() {
-        let cell = |text: &str| Span::new(Tone::Plain, text);
+        let cell = |text: &str| TextSpan::new(TextTone::Plain, text);
         let rows = [
-            Row::Cells(0, vec![cell("a"), cell(""), cell("1")]),
-            Row::Heading(vec![cell("heading")]),
-            Row::Cells(0, vec![cell("bbb"), cell(""), cell("22")]),
+            TableRow::Cells(0, vec![cell("a"), cell(""), cell("1")]),
+            TableRow::Heading(vec![cell("heading")]),
+            TableRow::Cells(0, vec![cell("bbb"), cell(""), cell("22")]),
         ];
         let mut out = String::new();
         table(Palette::Plain, &rows, &mut out);

@@ -1,13 +1,13 @@
 //! Tables: cells in columns, and where the terminal is too narrow for all columns, in several lines a row.
 
-use super::{Palette, Span, Tone, line, trim_line, wrap};
+use super::{Palette, TextSpan, TextTone, line, trim_line, wrap};
 
 /// A line of a table.
-pub enum Row {
+pub enum TableRow {
     /// Runs across all columns.
-    Heading(Vec<Span>),
+    Heading(Vec<TextSpan>),
     /// An indent, then cells that line up with those above and below.
-    Cells(usize, Vec<Span>),
+    Cells(usize, Vec<TextSpan>),
 }
 
 /// Between two columns.
@@ -16,25 +16,25 @@ const GAP: usize = 2;
 const FOLDED: usize = 28;
 
 /// Rows with their cells in columns as wide as the widest cell, two spaces apart. Columns that are empty vanish.
-pub fn table(palette: Palette, rows: &[Row], out: &mut String) {
+pub fn table(palette: Palette, rows: &[TableRow], out: &mut String) {
     let widths = widths(rows);
     let indent = rows.iter().filter_map(|row| match row {
-        Row::Cells(indent, _) => Some(*indent),
-        Row::Heading(_) => None,
+        TableRow::Cells(indent, _) => Some(*indent),
+        TableRow::Heading(_) => None,
     });
     let layout = Layout::new(&widths, indent.max().unwrap_or(0), palette.columns);
     for row in rows {
         match row {
-            Row::Heading(spans) => line(palette, spans, out),
-            Row::Cells(indent, cells) => layout.row(*indent, cells, palette, out),
+            TableRow::Heading(spans) => line(palette, spans, out),
+            TableRow::Cells(indent, cells) => layout.row(*indent, cells, palette, out),
         }
     }
 }
 
-fn widths(rows: &[Row]) -> Vec<usize> {
+fn widths(rows: &[TableRow]) -> Vec<usize> {
     let mut widths = Vec::new();
     for row in rows {
-        let Row::Cells(_, cells) = row else {
+        let TableRow::Cells(_, cells) = row else {
             continue;
         };
         for (column, cell) in cells.iter().enumerate() {
@@ -96,7 +96,7 @@ impl Layout {
         }
     }
 
-    fn row(&self, indent: usize, cells: &[Span], palette: Palette, out: &mut String) {
+    fn row(&self, indent: usize, cells: &[TextSpan], palette: Palette, out: &mut String) {
         for (number, band) in self.bands.iter().enumerate() {
             let indent = if number == 0 { indent } else { indent + GAP };
             let is_empty = |column: usize| cells.get(column).is_none_or(|cell| cell.width() == 0);
@@ -115,7 +115,7 @@ fn draw(
     indent: usize,
     band: &[(usize, usize)],
     folded: Option<usize>,
-    cells: &[Span],
+    cells: &[TextSpan],
     palette: Palette,
     out: &mut String,
 ) {
@@ -149,7 +149,7 @@ struct Position {
 
 /// The last cell of a line, folded where it stands. A word that is wider than what is left of the line has one of its own, and
 /// is indented less before the terminal has to break it.
-fn fold(cell: &Span, columns: usize, position: Position, palette: Palette, out: &mut String) {
+fn fold(cell: &TextSpan, columns: usize, position: Position, palette: Palette, out: &mut String) {
     let Position { at, indent } = position;
     let parts = if cell.is_command || cell.width() <= columns {
         vec![cell.text.clone()]
@@ -172,12 +172,12 @@ fn fold(cell: &Span, columns: usize, position: Position, palette: Palette, out: 
             (_, false) => out.extend(blanks(at)),
             (_, true) => out.extend(blanks(at.min(room))),
         }
-        Span::new(cell.tone, part).paint(palette, out);
+        TextSpan::new(cell.tone, part).paint(palette, out);
         trim_line(out);
         out.push('\n');
     }
     if parts.is_empty() {
-        Span::new(Tone::Plain, "").paint(palette, out);
+        TextSpan::new(TextTone::Plain, "").paint(palette, out);
         trim_line(out);
         out.push('\n');
     }
@@ -187,11 +187,11 @@ fn fold(cell: &Span, columns: usize, position: Position, palette: Palette, out: 
 mod tests {
     use super::*;
 
-    fn cell(text: &str) -> Span {
-        Span::new(Tone::Plain, text)
+    fn cell(text: &str) -> TextSpan {
+        TextSpan::new(TextTone::Plain, text)
     }
 
-    fn drawn(rows: &[Row], columns: usize) -> String {
+    fn drawn(rows: &[TableRow], columns: usize) -> String {
         let mut out = String::new();
         table(Palette::Plain.within(columns), rows, &mut out);
         out
@@ -201,8 +201,8 @@ mod tests {
     fn a_long_last_column_is_folded_where_it_stands() {
         let why = "192.0.2.1 answered before and does not any more";
         let rows = [
-            Row::Cells(0, vec![cell("spark-a"), cell("rolled back"), cell(why)]),
-            Row::Cells(0, vec![cell("spark-b"), cell("confirmed"), cell("")]),
+            TableRow::Cells(0, vec![cell("spark-a"), cell("rolled back"), cell(why)]),
+            TableRow::Cells(0, vec![cell("spark-b"), cell("confirmed"), cell("")]),
         ];
         assert_eq!(
             drawn(&rows, 59),
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_word_wider_than_what_is_left_is_not_torn() {
         let path = "/sys/class/net/enP2p1s0f0np0/carrier";
-        let row = |what: &str| Row::Cells(4, vec![cell(what), cell("no carrier"), cell(path)]);
+        let row = |what: &str| TableRow::Cells(4, vec![cell(what), cell("no carrier"), cell(path)]);
         assert_eq!(
             drawn(&[row("enP2p1s0f0np0 on a")], 66),
             format!("    enP2p1s0f0np0 on a  no carrier\n      {path}\n")
@@ -230,13 +230,13 @@ mod tests {
     fn columns_that_do_not_fit_stand_below_the_others() {
         let port = ["rocep1s0f0", "enp1s0f0np0", "200 Gb/s", "10.78.0.1/24"];
         let rows = [
-            Row::Cells(
+            TableRow::Cells(
                 2,
                 ["device", "interface", "link", "address"]
                     .map(cell)
                     .to_vec(),
             ),
-            Row::Cells(2, port.map(cell).to_vec()),
+            TableRow::Cells(2, port.map(cell).to_vec()),
         ];
         assert_eq!(
             drawn(&rows, 40),

@@ -5,12 +5,12 @@ mod draw;
 use super::UpStage;
 use crate::text::printable;
 
-pub use draw::{Size, board};
+pub use draw::{TerminalSize, board};
 
 /// Stages as they are begun and ended.
 #[derive(Debug, Clone)]
 pub struct StageBoard {
-    board: Board,
+    board: ProgressBoard,
     /// What each row may be called: as the person does, and as the node does.
     names: Vec<Vec<String>>,
     running: Option<UpStage>,
@@ -18,9 +18,14 @@ pub struct StageBoard {
 
 impl StageBoard {
     pub fn new(nodes: &[&str]) -> Self {
-        let row = |name: &&str| (printable(name), <[Cell; UpStage::ALL.len()]>::default());
+        let row = |name: &&str| {
+            (
+                printable(name),
+                <[StageCell; UpStage::ALL.len()]>::default(),
+            )
+        };
         Self {
-            board: Board {
+            board: ProgressBoard {
                 title: "crosstie up".to_owned(),
                 rows: nodes.iter().map(row).collect(),
             },
@@ -51,18 +56,22 @@ impl StageBoard {
         for (names, (_, cells)) in self.names.iter().zip(&mut self.board.rows) {
             let named = || names.iter().any(|name| failed.contains(name));
             let fails = !went_well && (failed.is_empty() || named());
-            cells[column] = if fails { Cell::Failed } else { Cell::Done };
+            cells[column] = if fails {
+                StageCell::Failed
+            } else {
+                StageCell::Done
+            };
         }
     }
 
     /// With what nodes do just now, in words. Who is not asked, or has answered, has nothing to do.
-    pub fn with(&self, nodes: &[String], doing: &[Option<String>]) -> Board {
+    pub fn with(&self, nodes: &[String], doing: &[Option<String>]) -> ProgressBoard {
         let mut shown = self.board.clone();
         if let Some(stage) = self.running {
             for (names, (_, cells)) in self.names.iter().zip(&mut shown.rows) {
                 let index = nodes.iter().position(|node| names.contains(node));
                 let now = index.and_then(|index| doing.get(index).cloned().flatten());
-                cells[stage as usize] = now.map_or(Cell::Done, Cell::Running);
+                cells[stage as usize] = now.map_or(StageCell::Done, StageCell::Running);
             }
         }
         shown
@@ -70,17 +79,17 @@ impl StageBoard {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Board {
+pub struct ProgressBoard {
     pub title: String,
-    pub rows: Vec<BoardRow>,
+    pub rows: Vec<ProgressBoardRow>,
 }
 
 /// A node, and where it is with each stage.
-pub type BoardRow = (String, [Cell; UpStage::ALL.len()]);
+pub type ProgressBoardRow = (String, [StageCell; UpStage::ALL.len()]);
 
 /// Where one node is with one stage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Cell {
+pub enum StageCell {
     #[default]
     Ahead,
     /// In words.
@@ -96,8 +105,8 @@ mod tests {
     use super::*;
     use crate::text::Palette;
 
-    fn lines(shown: &Board, columns: usize, lines: usize) -> Vec<String> {
-        let size = Size { columns, lines };
+    fn lines(shown: &ProgressBoard, columns: usize, lines: usize) -> Vec<String> {
+        let size = TerminalSize { columns, lines };
         board(shown, Duration::from_secs(7), size, Palette::Plain)
     }
 
@@ -107,7 +116,7 @@ mod tests {
         stages.begin(UpStage::Scan);
         let asked = [".".to_owned(), "lab@spark-b".to_owned()];
         let connecting = || Some("connecting".to_owned());
-        let lines = |shown: &Board| lines(shown, 79, 24);
+        let lines = |shown: &ProgressBoard| lines(shown, 79, 24);
         let shown = lines(&stages.with(&asked, &[None, connecting()]));
         assert!(shown[1].contains('✓'), "{shown:?}");
         assert!(shown[2].ends_with("connecting"), "{shown:?}");

@@ -1,20 +1,20 @@
 //! The commands that a run of `up` ends with.
 
-use super::{Seen, Up, UpStage, UpVerdict};
+use super::{UpFinding, UpReport, UpStage, UpVerdict};
 use crate::{
-    change::{Changes, Outcome},
-    offer::{Offer, Verb},
+    change::{ApplyReport, NodeChangeOutcome},
+    offer::{CommandContext, CommandVerb},
 };
 
-impl Up {
+impl UpReport {
     /// What undoes it, and what comes next. `again` is the command that does the same once more.
-    pub fn offer_commands(&mut self, offer: &Offer, again: &str) {
+    pub fn offer_commands(&mut self, offer: &CommandContext, again: &str) {
         let mut outcomes = self.changes.iter().map(|change| change.outcome);
-        if outcomes.any(|outcome| outcome == Outcome::Confirmed) {
-            self.undo = Some(offer.command(Verb::Rollback).to_string());
+        if outcomes.any(|outcome| outcome == NodeChangeOutcome::Confirmed) {
+            self.undo = Some(offer.command(CommandVerb::Rollback).to_string());
         }
         let half = self.run.as_ref().and_then(|run| {
-            let changes = Changes::new(self.changes.clone());
+            let changes = ApplyReport::new(self.changes.clone());
             changes.half_configured(again, &offer.undo(run))
         });
         if let Some(half) = half {
@@ -26,18 +26,18 @@ impl Up {
         }
     }
 
-    fn next_command(&self, offer: &Offer) -> Option<String> {
-        let doctor = offer.command(Verb::Doctor).as_root();
+    fn next_command(&self, offer: &CommandContext) -> Option<String> {
+        let doctor = offer.command(CommandVerb::Doctor).as_root();
         match self.stopped.as_ref().map(|stopped| stopped.stage) {
             Some(UpStage::Doctor) => {
-                let stopping = self.findings.iter().find(|seen| Seen::stops(seen))?;
+                let stopping = self.findings.iter().find(|seen| UpFinding::stops(seen))?;
                 Some(format!("crosstie explain {}", stopping.finding.id))
             }
-            Some(UpStage::Apply) => Some(offer.command(Verb::Status).to_string()),
+            Some(UpStage::Apply) => Some(offer.command(CommandVerb::Status).to_string()),
             Some(UpStage::Proof | UpStage::Measure) => Some(doctor.to_string()),
             Some(_) => None,
             None if self.verdict == UpVerdict::Reachable => {
-                Some(offer.command(Verb::Prove).as_root().to_string())
+                Some(offer.command(CommandVerb::Prove).as_root().to_string())
             }
             None => Some(doctor.flag("watch", true).to_string()),
         }

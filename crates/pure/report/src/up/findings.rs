@@ -3,15 +3,15 @@
 use crosstie_doctor::Diagnosis;
 use crosstie_model::{Finding, Severity};
 
-use super::Seen;
+use super::UpFinding;
 use crate::{
-    causes::{Located, Root, causes, located, roots},
+    causes::{HostFindingRef, RootFinding, causes, located, roots},
     finding::{consequences, finding, tone},
-    text::{Palette, Row, Span, Tone, line, table},
+    text::{Palette, TableRow, TextSpan, TextTone, line, table},
 };
 
 /// All that was found. What is not found in `foreseen` any more, or only milder, the plan mends.
-pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<Seen> {
+pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<UpFinding> {
     let after = foreseen.map(located);
     let stays = |node: Option<&str>, found: &Finding| match &after {
         None => true,
@@ -24,7 +24,7 @@ pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<Seen> {
     };
     let findings = located(now).into_iter();
     findings
-        .map(|(node, finding)| Seen {
+        .map(|(node, finding)| UpFinding {
             node: node.map(str::to_owned),
             will_be_fixed: !stays(node, finding),
             finding: finding.clone(),
@@ -34,18 +34,18 @@ pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<Seen> {
 
 /// What stops it at length, the rest in a line each; nothing of what is only worth knowing, nor of what another finding
 /// explains: `doctor` is the command that shows those.
-pub fn findings(seen: &[Seen], doctor: &str, palette: Palette) -> String {
+pub fn findings(seen: &[UpFinding], doctor: &str, palette: Palette) -> String {
     let mut out = String::new();
     for root in stopping(seen) {
         let place = match root.hosts.as_slice() {
             [] => "between nodes".to_owned(),
             hosts => hosts.join(", "),
         };
-        line(palette, &[Span::new(Tone::Strong, place)], &mut out);
+        line(palette, &[TextSpan::new(TextTone::Strong, place)], &mut out);
         finding(root.finding, palette, &mut out);
         consequences(&root, doctor, palette, &mut out);
     }
-    let rows: Vec<Row> = unexplained(seen)
+    let rows: Vec<TableRow> = unexplained(seen)
         .into_iter()
         .filter(|found| !found.stops() && found.finding.severity != Severity::Info)
         .map(row)
@@ -55,15 +55,15 @@ pub fn findings(seen: &[Seen], doctor: &str, palette: Palette) -> String {
 }
 
 /// Those to mend by hand: what follows from another that stops is left to it.
-pub fn stopping(seen: &[Seen]) -> Vec<Root<'_>> {
+pub fn stopping(seen: &[UpFinding]) -> Vec<RootFinding<'_>> {
     let stopping = seen.iter().filter(|found| found.stops());
-    let found: Vec<Located> = stopping.map(Seen::located).collect();
+    let found: Vec<HostFindingRef> = stopping.map(UpFinding::located).collect();
     roots(&found)
 }
 
 /// Those that no other of them explains.
-pub(super) fn unexplained(seen: &[Seen]) -> Vec<&Seen> {
-    let found: Vec<Located> = seen.iter().map(Seen::located).collect();
+pub(super) fn unexplained(seen: &[UpFinding]) -> Vec<&UpFinding> {
+    let found: Vec<HostFindingRef> = seen.iter().map(UpFinding::located).collect();
     let causes = causes(&found);
     let roots = seen.iter().zip(causes);
     roots
@@ -71,26 +71,26 @@ pub(super) fn unexplained(seen: &[Seen]) -> Vec<&Seen> {
         .collect()
 }
 
-fn place(seen: &Seen) -> &str {
+fn place(seen: &UpFinding) -> &str {
     seen.node.as_deref().unwrap_or("between nodes")
 }
 
-fn row(seen: &Seen) -> Row {
+fn row(seen: &UpFinding) -> TableRow {
     let severity = seen.finding.severity;
     let (fate, what) = if seen.will_be_fixed {
-        (Tone::Good, "will be fixed")
+        (TextTone::Good, "will be fixed")
     } else {
-        (Tone::Quiet, "stays")
+        (TextTone::Quiet, "stays")
     };
-    Row::Cells(
+    TableRow::Cells(
         2,
         vec![
-            Span::new(tone(severity), severity.to_string()),
-            Span::new(Tone::Plain, place(seen)),
-            Span::new(Tone::Strong, &seen.finding.id),
-            Span::new(fate, what),
+            TextSpan::new(tone(severity), severity.to_string()),
+            TextSpan::new(TextTone::Plain, place(seen)),
+            TextSpan::new(TextTone::Strong, &seen.finding.id),
+            TextSpan::new(fate, what),
             // The longest comes last: what does not fit goes on below it, row by row.
-            Span::new(Tone::Plain, &seen.finding.subject),
+            TextSpan::new(TextTone::Plain, &seen.finding.subject),
         ],
     )
 }

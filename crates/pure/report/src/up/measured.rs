@@ -1,11 +1,11 @@
 //! What `up` measured, and what may be said of the cluster then.
 
-use crosstie_grade::reach::Proof;
+use crosstie_grade::reach::ReachabilityProof;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Up;
-use crate::prove::Prove;
+use super::UpReport;
+use crate::prove::ProveReport;
 
 /// Whatever was not measured is not proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -23,18 +23,18 @@ pub enum UpVerdict {
 
 /// The quick measurement between all nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Measured {
+pub struct UpMeasurement {
     /// Why nothing was measured.
     pub skipped: Option<String>,
     /// What was measured, as `prove --quick --json` prints it.
-    pub prove: Option<Prove>,
+    pub prove: Option<ProveReport>,
     /// The file of the run.
     pub run: Option<String>,
     /// Its page.
     pub report: Option<String>,
 }
 
-impl Measured {
+impl UpMeasurement {
     pub fn skipped(why: String) -> Self {
         Self {
             skipped: Some(why),
@@ -45,11 +45,11 @@ impl Measured {
     }
 }
 
-impl Up {
+impl UpReport {
     /// What the stages have come to.
     pub fn conclude(&mut self) {
         let proven = self.measured.as_ref().and_then(|one| one.prove.as_ref());
-        let answers = self.proof.as_ref().is_some_and(Proof::holds);
+        let answers = self.proof.as_ref().is_some_and(ReachabilityProof::holds);
         self.verdict = match (answers, proven, &self.measured) {
             (true, Some(prove), _) if prove.has_faults() => UpVerdict::NotProven,
             (true, Some(prove), _) if !prove.is_unmeasured() => UpVerdict::Proven,

@@ -10,20 +10,20 @@ mod tests;
 
 use std::fmt;
 
-use crosstie_grade::reach::Proof;
-use crosstie_model::{Finding, Severity, plan::Setting};
+use crosstie_grade::reach::ReachabilityProof;
+use crosstie_model::{Finding, Severity, plan::EngineSetting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    causes::Located,
-    change::{Change, HalfConfigured},
-    init::Init,
+    causes::HostFindingRef,
+    change::{HalfConfigured, NodeChange},
+    init::InitReport,
 };
 
-pub use board::{Board, BoardRow, Cell, Size, StageBoard, board};
+pub use board::{ProgressBoard, ProgressBoardRow, StageBoard, StageCell, TerminalSize, board};
 pub use findings::{findings, seen, stopping};
-pub use measured::{Measured, UpVerdict};
+pub use measured::{UpMeasurement, UpVerdict};
 pub use screen::screen;
 
 /// In their order.
@@ -82,30 +82,30 @@ impl fmt::Display for UpStage {
 
 /// What `up --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Up {
+pub struct UpReport {
     /// The cluster's name; absent where it ended before there was one.
     pub cluster: Option<String>,
     /// The cluster file.
     pub file: String,
     pub verdict: UpVerdict,
     /// The stage that went wrong. Where it is `measure`, the settings of engines are written all the same.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<FailedStage>,
     /// Those that were begun.
-    pub stages: Vec<Timed>,
-    pub cabling: Option<Init>,
+    pub stages: Vec<StageTime>,
+    pub cabling: Option<InitReport>,
     /// Before anything was changed.
-    pub findings: Vec<Seen>,
-    pub changes: Vec<Change>,
+    pub findings: Vec<UpFinding>,
+    pub changes: Vec<NodeChange>,
     /// What the changes of all nodes share, in their journals too. Absent where nothing was to be changed.
     pub run: Option<String>,
     /// Present where the cluster is neither as planned nor as it was before.
     pub half_configured: Option<HalfConfigured>,
-    pub proof: Option<Proof>,
+    pub proof: Option<ReachabilityProof>,
     /// What every port carries; absent where it ended before.
-    pub measured: Option<Measured>,
+    pub measured: Option<UpMeasurement>,
     /// Findings after the change.
-    pub left: Vec<Seen>,
-    pub environments: Vec<Environment>,
+    pub left: Vec<UpFinding>,
+    pub environments: Vec<NodeEngineSettings>,
     /// What a person should know besides.
     pub notes: Vec<String>,
     /// The command that goes back.
@@ -115,13 +115,13 @@ pub struct Up {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Stopped {
+pub struct FailedStage {
     pub stage: UpStage,
     pub why: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Timed {
+pub struct StageTime {
     pub stage: UpStage,
     pub seconds: f64,
     /// Its outcome in a few words.
@@ -130,7 +130,7 @@ pub struct Timed {
 
 /// A finding, and whether the plan mends it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Seen {
+pub struct UpFinding {
     /// Absent where it is between nodes.
     #[serde(rename = "host")]
     pub node: Option<String>,
@@ -139,8 +139,8 @@ pub struct Seen {
     pub finding: Finding,
 }
 
-impl Seen {
-    pub(crate) fn located(&self) -> Located<'_> {
+impl UpFinding {
+    pub(crate) fn located(&self) -> HostFindingRef<'_> {
         (self.node.as_deref(), &self.finding)
     }
 
@@ -152,15 +152,15 @@ impl Seen {
 
 /// A node's settings for engines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Environment {
+pub struct NodeEngineSettings {
     #[serde(rename = "host")]
     pub node: String,
     /// The script that sets them, on this machine.
     pub file: Option<String>,
-    pub settings: Vec<Setting>,
+    pub settings: Vec<EngineSetting>,
 }
 
-impl Up {
+impl UpReport {
     pub fn new(file: &str) -> Self {
         Self {
             cluster: None,
@@ -185,5 +185,5 @@ impl Up {
 }
 
 pub fn schema() -> schemars::Schema {
-    crate::document::document_schema::<Up>()
+    crate::document::document_schema::<UpReport>()
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crosstie_model::{Cable, Severity};
 
-use super::{Seen, Up, UpStage, UpVerdict, findings::unexplained};
+use super::{UpFinding, UpReport, UpStage, UpVerdict, findings::unexplained};
 use crate::{
-    change::Outcome,
-    doctor::{Count, plural},
+    change::NodeChangeOutcome,
+    doctor::{FindingCounts, plural},
     proof::verdict,
     prove,
-    text::{Palette, Span, Tone, line, line_behind},
+    text::{Palette, TextSpan, TextTone, line, line_behind},
 };
 
 /// Where the values begin.
@@ -20,7 +20,7 @@ const LABEL: usize = 10;
 const MOST: usize = 12;
 
 /// Paths below `home` are shown as `~`.
-pub fn screen(up: &Up, home: Option<&str>, palette: Palette) -> String {
+pub fn screen(up: &UpReport, home: Option<&str>, palette: Palette) -> String {
     let mut screen = Screen {
         palette,
         out: String::new(),
@@ -37,10 +37,13 @@ pub fn screen(up: &Up, home: Option<&str>, palette: Palette) -> String {
     settings(up, home, &mut screen);
     let page = up.measured.as_ref().and_then(|one| one.report.as_deref());
     if let Some(page) = page {
-        screen.row("report", &[Span::new(Tone::Plain, shortened(page, home))]);
+        screen.row(
+            "report",
+            &[TextSpan::new(TextTone::Plain, shortened(page, home))],
+        );
     }
     for note in &up.notes {
-        screen.row("note", &[Span::new(Tone::Bad, note)]);
+        screen.row("note", &[TextSpan::new(TextTone::Bad, note)]);
     }
     times(up, &mut screen);
     let commands = [("undo", &up.undo), ("next", &up.next)];
@@ -49,11 +52,11 @@ pub fn screen(up: &Up, home: Option<&str>, palette: Palette) -> String {
     }
     if let Some(half) = &up.half_configured {
         let sentence = format!("  {}", half.sentence());
-        screen.spans(&[Span::new(Tone::Alarm, sentence)]);
+        screen.spans(&[TextSpan::new(TextTone::Alarm, sentence)]);
     }
     for (label, command) in commands {
         if let Some(command) = command {
-            screen.row(label, &[Span::command(Tone::Accent, command)]);
+            screen.row(label, &[TextSpan::command(TextTone::Accent, command)]);
         }
     }
     screen.out
@@ -65,36 +68,36 @@ struct Screen {
 }
 
 impl Screen {
-    fn spans(&mut self, spans: &[Span]) {
+    fn spans(&mut self, spans: &[TextSpan]) {
         line(self.palette, spans, &mut self.out);
     }
 
-    fn row(&mut self, label: &str, values: &[Span]) {
-        let mut spans = vec![Span::new(Tone::Quiet, format!("  {label:<LABEL$}"))];
+    fn row(&mut self, label: &str, values: &[TextSpan]) {
+        let mut spans = vec![TextSpan::new(TextTone::Quiet, format!("  {label:<LABEL$}"))];
         spans.extend_from_slice(values);
         line_behind(self.palette, LABEL + 2, &spans, &mut self.out);
     }
 }
 
-fn headline(up: &Up) -> Span {
+fn headline(up: &UpReport) -> TextSpan {
     let name = up.cluster.as_deref().unwrap_or("the cluster");
     match &up.stopped {
-        Some(stopped) if up.verdict == UpVerdict::NotProven => Span::new(
-            Tone::Alarm,
+        Some(stopped) if up.verdict == UpVerdict::NotProven => TextSpan::new(
+            TextTone::Alarm,
             format!("✗ {name} is up, and not proven: {}", stopped.why),
         ),
-        Some(stopped) => Span::new(
-            Tone::Alarm,
+        Some(stopped) => TextSpan::new(
+            TextTone::Alarm,
             format!(
                 "✗ {name} is not up. It ended at {}: {}",
                 stopped.stage, stopped.why
             ),
         ),
         None if up.verdict == UpVerdict::Proven => {
-            Span::new(Tone::Good, format!("✓ {name} is up, and proven"))
+            TextSpan::new(TextTone::Good, format!("✓ {name} is up, and proven"))
         }
-        None => Span::new(
-            Tone::Bad,
+        None => TextSpan::new(
+            TextTone::Bad,
             format!("✓ {name} is up: reachable, not measured"),
         ),
     }
@@ -104,7 +107,7 @@ fn count(number: usize, noun: &str) -> String {
     plural(number, noun).unwrap_or_else(|| format!("no {noun}"))
 }
 
-fn found(up: &Up, screen: &mut Screen) {
+fn found(up: &UpReport, screen: &mut Screen) {
     let Some(cabling) = &up.cabling else {
         return;
     };
@@ -120,22 +123,25 @@ fn found(up: &Up, screen: &mut Screen) {
         parts.push(format!("{} to switches", count(switched, "cable")));
     }
     let wrote = if cabling.written { "written to" } else { "in" };
-    let file = Span::new(Tone::Quiet, format!("   {wrote} {}", up.file));
-    screen.row("found", &[Span::new(Tone::Plain, parts.join(", ")), file]);
+    let file = TextSpan::new(TextTone::Quiet, format!("   {wrote} {}", up.file));
+    screen.row(
+        "found",
+        &[TextSpan::new(TextTone::Plain, parts.join(", ")), file],
+    );
 }
 
-fn changed(up: &Up, screen: &mut Screen) {
+fn changed(up: &UpReport, screen: &mut Screen) {
     let all = up.changes.len();
     let idle = up
         .changes
         .iter()
-        .filter(|change| change.outcome == Outcome::Unchanged);
+        .filter(|change| change.outcome == NodeChangeOutcome::Unchanged);
     if all > 0 && idle.count() == all {
         let text = "nothing: every node was as planned already";
-        screen.row("changed", &[Span::new(Tone::Good, text)]);
+        screen.row("changed", &[TextSpan::new(TextTone::Good, text)]);
         return;
     }
-    let is_shown = |outcome: Outcome| all <= MOST || !outcome.is_fine();
+    let is_shown = |outcome: NodeChangeOutcome| all <= MOST || !outcome.is_fine();
     let shown = up.changes.iter().filter(|change| is_shown(change.outcome));
     let width = shown.clone().map(|change| change.node.chars().count());
     let width = width.max().unwrap_or(0);
@@ -143,11 +149,11 @@ fn changed(up: &Up, screen: &mut Screen) {
     for change in shown.clone() {
         let (tone, words) = change.words();
         let mut spans = vec![
-            Span::new(Tone::Strong, format!("{:<width$}  ", change.node)),
-            Span::new(tone, words),
+            TextSpan::new(TextTone::Strong, format!("{:<width$}  ", change.node)),
+            TextSpan::new(tone, words),
         ];
         if let Some(why) = &change.why {
-            spans.push(Span::new(Tone::Plain, format!("  {why}")));
+            spans.push(TextSpan::new(TextTone::Plain, format!("  {why}")));
         }
         screen.row(label, &spans);
         label = "";
@@ -155,16 +161,16 @@ fn changed(up: &Up, screen: &mut Screen) {
     let hidden = all - shown.count();
     if hidden > 0 {
         let text = format!("{hidden} nodes as planned");
-        screen.row(label, &[Span::new(Tone::Good, text)]);
+        screen.row(label, &[TextSpan::new(TextTone::Good, text)]);
     }
 }
 
-fn measured(up: &Up, screen: &mut Screen) {
+fn measured(up: &UpReport, screen: &mut Screen) {
     let Some(measured) = &up.measured else {
         return;
     };
     let words = match (&measured.prove, &measured.skipped) {
-        (_, Some(why)) => Span::new(Tone::Bad, format!("nothing: {why}")),
+        (_, Some(why)) => TextSpan::new(TextTone::Bad, format!("nothing: {why}")),
         (Some(prove), None) => prove::verdict(prove),
         (None, None) => return,
     };
@@ -172,14 +178,14 @@ fn measured(up: &Up, screen: &mut Screen) {
 }
 
 /// By name, with the nodes that have it.
-fn left(up: &Up, screen: &mut Screen) {
+fn left(up: &UpReport, screen: &mut Screen) {
     // Where nothing was looked at after a change, what was found before stands.
     let seen = if up.proof.is_some() {
         &up.left
     } else {
         &up.findings
     };
-    let mut by_name: BTreeMap<(Severity, &str), Vec<&Seen>> = BTreeMap::new();
+    let mut by_name: BTreeMap<(Severity, &str), Vec<&UpFinding>> = BTreeMap::new();
     let alarms = unexplained(seen)
         .into_iter()
         .filter(|seen| seen.finding.severity != Severity::Info);
@@ -194,11 +200,14 @@ fn left(up: &Up, screen: &mut Screen) {
     let mut label = if up.proof.is_some() { "left" } else { "wrong" };
     if by_name.is_empty() {
         if up.proof.is_some() {
-            screen.row(label, &[Span::new(Tone::Good, "no faults, no warnings")]);
+            screen.row(
+                label,
+                &[TextSpan::new(TextTone::Good, "no faults, no warnings")],
+            );
         }
         return;
     }
-    let words = Count::of(&severities).words();
+    let words = FindingCounts::of(&severities).words();
     let first = by_name.keys().next().map_or("", |(_, id)| *id).to_owned();
     for ((severity, id), seen) in by_name {
         let mut nodes: Vec<&str> = seen
@@ -213,9 +222,9 @@ fn left(up: &Up, screen: &mut Screen) {
         screen.row(
             label,
             &[
-                Span::new(crate::finding::tone(severity), format!("{severity:<9}")),
-                Span::new(Tone::Strong, id),
-                Span::new(Tone::Plain, format!("  {nodes}")),
+                TextSpan::new(crate::finding::tone(severity), format!("{severity:<9}")),
+                TextSpan::new(TextTone::Strong, id),
+                TextSpan::new(TextTone::Plain, format!("  {nodes}")),
             ],
         );
         label = "";
@@ -224,14 +233,14 @@ fn left(up: &Up, screen: &mut Screen) {
     screen.row(
         "",
         &[
-            Span::new(Tone::Quiet, format!("{words}: ")),
-            Span::command(Tone::Quiet, command),
-            Span::new(Tone::Quiet, "    tells more"),
+            TextSpan::new(TextTone::Quiet, format!("{words}: ")),
+            TextSpan::command(TextTone::Quiet, command),
+            TextSpan::new(TextTone::Quiet, "    tells more"),
         ],
     );
 }
 
-fn settings(up: &Up, home: Option<&str>, screen: &mut Screen) {
+fn settings(up: &UpReport, home: Option<&str>, screen: &mut Screen) {
     let files = up.environments.iter();
     let files: Vec<&str> = files.filter_map(|one| one.file.as_deref()).collect();
     let Some(first) = files.first() else {
@@ -249,8 +258,8 @@ fn settings(up: &Up, home: Option<&str>, screen: &mut Screen) {
         _ => String::new(),
     };
     let spans = [
-        Span::new(Tone::Plain, format!("{folder}/")),
-        Span::new(Tone::Quiet, format!("  {names}")),
+        TextSpan::new(TextTone::Plain, format!("{folder}/")),
+        TextSpan::new(TextTone::Quiet, format!("  {names}")),
     ];
     screen.row("settings", &spans);
 }
@@ -261,7 +270,7 @@ fn shortened(path: &str, home: Option<&str>) -> String {
     below.map_or_else(|| path.to_owned(), |below| format!("~{below}"))
 }
 
-fn times(up: &Up, screen: &mut Screen) {
+fn times(up: &UpReport, screen: &mut Screen) {
     let all: f64 = up.stages.iter().map(|timed| timed.seconds).sum();
     let parts = up.stages.iter();
     let parts: Vec<String> = parts
@@ -269,8 +278,8 @@ fn times(up: &Up, screen: &mut Screen) {
         .map(|timed| format!("{} {:.1}", timed.stage, timed.seconds))
         .collect();
     let spans = [
-        Span::new(Tone::Plain, format!("{all:.0} s")),
-        Span::new(Tone::Quiet, format!("   {}", parts.join(" · "))),
+        TextSpan::new(TextTone::Plain, format!("{all:.0} s")),
+        TextSpan::new(TextTone::Quiet, format!("   {}", parts.join(" · "))),
     ];
     screen.row("took", &spans);
 }

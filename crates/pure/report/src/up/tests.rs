@@ -1,18 +1,20 @@
 use std::time::Duration;
 
 use crosstie_doctor::{Diagnosis, NodeFindings};
-use crosstie_grade::reach::{End, Judged, Outcome, Pair, Proof};
+use crosstie_grade::reach::{
+    AddressEnd, AddressPair, JudgedPair, ReachabilityOutcome, ReachabilityProof,
+};
 use crosstie_model::{
     Cable, Finding, PortRef, Severity,
-    plan::{Engine, Setting},
+    plan::{EngineKind, EngineSetting},
 };
 
 use super::*;
 use crate::{
-    change::{Change, Changes, Outcome as Became},
-    init::{Cage, Init, Node},
+    change::{ApplyReport, NodeChange, NodeChangeOutcome as Became},
+    init::{InitCage, InitNode, InitReport},
     made_up,
-    prove::Prove,
+    prove::ProveReport,
     text::Palette,
 };
 
@@ -88,15 +90,15 @@ fn what_is_gone_or_milder_in_the_foreseen_state_will_be_fixed() {
 
 #[test]
 fn the_board_shows_each_node_at_its_stage() {
-    let row = |done: usize, then: Cell| {
+    let row = |done: usize, then: StageCell| {
         std::array::from_fn(|index| match index {
-            index if index < done => Cell::Done,
+            index if index < done => StageCell::Done,
             index if index == done => then.clone(),
-            _ => Cell::Ahead,
+            _ => StageCell::Ahead,
         })
     };
-    let running = |words: &str| Cell::Running(words.to_owned());
-    let mut shown = Board {
+    let running = |words: &str| StageCell::Running(words.to_owned());
+    let mut shown = ProgressBoard {
         title: "sparks".to_owned(),
         rows: vec![
             ("spark-a".to_owned(), row(4, running("confirming"))),
@@ -104,12 +106,12 @@ fn the_board_shows_each_node_at_its_stage() {
                 "spark-b".to_owned(),
                 row(4, running("waiting for its turn")),
             ),
-            ("spark-c\u{1b}[2J".to_owned(), row(1, Cell::Failed)),
-            ("spark-d".to_owned(), row(8, Cell::Done)),
+            ("spark-c\u{1b}[2J".to_owned(), row(1, StageCell::Failed)),
+            ("spark-d".to_owned(), row(8, StageCell::Done)),
         ],
     };
-    let lines = |shown: &Board, columns| {
-        let size = Size { columns, lines: 24 };
+    let lines = |shown: &ProgressBoard, columns| {
+        let size = TerminalSize { columns, lines: 24 };
         board(shown, Duration::from_secs(42), size, Palette::Plain).join("\n")
     };
     insta::assert_snapshot!(lines(&shown, 79));
@@ -122,8 +124,8 @@ fn the_board_shows_each_node_at_its_stage() {
     assert!(lines(&shown, 79).ends_with("  and 4 more"));
 }
 
-fn setting(engine: Engine, name: &str, value: &str) -> Setting {
-    Setting {
+fn setting(engine: EngineKind, name: &str, value: &str) -> EngineSetting {
+    EngineSetting {
         engine,
         name: name.to_owned(),
         value: value.to_owned(),
@@ -131,17 +133,17 @@ fn setting(engine: Engine, name: &str, value: &str) -> Setting {
     }
 }
 
-fn settings() -> Vec<Setting> {
+fn settings() -> Vec<EngineSetting> {
     vec![
-        setting(Engine::Nccl, "NCCL_IB_HCA", "=rocep1s0f0,roceP2p1s0f0"),
-        setting(Engine::Nccl, "NCCL_SOCKET_IFNAME", "it's; reboot"),
-        setting(Engine::Ucx, "UCX_NET_DEVICES", "rocep1s0f0:1"),
+        setting(EngineKind::Nccl, "NCCL_IB_HCA", "=rocep1s0f0,roceP2p1s0f0"),
+        setting(EngineKind::Nccl, "NCCL_SOCKET_IFNAME", "it's; reboot"),
+        setting(EngineKind::Ucx, "UCX_NET_DEVICES", "rocep1s0f0:1"),
     ]
 }
 
 #[test]
 fn settings_are_quoted_for_a_shell() {
-    let environment = |node: &str, settings| Environment {
+    let environment = |node: &str, settings| NodeEngineSettings {
         node: node.to_owned(),
         file: None,
         settings,
@@ -151,29 +153,29 @@ fn settings_are_quoted_for_a_shell() {
         environment("spark-b", settings()),
         environment("login", vec![]),
     ];
-    let all: Vec<(&str, &[Setting])> = all
+    let all: Vec<(&str, &[EngineSetting])> = all
         .iter()
         .map(|one| (one.node.as_str(), one.settings.as_slice()))
         .collect();
     insta::assert_snapshot!(crate::env::exports(&all, false, Palette::Plain));
 }
 
-fn proof() -> Proof {
-    let end = |node: &str, last: u8| End {
+fn proof() -> ReachabilityProof {
+    let end = |node: &str, last: u8| AddressEnd {
         node: node.to_owned(),
         interface: "enp1s0f0np0".to_owned(),
         address: [10, 77, 0, last].into(),
     };
-    let judged = |from: (&str, u8), to: (&str, u8)| Judged {
-        pair: Pair {
+    let judged = |from: (&str, u8), to: (&str, u8)| JudgedPair {
+        pair: AddressPair {
             from: end(from.0, from.1),
             to: end(to.0, to.1),
             rail: 0,
             bytes: Some(9000),
         },
-        outcome: Outcome::Answered { mac_checked: true },
+        outcome: ReachabilityOutcome::Answered { mac_checked: true },
     };
-    Proof {
+    ReachabilityProof {
         pairs: vec![
             judged(("spark-a", 1), ("spark-b", 2)),
             judged(("spark-b", 2), ("spark-a", 1)),
@@ -181,26 +183,26 @@ fn proof() -> Proof {
     }
 }
 
-fn up() -> Up {
-    let mut up = Up::new("cluster.toml");
+fn up() -> UpReport {
+    let mut up = UpReport::new("cluster.toml");
     up.cluster = Some("sparks".to_owned());
     let end = |node: &str| PortRef {
         node: node.to_owned(),
         cage: "p0".to_owned(),
     };
-    let cage = |id: &str| Cage {
+    let cage = |id: &str| InitCage {
         id: id.to_owned(),
         devices: Vec::new(),
         interfaces: Vec::new(),
         state: "cabled",
         by_hearing: false,
     };
-    let node = |name: &str| Node {
+    let node = |name: &str| InitNode {
         name: name.to_owned(),
         number: None,
         cages: vec![cage("p0"), cage("p1")],
     };
-    up.cabling = Some(Init {
+    up.cabling = Some(InitReport {
         cables: vec![Cable::Direct {
             a: end("spark-a"),
             b: end("spark-b"),
@@ -216,7 +218,7 @@ fn up() -> Up {
     up.stages = UpStage::ALL
         .into_iter()
         .zip(seconds)
-        .map(|(stage, seconds)| Timed {
+        .map(|(stage, seconds)| StageTime {
             stage,
             seconds,
             summary: String::new(),
@@ -229,19 +231,19 @@ fn up() -> Up {
 fn the_last_screen_says_what_was_found_changed_and_measured() {
     let mut up = up();
     let confirmed = |node: &str, seconds| {
-        let mut change = Change::new(node, Became::Confirmed);
+        let mut change = NodeChange::new(node, Became::Confirmed);
         change.seconds = Some(seconds);
         change
     };
     up.changes = vec![confirmed("spark-a", 7), confirmed("spark-b", 12)];
     up.proof = Some(proof());
-    let warning = |node: &str| Seen {
+    let warning = |node: &str| UpFinding {
         node: Some(node.to_owned()),
         will_be_fixed: false,
         finding: finding("clock-unsynchronised", Severity::Warning),
     };
     up.left = vec![warning("spark-a"), warning("spark-b")];
-    let environment = |node: &str| Environment {
+    let environment = |node: &str| NodeEngineSettings {
         node: node.to_owned(),
         file: Some(format!("/house/.local/state/crosstie/sparks/env/{node}.sh")),
         settings: settings(),
@@ -255,13 +257,13 @@ fn the_last_screen_says_what_was_found_changed_and_measured() {
     insta::assert_snapshot!(screen(&up, Some("/house"), Palette::Plain));
 }
 
-fn measured(slow: bool) -> Measured {
+fn measured(slow: bool) -> UpMeasurement {
     let path = |extension: &str| {
         format!("/house/.local/state/crosstie/sparks/runs/2026-11-17T06-00-00Z.{extension}")
     };
-    Measured {
+    UpMeasurement {
         skipped: None,
-        prove: Some(Prove::new(&made_up::two_sparks(slow), None)),
+        prove: Some(ProveReport::new(&made_up::two_sparks(slow), None)),
         run: Some(path("jsonl")),
         report: Some(path("html")),
     }
@@ -275,7 +277,7 @@ fn only_what_was_measured_is_proven() {
     assert_eq!(up.verdict, UpVerdict::NotUp);
     up.proof = Some(proof());
     let used = "spark-a: rocep1s0f0 is not measured: it is in use by python3 (4711)";
-    up.measured = Some(Measured::skipped(used.to_owned()));
+    up.measured = Some(UpMeasurement::skipped(used.to_owned()));
     up.conclude();
     assert_eq!(up.verdict, UpVerdict::Reachable);
     let reachable = screen(&up, None, Palette::Plain);
@@ -285,7 +287,7 @@ fn only_what_was_measured_is_proven() {
     );
     assert!(reachable.contains(used) && !reachable.contains("proven"));
     up.measured = Some(measured(true));
-    up.stopped = Some(Stopped {
+    up.stopped = Some(FailedStage {
         stage: UpStage::Measure,
         why: "2 healthy, 0 warnings, 2 faults".to_owned(),
     });
@@ -302,12 +304,12 @@ fn only_what_was_measured_is_proven() {
 fn the_last_screen_says_that_the_cluster_is_half_configured() {
     let mut up = up();
     up.stages.truncate(5);
-    up.stopped = Some(Stopped {
+    up.stopped = Some(FailedStage {
         stage: UpStage::Apply,
         why: "spark-b did not come through".to_owned(),
     });
-    let back = Change::new("spark-b", Became::RolledBack).because("it was asked for");
-    let changes = Changes::new(vec![Change::new("spark-a", Became::Confirmed), back]);
+    let back = NodeChange::new("spark-b", Became::RolledBack).because("it was asked for");
+    let changes = ApplyReport::new(vec![NodeChange::new("spark-a", Became::Confirmed), back]);
     let again = "crosstie up --output cluster.toml";
     let undo = "crosstie rollback --run 20261116T175500Z-1f2e3d4c --cluster cluster.toml";
     up.half_configured = changes.half_configured(again, undo);
@@ -322,18 +324,18 @@ fn the_last_screen_says_where_it_ended() {
     let mut up = up();
     up.stages.truncate(3);
     up.findings = vec![
-        Seen {
+        UpFinding {
             node: None,
             will_be_fixed: false,
             finding: finding("port-rate-differs", Severity::Fault),
         },
-        Seen {
+        UpFinding {
             node: Some("spark-a".to_owned()),
             will_be_fixed: true,
             finding: finding("mtu-small", Severity::Warning),
         },
     ];
-    up.stopped = Some(Stopped {
+    up.stopped = Some(FailedStage {
         stage: UpStage::Doctor,
         why: "1 fault that the plan does not mend".to_owned(),
     });

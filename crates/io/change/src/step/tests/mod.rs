@@ -6,13 +6,13 @@ mod kernel;
 use std::{cell::RefCell, collections::VecDeque, fs, os::unix::fs::symlink, path::Path, rc::Rc};
 
 use crosstie_model::plan::{
-    Change, CongestionNotification, DscpPriority, EcnPoint, InterfaceUp, PriorityFlowControl,
-    PriorityTrust, RoceMode, TrafficClass,
+    CongestionNotification, DscpPriority, EcnPoint, InterfaceUp, PriorityFlowControl,
+    PriorityTrust, RoceMode, TrafficClass, ValueChange,
 };
 use crosstie_node::netlink::{
     NetlinkError,
-    message::Request,
-    socket::{Answer, Ask},
+    message::NetlinkRequest,
+    socket::{NetlinkReply, NetlinkTransport},
 };
 
 use super::*;
@@ -37,7 +37,7 @@ impl Script {
     }
 
     /// A reply to a DCB request: `dcbmsg`, then the attributes.
-    fn says(self, attributes: &Request) -> Self {
+    fn says(self, attributes: &NetlinkRequest) -> Self {
         let mut body = vec![0; 4];
         body.extend(&attributes.encode(0, 0)[16..]);
         self.then(Ok(body))
@@ -45,27 +45,33 @@ impl Script {
 
     /// One byte as the driver's answer.
     fn status(self, status: i8) -> Self {
-        self.says(&Request::attributes().bytes(13, &status.to_ne_bytes()))
+        self.says(&NetlinkRequest::attributes().bytes(13, &status.to_ne_bytes()))
     }
 
     /// DCBX's mode: 1 is the host's.
     fn dcbx(self, mode: u8) -> Self {
-        self.says(&Request::attributes().bytes(14, &[mode]))
+        self.says(&NetlinkRequest::attributes().bytes(14, &[mode]))
     }
 
     /// Flow control as it is.
     fn flow_control(self, mask: u8) -> Self {
-        self.says(&Request::attributes().nest(13, &Request::attributes().bytes(2, &pfc(mask))))
+        self.says(
+            &NetlinkRequest::attributes()
+                .nest(13, &NetlinkRequest::attributes().bytes(2, &pfc(mask))),
+        )
     }
 
     /// DSCP and priority.
     fn mappings(self, mappings: &[(u8, u8)]) -> Self {
-        let entry =
-            |table: Request, (dscp, priority): &(u8, u8)| table.bytes(1, &[5, *priority, *dscp, 0]);
+        let entry = |table: NetlinkRequest, (dscp, priority): &(u8, u8)| {
+            table.bytes(1, &[5, *priority, *dscp, 0])
+        };
         // A mapping by something else than DSCP, which is never touched.
-        let other = Request::attributes().bytes(1, &[1, 2, 0, 0]);
+        let other = NetlinkRequest::attributes().bytes(1, &[1, 2, 0, 0]);
         let table = mappings.iter().fold(other, entry);
-        self.says(&Request::attributes().nest(13, &Request::attributes().nest(3, &table)))
+        self.says(
+            &NetlinkRequest::attributes().nest(13, &NetlinkRequest::attributes().nest(3, &table)),
+        )
     }
 
     /// What was asked to be changed: command, and the attributes behind the interface's name.
@@ -86,15 +92,15 @@ impl Script {
     }
 }
 
-impl Ask for Script {
-    fn ask(&mut self, request: &Request) -> Result<Answer, NetlinkError> {
+impl NetlinkTransport for Script {
+    fn ask(&mut self, request: &NetlinkRequest) -> Result<NetlinkReply, NetlinkError> {
         let bytes = request.encode(0, 0);
         let kind = u16::from_ne_bytes([bytes[4], bytes[5]]);
         self.asked.borrow_mut().push((kind, bytes[16..].to_vec()));
         let answer = self.answers.borrow_mut().pop_front();
         let body = answer.unwrap_or_else(|| panic!("asked too much: {request:?}"))?;
         let kind = if kind == LINK_GET { LINK } else { kind };
-        Ok(Answer::of(kind, &body))
+        Ok(NetlinkReply::of(kind, &body))
     }
 }
 
@@ -106,8 +112,8 @@ fn pfc(mask: u8) -> [u8; 136] {
     pfc
 }
 
-pub(crate) fn node(root: &Path, script: &Script) -> Runtime {
-    Runtime {
+pub(crate) fn node(root: &Path, script: &Script) -> NodeRuntime {
+    NodeRuntime {
         root: root.to_owned(),
         kernel: Box::new(script.clone()),
     }
@@ -137,8 +143,8 @@ pub(crate) fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
     root
 }
 
-fn change<T>(from: T, to: T) -> Change<T> {
-    Change { from, to }
+fn change<T>(from: T, to: T) -> ValueChange<T> {
+    ValueChange { from, to }
 }
 
 fn flow_control(to: &[u8]) -> Step {

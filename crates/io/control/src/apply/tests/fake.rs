@@ -8,14 +8,14 @@ use std::{
 
 use crosstie_agent::CallError;
 use crosstie_model::change::{
-    Armed, Ask, ChangeError, Changed, Kind, NodeStatus, Probe, Probed, RolledBack, State,
-    TransactionStatus,
+    ArmedChange, ChangeError, ChangeReply, ChangeRequest, NodeChangeStatus, ProbeResult,
+    ReachabilityProbe, RollbackReport, TransactionKind, TransactionState, TransactionStatus,
 };
-use crosstie_reach::{Session, SessionError, Stage};
+use crosstie_reach::{NodeStage, Session, SessionError};
 
 use crate::{
     Connector, NodeError,
-    made_up::{MadeUp, MadeUpNode, transaction},
+    made_up::{FakeNode, FakeSession, transaction},
 };
 
 #[derive(Clone)]
@@ -27,8 +27,8 @@ pub(super) struct Fake {
 #[derive(Default)]
 struct Inner {
     log: Vec<String>,
-    reaches: Vec<Probe>,
-    cut: Vec<Probe>,
+    reaches: Vec<ReachabilityProbe>,
+    cut: Vec<ReachabilityProbe>,
     changed: bool,
     answers: HashMap<&'static str, Answer>,
     shut: u32,
@@ -59,13 +59,13 @@ impl Fake {
         self.inner.lock().unwrap()
     }
 
-    pub(super) fn reaching(self: Arc<Self>, probes: &[Probe]) -> Arc<Self> {
+    pub(super) fn reaching(self: Arc<Self>, probes: &[ReachabilityProbe]) -> Arc<Self> {
         self.inner().reaches = probes.to_vec();
         self
     }
 
     /// What does not answer after the change.
-    pub(super) fn cuts_off(&self, probes: &[Probe]) {
+    pub(super) fn cuts_off(&self, probes: &[ReachabilityProbe]) {
         self.inner().cut = probes.to_vec();
     }
 
@@ -78,8 +78,8 @@ impl Fake {
         self.inner().shut = times;
     }
 
-    pub(super) fn stands(&self, state: Option<State>) {
-        let stands = state.map(|state| transaction(Kind::Apply, state));
+    pub(super) fn stands(&self, state: Option<TransactionState>) {
+        let stands = state.map(|state| transaction(TransactionKind::Apply, state));
         self.holds(stands.as_slice());
     }
 
@@ -106,7 +106,7 @@ impl Fake {
     fn open(&self, over: &'static str) -> Box<dyn Session> {
         let node = self.clone();
         let connection = Connection { node, over };
-        Box::new(MadeUp {
+        Box::new(FakeSession {
             name: self.name.clone(),
             node: Mutex::new(connection),
         })
@@ -116,23 +116,27 @@ impl Fake {
         self.inner().log.push(format!("{over}: {what}"));
     }
 
-    fn answer(&self, over: &str, ask: &Ask) -> Result<Changed, CallError<ChangeError>> {
+    fn answer(
+        &self,
+        over: &str,
+        ask: &ChangeRequest,
+    ) -> Result<ChangeReply, CallError<ChangeError>> {
         let (kind, line) = match ask {
-            Ask::Apply(_) => ("apply", "apply".to_owned()),
-            Ask::Try(_) => ("try", "try".to_owned()),
-            Ask::Confirm { transaction } => ("confirm", format!("confirm {transaction}")),
-            Ask::Rollback { transaction, .. } => {
+            ChangeRequest::Apply(_) => ("apply", "apply".to_owned()),
+            ChangeRequest::Try(_) => ("try", "try".to_owned()),
+            ChangeRequest::Confirm { transaction } => ("confirm", format!("confirm {transaction}")),
+            ChangeRequest::Rollback { transaction, .. } => {
                 let transaction = transaction.as_deref().unwrap_or("the last");
                 ("rollback", format!("rollback {transaction}"))
             }
-            Ask::Uninstall { .. } => ("uninstall", "uninstall".to_owned()),
-            Ask::Status => ("status", "status".to_owned()),
+            ChangeRequest::Uninstall { .. } => ("uninstall", "uninstall".to_owned()),
+            ChangeRequest::Status => ("status", "status".to_owned()),
         };
         self.note(over, &line);
         if let Some(error) = self.told(kind) {
             return Err(error);
         }
-        if let Ask::Rollback {
+        if let ChangeRequest::Rollback {
             transaction, only, ..
         } = ask
         {
@@ -155,16 +159,16 @@ impl Fake {
         })
     }
 
-    fn reach(&self, over: &str, probes: &[Probe]) -> Vec<Probed> {
+    fn reach(&self, over: &str, probes: &[ReachabilityProbe]) -> Vec<ProbeResult> {
         self.note(over, &format!("reach {}", addresses(probes)));
         let mut inner = self.inner();
         let sees = inner.sees != Some(0);
         inner.sees = inner.sees.map(|times| times.saturating_sub(1));
-        let passes = |probe: &Probe| {
+        let passes = |probe: &ReachabilityProbe| {
             let cut = inner.changed && inner.cut.contains(probe);
             sees && inner.reaches.contains(probe) && !cut
         };
-        let answers = probes.iter().map(|probe| Probed {
+        let answers = probes.iter().map(|probe| ProbeResult {
             probe: probe.clone(),
             problem: (!passes(probe)).then(|| "no answer".to_owned()),
             neighbour: None,
@@ -190,32 +194,32 @@ impl Fake {
             return Err(CallError::Call(ChangeError::Newer { transaction }));
         }
         for one in undone {
-            one.state = State::RolledBack;
+            one.state = TransactionState::RolledBack;
         }
         Ok(())
     }
 
-    fn do_it(&self, ask: &Ask) -> Changed {
+    fn do_it(&self, ask: &ChangeRequest) -> ChangeReply {
         let mut inner = self.inner();
         match ask {
-            Ask::Apply(order) if order.plan.steps.is_empty() => Changed::Nothing,
-            Ask::Apply(_) | Ask::Try(_) => {
+            ChangeRequest::Apply(order) if order.plan.steps.is_empty() => ChangeReply::Nothing,
+            ChangeRequest::Apply(_) | ChangeRequest::Try(_) => {
                 inner.changed = true;
-                Changed::Armed(Armed {
+                ChangeReply::Armed(ArmedChange {
                     transaction: "7".to_owned(),
                     seconds_left: 100,
                     ended: None,
                 })
             }
-            Ask::Confirm { .. } => Changed::Confirmed,
-            Ask::Rollback { .. } | Ask::Uninstall { .. } => {
+            ChangeRequest::Confirm { .. } => ChangeReply::Confirmed,
+            ChangeRequest::Rollback { .. } | ChangeRequest::Uninstall { .. } => {
                 inner.changed = false;
-                Changed::RolledBack(RolledBack {
+                ChangeReply::RolledBack(RollbackReport {
                     left: vec!["a module".to_owned()],
-                    ..RolledBack::default()
+                    ..RollbackReport::default()
                 })
             }
-            Ask::Status => Changed::Status(NodeStatus {
+            ChangeRequest::Status => ChangeReply::Status(NodeChangeStatus {
                 transactions: inner.journal.clone(),
                 drift: Vec::new(),
             }),
@@ -223,10 +227,10 @@ impl Fake {
     }
 }
 
-fn addresses(probes: &[Probe]) -> String {
-    let address = |probe: &Probe| match probe {
-        Probe::Ping { address, .. } => address.to_string(),
-        Probe::Greeting { address } => address.to_string(),
+fn addresses(probes: &[ReachabilityProbe]) -> String {
+    let address = |probe: &ReachabilityProbe| match probe {
+        ReachabilityProbe::Ping { address, .. } => address.to_string(),
+        ReachabilityProbe::Greeting { address } => address.to_string(),
     };
     probes.iter().map(address).collect::<Vec<_>>().join(" ")
 }
@@ -237,12 +241,12 @@ impl Connector for Fake {
         &self.name
     }
 
-    fn session(&self, _: &dyn Fn(Stage)) -> Result<Box<dyn Session>, NodeError> {
+    fn session(&self, _: &dyn Fn(NodeStage)) -> Result<Box<dyn Session>, NodeError> {
         let kept = self.inner().kept.take();
         Ok(kept.unwrap_or_else(|| self.open("first")))
     }
 
-    fn fresh(&self, _: Duration, _: &dyn Fn(Stage)) -> Result<Box<dyn Session>, NodeError> {
+    fn fresh(&self, _: Duration, _: &dyn Fn(NodeStage)) -> Result<Box<dyn Session>, NodeError> {
         let mut inner = self.inner();
         if inner.shut > 0 {
             inner.shut -= 1;
@@ -265,12 +269,12 @@ struct Connection {
     over: &'static str,
 }
 
-impl MadeUpNode for Connection {
-    fn change(&mut self, ask: &Ask) -> Result<Changed, CallError<ChangeError>> {
+impl FakeNode for Connection {
+    fn change(&mut self, ask: &ChangeRequest) -> Result<ChangeReply, CallError<ChangeError>> {
         self.node.answer(self.over, ask)
     }
 
-    fn reach(&mut self, probes: &[Probe]) -> Result<Vec<Probed>, SessionError> {
+    fn reach(&mut self, probes: &[ReachabilityProbe]) -> Result<Vec<ProbeResult>, SessionError> {
         Ok(self.node.reach(self.over, probes))
     }
 }

@@ -1,17 +1,20 @@
 //! A rollback is of a run, wherever it is in force; and nobody undoes what another began.
 
 use crosstie_agent::NodeCalls;
-use crosstie_model::change::{Ask, Changed, Kind, NodeStatus, State, TransactionStatus};
+use crosstie_model::change::{
+    ChangeReply, ChangeRequest, NodeChangeStatus, TransactionKind, TransactionState,
+    TransactionStatus,
+};
 use crosstie_report::{
-    change::{Change, Outcome},
-    offer::Offer,
-    rollback::{LeftAlone, RollbackPlan},
+    change::{NodeChange, NodeChangeOutcome},
+    offer::CommandContext,
+    rollback::{RollbackPlan, RollbackSkipReason},
 };
 
 use super::{
     super::{
-        choose::{Asked, choose},
-        undo::{Way, undo_part, unsure},
+        choose::{NodeStatusReply, choose},
+        undo::{RollbackRoute, undo_part, unsure},
     },
     Answer, Arc, Fake, LIMITS, RUN, only, transaction,
 };
@@ -21,24 +24,24 @@ const FIRST: &str = "20261116T100000Z-aaaaaaaa";
 const SECOND: &str = "20261116T110000Z-00000000";
 const OTHER: &str = "20261116T120000Z-bbbbbbbb";
 
-fn one(id: &str, run: Option<&str>, state: State) -> TransactionStatus {
+fn one(id: &str, run: Option<&str>, state: TransactionState) -> TransactionStatus {
     TransactionStatus {
         id: id.to_owned(),
         run: run.map(str::to_owned),
-        ..transaction(Kind::Apply, state)
+        ..transaction(TransactionKind::Apply, state)
     }
 }
 
 fn kept(id: &str, run: &str) -> TransactionStatus {
-    one(id, Some(run), State::Confirmed)
+    one(id, Some(run), TransactionState::Confirmed)
 }
 
-fn asked(nodes: &[Arc<Fake>]) -> Vec<Asked> {
+fn asked(nodes: &[Arc<Fake>]) -> Vec<NodeStatusReply> {
     let ask = |node: &Arc<Fake>| {
         let session = node.session(&|_| ()).unwrap();
-        let answer = session.change(&Ask::Status, LIMITS.answer, &|_| ());
+        let answer = session.change(&ChangeRequest::Status, LIMITS.answer, &|_| ());
         let status = match answer {
-            Ok(Changed::Status(status)) => Ok(status),
+            Ok(ChangeReply::Status(status)) => Ok(status),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(NodeError::from(error)),
         };
@@ -47,8 +50,8 @@ fn asked(nodes: &[Arc<Fake>]) -> Vec<Asked> {
     nodes.iter().map(ask).collect()
 }
 
-fn way<'a>(node: &'a Arc<Fake>, offer: &'a Offer) -> Way<'a> {
-    Way {
+fn way<'a>(node: &'a Arc<Fake>, offer: &'a CommandContext) -> RollbackRoute<'a> {
+    RollbackRoute {
         connector: node.as_ref(),
         offer,
         limits: LIMITS,
@@ -56,11 +59,11 @@ fn way<'a>(node: &'a Arc<Fake>, offer: &'a Offer) -> Way<'a> {
     }
 }
 
-fn rollback(nodes: &[Arc<Fake>], named: Option<&str>) -> (RollbackPlan, Vec<Change>) {
+fn rollback(nodes: &[Arc<Fake>], named: Option<&str>) -> (RollbackPlan, Vec<NodeChange>) {
     let plan = choose(&asked(nodes), named).unwrap();
     let undone = |node: &Arc<Fake>, part| {
         let session = node.session(&|_| ()).unwrap();
-        let offer = Offer::default();
+        let offer = CommandContext::default();
         undo_part(&way(node, &offer), session.as_ref(), part, false)
     };
     let parts = nodes.iter().zip(&plan.nodes);
@@ -68,7 +71,7 @@ fn rollback(nodes: &[Arc<Fake>], named: Option<&str>) -> (RollbackPlan, Vec<Chan
     (plan, changes)
 }
 
-fn outcomes(changes: &[Change]) -> Vec<(Outcome, &str)> {
+fn outcomes(changes: &[NodeChange]) -> Vec<(NodeChangeOutcome, &str)> {
     let nodes = changes.iter();
     nodes
         .map(|change| (change.outcome, change.why.as_deref().unwrap_or_default()))
@@ -85,21 +88,21 @@ fn the_last_run_is_undone_where_it_is_in_force_and_an_older_one_nowhere() {
     assert_eq!(
         outcomes(&changes),
         [
-            (Outcome::RolledBack, ""),
-            (Outcome::Unchanged, "not part of it")
+            (NodeChangeOutcome::RolledBack, ""),
+            (NodeChangeOutcome::Unchanged, "not part of it")
         ]
     );
     assert_eq!(nodes[0].in_force(), ["1"]);
     assert_eq!(nodes[1].in_force(), ["1"]);
     let (plan, changes) = rollback(&nodes, None);
     assert_eq!(plan.run.as_deref(), Some(FIRST));
-    assert_eq!(outcomes(&changes), [(Outcome::RolledBack, ""); 2]);
+    assert_eq!(outcomes(&changes), [(NodeChangeOutcome::RolledBack, ""); 2]);
     let (plan, changes) = rollback(&nodes, None);
     assert_eq!(plan.run, None);
     assert!(!plan.has_work());
     assert_eq!(
         outcomes(&changes),
-        [(Outcome::Unchanged, "nothing to undo"); 2]
+        [(NodeChangeOutcome::Unchanged, "nothing to undo"); 2]
     );
 }
 
@@ -107,16 +110,22 @@ fn the_last_run_is_undone_where_it_is_in_force_and_an_older_one_nowhere() {
 fn a_node_that_went_back_from_the_run_keeps_what_it_had_before() {
     let nodes = ["spark-a", "spark-b", "spark-c"].map(Fake::new);
     nodes[0].holds(&[kept("1", FIRST), kept("2", SECOND)]);
-    let back = one("2", Some(SECOND), State::RolledBack);
+    let back = one("2", Some(SECOND), TransactionState::RolledBack);
     nodes[1].holds(&[kept("1", FIRST), back]);
     // Not confirmed yet is in force, too.
-    nodes[2].holds(&[kept("1", FIRST), one("2", Some(SECOND), State::Applied)]);
+    nodes[2].holds(&[
+        kept("1", FIRST),
+        one("2", Some(SECOND), TransactionState::Applied),
+    ]);
     let (plan, changes) = rollback(&nodes, None);
     let left: Vec<_> = plan.nodes.iter().map(|node| node.left_alone).collect();
-    assert_eq!(left, [None, Some(LeftAlone::AlreadyRolledBack), None]);
+    assert_eq!(
+        left,
+        [None, Some(RollbackSkipReason::AlreadyRolledBack), None]
+    );
     assert_eq!(
         outcomes(&changes)[1],
-        (Outcome::Unchanged, "already rolled back")
+        (NodeChangeOutcome::Unchanged, "already rolled back")
     );
     assert!(nodes.iter().all(|node| node.in_force() == ["1"]));
 }
@@ -142,7 +151,7 @@ fn a_change_without_a_run_is_a_run_of_its_own() {
     let nodes = ["spark-a", "spark-b"].map(Fake::new);
     let old = |began: &str| TransactionStatus {
         began: began.to_owned(),
-        ..one("1", None, State::Confirmed)
+        ..one("1", None, TransactionState::Confirmed)
     };
     nodes[0].holds(&[old("2026-11-15T10:00:00Z")]);
     nodes[1].holds(&[old("2026-11-15T10:00:01Z")]);
@@ -185,7 +194,10 @@ fn where_a_node_is_silent_the_newest_run_is_not_known() {
     let plan = choose(&asked, None).unwrap();
     let changes = unsure(&plan, None).unwrap();
     let found: Vec<_> = changes.iter().map(|change| change.outcome).collect();
-    assert_eq!(found, [Outcome::NotBegun, Outcome::Failed]);
+    assert_eq!(
+        found,
+        [NodeChangeOutcome::NotBegun, NodeChangeOutcome::Failed]
+    );
     let why = changes[0].why.as_deref().unwrap();
     assert!(why.contains(&format!("--run {FIRST}")), "{why}");
     // Whoever names the run knows it.
@@ -199,19 +211,19 @@ fn a_change_that_came_after_what_was_shown_is_not_undone() {
     let node = Fake::new("spark-a");
     let journal = [kept("1", FIRST), kept("2", OTHER)];
     node.holds(&journal);
-    let shown = NodeStatus {
+    let shown = NodeChangeStatus {
         transactions: journal[..1].to_vec(),
         drift: Vec::new(),
     };
     let plan = choose(&[("spark-a".to_owned(), Ok(shown))], None).unwrap();
     let session = node.session(&|_| ()).unwrap();
     let part = &plan.nodes[0];
-    let offer = Offer {
+    let offer = CommandContext {
         lab: Some("two-sparks".to_owned()),
-        ..Offer::default()
+        ..CommandContext::default()
     };
     let change = undo_part(&way(&node, &offer), session.as_ref(), part, false);
-    assert_eq!(change.outcome, Outcome::Refused);
+    assert_eq!(change.outcome, NodeChangeOutcome::Refused);
     let why = change.why.unwrap();
     assert!(
         why.ends_with(": crosstie rollback --lab two-sparks"),
@@ -225,17 +237,17 @@ fn a_lost_node_keeps_what_another_controller_began_since() {
     let node = Fake::new("spark-a");
     node.answers("apply", Answer::Lost);
     // Ours went back by itself, and another's is open now.
-    let ours = one("7", Some(RUN), State::RolledBack);
-    let theirs = one("8", Some(OTHER), State::Applied);
+    let ours = one("7", Some(RUN), TransactionState::RolledBack);
+    let theirs = one("8", Some(OTHER), TransactionState::Applied);
     node.holds(&[ours, theirs.clone()]);
     let change = only(&node);
-    assert_eq!(change.outcome, Outcome::RolledBack);
+    assert_eq!(change.outcome, NodeChangeOutcome::RolledBack);
     assert_eq!(change.transaction.as_deref(), Some("7"));
     assert_eq!(node.in_force(), ["8"]);
     // Ours was never begun.
     node.holds(&[theirs]);
     let change = only(&node);
-    assert_eq!(change.outcome, Outcome::Failed);
+    assert_eq!(change.outcome, NodeChangeOutcome::Failed);
     assert_eq!(node.in_force(), ["8"]);
 }
 
@@ -243,8 +255,11 @@ fn a_lost_node_keeps_what_another_controller_began_since() {
 fn a_confirmation_that_was_lost_does_not_undo_what_came_after() {
     let node = Fake::new("spark-a");
     node.answers("confirm", Answer::Lost);
-    node.holds(&[kept("7", RUN), one("8", Some(OTHER), State::Applied)]);
+    node.holds(&[
+        kept("7", RUN),
+        one("8", Some(OTHER), TransactionState::Applied),
+    ]);
     let change = only(&node);
-    assert_eq!(change.outcome, Outcome::Failed);
+    assert_eq!(change.outcome, NodeChangeOutcome::Failed);
     assert_eq!(node.in_force(), ["7", "8"]);
 }

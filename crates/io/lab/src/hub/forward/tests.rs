@@ -1,20 +1,20 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::hub::{Attachment as Plug, Fault, Segment as Wire, Way};
+use crate::hub::{CableFault, FaultDirection, HubAttachment as Plug, HubSegment as Wire};
 
 /// Two cages of two twins on a cable; ports 0, 1 and 2, 3.
-fn cable() -> Fabric {
-    fabric(Medium::Repeat, &["a:p0", "b:p0"])
+fn cable() -> FrameForwarder {
+    fabric(SegmentMedium::Repeat, &["a:p0", "b:p0"])
 }
 
-fn fabric(medium: Medium, cages: &[&str]) -> Fabric {
+fn fabric(medium: SegmentMedium, cages: &[&str]) -> FrameForwarder {
     let plug = |name: &&str| Plug {
         name: (*name).to_owned(),
         sockets: vec![format!("{name}.0"), format!("{name}.1")],
         only_for: None,
     };
-    Fabric::new(&Config {
+    FrameForwarder::new(&HubConfig {
         seed: 1,
         control: String::new(),
         segments: vec![Wire {
@@ -34,7 +34,12 @@ fn frame(target: u8, source: u8) -> Vec<u8> {
     frame
 }
 
-fn heard(fabric: &mut Fabric, from: PortIndex, frame: &[u8], now: Duration) -> Vec<PortIndex> {
+fn heard(
+    fabric: &mut FrameForwarder,
+    from: HubPortIndex,
+    frame: &[u8],
+    now: Duration,
+) -> Vec<HubPortIndex> {
     let mut ports = Vec::new();
     fabric.forward(from, frame, now, |port, _| ports.push(port));
     ports
@@ -54,14 +59,14 @@ fn a_cut_at_either_end_stops_both_directions() {
     fabric
         .faults_mut("b:p0")
         .unwrap()
-        .add(Fault::Cut, Way::Both);
+        .add(CableFault::Cut, FaultDirection::Both);
     assert_eq!(heard(&mut fabric, 0, &frame(9, 1), Duration::ZERO), [1]);
     assert_eq!(heard(&mut fabric, 3, &frame(9, 1), Duration::ZERO), [2]);
     assert_eq!(lost(&fabric, "b:p0"), (1, 1));
     assert_eq!(lost(&fabric, "a:p0"), (0, 0));
 }
 
-fn lost(fabric: &Fabric, name: &str) -> (u64, u64) {
+fn lost(fabric: &FrameForwarder, name: &str) -> (u64, u64) {
     let mut all = fabric.lost();
     let (_, lost) = all.find(|(found, _)| *found == name).unwrap();
     (lost.sent, lost.received)
@@ -72,14 +77,14 @@ fn a_fault_of_one_way_leaves_the_other_alone_and_is_counted_where_it_is() {
     let now = Duration::ZERO;
     let mut fabric = cable();
     let faults = fabric.faults_mut("a:p0").unwrap();
-    faults.add(Fault::Loss(1.0), Way::Sent);
+    faults.add(CableFault::Loss(1.0), FaultDirection::Sent);
     assert!(!faults.none() && !faults.is_cut());
     assert_eq!(heard(&mut fabric, 0, &frame(9, 1), now), [1]);
     assert_eq!(heard(&mut fabric, 2, &frame(9, 1), now), [3, 0, 1]);
     assert_eq!(lost(&fabric, "a:p0"), (1, 0));
     fabric.clear_faults();
     let faults = fabric.faults_mut("a:p0").unwrap();
-    faults.add(Fault::Cut, Way::Received);
+    faults.add(CableFault::Cut, FaultDirection::Received);
     assert!(!faults.is_cut(), "light still comes out");
     assert_eq!(heard(&mut fabric, 2, &frame(9, 1), now), [3]);
     assert_eq!(heard(&mut fabric, 0, &frame(9, 1), now), [1, 2, 3]);
@@ -88,7 +93,7 @@ fn a_fault_of_one_way_leaves_the_other_alone_and_is_counted_where_it_is() {
 
 #[test]
 fn a_switch_learns_the_cage_and_floods_the_unknown() {
-    let mut fabric = fabric(Medium::Learn, &["a:p0", "b:p0", "c:p0"]);
+    let mut fabric = fabric(SegmentMedium::Learn, &["a:p0", "b:p0", "c:p0"]);
     let now = Duration::ZERO;
     assert_eq!(heard(&mut fabric, 0, &frame(9, 1), now), [1, 2, 3, 4, 5]);
     assert_eq!(heard(&mut fabric, 2, &frame(1, 2), now), [3, 0, 1]);
@@ -103,7 +108,7 @@ fn delayed_frames_come_out_in_order_when_due() {
     fabric
         .faults_mut("a:p0")
         .unwrap()
-        .add(Fault::DelayMicros(2000), Way::Both);
+        .add(CableFault::DelayMicros(2000), FaultDirection::Both);
     assert_eq!(heard(&mut fabric, 0, &frame(9, 1), Duration::ZERO), [1]);
     assert_eq!(heard(&mut fabric, 1, &frame(9, 2), Duration::ZERO), [0]);
     let mut out = Vec::new();

@@ -5,37 +5,38 @@ use std::fs;
 use super::{BOUNDS, Tables, list};
 use crate::{
     command::{run, run_with_input},
-    network_state::obstacle::Obstacle,
+    network_state::obstacle::NetworkRestoreObstacle,
 };
 
-pub(super) struct Family {
+pub(super) struct IptablesFamily {
     /// The tables in use, of the calling thread's network namespace.
     names: &'static str,
     save: &'static str,
     restore: &'static str,
 }
 
-pub(super) const IPV4: Family = Family {
+pub(super) const IPV4: IptablesFamily = IptablesFamily {
     names: "/proc/thread-self/net/ip_tables_names",
     save: "iptables-legacy-save",
     restore: "iptables-legacy-restore",
 };
-pub(super) const IPV6: Family = Family {
+pub(super) const IPV6: IptablesFamily = IptablesFamily {
     names: "/proc/thread-self/net/ip6_tables_names",
     save: "ip6tables-legacy-save",
     restore: "ip6tables-legacy-restore",
 };
 
 /// Empty, and no program is asked, where none is in use.
-pub(super) fn read(family: &Family) -> Result<Tables, Obstacle> {
+pub(super) fn read(family: &IptablesFamily) -> Result<Tables, NetworkRestoreObstacle> {
     let in_use = fs::read_to_string(family.names).unwrap_or_default();
     if in_use.trim().is_empty() {
         return Ok(Tables::new());
     }
-    let output = run(family.save, &[], BOUNDS).map_err(|source| Obstacle::FirewallUnread {
-        program: family.save,
-        source,
-    })?;
+    let output =
+        run(family.save, &[], BOUNDS).map_err(|source| NetworkRestoreObstacle::FirewallUnread {
+            program: family.save,
+            source,
+        })?;
     Ok(tables(&String::from_utf8_lossy(&output)))
 }
 
@@ -77,10 +78,10 @@ fn emptied(text: &str) -> String {
 }
 
 pub(super) fn restore(
-    family: &Family,
+    family: &IptablesFamily,
     before: &Tables,
     changes: &mut usize,
-) -> Result<(), Obstacle> {
+) -> Result<(), NetworkRestoreObstacle> {
     let now = read(family)?;
     let script: Tables = now
         .iter()
@@ -101,11 +102,12 @@ pub(super) fn restore(
     let text: String = script.values().map(String::as_str).collect();
     let names: Vec<&str> = script.keys().map(String::as_str).collect();
     let done = run_with_input(family.restore, &[], text.as_bytes(), BOUNDS);
-    done.map(drop).map_err(|source| Obstacle::Firewall {
-        tables: list(&names),
-        program: family.restore,
-        source,
-    })
+    done.map(drop)
+        .map_err(|source| NetworkRestoreObstacle::Firewall {
+            tables: list(&names),
+            program: family.restore,
+            source,
+        })
 }
 
 #[cfg(test)]

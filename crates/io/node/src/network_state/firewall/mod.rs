@@ -5,19 +5,19 @@ mod nftables;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{obstacle::Obstacle, state::NetworkState};
-use crate::command::Bounds;
+use super::{obstacle::NetworkRestoreObstacle, state::NetworkState};
+use crate::command::CommandLimits;
 
 /// Text by table.
 type Tables = BTreeMap<String, String>;
 
 /// A ruleset of many thousand elements takes seconds.
-const BOUNDS: Bounds = Bounds {
+const BOUNDS: CommandLimits = CommandLimits {
     deadline: Duration::from_secs(20),
     output: 16 << 20,
 };
 
-pub(super) fn read(state: &mut NetworkState) -> Vec<Obstacle> {
+pub(super) fn read(state: &mut NetworkState) -> Vec<NetworkRestoreObstacle> {
     let mut obstacles = Vec::new();
     match nftables::read() {
         Ok(tables) => {
@@ -39,7 +39,7 @@ pub(super) fn read(state: &mut NetworkState) -> Vec<Obstacle> {
     obstacles
 }
 
-pub(super) fn restore(before: &NetworkState, changes: &mut usize) -> Vec<Obstacle> {
+pub(super) fn restore(before: &NetworkState, changes: &mut usize) -> Vec<NetworkRestoreObstacle> {
     let mut obstacles = Vec::new();
     if let Some(tables) = &before.nftables {
         obstacles.extend(nftables::restore(tables, changes).err());

@@ -7,20 +7,20 @@ use super::{BOUNDS, Tables, list};
 use crate::{
     command::{run, run_with_input},
     netlink::has_packet_filter,
-    network_state::obstacle::Obstacle,
+    network_state::obstacle::NetworkRestoreObstacle,
 };
-use crosstie_facts::Gap;
+use crosstie_facts::ReadGap;
 
 const PROGRAM: &str = "nft";
 
 /// Empty, and no program is asked, where the kernel has none.
-pub(super) fn read() -> Result<Tables, Obstacle> {
-    let unread = |source| Obstacle::FirewallUnread {
+pub(super) fn read() -> Result<Tables, NetworkRestoreObstacle> {
+    let unread = |source| NetworkRestoreObstacle::FirewallUnread {
         program: PROGRAM,
         source,
     };
     match has_packet_filter() {
-        Ok(false) | Err(Gap::Absent) => return Ok(Tables::new()),
+        Ok(false) | Err(ReadGap::Absent) => return Ok(Tables::new()),
         Ok(true) => {}
         Err(gap) => return Err(unread(gap)),
     }
@@ -63,12 +63,12 @@ fn is_partial(text: &str) -> bool {
     })
 }
 
-fn partial() -> Gap {
-    Gap::Failed("it has rules of iptables, which nft shows only in part".to_owned())
+fn partial() -> ReadGap {
+    ReadGap::Failed("it has rules of iptables, which nft shows only in part".to_owned())
 }
 
 /// Tables that `nft` would not take if it had to.
-pub(super) fn unwritable(before: &Tables) -> Vec<Obstacle> {
+pub(super) fn unwritable(before: &Tables) -> Vec<NetworkRestoreObstacle> {
     let check =
         |script: &str| run_with_input(PROGRAM, &["-c", "-f", "-"], script.as_bytes(), BOUNDS);
     let all = script(before.iter(), std::iter::empty());
@@ -82,7 +82,7 @@ pub(super) fn unwritable(before: &Tables) -> Vec<Obstacle> {
         } else {
             check(&script(std::iter::once((name, text)), std::iter::empty())).err()?
         };
-        Some(Obstacle::FirewallFixed {
+        Some(NetworkRestoreObstacle::FirewallFixed {
             table: name.clone(),
             program: PROGRAM,
             source,
@@ -107,7 +107,7 @@ fn script<'a>(
 }
 
 /// All in one transaction; if that is refused, table by table, so that one cannot keep the others.
-pub(super) fn restore(before: &Tables, changes: &mut usize) -> Result<(), Obstacle> {
+pub(super) fn restore(before: &Tables, changes: &mut usize) -> Result<(), NetworkRestoreObstacle> {
     let now = read()?;
     let differing = before
         .iter()
@@ -117,7 +117,7 @@ pub(super) fn restore(before: &Tables, changes: &mut usize) -> Result<(), Obstac
         .keys()
         .filter(|name| !before.contains_key(*name))
         .collect();
-    let mut refused: Vec<(&str, Gap)> = fixed
+    let mut refused: Vec<(&str, ReadGap)> = fixed
         .iter()
         .map(|(name, _)| (name.as_str(), partial()))
         .collect();
@@ -142,12 +142,12 @@ pub(super) fn restore(before: &Tables, changes: &mut usize) -> Result<(), Obstac
     told(refused)
 }
 
-fn told(refused: Vec<(&str, Gap)>) -> Result<(), Obstacle> {
+fn told(refused: Vec<(&str, ReadGap)>) -> Result<(), NetworkRestoreObstacle> {
     let names: Vec<&str> = refused.iter().map(|(name, _)| *name).collect();
     let names = list(&names);
     match refused.into_iter().next() {
         None => Ok(()),
-        Some((_, source)) => Err(Obstacle::Firewall {
+        Some((_, source)) => Err(NetworkRestoreObstacle::Firewall {
             tables: names,
             program: PROGRAM,
             source,

@@ -7,11 +7,11 @@ use super::{
 use crate::{
     netlink::NetlinkError,
     network_state::{
-        interfaces::Interfaces,
-        kernel::{Kernel, NLM_F_CREATE, NLM_F_EXCL},
-        obstacle::Obstacle,
+        interfaces::LinkMapping,
+        kernel::{KernelNetwork, NLM_F_CREATE, NLM_F_EXCL},
+        obstacle::NetworkRestoreObstacle,
         raw_message::{RawMessage, encode},
-        state::{Link, NetworkState},
+        state::{NetworkState, SavedLink},
     },
 };
 use rustix::io::Errno;
@@ -24,20 +24,20 @@ const RECREATABLE: [&str; 8] = [
     "bridge", "dummy", "vlan", "bond", "macvlan", "vxlan", "vrf", "veth",
 ];
 
-/// Those whose lower link comes back first get their turn later. `Interfaces` is read anew by the caller.
+/// Those whose lower link comes back first get their turn later. `LinkMapping` is read anew by the caller.
 pub(in crate::network_state) fn create_missing(
-    kernel: &mut Kernel,
+    kernel: &mut KernelNetwork,
     before: &NetworkState,
-) -> Result<Vec<Obstacle>, NetlinkError> {
+) -> Result<Vec<NetworkRestoreObstacle>, NetlinkError> {
     let mut obstacles = Vec::new();
     let mut refused: Vec<u32> = Vec::new();
     loop {
-        let interfaces = Interfaces::read(kernel, before)?;
+        let interfaces = LinkMapping::read(kernel, before)?;
         let links = before.links.as_deref().unwrap_or_default();
         let mut missing = links
             .iter()
             .filter(|link| interfaces.index(link.index).is_err() && !refused.contains(&link.index));
-        let ready = |link: &&Link| {
+        let ready = |link: &&SavedLink| {
             let parent = link.parent.filter(|_| !link.parent_elsewhere);
             link.kind == "veth" || parent.is_none_or(|parent| interfaces.index(parent).is_ok())
         };
@@ -54,14 +54,14 @@ pub(in crate::network_state) fn create_missing(
 }
 
 fn create(
-    kernel: &mut Kernel,
-    interfaces: &Interfaces,
-    link: &Link,
-    all: &[Link],
-) -> Result<Option<Obstacle>, Obstacle> {
+    kernel: &mut KernelNetwork,
+    interfaces: &LinkMapping,
+    link: &SavedLink,
+    all: &[SavedLink],
+) -> Result<Option<NetworkRestoreObstacle>, NetworkRestoreObstacle> {
     let name = || link.name.clone();
     if link.kind.is_empty() {
-        return Err(Obstacle::Gone {
+        return Err(NetworkRestoreObstacle::Gone {
             what: "all settings".to_owned(),
             interface: name(),
         });
@@ -72,7 +72,7 @@ fn create(
     let peer = peer.filter(|_| link.kind == "veth" && !link.parent_elsewhere);
     let peer_is_missing = peer.is_some_and(|peer| interfaces.index(peer.index).is_err());
     if !RECREATABLE.contains(&link.kind.as_str()) || (link.kind == "veth" && !peer_is_missing) {
-        return Err(Obstacle::NotRecreatable {
+        return Err(NetworkRestoreObstacle::NotRecreatable {
             interface: name(),
             kind: link.kind.clone(),
         });
@@ -84,7 +84,7 @@ fn create(
         match send(kernel, interfaces, link, &settings) {
             Ok(()) => {
                 let first = first.filter(|_| is_reduced);
-                return Ok(first.map(|source| Obstacle::DefaultSettings {
+                return Ok(first.map(|source| NetworkRestoreObstacle::DefaultSettings {
                     interface: name(),
                     kind: link.kind.clone(),
                     source,
@@ -96,7 +96,7 @@ fn create(
         }
     }
     let source = first.unwrap_or(NetlinkError::Refused(Errno::OPNOTSUPP));
-    Err(Obstacle::Kernel {
+    Err(NetworkRestoreObstacle::Kernel {
         what: format!("{} ({})", link.name, link.kind),
         call: "RTM_NEWLINK",
         source,
@@ -104,7 +104,7 @@ fn create(
 }
 
 /// A new link that took the name goes at once; that it cannot is told when new links are deleted.
-fn make_way(kernel: &mut Kernel, interfaces: &Interfaces, name: &str) {
+fn make_way(kernel: &mut KernelNetwork, interfaces: &LinkMapping, name: &str) {
     let taker = interfaces.now.iter().find(|link| link.name == name);
     if let Some(taker) = taker.filter(|link| !link.kind.is_empty())
         && !interfaces.was_there(taker.index)
@@ -114,7 +114,7 @@ fn make_way(kernel: &mut Kernel, interfaces: &Interfaces, name: &str) {
 }
 
 /// All settings; of a bond, which refuses those of other modes, the mode and what goes with every mode; none.
-fn ladder(link: &Link, peer: Option<&Link>, interfaces: &Interfaces) -> Vec<Vec<u8>> {
+fn ladder(link: &SavedLink, peer: Option<&SavedLink>, interfaces: &LinkMapping) -> Vec<Vec<u8>> {
     if let Some(peer) = peer {
         // With its old index; and without, which may be another's by now.
         let rungs = [peer.index, 0].map(|index| {
@@ -152,7 +152,7 @@ fn ladder(link: &Link, peer: Option<&Link>, interfaces: &Interfaces) -> Vec<Vec<
 }
 
 /// With its old index, so that what names it by index needs no translation.
-fn basics(link: &Link) -> RawMessage {
+fn basics(link: &SavedLink) -> RawMessage {
     let mut name = link.name.as_bytes().to_vec();
     name.push(0);
     let message = request(link.index).with(IFLA_IFNAME, &name);
@@ -164,9 +164,9 @@ fn basics(link: &Link) -> RawMessage {
 }
 
 fn send(
-    kernel: &mut Kernel,
-    interfaces: &Interfaces,
-    link: &Link,
+    kernel: &mut KernelNetwork,
+    interfaces: &LinkMapping,
+    link: &SavedLink,
     settings: &[u8],
 ) -> Result<(), NetlinkError> {
     let mut info = Vec::new();

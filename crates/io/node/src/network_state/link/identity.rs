@@ -1,11 +1,11 @@
 //! Which link of now is the one of before. Names are labels.
 
-use crate::network_state::state::Link;
+use crate::network_state::state::SavedLink;
 
 /// Their MAC is that of a port or of the link below.
 const BORROWED_MAC: [&str; 4] = ["bridge", "bond", "team", "vlan"];
 
-impl Link {
+impl SavedLink {
     /// Hardware keeps its own address whatever is set on top. `None` where the MAC says nothing about the link.
     fn identity(&self) -> Option<&[u8]> {
         let mac = match self.permanent_mac.0.as_slice() {
@@ -20,12 +20,12 @@ impl Link {
 /// What `before`, one of `all`, is now. Within a boot no index is given twice; otherwise, or where a driver made its card's
 /// link anew, kind and MAC tell, and of virtual links, which anybody can make anew, the name.
 pub(in crate::network_state) fn counterpart<'a>(
-    before: &Link,
-    all: &[Link],
-    now: &'a [Link],
+    before: &SavedLink,
+    all: &[SavedLink],
+    now: &'a [SavedLink],
     is_same_boot: bool,
-) -> Option<&'a Link> {
-    let is_same = |one: &Link, other: &Link| {
+) -> Option<&'a SavedLink> {
+    let is_same = |one: &SavedLink, other: &SavedLink| {
         is_same_boot && one.index == other.index && one.kind == other.kind
     };
     if let Some(found) = now.iter().find(|link| is_same(link, before)) {
@@ -37,7 +37,7 @@ pub(in crate::network_state) fn counterpart<'a>(
     let Some(mac) = before.identity() else {
         return free.find(|link| link.name == before.name);
     };
-    let alike: Vec<&Link> = free
+    let alike: Vec<&SavedLink> = free
         .clone()
         .filter(|link| link.identity() == Some(mac))
         .collect();
@@ -67,19 +67,24 @@ pub(in crate::network_state) fn counterpart<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network_state::raw_message::Hexadecimal;
+    use crate::network_state::raw_message::HexBytes;
 
-    fn link(index: u32, name: &str, kind: &str, mac: u8) -> Link {
-        Link {
+    fn link(index: u32, name: &str, kind: &str, mac: u8) -> SavedLink {
+        SavedLink {
             name: name.to_owned(),
             index,
             kind: kind.to_owned(),
-            mac: Hexadecimal(vec![2, 0, 0, 0, 0, mac]),
-            ..Link::default()
+            mac: HexBytes(vec![2, 0, 0, 0, 0, mac]),
+            ..SavedLink::default()
         }
     }
 
-    fn found(before: &[Link], which: usize, now: &[Link], is_same_boot: bool) -> Option<String> {
+    fn found(
+        before: &[SavedLink],
+        which: usize,
+        now: &[SavedLink],
+        is_same_boot: bool,
+    ) -> Option<String> {
         counterpart(&before[which], before, now, is_same_boot).map(|link| link.name.clone())
     }
 
@@ -101,8 +106,8 @@ mod tests {
 
     #[test]
     fn a_bonds_ports_are_known_by_their_own_mac() {
-        let port = |index, name, own| Link {
-            permanent_mac: Hexadecimal(vec![own]),
+        let port = |index, name, own| SavedLink {
+            permanent_mac: HexBytes(vec![own]),
             ..link(index, name, "", 1)
         };
         let before = [port(2, "eth0", 1), port(3, "eth1", 2)];

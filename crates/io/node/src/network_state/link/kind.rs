@@ -4,10 +4,10 @@ use super::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, LINK, request};
 use crate::{
     netlink::{NetlinkError, message::u32_at},
     network_state::{
-        interfaces::Interfaces,
-        kernel::Kernel,
+        interfaces::LinkMapping,
+        kernel::KernelNetwork,
         raw_message::{attributes, encode},
-        state::Link,
+        state::SavedLink,
     },
 };
 
@@ -39,7 +39,7 @@ pub(super) fn settable(kind: &str, mut told: Settings) -> Vec<u8> {
 }
 
 /// As they have to be now.
-fn translated(link: &Link, interfaces: &Interfaces) -> Settings {
+fn translated(link: &SavedLink, interfaces: &LinkMapping) -> Settings {
     let mut all = attributes(&link.settings.0);
     for (attribute, data) in &mut all {
         if link.kind == "vxlan"
@@ -53,7 +53,7 @@ fn translated(link: &Link, interfaces: &Interfaces) -> Settings {
     all
 }
 
-pub(super) fn for_creation(link: &Link, interfaces: &Interfaces) -> Settings {
+pub(super) fn for_creation(link: &SavedLink, interfaces: &LinkMapping) -> Settings {
     let mut all = translated(link, interfaces);
     // Switched off is how they begin, and a kernel refuses to switch off what it was built without.
     all.retain(|(attribute, data)| {
@@ -85,10 +85,10 @@ fn switches(on: u32, meant: u32) -> Vec<u8> {
 
 /// Only what differs: a kernel may not know how to set the rest.
 pub(super) fn restore(
-    kernel: &mut Kernel,
-    interfaces: &Interfaces,
-    old: &Link,
-    now: &Link,
+    kernel: &mut KernelNetwork,
+    interfaces: &LinkMapping,
+    old: &SavedLink,
+    now: &SavedLink,
 ) -> Result<(), NetlinkError> {
     let there = attributes(&now.settings.0);
     let mut differing = translated(old, interfaces);

@@ -7,13 +7,13 @@ pub(super) mod port;
 pub(super) mod settings;
 
 use super::{
-    kernel::{Kernel, ObjectKind},
-    raw_message::{Hexadecimal, RawMessage, attributes},
-    state::Link,
+    kernel::{KernelNetwork, ObjectKind},
+    raw_message::{HexBytes, RawMessage, attributes},
+    state::SavedLink,
 };
 use crate::netlink::{
     NetlinkError,
-    message::{Attributes, text},
+    message::{NetlinkAttributes, text},
 };
 
 /// `ifinfomsg`: family u8, pad u8, type u16, index i32, flags u32, change u32.
@@ -35,17 +35,17 @@ const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const IFF_UP: u32 = 1;
 
-pub(super) fn read(kernel: &mut Kernel) -> Result<Vec<Link>, NetlinkError> {
+pub(super) fn read(kernel: &mut KernelNetwork) -> Result<Vec<SavedLink>, NetlinkError> {
     let messages = kernel.dump(LINK, 0)?;
     Ok(messages.iter().map(parse).collect())
 }
 
-pub(super) fn parse(message: &RawMessage) -> Link {
-    let info = Attributes::new(message.get(IFLA_LINKINFO).unwrap_or_default());
-    let own = |kind: u16| Hexadecimal(message.get(kind).unwrap_or_default().to_vec());
+pub(super) fn parse(message: &RawMessage) -> SavedLink {
+    let info = NetlinkAttributes::new(message.get(IFLA_LINKINFO).unwrap_or_default());
+    let own = |kind: u16| HexBytes(message.get(kind).unwrap_or_default().to_vec());
     let settings = info.get(IFLA_INFO_DATA).unwrap_or_default();
     let kind = info.text(IFLA_INFO_KIND).unwrap_or_default();
-    Link {
+    SavedLink {
         name: text(message.get(IFLA_IFNAME).unwrap_or_default()),
         index: message.header_u32(4),
         mac: own(IFLA_ADDRESS),
@@ -55,8 +55,8 @@ pub(super) fn parse(message: &RawMessage) -> Link {
         master: message.u32(IFLA_MASTER).filter(|index| *index != 0),
         parent: message.u32(IFLA_LINK).filter(|index| *index != 0),
         parent_elsewhere: message.get(IFLA_LINK_NETNSID).is_some(),
-        port_settings: Hexadecimal(port::settable(info)),
-        settings: Hexadecimal(kind::settable(&kind, attributes(settings))),
+        port_settings: HexBytes(port::settable(info)),
+        settings: HexBytes(kind::settable(&kind, attributes(settings))),
         kind,
     }
 }

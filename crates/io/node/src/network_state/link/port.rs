@@ -4,12 +4,12 @@ use super::{IFLA_LINKINFO, LINK, request};
 use crate::{
     netlink::{
         NetlinkError,
-        message::{Attributes, text},
+        message::{NetlinkAttributes, text},
     },
     network_state::{
-        kernel::Kernel,
+        kernel::KernelNetwork,
         raw_message::{attributes, encode},
-        state::Link,
+        state::SavedLink,
     },
 };
 
@@ -19,7 +19,7 @@ const IFLA_INFO_SLAVE_DATA: u16 = 5;
 const BRIDGE: &str = "bridge";
 
 /// Without what a bridge works out: state, cost (it follows the speed), identifiers, timers, counters.
-pub(super) fn settable(info: Attributes<'_>) -> Vec<u8> {
+pub(super) fn settable(info: NetlinkAttributes<'_>) -> Vec<u8> {
     let kind = info.get(IFLA_INFO_SLAVE_KIND).map(text);
     if kind.as_deref() != Some(BRIDGE) {
         return Vec::new();
@@ -34,7 +34,11 @@ pub(super) fn settable(info: Attributes<'_>) -> Vec<u8> {
 }
 
 /// Only what differs: a kernel may not know how to set the rest.
-pub(super) fn restore(kernel: &mut Kernel, old: &Link, now: &Link) -> Result<(), NetlinkError> {
+pub(super) fn restore(
+    kernel: &mut KernelNetwork,
+    old: &SavedLink,
+    now: &SavedLink,
+) -> Result<(), NetlinkError> {
     let there = attributes(&now.port_settings.0);
     let mut differing = attributes(&old.port_settings.0);
     differing.retain(|one| !there.contains(one));

@@ -4,38 +4,38 @@ use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, kind, port, reque
 use crate::{
     netlink::NetlinkError,
     network_state::{
-        interfaces::{Interfaces, NoLink},
-        kernel::Kernel,
-        obstacle::Obstacle,
+        interfaces::{LinkMapping, MissingLink},
+        kernel::KernelNetwork,
+        obstacle::NetworkRestoreObstacle,
         raw_message::RawMessage,
-        state::{Link, NetworkState, Scope},
+        state::{NetworkState, SavedLink, SnapshotScope},
     },
 };
 use rustix::io::Errno;
 
-fn covered(before: &NetworkState) -> impl Iterator<Item = &Link> {
+fn covered(before: &NetworkState) -> impl Iterator<Item = &SavedLink> {
     let links = before.links.as_deref().unwrap_or_default();
     links.iter().filter(|link| match &before.scope {
-        Scope::Everything => true,
-        Scope::Interfaces(names) => names.contains(&link.name),
+        SnapshotScope::Everything => true,
+        SnapshotScope::Interfaces(names) => names.contains(&link.name),
     })
 }
 
 /// Interfaces of the scope that have gone or have another name.
 pub(in crate::network_state) fn missing(
     before: &NetworkState,
-    interfaces: &Interfaces,
-) -> Vec<Obstacle> {
+    interfaces: &LinkMapping,
+) -> Vec<NetworkRestoreObstacle> {
     let told = covered(before).filter_map(|old| match interfaces.link(old.index) {
-        Err(NoLink(interface)) => {
+        Err(MissingLink(interface)) => {
             // Whoever creates links has told already.
-            let is_told = before.scope == Scope::Everything;
-            (!is_told).then(|| Obstacle::Gone {
+            let is_told = before.scope == SnapshotScope::Everything;
+            (!is_told).then(|| NetworkRestoreObstacle::Gone {
                 what: "all settings".to_owned(),
                 interface,
             })
         }
-        Ok(now) => (now.name != old.name).then(|| Obstacle::Renamed {
+        Ok(now) => (now.name != old.name).then(|| NetworkRestoreObstacle::Renamed {
             interface: old.name.clone(),
             now: now.name.clone(),
         }),
@@ -44,10 +44,10 @@ pub(in crate::network_state) fn missing(
 }
 
 pub(in crate::network_state) fn restore_masters(
-    kernel: &mut Kernel,
+    kernel: &mut KernelNetwork,
     before: &NetworkState,
-    interfaces: &Interfaces,
-) -> Vec<Obstacle> {
+    interfaces: &LinkMapping,
+) -> Vec<NetworkRestoreObstacle> {
     let mut obstacles = Vec::new();
     for old in covered(before) {
         let Ok(now) = interfaces.link(old.index) else {
@@ -55,8 +55,8 @@ pub(in crate::network_state) fn restore_masters(
         };
         let master = match old.master.map(|master| interfaces.link(master)).transpose() {
             Ok(master) => master,
-            Err(NoLink(master)) => {
-                obstacles.push(Obstacle::Gone {
+            Err(MissingLink(master)) => {
+                obstacles.push(NetworkRestoreObstacle::Gone {
                     what: format!("the membership of {}", now.name),
                     interface: master,
                 });
@@ -82,12 +82,12 @@ pub(in crate::network_state) fn restore_masters(
 
 /// MAC, MTU, then up or down. A link's MTU may be bounded by that of another, so refusals get a second try.
 pub(in crate::network_state) fn restore_settings(
-    kernel: &mut Kernel,
+    kernel: &mut KernelNetwork,
     before: &NetworkState,
-    interfaces: &Interfaces,
-) -> Vec<Obstacle> {
+    interfaces: &LinkMapping,
+) -> Vec<NetworkRestoreObstacle> {
     let mut obstacles = Vec::new();
-    let mut pending: Vec<(&Link, &Link)> = covered(before)
+    let mut pending: Vec<(&SavedLink, &SavedLink)> = covered(before)
         .filter_map(|old| Some((old, interfaces.link(old.index).ok()?)))
         .collect();
     for is_last in [false, true] {
@@ -126,21 +126,25 @@ pub(in crate::network_state) fn restore_settings(
 }
 
 /// A link may vanish at any moment.
-fn failed(link: &Link, what: &str, source: NetlinkError) -> Obstacle {
+fn failed(link: &SavedLink, what: &str, source: NetlinkError) -> NetworkRestoreObstacle {
     if source == NetlinkError::Refused(Errno::NODEV) {
-        return Obstacle::Gone {
+        return NetworkRestoreObstacle::Gone {
             what: what.to_owned(),
             interface: link.name.clone(),
         };
     }
-    Obstacle::Kernel {
+    NetworkRestoreObstacle::Kernel {
         what: format!("{what} of {}", link.name),
         call: "RTM_NEWLINK",
         source,
     }
 }
 
-fn set_mtu(kernel: &mut Kernel, old: &Link, now: &Link) -> Result<(), NetlinkError> {
+fn set_mtu(
+    kernel: &mut KernelNetwork,
+    old: &SavedLink,
+    now: &SavedLink,
+) -> Result<(), NetlinkError> {
     if old.mtu == now.mtu || old.mtu == 0 {
         return Ok(());
     }
@@ -149,7 +153,11 @@ fn set_mtu(kernel: &mut Kernel, old: &Link, now: &Link) -> Result<(), NetlinkErr
 }
 
 /// Members of a bond have its MAC.
-fn set_mac(kernel: &mut Kernel, old: &Link, now: &Link) -> Result<(), NetlinkError> {
+fn set_mac(
+    kernel: &mut KernelNetwork,
+    old: &SavedLink,
+    now: &SavedLink,
+) -> Result<(), NetlinkError> {
     let is_own = old.mac.0.len() == now.mac.0.len() && old.master.is_none();
     if old.mac == now.mac || !is_own {
         return Ok(());
@@ -166,7 +174,7 @@ fn set_mac(kernel: &mut Kernel, old: &Link, now: &Link) -> Result<(), NetlinkErr
     }
 }
 
-fn set_up(kernel: &mut Kernel, index: u32, up: bool) -> Result<(), NetlinkError> {
+fn set_up(kernel: &mut KernelNetwork, index: u32, up: bool) -> Result<(), NetlinkError> {
     let mut message: RawMessage = request(index);
     message.set_header_u32(8, if up { IFF_UP } else { 0 });
     message.set_header_u32(12, IFF_UP);
@@ -175,13 +183,13 @@ fn set_up(kernel: &mut Kernel, index: u32, up: bool) -> Result<(), NetlinkError>
 
 /// Virtual links that were made since. One may take others with it: a veth its peer, a bridge none.
 pub(in crate::network_state) fn delete_new(
-    kernel: &mut Kernel,
+    kernel: &mut KernelNetwork,
     before: &NetworkState,
-) -> Result<Vec<Obstacle>, NetlinkError> {
+) -> Result<Vec<NetworkRestoreObstacle>, NetlinkError> {
     let mut obstacles = Vec::new();
     let mut tried = Vec::new();
     loop {
-        let interfaces = Interfaces::read(kernel, before)?;
+        let interfaces = LinkMapping::read(kernel, before)?;
         let new = interfaces.now.iter().find(|link| {
             let is_new = !interfaces.was_there(link.index) && !link.kind.is_empty();
             is_new && !tried.contains(&link.index)
@@ -192,7 +200,7 @@ pub(in crate::network_state) fn delete_new(
         tried.push(link.index);
         match kernel.change(LINK.delete, 0, &request(link.index)) {
             Ok(()) | Err(NetlinkError::Refused(Errno::NODEV)) => {}
-            Err(source) => obstacles.push(Obstacle::Kernel {
+            Err(source) => obstacles.push(NetworkRestoreObstacle::Kernel {
                 what: format!("{}, which is new and should be deleted,", link.name),
                 call: "RTM_DELLINK",
                 source,

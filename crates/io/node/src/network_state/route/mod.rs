@@ -5,10 +5,10 @@ mod restore;
 use std::collections::BTreeSet;
 
 use super::{
-    interfaces::{Coverage, Interfaces},
-    kernel::{Kernel, ObjectKind},
+    interfaces::{LinkCoverage, LinkMapping},
+    kernel::{KernelNetwork, ObjectKind},
     raw_message::RawMessage,
-    state::Route,
+    state::SavedRoute,
 };
 use crate::netlink::{
     NetlinkError,
@@ -55,12 +55,12 @@ const HOP: usize = 8;
 
 /// The routes that leave through a covered link or one of these next hops.
 pub(super) fn read(
-    kernel: &mut Kernel,
-    coverage: &Coverage,
+    kernel: &mut KernelNetwork,
+    coverage: &LinkCoverage,
     next_hops: &BTreeSet<u32>,
-) -> Result<Vec<Route>, NetlinkError> {
+) -> Result<Vec<SavedRoute>, NetlinkError> {
     let told = kernel.dump_both(ROUTE)?;
-    let mut routes: Vec<Route> = told.into_iter().filter_map(parse).collect();
+    let mut routes: Vec<SavedRoute> = told.into_iter().filter_map(parse).collect();
     routes.retain(|route| {
         let hop = route.message.u32(RTA_NH_ID);
         coverage.covers_any(&links(&route.message))
@@ -89,7 +89,7 @@ fn table(route: &RawMessage) -> u32 {
 }
 
 /// `None` is a route that comes and goes without anybody's doing.
-pub(super) fn parse(mut message: RawMessage) -> Option<Route> {
+pub(super) fn parse(mut message: RawMessage) -> Option<SavedRoute> {
     let protocol = message.header_u8(5);
     if message.header_u32(8) & RTM_F_CLONED != 0
         || matches!(protocol, 0 | RTPROT_REDIRECT | RTPROT_RA)
@@ -102,7 +102,7 @@ pub(super) fn parse(mut message: RawMessage) -> Option<Route> {
         return None;
     }
     normalise(&mut message);
-    Some(Route {
+    Some(SavedRoute {
         message,
         expires,
         by_kernel,
@@ -179,7 +179,7 @@ fn links(route: &RawMessage) -> Vec<u32> {
 }
 
 /// With the interfaces of now that it leaves through.
-fn describe_over(route: &RawMessage, interfaces: &Interfaces) -> String {
+fn describe_over(route: &RawMessage, interfaces: &LinkMapping) -> String {
     let names: Vec<String> = links(route)
         .into_iter()
         .map(|index| interfaces.name_now(index))

@@ -12,12 +12,12 @@ use crate::{
         message::{AF_INET, u32_at},
     },
     network_state::{
-        interfaces::{Coverage, Interfaces, NoLink},
-        kernel::{Kernel, NLM_F_APPEND, NLM_F_CREATE},
+        interfaces::{LinkCoverage, LinkMapping, MissingLink},
+        kernel::{KernelNetwork, NLM_F_APPEND, NLM_F_CREATE},
         next_hop,
-        obstacle::Obstacle,
+        obstacle::NetworkRestoreObstacle,
         raw_message::RawMessage,
-        state::Route,
+        state::SavedRoute,
     },
 };
 use rustix::io::Errno;
@@ -28,13 +28,13 @@ const ROUNDS: usize = 3;
 const DEEPEST: usize = 8;
 
 pub(in crate::network_state) fn restore(
-    kernel: &mut Kernel,
-    before: &[Route],
-    interfaces: &Interfaces,
+    kernel: &mut KernelNetwork,
+    before: &[SavedRoute],
+    interfaces: &LinkMapping,
     next_hops: &[RawMessage],
-) -> Result<Vec<Obstacle>, NetlinkError> {
+) -> Result<Vec<NetworkRestoreObstacle>, NetlinkError> {
     // A group that lost a member may still be there.
-    let there = next_hop::numbers(&next_hop::read(kernel, &Coverage::Everything)?);
+    let there = next_hop::numbers(&next_hop::read(kernel, &LinkCoverage::Everything)?);
     let mut gone = next_hop::gone(next_hops, interfaces);
     gone.retain(|number, _| !there.contains(number));
     let next_hops = &next_hop::numbers(next_hops);
@@ -42,10 +42,10 @@ pub(in crate::network_state) fn restore(
     let mut wanted = Vec::new();
     for route in before {
         let hop = route.message.u32(RTA_NH_ID);
-        let lost = hop.and_then(|hop| gone.get(&hop).cloned()).map(NoLink);
+        let lost = hop.and_then(|hop| gone.get(&hop).cloned()).map(MissingLink);
         match lost.map_or_else(|| translated(route, interfaces), Err) {
             Ok(route) => wanted.push(route),
-            Err(NoLink(interface)) => obstacles.push(Obstacle::Gone {
+            Err(MissingLink(interface)) => obstacles.push(NetworkRestoreObstacle::Gone {
                 what: describe(&route.message),
                 interface,
             }),
@@ -55,15 +55,15 @@ pub(in crate::network_state) fn restore(
     for _ in 0..ROUNDS {
         let now = read(kernel, &interfaces.coverage, next_hops)?;
         let (there, needed) = (keys(&now), keys(&wanted));
-        let doubles = |route: &Route| wanted.iter().any(|other| is_double(route, other));
+        let doubles = |route: &SavedRoute| wanted.iter().any(|other| is_double(route, other));
         let extra = now
             .iter()
             .filter(|route| !route.by_kernel || doubles(route));
-        let extra: Vec<&Route> = extra
+        let extra: Vec<&SavedRoute> = extra
             .filter(|route| !needed.contains(&key(route)))
             .collect();
         let missing = wanted.iter().filter(|route| !there.contains(&key(route)));
-        let missing: Vec<&Route> = missing.collect();
+        let missing: Vec<&SavedRoute> = missing.collect();
         if extra.is_empty() && missing.is_empty() {
             return Ok(obstacles);
         }
@@ -77,14 +77,14 @@ pub(in crate::network_state) fn restore(
     let otherwise = wanted
         .iter()
         .filter(|route| !there.contains(&key(route)) && !tried.contains(&key(route)));
-    obstacles.extend(otherwise.map(|route| Obstacle::Otherwise {
+    obstacles.extend(otherwise.map(|route| NetworkRestoreObstacle::Otherwise {
         what: describe_over(&route.message, interfaces),
         call: "RTM_NEWROUTE",
     }));
     for (route, call, source) in failed {
         if there.contains(&key(&route)) == (call == "RTM_DELROUTE") {
             let what = describe_over(&route.message, interfaces);
-            obstacles.push(Obstacle::Kernel { what, call, source });
+            obstacles.push(NetworkRestoreObstacle::Kernel { what, call, source });
         }
     }
     Ok(obstacles)
@@ -92,8 +92,8 @@ pub(in crate::network_state) fn restore(
 
 /// A route that the kernel, or a manager in its name, has made for an address that had one before: the same way at another
 /// metric. Others of the kernel's go with their addresses.
-fn is_double(route: &Route, wanted: &Route) -> bool {
-    let way = |route: &Route| {
+fn is_double(route: &SavedRoute, wanted: &SavedRoute) -> bool {
+    let way = |route: &SavedRoute| {
         let attributes =
             [RTA_DST, RTA_OIF, RTA_PREFSRC].map(|kind| route.message.get(kind).map(<[u8]>::to_vec));
         let header = [0, 1].map(|at| route.message.header_u8(at));
@@ -103,17 +103,17 @@ fn is_double(route: &Route, wanted: &Route) -> bool {
 }
 
 /// Seconds count down; whether there is an end to them is a setting.
-fn key(route: &Route) -> (&RawMessage, bool) {
+fn key(route: &SavedRoute) -> (&RawMessage, bool) {
     (&route.message, route.expires.is_some())
 }
 
-fn keys(routes: &[Route]) -> BTreeSet<(&RawMessage, bool)> {
+fn keys(routes: &[SavedRoute]) -> BTreeSet<(&RawMessage, bool)> {
     routes.iter().map(key).collect()
 }
 
-type Failed = (Route, &'static str, NetlinkError);
+type Failed = (SavedRoute, &'static str, NetlinkError);
 
-fn delete_all(kernel: &mut Kernel, extra: &[&Route]) -> Vec<Failed> {
+fn delete_all(kernel: &mut KernelNetwork, extra: &[&SavedRoute]) -> Vec<Failed> {
     let mut failed = Vec::new();
     for route in extra {
         match kernel.change(ROUTE.delete, 0, &route.message) {
@@ -126,7 +126,7 @@ fn delete_all(kernel: &mut Kernel, extra: &[&Route]) -> Vec<Failed> {
 }
 
 /// A gateway may be reached through another of the routes: as long as one is taken, those refused are tried again.
-fn add_all(kernel: &mut Kernel, mut missing: Vec<&Route>) -> Vec<Failed> {
+fn add_all(kernel: &mut KernelNetwork, mut missing: Vec<&SavedRoute>) -> Vec<Failed> {
     let mut failed = Vec::new();
     for _ in 0..DEEPEST {
         failed.clear();
@@ -146,7 +146,7 @@ fn add_all(kernel: &mut Kernel, mut missing: Vec<&Route>) -> Vec<Failed> {
     failed
 }
 
-fn add(kernel: &mut Kernel, route: &Route) -> Result<(), NetlinkError> {
+fn add(kernel: &mut KernelNetwork, route: &SavedRoute) -> Result<(), NetlinkError> {
     let mut message = route.message.clone();
     if let Some(seconds) = route.expires {
         message.set(RTA_EXPIRES, &seconds.to_ne_bytes());
@@ -160,9 +160,9 @@ fn add(kernel: &mut Kernel, route: &Route) -> Result<(), NetlinkError> {
 }
 
 pub(in crate::network_state) fn translated(
-    route: &Route,
-    interfaces: &Interfaces,
-) -> Result<Route, NoLink> {
+    route: &SavedRoute,
+    interfaces: &LinkMapping,
+) -> Result<SavedRoute, MissingLink> {
     let mut route = route.clone();
     if let Some(before) = route.message.u32(RTA_OIF) {
         let now = interfaces.index(before)?;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs::File, path::PathBuf};
 
-use crosstie_trust::{Name, PublicKey};
+use crosstie_trust::{MachineName, PublicKey};
 
 use super::{AliasChecker, shown_key::ResolvedAlias};
 use crate::command::run_to_end;
@@ -14,7 +14,7 @@ impl AliasChecker {
     /// Whether the files have the name with other keys alone. `None`: it cannot be told.
     pub(super) fn is_known_otherwise(
         &self,
-        alias: &Name,
+        alias: &MachineName,
         route: &ResolvedAlias,
         port: u16,
         key: &PublicKey,

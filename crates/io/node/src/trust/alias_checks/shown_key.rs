@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_trust::{KeyKind, Name};
+use crosstie_trust::{KeyKind, MachineName};
 
 use super::AliasChecker;
-use crate::command::{Bounds, run_to_end};
+use crate::command::{CommandLimits, run_to_end};
 
 /// For the connection and the exchange of keys.
 const CONNECT_TIMEOUT: &str = "4";
@@ -30,7 +30,7 @@ pub(super) struct ResolvedAlias {
 
 impl AliasChecker {
     /// `ssh -G`: nothing is connected to.
-    pub(super) fn resolve(&self, alias: &Name) -> Option<ResolvedAlias> {
+    pub(super) fn resolve(&self, alias: &MachineName) -> Option<ResolvedAlias> {
         let config = self.config.display().to_string();
         let arguments = ["-F", &config, "-T", "-G", "--", alias.as_str()];
         let bounds = self.bounds()?;
@@ -53,7 +53,12 @@ impl AliasChecker {
 
     /// The fingerprint of the key that is shown, and proven, at a name; of this kind if there is one, and by the user's
     /// port where none is given.
-    pub(super) fn shown(&self, alias: &Name, port: Option<u16>, kind: KeyKind) -> Option<String> {
+    pub(super) fn shown(
+        &self,
+        alias: &MachineName,
+        port: Option<u16>,
+        kind: KeyKind,
+    ) -> Option<String> {
         let log = self.log(alias, port, kind)?;
         if let Some(key) = proven(&log) {
             return Some(key);
@@ -70,7 +75,7 @@ impl AliasChecker {
         proven(&self.log(alias, port, kind)?)
     }
 
-    fn log(&self, alias: &Name, port: Option<u16>, kind: KeyKind) -> Option<String> {
+    fn log(&self, alias: &MachineName, port: Option<u16>, kind: KeyKind) -> Option<String> {
         let number = self
             .files_made
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -119,9 +124,9 @@ impl AliasChecker {
     }
 
     /// Nothing is begun when the time is up.
-    pub(super) fn bounds(&self) -> Option<Bounds> {
+    pub(super) fn bounds(&self) -> Option<CommandLimits> {
         let left = self.until.saturating_duration_since(Instant::now());
-        (!left.is_zero()).then(|| Bounds {
+        (!left.is_zero()).then(|| CommandLimits {
             deadline: SSH_TIMEOUT.min(left),
             output: MAX_LOG,
         })

@@ -9,8 +9,8 @@ mod seeds;
 use std::io::Read;
 
 use crosstie_facts::{
-    Entry, Gap, Meta, Raw,
-    collect::{COMMANDS, GROUPS, Keep, Rule},
+    CaptureEntry, CaptureMeta, RawCapture, ReadGap,
+    collect::{COMMANDS, CollectRule, FileFilter, GROUPS},
 };
 use crosstie_node::{capture::pack, sanitised};
 use flate2::read::GzDecoder;
@@ -18,7 +18,7 @@ use flate2::read::GzDecoder;
 use plant::{PLAIN, SHAPED};
 
 /// A rule's paths, with every star and alternative written out.
-fn paths(rule: &Rule) -> Vec<String> {
+fn paths(rule: &CollectRule) -> Vec<String> {
     let path = rule.path.replace("$release", seeds::RELEASE);
     alternatives(&path.replace('*', "0"))
 }
@@ -34,30 +34,33 @@ fn alternatives(path: &str) -> Vec<String> {
         .collect()
 }
 
-fn rules() -> impl Iterator<Item = &'static Rule> {
+fn rules() -> impl Iterator<Item = &'static CollectRule> {
     GROUPS.into_iter().flatten()
 }
 
-fn is_kernel_file(rule: &Rule) -> bool {
-    matches!(rule.keep, Keep::Whole | Keep::Gid)
+fn is_kernel_file(rule: &CollectRule) -> bool {
+    matches!(rule.keep, FileFilter::Whole | FileFilter::Gid)
 }
 
 /// Every file that has content, as `text` would have it.
-fn with_files(text: &str, wanted: impl Fn(&Rule) -> bool) -> Raw {
-    let mut raw = Raw::default();
+fn with_files(text: &str, wanted: impl Fn(&CollectRule) -> bool) -> RawCapture {
+    let mut raw = RawCapture::default();
     for rule in rules().filter(|rule| wanted(rule)) {
         for path in paths(rule) {
-            raw.insert(&path, Entry::File(text.as_bytes().to_vec()));
+            raw.insert(&path, CaptureEntry::File(text.as_bytes().to_vec()));
         }
     }
     // Where modules are looked for; it has rules of its own elsewhere.
     let release = "proc/sys/kernel/osrelease";
-    raw.insert(release, Entry::File(seeds::RELEASE.as_bytes().to_vec()));
+    raw.insert(
+        release,
+        CaptureEntry::File(seeds::RELEASE.as_bytes().to_vec()),
+    );
     raw
 }
 
 /// The archive before compression.
-fn archived(raw: &Raw) -> String {
+fn archived(raw: &RawCapture) -> String {
     let packed = pack(&sanitised(raw));
     let mut bytes = Vec::new();
     GzDecoder::new(packed.as_slice())
@@ -68,7 +71,7 @@ fn archived(raw: &Raw) -> String {
 
 /// Fails if a canary is in the archive, and names where it stands.
 #[track_caller]
-fn assert_none_in(raw: &Raw, planted: &str) {
+fn assert_none_in(raw: &RawCapture, planted: &str) {
     let archived = archived(raw);
     for canary in SHAPED.iter().chain([&PLAIN]) {
         if !archived.contains(canary) {
@@ -80,7 +83,7 @@ fn assert_none_in(raw: &Raw, planted: &str) {
             .chain(kept.commands())
             .filter(|(path, entry)| {
                 path.contains(canary) || format!("{entry:?}").contains(canary) || {
-                    let Entry::File(bytes) = entry else {
+                    let CaptureEntry::File(bytes) = entry else {
                         return false;
                     };
                     String::from_utf8_lossy(bytes).contains(canary)
@@ -125,11 +128,14 @@ fn no_value_that_looks_like_a_secret_leaves_the_node() {
 fn every_rule_has_a_seed_that_it_keeps_something_of() {
     let seeds = seeds::files();
     for rule in rules() {
-        let has_content = !matches!(rule.keep, Keep::Link | Keep::Name | Keep::Access);
+        let has_content = !matches!(
+            rule.keep,
+            FileFilter::Link | FileFilter::Name | FileFilter::Access
+        );
         for path in paths(rule) {
             let is_kept = |seed: &String| {
                 let raw = with_files(seed, |other| std::ptr::eq(other, rule));
-                matches!(sanitised(&raw).entry(&path), Some(Entry::File(kept)) if !kept.is_empty())
+                matches!(sanitised(&raw).entry(&path), Some(CaptureEntry::File(kept)) if !kept.is_empty())
             };
             assert!(
                 !has_content || seeds.iter().any(is_kept),
@@ -144,10 +150,10 @@ fn commands() -> impl Iterator<Item = String> {
     COMMANDS.iter().map(|rule| rule.name.replace('*', "eth0"))
 }
 
-fn with_commands(text: &str, wanted: impl Fn(&str) -> bool) -> Raw {
-    let mut raw = Raw::default();
+fn with_commands(text: &str, wanted: impl Fn(&str) -> bool) -> RawCapture {
+    let mut raw = RawCapture::default();
     for name in commands().filter(|name| wanted(name)) {
-        raw.insert_command(&name, Entry::File(text.as_bytes().to_vec()));
+        raw.insert_command(&name, CaptureEntry::File(text.as_bytes().to_vec()));
     }
     raw
 }
@@ -185,7 +191,7 @@ fn every_command_has_a_seed_that_it_keeps_something_of() {
     for name in commands() {
         let is_kept = |seed: &String| {
             let kept = sanitised(&with_commands(seed, |other| other == name));
-            matches!(kept.command_entry(&name), Some(Entry::File(kept)) if kept.len() > 4)
+            matches!(kept.command_entry(&name), Some(CaptureEntry::File(kept)) if kept.len() > 4)
         };
         assert!(seeds.iter().any(is_kept), "no seed for {name}");
     }
@@ -200,7 +206,7 @@ fn is_partial(path: &str) -> bool {
 #[test]
 fn names_links_and_reasons_hold_no_secret() {
     for secret in SHAPED {
-        let mut raw = Raw::new(Meta {
+        let mut raw = RawCapture::new(CaptureMeta {
             host: format!("node {secret}"),
             captured: secret.to_owned(),
             root_refused: Some(format!("said {secret}")),
@@ -210,34 +216,37 @@ fn names_links_and_reasons_hold_no_secret() {
             let (secret, is_whole) = (secret.replace('/', "+"), !is_partial(&starred));
             for path in alternatives(&starred.replace('*', &secret)) {
                 if is_whole {
-                    raw.insert(&path, Entry::File(b"1\n".to_vec()));
+                    raw.insert(&path, CaptureEntry::File(b"1\n".to_vec()));
                 }
             }
             for path in paths(rule) {
-                raw.insert(&path, Entry::Link(format!("../{secret}/x")));
-                let reason = Gap::Failed(format!("mount failed: {secret}"));
-                raw.insert(&format!("{path}0"), Entry::Gap(reason));
+                raw.insert(&path, CaptureEntry::Link(format!("../{secret}/x")));
+                let reason = ReadGap::Failed(format!("mount failed: {secret}"));
+                raw.insert(&format!("{path}0"), CaptureEntry::Gap(reason));
             }
         }
         for name in commands().chain([PLAIN.to_owned()]) {
-            raw.insert_command(&name, Entry::Gap(Gap::Failed(format!("said {secret}"))));
+            raw.insert_command(
+                &name,
+                CaptureEntry::Gap(ReadGap::Failed(format!("said {secret}"))),
+            );
         }
         for rule in &COMMANDS {
             let name = rule.name.replace('*', secret);
-            raw.insert_command(&name, Entry::File(b"[]".to_vec()));
+            raw.insert_command(&name, CaptureEntry::File(b"[]".to_vec()));
         }
-        raw.insert_command(&format!("x{PLAIN}"), Entry::Link(PLAIN.to_owned()));
+        raw.insert_command(&format!("x{PLAIN}"), CaptureEntry::Link(PLAIN.to_owned()));
         assert_none_in(&raw, secret);
     }
 }
 
 /// Files that people name, each with a name of theirs before and behind a number.
-fn named_by_people(text: &str) -> Raw {
-    let mut raw = Raw::default();
+fn named_by_people(text: &str) -> RawCapture {
+    let mut raw = RawCapture::default();
     for rule in
         rules().filter(|rule| rule.path.starts_with("etc/") || rule.path.starts_with("{etc,"))
     {
-        let is_text = matches!(rule.keep, Keep::Filtered(_) | Keep::Private(_));
+        let is_text = matches!(rule.keep, FileFilter::Filtered(_) | FileFilter::Private(_));
         let (folder, last) = rule.path.rsplit_once('/').unwrap();
         for name in [
             PLAIN,
@@ -252,7 +261,7 @@ fn named_by_people(text: &str) -> Raw {
             let paths = alternatives(&path.replace('*', "0"));
             // What lies there is a package's.
             for path in paths.iter().filter(|path| !path.starts_with("usr/")) {
-                raw.insert(path, Entry::File(text.as_bytes().to_vec()));
+                raw.insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
             }
         }
     }
@@ -280,14 +289,14 @@ fn names_that_people_gave_stay_on_the_node() {
 /// What is diagnosed does not depend on what people call things.
 #[test]
 fn limits_are_the_same_without_the_names_of_users_and_files() {
-    let limits = |raw: &Raw| {
+    let limits = |raw: &RawCapture| {
         let lines = crosstie_facts::facts(raw).system.limit_lines;
         let told = lines
             .into_iter()
             .map(|line| (line.domain, line.kind, line.value));
         told.collect::<Vec<_>>()
     };
-    let mut raw = Raw::default();
+    let mut raw = RawCapture::default();
     for (name, text) in [
         ("zeta.conf", "* soft memlock 64\n"),
         (
@@ -297,7 +306,7 @@ fn limits_are_the_same_without_the_names_of_users_and_files() {
         ("alice.conf", "root - memlock 1\n"),
     ] {
         let path = format!("etc/security/limits.d/{name}");
-        raw.insert(&path, Entry::File(text.as_bytes().to_vec()));
+        raw.insert(&path, CaptureEntry::File(text.as_bytes().to_vec()));
     }
     let live = crosstie_facts::collect::tree(&raw);
     let captured = sanitised(&raw);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::IpAddr};
 
 use crate::{
-    Check, Cluster, Hit, Run, Same, Site, explains,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedCluster, FindingSite, explains,
     terms::{address_source, roce},
 };
 
@@ -18,12 +18,12 @@ pub(super) const CHECK: Check = Check {
         break when the answer changes.",
     fix: "Give each node an address of its own, and write it down.",
     verify: "`arping -D -I IF ADDRESS` on each node gets no answer.",
-    explained_by: &[explains("node-cloned", Same::EveryNode)],
-    run: Run::cluster(run),
+    explained_by: &[explains("node-cloned", CauseScope::EveryNode)],
+    run: CheckFunctions::cluster(run),
 };
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
-    let mut holders: BTreeMap<IpAddr, Vec<(usize, &str, Site)>> = BTreeMap::new();
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
+    let mut holders: BTreeMap<IpAddr, Vec<(usize, &str, FindingSite)>> = BTreeMap::new();
     for (index, node) in cluster.nodes.iter().enumerate() {
         for port in roce(node) {
             for (netdev, address) in port.lasting_addresses() {
@@ -38,7 +38,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
         .into_iter()
         .filter(|(_, holders)| holders.len() > 1)
         .map(|(address, holders)| {
-            let hit = Hit::fault(address);
+            let hit = CheckHit::fault(address);
             holders
                 .into_iter()
                 .fold(hit, |hit, (node, interface, site)| {

@@ -6,8 +6,8 @@ use crosstie_model::{Cable, Facts};
 use ipnet::IpNet;
 
 use crate::{
-    Check, FabricPort, Hit, Node, Run,
-    overlaps::Overlaps,
+    Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort,
+    overlaps::SubnetOverlaps,
     terms::{effective, has_ipv4, listed, roce, sysctl},
 };
 
@@ -32,11 +32,11 @@ pub(super) const CHECK: Check = Check {
     verify: "`sysctl net.ipv4.conf.all.arp_ignore` says 1; on the peer, `ip neigh flush dev IF` and a ping bring back \
         the right MAC address each time.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
-    let mut groups: Vec<Vec<&FabricPort>> = Vec::new();
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
+    let mut groups: Vec<Vec<&ExaminedPort>> = Vec::new();
     let mut wires = Wires::default();
     for port in roce(node).filter(|port| port.netdev.is_some() && has_ipv4(port)) {
         let group = wires.group_of(node, port).unwrap_or(groups.len());
@@ -57,27 +57,27 @@ fn run(node: &Node) -> Vec<Hit> {
         .collect()
 }
 
-fn hit(facts: &Facts, names: &[&str], group: &[&FabricPort]) -> Option<Hit> {
-    let mut subnets = Overlaps::default();
+fn hit(facts: &Facts, names: &[&str], group: &[&ExaminedPort]) -> Option<CheckHit> {
+    let mut subnets = SubnetOverlaps::default();
     for (place, port) in group.iter().enumerate() {
         ipv4_subnets(port).for_each(|net| subnets.insert(net, place));
     }
-    let apart = |port: &FabricPort| {
+    let apart = |port: &ExaminedPort| {
         let mut others = ipv4_subnets(port).flat_map(|net| subnets.of(&net));
         !others.any(|other| group[other].label() != port.label())
     };
-    let answers_for_others = |port: &&&FabricPort| {
+    let answers_for_others = |port: &&&ExaminedPort| {
         let value = |setting| effective(facts, setting, port.label());
         value("arp_ignore") == Some(0)
             && value("arp_filter").unwrap_or(0) == 0
             // A strict filter drops requests that come in by another way than the answer would take.
             && !(value("rp_filter") == Some(1) && apart(port))
     };
-    let open: Vec<&&FabricPort> = group.iter().filter(answers_for_others).collect();
+    let open: Vec<&&ExaminedPort> = group.iter().filter(answers_for_others).collect();
     if open.is_empty() {
         return None;
     }
-    let mut hit = Hit::warning(listed(names));
+    let mut hit = CheckHit::warning(listed(names));
     for name in std::iter::once("all").chain(open.iter().map(|port| port.label())) {
         let key = sysctl("arp_ignore", name);
         if let Some(value) = facts.sysctls.get(&key) {
@@ -102,11 +102,11 @@ fn hit(facts: &Facts, names: &[&str], group: &[&FabricPort]) -> Option<Hit> {
 struct Wires<'a> {
     cages: HashMap<usize, usize>,
     planes: HashMap<&'a str, usize>,
-    subnets: Overlaps,
+    subnets: SubnetOverlaps,
 }
 
 impl<'a> Wires<'a> {
-    fn group_of(&self, node: &Node<'a>, port: &FabricPort) -> Option<usize> {
+    fn group_of(&self, node: &ExaminedNode<'a>, port: &ExaminedPort) -> Option<usize> {
         let by_cage = self.cages.get(&port.cage).copied();
         let by_plane = plane(node, port).and_then(|plane| self.planes.get(plane).copied());
         let by_subnet = ipv4_subnets(port)
@@ -115,7 +115,7 @@ impl<'a> Wires<'a> {
         [by_cage, by_plane, by_subnet].into_iter().flatten().min()
     }
 
-    fn add(&mut self, node: &Node<'a>, port: &FabricPort, group: usize) {
+    fn add(&mut self, node: &ExaminedNode<'a>, port: &ExaminedPort, group: usize) {
         let first = |found: &mut usize| *found = group.min(*found);
         self.cages
             .entry(port.cage)
@@ -130,7 +130,7 @@ impl<'a> Wires<'a> {
     }
 }
 
-fn plane<'a>(node: &Node<'a>, port: &FabricPort) -> Option<&'a str> {
+fn plane<'a>(node: &ExaminedNode<'a>, port: &ExaminedPort) -> Option<&'a str> {
     let cage = &node.cages.get(port.cage)?.id;
     let mut cables = node.spec?.cables.iter();
     cables.find_map(|cable| match cable {
@@ -141,7 +141,7 @@ fn plane<'a>(node: &Node<'a>, port: &FabricPort) -> Option<&'a str> {
     })
 }
 
-fn ipv4_subnets(port: &FabricPort) -> impl Iterator<Item = IpNet> {
+fn ipv4_subnets(port: &ExaminedPort) -> impl Iterator<Item = IpNet> {
     let addresses = port.lasting_addresses().into_iter();
     addresses
         .map(|(_, address)| address.net)

@@ -1,7 +1,7 @@
 //! A fabric port's only IPv4 address is a link-local one.
 
 use crate::{
-    Check, Hit, Node, Run, Same, explains, is_link_local,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains, is_link_local,
     terms::{address_source, roce},
 };
 
@@ -18,14 +18,14 @@ pub(super) const CHECK: Check = Check {
     fix: "Give the interface a static address in a subnet of its own.",
     verify: "`ip addr show dev IF` lists an address outside 169.254.0.0/16, also after a reboot.",
     explained_by: &[
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::Port),
-        explains("twin-down", Same::Port),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::Port),
+        explains("twin-down", CauseScope::Port),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     roce(node)
         .filter_map(|port| {
             let mut addresses = port.addresses();
@@ -35,7 +35,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 .all(|(_, address)| is_link_local(address.net.addr()));
             let (netdev, address) = addresses.first().filter(|_| all)?;
             let source = address_source(&netdev.name);
-            Some(Hit::warning(&netdev.name).saw("only IPv4 address", address.net, source))
+            Some(CheckHit::warning(&netdev.name).saw("only IPv4 address", address.net, source))
         })
         .collect()
 }

@@ -6,15 +6,15 @@ use crosstie_facts::{PROFILES, is_renderers, joined, keeps_unnamed, private_mana
 use crosstie_model::{
     Facts,
     facts::{
-        net::{Address, Interface, Manager},
-        persistence::Profile,
+        net::{Interface, InterfaceAddress, Manager},
+        persistence::InterfaceProfile,
     },
     renderers_listed, with_every_renderer,
 };
 use crosstie_plan::keep_commands;
 
 use crate::{
-    Check, Hit, Node, Run,
+    Check, CheckFunctions, CheckHit, ExaminedNode,
     terms::{address_source, netdev_file, roce},
 };
 
@@ -39,10 +39,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Write the settings into the files of whatever manages the network of this node.",
     verify: "After a reboot `ip addr show` has the same addresses and MTU.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let facts = node.facts;
     // Inside a container the host's files are out of sight; a broken file may cover anything.
     if facts.system.container.known().is_some() || !facts.persistence.broken.is_empty() {
@@ -66,9 +66,9 @@ fn run(node: &Node) -> Vec<Hit> {
         .collect()
 }
 
-fn hit(facts: &Facts, interface: &Interface, coverage: &Coverage) -> Option<Hit> {
+fn hit(facts: &Facts, interface: &Interface, coverage: &Coverage) -> Option<CheckHit> {
     let name = &interface.name;
-    let addresses: Vec<&Address> = interface
+    let addresses: Vec<&InterfaceAddress> = interface
         .addresses
         .iter()
         .filter(|address| !address.dynamic && !crate::is_link_local(address.net.addr()))
@@ -78,7 +78,7 @@ fn hit(facts: &Facts, interface: &Interface, coverage: &Coverage) -> Option<Hit>
     if nothing_set || may_be_hidden(facts, interface) || coverage.holds(facts, interface) {
         return None;
     }
-    let mut hit = Hit::warning(name);
+    let mut hit = CheckHit::warning(name);
     for address in &addresses {
         hit = hit.saw("address", address.net, address_source(name));
     }
@@ -118,7 +118,7 @@ struct Coverage<'a> {
     /// Interfaces that are covered by their names.
     names: HashSet<&'a str>,
     /// Profiles that cover whatever they match.
-    others: Vec<&'a Profile>,
+    others: Vec<&'a InterfaceProfile>,
 }
 
 impl<'a> Coverage<'a> {
@@ -141,7 +141,7 @@ impl<'a> Coverage<'a> {
     fn holds(&self, facts: &Facts, interface: &Interface) -> bool {
         let function = interface.pci.known().and_then(|pci| facts.pci_device(*pci));
         let driver = function.and_then(|function| function.driver.known());
-        let covers = |profile: &&Profile| {
+        let covers = |profile: &&InterfaceProfile| {
             if !profile.matches.is_open() {
                 return profile
                     .matches
@@ -153,7 +153,7 @@ impl<'a> Coverage<'a> {
     }
 }
 
-fn commands(facts: &Facts, interface: &Interface, addresses: &[&Address]) -> Vec<String> {
+fn commands(facts: &Facts, interface: &Interface, addresses: &[&InterfaceAddress]) -> Vec<String> {
     // A bond or a VLAN takes more than that.
     if interface.kind.known().is_some() {
         return Vec::new();

@@ -1,10 +1,10 @@
 //! A fabric subnet is also in use on another interface.
 
-use crosstie_model::facts::net::{Address, Interface};
+use crosstie_model::facts::net::{Interface, InterfaceAddress};
 
 use crate::{
-    Check, Hit, Node, Run, is_link_local,
-    overlaps::Overlaps,
+    Check, CheckFunctions, CheckHit, ExaminedNode, is_link_local,
+    overlaps::SubnetOverlaps,
     terms::{address_source, dedicated, fabric_names, is_single, share_routes},
 };
 
@@ -23,12 +23,12 @@ pub(super) const CHECK: Check = Check {
     fix: "Choose a subnet for the fabric that no other interface of any node uses.",
     verify: "`ip route get PEER` names the fabric interface for each of the peers' fabric addresses.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let fabric = fabric_names(node);
-    let others: Vec<(&Interface, &Address)> = node
+    let others: Vec<(&Interface, &InterfaceAddress)> = node
         .facts
         .network
         .interfaces
@@ -38,9 +38,9 @@ fn run(node: &Node) -> Vec<Hit> {
         .flat_map(|interface| interface.addresses.iter().map(move |own| (interface, own)))
         .filter(|(_, address)| is_subnet(address))
         .collect();
-    let overlaps = Overlaps::new(others.iter().map(|(_, address)| address.net));
+    let overlaps = SubnetOverlaps::new(others.iter().map(|(_, address)| address.net));
     let mut hits = Vec::new();
-    for (netdev, address) in dedicated(node).flat_map(crate::FabricPort::lasting_addresses) {
+    for (netdev, address) in dedicated(node).flat_map(crate::ExaminedPort::lasting_addresses) {
         if !is_subnet(address) || hits.len() >= MAX_HITS {
             continue;
         }
@@ -48,7 +48,7 @@ fn run(node: &Node) -> Vec<Hit> {
         let clashing = clashing.map(|place| others[place]);
         let clashing = clashing.filter(|(other, _)| share_routes(node.facts, netdev, other));
         hits.extend(clashing.take(MAX_HITS).map(|(other, lan)| {
-            Hit::fault(format!("{} and {}", netdev.name, other.name))
+            CheckHit::fault(format!("{} and {}", netdev.name, other.name))
                 .saw("fabric address", address.net, address_source(&netdev.name))
                 .saw("other address", lan.net, address_source(&other.name))
         }));
@@ -61,7 +61,7 @@ const MAX_HITS: usize = 1000;
 
 /// Of a lasting kind, and wide enough to send others' traffic astray. IPv6 subnets that a router announces are left
 /// alone: where the fabric hangs on the LAN's switch, both learn the same one.
-fn is_subnet(address: &Address) -> bool {
+fn is_subnet(address: &InterfaceAddress) -> bool {
     !is_link_local(address.net.addr())
         && !is_single(&address.net)
         && (address.net.addr().is_ipv4() || !address.dynamic)

@@ -3,7 +3,8 @@
 use crosstie_model::facts::net::Interface;
 
 use crate::{
-    Check, FabricPort, Hit, Node, Run, Same, explains, is_link_local,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort, explains,
+    is_link_local,
     terms::{address_source, addresses_known, listed, roce, stack},
 };
 
@@ -20,23 +21,23 @@ pub(super) const CHECK: Check = Check {
     fix: "Plan addresses for the cluster and apply them: `crosstie init`, `crosstie plan`, `crosstie apply`.",
     verify: "`ip addr show` lists an address on each fabric interface, and the peers' addresses answer ping.",
     explained_by: &[
-        explains("bonded-rdma", Same::Cage),
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::Port),
-        explains("twin-down", Same::Port),
+        explains("bonded-rdma", CauseScope::Cage),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::Port),
+        explains("twin-down", CauseScope::Port),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
-    let ports: Vec<&FabricPort> = roce(node).filter(|port| port.netdev.is_some()).collect();
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
+    let ports: Vec<&ExaminedPort> = roce(node).filter(|port| port.netdev.is_some()).collect();
     let silent = ports.is_empty()
         || !addresses_known(node.facts)
         || ports.iter().any(|port| has_address(node, port));
     if silent {
         return Vec::new();
     }
-    let mut hit = Hit::fault(listed(ports.iter().map(|port| port.label())));
+    let mut hit = CheckHit::fault(listed(ports.iter().map(|port| port.label())));
     for port in ports {
         let what = format!("addresses of {}", port.label());
         hit = hit.saw(what, "none", address_source(port.label()));
@@ -48,7 +49,7 @@ fn run(node: &Node) -> Vec<Hit> {
     vec![hit]
 }
 
-fn has_address(node: &Node, port: &FabricPort) -> bool {
+fn has_address(node: &ExaminedNode, port: &ExaminedPort) -> bool {
     let usable = |interface: &Interface| {
         // What Open vSwitch does with its ports is not told by their interfaces.
         let foreign = interface

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use crosstie_model::{
     Facts,
-    facts::net::{Address, InputChain, Interface},
+    facts::net::{InputChain, Interface, InterfaceAddress},
 };
 
 use crate::{
-    Check, Hit, Node, Run,
-    firewall::{Judge, Packet},
+    Check, CheckFunctions, CheckHit, ExaminedNode,
+    firewall::{ChainEvaluator, FirstPacket},
     terms::{address_source, dedicated},
     word,
 };
@@ -28,16 +28,16 @@ pub(super) const CHECK: Check = Check {
     fix: "Accept everything that comes in through the fabric interfaces: nothing but the nodes is on that network.",
     verify: "`nc -zv ADDRESS PORT` from a peer reaches a program that listens on the fabric address.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let Some(firewall) = node.facts.network.firewall.known() else {
         return Vec::new();
     };
-    let mut judged: Vec<(&Interface, &Address)> = Vec::new();
+    let mut judged: Vec<(&Interface, &InterfaceAddress)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    for (netdev, address) in dedicated(node).flat_map(crate::FabricPort::lasting_addresses) {
+    for (netdev, address) in dedicated(node).flat_map(crate::ExaminedPort::lasting_addresses) {
         // One address an interface; IPv4 is what engines use where there is any.
         match places.get(netdev.name.as_str()) {
             Some(place) if judged[*place].1.net.addr().is_ipv6() => judged[*place].1 = address,
@@ -48,11 +48,11 @@ fn run(node: &Node) -> Vec<Hit> {
             }
         }
     }
-    let chains: Vec<Judge> = firewall.input.iter().map(Judge::new).collect();
+    let chains: Vec<ChainEvaluator> = firewall.input.iter().map(ChainEvaluator::new).collect();
     judged
         .into_iter()
         .filter_map(|(netdev, address)| {
-            let packet = Packet {
+            let packet = FirstPacket {
                 interface: &netdev.name,
                 to: address.net,
             };
@@ -60,7 +60,7 @@ fn run(node: &Node) -> Vec<Hit> {
             let chain = chains.iter().find(|judge| judge.blocks(packet))?.chain;
             let path = format!("{} {} {}", chain.family, chain.table, chain.chain);
             Some(
-                Hit::warning(&netdev.name)
+                CheckHit::warning(&netdev.name)
                     .saw("address", address.net, address_source(&netdev.name))
                     .saw(
                         "input chain",

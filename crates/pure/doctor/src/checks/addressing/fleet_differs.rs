@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crosstie_model::distribution::PACKAGE_LISTS;
 
 use crate::{
-    Check, Cluster, Hit, Node, Run,
+    Check, CheckFunctions, CheckHit, ExaminedCluster, ExaminedNode,
     terms::{listed, listed_briefly},
 };
 
@@ -29,7 +29,7 @@ pub(super) const CHECK: Check = Check {
     fix: "Bring the nodes that differ to the version of the majority, or all of them to one newer version.",
     verify: "All nodes of a kind report the same version.",
     explained_by: &[],
-    run: Run::cluster(run),
+    run: CheckFunctions::cluster(run),
 };
 
 /// What is compared, and where it is read.
@@ -43,7 +43,7 @@ const KERNEL: Trait = ("kernel", "/proc/sys/kernel/osrelease");
 /// Value → nodes that have it.
 type Votes<'a> = BTreeMap<String, Vec<&'a str>>;
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let mut fleets: BTreeMap<(Trait, String), Votes> = BTreeMap::new();
     for node in cluster.nodes.iter().filter(|node| node.concerns_us()) {
         for (subject, value, kind) in traits(node) {
@@ -61,7 +61,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
         .collect()
 }
 
-fn hit((what, source): Trait, kind: &str, votes: Votes) -> Hit {
+fn hit((what, source): Trait, kind: &str, votes: Votes) -> CheckHit {
     let mut votes: Vec<(String, Vec<&str>)> = votes.into_iter().collect();
     votes.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
     let counts: Vec<usize> = votes.iter().map(|(_, nodes)| nodes.len()).collect();
@@ -73,13 +73,13 @@ fn hit((what, source): Trait, kind: &str, votes: Votes) -> Hit {
         }
         _ => format!("No version of {what} has a majority: choose one for all nodes."),
     };
-    let hit = Hit::warning(format!("{what}, {kind}")).advice(advice);
+    let hit = CheckHit::warning(format!("{what}, {kind}")).advice(advice);
     votes.into_iter().fold(hit, |hit, (value, nodes)| {
         hit.saw(format!("{what} {value}"), listed_briefly(&nodes), source)
     })
 }
 
-fn traits(node: &Node) -> Vec<(Trait, String, String)> {
+fn traits(node: &ExaminedNode) -> Vec<(Trait, String, String)> {
     let facts = node.facts;
     let mut found = Vec::new();
     let mut kinds: BTreeSet<String> = BTreeSet::new();

@@ -3,7 +3,7 @@
 use crosstie_model::facts::rdma::GidKind;
 
 use crate::{
-    Check, FabricPort, Hit, Node, Run, Same, explains,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort, explains,
     terms::{address_source, listed, roce},
     word,
 };
@@ -26,15 +26,15 @@ pub(super) const CHECK: Check = Check {
     fix: "Take the link down and up again. If the entry stays away, see that the RDMA device belongs to the interface \
         that holds the address (`rdma link`).",
     verify: "`grep -r . /sys/class/infiniband/DEV/ports/1/gid_attrs/types` shows RoCE v2 for the address's index.",
-    explained_by: &[explains("bonded-rdma", Same::Cage)],
-    run: Run::node(run),
+    explained_by: &[explains("bonded-rdma", CauseScope::Cage)],
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     roce(node).filter_map(hit).collect()
 }
 
-fn hit(port: &FabricPort) -> Option<Hit> {
+fn hit(port: &ExaminedPort) -> Option<CheckHit> {
     // An empty table, or one without types, was not read: even a bare port has its link-local entries.
     let typed = port
         .port
@@ -57,7 +57,7 @@ fn hit(port: &FabricPort) -> Option<Hit> {
     let mut missing = port.lasting_addresses();
     missing.retain(|(_, address)| !has_v2(address.net.addr()));
     let (netdev, _) = missing.first()?;
-    let mut hit = Hit::fault(&port.device.name);
+    let mut hit = CheckHit::fault(&port.device.name);
     for (netdev, address) in &missing {
         hit = hit.saw("address", address.net, address_source(&netdev.name));
     }

@@ -3,7 +3,7 @@
 use crosstie_model::facts::net::Interface;
 
 use crate::{
-    Check, Hit, Node, Run, is_link_local,
+    Check, CheckFunctions, CheckHit, ExaminedNode, is_link_local,
     terms::{addresses_known, fabric_names, gateway_through, listed, roce},
 };
 
@@ -19,14 +19,14 @@ pub(super) const CHECK: Check = Check {
     fix: "Cable a second, ordinary port as the management network, and take the gateway off the fabric port.",
     verify: "`ip route show default` names an interface that is not part of the fabric.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
-    let hits: Vec<Hit> = roce(node)
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
+    let hits: Vec<CheckHit> = roce(node)
         .filter_map(|port| {
             let value = format!("dev {}", gateway_through(node, port)?);
-            let hit = Hit::warning(port.label());
+            let hit = CheckHit::warning(port.label());
             Some(hit.saw("default route", value, "ip route show default"))
         })
         .collect();
@@ -38,8 +38,8 @@ fn run(node: &Node) -> Vec<Hit> {
     hits
 }
 
-fn no_other_way_in(node: &Node) -> Option<Hit> {
-    let ports: Vec<&str> = roce(node).map(crate::FabricPort::label).collect();
+fn no_other_way_in(node: &ExaminedNode) -> Option<CheckHit> {
+    let ports: Vec<&str> = roce(node).map(crate::ExaminedPort::label).collect();
     if ports.is_empty() || !addresses_known(node.facts) {
         return None;
     }
@@ -50,12 +50,12 @@ fn no_other_way_in(node: &Node) -> Option<Hit> {
     if others.next().is_some() {
         return None;
     }
-    let hit = Hit::warning(listed(&ports));
+    let hit = CheckHit::warning(listed(&ports));
     Some(hit.saw("addresses outside the fabric", "none", "ip addr show"))
 }
 
 /// Hardware, or something above it, with an address. A bridge for containers leads nowhere.
-fn is_way_in(node: &Node, interface: &Interface) -> bool {
+fn is_way_in(node: &ExaminedNode, interface: &Interface) -> bool {
     let real = match interface.kind.known().map(String::as_str) {
         None => interface.name != "lo",
         Some("bridge") => node.index.has_hardware(&interface.name),

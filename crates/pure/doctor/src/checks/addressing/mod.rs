@@ -21,9 +21,9 @@ mod twin_unaddressed;
 mod twins_same_subnet;
 mod wrong_neighbour;
 
-use super::Area;
+use super::CheckArea;
 
-pub const AREA: Area = Area {
+pub const AREA: CheckArea = CheckArea {
     title: "Addressing and MTU",
     checks: &[
         &mtu_small::CHECK,

@@ -1,7 +1,7 @@
 //! A fabric port's MTU is above what the cluster file plans.
 
 use crate::{
-    Check, Hit, Node, Run,
+    Check, CheckFunctions, CheckHit, ExaminedNode,
     terms::{netdev_file, roce},
     word,
 };
@@ -18,17 +18,17 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the MTU that is planned, or change the plan for all ports: `mtu` in the cluster file, then `crosstie apply`.",
     verify: "`ip link show dev IF` shows the MTU of the cluster file.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     roce(node)
         .filter_map(|port| {
             let netdev = port.netdev?;
             let mtu = *netdev.mtu.known()?;
             let planned = node.planned_mtu(port)?;
             (mtu > planned).then(|| {
-                Hit::warning(&netdev.name)
+                CheckHit::warning(&netdev.name)
                     .saw("MTU", mtu, netdev_file(&netdev.name, "mtu"))
                     .saw("MTU that is planned", planned, "cluster.toml")
                     .command(format!(

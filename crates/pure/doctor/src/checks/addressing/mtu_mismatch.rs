@@ -4,7 +4,7 @@ use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::Mtu;
 
 use crate::{
-    Check, FabricPort, Hit, Pair, Run, Same, explains,
+    CagePair, CauseScope, Check, CheckFunctions, CheckHit, ExaminedPort, explains,
     terms::{netdev_file, overlap},
 };
 
@@ -23,21 +23,21 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the same MTU on both ends, and on every switch port in between.",
     verify: "`ping -M do -s 8972 PEER` (MTU 9000) gets its answers in both directions.",
     explained_by: &[
-        explains("mtu-small", Same::Cable),
-        explains("mtu-large", Same::Cable),
-        explains("twin-mtu-differs", Same::Cable),
-        explains("twin-down", Same::Cable),
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::Cable),
+        explains("mtu-small", CauseScope::Cable),
+        explains("mtu-large", CauseScope::Cable),
+        explains("twin-mtu-differs", CauseScope::Cable),
+        explains("twin-down", CauseScope::Cable),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::Cable),
     ],
-    run: Run::pair(run),
+    run: CheckFunctions::pair(run),
 };
 
-type Side<'a> = (&'a FabricPort<'a>, Mtu, Option<Mtu>);
+type Side<'a> = (&'a ExaminedPort<'a>, Mtu, Option<Mtu>);
 
-fn run(pair: &Pair) -> Vec<Hit> {
+fn run(pair: &CagePair) -> Vec<CheckHit> {
     let side = |port| {
-        let port: &FabricPort = port;
+        let port: &ExaminedPort = port;
         let mtu = *port.netdev?.mtu.known()?;
         port.is_roce().then(|| (port, mtu, roce_path_mtu(mtu)))
     };
@@ -64,7 +64,7 @@ fn run(pair: &Pair) -> Vec<Hit> {
     if different.is_empty() {
         return Vec::new();
     }
-    let mut hit = Hit::warning(pair.label());
+    let mut hit = CheckHit::warning(pair.label());
     for (a, b) in different {
         for (node, (port, mtu, _)) in [(pair.a.node.name, a), (pair.b.node.name, b)] {
             let name = port.label();
@@ -78,7 +78,7 @@ fn run(pair: &Pair) -> Vec<Hit> {
     vec![hit]
 }
 
-fn share_subnet(a: &FabricPort, b: &FabricPort) -> bool {
+fn share_subnet(a: &ExaminedPort, b: &ExaminedPort) -> bool {
     let theirs = b.lasting_addresses();
     a.lasting_addresses().iter().any(|(_, own)| {
         let mut theirs = theirs.iter();

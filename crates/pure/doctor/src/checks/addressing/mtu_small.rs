@@ -4,7 +4,7 @@ use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::Mtu;
 
 use crate::{
-    Check, Hit, Node, Run, Same, explains,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains,
     terms::{dedicated, netdev_file},
     word,
 };
@@ -27,14 +27,14 @@ pub(super) const CHECK: Check = Check {
         netplan or the like.",
     verify: "`ip link show dev IF` says mtu 9000 on both ends, and `ping -M do -s 8972 PEER` gets its answers.",
     explained_by: &[
-        explains("twin-down", Same::Port),
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::Port),
+        explains("twin-down", CauseScope::Port),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::Port),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     dedicated(node)
         .filter_map(|port| {
             let netdev = port.netdev?;
@@ -44,7 +44,7 @@ fn run(node: &Node) -> Vec<Hit> {
             let planned = node.planned_mtu(port);
             let below_plan = planned.is_some_and(|planned| mtu < planned);
             (path < Some(LARGEST) || below_plan).then(|| {
-                let hit = Hit::warning(&netdev.name)
+                let hit = CheckHit::warning(&netdev.name)
                     .saw("MTU", mtu, netdev_file(&netdev.name, "mtu"))
                     .saw(
                         "bytes in a RoCE packet",

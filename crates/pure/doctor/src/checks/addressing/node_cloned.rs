@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Check, Cluster, Hit, Node, Run, terms::listed};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedCluster, ExaminedNode, terms::listed};
 
 pub(super) const CHECK: Check = Check {
     id: "node-cloned",
@@ -23,7 +23,7 @@ pub(super) const CHECK: Check = Check {
         vendor's firmware tool.",
     verify: "`cat /etc/machine-id`, `hostname` and `ibv_devinfo` differ on all nodes.",
     explained_by: &[],
-    run: Run::cluster(run),
+    run: CheckFunctions::cluster(run),
 };
 
 /// What it is, and its value.
@@ -32,7 +32,7 @@ type Identity = (&'static str, String);
 /// Where an identity was read, and the nodes that have it.
 type Owners = (String, Vec<usize>);
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let mut owners: BTreeMap<Identity, Owners> = BTreeMap::new();
     let nodes = cluster.nodes.iter().enumerate();
     for (index, node) in nodes.filter(|(_, node)| node.concerns_us()) {
@@ -56,7 +56,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
         .map(|(nodes, shared)| {
             let mut names: Vec<&str> = nodes.iter().map(|node| cluster.nodes[*node].name).collect();
             names.dedup();
-            let hit = Hit::fault(listed(&names));
+            let hit = CheckHit::fault(listed(&names));
             shared
                 .into_iter()
                 .fold(hit, |hit, ((what, value), source)| {
@@ -77,7 +77,7 @@ const NEW_MACHINE_ID: &str =
     "sudo rm -f /etc/machine-id /var/lib/dbus/machine-id && sudo systemd-machine-id-setup";
 
 /// What it is, its value, and where it was read.
-fn identities(node: &Node) -> Vec<(&'static str, String, String)> {
+fn identities(node: &ExaminedNode) -> Vec<(&'static str, String, String)> {
     let machine_id = node.facts.host.machine_id.known();
     let machine_id = machine_id.filter(|id| {
         // Collection hashes the id, so that a capture does not give it away.

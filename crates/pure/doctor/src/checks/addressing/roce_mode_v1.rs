@@ -2,7 +2,7 @@
 
 use crosstie_model::facts::rdma::GidKind;
 
-use crate::{Check, Hit, Node, Run, terms::roce, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, terms::roce, word};
 
 pub(super) const CHECK: Check = Check {
     id: "roce-mode-v1",
@@ -16,10 +16,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the default to RoCE v2.",
     verify: "The file says `RoCE v2`.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     roce(node)
         .filter_map(|port| {
             let mode = port.port.cm_roce_mode.known()?;
@@ -28,7 +28,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 port.device.name, port.port.number
             );
             (GidKind::from(mode.clone()) == GidKind::RoceV1).then(|| {
-                Hit::warning(&port.device.name)
+                CheckHit::warning(&port.device.name)
                     .saw("default mode", mode, &*file)
                     .command(format!("echo 'RoCE v2' | sudo tee {}", word(&file)))
             })

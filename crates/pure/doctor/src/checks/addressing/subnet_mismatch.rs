@@ -1,7 +1,7 @@
 //! The two ends of a cable are in different subnets.
 
 use crate::{
-    Check, End, FabricPort, Hit, Pair, Run, Same, explains,
+    CagePair, CagePairEnd, CauseScope, Check, CheckFunctions, CheckHit, ExaminedPort, explains,
     terms::{address_source, is_single},
 };
 
@@ -20,13 +20,13 @@ pub(super) const CHECK: Check = Check {
         that was planned.",
     verify: "`ping -I IF PEER` gets its answers for each fabric interface.",
     explained_by: &[
-        explains("twins-same-subnet", Same::Cable),
-        explains("fabric-address-link-local", Same::Cable),
+        explains("twins-same-subnet", CauseScope::Cable),
+        explains("fabric-address-link-local", CauseScope::Cable),
     ],
-    run: Run::pair(run),
+    run: CheckFunctions::pair(run),
 };
 
-fn run(pair: &Pair) -> Vec<Hit> {
+fn run(pair: &CagePair) -> Vec<CheckHit> {
     if !pair.is_cable() {
         return Vec::new();
     }
@@ -35,7 +35,7 @@ fn run(pair: &Pair) -> Vec<Hit> {
     if a.is_empty() || b.is_empty() {
         return Vec::new();
     }
-    let mut hit = Hit::fault(pair.label());
+    let mut hit = CheckHit::fault(pair.label());
     for (end, ports) in [(&pair.a, &a), (&pair.b, &b)] {
         for port in ports {
             for (netdev, address) in port.lasting_addresses() {
@@ -48,11 +48,11 @@ fn run(pair: &Pair) -> Vec<Hit> {
 }
 
 /// Ports of one end with addresses of which none can speak to the other end. Prefixes of one address are routed.
-fn lonely<'a>(end: &End<'a>, other: &End<'a>) -> Vec<&'a FabricPort<'a>> {
+fn lonely<'a>(end: &CagePairEnd<'a>, other: &CagePairEnd<'a>) -> Vec<&'a ExaminedPort<'a>> {
     let theirs: Vec<_> = other
         .ports()
         .filter(|port| port.is_roce())
-        .flat_map(FabricPort::lasting_addresses)
+        .flat_map(ExaminedPort::lasting_addresses)
         .collect();
     end.ports()
         .filter(|port| port.is_roce())

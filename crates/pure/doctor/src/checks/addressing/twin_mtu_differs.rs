@@ -1,7 +1,7 @@
 //! Twins of one cage have different MTUs.
 
 use crate::{
-    Check, Hit, Node, Run, Same, explains,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains,
     terms::{listed, netdev_file, roce_cages},
     word,
 };
@@ -19,16 +19,16 @@ pub(super) const CHECK: Check = Check {
     fix: "Give both twins the larger MTU, and write it down for both.",
     verify: "`ip link show` says the same mtu for both interfaces.",
     explained_by: &[
-        explains("mtu-small", Same::Cage),
-        explains("mtu-large", Same::Cage),
-        explains("twin-down", Same::Cage),
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::Cage),
+        explains("mtu-small", CauseScope::Cage),
+        explains("mtu-large", CauseScope::Cage),
+        explains("twin-down", CauseScope::Cage),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::Cage),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     roce_cages(node)
         .into_iter()
         .filter_map(|twins| {
@@ -39,7 +39,7 @@ fn run(node: &Node) -> Vec<Hit> {
             let largest = mtus.iter().map(|(_, mtu)| *mtu).max()?;
             let mut smaller = mtus.iter().filter(|(_, mtu)| *mtu < largest).peekable();
             smaller.peek()?;
-            let mut hit = Hit::warning(listed(mtus.iter().map(|(name, _)| name)));
+            let mut hit = CheckHit::warning(listed(mtus.iter().map(|(name, _)| name)));
             for (name, mtu) in &mtus {
                 hit = hit.saw(format!("MTU of {name}"), mtu, netdev_file(name, "mtu"));
             }

@@ -3,7 +3,7 @@
 use crosstie_model::{Severity, spec::TwinAddresses};
 
 use crate::{
-    Check, FabricPort, Hit, Node, Run, Same, explains,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort, explains,
     terms::{address_source, has_ipv4, roce_cages},
     word,
 };
@@ -21,18 +21,18 @@ pub(super) const CHECK: Check = Check {
     fix: "Give the second twin an address in a subnet of its own.",
     verify: "`ip addr show` lists an address on both interfaces, and NCCL's log names no GID that begins with fe80.",
     explained_by: &[
-        explains("bonded-rdma", Same::Cage),
-        explains("twin-down", Same::Port),
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::Port),
+        explains("bonded-rdma", CauseScope::Cage),
+        explains("twin-down", CauseScope::Port),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::Port),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
 const LOST: &str =
     "the address that the cluster file plans was taken away, or the plan was never applied";
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let first_only = node
         .spec
         .is_some_and(|spec| spec.fabric.twin_addresses == TwinAddresses::First);
@@ -40,7 +40,7 @@ fn run(node: &Node) -> Vec<Hit> {
         .into_iter()
         .filter(|twins| !(first_only && twins[0].named))
         .flat_map(|twins| {
-            let (with, without): (Vec<&FabricPort>, Vec<&FabricPort>) = twins
+            let (with, without): (Vec<&ExaminedPort>, Vec<&ExaminedPort>) = twins
                 .into_iter()
                 .filter(|port| port.netdev.is_some())
                 .partition(|port| has_ipv4(port));
@@ -52,7 +52,7 @@ fn run(node: &Node) -> Vec<Hit> {
                     Some(_) => Severity::Warning,
                     None => Severity::Info,
                 };
-                let hit = Hit::new(severity, port.label())
+                let hit = CheckHit::new(severity, port.label())
                     .saw("IPv4 addresses", "none", address_source(port.label()))
                     .saw("twin with an address", addressed, address_source(addressed));
                 Some(match planned {

@@ -2,11 +2,11 @@
 
 use crosstie_model::{
     Facts, Severity,
-    facts::net::{Address, Interface, Rule},
+    facts::net::{Interface, InterfaceAddress, RoutingRule},
 };
 
 use crate::{
-    Check, Hit, Node, Run,
+    Check, CheckFunctions, CheckHit, ExaminedNode,
     terms::{address_source, effective, listed, overlap, roce, share_routes, sysctl},
 };
 
@@ -32,12 +32,12 @@ pub(super) const CHECK: Check = Check {
     fix: "Give each twin a subnet of its own, the same pair of subnets on the peer, and write it down.",
     verify: "`ip route get PEER` names the twin whose subnet the peer's address is in, for each of the peer's addresses.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-type Held<'a> = (&'a Interface, &'a Address);
+type Held<'a> = (&'a Interface, &'a InterfaceAddress);
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     groups(node)
         .into_iter()
         .map(|group| {
@@ -48,7 +48,7 @@ fn run(node: &Node) -> Vec<Hit> {
             };
             let mut names: Vec<&str> = group.iter().map(|(netdev, _)| netdev.name.as_str()).collect();
             names.dedup();
-            let mut hit = Hit::new(severity, listed(&names));
+            let mut hit = CheckHit::new(severity, listed(&names));
             for (netdev, address) in &group {
                 let what = format!("address of {}", netdev.name);
                 hit = hit.saw(what, address.net, address_source(&netdev.name));
@@ -64,9 +64,9 @@ fn run(node: &Node) -> Vec<Hit> {
 }
 
 /// Addresses of two or more interfaces that lie in one subnet.
-fn groups<'a>(node: &Node<'a>) -> Vec<Vec<Held<'a>>> {
+fn groups<'a>(node: &ExaminedNode<'a>) -> Vec<Vec<Held<'a>>> {
     let mut held: Vec<Held> = roce(node)
-        .flat_map(crate::FabricPort::lasting_addresses)
+        .flat_map(crate::ExaminedPort::lasting_addresses)
         .collect();
     // Where a router announces a prefix on a flat network, both twins make themselves an IPv6 address in it.
     held.retain(|(_, address)| address.net.addr().is_ipv4() || !address.dynamic);
@@ -115,7 +115,7 @@ fn is_handled(facts: &Facts, group: &[Held]) -> bool {
     })
 }
 
-fn source_rule<'a>(facts: &'a Facts, address: &Address) -> Option<&'a Rule> {
+fn source_rule<'a>(facts: &'a Facts, address: &InterfaceAddress) -> Option<&'a RoutingRule> {
     let rules = facts.network.rules.known()?.iter();
     rules
         .filter(|rule| !matches!(rule.table.as_str(), "local" | "main" | "default"))

@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, net::IpAddr};
 use crosstie_grade::FaultKind;
 use crosstie_model::{
     HardwareAddress,
-    facts::net::{Interface, Neighbour},
+    facts::net::{Interface, NeighbourEntry},
 };
 
 use crate::{
-    Check, Cluster, FabricPort, Hit, Measured, Node, Run, Same, Site, explains,
-    terms::fabric_names, word,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedCluster, ExaminedNode, ExaminedPort,
+    FindingSite, RunWithFaults, explains, terms::fabric_names, word,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -29,22 +29,22 @@ pub(super) const CHECK: Check = Check {
         then forget the entry here.",
     verify: "After a ping, `ip neigh show ADDRESS` has the MAC address that `ip link show` has on the peer.",
     explained_by: &[
-        explains("address-duplicate", Same::Cage),
-        explains("twins-same-subnet", Same::Cage),
-        explains("arp-flux", Same::Cage),
-        explains("node-cloned", Same::Node),
+        explains("address-duplicate", CauseScope::Cage),
+        explains("twins-same-subnet", CauseScope::Cage),
+        explains("arp-flux", CauseScope::Cage),
+        explains("node-cloned", CauseScope::Node),
     ],
-    run: Run::stored(measured).and_cluster(run),
+    run: CheckFunctions::stored(measured).and_cluster(run),
 };
 
 type Holder<'a> = (
-    &'a Node<'a>,
-    &'a FabricPort<'a>,
+    &'a ExaminedNode<'a>,
+    &'a ExaminedPort<'a>,
     &'a Interface,
     &'a HardwareAddress,
 );
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let mut holders: BTreeMap<IpAddr, Vec<Holder>> = BTreeMap::new();
     for node in &cluster.nodes {
         for port in node.fabric.iter().filter(|port| port.is_roce()) {
@@ -63,7 +63,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
         .collect()
 }
 
-fn of_node(node: &Node, holders: &BTreeMap<IpAddr, Vec<Holder>>) -> Vec<Hit> {
+fn of_node(node: &ExaminedNode, holders: &BTreeMap<IpAddr, Vec<Holder>>) -> Vec<CheckHit> {
     let own = fabric_names(node);
     let entries = node.facts.network.neighbours.known().into_iter().flatten();
     entries
@@ -82,9 +82,9 @@ fn of_node(node: &Node, holders: &BTreeMap<IpAddr, Vec<Holder>>) -> Vec<Hit> {
             let (peer, port, netdev, mac) = holders.first()?;
             is_in_use(entry, peer, learned).then(|| {
                 let device = entry.interface.as_deref().unwrap_or("?");
-                Hit::fault(format!("{} → {}", node.name, entry.address))
+                CheckHit::fault(format!("{} → {}", node.name, entry.address))
                     .at(peer.site(port))
-                    .at(Site::node(node.name))
+                    .at(FindingSite::node(node.name))
                     .saw(
                         format!("MAC address that {} learned", node.name),
                         learned,
@@ -111,7 +111,7 @@ fn of_node(node: &Node, holders: &BTreeMap<IpAddr, Vec<Holder>>) -> Vec<Hit> {
 
 /// An entry that nobody has used for a while may just be old, unless it names another interface of the same peer:
 /// nothing but that peer's answer puts it there.
-fn is_in_use(entry: &Neighbour, peer: &Node, learned: &HardwareAddress) -> bool {
+fn is_in_use(entry: &NeighbourEntry, peer: &ExaminedNode, learned: &HardwareAddress) -> bool {
     let state = |states: &[&str]| {
         entry
             .state
@@ -124,6 +124,6 @@ fn is_in_use(entry: &Neighbour, peer: &Node, learned: &HardwareAddress) -> bool 
             || interfaces.any(|interface| interface.mac.known() == Some(learned)))
 }
 
-fn measured(run: &Measured) -> Vec<Hit> {
+fn measured(run: &RunWithFaults) -> Vec<CheckHit> {
     run.hits(FaultKind::WrongNeighbour)
 }

@@ -1,6 +1,6 @@
 //! The node's clock is set by nobody.
 
-use crate::{Check, Cluster, Hit, Node, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, ExaminedCluster, ExaminedNode, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "clock-unsynchronised",
@@ -17,18 +17,19 @@ pub(super) const CHECK: Check = Check {
         shared storage, and the logs in which you look for what happened first on which node.",
     fix: "Switch time synchronisation on, and give the node a server that it can reach over the management network.",
     verify: "`timedatectl` says `System clock synchronized: yes`.",
-    explained_by: &[explains("clock-unsynchronised", Same::Node)],
-    run: Run::node(run).and_cluster(skewed),
+    explained_by: &[explains("clock-unsynchronised", CauseScope::Node)],
+    run: CheckFunctions::node(run).and_cluster(skewed),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     if node.facts.system.clock_synchronised.known() != Some(&false) {
         return Vec::new();
     }
-    let hit =
-        Hit::warning("clock")
-            .felt_elsewhere()
-            .saw("NTPSynchronized", "no", "timedatectl show");
+    let hit = CheckHit::warning("clock").felt_elsewhere().saw(
+        "NTPSynchronized",
+        "no",
+        "timedatectl show",
+    );
     let services = node.facts.software.services.iter();
     let mut services = services.filter(|name| {
         let name = name.as_str();
@@ -66,7 +67,7 @@ fn run(node: &Node) -> Vec<Hit> {
 const SKEW: i64 = 1000;
 
 /// Each node against the one in the middle, so that the odd clock is named and not all the others.
-fn skewed(cluster: &Cluster) -> Vec<Hit> {
+fn skewed(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let mut clocks: Vec<_> = cluster
         .nodes
         .iter()
@@ -82,7 +83,7 @@ fn skewed(cluster: &Cluster) -> Vec<Hit> {
         .filter(|(clock, _)| clock.apart(middle) > SKEW)
         .map(|(clock, name)| {
             let apart = clock.apart(middle) / 1000;
-            Hit::warning(format!("{name}, {middle_name}"))
+            CheckHit::warning(format!("{name}, {middle_name}"))
                 .saw(
                     format!("{name} and {middle_name} are apart by at least"),
                     format!("{apart} s"),

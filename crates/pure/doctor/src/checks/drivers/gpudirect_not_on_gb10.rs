@@ -1,6 +1,6 @@
 //! A GB10 has no GPUDirect RDMA, and needs none.
 
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "gpudirect-not-on-gb10",
@@ -15,12 +15,12 @@ pub(super) const CHECK: Check = Check {
     fix: "Nothing is to be done. `nvidia-peermem` is of no use here.",
     verify: "Nothing is to be verified.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let gpu = node.facts.gpus.iter().find(|gpu| gpu.is_gb10());
-    gpu.map(|gpu| Hit::info(&gpu.name).saw("GPU", &gpu.name, "nvidia-smi -q -x"))
+    gpu.map(|gpu| CheckHit::info(&gpu.name).saw("GPU", &gpu.name, "nvidia-smi -q -x"))
         .into_iter()
         .collect()
 }

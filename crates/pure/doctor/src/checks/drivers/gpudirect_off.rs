@@ -1,7 +1,7 @@
 //! The GPU could exchange data with the card directly, and nothing lets it.
 
 use super::{has_module, has_vendor_driver};
-use crate::{Check, Hit, Node, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "gpudirect-off",
@@ -23,13 +23,13 @@ pub(super) const CHECK: Check = Check {
     fix: "With MLNX_OFED or DOCA-OFED load `nvidia-peermem`. With the kernel's own mlx5 driver install the open variant of \
         the NVIDIA driver instead: `nvidia-peermem` will not load there.",
     verify: "NCCL's log (`NCCL_DEBUG=INFO`) shows channels `via NET/IB/…/GDRDMA`.",
-    explained_by: &[explains("peermem-load-failed", Same::Node)],
-    run: Run::node(run),
+    explained_by: &[explains("peermem-load-failed", CauseScope::Node)],
+    run: CheckFunctions::node(run),
 };
 
 const MODULES: [&str; 2] = ["nvidia_peermem", "nv_peer_mem"];
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let facts = node.facts;
     let able = facts
         .gpus
@@ -55,7 +55,7 @@ fn run(node: &Node) -> Vec<Hit> {
     if !listed || peermem || (open && new_enough) {
         return Vec::new();
     }
-    let hit = Hit::warning(&gpu.name)
+    let hit = CheckHit::warning(&gpu.name)
         .saw("GPU", &gpu.name, "nvidia-smi -q -x")
         .saw("nvidia_peermem, nv_peer_mem", "not loaded", "/proc/modules")
         .saw(

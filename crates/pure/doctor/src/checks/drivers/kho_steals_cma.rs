@@ -1,6 +1,6 @@
 //! Kexec handover took memory that the accounts still show as free.
 
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "kho-steals-cma",
@@ -14,10 +14,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Start the kernel with `kho=off`, or use a kernel without the bug.",
     verify: "`CmaFree` is below `CmaTotal` in `/proc/meminfo`.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let memory = &node.facts.host.memory;
     let (Some(total), Some(free)) = (memory.cma_total.known(), memory.cma_free.known()) else {
         return Vec::new();
@@ -25,7 +25,7 @@ fn run(node: &Node) -> Vec<Hit> {
     if free <= total {
         return Vec::new();
     }
-    let mut hit = Hit::fault("CMA")
+    let mut hit = CheckHit::fault("CMA")
         .saw("CmaTotal", total, "/proc/meminfo")
         .saw("CmaFree", free, "/proc/meminfo");
     if let Some(release) = node.facts.host.kernel.known() {

@@ -1,22 +1,25 @@
 //! How much memory a login may lock, as `pam_limits` decides it.
 
-use crosstie_model::facts::persistence::LimitLine;
+use crosstie_model::facts::persistence::LimitsConfLine;
 
 /// A limit in bytes; `None` is unlimited.
-pub(super) type Limit = Option<u64>;
+pub(super) type ByteLimit = Option<u64>;
 
 /// What the lines give one kind of limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Given<'a> {
-    pub limit: Limit,
-    pub line: &'a LimitLine,
+pub(super) struct GivenLimit<'a> {
+    pub limit: ByteLimit,
+    pub line: &'a LimitsConfLine,
 }
 
 /// The soft and hard limits that every login gets. For `pam_limits` `*` is everyone but root, who needs lines of its
 /// own; among lines for the same domain the last one counts.
 ///
 /// Lines for a user or a group win over `*`, and whom they mean is not known here: see [`has_others`].
-pub(super) fn given(lines: &[LimitLine], root: bool) -> (Option<Given<'_>>, Option<Given<'_>>) {
+pub(super) fn given(
+    lines: &[LimitsConfLine],
+    root: bool,
+) -> (Option<GivenLimit<'_>>, Option<GivenLimit<'_>>) {
     let domain = if root { "root" } else { "*" };
     let last = |kind: &str| {
         lines
@@ -24,7 +27,7 @@ pub(super) fn given(lines: &[LimitLine], root: bool) -> (Option<Given<'_>>, Opti
             .filter(|line| line.item == "memlock" && line.domain == domain)
             .filter(|line| line.kind == kind || line.kind == "-")
             .filter_map(|line| {
-                Some(Given {
+                Some(GivenLimit {
                     limit: value(&line.value)?,
                     line,
                 })
@@ -35,14 +38,14 @@ pub(super) fn given(lines: &[LimitLine], root: bool) -> (Option<Given<'_>>, Opti
 }
 
 /// There are lines for users or groups, which may or may not mean this login.
-pub(super) fn has_others(lines: &[LimitLine]) -> bool {
+pub(super) fn has_others(lines: &[LimitsConfLine]) -> bool {
     lines
         .iter()
         .any(|line| line.item == "memlock" && !matches!(line.domain.as_str(), "*" | "root"))
 }
 
 /// In KiB. `None` where it is no number.
-fn value(text: &str) -> Option<Limit> {
+fn value(text: &str) -> Option<ByteLimit> {
     match text {
         "unlimited" | "infinity" | "-1" => Some(None),
         number => Some(Some(number.parse::<u64>().ok()?.saturating_mul(1024))),
@@ -50,7 +53,7 @@ fn value(text: &str) -> Option<Limit> {
 }
 
 /// The smaller of two limits.
-pub(super) fn tighter(a: Limit, b: Limit) -> Limit {
+pub(super) fn tighter(a: ByteLimit, b: ByteLimit) -> ByteLimit {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (limit, None) | (None, limit) => limit,
@@ -61,12 +64,12 @@ pub(super) fn tighter(a: Limit, b: Limit) -> Limit {
 mod tests {
     use super::*;
 
-    fn lines(text: &str) -> Vec<LimitLine> {
+    fn lines(text: &str) -> Vec<LimitsConfLine> {
         text.lines()
             .map(|line| {
                 let mut words = line.split_whitespace().map(str::to_owned);
                 let mut next = || words.next().unwrap();
-                LimitLine {
+                LimitsConfLine {
                     file: "/etc/security/limits.conf".to_owned(),
                     domain: next(),
                     kind: next(),
@@ -77,7 +80,7 @@ mod tests {
             .collect()
     }
 
-    fn soft(text: &str, root: bool) -> Option<Limit> {
+    fn soft(text: &str, root: bool) -> Option<ByteLimit> {
         given(&lines(text), root).0.map(|given| given.limit)
     }
 

@@ -1,12 +1,12 @@
 //! A login may lock too little memory to register any with the card.
 
-use crosstie_model::{Bytes, Severity, facts::system::System};
+use crosstie_model::{Bytes, Severity, facts::system::SystemFacts};
 
 use super::{
     CONTAINER, container,
-    limits::{Given, Limit, given, has_others, tighter},
+    limits::{ByteLimit, GivenLimit, given, has_others, tighter},
 };
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "memlock-limited",
@@ -28,7 +28,7 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the limit to unlimited, for everyone and for root, and log in again.",
     verify: "`ulimit -l` says `unlimited` in a new login.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
 const ENOUGH: u64 = 1 << 30;
@@ -36,13 +36,13 @@ const PROCESS: &str = "/proc/self/limits";
 
 /// The limit that a job would meet, and where it comes from.
 struct Found<'a> {
-    limit: Limit,
-    given: Option<Given<'a>>,
+    limit: ByteLimit,
+    given: Option<GivenLimit<'a>>,
     /// No line raises the hard limit, and that is what binds.
     clipped: bool,
 }
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let system = &node.facts.system;
     let contained = container(node).is_some();
     let everyone = everyone(system).filter(|_| !contained);
@@ -64,7 +64,7 @@ fn run(node: &Node) -> Vec<Hit> {
 
 /// Root, who may have come by sudo, sees its own limit: too small a one that the files give everyone else is told all the
 /// same.
-fn everyone(system: &System) -> Option<Found<'_>> {
+fn everyone(system: &SystemFacts) -> Option<Found<'_>> {
     if system.root.known() != Some(&true) || has_others(&system.limit_lines) {
         return None;
     }
@@ -78,7 +78,7 @@ fn everyone(system: &System) -> Option<Found<'_>> {
 }
 
 /// What the files give a login, else what the process that looked has. Nobody logs in to a container.
-fn login(system: &System, contained: bool) -> Option<Found<'_>> {
+fn login(system: &SystemFacts, contained: bool) -> Option<Found<'_>> {
     let process = system.locked_memory.soft.known().copied();
     let own = || {
         process.map(|limit| Found {
@@ -96,7 +96,7 @@ fn login(system: &System, contained: bool) -> Option<Found<'_>> {
     // pam_limits lowers a soft limit that is above the hard one; without a line for that one, it is the process's.
     let ceiling = hard.or_else(|| {
         let limit = system.locked_memory.hard.known().copied()?;
-        Some(Given { limit, ..soft })
+        Some(GivenLimit { limit, ..soft })
     });
     let decisive = ceiling
         .filter(|hard| tighter(soft.limit, hard.limit) != soft.limit)
@@ -113,13 +113,13 @@ fn login(system: &System, contained: bool) -> Option<Found<'_>> {
     })
 }
 
-fn is_looser(limit: Limit, than: Limit) -> bool {
+fn is_looser(limit: ByteLimit, than: ByteLimit) -> bool {
     limit != than && tighter(limit, than) == than
 }
 
-fn hit(node: &Node, severity: Severity, limit: u64, found: &Found) -> Hit {
+fn hit(node: &ExaminedNode, severity: Severity, limit: u64, found: &Found) -> CheckHit {
     let shown = Bytes(limit);
-    let mut hit = Hit::new(severity, "memlock");
+    let mut hit = CheckHit::new(severity, "memlock");
     hit = match &found.given {
         Some(given) => {
             let line = given.line;
@@ -153,15 +153,15 @@ fn hit(node: &Node, severity: Severity, limit: u64, found: &Found) -> Hit {
 mod tests {
     use crosstie_model::{
         Reading,
-        facts::persistence::{LimitLine, ProcessLimit},
+        facts::persistence::{LimitsConfLine, ProcessLimit},
     };
 
     use super::*;
 
-    fn system(root: Option<bool>, lines: &[&str], process: (Limit, Limit)) -> System {
+    fn system(root: Option<bool>, lines: &[&str], process: (ByteLimit, ByteLimit)) -> SystemFacts {
         let line = |text: &&str| {
             let words: Vec<&str> = text.split_whitespace().collect();
-            LimitLine {
+            LimitsConfLine {
                 file: "/etc/security/limits.d/x.conf".to_owned(),
                 domain: words[0].to_owned(),
                 kind: words[1].to_owned(),
@@ -169,7 +169,7 @@ mod tests {
                 value: words[2].to_owned(),
             }
         };
-        System {
+        SystemFacts {
             root: root.into(),
             locked_memory: ProcessLimit {
                 soft: Reading::Value(process.0),
@@ -185,11 +185,11 @@ mod tests {
         }
     }
 
-    fn limit(root: Option<bool>, lines: &[&str], process: (Limit, Limit)) -> Limit {
+    fn limit(root: Option<bool>, lines: &[&str], process: (ByteLimit, ByteLimit)) -> ByteLimit {
         login(&system(root, lines, process), false).unwrap().limit
     }
 
-    const SMALL: (Limit, Limit) = (Some(8 << 20), Some(8 << 20));
+    const SMALL: (ByteLimit, ByteLimit) = (Some(8 << 20), Some(8 << 20));
 
     #[test]
     fn the_files_win_over_the_process() {

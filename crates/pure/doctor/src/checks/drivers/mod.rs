@@ -15,10 +15,10 @@ mod rdma_driver_missing;
 mod rdma_userspace_missing;
 mod socket_buffers_small;
 
-use super::Area;
-use crate::Node;
+use super::CheckArea;
+use crate::ExaminedNode;
 
-pub const AREA: Area = Area {
+pub const AREA: CheckArea = CheckArea {
     title: "Drivers and user space",
     checks: &[
         &rdma_driver_missing::CHECK,
@@ -38,7 +38,7 @@ pub const AREA: Area = Area {
 };
 
 /// The kind of container that was looked into, if it was one: modules, boot files and limits are then the host's.
-fn container<'a>(node: &Node<'a>) -> Option<&'a str> {
+fn container<'a>(node: &ExaminedNode<'a>) -> Option<&'a str> {
     node.facts.system.container.known().map(String::as_str)
 }
 
@@ -46,7 +46,7 @@ fn container<'a>(node: &Node<'a>) -> Option<&'a str> {
 const CONTAINER: &str = "/run/systemd/container, /.dockerenv, /run/.containerenv";
 
 /// The driver of `MLNX_OFED` or DOCA-OFED is what runs or would be loaded: only with it `nvidia_peermem` can work.
-fn has_vendor_driver(node: &Node) -> bool {
+fn has_vendor_driver(node: &ExaminedNode) -> bool {
     let software = &node.facts.software;
     let paths = software.module_paths.known();
     let path = paths.and_then(|paths| paths.get("mlx5_core"));
@@ -56,7 +56,7 @@ fn has_vendor_driver(node: &Node) -> bool {
 }
 
 /// The module is loaded or built in. `None` where the list of modules was not to be had.
-fn has_module(node: &Node, name: &str) -> Option<bool> {
+fn has_module(node: &ExaminedNode, name: &str) -> Option<bool> {
     let modules = &node.facts.software.modules;
     (!modules.is_empty()).then(|| modules.contains_key(name))
 }

@@ -2,7 +2,7 @@
 
 use crosstie_model::{Distribution, distribution::PACKAGE_LISTS};
 
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "ofed-not-running",
@@ -23,10 +23,10 @@ pub(super) const CHECK: Check = Check {
         and restart. Or remove the packages and stay with the kernel's own driver.",
     verify: "`modinfo -n mlx5_core` names a file below `updates/` or `extra/`.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let distribution = node.facts.distribution();
     let software = &node.facts.software;
     let packages = software.packages.known().into_iter().flatten();
@@ -36,7 +36,7 @@ fn run(node: &Node) -> Vec<Hit> {
     let Some((package, version)) = package else {
         return Vec::new();
     };
-    let hit = Hit::fault("mlx5_core").saw(
+    let hit = CheckHit::fault("mlx5_core").saw(
         format!("package {package}"),
         version,
         distribution.package_database.path(),
@@ -54,7 +54,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 hit.saw("version of the loaded mlx5_core", "none", source)
             }),
     };
-    let build = |hit: Hit| {
+    let build = |hit: CheckHit| {
         let headers = distribution.packages.kernel_headers;
         hit.command(distribution.install_typed(&[headers]))
             .command(r#"sudo dkms autoinstall -k "$(uname -r)" && dkms status"#)
@@ -68,7 +68,7 @@ fn is_kernel_package(distribution: &Distribution, name: &str) -> bool {
     drivers.any(|start| name.starts_with(start)) && !name.contains("-repo")
 }
 
-fn modules_dep(node: &Node) -> String {
+fn modules_dep(node: &ExaminedNode) -> String {
     let release = node.facts.host.kernel.known();
     format!(
         "/lib/modules/{}/modules.dep",

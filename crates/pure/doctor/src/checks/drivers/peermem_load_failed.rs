@@ -1,7 +1,7 @@
 //! The kernel refused to load `nvidia_peermem`.
 
 use super::{has_module, has_vendor_driver};
-use crate::{Check, Hit, Node, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "peermem-load-failed",
@@ -18,13 +18,13 @@ pub(super) const CHECK: Check = Check {
         against it), then load `nvidia-peermem`. With the kernel's own mlx5 driver use NVIDIA's open kernel module \
         instead, which needs no `nvidia-peermem`.",
     verify: "`sudo modprobe nvidia-peermem` says nothing, and `lsmod` shows it.",
-    explained_by: &[explains("ofed-not-running", Same::Node)],
-    run: Run::node(run),
+    explained_by: &[explains("ofed-not-running", CauseScope::Node)],
+    run: CheckFunctions::node(run),
 };
 
 const MODULES: [&str; 3] = ["nvidia_peermem", "nvidia-peermem", "nv_peer_mem"];
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let loaded = ["nvidia_peermem", "nv_peer_mem"]
         .iter()
         .any(|module| has_module(node, module) == Some(true));
@@ -36,7 +36,7 @@ fn run(node: &Node) -> Vec<Hit> {
         .map(|line| line.text.as_str())
         .find(|line| is_failure(line));
     let hit = |line: &str| {
-        let hit = Hit::warning("nvidia_peermem").saw("what the kernel said", line, "dmesg");
+        let hit = CheckHit::warning("nvidia_peermem").saw("what the kernel said", line, "dmesg");
         if has_vendor_driver(node) {
             hit.command("sudo dkms autoinstall && sudo modprobe nvidia-peermem")
         } else {

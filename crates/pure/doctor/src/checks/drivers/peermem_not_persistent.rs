@@ -1,7 +1,7 @@
 //! GPUDirect works until the next reboot.
 
 use super::{container, has_module};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "peermem-not-persistent",
@@ -21,10 +21,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Name the module in a file of modules-load.d.",
     verify: "After a reboot `lsmod` still shows `nvidia_peermem`.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     const MODULE: &str = "nvidia_peermem";
     let loaded = has_module(node, MODULE) == Some(true);
     let named = node.facts.persistence.modules.contains_key(MODULE);
@@ -32,7 +32,7 @@ fn run(node: &Node) -> Vec<Hit> {
         return Vec::new();
     }
     vec![
-        Hit::warning(MODULE)
+        CheckHit::warning(MODULE)
             .saw("module nvidia_peermem", "loaded", "/proc/modules")
             .saw(
                 "files that load it at the start",

@@ -1,7 +1,7 @@
 //! The device nodes are there, and this user may not open them.
 
 use super::{CONTAINER, container};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "rdma-devices-denied",
@@ -16,10 +16,10 @@ pub(super) const CHECK: Check = Check {
         job as root.",
     verify: "`ibv_devinfo` works as the user who runs the job.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let devices = node.facts.rdma.iter();
     let verbs = devices.filter_map(|device| device.verbs.known());
     let closed: Vec<&str> = verbs
@@ -29,7 +29,7 @@ fn run(node: &Node) -> Vec<Hit> {
     if closed.is_empty() {
         return Vec::new();
     }
-    let hit = Hit::warning(closed.join(", "));
+    let hit = CheckHit::warning(closed.join(", "));
     let hit = closed.iter().fold(hit, |hit, name| {
         hit.saw(
             format!("opening {name}"),

@@ -3,7 +3,7 @@
 use crosstie_model::facts::RdmaDevice;
 
 use super::{CONTAINER, container, has_module};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "rdma-devices-inaccessible",
@@ -23,10 +23,10 @@ pub(super) const CHECK: Check = Check {
         --ulimit memlock=-1 --network host`.",
     verify: "`ls /dev/infiniband` shows one `uverbs` node for each RDMA device.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let devices = &node.facts.rdma;
     let missing: Vec<&RdmaDevice> = devices
         .iter()
@@ -36,7 +36,7 @@ fn run(node: &Node) -> Vec<Hit> {
         return Vec::new();
     }
     let names: Vec<&str> = missing.iter().map(|device| device.name.as_str()).collect();
-    let mut hit = Hit::fault(names.join(", "));
+    let mut hit = CheckHit::fault(names.join(", "));
     for device in missing {
         let (value, source) = match device.verbs.known() {
             Some(verbs) => ("missing", format!("/dev/infiniband/{}", verbs.name)),
@@ -64,7 +64,7 @@ fn run(node: &Node) -> Vec<Hit> {
 }
 
 /// Without `ib_uverbs` a device has no verbs entry at all; without a list of modules that may be a gap in the facts.
-fn lacks_node(node: &Node, device: &RdmaDevice) -> bool {
+fn lacks_node(node: &ExaminedNode, device: &RdmaDevice) -> bool {
     match device.verbs.known() {
         Some(verbs) => !verbs.present,
         None => has_module(node, "ib_uverbs") == Some(false),

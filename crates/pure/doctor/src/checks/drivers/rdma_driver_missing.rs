@@ -3,7 +3,7 @@
 use crosstie_model::{PciAddress, facts::PciDevice};
 
 use super::{super::bond::bond_above, container, has_module};
-use crate::{Check, Hit, Node, Run, is_nvidia_nic};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, is_nvidia_nic};
 
 pub(super) const CHECK: Check = Check {
     id: "rdma-driver-missing",
@@ -23,10 +23,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Install the modules for the running kernel, load them, and have them loaded at every start.",
     verify: "`rdma link` lists the card's ports.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let cards = node.facts.pci.iter();
     let mut missing: Vec<&PciDevice> = cards
         .filter(|card| is_nvidia_nic(card) && !card.is_virtual_function())
@@ -50,13 +50,13 @@ fn slot(address: PciAddress) -> PciAddress {
 }
 
 /// RoCE LAG gives two ports of a card one RDMA device, which belongs to the first.
-fn is_joined(node: &Node, card: &PciDevice) -> bool {
+fn is_joined(node: &ExaminedNode, card: &PciDevice) -> bool {
     let mut interfaces = node.index.interfaces_of(card.address).iter();
     let bonded = interfaces.any(|interface| bond_above(&node.facts.network, interface).is_some());
     bonded && node.index.slot_has_rdma(card.address)
 }
 
-fn hit(node: &Node, card: &PciDevice) -> Hit {
+fn hit(node: &ExaminedNode, card: &PciDevice) -> CheckHit {
     // ConnectX-3 and older have drivers of their own.
     let old = card
         .driver
@@ -68,7 +68,7 @@ fn hit(node: &Node, card: &PciDevice) -> Hit {
         ("mlx5_core", "mlx5_ib")
     };
     let driver = card.driver.known().map_or("none", String::as_str);
-    let mut hit = Hit::fault(card.address)
+    let mut hit = CheckHit::fault(card.address)
         .saw(
             "driver of the card",
             driver,
@@ -100,7 +100,7 @@ fn hit(node: &Node, card: &PciDevice) -> Hit {
     }
 }
 
-fn load(node: &Node, hit: Hit, core: &str, rdma: &str) -> Hit {
+fn load(node: &ExaminedNode, hit: CheckHit, core: &str, rdma: &str) -> CheckHit {
     let paths = node.facts.software.module_paths.known();
     let lacking = paths.is_some_and(|paths| !paths.contains_key(rdma));
     let distribution = node.facts.distribution();

@@ -2,7 +2,7 @@
 
 use crosstie_model::distribution::PACKAGE_LISTS;
 
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "rdma-userspace-missing",
@@ -17,10 +17,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Install the missing packages.",
     verify: "`ibv_devinfo` (package `ibverbs-utils`) lists the card.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     // Without its list it is not known what is installed.
     let Some(installed) = node.facts.software.packages.known() else {
         return Vec::new();
@@ -33,7 +33,7 @@ fn run(node: &Node) -> Vec<Hit> {
     if missing.is_empty() {
         return Vec::new();
     }
-    let hit = Hit::fault(missing.join(", "));
+    let hit = CheckHit::fault(missing.join(", "));
     let hit = missing.iter().fold(hit, |hit, package| {
         hit.saw(
             format!("package {package}"),

@@ -3,7 +3,7 @@
 use crosstie_model::Severity;
 use crosstie_plan::SOCKET_BUFFER_BYTES as WANTED;
 
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "socket-buffers-small",
@@ -17,10 +17,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Raise both limits in a file of sysctl.d.",
     verify: "`sysctl net.core.rmem_max net.core.wmem_max` shows 268435456 for both.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let small: Vec<(&str, u64)> = ["net.core.rmem_max", "net.core.wmem_max"]
         .into_iter()
         .filter_map(|name| {
@@ -37,7 +37,7 @@ fn run(node: &Node) -> Vec<Hit> {
         Severity::Info
     };
     let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();
-    let hit = Hit::new(severity, names.join(", "));
+    let hit = CheckHit::new(severity, names.join(", "));
     let hit = small.iter().fold(hit, |hit, (name, value)| {
         hit.saw(name, value, format!("/proc/sys/{}", name.replace('.', "/")))
     });

@@ -9,7 +9,7 @@ use crosstie_model::{
 };
 
 use super::super::bond::{bond_above, is_bond};
-use crate::{Check, Hit, Node, Run, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, word};
 
 pub(super) const CHECK: Check = Check {
     id: "bonded-rdma",
@@ -30,10 +30,10 @@ pub(super) const CHECK: Check = Check {
         over them by itself.",
     verify: "`ip -d link show IF` shows no `master`, and each RDMA device has a RoCE v2 GID with its own address.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let ports = node.fabric.iter();
     let bonds: BTreeSet<&str> = ports
         .filter_map(|port| bond_of(node, port.device, port.netdev?))
@@ -42,7 +42,11 @@ fn run(node: &Node) -> Vec<Hit> {
 }
 
 /// A bonded device may name the bond as its own interface; then the slave shows by its place.
-fn bond_of<'a>(node: &Node<'a>, device: &RdmaDevice, netdev: &'a Interface) -> Option<&'a str> {
+fn bond_of<'a>(
+    node: &ExaminedNode<'a>,
+    device: &RdmaDevice,
+    netdev: &'a Interface,
+) -> Option<&'a str> {
     if is_bond(netdev) {
         return Some(&netdev.name);
     }
@@ -56,7 +60,7 @@ fn bond_of<'a>(node: &Node<'a>, device: &RdmaDevice, netdev: &'a Interface) -> O
     bonds.next().map(|bond| bond.name.as_str())
 }
 
-fn hit(node: &Node, bond: &str) -> Hit {
+fn hit(node: &ExaminedNode, bond: &str) -> CheckHit {
     let interfaces = node.facts.network.interfaces.iter();
     let slaves: Vec<&Interface> = interfaces
         .filter(|interface| {
@@ -86,14 +90,14 @@ fn hit(node: &Node, bond: &str) -> Hit {
         _ => false,
     };
     let hit = if joined {
-        Hit::info(bond)
+        CheckHit::info(bond)
             .cause("RoCE LAG: the card joined its own ports")
             .advice("Nothing has to be done. One queue pair uses one of the ports: several are needed to fill both.")
     } else if carries_management(node.facts, bond) {
         // A command that cuts off whoever pastes it is none.
-        Hit::fault(bond)
+        CheckHit::fault(bond)
     } else {
-        slaves.iter().fold(Hit::fault(bond), |hit, slave| {
+        slaves.iter().fold(CheckHit::fault(bond), |hit, slave| {
             hit.command(format!(
                 "sudo ip link set dev {} nomaster",
                 word(&slave.name)

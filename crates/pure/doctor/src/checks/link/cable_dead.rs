@@ -3,7 +3,10 @@
 use crosstie_model::{Cable, PortRef, facts::rdma::PhysicalState};
 
 use super::{is_inactive, label};
-use crate::{Check, Cluster, Hit, Node, Run, Same, Site, explains, port_file};
+use crate::{
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedCluster, ExaminedNode, FindingSite,
+    explains, port_file,
+};
 
 pub(super) const CHECK: Check = Check {
     id: "cable-dead",
@@ -27,15 +30,15 @@ pub(super) const CHECK: Check = Check {
         run `crosstie init` again, or correct the cluster file.",
     verify: "`rdma link` shows the ports at both ends in state `ACTIVE`.",
     explained_by: &[
-        explains("node-off", Same::Peer),
-        explains("link-layer-mixed", Same::Cable),
+        explains("node-off", CauseScope::Peer),
+        explains("link-layer-mixed", CauseScope::Cable),
     ],
-    run: Run::cluster(run),
+    run: CheckFunctions::cluster(run),
 };
 
 /// What one end of a cable sees of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Light {
+pub(super) enum CableEndSignal {
     On,
     Dark,
     /// Somebody took the interfaces down.
@@ -45,9 +48,9 @@ pub(super) enum Light {
 }
 
 /// One end of a cable, where its node was read.
-type Seen<'a> = (&'a PortRef, &'a Node<'a>, usize);
+type Seen<'a> = (&'a PortRef, &'a ExaminedNode<'a>, usize);
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let cables = cluster.spec.map_or(&[][..], |spec| &spec.cables);
     cables
         .iter()
@@ -55,7 +58,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
         .collect()
 }
 
-fn hit(cluster: &Cluster, cable: &Cable) -> Option<Hit> {
+fn hit(cluster: &ExaminedCluster, cable: &Cable) -> Option<CheckHit> {
     let mut dark: Vec<Seen> = Vec::new();
     let mut lit: Vec<Seen> = Vec::new();
     for end in cable.ends() {
@@ -63,10 +66,10 @@ fn hit(cluster: &Cluster, cable: &Cable) -> Option<Hit> {
             continue;
         };
         match light(node, cage) {
-            Light::On => lit.push((end, node, cage)),
-            Light::Dark => dark.push((end, node, cage)),
-            Light::SwitchedOff => return None,
-            Light::Unknown => {}
+            CableEndSignal::On => lit.push((end, node, cage)),
+            CableEndSignal::Dark => dark.push((end, node, cage)),
+            CableEndSignal::SwitchedOff => return None,
+            CableEndSignal::Unknown => {}
         }
     }
     let (first, ..) = *dark.first()?;
@@ -74,12 +77,12 @@ fn hit(cluster: &Cluster, cable: &Cable) -> Option<Hit> {
         Cable::Direct { a, b, number: _ } => format!("{a} – {b}"),
         Cable::Switched { port, plane } => format!("{port} – {plane}"),
     };
-    let mut hit = Hit::fault(subject);
+    let mut hit = CheckHit::fault(subject);
     for (end, node, cage) in dark.iter().chain(&lit) {
         hit = evidence(hit, end, node, *cage);
     }
     for end in cable.ends() {
-        hit = hit.at(Site::cage(&end.node, &end.cage));
+        hit = hit.at(FindingSite::cage(&end.node, &end.cage));
     }
     if let Some((other, ..)) = lit.first() {
         return Some(
@@ -115,7 +118,7 @@ fn hit(cluster: &Cluster, cable: &Cable) -> Option<Hit> {
 }
 
 /// Twins hear alike: a port with a signal shows that the cable has one.
-pub(super) fn light(node: &Node, cage: usize) -> Light {
+pub(super) fn light(node: &ExaminedNode, cage: usize) -> CableEndSignal {
     let (mut dark, mut off) = (false, false);
     for (_, port) in node.members(cage) {
         let netdev = node.netdev(port);
@@ -124,10 +127,10 @@ pub(super) fn light(node: &Node, cage: usize) -> Light {
             || port.physical_state.known() == Some(&PhysicalState::LinkUp)
             || carrier == Some(&true);
         if lit {
-            return Light::On;
+            return CableEndSignal::On;
         }
         if !is_inactive(port) {
-            return Light::Unknown;
+            return CableEndSignal::Unknown;
         }
         if netdev.and_then(|netdev| netdev.up.known()) == Some(&false) {
             off = true;
@@ -136,13 +139,13 @@ pub(super) fn light(node: &Node, cage: usize) -> Light {
         }
     }
     match (dark, off) {
-        (true, _) => Light::Dark,
-        (false, true) => Light::SwitchedOff,
-        (false, false) => Light::Unknown,
+        (true, _) => CableEndSignal::Dark,
+        (false, true) => CableEndSignal::SwitchedOff,
+        (false, false) => CableEndSignal::Unknown,
     }
 }
 
-fn evidence(hit: Hit, end: &PortRef, node: &Node, cage: usize) -> Hit {
+fn evidence(hit: CheckHit, end: &PortRef, node: &ExaminedNode, cage: usize) -> CheckHit {
     node.members(cage).fold(hit, |hit, (device, port)| {
         let what = format!("{} on {}", label(device, port), end.node);
         let netdev = node.netdev(port);

@@ -3,7 +3,9 @@
 use crosstie_model::{Cable, facts::rdma::LinkLayer, facts::rdma::PhysicalState};
 
 use super::{is_inactive, states, wake};
-use crate::{Check, FabricPort, Hit, Node, Run, Same, Site, explains};
+use crate::{
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort, FindingSite, explains,
+};
 
 pub(super) const CHECK: Check = Check {
     id: "fabric-port-down",
@@ -23,21 +25,21 @@ pub(super) const CHECK: Check = Check {
         If the cabling changed on purpose, correct the cluster file.",
     verify: "`rdma link` shows the port in state `ACTIVE`.",
     explained_by: &[
-        explains("twin-down", Same::Port),
-        explains("node-off", Same::Peer),
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::FarEnd),
-        explains("link-layer-mixed", Same::Cable),
+        explains("twin-down", CauseScope::Port),
+        explains("node-off", CauseScope::Peer),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::FarEnd),
+        explains("link-layer-mixed", CauseScope::Cable),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let named = node.fabric.iter().filter(|port| port.named);
     let down = named.filter(|port| is_inactive(port.port));
     let down = down.filter(|port| !awaits_subnet_manager(port));
     down.map(|port| {
-        let hit = states(Hit::fault(port.label()), port.device, port.port);
+        let hit = states(CheckHit::fault(port.label()), port.device, port.port);
         let hit = wake(node, hit, port.port);
         match port.netdev.and_then(|netdev| netdev.up.known()) {
             // The other end goes dark with it.
@@ -50,13 +52,13 @@ fn run(node: &Node) -> Vec<Hit> {
 }
 
 /// Its link is up; what is missing has a check of its own.
-fn awaits_subnet_manager(port: &FabricPort) -> bool {
+fn awaits_subnet_manager(port: &ExaminedPort) -> bool {
     port.port.link_layer.known() == Some(&LinkLayer::InfiniBand)
         && port.port.physical_state.known() == Some(&PhysicalState::LinkUp)
 }
 
 /// Cages that only the cluster file has. A node without any RDMA device has another fault.
-fn missing(node: &Node) -> Vec<Hit> {
+fn missing(node: &ExaminedNode) -> Vec<CheckHit> {
     let cables = node.spec.map_or(&[][..], |spec| &spec.cables);
     let ends = cables.iter().flat_map(Cable::ends);
     let mut wanted: Vec<&str> = ends
@@ -68,8 +70,8 @@ fn missing(node: &Node) -> Vec<Hit> {
     wanted.dedup();
     let cages: Vec<&str> = node.cages.iter().map(|cage| cage.id.as_str()).collect();
     let hit = |wanted: &str| {
-        Hit::fault(wanted)
-            .at(Site::cage(node.name, wanted))
+        CheckHit::fault(wanted)
+            .at(FindingSite::cage(node.name, wanted))
             .saw("cages of the node", cages.join(", "), "/sys/class/infiniband")
             .saw("cage in the cluster file", wanted, "cluster.toml")
             .cause("the card is gone, or the cluster file means another port")

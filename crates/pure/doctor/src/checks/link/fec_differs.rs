@@ -1,7 +1,7 @@
 //! The two ends of a cable correct errors in different ways.
 
 use super::cable_ends;
-use crate::{Check, FabricPort, Hit, Pair, Run, word};
+use crate::{CagePair, Check, CheckFunctions, CheckHit, ExaminedPort, word};
 
 pub(super) const CHECK: Check = Check {
     id: "fec-differs",
@@ -16,10 +16,10 @@ pub(super) const CHECK: Check = Check {
     fix: "On both nodes let the port choose by itself, or set the same encoding (RS for 50 Gb/s a lane and more).",
     verify: "`ethtool --show-fec` shows the same active encoding at both ends.",
     explained_by: &[],
-    run: Run::pair(run),
+    run: CheckFunctions::pair(run),
 };
 
-fn run(pair: &Pair) -> Vec<Hit> {
+fn run(pair: &CagePair) -> Vec<CheckHit> {
     let Some((a, b)) = cable_ends(pair) else {
         return Vec::new();
     };
@@ -29,19 +29,24 @@ fn run(pair: &Pair) -> Vec<Hit> {
     if fec_a.eq_ignore_ascii_case(fec_b) {
         return Vec::new();
     }
-    let seen = |hit: Hit, node: &str, name: &str, fec: &str| {
+    let seen = |hit: CheckHit, node: &str, name: &str, fec: &str| {
         let source = format!("ethtool --show-fec {}", word(name));
         hit.saw(format!("active FEC of {name} on {node}"), fec, source)
     };
-    let hit = seen(Hit::warning(pair.label()), pair.a.node.name, name_a, fec_a);
+    let hit = seen(
+        CheckHit::warning(pair.label()),
+        pair.a.node.name,
+        name_a,
+        fec_a,
+    );
     let hit = seen(hit, pair.b.node.name, name_b, fec_b);
     let auto = |name: &str| format!("sudo ethtool --set-fec {} encoding auto", word(name));
     let mut commands = vec![auto(name_a), auto(name_b)];
     commands.dedup();
-    vec![commands.into_iter().fold(hit, Hit::command)]
+    vec![commands.into_iter().fold(hit, CheckHit::command)]
 }
 
-fn encoding<'a>(port: &FabricPort<'a>) -> Option<(&'a str, &'a str)> {
+fn encoding<'a>(port: &ExaminedPort<'a>) -> Option<(&'a str, &'a str)> {
     let netdev = port.netdev?;
     let fec = netdev.link.fec_active.known()?;
     Some((&netdev.name, fec))

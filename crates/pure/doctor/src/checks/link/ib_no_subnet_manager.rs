@@ -3,7 +3,7 @@
 use crosstie_model::facts::rdma::{LinkLayer, PhysicalState, PortState, RdmaDevice, RdmaPort};
 
 use super::{label, states};
-use crate::{Check, Hit, Node, Run, port_file};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, port_file};
 
 pub(super) const CHECK: Check = Check {
     id: "ib-no-subnet-manager",
@@ -19,10 +19,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Switch the subnet manager on in the switch, or run `opensm` on one node (of each fabric, where there are several).",
     verify: "The port's state is `ACTIVE` and `sm_lid` is not 0.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let here = node
         .facts
         .software
@@ -55,7 +55,7 @@ fn is_waiting(port: &RdmaPort) -> bool {
         && port.sm_lid.known() == Some(&0)
 }
 
-fn evidence(device: &RdmaDevice, port: &RdmaPort) -> Hit {
-    let hit = states(Hit::fault(label(device, port)), device, port);
+fn evidence(device: &RdmaDevice, port: &RdmaPort) -> CheckHit {
+    let hit = states(CheckHit::fault(label(device, port)), device, port);
     hit.saw("sm_lid", 0, port_file(device, port, "sm_lid"))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::facts::rdma::LinkLayer;
 
-use crate::{Check, Cluster, FabricPort, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedCluster, ExaminedNode, ExaminedPort};
 
 pub(super) const CHECK: Check = Check {
     id: "ib-two-subnet-managers",
@@ -23,13 +23,13 @@ pub(super) const CHECK: Check = Check {
         these are separate fabrics on purpose, give each a subnet prefix of its own.",
     verify: "`sminfo` names the same master on every node.",
     explained_by: &[],
-    run: Run::cluster(run),
+    run: CheckFunctions::cluster(run),
 };
 
 /// By node: the subnet managers that its ports know.
-type Managers<'a> = BTreeMap<&'a str, (&'a Node<'a>, BTreeSet<u32>)>;
+type Managers<'a> = BTreeMap<&'a str, (&'a ExaminedNode<'a>, BTreeSet<u32>)>;
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let mut fabrics: BTreeMap<u64, Managers> = BTreeMap::new();
     for node in &cluster.nodes {
         for (prefix, lid, _) in ports(node) {
@@ -47,7 +47,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
 }
 
 /// The active InfiniBand ports of the fabric: subnet prefix, subnet manager, port.
-fn ports<'a>(node: &'a Node<'a>) -> impl Iterator<Item = (u64, u32, &'a FabricPort<'a>)> {
+fn ports<'a>(node: &'a ExaminedNode<'a>) -> impl Iterator<Item = (u64, u32, &'a ExaminedPort<'a>)> {
     node.fabric.iter().filter_map(|port| {
         let infiniband = port.port.link_layer.known() == Some(&LinkLayer::InfiniBand);
         let lid = *port.port.sm_lid.known().filter(|lid| **lid != 0)?;
@@ -57,7 +57,7 @@ fn ports<'a>(node: &'a Node<'a>) -> impl Iterator<Item = (u64, u32, &'a FabricPo
     })
 }
 
-fn hit(prefix: u64, managers: &Managers) -> Option<Hit> {
+fn hit(prefix: u64, managers: &Managers) -> Option<CheckHit> {
     let mut votes: BTreeMap<&BTreeSet<u32>, usize> = BTreeMap::new();
     for (_, lids) in managers.values() {
         *votes.entry(lids).or_default() += 1;
@@ -90,7 +90,7 @@ fn hit(prefix: u64, managers: &Managers) -> Option<Hit> {
         .flat_map(|(_, (node, _))| ports(node).map(move |(own, lid, port)| (node, own, lid, port)))
         .filter(|(_, own, _, _)| *own == prefix)
         .fold(
-            Hit::warning(subject.join(", ")),
+            CheckHit::warning(subject.join(", ")),
             |hit, (node, _, lid, port)| {
                 let what = format!("sm_lid of {} on {}", port.label(), node.name);
                 hit.saw(what, lid, port.file("sm_lid"))

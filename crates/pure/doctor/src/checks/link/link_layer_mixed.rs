@@ -2,7 +2,7 @@
 
 use crosstie_model::facts::rdma::LinkLayer;
 
-use crate::{Check, Cluster, FabricPort, Hit, Node, Run, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedCluster, ExaminedNode, ExaminedPort, word};
 
 pub(super) const CHECK: Check = Check {
     id: "link-layer-mixed",
@@ -18,12 +18,12 @@ pub(super) const CHECK: Check = Check {
         `mlxconfig` comes with NVIDIA's MFT, `mstconfig` with the package `mstflint`.",
     verify: "`link_layer` shows the same word for all fabric ports.",
     explained_by: &[],
-    run: Run::cluster(run),
+    run: CheckFunctions::cluster(run),
 };
 
-type Port<'a> = (&'a Node<'a>, &'a FabricPort<'a>, &'a LinkLayer);
+type Port<'a> = (&'a ExaminedNode<'a>, &'a ExaminedPort<'a>, &'a LinkLayer);
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let ports: Vec<Port> = cluster
         .nodes
         .iter()
@@ -66,7 +66,7 @@ fn only(these: &[Port], others: &[Port]) -> bool {
 /// A cluster may have hundreds of ports; a few of each kind show the matter.
 const SHOWN: usize = 4;
 
-fn hit(few: &[Port], all: &[Port], wanted: u8) -> Hit {
+fn hit(few: &[Port], all: &[Port], wanted: u8) -> CheckHit {
     let subject: Vec<String> = few
         .iter()
         .map(|(node, port, _)| format!("{}:{}", node.name, port.label()))
@@ -74,7 +74,7 @@ fn hit(few: &[Port], all: &[Port], wanted: u8) -> Hit {
     let others = all.iter().filter(|(_, _, layer)| few[0].2 != *layer);
     let shown = few.iter().take(SHOWN).chain(others.take(SHOWN));
     let hit = shown.fold(
-        Hit::fault(subject.join(", ")),
+        CheckHit::fault(subject.join(", ")),
         |hit, (node, port, layer)| {
             let what = format!("link layer of {} on {}", port.device.name, node.name);
             hit.saw(what, layer, port.file("link_layer"))
@@ -93,5 +93,5 @@ fn hit(few: &[Port], all: &[Port], wanted: u8) -> Hit {
         .collect();
     commands.sort_unstable();
     commands.dedup();
-    commands.into_iter().fold(hit, Hit::command)
+    commands.into_iter().fold(hit, CheckHit::command)
 }

@@ -15,10 +15,10 @@ mod twin_down;
 
 use crosstie_model::facts::rdma::{RdmaDevice, RdmaPort};
 
-use super::Area;
-use crate::{End, FabricPort, Hit, Node, Pair, port_file, word};
+use super::CheckArea;
+use crate::{CagePair, CagePairEnd, CheckHit, ExaminedNode, ExaminedPort, port_file, word};
 
-pub const AREA: Area = Area {
+pub const AREA: CheckArea = CheckArea {
     title: "Link",
     checks: &[
         &node_off::CHECK,
@@ -46,7 +46,7 @@ fn label(device: &RdmaDevice, port: &RdmaPort) -> String {
 }
 
 /// What is known of a port that is not active.
-fn states(hit: Hit, device: &RdmaDevice, port: &RdmaPort) -> Hit {
+fn states(hit: CheckHit, device: &RdmaDevice, port: &RdmaPort) -> CheckHit {
     let name = label(device, port);
     let hit = match port.state.known() {
         Some(state) => hit.saw(
@@ -72,7 +72,7 @@ fn is_inactive(port: &RdmaPort) -> bool {
 }
 
 /// How to wake a port: an interface that is administratively down needs a command, one without carrier needs hands.
-fn wake(node: &Node, hit: Hit, port: &RdmaPort) -> Hit {
+fn wake(node: &ExaminedNode, hit: CheckHit, port: &RdmaPort) -> CheckHit {
     let Some(netdev) = node.netdev(port) else {
         return hit;
     };
@@ -99,8 +99,8 @@ fn wake(node: &Node, hit: Hit, port: &RdmaPort) -> Hit {
 }
 
 /// The active ports at the two ends of one cable. Nothing where a switch is known to be in between.
-fn cable_ends<'a>(pair: &Pair<'a>) -> Option<(&'a FabricPort<'a>, &'a FabricPort<'a>)> {
-    let first = |end: &End<'a>| {
+fn cable_ends<'a>(pair: &CagePair<'a>) -> Option<(&'a ExaminedPort<'a>, &'a ExaminedPort<'a>)> {
+    let first = |end: &CagePairEnd<'a>| {
         let mut ports = end
             .ports()
             .filter(|port| port.port.is_active() && !port.device.software && !port.switched);

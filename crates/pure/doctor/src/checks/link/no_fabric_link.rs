@@ -6,7 +6,7 @@ use crosstie_model::{
 };
 
 use super::{is_inactive, states, wake};
-use crate::{Check, Hit, Node, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "no-fabric-link",
@@ -24,14 +24,14 @@ pub(super) const CHECK: Check = Check {
         on and its port enabled. A DGX Spark wants a restart with the cable in.",
     verify: "`rdma link` shows a port in state `ACTIVE`.",
     explained_by: &[
-        explains("cable-dead", Same::Node),
-        explains("fabric-port-down", Same::Node),
-        explains("ib-no-subnet-manager", Same::Node),
+        explains("cable-dead", CauseScope::Node),
+        explains("fabric-port-down", CauseScope::Node),
+        explains("ib-no-subnet-manager", CauseScope::Node),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let devices = node.facts.rdma.iter();
     let ports: Vec<_> = devices
         .flat_map(|device| device.ports.iter().map(move |port| (device, port)))
@@ -44,11 +44,10 @@ fn run(node: &Node) -> Vec<Hit> {
     } else {
         Severity::Warning
     };
-    let hit = ports
-        .iter()
-        .fold(Hit::new(severity, "every port"), |hit, (device, port)| {
-            states(hit, device, port)
-        });
+    let hit = ports.iter().fold(
+        CheckHit::new(severity, "every port"),
+        |hit, (device, port)| states(hit, device, port),
+    );
     // Where all interfaces are down, bringing them up comes before looking at cables.
     let down: Vec<_> = ports
         .iter()

@@ -2,8 +2,8 @@
 
 use crosstie_model::{Cable, PortRef};
 
-use super::cable_dead::{Light, light};
-use crate::{Check, Cluster, Hit, Run, Site, Unread};
+use super::cable_dead::{CableEndSignal, light};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedCluster, FindingSite, UnreadNode};
 
 pub(super) const CHECK: Check = Check {
     id: "node-off",
@@ -23,37 +23,39 @@ pub(super) const CHECK: Check = Check {
         when it starts.",
     verify: "`crosstie doctor` examines the node, and its cables are lit.",
     explained_by: &[],
-    run: Run::cluster(run),
+    run: CheckFunctions::cluster(run),
 };
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let unread = cluster.unread.iter();
     unread.filter_map(|unread| hit(cluster, unread)).collect()
 }
 
-fn hit(cluster: &Cluster, unread: &Unread) -> Option<Hit> {
+fn hit(cluster: &ExaminedCluster, unread: &UnreadNode) -> Option<CheckHit> {
     let spec = cluster.spec?;
     spec.node(&unread.host)?;
     let neighbours = spec
         .cables
         .iter()
         .filter_map(|cable| other_end(cable, &unread.host));
-    let seen: Vec<(&PortRef, Light)> = neighbours
+    let seen: Vec<(&PortRef, CableEndSignal)> = neighbours
         .filter_map(|end| {
             let (node, cage) = cluster.find(end)?;
             Some((end, light(node, cage)))
         })
-        .filter(|(_, light)| *light != Light::Unknown)
+        .filter(|(_, light)| *light != CableEndSignal::Unknown)
         .collect();
-    let dark = seen.iter().all(|(_, light)| *light == Light::Dark);
+    let dark = seen.iter().all(|(_, light)| *light == CableEndSignal::Dark);
     if seen.is_empty() || !dark {
         return None;
     }
-    let hit = Hit::fault(&unread.host).at(Site::node(&unread.host)).saw(
-        "examination",
-        &unread.error,
-        "the attempt to reach the node",
-    );
+    let hit = CheckHit::fault(&unread.host)
+        .at(FindingSite::node(&unread.host))
+        .saw(
+            "examination",
+            &unread.error,
+            "the attempt to reach the node",
+        );
     Some(seen.iter().fold(hit, |hit, (end, _)| {
         hit.saw(
             format!("signal at {end}"),

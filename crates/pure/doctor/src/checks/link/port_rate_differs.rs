@@ -1,7 +1,9 @@
 //! The two ends of a cable disagree on its rate.
 
 use super::cable_ends;
-use crate::{Check, FabricPort, Hit, Joined, Pair, Run, Same, explains};
+use crate::{
+    CagePair, CauseScope, Check, CheckFunctions, CheckHit, ExaminedPort, JoinEvidence, explains,
+};
 
 pub(super) const CHECK: Check = Check {
     id: "port-rate-differs",
@@ -17,21 +19,21 @@ pub(super) const CHECK: Check = Check {
         the switch port. If a switch is there on purpose, say so in the cluster file.",
     verify: "`rate` shows the same figure at both ends.",
     explained_by: &[
-        explains("port-rate-low", Same::Cable),
-        explains("fec-differs", Same::Cable),
+        explains("port-rate-low", CauseScope::Cable),
+        explains("fec-differs", CauseScope::Cable),
     ],
-    run: Run::pair(run),
+    run: CheckFunctions::pair(run),
 };
 
-fn are_of_one_kind(a: &FabricPort, b: &FabricPort) -> bool {
-    let kind = |port: &FabricPort| {
+fn are_of_one_kind(a: &ExaminedPort, b: &ExaminedPort) -> bool {
+    let kind = |port: &ExaminedPort| {
         let function = port.function?;
         Some((*function.vendor.known()?, *function.device.known()?))
     };
     kind(a).is_some_and(|first| kind(b) == Some(first))
 }
 
-fn run(pair: &Pair) -> Vec<Hit> {
+fn run(pair: &CagePair) -> Vec<CheckHit> {
     let Some((a, b)) = cable_ends(pair) else {
         return Vec::new();
     };
@@ -40,12 +42,12 @@ fn run(pair: &Pair) -> Vec<Hit> {
     };
     // The two ends of one cable run at one rate. So where the cable is only inferred, cards of different kinds at different
     // rates are rather no cable at all.
-    if first == second || (pair.by != Joined::Spec && !are_of_one_kind(a, b)) {
+    if first == second || (pair.by != JoinEvidence::Spec && !are_of_one_kind(a, b)) {
         return Vec::new();
     }
     let what = |node: &str, label: &str| format!("rate of {label} on {node}");
     vec![
-        Hit::warning(pair.label())
+        CheckHit::warning(pair.label())
             .saw(what(pair.a.node.name, a.label()), first, a.file("rate"))
             .saw(what(pair.b.node.name, b.label()), second, b.file("rate")),
     ]

@@ -1,9 +1,12 @@
 //! A port came up slower than it should.
 
-use crosstie_fabric::Grouping;
+use crosstie_fabric::CageGrouping;
 use crosstie_model::Gbps;
 
-use crate::{Check, FabricPort, Hit, Node, Run, Same, explains, port_file, word};
+use crate::{
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort, explains, port_file,
+    word,
+};
 
 pub(super) const CHECK: Check = Check {
     id: "port-rate-low",
@@ -21,17 +24,18 @@ pub(super) const CHECK: Check = Check {
     fix: "Compare the port's modes with the far end's (`ethtool IF`), set the same forward error correction on both, try \
         another cable, and as a last resort force the speed at both ends.",
     verify: "`rate` of the port shows the wanted figure.",
-    explained_by: &[explains("fec-differs", Same::Cable)],
-    run: Run::node(run),
+    explained_by: &[explains("fec-differs", CauseScope::Cable)],
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
-    let active = |port: &&FabricPort| port.port.is_active() && !port.device.software;
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
+    let active = |port: &&ExaminedPort| port.port.is_active() && !port.device.software;
     let ports = node.fabric.iter().filter(active);
     ports
         .filter_map(|port| {
             let rate = *port.port.rate.known()?;
-            let hit = Hit::fault(port.label()).saw("rate of the port", rate, port.file("rate"));
+            let hit =
+                CheckHit::fault(port.label()).saw("rate of the port", rate, port.file("rate"));
             let (hit, wanted) = against_twin(node, port, rate, hit.clone())
                 .or_else(|| against_file(node, rate, hit))?;
             Some(commands(hit, port, wanted))
@@ -39,10 +43,15 @@ fn run(node: &Node) -> Vec<Hit> {
         .collect()
 }
 
-fn against_twin(node: &Node, port: &FabricPort, rate: Gbps, hit: Hit) -> Option<(Hit, Gbps)> {
+fn against_twin(
+    node: &ExaminedNode,
+    port: &ExaminedPort,
+    rate: Gbps,
+    hit: CheckHit,
+) -> Option<(CheckHit, Gbps)> {
     node.cages
         .get(port.cage)
-        .filter(|cage| cage.grouping != Grouping::Alone)?;
+        .filter(|cage| cage.grouping != CageGrouping::Alone)?;
     let twins = node.twins(port).filter(|(_, twin)| twin.is_active());
     let (twin, twin_port, wanted) = twins
         .filter_map(|(twin, port)| Some((twin, port, *port.rate.known()?)))
@@ -54,12 +63,12 @@ fn against_twin(node: &Node, port: &FabricPort, rate: Gbps, hit: Hit) -> Option<
     ))
 }
 
-fn against_file(node: &Node, rate: Gbps, hit: Hit) -> Option<(Hit, Gbps)> {
+fn against_file(node: &ExaminedNode, rate: Gbps, hit: CheckHit) -> Option<(CheckHit, Gbps)> {
     let wanted = node.spec.filter(|_| node.expected)?.fabric.rate_gbps?;
     (rate < wanted).then(|| (hit.saw("rate_gbps", wanted, "cluster.toml"), wanted))
 }
 
-fn commands(hit: Hit, port: &FabricPort, wanted: Gbps) -> Hit {
+fn commands(hit: CheckHit, port: &ExaminedPort, wanted: Gbps) -> CheckHit {
     let Some(netdev) = port.netdev.filter(|_| port.is_roce()) else {
         return hit;
     };

@@ -1,9 +1,9 @@
 //! Half of a cage is asleep.
 
-use crosstie_fabric::Grouping;
+use crosstie_fabric::CageGrouping;
 
 use super::{is_inactive, label, states, wake};
-use crate::{Check, Hit, Node, Run, port_file, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, port_file, word};
 
 pub(super) const CHECK: Check = Check {
     id: "twin-down",
@@ -22,19 +22,19 @@ pub(super) const CHECK: Check = Check {
     fix: "Take the twin's interface down and up again. If it stays down, restart the machine with the cable in.",
     verify: "Both devices of the cage are `ACTIVE` in `rdma link`.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let cages = node.cages.iter().enumerate();
-    let sure = cages.filter(|(_, cage)| cage.active && cage.grouping != Grouping::Alone);
+    let sure = cages.filter(|(_, cage)| cage.active && cage.grouping != CageGrouping::Alone);
     sure.flat_map(|(index, _)| {
         let members: Vec<_> = node.members(index).collect();
         let awake = members.iter().find(|(_, port)| port.is_active()).copied();
         let asleep = members.into_iter().filter(|(_, port)| is_inactive(port));
         asleep.filter_map(move |(device, port)| {
             let (twin, twin_port) = awake?;
-            let hit = states(Hit::fault(label(device, port)), device, port).saw(
+            let hit = states(CheckHit::fault(label(device, port)), device, port).saw(
                 format!("state of its twin {}", label(twin, twin_port)),
                 "ACTIVE",
                 port_file(twin, twin_port, "state"),
@@ -46,7 +46,11 @@ fn run(node: &Node) -> Vec<Hit> {
 }
 
 /// One cable lights both twins: an interface that is up without carrier is a matter of its function.
-fn bounce(node: &Node, hit: Hit, port: &crosstie_model::facts::rdma::RdmaPort) -> Hit {
+fn bounce(
+    node: &ExaminedNode,
+    hit: CheckHit,
+    port: &crosstie_model::facts::rdma::RdmaPort,
+) -> CheckHit {
     let netdev = node.netdev(port);
     let hit = wake(node, hit, port);
     match netdev {

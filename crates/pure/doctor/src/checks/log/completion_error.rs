@@ -1,6 +1,6 @@
 //! The card reported a failed transfer.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-completion-error",
@@ -19,5 +19,5 @@ pub(super) const CHECK: Check = Check {
         8972`); for the others, look for the first error on the peer.",
     verify: "The job runs, and the error counters of the ports do not grow meanwhile.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

@@ -1,6 +1,6 @@
 //! Channels by RDMA go through host memory.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-gdr-off",
@@ -16,5 +16,5 @@ pub(super) const CHECK: Check = Check {
         from 5.12 on, and leave NCCL_NET_GDR_LEVEL unset.",
     verify: "Channels go `via NET/IB/N/GDRDMA`.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

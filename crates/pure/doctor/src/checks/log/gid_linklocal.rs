@@ -1,6 +1,6 @@
 //! Queue pairs use the link-local GID.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-gid-linklocal",
@@ -17,5 +17,5 @@ pub(super) const CHECK: Check = Check {
         NCCL_IB_GID_INDEX to the port's RoCE v2 entry.",
     verify: "With NCCL_DEBUG_SUBSYS=INIT,NET the log shows a GID that does not begin with 80FE.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

@@ -1,6 +1,6 @@
 //! Memory could not be locked for the card.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-memory-registration",
@@ -17,5 +17,5 @@ pub(super) const CHECK: Check = Check {
         if it is larger.",
     verify: "`/proc/PID/limits` of the job shows unlimited locked memory, and the job starts.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

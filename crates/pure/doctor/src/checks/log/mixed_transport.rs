@@ -1,6 +1,6 @@
 //! Some channels between nodes go by RDMA and some by sockets.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-mixed-transport",
@@ -20,5 +20,5 @@ pub(super) const CHECK: Check = Check {
         shows what differs.",
     verify: "All channels between nodes go `via NET/IB`.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

@@ -13,9 +13,9 @@ mod qp_timeout;
 mod single_rail;
 mod socket_fallback;
 
-use super::Area;
+use super::CheckArea;
 
-pub const AREA: Area = Area {
+pub const AREA: CheckArea = CheckArea {
     title: "NCCL logs",
     checks: &[
         &socket_fallback::CHECK,

@@ -1,6 +1,6 @@
 //! NCCL found no RDMA device.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-no-ib-device",
@@ -18,5 +18,5 @@ pub(super) const CHECK: Check = Check {
         udev and differ between machines.",
     verify: "The log says `NET/IB : Using` with the devices, then `Using network IB`.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

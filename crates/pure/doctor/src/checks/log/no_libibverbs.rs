@@ -1,6 +1,6 @@
 //! libibverbs cannot be opened.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-no-libibverbs",
@@ -19,5 +19,5 @@ pub(super) const CHECK: Check = Check {
     fix: "Install it where the job runs: in the image, not on the machine alone.",
     verify: "`ibv_devinfo` works inside the container, and the log says `NET/IB : Using`.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

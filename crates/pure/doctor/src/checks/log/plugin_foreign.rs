@@ -1,6 +1,6 @@
 //! A plugin for the network is in use.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-plugin-foreign",
@@ -20,5 +20,5 @@ pub(super) const CHECK: Check = Check {
         the image.",
     verify: "The log says `Using network IB` and names no plugin.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

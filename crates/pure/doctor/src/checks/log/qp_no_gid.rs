@@ -1,6 +1,6 @@
 //! A queue pair's GID is empty.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-qp-no-gid",
@@ -16,5 +16,5 @@ pub(super) const CHECK: Check = Check {
         index that the table has now, on each node.",
     verify: "The job starts, and with NCCL_DEBUG_SUBSYS=INIT,NET its queue pairs show a GID of the fabric's addresses.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

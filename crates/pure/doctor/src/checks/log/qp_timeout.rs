@@ -1,6 +1,6 @@
 //! A queue pair's peer could not be reached.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-qp-timeout",
@@ -18,5 +18,5 @@ pub(super) const CHECK: Check = Check {
         NCCL_IB_SUBNET_AWARE_ROUTING=1.",
     verify: "Each fabric address answers `ping -I INTERFACE` from the port that is paired with it, and the job starts.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

@@ -1,6 +1,6 @@
 //! One of two twins is used.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-single-rail",
@@ -16,5 +16,5 @@ pub(super) const CHECK: Check = Check {
         bring the twin up if it is down.",
     verify: "`NET/IB : Using` lists both devices.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

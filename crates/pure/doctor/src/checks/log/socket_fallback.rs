@@ -1,6 +1,6 @@
 //! Data between nodes goes over sockets.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-socket-fallback",
@@ -25,5 +25,5 @@ pub(super) const CHECK: Check = Check {
     verify: "Start the job again with NCCL_DEBUG=INFO: the log says `Using network IB`, and channels between nodes \
         go `via NET/IB`.",
     explained_by: &[],
-    run: Run::log(),
+    run: CheckFunctions::log(),
 };

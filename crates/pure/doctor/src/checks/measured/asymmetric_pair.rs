@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, RunWithFaults, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "asymmetric-pair",
@@ -17,10 +17,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Compare the doctor's findings and the PCIe links of the two nodes, and look at pause and discard \
         counters of the slow direction.",
     verify: "Both directions are within 10 % of each other.",
-    explained_by: &[explains("path-loses-packets", Same::Cable)],
-    run: Run::stored(run),
+    explained_by: &[explains("path-loses-packets", CauseScope::Cable)],
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::AsymmetricPair)
 }

@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, RunWithFaults, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "bandwidth-below-ceiling",
@@ -22,14 +22,14 @@ pub(super) const CHECK: Check = Check {
         most causes show there.",
     verify: "A measurement (`prove`) shows 95 % of the ceiling or more for the pair.",
     explained_by: &[
-        explains("nic-hotplugged", Same::Node),
-        explains("mtu-mismatch", Same::Cable),
-        explains("twin-down", Same::Cage),
-        explains("path-loses-packets", Same::Cable),
+        explains("nic-hotplugged", CauseScope::Node),
+        explains("mtu-mismatch", CauseScope::Cable),
+        explains("twin-down", CauseScope::Cage),
+        explains("path-loses-packets", CauseScope::Cable),
     ],
-    run: Run::stored(run),
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::BandwidthBelowCeiling)
 }

@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, RunWithFaults, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "bandwidth-unsteady",
@@ -18,15 +18,15 @@ pub(super) const CHECK: Check = Check {
         jobs. `crosstie prove --soak 8h` finds how often it happens.",
     verify: "A measurement (`prove --soak 10m`) has no window below half of the median.",
     explained_by: &[
-        explains("path-loses-packets", Same::Cable),
-        explains("link-errors-growing", Same::Cable),
-        explains("nic-hot", Same::Node),
+        explains("path-loses-packets", CauseScope::Cable),
+        explains("link-errors-growing", CauseScope::Cable),
+        explains("nic-hot", CauseScope::Node),
         // A node that is short of time is slow, and in pieces: one fault, and the figure says how much.
-        explains("bandwidth-below-ceiling", Same::Cable),
+        explains("bandwidth-below-ceiling", CauseScope::Cable),
     ],
-    run: Run::stored(run),
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::BandwidthUnsteady)
 }

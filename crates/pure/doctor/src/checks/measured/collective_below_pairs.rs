@@ -1,6 +1,6 @@
 //! The collective loses what the pairs have.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "collective-below-pairs",
@@ -15,5 +15,5 @@ pub(super) const CHECK: Check = Check {
         that `crosstie up` prints.",
     verify: "Bus bandwidth of the ring is 80 % or more of the slowest pair.",
     explained_by: &[],
-    run: Run::measured(),
+    run: CheckFunctions::measured(),
 };

@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run};
+use crate::{Check, CheckFunctions, CheckHit, RunWithFaults};
 
 pub(super) const CHECK: Check = Check {
     id: "fabric-contended",
@@ -19,9 +19,9 @@ pub(super) const CHECK: Check = Check {
         better (adaptive routing, more queue pairs), and see that flow control and ECN are on all the way.",
     verify: "A full round of pairs reaches 95 % of the ceilings.",
     explained_by: &[],
-    run: Run::stored(run),
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::FabricContended)
 }

@@ -1,6 +1,6 @@
 //! GPU memory is slower than host memory on the same pair.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "gpu-path-slow",
@@ -17,5 +17,5 @@ pub(super) const CHECK: Check = Check {
         access control (ACS) off on the bridges between them where no virtual machines need it.",
     verify: "Bandwidth with GPU memory is 90 % or more of that with host memory.",
     explained_by: &[],
-    run: Run::measured(),
+    run: CheckFunctions::measured(),
 };

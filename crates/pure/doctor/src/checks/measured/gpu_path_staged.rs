@@ -1,6 +1,6 @@
 //! GPU data goes through host memory.
 
-use crate::{Check, Run};
+use crate::{Check, CheckFunctions};
 
 pub(super) const CHECK: Check = Check {
     id: "gpu-path-staged",
@@ -16,5 +16,5 @@ pub(super) const CHECK: Check = Check {
         `NCCL_NET_GDR_LEVEL` does not forbid it.",
     verify: "Bandwidth with GPU memory is 90 % or more of that with host memory, and NCCL's log shows `GDRDMA`.",
     explained_by: &[],
-    run: Run::measured(),
+    run: CheckFunctions::measured(),
 };

@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, RunWithFaults, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "latency-high",
@@ -17,10 +17,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the processor's governor to `performance`, switch deep sleep states and PCIe power management off, \
         stop what else runs on the nodes, and look for a longer path than planned.",
     verify: "The median of a measurement (`prove`) is below 2 µs.",
-    explained_by: &[explains("aspm-enabled", Same::Node)],
-    run: Run::stored(run),
+    explained_by: &[explains("aspm-enabled", CauseScope::Node)],
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::LatencyHigh)
 }

@@ -3,7 +3,8 @@
 use crosstie_grade::FaultKind;
 
 use crate::{
-    Check, FabricPort, Hit, Measured, Node, Run, Same, explains,
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort, RunWithFaults,
+    explains,
     growth::{all_grown, grown},
     word,
 };
@@ -29,11 +30,11 @@ pub(super) const CHECK: Check = Check {
         of the switch ports in between.",
     verify: "The counters stand still while a measurement (`prove`) runs.",
     explained_by: &[
-        explains("cable-dead", Same::Cable),
-        explains("twin-down", Same::Cage),
-        explains("fabric-port-down", Same::Cage),
+        explains("cable-dead", CauseScope::Cable),
+        explains("twin-down", CauseScope::Cage),
+        explains("fabric-port-down", CauseScope::Cage),
     ],
-    run: Run::stored(measured).and_node(run),
+    run: CheckFunctions::stored(measured).and_node(run),
 };
 
 /// Below `counters/`.
@@ -73,7 +74,7 @@ const DRIVER: [&str; 6] = [
     "tx_errors_phy",
 ];
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let mut cages = Vec::new();
     node.fabric
         .iter()
@@ -87,11 +88,10 @@ fn run(node: &Node) -> Vec<Hit> {
             if growth.is_empty() {
                 return None;
             }
-            let hit = growth
-                .into_iter()
-                .fold(Hit::warning(port.label()), |hit, (name, grown, source)| {
-                    hit.saw(name, format!("grew by {grown}"), source)
-                });
+            let hit = growth.into_iter().fold(
+                CheckHit::warning(port.label()),
+                |hit, (name, grown, source)| hit.saw(name, format!("grew by {grown}"), source),
+            );
             Some(hit)
         })
         .collect()
@@ -99,7 +99,7 @@ fn run(node: &Node) -> Vec<Hit> {
 
 type Growth = (String, u64, String);
 
-fn of_port(node: &Node, port: &FabricPort) -> Vec<Growth> {
+fn of_port(node: &ExaminedNode, port: &ExaminedPort) -> Vec<Growth> {
     let Some(before) = node.earlier_port(port.device, port.port) else {
         return Vec::new();
     };
@@ -121,7 +121,7 @@ fn of_port(node: &Node, port: &FabricPort) -> Vec<Growth> {
     own.chain(hardware).collect()
 }
 
-fn of_driver(node: &Node, port: &FabricPort) -> Vec<Growth> {
+fn of_driver(node: &ExaminedNode, port: &ExaminedPort) -> Vec<Growth> {
     let counters = || {
         let netdev = port.netdev?;
         let before = node.earlier?.network.interface(&netdev.name)?;
@@ -141,6 +141,6 @@ fn of_driver(node: &Node, port: &FabricPort) -> Vec<Growth> {
         .collect()
 }
 
-fn measured(run: &Measured) -> Vec<Hit> {
+fn measured(run: &RunWithFaults) -> Vec<CheckHit> {
     run.hits(FaultKind::LinkErrorsGrowing)
 }

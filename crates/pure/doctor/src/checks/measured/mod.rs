@@ -15,9 +15,9 @@ mod pair_slow;
 mod path_loses_packets;
 mod rail_idle;
 
-use super::Area;
+use super::CheckArea;
 
-pub const AREA: Area = Area {
+pub const AREA: CheckArea = CheckArea {
     title: "Measurements",
     checks: &[
         &bandwidth_below_ceiling::CHECK,

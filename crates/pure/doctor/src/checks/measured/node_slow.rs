@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, RunWithFaults, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "node-slow",
@@ -22,13 +22,13 @@ pub(super) const CHECK: Check = Check {
         is the cable; if not, swap the switch port. Restart the node with the cable in.",
     verify: "The node's pairs reach 95 % of their ceiling.",
     explained_by: &[
-        explains("node-off", Same::Node),
-        explains("nic-hotplugged", Same::Node),
-        explains("nic-hot", Same::Node),
+        explains("node-off", CauseScope::Node),
+        explains("nic-hotplugged", CauseScope::Node),
+        explains("nic-hot", CauseScope::Node),
     ],
-    run: Run::stored(run),
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::NodeSlow)
 }

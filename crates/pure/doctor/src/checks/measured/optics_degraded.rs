@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run};
+use crate::{Check, CheckFunctions, CheckHit, RunWithFaults};
 
 pub(super) const CHECK: Check = Check {
     id: "optics-degraded",
@@ -21,9 +21,9 @@ pub(super) const CHECK: Check = Check {
         the culprit.",
     verify: "A measurement (`prove`) shows fewer corrected bit errors.",
     explained_by: &[],
-    run: Run::stored(run),
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::OpticsDegraded)
 }

@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, RunWithFaults, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "pair-slow",
@@ -17,12 +17,12 @@ pub(super) const CHECK: Check = Check {
         links between the leaves that the nodes hang on, and at how flows are spread over them.",
     verify: "The pair reaches 90 % of its ceiling.",
     explained_by: &[
-        explains("mtu-mismatch", Same::Cable),
-        explains("path-loses-packets", Same::Cable),
+        explains("mtu-mismatch", CauseScope::Cable),
+        explains("path-loses-packets", CauseScope::Cable),
     ],
-    run: Run::stored(run),
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::PairSlow)
 }

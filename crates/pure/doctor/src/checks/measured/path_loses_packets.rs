@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, RunWithFaults, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "path-loses-packets",
@@ -26,15 +26,15 @@ pub(super) const CHECK: Check = Check {
         priority flow control and ECN on, on hosts and switches.",
     verify: "A measurement (`prove`) counts as many packets received as sent.",
     explained_by: &[
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::Cable),
-        explains("twin-down", Same::Cable),
-        explains("mtu-mismatch", Same::Cable),
-        explains("node-off", Same::Peer),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::Cable),
+        explains("twin-down", CauseScope::Cable),
+        explains("mtu-mismatch", CauseScope::Cable),
+        explains("node-off", CauseScope::Peer),
     ],
-    run: Run::stored(run),
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::PathLosesPackets)
 }

@@ -2,7 +2,7 @@
 
 use crosstie_grade::FaultKind;
 
-use crate::{Check, Hit, Measured, Run, Same, explains};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, RunWithFaults, explains};
 
 pub(super) const CHECK: Check = Check {
     id: "rail-idle",
@@ -21,13 +21,13 @@ pub(super) const CHECK: Check = Check {
         explain --nccl-log` on the log.",
     verify: "`port_xmit_data` grows on every rail during a run.",
     explained_by: &[
-        explains("twin-down", Same::Cage),
-        explains("fabric-port-down", Same::Cage),
-        explains("twin-unaddressed", Same::Cage),
+        explains("twin-down", CauseScope::Cage),
+        explains("fabric-port-down", CauseScope::Cage),
+        explains("twin-unaddressed", CauseScope::Cage),
     ],
-    run: Run::stored(run),
+    run: CheckFunctions::stored(run),
 };
 
-fn run(measured: &Measured) -> Vec<Hit> {
+fn run(measured: &RunWithFaults) -> Vec<CheckHit> {
     measured.hits(FaultKind::RailIdle)
 }

@@ -1,10 +1,10 @@
 //! `NCCL_IB_GID_INDEX` points at an entry that is empty or no RoCE v2.
 
-use crosstie_fabric::nccl::{Choice, integer};
+use crosstie_fabric::nccl::{NcclNameFilter, integer};
 use crosstie_model::facts::rdma::{GidKind, LinkLayer, RdmaDevice, RdmaPort};
 
 use super::{HCA, saw, setting};
-use crate::{Check, Hit, Node, Run, Same, explains, port_file};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains, port_file};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-gid-pinned-wrong",
@@ -25,14 +25,14 @@ pub(super) const CHECK: Check = Check {
         it to drift again.",
     verify: "With `NCCL_DEBUG=INFO` queue pairs come up, and the log names a GID with the port's IPv4 address.",
     explained_by: &[
-        explains("gid-v2-missing", Same::Port),
-        explains("fabric-unaddressed", Same::Port),
-        explains("twin-unaddressed", Same::Port),
+        explains("gid-v2-missing", CauseScope::Port),
+        explains("fabric-unaddressed", CauseScope::Port),
+        explains("twin-unaddressed", CauseScope::Port),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let Some(setting) = setting(node, "NCCL_IB_GID_INDEX") else {
         return Vec::new();
     };
@@ -47,8 +47,11 @@ fn run(node: &Node) -> Vec<Hit> {
             // Even a bare port has its link-local entries: an empty table was not read.
             let shown = wrong(port, index).filter(|_| !port.gids.is_empty())?;
             let file = port_file(device, port, &format!("gids/{index}"));
-            let hit =
-                saw(Hit::fault(&device.name), setting).saw(format!("GID {index}"), shown, file);
+            let hit = saw(CheckHit::fault(&device.name), setting).saw(
+                format!("GID {index}"),
+                shown,
+                file,
+            );
             let mut right = port.gids.iter().filter(|entry| {
                 entry.kind.known() == Some(&GidKind::RoceV2) && entry.gid.address().is_ipv4()
             });
@@ -65,10 +68,10 @@ fn run(node: &Node) -> Vec<Hit> {
 }
 
 /// Active ports that NCCL would take: those that `NCCL_IB_HCA` chooses, else the fabric's.
-fn in_use<'a>(node: &Node<'a>) -> Vec<(&'a RdmaDevice, &'a RdmaPort)> {
+fn in_use<'a>(node: &ExaminedNode<'a>) -> Vec<(&'a RdmaDevice, &'a RdmaPort)> {
     let ports: Vec<(&RdmaDevice, &RdmaPort)> = match setting(node, HCA) {
         Some(setting) => {
-            let choice = Choice::parse(&setting.value);
+            let choice = NcclNameFilter::parse(&setting.value);
             let devices = node.facts.rdma.iter();
             devices
                 .flat_map(|device| device.ports.iter().map(move |port| (device, port)))

@@ -1,10 +1,10 @@
 //! `NCCL_IB_HCA` names a device whose port is down.
 
-use crosstie_fabric::nccl::{Choice, Entry};
+use crosstie_fabric::nccl::{NcclNameFilter, NcclNameFilterEntry};
 use crosstie_model::facts::rdma::RdmaDevice;
 
 use super::{FILES, HCA, saw, setting, with_right_hcas};
-use crate::{Check, Hit, Node, Run, Same, explains, port_file};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains, port_file};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-hca-down",
@@ -19,20 +19,20 @@ pub(super) const CHECK: Check = Check {
     fix: "Name the devices that are active, or bring the link up.",
     verify: "`rdma link` says state ACTIVE for each device that is listed.",
     explained_by: &[
-        explains("twin-down", Same::Port),
-        explains("cable-dead", Same::Cable),
-        explains("fabric-port-down", Same::Port),
-        explains("no-fabric-link", Same::Node),
-        explains("ib-no-subnet-manager", Same::Port),
+        explains("twin-down", CauseScope::Port),
+        explains("cable-dead", CauseScope::Cable),
+        explains("fabric-port-down", CauseScope::Port),
+        explains("no-fabric-link", CauseScope::Node),
+        explains("ib-no-subnet-manager", CauseScope::Port),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let Some(setting) = setting(node, HCA) else {
         return Vec::new();
     };
-    let choice = Choice::parse(&setting.value);
+    let choice = NcclNameFilter::parse(&setting.value);
     if choice.excludes {
         return Vec::new();
     }
@@ -42,7 +42,7 @@ fn run(node: &Node) -> Vec<Hit> {
     });
     named
         .map(|device| {
-            let hit = saw(Hit::fault(&device.name), setting);
+            let hit = saw(CheckHit::fault(&device.name), setting);
             let hit = device.ports.iter().fold(hit, |hit, port| {
                 let state = port
                     .state
@@ -55,7 +55,7 @@ fn run(node: &Node) -> Vec<Hit> {
         .collect()
 }
 
-fn is_down(entry: &Entry, device: &RdmaDevice) -> bool {
+fn is_down(entry: &NcclNameFilterEntry, device: &RdmaDevice) -> bool {
     let mut meant = device
         .ports
         .iter()

@@ -1,9 +1,9 @@
 //! `NCCL_IB_HCA` takes one twin and leaves out the other.
 
-use crosstie_fabric::nccl::Choice;
+use crosstie_fabric::nccl::NcclNameFilter;
 
 use super::{FILES, HCA, saw, setting, with_right_hcas};
-use crate::{Check, Hit, Node, Run, port_file, terms::listed};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, port_file, terms::listed};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-hca-missing-twin",
@@ -17,14 +17,14 @@ pub(super) const CHECK: Check = Check {
     fix: "List both twins.",
     verify: "With `NCCL_DEBUG=INFO` the line `NET/IB : Using` lists both devices.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let Some(setting) = setting(node, HCA) else {
         return Vec::new();
     };
-    let choice = Choice::parse(&setting.value);
+    let choice = NcclNameFilter::parse(&setting.value);
     (0..node.cages.len())
         .filter_map(|cage| {
             let active = node.members(cage).filter(|(_, port)| port.is_active());
@@ -34,7 +34,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 return None;
             }
             let mut hit = saw(
-                Hit::fault(listed(left.iter().map(|(device, _)| &device.name))),
+                CheckHit::fault(listed(left.iter().map(|(device, _)| &device.name))),
                 setting,
             );
             for (what, ports) in [("active and taken", taken), ("active and left out", left)] {

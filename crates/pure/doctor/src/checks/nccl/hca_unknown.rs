@@ -1,9 +1,9 @@
 //! `NCCL_IB_HCA` takes no device of this node.
 
-use crosstie_fabric::nccl::Choice;
+use crosstie_fabric::nccl::NcclNameFilter;
 
 use super::{FILES, HCA, saw, setting, with_right_hcas};
-use crate::{Check, Hit, Node, Run, Same, explains, terms::listed};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, explains, terms::listed};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-hca-unknown",
@@ -19,18 +19,18 @@ pub(super) const CHECK: Check = Check {
     fix: "List the devices that the node has now, exactly: `NCCL_IB_HCA==NAME,NAME`.",
     verify: "With `NCCL_DEBUG=INFO` the log says `NET/IB : Using` and names the devices.",
     explained_by: &[
-        explains("nic-absent", Same::Node),
-        explains("rdma-driver-missing", Same::Node),
+        explains("nic-absent", CauseScope::Node),
+        explains("rdma-driver-missing", CauseScope::Node),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let devices = &node.facts.rdma;
     let Some(setting) = setting(node, HCA).filter(|_| !devices.is_empty()) else {
         return Vec::new();
     };
-    let choice = Choice::parse(&setting.value);
+    let choice = NcclNameFilter::parse(&setting.value);
     let taken = devices.iter().any(|device| {
         let mut ports = device.ports.iter();
         ports.any(|port| choice.takes(&device.name, Some(port.number)))
@@ -39,6 +39,7 @@ fn run(node: &Node) -> Vec<Hit> {
         return Vec::new();
     }
     let names = listed(devices.iter().map(|device| &device.name));
-    let hit = saw(Hit::fault(HCA), setting).saw("RDMA devices", names, "/sys/class/infiniband");
+    let hit =
+        saw(CheckHit::fault(HCA), setting).saw("RDMA devices", names, "/sys/class/infiniband");
     vec![with_right_hcas(hit, node, setting)]
 }

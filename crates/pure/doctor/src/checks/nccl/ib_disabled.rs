@@ -3,7 +3,7 @@
 use crosstie_fabric::nccl::integer;
 
 use super::{FILES, saw, setting};
-use crate::{Check, Hit, Node, Run, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, word};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-ib-disabled",
@@ -18,16 +18,16 @@ pub(super) const CHECK: Check = Check {
     fix: "Take the setting out.",
     verify: "With `NCCL_DEBUG=INFO` the log says `NET/IB : Using …` and `Using network IB`.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let setting = setting(node, "NCCL_IB_DISABLE")
         .filter(|setting| integer(&setting.value).is_some_and(|value| value != 0))
         .filter(|_| !node.facts.rdma.is_empty());
     setting
         .map(|setting| {
-            let hit = saw(Hit::fault("NCCL_IB_DISABLE"), setting);
+            let hit = saw(CheckHit::fault("NCCL_IB_DISABLE"), setting);
             match setting.source.as_str() {
                 "environment" => hit.command("unset NCCL_IB_DISABLE"),
                 file if file.starts_with("/etc/") => {

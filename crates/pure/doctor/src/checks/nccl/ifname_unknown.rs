@@ -1,11 +1,11 @@
 //! A setting names a network interface that is not there.
 
-use crosstie_fabric::nccl::Choice;
-use crosstie_model::facts::{nccl::Setting, net::Interface};
+use crosstie_fabric::nccl::NcclNameFilter;
+use crosstie_model::facts::{nccl::NcclSetting, net::Interface};
 
 use super::{FILES, saw, setting};
 use crate::{
-    Check, Hit, Node, Run,
+    Check, CheckFunctions, CheckHit, ExaminedNode,
     terms::{addresses_known, listed},
 };
 
@@ -26,10 +26,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Name an interface that every node can be reached on, usually the management network's.",
     verify: "With `NCCL_DEBUG=INFO` the log says `Bootstrap : Using` and names the interface.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let interfaces = &node.facts.network.interfaces;
     if interfaces.is_empty() {
         return Vec::new();
@@ -44,14 +44,14 @@ fn run(node: &Node) -> Vec<Hit> {
         .collect()
 }
 
-fn of_nccl(node: &Node, setting: &Setting) -> Option<Hit> {
+fn of_nccl(node: &ExaminedNode, setting: &NcclSetting) -> Option<CheckHit> {
     let interfaces = &node.facts.network.interfaces;
-    let choice = Choice::parse(&setting.value);
+    let choice = NcclNameFilter::parse(&setting.value);
     let taken: Vec<&Interface> = interfaces
         .iter()
         .filter(|found| choice.takes(&found.name, None))
         .collect();
-    let hit = saw(Hit::fault(NCCL), setting);
+    let hit = saw(CheckHit::fault(NCCL), setting);
     if taken.is_empty() {
         return Some(with_names(hit, interfaces));
     }
@@ -66,13 +66,13 @@ fn of_nccl(node: &Node, setting: &Setting) -> Option<Hit> {
     })
 }
 
-fn of_gloo(node: &Node, setting: &Setting) -> Option<Hit> {
+fn of_gloo(node: &ExaminedNode, setting: &NcclSetting) -> Option<CheckHit> {
     let interfaces = &node.facts.network.interfaces;
     let is_there = |name: &&str| node.facts.network.interface(name).is_some();
     let names = setting.value.split(',').filter(|name| !name.is_empty());
     let unknown: Vec<&str> = names.filter(|name| !is_there(name)).collect();
     (!unknown.is_empty()).then(|| {
-        let hit = saw(Hit::fault(GLOO), setting);
+        let hit = saw(CheckHit::fault(GLOO), setting);
         with_names(
             hit.saw(
                 "names that no interface has",
@@ -84,7 +84,7 @@ fn of_gloo(node: &Node, setting: &Setting) -> Option<Hit> {
     })
 }
 
-fn with_names(hit: Hit, interfaces: &[Interface]) -> Hit {
+fn with_names(hit: CheckHit, interfaces: &[Interface]) -> CheckHit {
     let names = interfaces.iter().map(|interface| &interface.name);
     hit.saw(
         "interfaces",
@@ -93,6 +93,6 @@ fn with_names(hit: Hit, interfaces: &[Interface]) -> Hit {
     )
 }
 
-fn is_nccl_file(setting: &Setting) -> bool {
+fn is_nccl_file(setting: &NcclSetting) -> bool {
     setting.source.ends_with("nccl.conf") || setting.source == "NCCL_CONF_FILE"
 }

@@ -8,12 +8,12 @@ mod ib_disabled;
 mod ifname_unknown;
 mod version_mixed;
 
-use crosstie_model::facts::nccl::Setting;
+use crosstie_model::facts::nccl::NcclSetting;
 
-use super::Area;
-use crate::{Hit, Node};
+use super::CheckArea;
+use crate::{CheckHit, ExaminedNode};
 
-pub const AREA: Area = Area {
+pub const AREA: CheckArea = CheckArea {
     title: "NCCL settings",
     checks: &[
         &ib_disabled::CHECK,
@@ -37,17 +37,17 @@ const FILES: &[&str] = &[
 ];
 
 /// The setting in force, where it says something.
-fn setting<'a>(node: &Node<'a>, name: &str) -> Option<&'a Setting> {
+fn setting<'a>(node: &ExaminedNode<'a>, name: &str) -> Option<&'a NcclSetting> {
     let setting = node.facts.nccl.effective(name)?;
     (!setting.value.is_empty()).then_some(setting)
 }
 
-fn saw(hit: Hit, setting: &Setting) -> Hit {
+fn saw(hit: CheckHit, setting: &NcclSetting) -> CheckHit {
     hit.saw(&setting.name, &setting.value, &*setting.source)
 }
 
 /// A value for `NCCL_IB_HCA` that takes every fabric port's device and no other.
-fn right_hcas(node: &Node) -> String {
+fn right_hcas(node: &ExaminedNode) -> String {
     let mut names: Vec<&str> = node
         .fabric
         .iter()
@@ -59,7 +59,7 @@ fn right_hcas(node: &Node) -> String {
 }
 
 /// What to put in its place, if there is anything to put there.
-fn with_right_hcas(hit: Hit, node: &Node, setting: &Setting) -> Hit {
+fn with_right_hcas(hit: CheckHit, node: &ExaminedNode, setting: &NcclSetting) -> CheckHit {
     let value = right_hcas(node);
     if value.is_empty() {
         return hit;
@@ -70,7 +70,7 @@ fn with_right_hcas(hit: Hit, node: &Node, setting: &Setting) -> Hit {
     ))
 }
 
-fn place(setting: &Setting) -> &str {
+fn place(setting: &NcclSetting) -> &str {
     match setting.source.as_str() {
         "environment" => "the environment of the job",
         source => source,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crosstie_model::{Facts, distribution::DEBIAN};
 
 use crate::{
-    Check, Cluster, Hit, Run,
+    Check, CheckFunctions, CheckHit, ExaminedCluster,
     terms::{listed, listed_briefly},
 };
 
@@ -27,10 +27,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Install one version on all nodes, or run the job from one container image.",
     verify: "With `NCCL_DEBUG=VERSION` each rank prints the same version.",
     explained_by: &[],
-    run: Run::cluster(run),
+    run: CheckFunctions::cluster(run),
 };
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let mut groups: BTreeMap<BTreeSet<String>, Vec<&str>> = BTreeMap::new();
     for node in cluster.nodes.iter().filter(|node| node.concerns_us()) {
         if let Some(versions) = versions(node.facts) {
@@ -48,7 +48,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
     groups.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
     let hit = groups
         .into_iter()
-        .fold(Hit::fault("libnccl"), |hit, (versions, nodes)| {
+        .fold(CheckHit::fault("libnccl"), |hit, (versions, nodes)| {
             let names = listed_briefly(&nodes);
             hit.saw(format!("NCCL {}", listed(versions)), names, &source)
         });
@@ -56,7 +56,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
 }
 
 /// How a person sees which version a package has.
-fn query(cluster: &Cluster) -> String {
+fn query(cluster: &ExaminedCluster) -> String {
     let first = cluster.nodes.first();
     let distribution = first.map_or(&DEBIAN, |node| node.facts.distribution());
     let (query, package) = (

@@ -1,6 +1,6 @@
 //! PCIe links are put to sleep to save power.
 
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "aspm-enabled",
@@ -15,16 +15,16 @@ pub(super) const CHECK: Check = Check {
         `pcie_aspm.policy=performance` or in the firmware setup.",
     verify: "The word in brackets in the policy file is `performance` or `default`.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
 const POLICY: &str = "/sys/module/pcie_aspm/parameters/policy";
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let policy = node.facts.system.aspm_policy.known();
     let saving = policy.filter(|policy| matches!(policy.as_str(), "powersave" | "powersupersave"));
     let hit = |policy: &String| {
-        Hit::info("pcie_aspm")
+        CheckHit::info("pcie_aspm")
             .saw("policy", policy, POLICY)
             .command(format!("echo performance | sudo tee {POLICY}"))
     };

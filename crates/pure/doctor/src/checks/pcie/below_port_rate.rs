@@ -1,10 +1,12 @@
 //! The PCIe path of a port is narrower than its cable.
 
-use crosstie_fabric::pcie::{Bottleneck, bottleneck, together};
+use crosstie_fabric::pcie::{PcieBottleneck, bottleneck, together};
 use crosstie_model::{Gbps, PciAddress};
 
 use super::{file, speed_reduced, width_reduced};
-use crate::{Check, FabricPort, Hit, Node, Run, Same, explains, word};
+use crate::{
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort, explains, word,
+};
 
 pub(super) const CHECK: Check = Check {
     id: "pcie-below-port-rate",
@@ -26,13 +28,13 @@ pub(super) const CHECK: Check = Check {
     fix: "Move the card to a slot that is wired to the processor and has at least as many lanes, of at least the same \
         generation, as the card.",
     verify: "The narrowest link that `crosstie scan` shows for the port carries more than the port's rate.",
-    explained_by: &[explains("twin-down", Same::Cage)],
-    run: Run::node(run),
+    explained_by: &[explains("twin-down", CauseScope::Cage)],
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
-    let active = |port: &&FabricPort| port.port.is_active() && !port.device.software;
-    let mut ports: Vec<&FabricPort> = node.fabric.iter().filter(active).collect();
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
+    let active = |port: &&ExaminedPort| port.port.is_active() && !port.device.software;
+    let mut ports: Vec<&ExaminedPort> = node.fabric.iter().filter(active).collect();
     // One port stands for its cage: what the twins carry counts together.
     ports.dedup_by_key(|port| port.cage);
     ports
@@ -55,13 +57,19 @@ fn run(node: &Node) -> Vec<Hit> {
 }
 
 /// A link that trained below its slot is a fault of its own, and no matter of the slot.
-fn is_reduced(node: &Node, function: PciAddress) -> bool {
+fn is_reduced(node: &ExaminedNode, function: PciAddress) -> bool {
     node.facts.pci_device(function).is_some_and(|card| {
         width_reduced::reduced(node, card).is_some() || speed_reduced::reduced(node, card).is_some()
     })
 }
 
-fn hit(node: &Node, port: &FabricPort, rate: Gbps, carried: Gbps, narrowest: Bottleneck) -> Hit {
+fn hit(
+    node: &ExaminedNode,
+    port: &ExaminedPort,
+    rate: Gbps,
+    carried: Gbps,
+    narrowest: PcieBottleneck,
+) -> CheckHit {
     let link = format!(
         "{} x{} at {}, about {}",
         narrowest.speed, narrowest.width, narrowest.at, narrowest.rate
@@ -69,7 +77,7 @@ fn hit(node: &Node, port: &FabricPort, rate: Gbps, carried: Gbps, narrowest: Bot
     let function = port
         .function
         .map_or_else(|| port.label().to_owned(), |card| card.address.to_string());
-    let hit = Hit::warning(function)
+    let hit = CheckHit::warning(function)
         .saw("rate of the port", rate, port.file("rate"))
         .saw(
             "narrowest PCIe link above it",

@@ -1,7 +1,7 @@
 //! The IOMMU of a Spark translates what its card reads.
 
 use super::{cards, file};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "iommu-translating",
@@ -16,10 +16,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Remove `iommu.passthrough=0` from the kernel command line, or set `iommu.passthrough=1` after it, and restart.",
     verify: "`/sys/kernel/iommu_groups/GROUP/type` of the card says `identity`.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     if !node.has_gb10() {
         return Vec::new();
     }
@@ -42,7 +42,7 @@ fn run(node: &Node) -> Vec<Hit> {
         (None, Some(parameter)) => parameter.clone(),
         (None, None) => return Vec::new(),
     };
-    let mut hit = Hit::warning(subject);
+    let mut hit = CheckHit::warning(subject);
     for (card, kind) in translated {
         let source = card.iommu_group.known().map_or_else(
             || file(card.address, "iommu_group/type"),

@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 
 use crosstie_model::{PciAddress, facts::PciDevice};
 
-use super::Area;
-use crate::{Hit, Node, is_nvidia_nic};
+use super::CheckArea;
+use crate::{CheckHit, ExaminedNode, is_nvidia_nic};
 
-pub const AREA: Area = Area {
+pub const AREA: CheckArea = CheckArea {
     title: "PCIe and the card",
     checks: &[
         &width_reduced::CHECK,
@@ -33,7 +33,7 @@ pub const AREA: Area = Area {
 };
 
 /// The physical functions of RDMA cards, of whatever maker. Soft-RoCE over an ordinary card does not make it one.
-fn cards<'a>(node: &Node<'a>) -> impl Iterator<Item = &'a PciDevice> {
+fn cards<'a>(node: &ExaminedNode<'a>) -> impl Iterator<Item = &'a PciDevice> {
     let facts = node.facts;
     facts.pci.iter().filter(|device| {
         !device.is_virtual_function()
@@ -46,7 +46,7 @@ fn file(address: PciAddress, name: &str) -> String {
 }
 
 /// The functions of one card share its link, and each reports it: one of them is enough.
-fn one_a_link(hits: impl Iterator<Item = (PciAddress, Hit)>) -> Vec<Hit> {
+fn one_a_link(hits: impl Iterator<Item = (PciAddress, CheckHit)>) -> Vec<CheckHit> {
     let slot = |address: PciAddress| PciAddress {
         function: 0,
         ..address
@@ -58,7 +58,7 @@ fn one_a_link(hits: impl Iterator<Item = (PciAddress, Hit)>) -> Vec<Hit> {
 }
 
 /// There is no slot to look at in a Spark: what its firmware does not mend is the maker's to mend.
-fn soldered(node: &Node, hit: Hit) -> Hit {
+fn soldered(node: &ExaminedNode, hit: CheckHit) -> CheckHit {
     if !node.has_gb10() {
         return hit;
     }

@@ -1,7 +1,7 @@
 //! A machine that must have a network card shows none.
 
 use super::super::kernel_log::{HOTPLUG, last_line};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "nic-absent",
@@ -23,13 +23,13 @@ pub(super) const CHECK: Check = Check {
         again or try another slot; then have it looked at.",
     verify: "`lspci -d 15b3:` lists the card.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
 const VENDOR: u16 = 0x15b3;
 const MARKER: &str = "/etc/nvidia/cx7-hotplug-enabled";
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let facts = node.facts;
     // No list of devices, or one with holes, proves nothing.
     let listed = !facts.pci.is_empty()
@@ -45,7 +45,7 @@ fn run(node: &Node) -> Vec<Hit> {
     if !listed || present || !wanted {
         return Vec::new();
     }
-    let hit = Hit::fault("ConnectX").saw(
+    let hit = CheckHit::fault("ConnectX").saw(
         "PCI devices of vendor 0x15b3",
         format!("none of {}", facts.pci.len()),
         "/sys/bus/pci/devices/*/vendor",
@@ -58,7 +58,7 @@ fn run(node: &Node) -> Vec<Hit> {
     )]
 }
 
-fn spark(node: &Node, mut hit: Hit) -> Hit {
+fn spark(node: &ExaminedNode, mut hit: CheckHit) -> CheckHit {
     let removed = last_line(node, HOTPLUG).filter(|line| line.contains("removal"));
     if let Some(line) = removed {
         hit = hit
@@ -80,7 +80,7 @@ fn spark(node: &Node, mut hit: Hit) -> Hit {
     hit.command("sudo systemctl reboot --no-block")
 }
 
-fn has_cage_in_file(node: &Node) -> bool {
+fn has_cage_in_file(node: &ExaminedNode) -> bool {
     node.spec.is_some_and(|spec| {
         let declared = spec.node(node.name);
         let mut ends = spec.cables.iter().flat_map(crosstie_model::Cable::ends);

@@ -3,7 +3,7 @@
 use crosstie_model::facts::pci::Sensor;
 
 use super::{cards, file};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "nic-hot",
@@ -21,18 +21,18 @@ pub(super) const CHECK: Check = Check {
         cables and transceivers add heat; copper does not.",
     verify: "Under load the temperature stays 10 °C below the critical value.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
 const HOT: f64 = 100.0;
 const MARGIN: f64 = 5.0;
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     cards(node)
         .filter_map(|card| {
             let (sensor, celsius) = card.sensors.iter().find_map(too_hot)?;
             let directory = file(card.address, "hwmon");
-            let hit = Hit::warning(card.address).saw(
+            let hit = CheckHit::warning(card.address).saw(
                 format!("temperature ({})", sensor.label),
                 format!("{celsius} °C"),
                 format!("{directory}/*/temp*_input"),

@@ -1,7 +1,7 @@
 //! The card came up by hot-plug: every reading looks right and the bandwidth is not there.
 
 use super::super::kernel_log::{HOTPLUG, last_line};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "nic-hotplugged",
@@ -17,17 +17,17 @@ pub(super) const CHECK: Check = Check {
         `/proc/sys/kernel/random/boot_id` before and after.",
     verify: "`dmesg` shows no `Cable plugin` since the start, and `ib_write_bw` gives 90 Gb/s or more on each twin.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let event = last_line(node, HOTPLUG);
     let plugged = |line: &&str| {
         let line = line.to_ascii_lowercase();
         line.contains("cable plugin") || line.contains("cable plug-in")
     };
     let hit = |line: &str| {
-        Hit::warning("ConnectX-7")
+        CheckHit::warning("ConnectX-7")
             .saw("last word of the hot-plug driver", line, "dmesg")
             .command("sudo systemctl reboot --no-block")
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crosstie_model::facts::PciDevice;
 
 use super::file;
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "numa-gpu-apart",
@@ -20,10 +20,10 @@ pub(super) const CHECK: Check = Check {
         If that cannot be done, pin each rank to the processor of its GPU.",
     verify: "`numa_node` of the GPU and of a card are the same number.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let functions: Option<Vec<(&PciDevice, u32)>> = node
         .fabric
         .iter()
@@ -49,7 +49,7 @@ fn run(node: &Node) -> Vec<Hit> {
         .into_iter()
         .map(|(place, gpus)| {
             let names: Vec<String> = gpus.iter().map(|gpu| gpu.address.to_string()).collect();
-            let hit = Hit::warning(names.join(", "));
+            let hit = CheckHit::warning(names.join(", "));
             let hit = gpus.iter().fold(hit, |hit, gpu| {
                 hit.saw(
                     format!("NUMA node of GPU {}", gpu.address),

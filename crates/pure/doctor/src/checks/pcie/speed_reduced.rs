@@ -6,7 +6,7 @@ use crosstie_model::{
 };
 
 use super::{cards, file, one_a_link, soldered};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "pcie-speed-reduced",
@@ -25,19 +25,19 @@ pub(super) const CHECK: Check = Check {
         for it. If it stays slow, power off and seat the card again, without a riser.",
     verify: "After the next start `current_link_speed` equals the smaller of the two `max_link_speed` values.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     one_a_link(cards(node).filter_map(|card| {
-        let Reduced {
+        let ReducedSpeed {
             now,
             own,
             above,
             at,
         } = reduced(node, card)?;
         let shown = |speed: LinkSpeed| format!("{} GT/s a lane ({speed})", speed.0);
-        let hit = Hit::fault(card.address)
+        let hit = CheckHit::fault(card.address)
             .saw(
                 "speed in use",
                 shown(now),
@@ -57,7 +57,7 @@ fn run(node: &Node) -> Vec<Hit> {
     }))
 }
 
-pub(super) struct Reduced {
+pub(super) struct ReducedSpeed {
     now: LinkSpeed,
     own: LinkSpeed,
     above: LinkSpeed,
@@ -65,13 +65,13 @@ pub(super) struct Reduced {
     at: PciAddress,
 }
 
-pub(super) fn reduced(node: &Node, card: &PciDevice) -> Option<Reduced> {
+pub(super) fn reduced(node: &ExaminedNode, card: &PciDevice) -> Option<ReducedSpeed> {
     let now = *card.link.speed.known()?;
     let own = *card.link.max_speed.known()?;
     let slot = node.facts.pci_device(*card.upstream.first()?)?;
     let above = *slot.link.max_speed.known()?;
     let at = slot.address;
-    (now < own && now < above).then_some(Reduced {
+    (now < own && now < above).then_some(ReducedSpeed {
         now,
         own,
         above,

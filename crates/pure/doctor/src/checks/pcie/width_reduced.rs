@@ -3,7 +3,7 @@
 use crosstie_model::{PciAddress, facts::PciDevice};
 
 use super::{cards, file, one_a_link, soldered};
-use crate::{Check, Hit, Node, Run};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode};
 
 pub(super) const CHECK: Check = Check {
     id: "pcie-width-reduced",
@@ -21,13 +21,13 @@ pub(super) const CHECK: Check = Check {
         setting in the firmware setup with what the card needs.",
     verify: "After the next start `current_link_width` equals the smaller of the two `max_link_width` values.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     one_a_link(cards(node).filter_map(|card| {
-        let Reduced { now, own, able, at } = reduced(node, card)?;
-        let hit = Hit::fault(card.address)
+        let ReducedWidth { now, own, able, at } = reduced(node, card)?;
+        let hit = CheckHit::fault(card.address)
             .saw(
                 "lanes in use",
                 now,
@@ -43,7 +43,7 @@ fn run(node: &Node) -> Vec<Hit> {
     }))
 }
 
-pub(super) struct Reduced {
+pub(super) struct ReducedWidth {
     now: u32,
     own: u32,
     able: u32,
@@ -51,12 +51,12 @@ pub(super) struct Reduced {
     at: PciAddress,
 }
 
-pub(super) fn reduced(node: &Node, card: &PciDevice) -> Option<Reduced> {
+pub(super) fn reduced(node: &ExaminedNode, card: &PciDevice) -> Option<ReducedWidth> {
     // An unreadable width is a gap in the facts, not a fault of the card.
     let now = *card.link.width.known()?;
     let own = *card.link.max_width.known()?;
     let slot = node.facts.pci_device(*card.upstream.first()?)?;
     let able = own.min(*slot.link.max_width.known()?);
     let at = slot.address;
-    (now < able).then_some(Reduced { now, own, able, at })
+    (now < able).then_some(ReducedWidth { now, own, able, at })
 }

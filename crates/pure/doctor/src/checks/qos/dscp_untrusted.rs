@@ -1,7 +1,7 @@
 //! The port sorts packets by VLAN tag while the cluster marks them by DSCP.
 
 use super::switched;
-use crate::{Check, Hit, Node, Run, terms::netdev_file, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, terms::netdev_file, word};
 
 pub(super) const CHECK: Check = Check {
     id: "dscp-untrusted",
@@ -17,10 +17,10 @@ pub(super) const CHECK: Check = Check {
     verify: "`dcb app show dev IF` lists the DSCP with its priority, and `rx_prioN_bytes` of `ethtool -S` grows for that \
         priority under load.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let Some(qos) = node.spec.and_then(|spec| spec.qos.as_ref()) else {
         return Vec::new();
     };
@@ -29,7 +29,7 @@ fn run(node: &Node) -> Vec<Hit> {
             let trust = netdev.qos.trust.known().filter(|trust| *trust == "pcp")?;
             let name = word(&netdev.name);
             Some(
-                Hit::warning(&netdev.name)
+                CheckHit::warning(&netdev.name)
                     .saw(
                         "trust",
                         trust,

@@ -1,7 +1,7 @@
 //! The cluster file wants congestion notification and the card does not take part.
 
 use super::switched;
-use crate::{Check, Hit, Node, Run, terms::netdev_file, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, terms::netdev_file, word};
 
 pub(super) const CHECK: Check = Check {
     id: "ecn-off",
@@ -20,10 +20,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Turn both on for the RDMA priority on every node, and marking on in the switch.",
     verify: "Both files hold 1, and `np_cnp_sent` grows under load.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let qos = node.spec.and_then(|spec| spec.qos.as_ref());
     let Some(qos) = qos.filter(|qos| qos.ecn) else {
         return Vec::new();
@@ -42,7 +42,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 })
                 .map(|(point, _)| point)
                 .collect();
-            let hit = (!off.is_empty()).then(|| Hit::warning(&netdev.name))?;
+            let hit = (!off.is_empty()).then(|| CheckHit::warning(&netdev.name))?;
             Some(off.into_iter().fold(hit, |hit, point| {
                 let what = match point {
                     "roce_np" => "notification point",

@@ -9,10 +9,10 @@ mod traffic_class_unset;
 
 use crosstie_model::facts::net::Interface;
 
-use super::Area;
-use crate::{FabricPort, Node, terms::roce};
+use super::CheckArea;
+use crate::{ExaminedNode, ExaminedPort, terms::roce};
 
-pub const AREA: Area = Area {
+pub const AREA: CheckArea = CheckArea {
     title: "RoCE QoS",
     checks: &[
         &pfc_off::CHECK,
@@ -26,8 +26,8 @@ pub const AREA: Area = Area {
 
 /// RoCE fabric ports on a switch, with their interfaces, where global pause is not known to be on.
 fn switched<'n, 'a>(
-    node: &'n Node<'a>,
-) -> impl Iterator<Item = (&'n FabricPort<'a>, &'a Interface)> {
+    node: &'n ExaminedNode<'a>,
+) -> impl Iterator<Item = (&'n ExaminedPort<'a>, &'a Interface)> {
     roce(node)
         .filter(|port| port.switched)
         .filter_map(|port| Some((port, port.netdev?)))

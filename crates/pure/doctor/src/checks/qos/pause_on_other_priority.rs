@@ -1,7 +1,10 @@
 //! Pause frames flow, and not on the priority that RDMA uses.
 
 use super::switched;
-use crate::{Check, FabricPort, Hit, Node, Run, Same, explains, growth::all_grown, word};
+use crate::{
+    CauseScope, Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort, explains,
+    growth::all_grown, word,
+};
 use crosstie_model::facts::net::Interface;
 
 pub(super) const CHECK: Check = Check {
@@ -17,21 +20,21 @@ pub(super) const CHECK: Check = Check {
     fix: "Use one kind of flow control, on one priority, on all hosts and switch ports.",
     verify: "Under load only the counters of the RDMA priority grow.",
     explained_by: &[
-        explains("pfc-wrong-priority", Same::Cage),
-        explains("pfc-off", Same::Port),
+        explains("pfc-wrong-priority", CauseScope::Cage),
+        explains("pfc-off", CauseScope::Port),
     ],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
-    let ports: Vec<(&FabricPort, &Interface)> = switched(node).collect();
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
+    let ports: Vec<(&ExaminedPort, &Interface)> = switched(node).collect();
     ports
         .into_iter()
         .filter_map(|(_, netdev)| hit(node, netdev))
         .collect()
 }
 
-fn hit(node: &Node, netdev: &Interface) -> Option<Hit> {
+fn hit(node: &ExaminedNode, netdev: &Interface) -> Option<CheckHit> {
     let before = node.earlier?.network.interface(&netdev.name)?;
     let before = before.link.driver_counters.known()?;
     let now = netdev.link.driver_counters.known()?;
@@ -52,7 +55,7 @@ fn hit(node: &Node, netdev: &Interface) -> Option<Hit> {
         .peekable();
     grown.peek()?;
     let source = format!("ethtool -S {}", word(&netdev.name));
-    let mut hit = Hit::warning(&netdev.name);
+    let mut hit = CheckHit::warning(&netdev.name);
     for (name, growth) in grown {
         hit = hit.saw(name, format!("grew by {growth}"), source.as_str());
     }

@@ -1,7 +1,7 @@
 //! A port on a switch has no lossless priority.
 
 use super::{priorities, switched};
-use crate::{Check, Hit, Node, Run, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, word};
 
 /// What switch makers' guides for RoCE use, where the cluster file does not say.
 const USUAL: u8 = 3;
@@ -21,10 +21,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Turn it on for the priority that carries RDMA, on each node and on each switch port.",
     verify: "`dcb pfc show dev IF` lists the priority as on, and the discard counters stay still under load.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let priority = node.spec.and_then(|spec| spec.qos.as_ref());
     let priority = priority.map_or(USUAL, |qos| qos.priority);
     switched(node)
@@ -36,7 +36,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 None => "not read",
             };
             on.is_empty().then(|| {
-                Hit::warning(&netdev.name)
+                CheckHit::warning(&netdev.name)
                     .saw(
                         "priorities with flow control",
                         priorities(on),

@@ -3,7 +3,7 @@
 use crosstie_model::facts::net::Interface;
 
 use super::{priorities, switched};
-use crate::{Check, Cluster, Hit, Run, Same, explains, word};
+use crate::{CauseScope, Check, CheckFunctions, CheckHit, ExaminedCluster, explains, word};
 
 pub(super) const CHECK: Check = Check {
     id: "pfc-wrong-priority",
@@ -17,13 +17,13 @@ pub(super) const CHECK: Check = Check {
         another priority gets no relief, and its RDMA traffic is dropped under load as if there were none.",
     fix: "Turn it on for one priority, the same on all nodes and switch ports, and off for the others.",
     verify: "`dcb pfc show dev IF` lists the same priority as on for all nodes.",
-    explained_by: &[explains("pfc-off", Same::Cage)],
-    run: Run::cluster(run),
+    explained_by: &[explains("pfc-off", CauseScope::Cage)],
+    run: CheckFunctions::cluster(run),
 };
 
 type Port<'a> = (&'a str, &'a Interface, &'a [u8]);
 
-fn run(cluster: &Cluster) -> Vec<Hit> {
+fn run(cluster: &ExaminedCluster) -> Vec<CheckHit> {
     let ports: Vec<Port> = cluster
         .nodes
         .iter()
@@ -50,7 +50,7 @@ fn run(cluster: &Cluster) -> Vec<Hit> {
             let name = word(&netdev.name);
             let off: Vec<String> = on.iter().map(|own| format!("{own}:off")).collect();
             let off = off.join(" ");
-            Hit::fault(format!("{node}:{}", netdev.name))
+            CheckHit::fault(format!("{node}:{}", netdev.name))
                 .saw(
                     "priorities with flow control",
                     priorities(on),

@@ -4,7 +4,7 @@ use crosstie_fabric::nccl::integer;
 use crosstie_model::Reading;
 
 use super::switched;
-use crate::{Check, Hit, Node, Run, word};
+use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, word};
 
 /// The lowest bits of a traffic class that say "may be marked by a switch" (ECT(0), RFC 3168).
 const ECN_CAPABLE: u8 = 2;
@@ -23,10 +23,10 @@ pub(super) const CHECK: Check = Check {
     fix: "Set the traffic class in the driver, for all programs, or in NCCL's settings. DSCP 26 is 104 or 106.",
     verify: "A capture on the peer, or the switch's counters, show the packets with the cluster's DSCP.",
     explained_by: &[],
-    run: Run::node(run),
+    run: CheckFunctions::node(run),
 };
 
-fn run(node: &Node) -> Vec<Hit> {
+fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let Some(qos) = node.spec.and_then(|spec| spec.qos.as_ref()) else {
         return Vec::new();
     };
@@ -57,7 +57,7 @@ fn run(node: &Node) -> Vec<Hit> {
                 ),
                 _ => return None,
             };
-            let hit = Hit::warning(&port.device.name)
+            let hit = CheckHit::warning(&port.device.name)
                 .saw("traffic class of the driver", shown, file)
                 .saw("DSCP of RDMA", qos.dscp, "cluster file");
             let hit = match setting {

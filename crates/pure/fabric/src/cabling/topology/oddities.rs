@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crosstie_model::Cable;
 
 use super::{CageState, Named, is_port_name};
-use crate::cabling::{Jack, Note, Station};
+use crate::cabling::{CablingNote, SurveyedNode, SurveyedPort};
 
-fn jacks<'a>(named: &'a Named, unit: usize) -> impl Iterator<Item = &'a Jack> {
+fn jacks<'a>(named: &'a Named, unit: usize) -> impl Iterator<Item = &'a SurveyedPort> {
     let unit = &named.units[unit];
     let all = &named.stations[unit.station].jacks;
     unit.jacks.iter().map(|jack| &all[*jack])
@@ -36,29 +36,31 @@ pub(super) fn alone(named: &Named, unit: usize) -> CageState {
 }
 
 /// Of the cages on one wire.
-pub(super) fn notes(named: &Named, segment: &[usize], state: CageState) -> Vec<Note> {
+pub(super) fn notes(named: &Named, segment: &[usize], state: CageState) -> Vec<CablingNote> {
     let ports = || segment.iter().map(|unit| named.port(*unit));
-    let mut notes: Vec<Note> = match state {
+    let mut notes: Vec<CablingNote> = match state {
         CageState::Cabled => silences(named, segment),
-        CageState::Loop => vec![Note::Loop {
+        CageState::Loop => vec![CablingNote::Loop {
             ports: ports().collect(),
         }],
-        CageState::Nobody => ports().map(|port| Note::Nobody { port }).collect(),
-        CageState::NoCarrier => ports().map(|port| Note::NoCarrier { port }).collect(),
+        CageState::Nobody => ports().map(|port| CablingNote::Nobody { port }).collect(),
+        CageState::NoCarrier => ports()
+            .map(|port| CablingNote::NoCarrier { port })
+            .collect(),
         CageState::Stranger | CageState::Unknown => Vec::new(),
     };
     for unit in segment {
         let frames = strangers(named, *unit);
         if frames > 0 {
             let port = named.port(*unit);
-            notes.push(Note::Stranger { port, frames });
+            notes.push(CablingNote::Stranger { port, frames });
         }
     }
     notes
 }
 
 /// Pairs on one wire that do not hear each other, or only one the other.
-fn silences(named: &Named, segment: &[usize]) -> Vec<Note> {
+fn silences(named: &Named, segment: &[usize]) -> Vec<CablingNote> {
     let listens = |unit: usize| jacks(named, unit).any(|jack| jack.heard.problem.is_none());
     let hears = |a: usize, b: usize| named.hearings.contains(&(a, b));
     let mut notes = Vec::new();
@@ -71,15 +73,15 @@ fn silences(named: &Named, segment: &[usize]) -> Vec<Note> {
             let (first, second) = (named.port(*a), named.port(*b));
             notes.extend(match (hears(*a, *b), hears(*b, *a)) {
                 (true, true) => None,
-                (true, false) => Some(Note::OneWay {
+                (true, false) => Some(CablingNote::OneWay {
                     hears: first,
                     deaf: second,
                 }),
-                (false, true) => Some(Note::OneWay {
+                (false, true) => Some(CablingNote::OneWay {
                     hears: second,
                     deaf: first,
                 }),
-                (false, false) => Some(Note::Apart {
+                (false, false) => Some(CablingNote::Apart {
                     a: first,
                     b: second,
                 }),
@@ -89,15 +91,15 @@ fn silences(named: &Named, segment: &[usize]) -> Vec<Note> {
     notes
 }
 
-pub(super) fn twins(named: &Named, unit: usize) -> Note {
-    Note::Twins {
+pub(super) fn twins(named: &Named, unit: usize) -> CablingNote {
+    CablingNote::Twins {
         port: named.port(unit),
         devices: jacks(named, unit).map(|jack| jack.device.clone()).collect(),
     }
 }
 
 /// Of a pair, cages that are called by their ports; in a ring it is how it should be.
-pub(super) fn crossed(cables: &[Cable]) -> Vec<Note> {
+pub(super) fn crossed(cables: &[Cable]) -> Vec<CablingNote> {
     let direct = cables.iter().filter_map(|cable| match cable {
         Cable::Direct { a, b, .. } => Some((a, b)),
         Cable::Switched { .. } => None,
@@ -111,20 +113,20 @@ pub(super) fn crossed(cables: &[Cable]) -> Vec<Note> {
     }
     direct
         .filter(|(a, b)| a.cage != b.cage && is_port_name(&a.cage) && is_port_name(&b.cage))
-        .map(|(a, b)| Note::Crossed {
+        .map(|(a, b)| CablingNote::Crossed {
             a: a.clone(),
             b: b.clone(),
         })
         .collect()
 }
 
-pub(super) fn unfit(stations: &[Station]) -> Vec<Note> {
+pub(super) fn unfit(stations: &[SurveyedNode]) -> Vec<CablingNote> {
     let jacks = stations
         .iter()
         .flat_map(|station| station.jacks.iter().map(move |jack| (station, jack)));
     jacks
         .filter_map(|(station, jack)| {
-            Some(Note::NotProbed {
+            Some(CablingNote::NotProbed {
                 node: station.name.clone(),
                 interface: jack.interface.clone(),
                 why: jack.heard.problem.clone()?,

@@ -1,27 +1,27 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cabling::{Heard, Jack, PortHeard, Sender};
+use crate::cabling::{FrameSender, FramesFrom, PortReception, SurveyedPort};
 
 /// A cage: its number, how many twins it has.
 type Ports = Vec<usize>;
 
 /// Stations whose cages are called `p0`, `p1`, …, with as many twins as given, none of which heard anything yet.
-fn stations(nodes: &[Ports], known: impl Fn(usize) -> bool) -> Vec<Station> {
-    let station = |(node, cages): (usize, &Ports)| Station {
+fn stations(nodes: &[Ports], known: impl Fn(usize) -> bool) -> Vec<SurveyedNode> {
+    let station = |(node, cages): (usize, &Ports)| SurveyedNode {
         name: format!("node-{node}"),
         jacks: cages
             .iter()
             .enumerate()
             .flat_map(|(cage, twins)| {
                 let known = known(node);
-                (0..*twins).map(move |twin| Jack {
+                (0..*twins).map(move |twin| SurveyedPort {
                     device: format!("roce{twin}f{cage}"),
                     interface: format!("en{twin}f{cage}np{cage}"),
                     cage: known.then(|| format!("p{cage}")),
-                    heard: PortHeard {
+                    heard: PortReception {
                         carrier: Some(false),
-                        ..PortHeard::default()
+                        ..PortReception::default()
                     },
                 })
             })
@@ -30,7 +30,7 @@ fn stations(nodes: &[Ports], known: impl Fn(usize) -> bool) -> Vec<Station> {
     nodes.iter().enumerate().map(station).collect()
 }
 
-fn jacks_of(station: &Station, cage: usize) -> Vec<usize> {
+fn jacks_of(station: &SurveyedNode, cage: usize) -> Vec<usize> {
     let ending = format!("np{cage}");
     let jacks = station.jacks.iter().enumerate();
     jacks
@@ -41,7 +41,7 @@ fn jacks_of(station: &Station, cage: usize) -> Vec<usize> {
 
 /// Every twin of every cage on the wire hears every other, its own twins too, unless `lost`.
 fn plug(
-    stations: &mut [Station],
+    stations: &mut [SurveyedNode],
     wire: &[(usize, usize)],
     lost: &mut impl FnMut((usize, usize), (usize, usize)) -> bool,
 ) {
@@ -52,8 +52,8 @@ fn plug(
                 for sender in jacks_of(&stations[from], other) {
                     if (from, sender) != (node, jack) && !lost((node, jack), (from, sender)) {
                         let (node, port) = (from.try_into().unwrap(), sender.try_into().unwrap());
-                        heard.push(Heard {
-                            sender: Sender { node, port },
+                        heard.push(FramesFrom {
+                            sender: FrameSender { node, port },
                             frames: 3,
                         });
                     }
@@ -66,11 +66,11 @@ fn plug(
     }
 }
 
-fn found(stations: &[Station]) -> Vec<String> {
+fn found(stations: &[SurveyedNode]) -> Vec<String> {
     shown(&wiring(stations, None))
 }
 
-fn shown(wiring: &Wiring) -> Vec<String> {
+fn shown(wiring: &DetectedCabling) -> Vec<String> {
     let cable = |cable: &Cable| match cable {
         Cable::Direct { a, b, .. } => format!("{a} {b}"),
         Cable::Switched { port, plane } => format!("{port} {plane}"),
@@ -78,9 +78,9 @@ fn shown(wiring: &Wiring) -> Vec<String> {
     wiring.cables.iter().map(cable).collect()
 }
 
-fn kinds(stations: &[Station]) -> Vec<String> {
+fn kinds(stations: &[SurveyedNode]) -> Vec<String> {
     let notes = wiring(stations, None).notes;
-    let text = |note: &Note| {
+    let text = |note: &CablingNote| {
         let ports: Vec<String> = note.ports().iter().map(ToString::to_string).collect();
         format!("{} {}", note.kind(), ports.join(" "))
     };
@@ -91,7 +91,7 @@ fn kinds(stations: &[Station]) -> Vec<String> {
         .collect()
 }
 
-fn wired(nodes: &[Ports], known: bool, wires: &[&[(usize, usize)]]) -> Vec<Station> {
+fn wired(nodes: &[Ports], known: bool, wires: &[&[(usize, usize)]]) -> Vec<SurveyedNode> {
     let mut stations = stations(nodes, |_| known);
     for wire in wires {
         plug(&mut stations, wire, &mut |_, _| false);
@@ -150,12 +150,12 @@ fn crossed_ports_rings_and_planes() {
 #[test]
 fn a_plane_keeps_its_name() {
     let text = "format = 1\nname = 'x'\n[[cable]]\nport = 'node-1:p0'\nplane = 'leaf'\n";
-    let spec = Spec::from_toml(text).unwrap();
+    let spec = ClusterSpec::from_toml(text).unwrap();
     let pair = wired(&[vec![1], vec![1]], true, &[&[(0, 0), (1, 0)]]);
     let found = shown(&wiring(&pair, Some(&spec)));
     assert_eq!(found, ["node-0:p0 leaf", "node-1:p0 leaf"]);
     // A new one takes no name that is taken.
-    let spec = Spec::from_toml(
+    let spec = ClusterSpec::from_toml(
         &text
             .replace("node-1:p0", "other:p0")
             .replace("leaf", "plane-1"),
@@ -205,12 +205,12 @@ fn what_is_odd_is_told() {
 fn senders_that_there_are_none_of_are_passed_over() {
     let mut pair = stations(&[vec![1], vec![1]], |_| true);
     pair[0].jacks[0].heard.heard = vec![
-        Heard {
-            sender: Sender { node: 9, port: 0 },
+        FramesFrom {
+            sender: FrameSender { node: 9, port: 0 },
             frames: 1,
         },
-        Heard {
-            sender: Sender {
+        FramesFrom {
+            sender: FrameSender {
                 node: 1,
                 port: u16::MAX,
             },
@@ -265,7 +265,7 @@ proptest! {
     fn any_cabling_is_found_again((nodes, known, order, sizes, seed) in any_topology()) {
         let mut stations = stations(&nodes, |node| known[node]);
         let wires = wires(&nodes, &known, &order, &sizes);
-        let is_first = |jack: &Jack| jack.interface.starts_with("en0");
+        let is_first = |jack: &SurveyedPort| jack.interface.starts_with("en0");
         let first: Vec<Vec<bool>> =
             stations.iter().map(|station| station.jacks.iter().map(is_first).collect()).collect();
         for wire in &wires {

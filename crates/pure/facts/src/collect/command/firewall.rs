@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::shape::{Shape, word};
-use crate::{collect::secret::WITHHELD, raw::Gap};
+use super::shape::{ValueShape, word};
+use crate::{collect::secret::WITHHELD, raw::ReadGap};
 
-use Shape::{Number, Object, Plain};
+use ValueShape::{Number, Object, Plain};
 
-const CHAIN: Shape = Object(&[
+const CHAIN: ValueShape = Object(&[
     ("family", Plain),
     ("table", Plain),
     ("name", Plain),
@@ -16,8 +16,8 @@ const CHAIN: Shape = Object(&[
     ("prio", Number),
     ("policy", Plain),
 ]);
-const RULE: Shape = Object(&[("family", Plain), ("table", Plain), ("chain", Plain)]);
-const VERSION: Shape = Object(&[("version", Plain), ("json_schema_version", Number)]);
+const RULE: ValueShape = Object(&[("family", Plain), ("table", Plain), ("chain", Plain)]);
+const VERSION: ValueShape = Object(&[("version", Plain), ("json_schema_version", Number)]);
 
 /// Statements that decide about a packet: what they say is kept.
 const VERDICTS: [&str; 11] = [
@@ -38,9 +38,9 @@ const OPERATORS: [&str; 6] = ["==", "!=", "<", ">", "<=", ">="];
 
 /// nft's JSON: chains, and what their rules test and decide. Without comments and the prefixes of log lines, which people
 /// write, and without counters, which change.
-pub(super) fn reduce(text: &str) -> Result<String, Gap> {
+pub(super) fn reduce(text: &str) -> Result<String, ReadGap> {
     let ruleset: Value = serde_json::from_str(text)
-        .map_err(|error| Gap::Failed(format!("nft printed no JSON: {error}")))?;
+        .map_err(|error| ReadGap::Failed(format!("nft printed no JSON: {error}")))?;
     let items = ruleset.get("nftables").and_then(Value::as_array);
     let items = items.ok_or_else(|| super::refused("nft"))?;
     let kept: Vec<Value> = items.iter().filter_map(item).collect();
@@ -137,7 +137,7 @@ mod tests {
         ] });
         assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), expected);
         assert_eq!(reduce(&kept).unwrap(), kept);
-        assert!(matches!(reduce("Error"), Err(Gap::Failed(_))));
-        assert!(matches!(reduce("{}"), Err(Gap::Failed(_))));
+        assert!(matches!(reduce("Error"), Err(ReadGap::Failed(_))));
+        assert!(matches!(reduce("{}"), Err(ReadGap::Failed(_))));
     }
 }

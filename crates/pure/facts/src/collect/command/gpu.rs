@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crosstie_model::{Reading, facts::Gpus};
+use crosstie_model::{Reading, facts::GpuFacts};
 
 use crate::{
     collect::{
@@ -11,15 +11,15 @@ use crate::{
         secret::is_secret,
     },
     parse::gpus_from_xml,
-    raw::Gap,
+    raw::ReadGap,
 };
 
-pub(super) fn reduce(text: &str) -> Result<String, Gap> {
+pub(super) fn reduce(text: &str) -> Result<String, ReadGap> {
     let gpus = gpus_from_xml(text).ok_or_else(|| super::refused("nvidia-smi"))?;
     Ok(to_xml(&gpus))
 }
 
-pub fn to_xml(gpus: &Gpus) -> String {
+pub fn to_xml(gpus: &GpuFacts) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n");
     // Writing to a String cannot fail.
     for (element, text) in [

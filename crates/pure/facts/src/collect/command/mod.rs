@@ -7,7 +7,7 @@ mod tables;
 mod text;
 
 use super::{rules, secret};
-use crate::raw::{Entry, Gap};
+use crate::raw::{CaptureEntry, ReadGap};
 
 pub use gpu::to_xml as gpu_xml;
 
@@ -22,7 +22,7 @@ enum Output {
     /// Lines, each of which may be left out.
     Lines(fn(&str) -> String),
     /// A document, which is none without one of its lines: what is kept of it is kept value by value.
-    Document(fn(&str) -> Result<String, Gap>),
+    Document(fn(&str) -> Result<String, ReadGap>),
 }
 
 const fn lines(name: &'static str, keep: fn(&str) -> String) -> CommandRule {
@@ -30,7 +30,7 @@ const fn lines(name: &'static str, keep: fn(&str) -> String) -> CommandRule {
     CommandRule { name, keep }
 }
 
-const fn document(name: &'static str, keep: fn(&str) -> Result<String, Gap>) -> CommandRule {
+const fn document(name: &'static str, keep: fn(&str) -> Result<String, ReadGap>) -> CommandRule {
     let keep = Output::Document(keep);
     CommandRule { name, keep }
 }
@@ -55,19 +55,21 @@ pub const COMMANDS: [CommandRule; 15] = [
 ];
 
 /// What a capture keeps of a command's output; `None` if it has no such command. Cutting down twice changes nothing.
-pub fn command(name: &str, output: &Entry) -> Option<Entry> {
+pub fn command(name: &str, output: &CaptureEntry) -> Option<CaptureEntry> {
     let rule = COMMANDS.iter().find(|rule| rule.is_for(name))?;
     match output {
-        Entry::File(output) => {
+        CaptureEntry::File(output) => {
             let text = rules::text(output);
             let kept = match rule.keep {
                 Output::Lines(keep) => Ok(secret::without_secrets(&keep(&text)).into_owned()),
                 Output::Document(keep) => keep(&text),
             };
-            Some(kept.map_or_else(Entry::Gap, |text| Entry::File(text.into_bytes())))
+            Some(kept.map_or_else(CaptureEntry::Gap, |text| {
+                CaptureEntry::File(text.into_bytes())
+            }))
         }
-        Entry::Gap(gap) => Some(Entry::Gap(secret::guarded_gap(gap.clone()))),
-        Entry::Link(_) | Entry::Directory => None,
+        CaptureEntry::Gap(gap) => Some(CaptureEntry::Gap(secret::guarded_gap(gap.clone()))),
+        CaptureEntry::Link(_) | CaptureEntry::Directory => None,
     }
 }
 
@@ -94,6 +96,6 @@ fn is_interface(name: &str) -> bool {
 }
 
 /// A listed command that printed something else than it should.
-fn refused(what: &str) -> Gap {
-    Gap::Failed(format!("{what} printed something else than it should"))
+fn refused(what: &str) -> ReadGap {
+    ReadGap::Failed(format!("{what} printed something else than it should"))
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::collect::{filter::is_plain, secret::holds_token};
 
 /// What may stand at one place. Anything else that stands there is left out.
-pub(super) enum Shape {
+pub(super) enum ValueShape {
     /// A word, a number or a switch.
     Plain,
     /// A word in capitals.
@@ -13,19 +13,19 @@ pub(super) enum Shape {
     Number,
     /// On or off.
     Switch,
-    List(&'static Shape),
+    List(&'static ValueShape),
     /// The keys that are kept.
-    Object(&'static [(&'static str, Shape)]),
+    Object(&'static [(&'static str, ValueShape)]),
     /// Any number of values of one shape, by names in small letters and digits.
-    Named(&'static Shape),
+    Named(&'static ValueShape),
     /// The first that fits.
-    Either(&'static [Shape]),
+    Either(&'static [ValueShape]),
 }
 
 /// Longest word kept, in bytes; an interface's alternative name has 127.
 const LONGEST: usize = 128;
 
-impl Shape {
+impl ValueShape {
     pub(super) fn cut(&self, value: &Value) -> Option<Value> {
         match (self, value) {
             (Self::Plain | Self::Number, Value::Number(_)) | (Self::Plain, Value::Bool(_)) => {

@@ -3,12 +3,12 @@
 
 use serde_json::Value;
 
-use super::{refused, shape::Shape};
-use crate::raw::Gap;
+use super::{refused, shape::ValueShape};
+use crate::raw::ReadGap;
 
-use Shape::{Either, Flag, List, Named, Number, Object, Plain, Switch};
+use ValueShape::{Either, Flag, List, Named, Number, Object, Plain, Switch};
 
-const LINK: Shape = Object(&[
+const LINK: ValueShape = Object(&[
     ("ifindex", Number),
     ("ifname", Plain),
     ("link", Plain),
@@ -46,9 +46,9 @@ const LINK: Shape = Object(&[
     ),
 ]);
 
-const VIA: Shape = Object(&[("family", Plain), ("host", Plain)]);
+const VIA: ValueShape = Object(&[("family", Plain), ("host", Plain)]);
 
-const ROUTE: Shape = Object(&[
+const ROUTE: ValueShape = Object(&[
     ("type", Plain),
     ("dst", Plain),
     ("gateway", Plain),
@@ -70,7 +70,7 @@ const ROUTE: Shape = Object(&[
     ),
 ]);
 
-const RULE: Shape = Object(&[
+const RULE: ValueShape = Object(&[
     ("priority", Number),
     ("src", Plain),
     ("srclen", Number),
@@ -81,14 +81,14 @@ const RULE: Shape = Object(&[
     ("table", Plain),
 ]);
 
-const NEIGHBOUR: Shape = Object(&[
+const NEIGHBOUR: ValueShape = Object(&[
     ("dst", Plain),
     ("dev", Plain),
     ("lladdr", Plain),
     ("state", List(&Flag)),
 ]);
 
-const QUEUE_PAIR: Shape = Object(&[
+const QUEUE_PAIR: ValueShape = Object(&[
     ("ifname", Plain),
     ("port", Number),
     ("lqpn", Number),
@@ -99,10 +99,10 @@ const QUEUE_PAIR: Shape = Object(&[
 ]);
 
 /// One for each priority, or by its number.
-const SWITCHES: Shape = Either(&[List(&Switch), Named(&Switch)]);
-const PAIRS: Shape = List(&List(&Number));
+const SWITCHES: ValueShape = Either(&[List(&Switch), Named(&Switch)]);
+const PAIRS: ValueShape = List(&List(&Number));
 
-const PRIORITIES: Shape = Object(&[
+const PRIORITIES: ValueShape = Object(&[
     (
         "pfc",
         Object(&[("prio_pfc", SWITCHES), ("prio-pfc", SWITCHES)]),
@@ -110,31 +110,31 @@ const PRIORITIES: Shape = Object(&[
     ("app", Object(&[("dscp_prio", PAIRS), ("dscp-prio", PAIRS)])),
 ]);
 
-pub(super) fn addresses(text: &str) -> Result<String, Gap> {
+pub(super) fn addresses(text: &str) -> Result<String, ReadGap> {
     cut(text, "ip address", &List(&LINK))
 }
 
-pub(super) fn routes(text: &str) -> Result<String, Gap> {
+pub(super) fn routes(text: &str) -> Result<String, ReadGap> {
     cut(text, "ip route", &List(&ROUTE))
 }
 
-pub(super) fn rules(text: &str) -> Result<String, Gap> {
+pub(super) fn rules(text: &str) -> Result<String, ReadGap> {
     cut(text, "ip rule", &List(&RULE))
 }
 
-pub(super) fn neighbours(text: &str) -> Result<String, Gap> {
+pub(super) fn neighbours(text: &str) -> Result<String, ReadGap> {
     cut(text, "ip neighbour", &List(&NEIGHBOUR))
 }
 
-pub(super) fn queue_pairs(text: &str) -> Result<String, Gap> {
+pub(super) fn queue_pairs(text: &str) -> Result<String, ReadGap> {
     cut(text, "rdma resource", &List(&QUEUE_PAIR))
 }
 
-pub(super) fn priorities(text: &str) -> Result<String, Gap> {
+pub(super) fn priorities(text: &str) -> Result<String, ReadGap> {
     cut(text, "dcb", &PRIORITIES)
 }
 
-fn cut(text: &str, program: &str, shape: &Shape) -> Result<String, Gap> {
+fn cut(text: &str, program: &str, shape: &ValueShape) -> Result<String, ReadGap> {
     let document: Option<Value> = serde_json::from_str(text).ok();
     let kept = document.and_then(|document| shape.cut(&document));
     let kept = kept.ok_or_else(|| refused(program))?;
@@ -156,7 +156,7 @@ mod tests {
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(value(&kept), value(expected));
         assert_eq!(addresses(&kept).unwrap(), kept);
-        assert!(matches!(addresses("{}"), Err(Gap::Failed(_))));
-        assert!(matches!(routes("Error: x"), Err(Gap::Failed(_))));
+        assert!(matches!(addresses("{}"), Err(ReadGap::Failed(_))));
+        assert!(matches!(routes("Error: x"), Err(ReadGap::Failed(_))));
     }
 }

@@ -1,6 +1,6 @@
 //! What this tool wrote itself, and may be kept whole: its checksum says that nothing was added.
 
-use crosstie_model::managed::{Block, Origin, head, origin, plain_begin, plain_head};
+use crosstie_model::managed::{FileOrigin, ManagedBlock, head, origin, plain_begin, plain_head};
 
 use super::engine_settings;
 use crate::collect::secret::without_secrets;
@@ -15,15 +15,15 @@ pub(in crate::collect) fn or_ours(
 ) -> Option<String> {
     match origin(text) {
         // The checksum is against edits, not against an enemy.
-        Origin::Ours if without_secrets(text) == text => Some(text.to_owned()),
-        Origin::Foreign => filter(text),
-        Origin::Ours | Origin::Edited => {
+        FileOrigin::Ours if without_secrets(text) == text => Some(text.to_owned()),
+        FileOrigin::Foreign => filter(text),
+        FileOrigin::Ours | FileOrigin::Edited => {
             let mark = head(text).unwrap_or_default();
             let body = filter(text.strip_prefix(mark).unwrap_or_default()).unwrap_or_default();
             let kept = plain_head(mark) + &without_secrets(&body);
             // What was added may be all that the filter has taken out.
             Some(match origin(&kept) {
-                Origin::Ours => kept + CHANGED,
+                FileOrigin::Ours => kept + CHANGED,
                 _ => kept,
             })
         }
@@ -37,12 +37,12 @@ pub(crate) fn nothing(_: &str) -> Option<String> {
 
 /// Our block alone; its marks alone if it was changed by hand.
 pub(in crate::collect) fn block(text: &str) -> Option<String> {
-    Block::find(text).map(|block| kept(&block, ""))
+    ManagedBlock::find(text).map(|block| kept(&block, ""))
 }
 
 /// Our block, and the settings around it.
 pub(in crate::collect) fn nccl_conf(text: &str) -> Option<String> {
-    let Some(block) = Block::find(text) else {
+    let Some(block) = ManagedBlock::find(text) else {
         return engine_settings(text);
     };
     let settings = |text: &str| engine_settings(text).unwrap_or_default();
@@ -50,7 +50,7 @@ pub(in crate::collect) fn nccl_conf(text: &str) -> Option<String> {
     Some(settings(block.before) + &body + &settings(block.after))
 }
 
-fn kept(block: &Block, edited: &str) -> String {
+fn kept(block: &ManagedBlock, edited: &str) -> String {
     let begin = plain_begin(block.begin);
     // The checksum is against edits, not against an enemy.
     let body = if block.is_intact() && without_secrets(block.body) == block.body {
@@ -73,7 +73,7 @@ mod tests {
         let keep = |text: &str| or_ours(text, |text| Some(text.replace("# mine\n", ""))).unwrap();
         assert_eq!(keep(&text), text);
         let edited = keep(&(text.clone() + "# mine\n"));
-        assert_eq!(origin(&edited), Origin::Edited);
+        assert_eq!(origin(&edited), FileOrigin::Edited);
         assert!(!edited.contains("mine"));
     }
 
@@ -91,7 +91,7 @@ mod tests {
             or_ours(&kept, super::super::login_limits),
             Some(kept.clone())
         );
-        assert_eq!(origin(&kept), Origin::Edited);
+        assert_eq!(origin(&kept), FileOrigin::Edited);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Loss from `a` to `b`: seen as data in one test, as acknowledgements in the other.
-fn lossy() -> Run {
+fn lossy() -> StoredRun {
     let mut run = at(CONNECTX_5, 60.0);
     run.measurements[0].counters = CounterGrowth {
         from: grown([
@@ -59,12 +59,12 @@ fn loss_is_found_in_its_direction_and_explains_the_rest() {
 #[test]
 fn loss_is_found_by_the_counters_of_a_test_without_a_figure() {
     let mut run = lossy();
-    let failed = Outcome::Failed {
+    let failed = MeasurementOutcome::Failed {
         error: "the worker gave no answer".to_owned(),
     };
     run.measurements[0].outcome = failed;
     // 500 of 100,000 could be a moment between two readings.
-    let kinds = |run: &Run| {
+    let kinds = |run: &StoredRun| {
         let graded = GradedRun::new(run);
         let losses = faults(&graded).into_iter();
         let losses = losses.filter(|fault| fault.kind == FaultKind::PathLosesPackets);

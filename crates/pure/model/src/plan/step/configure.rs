@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Comparison, FileChange, InterfaceChange, Reread, RuntimeRollback, ShownAs, Stale, Step,
-    StepKind,
+    ConfigReload, FileChange, InterfaceChange, RuntimeRollback, StaleStep, Step, StepKind,
+    SummaryGroup, WantedAndFound,
 };
 use crate::Facts;
 
@@ -11,12 +11,12 @@ use crate::Facts;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Configure {
     pub files: Vec<FileChange>,
-    pub then: Vec<Reread>,
+    pub then: Vec<ConfigReload>,
 }
 
 impl Configure {
     fn changes(&self) -> impl Iterator<Item = &InterfaceChange> {
-        self.then.iter().filter_map(Reread::interface)
+        self.then.iter().filter_map(ConfigReload::interface)
     }
 }
 
@@ -33,11 +33,13 @@ impl StepKind for Configure {
 
     fn words(&self) -> Vec<String> {
         let renamed = self.files.iter().filter_map(FileChange::words);
-        renamed.chain(self.then.iter().map(Reread::words)).collect()
+        renamed
+            .chain(self.then.iter().map(ConfigReload::words))
+            .collect()
     }
 
-    fn shown_as(&self) -> ShownAs {
-        ShownAs::Configuration
+    fn shown_as(&self) -> SummaryGroup {
+        SummaryGroup::Configuration
     }
 
     fn interfaces(&self) -> Vec<&str> {
@@ -52,14 +54,14 @@ impl StepKind for Configure {
         &self.files
     }
 
-    fn rereads(&self) -> &[Reread] {
+    fn rereads(&self) -> &[ConfigReload] {
         &self.then
     }
 
     fn undo(&self) -> Self {
         Self {
             files: self.files.iter().rev().map(FileChange::undo).collect(),
-            then: self.then.iter().rev().map(Reread::undo).collect(),
+            then: self.then.iter().rev().map(ConfigReload::undo).collect(),
         }
     }
 
@@ -72,7 +74,7 @@ impl StepKind for Configure {
             && self.then.iter().all(|reread| reread.is_done(now))
     }
 
-    fn foresee(&self, _facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, _facts: &mut Facts) -> Result<(), StaleStep> {
         Ok(())
     }
 
@@ -97,11 +99,11 @@ impl StepKind for Configure {
         }
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         match (self.files.first(), self.changes().next()) {
             (Some(file), _) => file.compare(now),
             (None, Some(change)) => change.compare(now),
-            (None, None) => Comparison {
+            (None, None) => WantedAndFound {
                 wanted: String::new(),
                 found: String::new(),
             },

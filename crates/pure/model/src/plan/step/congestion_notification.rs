@@ -3,11 +3,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Stale, StepKind, replace};
+use super::{StaleStep, StepKind, WantedAndFound, replace};
 use crate::{
     Facts, Reading,
     facts::{link::PortQos, net::Interface},
-    plan::Change,
+    plan::ValueChange,
 };
 
 /// Explicit congestion notification of a port on one priority, at the receiver or at the sender.
@@ -16,7 +16,7 @@ pub struct CongestionNotification {
     pub interface: String,
     pub point: EcnPoint,
     pub priority: u8,
-    pub enabled: Change<bool>,
+    pub enabled: ValueChange<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -88,13 +88,13 @@ impl StepKind for CongestionNotification {
         self.found(now) == Some(self.enabled.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let qos = facts.qos_mut(&self.interface);
         let Some(Reading::Value(points)) = qos.map(|qos| self.point.of_mut(qos)) else {
-            return Err(Stale::of(&self.interface));
+            return Err(StaleStep::of(&self.interface));
         };
         let found = points.get_mut(&self.priority);
-        let found = found.ok_or_else(|| Stale::of(&self.interface))?;
+        let found = found.ok_or_else(|| StaleStep::of(&self.interface))?;
         replace(&self.interface, found, &self.enabled)
     }
 
@@ -108,8 +108,8 @@ impl StepKind for CongestionNotification {
         format!("{interface} ECN {point:?} {priority}")
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let word = |on: bool| if on { "on" } else { "off" }.to_owned();
-        Comparison::new(self.enabled.to, self.found(now), word)
+        WantedAndFound::new(self.enabled.to, self.found(now), word)
     }
 }

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Stale, StepKind};
-use crate::{Facts, Reading, plan::Change};
+use super::{StaleStep, StepKind, WantedAndFound};
+use crate::{Facts, Reading, plan::ValueChange};
 
 /// The priority that a port gives to packets of one DSCP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,7 +12,7 @@ pub struct DscpPriority {
     pub interface: String,
     pub dscp: u8,
     /// `None` is the driver's default.
-    pub priority: Change<Option<u8>>,
+    pub priority: ValueChange<Option<u8>>,
 }
 
 impl DscpPriority {
@@ -55,14 +55,14 @@ impl StepKind for DscpPriority {
         table.is_some_and(|table| table.get(&self.dscp).copied() == self.priority.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let qos = facts.qos_mut(&self.interface);
         let table = qos.map(|qos| &mut qos.dscp_to_priority);
         let Some(Reading::Value(table)) = table else {
-            return Err(Stale::of(&self.interface));
+            return Err(StaleStep::of(&self.interface));
         };
         if table.get(&self.dscp).copied() != self.priority.from {
-            return Err(Stale::of(&self.interface));
+            return Err(StaleStep::of(&self.interface));
         }
         match self.priority.to {
             Some(priority) => table.insert(self.dscp, priority),
@@ -75,11 +75,11 @@ impl StepKind for DscpPriority {
         format!("{} DSCP {}", self.interface, self.dscp)
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let word = |priority: Option<u8>| {
             priority.map_or_else(|| "the default".to_owned(), |one| format!("priority {one}"))
         };
         let found = self.table(now).map(|table| table.get(&self.dscp).copied());
-        Comparison::new(self.priority.to, found, word)
+        WantedAndFound::new(self.priority.to, found, word)
     }
 }

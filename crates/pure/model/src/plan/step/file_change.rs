@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Comparison;
+use super::WantedAndFound;
 use crate::{
     Facts,
     managed::{ASIDE, BlockPlace},
-    plan::Change,
+    plan::ValueChange,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,29 +16,32 @@ pub enum FileChange {
     /// A file that is all ours.
     Whole {
         path: String,
-        mode: Mode,
-        text: Change<Option<String>>,
+        mode: FileMode,
+        text: ValueChange<Option<String>>,
     },
     /// Our block in a file that others write too.
     Block {
         path: String,
         place: BlockPlace,
-        text: Change<Option<String>>,
+        text: ValueChange<Option<String>>,
     },
     /// Someone else's file for the same interfaces, renamed so that nobody reads it.
-    Aside { path: String, aside: Change<bool> },
+    Aside {
+        path: String,
+        aside: ValueChange<bool>,
+    },
 }
 
 /// Owner is root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Mode {
+pub enum FileMode {
     #[serde(rename = "0600")]
     Private,
     #[serde(rename = "0644")]
     Public,
 }
 
-impl Mode {
+impl FileMode {
     pub fn bits(self) -> u32 {
         match self {
             Self::Private => 0o600,
@@ -92,7 +95,7 @@ impl FileChange {
         }
     }
 
-    pub(super) fn compare(&self, now: &Facts) -> Comparison {
+    pub(super) fn compare(&self, now: &Facts) -> WantedAndFound {
         let path = self.path();
         let managed = &now.managed;
         let (wanted, is_there) = match self {
@@ -100,7 +103,7 @@ impl FileChange {
             Self::Block { text, .. } => (text.to.is_some(), managed.blocks.contains_key(path)),
             Self::Aside { aside, .. } => {
                 let is_aside = managed.aside.contains(path);
-                return Comparison::toggle(aside, is_aside, "set aside", "in force");
+                return WantedAndFound::toggle(aside, is_aside, "set aside", "in force");
             }
         };
         let found = if managed.edited.contains(path) {
@@ -117,7 +120,7 @@ impl FileChange {
         } else {
             "no such file"
         };
-        Comparison {
+        WantedAndFound {
             wanted: wanted.to_owned(),
             found: found.to_owned(),
         }

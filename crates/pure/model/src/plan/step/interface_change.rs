@@ -6,12 +6,12 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, list};
-use crate::{Facts, Mtu, Renderer, facts::net::Interface, plan::Change};
+use super::{WantedAndFound, list};
+use crate::{Facts, Mtu, Renderer, facts::net::Interface, plan::ValueChange};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reread", rename_all = "kebab-case")]
-pub enum Reread {
+pub enum ConfigReload {
     /// systemd: units and its own defaults.
     Units,
     Interface(InterfaceChange),
@@ -23,13 +23,13 @@ pub struct InterfaceChange {
     pub name: String,
     pub by: Renderer,
     /// Global addresses, sorted.
-    #[schemars(with = "Change<Vec<String>>")]
-    pub addresses: Change<Vec<IpNet>>,
-    #[schemars(with = "Change<Option<u32>>")]
-    pub mtu: Change<Option<Mtu>>,
+    #[schemars(with = "ValueChange<Vec<String>>")]
+    pub addresses: ValueChange<Vec<IpNet>>,
+    #[schemars(with = "ValueChange<Option<u32>>")]
+    pub mtu: ValueChange<Option<Mtu>>,
 }
 
-impl Reread {
+impl ConfigReload {
     pub fn interface(&self) -> Option<&InterfaceChange> {
         match self {
             Self::Interface(change) => Some(change),
@@ -112,7 +112,7 @@ impl InterfaceChange {
         format!("configure {} anew, by {}: {what}", self.name, self.by)
     }
 
-    pub(super) fn compare(&self, now: &Facts) -> Comparison {
+    pub(super) fn compare(&self, now: &Facts) -> WantedAndFound {
         let shown = |nets: &[IpNet], mtu: Option<&Mtu>| {
             let nets: Vec<String> = nets.iter().map(IpNet::to_string).collect();
             let nets = match nets.as_slice() {
@@ -122,7 +122,7 @@ impl InterfaceChange {
             nets + &mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"))
         };
         let found = now.network.interface(&self.name);
-        Comparison {
+        WantedAndFound {
             wanted: shown(&self.addresses.to, self.mtu.to.as_ref()),
             found: found.map_or_else(
                 || "no such interface".to_owned(),

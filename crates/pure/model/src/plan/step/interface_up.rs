@@ -1,14 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Stale, StepKind, replace_reading};
-use crate::{Facts, plan::Change};
+use super::{StaleStep, StepKind, WantedAndFound, replace_reading};
+use crate::{Facts, plan::ValueChange};
 
 /// Whether an interface is administratively up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceUp {
     pub interface: String,
-    pub up: Change<bool>,
+    pub up: ValueChange<bool>,
 }
 
 impl InterfaceUp {
@@ -47,9 +47,9 @@ impl StepKind for InterfaceUp {
         self.found(now) == Some(self.up.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let interface = facts.network.interface_mut(&self.interface);
-        let interface = interface.ok_or_else(|| Stale::of(&self.interface))?;
+        let interface = interface.ok_or_else(|| StaleStep::of(&self.interface))?;
         replace_reading(&self.interface, &mut interface.up, &self.up)
     }
 
@@ -57,8 +57,8 @@ impl StepKind for InterfaceUp {
         format!("{} link", self.interface)
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let word = |up: bool| if up { "up" } else { "down" }.to_owned();
-        Comparison::new(self.up.to, self.found(now), word)
+        WantedAndFound::new(self.up.to, self.found(now), word)
     }
 }

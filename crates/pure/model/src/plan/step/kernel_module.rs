@@ -1,14 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, RuntimeRollback, Stale, StepKind};
-use crate::{Facts, plan::Change};
+use super::{RuntimeRollback, StaleStep, StepKind, WantedAndFound};
+use crate::{Facts, plan::ValueChange};
 
 /// A module of the kernel that is loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelModule {
     pub name: String,
-    pub loaded: Change<bool>,
+    pub loaded: ValueChange<bool>,
 }
 
 impl KernelModule {
@@ -44,9 +44,9 @@ impl StepKind for KernelModule {
         self.is_loaded(now) == self.loaded.to
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         if self.is_loaded(facts) != self.loaded.from {
-            return Err(Stale::of(&self.name));
+            return Err(StaleStep::of(&self.name));
         }
         let modules = &mut facts.software.modules;
         if self.loaded.to {
@@ -61,7 +61,7 @@ impl StepKind for KernelModule {
         self.name.clone()
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
-        Comparison::toggle(&self.loaded, self.is_loaded(now), "loaded", "not loaded")
+    fn compare(&self, now: &Facts) -> WantedAndFound {
+        WantedAndFound::toggle(&self.loaded, self.is_loaded(now), "loaded", "not loaded")
     }
 }

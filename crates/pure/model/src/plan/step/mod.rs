@@ -10,12 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::Change;
+use super::ValueChange;
 use crate::{Facts, Reading};
 
 pub use congestion_notification::EcnPoint;
-pub use file_change::{FileChange, Mode, aside};
-pub use interface_change::{InterfaceChange, Reread, global_addresses};
+pub use file_change::{FileChange, FileMode, aside};
+pub use interface_change::{ConfigReload, InterfaceChange, global_addresses};
 
 /// Calls the macro `$then` with every kind of step: its type, its file and its tag in JSON. The one list of them.
 #[macro_export]
@@ -48,8 +48,8 @@ pub trait StepKind: Clone + Into<Step> {
     fn words(&self) -> Vec<String>;
 
     /// How a summary of a plan shows it.
-    fn shown_as(&self) -> ShownAs {
-        ShownAs::Words
+    fn shown_as(&self) -> SummaryGroup {
+        SummaryGroup::Words
     }
 
     /// The interfaces that it is about.
@@ -78,7 +78,7 @@ pub trait StepKind: Clone + Into<Step> {
     }
 
     /// Who reads those files again.
-    fn rereads(&self) -> &[Reread] {
+    fn rereads(&self) -> &[ConfigReload] {
         &[]
     }
 
@@ -94,7 +94,7 @@ pub trait StepKind: Clone + Into<Step> {
     fn is_done(&self, now: &Facts) -> bool;
 
     /// Makes the facts what they are after the step, files and interfaces of a configuration aside.
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale>;
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep>;
 
     /// As steps about one thing each, since each may drift by itself.
     fn parts(&self) -> Vec<Step> {
@@ -105,12 +105,12 @@ pub trait StepKind: Clone + Into<Step> {
     fn subject(&self) -> String;
 
     /// What the step left, and what is there.
-    fn compare(&self, now: &Facts) -> Comparison;
+    fn compare(&self, now: &Facts) -> WantedAndFound;
 }
 
 /// How a summary of a plan shows a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShownAs {
+pub enum SummaryGroup {
     /// Files and interfaces are counted.
     Configuration,
     /// Counted among the sysctls.
@@ -133,7 +133,7 @@ pub enum RuntimeRollback {
 
 /// For a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comparison {
+pub struct WantedAndFound {
     pub wanted: String,
     pub found: String,
 }
@@ -141,7 +141,7 @@ pub struct Comparison {
 /// The node is not as the plan found it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{what} is not what the plan was made for")]
-pub struct Stale {
+pub struct StaleStep {
     pub what: String,
 }
 
@@ -192,7 +192,7 @@ impl Step {
         of_each!(self, step => step.words())
     }
 
-    pub fn shown_as(&self) -> ShownAs {
+    pub fn shown_as(&self) -> SummaryGroup {
         of_each!(self, step => step.shown_as())
     }
 
@@ -216,13 +216,13 @@ impl Step {
         of_each!(self, step => step.files())
     }
 
-    pub fn rereads(&self) -> &[Reread] {
+    pub fn rereads(&self) -> &[ConfigReload] {
         of_each!(self, step => step.rereads())
     }
 
     /// The interfaces that are configured anew.
     pub fn interface_changes(&self) -> impl Iterator<Item = &InterfaceChange> {
-        self.rereads().iter().filter_map(Reread::interface)
+        self.rereads().iter().filter_map(ConfigReload::interface)
     }
 
     #[must_use]
@@ -238,7 +238,7 @@ impl Step {
         of_each!(self, step => step.is_done(now))
     }
 
-    pub fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    pub fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         of_each!(self, step => step.foresee(facts))
     }
 
@@ -250,19 +250,19 @@ impl Step {
         of_each!(self, step => step.subject())
     }
 
-    pub fn compare(&self, now: &Facts) -> Comparison {
+    pub fn compare(&self, now: &Facts) -> WantedAndFound {
         of_each!(self, step => step.compare(now))
     }
 }
 
-impl Stale {
+impl StaleStep {
     pub fn of(what: &str) -> Self {
         let what = what.to_owned();
         Self { what }
     }
 }
 
-impl Comparison {
+impl WantedAndFound {
     /// A value that could not be read is told from one that differs.
     fn new<T>(wanted: T, found: Option<T>, word: impl Fn(T) -> String) -> Self {
         Self {
@@ -271,7 +271,7 @@ impl Comparison {
         }
     }
 
-    fn toggle(change: &Change<bool>, is_so: bool, yes: &str, no: &str) -> Self {
+    fn toggle(change: &ValueChange<bool>, is_so: bool, yes: &str, no: &str) -> Self {
         let word = |value: bool| if value { yes } else { no }.to_owned();
         Self::new(change.to, Some(is_so), word)
     }
@@ -280,10 +280,10 @@ impl Comparison {
 fn replace<T: Clone + PartialEq>(
     what: &str,
     value: &mut T,
-    change: &Change<T>,
-) -> Result<(), Stale> {
+    change: &ValueChange<T>,
+) -> Result<(), StaleStep> {
     if *value != change.from {
-        return Err(Stale::of(what));
+        return Err(StaleStep::of(what));
     }
     value.clone_from(&change.to);
     Ok(())
@@ -293,11 +293,11 @@ fn replace<T: Clone + PartialEq>(
 fn replace_reading<T: Clone + PartialEq>(
     what: &str,
     reading: &mut Reading<T>,
-    change: &Change<T>,
-) -> Result<(), Stale> {
+    change: &ValueChange<T>,
+) -> Result<(), StaleStep> {
     match reading {
         Reading::Value(value) => replace(what, value, change),
-        _ => Err(Stale::of(what)),
+        _ => Err(StaleStep::of(what)),
     }
 }
 

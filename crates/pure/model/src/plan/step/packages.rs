@@ -1,14 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, RuntimeRollback, Stale, StepKind};
-use crate::{Facts, Reading, plan::Change};
+use super::{RuntimeRollback, StaleStep, StepKind, WantedAndFound};
+use crate::{Facts, Reading, plan::ValueChange};
 
 /// Packages of the distribution. A rollback leaves them installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Packages {
     pub names: Vec<String>,
-    pub installed: Change<bool>,
+    pub installed: ValueChange<bool>,
 }
 
 impl StepKind for Packages {
@@ -50,13 +50,13 @@ impl StepKind for Packages {
             .all(|name| is_installed(name) == self.installed.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let Reading::Value(packages) = &mut facts.software.packages else {
             return Ok(());
         };
         for name in &self.names {
             if packages.contains_key(name) != self.installed.from {
-                return Err(Stale::of(name));
+                return Err(StaleStep::of(name));
             }
             if self.installed.to {
                 packages.insert(name.clone(), String::new());
@@ -71,8 +71,8 @@ impl StepKind for Packages {
         self.names.join(" ")
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let is_so = self.is_done(now) == self.installed.to;
-        Comparison::toggle(&self.installed, is_so, "installed", "not installed")
+        WantedAndFound::toggle(&self.installed, is_so, "installed", "not installed")
     }
 }

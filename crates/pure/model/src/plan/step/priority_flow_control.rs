@@ -1,14 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Stale, StepKind, list, replace_reading};
-use crate::{Facts, plan::Change};
+use super::{StaleStep, StepKind, WantedAndFound, list, replace_reading};
+use crate::{Facts, plan::ValueChange};
 
 /// Priority flow control of a port (IEEE 802.1Qbb): the priorities that are lossless.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityFlowControl {
     pub interface: String,
-    pub priorities: Change<Vec<u8>>,
+    pub priorities: ValueChange<Vec<u8>>,
 }
 
 impl StepKind for PriorityFlowControl {
@@ -46,9 +46,9 @@ impl StepKind for PriorityFlowControl {
         qos.and_then(|qos| qos.pfc.known()) == Some(&self.priorities.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let qos = facts.qos_mut(&self.interface);
-        let qos = qos.ok_or_else(|| Stale::of(&self.interface))?;
+        let qos = qos.ok_or_else(|| StaleStep::of(&self.interface))?;
         replace_reading(&self.interface, &mut qos.pfc, &self.priorities)
     }
 
@@ -56,7 +56,7 @@ impl StepKind for PriorityFlowControl {
         format!("{} flow control", self.interface)
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let found = now.qos(&self.interface).and_then(|qos| qos.pfc.known());
         let word = |priorities: &Vec<u8>| match priorities.as_slice() {
             [] => "off".to_owned(),
@@ -65,6 +65,6 @@ impl StepKind for PriorityFlowControl {
                 format!("on for {}", some.join(", "))
             }
         };
-        Comparison::new(&self.priorities.to, found, word)
+        WantedAndFound::new(&self.priorities.to, found, word)
     }
 }

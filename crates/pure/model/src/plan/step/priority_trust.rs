@@ -1,14 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Stale, StepKind, replace_reading};
-use crate::{Facts, plan::Change};
+use super::{StaleStep, StepKind, WantedAndFound, replace_reading};
+use crate::{Facts, plan::ValueChange};
 
 /// By which field of a packet a port chooses its priority: `pcp` or `dscp`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityTrust {
     pub interface: String,
-    pub trust: Change<String>,
+    pub trust: ValueChange<String>,
 }
 
 impl StepKind for PriorityTrust {
@@ -40,9 +40,9 @@ impl StepKind for PriorityTrust {
         qos.and_then(|qos| qos.trust.known()) == Some(&self.trust.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let qos = facts.qos_mut(&self.interface);
-        let qos = qos.ok_or_else(|| Stale::of(&self.interface))?;
+        let qos = qos.ok_or_else(|| StaleStep::of(&self.interface))?;
         replace_reading(&self.interface, &mut qos.trust, &self.trust)
     }
 
@@ -50,8 +50,8 @@ impl StepKind for PriorityTrust {
         format!("{} trust", self.interface)
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let found = now.qos(&self.interface).and_then(|qos| qos.trust.known());
-        Comparison::new(&self.trust.to, found, String::clone)
+        WantedAndFound::new(&self.trust.to, found, String::clone)
     }
 }

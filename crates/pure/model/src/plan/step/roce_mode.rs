@@ -1,15 +1,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Stale, StepKind, replace_reading};
-use crate::{Facts, plan::Change};
+use super::{StaleStep, StepKind, WantedAndFound, replace_reading};
+use crate::{Facts, plan::ValueChange};
 
 /// RDMA-CM's default for a port: `IB/RoCE v1` or `RoCE v2`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoceMode {
     pub device: String,
     pub port: u32,
-    pub mode: Change<String>,
+    pub mode: ValueChange<String>,
 }
 
 impl RoceMode {
@@ -43,9 +43,9 @@ impl StepKind for RoceMode {
         self.found(now) == Some(&self.mode.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let port = facts.rdma_port_mut(&self.device, self.port);
-        let port = port.ok_or_else(|| Stale::of(&self.device))?;
+        let port = port.ok_or_else(|| StaleStep::of(&self.device))?;
         replace_reading(&self.device, &mut port.cm_roce_mode, &self.mode)
     }
 
@@ -53,7 +53,7 @@ impl StepKind for RoceMode {
         format!("{}/{} RoCE mode", self.device, self.port)
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
-        Comparison::new(&self.mode.to, self.found(now), String::clone)
+    fn compare(&self, now: &Facts) -> WantedAndFound {
+        WantedAndFound::new(&self.mode.to, self.found(now), String::clone)
     }
 }

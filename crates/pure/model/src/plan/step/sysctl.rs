@@ -1,15 +1,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, ShownAs, Stale, StepKind, replace};
-use crate::{Facts, plan::Change};
+use super::{StaleStep, StepKind, SummaryGroup, WantedAndFound, replace};
+use crate::{Facts, plan::ValueChange};
 
 /// A value of the running kernel. Files keep it for the next boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sysctl {
     /// As sysctl writes it: a dot within a part of the name is a slash.
     pub name: String,
-    pub value: Change<String>,
+    pub value: ValueChange<String>,
 }
 
 impl StepKind for Sysctl {
@@ -22,8 +22,8 @@ impl StepKind for Sysctl {
         vec![format!("set {name} from {} to {}", value.from, value.to)]
     }
 
-    fn shown_as(&self) -> ShownAs {
-        ShownAs::Sysctl
+    fn shown_as(&self) -> SummaryGroup {
+        SummaryGroup::Sysctl
     }
 
     fn undo(&self) -> Self {
@@ -37,9 +37,9 @@ impl StepKind for Sysctl {
         now.sysctls.get(&self.name) == Some(&self.value.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let found = facts.sysctls.get_mut(&self.name);
-        let found = found.ok_or_else(|| Stale::of(&self.name))?;
+        let found = found.ok_or_else(|| StaleStep::of(&self.name))?;
         replace(&self.name, found, &self.value)
     }
 
@@ -47,9 +47,9 @@ impl StepKind for Sysctl {
         self.name.clone()
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let found = now.sysctls.get(&self.name).cloned();
-        Comparison {
+        WantedAndFound {
             wanted: self.value.to.clone(),
             found: found.unwrap_or_else(|| "nothing".to_owned()),
         }

@@ -1,14 +1,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, RuntimeRollback, Stale, StepKind};
-use crate::{Facts, plan::Change};
+use super::{RuntimeRollback, StaleStep, StepKind, WantedAndFound};
+use crate::{Facts, plan::ValueChange};
 
 /// Whether the boot starts a unit. The links that say so are files, and restored with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SystemdUnit {
     pub name: String,
-    pub enabled: Change<bool>,
+    pub enabled: ValueChange<bool>,
 }
 
 impl StepKind for SystemdUnit {
@@ -44,10 +44,10 @@ impl StepKind for SystemdUnit {
         now.managed.units.contains(&self.name) == self.enabled.to
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let units = &mut facts.managed.units;
         if units.contains(&self.name) != self.enabled.from {
-            return Err(Stale::of(&self.name));
+            return Err(StaleStep::of(&self.name));
         }
         if self.enabled.to {
             units.insert(self.name.clone());
@@ -61,8 +61,8 @@ impl StepKind for SystemdUnit {
         self.name.clone()
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let is_enabled = now.managed.units.contains(&self.name);
-        Comparison::toggle(&self.enabled, is_enabled, "enabled", "not enabled")
+        WantedAndFound::toggle(&self.enabled, is_enabled, "enabled", "not enabled")
     }
 }

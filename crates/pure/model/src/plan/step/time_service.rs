@@ -1,13 +1,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Stale, StepKind, replace_reading};
-use crate::{Facts, plan::Change};
+use super::{StaleStep, StepKind, WantedAndFound, replace_reading};
+use crate::{Facts, plan::ValueChange};
 
 /// Whether systemd runs an installed time service, now and at boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeService {
-    pub on: Change<bool>,
+    pub on: ValueChange<bool>,
 }
 
 const NAME: &str = "time service";
@@ -32,7 +32,7 @@ impl StepKind for TimeService {
         now.system.time_service_on.known() == Some(&self.on.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let system = &mut facts.system;
         replace_reading(NAME, &mut system.time_service_on, &self.on)
     }
@@ -41,9 +41,9 @@ impl StepKind for TimeService {
         NAME.to_owned()
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
+    fn compare(&self, now: &Facts) -> WantedAndFound {
         let found = now.system.time_service_on.known().copied();
-        Comparison::new(self.on.to, found, |on| {
+        WantedAndFound::new(self.on.to, found, |on| {
             if on { "on" } else { "off" }.to_owned()
         })
     }

@@ -1,15 +1,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Stale, StepKind, replace_reading};
-use crate::{Facts, plan::Change};
+use super::{StaleStep, StepKind, WantedAndFound, replace_reading};
+use crate::{Facts, plan::ValueChange};
 
 /// The traffic class that queue pairs of a port get which ask for none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficClass {
     pub device: String,
     pub port: u32,
-    pub class: Change<u8>,
+    pub class: ValueChange<u8>,
 }
 
 impl TrafficClass {
@@ -47,9 +47,9 @@ impl StepKind for TrafficClass {
         self.found(now) == Some(self.class.to)
     }
 
-    fn foresee(&self, facts: &mut Facts) -> Result<(), Stale> {
+    fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep> {
         let port = facts.rdma_port_mut(&self.device, self.port);
-        let port = port.ok_or_else(|| Stale::of(&self.device))?;
+        let port = port.ok_or_else(|| StaleStep::of(&self.device))?;
         replace_reading(&self.device, &mut port.traffic_class, &self.class)
     }
 
@@ -57,7 +57,7 @@ impl StepKind for TrafficClass {
         format!("{}/{} traffic class", self.device, self.port)
     }
 
-    fn compare(&self, now: &Facts) -> Comparison {
-        Comparison::new(self.class.to, self.found(now), |class| class.to_string())
+    fn compare(&self, now: &Facts) -> WantedAndFound {
+        WantedAndFound::new(self.class.to, self.found(now), |class| class.to_string())
     }
 }

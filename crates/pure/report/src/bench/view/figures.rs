@@ -3,14 +3,14 @@
 use super::{name, quiet, rate};
 use crate::{
     bench::{
-        Bandwidth, Bench, Bidirectional, Cell, Directions, Latency, Operation, RailResult, Tcp,
-        TcpRail,
+        BenchBandwidth, BenchLatency, BenchOperation, BenchReport, BidirectionalBandwidth,
+        BothDirections, MeasuredValue, RailResult, TcpBench, TcpRailResult,
     },
-    text::{Palette, Row, Span, Tone, line, table},
+    text::{Palette, TableRow, TextSpan, TextTone, line, table},
 };
 
 /// Nothing where nothing was measured.
-pub(super) fn view(bench: &Bench, palette: Palette, out: &mut String) {
+pub(super) fn view(bench: &BenchReport, palette: Palette, out: &mut String) {
     let mut lines = Vec::new();
     let mut tests = Vec::new();
     if !bench.rails.is_empty() {
@@ -36,18 +36,18 @@ pub(super) fn view(bench: &Bench, palette: Palette, out: &mut String) {
     let head = head
         .into_iter()
         .chain(["both at once", "p50", "p99.9", "GB/CPU-s"]);
-    let mut rows = vec![Row::Cells(2, head.map(quiet).collect())];
+    let mut rows = vec![TableRow::Cells(2, head.map(quiet).collect())];
     let mut previous = String::new();
     for test in tests {
         // A rail is named once.
         let is_same = test.rail == previous;
         previous.clone_from(&test.rail);
-        rows.push(Row::Cells(2, test.cells(is_same)));
+        rows.push(TableRow::Cells(2, test.cells(is_same)));
     }
     table(palette, &rows, out);
 }
 
-fn about_rdma(bench: &Bench) -> String {
+fn about_rdma(bench: &BenchReport) -> String {
     let asked = &bench.asked;
     let queue_pairs = match asked.queue_pairs {
         1 => "1 queue pair".to_owned(),
@@ -59,7 +59,7 @@ fn about_rdma(bench: &Bench) -> String {
     )
 }
 
-fn about_tcp(tcp: &Tcp) -> String {
+fn about_tcp(tcp: &TcpBench) -> String {
     format!(
         "TCP: blocks of {} bytes; half round trips of {} bytes; processor time of both ends",
         tcp.block, tcp.message
@@ -70,18 +70,18 @@ fn about_tcp(tcp: &Tcp) -> String {
 struct TestRow<'a> {
     rail: String,
     test: String,
-    bandwidth: Option<&'a Directions<Bandwidth>>,
-    both_at_once: Option<Span>,
-    latency: Option<&'a Cell<Latency>>,
+    bandwidth: Option<&'a BothDirections<BenchBandwidth>>,
+    both_at_once: Option<TextSpan>,
+    latency: Option<&'a MeasuredValue<BenchLatency>>,
 }
 
 impl TestRow<'_> {
-    fn cells(self, hides_rail: bool) -> Vec<Span> {
+    fn cells(self, hides_rail: bool) -> Vec<TextSpan> {
         let nothing = || quiet("");
         let rail = if hides_rail { "" } else { &self.rail };
         let mut cells = vec![
-            Span::new(Tone::Plain, rail),
-            Span::new(Tone::Plain, &self.test),
+            TextSpan::new(TextTone::Plain, rail),
+            TextSpan::new(TextTone::Plain, &self.test),
         ];
         match self.bandwidth {
             Some(both) => cells.extend(bandwidths(both)),
@@ -100,7 +100,7 @@ impl TestRow<'_> {
     }
 }
 
-fn of_rail<'a>(bench: &Bench, rail: &'a RailResult) -> [TestRow<'a>; 3] {
+fn of_rail<'a>(bench: &BenchReport, rail: &'a RailResult) -> [TestRow<'a>; 3] {
     let latency = |test: &str, cell| TestRow {
         rail: name(&rail.devices),
         test: test.to_owned(),
@@ -122,7 +122,7 @@ fn of_rail<'a>(bench: &Bench, rail: &'a RailResult) -> [TestRow<'a>; 3] {
 }
 
 /// One stream with the latency, then several with both ways at once.
-fn of_tcp_rail<'a>(tcp: &Tcp, rail: &'a TcpRail) -> Vec<TestRow<'a>> {
+fn of_tcp_rail<'a>(tcp: &TcpBench, rail: &'a TcpRailResult) -> Vec<TestRow<'a>> {
     let both_at_once = || Some(rail.both_ways.span(|sum| rate(sum.gbps)));
     let is_single = tcp.streams == 1;
     let mut rows = vec![TestRow {
@@ -144,7 +144,7 @@ fn of_tcp_rail<'a>(tcp: &Tcp, rail: &'a TcpRail) -> Vec<TestRow<'a>> {
     rows
 }
 
-fn of_all_rails(bench: &Bench) -> Vec<TestRow<'_>> {
+fn of_all_rails(bench: &BenchReport) -> Vec<TestRow<'_>> {
     let row = |test: String, bandwidth, both_at_once| TestRow {
         rail: "all rails at once".to_owned(),
         test,
@@ -163,11 +163,11 @@ fn of_all_rails(bench: &Bench) -> Vec<TestRow<'_>> {
     rdma.into_iter().chain(tcp).collect()
 }
 
-fn operation(bench: &Bench) -> &'static str {
+fn operation(bench: &BenchReport) -> &'static str {
     match bench.asked.operation {
-        Operation::Write => "RDMA write",
-        Operation::Read => "RDMA read",
-        Operation::Send => "RDMA send",
+        BenchOperation::Write => "RDMA write",
+        BenchOperation::Read => "RDMA read",
+        BenchOperation::Send => "RDMA send",
     }
 }
 
@@ -178,14 +178,14 @@ fn with_streams(count: u16) -> String {
     }
 }
 
-fn both_ways(cell: &Cell<Bidirectional>) -> Span {
+fn both_ways(cell: &MeasuredValue<BidirectionalBandwidth>) -> TextSpan {
     cell.span(|both| {
         let [sum, there, back] = [both.gbps, both.there.gbps, both.back.gbps].map(rate);
         format!("{sum} = {there} + {back}")
     })
 }
 
-fn bandwidths(both: &Directions<Bandwidth>) -> [Span; 2] {
+fn bandwidths(both: &BothDirections<BenchBandwidth>) -> [TextSpan; 2] {
     [&both.there, &both.back].map(|cell| {
         cell.span(|bandwidth| {
             let worst = bandwidth
@@ -197,13 +197,13 @@ fn bandwidths(both: &Directions<Bandwidth>) -> [Span; 2] {
 }
 
 /// Of the direction that has more to pay.
-fn efficiency(both: &Directions<Bandwidth>) -> Span {
+fn efficiency(both: &BothDirections<BenchBandwidth>) -> TextSpan {
     let each = [both.there.measured(), both.back.measured()];
     let each = each.into_iter().flatten();
     let worse = each.filter_map(|one| one.gbytes_per_processor_second);
     let worse = worse.min_by(f64::total_cmp);
     let text = worse.map_or_else(String::new, rate);
-    Span::new(Tone::Plain, text)
+    TextSpan::new(TextTone::Plain, text)
 }
 
 fn microseconds(nanoseconds: u64) -> String {

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::bench::{
-    AllRails, Asked, Bandwidth, Bidirectional, Directions, Latencies, Latency, Operation, Tcp,
-    TcpRail,
+    AllRailsResult, BenchBandwidth, BenchLatencies, BenchLatency, BenchOperation, BenchRequest,
+    BidirectionalBandwidth, BothDirections, TcpBench, TcpRailResult,
 };
 
-fn bandwidth(gbps: f64) -> Bandwidth {
-    Bandwidth {
+fn bandwidth(gbps: f64) -> BenchBandwidth {
+    BenchBandwidth {
         gbps,
         worst_gbps: Some(gbps / 2.0),
         messages_per_second: Some(1000.4),
@@ -20,16 +20,16 @@ fn bandwidth(gbps: f64) -> Bandwidth {
     }
 }
 
-fn missing<T>() -> Cell<T> {
-    Cell::NotMeasured("spark-b: no libibverbs".to_owned())
+fn missing<T>() -> MeasuredValue<T> {
+    MeasuredValue::NotMeasured("spark-b: no libibverbs".to_owned())
 }
 
-fn bench() -> Bench {
-    Bench {
-        format: Bench::FORMAT,
+fn bench() -> BenchReport {
+    BenchReport {
+        format: BenchReport::FORMAT,
         nodes: ["spark-a".to_owned(), "spark-b".to_owned()],
-        asked: Asked {
-            operation: Operation::Write,
+        asked: BenchRequest {
+            operation: BenchOperation::Write,
             size: 65536,
             queue_pairs: 1,
             depth: 128,
@@ -37,13 +37,13 @@ fn bench() -> Bench {
         },
         rails: vec![RailResult {
             devices: ["rocep1s0f0".to_owned(), "mlx5_0".to_owned()],
-            bandwidth: Directions {
-                there: Cell::Measured(bandwidth(98.5)),
+            bandwidth: BothDirections {
+                there: MeasuredValue::Measured(bandwidth(98.5)),
                 back: missing(),
             },
             bidirectional: None,
             sweep: None,
-            latency: Latencies {
+            latency: BenchLatencies {
                 write_with_immediate: missing(),
                 send: missing(),
             },
@@ -83,25 +83,25 @@ Gb/s without headers, worst 0.1 s behind it
 #[test]
 fn both_ways_sizes_and_data_have_their_places() {
     let mut bench = bench();
-    let verified = |wrong_bytes| Verified {
+    let verified = |wrong_bytes| VerifiedData {
         size: 4096,
         messages: 2,
         bytes: 8192,
         wrong_bytes,
     };
     let rail = &mut bench.rails[0];
-    rail.bidirectional = Some(Cell::Measured(Bidirectional {
+    rail.bidirectional = Some(MeasuredValue::Measured(BidirectionalBandwidth {
         gbps: 150.0,
         there: bandwidth(80.0),
         back: bandwidth(70.0),
     }));
-    rail.sweep = Some(Directions {
-        there: Cell::Measured(vec![bandwidth(1.0)]),
+    rail.sweep = Some(BothDirections {
+        there: MeasuredValue::Measured(vec![bandwidth(1.0)]),
         back: missing(),
     });
-    rail.data = Some(Directions {
-        there: Cell::Measured(vec![verified(0), verified(3)]),
-        back: Cell::Measured(vec![verified(0)]),
+    rail.data = Some(BothDirections {
+        there: MeasuredValue::Measured(vec![verified(0), verified(3)]),
+        back: MeasuredValue::Measured(vec![verified(0)]),
     });
     assert_eq!(bench.wrong_bytes(), 3);
     let text = view(&bench, Palette::Plain);
@@ -117,12 +117,12 @@ fn both_ways_sizes_and_data_have_their_places() {
 /// RDMA and TCP of each rail, then of all of them, in one table.
 #[test]
 fn rdma_stands_beside_tcp() {
-    let both = |there, back| Directions {
-        there: Cell::Measured(bandwidth(there)),
-        back: Cell::Measured(bandwidth(back)),
+    let both = |there, back| BothDirections {
+        there: MeasuredValue::Measured(bandwidth(there)),
+        back: MeasuredValue::Measured(bandwidth(back)),
     };
     let latency = |p50_ns| {
-        Cell::Measured(Latency {
+        MeasuredValue::Measured(BenchLatency {
             least_ns: 1,
             p50_ns,
             p99_ns: 8_000,
@@ -134,25 +134,25 @@ fn rdma_stands_beside_tcp() {
     let mut bench = bench();
     bench.doubts.clear();
     bench.rails[0].bandwidth = both(98.0, 97.0);
-    bench.rails[0].latency = Latencies {
+    bench.rails[0].latency = BenchLatencies {
         write_with_immediate: latency(1_890),
         send: latency(1_950),
     };
-    bench.all_rails = Some(AllRails {
+    bench.all_rails = Some(AllRailsResult {
         bandwidth: both(196.0, 195.0),
         bidirectional: None,
         data: None,
     });
-    bench.tcp = Some(Tcp {
+    bench.tcp = Some(TcpBench {
         streams: 4,
         block: 1 << 20,
         message: 16,
-        rails: vec![TcpRail {
+        rails: vec![TcpRailResult {
             interfaces: ["a0".to_owned(), "b0".to_owned()],
             addresses: ["192.0.2.1".to_owned(), "192.0.2.2".to_owned()],
             one_stream: both(30.0, 31.0),
             several_streams: both(90.0, 91.0),
-            both_ways: Cell::Measured(bandwidth(150.0)),
+            both_ways: MeasuredValue::Measured(bandwidth(150.0)),
             latency: latency(7_500),
         }],
         all_rails: Some(both(180.0, 181.0)),

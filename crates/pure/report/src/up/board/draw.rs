@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Board, BoardRow, Cell};
+use super::{ProgressBoard, ProgressBoardRow, StageCell};
 use crate::{
-    text::{Palette, Span, Tone, line},
+    text::{Palette, TextSpan, TextTone, line},
     up::UpStage,
 };
 
@@ -15,13 +15,18 @@ const NAME: usize = 24;
 
 /// How much room there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct TerminalSize {
     pub columns: usize,
     pub lines: usize,
 }
 
 /// Lines for stages × nodes. Nodes that are done make room for those that are not.
-pub fn board(board: &Board, elapsed: Duration, size: Size, palette: Palette) -> Vec<String> {
+pub fn board(
+    board: &ProgressBoard,
+    elapsed: Duration,
+    size: TerminalSize,
+    palette: Palette,
+) -> Vec<String> {
     let names = board.rows.iter().map(|(name, _)| name.chars().count());
     let names = names.max().unwrap_or(0).min(NAME);
     let stages: Vec<&str> = UpStage::ALL.iter().map(|stage| stage.name()).collect();
@@ -32,14 +37,14 @@ pub fn board(board: &Board, elapsed: Duration, size: Size, palette: Palette) -> 
     let is_wide = wide <= size.columns;
     let heading = if is_wide {
         vec![
-            Span::new(Tone::Accent, format!("{:<first$}", board.title)),
-            Span::new(Tone::Quiet, format!("  {}{clock}", stages.join("  "))),
+            TextSpan::new(TextTone::Accent, format!("{:<first$}", board.title)),
+            TextSpan::new(TextTone::Quiet, format!("  {}{clock}", stages.join("  "))),
         ]
     } else {
         let stage = latest(board).map_or("", UpStage::name);
         vec![
-            Span::new(Tone::Accent, &board.title),
-            Span::new(Tone::Quiet, format!("{clock}  {stage}")),
+            TextSpan::new(TextTone::Accent, &board.title),
+            TextSpan::new(TextTone::Quiet, format!("{clock}  {stage}")),
         ]
     };
     let most = size.lines.saturating_sub(2).clamp(1, MOST);
@@ -47,11 +52,17 @@ pub fn board(board: &Board, elapsed: Duration, size: Size, palette: Palette) -> 
     for (name, cells) in shown(&board.rows, most) {
         let name: String = name.chars().take(NAME).collect();
         let spans = if is_wide {
-            let mut spans = vec![Span::new(Tone::Strong, format!("  {name:<0$}", first - 2))];
+            let mut spans = vec![TextSpan::new(
+                TextTone::Strong,
+                format!("  {name:<0$}", first - 2),
+            )];
             spans.extend(wide_marks(cells));
             spans
         } else {
-            let mut spans = vec![Span::new(Tone::Strong, format!("  {name:<names$}  "))];
+            let mut spans = vec![TextSpan::new(
+                TextTone::Strong,
+                format!("  {name:<names$}  "),
+            )];
             spans.extend(narrow_marks(cells));
             spans
         };
@@ -59,26 +70,26 @@ pub fn board(board: &Board, elapsed: Duration, size: Size, palette: Palette) -> 
     }
     let hidden = board.rows.len().saturating_sub(most);
     if hidden > 0 {
-        let more = Span::new(Tone::Quiet, format!("  and {hidden} more"));
+        let more = TextSpan::new(TextTone::Quiet, format!("  and {hidden} more"));
         lines.push(painted(vec![more], size.columns, palette));
     }
     lines
 }
 
 /// The stage that runs, or that was the last to run.
-fn latest(board: &Board) -> Option<UpStage> {
+fn latest(board: &ProgressBoard) -> Option<UpStage> {
     let begun = |stage: &UpStage| {
         let mut rows = board.rows.iter();
-        rows.any(|(_, cells)| cells[*stage as usize] != Cell::Ahead)
+        rows.any(|(_, cells)| cells[*stage as usize] != StageCell::Ahead)
     };
     UpStage::ALL.into_iter().rev().find(begun)
 }
 
 /// So many, in their order, and none that waits or failed is left out for one that is done.
-fn shown(rows: &[BoardRow], most: usize) -> impl Iterator<Item = &BoardRow> {
-    let is_open = |row: &BoardRow| {
+fn shown(rows: &[ProgressBoardRow], most: usize) -> impl Iterator<Item = &ProgressBoardRow> {
+    let is_open = |row: &ProgressBoardRow| {
         let mut cells = row.1.iter();
-        cells.any(|cell| matches!(cell, Cell::Running(_) | Cell::Failed))
+        cells.any(|cell| matches!(cell, StageCell::Running(_) | StageCell::Failed))
     };
     let open = rows.iter().filter(|row| is_open(row)).count();
     let mut idle = most.saturating_sub(open);
@@ -93,43 +104,46 @@ fn shown(rows: &[BoardRow], most: usize) -> impl Iterator<Item = &BoardRow> {
         .take(most)
 }
 
-fn mark(cell: &Cell) -> (Tone, &'static str) {
+fn mark(cell: &StageCell) -> (TextTone, &'static str) {
     match cell {
-        Cell::Ahead => (Tone::Quiet, "·"),
-        Cell::Running(_) => (Tone::Plain, "⋯"),
-        Cell::Done => (Tone::Good, "✓"),
-        Cell::Failed => (Tone::Alarm, "✗"),
+        StageCell::Ahead => (TextTone::Quiet, "·"),
+        StageCell::Running(_) => (TextTone::Plain, "⋯"),
+        StageCell::Done => (TextTone::Good, "✓"),
+        StageCell::Failed => (TextTone::Alarm, "✗"),
     }
 }
 
 /// A sign below each stage's name. The words of the one that runs take the place of those ahead.
-fn wide_marks(cells: &[Cell]) -> Vec<Span> {
+fn wide_marks(cells: &[StageCell]) -> Vec<TextSpan> {
     let mut spans = Vec::new();
     for (stage, cell) in UpStage::ALL.iter().zip(cells) {
-        if let Cell::Running(words) = cell {
-            spans.push(Span::new(Tone::Plain, format!("  {words}")));
+        if let StageCell::Running(words) = cell {
+            spans.push(TextSpan::new(TextTone::Plain, format!("  {words}")));
             break;
         }
         let (tone, sign) = mark(cell);
-        spans.push(Span::new(tone, format!("  {sign:<0$}", stage.name().len())));
+        spans.push(TextSpan::new(
+            tone,
+            format!("  {sign:<0$}", stage.name().len()),
+        ));
     }
     spans
 }
 
 /// Signs side by side, then the words of the one that runs.
-fn narrow_marks(cells: &[Cell]) -> Vec<Span> {
+fn narrow_marks(cells: &[StageCell]) -> Vec<TextSpan> {
     let signs = cells.iter().map(|cell| {
         let (tone, sign) = mark(cell);
-        Span::new(tone, sign)
+        TextSpan::new(tone, sign)
     });
     let words = cells.iter().find_map(|cell| match cell {
-        Cell::Running(words) => Some(Span::new(Tone::Plain, format!("  {words}"))),
+        StageCell::Running(words) => Some(TextSpan::new(TextTone::Plain, format!("  {words}"))),
         _ => None,
     });
     signs.chain(words).collect()
 }
 
-fn painted(spans: Vec<Span>, columns: usize, palette: Palette) -> String {
+fn painted(spans: Vec<TextSpan>, columns: usize, palette: Palette) -> String {
     let mut left = columns;
     let mut fitting = Vec::new();
     for span in spans {
