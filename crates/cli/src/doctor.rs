@@ -4,7 +4,7 @@ use std::{io, process::ExitCode, time::Duration};
 
 use crosstie_control::{
     CommandVerdict, ResolvedTargets, TargetNodes,
-    doctor::{can_tell, examine, look, pair_captures, watch},
+    doctor::{examine, pair_captures, read_nodes, require_runnable, watch},
 };
 use crosstie_doctor::CheckSelection;
 use crosstie_report::{
@@ -19,7 +19,7 @@ use crate::{args::DoctorArgs, exit, output};
 const QUICK: Duration = Duration::from_millis(2500);
 
 pub(crate) fn run(doctor: &DoctorArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
-    can_tell(&doctor.only)?;
+    require_runnable(&doctor.only)?;
     let console = TerminalConsole::new(colour, doctor.json);
     let mut targets = doctor.targets.resolve(&console)?;
     targets.options.overall_timeout = doctor.quick.then_some(QUICK);
@@ -49,7 +49,7 @@ pub(crate) fn run(doctor: &DoctorArgs, colour: ColourChoice) -> anyhow::Result<E
                 Err(error) => Err(error.into()),
             };
         }
-        TargetNodes::Live(fleet) => look(&fleet, (!once).then_some(interval)),
+        TargetNodes::Live(fleet) => read_nodes(&fleet, (!once).then_some(interval)),
     };
     let diagnosis = examine(&now, &before, spec, selection);
     output::report(doctor.json, &JsonDocument::new(&diagnosis), || {

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &EnvArgs, colour: ColourChoice) -> anyhow::Result<E
         (None, _) => output::report(arguments.json, &env, || view(&env, console.palette))?,
     }
     if !unread.0.is_empty() {
-        output::complain(&unread);
+        output::print_error(&unread);
     }
     Ok(exit::failed_if(!unread.0.is_empty()))
 }

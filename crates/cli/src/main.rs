@@ -28,7 +28,7 @@ mod up;
 use std::{error::Error, process::ExitCode};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use crosstie_control::{failure, is_no};
+use crosstie_control::{failure_report, is_declined_error};
 use crosstie_reach::askpass::answer_ssh;
 use crosstie_report::document::FailureReport;
 use crosstie_terminal::{ColourChoice, log_to_stderr};
@@ -78,11 +78,11 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             let error: &(dyn Error + 'static) = error.as_ref();
-            output::complain(error);
+            output::print_error(error);
             if json {
-                output::print_failure(&failure(error));
+                output::print_failure(&failure_report(error));
             }
-            if is_no(error) {
+            if is_declined_error(error) {
                 exit::faults()
             } else {
                 exit::tool_failed()
@@ -110,10 +110,10 @@ fn usage(error: &clap::Error) -> ExitCode {
         } else {
             rendered.to_string()
         };
-        let printed = output::print(&text).inspect_err(|error| output::complain(error));
+        let printed = output::print(&text).inspect_err(|error| output::print_error(error));
         return exit::failed_if(printed.is_err());
     }
-    output::tell(&rendered.to_string());
+    output::print_stderr(&rendered.to_string());
     // What follows `--` is another program's.
     let mut own = std::env::args_os().take_while(|argument| argument != "--");
     if own.any(|argument| argument == "--json") {

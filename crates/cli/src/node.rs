@@ -44,8 +44,8 @@ pub(crate) fn run(command: NodeCommand) -> anyhow::Result<ExitCode> {
 /// What the timer and the boot unit of a node start, to go back from a change that nobody confirmed.
 fn guard(transaction: &str, boot: bool, wait_until: Option<Duration>) -> anyhow::Result<()> {
     let outcome = match wait_until {
-        Some(until) => change::guard_at(transaction, until),
-        None => change::guard(transaction, boot),
+        Some(until) => change::wait_and_run_guard(transaction, until),
+        None => change::run_guard(transaction, boot),
     };
     match outcome {
         Ok(lines) => lines
@@ -62,7 +62,7 @@ fn guard(transaction: &str, boot: bool, wait_until: Option<Duration>) -> anyhow:
 fn restore(file: &Path) -> anyhow::Result<ExitCode> {
     let failed = boot_file::restore(file)?;
     for error in &failed {
-        output::complain(error);
+        output::print_error(error);
     }
     Ok(exit::failed_if(!failed.is_empty()))
 }

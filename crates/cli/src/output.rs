@@ -3,7 +3,7 @@
 use std::io;
 
 use crosstie_report::document::{FailureReport, JsonDocument};
-pub(crate) use crosstie_terminal::{complain, print, tell};
+pub(crate) use crosstie_terminal::{print, print_error, print_stderr};
 use serde::Serialize;
 
 /// A value to stdout: as JSON for a program, in the words of `view` for a person.

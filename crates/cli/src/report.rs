@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Resul
     let palette = colour.palette();
     if let (Some(old), Some(new)) = (&arguments.run, &arguments.new) {
         let found = control::compare(old, new, &options)?;
-        output::tell(&replaced_line(found.replaced.as_deref()));
+        output::print_stderr(&replaced_line(found.replaced.as_deref()));
         if !to_stdout {
             output::report(arguments.json, &found, || compare::view(&found, palette))?;
         }
@@ -47,14 +47,14 @@ pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Resul
         return Ok(exit::faults_if(found.worse > 0));
     }
     let report = control::report(arguments.run.as_deref(), &options)?;
-    output::tell(&replaced_line(report.replaced.as_deref()));
+    output::print_stderr(&replaced_line(report.replaced.as_deref()));
     if arguments.json {
         output::print_json(&report)?;
     }
     write(page.as_deref(), || run_page(&report))?;
     if let Some(page) = page.filter(|_| !to_stdout && !arguments.json) {
         output::print(&run_report::view(&report, palette))?;
-        output::tell(&format!("{}\n", page.display()));
+        output::print_stderr(&format!("{}\n", page.display()));
     }
     Ok(exit::CLEAN)
 }

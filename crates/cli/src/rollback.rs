@@ -18,17 +18,17 @@ type Work = fn(&CommandTargets, &RollbackOptions, &Consent) -> Result<ApplyRepor
 
 pub(crate) fn run(arguments: &RollbackArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let run = arguments.run.clone();
-    undo(apply::rollback, run, &arguments.undo, colour)
+    roll_back(apply::rollback, run, &arguments.undo, colour)
 }
 
 pub(crate) fn uninstall(
     arguments: &UninstallArgs,
     colour: ColourChoice,
 ) -> anyhow::Result<ExitCode> {
-    undo(apply::uninstall, None, &arguments.undo, colour)
+    roll_back(apply::uninstall, None, &arguments.undo, colour)
 }
 
-fn undo(
+fn roll_back(
     work: Work,
     run: Option<String>,
     undo: &SharedRollbackArgs,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crosstie_control::{
     Consent,
-    apply::{TrialOptions, attempt},
+    apply::{TrialOptions, try_command},
 };
 use crosstie_terminal::{ColourChoice, TerminalConsole};
 
@@ -30,6 +30,6 @@ pub(crate) fn run(arguments: &TryArgs, colour: ColourChoice) -> anyhow::Result<E
         prompter: &*console,
     };
     let targets = chosen.targets(arguments.root.reach()).resolve(&console)?;
-    let changes = attempt(&targets, &options, &consent)?;
+    let changes = try_command(&targets, &options, &consent)?;
     report(&changes, false, &console)
 }

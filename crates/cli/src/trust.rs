@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &TrustArgs, colour: ColourChoice) -> anyhow::Result
     if let Some(lab) = &lab {
         fleet.ssh_config = Some(lab.ssh_config());
         if !arguments.undo {
-            nodes = lab_targets(lab).among(&nodes)?;
+            nodes = lab_targets(lab).selected(&nodes)?;
         }
     }
     let options = TrustOptions {

@@ -32,15 +32,15 @@ pub(crate) fn run(arguments: &args::up::UpArgs, colour: ColourChoice) -> anyhow:
         prompter: &*console,
     };
     let mut run = up(&targets, &options, &consent)?;
-    let offer = arguments.offer().by_cluster_file();
-    run.up.offer_commands(&offer, &arguments.again());
+    let offer = arguments.offer().for_cluster_file();
+    run.up.add_commands(&offer, &arguments.again());
     let code = match run.ended {
         Ok(()) => exit::CLEAN,
         Err(UpHalt::Stop { verdict, .. }) => exit::status(verdict),
         Err(UpHalt::Error(error)) => {
             // The rest is on the last screen.
             if error.source().is_some() {
-                output::complain(&error);
+                output::print_error(&error);
             }
             exit::tool_failed()
         }

@@ -4,7 +4,8 @@ use std::{fs, path::Path};
 
 use crosstie_fabric::{
     cabling::{
-        CablingReply, FrameSender, FramesFrom, PortReception, interfaces_to_probe, station, wiring,
+        CablingReply, FrameSender, FramesFrom, PortReception, detect_cabling, interfaces_to_probe,
+        survey_node,
     },
     cages,
     init::{InitCandidate, free_pool, propose},
@@ -85,9 +86,9 @@ fn the_samples_cages_are_found_again_in_the_file() {
             ports: ports.collect(),
             ..CablingReply::default()
         };
-        heard_by.push(station(survey, listened).0);
+        heard_by.push(survey_node(survey, listened).0);
     }
-    let wiring = wiring(&heard_by, None);
+    let wiring = detect_cabling(&heard_by, None);
     let members: Vec<InitCandidate> = nodes
         .iter()
         .zip(&heard_by)

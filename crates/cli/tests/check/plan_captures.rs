@@ -70,7 +70,7 @@ fn a_clock_that_nobody_sets_is_set() {
         let node = plan.nodes.into_iter().next().unwrap();
         let is_one = |step: &&Step| matches!(step, Step::TimeService(_));
         let step = node.steps.iter().find(is_one).cloned();
-        (step, crosstie_plan::foresee(&node, &facts), facts)
+        (step, crosstie_plan::predict_facts(&node, &facts), facts)
     };
     let (step, after, before) = planned(OFF, &[]);
     let step = step.unwrap();

@@ -257,7 +257,7 @@ impl Case {
 
     /// As a capture of it would be diagnosed.
     pub(crate) fn diagnose_cut_down(&self) -> Diagnosis {
-        self.diagnose_as(|raw| facts(&crosstie_node::sanitised(raw)))
+        self.diagnose_as(|raw| facts(&crosstie_node::cut_to_allow_list(raw)))
     }
 
     fn diagnose_as(&self, facts: impl Fn(&RawCapture) -> Facts) -> Diagnosis {

@@ -107,7 +107,7 @@ pub fn sh(lab: &Lab, node: &str, script: &str) -> String {
 pub fn sh_within(lab: &Lab, node: &str, script: &str, deadline: Duration) -> String {
     let done = lab
         .exec_as_root(node, &["sh", "-c", script], deadline)
-        .unwrap_or_else(|error| panic!("{error}; {}", lab.what_runs(node)));
+        .unwrap_or_else(|error| panic!("{error}; {}", lab.hang_diagnosis(node)));
     let said = [&done.stdout[..], &done.stderr].join("\n");
     assert_eq!(done.code, Some(0), "{node}: {script}\n{said}");
     done.stdout

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crosstie_model::change::{ProbeResult, ReachabilityProbe};
-use crosstie_node::probe::{DEADLINE, reach};
+use crosstie_node::probe::{DEADLINE, run_probes};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 use crate::common::namespace::{Namespace, cabled_pair, ip};
@@ -30,7 +30,7 @@ fn mac(node: &Namespace, interface: &str) -> String {
 }
 
 fn ask(node: &Namespace, probes: &[ReachabilityProbe]) -> Vec<ProbeResult> {
-    node.enter(|| reach(probes, DEADLINE))
+    node.enter(|| run_probes(probes, DEADLINE))
 }
 
 /// With IPv6 besides.
@@ -218,7 +218,7 @@ fn ns_those_who_are_not_root_ask_by_a_ping_socket() {
             let mut own = capabilities(None).unwrap();
             own.effective.remove(CapabilitySet::NET_RAW);
             set_capabilities(None, own).unwrap();
-            reach(&probes, DEADLINE)
+            run_probes(&probes, DEADLINE)
         })
     };
     sysctl(&a, "net.ipv4.ping_group_range=1 0");

@@ -19,7 +19,7 @@ use crosstie_reach::{
 
 use crate::{
     CallError, CollectError, TABLE,
-    node_calls::noting,
+    node_calls::with_root_refusal,
     serve::{AgentSession, ServeOptions},
 };
 
@@ -82,7 +82,7 @@ impl InProcessSession {
                 }),
             }
         })?;
-        Ok(noting(raw, self.refusal.as_deref()))
+        Ok(with_root_refusal(raw, self.refusal.as_deref()))
     }
 }
 

@@ -106,7 +106,7 @@ impl<S: Session + ?Sized> NodeCalls for S {
                 why: with_causes(&error),
             })
         });
-        raw.map(|raw| noting(raw, self.refusal()))
+        raw.map(|raw| with_root_refusal(raw, self.refusal()))
     }
 
     fn trust(
@@ -192,7 +192,7 @@ fn shortened(refusal: &str) -> String {
 }
 
 /// Root was asked for and not given: that is why some of it is missing.
-pub(crate) fn noting(mut raw: RawCapture, refusal: Option<&str>) -> RawCapture {
+pub(crate) fn with_root_refusal(mut raw: RawCapture, refusal: Option<&str>) -> RawCapture {
     raw.meta.root_refused = refusal.map(shortened);
     raw
 }

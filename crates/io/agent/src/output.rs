@@ -145,16 +145,16 @@ impl AgentOutput {
     pub(crate) fn answer(&self, call: CallOutputId, result: Result<&[u8], CallFailure>) {
         let mut lanes = self.lanes();
         if let Some(lane) = lanes.calls.remove(&call) {
-            self.say_last(&mut lanes, lane.id, result);
+            self.queue_last(&mut lanes, lane.id, result);
         }
     }
 
     /// Of a call that was never opened.
     pub(crate) fn refuse(&self, id: u64, failure: CallFailure) {
-        self.say_last(&mut self.lanes(), id, Err(failure));
+        self.queue_last(&mut self.lanes(), id, Err(failure));
     }
 
-    fn say_last(&self, lanes: &mut Lanes, id: u64, result: Result<&[u8], CallFailure>) {
+    fn queue_last(&self, lanes: &mut Lanes, id: u64, result: Result<&[u8], CallFailure>) {
         let failed = |failure| encode_message(&FromAgent::Failed { id, failure }, &[]);
         let frame = match result {
             Ok(answer) => encode_message(&FromAgent::Answer { id }, answer)

@@ -45,7 +45,7 @@ pub fn restore(file: &Path) -> Result<Vec<StepError>, BootFileError> {
         source,
     })?;
     let failed = set_all(&mut NodeRuntime::machine(), &boot, DRIVERS_START_TIMEOUT);
-    keep_down(&boot, MANAGERS_START_TIMEOUT);
+    unmanage_down_ports(&boot, MANAGERS_START_TIMEOUT);
     Ok(failed)
 }
 
@@ -62,7 +62,7 @@ fn read(file: &Path) -> io::Result<BootFile> {
 }
 
 /// Takes the ports that are to stay down out of the hands of managers, which bring up what they find while they start.
-fn keep_down(boot: &BootFile, time: Duration) {
+fn unmanage_down_ports(boot: &BootFile, time: Duration) {
     let until = Instant::now() + time;
     let mut node = NodeRuntime::machine();
     let mut steps: Vec<Step> = down(boot).collect();
@@ -113,7 +113,7 @@ fn down(boot: &BootFile) -> impl Iterator<Item = Step> {
     boot.down.iter().map(|interface| {
         Step::from(InterfaceUp {
             interface: interface.clone(),
-            up: to(&false),
+            up: to_value(&false),
         })
     })
 }
@@ -135,13 +135,13 @@ fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
     if let Some(priorities) = pfc {
         steps.push(Ok(Step::from(PriorityFlowControl {
             interface: interface(),
-            priorities: to(priorities),
+            priorities: to_value(priorities),
         })));
     }
     if let Some(trust) = trust {
         steps.push(Ok(Step::from(PriorityTrust {
             interface: interface(),
-            trust: to(trust),
+            trust: to_value(trust),
         })));
     }
     for (dscp, priority) in dscp.iter().flatten() {
@@ -154,7 +154,7 @@ fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
             Step::from(DscpPriority {
                 interface: interface(),
                 dscp,
-                priority: to(&Some(*priority)),
+                priority: to_value(&Some(*priority)),
             })
         }));
     }
@@ -164,7 +164,7 @@ fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
                 interface: interface(),
                 point,
                 priority: *priority,
-                enabled: to(&true),
+                enabled: to_value(&true),
             })));
         }
     }
@@ -172,21 +172,21 @@ fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
         steps.push(Ok(Step::from(TrafficClass {
             device: device(),
             port,
-            class: to(class),
+            class: to_value(class),
         })));
     }
     if let Some(mode) = roce_mode {
         steps.push(Ok(Step::from(RoceMode {
             device: device(),
             port,
-            mode: to(mode),
+            mode: to_value(mode),
         })));
     }
     steps
 }
 
 /// Whatever it was before.
-fn to<T: Clone>(value: &T) -> ValueChange<T> {
+fn to_value<T: Clone>(value: &T) -> ValueChange<T> {
     ValueChange {
         from: value.clone(),
         to: value.clone(),

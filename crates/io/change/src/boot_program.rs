@@ -15,7 +15,7 @@ use super::{error::PlannedFileError, files, journal::StoredTransaction, system::
 const SAVED: &str = "boot-program";
 
 /// Whether what the boot unit does is among the steps.
-pub(super) fn is_needed(steps: &[Step]) -> bool {
+pub(super) fn changes_boot_program(steps: &[Step]) -> bool {
     let written = |change: &FileChange| {
         let is_ours = matches!(change.path(), paths::BOOT | paths::BOOT_UNIT);
         is_ours && matches!(change, FileChange::Whole { text, .. } if text.to.is_some())
@@ -27,7 +27,7 @@ pub(super) fn is_needed(steps: &[Step]) -> bool {
 }
 
 /// Keeps the one that is there in a journal that is being written; whether there was one.
-pub(super) fn save(system: &dyn SystemAccess, journal: &Path) -> io::Result<bool> {
+pub(super) fn save_previous(system: &dyn SystemAccess, journal: &Path) -> io::Result<bool> {
     match fs::hard_link(system.path(paths::BINARY), journal.join(SAVED)) {
         Ok(()) => Ok(true),
         Err(error) if durable::is_absent(&error) => Ok(false),
@@ -41,7 +41,7 @@ pub(super) fn install(
     transaction: &StoredTransaction,
 ) -> Result<(), PlannedFileError> {
     let target = system.path(paths::BINARY);
-    durable::make_folder(system, durable::folder_of(&target), 0o755)
+    durable::make_folder(system, durable::parent_folder(&target), 0o755)
         .and_then(|()| durable::hard_link_or_copy(system, &transaction.program(), &target))
         .map_err(PlannedFileError::at(&target))?;
     system.edge("the boot unit's program is there");
@@ -62,14 +62,14 @@ pub(super) fn restore(
             durable::remove(&durable::temporary_name(&target))?;
             durable::remove_synced(system, &target)?;
             // Somebody else's files keep it.
-            let _ = fs::remove_dir(durable::folder_of(&target));
+            let _ = fs::remove_dir(durable::parent_folder(&target));
             Ok(())
         }
     }
 }
 
 /// Whether it is missing, though a change in force rests on it.
-pub(super) fn missing(
+pub(super) fn missing_program(
     system: &dyn SystemAccess,
     transactions: &[StoredTransaction],
 ) -> Option<PathBuf> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crosstie_model::{Step, change::Drift, plan::WantedAndFound};
 use serde::{Deserialize, Serialize};
 
-use super::{image::look, journal::StoredTransaction, system::SystemAccess};
+use super::{image::read_current, journal::StoredTransaction, system::SystemAccess};
 
 /// Something that is not as a change left it, as it was at some moment: before a trial, or when that was kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,14 +53,14 @@ pub(super) fn drift(system: &dyn SystemAccess, transactions: &[StoredTransaction
 }
 
 /// All of it now, for the journal of a trial.
-pub(super) fn records(
+pub(super) fn drift_records(
     system: &dyn SystemAccess,
     transactions: &[StoredTransaction],
 ) -> Vec<DriftRecord> {
     let drift = drift(system, transactions).into_iter();
     drift
         .map(|drift| DriftRecord {
-            sum: sum(system, &drift.what),
+            sum: file_checksum(system, &drift.what),
             what: drift.what,
             found: drift.found,
         })
@@ -70,16 +70,16 @@ pub(super) fn records(
 impl DriftRecord {
     /// Nothing where it is as the trial left it.
     fn drifted(&self, system: &dyn SystemAccess, drift: Drift) -> Option<Drift> {
-        let is_kept = self.found == drift.found && self.sum == sum(system, &drift.what);
+        let is_kept = self.found == drift.found && self.sum == file_checksum(system, &drift.what);
         let wanted = "as the `crosstie try` that was kept left it".to_owned();
         (!is_kept).then_some(Drift { wanted, ..drift })
     }
 }
 
 /// Of a file; nothing where there is none.
-fn sum(system: &dyn SystemAccess, what: &str) -> Option<String> {
+fn file_checksum(system: &dyn SystemAccess, what: &str) -> Option<String> {
     let is_path = what.starts_with('/');
-    let found = is_path.then(|| look(&system.path(what)).ok().flatten());
+    let found = is_path.then(|| read_current(&system.path(what)).ok().flatten());
     found.flatten().map(|found| found.sum())
 }
 

@@ -232,7 +232,7 @@ pub enum GuardSetupError {
 
 impl GuardSetupError {
     /// The disk takes nothing: it is full, or nobody may write to it.
-    pub(super) fn is_of_the_disk(&self) -> bool {
+    pub(super) fn is_disk_error(&self) -> bool {
         matches!(self, Self::Unit { source, .. }
             if crosstie_durable::is_full(source) || source.kind() == io::ErrorKind::ReadOnlyFilesystem)
     }

@@ -11,7 +11,7 @@ use crosstie_model::{
 
 use super::{
     error::PlannedFileError,
-    image::{CurrentFile, FileImage, ImageContents, PlannedContent, look, sum},
+    image::{CurrentFile, FileImage, ImageContents, PlannedContent, read_current, sum},
     step,
     system::SystemAccess,
 };
@@ -24,7 +24,7 @@ pub(super) struct PreparedFiles {
 }
 
 /// Fails where the files are not as the plan found them.
-pub(super) fn images(
+pub(super) fn prepare_files(
     system: &dyn SystemAccess,
     steps: &[Step],
 ) -> Result<PreparedFiles, PlannedFileError> {
@@ -36,15 +36,15 @@ pub(super) fn images(
                 continue;
             }
             check_path(&path)?;
-            let file = look(&system.path(&path)).map_err(PlannedFileError::at(&path))?;
+            let file = read_current(&system.path(&path)).map_err(PlannedFileError::at(&path))?;
             now.insert(path.clone(), file.as_ref().map(|file| file.bytes.clone()));
             found.insert(path, file);
         }
-        change_text(&mut now, change)?;
+        apply_to_text(&mut now, change)?;
     }
     let path = |path: &str| system.path(path);
     for link in steps.iter().flat_map(|step| step::links(step, &path)) {
-        let file = look(&system.path(&link)).map_err(PlannedFileError::at(&link))?;
+        let file = read_current(&system.path(&link)).map_err(PlannedFileError::at(&link))?;
         found.insert(link, file);
     }
     let mut images = Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn missing_folders(system: &dyn SystemAccess, path: &str, folders: &m
 }
 
 /// The text that a change leaves, from the text that is there.
-fn change_text(
+fn apply_to_text(
     now: &mut BTreeMap<String, Option<Vec<u8>>>,
     change: &FileChange,
 ) -> Result<(), PlannedFileError> {
@@ -176,25 +176,25 @@ pub(super) fn apply(
         };
         fs::rename(from, to).map_err(told)?;
         system.edge("a file is set aside");
-        return durable::sync_folder(durable::folder_of(&path)).map_err(told);
+        return durable::sync_folder(durable::parent_folder(&path)).map_err(told);
     }
-    let found = look(&path).map_err(told)?;
+    let found = read_current(&path).map_err(told)?;
     let mut now = BTreeMap::from([(
         shown.to_owned(),
         found.as_ref().map(|file| file.bytes.clone()),
     )]);
-    change_text(&mut now, change)?;
+    apply_to_text(&mut now, change)?;
     let Some(text) = now.remove(shown).flatten() else {
         durable::remove(&path).map_err(told)?;
         system.edge("a file is removed");
-        return durable::sync_folder(durable::folder_of(&path)).map_err(told);
+        return durable::sync_folder(durable::parent_folder(&path)).map_err(told);
     };
-    durable::make_folder(system, durable::folder_of(&path), 0o755).map_err(told)?;
+    durable::make_folder(system, durable::parent_folder(&path), 0o755).map_err(told)?;
     let mode = match change {
         FileChange::Whole { mode, .. } => mode.bits(),
         _ => found.as_ref().map_or(0o644, CurrentFile::mode),
     };
-    durable::write_as(system, &path, &text, mode, |file| match &found {
+    durable::write_with_metadata(system, &path, &text, mode, |file| match &found {
         // A shared file stays its owner's.
         Some(found) => found.metadata.apply_to(file),
         None if rustix::process::geteuid().is_root() => fchown(file, Some(0), Some(0)),
@@ -210,7 +210,7 @@ pub(super) enum FileWithoutBlock {
 }
 
 /// Takes our block out of a file that somebody else has changed beside it; `None` where the block itself was edited.
-pub(super) fn undo_block(steps: &[Step], path: &str, bytes: &[u8]) -> Option<FileWithoutBlock> {
+pub(super) fn without_block(steps: &[Step], path: &str, bytes: &[u8]) -> Option<FileWithoutBlock> {
     let change = changes(steps).find(|change| change.path() == path)?;
     let FileChange::Block { place, text, .. } = change else {
         return None;

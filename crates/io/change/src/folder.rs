@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crosstie_durable::folder_of;
+use crosstie_durable::parent_folder;
 use serde::{Deserialize, Serialize};
 
 use super::system::SystemAccess;
@@ -77,7 +77,7 @@ impl FolderImage {
     pub(super) fn restore(&self, system: &dyn SystemAccess) -> io::Result<()> {
         let place = system.path(&self.path);
         match system.create_folder(&place, self.mode) {
-            Ok(()) => system.sync_folder(folder_of(&place))?,
+            Ok(()) => system.sync_folder(parent_folder(&place))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

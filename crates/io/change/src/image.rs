@@ -100,16 +100,16 @@ impl FileImage {
     }
 
     pub(super) fn now(&self, system: &dyn SystemAccess) -> io::Result<Option<CurrentFile>> {
-        look(&system.path(&self.path))
+        read_current(&system.path(&self.path))
     }
 
-    pub(super) fn is_as_before(&self, found: Option<&CurrentFile>) -> bool {
+    pub(super) fn matches_original(&self, found: Option<&CurrentFile>) -> bool {
         self.sum == found.map(CurrentFile::sum)
             && self.before.as_ref() == found.map(|found| &found.metadata)
     }
 
     /// Whether the change, and nobody else, made it what it is.
-    pub(super) fn is_as_left(&self, found: Option<&CurrentFile>) -> bool {
+    pub(super) fn matches_planned(&self, found: Option<&CurrentFile>) -> bool {
         match (&self.after, found) {
             (None, _) => true,
             (Some(PlannedContent::Gone), found) => found.is_none(),
@@ -126,17 +126,17 @@ impl FileImage {
             let removed = durable::remove(&path)?;
             system.edge("a new file is removed again");
             return if removed {
-                system.sync_folder(durable::folder_of(&path))
+                system.sync_folder(durable::parent_folder(&path))
             } else {
                 Ok(())
             };
         };
-        durable::make_folder(system, durable::folder_of(&path), 0o755)?;
+        durable::make_folder(system, durable::parent_folder(&path), 0o755)?;
         if let Some(target) = &metadata.link {
             return metadata.restore_link(system, &path, target);
         }
         let bytes = durable::read_bounded(File::open(saved)?, LARGEST)?;
-        let written = durable::write_as(system, &path, &bytes, metadata.mode, |file| {
+        let written = durable::write_with_metadata(system, &path, &bytes, metadata.mode, |file| {
             metadata.apply_to(file)
         });
         match written {
@@ -187,7 +187,7 @@ impl FileMetadata {
 }
 
 /// What is at a path. Only plain files and links are anything that a change may replace.
-pub(super) fn look(path: &Path) -> io::Result<Option<CurrentFile>> {
+pub(super) fn read_current(path: &Path) -> io::Result<Option<CurrentFile>> {
     let status = match fs::symlink_metadata(path) {
         Ok(status) => status,
         Err(error) if durable::is_absent(&error) => return Ok(None),

@@ -123,7 +123,7 @@ impl TransactionProgress {
     }
 
     /// Everything that is not what it was, in words.
-    pub(super) fn all_left(&self) -> Vec<String> {
+    pub(super) fn leftovers(&self) -> Vec<String> {
         let files = self.unrestored.iter();
         let files = files.map(|path| format!("{path} is not restored"));
         self.left.iter().cloned().chain(files).collect()
@@ -162,8 +162,8 @@ impl StoredTransaction {
                 fs::remove_dir_all(&unfinished)?;
             }
             durable::private_folder(system, &unfinished)?;
-            if boot_program::is_needed(&journal.steps) {
-                journal.boot_program = Some(boot_program::save(system, &unfinished)?);
+            if boot_program::changes_boot_program(&journal.steps) {
+                journal.boot_program = Some(boot_program::save_previous(system, &unfinished)?);
             }
             durable::write(system, &unfinished.join(RESERVE), &vec![0; RESERVED], 0o600)?;
             for (index, content) in contents.iter().enumerate() {
@@ -273,7 +273,7 @@ impl StoredTransaction {
     }
 
     /// Why it is about to be rolled back, unless that is known. Its state stays.
-    pub(super) fn note_reason(&mut self, system: &dyn SystemAccess, why: &str) -> io::Result<()> {
+    pub(super) fn save_reason(&mut self, system: &dyn SystemAccess, why: &str) -> io::Result<()> {
         if self.progress.why.is_some() {
             return Ok(());
         }
@@ -286,7 +286,7 @@ impl StoredTransaction {
 
     /// A step of a rollback, which a full disk does not stop: the room for it was reserved, and if others took that too, the
     /// old state is written over in its place.
-    pub(super) fn enter_rollback(
+    pub(super) fn save_rollback_state(
         &mut self,
         system: &dyn SystemAccess,
         state: TransactionState,
@@ -347,7 +347,7 @@ impl StoredTransaction {
         // The journal goes first: a folder without one is nothing.
         durable::remove_synced(&RealDisk, &self.folder.join(JOURNAL))?;
         fs::remove_dir_all(&self.folder)?;
-        durable::sync_folder(durable::folder_of(&self.folder))
+        durable::sync_folder(durable::parent_folder(&self.folder))
     }
 }
 

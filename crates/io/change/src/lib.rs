@@ -43,17 +43,20 @@ pub(crate) const HOME: &str = "/var/lib/crosstie";
 pub const STATE: &str = "/var/lib/crosstie/changes";
 
 /// The node's part of every change. `own` learns which transaction the session answers for.
-pub fn answer(ask: &ChangeRequest, own: SessionTransaction) -> Result<ChangeReply, ChangeError> {
+pub fn handle_request(
+    ask: &ChangeRequest,
+    own: SessionTransaction,
+) -> Result<ChangeReply, ChangeError> {
     if !rustix::process::geteuid().is_root() {
         return Err(ChangeError::NotRoot { why: String::new() });
     }
     if let ChangeRequest::Confirm { transaction } = ask {
         own.set(transaction);
     }
-    answer_by(&NodeSystem { own }, Path::new(STATE), ask)
+    handle_request_with(&NodeSystem { own }, Path::new(STATE), ask)
 }
 
-fn answer_by(
+fn handle_request_with(
     system: &dyn SystemAccess,
     state: &Path,
     ask: &ChangeRequest,
@@ -82,7 +85,7 @@ fn answer_by(
 }
 
 /// The guard's work, at its deadline or at boot.
-pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardRunError> {
+pub fn run_guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardRunError> {
     if transaction.is_empty() || transaction.contains('/') || transaction.starts_with('.') {
         return Err(GuardRunError::NotTransaction {
             name: transaction.to_owned(),
@@ -95,7 +98,7 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardRu
         RollbackMoment::Running
     };
     let machine = NodeSystem::default();
-    let outcome = outcome::guard(&machine, Path::new(STATE), transaction, moment)?;
+    let outcome = outcome::run_guard(&machine, Path::new(STATE), transaction, moment)?;
     let mut lines = Vec::new();
     if let Some(outcome) = outcome {
         lines.push(format!("{transaction} is rolled back"));
@@ -106,19 +109,22 @@ pub fn guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, GuardRu
 }
 
 /// The guard's wait: its work is started at this moment of `CLOCK_BOOTTIME`, and is done here where systemd does not start it.
-pub fn guard_at(transaction: &str, until: Duration) -> Result<Vec<String>, GuardRunError> {
+pub fn wait_and_run_guard(
+    transaction: &str,
+    until: Duration,
+) -> Result<Vec<String>, GuardRunError> {
     machine::wait_until(until).map_err(GuardRunError::Wait)?;
-    match machine::start_at_deadline() {
+    match machine::start_rollback_unit() {
         Ok(()) => Ok(Vec::new()),
         Err(error) => {
             tracing::warn!("systemd does not start the rollback: {error}");
-            guard(transaction, false)
+            run_guard(transaction, false)
         }
     }
 }
 
 /// `0007-20261115T101500Z`: sorted as they were begun, whatever the clock says.
-fn name(system: &dyn SystemAccess, state: &Path) -> String {
+fn new_transaction_id(system: &dyn SystemAccess, state: &Path) -> String {
     let entries = std::fs::read_dir(state).into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| {
         let name = entry.file_name();

@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 pub(super) struct ChangeLock(#[expect(dead_code, reason = "held for its lock")] File);
 
 /// `None` where somebody else has it for longer than `wait`.
-pub(super) fn take(state: &Path, wait: Duration) -> io::Result<Option<ChangeLock>> {
+pub(super) fn acquire(state: &Path, wait: Duration) -> io::Result<Option<ChangeLock>> {
     private_folder(&RealDisk, state)?;
     let Some(mut file) = lock::take(&state.join(LOCK), wait)? else {
         return Ok(None);
@@ -32,7 +32,7 @@ pub(super) fn take(state: &Path, wait: Duration) -> io::Result<Option<ChangeLock
 }
 
 /// Who had it last.
-fn holder(state: &Path) -> Option<Pid> {
+fn last_holder(state: &Path) -> Option<Pid> {
     let mut text = String::new();
     let file = File::open(state.join(LOCK)).ok()?;
     file.take(32).read_to_string(&mut text).ok()?;
@@ -40,13 +40,13 @@ fn holder(state: &Path) -> Option<Pid> {
 }
 
 /// Nobody has taken it since this process did.
-pub(super) fn was_ours(state: &Path) -> bool {
-    holder(state) == Some(getpid())
+pub(super) fn last_taken_by_us(state: &Path) -> bool {
+    last_holder(state) == Some(getpid())
 }
 
 /// Ends whoever holds the lock: the guard's last means against one that hangs.
-pub(super) fn end_holder(state: &Path) {
-    let Some(pid) = holder(state) else {
+pub(super) fn kill_holder(state: &Path) {
+    let Some(pid) = last_holder(state) else {
         return;
     };
     // The number may have been used again: only a program of ours is ended.
@@ -69,10 +69,10 @@ mod tests {
     #[test]
     fn whoever_took_it_last_is_known() {
         let state = tempfile::tempdir().unwrap();
-        assert!(!was_ours(state.path()));
-        let lock = take(state.path(), Duration::ZERO).unwrap();
-        assert!(lock.is_some() && was_ours(state.path()));
+        assert!(!last_taken_by_us(state.path()));
+        let lock = acquire(state.path(), Duration::ZERO).unwrap();
+        assert!(lock.is_some() && last_taken_by_us(state.path()));
         fs::write(state.path().join(LOCK), "1").unwrap();
-        assert!(!was_ours(state.path()));
+        assert!(!last_taken_by_us(state.path()));
     }
 }

@@ -9,12 +9,12 @@ use crosstie_model::change::{
 
 use super::{
     boot_program,
-    drift::{drift, records},
+    drift::{drift, drift_records},
     error::{ChangeJournalError, GuardRunError, GuardSetupError, told},
     journal::StoredTransaction,
     lock,
     system::SystemAccess,
-    transaction::{all, journal_error, lock as lock_now, refuse_open},
+    transaction::{all, journal_error, lock as lock_now, settle_interrupted},
     undo::{self, RollbackMoment},
 };
 use crosstie_node::groups::is_stopped;
@@ -66,7 +66,7 @@ pub(super) fn confirm(
         );
     }
     if transaction.journal.kind == TransactionKind::Try
-        && let Err(error) = note_kept(system, state, &mut transaction)
+        && let Err(error) = record_kept_drift(system, state, &mut transaction)
     {
         tracing::warn!(
             "what the command left cannot be told from drift: {}",
@@ -77,13 +77,13 @@ pub(super) fn confirm(
 }
 
 /// What a trial has left is what a person wants from now on.
-fn note_kept(
+fn record_kept_drift(
     system: &dyn SystemAccess,
     state: &Path,
     transaction: &mut StoredTransaction,
 ) -> Result<(), ChangeJournalError> {
     let before = &transaction.journal.drift;
-    let mut kept = records(system, &StoredTransaction::all(state)?);
+    let mut kept = drift_records(system, &StoredTransaction::all(state)?);
     kept.retain(|record| !before.contains(record));
     if kept.is_empty() {
         return Ok(());
@@ -101,14 +101,14 @@ pub(super) struct RollbackRequest<'a> {
 }
 
 /// `2026-11-15T10:00:00Z` is shown without its seconds.
-fn by_person(system: &dyn SystemAccess, verb: &str) -> String {
+fn rollback_command_reason(system: &dyn SystemAccess, verb: &str) -> String {
     let now = system.now();
     let minute = now.get(..16).unwrap_or(&now).replace('T', " ");
     format!("undone by `crosstie {verb}` at {minute} UTC")
 }
 
 /// It is kept in a small file.
-pub(super) fn bounded(why: &str) -> String {
+pub(super) fn shortened_reason(why: &str) -> String {
     why.chars().take(LONGEST_REASON).collect()
 }
 
@@ -138,16 +138,16 @@ pub(super) fn rollback(
     if let Some(transaction) = ids.find(|id| is_newer(id)).cloned() {
         return Err(ChangeError::Newer { transaction });
     }
-    let by_person = || by_person(system, "rollback");
-    let why = asked.why.map_or_else(by_person, bounded);
-    let outcome = take_all_back(system, chosen, asked.force, &why)?;
+    let by_person = || rollback_command_reason(system, "rollback");
+    let why = asked.why.map_or_else(by_person, shortened_reason);
+    let outcome = rollback_all(system, chosen, asked.force, &why)?;
     if outcome.transactions.is_empty() {
         return Ok(ChangeReply::Nothing);
     }
     Ok(ChangeReply::RolledBack(outcome))
 }
 
-fn take_all_back(
+fn rollback_all(
     system: &dyn SystemAccess,
     newest_first: Vec<StoredTransaction>,
     force: bool,
@@ -155,7 +155,7 @@ fn take_all_back(
 ) -> Result<RollbackReport, ChangeError> {
     let mut outcome = RollbackReport::default();
     for mut transaction in newest_first {
-        let edited = undo::edited(system, &transaction);
+        let edited = undo::edited_files(system, &transaction);
         if transaction.is_in_force() && !edited.is_empty() && !force {
             return Err(ChangeError::Edited {
                 files: edited.join(", "),
@@ -163,7 +163,7 @@ fn take_all_back(
         }
         let id = transaction.journal.id.clone();
         system.own(&id);
-        let done = take_back(system, &mut transaction, why);
+        let done = rollback_one(system, &mut transaction, why);
         let done = done.map_err(|error| ChangeError::Stuck {
             step: format!("rolling back {id}"),
             why: told(&error),
@@ -177,22 +177,22 @@ fn take_all_back(
 }
 
 /// Under a guard of its own, armed before anything says that it is on the way: a rollback which is cut off goes on.
-pub(super) fn take_back(
+pub(super) fn rollback_one(
     system: &dyn SystemAccess,
     transaction: &mut StoredTransaction,
     why: &str,
 ) -> Result<RollbackReport, GuardSetupError> {
-    if !system.guard_waits() {
+    if !system.is_guard_waiting() {
         let armed = system.arm(&transaction.journal.id, &transaction.program(), GUARD);
         // A guard needs a disk that takes its units. What is open is undone without one: it is out of force that way, too.
         if let Err(error) = armed
             && !transaction.progress.state.is_open()
-            && !error.is_of_the_disk()
+            && !error.is_disk_error()
         {
             return Err(error);
         }
     }
-    let mut outcome = undo::undo(system, transaction, RollbackMoment::Running, why);
+    let mut outcome = undo::roll_back(system, transaction, RollbackMoment::Running, why);
     // Whoever was cut off leaves the guard to finish, and to remove itself.
     if !is_stopped() {
         disarm(system, &mut outcome);
@@ -211,20 +211,20 @@ fn disarm(system: &dyn SystemAccess, outcome: &mut RollbackReport) -> bool {
 }
 
 /// The guard's own work, by the program beside the journal. `Ok(None)`: there was nothing to undo.
-pub(super) fn guard(
+pub(super) fn run_guard(
     system: &dyn SystemAccess,
     state: &Path,
     id: &str,
     moment: RollbackMoment,
 ) -> Result<Option<RollbackReport>, GuardRunError> {
     let lock = loop {
-        let taken = lock::take(state, GUARD_PATIENCE);
+        let taken = lock::acquire(state, GUARD_PATIENCE);
         match taken.map_err(|source| GuardRunError::Lock {
             path: state.display().to_string(),
             source,
         })? {
             Some(lock) => break lock,
-            None => lock::end_holder(state),
+            None => lock::kill_holder(state),
         }
     };
     let folder = state.join(id);
@@ -236,7 +236,7 @@ pub(super) fn guard(
     let outcome = if transaction.progress.state.is_open() {
         let why = transaction.progress.why.clone();
         let why = why.unwrap_or_else(|| reason(system, &transaction, moment));
-        Some(undo::undo(system, &mut transaction, moment, &why))
+        Some(undo::roll_back(system, &mut transaction, moment, &why))
     } else {
         None
     };
@@ -283,17 +283,18 @@ pub(super) fn uninstall(
     let lock = lock_now(state)?;
     let live = all(state)?.into_iter().rev();
     let live = live.filter(|found| found.progress.state != TransactionState::RolledBack);
-    let why = by_person(system, "uninstall");
-    let mut outcome = take_all_back(system, live.collect(), force, &why)?;
+    let why = rollback_command_reason(system, "uninstall");
+    let mut outcome = rollback_all(system, live.collect(), force, &why)?;
     for mut transaction in all(state)?.into_iter().rev() {
-        if let Some(finished) = undo::finish(system, &mut transaction) {
+        if let Some(finished) = undo::retry_leftovers(system, &mut transaction) {
             outcome.kept.extend(finished.kept);
             outcome.left.extend(finished.left);
         }
     }
     let is_unguarded = disarm(system, &mut outcome);
-    let holds_a_copy =
-        |found: &StoredTransaction| !found.progress.unrestored.is_empty() || undo::has_kept(found);
+    let holds_a_copy = |found: &StoredTransaction| {
+        !found.progress.unrestored.is_empty() || undo::has_kept_edits(found)
+    };
     let needed: Vec<StoredTransaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
     // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.
     if needed.is_empty() && is_unguarded {
@@ -323,7 +324,7 @@ pub(super) fn status(
     if state.exists()
         && let Ok(_lock) = lock_now(state)
     {
-        match refuse_open(system, state) {
+        match settle_interrupted(system, state) {
             // What is left of a guard is no reason not to tell how things stand.
             Ok(()) | Err(ChangeError::Open { .. } | ChangeError::NoGuard { .. }) => {}
             Err(error) => return Err(error),
@@ -342,7 +343,7 @@ pub(super) fn status(
     });
     let transactions = transactions.collect();
     let mut drift = drift(system, &found);
-    if let Some(path) = boot_program::missing(system, &found) {
+    if let Some(path) = boot_program::missing_program(system, &found) {
         drift.push(Drift {
             what: path.display().to_string(),
             wanted: "the program that the boot unit starts".to_owned(),

@@ -68,9 +68,9 @@ impl Drop for RollbackOnSessionEnd {
             return;
         };
         // As long as it is held, by this process or by a thread of it that is still at work, nobody else begins anything.
-        let lock = lock::take(state, LOCK_TIMEOUT);
-        let is_alone = matches!(lock, Ok(Some(_))) || lock::was_ours(state);
-        if guard_is_own(state, &own, is_alone) {
+        let lock = lock::acquire(state, LOCK_TIMEOUT);
+        let is_alone = matches!(lock, Ok(Some(_))) || lock::last_taken_by_us(state);
+        if is_guard_of(state, &own, is_alone) {
             // A thread that is still at work on it has the lock, and says so itself.
             if self.own.is_interrupted() && matches!(lock, Ok(Some(_))) {
                 note_interruption(state, &own);
@@ -90,12 +90,12 @@ fn note_interruption(state: &Path, own: &str) {
             TransactionState::Applied => "before it was confirmed",
             _ => "before it was done",
         };
-        let _ = open.note_reason(&NodeSystem::default(), &format!("{INTERRUPTED} {when}"));
+        let _ = open.save_reason(&NodeSystem::default(), &format!("{INTERRUPTED} {when}"));
     }
 }
 
 /// Whether the guard can only be that of the transaction `own`. One of a transaction that has ended only clears up.
-pub(super) fn guard_is_own(state: &Path, own: &str, is_alone: bool) -> bool {
+pub(super) fn is_guard_of(state: &Path, own: &str, is_alone: bool) -> bool {
     let Ok(found) = journal::StoredTransaction::all(state) else {
         return false;
     };

@@ -47,7 +47,7 @@ pub(super) trait SystemAccess: FileOperations {
     ) -> Result<(), GuardSetupError>;
 
     /// Whether a guard counts down now.
-    fn guard_waits(&self) -> bool;
+    fn is_guard_waiting(&self) -> bool;
 
     /// The guard goes, and nothing of it is left.
     fn disarm(&self) -> Result<(), GuardSetupError>;
@@ -74,7 +74,7 @@ pub(super) trait SystemAccess: FileOperations {
     fn before(&self, now: &Facts, interfaces: &[String]) -> RuntimeSnapshot;
 
     /// Runtime state of the whole network, and what of it could not be restored.
-    fn before_all(&self) -> (RuntimeSnapshot, Vec<String>);
+    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>);
 
     /// A person's own program; its status, and what it printed.
     fn run_trial(

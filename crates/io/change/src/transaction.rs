@@ -21,7 +21,7 @@ use super::{
     files::{self, PreparedFiles},
     journal::{ChangeJournal, FORMAT, StoredTransaction},
     lock::{self, ChangeLock},
-    name, outcome,
+    new_transaction_id, outcome,
     system::SystemAccess,
     undo,
 };
@@ -36,7 +36,7 @@ const LOOKS: u32 = 3;
 const WAIT: Duration = Duration::from_secs(2);
 
 pub(super) fn lock(state: &Path) -> Result<ChangeLock, ChangeError> {
-    let lock = lock::take(state, WAIT).map_err(|error| ChangeError::Journal {
+    let lock = lock::acquire(state, WAIT).map_err(|error| ChangeError::Journal {
         what: state.display().to_string(),
         why: error.to_string(),
     })?;
@@ -54,19 +54,22 @@ pub(super) fn all(state: &Path) -> Result<Vec<StoredTransaction>, ChangeError> {
 
 /// One that is neither kept nor undone stands in the way of the next, as long as its guard waits. What was cut off
 /// before it had one is put back here, and what is left of a guard goes.
-pub(super) fn refuse_open(system: &dyn SystemAccess, state: &Path) -> Result<(), ChangeError> {
+pub(super) fn settle_interrupted(
+    system: &dyn SystemAccess,
+    state: &Path,
+) -> Result<(), ChangeError> {
     for mut open in all(state)?
         .into_iter()
         .filter(|found| found.progress.state.is_open())
     {
-        if system.guard_waits() {
+        if system.is_guard_waiting() {
             return Err(ChangeError::Open {
                 transaction: open.journal.id.clone(),
                 state: open.progress.state,
             });
         }
         system.own(&open.journal.id);
-        outcome::take_back(system, &mut open, "it was cut off").map_err(|error| {
+        outcome::rollback_one(system, &mut open, "it was cut off").map_err(|error| {
             ChangeError::Journal {
                 what: format!("the change {} that was cut off", open.journal.id),
                 why: told(&error),
@@ -79,7 +82,7 @@ pub(super) fn refuse_open(system: &dyn SystemAccess, state: &Path) -> Result<(),
 }
 
 /// A machine that is busy or still settles is looked at again before its plan is stale.
-fn facts_as_planned(system: &dyn SystemAccess, then: &str) -> Result<Facts, ChangeError> {
+fn wait_for_planned_facts(system: &dyn SystemAccess, then: &str) -> Result<Facts, ChangeError> {
     let mut looks = 0;
     loop {
         let facts = system.facts();
@@ -104,8 +107,8 @@ pub(super) fn apply(
     order: &ApplyRequest,
 ) -> Result<ChangeReply, ChangeError> {
     let lock = lock(state)?;
-    refuse_open(system, state)?;
-    let facts = facts_as_planned(system, &order.plan.basis)?;
+    settle_interrupted(system, state)?;
+    let facts = wait_for_planned_facts(system, &order.plan.basis)?;
     if order.plan.steps.is_empty() {
         return Ok(ChangeReply::Nothing);
     }
@@ -122,15 +125,15 @@ pub(super) fn apply(
         });
     }
     if !order.force {
-        refuse_in_use(&facts, &order.plan.steps)?;
+        check_not_in_use(&facts, &order.plan.steps)?;
     }
     let transaction = prepare(system, state, order, &facts)?;
     install_packages(system, &order.plan.steps)
-        .map_err(|error| abandon(&transaction, "installing packages", told(&error)))?;
-    let mut transaction = armed(system, transaction)?;
+        .map_err(|error| discard_unarmed(&transaction, "installing packages", told(&error)))?;
+    let mut transaction = run_armed(system, transaction)?;
     let done = install_boot_program(system, &transaction)
-        .and_then(|()| carry_out(system, &order.plan.steps))
-        .and_then(|()| settle(system, &order.plan.steps))
+        .and_then(|()| run_steps(system, &order.plan.steps))
+        .and_then(|()| wait_until_done(system, &order.plan.steps))
         .and_then(|()| {
             let entered = transaction.enter(system, TransactionState::Applied, None);
             entered.map_err(|error| ("noting that it is done".to_owned(), error.into()))
@@ -141,7 +144,7 @@ pub(super) fn apply(
             transaction: transaction.journal.id,
             ended: None,
         })),
-        Err((step, error)) => Err(back(system, lock, transaction, step, &error)),
+        Err((step, error)) => Err(roll_back(system, lock, transaction, step, &error)),
     }
 }
 
@@ -151,16 +154,18 @@ fn prepare(
     order: &ApplyRequest,
     facts: &Facts,
 ) -> Result<StoredTransaction, ChangeError> {
-    undo::sweep(state, None).map_err(|error| journal_error("an old journal", told(&error)))?;
+    undo::remove_finished(state, None)
+        .map_err(|error| journal_error("an old journal", told(&error)))?;
     let steps = &order.plan.steps;
     let PreparedFiles {
         images,
         contents,
         folders,
-    } = files::images(system, steps).map_err(|error| ChangeError::Stale { what: told(&error) })?;
+    } = files::prepare_files(system, steps)
+        .map_err(|error| ChangeError::Stale { what: told(&error) })?;
     let journal = ChangeJournal {
         format: FORMAT,
-        id: name(system, state),
+        id: new_transaction_id(system, state),
         run: Some(order.run.clone()),
         kind: TransactionKind::Apply,
         what: order.cluster.clone(),
@@ -189,7 +194,7 @@ pub(super) fn journal_error(what: &str, why: String) -> ChangeError {
 }
 
 /// With the guard armed. Where it cannot be, nothing is left of it, or it finds a journal that says so.
-pub(super) fn armed(
+pub(super) fn run_armed(
     system: &dyn SystemAccess,
     mut transaction: StoredTransaction,
 ) -> Result<StoredTransaction, ChangeError> {
@@ -219,7 +224,7 @@ pub(super) fn armed(
 }
 
 /// Before the guard was armed nothing had been changed.
-fn abandon(transaction: &StoredTransaction, step: &str, why: String) -> ChangeError {
+fn discard_unarmed(transaction: &StoredTransaction, step: &str, why: String) -> ChangeError {
     let _ = transaction.forget();
     ChangeError::Failed {
         step: step.to_owned(),
@@ -251,15 +256,15 @@ fn install_boot_program(
     })
 }
 
-fn carry_out(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
+fn run_steps(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
     for step in steps.iter().filter(|step| !step.is_before_guard()) {
-        carry_out_one(system, step).map_err(|error| (step.label(), error))?;
+        run_step(system, step).map_err(|error| (step.label(), error))?;
         system.edge("a step is done");
     }
     Ok(())
 }
 
-fn carry_out_one(system: &dyn SystemAccess, step: &Step) -> Result<(), TransactionError> {
+fn run_step(system: &dyn SystemAccess, step: &Step) -> Result<(), TransactionError> {
     for file in step.files() {
         files::apply(system, file)?;
         system.edge("a file is changed");
@@ -271,7 +276,7 @@ fn carry_out_one(system: &dyn SystemAccess, step: &Step) -> Result<(), Transacti
 }
 
 /// Everything is read again until every step is seen to be done.
-fn settle(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
+fn wait_until_done(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
     let until = Instant::now() + SETTLE;
     loop {
         let facts = system.facts();
@@ -304,7 +309,7 @@ fn difference(step: &Step, facts: &Facts) -> String {
 }
 
 /// The guard does it, apart from this process and its connection.
-pub(super) fn back(
+pub(super) fn roll_back(
     system: &dyn SystemAccess,
     lock: ChangeLock,
     mut transaction: StoredTransaction,
@@ -318,7 +323,7 @@ pub(super) fn back(
         None => format!("{step}: {why}"),
     };
     // It is undone also where a full disk does not take the reason.
-    let _ = transaction.note_reason(system, &outcome::bounded(&reason));
+    let _ = transaction.save_reason(system, &outcome::shortened_reason(&reason));
     drop(lock);
     match system.go_back_now(&transaction.journal.id) {
         Ok(left) if left.is_empty() => ChangeError::Failed { step, why },
@@ -339,7 +344,7 @@ fn disrupted(steps: &[Step]) -> Vec<String> {
 }
 
 /// Queue pairs of programs. Those of the kernel's own management (GSI, SMI) are always there.
-fn refuse_in_use(facts: &Facts, steps: &[Step]) -> Result<(), ChangeError> {
+fn check_not_in_use(facts: &Facts, steps: &[Step]) -> Result<(), ChangeError> {
     let touched = disrupted(steps);
     for device in &facts.rdma {
         for port in &device.ports {

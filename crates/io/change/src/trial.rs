@@ -7,15 +7,15 @@ use crosstie_model::change::{
 };
 
 use super::{
-    drift::records,
+    drift::drift_records,
     error::told,
     files::missing_folders,
     folder::{self, FolderContents, FolderImage},
-    image::{FileImage, ImageContents, look},
+    image::{FileImage, ImageContents, read_current},
     journal::{ChangeJournal, FORMAT, StoredTransaction},
-    name, renderer,
+    new_transaction_id, renderer,
     system::SystemAccess,
-    transaction::{all, armed, back, journal_error, lock, refuse_open},
+    transaction::{all, journal_error, lock, roll_back, run_armed, settle_interrupted},
     undo,
 };
 
@@ -40,13 +40,14 @@ pub(super) fn run(
     trial: &TryRequest,
 ) -> Result<ChangeReply, ChangeError> {
     let lock = lock(state)?;
-    refuse_open(system, state)?;
-    undo::sweep(state, None).map_err(|error| journal_error("an old journal", told(&error)))?;
+    settle_interrupted(system, state)?;
+    undo::remove_finished(state, None)
+        .map_err(|error| journal_error("an old journal", told(&error)))?;
     let (journal, contents) = journal(system, state, trial)?;
     system.own(&journal.id);
     let transaction = StoredTransaction::create(system, state, journal, &contents)
         .map_err(|error| journal_error("the journal", told(&error)))?;
-    let mut transaction = armed(system, transaction)?;
+    let mut transaction = run_armed(system, transaction)?;
     let limit = Duration::from_secs(trial.command_seconds.into());
     let ended = system.run_trial(&trial.command, limit).and_then(|ended| {
         transaction.enter(system, TransactionState::Applied, None)?;
@@ -60,7 +61,7 @@ pub(super) fn run(
         })),
         Err(error) => {
             let step = "running the command".to_owned();
-            Err(back(system, lock, transaction, step, &error))
+            Err(roll_back(system, lock, transaction, step, &error))
         }
     }
 }
@@ -112,13 +113,13 @@ fn journal(
     let mut contents = Vec::new();
     let mut folders = Vec::new();
     for path in paths {
-        let found = look(&system.path(&path));
+        let found = read_current(&system.path(&path));
         let found = found.map_err(|error| journal_error(&path, error.to_string()))?;
         images.push(FileImage::new(&path, found.as_ref()));
         contents.push(found.map(|found| found.bytes));
         missing_folders(system, &path, &mut folders);
     }
-    let (before, obstacles) = system.before_all();
+    let (before, obstacles) = system.full_runtime_snapshot();
     if !obstacles.is_empty() && !trial.force {
         return Err(ChangeError::Irreversible {
             what: obstacles.join("; "),
@@ -126,7 +127,7 @@ fn journal(
     }
     let journal = ChangeJournal {
         format: FORMAT,
-        id: name(system, state),
+        id: new_transaction_id(system, state),
         run: Some(trial.run.clone()),
         kind: TransactionKind::Try,
         what: trial.command.join(" ").chars().take(200).collect(),
@@ -139,7 +140,7 @@ fn journal(
         watched,
         tree: tree?,
         boot_program: None,
-        drift: records(system, &all(state)?),
+        drift: drift_records(system, &all(state)?),
         before,
     };
     Ok((journal, contents))

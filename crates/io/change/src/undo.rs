@@ -35,14 +35,18 @@ pub(super) enum RollbackMoment {
 }
 
 /// Files that somebody has written to since the change.
-pub(super) fn edited(system: &dyn SystemAccess, transaction: &StoredTransaction) -> Vec<String> {
+pub(super) fn edited_files(
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+) -> Vec<String> {
     let images = transaction.journal.images.iter();
     let edited = images.filter(|image| {
         let found = image.now(system).ok().flatten();
-        !image.is_as_left(found.as_ref())
-            && !image.is_as_before(found.as_ref())
+        !image.matches_planned(found.as_ref())
+            && !image.matches_original(found.as_ref())
             && found.is_none_or(|found| {
-                files::undo_block(&transaction.journal.steps, &image.path, &found.bytes).is_none()
+                files::without_block(&transaction.journal.steps, &image.path, &found.bytes)
+                    .is_none()
             })
     });
     edited.map(|image| image.path.clone()).collect()
@@ -50,7 +54,7 @@ pub(super) fn edited(system: &dyn SystemAccess, transaction: &StoredTransaction)
 
 /// Rolls back, and ends: what is in the way of one part is noted, and the rest goes on. The caller holds the lock, and the guard
 /// is armed: whatever kills this, it is begun again.
-pub(super) fn undo(
+pub(super) fn roll_back(
     system: &dyn SystemAccess,
     transaction: &mut StoredTransaction,
     moment: RollbackMoment,
@@ -61,7 +65,7 @@ pub(super) fn undo(
         ..RollbackReport::default()
     };
     // Nothing waits for the disk: whoever is cut off from the node is so by its network.
-    let _ = transaction.enter_rollback(system, TransactionState::RollingBack, Some(why));
+    let _ = transaction.save_rollback_state(system, TransactionState::RollingBack, Some(why));
     if moment == RollbackMoment::Running {
         // What fails here is tried again, and told, when the managers have read their files.
         let _ = system.put_back(&transaction.journal.before);
@@ -93,11 +97,11 @@ pub(super) fn undo(
             .push("it was cut off, and its guard goes on".to_owned());
         return outcome;
     }
-    end(system, transaction, outcome, &obstacles)
+    save_leftovers(system, transaction, outcome, &obstacles)
 }
 
 /// Writes down what is left.
-fn end(
+fn save_leftovers(
     system: &dyn SystemAccess,
     transaction: &mut StoredTransaction,
     mut outcome: RollbackReport,
@@ -113,14 +117,16 @@ fn end(
             other => progress.left.push(told(other)),
         }
     }
-    if let Err(obstacle) = transaction.enter_rollback(system, TransactionState::RolledBack, None) {
+    if let Err(obstacle) =
+        transaction.save_rollback_state(system, TransactionState::RolledBack, None)
+    {
         outcome.left.push(told(&obstacle));
     }
     outcome
 }
 
 /// Tries again what an earlier rollback could not restore. `None`: there is nothing of the kind.
-pub(super) fn finish(
+pub(super) fn retry_leftovers(
     system: &dyn SystemAccess,
     transaction: &mut StoredTransaction,
 ) -> Option<RollbackReport> {
@@ -150,7 +156,7 @@ pub(super) fn finish(
     remove_folders(system, transaction);
     let read = system.reread_all();
     obstacles.extend(read.err().map(RollbackObstacle::Reread));
-    Some(end(system, transaction, outcome, &obstacles))
+    Some(save_leftovers(system, transaction, outcome, &obstacles))
 }
 
 fn restore_folders(
@@ -202,16 +208,16 @@ fn restore_file(
 ) -> std::io::Result<()> {
     let journal = &transaction.journal;
     let found = image.now(system)?;
-    if image.is_as_before(found.as_ref()) {
+    if image.matches_original(found.as_ref()) {
         let half_made = durable::temporary_name(&system.path(&image.path));
         return durable::remove(&half_made).map(drop);
     }
-    let others = found.filter(|found| !image.is_as_left(Some(found)));
+    let others = found.filter(|found| !image.matches_planned(Some(found)));
     if let Some(found) = others {
-        if let Some(back) = files::undo_block(&journal.steps, &image.path, &found.bytes) {
-            return put_text(system, image, &found, back);
+        if let Some(back) = files::without_block(&journal.steps, &image.path, &found.bytes) {
+            return write_without_block(system, image, &found, back);
         }
-        let kept = keep(system, transaction, &index.to_string(), &found)?;
+        let kept = keep_edit(system, transaction, &index.to_string(), &found)?;
         let line = format!("{} → {kept}", image.path);
         if !outcome.kept.contains(&line) {
             outcome.kept.push(line);
@@ -224,7 +230,7 @@ fn restore_file(
 }
 
 /// What others wrote beside our block stays.
-fn put_text(
+fn write_without_block(
     system: &dyn SystemAccess,
     image: &FileImage,
     found: &CurrentFile,
@@ -233,7 +239,7 @@ fn put_text(
     let path = system.path(&image.path);
     match text {
         FileWithoutBlock::Text(text) => {
-            durable::write_as(system, &path, &text, found.mode(), |file| {
+            durable::write_with_metadata(system, &path, &text, found.mode(), |file| {
                 found.metadata.apply_to(file)
             })
         }
@@ -242,7 +248,7 @@ fn put_text(
 }
 
 /// Somebody's edit is put beside the journal before it is overwritten.
-fn keep(
+fn keep_edit(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
     label: &str,
@@ -300,10 +306,10 @@ fn remove_new_file(
     path: &str,
     outcome: &mut RollbackReport,
 ) -> std::io::Result<()> {
-    let Some(found) = image::look(&system.path(path))? else {
+    let Some(found) = image::read_current(&system.path(path))? else {
         return Ok(());
     };
-    let kept = keep(system, transaction, "new", &found)?;
+    let kept = keep_edit(system, transaction, "new", &found)?;
     outcome.kept.push(format!("{path} → {kept}"));
     durable::remove(&system.path(path)).map(drop)
 }
@@ -354,12 +360,12 @@ fn restore_runtime(
 }
 
 /// What a transaction in the state `state` has left in its folder, for whoever lists it.
-pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), ChangeJournalError> {
+pub(super) fn remove_finished(state: &Path, keep: Option<&str>) -> Result<(), ChangeJournalError> {
     for transaction in StoredTransaction::all(state)? {
         if transaction.progress.state == TransactionState::RolledBack
             && keep != Some(transaction.journal.id.as_str())
             && !transaction.progress.has_left()
-            && !has_kept(&transaction)
+            && !has_kept_edits(&transaction)
         {
             transaction
                 .forget()
@@ -370,7 +376,7 @@ pub(super) fn sweep(state: &Path, keep: Option<&str>) -> Result<(), ChangeJourna
 }
 
 /// Somebody's edit is never swept away.
-pub(super) fn has_kept(transaction: &StoredTransaction) -> bool {
+pub(super) fn has_kept_edits(transaction: &StoredTransaction) -> bool {
     let entries = fs::read_dir(&transaction.folder).into_iter().flatten();
     let mut names = entries.flatten().map(|entry| entry.file_name());
     names.any(|name| name.to_string_lossy().starts_with("kept-"))

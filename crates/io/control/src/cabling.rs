@@ -100,7 +100,7 @@ pub(crate) fn listen(
     for (survey, (destination, answer)) in surveys.into_iter().zip(answers) {
         match answer {
             Ok(listened) => {
-                let (station, more) = cabling::station(survey, bounded(listened));
+                let (station, more) = cabling::survey_node(survey, bounded(listened));
                 stations.push(station);
                 remarks.extend(more);
             }

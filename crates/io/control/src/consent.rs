@@ -39,7 +39,7 @@ pub trait Prompter: AskPassword {
     fn is_present(&self) -> bool;
 
     /// Whether what they were to see before they are asked has reached them, or wherever it was to go.
-    fn has_seen(&self) -> bool;
+    fn output_arrived(&self) -> bool;
 
     fn ask(&self, question: &Question) -> ConsentAnswer;
 }
@@ -55,7 +55,7 @@ impl Prompter for NoObserver {
         false
     }
 
-    fn has_seen(&self) -> bool {
+    fn output_arrived(&self) -> bool {
         true
     }
 
@@ -98,7 +98,7 @@ impl ConsentError {
 }
 
 /// Whether it is no error of ours, but a person who does not want it.
-pub fn is_no(error: &(dyn Error + 'static)) -> bool {
+pub fn is_declined_error(error: &(dyn Error + 'static)) -> bool {
     let applied = error.downcast_ref().map(|error| match error {
         ApplyError::Consent(error) => error.is_no(),
         _ => false,
@@ -121,7 +121,7 @@ impl Consent<'_> {
 
     /// `what` is done without a question where `--yes` is passed.
     pub fn ask(&self, question: &Question, what: &'static str) -> Result<(), ConsentError> {
-        if !self.prompter.has_seen() {
+        if !self.prompter.output_arrived() {
             return Err(ConsentError::Unseen);
         }
         if self.yes {

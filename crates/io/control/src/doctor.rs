@@ -6,8 +6,8 @@ use crosstie_doctor::{
     CheckSelection, Diagnosis, DoctorInput, NodeFindings, NodeInput, UnreadNode, checks, diagnose,
 };
 use crosstie_model::{ClusterPlan, ClusterSpec, Facts, run::StoredRun};
-use crosstie_plan::foresee;
-use crosstie_report::up::{UpFinding, seen};
+use crosstie_plan::predict_facts;
+use crosstie_report::up::{UpFinding, mark_fixed};
 
 use crate::{Fleet, FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot};
 
@@ -21,7 +21,7 @@ pub struct ChecksNeedMoreInput(#[source] Causes);
 struct Causes(String);
 
 /// Whoever asks for checks by their names would take silence for health.
-pub fn can_tell(only: &[String]) -> Result<(), ChecksNeedMoreInput> {
+pub fn require_runnable(only: &[String]) -> Result<(), ChecksNeedMoreInput> {
     let checks = only.iter().filter_map(|id| checks::find(id));
     let causes: Vec<String> = checks
         .filter_map(|check| Some(format!("{}: {}", check.id, check.needs()?.words())))
@@ -54,7 +54,7 @@ pub fn pair_captures(mut readings: Vec<NodeReading>) -> (FleetSnapshot, Vec<Opti
 }
 
 /// Live nodes, and the reading before it where counters are to be seen growing.
-pub fn look(
+pub fn read_nodes(
     fleet: &Fleet,
     interval: Option<Duration>,
 ) -> (FleetSnapshot, Vec<Option<NodeSnapshot>>) {
@@ -191,13 +191,13 @@ pub fn foreseen(
         let planned = facts.iter().map(|facts| planned(plan, facts));
         diagnosis(&planned.collect::<Vec<_>>())
     });
-    seen(&diagnosis(&facts), then.as_ref())
+    mark_fixed(&diagnosis(&facts), then.as_ref())
 }
 
 fn planned(plan: &ClusterPlan, facts: &Arc<Facts>) -> Arc<Facts> {
     let mut plans = plan.nodes.iter();
     match plans.find(|node| node.node == facts.host.name) {
-        Some(node) => Arc::new(foresee(node, facts)),
+        Some(node) => Arc::new(predict_facts(node, facts)),
         None => Arc::clone(facts),
     }
 }

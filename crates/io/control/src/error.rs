@@ -98,7 +98,7 @@ fn one_line(error: &dyn Error) -> String {
 }
 
 /// An error as programs read it.
-pub fn failure(error: &(dyn Error + 'static)) -> FailureReport {
+pub fn failure_report(error: &(dyn Error + 'static)) -> FailureReport {
     let chain = std::iter::successors(Some(error), |cause| (*cause).source());
     let failed = chain.clone().find_map(|cause| cause.downcast_ref());
     FailureReport {

@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crosstie_durable::{AtomicWrite, FileOperations, RealDisk, folder_of};
+use crosstie_durable::{AtomicWrite, FileOperations, RealDisk, parent_folder};
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}", path.display())]
@@ -78,13 +78,13 @@ fn replace_by(operations: &dyn FileOperations, path: &Path, text: &str) -> io::R
     };
     // Nobody holds a lock on a person's folder.
     write
-        .through_name_of_its_own()
+        .via_unique_temporary()
         .write(operations, text.as_bytes())
 }
 
 /// A file that was made a moment ago is there after a power cut, too.
 pub(crate) fn sync_name(path: &Path) -> io::Result<()> {
-    PersonsDisk.sync_folder(folder_of(path))
+    PersonsDisk.sync_folder(parent_folder(path))
 }
 
 /// A person's folders may lie on a file system that cannot sync folders, and may be closed to listing. What was written there has

@@ -106,7 +106,7 @@ impl Fleet {
         if !is_this_machine(names.iter(), options.root.is_some()) {
             crosstie_reach::end_children_on_signals().map_err(FleetError::Signals)?;
         }
-        let prompts = options.terminal && asks_alone(&names);
+        let prompts = options.terminal && prompts_one_at_a_time(&names);
         let slots = names.into_iter().map(|name| {
             Ok(Arc::new(NodeSlot {
                 route: route(&name, options, prompts)?,
@@ -202,7 +202,7 @@ impl Fleet {
         let visit = move |index: usize, slot: &Arc<NodeSlot>| {
             let stage = |stage| observed.stage(index, stage);
             let asked = |session: &dyn Session| work(index, session, &stage);
-            let result = ask(slot, &shared, &stage, asked);
+            let result = open_and_call(slot, &shared, &stage, asked);
             observed.done(index);
             result
         };
@@ -261,7 +261,7 @@ fn this_machine(deadline: Duration) -> NodeReading {
     NodeReading::new(session.name().to_owned(), raw.map_err(NodeError::from))
 }
 
-fn ask<T>(
+fn open_and_call<T>(
     slot: &NodeSlot,
     shared: &ConnectionSettings,
     progress: &dyn Fn(NodeStage),
@@ -289,6 +289,6 @@ fn ask<T>(
 }
 
 /// Several at once would ask over each other.
-fn asks_alone(names: &[String]) -> bool {
+fn prompts_one_at_a_time(names: &[String]) -> bool {
     names.iter().filter(|name| *name != ".").count() == 1
 }

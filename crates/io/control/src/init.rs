@@ -69,7 +69,7 @@ pub fn no_root(why: String) -> NodeError {
 /// The nodes that are named, a lab's, or those of the cluster file.
 pub fn members(targets: &CommandTargets, spec: Option<&ClusterSpec>) -> Result<Fleet, InitError> {
     let names = match (&targets.lab, spec) {
-        (Some(lab), _) => lab.among(&targets.nodes)?,
+        (Some(lab), _) => lab.selected(&targets.nodes)?,
         (None, _) if !targets.nodes.is_empty() => targets.nodes.clone(),
         (None, Some(spec)) if !spec.nodes.is_empty() => destinations(spec),
         (None, _) => return Err(InitError::NoNodes),
@@ -89,7 +89,7 @@ pub fn discover(
     }
     let spec = options.existing.map(|existing| &existing.spec);
     let (stations, mut remarks) = listen(fleet, nodes, spec, options.seconds)?;
-    let mut wiring = cabling::wiring(&stations, spec);
+    let mut wiring = cabling::detect_cabling(&stations, spec);
     let members: Vec<InitCandidate> = nodes
         .iter()
         .zip(&stations)

@@ -47,16 +47,16 @@ impl<N: FakeNode> Session for FakeSession<N> {
             let packed = crosstie_node::capture::pack(&RawCapture::default());
             on_stream(&packed)?;
             let bytes = packed.len() as u64;
-            return Ok(answer::<CollectCall>(&Ok(CollectReply { bytes })));
+            return Ok(encode_reply::<CollectCall>(&Ok(CollectReply { bytes })));
         }
         if name == ReachabilityCall::NAME {
-            let probed = node.reach(&asked::<ReachabilityCall>(ask))?;
-            return Ok(answer::<ReachabilityCall>(&Ok(probed)));
+            let probed = node.reach(&decode_request::<ReachabilityCall>(ask))?;
+            return Ok(encode_reply::<ReachabilityCall>(&Ok(probed)));
         }
         if name == ChangeCall::NAME {
-            return match node.change(&asked::<ChangeCall>(ask)) {
-                Ok(changed) => Ok(answer::<ChangeCall>(&Ok(changed))),
-                Err(CallError::Call(error)) => Ok(answer::<ChangeCall>(&Err(error))),
+            return match node.change(&decode_request::<ChangeCall>(ask)) {
+                Ok(changed) => Ok(encode_reply::<ChangeCall>(&Ok(changed))),
+                Err(CallError::Call(error)) => Ok(encode_reply::<ChangeCall>(&Err(error))),
                 Err(CallError::Session(error)) => Err(error),
             };
         }
@@ -64,11 +64,11 @@ impl<N: FakeNode> Session for FakeSession<N> {
     }
 }
 
-fn asked<C: Call>(ask: &[u8]) -> C::Ask {
+fn decode_request<C: Call>(ask: &[u8]) -> C::Ask {
     serde_json::from_slice(ask).unwrap()
 }
 
-fn answer<C: Call>(result: &Result<C::Answer, C::Error>) -> Vec<u8> {
+fn encode_reply<C: Call>(result: &Result<C::Answer, C::Error>) -> Vec<u8> {
     serde_json::to_vec(result).unwrap()
 }
 

@@ -80,13 +80,13 @@ fn read(
     let (mut read, unread) = divide(FleetSnapshot::parse(nodes.read()));
     if captured {
         let observer = &targets.options.observer;
-        leave_strangers_out(&spec, &mut read, observer.as_ref());
+        drop_foreign_captures(&spec, &mut read, observer.as_ref());
     }
     (spec, read, unread)
 }
 
 /// `file` is where the cluster file's faults are.
-pub(crate) fn make(
+pub(crate) fn plan_with_errors(
     spec: &ClusterSpec,
     nodes: &[NodeFacts],
     file: Option<&Path>,
@@ -120,7 +120,7 @@ fn divide(snapshot: FleetSnapshot) -> (Vec<Facts>, NodesFailed) {
 }
 
 /// A folder of captures may hold other people's nodes. A node that was asked for by name is not left out.
-fn leave_strangers_out(spec: &ClusterSpec, read: &mut Vec<Facts>, observer: &dyn EventObserver) {
+fn drop_foreign_captures(spec: &ClusterSpec, read: &mut Vec<Facts>, observer: &dyn EventObserver) {
     let (own, others): (Vec<Facts>, Vec<Facts>) = read
         .drain(..)
         .partition(|facts| spec.node(&facts.host.name).is_some());

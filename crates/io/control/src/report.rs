@@ -6,7 +6,7 @@ use crosstie_model::run::StoredRun;
 use crosstie_report::{
     compare::{RunComparison, comparison},
     run_report::{RunReport, report_of},
-    share::{share, share_together},
+    share::{anonymise, anonymise_together},
 };
 
 use crate::runs::{RunsError, newest_run_of, read_run};
@@ -35,7 +35,7 @@ pub fn report(run: Option<&Path>, options: &ReportOptions) -> Result<RunReport, 
     let run = run.map_or_else(newest, |run| Ok(run.to_owned()))?;
     let stored = options.read(&run)?;
     Ok(if options.share {
-        let (shared, replaced) = share(&stored);
+        let (shared, replaced) = anonymise(&stored);
         report_of(&shared, Some(replaced))
     } else {
         report_of(&stored, None)
@@ -50,7 +50,7 @@ pub fn compare(
 ) -> Result<RunComparison, ReportError> {
     let stored: [StoredRun; 2] = [options.read(old)?, options.read(new)?];
     let (runs, replaced) = if options.share {
-        let (runs, replaced) = share_together(&stored);
+        let (runs, replaced) = anonymise_together(&stored);
         (runs, Some(replaced))
     } else {
         (stored, None)

@@ -74,5 +74,8 @@ pub fn keep(readings: &[NodeReading], path: &Path) -> Result<(), KeepCaptureErro
         let read = readings.iter().filter(|node| node.raw.is_ok()).count();
         return Err(KeepCaptureError::NotOne { read });
     };
-    Ok(capture::write(&crosstie_node::sanitised(raw), path)?)
+    Ok(capture::write(
+        &crosstie_node::cut_to_allow_list(raw),
+        path,
+    )?)
 }

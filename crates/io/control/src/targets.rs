@@ -179,7 +179,7 @@ impl CommandTargets {
         let chosen = self.nodes.iter().map(|name| by_name(name, spec));
         let chosen: Vec<String> = chosen.collect();
         let chosen = match (&self.lab, spec) {
-            (Some(lab), _) => lab.among(&chosen)?,
+            (Some(lab), _) => lab.selected(&chosen)?,
             (None, Some(spec)) if chosen.is_empty() => destinations(spec),
             (None, _) => chosen,
         };
@@ -208,7 +208,7 @@ fn by_name(name: &str, spec: Option<&ClusterSpec>) -> String {
 
 impl LabTargets {
     /// Those that were named, or all.
-    pub fn among(&self, named: &[String]) -> Result<Vec<String>, TargetsError> {
+    pub fn selected(&self, named: &[String]) -> Result<Vec<String>, TargetsError> {
         if named.is_empty() {
             return Ok(self.nodes.clone());
         }

@@ -52,7 +52,7 @@ impl CommandVerdict {
     pub fn of_status(status: &StatusReport) -> Self {
         if status.nodes.iter().any(|node| node.error.is_some()) {
             Self::Failed
-        } else if status.nodes.iter().any(StatusNode::wants_a_look) {
+        } else if status.nodes.iter().any(StatusNode::needs_attention) {
             Self::Faults
         } else {
             Self::Clean

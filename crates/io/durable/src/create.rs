@@ -11,7 +11,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{FileOperations, folder_of, remove};
+use crate::{FileOperations, parent_folder, remove};
 
 /// Files of older builds are found by it.
 const TEMPORARY: &str = ".crosstie-half-made";
@@ -23,7 +23,7 @@ const ATTEMPTS: u32 = 1000;
 /// Every file of a folder is replaced through the same temporary name, so that the next run finds what a killed one left.
 /// Whoever writes there holds a lock.
 pub fn temporary_name(path: &Path) -> PathBuf {
-    folder_of(path).join(TEMPORARY)
+    parent_folder(path).join(TEMPORARY)
 }
 
 /// Writes a file of ours. `Ok` means that it survives a power cut.
@@ -37,7 +37,7 @@ pub fn write(
 }
 
 /// `prepare` gives the file its owner and what else it needs before it has its name.
-pub fn write_as(
+pub fn write_with_metadata(
     operations: &dyn FileOperations,
     path: &Path,
     bytes: &[u8],
@@ -84,7 +84,7 @@ impl<'a> AtomicWrite<'a> {
     }
 
     /// For those who hold no lock: several may write at once, and one of them is the last. What a killed one leaves stays.
-    pub fn through_name_of_its_own(mut self) -> Self {
+    pub fn via_unique_temporary(mut self) -> Self {
         self.temporary = None;
         self
     }
@@ -139,7 +139,7 @@ impl<'a> AtomicWrite<'a> {
         }
         operations.edge("a file has its name");
         if self.survives_power_cut {
-            operations.sync_folder(folder_of(self.path))?;
+            operations.sync_folder(parent_folder(self.path))?;
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl<'a> AtomicWrite<'a> {
         for _ in 0..ATTEMPTS {
             let number = COUNTER.fetch_add(1, Ordering::Relaxed);
             let name = format!(".crosstie-{}-{number}.partial", process::id());
-            let temporary = folder_of(self.path).join(name);
+            let temporary = parent_folder(self.path).join(name);
             match options.open(&temporary) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return Ok((other?, temporary)),

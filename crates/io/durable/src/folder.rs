@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::{FileOperations, folder_of, remove_tree};
+use crate::{FileOperations, parent_folder, remove_tree};
 
 /// Those above it have the same mode, where there are none yet.
 pub fn make_folder(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
@@ -23,7 +23,7 @@ pub fn private_folder(operations: &dyn FileOperations, path: &Path) -> io::Resul
 }
 
 fn make_folders_above(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
-    let above = folder_of(path);
+    let above = parent_folder(path);
     if above == path || above.is_dir() {
         return Ok(());
     }
@@ -36,7 +36,7 @@ fn make_one(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Resu
         other => other?,
     }
     // Also where it was there: a killed run may have made it a moment ago.
-    operations.sync_folder(folder_of(path))
+    operations.sync_folder(parent_folder(path))
 }
 
 /// A folder for its owner alone, with files in it, some of them in folders of their own: all of it is there at once. Until then
@@ -60,7 +60,7 @@ pub fn private_folder_with(
         let _ = remove_tree(temporary);
         return Err(error);
     }
-    operations.sync_folder(folder_of(path))
+    operations.sync_folder(parent_folder(path))
 }
 
 fn fill(operations: &dyn FileOperations, top: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {

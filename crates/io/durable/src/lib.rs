@@ -17,13 +17,13 @@ mod operations;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use create::{AtomicWrite, overwrite, temporary_name, write, write_as};
+pub use create::{AtomicWrite, overwrite, temporary_name, write, write_with_metadata};
 pub use error::PathError;
 pub use folder::{make_folder, private_folder, private_folder_with};
 pub use json::{read_bounded, read_json};
 pub use link::{hard_link, hard_link_or_copy, symlink};
 pub use names::{
-    folder_of, is_absent, is_full, publish, remove, remove_synced, remove_tree, rename_synced,
+    is_absent, is_full, parent_folder, publish, remove, remove_synced, remove_tree, rename_synced,
     sync_folder,
 };
 pub use operations::{FileOperations, RealDisk};

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::{FileOperations, folder_of, remove, temporary_name};
+use crate::{FileOperations, parent_folder, remove, temporary_name};
 
 /// `existing` gets the name `path`, too. It takes no room, so it works on a full disk. `prepare` gives it what it needs before.
 pub fn hard_link(
@@ -66,5 +66,5 @@ fn through_temporary_name(
     }
     // Where both were links to one file, a rename does nothing.
     remove(&temporary)?;
-    operations.sync_folder(folder_of(path))
+    operations.sync_folder(parent_folder(path))
 }

@@ -9,7 +9,7 @@ use std::{
 use crate::FileOperations;
 
 /// The folder that a path is in.
-pub fn folder_of(path: &Path) -> &Path {
+pub fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
         Some(folder) => folder,
@@ -31,7 +31,7 @@ pub fn remove(path: &Path) -> io::Result<bool> {
 pub fn remove_synced(operations: &dyn FileOperations, path: &Path) -> io::Result<bool> {
     let removed = was_there(operations.remove_file(path))?;
     if removed {
-        operations.sync_folder(folder_of(path))?;
+        operations.sync_folder(parent_folder(path))?;
     }
     Ok(removed)
 }
@@ -56,9 +56,9 @@ fn was_there(removed: io::Result<()>) -> io::Result<bool> {
 /// What is renamed is on the disk already.
 pub fn rename_synced(operations: &dyn FileOperations, from: &Path, to: &Path) -> io::Result<()> {
     operations.rename(from, to)?;
-    operations.sync_folder(folder_of(to))?;
-    if folder_of(from) != folder_of(to) {
-        operations.sync_folder(folder_of(from))?;
+    operations.sync_folder(parent_folder(to))?;
+    if parent_folder(from) != parent_folder(to) {
+        operations.sync_folder(parent_folder(from))?;
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use crate::{
-    AtomicWrite, FileOperations, PathError, RealDisk, folder_of, is_absent, is_full, overwrite,
-    private_folder, read_bounded, read_json, sync_folder, write, write_as,
+    AtomicWrite, FileOperations, PathError, RealDisk, is_absent, is_full, overwrite, parent_folder,
+    private_folder, read_bounded, read_json, sync_folder, write, write_with_metadata,
 };
 
 fn mode(path: &Path) -> u32 {
@@ -49,8 +49,8 @@ fn a_file_that_cannot_be_prepared_is_not_written_and_leaves_nothing() {
     let path = folder.path().join("file");
     write(&RealDisk, &path, b"before", 0o640).unwrap();
     let refused = |_: &File| Err(io::Error::other("refused"));
-    write_as(&RealDisk, &path, b"after", 0o600, refused).unwrap_err();
-    let own = AtomicWrite::new(&path, 0o600).through_name_of_its_own();
+    write_with_metadata(&RealDisk, &path, b"after", 0o600, refused).unwrap_err();
+    let own = AtomicWrite::new(&path, 0o600).via_unique_temporary();
     own.write_as(&RealDisk, b"after", refused).unwrap_err();
     assert_eq!(fs::read(&path).unwrap(), b"before");
     assert_eq!(mode(&path), 0o640);
@@ -86,7 +86,7 @@ fn several_may_write_a_file_at_once() {
     let texts = ["a", "b", "c", "d"].map(|letter| letter.repeat(10_000));
     std::thread::scope(|scope| {
         for text in &texts {
-            let own = AtomicWrite::new(&path, 0o600).through_name_of_its_own();
+            let own = AtomicWrite::new(&path, 0o600).via_unique_temporary();
             scope.spawn(move || {
                 for _ in 0..50 {
                     own.clone()
@@ -150,7 +150,7 @@ fn what_is_read_is_bounded_and_a_torn_file_is_told_from_another() {
 #[test]
 fn a_path_without_a_folder_is_in_this_one() {
     for (path, folder) in [("file", "."), ("/file", "/"), ("/", "/"), ("a/b", "a")] {
-        assert_eq!(folder_of(Path::new(path)), Path::new(folder), "{path}");
+        assert_eq!(parent_folder(Path::new(path)), Path::new(folder), "{path}");
     }
 }
 

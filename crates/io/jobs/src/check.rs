@@ -58,9 +58,9 @@ pub(crate) fn check(ask: &JobCheckRequest) -> Result<JobCheckReply, JobCallError
         version,
         options,
         files: files
-            .map(|file| weights::look_at(file, &directory))
+            .map(|file| weights::check_file(file, &directory))
             .collect(),
-        taken: taken(&ask.listens),
+        taken: addresses_in_use(&ask.listens),
         free_ports: ask.free_ports.map_or_else(Vec::new, free_ports),
         memory: memory_limits(&LocalFileTree::machine()).free,
         memlock: memlock(manager, &owner),
@@ -83,7 +83,7 @@ fn find(program: &str, owner: &JobOwner, directory: &Path) -> Option<PathBuf> {
 }
 
 /// As the owner, whoever this is: root runs nobody's files.
-fn ask_program(owner: &JobOwner, program: &Path, arguments: &[&str]) -> Option<String> {
+fn run_version_and_help(owner: &JobOwner, program: &Path, arguments: &[&str]) -> Option<String> {
     let bounds = CommandLimits {
         deadline: ASK_TIMEOUT,
         output: 1 << 20,
@@ -112,9 +112,9 @@ fn version(owner: &JobOwner, program: &Path) -> Option<String> {
         "ggml-rpc-server" => return None,
         "torchrun" => {
             let python = interpreter(program)?;
-            ask_program(owner, &python, &["-c", TORCH_VERSION])?
+            run_version_and_help(owner, &python, &["-c", TORCH_VERSION])?
         }
-        _ => ask_program(owner, program, &["--version"])?,
+        _ => run_version_and_help(owner, program, &["--version"])?,
     };
     let mut lines = said.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty())?;
@@ -141,7 +141,7 @@ fn options(owner: &JobOwner, program: &Path, wanted: &[String]) -> Vec<String> {
     if wanted.is_empty() {
         return Vec::new();
     }
-    let help = ask_program(owner, program, &["--help"]).unwrap_or_default();
+    let help = run_version_and_help(owner, program, &["--help"]).unwrap_or_default();
     let separates = |c: char| c.is_whitespace() || c == ',';
     let words: Vec<&str> = help.split(separates).collect();
     let is_named = |option: &&String| words.contains(&option.as_str());
@@ -149,7 +149,7 @@ fn options(owner: &JobOwner, program: &Path, wanted: &[String]) -> Vec<String> {
 }
 
 /// Addresses that nothing new can listen at; also those that this node does not have.
-fn taken(listens: &[SocketAddr]) -> Vec<(SocketAddr, String)> {
+fn addresses_in_use(listens: &[SocketAddr]) -> Vec<(SocketAddr, String)> {
     let tried = listens.iter().filter_map(|address| {
         let error = TcpListener::bind(address).err()?;
         Some((*address, error.to_string()))

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crosstie_durable::{
-    AtomicWrite, FileOperations, RealDisk, folder_of, make_folder, read_bounded,
+    AtomicWrite, FileOperations, RealDisk, make_folder, parent_folder, read_bounded,
 };
 use crosstie_launch::wire::{JobCallError, RankFile, RankState, is_job_name};
 use crosstie_node::trust::HomeFolder;
@@ -182,7 +182,7 @@ impl JobFolder {
 
     /// Made, and closed to everybody else. Its owner gets it last, so that nothing in it can be theirs before.
     pub(crate) fn make(&self) -> io::Result<()> {
-        let parent = folder_of(&self.path);
+        let parent = parent_folder(&self.path);
         let mode = match self.manager {
             SystemdManager::System => 0o755,
             SystemdManager::User => 0o700,

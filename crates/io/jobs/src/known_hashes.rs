@@ -74,7 +74,7 @@ impl KnownHashes {
         }
         // It is gone with the next boot in any case. Several agents may hash one file at once.
         AtomicWrite::new(path, 0o600)
-            .through_name_of_its_own()
+            .via_unique_temporary()
             .without_sync()
             .write(&RealDisk, hash.as_bytes())
     }

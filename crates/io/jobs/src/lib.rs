@@ -20,7 +20,7 @@ use crosstie_launch::wire::{JobCallError, JobReply, JobRequest};
 pub use log::{JobLogError, follow};
 
 /// Everything that a node is asked about jobs, but their logs.
-pub fn answer(ask: &JobRequest) -> Result<JobReply, JobCallError> {
+pub fn handle_request(ask: &JobRequest) -> Result<JobReply, JobCallError> {
     match ask {
         JobRequest::Check(ask) => check::check(ask).map(|found| JobReply::Checked(Box::new(found))),
         JobRequest::Start(rank) => start::start(rank).map(|()| JobReply::Started),

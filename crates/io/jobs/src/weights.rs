@@ -20,7 +20,7 @@ const BLOCKS: u64 = 64;
 /// Of a file, for its header.
 const HEADER: u64 = 256 << 10;
 
-pub(crate) fn look_at(ask: &FileCheckRequest, directory: &Path) -> FileCheckReply {
+pub(crate) fn check_file(ask: &FileCheckRequest, directory: &Path) -> FileCheckReply {
     let path = directory.join(&ask.path);
     match read(&path, ask.whole) {
         Ok((bytes, identity, layers)) => FileCheckReply {
@@ -115,7 +115,7 @@ mod tests {
 
     fn found(folder: &Path, path: &str, whole: bool) -> FileCheckReply {
         let path = path.to_owned();
-        look_at(&FileCheckRequest { path, whole }, folder)
+        check_file(&FileCheckRequest { path, whole }, folder)
     }
 
     #[test]

@@ -228,7 +228,7 @@ impl Lab {
         } = tools::run(&mut command, deadline).map_err(|mut error| match &mut error {
             ToolError::TooSlow { command, .. } => {
                 *command = arguments.join(" ");
-                self.stuck(node, error)
+                self.timeout_error(node, error)
             }
             _ => error.into(),
         })?;

@@ -83,7 +83,7 @@ pub(crate) fn write_process(directory: &Path, file: &str, id: ProcessId) -> std:
 /// boot, so a power cut may take it. Its processes and whoever changes it write here at once.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     AtomicWrite::new(path, 0o600)
-        .through_name_of_its_own()
+        .via_unique_temporary()
         .without_sync()
         .write(&RealDisk, bytes)
 }

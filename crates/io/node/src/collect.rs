@@ -53,7 +53,7 @@ pub fn collect() -> RawCapture {
 
 fn group(machine: &GidTableOverlay, rules: &[CollectRule]) -> RawCapture {
     let started = Instant::now();
-    let raw = collect::group(machine, rules);
+    let raw = collect::collect_group(machine, rules);
     let first = rules.first().map_or("nothing", |rule| rule.path);
     tracing::debug!(first, elapsed = ?started.elapsed(), "read a group of files");
     raw
@@ -108,8 +108,8 @@ fn rfc3339(seconds: u64) -> String {
 }
 
 /// The capture cut down to the allow-list, however it was made, and without names that people gave to files.
-pub fn sanitised(raw: &RawCapture) -> RawCapture {
-    let mut kept = collect::renamed(&collect::tree(raw));
+pub fn cut_to_allow_list(raw: &RawCapture) -> RawCapture {
+    let mut kept = collect::rename_user_files(&collect::collect_all(raw));
     kept.meta = meta(&raw.meta);
     for (name, entry) in raw.commands() {
         if let Some(entry) = collect::command(name, entry) {

@@ -26,7 +26,7 @@ pub mod trust;
 pub mod worker;
 
 pub use causes::with_causes;
-pub use collect::{collect, now, sanitised};
+pub use collect::{collect, cut_to_allow_list, now};
 pub use counters::counters;
 pub use local::LocalFileTree;
 pub use stop::StopFlag;

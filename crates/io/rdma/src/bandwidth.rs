@@ -37,7 +37,7 @@ pub(crate) fn initiate(
     emit: &mut dyn FnMut(TestProgress),
 ) -> Result<RdmaFigures, RdmaRunError> {
     if let Some(receiver) = receiver {
-        receiver.meet(parts, connections, stop)?;
+        receiver.wait_for_peer_ready(parts, connections, stop)?;
     }
     // Where only this end sends, the other has nothing to say until the end.
     let takes_messages =

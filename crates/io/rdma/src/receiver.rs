@@ -127,7 +127,7 @@ impl ReceiveQueues {
     }
 
     /// Waits until the other end takes messages: one that came before would find no receive.
-    pub(crate) fn meet(
+    pub(crate) fn wait_for_peer_ready(
         &mut self,
         parts: &EngineParts,
         connections: &mut [RdmaConnection],
@@ -170,7 +170,7 @@ impl ReceiveQueues {
         connections: &mut [RdmaConnection],
         stop: &AtomicBool,
     ) -> Result<RdmaFigures, RdmaRunError> {
-        self.meet(parts, connections, stop)?;
+        self.wait_for_peer_ready(parts, connections, stop)?;
         let silence = 2 * parts.request.times.silence();
         let mut deadline = Instant::now() + silence;
         while !self.peer_has_ended && !stop.load(Ordering::Relaxed) {

@@ -58,12 +58,12 @@ impl SessionThread {
 
     /// Until the session is dropped, or fails.
     pub(crate) fn run(mut self) {
-        if let Err(error) = self.carry() {
+        if let Err(error) = self.run_loop() {
             self.shared.state().fail(&error);
         }
     }
 
-    fn carry(&mut self) -> Result<(), SessionError> {
+    fn run_loop(&mut self) -> Result<(), SessionError> {
         loop {
             self.hand_over()?;
             let until = match self.look(Instant::now())? {
@@ -144,7 +144,7 @@ impl SessionThread {
 
     fn transfer(&mut self, until: Instant) -> Result<PipeInput, AgentPipeError> {
         let mut besides = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
-        let told = interrupt::told();
+        let told = interrupt::signal_descriptor();
         besides.extend(told.map(|told| PollFd::from_borrowed_fd(told, PollFlags::IN)));
         let heard = self.link.transfer(&mut self.outgoing, &besides, until)?;
         // Nothing is lost where it is not readable: the calls are looked at in any case.

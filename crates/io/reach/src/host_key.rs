@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::{
     connect::{ConnectError, LoginCommands, ssh_failure},
     link::{AgentPipe, AgentPipeError, ChildProcessGroup, PipeInput},
-    ssh::{SshDestination, SshOptions, option, own_connection, quoted, unasked},
+    ssh::{SshDestination, SshOptions, option, own_connection, quoted, without_prompts},
 };
 
 /// What ssh makes of a name.
@@ -95,7 +95,7 @@ pub fn resolve(
 }
 
 /// Looks at the key twice. `folder` is for this node alone.
-pub fn look(
+pub fn read_host_key(
     destination: &SshDestination,
     options: &SshOptions,
     folder: &Path,
@@ -110,7 +110,7 @@ pub fn look(
     };
     let strict = attempt.run(&[("StrictHostKeyChecking", "yes".to_owned())])?;
     let said = format!("{}\n{}", strict.log, strict.complaint);
-    let known = match seen(&strict.log) {
+    let known = match shown_key(&strict.log) {
         Some(_) if was_accepted(&strict.log) => true,
         Some(_) => match ssh_failure(&login, &said) {
             ConnectError::HostKeyUnknown { .. } => false,
@@ -127,7 +127,7 @@ pub fn look(
         ("KnownHostsCommand", "none".to_owned()),
         ("HostKeyAlias", "shown".to_owned()),
     ];
-    let first = seen(&strict.log);
+    let first = shown_key(&strict.log);
     if let Some(kind) = first.as_ref().and_then(|(kind, _)| *kind) {
         taking.push(("HostKeyAlgorithms", kind.algorithms().to_owned()));
     }
@@ -168,7 +168,7 @@ impl Try<'_> {
             option(&mut command, name, value);
         }
         own_connection(&mut command);
-        unasked(&mut command);
+        without_prompts(&mut command);
         command.args(["--", self.destination.as_str(), "exit"]);
         let _ = fs::remove_file(&self.log);
         let (_, complaint) = run(command, self.deadline)?;
@@ -188,7 +188,7 @@ fn ssh(options: &SshOptions) -> Command {
 }
 
 /// The kind of the key and its fingerprint, from ssh's log.
-fn seen(log: &str) -> Option<(Option<KeyKind>, String)> {
+fn shown_key(log: &str) -> Option<(Option<KeyKind>, String)> {
     let line = log
         .lines()
         .find_map(|line| line.strip_prefix("debug1: Server host key: "))?;
@@ -246,7 +246,10 @@ mod tests {
         let log = format!(
             "debug1: x\r\ndebug1: Server host key: ssh-ed25519-cert-v01@openssh.com {sum}\r\n"
         );
-        assert_eq!(seen(&log), Some((Some(KeyKind::Ed25519), sum.to_owned())));
-        assert_eq!(seen("debug1: nothing\n"), None);
+        assert_eq!(
+            shown_key(&log),
+            Some((Some(KeyKind::Ed25519), sum.to_owned()))
+        );
+        assert_eq!(shown_key("debug1: nothing\n"), None);
     }
 }

@@ -61,7 +61,7 @@ fn end_sessions() {
 static LAST: OnceLock<fn()> = OnceLock::new();
 
 /// Whoever comes first: a process has one terminal.
-pub fn do_last(work: fn()) {
+pub fn run_before_exit(work: fn()) {
     let _ = LAST.set(work);
 }
 
@@ -102,7 +102,7 @@ fn cancel_calls() {
 }
 
 /// What a wait for an answer watches, too.
-pub(crate) fn told() -> Option<BorrowedFd<'static>> {
+pub(crate) fn signal_descriptor() -> Option<BorrowedFd<'static>> {
     TOLD.get().map(AsFd::as_fd)
 }
 

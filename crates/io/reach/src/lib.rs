@@ -21,7 +21,7 @@ mod waiting;
 pub use connect::{ConnectError, ConnectOptions, NodeStage};
 pub use fan_out::{BOUND, UnfinishedWork, fan_out, fan_out_together};
 pub use interrupt::{
-    EndOnSignal, do_last, end_children_on_signals, end_if_interrupted, end_on_signals,
+    EndOnSignal, end_children_on_signals, end_if_interrupted, end_on_signals, run_before_exit,
 };
 pub use link::AgentPipeError;
 pub use remote::RemoteSession;

@@ -88,14 +88,14 @@ fn here(
         let shell = Command::new("/bin/sh");
         connect::connect(&login, shell, ChildProcessGroup::Own, wanted, false)
     };
-    match until_accepted("this machine", wanted, connect) {
+    match retry_password("this machine", wanted, connect) {
         Err(ConnectError::Sudo { why }) => Ok(in_process(Some(why))),
         remote => remote.map(boxed),
     }
 }
 
 /// A person who mistyped the password is asked again.
-fn until_accepted(
+fn retry_password(
     node: &str,
     wanted: &ConnectOptions<'_>,
     connect: impl Fn() -> Result<RemoteSession, ConnectError>,
@@ -104,7 +104,7 @@ fn until_accepted(
         let times_asked = wanted.root.map_or(0, SharedPassword::times_asked);
         let connected = connect();
         let is_wrong = matches!(&connected, Err(error) if error.is_wrong_password());
-        let once_more = |password: &SharedPassword| password.was_wrong(times_asked, node);
+        let once_more = |password: &SharedPassword| password.report_rejected(times_asked, node);
         if !is_wrong || !wanted.root.is_some_and(once_more) {
             return connected;
         }
@@ -125,7 +125,7 @@ fn over_ssh(
     };
     let shell = || ssh::command(destination, options);
     let connect = || connect::connect(&login, shell(), group, wanted, true);
-    match until_accepted(destination.as_str(), wanted, connect) {
+    match retry_password(destination.as_str(), wanted, connect) {
         Err(ConnectError::Sudo { why }) => {
             let unprivileged = ConnectOptions {
                 root: None,

@@ -66,7 +66,7 @@ pub enum PasswordSource {
 
 impl PasswordSource {
     /// Whether somebody has to type it.
-    pub fn is_person(&self) -> bool {
+    pub fn needs_typing(&self) -> bool {
         matches!(self, Self::Person(_))
     }
 }
@@ -199,9 +199,9 @@ impl SharedPassword {
 
     /// A node did not accept the one that it was given before the person was asked so often. Whether there is another, or may
     /// be asked for.
-    pub(crate) fn was_wrong(&self, times_asked: u32, node: &str) -> bool {
+    pub(crate) fn report_rejected(&self, times_asked: u32, node: &str) -> bool {
         let mut got = self.got();
-        if !self.source.is_person() {
+        if !self.source.needs_typing() {
             return false;
         }
         if got.asked > times_asked.max(1) {
@@ -298,19 +298,19 @@ mod tests {
         let password = SharedPassword::new(person, PasswordPurpose::Sudo);
         assert_eq!(password.get().unwrap().bytes(), b"1");
         // Two nodes were given the first one, and a third one the second already.
-        assert!(password.was_wrong(1, "spark-a"));
-        assert!(password.was_wrong(1, "spark-b"));
+        assert!(password.report_rejected(1, "spark-a"));
+        assert!(password.report_rejected(1, "spark-b"));
         assert_eq!(password.get().unwrap().bytes(), b"2");
-        assert!(password.was_wrong(1, "spark-c"));
+        assert!(password.report_rejected(1, "spark-c"));
         assert_eq!(password.get().unwrap().bytes(), b"2");
-        assert!(password.was_wrong(2, "spark-c"));
+        assert!(password.report_rejected(2, "spark-c"));
         assert_eq!(password.get().unwrap().bytes(), b"3");
-        assert!(!password.was_wrong(3, "spark-c"));
+        assert!(!password.report_rejected(3, "spark-c"));
         let asked = typist.0.lock().unwrap();
         let again = PasswordPurpose::SudoAgain(vec!["spark-a".to_owned(), "spark-b".to_owned()]);
         assert_eq!(asked[1], again);
         let known = SharedPassword::known(Arc::new(SecretBytes::new("x")), PasswordPurpose::Sudo);
-        assert!(!known.was_wrong(0, "spark-a"));
+        assert!(!known.report_rejected(0, "spark-a"));
     }
 
     #[test]

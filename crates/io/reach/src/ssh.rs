@@ -215,7 +215,7 @@ fn log_in(command: &mut Command, login: &SshLogin) {
             ] {
                 option(command, name, value);
             }
-            unasked(command);
+            without_prompts(command);
         }
         SshLogin::Askpass(asked) => {
             let methods = "publickey,password,keyboard-interactive";
@@ -230,7 +230,7 @@ fn log_in(command: &mut Command, login: &SshLogin) {
 }
 
 /// A jump host's ssh is not in batch mode, and must not ask on the terminal behind our back.
-pub(crate) fn unasked(command: &mut Command) {
+pub(crate) fn without_prompts(command: &mut Command) {
     command
         .env("SSH_ASKPASS", "false")
         .env("SSH_ASKPASS_REQUIRE", "force");

@@ -46,7 +46,7 @@ impl LiveBoard {
     }
 
     /// As it stands, for good.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn final_lines(&self) {
         let lines = self.lines(&[], &[], size::drawn()).join("\n");
         // Nobody is left to tell if stderr is gone.
         let _ = writeln!(io::stderr(), "{}\n", for_terminal(&lines));

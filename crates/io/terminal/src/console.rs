@@ -24,8 +24,8 @@ use crosstie_report::{
 
 use crate::{
     board::{LiveBoard, line},
-    last_words::{leave_terminal_on_signals, set_last_words},
-    output::{ColourChoice, complain_of, print, tell, tell_sentence},
+    last_words::{restore_terminal_on_signals, set_interrupt_message},
+    output::{ColourChoice, print, print_node_errors, print_sentence, print_stderr},
     password::ask_password,
     progress::ProgressDisplay,
     prompt::{YesNoPrompt, is_there},
@@ -60,7 +60,7 @@ impl TerminalConsole {
 
     /// One that shows every line that a plan changes, or only what it comes to.
     pub fn with_diff(colour: ColourChoice, json: bool, with_diff: bool) -> Arc<Self> {
-        leave_terminal_on_signals();
+        restore_terminal_on_signals();
         let draws = colour.draws();
         Arc::new(Self {
             draws,
@@ -101,11 +101,11 @@ impl TerminalConsole {
     }
 
     fn tell(&self, text: &str) {
-        self.progress.above(|| tell(text));
+        self.progress.above(|| print_stderr(text));
     }
 
     fn tell_sentence(&self, text: &str) {
-        self.progress.above(|| tell_sentence(text));
+        self.progress.above(|| print_sentence(text));
     }
 
     /// Somebody else draws from now on.
@@ -135,7 +135,7 @@ impl TerminalConsole {
             (ControlEvent::UpEnded { went_well }, Some(board)) => {
                 progress.set_board(None);
                 if self.draws && !went_well {
-                    board.leave();
+                    board.final_lines();
                 }
                 shown.board = None;
             }
@@ -169,7 +169,7 @@ impl EventObserver for TerminalConsole {
     fn observe(&self, event: ControlEvent<'_>) {
         let palette = self.palette;
         match event {
-            ControlEvent::LastWords(words) => set_last_words(words),
+            ControlEvent::LastWords(words) => set_interrupt_message(words),
             ControlEvent::ClusterFile { file } => {
                 let text = match file {
                     Some(path) => path.display().to_string(),
@@ -188,9 +188,9 @@ impl EventObserver for TerminalConsole {
             ControlEvent::RollbackPlanned(plan) => {
                 self.say(&(rollback::view(plan, palette) + "\n"));
             }
-            ControlEvent::TrialBegins => self.tell(&trial::undone(palette)),
+            ControlEvent::TrialBegins => self.tell(&trial::undo_notice(palette)),
             ControlEvent::TrialEnded(ended) => self.print(&trial::view(ended)),
-            ControlEvent::NodesFailed(failed) => self.progress.above(|| complain_of(failed)),
+            ControlEvent::NodesFailed(failed) => self.progress.above(|| print_node_errors(failed)),
             ControlEvent::Notice(text) => self.tell_sentence(&format!("note: {text}")),
             ControlEvent::Cabled(found) => {
                 let (stations, wiring) = (&found.stations, &found.wiring);
@@ -240,7 +240,7 @@ impl Prompter for TerminalConsole {
         is_there()
     }
 
-    fn has_seen(&self) -> bool {
+    fn output_arrived(&self) -> bool {
         self.state().unprinted.is_none()
     }
 
@@ -252,7 +252,7 @@ impl Prompter for TerminalConsole {
             if io::stdout().is_terminal() {
                 let _ = print(&text);
             } else {
-                tell(&text);
+                print_stderr(&text);
             }
         };
         let prompt = YesNoPrompt {

@@ -8,10 +8,10 @@ use std::{
     },
 };
 
-use crosstie_reach::do_last;
+use crosstie_reach::run_before_exit;
 
 use crate::{
-    output::{tell, tell_sentence},
+    output::{print_sentence, print_stderr},
     password::restore_terminal,
 };
 
@@ -21,28 +21,28 @@ static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
 static SCREEN: AtomicBool = AtomicBool::new(false);
 
 /// From now on, until they are changed again.
-pub(crate) fn set_last_words(words: &str) {
+pub(crate) fn set_interrupt_message(words: &str) {
     let mut last = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
     words.clone_into(&mut last);
 }
 
 /// From now on a signal that ends us leaves the terminal as it was, with the last words on it.
-pub(crate) fn leave_terminal_on_signals() {
-    do_last(|| {
+pub(crate) fn restore_terminal_on_signals() {
+    run_before_exit(|| {
         let had_screen = leave_screen();
         restore_terminal();
         let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
         if !words.is_empty() {
             if !had_screen {
-                tell("\n");
+                print_stderr("\n");
             }
             for line in words.lines() {
                 // What is to be copied, and what was drawn for this terminal, is as wide as it is.
                 let is_whole = line.contains("crosstie ") || line.contains('\x1b');
                 if is_whole || had_screen {
-                    tell(&format!("{line}\n"));
+                    print_stderr(&format!("{line}\n"));
                 } else {
-                    tell_sentence(line);
+                    print_sentence(line);
                 }
             }
         }

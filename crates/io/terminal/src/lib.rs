@@ -16,7 +16,7 @@ mod watch;
 
 pub use console::TerminalConsole;
 pub use log::log_to_stderr;
-pub use output::{ColourChoice, complain, print, print_to_reader, tell};
+pub use output::{ColourChoice, print, print_error, print_stderr, print_to_reader};
 pub use prompt::is_there;
 pub use serial::join_serial_line;
 pub use watch::WatchOutput;

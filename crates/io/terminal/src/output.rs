@@ -107,7 +107,7 @@ pub fn print_to_reader(text: &str) -> io::Result<()> {
 }
 
 /// Says it on stderr. Nobody is left to tell if that is gone.
-pub fn tell(text: &str) {
+pub fn print_stderr(text: &str) {
     let mut stderr = io::stderr();
     let text = if stderr.is_terminal() {
         for_terminal(text)
@@ -119,7 +119,7 @@ pub fn tell(text: &str) {
 
 /// An error with all its causes, one a line; where nodes failed, one a node. Its text may quote a node, so it is made
 /// printable.
-pub fn complain(error: &(dyn Error + 'static)) {
+pub fn print_error(error: &(dyn Error + 'static)) {
     let mut causes = Vec::new();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -128,23 +128,23 @@ pub fn complain(error: &(dyn Error + 'static)) {
     }
     let failed = causes.iter().find_map(|cause| cause.downcast_ref());
     if let Some(failed) = error.downcast_ref().or(failed) {
-        return complain_of(failed);
+        return print_node_errors(failed);
     }
     let text = error.to_string();
     let mut lines = text.lines();
-    tell_sentence(&format!("crosstie: {}", lines.next().unwrap_or_default()));
+    print_sentence(&format!("crosstie: {}", lines.next().unwrap_or_default()));
     for line in lines {
-        tell_sentence(&format!("  {}", line.trim_start()));
+        print_sentence(&format!("  {}", line.trim_start()));
     }
     for cause in causes {
         for line in cause.to_string().lines() {
-            tell_sentence(&format!("  {line}"));
+            print_sentence(&format!("  {line}"));
         }
     }
 }
 
 /// Says it on stderr; where that is a terminal, it is folded between words. Its text may quote a node, so it is made printable.
-pub(crate) fn tell_sentence(text: &str) {
+pub(crate) fn print_sentence(text: &str) {
     let stderr = io::stderr();
     let palette = if stderr.is_terminal() {
         Palette::Plain.within(size::of(&stderr).columns)
@@ -153,12 +153,12 @@ pub(crate) fn tell_sentence(text: &str) {
     };
     let mut out = String::new();
     sentence(palette, INDENT, &printable(text), &mut out);
-    tell(&out);
+    print_stderr(&out);
 }
 
 /// One line a node.
-pub(crate) fn complain_of(failed: &NodesFailed) {
+pub(crate) fn print_node_errors(failed: &NodesFailed) {
     for line in failed.lines() {
-        tell_sentence(&format!("crosstie: {line}"));
+        print_sentence(&format!("crosstie: {line}"));
     }
 }

@@ -19,7 +19,7 @@ use crosstie_report::{
 use crate::{
     ColourChoice, TerminalConsole,
     charset::for_terminal,
-    last_words::{leave_screen, screen_is_used, set_last_words, use_screen},
+    last_words::{leave_screen, screen_is_used, set_interrupt_message, use_screen},
     output::print_to_reader,
     size,
 };
@@ -95,7 +95,7 @@ impl WatchScreen {
         let mut shown = lock(&self.shared);
         let is_first = shown.size.is_none();
         shown.watch.see(diagnosis, &now());
-        set_last_words(&for_terminal(shown.watch.last_words().trim_end()));
+        set_interrupt_message(&for_terminal(shown.watch.last_words().trim_end()));
         if is_first {
             use_screen();
         }

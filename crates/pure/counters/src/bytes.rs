@@ -131,14 +131,14 @@ fn expected(traffic: &PayloadTraffic) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{growth::growth, reading::CounterReading};
+    use crate::{growth::counter_changes, reading::CounterReading};
 
     fn grown(group: CounterGroup, name: &str, by: u64) -> CounterChanges {
         let mut before = CounterReading::default();
         before.insert(group, name, 1000);
         let mut after = CounterReading::default();
         after.insert(group, name, 1000 + by);
-        growth(&before, &after)
+        counter_changes(&before, &after)
     }
 
     fn rdma(is_software: bool) -> PayloadTraffic {

@@ -24,7 +24,7 @@ pub enum CounterChange {
 const WRAP: u64 = 1 << 32;
 
 /// One that counts in 32 bits starts again behind the highest; a longer one that is lower than before was reset.
-pub fn growth(before: &CounterReading, after: &CounterReading) -> CounterChanges {
+pub fn counter_changes(before: &CounterReading, after: &CounterReading) -> CounterChanges {
     let changes = before.values.iter().map(|(counter, before)| {
         let change = match after.values.get(counter) {
             Some(after) if after >= before => CounterChange::Grew(after - before),
@@ -87,28 +87,28 @@ mod tests {
             (1_000_000, 20, CounterChange::Lost),
         ];
         for (before, after, expected) in cases {
-            let found = growth(&reading(before), &reading(after));
+            let found = counter_changes(&reading(before), &reading(after));
             let change = found.changes.values().next();
             assert_eq!(change, Some(&expected), "{before} → {after}");
         }
-        let gone = growth(&reading(5), &CounterReading::default());
+        let gone = counter_changes(&reading(5), &CounterReading::default());
         assert_eq!(gone.lost().count(), 1);
         assert_eq!(gone.get(CounterGroup::Port, "x"), None);
         // One that came meanwhile says nothing.
-        let came = growth(&CounterReading::default(), &reading(5));
+        let came = counter_changes(&CounterReading::default(), &reading(5));
         assert_eq!(came, CounterChanges::default());
     }
 
     proptest! {
         #[test]
         fn a_counter_of_32_bits_loses_nothing(before in 0..WRAP, by in 0..WRAP / 2) {
-            let found = growth(&reading(before), &reading((before + by) % WRAP));
+            let found = counter_changes(&reading(before), &reading((before + by) % WRAP));
             prop_assert_eq!(found.get(CounterGroup::Port, "x"), Some(by));
         }
 
         #[test]
         fn nothing_panics(before: u64, after: u64) {
-            let _ = growth(&reading(before), &reading(after));
+            let _ = counter_changes(&reading(before), &reading(after));
         }
     }
 }

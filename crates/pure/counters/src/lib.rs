@@ -6,6 +6,6 @@ mod meaning;
 mod reading;
 
 pub use bytes::{ByteCountMismatch, PayloadTraffic, TrafficCarrier, compare};
-pub use growth::{CounterChange, CounterChanges, growth};
-pub use meaning::{CounterMeaning, CounterSeverity, meaning};
+pub use growth::{CounterChange, CounterChanges, counter_changes};
+pub use meaning::{CounterMeaning, CounterSeverity, counter_meaning};
 pub use reading::{CounterGroup, CounterName, CounterPort, CounterReading};

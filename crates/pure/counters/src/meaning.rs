@@ -93,7 +93,7 @@ const TABLE: &[Row] = {
 };
 
 /// `None` for one that grows in good times, too.
-pub fn meaning(counter: &CounterName) -> Option<CounterMeaning> {
+pub fn counter_meaning(counter: &CounterName) -> Option<CounterMeaning> {
     let row = TABLE
         .iter()
         .find(|(group, name, ..)| *group == counter.group && is_named(&counter.name, name));
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn counters_are_known_by_group_and_name() {
-        let of = |group, name: &str| meaning(&CounterName::new(group, name));
+        let of = |group, name: &str| counter_meaning(&CounterName::new(group, name));
         let lost = of(CounterGroup::Hardware, "out_of_seq_request").unwrap();
         assert_eq!(
             (lost.severity, lost.text),

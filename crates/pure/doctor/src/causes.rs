@@ -50,7 +50,7 @@ impl CableIndex {
 }
 
 /// Gives each finding its cause. `hosts` are the names of the nodes.
-pub(crate) fn settle(found: &mut [LocatedFinding], hosts: &[String], cables: &CableIndex) {
+pub(crate) fn assign_causes(found: &mut [LocatedFinding], hosts: &[String], cables: &CableIndex) {
     let causes = forest(found, cables);
     let references: Vec<Option<FindingRef>> = causes
         .into_iter()

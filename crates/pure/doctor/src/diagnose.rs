@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     Check, CheckHit, ClockOffset, ExaminedCluster, ExaminedNode, FindingSite, RunWithFaults,
-    causes::{CableIndex, LocatedFinding, settle},
+    causes::{CableIndex, LocatedFinding, assign_causes},
     checks,
     site::{SiteNames, between},
 };
@@ -115,7 +115,7 @@ pub fn diagnose(examination: &DoctorInput) -> Diagnosis {
         .iter()
         .map(|node| node.name.to_owned())
         .collect();
-    settle(&mut found, &hosts, &cables(&cluster, runs));
+    assign_causes(&mut found, &hosts, &cables(&cluster, runs));
     let nodes = cluster.nodes.iter().zip(hosts);
     let mut diagnosis = Diagnosis {
         nodes: nodes
@@ -212,7 +212,7 @@ fn placed(
             [] => sites(hit.subject()),
             told => told.to_vec(),
         },
-        felt_elsewhere: hit.is_felt_elsewhere(),
+        felt_elsewhere: hit.is_shown_elsewhere(),
         finding: hit.finding(check),
     }
 }

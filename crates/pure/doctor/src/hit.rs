@@ -97,7 +97,7 @@ impl CheckHit {
         self
     }
 
-    pub(crate) fn is_felt_elsewhere(&self) -> bool {
+    pub(crate) fn is_shown_elsewhere(&self) -> bool {
         self.felt_elsewhere
     }
 

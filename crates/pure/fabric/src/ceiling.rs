@@ -56,7 +56,7 @@ pub fn cage_ceiling<'a>(
     let pcie = functions.filter(|functions| !functions.is_empty());
     narrower(
         wire,
-        pcie.and_then(|functions| pcie::together(facts, &functions)),
+        pcie.and_then(|functions| pcie::combined_rate(facts, &functions)),
     )
 }
 

@@ -81,13 +81,13 @@ fn slot(function: PciAddress) -> PciAddress {
 
 /// What the functions carry at once: they add up, and each link that several of them share caps what is below it.
 /// `None` if the links of any function are unknown.
-pub fn together(facts: &Facts, functions: &[PciAddress]) -> Option<Gbps> {
+pub fn combined_rate(facts: &Facts, functions: &[PciAddress]) -> Option<Gbps> {
     let paths: Option<Vec<Vec<Hop>>> = functions
         .iter()
         .map(|function| path(facts, *function))
         .collect();
     let paths = paths?;
-    Some(Gbps(flow(
+    Some(Gbps(combined_flow(
         &paths.iter().map(Vec::as_slice).collect::<Vec<_>>(),
     )))
 }
@@ -117,7 +117,7 @@ fn path(facts: &Facts, function: PciAddress) -> Option<Vec<Hop>> {
 }
 
 /// What paths through a tree carry together, each from the root down: links of one name are one link.
-pub fn flow<K: Ord + Copy>(paths: &[&[(K, f64)]]) -> f64 {
+pub fn combined_flow<K: Ord + Copy>(paths: &[&[(K, f64)]]) -> f64 {
     type Branch<'a, K> = (f64, Vec<&'a [(K, f64)]>);
     let mut branches: BTreeMap<K, Branch<K>> = BTreeMap::new();
     for ((at, capacity), rest) in paths.iter().filter_map(|path| path.split_first()) {
@@ -130,7 +130,7 @@ pub fn flow<K: Ord + Copy>(paths: &[&[(K, f64)]]) -> f64 {
         if below.is_empty() {
             *capacity
         } else {
-            capacity.min(flow(below))
+            capacity.min(combined_flow(below))
         }
     };
     branches.values().map(through).sum()

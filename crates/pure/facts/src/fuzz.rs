@@ -91,8 +91,8 @@ fn tree(data: &[u8]) {
 
 fn parse_and_reduce(raw: &RawCapture) {
     let _ = facts(raw);
-    let once = collect::tree(raw);
-    assert_eq!(collect::tree(&once), once, "cut down once and twice");
+    let once = collect::collect_all(raw);
+    assert_eq!(collect::collect_all(&once), once, "cut down once and twice");
     let _ = facts(&once);
 }
 

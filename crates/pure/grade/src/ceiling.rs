@@ -337,7 +337,7 @@ fn pcie_together<'a>(host: &str, ports: impl Iterator<Item = &'a RunPort>) -> Op
     let slices: Vec<&[(&str, f64)]> = paths.iter().map(Vec::as_slice).collect();
     let single = paths.len() == 1;
     Some(PcieLimit {
-        gbps: pcie::flow(&slices),
+        gbps: pcie::combined_flow(&slices),
         host: host.to_owned(),
         link: None,
     })

@@ -201,7 +201,7 @@ pub fn with_smaller(
     proof
 }
 
-pub fn judge(
+pub fn judge_pairs(
     pairs: Vec<AddressPair>,
     facts: &[Facts],
     answers: &ProbeResultsByNode,

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Files to set aside, and why some cannot be.
-pub(crate) fn competing(
+pub(crate) fn competing_profiles(
     node: &WiredNode,
     wanted: &[WantedInterface],
 ) -> (BTreeSet<String>, Vec<PlanRefusal>) {

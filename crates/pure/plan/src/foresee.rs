@@ -14,7 +14,7 @@ use crosstie_model::{
 use crate::memory::SimulatedNode;
 
 /// The facts after the plan, as far as they follow from it.
-pub fn foresee(plan: &NodePlan, before: &Facts) -> Facts {
+pub fn predict_facts(plan: &NodePlan, before: &Facts) -> Facts {
     let mut memory = SimulatedNode::of(before);
     for step in &plan.steps {
         // Where the plan is not for these facts, nothing more is known of them.
@@ -31,7 +31,7 @@ pub fn foresee(plan: &NodePlan, before: &Facts) -> Facts {
     let configured = configured(plan);
     for interface in &mut after.network.interfaces {
         if configured.contains(interface.name.as_str()) {
-            bring_up(interface);
+            predict_link_up(interface);
         }
     }
     let Facts { rdma, network, .. } = &mut after;
@@ -47,7 +47,7 @@ pub fn foresee(plan: &NodePlan, before: &Facts) -> Facts {
             port.state = Reading::Value(PortState::Active);
             port.physical_state = Reading::Value(PhysicalState::LinkUp);
         }
-        renew_gids(port, was, is);
+        predict_gids(port, was, is);
     }
     after
 }
@@ -62,7 +62,7 @@ fn configured(plan: &NodePlan) -> BTreeSet<&str> {
 }
 
 /// A manager that has a port to configure takes it up. Whether there is a carrier then shows only on the real one.
-fn bring_up(interface: &mut Interface) {
+fn predict_link_up(interface: &mut Interface) {
     if interface.up.known() == Some(&false) {
         interface.up = Reading::Value(true);
         interface.carrier = Reading::Value(true);
@@ -70,7 +70,7 @@ fn bring_up(interface: &mut Interface) {
 }
 
 /// The kernel has each address of a port's interface in the port's table, and no other.
-fn renew_gids(port: &mut RdmaPort, was: &Interface, is: &Interface) {
+fn predict_gids(port: &mut RdmaPort, was: &Interface, is: &Interface) {
     if port.link_layer.known() != Some(&LinkLayer::Ethernet) || port.gids.is_empty() {
         return;
     }

@@ -35,7 +35,7 @@ use thiserror::Error;
 pub use basis::{VOLATILE, VolatileFact, basis, changed};
 pub use engines::{fabric_node, settings};
 pub use files::paths;
-pub use foresee::foresee;
+pub use foresee::predict_facts;
 pub use management::management_probes;
 pub use node::SOCKET_BUFFER_BYTES;
 pub use renderer::keep_commands;

@@ -84,7 +84,7 @@ impl NodeChange {
     }
 
     #[must_use]
-    pub fn because(mut self, why: impl Into<String>) -> Self {
+    pub fn with_reason(mut self, why: impl Into<String>) -> Self {
         self.why = Some(why.into());
         self
     }
@@ -202,14 +202,14 @@ mod tests {
     #[test]
     fn what_a_person_sees_of_a_canary_that_went_back() {
         let mut canary = NodeChange::new("spark-b", NodeChangeOutcome::RolledBack)
-            .because("192.0.2.1 answered before and does not any more");
+            .with_reason("192.0.2.1 answered before and does not any more");
         canary.transaction = Some("20261115T100000Z-1".to_owned());
         canary.notes = vec!["nvidia_peermem is in use and stays loaded".to_owned()];
         let mut done = NodeChange::new("spark-c", NodeChangeOutcome::Confirmed);
         done.seconds = Some(7);
         let nodes = vec![
             NodeChange::new("spark-a\u{1b}[2J", NodeChangeOutcome::NotBegun)
-                .because("spark-b was rolled back"),
+                .with_reason("spark-b was rolled back"),
             canary,
             done,
             NodeChange::new("spark-d", NodeChangeOutcome::Unchanged),

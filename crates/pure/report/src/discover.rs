@@ -56,7 +56,7 @@ pub fn view(
         out.push('\n');
     }
     if candidates.is_empty() {
-        nobody(looked, palette, &mut out);
+        nothing_found(looked, palette, &mut out);
     }
     for note in &looked.notes {
         line(
@@ -69,7 +69,7 @@ pub fn view(
         .iter()
         .filter_map(|candidate| candidate.destination.as_deref())
         .collect();
-    let offer = offer.about(destinations);
+    let offer = offer.for_nodes(destinations);
     next(&offer, !candidates.is_empty(), palette, &mut out);
     out
 }
@@ -102,7 +102,7 @@ fn draw(candidate: &DiscoveredMachine, palette: Palette, out: &mut String) {
     }
 }
 
-fn nobody(looked: &SearchedInterfaces, palette: Palette, out: &mut String) {
+fn nothing_found(looked: &SearchedInterfaces, palette: Palette, out: &mut String) {
     let on = |names: &[String]| match names {
         [] => "no interface".to_owned(),
         names => names.join(", "),

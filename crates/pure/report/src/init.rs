@@ -163,7 +163,7 @@ pub fn view(
     let path = printable(&found.file);
     let next = format!(
         "Next: {}",
-        offer.by_cluster_file().command(CommandVerb::Plan)
+        offer.for_cluster_file().command(CommandVerb::Plan)
     );
     let last = if let Some(text) = preview {
         let lines: Vec<String> = text.lines().map(printable).collect();

@@ -73,7 +73,7 @@ impl CommandVerb {
         matches!(self, Self::Scan | Self::Doctor | Self::Prove)
     }
 
-    fn becomes_root(self) -> bool {
+    fn needs_root(self) -> bool {
         !matches!(self, Self::Trust | Self::Explain)
     }
 
@@ -98,7 +98,7 @@ impl CommandContext {
 
     /// About these nodes, reached in the same way.
     #[must_use]
-    pub fn about<'a>(&self, nodes: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn for_nodes<'a>(&self, nodes: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             nodes: nodes.into_iter().map(str::to_owned).collect(),
             ..self.clone()
@@ -107,7 +107,7 @@ impl CommandContext {
 
     /// About the same nodes, once a cluster file names them.
     #[must_use]
-    pub fn by_cluster_file(&self) -> Self {
+    pub fn for_cluster_file(&self) -> Self {
         let mut offer = self.clone();
         if offer.lab.is_none() {
             offer.nodes.clear();
@@ -142,7 +142,7 @@ impl CommandContext {
 
     fn reach(&self, verb: CommandVerb, sudo: bool) -> String {
         let path = |path: &Option<String>| path.clone();
-        let root = verb.becomes_root() && (!verb.reads() || sudo || self.sudo);
+        let root = verb.needs_root() && (!verb.reads() || sudo || self.sudo);
         let connect = [
             option("timeout", self.timeout),
             option("ssh-config", path(&self.ssh_config)),
@@ -273,7 +273,7 @@ mod tests {
             )
         );
         assert_eq!(
-            offer.about([]).command(CommandVerb::Up).to_string(),
+            offer.for_nodes([]).command(CommandVerb::Up).to_string(),
             "crosstie up --output 'my lab/sparks.toml' --yes --become-password-fd 3 --ssh-config lab/ssh"
         );
     }

@@ -78,7 +78,7 @@ impl StatusNode {
     }
 
     /// Something is open, or not as it was left.
-    pub fn wants_a_look(&self) -> bool {
+    pub fn needs_attention(&self) -> bool {
         self.state == Some(ConfigurationState::Pending) || !self.drift.is_empty()
     }
 }
@@ -219,7 +219,7 @@ mod tests {
                 None
             ]
         );
-        let looks: Vec<_> = nodes.iter().map(StatusNode::wants_a_look).collect();
+        let looks: Vec<_> = nodes.iter().map(StatusNode::needs_attention).collect();
         assert_eq!(looks, [true, false, true, false, false]);
         insta::assert_snapshot!(view(&StatusReport { nodes }, Palette::Plain));
     }

@@ -5,7 +5,7 @@ use crosstie_model::change::TryCommandResult;
 use crate::text::{Palette, printable, wrap};
 
 /// Before the command runs.
-pub fn undone(palette: Palette) -> String {
+pub fn undo_notice(palette: Palette) -> String {
     const UNDONE: &str = "Undone unless it is kept: files of the network managers and of --file; links, addresses, routes, rules and \
          the firewall; sysctls of interfaces. Not undone: other files, packages, services, processes that it leaves running, \
          kernel modules, tc.";

@@ -15,9 +15,9 @@ fn command_that_hangs_is_told_with_what_the_node_runs() {
     for told in ["spark-a", script, "it had said: begun", "console"] {
         assert!(error.contains(told), "{error}");
     }
-    let runs = lab.what_runs("spark-a");
+    let runs = lab.hang_diagnosis("spark-a");
     assert!(runs.contains(script) && runs.contains("sleep 97"), "{runs}");
     lab.kill("spark-a").unwrap();
-    let runs = lab.what_runs("spark-a");
+    let runs = lab.hang_diagnosis("spark-a");
     assert!(runs.starts_with("the node does not say: "), "{runs}");
 }

@@ -25,7 +25,7 @@ fn wait_for(lab: &Lab, file: &str) {
         }
         thread::sleep(Duration::from_millis(200));
     }
-    panic!("no {file}; {}", lab.what_runs(NODE));
+    panic!("no {file}; {}", lab.hang_diagnosis(NODE));
 }
 
 #[test]

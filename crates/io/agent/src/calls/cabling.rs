@@ -43,7 +43,7 @@ impl Call for CablingCall {
             end: &end,
             on_hearing: &|ports| context.emit(&ports.to_vec()),
         };
-        let listened = cabling::probe(&probe, &conduct, cabling::STATE.as_ref());
+        let listened = cabling::run_cabling(&probe, &conduct, cabling::STATE.as_ref());
         drop(running);
         context.resources.take::<RaisedLinks>(id);
         listened

@@ -17,7 +17,7 @@ impl Call for ChangeCall {
 
     fn run(ask: ChangeRequest, context: &CallContext<'_, ()>) -> Result<ChangeReply, ChangeError> {
         let own = |session: &mut RollbackOnSessionEnd| session.own.clone();
-        let mut answer = change::answer(&ask, context.resources.with_only(own))?;
+        let mut answer = change::handle_request(&ask, context.resources.with_only(own))?;
         if let (ChangeRequest::Uninstall { .. }, ChangeReply::RolledBack(outcome)) =
             (&ask, &mut answer)
         {

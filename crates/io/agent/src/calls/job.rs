@@ -1,6 +1,6 @@
 //! Jobs on the node: looked for, started, listed, stopped; and what a rank printed.
 
-use crosstie_jobs::{JobLogError, answer, follow};
+use crosstie_jobs::{JobLogError, follow, handle_request};
 use crosstie_launch::wire::{JobCallError, JobLogRequest, JobReply, JobRequest};
 
 use crate::{Call, CallContext};
@@ -15,7 +15,7 @@ impl Call for JobCall {
     type Error = JobCallError;
 
     fn run(ask: JobRequest, _: &CallContext<'_, ()>) -> Result<JobReply, JobCallError> {
-        answer(&ask)
+        handle_request(&ask)
     }
 }
 

@@ -23,6 +23,6 @@ impl Call for ReachabilityCall {
         probes: Vec<ReachabilityProbe>,
         _: &CallContext<'_, ()>,
     ) -> Result<Vec<ProbeResult>, NoError> {
-        Ok(crosstie_node::probe::reach(&probes, PROBE_TIMEOUT))
+        Ok(crosstie_node::probe::run_probes(&probes, PROBE_TIMEOUT))
     }
 }

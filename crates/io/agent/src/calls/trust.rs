@@ -25,7 +25,7 @@ impl Call for TrustCall {
     fn run(ask: TrustRequest, _: &CallContext<'_, ()>) -> Result<TrustReply, TrustCallError> {
         let pushed = trust::pushed();
         let settled =
-            HomeFolder::find().and_then(|home| trust::answer(&home, &ask, pushed.as_ref()));
+            HomeFolder::find().and_then(|home| trust::handle_request(&home, &ask, pushed.as_ref()));
         settled.map_err(|error| TrustCallError {
             why: with_causes(&error),
         })
@@ -48,7 +48,7 @@ impl PushedAgent {
 impl Drop for PushedAgent {
     fn drop(&mut self) {
         if !self.stays {
-            trust::leave_no_agent();
+            trust::remove_unrecorded_agent();
         }
     }
 }

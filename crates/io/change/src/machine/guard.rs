@@ -107,10 +107,10 @@ fn unit(path: &Path) -> impl FnOnce(std::io::Error) -> GuardSetupError {
 
 fn enable(name: &str, wants: &str) -> Result<(), GuardSetupError> {
     let link = wanted(name, wants);
-    let made = fs::create_dir_all(durable::folder_of(&link))
+    let made = fs::create_dir_all(durable::parent_folder(&link))
         .and_then(|()| durable::remove(&link).map(drop))
         .and_then(|()| symlink(Path::new(UNITS).join(name), &link))
-        .and_then(|()| durable::sync_folder(durable::folder_of(&link)));
+        .and_then(|()| durable::sync_folder(durable::parent_folder(&link)));
     made.map_err(unit(&link))
 }
 
@@ -118,13 +118,13 @@ fn wanted(name: &str, wants: &str) -> PathBuf {
     Path::new(UNITS).join(wants).join(name)
 }
 
-pub(super) fn waits() -> bool {
+pub(super) fn is_waiting() -> bool {
     run("systemctl", &["is-active", WAIT]).is_ok()
 }
 
 /// Nobody waits any more when this returns, whether its unit's file is still there or not. Where that is not certain, as in
 /// a session that is being ended, the units stay, and with them whoever comes to remove them.
-fn end_waiter() -> Result<(), GuardSetupError> {
+fn stop_waiting_unit() -> Result<(), GuardSetupError> {
     let Err(error) = run_within("systemctl", &["stop", WAIT], Duration::from_secs(20)) else {
         return Ok(());
     };
@@ -146,7 +146,7 @@ fn end_waiter() -> Result<(), GuardSetupError> {
 pub(super) fn disarm(machine: &NodeSystem) -> Result<(), GuardSetupError> {
     // It may be the guard itself that does this: the service that rolls back is not stopped.
     let there = [WAIT, SERVICE, BOOT].map(|name| Path::new(UNITS).join(name).exists());
-    end_waiter()?;
+    stop_waiting_unit()?;
     let mut paths = vec![wanted(BOOT, "sysinit.target.wants")];
     // What a killed run has left.
     paths.push(durable::temporary_name(&Path::new(UNITS).join(WAIT)));
@@ -168,11 +168,11 @@ pub(super) fn disarm(machine: &NodeSystem) -> Result<(), GuardSetupError> {
 }
 
 /// By systemd, so that it goes on when this process and its connection are gone. What could not be restored comes back.
-pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, GuardRunError> {
+pub(super) fn rollback_now(transaction: &str) -> Result<Vec<String>, GuardRunError> {
     let started = run_within("systemctl", &["start", SERVICE], ROLLBACK_TIMEOUT);
     let found = StoredTransaction::open(&Path::new(STATE).join(transaction))?;
     match found.progress.state {
-        TransactionState::RolledBack => Ok(found.progress.all_left()),
+        TransactionState::RolledBack => Ok(found.progress.leftovers()),
         state => {
             let found = format!("the change is {state:?}");
             let left = started.err().map_or(found, |error| error.to_string());
@@ -182,7 +182,7 @@ pub(super) fn go_back_now(transaction: &str) -> Result<Vec<String>, GuardRunErro
 }
 
 /// At the end of its wait. By systemd, as `go_back_now`; the caller does it itself where systemd does not.
-pub(crate) fn start_at_deadline() -> Result<(), ProgramError> {
+pub(crate) fn start_rollback_unit() -> Result<(), ProgramError> {
     run_within(
         "systemctl",
         &["start", "--no-block", SERVICE],
@@ -192,7 +192,7 @@ pub(crate) fn start_at_deadline() -> Result<(), ProgramError> {
 }
 
 /// Without waiting for it. Where its file is gone it has been disarmed, and systemd may not have noticed yet.
-pub(crate) fn start_now() {
+pub(crate) fn start_without_waiting() {
     if !Path::new(UNITS).join(SERVICE).exists() {
         return;
     }

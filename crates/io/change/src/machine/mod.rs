@@ -38,7 +38,7 @@ use crosstie_node::{
     with_causes,
 };
 
-pub(super) use guard::{start_at_deadline, start_now as start_guard};
+pub(super) use guard::{start_rollback_unit, start_without_waiting as start_guard};
 pub(super) use wait::wait_until;
 
 /// The running program, and where the agents of root are, which nobody writes to once they have their names.
@@ -95,8 +95,8 @@ impl SystemAccess for NodeSystem {
         guard::arm(self, transaction, program, guard)
     }
 
-    fn guard_waits(&self) -> bool {
-        guard::waits()
+    fn is_guard_waiting(&self) -> bool {
+        guard::is_waiting()
     }
 
     fn disarm(&self) -> Result<(), GuardSetupError> {
@@ -111,7 +111,7 @@ impl SystemAccess for NodeSystem {
     }
 
     fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
-        guard::go_back_now(transaction)
+        guard::rollback_now(transaction)
     }
 
     fn set(&self, step: &Step) -> Result<(), StepError> {
@@ -141,7 +141,7 @@ impl SystemAccess for NodeSystem {
         }
     }
 
-    fn before_all(&self) -> (RuntimeSnapshot, Vec<String>) {
+    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>) {
         let (network, obstacles) = network_state::snapshot(&SnapshotScope::Everything);
         let before = RuntimeSnapshot {
             network: Some(network),
@@ -175,7 +175,7 @@ impl FileOperations for NodeSystem {
     fn edge(&self, name: &'static str) {
         tracing::trace!("edge: {name}");
         #[cfg(any(test, feature = "rehearsal"))]
-        rehearsal::pass(name);
+        rehearsal::reach_cut_point(name);
     }
 }
 
@@ -208,7 +208,7 @@ fn store_program(path: &Path) -> io::Result<()> {
     }
     // It may have come over the network a moment ago.
     File::open(path)?.sync_all()?;
-    durable::sync_folder(durable::folder_of(path))
+    durable::sync_folder(durable::parent_folder(path))
 }
 
 fn copy_program(path: &Path) -> io::Result<()> {

@@ -21,7 +21,7 @@ use rustix::process::{Signal, getpid, kill_process};
 const ORDER: &str = "/run/crosstie-rehearsal";
 const HOLD: Duration = Duration::from_secs(60);
 
-pub(super) fn pass(edge: &str) {
+pub(super) fn reach_cut_point(edge: &str) {
     let Ok(status) = fs::symlink_metadata(ORDER) else {
         return;
     };

@@ -6,7 +6,7 @@ use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest, TryRequest
 use crosstie_plan::memory::SimulatedNode;
 
 use super::{
-    super::{answer_by, journal::StoredTransaction, system::SystemAccess},
+    super::{handle_request_with, journal::StoredTransaction, system::SystemAccess},
     model::{Model, Tree},
 };
 
@@ -45,7 +45,7 @@ fn shape(model: &Model) -> Shape {
 }
 
 fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
-    answer_by(model, &model.state(), ask)
+    handle_request_with(model, &model.state(), ask)
 }
 
 fn apply(model: &Model) -> String {

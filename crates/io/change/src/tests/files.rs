@@ -12,12 +12,12 @@ use crosstie_model::change::{
 };
 
 use super::{
-    super::{answer_by, machine::NodeSystem, system::SystemAccess},
+    super::{handle_request_with, machine::NodeSystem, system::SystemAccess},
     model::Model,
 };
 
 fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
-    answer_by(model, &model.state(), ask)
+    handle_request_with(model, &model.state(), ask)
 }
 
 fn configured(model: &Model) {

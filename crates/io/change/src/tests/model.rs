@@ -217,7 +217,7 @@ impl Model {
         if let Some(id) = self.armed() {
             let program = self.state().join(&id).join("crosstie");
             assert!(program.exists(), "203/EXEC: {}", program.display());
-            outcome::guard(self, &self.state(), &id, moment).unwrap();
+            outcome::run_guard(self, &self.state(), &id, moment).unwrap();
         }
     }
 
@@ -319,7 +319,7 @@ impl SystemAccess for Model {
         self.systemctl()
     }
 
-    fn guard_waits(&self) -> bool {
+    fn is_guard_waiting(&self) -> bool {
         self.armed().is_some()
     }
 
@@ -342,7 +342,8 @@ impl SystemAccess for Model {
     }
 
     fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
-        let outcome = outcome::guard(self, &self.state(), transaction, RollbackMoment::Running)?;
+        let outcome =
+            outcome::run_guard(self, &self.state(), transaction, RollbackMoment::Running)?;
         Ok(outcome.map(|outcome| outcome.left).unwrap_or_default())
     }
 
@@ -414,7 +415,7 @@ impl SystemAccess for Model {
         }
     }
 
-    fn before_all(&self) -> (RuntimeSnapshot, Vec<String>) {
+    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>) {
         let names = self
             .kernel
             .lock()

@@ -8,9 +8,9 @@ use crosstie_model::change::{
 
 use super::{
     super::{
-        answer_by,
+        handle_request_with,
         journal::StoredTransaction,
-        session::{INTERRUPTED, guard_is_own},
+        session::{INTERRUPTED, is_guard_of},
         system::SystemAccess,
     },
     model::Model,
@@ -18,7 +18,7 @@ use super::{
 use crosstie_node::groups::StoppableWork;
 
 fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
-    answer_by(model, &model.state(), ask)
+    handle_request_with(model, &model.state(), ask)
 }
 
 fn begin(model: &Model, change: &ChangeRequest) -> String {
@@ -117,14 +117,14 @@ fn a_guard_is_a_processes_own_unless_another_has_begun_a_change_since() {
     let model = Model::new();
     let state = model.state();
     let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
-    let is_own = |own: &str| [false, true].map(|is_alone| guard_is_own(&state, own, is_alone));
+    let is_own = |own: &str| [false, true].map(|is_alone| is_guard_of(&state, own, is_alone));
     assert_eq!(is_own(&first), [true; 2]);
     assert_eq!(is_own("0009-20261115T100000Z"), [false; 2]);
     confirm(&model, &first);
     // Who is at work now may be about to begin.
     assert_eq!(is_own(&first), [false, true]);
     let second = begin(&model, &trial());
-    assert!(model.guard_waits());
+    assert!(model.is_guard_waiting());
     assert_eq!(is_own(&first), [false; 2]);
     assert_eq!(is_own(&second), [true; 2]);
     model.time_is_up();

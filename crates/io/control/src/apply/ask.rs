@@ -59,7 +59,7 @@ impl ChangeCallError {
 }
 
 /// A node knows what would help, and not how it is reached.
-pub(super) fn told(error: &ChangeError, offer: &CommandContext) -> String {
+pub(super) fn error_with_suggestion(error: &ChangeError, offer: &CommandContext) -> String {
     let verb = match error {
         ChangeError::Open { .. } | ChangeError::Newer { .. } => CommandVerb::Rollback,
         ChangeError::Stale { .. } => CommandVerb::Plan,
@@ -68,7 +68,7 @@ pub(super) fn told(error: &ChangeError, offer: &CommandContext) -> String {
     format!("{error}: {}", offer.command(verb))
 }
 
-pub(super) fn ask(
+pub(super) fn call_change(
     session: &dyn Session,
     ask: &ChangeRequest,
     deadline: Duration,
@@ -82,7 +82,7 @@ pub(super) fn ask(
 }
 
 /// Asks again for as long as the node's guard, or another command, is at work there.
-pub(super) fn ask_when_free(
+pub(super) fn call_change_when_free(
     session: &dyn Session,
     question: &ChangeRequest,
     deadline: Duration,
@@ -91,7 +91,7 @@ pub(super) fn ask_when_free(
 ) -> Result<ChangeReply, ChangeCallError> {
     let end = Instant::now() + limits.rollback;
     loop {
-        let answer = ask(session, question, deadline, progress);
+        let answer = call_change(session, question, deadline, progress);
         let busy = matches!(answer, Err(ChangeCallError::Said(ChangeError::Busy { .. })));
         if !busy || Instant::now() + limits.pause >= end {
             return answer;
@@ -102,7 +102,7 @@ pub(super) fn ask_when_free(
 }
 
 /// Of these probes, those that are answered, and those that are not with the reason.
-pub(super) fn reach(
+pub(super) fn probe_again(
     session: &dyn Session,
     probes: &[ReachabilityProbe],
     limits: &ApplyTimeouts,
@@ -118,15 +118,15 @@ pub(super) fn reach(
         let answer = answers.iter().find(|answer| answer.probe == *probe);
         match answer.map(|answer| &answer.problem) {
             Some(None) => passed.push(probe.clone()),
-            Some(Some(why)) => failed.push(format!("{} ({why})", words(probe))),
-            None => failed.push(words(probe)),
+            Some(Some(why)) => failed.push(format!("{} ({why})", probe_text(probe))),
+            None => failed.push(probe_text(probe)),
         }
     }
     Ok((passed, failed))
 }
 
 /// For a sentence.
-fn words(probe: &ReachabilityProbe) -> String {
+fn probe_text(probe: &ReachabilityProbe) -> String {
     match probe {
         ReachabilityProbe::Ping {
             address, interface, ..

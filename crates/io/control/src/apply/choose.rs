@@ -51,7 +51,7 @@ impl Run {
 }
 
 /// The run that `named` names and, on a node, everything after it; or the newest that is in force.
-pub(super) fn choose(
+pub(super) fn choose_run(
     nodes: &[NodeStatusReply],
     named: Option<&str>,
 ) -> Result<RollbackPlan, ChooseRunError> {
@@ -62,13 +62,15 @@ pub(super) fn choose(
         if !known && nodes.iter().all(|(_, answer)| answer.is_ok()) {
             return Err(ChooseRunError::Unknown { id: id.to_owned() });
         }
-        return Ok(plan(nodes, Some(id.to_owned()), is_it));
+        return Ok(plan_rollback(nodes, Some(id.to_owned()), is_it));
     }
     let Some(run) = newest(nodes)? else {
-        return Ok(plan(nodes, None, |_, _| false));
+        return Ok(plan_rollback(nodes, None, |_, _| false));
     };
     let id = run.id().to_owned();
-    Ok(plan(nodes, Some(id), |node, one| Run::of(node, one) == run))
+    Ok(plan_rollback(nodes, Some(id), |node, one| {
+        Run::of(node, one) == run
+    }))
 }
 
 fn is_named(one: &TransactionStatus, id: &str) -> bool {
@@ -122,7 +124,7 @@ fn newest(nodes: &[NodeStatusReply]) -> Result<Option<Run>, ChooseRunError> {
 }
 
 /// `is_it`: whether this transaction of this node is part of the run.
-fn plan(
+fn plan_rollback(
     nodes: &[NodeStatusReply],
     run: Option<String>,
     is_it: impl Fn(usize, &TransactionStatus) -> bool,

@@ -14,14 +14,14 @@ use crosstie_report::{
 };
 
 use super::{
-    ask::{ApplyTimeouts, ChangeCallError, ask, ask_when_free},
+    ask::{ApplyTimeouts, ChangeCallError, call_change, call_change_when_free},
     transaction::{ChangeTarget, remarks},
     undo::RollbackRoute,
 };
 use crate::Connector;
 
 /// Over a new connection: what `run` left open is rolled back, and nothing that another controller began.
-pub(super) fn settle_change(
+pub(super) fn resolve_unreachable_change(
     subject: &ChangeTarget,
     run: &str,
     error: &ChangeCallError,
@@ -30,22 +30,23 @@ pub(super) fn settle_change(
 ) -> NodeChange {
     let change = |outcome| NodeChange::new(&subject.node, outcome);
     let Some((session, status)) = status(subject.connector.as_ref(), limits, progress) else {
-        return change(NodeChangeOutcome::GoingBack).because(format!(
+        return change(NodeChangeOutcome::GoingBack).with_reason(format!(
             "{error}; no connection to it works, so it goes back by itself"
         ));
     };
     let mut newest_first = status.transactions.iter().rev();
     let Some(own) = newest_first.find(|one| one.run.as_deref() == Some(run)) else {
-        return change(NodeChangeOutcome::Failed).because(format!("{error}; nothing was changed"));
+        return change(NodeChangeOutcome::Failed)
+            .with_reason(format!("{error}; nothing was changed"));
     };
     let mut changed = match own.state {
         TransactionState::Confirmed => {
             return change(NodeChangeOutcome::Failed)
-                .because(format!("{error}; yet it is confirmed"));
+                .with_reason(format!("{error}; yet it is confirmed"));
         }
         TransactionState::RolledBack => {
             let why = own.why.as_deref().unwrap_or("it was not confirmed");
-            change(NodeChangeOutcome::RolledBack).because(match own.kind {
+            change(NodeChangeOutcome::RolledBack).with_reason(match own.kind {
                 TransactionKind::Try => format!(
                     "the command cut the connection; the node went back by itself ({error}; {why})"
                 ),
@@ -92,10 +93,10 @@ pub(super) fn resume_rollback(
     let found = found.filter(|(_, status)| status.transactions.iter().any(has_begun));
     let Some((session, _)) = found else {
         let node = connector.name();
-        let offer = offer.about([node]);
+        let offer = offer.for_nodes([node]);
         let status = offer.command(CommandVerb::Status);
         let why = format!("{error}; see how it stands: {status}");
-        return NodeChange::new(node, NodeChangeOutcome::Failed).because(why);
+        return NodeChange::new(node, NodeChangeOutcome::Failed).with_reason(why);
     };
     let name = connector.name();
     let mut changed = roll_back(session.as_ref(), question, error, name, limits, progress);
@@ -111,7 +112,7 @@ fn status(
     let end = Instant::now() + limits.settle;
     loop {
         if let Ok(session) = connector.fresh(limits.connect, progress)
-            && let Ok(ChangeReply::Status(status)) = ask(
+            && let Ok(ChangeReply::Status(status)) = call_change(
                 session.as_ref(),
                 &ChangeRequest::Status,
                 limits.answer,
@@ -135,19 +136,18 @@ fn roll_back(
     limits: ApplyTimeouts,
     progress: &dyn Fn(NodeStage),
 ) -> NodeChange {
-    match ask_when_free(session, question, limits.rollback, &limits, progress) {
+    match call_change_when_free(session, question, limits.rollback, &limits, progress) {
         Ok(ChangeReply::RolledBack(undone)) => {
             let mut change =
-                NodeChange::new(node, NodeChangeOutcome::RolledBack).because(error.to_string());
+                NodeChange::new(node, NodeChangeOutcome::RolledBack).with_reason(error.to_string());
             change.notes.extend(remarks(&undone));
             change
         }
         Ok(ChangeReply::Nothing) => {
-            NodeChange::new(node, NodeChangeOutcome::RolledBack).because(error.to_string())
+            NodeChange::new(node, NodeChangeOutcome::RolledBack).with_reason(error.to_string())
         }
-        Ok(_) => NodeChange::new(node, NodeChangeOutcome::GoingBack).because(error.to_string()),
-        Err(also) => {
-            NodeChange::new(node, NodeChangeOutcome::GoingBack).because(format!("{error}; {also}"))
-        }
+        Ok(_) => NodeChange::new(node, NodeChangeOutcome::GoingBack).with_reason(error.to_string()),
+        Err(also) => NodeChange::new(node, NodeChangeOutcome::GoingBack)
+            .with_reason(format!("{error}; {also}")),
     }
 }

@@ -31,9 +31,9 @@ use crosstie_report::{
 use crate::{
     CommandTargets, Consent, ConsentError, ControlEvent, Fleet, FleetSnapshot, NoRandomNumbers,
     NodeError, NodeFacts, Question, ResolvedTargets, SnapshotError, TargetNodes, TargetsError,
-    plan::{PlanError, find, make},
+    plan::{PlanError, find, plan_with_errors},
 };
-use rollout::{NodeRollout, carry_out};
+use rollout::{NodeRollout, roll_out};
 use subjects::ChangeTargets;
 use transaction::ReplanIfStale;
 
@@ -42,11 +42,11 @@ pub use choose::ChooseRunError;
 pub use run_id::new_run_id;
 pub use status::status;
 pub(crate) use status::status_of;
-pub use trial::{TrialOptions, TryCommandError, attempt};
+pub use trial::{TrialOptions, TryCommandError, try_command};
 pub use undo::{RollbackError, RollbackOptions, rollback, uninstall};
 
 /// What whoever presses Ctrl-C is told.
-fn interrupted(offer: &CommandContext) -> String {
+fn interrupt_message(offer: &CommandContext) -> String {
     format!(
         "crosstie: interrupted; nodes that were not confirmed yet go back by themselves, and those that were are changed.\n  \
          {}    tells which\n  {}    undoes it",
@@ -96,21 +96,21 @@ pub fn apply(
     };
     consent.is_possible(CHANGE)?;
     let nodes = FleetSnapshot::take(&fleet).as_root(no_root)?;
-    let plan = make(&spec, &nodes, file.as_deref())?;
+    let plan = plan_with_errors(&spec, &nodes, file.as_deref())?;
     let options = ApplyOptions {
-        canary: called(options.canary.as_deref(), &nodes)?,
+        canary: host_name_of(options.canary.as_deref(), &nodes)?,
         ..options.clone()
     };
     fleet
         .options()
         .observer
         .observe(ControlEvent::Planned(&plan));
-    approve(&plan, options.guard, consent)?;
-    change(&plan, &new_run_id()?, &spec, &fleet, &nodes, &options)
+    ask_approval(&plan, options.guard, consent)?;
+    change_nodes(&plan, &new_run_id()?, &spec, &fleet, &nodes, &options)
 }
 
 /// The one question. Where there is nothing to do, or nothing may be done, nobody is asked.
-pub(crate) fn approve(
+pub(crate) fn ask_approval(
     plan: &ClusterPlan,
     guard: u32,
     consent: &Consent,
@@ -139,7 +139,7 @@ pub(crate) fn approve(
 pub(crate) const CHANGE: &str = "change nodes";
 
 /// Every node of the plan, and what became of it. `run` is what the changes of all nodes share.
-pub(crate) fn change(
+pub(crate) fn change_nodes(
     plan: &ClusterPlan,
     run: &str,
     spec: &ClusterSpec,
@@ -147,7 +147,7 @@ pub(crate) fn change(
     nodes: &[NodeFacts],
     options: &ApplyOptions,
 ) -> Result<ApplyReport, ApplyError> {
-    let before = plan.nodes.iter().map(|node| before(node, plan));
+    let before = plan.nodes.iter().map(|node| initial_report(node, plan));
     let mut changes = ApplyReport::new(before.collect());
     if plan.is_refused() {
         return Ok(changes);
@@ -161,7 +161,7 @@ pub(crate) fn change(
             guard_seconds: options.guard,
             force: options.force,
         };
-        job(order, spec, nodes, &subjects)
+        node_rollout(order, spec, nodes, &subjects)
     });
     let jobs = jobs.collect::<Result<Vec<NodeRollout>, ApplyError>>()?;
     let canary = options.canary.as_deref();
@@ -170,7 +170,7 @@ pub(crate) fn change(
         .iter()
         .position(|node| Some(node.node.as_str()) == canary);
     changes.run = plan.has_work().then(|| run.to_owned());
-    for done in observed(fleet, jobs, canary) {
+    for done in roll_out_with_progress(fleet, jobs, canary) {
         let mut nodes = changes.nodes.iter_mut();
         if let Some(change) = nodes.find(|change| change.node == done.node) {
             *change = done;
@@ -184,23 +184,24 @@ pub fn no_root(why: String) -> NodeError {
 }
 
 /// What there is to say of a node before anything is done.
-fn before(node: &NodePlan, plan: &ClusterPlan) -> NodeChange {
+fn initial_report(node: &NodePlan, plan: &ClusterPlan) -> NodeChange {
     if !node.refusals.is_empty() {
         let why: Vec<String> = node.refusals.iter().map(ToString::to_string).collect();
-        return NodeChange::new(&node.node, NodeChangeOutcome::Refused).because(why.join("; "));
+        return NodeChange::new(&node.node, NodeChangeOutcome::Refused).with_reason(why.join("; "));
     }
     if node.steps.is_empty() {
         return NodeChange::new(&node.node, NodeChangeOutcome::Unchanged);
     }
     let change = NodeChange::new(&node.node, NodeChangeOutcome::NotBegun);
     if plan.is_refused() {
-        return change.because("another node's plan is refused; name the others to go without it");
+        return change
+            .with_reason("another node's plan is refused; name the others to go without it");
     }
     change
 }
 
 /// The host name of the node that a person calls so.
-fn called(name: Option<&str>, nodes: &[NodeFacts]) -> Result<Option<String>, ApplyError> {
+fn host_name_of(name: Option<&str>, nodes: &[NodeFacts]) -> Result<Option<String>, ApplyError> {
     let Some(name) = name else {
         return Ok(None);
     };
@@ -213,7 +214,7 @@ fn called(name: Option<&str>, nodes: &[NodeFacts]) -> Result<Option<String>, App
     }
 }
 
-fn job(
+fn node_rollout(
     order: ApplyRequest,
     spec: &ClusterSpec,
     nodes: &[NodeFacts],
@@ -227,17 +228,21 @@ fn job(
     Ok(NodeRollout {
         // One that has nothing to do is asked as well: it may be on its way to another state, by somebody's rollback.
         subject: if order.plan.steps.is_empty() {
-            subject.unprobed()
+            subject.without_probes()
         } else {
             subject
         },
-        again: again(spec.clone(), facts, order.clone()),
+        again: replanned_request(spec.clone(), facts, order.clone()),
         order,
     })
 }
 
 /// The same order for a node that is no longer as it was, where the plan that was approved of is still the plan.
-fn again(spec: ClusterSpec, nodes: Vec<Facts>, order: ApplyRequest) -> Box<ReplanIfStale> {
+fn replanned_request(
+    spec: ClusterSpec,
+    nodes: Vec<Facts>,
+    order: ApplyRequest,
+) -> Box<ReplanIfStale> {
     Box::new(move |now| {
         let mut nodes = nodes.clone();
         let name = &order.plan.node;
@@ -255,14 +260,18 @@ fn again(spec: ClusterSpec, nodes: Vec<Facts>, order: ApplyRequest) -> Box<Repla
 }
 
 /// With the progress of each told.
-fn observed(fleet: &Fleet, jobs: Vec<NodeRollout>, canary: Option<usize>) -> Vec<NodeChange> {
+fn roll_out_with_progress(
+    fleet: &Fleet,
+    jobs: Vec<NodeRollout>,
+    canary: Option<usize>,
+) -> Vec<NodeChange> {
     let options = fleet.options();
     if jobs.iter().any(|job| !job.order.plan.steps.is_empty()) {
-        options.last_words(&interrupted(&options.offer));
+        options.last_words(&interrupt_message(&options.offer));
     }
     let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
     let round = fleet.round(&names);
-    let changes = carry_out(jobs, canary, ApplyTimeouts::default(), &round);
+    let changes = roll_out(jobs, canary, ApplyTimeouts::default(), &round);
     round.end();
     options.last_words("");
     changes

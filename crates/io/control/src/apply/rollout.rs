@@ -32,14 +32,14 @@ pub(super) struct NodeRollout {
 }
 
 /// Changes every node, `canary` first, and says what became of each, in the jobs' order.
-pub(super) fn carry_out(
+pub(super) fn roll_out(
     jobs: Vec<NodeRollout>,
     canary: Option<usize>,
     limits: ApplyTimeouts,
     round: &Arc<FleetRound>,
 ) -> Vec<NodeChange> {
     let names: Vec<String> = jobs.iter().map(|job| job.subject.node.clone()).collect();
-    let stages = stages(&jobs, canary);
+    let stages = rollout_order(&jobs, canary);
     let jobs: Vec<Arc<NodeRollout>> = jobs.into_iter().map(Arc::new).collect();
     let mut changes: Vec<Option<NodeChange>> = jobs.iter().map(|_| None).collect();
     // The first node that did not come through, as a reason.
@@ -52,7 +52,10 @@ pub(super) fn carry_out(
             .iter()
             .map(|index| (*index, Arc::clone(&jobs[*index])))
             .collect();
-        let last = items.iter().map(|(_, job)| longest(job, limits)).max();
+        let last = items
+            .iter()
+            .map(|(_, job)| rollout_timeout(job, limits))
+            .max();
         let (stop, round) = (Arc::clone(&stop), Arc::clone(round));
         let results = fan_out(
             items,
@@ -69,7 +72,7 @@ pub(super) fn carry_out(
         for (index, result) in stage.into_iter().zip(results) {
             let late = |unfinished: UnfinishedWork| {
                 NodeChange::new(&names[index], NodeChangeOutcome::Failed)
-                    .because(unfinished.to_string())
+                    .with_reason(unfinished.to_string())
             };
             changes[index] = Some(result.unwrap_or_else(late));
         }
@@ -84,7 +87,7 @@ pub(super) fn carry_out(
 
 /// Those with nothing to do, then a canary, then the others. This machine last: the others are its witnesses, and it is
 /// where we stand.
-fn stages(jobs: &[NodeRollout], canary: Option<usize>) -> Vec<Vec<usize>> {
+fn rollout_order(jobs: &[NodeRollout], canary: Option<usize>) -> Vec<Vec<usize>> {
     let is_here = |index: usize| jobs[index].subject.seen_by.is_some();
     let is_idle = |index: &usize| jobs[*index].order.plan.steps.is_empty();
     let (idle, working): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(is_idle);
@@ -97,7 +100,7 @@ fn stages(jobs: &[NodeRollout], canary: Option<usize>) -> Vec<Vec<usize>> {
 }
 
 /// Beyond all that is foreseen.
-fn longest(job: &NodeRollout, limits: ApplyTimeouts) -> Duration {
+fn rollout_timeout(job: &NodeRollout, limits: ApplyTimeouts) -> Duration {
     deadline(job, limits) + limits.settle + (limits.connect + limits.answer + limits.rollback) * 4
 }
 
@@ -122,9 +125,9 @@ fn unless_stopped(
     let reason = || stop.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(why) = reason().as_ref() {
         return NodeChange::new(&job.subject.node, NodeChangeOutcome::NotBegun)
-            .because(why.as_str());
+            .with_reason(why.as_str());
     }
-    let change = change(job, limits, progress);
+    let change = change_node(job, limits, progress);
     if !change.outcome.is_fine() {
         let why = || format!("{} did not come through", change.node);
         reason().get_or_insert_with(why);
@@ -133,7 +136,11 @@ fn unless_stopped(
 }
 
 /// One node, from its plan to its confirmation.
-fn change(job: &NodeRollout, limits: ApplyTimeouts, progress: &dyn Fn(NodeStage)) -> NodeChange {
+fn change_node(
+    job: &NodeRollout,
+    limits: ApplyTimeouts,
+    progress: &dyn Fn(NodeStage),
+) -> NodeChange {
     let ask = ChangeRequest::Apply(Box::new(job.order.clone()));
     let deadline = deadline(job, limits);
     let begun = begin(&job.subject, &ask, &job.again, deadline, limits, progress);

@@ -10,7 +10,7 @@ use crosstie_reach::{NodeStage, Session, ssh::SshDestination};
 use crosstie_report::offer::CommandContext;
 
 use super::{
-    ask::{ApplyTimeouts, reach},
+    ask::{ApplyTimeouts, probe_again},
     transaction::ChangeTarget,
 };
 use crate::{Connector, Fleet, FleetOptions, NodeFacts, destinations};
@@ -34,13 +34,13 @@ impl<'a> ChangeTargets<'a> {
         fleet: &Fleet,
         nodes: &'a [NodeFacts],
     ) -> Self {
-        let alone = nodes.len() == 1 && is_here(&nodes[0]);
+        let alone = nodes.len() == 1 && is_this_machine(&nodes[0]);
         let others = spec.filter(|_| alone);
         Self {
             spec,
             nodes,
             connectors: fleet.connectors(),
-            others: others.and_then(|spec| others_of(spec, fleet)),
+            others: others.and_then(|spec| other_nodes(spec, fleet)),
             offer: fleet.options().offer.clone(),
         }
     }
@@ -48,9 +48,9 @@ impl<'a> ChangeTargets<'a> {
     /// The node at this place of the snapshot.
     pub(super) fn subject(&self, index: usize) -> ChangeTarget {
         let node = &self.nodes[index];
-        let seen_by = is_here(node).then(|| PeerProbes {
+        let seen_by = is_this_machine(node).then(|| PeerProbes {
             peers: self.peers(index),
-            greetings: greetings(&node.facts, self.port(&node.facts)),
+            greetings: ssh_probes(&node.facts, self.port(&node.facts)),
         });
         ChangeTarget {
             node: node.facts.host.name.clone(),
@@ -77,7 +77,7 @@ impl<'a> ChangeTargets<'a> {
 }
 
 /// Whether it is the machine that we run on, whatever it was called.
-fn is_here(node: &NodeFacts) -> bool {
+fn is_this_machine(node: &NodeFacts) -> bool {
     let own = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
     let own = own.as_deref().map(str::trim);
     let boot = node.facts.host.boot_id.known().map(String::as_str);
@@ -85,7 +85,7 @@ fn is_here(node: &NodeFacts) -> bool {
 }
 
 /// Nothing that is asked of them takes root.
-fn others_of(spec: &ClusterSpec, fleet: &Fleet) -> Option<Fleet> {
+fn other_nodes(spec: &ClusterSpec, fleet: &Fleet) -> Option<Fleet> {
     let options = FleetOptions {
         root: None,
         password_first: false,
@@ -100,7 +100,7 @@ fn others_of(spec: &ClusterSpec, fleet: &Fleet) -> Option<Fleet> {
 }
 
 /// What others reach of a node as long as its management works: its ssh server.
-fn greetings(facts: &Facts, port: u16) -> Vec<ReachabilityProbe> {
+fn ssh_probes(facts: &Facts, port: u16) -> Vec<ReachabilityProbe> {
     let interfaces = management(facts);
     let interfaces = interfaces
         .iter()
@@ -138,14 +138,15 @@ impl PeerProbes {
         }
         self.peers.iter().find_map(|connector| {
             let session = connector.session(progress).ok()?;
-            let (seen, _) = reach(session.as_ref(), &self.greetings, limits, progress).ok()?;
+            let (seen, _) =
+                probe_again(session.as_ref(), &self.greetings, limits, progress).ok()?;
             let witness = WitnessPeer {
                 connector: Arc::clone(connector),
                 session,
                 seen,
             };
             if witness.seen.is_empty() {
-                witness.dismiss();
+                witness.release_session();
                 return None;
             }
             Some(witness)
@@ -160,7 +161,7 @@ impl WitnessPeer {
         progress: &dyn Fn(NodeStage),
     ) -> Result<(), String> {
         let name = self.connector.name();
-        match reach(self.session.as_ref(), &self.seen, limits, progress) {
+        match probe_again(self.session.as_ref(), &self.seen, limits, progress) {
             Ok((_, failed)) if failed.is_empty() => Ok(()),
             Ok((_, failed)) => Err(format!(
                 "{name} reached this before and does not any more: {}",
@@ -173,7 +174,7 @@ impl WitnessPeer {
     }
 
     /// It may be asked other things.
-    pub(super) fn dismiss(self) {
+    pub(super) fn release_session(self) {
         self.connector.keep(self.session);
     }
 }

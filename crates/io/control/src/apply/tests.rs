@@ -26,7 +26,7 @@ use crosstie_report::{
 use super::{
     ask::{ApplyTimeouts, ChangeCallError},
     lost,
-    rollout::{NodeRollout, carry_out},
+    rollout::{NodeRollout, roll_out},
     subjects::PeerProbes,
     transaction::ChangeTarget,
     undo::RollbackRoute,
@@ -103,7 +103,7 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> NodeRollout {
 
 fn carried_out(jobs: Vec<NodeRollout>, canary: Option<usize>) -> Vec<NodeChange> {
     let observer = Arc::new(NoObserver) as _;
-    carry_out(
+    roll_out(
         jobs,
         canary,
         LIMITS,
@@ -180,7 +180,7 @@ fn another_plan_is_not_carried_out_in_place_of_a_stale_one() {
         ..job(&Fake::new("spark-a"), None).order
     };
     assert!(!order.plan.steps.is_empty());
-    let again = super::again(spec, vec![then.clone()], order.clone());
+    let again = super::replanned_request(spec, vec![then.clone()], order.clone());
     let mut now = then.clone();
     now.host.boot_id = Reading::Value("another".to_owned());
     let Some(ChangeRequest::Apply(same)) = again(&now) else {
@@ -397,7 +397,7 @@ fn a_node_with_nothing_to_do_is_asked_first_and_may_say_no() {
     let jobs = || {
         let mut idle = job(&nodes[1], None);
         idle.order.plan.steps.clear();
-        idle.subject = idle.subject.unprobed();
+        idle.subject = idle.subject.without_probes();
         vec![job(&nodes[0], None), idle]
     };
     let changes = carried_out(jobs(), None);

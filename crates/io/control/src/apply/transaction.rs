@@ -22,7 +22,10 @@ use crosstie_report::{
 };
 
 use super::{
-    ask::{ApplyTimeouts, ChangeCallError, ask, ask_when_free, reach, told},
+    ask::{
+        ApplyTimeouts, ChangeCallError, call_change, call_change_when_free, error_with_suggestion,
+        probe_again,
+    },
     lost,
     subjects::{PeerProbes, WitnessPeer},
 };
@@ -43,7 +46,7 @@ pub(super) struct ChangeTarget {
 
 impl ChangeTarget {
     /// For whom nothing is changed: nobody has to look whether it is still reached.
-    pub(super) fn unprobed(self) -> Self {
+    pub(super) fn without_probes(self) -> Self {
         Self {
             probes: Vec::new(),
             seen_by: None,
@@ -93,10 +96,10 @@ pub(super) fn begin<'a>(
     progress: &dyn Fn(NodeStage),
 ) -> Result<RemoteTransaction<'a>, NodeChange> {
     let failed =
-        |why: String| NodeChange::new(&subject.node, NodeChangeOutcome::Failed).because(why);
+        |why: String| NodeChange::new(&subject.node, NodeChangeOutcome::Failed).with_reason(why);
     let first = subject.connector.session(progress);
     let mut first = first.map_err(|error| failed(error.line()))?;
-    let (kept, _) = reach(first.as_mut(), &subject.probes, &limits, progress)
+    let (kept, _) = probe_again(first.as_mut(), &subject.probes, &limits, progress)
         .map_err(|error| failed(error.to_string()))?;
     let mut notes = Vec::new();
     let witness = subject.seen_by.as_ref().and_then(|seen_by| {
@@ -107,12 +110,12 @@ pub(super) fn begin<'a>(
         witness
     });
     let began = Instant::now();
-    let mut answer = ask(first.as_mut(), change, deadline, progress);
+    let mut answer = call_change(first.as_mut(), change, deadline, progress);
     if let Err(ChangeCallError::Said(ChangeError::Stale { .. })) = &answer
         && let Ok(facts) = FleetSnapshot::facts_over(first.as_ref(), limits.answer, progress)
         && let Some(change) = again(&facts)
     {
-        answer = ask(first.as_mut(), &change, deadline, progress);
+        answer = call_change(first.as_mut(), &change, deadline, progress);
     }
     match answer {
         Ok(ChangeReply::Armed(armed)) => Ok(RemoteTransaction {
@@ -136,7 +139,9 @@ pub(super) fn begin<'a>(
             let error = answer.err().unwrap_or_else(ChangeCallError::wrong_answer);
             drop(first);
             let run = run_of(change);
-            Err(lost::settle_change(subject, run, &error, limits, progress))
+            Err(lost::resolve_unreachable_change(
+                subject, run, &error, limits, progress,
+            ))
         }
     }
 }
@@ -159,7 +164,8 @@ fn refused(subject: &ChangeTarget, error: &ChangeError) -> NodeChange {
         ChangeError::Stuck { .. } => NodeChangeOutcome::Failed,
         _ => NodeChangeOutcome::Refused,
     };
-    NodeChange::new(&subject.node, outcome).because(told(error, &subject.offer))
+    NodeChange::new(&subject.node, outcome)
+        .with_reason(error_with_suggestion(error, &subject.offer))
 }
 
 impl RemoteTransaction<'_> {
@@ -194,7 +200,7 @@ impl RemoteTransaction<'_> {
                 .fresh(self.limits.connect, progress)
                 .map_err(|error| format!("a new connection to it failed: {}", error.line()))?,
         };
-        let reached = reach(fresh.as_mut(), &self.kept, &self.limits, progress);
+        let reached = probe_again(fresh.as_mut(), &self.kept, &self.limits, progress);
         let (_, failed) = reached.map_err(|error| error.to_string())?;
         self.fresh = Some(fresh);
         if !failed.is_empty() {
@@ -219,7 +225,7 @@ impl RemoteTransaction<'_> {
         };
         self.confirming = true;
         let limits = self.limits;
-        match ask_when_free(fresh.as_mut(), &question, limits.answer, &limits, progress) {
+        match call_change_when_free(fresh.as_mut(), &question, limits.answer, &limits, progress) {
             Ok(ChangeReply::Confirmed) => {
                 self.subject.connector.keep(fresh);
                 let mut change = self.end(NodeChangeOutcome::Confirmed);
@@ -228,7 +234,7 @@ impl RemoteTransaction<'_> {
             }
             Err(ChangeCallError::Said(error @ ChangeError::NotOpen { .. })) => self
                 .end(NodeChangeOutcome::RolledBack)
-                .because(format!("it could not be confirmed: {error}")),
+                .with_reason(format!("it could not be confirmed: {error}")),
             answer => {
                 let error = answer.err().unwrap_or_else(ChangeCallError::wrong_answer);
                 if matches!(error, ChangeCallError::Said(_)) {
@@ -256,7 +262,7 @@ impl RemoteTransaction<'_> {
                 continue;
             };
             let limits = &self.limits;
-            match ask_when_free(
+            match call_change_when_free(
                 session.as_ref(),
                 &question,
                 limits.rollback,
@@ -265,15 +271,15 @@ impl RemoteTransaction<'_> {
             ) {
                 Ok(ChangeReply::RolledBack(back)) => {
                     self.notes.extend(remarks(&back));
-                    return self.end(NodeChangeOutcome::RolledBack).because(why);
+                    return self.end(NodeChangeOutcome::RolledBack).with_reason(why);
                 }
                 Ok(ChangeReply::Nothing)
                 | Err(ChangeCallError::Said(ChangeError::NotOpen { .. })) => {
-                    return self.end(NodeChangeOutcome::RolledBack).because(why);
+                    return self.end(NodeChangeOutcome::RolledBack).with_reason(why);
                 }
                 Err(ChangeCallError::Said(error)) => {
                     let why = format!("{why}; rolling it back failed: {error}");
-                    return self.end(NodeChangeOutcome::Failed).because(why);
+                    return self.end(NodeChangeOutcome::Failed).with_reason(why);
                 }
                 Ok(_) | Err(ChangeCallError::Contact(_)) => {}
             }
@@ -289,7 +295,7 @@ impl RemoteTransaction<'_> {
         let why = format!(
             "{why}; no connection to it works, so it goes back by itself within {left} s{unless}"
         );
-        self.end(NodeChangeOutcome::GoingBack).because(why)
+        self.end(NodeChangeOutcome::GoingBack).with_reason(why)
     }
 
     fn take(
@@ -307,7 +313,7 @@ impl RemoteTransaction<'_> {
 
     fn end(&mut self, outcome: NodeChangeOutcome) -> NodeChange {
         if let Some(witness) = self.witness.take() {
-            witness.dismiss();
+            witness.release_session();
         }
         let mut change = NodeChange::new(&self.subject.node, outcome);
         change.transaction = Some(self.armed.transaction.clone());

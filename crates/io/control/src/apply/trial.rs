@@ -11,7 +11,7 @@ use crosstie_report::change::{ApplyReport, NodeChange, NodeChangeOutcome};
 
 use super::{
     ask::ApplyTimeouts,
-    interrupted, no_root,
+    interrupt_message, no_root,
     run_id::new_run_id,
     subjects::ChangeTargets,
     transaction::{ChangeTarget, RemoteTransaction, begin},
@@ -45,7 +45,7 @@ pub struct TrialOptions {
 }
 
 /// On the first of the nodes that are named.
-pub fn attempt(
+pub fn try_command(
     targets: &CommandTargets,
     options: &TrialOptions,
     consent: &Consent,
@@ -62,7 +62,7 @@ pub fn attempt(
     let stage = |stage| round.stage(0, stage);
     fleet.options().observer.observe(ControlEvent::TrialBegins);
     let told = fleet.options();
-    told.last_words(&interrupted(&told.offer));
+    told.last_words(&interrupt_message(&told.offer));
     let limits = ApplyTimeouts::default();
     let deadline = options.time + limits.rollback;
     let run = trial.run.clone();
@@ -78,10 +78,12 @@ pub fn attempt(
         Err(change) => change,
         Ok(transaction) => {
             let observer = &fleet.options().observer;
-            let decided = decide(transaction, observer.as_ref(), consent, &round, &stage);
+            let decided = check_and_ask(transaction, observer.as_ref(), consent, &round, &stage);
             match decided {
                 Decided::Settled(change) => change,
-                Decided::Unreached(change) => look_again(change, &subject, limits, &stage),
+                Decided::Unreached(change) => {
+                    check_after_rollback(change, &subject, limits, &stage)
+                }
             }
         }
     };
@@ -113,7 +115,7 @@ enum Decided {
 }
 
 /// A rollback does not undo everything that a command can do: a service that it stopped stays so.
-fn look_again(
+fn check_after_rollback(
     mut change: NodeChange,
     subject: &ChangeTarget,
     limits: ApplyTimeouts,
@@ -132,7 +134,7 @@ fn look_again(
         NodeChangeOutcome::RolledBack => NodeChangeOutcome::Failed,
         other => other,
     };
-    change.because(format!(
+    change.with_reason(format!(
         "the node is cut off: {why}; what can be undone is undone, and still no new connection works ({}). Services, for \
          one, stay as the command left them: use its console, or a session that is still open",
         error.line()
@@ -140,7 +142,7 @@ fn look_again(
 }
 
 /// Shows what the command did, looks whether the node still answers, and asks.
-fn decide(
+fn check_and_ask(
     mut transaction: RemoteTransaction,
     observer: &dyn EventObserver,
     consent: &Consent,
@@ -157,7 +159,7 @@ fn decide(
         return Decided::Unreached(transaction.roll_back(&why, stage));
     }
     Decided::Settled(
-        match verdict(consent, transaction.ended(), transaction.until()) {
+        match keep_or_reason(consent, transaction.ended(), transaction.until()) {
             Ok(()) => transaction.confirm(stage),
             Err(why) => transaction.roll_back(why, stage),
         },
@@ -165,7 +167,7 @@ fn decide(
 }
 
 /// Whether to keep what answers; else why not. Somebody who is asked has seen how the command ended.
-fn verdict(
+fn keep_or_reason(
     consent: &Consent,
     ended: Option<&TryCommandResult>,
     until: Instant,

@@ -12,8 +12,8 @@ use crosstie_report::{
 };
 
 use super::{
-    ask::{ApplyTimeouts, ChangeCallError, ask, told},
-    choose::{ChooseRunError, choose},
+    ask::{ApplyTimeouts, ChangeCallError, call_change, error_with_suggestion},
+    choose::{ChooseRunError, choose_run},
     lost,
     status::statuses,
     transaction::remarks,
@@ -43,7 +43,7 @@ pub struct RollbackOptions {
 }
 
 /// What whoever presses Ctrl-C is told.
-fn interrupted(offer: &CommandContext, finish: &SuggestedCommand<'_>) -> String {
+fn interrupt_message(offer: &CommandContext, finish: &SuggestedCommand<'_>) -> String {
     format!(
         "crosstie: interrupted; a node that had begun to roll back goes on by itself, others stay as they are.\n  \
          {}    tells which\n  {finish}    finishes it",
@@ -51,7 +51,7 @@ fn interrupted(offer: &CommandContext, finish: &SuggestedCommand<'_>) -> String 
     )
 }
 
-fn question(ask: &str) -> Question<'_> {
+fn rollback_question(ask: &str) -> Question<'_> {
     Question {
         text: "",
         ask,
@@ -71,7 +71,7 @@ pub fn rollback(
     consent.is_possible(WHAT)?;
     let named = options.run.as_deref();
     let offer = &fleet.options().offer;
-    let plan = choose(&statuses(&fleet), named).map_err(|error| match error {
+    let plan = choose_run(&statuses(&fleet), named).map_err(|error| match error {
         ChooseRunError::Unknown { .. } => RollbackError::UnknownRun {
             reason: error.to_string(),
             status: offer.command(CommandVerb::Status).to_string(),
@@ -80,19 +80,19 @@ pub fn rollback(
     })?;
     let observer = &fleet.options().observer;
     observer.observe(ControlEvent::RollbackPlanned(&plan));
-    let nodes = match unsure(&plan, named) {
+    let nodes = match undetermined_run(&plan, named) {
         Some(nodes) => nodes,
         None if plan.has_work() => {
-            consent.ask(&question("Roll this back?"), WHAT)?;
+            consent.ask(&rollback_question("Roll this back?"), WHAT)?;
             let told = fleet.options();
             let finish = told.offer.command(CommandVerb::Rollback);
             let finish = finish.option("run", plan.run.as_deref());
-            told.last_words(&interrupted(&told.offer, &finish));
-            let nodes = undone(&fleet, &plan, options.force);
+            told.last_words(&interrupt_message(&told.offer, &finish));
+            let nodes = roll_back_nodes(&fleet, &plan, options.force);
             told.last_words("");
             nodes
         }
-        None => plan.nodes.iter().map(untouched).collect(),
+        None => plan.nodes.iter().map(unchanged_report).collect(),
     };
     let mut changes = ApplyReport::new(nodes);
     changes.run.clone_from(&plan.run);
@@ -115,7 +115,7 @@ pub fn uninstall(
     };
     let question = Question {
         text: "Every change is undone, and all files of Crosstie's are removed.",
-        ..question(&on)
+        ..rollback_question(&on)
     };
     consent.ask(&question, WHAT)?;
     let limits = ApplyTimeouts::default();
@@ -125,9 +125,11 @@ pub fn uninstall(
     let connectors = fleet.connectors();
     let offer = fleet.options().offer.clone();
     let finish = offer.command(CommandVerb::Uninstall);
-    fleet.options().last_words(&interrupted(&offer, &finish));
-    let nodes = asked(&fleet, limits, move |index, session, progress| {
-        let answer = ask(session, &question, limits.rollback, progress);
+    fleet
+        .options()
+        .last_words(&interrupt_message(&offer, &finish));
+    let nodes = on_each_node(&fleet, limits, move |index, session, progress| {
+        let answer = call_change(session, &question, limits.rollback, progress);
         outcome(connectors[index].name(), answer, &offer)
     });
     fleet.options().last_words("");
@@ -135,7 +137,10 @@ pub fn uninstall(
 }
 
 /// Where a node could not be asked and no run is named, the newest is not known, and nothing is undone.
-pub(super) fn unsure(plan: &RollbackPlan, named: Option<&str>) -> Option<Vec<NodeChange>> {
+pub(super) fn undetermined_run(
+    plan: &RollbackPlan,
+    named: Option<&str>,
+) -> Option<Vec<NodeChange>> {
     let silent = plan.nodes.iter().find(|node| node.error.is_some())?;
     if named.is_some() {
         return None;
@@ -147,40 +152,40 @@ pub(super) fn unsure(plan: &RollbackPlan, named: Option<&str>) -> Option<Vec<Nod
         silent.node
     );
     let change = |node: &NodeRollbackPlan| match node.error {
-        Some(_) => untouched(node),
-        None => NodeChange::new(&node.node, NodeChangeOutcome::NotBegun).because(&why),
+        Some(_) => unchanged_report(node),
+        None => NodeChange::new(&node.node, NodeChangeOutcome::NotBegun).with_reason(&why),
     };
     Some(plan.nodes.iter().map(change).collect())
 }
 
 /// A node on which there is nothing to undo.
-fn untouched(node: &NodeRollbackPlan) -> NodeChange {
+fn unchanged_report(node: &NodeRollbackPlan) -> NodeChange {
     match (&node.error, node.left_alone) {
-        (Some(why), _) => NodeChange::new(&node.node, NodeChangeOutcome::Failed).because(why),
+        (Some(why), _) => NodeChange::new(&node.node, NodeChangeOutcome::Failed).with_reason(why),
         (None, why) => {
             let why = why.map_or("nothing to undo", |why| why.words());
-            NodeChange::new(&node.node, NodeChangeOutcome::Unchanged).because(why)
+            NodeChange::new(&node.node, NodeChangeOutcome::Unchanged).with_reason(why)
         }
     }
 }
 
-fn undone(fleet: &Fleet, plan: &RollbackPlan, force: bool) -> Vec<NodeChange> {
+fn roll_back_nodes(fleet: &Fleet, plan: &RollbackPlan, force: bool) -> Vec<NodeChange> {
     let limits = ApplyTimeouts::default();
     let (connectors, parts) = (fleet.connectors(), plan.nodes.clone());
     let offer = fleet.options().offer.clone();
-    asked(fleet, limits, move |index, session, progress| {
+    on_each_node(fleet, limits, move |index, session, progress| {
         let way = RollbackRoute {
             connector: connectors[index].as_ref(),
             offer: &offer,
             limits,
             progress,
         };
-        undo_part(&way, session, &parts[index], force)
+        roll_back_node(&way, session, &parts[index], force)
     })
 }
 
 /// Of every node, or why it was not asked.
-fn asked(
+fn on_each_node(
     fleet: &Fleet,
     limits: ApplyTimeouts,
     work: impl Fn(usize, &dyn Session, &dyn Fn(NodeStage)) -> NodeChange + Send + Sync + 'static,
@@ -193,7 +198,7 @@ fn asked(
         .into_iter()
         .map(|(name, change)| {
             change.unwrap_or_else(|error| {
-                NodeChange::new(&name, NodeChangeOutcome::Failed).because(error.line())
+                NodeChange::new(&name, NodeChangeOutcome::Failed).with_reason(error.line())
             })
         })
         .collect()
@@ -208,14 +213,14 @@ pub(super) struct RollbackRoute<'a> {
 }
 
 /// One node's part of a rollback: what was shown, and nothing else.
-pub(super) fn undo_part(
+pub(super) fn roll_back_node(
     way: &RollbackRoute<'_>,
     session: &dyn Session,
     part: &NodeRollbackPlan,
     force: bool,
 ) -> NodeChange {
     let Some(oldest) = part.transactions.last() else {
-        return untouched(part);
+        return unchanged_report(part);
     };
     let ids = part.transactions.iter().map(|one| one.id.clone());
     let question = ChangeRequest::Rollback {
@@ -224,7 +229,7 @@ pub(super) fn undo_part(
         force,
         why: None,
     };
-    match ask(session, &question, way.limits.rollback, way.progress) {
+    match call_change(session, &question, way.limits.rollback, way.progress) {
         Err(lost @ ChangeCallError::Contact(_)) => {
             lost::resume_rollback(way, part, &question, &lost)
         }
@@ -245,18 +250,19 @@ fn outcome(
             change.notes = remarks(&back).collect();
             change
         }
-        Ok(ChangeReply::Nothing) => change(NodeChangeOutcome::Unchanged).because("nothing to undo"),
-        Ok(_) => {
-            change(NodeChangeOutcome::Failed).because(ChangeCallError::wrong_answer().to_string())
+        Ok(ChangeReply::Nothing) => {
+            change(NodeChangeOutcome::Unchanged).with_reason("nothing to undo")
         }
+        Ok(_) => change(NodeChangeOutcome::Failed)
+            .with_reason(ChangeCallError::wrong_answer().to_string()),
         Err(ChangeCallError::Said(
             error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }),
-        )) => change(NodeChangeOutcome::Failed).because(told(&error, offer)),
+        )) => change(NodeChangeOutcome::Failed).with_reason(error_with_suggestion(&error, offer)),
         Err(ChangeCallError::Said(error)) => {
-            change(NodeChangeOutcome::Refused).because(told(&error, offer))
+            change(NodeChangeOutcome::Refused).with_reason(error_with_suggestion(&error, offer))
         }
         Err(ChangeCallError::Contact(error)) => {
-            change(NodeChangeOutcome::Failed).because(error.line())
+            change(NodeChangeOutcome::Failed).with_reason(error.line())
         }
     }
 }

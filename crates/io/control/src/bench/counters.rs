@@ -5,7 +5,7 @@ use std::{cell::RefCell, time::Duration};
 use crosstie_agent::{CountersCall, call};
 use crosstie_counters::{
     CounterChanges, CounterPort, CounterReading, CounterSeverity, PayloadTraffic, TrafficCarrier,
-    compare, growth, meaning,
+    compare, counter_changes, counter_meaning,
 };
 use crosstie_report::bench::{CounterFinding, CounterFindingKind, RunCounters};
 
@@ -63,7 +63,9 @@ impl CounterRecorder<'_> {
         let after = self.read();
         let growths: [Vec<CounterChanges>; 2] = [0, 1].map(|node| {
             let pairs = before[node].iter().zip(&after[node]);
-            pairs.map(|(before, after)| growth(before, after)).collect()
+            pairs
+                .map(|(before, after)| counter_changes(before, after))
+                .collect()
         });
         let mut recorded = self.recorded.borrow_mut();
         for (node, growths) in growths.iter().enumerate() {
@@ -104,7 +106,7 @@ impl CounterRecorder<'_> {
     ) {
         let (node, port) = (self.nodes[node].clone(), shown(port));
         for (counter, by) in growth.grown() {
-            let Some(meaning) = meaning(counter) else {
+            let Some(meaning) = counter_meaning(counter) else {
                 continue;
             };
             recorded.findings.push(CounterFinding {

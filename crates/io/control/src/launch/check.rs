@@ -37,8 +37,8 @@ pub(super) fn check(
             obstacles: Vec::new(),
         });
     };
-    let asks = asks(&draft, options);
-    let found = ask(fleet, &job.places, asks, options)?;
+    let asks = check_requests(&draft, options);
+    let found = check_request(fleet, &job.places, asks, options)?;
     let hosts = job.nodes.iter().map(|node| node.host.clone());
     let found: Vec<(String, JobCheckReply)> = hosts.zip(found).collect();
     let mut obstacles = obstacles(&options.workload, &found);
@@ -80,7 +80,7 @@ pub(super) fn check(
     })
 }
 
-fn asks(draft: &JobPlan, options: &LaunchOptions) -> Vec<JobCheckRequest> {
+fn check_requests(draft: &JobPlan, options: &LaunchOptions) -> Vec<JobCheckRequest> {
     let ranks = draft.ranks.iter().enumerate();
     let asks = ranks.map(|(rank, planned)| {
         let name = options.workload.program(rank);
@@ -118,7 +118,7 @@ fn files(rank: usize, options: &LaunchOptions) -> Vec<FileCheckRequest> {
     paths.map(|path| FileCheckRequest { path, whole }).collect()
 }
 
-fn ask(
+fn check_request(
     fleet: &Fleet,
     places: &[usize],
     asks: Vec<JobCheckRequest>,
@@ -129,7 +129,7 @@ fn ask(
     } else {
         CHECK_TIMEOUT
     };
-    let of_place = by_place(fleet.names().len(), places, asks);
+    let of_place = by_fleet_index(fleet.names().len(), places, asks);
     let answers = fleet.call(limit, move |place, session, _| {
         let Some(ask) = of_place.get(place).cloned().flatten() else {
             return Ok(None);
@@ -160,7 +160,7 @@ fn ask(
 }
 
 /// What is for ranks, in the fleet's order; nothing for nodes that take no part.
-pub(super) fn by_place<T>(count: usize, places: &[usize], ranked: Vec<T>) -> Vec<Option<T>> {
+pub(super) fn by_fleet_index<T>(count: usize, places: &[usize], ranked: Vec<T>) -> Vec<Option<T>> {
     let mut all: Vec<Option<T>> = (0..count).map(|_| None).collect();
     for (place, item) in places.iter().zip(ranked) {
         if let Some(slot) = all.get_mut(*place) {

@@ -181,7 +181,7 @@ fn ended(
     }
     let answer = printed(ready, LogStream::Answer, ANSWER_LINES);
     launched.generated = answer.map(|text| text.trim().to_owned());
-    proven(ready, ranks)
+    check_rdma_used(ready, ranks)
 }
 
 /// What the head printed.
@@ -198,7 +198,7 @@ fn printed(ready: &ReadinessWait<'_>, stream: LogStream, lines: u32) -> Option<S
 }
 
 /// Packets on the fabric's RDMA counters of every node, or why there were none.
-fn proven(ready: &ReadinessWait<'_>, ranks: &[RankStatus]) -> Result<(), LaunchError> {
+fn check_rdma_used(ready: &ReadinessWait<'_>, ranks: &[RankStatus]) -> Result<(), LaunchError> {
     if !ready.options.workload.proves_rdma() {
         return Ok(());
     }

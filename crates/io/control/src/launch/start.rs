@@ -12,7 +12,7 @@ use crosstie_report::launch::{LaunchPlan, LaunchReport};
 
 use super::{
     ASK_TIMEOUT, LaunchError, LaunchOptions, ObstacleLines,
-    check::{by_place, check},
+    check::{by_fleet_index, check},
     nodes::{JobNodes, read},
     ready::{ReadinessWait, wait_until_ready},
     status::stop_on,
@@ -138,7 +138,7 @@ fn rank_files(
 }
 
 fn start(fleet: &Fleet, places: &[usize], files: Vec<RankFile>) -> Result<(), NodesFailed> {
-    let of_place = by_place(fleet.names().len(), places, files);
+    let of_place = by_fleet_index(fleet.names().len(), places, files);
     let answers = fleet.call_together(ASK_TIMEOUT, move |place, session, _| {
         if let Some(file) = of_place.get(place).cloned().flatten() {
             let ask = JobRequest::Start(Box::new(file));

@@ -57,7 +57,7 @@ pub(super) fn join<T: PairEngine>(
     call::<TestJoinCall<T>>(session, &request, within, &mut |()| ())
 }
 
-pub(super) fn go<T: PairEngine>(
+pub(super) fn run<T: PairEngine>(
     session: &dyn Session,
     test: SessionResourceId,
     limits: CallLimits<'_>,

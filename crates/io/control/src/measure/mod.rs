@@ -302,7 +302,7 @@ fn of_node<T: PairEngine>(
                     PairSide::Far
                 };
                 let request = T::of_side(&tests[index], test_side, share);
-                let work = move || one_end::<T>(session, &request, index, side, meeting, &sender);
+                let work = move || run_end::<T>(session, &request, index, side, meeting, &sender);
                 (index, side, scope.spawn(work))
             })
             .collect();
@@ -322,7 +322,7 @@ fn of_node<T: PairEngine>(
     })
 }
 
-fn one_end<T: PairEngine>(
+fn run_end<T: PairEngine>(
     session: &dyn Session,
     request: &T::Request,
     index: usize,
@@ -359,7 +359,7 @@ fn one_end<T: PairEngine>(
             deadline: time,
             is_unwanted: Some(&|| place.is_overdue()),
         };
-        let figures = engine::go::<T>(session, test, limits, told).map_err(Failed::of_call)?;
+        let figures = engine::run::<T>(session, test, limits, told).map_err(Failed::of_call)?;
         place.done();
         if T::stays_for_peer(request) {
             place.wait_for_peer(time);

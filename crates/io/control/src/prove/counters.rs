@@ -6,7 +6,9 @@ use std::{
 };
 
 use crosstie_agent::{CountersCall, call};
-use crosstie_counters::{CounterChange, CounterGroup, CounterPort, CounterReading, growth};
+use crosstie_counters::{
+    CounterChange, CounterGroup, CounterPort, CounterReading, counter_changes,
+};
 use crosstie_model::{
     Facts,
     run::{CounterGrowth, MeasuredEnd},
@@ -121,7 +123,7 @@ fn is_of(port: &CounterPort, end: &MeasuredEnd) -> bool {
 
 /// By the counters' own names; where two places have one of the same name, the one closer to the card counts.
 fn grown(before: &CounterReading, after: &CounterReading) -> BTreeMap<String, u64> {
-    let growth = growth(before, after);
+    let growth = counter_changes(before, after);
     let mut named = BTreeMap::new();
     for group in CounterGroup::ALL {
         // The node's TCP is no port's.

@@ -47,7 +47,7 @@ pub(super) trait ProofEnvironment {
 }
 
 /// To the end, or until it is stopped. What was measured is in the file in either case.
-pub(super) fn drive(
+pub(super) fn run_proof(
     header: RunHeader,
     engine: &mut dyn TestBatchRunner,
     file: &RunFile,
@@ -73,7 +73,7 @@ pub(super) fn drive(
         }
         file.record(campaign.record(&step, results), &lost)?;
         for node in lost {
-            campaign.lose(node);
+            campaign.drop_node(node);
         }
     };
     let end = RunEnd {

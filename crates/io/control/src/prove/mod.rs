@@ -34,7 +34,7 @@ use crate::{
     files,
     runs::{RunsError, new_run_path, read_run, runs},
 };
-use driver::{ProofEnvironment, ProveProgress, TestBatchOutcome, TestBatchRunner, drive};
+use driver::{ProofEnvironment, ProveProgress, TestBatchOutcome, TestBatchRunner, run_proof};
 pub use file::{RunFile, RunFileError};
 pub use header::{PortSkipReason, SkippedPort, Unmeasurable};
 
@@ -189,7 +189,7 @@ impl PreparedRun {
             file: &file,
         };
         let clock = Clock { fleet, file: &file };
-        let run = drive(header, &mut engine, &file, &clock)?;
+        let run = run_proof(header, &mut engine, &file, &clock)?;
         fleet.options().last_words("");
         let page = options.report.then(|| page_of(&run, &path)).flatten();
         Ok(SavedRun {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crosstie_agent::NodeCalls;
 use crosstie_grade::reach::{
-    AddressEnd, AddressPair, ProbeResultsByNode, ReachabilityOutcome as Reached, judge, probes,
+    AddressEnd, AddressPair, ProbeResultsByNode, ReachabilityOutcome as Reached, judge_pairs,
+    probes,
 };
 use crosstie_model::{
     Facts,
@@ -37,7 +38,7 @@ pub(super) fn test(fleet: &Fleet, facts: &[Facts], pairs: &[[&MeasuredEnd; 2]]) 
         }
         told.insert(host, answer);
     }
-    let mut judged = judge(asked, facts, &told).pairs.into_iter();
+    let mut judged = judge_pairs(asked, facts, &told).pairs.into_iter();
     let outcomes = planned.into_iter().map(|pair| match pair {
         None => MeasurementOutcome::NotApplicable {
             reason: "the port has no IP address".to_owned(),

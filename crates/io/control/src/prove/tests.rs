@@ -5,7 +5,7 @@ use crosstie_model::run::{ProofMode, ReadRunError, RunEndReason};
 use crosstie_reach::EndOnSignal;
 
 use super::{
-    driver::{ProofEnvironment, ProveProgress, TestBatchOutcome, TestBatchRunner, drive},
+    driver::{ProofEnvironment, ProveProgress, TestBatchOutcome, TestBatchRunner, run_proof},
     *,
 };
 use crate::runs::{RunsError, read_run};
@@ -90,7 +90,7 @@ fn proven(after: u64, dies: Option<(usize, usize)>) -> (StoredRun, StoredRun) {
         steps: Cell::new(0),
         after,
     };
-    let run = drive(header, &mut engine, &file, &surroundings).unwrap();
+    let run = run_proof(header, &mut engine, &file, &surroundings).unwrap();
     (run, read_run(&path).unwrap())
 }
 
@@ -137,7 +137,7 @@ fn a_signal_gives_the_run_its_end() {
         steps: Cell::new(0),
         after: u64::MAX,
     };
-    drive(
+    run_proof(
         header,
         &mut Interrupted(engine, &file),
         &file,

@@ -12,7 +12,7 @@ use crosstie_node::{
 };
 use crosstie_reach::{
     BOUND, UnfinishedWork, fan_out,
-    host_key::{HostKeyError, ResolvedDestination, ShownHostKey, look, resolve},
+    host_key::{HostKeyError, ResolvedDestination, ShownHostKey, read_host_key, resolve},
     ssh::PinnedHostKey,
 };
 use crosstie_report::offer::CommandVerb;
@@ -152,7 +152,7 @@ fn shown(
     };
     let options = node.options();
     let resolved = resolve(destination, &options, deadline)?;
-    let shown = look(destination, &options, folder, deadline)?;
+    let shown = read_host_key(destination, &options, folder, deadline)?;
     Ok((shown, Some(resolved)))
 }
 
@@ -178,7 +178,7 @@ fn judge(
             forget: options
                 .fleet
                 .offer
-                .about([node.label.as_str()])
+                .for_nodes([node.label.as_str()])
                 .command(CommandVerb::Trust)
                 .flag("undo", true)
                 .flag("forget", true)

@@ -59,9 +59,9 @@ pub(super) fn run(
         key,
     };
     if options.dry_run {
-        rehearse(work.clone(), &own, &logins, &mut outcomes);
+        dry_run_nodes(work.clone(), &own, &logins, &mut outcomes);
         round.end();
-        let here = rehearse_here(controller, &work)?;
+        let here = dry_run_here(controller, &work)?;
         return Ok(report(options, &nodes, &outcomes, &here));
     }
     let prepared = prepare(&work, &own, &logins, &mut outcomes);
@@ -128,7 +128,7 @@ fn reached(open: &TrustVisit, all: &[TrustVisit]) -> TrustedNode {
 }
 
 /// Each says what it would do, of keys that are still to be made.
-fn rehearse(
+fn dry_run_nodes(
     mut work: Vec<TrustVisit>,
     own: &AuthorizedKey,
     logins: &Arc<LoginOptions>,
@@ -152,11 +152,11 @@ fn rehearse(
     let password = logins.password();
     settle_all(work, logins, outcomes, move |open, logins| {
         let route = open.approved.route.as_ref();
-        logins.by_any(open.index, &open.node, route, &password)
+        logins.log_in_by_any_means(open.index, &open.node, route, &password)
     });
 }
 
-fn rehearse_here(controller: &Controller, work: &[TrustVisit]) -> Result<TrustOutcome, TrustError> {
+fn dry_run_here(controller: &Controller, work: &[TrustVisit]) -> Result<TrustOutcome, TrustError> {
     let mut outcome = TrustOutcome::default();
     if work.is_empty() {
         return Ok(outcome);
@@ -279,7 +279,7 @@ fn report(
         ));
     }
     if done && !options.dry_run {
-        let offer = options.fleet.offer.about([]);
+        let offer = options.fleet.offer.for_nodes([]);
         let undo = offer.command(CommandVerb::Trust).flag("undo", true);
         hints.push(format!("{undo}    takes it all back"));
     }

@@ -83,7 +83,7 @@ impl LoginOptions {
             identity,
             known,
             // A person may have to type a password meanwhile.
-            deadline: if source.is_person() {
+            deadline: if source.needs_typing() {
                 limit.max(PROMPT_TIMEOUT)
             } else {
                 limit
@@ -128,7 +128,7 @@ impl LoginOptions {
     pub(super) fn another_password(&self, node: &TrustNode) -> Option<Arc<SharedPassword>> {
         let purpose = PasswordPurpose::Login(node.label.clone());
         let password = || Arc::new(SharedPassword::new(self.source.clone(), purpose));
-        self.source.is_person().then(password)
+        self.source.needs_typing().then(password)
     }
 
     /// By our own key and nothing else: proof that it is taken.
@@ -154,7 +154,7 @@ impl LoginOptions {
         }
     }
 
-    pub(super) fn by_any(
+    pub(super) fn log_in_by_any_means(
         &self,
         index: usize,
         node: &TrustNode,

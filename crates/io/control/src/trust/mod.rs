@@ -12,7 +12,7 @@ use std::io;
 
 use crosstie_node::{
     scratch::ScratchFolder,
-    trust::{self, HomeFolder, HomeLock, TrustReply, TrustRequest, WantedTrust, answer},
+    trust::{self, HomeFolder, HomeLock, TrustReply, TrustRequest, WantedTrust, handle_request},
 };
 use crosstie_reach::{secret::PasswordSource, ssh::SshDestinationError};
 use crosstie_report::{
@@ -117,7 +117,7 @@ impl Controller {
     }
 
     fn ask(&self, ask: &TrustRequest) -> Result<TrustReply, TrustError> {
-        answer(&self.home, ask, None).map_err(TrustError::Here)
+        handle_request(&self.home, ask, None).map_err(TrustError::Here)
     }
 
     fn nothing(&self, dry_run: bool) -> WantedTrust {

@@ -35,7 +35,7 @@ pub(super) fn run(
     prompter: &dyn Prompter,
 ) -> Result<TrustReport, TrustError> {
     let before = controller.look()?;
-    let (nodes, targets) = whom(options, controller, &before.reached)?;
+    let (nodes, targets) = nodes_to_undo(options, controller, &before.reached)?;
     let approved = host_keys::approve(&nodes, &before.reached, options, scratch, prompter)?;
     let mut outcomes: Vec<TrustOutcome> = Vec::new();
     let mut visits = Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn run(
         .cloned()
         .partition(|opened| is_behind(&opened.0));
     for opened in [behind, direct] {
-        go(opened, &logins, &mut outcomes);
+        undo_on_all(opened, &logins, &mut outcomes);
     }
     round.end();
     crosstie_reach::end_if_interrupted();
@@ -114,7 +114,7 @@ pub(super) fn run(
 }
 
 /// Those on which it is undone, and after them those that know of one.
-fn whom(
+fn nodes_to_undo(
     options: &TrustOptions,
     controller: &Controller,
     reached: &[TrustedNode],
@@ -135,7 +135,7 @@ fn whom(
         .filter(|node| !targets.contains(&node.name))
         .collect();
     if targets.contains(&controller.name) && !left.is_empty() {
-        let offer = options.fleet.offer.about([]);
+        let offer = options.fleet.offer.for_nodes([]);
         let undo = offer
             .command(CommandVerb::Trust)
             .flag("undo", true)
@@ -170,7 +170,7 @@ fn open(
 ) -> Vec<Opened> {
     let login = move |visit: &UndoVisit, logins: &LoginOptions, password: &Arc<SharedPassword>| {
         let route = visit.approved.route.as_ref();
-        let session = logins.by_any(visit.index, &visit.node, route, password)?;
+        let session = logins.log_in_by_any_means(visit.index, &visit.node, route, password)?;
         if !dry_run {
             logins.lease(visit.index, session.as_ref())?;
         }
@@ -202,7 +202,7 @@ fn open(
     opened
 }
 
-fn go(opened: Vec<Opened>, logins: &Arc<LoginOptions>, outcomes: &mut [TrustOutcome]) {
+fn undo_on_all(opened: Vec<Opened>, logins: &Arc<LoginOptions>, outcomes: &mut [TrustOutcome]) {
     let places: Vec<usize> = opened.iter().map(|opened| opened.0.index).collect();
     let shared = Arc::clone(logins);
     let results = fan_out(opened, BOUND, logins.last(), move |_, opened| {

@@ -94,7 +94,7 @@ fn visit(
     password: &Arc<SharedPassword>,
 ) -> Result<PreparedTrustNode, TrustVisitError> {
     let route = open.approved.route.as_ref();
-    let session = logins.by_any(open.index, &open.node, route, password)?;
+    let session = logins.log_in_by_any_means(open.index, &open.node, route, password)?;
     logins.lease(open.index, session.as_ref())?;
     let settled = settle(session.as_ref(), open, logins)?;
     let progress = |stage| logins.round.stage(open.index, stage);

@@ -5,7 +5,7 @@ use std::{thread, time::Duration};
 use crosstie_agent::NodeCalls;
 use crosstie_grade::reach::{
     self, AddressEnd, AddressPair, ProbeResultsByNode, ReachabilityOutcome, ReachabilityProof,
-    judge, probes, smaller_probes, with_smaller,
+    judge_pairs, probes, smaller_probes, with_smaller,
 };
 use crosstie_model::{
     Cable, ClusterPlan, ClusterSpec, Facts,
@@ -37,7 +37,7 @@ pub(super) fn prove(
     let proof = again(TRIES, thread::sleep, || {
         let pairs = reach::pairs(plan, facts);
         let answers = ask(&|host| probes(&pairs, host));
-        judge(pairs, facts, &answers)
+        judge_pairs(pairs, facts, &answers)
     });
     if proof.holds() {
         return proof;

@@ -139,7 +139,7 @@ impl UpRunner<'_> {
         spec: &ClusterSpec,
     ) -> StageResult<(Vec<NodeFacts>, ClusterPlan)> {
         let nodes = self.look()?;
-        let plan = plan::make(spec, &nodes, Some(&self.options.file))?;
+        let plan = plan::plan_with_errors(spec, &nodes, Some(&self.options.file))?;
         self.up.findings = foreseen(&nodes, Some(first), spec, Some(&plan));
         let offer = &self.fleet.options().offer;
         let all = offer
@@ -173,7 +173,7 @@ impl UpRunner<'_> {
                 verdict: CommandVerdict::Faults,
             });
         }
-        let approved = apply::approve(plan, self.options.apply.guard, self.consent);
+        let approved = apply::ask_approval(plan, self.options.apply.guard, self.consent);
         approved.map_err(|error| {
             if error.is_no() {
                 UpHalt::stop(&error, CommandVerdict::Faults)
@@ -197,7 +197,7 @@ impl UpRunner<'_> {
         nodes: &[NodeFacts],
     ) -> StageResult<()> {
         let options = &self.options.apply;
-        let changes = apply::change(plan, &self.id, spec, &self.fleet, nodes, options)?;
+        let changes = apply::change_nodes(plan, &self.id, spec, &self.fleet, nodes, options)?;
         let verdict = CommandVerdict::of(&changes, false);
         let bad = changes.nodes.iter();
         let bad = bad.filter(|change| !change.outcome.is_fine());
@@ -249,7 +249,7 @@ impl UpRunner<'_> {
                 verdict: CommandVerdict::Faults,
             });
         }
-        let again = plan::make(spec, &after, Some(&self.options.file))?;
+        let again = plan::plan_with_errors(spec, &after, Some(&self.options.file))?;
         if again.has_work() {
             let offer = &self.fleet.options().offer;
             let note = format!(

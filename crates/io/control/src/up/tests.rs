@@ -22,7 +22,7 @@ use crate::{
     NodeFacts,
     doctor::foreseen,
     made_up::{FakeNode, FakeSession, RUN, transaction},
-    plan::make,
+    plan::plan_with_errors,
 };
 
 fn status(kind: TransactionKind, state: Option<TransactionState>) -> ChangeReply {
@@ -170,7 +170,7 @@ fn nodes() -> (ClusterSpec, Vec<NodeFacts>) {
 
 /// Of the first node's findings that are no mere remarks: which, and whether the plan mends it.
 fn fates(spec: &ClusterSpec, looked: &[NodeFacts]) -> Vec<(String, bool)> {
-    let plan = make(spec, looked, None).unwrap();
+    let plan = plan_with_errors(spec, looked, None).unwrap();
     let seen = foreseen(looked, None, spec, Some(&plan)).into_iter();
     let alarms = seen.filter(|seen| seen.finding.severity != crosstie_model::Severity::Info);
     alarms

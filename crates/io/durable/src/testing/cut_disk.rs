@@ -111,7 +111,7 @@ impl CrashTestDisk {
             Cut::TornWrite => self.unsynced.tear_files(),
             Cut::PowerLost => {
                 self.unsynced.tear_files()?;
-                self.unsynced.take_names_back()
+                self.unsynced.revert_names()
             }
         }
     }

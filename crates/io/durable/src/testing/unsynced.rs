@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{folder_of, remove, remove_tree};
+use crate::{parent_folder, remove, remove_tree};
 
 #[derive(Debug, Default)]
 pub struct UnsyncedWrites(Mutex<State>);
@@ -91,7 +91,7 @@ impl UnsyncedWrites {
         fs::rename(from, to)?;
         let (from, to) = (from.to_owned(), to.to_owned());
         state.names.push(NameChange {
-            folder: folder_of(&to).to_owned(),
+            folder: parent_folder(&to).to_owned(),
             inverse: Inverse::Unname { from, to, before },
         });
         Ok(())
@@ -102,7 +102,7 @@ impl UnsyncedWrites {
         fs::remove_file(path)?;
         let path = path.to_owned();
         self.state().names.push(NameChange {
-            folder: folder_of(&path).to_owned(),
+            folder: parent_folder(&path).to_owned(),
             inverse: Inverse::BringBack { path, kept },
         });
         Ok(())
@@ -111,7 +111,7 @@ impl UnsyncedWrites {
     /// It was made a moment ago.
     pub fn made_folder(&self, path: &Path) {
         self.state().names.push(NameChange {
-            folder: folder_of(path).to_owned(),
+            folder: parent_folder(path).to_owned(),
             inverse: Inverse::RemoveFolder(path.to_owned()),
         });
     }
@@ -136,7 +136,7 @@ impl UnsyncedWrites {
     }
 
     /// Names that were not synced are what they were.
-    pub fn take_names_back(&self) -> io::Result<()> {
+    pub fn revert_names(&self) -> io::Result<()> {
         let names = std::mem::take(&mut self.state().names);
         let latest_first = names.into_iter().rev();
         latest_first

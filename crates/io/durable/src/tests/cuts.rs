@@ -15,7 +15,7 @@ use crate::{
     private_folder, private_folder_with, publish, remove_synced, rename_synced, symlink,
     temporary_name,
     testing::{CrashPoint, at_every_cut},
-    write, write_as,
+    write, write_with_metadata,
 };
 
 /// What is in a folder, at any depth: its mode, and the bytes or where it leads; folders end in a slash.
@@ -115,7 +115,7 @@ fn a_file_is_written_with_what_makes_it_the_same_file() {
     let work = |disk: &dyn FileOperations, folder: &Path| {
         let time = std::time::SystemTime::UNIX_EPOCH;
         let prepare = |file: &File| file.set_modified(time);
-        write_as(disk, &folder.join("file"), b"after", 0o600, prepare)?;
+        write_with_metadata(disk, &folder.join("file"), b"after", 0o600, prepare)?;
         let status = fs::metadata(folder.join("file"))?;
         assert_eq!(status.modified()?, time);
         Ok(())
@@ -128,7 +128,7 @@ fn a_file_is_written_without_a_lock() {
     for prepare in [nothing, file] {
         let work = |disk: &dyn FileOperations, folder: &Path| {
             let path = folder.join("file");
-            let own = AtomicWrite::new(&path, 0o600).through_name_of_its_own();
+            let own = AtomicWrite::new(&path, 0o600).via_unique_temporary();
             own.write_json(disk, &["after"])
         };
         is_whole_or_not_at_all(prepare, work, false);

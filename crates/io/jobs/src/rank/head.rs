@@ -19,7 +19,7 @@ use super::{
     events::RankEvent,
     listening::is_listening,
     name_of,
-    peers::{JobSecret, listen, say},
+    peers::{JobSecret, listen, write_line},
     remote, with_causes,
 };
 
@@ -262,7 +262,7 @@ impl Head<'_, '_> {
         let peer = rank.and_then(|rank| self.peers.get(&rank));
         self.commands += 1;
         let id = self.commands;
-        let sent = peer.map(|peer| say(&peer.stream, &RankMessage::Run { id, command }));
+        let sent = peer.map(|peer| write_line(&peer.stream, &RankMessage::Run { id, command }));
         if matches!(sent, Some(Ok(()))) {
             self.askers.insert(id, asker);
             return;
@@ -275,7 +275,7 @@ impl Head<'_, '_> {
     /// Whoever does not take it is silent soon, or lost already.
     fn tell(&self, message: &RankMessage) {
         for peer in self.peers.values() {
-            let _ = say(&peer.stream, message);
+            let _ = write_line(&peer.stream, message);
         }
     }
 }

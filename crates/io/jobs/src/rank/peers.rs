@@ -150,10 +150,10 @@ fn refused(what: &str) -> io::Error {
 }
 
 fn admit(stream: &TcpStream, secret: &JobSecret, ranks: u32) -> io::Result<u32> {
-    limit(stream)?;
+    set_timeouts(stream)?;
     let own = nonce()?;
-    say(stream, &Hello { nonce: own.clone() })?;
-    let claim: Claim = hear(stream)?;
+    write_line(stream, &Hello { nonce: own.clone() })?;
+    let claim: Claim = read_line(stream)?;
     let nonces = [own.as_str(), claim.nonce.as_str()];
     let is_rank = (1..ranks).contains(&claim.rank);
     if !is_rank || !secret.is_proven("rank", claim.rank, nonces, &claim.proof) {
@@ -161,11 +161,11 @@ fn admit(stream: &TcpStream, secret: &JobSecret, ranks: u32) -> io::Result<u32> 
     }
     let proof = secret.prove("head", claim.rank, nonces);
     let proof = proof.ok_or_else(|| refused("no proof can be made"))?;
-    say(stream, &Proof { proof })?;
+    write_line(stream, &Proof { proof })?;
     Ok(claim.rank)
 }
 
-fn limit(stream: &TcpStream) -> io::Result<()> {
+fn set_timeouts(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
     stream.set_write_timeout(Some(WRITE_TIMEOUT))
@@ -200,15 +200,15 @@ pub(super) fn join(
 }
 
 fn claim(stream: &TcpStream, secret: &JobSecret, rank: u32) -> io::Result<()> {
-    limit(stream)?;
-    let hello: Hello = hear(stream)?;
+    set_timeouts(stream)?;
+    let hello: Hello = read_line(stream)?;
     let own = nonce()?;
     let nonces = [hello.nonce.as_str(), own.as_str()];
     let proof = secret.prove("rank", rank, nonces);
     let proof = proof.ok_or_else(|| refused("no proof can be made"))?;
     let nonce = own.clone();
-    say(stream, &Claim { rank, nonce, proof })?;
-    let answer: Proof = hear(stream)?;
+    write_line(stream, &Claim { rank, nonce, proof })?;
+    let answer: Proof = read_line(stream)?;
     if !secret.is_proven("head", rank, nonces, &answer.proof) {
         return Err(refused("the head's proof is wrong"));
     }
@@ -216,7 +216,7 @@ fn claim(stream: &TcpStream, secret: &JobSecret, rank: u32) -> io::Result<()> {
 }
 
 /// One line at a time without reading further, as long as nobody is proven.
-fn hear<T: DeserializeOwned>(mut stream: &TcpStream) -> io::Result<T> {
+fn read_line<T: DeserializeOwned>(mut stream: &TcpStream) -> io::Result<T> {
     const MAX_PROOF: usize = 1024;
     let mut line = Vec::new();
     let mut byte = [0];
@@ -230,7 +230,7 @@ fn hear<T: DeserializeOwned>(mut stream: &TcpStream) -> io::Result<T> {
     Ok(serde_json::from_slice(&line)?)
 }
 
-pub(super) fn say(mut stream: &TcpStream, message: &impl Serialize) -> io::Result<()> {
+pub(super) fn write_line(mut stream: &TcpStream, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     stream.write_all(&line)
@@ -306,7 +306,7 @@ mod tests {
         else {
             panic!()
         };
-        say(&back, &RankMessage::Ready).unwrap();
+        write_line(&back, &RankMessage::Ready).unwrap();
         let message = RankMessage::Ready;
         let event = heard.recv_timeout(wait).unwrap();
         assert!(

@@ -69,7 +69,7 @@ fn packets(reading: &CounterReading) -> u64 {
 }
 
 /// Cables whose port has no carrier. What cannot be read is no fault of the cable's.
-pub(super) fn dark(ports: &[JobPort]) -> Vec<String> {
+pub(super) fn ports_without_carrier(ports: &[JobPort]) -> Vec<String> {
     let is_dark = |port: &&JobPort| {
         let interface = port.interface.as_deref().filter(|name| !name.contains('/'));
         let Some(interface) = interface else {

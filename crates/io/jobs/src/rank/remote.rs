@@ -43,12 +43,12 @@ pub fn run_on_peer(host: &str, command: &[String]) -> Result<u8, RankShellError>
     if command.is_empty() {
         return Err(RankShellError::NoCommand);
     }
-    let asked = ask(&path, host, &command.join(" "));
+    let asked = request_command(&path, host, &command.join(" "));
     asked.map_err(|source| RankShellError::Head { path, source })
 }
 
 /// Waits for as long as the command runs, which is as long as the job does at most: the head ends with it.
-fn ask(path: &Path, host: &str, command: &str) -> io::Result<u8> {
+fn request_command(path: &Path, host: &str, command: &str) -> io::Result<u8> {
     let mut stream = UnixStream::connect(path)?;
     let mut line = serde_json::to_vec(&Request {
         host: host.to_owned(),

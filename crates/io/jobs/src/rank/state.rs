@@ -16,7 +16,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::{
     engine::EngineProcesses,
-    progress::{ControlGroup, dark, rdma_packets},
+    progress::{ControlGroup, ports_without_carrier, rdma_packets},
 };
 use crate::{folder::STATE, now};
 
@@ -98,7 +98,7 @@ impl RankStateFile {
             let known = self.state.dark.iter().find(|(known, _)| known == cable);
             known.map_or(at, |(_, since)| *since)
         };
-        let dark = dark(&self.ports).into_iter();
+        let dark = ports_without_carrier(&self.ports).into_iter();
         self.state.dark = dark
             .map(|cable| {
                 let since = since(&cable);

@@ -12,7 +12,7 @@ use super::{
     events::RankEvent,
     listening::is_listening,
     name_of,
-    peers::{JobSecret, join, say},
+    peers::{JobSecret, join, write_line},
     with_causes,
 };
 
@@ -177,7 +177,7 @@ impl Worker<'_, '_> {
     /// A head that does not take it is silent soon, or lost already.
     fn tell(&self, message: &RankMessage) {
         if let Some(head) = &self.head {
-            let _ = say(head, message);
+            let _ = write_line(head, message);
         }
     }
 }

@@ -48,7 +48,7 @@ impl CableNamespace {
     }
 
     /// Makes the bridges, and an address on the management network for the way in.
-    pub(crate) fn lay(self, profile: &LabProfile) -> Result<(), LabError> {
+    pub(crate) fn create(self, profile: &LabProfile) -> Result<(), LabError> {
         wait_apart(self.0)?;
         let mut batch = format!(
             "link add name {LAN} type bridge {BRIDGE}\naddress add {}/24 dev {LAN}\nlink set {LAN} up\nlink set lo up\n",
@@ -72,7 +72,7 @@ impl CableNamespace {
         into: ProcessId,
     ) -> Result<(), LabError> {
         wait_apart(into)?;
-        self.unplug(index, node);
+        self.disconnect_node(index, node);
         let mut batch = String::new();
         let management = (far_end(index, None), LAN.to_owned(), &node.management);
         let mac = address::management_mac(&profile.name, &node.name);
@@ -95,7 +95,7 @@ impl CableNamespace {
 
     /// Nothing that the node still sends gets out. Those of an earlier boot also go by themselves, by and by, with the
     /// namespace that they were in: what is gone already is as well.
-    pub(crate) fn unplug(self, index: usize, node: &LabNode) {
+    pub(crate) fn disconnect_node(self, index: usize, node: &LabNode) {
         let nics = (0..node.nics().count()).map(Some);
         for nic in nics.chain([None]) {
             let _ = self.ip(&format!("link delete {}\n", far_end(index, nic)));

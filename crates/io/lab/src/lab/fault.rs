@@ -131,7 +131,7 @@ impl Lab {
         self.hang_up(&node.name);
         if self.record.kind == LabKind::Containers {
             // Before its sockets are closed: a machine without power says nothing any more.
-            self.cables()?.unplug(index, node);
+            self.cables()?.disconnect_node(index, node);
         }
         let name = NodeFilePaths(&node.name).process();
         if let Some(process) = state::process(&self.directory, &name) {

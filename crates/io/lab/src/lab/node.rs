@@ -112,7 +112,7 @@ impl Lab {
         tools::tail(&String::from_utf8_lossy(&console))
     }
 
-    pub(super) fn stuck(&self, node: &str, cause: ToolError) -> LabError {
+    pub(super) fn timeout_error(&self, node: &str, cause: ToolError) -> LabError {
         LabError::Stuck {
             node: node.to_owned(),
             cause,
@@ -121,7 +121,7 @@ impl Lab {
     }
 
     /// For a command that did not end: whether it hangs alone, or the node, or the way in.
-    pub fn what_runs(&self, node: &str) -> String {
+    pub fn hang_diagnosis(&self, node: &str) -> String {
         match self.script(node, WHAT_RUNS, ASK_WITHIN) {
             Ok(outcome) if outcome.status.success() => {
                 format!("the node runs: {}", tools::tail(&outcome.stdout))

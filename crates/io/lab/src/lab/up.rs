@@ -250,7 +250,7 @@ fn make_containers(
         HUB_LOG,
         HUB_PROCESS,
     )?;
-    lab.cables()?.lay(&lab.record.profile)?;
+    lab.cables()?.create(&lab.record.profile)?;
     let files = NodeFilePaths(GATEWAY);
     let mut command = request.hub.role("gateway");
     command.arg(&lab.directory);

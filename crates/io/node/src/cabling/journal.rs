@@ -215,7 +215,9 @@ pub(super) fn lock(state: &Path) -> Result<File, CablingError> {
 }
 
 /// Journals of runs in this namespace that were killed. Those of another boot have nothing left to put back.
-pub(super) fn leftovers(state: &Path) -> Result<Vec<Result<LinkJournal, String>>, CablingError> {
+pub(super) fn killed_run_journals(
+    state: &Path,
+) -> Result<Vec<Result<LinkJournal, String>>, CablingError> {
     let error = |error: io::Error| journal_error(state, &error);
     let mut found = Vec::new();
     for entry in fs::read_dir(state).map_err(error)? {
@@ -259,7 +261,7 @@ fn write_durably(
     content: &Content,
 ) -> io::Result<()> {
     AtomicWrite::new(path, 0o600)
-        .through_name_of_its_own()
+        .via_unique_temporary()
         .write_json(operations, content)
 }
 
@@ -311,7 +313,7 @@ mod tests {
         write(state.path(), "beside.json", &boot(), "1");
         fs::write(state.path().join("broken.json"), "{").unwrap();
         fs::write(state.path().join("torn.partial"), "{").unwrap();
-        let found = leftovers(state.path()).unwrap();
+        let found = killed_run_journals(state.path()).unwrap();
         let ours = found.iter().filter_map(|found| found.as_ref().ok());
         let paths: Vec<_> = ours.map(|journal| journal.path.clone()).collect();
         assert_eq!(paths, [state.path().join("ours.json")]);
@@ -334,7 +336,7 @@ mod tests {
             write_durably(disk, &state.path().join("ours.json"), &content)
         };
         let check = |state: &TempDir, place: &CrashPoint| {
-            let found = leftovers(state.path()).unwrap();
+            let found = killed_run_journals(state.path()).unwrap();
             let whole = found.iter().filter(|found| found.is_ok()).count();
             assert_eq!(whole, found.len(), "{place}: {found:?}");
             assert!(whole == 1 || !place.is_done, "{place}");

@@ -40,7 +40,7 @@ struct PortListener {
 
 impl PortListener {
     /// What it said itself may come back.
-    fn remember(&mut self, sender: FrameSender) {
+    fn note_own_frame(&mut self, sender: FrameSender) {
         let is_known = self.heard.contains_key(&sender);
         if sender != self.sender && (is_known || self.heard.len() < MOST_SENDERS) {
             let frames = self.heard.entry(sender).or_default();
@@ -69,7 +69,7 @@ pub(super) fn listen(
                 let _ = ear.socket.send(&frame);
             }
             look_at_carriers(links, ports);
-            let now = told_apart(&ears, ports);
+            let now = reportable_state(&ears, ports);
             if told != now || sequence % BURSTS_A_SECOND == 0 {
                 (conduct.on_hearing)(&hearing(&ears, ports));
                 told = now;
@@ -82,7 +82,7 @@ pub(super) fn listen(
             next.min(until).saturating_duration_since(Instant::now()),
         );
         for ear in &mut ears {
-            hear(probe, ear, &mut ports[ear.port]);
+            receive_frames(probe, ear, &mut ports[ear.port]);
         }
     }
     let heard = hearing(&ears, ports);
@@ -106,7 +106,7 @@ fn hearing(ears: &[PortListener], ports: &[CablingInterface]) -> Vec<PortRecepti
 }
 
 /// What is worth telling at once: somebody new, or a carrier.
-fn told_apart(
+fn reportable_state(
     ears: &[PortListener],
     ports: &[CablingInterface],
 ) -> (Vec<usize>, Vec<Option<bool>>) {
@@ -151,7 +151,7 @@ fn wait(ears: &[PortListener], longest: Duration) {
     let _ = poll(&mut waited, timeout.as_ref());
 }
 
-fn hear(probe: &CablingRequest, ear: &mut PortListener, port: &mut CablingInterface) {
+fn receive_frames(probe: &CablingRequest, ear: &mut PortListener, port: &mut CablingInterface) {
     // One byte more than a frame, which only padding would fill.
     let mut buffer = [0; FRAME + 1];
     for _ in 0..TURN {
@@ -162,7 +162,7 @@ fn hear(probe: &CablingRequest, ear: &mut PortListener, port: &mut CablingInterf
             Err(_) => return,
         };
         match decode(frame, probe.token, &probe.key) {
-            Some(DecodedFrame::Ours { sender, .. }) => ear.remember(sender),
+            Some(DecodedFrame::Ours { sender, .. }) => ear.note_own_frame(sender),
             Some(DecodedFrame::Stranger) => {
                 port.heard.strangers = port.heard.strangers.saturating_add(1);
             }

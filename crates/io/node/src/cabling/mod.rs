@@ -41,7 +41,7 @@ pub struct ListenControl<'a> {
 }
 
 /// Speaks and listens on the interfaces, and puts everything back.
-pub fn probe(
+pub fn run_cabling(
     probe: &CablingRequest,
     conduct: &ListenControl,
     state: &Path,
@@ -62,7 +62,7 @@ pub fn probe(
     let facts = crosstie_facts::facts(&crate::collect());
     let mut put_back = Vec::new();
     let mut left = Vec::new();
-    for leftover in journal::leftovers(state)? {
+    for leftover in journal::killed_run_journals(state)? {
         match leftover {
             Ok(leftover) => {
                 let outcome = leftover.put_back(&mut links, Some(&facts));

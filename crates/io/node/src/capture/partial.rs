@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use crosstie_durable::{folder_of, sync_folder};
+use crosstie_durable::{parent_folder, sync_folder};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
@@ -30,7 +30,7 @@ impl<'a> PartialFile<'a> {
             let path = target.to_owned();
             return Err(CaptureWriteError::Name { path });
         }
-        let parent = folder_of(target).to_owned();
+        let parent = parent_folder(target).to_owned();
         let path = loop {
             // Names that a killed run of the same process number left behind are passed over.
             let number = COUNTER.fetch_add(1, Ordering::Relaxed);

@@ -21,7 +21,7 @@ pub(super) fn read(machine: &LocalFileTree) -> String {
     let mut variables: Variables = own.filter(|(name, _)| is_listed(name)).collect();
     let under_sudo = std::env::var_os("SUDO_UID").is_some();
     if under_sudo || !variables.contains_key(SSH) {
-        ask_parents(machine, under_sudo, &mut variables);
+        read_parent_environments(machine, under_sudo, &mut variables);
     }
     render(&variables, rustix::process::getuid().as_raw())
 }
@@ -31,7 +31,7 @@ fn is_listed(name: &str) -> bool {
 }
 
 /// sudo drops the user's variables, and its own process still has them; the ssh connection is looked for higher up.
-fn ask_parents(machine: &LocalFileTree, under_sudo: bool, variables: &mut Variables) {
+fn read_parent_environments(machine: &LocalFileTree, under_sudo: bool, variables: &mut Variables) {
     let mut pid = std::process::id();
     let mut wanted = under_sudo;
     for _ in 0..MAX_PARENTS {

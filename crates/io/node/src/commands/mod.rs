@@ -49,8 +49,8 @@ pub fn gather(fabric: &[String]) -> Vec<(String, CaptureEntry)> {
         .map(String::as_str)
         .filter(|name| crate::names::is_interface(name))
         .collect();
-    let (mut answers, waits) = others(&machine, &fabric);
-    answers.extend(meanwhile(waits, || own(&machine, &fabric)));
+    let (mut answers, waits) = read_by_programs(&machine, &fabric);
+    answers.extend(run_beside(waits, || read_by_netlink(&machine, &fabric)));
     let mut entries: Vec<(String, CaptureEntry)> =
         answers.into_iter().filter_map(reduced).collect();
     entries.sort_by(|left, right| left.0.cmp(&right.0));
@@ -58,7 +58,7 @@ pub fn gather(fabric: &[String]) -> Vec<(String, CaptureEntry)> {
 }
 
 /// What the kernel tells us itself: done before a thread for it would have started.
-fn own(machine: &LocalFileTree, fabric: &[&str]) -> Answers {
+fn read_by_netlink(machine: &LocalFileTree, fabric: &[&str]) -> Answers {
     let mut answers = tables();
     answers.push(("dmesg.txt".to_owned(), kernel_log::read()));
     answers.push(("rdma-resource.json".to_owned(), queue_pairs(machine)));
@@ -69,7 +69,7 @@ fn own(machine: &LocalFileTree, fabric: &[&str]) -> Answers {
 }
 
 /// What others have to be asked for, and what need not be asked since it is plain that they have no answer.
-fn others<'a>(machine: &LocalFileTree, fabric: &[&'a str]) -> (Answers, Vec<Task<'a>>) {
+fn read_by_programs<'a>(machine: &LocalFileTree, fabric: &[&'a str]) -> (Answers, Vec<Task<'a>>) {
     let mut answers = Answers::new();
     let mut waits: Vec<Task<'a>> = Vec::new();
     let mut ask = |name: &str, ready: Ready, question: fn() -> Result<Vec<u8>, ReadGap>| {
@@ -100,7 +100,7 @@ fn reduced((name, answer): (String, Result<Vec<u8>, ReadGap>)) -> Option<(String
 }
 
 /// Runs the tasks on a few threads, and `work` on this one.
-fn meanwhile(tasks: Vec<Task<'_>>, work: impl FnOnce() -> Answers) -> Answers {
+fn run_beside(tasks: Vec<Task<'_>>, work: impl FnOnce() -> Answers) -> Answers {
     let threads = tasks.len().min(THREADS);
     let tasks = Mutex::new(tasks.into_iter());
     let (sender, receiver) = mpsc::channel();

@@ -31,7 +31,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 const AT_ONCE: usize = 32;
 
 /// Runs all probes, some at a time, each for `deadline` at most. The answers are in the order of the probes.
-pub fn reach(probes: &[ReachabilityProbe], deadline: Duration) -> Vec<ProbeResult> {
+pub fn run_probes(probes: &[ReachabilityProbe], deadline: Duration) -> Vec<ProbeResult> {
     let deadline = deadline.min(LONGEST);
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::with_capacity(probes.len()));
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn nothing_asked_nothing_answered() {
-        assert_eq!(reach(&[], DEADLINE), []);
+        assert_eq!(run_probes(&[], DEADLINE), []);
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
             })
             .collect();
         let started = Instant::now();
-        let answers = reach(&probes, Duration::MAX);
+        let answers = run_probes(&probes, Duration::MAX);
         assert!(started.elapsed() < LONGEST);
         assert_eq!(answers.len(), probes.len());
         for (answer, probe) in answers.iter().zip(&probes) {

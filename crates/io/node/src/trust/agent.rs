@@ -26,7 +26,7 @@ pub fn pushed() -> Option<InstalledAgent> {
 }
 
 /// Whoever was brought here and is known to no journal leaves no trace: its controller died on the way.
-pub fn leave_no_agent() {
+pub fn remove_unrecorded_agent() {
     if let (Some(made), Ok(home)) = (pushed(), HomeFolder::find()) {
         leave_unrecorded(&home, &made);
     }
@@ -35,12 +35,12 @@ pub fn leave_no_agent() {
 pub(super) fn leave_unrecorded(home: &HomeFolder, made: &InstalledAgent) {
     let journal = load(home).ok().flatten();
     if !journal.is_some_and(|journal| journal.agents.contains(made)) {
-        sweep(&mut HomeWriter::new(home, false), [made]);
+        remove_agents(&mut HomeWriter::new(home, false), [made]);
     }
 }
 
 /// Takes agents away, and the folders around them that were made for them and hold nothing else.
-pub(super) fn sweep<'a>(
+pub(super) fn remove_agents<'a>(
     hand: &mut HomeWriter<'_>,
     agents: impl IntoIterator<Item = &'a InstalledAgent>,
 ) {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crosstie_durable::{
-    AtomicWrite, FileOperations, RealDisk, folder_of, private_folder_with, remove_tree,
+    AtomicWrite, FileOperations, RealDisk, parent_folder, private_folder_with, remove_tree,
 };
 use rustix::process::geteuid;
 
@@ -95,7 +95,7 @@ pub(super) fn write_by(
     let path = found.map_or(path, |found| &found.path);
     let mode = found.map_or(PRIVATE, |found| found.mode);
     AtomicWrite::new(path, mode)
-        .through(temporary_in(folder_of(path)))
+        .through(temporary_in(parent_folder(path)))
         .write_as(operations, text, |file| match found {
             // Only where it must be: not every group is one that its owner may give away.
             Some(found) if file.metadata()?.gid() != found.group => {
@@ -108,7 +108,7 @@ pub(super) fn write_by(
 
 /// A folder for the user alone, with a file in it before it has its name.
 pub(super) fn make_folder(path: &Path, file: (&str, &str)) -> Result<(), HomeTrustError> {
-    let temporary = temporary_in(folder_of(path));
+    let temporary = temporary_in(parent_folder(path));
     let (name, text) = file;
     private_folder_with(&RealDisk, path, &temporary, &[(name, text.as_bytes())])
         .map_err(HomeTrustError::io("make", path))

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use crosstie_durable::{RealDisk, folder_of, publish, remove};
+use crosstie_durable::{RealDisk, parent_folder, publish, remove};
 use crosstie_facts::ReadGap;
 use crosstie_model::distribution::DEBIAN;
 use crosstie_trust::{KeyOwner, PublicKey};
@@ -33,7 +33,7 @@ pub(super) fn public(identity: &Path) -> Result<Option<PublicKey>, HomeTrustErro
 
 /// The private half gets its name last: where it is, the pair is whole.
 pub(super) fn make(identity: &Path, owner: &KeyOwner) -> Result<PublicKey, HomeTrustError> {
-    let folder = folder_of(identity);
+    let folder = parent_folder(identity);
     let [private_half, public_half] = [TEMPORARY, TEMPORARY_PUBLIC].map(|name| folder.join(name));
     let failed = |error| HomeTrustError::io("make", identity)(error);
     for path in [&private_half, &public_half] {

@@ -22,7 +22,7 @@ use crosstie_trust::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use agent::{leave_no_agent, pushed};
+pub use agent::{pushed, remove_unrecorded_agent};
 use alias_checks::AliasChecks;
 pub use error::HomeTrustError;
 pub use home::{HomeFolder, HomeLock, host_key_here};
@@ -86,15 +86,15 @@ pub const ALIAS_CHECK_TIMEOUT: Duration = alias_checks::TIMEOUT;
 type CheckAliases = dyn Fn(&HomeFolder, &[PeerClaims]) -> Result<AliasChecks, HomeTrustError>;
 
 /// Does it. `pushed` is the agent that this very session brought along.
-pub fn answer(
+pub fn handle_request(
     home: &HomeFolder,
     ask: &TrustRequest,
     pushed: Option<&InstalledAgent>,
 ) -> Result<TrustReply, HomeTrustError> {
-    answer_by(home, ask, pushed, &alias_checks::check_aliases)
+    handle_request_with(home, ask, pushed, &alias_checks::check_aliases)
 }
 
-fn answer_by(
+fn handle_request_with(
     home: &HomeFolder,
     ask: &TrustRequest,
     pushed: Option<&InstalledAgent>,
@@ -107,7 +107,7 @@ fn answer_by(
     };
     let _lock = home.lock()?;
     match ask {
-        TrustRequest::Settle(wanted) => settle::settle(home, wanted, &seen, pushed),
+        TrustRequest::Settle(wanted) => settle::apply_wanted(home, wanted, &seen, pushed),
         TrustRequest::Undo { only, dry_run } => undo::undo(home, only.as_deref(), *dry_run, pushed),
     }
 }

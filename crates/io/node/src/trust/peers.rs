@@ -12,14 +12,14 @@ use super::{
 };
 
 /// Replaces what is known of these peers by what was seen of them. The answer is what was not.
-pub(super) fn know(
+pub(super) fn write_peers(
     hand: &mut HomeWriter<'_>,
     journal: &mut TrustJournal,
     wanted: &WantedTrust,
     seen: &AliasChecks,
 ) -> Vec<UnwrittenAlias> {
     if wanted.dry_run {
-        foresee(hand, journal, &wanted.peers);
+        preview_peers(hand, journal, &wanted.peers);
         return Vec::new();
     }
     let mut unwritten = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn know(
 }
 
 /// A rehearsal looks for nobody, so it has no names and addresses yet.
-fn foresee(hand: &mut HomeWriter<'_>, journal: &mut TrustJournal, peers: &[PeerClaims]) {
+fn preview_peers(hand: &mut HomeWriter<'_>, journal: &mut TrustJournal, peers: &[PeerClaims]) {
     let foreseen = |claims: &PeerClaims| {
         let name_seen = true;
         let claims = PeerClaims {

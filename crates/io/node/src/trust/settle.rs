@@ -59,7 +59,7 @@ struct Plan {
     authorized_text: Vec<u8>,
 }
 
-pub(super) fn settle(
+pub(super) fn apply_wanted(
     home: &HomeFolder,
     wanted: &WantedTrust,
     seen: &AliasChecks,
@@ -76,9 +76,9 @@ pub(super) fn settle(
         authorized_text: Vec::new(),
     };
     plan.journal.reach(&wanted.reached);
-    let unwritten = peers::know(&mut hand, &mut plan.journal, wanted, seen);
+    let unwritten = peers::write_peers(&mut hand, &mut plan.journal, wanted, seen);
     authorize(&mut hand, &mut plan, &wanted.authorize);
-    look_at_places(home, &mut plan, !wanted.authorize.is_empty())?;
+    check_modes(home, &mut plan, !wanted.authorize.is_empty())?;
     if let Some(made) = pushed
         && !wanted.dry_run
         && !plan.journal.agents.contains(made)
@@ -92,11 +92,11 @@ pub(super) fn settle(
         user: home.user.clone(),
         name: wanted.own.clone(),
     };
-    let key = carry_out(&mut hand, &mut plan, wanted, &owner)?;
+    let key = write_changes(&mut hand, &mut plan, wanted, &owner)?;
     if wanted.dry_run {
         // Whoever came to look leaves nothing behind, and says nothing of it.
         let mut sweeping = HomeWriter::new(home, false);
-        agent::sweep(&mut sweeping, pushed);
+        agent::remove_agents(&mut sweeping, pushed);
     }
     Ok(TrustReply {
         user: home.user.clone(),
@@ -159,7 +159,7 @@ fn authorize(hand: &mut HomeWriter<'_>, plan: &mut Plan, wanted: &[AuthorizedKey
 }
 
 /// What is missing and will be made; what others may write and shall not.
-fn look_at_places(home: &HomeFolder, plan: &mut Plan, lets_in: bool) -> Result<(), HomeTrustError> {
+fn check_modes(home: &HomeFolder, plan: &mut Plan, lets_in: bool) -> Result<(), HomeTrustError> {
     let journal = &mut plan.journal;
     for place in TrustFile::ALL {
         let needed = match place {
@@ -187,7 +187,7 @@ fn look_at_places(home: &HomeFolder, plan: &mut Plan, lets_in: bool) -> Result<(
     Ok(())
 }
 
-fn carry_out(
+fn write_changes(
     hand: &mut HomeWriter<'_>,
     plan: &mut Plan,
     wanted: &WantedTrust,

@@ -115,7 +115,7 @@ fn answer(
     ask: &TrustRequest,
     pushed: Option<&InstalledAgent>,
 ) -> Result<TrustReply, HomeTrustError> {
-    answer_by(home, ask, pushed, &all_seen)
+    handle_request_with(home, ask, pushed, &all_seen)
 }
 
 fn settle(home: &HomeFolder, wanted: WantedTrust) -> TrustReply {
@@ -469,7 +469,7 @@ fn what_is_seen_no_more_is_taken_out() {
     assert_eq!(settled.aliases.len(), 4);
     assert!(read(&home, ".ssh/crosstie/config").contains("Host spark-b nas 192.0.2.7\n"));
     let none = |_: &HomeFolder, _: &[PeerClaims]| Ok(AliasChecks::new());
-    let settled = answer_by(&home, &TrustRequest::Settle(claims), None, &none).unwrap();
+    let settled = handle_request_with(&home, &TrustRequest::Settle(claims), None, &none).unwrap();
     assert_eq!(settled.aliases, []);
     assert_eq!(settled.unwritten.len(), 4);
     assert!(!read(&home, ".ssh/crosstie/config").contains("Host "));

@@ -34,14 +34,14 @@ pub(super) fn undo(
             key = key::public(&home.identity())?;
             left.clone_from(&journal.reached);
             journal.agents.extend(pushed.cloned());
-            forget(
+            forget_peers(
                 &mut hand,
                 &whole,
                 &journal,
                 gone.as_deref().unwrap_or_default(),
             )?;
         } else {
-            agent::sweep(&mut hand, &whole.agents);
+            agent::remove_agents(&mut hand, &whole.agents);
             restore(&mut hand, &whole)?;
         }
     } else if !dry_run {
@@ -49,7 +49,7 @@ pub(super) fn undo(
     }
     if !stays || dry_run {
         // This session's own goes without a word: it came a moment ago.
-        agent::sweep(&mut HomeWriter::new(home, false), pushed);
+        agent::remove_agents(&mut HomeWriter::new(home, false), pushed);
     }
     Ok(TrustReply {
         user: home.user.clone(),
@@ -63,14 +63,14 @@ pub(super) fn undo(
 }
 
 /// Some go, the others stay.
-fn forget(
+fn forget_peers(
     hand: &mut HomeWriter<'_>,
     before: &TrustJournal,
     journal: &TrustJournal,
     gone: &[AuthorizedKey],
 ) -> Result<(), HomeTrustError> {
     let home = hand.home;
-    take_lines(hand, gone, before, false, false)?;
+    remove_key_lines(hand, gone, before, false, false)?;
     if before.peers != journal.peers {
         for (name, text) in [
             (KNOWN_HOSTS, known_hosts(&journal.peers)),
@@ -117,7 +117,7 @@ fn restore(hand: &mut HomeWriter<'_>, journal: &TrustJournal) -> Result<(), Home
     }
     let made = journal.made.contains(&TrustFile::AuthorizedKeys);
     let unterminated = journal.unterminated;
-    take_lines(hand, &journal.authorized, journal, unterminated, made)?;
+    remove_key_lines(hand, &journal.authorized, journal, unterminated, made)?;
     for change in &journal.modes {
         let path = home.path.join(change.place.path());
         // Somebody's own change since is kept.
@@ -138,7 +138,7 @@ fn restore(hand: &mut HomeWriter<'_>, journal: &TrustJournal) -> Result<(), Home
 
 /// Every line that lets one of these keys in, also one that somebody has edited. `made`: the file was not there before, so
 /// an empty one goes.
-fn take_lines(
+fn remove_key_lines(
     hand: &mut HomeWriter<'_>,
     lines: &[AuthorizedKey],
     journal: &TrustJournal,

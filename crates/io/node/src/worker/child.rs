@@ -63,7 +63,7 @@ pub fn serve(mut engine: impl WorkerEngine, lifetime: Duration) -> io::Result<()
     let output = Output(Arc::new(Mutex::new(output)));
     thread::Builder::new().spawn(move || {
         thread::sleep(lifetime);
-        complain("its lifetime is over");
+        log_error("its lifetime is over");
         process::exit(1);
     })?;
     let current = Arc::<Mutex<StopFlag>>::default();
@@ -104,18 +104,18 @@ fn read_all(
             Ok(Some((WorkerFrameKind::Ask, ask))) => {
                 latest = StopFlag::default();
                 if asks.try_send((ask, latest.clone())).is_err() {
-                    complain("it was asked before it had answered");
+                    log_error("it was asked before it had answered");
                     process::exit(2);
                 }
             }
             Ok(Some((WorkerFrameKind::Stop, _))) => latest.set(),
             Ok(None) => break,
             Ok(Some((kind, _))) => {
-                complain(&format!("a frame that only workers send: {kind:?}"));
+                log_error(&format!("a frame that only workers send: {kind:?}"));
                 process::exit(2);
             }
             Err(error) => {
-                complain(&format!("what it was asked cannot be read: {error}"));
+                log_error(&format!("what it was asked cannot be read: {error}"));
                 process::exit(2);
             }
         }
@@ -127,6 +127,6 @@ fn read_all(
 }
 
 #[allow(clippy::print_stderr)] // whoever started it reads it there
-fn complain(text: &str) {
+fn log_error(text: &str) {
     eprintln!("{text}");
 }

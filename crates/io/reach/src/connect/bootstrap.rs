@@ -86,7 +86,9 @@ impl<'a> Bootstrap<'a> {
         without_root_too: bool,
     ) -> Result<RemoteSession, ConnectError> {
         self.without_root_too = without_root_too;
-        let result = self.say(SCRIPT.as_bytes()).and_then(|()| self.converse());
+        let result = self
+            .say(SCRIPT.as_bytes())
+            .and_then(|()| self.run_dialogue());
         self.finish(result)
     }
 
@@ -94,7 +96,7 @@ impl<'a> Bootstrap<'a> {
     pub(super) fn of_build(mut self, build: String) -> Result<RemoteSession, ConnectError> {
         self.phase = ConnectPhase::Start;
         self.build = build;
-        let result = self.converse();
+        let result = self.run_dialogue();
         self.finish(result)
     }
 
@@ -112,7 +114,7 @@ impl<'a> Bootstrap<'a> {
         }
     }
 
-    fn converse(&mut self) -> Result<(), Stop> {
+    fn run_dialogue(&mut self) -> Result<(), Stop> {
         loop {
             match self.next_line()? {
                 PreambleLine::System {

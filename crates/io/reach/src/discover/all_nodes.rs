@@ -34,7 +34,10 @@ const MAX_MESSAGES: usize = 16_384;
 const DENIED: &str = "only root may ask, or a group that the sysctl net.ipv4.ping_group_range names: run it with sudo to ask there too";
 
 /// Whoever answers on this link.
-pub(super) fn greet(port: &DiscoveryPort, until: Instant) -> io::Result<Vec<DiscoveryAnswer>> {
+pub(super) fn ping_all_nodes(
+    port: &DiscoveryPort,
+    until: Instant,
+) -> io::Result<Vec<DiscoveryAnswer>> {
     let own = port.link_local().ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::AddrNotAvailable,

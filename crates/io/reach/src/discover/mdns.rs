@@ -44,7 +44,7 @@ impl AsFd for Asking {
 }
 
 /// Everybody on this link who says that one can log in there.
-pub(super) fn ask(port: &DiscoveryPort, until: Instant) -> io::Result<Vec<DiscoveryAnswer>> {
+pub(super) fn query_link(port: &DiscoveryPort, until: Instant) -> io::Result<Vec<DiscoveryAnswer>> {
     let sockets = open(port)?;
     let mut hosts = MdnsHosts::default();
     let mut messages = 0;
@@ -53,7 +53,7 @@ pub(super) fn ask(port: &DiscoveryPort, until: Instant) -> io::Result<Vec<Discov
     let mut buffer = vec![0; MAX_MESSAGE + 1];
     while Instant::now() < until && messages < MAX_MESSAGES {
         if Instant::now() >= next {
-            tell(&sockets, &hosts, round)?;
+            send_queries(&sockets, &hosts, round)?;
             round += 1;
             next = Instant::now() + AGAIN;
         }
@@ -93,7 +93,7 @@ fn sighting(
 }
 
 /// Sends what is not known yet. That the last socket fails too is an error; one of several may.
-fn tell(sockets: &[Asking], hosts: &MdnsHosts, round: u32) -> io::Result<()> {
+fn send_queries(sockets: &[Asking], hosts: &MdnsHosts, round: u32) -> io::Result<()> {
     let mut questions = hosts.questions();
     if round.is_multiple_of(ROUNDS_FOR_ALL) {
         questions.extend(SERVICES.map(|service| (DnsName::of(service), DnsRecordKind::Pointer)));

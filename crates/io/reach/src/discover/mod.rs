@@ -53,12 +53,12 @@ pub fn discover(
     thread::scope(|scope| {
         let asked: Vec<_> = ports
             .iter()
-            .map(|port| (port, scope.spawn(|| mdns::ask(port, until))))
+            .map(|port| (port, scope.spawn(|| mdns::query_link(port, until))))
             .collect();
         let greeted: Vec<_> = ports
             .iter()
             .filter(|port| port.fabric)
-            .map(|port| (port, scope.spawn(|| all_nodes::greet(port, until))))
+            .map(|port| (port, scope.spawn(|| all_nodes::ping_all_nodes(port, until))))
             .collect();
         let what = "multicast DNS";
         let names = &mut discovery.asked;
@@ -70,7 +70,7 @@ pub fn discover(
     let own = own(machine);
     // ssh makes the kernel look up addresses that it did not know, so neighbours are asked for once more behind it.
     let first = put_together(sightings.clone(), &own);
-    let answers = ssh_port::knock(&first);
+    let answers = ssh_port::read_banners(&first);
     discovery.found = put_together(sightings, &own)
         .into_iter()
         .map(|candidate| ssh_port::found(candidate, &answers))

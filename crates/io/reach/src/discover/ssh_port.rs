@@ -37,7 +37,7 @@ const MAX_READ: usize = 2048;
 pub(super) type SshBanners = BTreeMap<CandidateAddress, String>;
 
 /// Tries all machines at once, and each one's addresses until one answers.
-pub(super) fn knock(candidates: &[NodeCandidate]) -> SshBanners {
+pub(super) fn read_banners(candidates: &[NodeCandidate]) -> SshBanners {
     let places: Vec<Vec<CandidateAddress>> = candidates
         .iter()
         .map(|candidate| candidate.places.iter().take(MAX_PLACES).cloned().collect())

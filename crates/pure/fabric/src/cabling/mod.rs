@@ -17,5 +17,5 @@ pub use frame::{
 };
 pub use hearing::{CablingReply, CablingRequest, FramesFrom, PortReception};
 pub use note::CablingNote;
-pub use survey::{SurveyedNode, SurveyedPort, interfaces_to_probe, station};
-pub use topology::{CageState, DetectedCabling, FoundCage, wiring};
+pub use survey::{SurveyedNode, SurveyedPort, interfaces_to_probe, survey_node};
+pub use topology::{CageState, DetectedCabling, FoundCage, detect_cabling};

@@ -90,7 +90,10 @@ fn unfit(facts: &Facts, port: &RdmaPort, interface: &str) -> Option<String> {
 }
 
 /// The node with what its agent says that it heard.
-pub fn station(survey: SurveyedNode, listened: CablingReply) -> (SurveyedNode, Vec<CablingNote>) {
+pub fn survey_node(
+    survey: SurveyedNode,
+    listened: CablingReply,
+) -> (SurveyedNode, Vec<CablingNote>) {
     let put_back = listened
         .put_back
         .into_iter()

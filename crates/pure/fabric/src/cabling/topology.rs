@@ -8,7 +8,7 @@ use crosstie_model::{Cable, ClusterSpec, PortRef};
 
 use super::{CablingNote, SurveyedNode};
 use crate::cage::natural;
-use oddities::{alone, crossed, notes, twins, unfit};
+use oddities::{notes, notes_on_crossed, notes_on_twins, notes_on_unheard, notes_on_unprobed};
 
 /// What joins the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,7 +68,7 @@ impl Named<'_> {
 }
 
 /// `spec` names the planes that are known by name already.
-pub fn wiring(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> DetectedCabling {
+pub fn detect_cabling(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> DetectedCabling {
     let units = units(stations);
     let (units, segments) = merge(units.clone(), &hearings(stations, &units));
     let named = Named {
@@ -95,13 +95,13 @@ pub fn wiring(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> Detected
             wiring.cables.extend(cables(&ports, plane.as_deref()));
         }
     }
-    wiring.notes.extend(crossed(&wiring.cables));
-    wiring.notes.extend(unfit(stations));
+    wiring.notes.extend(notes_on_crossed(&wiring.cables));
+    wiring.notes.extend(notes_on_unprobed(stations));
     wiring.cages = vec![Vec::new(); stations.len()];
     for (index, (unit, state)) in named.units.iter().zip(states).enumerate() {
         let by_hearing = unit.cage.is_none() && unit.jacks.len() > 1;
         if by_hearing {
-            wiring.notes.push(twins(&named, index));
+            wiring.notes.push(notes_on_twins(&named, index));
         }
         wiring.cages[unit.station].push(FoundCage {
             id: named.ids[index].clone(),
@@ -123,7 +123,7 @@ fn state(named: &Named, segment: &[usize]) -> CageState {
         .map(|unit| named.units[*unit].station)
         .collect();
     match segment {
-        [unit] => alone(named, *unit),
+        [unit] => notes_on_unheard(named, *unit),
         _ if nodes.len() == 1 => CageState::Loop,
         _ => CageState::Cabled,
     }

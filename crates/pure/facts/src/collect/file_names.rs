@@ -12,8 +12,8 @@ use crate::{
     raw::{CaptureEntry, RawCapture, resolve},
     renderer,
 };
-use given::{is_given, is_placeholder, placeholder};
 pub(crate) use given::{is_number, split_ending};
+use given::{is_placeholder, is_program_name, placeholder};
 
 /// Where people name files, below `/etc`, `/run` and `/usr/lib`; besides, where those who configure interfaces read theirs.
 const FOLDERS: [&str; 6] = [
@@ -35,7 +35,7 @@ const SUFFIXES: [&str; 2] = [".crosstie~", ".d"];
 
 /// The same tree with such names in place of those that people chose. Their numbers, by which managers order them, stay; so do
 /// names that a package gave, also to the files that take the place of its own.
-pub fn renamed(raw: &RawCapture) -> RawCapture {
+pub fn rename_user_files(raw: &RawCapture) -> RawCapture {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     let mut stay: BTreeSet<&str> = BTreeSet::new();
     for (path, entry) in raw.tree() {
@@ -53,7 +53,7 @@ pub fn renamed(raw: &RawCapture) -> RawCapture {
     stay.extend(
         names
             .iter()
-            .filter(|name| is_given(name) || is_placeholder(name)),
+            .filter(|name| is_program_name(name) || is_placeholder(name)),
     );
     names.retain(|name| !stay.contains(name));
     let taken: BTreeSet<usize> = stay.iter().filter_map(|name| given::number(name)).collect();
@@ -187,7 +187,7 @@ mod tests {
             "etc/NetworkManager/system-connections/HomeNet 5G.nmconnection",
             "proc/acme",
         ]);
-        let kept = renamed(&raw);
+        let kept = rename_user_files(&raw);
         assert_eq!(
             paths(&kept),
             [
@@ -205,7 +205,7 @@ mod tests {
                 "usr/lib/systemd/network/80-6rd-tunnel.network",
             ]
         );
-        assert_eq!(renamed(&kept), kept);
+        assert_eq!(rename_user_files(&kept), kept);
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
             link("/etc/systemd/network/acme.network"),
         );
         raw.insert("etc/systemd/network/99-default.link", link("/dev/null"));
-        let kept = renamed(&raw);
+        let kept = rename_user_files(&raw);
         assert_eq!(
             kept.entry("etc/netplan/file3.yaml"),
             raw.entry("home/alice/acme.yaml")
@@ -239,7 +239,7 @@ mod tests {
         let mut raw = tree(&["etc/modules"]);
         let link = CaptureEntry::Link("../modules".to_owned());
         raw.insert("etc/modules-load.d/modules.conf", link);
-        assert_eq!(renamed(&raw), raw);
+        assert_eq!(rename_user_files(&raw), raw);
     }
 
     /// `pam_limits` and managers read files by name: the last, or the first, wins.
@@ -258,7 +258,7 @@ mod tests {
             raw.insert(&path, CaptureEntry::File(name.clone().into_bytes()));
         }
         names.sort();
-        let kept = renamed(&raw);
+        let kept = rename_user_files(&raw);
         let all: Vec<(&str, &CaptureEntry)> = kept.tree().collect();
         let place = all
             .iter()
@@ -276,7 +276,7 @@ mod tests {
             .collect();
         assert_eq!(read, names);
         assert!(paths(&kept).iter().all(|path| !path.contains("me.conf")));
-        assert_eq!(renamed(&kept), kept);
+        assert_eq!(rename_user_files(&kept), kept);
     }
 
     /// Of every rule that reads files which people name: one that is added must be thought of here.

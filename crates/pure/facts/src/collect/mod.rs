@@ -14,11 +14,11 @@ pub(crate) mod secret;
 mod walk;
 
 pub use command::{COMMANDS, CommandRule, command, gpu_xml};
-pub use file_names::renamed;
+pub use file_names::rename_user_files;
 pub(crate) use file_names::{is_number, split_ending};
 pub use filter::is_engine_variable;
 pub use rules::{CollectRule, FileFilter, GROUPS, HOME_NCCL_CONF, NAMED_NCCL_CONF};
-pub use walk::{PathAlias, alias, group, tree};
+pub use walk::{PathAlias, alias, collect_all, collect_group};
 
 /// Why something was refused, in another program's words.
 pub fn reason(text: &str) -> String {

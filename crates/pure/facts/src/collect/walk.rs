@@ -22,7 +22,7 @@ pub struct PathAlias {
 }
 
 /// Reads everything of a capture that the allow-list names.
-pub fn tree(source: &dyn FileTree) -> RawCapture {
+pub fn collect_all(source: &dyn FileTree) -> RawCapture {
     let mut raw = RawCapture::default();
     for rules in GROUPS {
         raw.merge(read(source, rules.iter()));
@@ -31,7 +31,7 @@ pub fn tree(source: &dyn FileTree) -> RawCapture {
 }
 
 /// Reads what one group of rules names of a live machine.
-pub fn group(source: &dyn FileTree, rules: &[CollectRule]) -> RawCapture {
+pub fn collect_group(source: &dyn FileTree, rules: &[CollectRule]) -> RawCapture {
     read(source, rules.iter().filter(|rule| rule.live))
 }
 

@@ -151,7 +151,7 @@ impl ProofStateMachine {
     }
 
     /// A node has gone: what it was part of is dropped, and what is left is scheduled again.
-    pub fn lose(&mut self, lost: LostNode) {
+    pub fn drop_node(&mut self, lost: LostNode) {
         if !self.lost.insert(lost.host.clone()) {
             return;
         }

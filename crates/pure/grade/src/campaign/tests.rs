@@ -34,7 +34,7 @@ fn run(
         if let Some((node, after)) = dies
             && steps.len() == after
         {
-            campaign.lose(LostNode {
+            campaign.drop_node(LostNode {
                 host: SimulatedFabric::host(node),
                 why: "the session ended".to_owned(),
                 offset_milliseconds: elapsed,

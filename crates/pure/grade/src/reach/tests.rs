@@ -175,7 +175,7 @@ fn an_answer_counts_only_from_the_port_that_has_the_address() {
     of_b[0].neighbour = Some("02:ff:ff:ff:ff:ff".parse().unwrap());
     of_b[1].problem = Some("no answer".to_owned());
     of_b[1].neighbour = Some(mac(0, 0).parse().unwrap());
-    let proof = judge(pairs.clone(), &facts, &answers);
+    let proof = judge_pairs(pairs.clone(), &facts, &answers);
     let outcomes: Vec<&ReachabilityOutcome> =
         proof.pairs.iter().map(|judged| &judged.outcome).collect();
     let other =
@@ -219,7 +219,7 @@ fn who_was_not_asked_proves_nothing() {
             *bytes = None;
         }
     }
-    let proof = judge(pairs, &facts, &answers);
+    let proof = judge_pairs(pairs, &facts, &answers);
     let why = |judged: &JudgedPair| match &judged.outcome {
         ReachabilityOutcome::NoAnswer { why } => why.clone(),
         other => panic!("{other:?}"),
@@ -252,7 +252,7 @@ proptest! {
             prop_assert_eq!(back.count(), 1);
         }
         let answers = answers(&pairs, &facts);
-        let proof = judge(pairs.clone(), &facts, &answers);
+        let proof = judge_pairs(pairs.clone(), &facts, &answers);
         prop_assert!(proof.holds());
         let checked = ReachabilityOutcome::Answered { mac_checked: true };
         prop_assert!(proof.pairs.iter().all(|judged| judged.outcome == checked));
@@ -261,7 +261,7 @@ proptest! {
             let mut fewer = answers.clone();
             let own = fewer.get_mut(&lost.from.node).unwrap().as_mut().unwrap();
             own.retain(|answer| answer.probe != lost.probe());
-            let proof = judge(pairs.clone(), &facts, &fewer);
+            let proof = judge_pairs(pairs.clone(), &facts, &fewer);
             let bad = proof.pairs.iter().filter(|judged| !judged.outcome.is_good());
             prop_assert_eq!(bad.map(|judged| &judged.pair).collect::<Vec<_>>(), [lost]);
         }
@@ -280,7 +280,7 @@ fn a_path_that_is_too_narrow_is_told_from_a_dead_one() {
     let mut told = answers(&pairs, &facts);
     let own = told.get_mut("a").unwrap().as_mut().unwrap();
     *own = own.drain(..).map(|answer| silence(answer.probe)).collect();
-    let proof = judge(pairs, &facts, &told);
+    let proof = judge_pairs(pairs, &facts, &told);
     assert_eq!(smaller_probes(&proof, "b"), []);
     let asked = smaller_probes(&proof, "a");
     assert_eq!(asked.len(), 2 * SMALLER.len());

@@ -67,7 +67,7 @@ pub(super) fn configure(
     desired: &DesiredFiles,
 ) -> NetworkSteps {
     let facts = node.facts;
-    let (set_aside, refusals) = aside::competing(node, wanted);
+    let (set_aside, refusals) = aside::competing_profiles(node, wanted);
     let mut files: Vec<FileChange> = set_aside
         .iter()
         .map(|path| FileChange::Aside {

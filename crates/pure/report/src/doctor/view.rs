@@ -48,7 +48,7 @@ pub fn view(diagnosis: &Diagnosis, detail: FindingDetail, palette: Palette) -> S
         screen.root(root);
     }
     worth_knowing(&infos, &mut screen);
-    well(diagnosis, &found, &mut screen);
+    healthy_nodes(diagnosis, &found, &mut screen);
     notes(diagnosis, &mut screen);
     screen.line(&[verdict(diagnosis)]);
     if let Some(worst) = roots.first() {
@@ -200,7 +200,7 @@ fn worth_knowing<'a>(infos: &[&RootFinding<'a>], screen: &mut Screen<'a>) {
 }
 
 /// Nodes that no fault or warning is about, in a line.
-fn well(diagnosis: &Diagnosis, found: &[HostFindingRef], screen: &mut Screen) {
+fn healthy_nodes(diagnosis: &Diagnosis, found: &[HostFindingRef], screen: &mut Screen) {
     if found
         .iter()
         .all(|(_, finding)| finding.severity == Severity::Info)

@@ -10,7 +10,7 @@ use crate::{
     compare::comparison,
     made_up::{self, HOSTILE},
     run_report::{Grade, report_of},
-    share::share,
+    share::anonymise,
 };
 
 fn report(run: &StoredRun) -> RunReport {
@@ -422,7 +422,7 @@ fn pages_for_eyes() {
     };
     let folder = std::path::Path::new(&folder);
     let (slow, healthy) = (made_up::two_sparks(true), made_up::two_sparks(false));
-    let (shared, replaced) = share(&slow);
+    let (shared, replaced) = anonymise(&slow);
     let runs = [&healthy, &slow];
     let reports = runs.map(report);
     let compared = comparison(runs, [&reports[0], &reports[1]], None);

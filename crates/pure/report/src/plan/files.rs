@@ -13,10 +13,10 @@ pub struct PlannedFile {
 /// Whole files of ours; of files that others write too, our block alone. Removed and renamed files are not among them.
 pub fn files(plan: &NodePlan) -> Vec<PlannedFile> {
     let changes = plan.steps.iter().flat_map(Step::files);
-    changes.filter_map(written).collect()
+    changes.filter_map(planned_file).collect()
 }
 
-fn written(change: &FileChange) -> Option<PlannedFile> {
+fn planned_file(change: &FileChange) -> Option<PlannedFile> {
     match change {
         FileChange::Whole { path, mode, text } => Some(PlannedFile {
             path: path.clone(),

@@ -23,7 +23,11 @@ const NAMED: usize = 4;
 /// What is done, counted; what is refused and what there is to know, at length.
 pub fn summary(plan: &ClusterPlan, palette: Palette) -> String {
     let mut out = String::new();
-    let working: Vec<&NodePlan> = plan.nodes.iter().filter(|node| works(node)).collect();
+    let working: Vec<&NodePlan> = plan
+        .nodes
+        .iter()
+        .filter(|node| steps_by_kind(node))
+        .collect();
     for node in plan.nodes.iter().filter(|node| !node.refusals.is_empty()) {
         refused(node, palette, &mut out);
     }
@@ -72,7 +76,7 @@ pub fn summary(plan: &ClusterPlan, palette: Palette) -> String {
     out
 }
 
-fn works(node: &NodePlan) -> bool {
+fn steps_by_kind(node: &NodePlan) -> bool {
     node.refusals.is_empty() && !node.steps.is_empty()
 }
 

@@ -51,7 +51,7 @@ pub fn run_report(
         findings,
         replaced,
     };
-    sentence::conclude(&mut report);
+    sentence::summarise(&mut report);
     report
 }
 

@@ -49,7 +49,7 @@ fn is_large(pair: &PairReport) -> bool {
 }
 
 /// Verdict and words, once everything else is known.
-pub(super) fn conclude(report: &mut RunReport) {
+pub(super) fn summarise(report: &mut RunReport) {
     let grades = report.pairs.iter().map(|pair| pair.verdict);
     let grades = grades.chain(report.rail_sums.iter().map(|sum| sum.verdict));
     let findings = report

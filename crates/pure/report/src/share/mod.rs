@@ -23,14 +23,14 @@ use crate::run_report::ReplacedNameCount;
 use names::NameReplacements;
 
 /// The run with stand-ins, and what was replaced.
-pub fn share(run: &StoredRun) -> (StoredRun, Vec<ReplacedNameCount>) {
+pub fn anonymise(run: &StoredRun) -> (StoredRun, Vec<ReplacedNameCount>) {
     let mut names = NameReplacements::of(run);
     let shared = with(run, &mut names);
     (shared, names.replaced())
 }
 
 /// Two runs with the same stand-ins, so that they can still be compared.
-pub fn share_together(runs: &[StoredRun; 2]) -> ([StoredRun; 2], Vec<ReplacedNameCount>) {
+pub fn anonymise_together(runs: &[StoredRun; 2]) -> ([StoredRun; 2], Vec<ReplacedNameCount>) {
     let [old, new] = runs;
     let mut names = NameReplacements::of(old);
     names.learn(new);

@@ -203,7 +203,7 @@ impl NameReplacements {
     /// Known names, and what looks like an address, a GUID or a serial number.
     pub(super) fn in_text(&mut self, text: &mut String) {
         // Patterns first: a name may be a part of one.
-        let found = tokens::replaced(text, self);
+        let found = tokens::replace_tokens(text, self);
         *text = self.with_names(&found);
     }
 

@@ -107,9 +107,9 @@ fn run() -> StoredRun {
 #[test]
 fn no_canary_is_left_in_anything_that_is_made_of_a_shared_run() {
     let run = run();
-    let (shared, replaced) = share(&run);
+    let (shared, replaced) = anonymise(&run);
     let report = report_of(&shared, Some(replaced));
-    let (both, replaced) = share_together(&[run.clone(), made_up::two_sparks(false)]);
+    let (both, replaced) = anonymise_together(&[run.clone(), made_up::two_sparks(false)]);
     let reports = [report_of(&both[0], None), report_of(&both[1], None)];
     let compared = comparison(
         [&both[0], &both[1]],
@@ -138,7 +138,7 @@ fn no_canary_is_left_in_anything_that_is_made_of_a_shared_run() {
 
 #[test]
 fn what_was_replaced_is_said() {
-    let (_, replaced) = share(&run());
+    let (_, replaced) = anonymise(&run());
     let said: Vec<String> = replaced.iter().map(ToString::to_string).collect();
     assert_eq!(
         said,
@@ -157,7 +157,7 @@ fn what_was_replaced_is_said() {
 #[test]
 fn a_shared_run_tells_the_same_story() {
     for run in [made_up::two_sparks(true), made_up::switched(6)] {
-        let (shared, _) = share(&run);
+        let (shared, _) = anonymise(&run);
         let (honest, told) = (report_of(&run, None), report_of(&shared, None));
         let verdicts = |report: &crate::run_report::RunReport| {
             let pairs = report
@@ -182,7 +182,7 @@ fn a_shared_run_tells_the_same_story() {
 
 #[test]
 fn words_versions_and_the_kernels_own_names_stay() {
-    let (shared, _) = share(&run());
+    let (shared, _) = anonymise(&run());
     let node = &shared.header.nodes[0];
     assert_eq!(node.kernel.as_deref(), Some("6.17.0-1014-nvidia"));
     assert_eq!(node.rdma_core.as_deref(), Some("50.0-2ubuntu0.2"));

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::names::NameReplacements;
 
 /// The text with each of them replaced.
-pub(super) fn replaced(text: &str, names: &mut NameReplacements) -> String {
+pub(super) fn replace_tokens(text: &str, names: &mut NameReplacements) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {

@@ -8,7 +8,7 @@ use crate::{
 
 impl UpReport {
     /// What undoes it, and what comes next. `again` is the command that does the same once more.
-    pub fn offer_commands(&mut self, offer: &CommandContext, again: &str) {
+    pub fn add_commands(&mut self, offer: &CommandContext, again: &str) {
         let mut outcomes = self.changes.iter().map(|change| change.outcome);
         if outcomes.any(|outcome| outcome == NodeChangeOutcome::Confirmed) {
             self.undo = Some(offer.command(CommandVerb::Rollback).to_string());
@@ -30,7 +30,10 @@ impl UpReport {
         let doctor = offer.command(CommandVerb::Doctor).as_root();
         match self.stopped.as_ref().map(|stopped| stopped.stage) {
             Some(UpStage::Doctor) => {
-                let stopping = self.findings.iter().find(|seen| UpFinding::stops(seen))?;
+                let stopping = self
+                    .findings
+                    .iter()
+                    .find(|seen| UpFinding::blocks_apply(seen))?;
                 Some(format!("crosstie explain {}", stopping.finding.id))
             }
             Some(UpStage::Apply) => Some(offer.command(CommandVerb::Status).to_string()),

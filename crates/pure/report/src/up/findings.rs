@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that was found. What is not found in `foreseen` any more, or only milder, the plan mends.
-pub fn seen(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<UpFinding> {
+pub fn mark_fixed(now: &Diagnosis, foreseen: Option<&Diagnosis>) -> Vec<UpFinding> {
     let after = foreseen.map(located);
     let stays = |node: Option<&str>, found: &Finding| match &after {
         None => true,
@@ -47,7 +47,7 @@ pub fn findings(seen: &[UpFinding], doctor: &str, palette: Palette) -> String {
     }
     let rows: Vec<TableRow> = unexplained(seen)
         .into_iter()
-        .filter(|found| !found.stops() && found.finding.severity != Severity::Info)
+        .filter(|found| !found.blocks_apply() && found.finding.severity != Severity::Info)
         .map(row)
         .collect();
     table(palette, &rows, &mut out);
@@ -56,7 +56,7 @@ pub fn findings(seen: &[UpFinding], doctor: &str, palette: Palette) -> String {
 
 /// Those to mend by hand: what follows from another that stops is left to it.
 pub fn stopping(seen: &[UpFinding]) -> Vec<RootFinding<'_>> {
-    let stopping = seen.iter().filter(|found| found.stops());
+    let stopping = seen.iter().filter(|found| found.blocks_apply());
     let found: Vec<HostFindingRef> = stopping.map(UpFinding::located).collect();
     roots(&found)
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 pub use board::{ProgressBoard, ProgressBoardRow, StageBoard, StageCell, TerminalSize, board};
-pub use findings::{findings, seen, stopping};
+pub use findings::{findings, mark_fixed, stopping};
 pub use measured::{UpMeasurement, UpVerdict};
 pub use screen::screen;
 
@@ -145,7 +145,7 @@ impl UpFinding {
     }
 
     /// A fault that nothing will be done about.
-    pub fn stops(&self) -> bool {
+    pub fn blocks_apply(&self) -> bool {
         self.finding.severity == Severity::Fault && !self.will_be_fixed
     }
 }

@@ -63,10 +63,16 @@ fn what_is_gone_or_milder_in_the_foreseen_state_will_be_fixed() {
         ],
         vec![],
     );
-    let seen = seen(&now, Some(&then));
+    let seen = mark_fixed(&now, Some(&then));
     let fates: Vec<_> = seen
         .iter()
-        .map(|seen| (seen.finding.id.as_str(), seen.will_be_fixed, seen.stops()))
+        .map(|seen| {
+            (
+                seen.finding.id.as_str(),
+                seen.will_be_fixed,
+                seen.blocks_apply(),
+            )
+        })
         .collect();
     assert_eq!(
         fates,
@@ -84,7 +90,7 @@ fn what_is_gone_or_milder_in_the_foreseen_state_will_be_fixed() {
         "crosstie doctor --all --sudo",
         Palette::Plain
     ));
-    let nothing_planned = super::seen(&now, None);
+    let nothing_planned = super::mark_fixed(&now, None);
     assert!(nothing_planned.iter().all(|seen| !seen.will_be_fixed));
 }
 
@@ -308,7 +314,7 @@ fn the_last_screen_says_that_the_cluster_is_half_configured() {
         stage: UpStage::Apply,
         why: "spark-b did not come through".to_owned(),
     });
-    let back = NodeChange::new("spark-b", Became::RolledBack).because("it was asked for");
+    let back = NodeChange::new("spark-b", Became::RolledBack).with_reason("it was asked for");
     let changes = ApplyReport::new(vec![NodeChange::new("spark-a", Became::Confirmed), back]);
     let again = "crosstie up --output cluster.toml";
     let undo = "crosstie rollback --run 20261116T175500Z-1f2e3d4c --cluster cluster.toml";

@@ -13,8 +13,8 @@ use crosstie_report::{
 
 use super::{
     super::{
-        choose::{NodeStatusReply, choose},
-        undo::{RollbackRoute, undo_part, unsure},
+        choose::{NodeStatusReply, choose_run},
+        undo::{RollbackRoute, roll_back_node, undetermined_run},
     },
     Answer, Arc, Fake, LIMITS, RUN, only, transaction,
 };
@@ -60,11 +60,11 @@ fn way<'a>(node: &'a Arc<Fake>, offer: &'a CommandContext) -> RollbackRoute<'a> 
 }
 
 fn rollback(nodes: &[Arc<Fake>], named: Option<&str>) -> (RollbackPlan, Vec<NodeChange>) {
-    let plan = choose(&asked(nodes), named).unwrap();
+    let plan = choose_run(&asked(nodes), named).unwrap();
     let undone = |node: &Arc<Fake>, part| {
         let session = node.session(&|_| ()).unwrap();
         let offer = CommandContext::default();
-        undo_part(&way(node, &offer), session.as_ref(), part, false)
+        roll_back_node(&way(node, &offer), session.as_ref(), part, false)
     };
     let parts = nodes.iter().zip(&plan.nodes);
     let changes = parts.map(|(node, part)| undone(node, part)).collect();
@@ -142,7 +142,7 @@ fn a_run_that_is_named_goes_with_everything_after_it_and_no_further() {
     assert_eq!(ids, ["3", "2"]);
     assert_eq!(nodes[0].in_force(), ["1"]);
     assert_eq!(nodes[1].in_force(), ["1"]);
-    let unknown = choose(&asked(&nodes), Some("7")).unwrap_err();
+    let unknown = choose_run(&asked(&nodes), Some("7")).unwrap_err();
     assert!(unknown.to_string().contains("no node knows the run 7"));
 }
 
@@ -181,7 +181,7 @@ fn a_nodes_own_order_counts_more_than_the_clocks_of_controllers() {
     assert_eq!(nodes[0].in_force(), ["1"]);
     nodes[0].holds(&[kept("1", SECOND), kept("2", FIRST)]);
     nodes[1].holds(&[kept("1", FIRST), kept("2", SECOND)]);
-    let crossed = choose(&asked(&nodes), None).unwrap_err().to_string();
+    let crossed = choose_run(&asked(&nodes), None).unwrap_err().to_string();
     assert!(crossed.ends_with(&format!("one of {FIRST}, {SECOND}")));
 }
 
@@ -191,8 +191,8 @@ fn where_a_node_is_silent_the_newest_run_is_not_known() {
     nodes[0].holds(&[kept("1", FIRST)]);
     nodes[1].answers("status", Answer::Lost);
     let asked = asked(&nodes);
-    let plan = choose(&asked, None).unwrap();
-    let changes = unsure(&plan, None).unwrap();
+    let plan = choose_run(&asked, None).unwrap();
+    let changes = undetermined_run(&plan, None).unwrap();
     let found: Vec<_> = changes.iter().map(|change| change.outcome).collect();
     assert_eq!(
         found,
@@ -201,8 +201,8 @@ fn where_a_node_is_silent_the_newest_run_is_not_known() {
     let why = changes[0].why.as_deref().unwrap();
     assert!(why.contains(&format!("--run {FIRST}")), "{why}");
     // Whoever names the run knows it.
-    let plan = choose(&asked, Some(FIRST)).unwrap();
-    assert_eq!(unsure(&plan, Some(FIRST)), None);
+    let plan = choose_run(&asked, Some(FIRST)).unwrap();
+    assert_eq!(undetermined_run(&plan, Some(FIRST)), None);
     assert!(plan.has_work());
 }
 
@@ -215,14 +215,14 @@ fn a_change_that_came_after_what_was_shown_is_not_undone() {
         transactions: journal[..1].to_vec(),
         drift: Vec::new(),
     };
-    let plan = choose(&[("spark-a".to_owned(), Ok(shown))], None).unwrap();
+    let plan = choose_run(&[("spark-a".to_owned(), Ok(shown))], None).unwrap();
     let session = node.session(&|_| ()).unwrap();
     let part = &plan.nodes[0];
     let offer = CommandContext {
         lab: Some("two-sparks".to_owned()),
         ..CommandContext::default()
     };
-    let change = undo_part(&way(&node, &offer), session.as_ref(), part, false);
+    let change = roll_back_node(&way(&node, &offer), session.as_ref(), part, false);
     assert_eq!(change.outcome, NodeChangeOutcome::Refused);
     let why = change.why.unwrap();
     assert!(

@@ -12,7 +12,7 @@ use crosstie_facts::{
     CaptureEntry, CaptureMeta, RawCapture, ReadGap,
     collect::{COMMANDS, CollectRule, FileFilter, GROUPS},
 };
-use crosstie_node::{capture::pack, sanitised};
+use crosstie_node::{capture::pack, cut_to_allow_list};
 use flate2::read::GzDecoder;
 
 use plant::{PLAIN, SHAPED};
@@ -61,7 +61,7 @@ fn with_files(text: &str, wanted: impl Fn(&CollectRule) -> bool) -> RawCapture {
 
 /// The archive before compression.
 fn archived(raw: &RawCapture) -> String {
-    let packed = pack(&sanitised(raw));
+    let packed = pack(&cut_to_allow_list(raw));
     let mut bytes = Vec::new();
     GzDecoder::new(packed.as_slice())
         .read_to_end(&mut bytes)
@@ -77,7 +77,7 @@ fn assert_none_in(raw: &RawCapture, planted: &str) {
         if !archived.contains(canary) {
             continue;
         }
-        let kept = sanitised(raw);
+        let kept = cut_to_allow_list(raw);
         let holders: Vec<&str> = kept
             .tree()
             .chain(kept.commands())
@@ -114,8 +114,8 @@ fn no_value_that_looks_like_a_secret_leaves_the_node() {
         for planted in plant::as_value(&seed) {
             let raw = with_files(&planted, |_| true);
             assert_none_in(&raw, &planted);
-            let once = sanitised(&raw);
-            let twice = sanitised(&once);
+            let once = cut_to_allow_list(&raw);
+            let twice = cut_to_allow_list(&once);
             for (path, entry) in once.tree() {
                 assert_eq!(twice.entry(path), Some(entry), "{path}, cut down twice");
             }
@@ -135,7 +135,7 @@ fn every_rule_has_a_seed_that_it_keeps_something_of() {
         for path in paths(rule) {
             let is_kept = |seed: &String| {
                 let raw = with_files(seed, |other| std::ptr::eq(other, rule));
-                matches!(sanitised(&raw).entry(&path), Some(CaptureEntry::File(kept)) if !kept.is_empty())
+                matches!(cut_to_allow_list(&raw).entry(&path), Some(CaptureEntry::File(kept)) if !kept.is_empty())
             };
             assert!(
                 !has_content || seeds.iter().any(is_kept),
@@ -190,7 +190,7 @@ fn every_command_has_a_seed_that_it_keeps_something_of() {
         .collect();
     for name in commands() {
         let is_kept = |seed: &String| {
-            let kept = sanitised(&with_commands(seed, |other| other == name));
+            let kept = cut_to_allow_list(&with_commands(seed, |other| other == name));
             matches!(kept.command_entry(&name), Some(CaptureEntry::File(kept)) if kept.len() > 4)
         };
         assert!(seeds.iter().any(is_kept), "no seed for {name}");
@@ -278,8 +278,8 @@ fn names_that_people_gave_stay_on_the_node() {
     for text in seeds::files().iter().map(String::as_str).chain(told) {
         let raw = named_by_people(text);
         assert_none_in(&raw, text);
-        let once = sanitised(&raw);
-        assert_eq!(sanitised(&once), once, "{text}");
+        let once = cut_to_allow_list(&raw);
+        assert_eq!(cut_to_allow_list(&once), once, "{text}");
     }
     for text in told {
         assert_none_in(&with_files(text, |rule| !is_kernel_file(rule)), text);
@@ -308,8 +308,8 @@ fn limits_are_the_same_without_the_names_of_users_and_files() {
         let path = format!("etc/security/limits.d/{name}");
         raw.insert(&path, CaptureEntry::File(text.as_bytes().to_vec()));
     }
-    let live = crosstie_facts::collect::tree(&raw);
-    let captured = sanitised(&raw);
+    let live = crosstie_facts::collect::collect_all(&raw);
+    let captured = cut_to_allow_list(&raw);
     assert_eq!(limits(&captured), limits(&live));
     let words: Vec<String> = limits(&live)
         .into_iter()

@@ -1,6 +1,6 @@
 //! The PCIe path of a port is narrower than its cable.
 
-use crosstie_fabric::pcie::{PcieBottleneck, bottleneck, together};
+use crosstie_fabric::pcie::{PcieBottleneck, bottleneck, combined_rate};
 use crosstie_model::{Gbps, PciAddress};
 
 use super::{file, speed_reduced, width_reduced};
@@ -48,7 +48,7 @@ fn run(node: &ExaminedNode) -> Vec<CheckHit> {
                 .map(|(device, _)| device.pci.known().copied())
                 .collect();
             let functions = functions?;
-            let carried = together(node.facts, &functions)?;
+            let carried = combined_rate(node.facts, &functions)?;
             let narrowest = bottleneck(node.facts, *port.device.pci.known()?)?;
             let short = carried < rate && !functions.iter().any(|at| is_reduced(node, *at));
             short.then(|| hit(node, port, rate, carried, narrowest))

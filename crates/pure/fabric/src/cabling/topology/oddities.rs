@@ -19,7 +19,7 @@ fn strangers(named: &Named, unit: usize) -> u32 {
 }
 
 /// Of a cage that no other is heard by.
-pub(super) fn alone(named: &Named, unit: usize) -> CageState {
+pub(super) fn notes_on_unheard(named: &Named, unit: usize) -> CageState {
     let has_carrier = |wanted: bool| {
         jacks(named, unit)
             .any(|jack| jack.heard.carrier == Some(wanted) && jack.heard.problem.is_none())
@@ -91,7 +91,7 @@ fn silences(named: &Named, segment: &[usize]) -> Vec<CablingNote> {
     notes
 }
 
-pub(super) fn twins(named: &Named, unit: usize) -> CablingNote {
+pub(super) fn notes_on_twins(named: &Named, unit: usize) -> CablingNote {
     CablingNote::Twins {
         port: named.port(unit),
         devices: jacks(named, unit).map(|jack| jack.device.clone()).collect(),
@@ -99,7 +99,7 @@ pub(super) fn twins(named: &Named, unit: usize) -> CablingNote {
 }
 
 /// Of a pair, cages that are called by their ports; in a ring it is how it should be.
-pub(super) fn crossed(cables: &[Cable]) -> Vec<CablingNote> {
+pub(super) fn notes_on_crossed(cables: &[Cable]) -> Vec<CablingNote> {
     let direct = cables.iter().filter_map(|cable| match cable {
         Cable::Direct { a, b, .. } => Some((a, b)),
         Cable::Switched { .. } => None,
@@ -120,7 +120,7 @@ pub(super) fn crossed(cables: &[Cable]) -> Vec<CablingNote> {
         .collect()
 }
 
-pub(super) fn unfit(stations: &[SurveyedNode]) -> Vec<CablingNote> {
+pub(super) fn notes_on_unprobed(stations: &[SurveyedNode]) -> Vec<CablingNote> {
     let jacks = stations
         .iter()
         .flat_map(|station| station.jacks.iter().map(move |jack| (station, jack)));

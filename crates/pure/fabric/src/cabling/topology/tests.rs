@@ -67,7 +67,7 @@ fn plug(
 }
 
 fn found(stations: &[SurveyedNode]) -> Vec<String> {
-    shown(&wiring(stations, None))
+    shown(&detect_cabling(stations, None))
 }
 
 fn shown(wiring: &DetectedCabling) -> Vec<String> {
@@ -79,7 +79,7 @@ fn shown(wiring: &DetectedCabling) -> Vec<String> {
 }
 
 fn kinds(stations: &[SurveyedNode]) -> Vec<String> {
-    let notes = wiring(stations, None).notes;
+    let notes = detect_cabling(stations, None).notes;
     let text = |note: &CablingNote| {
         let ports: Vec<String> = note.ports().iter().map(ToString::to_string).collect();
         format!("{} {}", note.kind(), ports.join(" "))
@@ -104,7 +104,7 @@ fn four_hearings_are_one_cable() {
     for known in [true, false] {
         let pair = wired(&[vec![2, 2], vec![2, 2]], known, &[&[(0, 0), (1, 0)]]);
         assert_eq!(found(&pair), ["node-0:p0 node-1:p0"]);
-        let cages = &wiring(&pair, None).cages[0];
+        let cages = &detect_cabling(&pair, None).cages[0];
         assert_eq!(cages[0].jacks, [0, 1]);
         assert_eq!(cages[0].by_hearing, !known);
     }
@@ -152,7 +152,7 @@ fn a_plane_keeps_its_name() {
     let text = "format = 1\nname = 'x'\n[[cable]]\nport = 'node-1:p0'\nplane = 'leaf'\n";
     let spec = ClusterSpec::from_toml(text).unwrap();
     let pair = wired(&[vec![1], vec![1]], true, &[&[(0, 0), (1, 0)]]);
-    let found = shown(&wiring(&pair, Some(&spec)));
+    let found = shown(&detect_cabling(&pair, Some(&spec)));
     assert_eq!(found, ["node-0:p0 leaf", "node-1:p0 leaf"]);
     // A new one takes no name that is taken.
     let spec = ClusterSpec::from_toml(
@@ -161,7 +161,7 @@ fn a_plane_keeps_its_name() {
             .replace("leaf", "plane-1"),
     );
     let three = wired(&vec![vec![1]; 3], true, &[&[(0, 0), (1, 0), (2, 0)]]);
-    let found = shown(&wiring(&three, Some(&spec.unwrap())));
+    let found = shown(&detect_cabling(&three, Some(&spec.unwrap())));
     assert_eq!(found[0], "node-0:p0 plane-2");
 }
 
@@ -288,7 +288,7 @@ proptest! {
         }
         let mut planes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut actual = BTreeSet::new();
-        for cable in wiring(&stations, None).cables {
+        for cable in detect_cabling(&stations, None).cables {
             match cable {
                 Cable::Direct { a, b, .. } => {
                     actual.insert(vec![a.to_string(), b.to_string()]);

@@ -21,7 +21,7 @@ const AFTER: &str = "z-";
 /// Endings that tell which program reads a file, and nothing else; besides, those of whoever configures interfaces.
 const ENDINGS: [&str; 2] = ["conf", "sh"];
 
-pub(super) fn is_given(name: &str) -> bool {
+pub(super) fn is_program_name(name: &str) -> bool {
     // A number alone says nothing.
     let is_told_by_number = is_number(split_ending(name).0);
     let is_renderers = || renderer::ALL.iter().any(|one| one.is_given(name));
