@@ -16,13 +16,13 @@ use crosstie_terminal::{ColourChoice, TerminalConsole, WatchOutput};
 use crate::{args::DoctorArgs, exit, output};
 
 /// Of the 3 seconds that `--quick` promises, what nodes get; the rest is for us.
-const QUICK: Duration = Duration::from_millis(2500);
+const QUICK_TIMEOUT: Duration = Duration::from_millis(2500);
 
 pub(crate) fn run(doctor: &DoctorArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     require_runnable(&doctor.only)?;
     let console = TerminalConsole::new(colour, doctor.json);
     let mut targets = doctor.targets.resolve(&console)?;
-    targets.options.overall_timeout = doctor.quick.then_some(QUICK);
+    targets.options.overall_timeout = doctor.quick.then_some(QUICK_TIMEOUT);
     let ResolvedTargets { spec, nodes, .. } = targets.find()?;
     let spec = spec.as_ref();
     let selection = CheckSelection {

@@ -20,7 +20,7 @@ use crosstie_terminal::ColourChoice;
 use crate::{args::report::ReportArgs, exit, output};
 
 /// Where the page of one run goes, if nothing else is asked for.
-const PAGE: &str = "report.html";
+const DEFAULT_PAGE_FILE: &str = "report.html";
 
 pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let to_stdout = arguments.output.as_deref() == Some(Path::new("-"));
@@ -28,7 +28,9 @@ pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Resul
         bail!("--json and `-o -` both want standard output; give the page a file");
     }
     let page = match &arguments.output {
-        None if !arguments.json && arguments.new.is_none() => Some(PathBuf::from(PAGE)),
+        None if !arguments.json && arguments.new.is_none() => {
+            Some(PathBuf::from(DEFAULT_PAGE_FILE))
+        }
         output => output.clone(),
     };
     let options = ReportOptions {

@@ -7,7 +7,7 @@ use crosstie_report::offer::{CommandContext, CommandVerb};
 use super::{ClusterArgs, NodeArgs, RootArgs, value::time_in};
 
 /// Seconds until a node goes back by itself, unless they are given.
-pub(crate) const GUARD: u32 = 120;
+pub(crate) const DEFAULT_GUARD_SECONDS: u32 = 120;
 
 /// Change the nodes as planned; each goes back by itself unless it is confirmed
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct ApplyArgs {
     pub(crate) force: bool,
 
     /// A node goes back by itself unless it is confirmed within so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = GUARD, value_parser = clap::value_parser!(u32).range(30..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_GUARD_SECONDS, value_parser = clap::value_parser!(u32).range(30..=3600))]
     pub(crate) guard: u32,
 
     /// Which node goes first
@@ -138,7 +138,7 @@ pub(crate) struct TryArgs {
 impl ApplyArgs {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
-        let guard = (self.guard != GUARD).then_some(self.guard);
+        let guard = (self.guard != DEFAULT_GUARD_SECONDS).then_some(self.guard);
         self.offer().again(CommandVerb::Apply, guard, self.force)
     }
 

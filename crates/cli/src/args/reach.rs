@@ -266,7 +266,7 @@ impl ReachArgs {
 impl ConnectArgs {
     fn offer(&self) -> CommandContext {
         CommandContext {
-            timeout: (self.timeout != TIMEOUT).then_some(self.timeout),
+            timeout: (self.timeout != DEFAULT_TIMEOUT_SECONDS).then_some(self.timeout),
             ssh_config: self.ssh_config.as_deref().map(shown),
             agent_dir: self.agent_dir.as_deref().map(shown),
             ..CommandContext::default()
@@ -313,14 +313,14 @@ pub(super) fn descriptor(text: &str) -> Result<u32, String> {
 }
 
 /// Seconds, unless they are given.
-const TIMEOUT: u32 = 60;
+const DEFAULT_TIMEOUT_SECONDS: u32 = 60;
 
 /// The way to a node.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Reaching nodes")]
 pub(crate) struct ConnectArgs {
     /// Per-node timeout in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT, value_parser = clap::value_parser!(u32).range(1..=86400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_TIMEOUT_SECONDS, value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) timeout: u32,
 
     /// Use this ssh configuration instead of your own

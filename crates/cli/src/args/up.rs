@@ -2,7 +2,7 @@
 
 use crosstie_report::offer::{CommandContext, CommandVerb};
 
-use super::{MemberArgs, RootArgs, change::GUARD};
+use super::{MemberArgs, RootArgs, change::DEFAULT_GUARD_SECONDS};
 
 /// From cabled to proven in one go: scan, cabling, doctor, plan, apply, proof, measurement, settings
 ///
@@ -22,7 +22,7 @@ pub(crate) struct UpArgs {
     pub(crate) diff: bool,
 
     /// A node goes back by itself unless it is confirmed within so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = GUARD, value_parser = clap::value_parser!(u32).range(30..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_GUARD_SECONDS, value_parser = clap::value_parser!(u32).range(30..=3600))]
     pub(crate) guard: u32,
 
     /// Go on although there are faults that the plan does not mend, or programs that use RDMA on a port that changes
@@ -48,7 +48,7 @@ pub(crate) struct UpArgs {
 impl UpArgs {
     /// The command that does the same again.
     pub(crate) fn again(&self) -> String {
-        let guard = (self.guard != GUARD).then_some(self.guard);
+        let guard = (self.guard != DEFAULT_GUARD_SECONDS).then_some(self.guard);
         let again = self.offer().again(CommandVerb::Up, guard, self.force);
         let flags = [
             (" --no-measure", self.no_measure),

@@ -190,7 +190,7 @@ const STILL_AT_WORK: &str = "ls -l /etc/systemd/system /var/lib/crosstie/changes
 /// What a script says then, at most a guard's longest time later: in the login that waits, since another takes an emulated node seconds.
 pub fn once_settled(lab: &Lab, node: &str, script: &str) -> String {
     let guard = "/etc/systemd/system/crosstie-guard-wait.service";
-    let lock = format!("{}/lock", crosstie_change::STATE);
+    let lock = format!("{}/lock", crosstie_change::CHANGES_FOLDER);
     let settled =
         format!("[ ! -e {guard} ] && {{ [ ! -e {lock} ] || flock --nonblock {lock} true; }}");
     // Its unit goes after the one who waits, so nobody does by now.

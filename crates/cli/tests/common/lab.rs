@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::sshd::crosstie;
 
 /// For one command on an emulated node of a busy machine.
-pub const ASK: Duration = Duration::from_secs(180);
+pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Machines with kernels and verbs of their own, one lab at a time.
 pub fn machines(profile: &str) -> LabLease {
@@ -101,7 +101,7 @@ fn explain(error: &dyn std::error::Error) -> String {
 
 /// Runs a script as root on a node and wants success.
 pub fn sh(lab: &Lab, node: &str, script: &str) -> String {
-    sh_within(lab, node, script, ASK)
+    sh_within(lab, node, script, COMMAND_TIMEOUT)
 }
 
 pub fn sh_within(lab: &Lab, node: &str, script: &str, deadline: Duration) -> String {

@@ -10,7 +10,7 @@ use std::{
 use super::{shell::Shell, sshd::crosstie};
 
 /// For anything that is waited for on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const SCREEN_TIMEOUT: Duration = Duration::from_secs(120);
 const PROMPT: &str = "$ ";
 
 pub struct Terminal {
@@ -85,7 +85,7 @@ impl Terminal {
     }
 
     pub fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + SCREEN_TIMEOUT;
         loop {
             let screen = self.screen();
             if is_so(&screen) {

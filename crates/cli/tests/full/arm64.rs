@@ -30,7 +30,7 @@ fn agents() -> PathBuf {
 fn foreign() -> Arch {
     let (_, _, arch) = NODES
         .into_iter()
-        .find(|(_, _, arch)| *arch != Arch::HERE)
+        .find(|(_, _, arch)| *arch != Arch::HOST)
         .unwrap();
     arch
 }

@@ -25,7 +25,7 @@ use crate::common::{
 };
 
 /// Everything, emulated, with every deadline of a dead node in it.
-const LONGEST: Duration = Duration::from_secs(600);
+const PROVE_TIMEOUT: Duration = Duration::from_secs(600);
 
 fn names_its_root(fault: Injected) {
     proven_with(&limited_two_sparks(), fault);
@@ -34,7 +34,7 @@ fn names_its_root(fault: Injected) {
 fn proven_with(proven: &Proven, fault: Injected) -> Value {
     let began = Instant::now();
     let found = fault.proven(proven, Severity::USUAL);
-    assert!(began.elapsed() < LONGEST, "{:?}", began.elapsed());
+    assert!(began.elapsed() < PROVE_TIMEOUT, "{:?}", began.elapsed());
     let wanted: Vec<&str> = fault.root().into_iter().collect();
     assert_eq!(roots(&found), wanted, "{found:#}");
     found
@@ -124,7 +124,7 @@ fn full_prove_tells_of_a_node_that_does_not_answer() {
     let state = tempfile::tempdir().unwrap();
     let output = prove(&proven, state.path(), &["--quick"]);
     proven.lab.resume("spark-b").unwrap();
-    assert!(began.elapsed() < LONGEST);
+    assert!(began.elapsed() < PROVE_TIMEOUT);
     assert_ne!(output.status.code(), Some(0));
     let said = [&output.stdout[..], &output.stderr].concat();
     let said = String::from_utf8_lossy(&said);

@@ -42,7 +42,7 @@ fn full_up_a_switch() {
 }
 
 /// What `apply` gives a node, if nobody says otherwise, and what an emulated one needs to answer.
-const UNREACHABLE: Duration = Duration::from_secs(120 + 30);
+const UNREACHABLE_TIMEOUT: Duration = Duration::from_secs(120 + 30);
 
 /// How long nobody could log in, at the worst.
 fn longest_silence(lab: &Lab, node: &str, over: &AtomicBool) -> Duration {
@@ -116,7 +116,7 @@ fn full_up_killed_and_run_again() {
         for silence in silences {
             let silence = silence.join().unwrap();
             println!("silent for {:.0} s at the most", silence.as_secs_f64());
-            assert!(silence < UNREACHABLE, "{silence:?}");
+            assert!(silence < UNREACHABLE_TIMEOUT, "{silence:?}");
         }
         assert_up(&last);
     });

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crosstie_lab::{Lab, LabNodeState, hub::CableFault};
 
 use crate::common::{
-    lab::{ASK, sh},
+    lab::{COMMAND_TIMEOUT, sh},
     ups::proven_two_sparks,
 };
 
@@ -21,7 +21,7 @@ const TWINS: [(&str, &str); 2] = [
 ];
 
 fn fails(lab: &Lab, node: &str, script: &str) -> bool {
-    lab.exec_as_root(node, &["sh", "-c", script], ASK)
+    lab.exec_as_root(node, &["sh", "-c", script], COMMAND_TIMEOUT)
         .unwrap()
         .code
         != Some(0)
@@ -178,7 +178,11 @@ fn nodes_are_themselves(lab: &Lab) {
         let off = clock.trim().parse::<i64>().unwrap() - now();
         assert!(off.abs() < 30, "the clock is {off} s off");
     }
-    let whoami = lab.exec("spark-a", &["sh", "-c", "id -un; sudo -n id -un"], ASK);
+    let whoami = lab.exec(
+        "spark-a",
+        &["sh", "-c", "id -un; sudo -n id -un"],
+        COMMAND_TIMEOUT,
+    );
     assert_eq!(whoami.unwrap().stdout, "lab\nroot\n");
 }
 

@@ -10,7 +10,7 @@ use crosstie_reach::{
 
 use crate::common::sshd::{crosstie, eventually};
 
-const DEADLINE: Duration = Duration::from_secs(120);
+const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn agent(build: &str, binaries: &AgentBinaries) -> RemoteSession {
     let mut command = Command::new(crosstie());
@@ -18,7 +18,7 @@ fn agent(build: &str, binaries: &AgentBinaries) -> RemoteSession {
     let wanted = ConnectOptions {
         binaries,
         root: None,
-        deadline: DEADLINE,
+        deadline: CALL_TIMEOUT,
         progress: &|_| (),
     };
     direct("local", command, build.to_owned(), &wanted).unwrap()
@@ -52,9 +52,9 @@ fn ns_many_agents_and_no_leak() {
 fn many_agents_and_no_leak() {
     let build = build_of(crosstie()).unwrap();
     let shared = build.clone();
-    let answers = fan_out((0..200).collect(), 200, DEADLINE, move |_, _: &u32| {
+    let answers = fan_out((0..200).collect(), 200, CALL_TIMEOUT, move |_, _: &u32| {
         let agent = agent(&shared, &AgentBinaries::default());
-        let hello = agent.hello(DEADLINE).unwrap();
+        let hello = agent.hello(CALL_TIMEOUT).unwrap();
         (hello.process, hello.user)
     });
     let mut processes: Vec<u32> = answers
@@ -74,7 +74,7 @@ fn many_agents_and_no_leak() {
     let before = (descriptors(), threads());
     for _ in 0..100 {
         agent(&build, &AgentBinaries::default())
-            .hello(DEADLINE)
+            .hello(CALL_TIMEOUT)
             .unwrap();
     }
     eventually("as many threads as before", || threads() <= before.1);

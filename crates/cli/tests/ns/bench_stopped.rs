@@ -19,7 +19,7 @@ use crate::common::{
 };
 
 /// 3 s of silence, 2 s for the other end's word, 2 s for its agent's, and a busy machine.
-const PROMISED: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the peer's processes are when it stands still.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ fn why(cell: &Value) -> &str {
 fn ns_a_stopped_worker_ends_its_test_in_seconds_and_the_rest_is_measured() {
     let nodes = cabled_pair("bench-stop");
     let ended = bench_with_a_stop(&nodes, Stopped::Worker);
-    assert!(ended.test_took < PROMISED, "{:?}", ended.test_took);
+    assert!(ended.test_took < STOP_TIMEOUT, "{:?}", ended.test_took);
     assert_eq!(ended.code, Some(2));
     let rail = &ended.document["tcp"]["rails"][0];
     let why = why(&rail["one_stream"]["there"]);
@@ -136,7 +136,7 @@ fn ns_a_stopped_worker_ends_its_test_in_seconds_and_the_rest_is_measured() {
 fn ns_a_node_that_hangs_ends_its_test_in_seconds_and_nothing_else_is_begun() {
     let nodes = cabled_pair("bench-hang");
     let ended = bench_with_a_stop(&nodes, Stopped::Everything);
-    assert!(ended.test_took < PROMISED, "{:?}", ended.test_took);
+    assert!(ended.test_took < STOP_TIMEOUT, "{:?}", ended.test_took);
     assert_eq!((ended.code, ended.tests_begun), (Some(2), 1));
     let rail = &ended.document["tcp"]["rails"][0];
     let why = why(&rail["one_stream"]["there"]);

@@ -22,7 +22,7 @@ use crosstie_reach::{
 use crate::common::namespace::{Namespace, ip};
 
 const CROSSTIE: &str = env!("CARGO_BIN_EXE_crosstie");
-const DEADLINE: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn is_up(node: &Namespace, interface: &str) -> bool {
     node.ip(&format!("-j link show dev {interface}"))
@@ -69,12 +69,12 @@ fn listen(
     let wanted = ConnectOptions {
         binaries: &AgentBinaries::default(),
         root: None,
-        deadline: DEADLINE,
+        deadline: CALL_TIMEOUT,
         progress: &|_| (),
     };
     open(&route, &wanted)
         .unwrap()
-        .cabling(probe, DEADLINE, &|_| (), &mut |_| ())
+        .cabling(probe, CALL_TIMEOUT, &|_| (), &mut |_| ())
 }
 
 fn listen_all<const N: usize>(parts: [(&Namespace, CablingRequest); N]) -> [CablingReply; N] {
@@ -234,7 +234,7 @@ fn ns_links_go_down_whatever_ends_the_call() {
 
     // The controller leaves.
     let mut left = agent(&a);
-    start(&mut left, 10, DEADLINE);
+    start(&mut left, 10, CALL_TIMEOUT);
     up();
     assert_eq!(journals().len(), 1);
     left.stdin = None;
@@ -243,7 +243,7 @@ fn ns_links_go_down_whatever_ends_the_call() {
 
     // It changes its mind; it is too slow; somebody ends the agent.
     let mut agent = agent(&a);
-    start(&mut agent, 11, DEADLINE);
+    start(&mut agent, 11, CALL_TIMEOUT);
     up();
     call(&mut agent, &ToAgent::Cancel { id: 1 }, &[]);
     down();
@@ -252,7 +252,7 @@ fn ns_links_go_down_whatever_ends_the_call() {
     up();
     down();
     wait_until("the journal goes", || journals().is_empty());
-    start(&mut agent, 13, DEADLINE);
+    start(&mut agent, 13, CALL_TIMEOUT);
     up();
     let process = rustix::process::Pid::from_child(&agent);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
@@ -261,7 +261,7 @@ fn ns_links_go_down_whatever_ends_the_call() {
 
     // Killed, it cannot. The next run does, and says so.
     let mut killed = self::agent(&a);
-    start(&mut killed, 14, DEADLINE);
+    start(&mut killed, 14, CALL_TIMEOUT);
     up();
     killed.kill().unwrap();
     killed.wait().unwrap();
@@ -284,7 +284,7 @@ fn ns_one_run_at_a_time() {
     let (a, b) = (Namespace::new("busy-a"), Namespace::new("busy-b"));
     cable((&a, "rail0"), (&b, "rail0"));
     let mut first = agent(&a);
-    start(&mut first, 0x20, DEADLINE);
+    start(&mut first, 0x20, CALL_TIMEOUT);
     wait_until("the link comes up", || is_up(&a, "rail0"));
     let refused = listen(&a, &probe(0x21, 0, &["rail0"], 2)).unwrap_err();
     assert!(refused.to_string().contains("another run"), "{refused}");

@@ -7,7 +7,7 @@ use crosstie_reach::{ConnectOptions, NodeRoute, binary::AgentBinaries};
 
 use crate::common::namespace::Namespace;
 
-const DEADLINE: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[test]
 fn ns_a_namespace_is_a_node() {
@@ -21,12 +21,12 @@ fn ns_a_namespace_is_a_node() {
     let wanted = ConnectOptions {
         binaries: &binaries,
         root: None,
-        deadline: DEADLINE,
+        deadline: CALL_TIMEOUT,
         progress: &|_| (),
     };
     let session = open(&route, &wanted).unwrap();
     assert_eq!(session.name(), namespace.0);
-    let raw = session.collect(DEADLINE, &|_| ()).unwrap();
+    let raw = session.collect(CALL_TIMEOUT, &|_| ()).unwrap();
     let facts = crosstie_facts::facts(&raw);
     let names: Vec<_> = facts
         .network

@@ -10,13 +10,13 @@ use std::{
 };
 
 use crosstie_model::change::{ProbeResult, ReachabilityProbe};
-use crosstie_node::probe::{DEADLINE, run_probes};
+use crosstie_node::probe::{PROBE_TIMEOUT, run_probes};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 use crate::common::namespace::{Namespace, cabled_pair, ip};
 
 /// How late a machine under load may be.
-const SLACK: Duration = Duration::from_secs(3);
+const SLACK_TIMEOUT: Duration = Duration::from_secs(3);
 
 fn sysctl(node: &Namespace, setting: &str) {
     node.exec(&["sysctl", "-qw", setting]);
@@ -30,7 +30,7 @@ fn mac(node: &Namespace, interface: &str) -> String {
 }
 
 fn ask(node: &Namespace, probes: &[ReachabilityProbe]) -> Vec<ProbeResult> {
-    node.enter(|| run_probes(probes, DEADLINE))
+    node.enter(|| run_probes(probes, PROBE_TIMEOUT))
 }
 
 /// With IPv6 besides.
@@ -151,7 +151,7 @@ fn ns_the_dead_cost_one_deadline_together() {
     let started = Instant::now();
     let answers = ask(&a, &probes);
     let took = started.elapsed();
-    assert!(took < DEADLINE + SLACK, "{took:?}");
+    assert!(took < PROBE_TIMEOUT + SLACK_TIMEOUT, "{took:?}");
     for (index, (answer, probe)) in answers.iter().zip(&probes).enumerate() {
         assert_eq!(answer.probe, *probe);
         let expected = match index {
@@ -218,7 +218,7 @@ fn ns_those_who_are_not_root_ask_by_a_ping_socket() {
             let mut own = capabilities(None).unwrap();
             own.effective.remove(CapabilitySet::NET_RAW);
             set_capabilities(None, own).unwrap();
-            run_probes(&probes, DEADLINE)
+            run_probes(&probes, PROBE_TIMEOUT)
         })
     };
     sysctl(&a, "net.ipv4.ping_group_range=1 0");
@@ -267,7 +267,7 @@ fn ns_a_server_that_greets_is_there() {
             probe(address(24)),
         ],
     );
-    assert!(started.elapsed() < DEADLINE + SLACK);
+    assert!(started.elapsed() < PROBE_TIMEOUT + SLACK_TIMEOUT);
     assert_eq!(
         problems(&answers)[..3],
         [

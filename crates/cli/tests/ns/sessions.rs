@@ -19,14 +19,14 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::sshd::{Furnish, Place, crosstie, eventually, prepared, processes};
 
-const DEADLINE: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An agent by this command.
 fn agent(command: Command) -> RemoteSession {
     let wanted = ConnectOptions {
         binaries: &AgentBinaries::default(),
         root: None,
-        deadline: DEADLINE,
+        deadline: CALL_TIMEOUT,
         progress: &|_| (),
     };
     direct("local", command, build_of(crosstie()).unwrap(), &wanted).unwrap()
@@ -44,24 +44,24 @@ fn ns_a_session_that_is_asked_nothing_stays() {
     let mut kept = impatient("1500");
     kept.keep_alive_every(Duration::from_millis(50));
     let mut left = impatient("1500");
-    left.keep_alive_every(DEADLINE);
-    let first = kept.hello(DEADLINE).unwrap();
-    let gone = left.hello(DEADLINE).unwrap().process;
+    left.keep_alive_every(CALL_TIMEOUT);
+    let first = kept.hello(CALL_TIMEOUT).unwrap();
+    let gone = left.hello(CALL_TIMEOUT).unwrap().process;
     eventually("the end of the one that hears nothing", || ended(gone));
     assert!(matches!(
-        left.hello(DEADLINE),
+        left.hello(CALL_TIMEOUT),
         Err(CallError::Session(SessionError::Ended { .. }))
     ));
     assert!(matches!(
-        left.hello(DEADLINE),
+        left.hello(CALL_TIMEOUT),
         Err(CallError::Session(SessionError::Broken))
     ));
     // Calls and pings take turns, whoever is first.
     for _ in 0..200 {
-        assert_eq!(kept.hello(DEADLINE).unwrap(), first);
+        assert_eq!(kept.hello(CALL_TIMEOUT).unwrap(), first);
         thread::sleep(Duration::from_millis(10));
     }
-    kept.collect(DEADLINE, &|_| ()).unwrap();
+    kept.collect(CALL_TIMEOUT, &|_| ()).unwrap();
     drop(kept);
     eventually("the end of the session", || ended(first.process));
 }
@@ -98,7 +98,7 @@ fn ns_a_slow_program_ends_with_its_call_and_the_session_goes_on() {
         &script,
     ]);
     let agent = agent(command);
-    let process = agent.hello(DEADLINE).unwrap().process;
+    let process = agent.hello(CALL_TIMEOUT).unwrap().process;
     let words = "sleep 31";
     // Such a program is given up within the call's time, or with the call; left alone it would have six seconds, so a slow
     // round proves nothing.
@@ -118,12 +118,12 @@ fn ns_a_slow_program_ends_with_its_call_and_the_session_goes_on() {
             of_agent(words, process).is_empty()
         });
         let quick = called.elapsed() < Duration::from_millis(1900);
-        assert_eq!(agent.hello(DEADLINE).unwrap().process, process);
+        assert_eq!(agent.hello(CALL_TIMEOUT).unwrap().process, process);
         ran && quick
     });
     assert!(proven, "children of a call outlive it");
     // One that has the time is answered.
-    agent.collect(DEADLINE, &|_| ()).unwrap();
+    agent.collect(CALL_TIMEOUT, &|_| ()).unwrap();
 }
 
 /// Processes in groups that the agent's children lead.

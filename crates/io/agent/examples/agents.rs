@@ -19,7 +19,7 @@ use crosstie_reach::{
 };
 use serde_json::json;
 
-const DEADLINE: Duration = Duration::from_secs(120);
+const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
@@ -29,19 +29,19 @@ fn main() {
     let all_there = Arc::new(Barrier::new(count));
     let before = kibibytes("/proc/self/status", "VmHWM:");
     let started = Instant::now();
-    let results = fan_out_together(vec![(); count], DEADLINE, move |_, ()| {
+    let results = fan_out_together(vec![(); count], CALL_TIMEOUT, move |_, ()| {
         let mut command = Command::new(&program);
         command.arg("agent");
         let wanted = ConnectOptions {
             binaries: &AgentBinaries::default(),
             root: None,
-            deadline: DEADLINE,
+            deadline: CALL_TIMEOUT,
             progress: &|_| (),
         };
         let agent = direct("local", command, build.clone(), &wanted).unwrap();
-        let process = agent.hello(DEADLINE).unwrap().process;
+        let process = agent.hello(CALL_TIMEOUT).unwrap().process;
         let connected = started.elapsed().as_secs_f64();
-        agent.collect(DEADLINE, &|_| ()).unwrap();
+        agent.collect(CALL_TIMEOUT, &|_| ()).unwrap();
         let collected = started.elapsed().as_secs_f64();
         all_there.wait();
         // Shared pages are counted once among those who share them.

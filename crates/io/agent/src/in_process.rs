@@ -18,7 +18,7 @@ use crosstie_reach::{
 };
 
 use crate::{
-    CallError, CollectError, TABLE,
+    CALL_TABLE, CallError, CollectError,
     node_calls::with_root_refusal,
     serve::{AgentSession, ServeOptions},
 };
@@ -105,7 +105,7 @@ impl Session for InProcessSession {
     ) -> Result<Vec<u8>, SessionError> {
         let options = ServeOptions {
             silence: SILENCE_TIMEOUT,
-            table: TABLE,
+            table: CALL_TABLE,
         };
         let served = self.served.get_or_init(|| {
             let session = Arc::new(AgentSession::new(options));

@@ -48,4 +48,4 @@ pub use node_calls::NodeCalls;
 pub use process::{AgentError, serve_process};
 pub use resources::{SessionResourceId, SessionResources};
 pub use serve::{SILENCE_TIMEOUT, ServeError, ServeOptions, serve};
-pub use table::{CallTableRow, TABLE};
+pub use table::{CALL_TABLE, CallTableRow};

@@ -19,10 +19,10 @@ use crate::context::CallStopped;
 const EVENT_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Bytes of a stream that travel in one frame.
-const CHUNK: usize = 64 << 10;
+const STREAM_CHUNK_BYTES: usize = 64 << 10;
 
 /// A look at whether the wait for credit still makes sense, should nobody tell.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// One call's part of the output. The controller's number of it may be another call's by now; this one is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,9 +114,9 @@ impl AgentOutput {
             let lane = lanes.calls.get_mut(&call).filter(|_| !closed);
             let lane = lane.ok_or(CallStopped)?;
             let credit = usize::try_from(lane.credit).unwrap_or(usize::MAX);
-            let length = bytes.len().min(CHUNK).min(credit);
+            let length = bytes.len().min(STREAM_CHUNK_BYTES).min(credit);
             if length == 0 {
-                lanes = self.wait(lanes, LOOK_INTERVAL);
+                lanes = self.wait(lanes, POLL_INTERVAL);
                 continue;
             }
             let (chunk, rest) = bytes.split_at(length);
@@ -137,7 +137,7 @@ impl AgentOutput {
                 .get(&call)
                 .is_some_and(|lane| lane.writing || !lane.chunks.is_empty())
         {
-            lanes = self.wait(lanes, LOOK_INTERVAL);
+            lanes = self.wait(lanes, POLL_INTERVAL);
         }
     }
 
@@ -186,7 +186,7 @@ impl AgentOutput {
             if let Some(next) = lanes.next(now) {
                 return next;
             }
-            let soon = lanes.next_event().unwrap_or(now + LOOK_INTERVAL);
+            let soon = lanes.next_event().unwrap_or(now + POLL_INTERVAL);
             lanes = self.wait(lanes, soon.saturating_duration_since(now));
         }
     }

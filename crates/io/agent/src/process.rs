@@ -5,7 +5,7 @@ use std::{fs::File, io, time::Duration};
 use crosstie_reach::binary;
 use rustix::{io::fcntl_dupfd_cloexec, process::Signal, stdio};
 
-use crate::{SILENCE_TIMEOUT, ServeError, ServeOptions, TABLE, serve};
+use crate::{CALL_TABLE, SILENCE_TIMEOUT, ServeError, ServeOptions, serve};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -33,7 +33,7 @@ pub fn serve_process(silence: Option<Duration>, build: Option<String>) -> Result
     crosstie_reach::end_children_on_signals().map_err(cannot("watch for signals"))?;
     let options = ServeOptions {
         silence: silence.unwrap_or(SILENCE_TIMEOUT),
-        table: TABLE,
+        table: CALL_TABLE,
     };
     let served = serve(stdio::stdin(), File::from(output), &build, options);
     crosstie_node::groups::signal_all(Signal::KILL);

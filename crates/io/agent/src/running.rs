@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Longest time that a call is given, whatever it asks for.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 type Open = Arc<Mutex<HashMap<u64, OpenCall>>>;
 
@@ -83,7 +83,7 @@ impl RunningCalls {
     }
 
     fn start(&self, id: u64, deadline: Duration, run: CallFunction, ask: &[u8]) {
-        let deadline = deadline.min(LONGEST);
+        let deadline = deadline.min(MAX_CALL_TIMEOUT);
         if lock(&self.open).contains_key(&id) {
             self.output.refuse(id, CallFailure::Busy);
             return;

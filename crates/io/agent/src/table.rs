@@ -22,7 +22,7 @@ use crate::{
     engines::{RdmaTestEngine, TcpTestEngine},
 };
 
-pub const TABLE: &[CallTableRow] = &[
+pub const CALL_TABLE: &[CallTableRow] = &[
     CallTableRow::of::<HelloCall>(),
     CallTableRow::of::<CollectCall>(),
     CallTableRow::of::<TrustCall>(),

@@ -15,11 +15,11 @@ use crate::{
     table::CallTableRow,
 };
 
-const LONG: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A session with both of its ends.
 fn session(table: &'static [CallTableRow]) -> (RemoteSession, Arc<AgentSession>) {
-    let silence = LONG;
+    let silence = CALL_TIMEOUT;
     let agent = Arc::new(AgentSession::new(ServeOptions { silence, table }));
     (start(&agent).unwrap(), agent)
 }

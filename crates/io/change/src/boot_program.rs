@@ -12,7 +12,7 @@ use crosstie_plan::paths;
 use super::{error::PlannedFileError, files, journal::StoredTransaction, system::SystemAccess};
 
 /// The one that was there before, beside the journal.
-const SAVED: &str = "boot-program";
+const SAVED_PROGRAM: &str = "boot-program";
 
 /// Whether what the boot unit does is among the steps.
 pub(super) fn changes_boot_program(steps: &[Step]) -> bool {
@@ -28,7 +28,7 @@ pub(super) fn changes_boot_program(steps: &[Step]) -> bool {
 
 /// Keeps the one that is there in a journal that is being written; whether there was one.
 pub(super) fn save_previous(system: &dyn SystemAccess, journal: &Path) -> io::Result<bool> {
-    match fs::hard_link(system.path(paths::BINARY), journal.join(SAVED)) {
+    match fs::hard_link(system.path(paths::BINARY), journal.join(SAVED_PROGRAM)) {
         Ok(()) => Ok(true),
         Err(error) if durable::is_absent(&error) => Ok(false),
         Err(error) => Err(error),
@@ -57,7 +57,9 @@ pub(super) fn restore(
     match transaction.journal.boot_program {
         None => Ok(()),
         // A link, so that it takes no room.
-        Some(true) => durable::hard_link_or_copy(system, &transaction.folder.join(SAVED), &target),
+        Some(true) => {
+            durable::hard_link_or_copy(system, &transaction.folder.join(SAVED_PROGRAM), &target)
+        }
         Some(false) => {
             durable::remove(&durable::temporary_name(&target))?;
             durable::remove_synced(system, &target)?;

@@ -23,8 +23,8 @@ use sha2::{Digest, Sha256};
 use super::system::SystemAccess;
 
 /// No configuration file comes near.
-const LARGEST: u64 = 16 << 20;
-const LONGEST_ATTRIBUTE: usize = 64 << 10;
+const MAX_FILE_BYTES: u64 = 16 << 20;
+const MAX_ATTRIBUTE_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -135,7 +135,7 @@ impl FileImage {
         if let Some(target) = &metadata.link {
             return metadata.restore_link(system, &path, target);
         }
-        let bytes = durable::read_bounded(File::open(saved)?, LARGEST)?;
+        let bytes = durable::read_bounded(File::open(saved)?, MAX_FILE_BYTES)?;
         let written = durable::write_with_metadata(system, &path, &bytes, metadata.mode, |file| {
             metadata.apply_to(file)
         });
@@ -219,14 +219,14 @@ pub(super) fn read_current(path: &Path) -> io::Result<Option<CurrentFile>> {
         .open(path)?;
     metadata.attributes = attributes(&file)?;
     Ok(Some(CurrentFile {
-        bytes: durable::read_bounded(file, LARGEST)?,
+        bytes: durable::read_bounded(file, MAX_FILE_BYTES)?,
         metadata,
     }))
 }
 
 /// ACLs, capabilities, labels. File systems without them have none.
 fn attributes(file: &File) -> io::Result<BTreeMap<String, Vec<u8>>> {
-    let mut names = vec![0; LONGEST_ATTRIBUTE];
+    let mut names = vec![0; MAX_ATTRIBUTE_BYTES];
     let length = match flistxattr(file, &mut names[..]) {
         Ok(length) => length,
         Err(Errno::NOTSUP) => 0,
@@ -236,7 +236,7 @@ fn attributes(file: &File) -> io::Result<BTreeMap<String, Vec<u8>>> {
     let names = names[..length].split(|byte| *byte == 0);
     for name in names.filter(|name| !name.is_empty()) {
         let name = CString::new(name)?;
-        let mut value = vec![0; LONGEST_ATTRIBUTE];
+        let mut value = vec![0; MAX_ATTRIBUTE_BYTES];
         let length = fgetxattr(file, &name, &mut value[..])?;
         value.truncate(length);
         let name = name.into_string().map_err(io::Error::other)?;

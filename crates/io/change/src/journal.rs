@@ -27,14 +27,14 @@ use super::{
 
 pub(super) const FORMAT: u32 = 1;
 /// A journal with the plan of a machine of many ports has some tens of kilobytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_JOURNAL_BYTES: u64 = 64 << 20;
 const JOURNAL: &str = "journal.json";
 const STATE: &str = "state.json";
 const PROGRAM: &str = "crosstie";
-const UNFINISHED: &str = ".unfinished";
+const UNFINISHED_FOLDER: &str = ".unfinished";
 /// Room on the disk that is given up when a rollback finds none.
 const RESERVE: &str = "reserve";
-const RESERVED: usize = 128 << 10;
+const RESERVE_BYTES: usize = 128 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -147,7 +147,7 @@ impl StoredTransaction {
         contents: &ImageContents,
     ) -> Result<Self, ChangeJournalError> {
         let folder = state.join(&journal.id);
-        let unfinished = state.join(UNFINISHED);
+        let unfinished = state.join(UNFINISHED_FOLDER);
         let progress = TransactionProgress {
             state: TransactionState::Prepared,
             boot: system.boot(),
@@ -165,7 +165,12 @@ impl StoredTransaction {
             if boot_program::changes_boot_program(&journal.steps) {
                 journal.boot_program = Some(boot_program::save_previous(system, &unfinished)?);
             }
-            durable::write(system, &unfinished.join(RESERVE), &vec![0; RESERVED], 0o600)?;
+            durable::write(
+                system,
+                &unfinished.join(RESERVE),
+                &vec![0; RESERVE_BYTES],
+                0o600,
+            )?;
             for (index, content) in contents.iter().enumerate() {
                 if let Some(bytes) = content {
                     durable::write(
@@ -197,7 +202,7 @@ impl StoredTransaction {
     pub(super) fn open(folder: &Path) -> Result<Self, ChangeJournalError> {
         let at_folder = ChangeJournalError::at(folder);
         let journal: ChangeJournal =
-            durable::read_json(&folder.join(JOURNAL), LONGEST).map_err(&at_folder)?;
+            durable::read_json(&folder.join(JOURNAL), MAX_JOURNAL_BYTES).map_err(&at_folder)?;
         if journal.format != FORMAT {
             return Err(ChangeJournalError::Format {
                 folder: folder.display().to_string(),
@@ -223,7 +228,7 @@ impl StoredTransaction {
         let folders = entries.flatten().map(|entry| entry.path());
         let mut folders: Vec<PathBuf> =
             folders.filter(|path| path.join(JOURNAL).exists()).collect();
-        folders.retain(|path| !path.ends_with(UNFINISHED));
+        folders.retain(|path| !path.ends_with(UNFINISHED_FOLDER));
         folders.sort();
         folders.iter().map(|folder| Self::open(folder)).collect()
     }
@@ -357,7 +362,7 @@ fn write_json(system: &dyn SystemAccess, path: &Path, value: &impl Serialize) ->
 
 /// Only a rollback on a full disk ever writes over a state in its place: one that is torn is of a rollback.
 fn read_progress(path: &Path) -> io::Result<TransactionProgress> {
-    match durable::read_json(path, LONGEST) {
+    match durable::read_json(path, MAX_JOURNAL_BYTES) {
         Err(error)
             if matches!(
                 error.kind(),

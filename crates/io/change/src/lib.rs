@@ -38,9 +38,9 @@ use system::SystemAccess;
 use undo::RollbackMoment;
 
 /// Everything that this tool keeps on a node.
-pub(crate) const HOME: &str = "/var/lib/crosstie";
+pub(crate) const HOME_FOLDER: &str = "/var/lib/crosstie";
 /// Where journals are.
-pub const STATE: &str = "/var/lib/crosstie/changes";
+pub const CHANGES_FOLDER: &str = "/var/lib/crosstie/changes";
 
 /// The node's part of every change. `own` learns which transaction the session answers for.
 pub fn handle_request(
@@ -53,7 +53,7 @@ pub fn handle_request(
     if let ChangeRequest::Confirm { transaction } = ask {
         own.set(transaction);
     }
-    handle_request_with(&NodeSystem { own }, Path::new(STATE), ask)
+    handle_request_with(&NodeSystem { own }, Path::new(CHANGES_FOLDER), ask)
 }
 
 fn handle_request_with(
@@ -98,7 +98,7 @@ pub fn run_guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, Gua
         RollbackMoment::Running
     };
     let machine = NodeSystem::default();
-    let outcome = outcome::run_guard(&machine, Path::new(STATE), transaction, moment)?;
+    let outcome = outcome::run_guard(&machine, Path::new(CHANGES_FOLDER), transaction, moment)?;
     let mut lines = Vec::new();
     if let Some(outcome) = outcome {
         lines.push(format!("{transaction} is rolled back"));

@@ -20,10 +20,10 @@ use super::{
 use crosstie_node::groups::is_stopped;
 
 /// A change that runs gets this long to end by itself once its time is up.
-const GUARD_PATIENCE: Duration = Duration::from_secs(20);
+const RUNNING_CHANGE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Time for a rollback that a person asked for.
-const GUARD: Duration = Duration::from_secs(180);
-const LONGEST_REASON: usize = 500;
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(180);
+const MAX_REASON_CHARACTERS: usize = 500;
 
 pub(super) fn confirm(
     system: &dyn SystemAccess,
@@ -109,7 +109,7 @@ fn rollback_command_reason(system: &dyn SystemAccess, verb: &str) -> String {
 
 /// It is kept in a small file.
 pub(super) fn shortened_reason(why: &str) -> String {
-    why.chars().take(LONGEST_REASON).collect()
+    why.chars().take(MAX_REASON_CHARACTERS).collect()
 }
 
 /// The newest one that is open or in force, or the one that is named and everything after it. Where that is more than
@@ -183,7 +183,11 @@ pub(super) fn rollback_one(
     why: &str,
 ) -> Result<RollbackReport, GuardSetupError> {
     if !system.is_guard_waiting() {
-        let armed = system.arm(&transaction.journal.id, &transaction.program(), GUARD);
+        let armed = system.arm(
+            &transaction.journal.id,
+            &transaction.program(),
+            ROLLBACK_TIMEOUT,
+        );
         // A guard needs a disk that takes its units. What is open is undone without one: it is out of force that way, too.
         if let Err(error) = armed
             && !transaction.progress.state.is_open()
@@ -218,7 +222,7 @@ pub(super) fn run_guard(
     moment: RollbackMoment,
 ) -> Result<Option<RollbackReport>, GuardRunError> {
     let lock = loop {
-        let taken = lock::acquire(state, GUARD_PATIENCE);
+        let taken = lock::acquire(state, RUNNING_CHANGE_TIMEOUT);
         match taken.map_err(|source| GuardRunError::Lock {
             path: state.display().to_string(),
             source,
@@ -298,7 +302,7 @@ pub(super) fn uninstall(
     let needed: Vec<StoredTransaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
     // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.
     if needed.is_empty() && is_unguarded {
-        let home = system.path(super::HOME);
+        let home = system.path(super::HOME_FOLDER);
         match std::fs::remove_dir_all(&home) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 outcome.left.push(format!("{}: {error}", home.display()));

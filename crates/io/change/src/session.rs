@@ -9,14 +9,14 @@ use std::{
 use crosstie_model::change::TransactionState;
 
 use super::{
-    STATE, journal, lock,
+    CHANGES_FOLDER, journal, lock,
     machine::{self, NodeSystem},
 };
 
 /// For others to be done with the journals.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-pub(super) const INTERRUPTED: &str = "its controller was interrupted";
+pub(super) const INTERRUPTED_REASON: &str = "its controller was interrupted";
 
 /// The transaction that a session began, confirms or rolls back. It may have ended since, by this session or another.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +63,7 @@ pub struct RollbackOnSessionEnd {
 /// controller's.
 impl Drop for RollbackOnSessionEnd {
     fn drop(&mut self) {
-        let state = Path::new(STATE);
+        let state = Path::new(CHANGES_FOLDER);
         let Some(own) = self.own.take().filter(|_| state.exists()) else {
             return;
         };
@@ -90,7 +90,10 @@ fn note_interruption(state: &Path, own: &str) {
             TransactionState::Applied => "before it was confirmed",
             _ => "before it was done",
         };
-        let _ = open.save_reason(&NodeSystem::default(), &format!("{INTERRUPTED} {when}"));
+        let _ = open.save_reason(
+            &NodeSystem::default(),
+            &format!("{INTERRUPTED_REASON} {when}"),
+        );
     }
 }
 

@@ -28,15 +28,15 @@ use super::{
 use crosstie_node::names;
 
 /// For managers to bring interfaces to what their files say.
-const SETTLE: Duration = Duration::from_secs(45);
-const LOOK: Duration = Duration::from_millis(500);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(45);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Before a plan is stale.
-const LOOKS: u32 = 3;
+const MAX_PLAN_CHECKS: u32 = 3;
 /// A second order comes after the first, not beside it.
-const WAIT: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) fn lock(state: &Path) -> Result<ChangeLock, ChangeError> {
-    let lock = lock::acquire(state, WAIT).map_err(|error| ChangeError::Journal {
+    let lock = lock::acquire(state, LOCK_TIMEOUT).map_err(|error| ChangeError::Journal {
         what: state.display().to_string(),
         why: error.to_string(),
     })?;
@@ -91,13 +91,13 @@ fn wait_for_planned_facts(system: &dyn SystemAccess, then: &str) -> Result<Facts
             return Ok(facts);
         }
         looks += 1;
-        if looks == LOOKS {
+        if looks == MAX_PLAN_CHECKS {
             let changed = crosstie_plan::changed(&now, then).join(", ");
             return Err(ChangeError::Stale {
                 what: format!("{changed}: what is read now is not what was read then"),
             });
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -277,7 +277,7 @@ fn run_step(system: &dyn SystemAccess, step: &Step) -> Result<(), TransactionErr
 
 /// Everything is read again until every step is seen to be done.
 fn wait_until_done(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
-    let until = Instant::now() + SETTLE;
+    let until = Instant::now() + SETTLE_TIMEOUT;
     loop {
         let facts = system.facts();
         let open = steps.iter().find(|step| !step.is_done(&facts));
@@ -288,7 +288,7 @@ fn wait_until_done(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stop
             let found = difference(step, &facts);
             return Err((step.label(), TransactionError::NotSeen { found }));
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

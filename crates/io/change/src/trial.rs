@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Where the kernel's settings and those of what lies beside network managers are read from.
-const USUAL: [&str; 8] = [
+const DEFAULT_WATCHED_FOLDERS: [&str; 8] = [
     "/etc/hosts",
     "/etc/network",
     "/etc/nftables.conf",
@@ -32,7 +32,7 @@ const USUAL: [&str; 8] = [
 ];
 
 /// A folder with more than this is not configuration.
-pub(super) const MOST_FILES: usize = 2000;
+pub(super) const MAX_FILES: usize = 2000;
 
 pub(super) fn run(
     system: &dyn SystemAccess,
@@ -72,7 +72,7 @@ fn journal(
     trial: &TryRequest,
 ) -> Result<(ChangeJournal, ImageContents), ChangeError> {
     let named = trial.files.iter().map(String::as_str);
-    let mut roots: BTreeSet<&str> = USUAL.into_iter().chain(named).collect();
+    let mut roots: BTreeSet<&str> = DEFAULT_WATCHED_FOLDERS.into_iter().chain(named).collect();
     for place in renderer::files() {
         roots.insert(place);
     }
@@ -89,9 +89,9 @@ fn journal(
             .into_iter()
             .flatten()
         {
-            let below = FolderContents::of(system, &root, MOST_FILES);
-            if below.count() > MOST_FILES {
-                let why = format!("it holds more than {MOST_FILES} files");
+            let below = FolderContents::of(system, &root, MAX_FILES);
+            if below.count() > MAX_FILES {
+                let why = format!("it holds more than {MAX_FILES} files");
                 return Err(journal_error(&root, why));
             }
             // What is new there goes, also where there was nothing.

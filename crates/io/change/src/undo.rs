@@ -22,8 +22,8 @@ use super::{
 use crosstie_node::groups::is_stopped;
 
 /// Of restoring files, where something stands in the way.
-const TRIES: u32 = 3;
-const BETWEEN_TRIES: Duration = Duration::from_secs(2);
+const MAX_TRIES: u32 = 3;
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// When the way back is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,12 +72,12 @@ pub(super) fn roll_back(
         system.edge("the network is what it was");
     }
     let mut obstacles = Vec::new();
-    for tries_left in (0..TRIES).rev() {
+    for tries_left in (0..MAX_TRIES).rev() {
         obstacles = restore_files(system, transaction, &mut outcome);
         if tries_left == 0 || !obstacles.iter().any(RollbackObstacle::may_pass) {
             break;
         }
-        system.pause(BETWEEN_TRIES);
+        system.pause(RETRY_INTERVAL);
     }
     obstacles.extend(match moment {
         RollbackMoment::EarlyBoot => {
@@ -274,7 +274,7 @@ fn remove_new_files(
     let journal = &transaction.journal;
     let mut below = FolderContents::default();
     for root in &journal.watched {
-        let found = FolderContents::of(system, root, 2 * trial::MOST_FILES);
+        let found = FolderContents::of(system, root, 2 * trial::MAX_FILES);
         below.files.extend(found.files);
         below.folders.extend(found.folders);
     }

@@ -30,19 +30,19 @@ use crate::{
 };
 
 /// Where every link is up.
-const LISTEN_TIME: Duration = Duration::from_secs(6);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Where links come up first: a 200 Gb/s port with a copper cable takes up to ten seconds.
-const LISTEN_TIME_LINKS_DOWN: Duration = Duration::from_secs(15);
+const LINK_UP_LISTEN_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// For agents to look at their machines before they listen.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// For an agent to put links back.
-const RESTORE_MARGIN: Duration = Duration::from_secs(30);
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// With everything heard, for what comes late: ten frames of each port. A switch may carry more than was heard of it.
-const SETTLE_TIME: Duration = Duration::from_secs(1);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// For an agent to take note of the end.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -89,7 +89,7 @@ pub(crate) fn listen(
         |seconds| Duration::from_secs(seconds.into()),
     );
     let probes = probes(&surveys, START_TIMEOUT + duration)?;
-    let deadline = START_TIMEOUT + duration + RESTORE_MARGIN;
+    let deadline = START_TIMEOUT + duration + RESTORE_TIMEOUT;
     let gathering = Arc::new(Gathering::new(probes.len(), duration));
     let answers = fleet.call_together(deadline, move |index, session, progress| {
         let listened = gathering.listen(index, &probes[index], session, deadline, progress);
@@ -216,7 +216,7 @@ impl State {
     fn ends(&self, duration: Duration) -> Option<Instant> {
         let latest = self.began? + duration;
         let heard: Option<Vec<Vec<PortReception>>> = self.heard.iter().cloned().collect();
-        let settled = self.began?.max(self.unchanged) + SETTLE_TIME;
+        let settled = self.began?.max(self.unchanged) + SETTLE_TIMEOUT;
         Some(if heard.is_some_and(|heard| is_complete(&heard)) {
             settled.min(latest)
         } else {
@@ -234,8 +234,8 @@ fn senders(ports: &[PortReception]) -> Vec<(Option<bool>, Vec<cabling::FrameSend
 
 /// A node is not believed to have much to say.
 fn bounded(mut listened: CablingReply) -> CablingReply {
-    const LONGEST: usize = 300;
-    let cut = |text: &mut String| *text = text.chars().take(LONGEST).collect();
+    const MAX_TEXT_CHARACTERS: usize = 300;
+    let cut = |text: &mut String| *text = text.chars().take(MAX_TEXT_CHARACTERS).collect();
     for list in [&mut listened.put_back, &mut listened.left] {
         list.truncate(64);
         list.iter_mut().for_each(cut);
@@ -260,9 +260,9 @@ fn listening(nodes: &[NodeFacts], surveys: &[SurveyedNode]) -> Duration {
             .any(|jack| is_down(&node.facts, &jack.interface))
     });
     if any_down {
-        LISTEN_TIME_LINKS_DOWN
+        LINK_UP_LISTEN_TIMEOUT
     } else {
-        LISTEN_TIME
+        LISTEN_TIMEOUT
     }
 }
 
@@ -323,10 +323,10 @@ mod tests {
         gathering.tell(1, hears(None));
         let ends = |gathering: &Gathering| gathering.state().ends(duration).unwrap();
         // One direction alone is waited for until the end.
-        assert!(ends(&gathering) > Instant::now() + SETTLE_TIME * 2);
+        assert!(ends(&gathering) > Instant::now() + SETTLE_TIMEOUT * 2);
         gathering.tell(1, hears(Some(0)));
         let settled = ends(&gathering);
-        assert!(settled <= Instant::now() + SETTLE_TIME);
+        assert!(settled <= Instant::now() + SETTLE_TIMEOUT);
         // The same once more changes nothing.
         gathering.tell(0, hears(Some(1)));
         assert_eq!(ends(&gathering), settled);

@@ -11,7 +11,7 @@ use crosstie_report::discover::{DiscoveredMachine, SearchedInterfaces};
 use crate::COLLECT_TIMEOUT;
 
 /// Machines answer at once, and multicast DNS within a second; a lost datagram is asked for again in the next.
-const LISTEN_TIME: Duration = Duration::from_secs(2);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
@@ -29,7 +29,7 @@ pub fn neighbours(
     let raw = InProcessSession::default()
         .collect(COLLECT_TIMEOUT, &|_| ())
         .map_err(DiscoveryError::Collect)?;
-    let discovery = discover(&facts(&raw), interfaces, LISTEN_TIME.min(timeout))?;
+    let discovery = discover(&facts(&raw), interfaces, LISTEN_TIMEOUT.min(timeout))?;
     let candidates = discovery.found.iter().map(candidate).collect();
     let looked = SearchedInterfaces {
         asked: discovery.asked,

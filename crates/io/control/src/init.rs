@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Of a cluster that nobody has named.
-const NAME: &str = "cluster";
+const DEFAULT_CLUSTER_NAME: &str = "cluster";
 
 pub struct InitOptions<'a> {
     /// Where the nodes' cluster file is.
@@ -100,7 +100,7 @@ pub fn discover(
         })
         .collect();
     let proposal = propose(&members, &wiring);
-    let name = options.name.unwrap_or(NAME);
+    let name = options.name.unwrap_or(DEFAULT_CLUSTER_NAME);
     let mut merged =
         merge(options.existing, name, &proposal, &wiring).map_err(merging(options.file))?;
     remarks.append(&mut merged.notes);

@@ -12,7 +12,7 @@ use crosstie_node::capture::CaptureLoadError;
 
 use crate::{FleetSnapshot, captured};
 
-const PIECE: usize = 256 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum NcclLogError {
@@ -55,7 +55,7 @@ fn facts_of(captures: &[PathBuf]) -> Result<Vec<Facts>, NcclLogError> {
 
 fn read(mut log: impl Read, facts: &[Facts]) -> io::Result<NcclLogReport> {
     let mut reader = NcclLogReader::new();
-    let mut piece = vec![0; PIECE];
+    let mut piece = vec![0; CHUNK_BYTES];
     loop {
         match log.read(&mut piece) {
             Ok(0) => return Ok(reader.finish(facts)),

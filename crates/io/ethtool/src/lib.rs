@@ -24,7 +24,7 @@ const NAME_LENGTH: usize = 32;
 const INTERFACE_LENGTH: usize = 16;
 /// Drivers have thousands; more is no driver.
 const MOST_STATISTICS: usize = 1 << 16;
-const SPARE: usize = 4096;
+const SPARE_BUFFER_BYTES: usize = 4096;
 
 /// Names and values, in the driver's order; empty for a driver that has none.
 pub fn statistics(interface: &str) -> io::Result<Vec<(String, u64)>> {
@@ -43,7 +43,7 @@ pub fn statistics(interface: &str) -> io::Result<Vec<(String, u64)>> {
     if count > MOST_STATISTICS {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    let room = 2 * count + SPARE;
+    let room = 2 * count + SPARE_BUFFER_BYTES;
     // struct ethtool_gstrings: cmd, string_set, len, then the names.
     let mut names = vec![0_u32; 3 + room * NAME_LENGTH / 4];
     names[..3].copy_from_slice(&[GSTRINGS, STATS_SET, len(count)]);

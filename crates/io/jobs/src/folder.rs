@@ -23,7 +23,7 @@ use crate::system;
 const SYSTEM_JOBS: &str = "/var/lib/crosstie/jobs";
 /// All of them together.
 const MAX_JOBS: usize = 256;
-const EMPTY_AGE: Duration = Duration::from_secs(600);
+const EMPTY_FOLDER_TIMEOUT: Duration = Duration::from_secs(600);
 /// Of a rank's file or state.
 const MAX_FILE: u64 = 1 << 20;
 
@@ -153,7 +153,7 @@ impl JobFolder {
         for entry in entries {
             let changed = entry.metadata().and_then(|status| status.modified());
             let age = changed.ok().and_then(|changed| changed.elapsed().ok());
-            if age.is_some_and(|age| age >= EMPTY_AGE) {
+            if age.is_some_and(|age| age >= EMPTY_FOLDER_TIMEOUT) {
                 // It refuses where something is in it.
                 let _ = fs::remove_dir(entry.path());
             }

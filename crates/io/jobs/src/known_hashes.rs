@@ -15,10 +15,10 @@ use crosstie_durable::{AtomicWrite, RealDisk};
 use rustix::process::geteuid;
 
 /// Removed by `uninstall`, with what else is there.
-const OF_ROOT: &str = "/run/crosstie/files";
+const ROOT_FOLDER: &str = "/run/crosstie/files";
 const MAX_HASH: u64 = 100;
 /// Written more recently than this, it may be written again without another time.
-const SETTLED_AGE: Duration = Duration::from_secs(5);
+const FILE_SETTLED_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A folder that only this user can write to.
 pub(crate) struct KnownHashes(PathBuf);
@@ -27,7 +27,7 @@ impl KnownHashes {
     pub(crate) fn of_user() -> Self {
         let user = geteuid();
         Self(if user.is_root() {
-            PathBuf::from(OF_ROOT)
+            PathBuf::from(ROOT_FOLDER)
         } else {
             PathBuf::from(format!("/run/user/{}/crosstie-files", user.as_raw()))
         })
@@ -104,7 +104,7 @@ fn is_settled(file: &Metadata) -> bool {
     let changed = u64::try_from(file.ctime()).ok();
     let changed = changed.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
     let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
-    age.is_some_and(|age| age >= SETTLED_AGE)
+    age.is_some_and(|age| age >= FILE_SETTLED_TIMEOUT)
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
         // It was just written: nothing is kept yet.
         hash();
         assert_eq!(hash(), "sha256 2");
-        thread::sleep(SETTLED_AGE + Duration::from_secs(1));
+        thread::sleep(FILE_SETTLED_TIMEOUT + Duration::from_secs(1));
         assert_eq!(hash(), "sha256 3");
         assert_eq!(hash(), "sha256 3");
         fs::write(&path, "weights, others").unwrap();

@@ -13,14 +13,14 @@ use crate::{
 };
 
 /// This job made the user linger.
-const MARK: &str = "made-user-linger";
+const LINGER_MARK_FILE: &str = "made-user-linger";
 
 /// Does nothing where the user lingers already, or where the unit is the system's.
 pub(crate) fn enable(folder: &JobFolder) -> Result<(), JobCallError> {
     if folder.manager == SystemdManager::System || lingers(folder) {
         return Ok(());
     }
-    let marked = folder.mark(MARK);
+    let marked = folder.mark(LINGER_MARK_FILE);
     marked.map_err(system("note that the user is to linger"))?;
     let user = folder.owner.user.to_string();
     loginctl(&["enable-linger", &user]).map_err(|why| JobCallError::System {
@@ -34,14 +34,14 @@ pub(crate) fn enable(folder: &JobFolder) -> Result<(), JobCallError> {
 
 /// Takes back what this job did, unless another one needs it: then it is that one's from now on.
 pub(crate) fn release(folder: &JobFolder, others: &[JobFolder]) -> Result<(), String> {
-    let mark = folder.file(MARK);
+    let mark = folder.file(LINGER_MARK_FILE);
     if !mark.exists() {
         return Ok(());
     }
     let needs =
         |other: &&JobFolder| other.manager == SystemdManager::User && other.job != folder.job;
     if let Some(heir) = others.iter().find(needs) {
-        return match rename_synced(&RealDisk, &mark, &heir.file(MARK)) {
+        return match rename_synced(&RealDisk, &mark, &heir.file(LINGER_MARK_FILE)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
             _ => Ok(()),
         };

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Looked back through at most, for its last lines.
-const TAIL: u64 = 1 << 20;
+const MAX_TAIL_BYTES: u64 = 1 << 20;
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -80,10 +80,10 @@ fn is_over(folder: &JobFolder) -> bool {
 
 fn at_last_lines(mut file: File, lines: u32) -> io::Result<File> {
     let size = file.metadata()?.len();
-    let start = size.saturating_sub(TAIL);
+    let start = size.saturating_sub(MAX_TAIL_BYTES);
     file.seek(SeekFrom::Start(start))?;
     let mut tail = Vec::new();
-    file.by_ref().take(TAIL).read_to_end(&mut tail)?;
+    file.by_ref().take(MAX_TAIL_BYTES).read_to_end(&mut tail)?;
     let back = last_lines(&tail, lines);
     file.seek(SeekFrom::Start(start + back as u64))?;
     Ok(file)

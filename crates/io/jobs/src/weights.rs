@@ -14,11 +14,11 @@ use sha2::{Digest, Sha256};
 
 use crate::known_hashes::KnownHashes;
 
-const BLOCK: u64 = 64 << 10;
+const SAMPLE_BLOCK_BYTES: u64 = 64 << 10;
 /// Blocks of a sample, from the first to the last.
-const BLOCKS: u64 = 64;
+const SAMPLE_BLOCKS: u64 = 64;
 /// Of a file, for its header.
-const HEADER: u64 = 256 << 10;
+const HEADER_BYTES: u64 = 256 << 10;
 
 pub(crate) fn check_file(ask: &FileCheckRequest, directory: &Path) -> FileCheckReply {
     let path = directory.join(&ask.path);
@@ -48,7 +48,7 @@ fn read(path: &Path, whole: bool) -> io::Result<(u64, String, Option<u32>)> {
     }
     let size = status.len();
     let mut start = Vec::new();
-    file.by_ref().take(HEADER).read_to_end(&mut start)?;
+    file.by_ref().take(HEADER_BYTES).read_to_end(&mut start)?;
     let layers = gguf::header(&start).and_then(|header| header.layers);
     let blob = blob_name(path).filter(|_| !whole);
     let identity = match blob {
@@ -69,7 +69,7 @@ fn blob_name(path: &Path) -> Option<String> {
 }
 
 fn hash(file: &mut File, size: u64, whole: bool) -> io::Result<String> {
-    if size <= BLOCK * BLOCKS {
+    if size <= SAMPLE_BLOCK_BYTES * SAMPLE_BLOCKS {
         return hash_all(file);
     }
     if whole {
@@ -77,11 +77,13 @@ fn hash(file: &mut File, size: u64, whole: bool) -> io::Result<String> {
     }
     let mut hash = Sha256::new();
     let mut block = Vec::new();
-    for number in 0..BLOCKS {
-        let at = (size - BLOCK) * number / (BLOCKS - 1);
+    for number in 0..SAMPLE_BLOCKS {
+        let at = (size - SAMPLE_BLOCK_BYTES) * number / (SAMPLE_BLOCKS - 1);
         file.seek(SeekFrom::Start(at))?;
         block.clear();
-        file.by_ref().take(BLOCK).read_to_end(&mut block)?;
+        file.by_ref()
+            .take(SAMPLE_BLOCK_BYTES)
+            .read_to_end(&mut block)?;
         hash.update(&block);
     }
     Ok(format!("sample {}", short(hash)))

@@ -18,7 +18,7 @@ const KNOWN_HOSTS: &str = "known_hosts";
 const USER: &str = "lab";
 /// ssh's own choice, safe from computers that are yet to be built, takes a tenth of a second of both ends at each login.
 const KEY_EXCHANGE: &str = "curve25519-sha256";
-const KEY_WITHIN: Duration = Duration::from_secs(30);
+const KEY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Makes an Ed25519 key pair at `path` and `path.pub`.
 pub(crate) fn make_key(path: &Path, comment: &str) -> Result<(), LabError> {
@@ -26,7 +26,7 @@ pub(crate) fn make_key(path: &Path, comment: &str) -> Result<(), LabError> {
     command
         .args(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f"])
         .arg(path);
-    tools::output(&mut command, KEY_WITHIN)?;
+    tools::output(&mut command, KEY_TIMEOUT)?;
     Ok(())
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn hang_up(directory: &Path, node: &str) {
                 .current_dir(directory)
                 .args(["-O", "exit", "-S", &path, node]);
             // It may have ended by itself.
-            let _ = tools::run(&mut command, KEY_WITHIN);
+            let _ = tools::run(&mut command, KEY_TIMEOUT);
             let _ = std::fs::remove_file(directory.join(path));
         }
     }

@@ -14,7 +14,7 @@ pub enum Arch {
 
 impl Arch {
     /// Of this machine, where the program runs that was built for it.
-    pub const HERE: Self = if cfg!(target_arch = "aarch64") {
+    pub const HOST: Self = if cfg!(target_arch = "aarch64") {
         Self::Arm
     } else {
         Self::X86
@@ -53,7 +53,7 @@ impl Arch {
 
 impl Default for Arch {
     fn default() -> Self {
-        Self::HERE
+        Self::HOST
     }
 }
 
@@ -70,6 +70,6 @@ mod tests {
     #[test]
     fn here_is_what_the_kernel_says() {
         let system = rustix::system::uname();
-        assert_eq!(system.machine().to_bytes(), Arch::HERE.name().as_bytes());
+        assert_eq!(system.machine().to_bytes(), Arch::HOST.name().as_bytes());
     }
 }

@@ -12,9 +12,9 @@ use crate::profile::LabProfile;
 use crate::snapshots::READY;
 
 /// Set by a run of many tests, which ends the labs itself at last: `crosstie lab down --all`.
-pub const KEEP: &str = "CROSSTIE_LAB_KEEP";
+pub const KEEP_VARIABLE: &str = "CROSSTIE_LAB_KEEP";
 /// Longest wait for other tests: each of them has deadlines of its own.
-const OTHERS: Duration = Duration::from_secs(1800);
+const LEASE_TIMEOUT: Duration = Duration::from_secs(1800);
 const SEED: u64 = 1;
 
 /// A lab of one's own until dropped.
@@ -36,7 +36,7 @@ pub fn lease_at(profile: &str, snapshot: &str, hub: LabProgram) -> Result<LabLea
     let profile = LabProfile::find(profile)?;
     let paths = LabPaths::of_tests();
     // One lab at a time: a small machine holds no second one beside it.
-    let lock = LabLock::take(&paths.labs.join("lease.lock"), OTHERS)?;
+    let lock = LabLock::take(&paths.labs.join("lease.lock"), LEASE_TIMEOUT)?;
     let name = profile.name.clone();
     for other in names(&paths).iter().filter(|other| **other != name) {
         down(&paths, other, &tell)?;
@@ -60,7 +60,7 @@ pub fn lease_at(profile: &str, snapshot: &str, hub: LabProgram) -> Result<LabLea
     Ok(LabLease {
         lab,
         paths,
-        keep: std::env::var_os(KEEP).is_some(),
+        keep: std::env::var_os(KEEP_VARIABLE).is_some(),
         lock: Some(lock),
     })
 }

@@ -17,15 +17,15 @@ use crate::tools::{self, ToolError};
 use recipe::ImageRecipe;
 
 /// Long enough for another command's build on a slow mirror.
-const OTHER_BUILD: Duration = Duration::from_secs(1800);
-const TRY_WITHIN: Duration = Duration::from_secs(20);
+const BUILD_LOCK_TIMEOUT: Duration = Duration::from_secs(1800);
+const TRY_TIMEOUT: Duration = Duration::from_secs(20);
 const ROOT: &str = "root.qcow2";
 const KERNEL: &str = "kernel";
 const INITRD: &str = "initrd";
 /// The whole file system but for the kernel's modules, for containers; unpacked when the first of them starts.
 const TREE_ARCHIVE: &str = "tree.tar";
 const TREE: &str = "tree";
-const UNPACK_WITHIN: Duration = Duration::from_secs(300);
+const UNPACK_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A finished image: what QEMU boots.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ impl DiskImage {
         if tree.is_dir() {
             return Ok(tree);
         }
-        let lock = LabLock::take(&self.directory.join("tree.lock"), UNPACK_WITHIN)?;
+        let lock = LabLock::take(&self.directory.join("tree.lock"), UNPACK_TIMEOUT)?;
         if !tree.is_dir() {
             let partial = self.directory.join("tree.partial");
             let _ = std::fs::remove_dir_all(&partial);
@@ -78,7 +78,7 @@ impl DiskImage {
                 .arg(&partial)
                 .arg("--file")
                 .arg(self.directory.join(TREE_ARCHIVE));
-            tools::output(&mut command, UNPACK_WITHIN)?;
+            tools::output(&mut command, UNPACK_TIMEOUT)?;
             std::fs::rename(&partial, &tree).map_err(build::disk("put in place", &tree))?;
         }
         lock.remove();
@@ -145,7 +145,7 @@ pub(crate) fn ensure(
     tools::require(&["mmdebstrap", "mke2fs", "qemu-img", "xz"])?;
     check_executable(arch)?;
     let lock_path = paths.images().join(format!("{}.lock", image.hash));
-    let lock = LabLock::take(&lock_path, OTHER_BUILD)?;
+    let lock = LabLock::take(&lock_path, BUILD_LOCK_TIMEOUT)?;
     if !image.directory.is_dir() {
         build::build(&recipe, &image, lab, say)?;
     }
@@ -155,13 +155,13 @@ pub(crate) fn ensure(
 
 /// The packages' own scripts run while an image is built.
 fn check_executable(arch: Arch) -> Result<(), ImageError> {
-    if arch == Arch::HERE {
+    if arch == Arch::HOST {
         return Ok(());
     }
     tools::require(&["arch-test", arch.user_emulator()])?;
     let mut command = Command::new("arch-test");
     command.arg(arch.debian());
-    let tried = tools::output(&mut command, TRY_WITHIN);
+    let tried = tools::output(&mut command, TRY_TIMEOUT);
     tried
         .map(drop)
         .map_err(|_| ImageError::NotExecutable { arch })

@@ -28,7 +28,7 @@ use crate::tools::{self, ToolError, ToolOutput};
 pub use down::{down, down_all, down_one};
 pub use up::{LabProgram, LabRequest, up};
 
-const QUICK: Duration = Duration::from_secs(2);
+const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 const HUB_SOCKET: &str = "hub.control";
 pub(crate) const HUB_PROCESS: &str = "hub.pid";
 const GATEWAY: &str = "gateway";
@@ -286,7 +286,7 @@ impl Lab {
             return self.container_state(node);
         }
         match self
-            .monitor(node, QUICK)
+            .monitor(node, STATUS_TIMEOUT)
             .and_then(|mut monitor| monitor.state().map_err(LabError::monitor(&node.name)))
         {
             Ok(MachineRunState::Running) => LabNodeState::Running,

@@ -26,7 +26,7 @@ mod tools;
 pub use arch::Arch;
 pub use container::{control_groups, serve_gateway, serve_node};
 pub use error::LabError;
-pub use harness::{KEEP, LabLease, lease, lease_at, lease_containers};
+pub use harness::{KEEP_VARIABLE, LabLease, lease, lease_at, lease_containers};
 pub use image::ImageError;
 pub use lab::{
     Lab, LabCommandOutput, LabKind, LabListing, LabNodeState, LabNodeStatus, LabProgram,

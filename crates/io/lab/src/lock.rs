@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use thiserror::Error;
 
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Held until dropped.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl LabLock {
                     waited: deadline,
                 });
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

@@ -16,8 +16,8 @@ use thiserror::Error;
 
 pub(crate) const VARIABLE: &str = "CROSSTIE_LAB_OF";
 const ALIVE: &str = "alive";
-const LOOK: Duration = Duration::from_millis(20);
-const POLITE: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const TERM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A process, safe against reuse of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl ProcessId {
             if started.elapsed() > deadline {
                 return false;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         true
     }
@@ -162,7 +162,7 @@ pub(crate) fn end_all(directory: &Path, deadline: Duration) -> Result<usize, End
     let mut seen = Vec::new();
     loop {
         let found = of_lab(directory);
-        let signal = if started.elapsed() < POLITE {
+        let signal = if started.elapsed() < TERM_TIMEOUT {
             Signal::TERM
         } else {
             Signal::KILL
@@ -186,7 +186,7 @@ pub(crate) fn end_all(directory: &Path, deadline: Duration) -> Result<usize, End
                 deadline,
             });
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
         // The shell needs a moment before it has a child to be found.
         let started = Instant::now();
         while of_lab(directory.path()).len() < 2 && started.elapsed() < deadline {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let ended = end_all(directory.path(), deadline).unwrap();
         assert!(ended >= 2, "the shell and its child: {ended}");

@@ -21,7 +21,7 @@ use crate::{seed, tools};
 /// The snapshot's name inside a node's disk.
 pub(crate) const READY: &str = "ready";
 pub(crate) const PASSWORD: &str = "password";
-const VERSION_WITHIN: Duration = Duration::from_secs(10);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where the set for these parts is, or would be.
 pub(crate) fn place(
@@ -34,7 +34,7 @@ pub(crate) fn place(
     for (arch, image) in images {
         let mut command = Command::new(arch.emulator());
         command.arg("--version");
-        parts.push_str(&tools::output(&mut command, VERSION_WITHIN)?);
+        parts.push_str(&tools::output(&mut command, VERSION_TIMEOUT)?);
         parts.push_str(&image.hash);
     }
     for node in &profile.nodes {

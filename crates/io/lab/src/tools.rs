@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long what a stopped program had said is waited for: a child of it may hold its output open.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The end of a program's complaint is what matters.
 const MAX_SHOWN: usize = 2_000;
 
@@ -135,7 +135,7 @@ fn run_from(
     let Some(status) = wait(&mut child, deadline) else {
         let _ = child.kill();
         let _ = child.wait();
-        let until = Instant::now() + LAST_WORDS;
+        let until = Instant::now() + OUTPUT_TIMEOUT;
         let said = format!(
             "{}\n{}",
             last_words(stdout, until),
@@ -169,7 +169,7 @@ pub(crate) fn wait(child: &mut Child, deadline: Duration) -> Option<ExitStatus> 
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
             Ok(None) | Err(_) if started.elapsed() > deadline => return None,
-            Ok(None) | Err(_) => std::thread::sleep(LOOK),
+            Ok(None) | Err(_) => std::thread::sleep(POLL_INTERVAL),
         }
     }
 }
@@ -186,7 +186,7 @@ fn drain(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<
 
 fn last_words(output: std::thread::JoinHandle<String>, until: Instant) -> String {
     while !output.is_finished() && Instant::now() < until {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     if output.is_finished() {
         output.join().unwrap_or_default()

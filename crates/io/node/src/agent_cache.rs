@@ -26,7 +26,7 @@ exit 0
 /// Which of root's agents were looked at since the start; the script that starts them writes it.
 const KNOWN: &str = "/run/crosstie";
 
-const TIMEOUT: Duration = Duration::from_secs(10);
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// As root. What could not be removed comes back, for a person.
 pub fn remove() -> Vec<String> {
@@ -52,7 +52,7 @@ pub fn remove() -> Vec<String> {
             &folder,
         ];
         let bounds = CommandLimits {
-            deadline: TIMEOUT,
+            deadline: REMOVE_TIMEOUT,
             ..CommandLimits::default()
         };
         let gap = run("setpriv", &arguments, bounds).err()?;

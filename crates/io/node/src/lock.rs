@@ -14,7 +14,7 @@ use rustix::{
     io::Errno,
 };
 
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Makes the file where there is none. `None` where somebody else has it for longer than `wait`.
 pub fn take(path: &Path, wait: Duration) -> io::Result<Option<File>> {
@@ -33,7 +33,7 @@ pub fn is_given(file: &File, wait: Duration) -> io::Result<bool> {
     loop {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(true),
-            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(LOOK),
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(POLL_INTERVAL),
             Err(Errno::WOULDBLOCK) => return Ok(false),
             Err(errno) => return Err(errno.into()),
         }

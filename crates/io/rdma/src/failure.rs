@@ -9,7 +9,7 @@ use crosstie_verbs::{
 use crate::{
     engine::{EngineParts, RdmaConnection},
     error::RdmaRunError,
-    notice::{EmptyNotice, LAST},
+    notice::{EmptyNotice, LAST_NOTICE},
 };
 
 /// What failed first is there before what was flushed after it, or a moment later in the other queue.
@@ -70,7 +70,9 @@ pub(crate) fn flush(parts: &EngineParts, connections: &mut [RdmaConnection]) {
             continue;
         }
         // Work is flushed in its order, so the one that is posted now comes last. A queue may be full until some of it has come.
-        while last.post(&mut connection.pair, LAST, true).is_err() && Instant::now() < deadline {
+        while last.post(&mut connection.pair, LAST_NOTICE, true).is_err()
+            && Instant::now() < deadline
+        {
             discard(&parts.sends, &mut batch);
         }
         while !has_flushed(&parts.sends, &mut batch) && Instant::now() < deadline {}

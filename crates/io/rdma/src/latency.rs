@@ -16,7 +16,7 @@ use crate::{
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{RdmaJoinError, RdmaRunError},
     figures::RdmaFigures,
-    notice::{EmptyNotice, LAST, NOTICE_IDENTIFIER},
+    notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER},
     request::LatencyMessage,
     size_plan::SizePlan,
 };
@@ -91,7 +91,7 @@ pub(crate) fn initiate(
         if before >= begin {
             half_round_trips.record((now - before) / 2);
         }
-        number = (number + 1) % LAST;
+        number = (number + 1) % LAST_NOTICE;
         messages += 1;
         if now - reported >= WINDOW_NANOSECONDS {
             reported = now;
@@ -108,7 +108,7 @@ pub(crate) fn initiate(
         }
     }
     exchange.end()?;
-    exchange.receive(LAST, None)?;
+    exchange.receive(LAST_NOTICE, None)?;
     Ok(RdmaFigures::Latency(MeasuredLatency {
         half_round_trips,
         complete,
@@ -129,13 +129,13 @@ pub(crate) fn respond(
         exchange.prepare(wanted)?;
         match exchange.receive(wanted, Some(stop))? {
             None => break,
-            Some(LAST) => {
+            Some(LAST_NOTICE) => {
                 exchange.end()?;
                 break;
             }
             Some(_) => exchange.post()?,
         }
-        wanted = (wanted + 1) % LAST;
+        wanted = (wanted + 1) % LAST_NOTICE;
     }
     Ok(RdmaFigures::Responded)
 }
@@ -193,7 +193,7 @@ impl<'engine> Exchange<'engine> {
         self.wait_for_room()?;
         self.work
             .notice
-            .post(&mut self.connection.pair, LAST, true)?;
+            .post(&mut self.connection.pair, LAST_NOTICE, true)?;
         let silence = self.parts.request.times.silence();
         let deadline = Instant::now() + silence;
         while !self.ended {
@@ -249,7 +249,7 @@ impl<'engine> Exchange<'engine> {
                 completion.result()?;
                 // A send comes in its order or not at all.
                 let number = completion.immediate().unwrap_or(wanted);
-                if !others.is_empty() || number != wanted && number != LAST {
+                if !others.is_empty() || number != wanted && number != LAST_NOTICE {
                     return Err(RdmaRunError::Sequence {
                         wanted,
                         got: number,

@@ -11,7 +11,7 @@ pub(crate) const NOTICE_IDENTIFIER: u64 = u64::MAX;
 /// This end takes messages.
 pub(crate) const READY: u32 = u32::MAX - 1;
 /// There are no more messages.
-pub(crate) const LAST: u32 = u32::MAX;
+pub(crate) const LAST_NOTICE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(crate) struct EmptyNotice(SendList);

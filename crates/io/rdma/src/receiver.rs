@@ -11,7 +11,7 @@ use crate::{
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{RdmaJoinError, RdmaRunError},
     figures::RdmaFigures,
-    notice::{EmptyNotice, LAST, NOTICE_IDENTIFIER, READY},
+    notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER, READY},
     request::{RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer},
 };
 
@@ -110,7 +110,7 @@ impl ReceiveQueues {
             completion.result()?;
             match completion.immediate() {
                 Some(READY) => self.peer_is_ready = true,
-                Some(LAST) => self.peer_has_ended = true,
+                Some(LAST_NOTICE) => self.peer_has_ended = true,
                 _ => {}
             }
             let identifier = completion.identifier();
@@ -151,7 +151,7 @@ impl ReceiveQueues {
         connections: &mut [RdmaConnection],
         stop: &AtomicBool,
     ) -> Result<(), RdmaRunError> {
-        self.say(connections, LAST, true)?;
+        self.say(connections, LAST_NOTICE, true)?;
         let waits = parts.request.role == RdmaRole::Both;
         // It began as this end did, and may be slower.
         let silence = 2 * parts.request.times.silence();

@@ -32,10 +32,10 @@ pub const SOCKET: &str = "CROSSTIE_ASKPASS_SOCKET";
 const MAX_QUESTION: u64 = 1024;
 
 /// A person may have to be asked.
-const PATIENCE: Duration = Duration::from_secs(150);
+const PROMPT_TIMEOUT: Duration = Duration::from_secs(150);
 
 /// How often a server looks whether it is still wanted.
-const TICK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The two questions that ssh asks for a password (`sshconnect2.c`), each at most once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl AskpassServer {
             let mut asked = Vec::new();
             while !ended.load(Ordering::SeqCst) {
                 let mut waited = [PollFd::new(&listener, PollFlags::IN)];
-                let tick = Timespec::try_from(TICK).ok();
+                let tick = Timespec::try_from(POLL_INTERVAL).ok();
                 if poll(&mut waited, tick.as_ref()).is_err() {
                     continue;
                 }
@@ -152,7 +152,7 @@ pub fn answer_ssh() -> Option<bool> {
 /// The answer, for standard output. Nothing means no.
 fn ask(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(PROMPT_TIMEOUT))?;
     stream.write_all(question.as_bytes())?;
     stream.shutdown(std::net::Shutdown::Write)?;
     let mut answer = Vec::new();

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 /// The running program, also when its file has been replaced since.
-const OWN: &str = "/proc/self/exe";
+const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Where packages put the binaries of other architectures, each in a folder named after one.
 const INSTALLED: &str = "/usr/lib/crosstie";
@@ -105,7 +105,7 @@ impl AgentBinaries {
 
     fn find(&self, machine: &str) -> Result<PathBuf, AgentBinaryError> {
         if rustix::system::uname().machine().to_bytes() == machine.as_bytes() {
-            return Ok(OWN.into());
+            return Ok(OWN_PROGRAM.into());
         }
         let beside = std::env::current_exe().ok();
         let beside = beside
@@ -143,7 +143,7 @@ fn contents(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The SHA-256 of the running program, which is what a build is known by.
 pub fn own_build() -> io::Result<String> {
-    build_of(Path::new(OWN))
+    build_of(Path::new(OWN_PROGRAM))
 }
 
 pub fn build_of(program: &Path) -> io::Result<String> {
@@ -195,7 +195,7 @@ mod tests {
         };
         assert!(error().contains("--agent-dir"), "{}", error());
         std::fs::create_dir(&place).unwrap();
-        std::fs::copy(OWN, place.join("crosstie")).unwrap();
+        std::fs::copy(OWN_PROGRAM, place.join("crosstie")).unwrap();
         assert!(error().contains(&format!("is no program for {other}")));
         let odd = AgentBinaries::default().for_machine("riscv64").unwrap_err();
         assert!(odd.to_string().contains("riscv64"));

@@ -25,12 +25,12 @@ use signal_hook::{
 };
 
 /// Enough for ssh to tell its helpers, and for a last word to leave us.
-const GRACE: Duration = Duration::from_millis(100);
+const SIGNAL_STEP_INTERVAL: Duration = Duration::from_millis(100);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Readable once a signal has come, and from then on: nobody reads it.
-static TOLD: OnceLock<OwnedFd> = OnceLock::new();
+static SIGNAL_EVENT: OnceLock<OwnedFd> = OnceLock::new();
 
 /// Agents' sessions in this process.
 static SESSIONS: Mutex<Vec<Weak<dyn EndOnSignal>>> = Mutex::new(Vec::new());
@@ -58,20 +58,20 @@ fn end_sessions() {
 }
 
 /// What is done when a signal has ended all else: a terminal that is made to speak again, a last word.
-static LAST: OnceLock<fn()> = OnceLock::new();
+static BEFORE_EXIT: OnceLock<fn()> = OnceLock::new();
 
 /// Whoever comes first: a process has one terminal.
 pub fn run_before_exit(work: fn()) {
-    let _ = LAST.set(work);
+    let _ = BEFORE_EXIT.set(work);
 }
 
 /// From now on these signals end every child first. Calls that are under way are cancelled before that; an agent over ssh
 /// ends when its input does.
 pub fn end_children_on_signals() -> io::Result<()> {
-    if TOLD.get().is_some() {
+    if SIGNAL_EVENT.get().is_some() {
         return Ok(());
     }
-    let _ = TOLD.set(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+    let _ = SIGNAL_EVENT.set(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let (mut told, tells) = UnixStream::pair()?;
         pipe::register(signal, tells)?;
@@ -81,9 +81,9 @@ pub fn end_children_on_signals() -> io::Result<()> {
                 cancel_calls();
                 signal_all(Signal::TERM);
                 end_sessions();
-                thread::sleep(GRACE);
+                thread::sleep(SIGNAL_STEP_INTERVAL);
                 signal_all(Signal::KILL);
-                if let Some(work) = LAST.get() {
+                if let Some(work) = BEFORE_EXIT.get() {
                     work();
                 }
                 let _ = emulate_default_handler(signal);
@@ -95,20 +95,20 @@ pub fn end_children_on_signals() -> io::Result<()> {
 
 /// Those who wait for an answer hear of the signal and tell the agent.
 fn cancel_calls() {
-    if let Some(told) = TOLD.get() {
+    if let Some(told) = SIGNAL_EVENT.get() {
         let _ = rustix::io::write(told, &1u64.to_ne_bytes());
     }
-    thread::sleep(GRACE);
+    thread::sleep(SIGNAL_STEP_INTERVAL);
 }
 
 /// What a wait for an answer watches, too.
 pub(crate) fn signal_descriptor() -> Option<BorrowedFd<'static>> {
-    TOLD.get().map(AsFd::as_fd)
+    SIGNAL_EVENT.get().map(AsFd::as_fd)
 }
 
 /// Whatever ended because of a signal is no result: this process is about to end of it too.
 pub fn end_if_interrupted() {
     while INTERRUPTED.load(Ordering::SeqCst) {
-        thread::sleep(GRACE);
+        thread::sleep(SIGNAL_STEP_INTERVAL);
     }
 }

@@ -29,7 +29,7 @@ const MAX_COMPLAINT: usize = 16 << 10;
 const MAX_PENDING: usize = 2 << 20;
 
 /// How long a child may take to leave by itself once its input has ended, and then once it is asked to.
-const GRACE: Duration = Duration::from_millis(300);
+const CHILD_END_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone, Error)]
 pub enum AgentPipeError {
@@ -228,11 +228,11 @@ impl AgentPipe {
     /// Waits for the rest of standard error and for the child to leave, both briefly.
     pub(crate) fn finish(&mut self) -> Option<ExitStatus> {
         self.input = None;
-        let until = Instant::now() + 2 * GRACE;
+        let until = Instant::now() + 2 * CHILD_END_TIMEOUT;
         while self.errors.is_some() && self.wait_for_errors(until).is_ok() {
             self.take_errors();
         }
-        let left = self.has_left(2 * GRACE);
+        let left = self.has_left(2 * CHILD_END_TIMEOUT);
         left.then(|| {
             self.entry = None;
             self.child.as_mut()?.wait().ok()
@@ -324,9 +324,9 @@ impl Drop for AgentPipe {
         let Some(entry) = self.entry.take() else {
             return;
         };
-        if !self.has_left(GRACE) {
+        if !self.has_left(CHILD_END_TIMEOUT) {
             entry.signal(Signal::TERM);
-            self.has_left(GRACE);
+            self.has_left(CHILD_END_TIMEOUT);
         }
         // Also those that the child has left behind in its group.
         entry.signal(Signal::KILL);

@@ -20,7 +20,7 @@ use crate::{
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A late call is cancelled, and the agent ends it by itself as well; this is for the last word on it to arrive.
-const SLACK: Duration = Duration::from_secs(2);
+const LATE_ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often a call is looked at that its caller may not want any more.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
@@ -112,7 +112,7 @@ impl Session for RemoteSession {
             changed,
             limits,
             began,
-            end: began + deadline + SLACK,
+            end: began + deadline + LATE_ANSWER_TIMEOUT,
             cancelled: None,
             consumed: 0,
         };
@@ -176,7 +176,7 @@ impl OpenCall<'_> {
                 && let Some(cancelled) = self.reason_to_cancel(now)
             {
                 self.cancelled = Some(cancelled);
-                self.end = self.end.min(now + SLACK);
+                self.end = self.end.min(now + LATE_ANSWER_TIMEOUT);
                 state.say(&ToAgent::Cancel { id: self.id });
                 self.shared.wake();
             }

@@ -23,7 +23,7 @@ use crate::{
 
 /// The first byte of a message, and of the one after which there is none.
 const MESSAGE: u8 = 0;
-const LAST: u8 = 1;
+const LAST_MESSAGE: u8 = 1;
 /// The connector.
 pub(crate) fn initiate(
     engine: &JoinedTcpEngine,
@@ -59,7 +59,7 @@ pub(crate) fn initiate(
             break;
         }
     }
-    exchange.send(LAST)?;
+    exchange.send(LAST_MESSAGE)?;
     exchange.receive(None)?;
     Ok(TcpFigures::Latency(MeasuredLatency {
         half_round_trips,
@@ -75,7 +75,7 @@ pub(crate) fn respond(
     let mut exchange = Exchange::new(engine)?;
     while let Some(kind) = exchange.receive(Some(stop))? {
         exchange.send(kind)?;
-        if kind == LAST {
+        if kind == LAST_MESSAGE {
             break;
         }
     }
@@ -141,7 +141,7 @@ impl<'a> Exchange<'a> {
             }
         }
         let kind = self.message[0];
-        if matches!(kind, MESSAGE | LAST) {
+        if matches!(kind, MESSAGE | LAST_MESSAGE) {
             return Ok(Some(kind));
         }
         let peer = self.engine.peer;

@@ -17,7 +17,7 @@ use rustix::{
 use crate::prompt::open;
 
 /// For a signal to end this process.
-const TO_END: Duration = Duration::from_secs(1);
+const SIGNAL_END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Keys, which come as bytes while we ask.
 const INTERRUPT: u8 = 3;
@@ -41,7 +41,7 @@ pub(crate) fn ask_password(purpose: &PasswordPurpose) -> Result<SecretBytes, Pas
             // The terminal is as it was: now the key does what it usually does.
             let _ = kill_process(getpid(), Signal::INT);
             // It ends our children first, and us a little later: there is nothing to say meanwhile.
-            thread::sleep(TO_END);
+            thread::sleep(SIGNAL_END_TIMEOUT);
         }
         PasswordError::Terminal {
             reason: error.to_string(),

@@ -14,9 +14,9 @@ use crosstie_report::{progress, text::printable, up::TerminalSize};
 use crate::{area::DrawnArea, charset::for_terminal, size};
 
 /// What takes less needs no words.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SHOW_AFTER_TIMEOUT: Duration = Duration::from_secs(1);
 
-const FRAME: Duration = Duration::from_millis(200);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Draws nodes and what each of them does, in so much room.
 pub(crate) type ProgressView =
@@ -165,7 +165,7 @@ impl Shared {
         loop {
             (state, _) = self
                 .wake
-                .wait_timeout(state, FRAME)
+                .wait_timeout(state, REDRAW_INTERVAL)
                 .unwrap_or_else(PoisonError::into_inner);
             if state.has_ended {
                 return;
@@ -211,7 +211,7 @@ impl Round {
 
     fn lines(&self, size: TerminalSize) -> Vec<String> {
         let elapsed = self.began.elapsed();
-        if elapsed < PATIENCE {
+        if elapsed < SHOW_AFTER_TIMEOUT {
             return Vec::new();
         }
         progress::lines(&self.nodes, &self.doing(), elapsed, size)

@@ -17,9 +17,9 @@ use rustix::{
 use crate::{charset::for_terminal, size};
 
 /// The time that is left is shown anew.
-const TICK: Duration = Duration::from_secs(1);
+const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 /// A line that is longer is no answer.
-const LONGEST: usize = 256;
+const MAX_REPLY_BYTES: usize = 256;
 
 pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -102,7 +102,7 @@ impl YesNoPrompt<'_> {
         };
         write!(terminal, "{}", line(left()))?;
         loop {
-            let wait = left().min(TICK);
+            let wait = left().min(REDRAW_INTERVAL);
             if is_answered(terminal, wait)? {
                 return typed(terminal).map(Some);
             }
@@ -156,8 +156,8 @@ fn is_answered(terminal: &File, within: Duration) -> io::Result<bool> {
 /// Up to the end of the line, or of the input.
 fn typed(terminal: &mut impl Read) -> io::Result<String> {
     let mut line = Vec::new();
-    let mut bytes = [0; LONGEST];
-    while line.last() != Some(&b'\n') && line.len() < LONGEST {
+    let mut bytes = [0; MAX_REPLY_BYTES];
+    while line.last() != Some(&b'\n') && line.len() < MAX_REPLY_BYTES {
         match terminal.read(&mut bytes) {
             Ok(0) => break,
             Ok(count) => line.extend_from_slice(&bytes[..count]),
@@ -191,6 +191,6 @@ mod tests {
         assert_eq!(typed(&mut &b"ye"[..]).unwrap(), "ye");
         assert_eq!(typed(&mut &b"yes\n"[..]).unwrap(), "yes\n");
         assert_eq!(typed(&mut &b""[..]).unwrap(), "");
-        assert!(typed(&mut io::repeat(b'x')).unwrap().len() <= 2 * LONGEST);
+        assert!(typed(&mut io::repeat(b'x')).unwrap().len() <= 2 * MAX_REPLY_BYTES);
     }
 }

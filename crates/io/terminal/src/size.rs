@@ -6,7 +6,7 @@ use crosstie_report::up::TerminalSize;
 use rustix::termios::tcgetwinsize;
 
 /// Where nobody says otherwise.
-const USUAL: TerminalSize = TerminalSize {
+const DEFAULT_SIZE: TerminalSize = TerminalSize {
     columns: 80,
     lines: 24,
 };
@@ -17,9 +17,9 @@ pub(crate) fn of(terminal: impl AsFd) -> TerminalSize {
         cells => usize::from(cells),
     };
     let size = tcgetwinsize(terminal);
-    size.map_or(USUAL, |size| TerminalSize {
-        columns: known(size.ws_col, USUAL.columns),
-        lines: known(size.ws_row, USUAL.lines),
+    size.map_or(DEFAULT_SIZE, |size| TerminalSize {
+        columns: known(size.ws_col, DEFAULT_SIZE.columns),
+        lines: known(size.ws_row, DEFAULT_SIZE.lines),
     })
 }
 

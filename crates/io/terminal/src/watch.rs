@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The clock goes on while nodes are waited for.
-const FRAME: Duration = Duration::from_millis(250);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What the doctor sees, look by look: as JSON, on a screen of its own, or line by line.
 pub enum WatchOutput<'a> {
@@ -106,7 +106,7 @@ impl WatchScreen {
             thread::spawn(move || {
                 while screen_is_used() {
                     lock(&shared).draw();
-                    thread::sleep(FRAME);
+                    thread::sleep(REDRAW_INTERVAL);
                 }
             });
         }

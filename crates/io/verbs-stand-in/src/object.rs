@@ -2,13 +2,13 @@
 
 use std::ptr::NonNull;
 
-const WORDS: usize = 64;
+const OBJECT_WORDS: usize = 64;
 
 /// Longer than any of the structures that it stands for, in any version.
-type Object = [u64; WORDS];
+type Object = [u64; OBJECT_WORDS];
 
 pub(crate) fn make<T>() -> NonNull<T> {
-    let object: Box<Object> = Box::new([0; WORDS]);
+    let object: Box<Object> = Box::new([0; OBJECT_WORDS]);
     NonNull::from(Box::leak(object)).cast()
 }
 

@@ -9,7 +9,7 @@ use std::{
 /// The largest page of the systems that we run on: no page is then shared with other memory, and huge pages of the
 /// kernel's choice fit.
 const ALIGNMENT: usize = 64 * 1024;
-const WORD: usize = size_of::<u64>();
+const WORD_BYTES: usize = size_of::<u64>();
 
 /// Zeroed memory on pages of its own. There is never a reference into it, only atomic loads and stores: a device
 /// or a peer may write to it meanwhile.
@@ -63,11 +63,11 @@ impl PageAlignedBuffer {
         assert!(self.contains(offset, to.len()));
         let head = Self::bytes_to_word(offset).min(to.len());
         let (first, rest) = to.split_at_mut(head);
-        let (middle, last) = rest.split_at_mut(rest.len() / WORD * WORD);
+        let (middle, last) = rest.split_at_mut(rest.len() / WORD_BYTES * WORD_BYTES);
         self.load_bytes(offset, first);
-        for (index, piece) in middle.chunks_exact_mut(WORD).enumerate() {
+        for (index, piece) in middle.chunks_exact_mut(WORD_BYTES).enumerate() {
             let word = self
-                .word(offset + head + index * WORD)
+                .word(offset + head + index * WORD_BYTES)
                 .load(Ordering::Relaxed);
             piece.copy_from_slice(&word.to_ne_bytes());
         }
@@ -79,11 +79,11 @@ impl PageAlignedBuffer {
         assert!(self.contains(offset, from.len()));
         let head = Self::bytes_to_word(offset).min(from.len());
         let (first, rest) = from.split_at(head);
-        let (middle, last) = rest.split_at(rest.len() / WORD * WORD);
+        let (middle, last) = rest.split_at(rest.len() / WORD_BYTES * WORD_BYTES);
         self.store_bytes(offset, first);
-        for (index, piece) in middle.chunks_exact(WORD).enumerate() {
+        for (index, piece) in middle.chunks_exact(WORD_BYTES).enumerate() {
             let word = u64::from_ne_bytes(std::array::from_fn(|byte| piece[byte]));
-            self.word(offset + head + index * WORD)
+            self.word(offset + head + index * WORD_BYTES)
                 .store(word, Ordering::Relaxed);
         }
         self.store_bytes(offset + head + middle.len(), last);
@@ -104,7 +104,7 @@ impl PageAlignedBuffer {
     /// How many bytes lie before the next aligned word.
     fn bytes_to_word(offset: usize) -> usize {
         // The buffer's start is aligned.
-        offset.next_multiple_of(WORD) - offset
+        offset.next_multiple_of(WORD_BYTES) - offset
     }
 
     fn byte(&self, offset: usize) -> &AtomicU8 {
@@ -114,7 +114,7 @@ impl PageAlignedBuffer {
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
-        assert!(offset.is_multiple_of(WORD) && self.contains(offset, WORD));
+        assert!(offset.is_multiple_of(WORD_BYTES) && self.contains(offset, WORD_BYTES));
         // SAFETY: as above, and aligned, since the buffer's start and the offset are.
         unsafe { AtomicU64::from_ptr(self.start.add(offset).as_ptr().cast()) }
     }

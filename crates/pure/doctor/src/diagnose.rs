@@ -249,7 +249,7 @@ fn cables(cluster: &ExaminedCluster, runs: &[StoredRun]) -> CableIndex {
 }
 
 fn notes(node: &ExaminedNode) -> Vec<String> {
-    const SHOWN: usize = 4;
+    const MAX_NAMED: usize = 4;
     if !node.concerns_us() {
         return vec!["no RDMA card here, and no cluster file expects one".to_owned()];
     }
@@ -258,11 +258,11 @@ fn notes(node: &ExaminedNode) -> Vec<String> {
     if denied.is_empty() {
         return Vec::new();
     }
-    let more = match denied.len().saturating_sub(SHOWN) {
+    let more = match denied.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let shown = denied[..denied.len().min(SHOWN)].join(", ");
+    let shown = denied[..denied.len().min(MAX_NAMED)].join(", ");
     vec![format!(
         "not examined, since only root may read it: {shown}{more} (--sudo)"
     )]

@@ -59,9 +59,9 @@ pub(crate) fn has_ipv4(port: &ExaminedPort) -> bool {
 
 /// The first few names; beyond that a number says more.
 pub(crate) fn listed_briefly(names: &[&str]) -> String {
-    const SHOWN: usize = 8;
-    let shown = listed(names.iter().take(SHOWN));
-    match names.len().saturating_sub(SHOWN) {
+    const MAX_NAMED: usize = 8;
+    let shown = listed(names.iter().take(MAX_NAMED));
+    match names.len().saturating_sub(MAX_NAMED) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

@@ -307,7 +307,7 @@ impl Draft {
 
 impl BandwidthLedger {
     /// What the practice guides say to look at, in their order, for a figure that is too low.
-    pub const ORDER: [&'static str; 5] = [
+    pub const CHECK_ORDER: [&'static str; 5] = [
         "MTU: 9000 on every interface and switch port of the path",
         "flow control (PFC) on RoCE, on hosts and switches alike",
         "the cable and its transceivers",

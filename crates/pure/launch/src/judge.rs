@@ -8,7 +8,7 @@ use crate::wire::{RankPhase, RankState, RankStatus};
 /// Of a rank that says nothing for longer, the head tells.
 pub const SILENT_SECONDS: u64 = 8;
 /// A cable that comes back at once was only renegotiated.
-pub const DARK_SECONDS: u64 = 4;
+pub const NO_CARRIER_SECONDS: u64 = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JobProblem {
@@ -26,7 +26,7 @@ pub fn troubles(ranks: &[RankStatus], unanswered: &[(String, String)]) -> Vec<Jo
         };
         for (cable, since) in &state.dark {
             let seconds = status.now.saturating_sub(*since);
-            if seconds >= DARK_SECONDS {
+            if seconds >= NO_CARRIER_SECONDS {
                 let what = format!("the cable {cable} has been dark for {seconds} s");
                 all.push(trouble(status, what));
             }

@@ -121,7 +121,7 @@ serde_as_text!(HardwareAddress);
 
 impl HardwareAddress {
     /// The kernel's `MAX_ADDR_LEN`.
-    const LONGEST: usize = 32;
+    const MAX_ADDRESS_BYTES: usize = 32;
 
     pub fn bytes(&self) -> &[u8] {
         &self.0
@@ -137,7 +137,7 @@ impl FromStr for HardwareAddress {
         };
         let bytes: Option<Vec<u8>> = text
             .split(':')
-            .take(Self::LONGEST + 1)
+            .take(Self::MAX_ADDRESS_BYTES + 1)
             .map(|part| {
                 if part.len() == 2 && is_hex(part) {
                     u8::from_str_radix(part, 16).ok()
@@ -147,7 +147,7 @@ impl FromStr for HardwareAddress {
             })
             .collect();
         bytes
-            .filter(|bytes| bytes.len() <= Self::LONGEST)
+            .filter(|bytes| bytes.len() <= Self::MAX_ADDRESS_BYTES)
             .map(Self)
             .ok_or(error)
     }

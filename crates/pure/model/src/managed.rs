@@ -5,16 +5,16 @@
 
 use sha2::{Digest, Sha256};
 
-const HEAD: &str = "# Written by crosstie, ";
+const FILE_MARK: &str = "# Written by crosstie, ";
 const ADVICE: &str = ". Change the cluster file instead: an edit here stops the next plan.\n";
-const BEGIN: &str = "# crosstie begin ";
-const END: &str = "# crosstie end\n";
+const BLOCK_BEGIN: &str = "# crosstie begin ";
+const BLOCK_END: &str = "# crosstie end\n";
 /// Why an undone block leaves the very bytes that were there before.
 const NO_FILE: &str = " (there was no file)";
 const NO_NEWLINE: &str = " (the line above had no end)";
 
 /// Other people's files are set aside under this ending, which no network manager reads.
-pub const ASIDE: &str = ".crosstie~";
+pub const ASIDE_SUFFIX: &str = ".crosstie~";
 
 /// What a text says about where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,15 +28,15 @@ pub enum FileOrigin {
 
 /// The text of a whole file of ours.
 pub fn seal(body: &str) -> String {
-    format!("{HEAD}{}{ADVICE}{body}", checksum(body))
+    format!("{FILE_MARK}{}{ADVICE}{body}", checksum(body))
 }
 
 pub fn origin(text: &str) -> FileOrigin {
     let Some((sum, body)) = text
-        .strip_prefix(HEAD)
+        .strip_prefix(FILE_MARK)
         .and_then(|rest| rest.split_once(ADVICE))
     else {
-        return if text.starts_with(HEAD) {
+        return if text.starts_with(FILE_MARK) {
             FileOrigin::Edited
         } else {
             FileOrigin::Foreign
@@ -51,24 +51,24 @@ pub fn origin(text: &str) -> FileOrigin {
 
 /// The first line of a file of ours.
 pub fn head(text: &str) -> Option<&str> {
-    text.starts_with(HEAD)
+    text.starts_with(FILE_MARK)
         .then(|| text.split_inclusive('\n').next())?
 }
 
 /// The first line of a file of ours with nothing in it but the checksum that it tells.
 pub fn plain_head(line: &str) -> String {
-    let sum = plain_sum(line.strip_prefix(HEAD).unwrap_or(""));
-    format!("{HEAD}{sum}{ADVICE}")
+    let sum = plain_sum(line.strip_prefix(FILE_MARK).unwrap_or(""));
+    format!("{FILE_MARK}{sum}{ADVICE}")
 }
 
 /// The first line of a block of ours, on the same terms.
 pub fn plain_begin(line: &str) -> String {
-    let mark = line.strip_prefix(BEGIN).unwrap_or("");
+    let mark = line.strip_prefix(BLOCK_BEGIN).unwrap_or("");
     let notes = [NO_FILE, NO_NEWLINE];
     let note = notes
         .into_iter()
         .find(|note| mark.trim_end().ends_with(note));
-    format!("{BEGIN}{}{}\n", plain_sum(mark), note.unwrap_or(""))
+    format!("{BLOCK_BEGIN}{}{}\n", plain_sum(mark), note.unwrap_or(""))
 }
 
 /// The digits that a mark starts with; those of no text where it starts with anything else.
@@ -98,12 +98,12 @@ pub struct ManagedBlock<'a> {
 impl<'a> ManagedBlock<'a> {
     /// The first one; without an end it reaches to the end of the file.
     pub fn find(text: &'a str) -> Option<Self> {
-        let start = line_start(text, BEGIN)?;
+        let start = line_start(text, BLOCK_BEGIN)?;
         let (before, rest) = text.split_at(start);
         let (begin, rest) = rest.split_at(rest.find('\n').map_or(rest.len(), |at| at + 1));
-        let stop = line_start(rest, END).unwrap_or(rest.len());
+        let stop = line_start(rest, BLOCK_END).unwrap_or(rest.len());
         let (body, rest) = rest.split_at(stop);
-        let (end, after) = rest.split_at(END.len().min(rest.len()));
+        let (end, after) = rest.split_at(BLOCK_END.len().min(rest.len()));
         Some(Self {
             before,
             begin,
@@ -114,8 +114,8 @@ impl<'a> ManagedBlock<'a> {
     }
 
     pub fn is_intact(&self) -> bool {
-        let mark = self.begin.strip_prefix(BEGIN).unwrap_or("");
-        self.end == END && mark.get(..16) == Some(&checksum(self.body))
+        let mark = self.begin.strip_prefix(BLOCK_BEGIN).unwrap_or("");
+        self.end == BLOCK_END && mark.get(..16) == Some(&checksum(self.body))
     }
 }
 
@@ -167,7 +167,7 @@ pub fn with_block(text: Option<&str>, body: Option<&str>, place: BlockPlace) -> 
 }
 
 fn block(body: &str, how: &str) -> String {
-    format!("{BEGIN}{}{how}\n{body}{END}", checksum(body))
+    format!("{BLOCK_BEGIN}{}{how}\n{body}{BLOCK_END}", checksum(body))
 }
 
 fn without(found: &ManagedBlock) -> Option<String> {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_block_without_an_end_is_not_intact() {
         let text = with_block(Some("a\n"), Some("x\n"), BlockPlace::End).unwrap();
-        for cut in [text.replace(END, ""), text.replace("x\n", "y\n")] {
+        for cut in [text.replace(BLOCK_END, ""), text.replace("x\n", "y\n")] {
             assert!(!ManagedBlock::find(&cut).unwrap().is_intact(), "{cut}");
         }
     }

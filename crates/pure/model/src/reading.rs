@@ -18,11 +18,17 @@ pub enum Reading<T> {
 
 impl<T> Reading<T> {
     /// Longest excerpt of foreign text that a malformed reading keeps.
-    const EXCERPT: usize = 80;
+    const MAX_EXCERPT_CHARACTERS: usize = 80;
 
     pub fn malformed(found: &str) -> Self {
         let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-        Self::Malformed(found.chars().take(Self::EXCERPT).map(printable).collect())
+        Self::Malformed(
+            found
+                .chars()
+                .take(Self::MAX_EXCERPT_CHARACTERS)
+                .map(printable)
+                .collect(),
+        )
     }
 
     pub fn known(&self) -> Option<&T> {

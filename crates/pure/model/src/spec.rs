@@ -161,9 +161,9 @@ pub enum SpecError {
 
 /// What is known of a cluster lies in a folder of its name, and files and journals name it.
 pub fn is_cluster_name(name: &str) -> bool {
-    const LONGEST: usize = 64;
+    const MAX_NAME_CHARACTERS: usize = 64;
     !matches!(name, "" | "." | "..")
-        && name.chars().count() <= LONGEST
+        && name.chars().count() <= MAX_NAME_CHARACTERS
         && !name
             .chars()
             .any(|letter| letter == '/' || letter.is_control())

@@ -25,7 +25,7 @@ pub(crate) struct LogSpeaker<'a> {
     pub(crate) thread: u32,
 }
 
-pub(crate) const MARK: &[u8] = b"NCCL ";
+pub(crate) const NCCL_MARK: &[u8] = b"NCCL ";
 
 /// A longer host name than any resolver takes is no host name.
 const MAX_HOST: usize = 255;
@@ -37,13 +37,13 @@ pub(crate) fn segments(line: &[u8], mark: &memmem::Finder, mut each: impl FnMut(
     let mut marks = mark
         .find_iter(line)
         .filter(|at| {
-            let level = &line[at + MARK.len()..];
+            let level = &line[at + NCCL_MARK.len()..];
             level.starts_with(b"INFO ") || level.starts_with(b"WARN ")
         })
         .peekable();
     let mut from = 0;
     while let Some(mark) = marks.next() {
-        let start = mark + MARK.len() + b"INFO ".len();
+        let start = mark + NCCL_MARK.len() + b"INFO ".len();
         let end = marks.peek().map_or(line.len(), |next| *next);
         let speaker = speaker(&line[from..mark]);
         let shown = speaker.map_or(mark, |(at, _)| from + at);
@@ -140,7 +140,7 @@ mod tests {
     fn told(line: &str) -> Vec<String> {
         let mut told = Vec::new();
         let plain = without_colours(line.as_bytes());
-        segments(&plain, &memmem::Finder::new(MARK), |segment| {
+        segments(&plain, &memmem::Finder::new(NCCL_MARK), |segment| {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let speaker = segment.speaker.map_or_else(String::new, |speaker| {
                 format!(

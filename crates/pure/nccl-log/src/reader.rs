@@ -4,7 +4,7 @@ use crosstie_model::Facts;
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
 use crate::{
-    line::{MARK, segments, without_colours},
+    line::{NCCL_MARK, segments, without_colours},
     message::{message, version},
     report::NcclLogReport,
     state::NcclLogState,
@@ -33,7 +33,7 @@ impl Default for NcclLogReader {
             state: NcclLogState::default(),
             unfinished: Vec::new(),
             lines: 0,
-            mark: memmem::Finder::new(MARK),
+            mark: memmem::Finder::new(NCCL_MARK),
             vllm: memmem::Finder::new(VLLM_VERSION),
         }
     }

@@ -266,14 +266,14 @@ impl<'a> NcclRun<'a> {
 
     /// `spark-a, spark-b`, the run before it where there are several.
     pub(crate) fn subject(&self, hosts: &BTreeSet<HostId>) -> String {
-        const MOST: usize = 4;
+        const MAX_NAMED: usize = 4;
         let mut names: Vec<&str> = hosts
             .iter()
             .map(|host| self.state.hosts.get(*host))
             .collect();
         names.sort_unstable();
-        names.truncate(MOST);
-        let more = hosts.len().saturating_sub(MOST);
+        names.truncate(MAX_NAMED);
+        let more = hosts.len().saturating_sub(MAX_NAMED);
         let run = self
             .number
             .map(|number| format!("run {number}: "))
@@ -288,7 +288,7 @@ impl<'a> NcclRun<'a> {
 
     /// The first lines as evidence, one of each host before a second of any.
     pub(crate) fn lines(&self, mut hit: CheckHit, seen: &[HostObservation]) -> CheckHit {
-        const MOST: usize = 4;
+        const MAX_NAMED: usize = 4;
         let mut shown: BTreeSet<HostId> = BTreeSet::new();
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for (_, host, seen) in seen {
@@ -302,7 +302,7 @@ impl<'a> NcclRun<'a> {
             }
         }
         first.append(&mut second);
-        first.truncate(MOST);
+        first.truncate(MAX_NAMED);
         first.sort_by_key(|(line, _)| line.number);
         for (line, host) in &first {
             hit = hit.saw(

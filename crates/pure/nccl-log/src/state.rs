@@ -137,8 +137,8 @@ pub(crate) struct ShownLine {
 
 impl NcclLogState {
     pub(crate) fn version(&mut self, version: &str) {
-        const LONGEST: usize = 64;
-        let short = !version.is_empty() && version.len() <= LONGEST;
+        const MAX_NAME_BYTES: usize = 64;
+        let short = !version.is_empty() && version.len() <= MAX_NAME_BYTES;
         if short && (self.versions.len() < MAX_VERSIONS || self.versions.contains(version)) {
             self.versions.insert(version.to_owned());
         }
@@ -200,11 +200,11 @@ impl NcclLogState {
     }
 
     fn name(&mut self, name: &str) -> Option<NameId> {
-        const LONGEST: usize = 128;
+        const MAX_NAME_BYTES: usize = 128;
         let id = self
             .names
             .id(name, MAX_NAMES)
-            .filter(|_| name.len() <= LONGEST);
+            .filter(|_| name.len() <= MAX_NAME_BYTES);
         self.truncated |= id.is_none();
         id
     }
@@ -278,13 +278,13 @@ impl NcclLogState {
 
     /// Channels count joined devices after the physical ones.
     fn virtual_device(&mut self, process: ProcessNumber, index: u32, name: String) {
-        const MOST: usize = 256;
+        const MAX_JOINED_DEVICES: usize = 256;
         let list = self.processes[process as usize].infiniband;
         let Some(list) = list.and_then(|list| self.lists.get(list as usize)) else {
             return;
         };
         let (mut devices, index) = (list.clone(), index as usize);
-        if index != devices.len() || index >= MOST {
+        if index != devices.len() || index >= MAX_JOINED_DEVICES {
             return;
         }
         let link = devices.first().and_then(|device| device.link.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-const PLACES: usize = 4096;
+const CACHE_SLOTS: usize = 4096;
 
 /// What was looked up lately, at a place that a cheap sum of the key gives. It stands before a hash table; two keys that
 /// share a place cost the look-up there, no more.
@@ -13,7 +13,7 @@ pub(crate) struct RecentCache<K, V> {
 impl<K: PartialEq, V: Copy> Default for RecentCache<K, V> {
     fn default() -> Self {
         Self {
-            places: std::iter::repeat_with(|| None).take(PLACES).collect(),
+            places: std::iter::repeat_with(|| None).take(CACHE_SLOTS).collect(),
         }
     }
 }
@@ -32,7 +32,7 @@ impl<K: PartialEq, V: Copy> RecentCache<K, V> {
 fn place(sum: u64) -> usize {
     // Fibonacci hashing: the upper bits depend on all of the sum.
     let mixed = sum.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 52) as usize % PLACES
+    (mixed >> 52) as usize % CACHE_SLOTS
 }
 
 /// The last eight bytes and the length: names of processes end in what tells them apart.

@@ -12,9 +12,9 @@ use crosstie_model::{
 use ipnet::IpNet;
 
 /// The most ports that share a cable.
-pub(crate) const TWINS: u32 = 2;
+pub(crate) const MAX_TWINS: u32 = 2;
 /// The most cages of one node on one plane.
-pub(crate) const CAGES_OF_A_PLANE: u32 = 8;
+pub(crate) const MAX_CAGES_PER_PLANE: u32 = 8;
 
 pub(crate) struct SubnetPool {
     pool: IpNet,
@@ -55,7 +55,7 @@ impl SubnetPool {
         number: u32,
         rail: u32,
     ) -> Result<IpNet, SpecFault> {
-        let index = u128::from(number) * u128::from(TWINS) + u128::from(rail);
+        let index = u128::from(number) * u128::from(MAX_TWINS) + u128::from(rail);
         if index >= self.count() {
             return Err(self.too_small(place, format!("cable {number}"), index));
         }
@@ -68,7 +68,7 @@ impl SubnetPool {
         (name, number): (&str, u32),
         rail: u32,
     ) -> Result<IpNet, SpecFault> {
-        let stride = u128::from(TWINS * CAGES_OF_A_PLANE);
+        let stride = u128::from(MAX_TWINS * MAX_CAGES_PER_PLANE);
         let index = u128::from(number) * stride + u128::from(rail);
         if index >= self.count() {
             return Err(self.too_small(place, format!("plane '{name}'"), index));

@@ -12,9 +12,9 @@ use crosstie_model::{
 use ipnet::IpNet;
 
 use crate::{
-    addresses::TWINS,
+    addresses::MAX_TWINS,
     aside::is_ours,
-    files::{LONGEST, is_plain},
+    files::{MAX_NCCL_VALUE_BYTES, is_plain},
     renderer::{ALL, WantedInterface},
     wiring::{PlannedWiring, WiredNode, WiredPort},
 };
@@ -40,7 +40,7 @@ pub(crate) fn ports(wiring: &PlannedWiring, node: &WiredNode) -> Vec<PlanRefusal
             .cages
             .iter()
             .filter(|cage| cabled.contains(cage.id.as_str()));
-        let crowded = cages.filter(|cage| cage.members.len() > TWINS as usize);
+        let crowded = cages.filter(|cage| cage.members.len() > MAX_TWINS as usize);
         refusals.extend(crowded.map(|cage| PlanRefusal::TooManyTwins {
             cage: cage.id.clone(),
             found: cage.members.len(),
@@ -201,9 +201,9 @@ fn unread(facts: &Facts) -> impl Iterator<Item = PlanRefusal> {
 
 /// Values that are too long for NCCL's own file.
 pub(crate) fn settings(settings: &[EngineSetting]) -> Vec<PlanRefusal> {
-    let long = settings
-        .iter()
-        .filter(|setting| setting.engine == EngineKind::Nccl && setting.value.len() > LONGEST);
+    let long = settings.iter().filter(|setting| {
+        setting.engine == EngineKind::Nccl && setting.value.len() > MAX_NCCL_VALUE_BYTES
+    });
     long.map(|setting| PlanRefusal::Unwritable {
         what: setting.name.clone(),
         value: format!("{}…", setting.value.chars().take(40).collect::<String>()),

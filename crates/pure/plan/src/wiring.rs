@@ -11,7 +11,7 @@ use crosstie_model::{
 use ipnet::IpNet;
 
 use crate::{
-    addresses::{CAGES_OF_A_PLANE, SubnetPool, TWINS},
+    addresses::{MAX_CAGES_PER_PLANE, MAX_TWINS, SubnetPool},
     topology::Topology,
 };
 
@@ -237,12 +237,12 @@ impl<'w, 'a> Builder<'w, 'a> {
         before: u32,
     ) {
         let end = self.end(port);
-        if before >= CAGES_OF_A_PLANE {
+        if before >= MAX_CAGES_PER_PLANE {
             let problem = SpecProblem::TooManyCages {
                 node: port.node.clone(),
                 plane: name.to_owned(),
                 found: before as usize + 1,
-                most: CAGES_OF_A_PLANE as usize,
+                most: MAX_CAGES_PER_PLANE as usize,
             };
             self.faults.push(SpecFault { place, problem });
             return;
@@ -251,7 +251,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         let host = self.wiring.spec.nodes[end.spec_index].number_at(end.spec_index);
         let node_place = SpecLocation::Node(end.spec_index);
         let joined = CableTarget::Plane(name.to_owned());
-        let rails = (before * TWINS, rails);
+        let rails = (before * MAX_TWINS, rails);
         self.place(&end, (subnets, place), &joined, rails, |subnets, rail| {
             let subnet = subnets.of_plane(place, (name, number), rail)?;
             SubnetPool::host(node_place, subnet, host)
@@ -260,7 +260,7 @@ impl<'w, 'a> Builder<'w, 'a> {
 
     fn addressed(&self, ports: usize) -> u32 {
         let most = match self.wiring.spec.fabric.twin_addresses {
-            TwinAddresses::All => TWINS,
+            TwinAddresses::All => MAX_TWINS,
             TwinAddresses::First => 1,
         };
         most.min(u32::try_from(ports).unwrap_or(most))

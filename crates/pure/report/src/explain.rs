@@ -88,7 +88,7 @@ pub fn unknown(id: &str) -> String {
 
 /// The ids that are most like what was asked for, best first.
 fn nearest(id: &str) -> Vec<&'static str> {
-    const MOST: usize = 3;
+    const MAX_SUGGESTIONS: usize = 3;
     let wanted = id.to_lowercase();
     let mut ids: Vec<(usize, &str)> = crosstie_doctor::checks::all()
         .map(|check| {
@@ -99,7 +99,10 @@ fn nearest(id: &str) -> Vec<&'static str> {
         .filter(|(distance, found)| *distance <= found.len() / 3)
         .collect();
     ids.sort_unstable();
-    ids.into_iter().take(MOST).map(|(_, id)| id).collect()
+    ids.into_iter()
+        .take(MAX_SUGGESTIONS)
+        .map(|(_, id)| id)
+        .collect()
 }
 
 #[cfg(test)]

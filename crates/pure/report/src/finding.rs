@@ -57,8 +57,8 @@ pub fn consequences(root: &RootFinding, command: &str, palette: Palette, out: &m
 /// What was read, its value, and where, in columns. A line of a log would push its neighbours apart: it has a row of its
 /// own below what it is.
 fn evidence(evidence: &[Evidence], palette: Palette, out: &mut String) {
-    const LONG: usize = 64;
-    let is_long = |evidence: &Evidence| evidence.value.chars().count() > LONG;
+    const LONG_VALUE_CHARACTERS: usize = 64;
+    let is_long = |evidence: &Evidence| evidence.value.chars().count() > LONG_VALUE_CHARACTERS;
     let mut rows: Vec<TableRow> = Vec::new();
     for seen in evidence {
         let what = TextSpan::new(TextTone::Plain, &seen.what);

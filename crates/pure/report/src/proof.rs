@@ -10,7 +10,7 @@ use crosstie_grade::reach::{JudgedPair, ReachabilityOutcome, ReachabilityProof};
 use crate::text::{Palette, TableRow, TextSpan, TextTone, item, line, table};
 
 /// Pairs of ports that are shown one by one; of more, only those with something wrong.
-const MOST: usize = 24;
+const MAX_PAIRS: usize = 24;
 
 /// The JSON schema of a proof.
 pub fn schema() -> schemars::Schema {
@@ -41,7 +41,7 @@ impl<'a> Link<'a> {
 pub fn view(proof: &ReachabilityProof, palette: Palette) -> String {
     let mut links = links(proof);
     let all = links.len();
-    if all > MOST {
+    if all > MAX_PAIRS {
         links.retain(|link| !link.is_good());
     }
     let mut out = String::new();

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A node cannot fill the screen.
-const MOST: usize = 200;
+const MAX_LINES: usize = 200;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TrustReport {
@@ -66,8 +66,8 @@ struct AliasReport {
 impl AliasReport {
     fn new(outcome: &TrustOutcome) -> Self {
         Self {
-            aliases: outcome.aliases.iter().take(MOST).cloned().collect(),
-            unwritten: outcome.unwritten.iter().take(MOST).cloned().collect(),
+            aliases: outcome.aliases.iter().take(MAX_LINES).cloned().collect(),
+            unwritten: outcome.unwritten.iter().take(MAX_LINES).cloned().collect(),
         }
     }
 }
@@ -102,7 +102,7 @@ pub fn schema() -> schemars::Schema {
 }
 
 fn texts(changed: &[String]) -> Vec<String> {
-    changed.iter().take(MOST).cloned().collect()
+    changed.iter().take(MAX_LINES).cloned().collect()
 }
 
 impl TrustReport {

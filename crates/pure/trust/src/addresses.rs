@@ -7,7 +7,7 @@ use crosstie_model::{Facts, facts::net::Interface};
 use ipnet::IpNet;
 
 /// More than any machine has cages; a node cannot fill its peers' files.
-const MOST: usize = 64;
+const MAX_ADDRESSES: usize = 64;
 
 /// Management first, then the fabric: ports of RDMA devices, and what lies on top of them. Bridges of containers and
 /// virtual machines are not among them.
@@ -39,7 +39,7 @@ pub fn addresses(facts: &Facts) -> Vec<IpNet> {
             }
         }
     }
-    found.truncate(MOST);
+    found.truncate(MAX_ADDRESSES);
     found
 }
 

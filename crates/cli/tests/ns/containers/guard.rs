@@ -18,8 +18,8 @@ use crate::common::{
     sshd::{crosstie, typed},
 };
 
-const GUARD: Duration = Duration::from_secs(30);
-const SLACK: Duration = Duration::from_secs(10);
+const GUARD_TIMEOUT: Duration = Duration::from_secs(30);
+const SLACK_TIMEOUT: Duration = Duration::from_secs(10);
 const ADD: &str = "ip address add 198.51.100.7/32 dev enp1s0f0np0";
 
 /// A guard was armed between these two moments: before the program was started, and when the command under it had run.
@@ -58,8 +58,11 @@ fn acts_in_time(lab: &Lab, node: &str, meanwhile: impl FnOnce()) {
     let why = "cat /var/lib/crosstie/changes/*/state.json";
     let state = once_settled(lab, node, why);
     let (most, least) = (armed.after.elapsed(), armed.before.elapsed());
-    assert!(most >= GUARD, "{node}: early, after {most:?}");
-    assert!(least < GUARD + SLACK, "{node}: late, after {least:?}");
+    assert!(most >= GUARD_TIMEOUT, "{node}: early, after {most:?}");
+    assert!(
+        least < GUARD_TIMEOUT + SLACK_TIMEOUT,
+        "{node}: late, after {least:?}"
+    );
     assert!(state.contains("not confirmed within 30 s"), "{state}");
     same(node, &before, &shape(lab, node));
 }
@@ -71,7 +74,7 @@ fn waits_by_the_clock_of_the_boot(lab: &Lab, node: &str) {
     let shown = sh(lab, node, script);
     let numbers: Vec<f64> = shown.lines().map(|line| line.parse().unwrap()).collect();
     let left = numbers[1] / 1000.0 - numbers[0];
-    let most = GUARD.as_secs_f64();
+    let most = GUARD_TIMEOUT.as_secs_f64();
     assert!(left > 0.0 && left <= most, "{left} s are left of {most}");
 }
 
@@ -99,7 +102,7 @@ fn guard_acts_as_soon_as_its_machine_wakes_up() {
     let before = shape(&lab, "spark-a");
     armed_and_alone(&lab, "spark-a");
     lab.pause("spark-a").unwrap();
-    thread::sleep(GUARD + Duration::from_secs(5));
+    thread::sleep(GUARD_TIMEOUT + Duration::from_secs(5));
     lab.resume("spark-a").unwrap();
     let woke = Instant::now();
     once_settled(&lab, "spark-a", "true");

@@ -15,13 +15,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{
-    lab::{ASK, bare_containers, sh, told},
+    lab::{COMMAND_TIMEOUT, bare_containers, sh, told},
     sshd::{crosstie, typed},
 };
 
 const NODES: [&str; 2] = ["spark-a", "spark-b"];
 /// A node is given up after it (15 s without a word, in the middle of a call), and the rest takes its time on a busy machine.
-const GIVEN_UP: Duration = Duration::from_secs(45);
+const GIVEN_UP_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// One after another on the same two nodes: a reset would cost the agent's way there again.
 type Scenario = fn(&Place<'_>);
@@ -114,7 +114,7 @@ fn noise_at_login(place: &Place<'_>) {
             "printf '%s\\n' '{noise}' | cat - ~lab/.bashrc > ~lab/new && mv ~lab/new ~lab/.bashrc"
         );
         place.sh(node, &script);
-        let heard = place.lab.exec(node, &["true"], ASK).unwrap();
+        let heard = place.lab.exec(node, &["true"], COMMAND_TIMEOUT).unwrap();
         assert!(heard.stdout.ends_with("2000\nno end of line"), "no noise");
     }
     let nodes = place.both(&[]);
@@ -307,7 +307,11 @@ fn in_the_middle(place: &Place<'_>) -> Child {
 fn given_up(scan: Child) {
     let started = Instant::now();
     let [a, b] = told(&scan.wait_with_output().unwrap());
-    assert!(started.elapsed() < GIVEN_UP, "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < GIVEN_UP_TIMEOUT,
+        "{:?}",
+        started.elapsed()
+    );
     assert_scanned(&a, "spark-a");
     assert_eq!(b["host"], "spark-b");
     assert_failed(&b, &["has not been heard of for 15 s"]);
@@ -318,7 +322,11 @@ fn paused_before_it_is_asked(place: &Place<'_>) {
     place.lab.pause("spark-b").unwrap();
     let started = Instant::now();
     let [a, b] = place.both(&["--timeout", "10"]);
-    assert!(started.elapsed() < GIVEN_UP, "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < GIVEN_UP_TIMEOUT,
+        "{:?}",
+        started.elapsed()
+    );
     assert_scanned(&a, "spark-a");
     assert_eq!(b["host"], "spark-b");
     assert!(b["error"].is_string(), "{b:#}");

@@ -332,7 +332,7 @@ impl Agent {
 }
 
 /// More than a guard needs that is started now.
-const LATER: Duration = Duration::from_secs(5);
+const LATER_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[test]
 fn a_controller_that_leaves_late_ends_no_change_but_its_own() {
@@ -351,7 +351,7 @@ fn a_controller_that_leaves_late_ends_no_change_but_its_own() {
     other.confirms(&first);
     let second = other.tries(8);
     late.leaves();
-    thread::sleep(LATER);
+    thread::sleep(LATER_TIMEOUT);
     assert_eq!(other.state_of(&second), Some(TransactionState::Applied));
     other.confirms(&second);
 

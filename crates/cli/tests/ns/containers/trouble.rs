@@ -28,9 +28,9 @@ use crate::common::{
 };
 
 const NODE: &str = "spark-a";
-const GUARD: Duration = Duration::from_secs(20);
+const GUARD_TIMEOUT: Duration = Duration::from_secs(20);
 /// For a node to go back, and for ssh to be there again.
-const SLACK: Duration = Duration::from_secs(60);
+const SLACK_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Scenario = fn(&Place<'_>);
 
@@ -142,7 +142,7 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
         run: "20261115T100000Z-00000001".to_owned(),
         cluster: "a lie".to_owned(),
         plan,
-        guard_seconds: GUARD.as_secs().try_into().unwrap(),
+        guard_seconds: GUARD_TIMEOUT.as_secs().try_into().unwrap(),
         force: false,
     };
     let answers = place.cluster.with_file_name("answers");
@@ -177,7 +177,7 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     while !is_back() {
         say(&ToAgent::Ping, &[]);
         assert!(
-            started.elapsed() < GUARD + 2 * SLACK,
+            started.elapsed() < GUARD_TIMEOUT + 2 * SLACK_TIMEOUT,
             "cut off for good: {}",
             String::from_utf8_lossy(&std::fs::read(&answers).unwrap())
         );
@@ -187,7 +187,7 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     let down = Duration::from_secs(down.trim().parse().unwrap());
     // The agent gives a silent controller up before the guard's time comes.
     assert!(
-        down > Duration::from_secs(3) && down < GUARD + SLACK,
+        down > Duration::from_secs(3) && down < GUARD_TIMEOUT + SLACK_TIMEOUT,
         "{down:?}"
     );
     agent.kill().unwrap();

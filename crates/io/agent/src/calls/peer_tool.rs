@@ -13,7 +13,7 @@ use crate::{Call, CallContext};
 const ATTEMPTS: u32 = 5;
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Beside what the run itself takes; an emulated node is slow to start a program.
-const MARGIN: Duration = Duration::from_secs(20);
+const TOOL_START_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub struct PeerToolCall;
 
@@ -28,7 +28,7 @@ pub enum PeerToolError {
 impl PeerToolCall {
     /// How long one takes at most.
     pub fn longest(ask: &PeerToolCommand) -> Duration {
-        Duration::from_secs(ask.seconds.into()) + 2 * MARGIN
+        Duration::from_secs(ask.seconds.into()) + 2 * TOOL_START_TIMEOUT
     }
 }
 
@@ -45,7 +45,7 @@ impl Call for PeerToolCall {
         let arguments = ask.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let bounds = CommandLimits {
-            deadline: Duration::from_secs(ask.seconds.into()) + MARGIN,
+            deadline: Duration::from_secs(ask.seconds.into()) + TOOL_START_TIMEOUT,
             ..CommandLimits::default()
         };
         let attempts = if ask.server.is_some() { ATTEMPTS } else { 1 };

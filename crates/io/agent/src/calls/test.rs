@@ -20,27 +20,27 @@ use crate::{
 };
 
 /// For a worker that was asked to end, before the call's own deadline.
-const MARGIN: Duration = Duration::from_secs(3);
+const WORKER_END_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How the calls of an engine are named.
 pub trait TestCallNames: TestEngine {
     const OPEN: &'static str;
     const JOIN: &'static str;
-    const GO: &'static str;
+    const RUN: &'static str;
     const CLOSE: &'static str;
 }
 
 impl TestCallNames for RdmaTestEngine {
     const OPEN: &'static str = "rdma-open";
     const JOIN: &'static str = "rdma-join";
-    const GO: &'static str = "rdma-go";
+    const RUN: &'static str = "rdma-go";
     const CLOSE: &'static str = "rdma-close";
 }
 
 impl TestCallNames for TcpTestEngine {
     const OPEN: &'static str = "tcp-open";
     const JOIN: &'static str = "tcp-join";
-    const GO: &'static str = "tcp-go";
+    const RUN: &'static str = "tcp-go";
     const CLOSE: &'static str = "tcp-close";
 }
 
@@ -118,7 +118,7 @@ impl<E: TestCallNames> Call for TestJoinCall<E> {
 pub struct TestRunCall<E>(PhantomData<E>);
 
 impl<E: TestCallNames> Call for TestRunCall<E> {
-    const NAME: &'static str = E::GO;
+    const NAME: &'static str = E::RUN;
     type Ask = SessionResourceId;
     type Event = TestProgress;
     type Answer = E::Figures;
@@ -174,7 +174,9 @@ fn ask<E: TestEngine>(
 ) -> Result<TestWorkerReply<E>, TestEngineError> {
     let failed = |error: &dyn std::error::Error| TestEngineError::worker(E::NAME, error);
     let wanted = serde_json::to_vec(wanted).map_err(|error| failed(&error))?;
-    let deadline = time_left().unwrap_or(MARGIN).saturating_sub(MARGIN);
+    let deadline = time_left()
+        .unwrap_or(WORKER_END_TIMEOUT)
+        .saturating_sub(WORKER_END_TIMEOUT);
     let answer = worker.ask(&wanted, deadline, stop, &mut |event| {
         // One that cannot be read is one of those that may be missed.
         if let Ok(event) = serde_json::from_slice(event) {

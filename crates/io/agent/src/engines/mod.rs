@@ -20,7 +20,7 @@ pub(crate) use test::{TestWorkerReply, TestWorkerRequest};
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// A test that nobody ends is over by then, whatever becomes of the agent.
-const LIFETIME: Duration = Duration::from_secs(12 * 3600);
+const WORKER_LIFETIME_TIMEOUT: Duration = Duration::from_secs(12 * 3600);
 
 /// `crosstie worker`: serves an engine on standard input and output.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub(crate) fn start(engine: TestEngineName) -> Result<WorkerProcess, WorkerError
     let mut command = Command::new(OWN_PROGRAM);
     command
         .args(["worker", engine.word(), "--lifetime"])
-        .arg(LIFETIME.as_secs().to_string())
+        .arg(WORKER_LIFETIME_TIMEOUT.as_secs().to_string())
         .env_clear()
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .env("LC_ALL", "C")

@@ -12,7 +12,7 @@ use crosstie_reach::{
 };
 
 use super::{
-    LONG,
+    CALL_TIMEOUT,
     echo::{Answer, Ask, DROPPED, Echo, STOPPED, TABLE, Unwilling},
     session,
 };
@@ -21,11 +21,11 @@ use crate::{CallError, HelloCall, call, call_while_wanted, call_with_stream};
 type Said = Result<Answer, CallError<Unwilling>>;
 
 fn echo(session: &dyn Session, ask: &Ask) -> Said {
-    call::<Echo>(session, ask, LONG, &mut |_| ())
+    call::<Echo>(session, ask, CALL_TIMEOUT, &mut |_| ())
 }
 
 fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + LONG;
+    let end = Instant::now() + CALL_TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < end, "{what}");
         thread::sleep(Duration::from_millis(5));
@@ -41,7 +41,7 @@ fn answers_errors_and_panics_reach_the_caller() {
     assert!(matches!(refused, Err(CallError::Call(Unwilling))));
     let panicked = echo(&session, &Ask::Panic).unwrap_err();
     assert!(panicked.to_string().contains("on purpose"), "{panicked}");
-    let unknown = call::<HelloCall>(&session, &(), LONG, &mut |()| ());
+    let unknown = call::<HelloCall>(&session, &(), CALL_TIMEOUT, &mut |()| ());
     assert!(matches!(
         unknown,
         Err(CallError::Session(SessionError::Failed(
@@ -56,7 +56,7 @@ fn the_latest_events_arrive_and_the_count_is_in_the_answer() {
     let mut seen = Vec::new();
     let started = Instant::now();
     let mut on_event = |(number, _): (u64, String)| seen.push(number);
-    let answer = call::<Echo>(&session, &Ask::Events(20_000), LONG, &mut on_event).unwrap();
+    let answer = call::<Echo>(&session, &Ask::Events(20_000), CALL_TIMEOUT, &mut on_event).unwrap();
     assert_eq!(answer, Answer::Count(20_000));
     let most = 1 + started.elapsed().as_millis() / 200;
     assert!(seen.len() as u128 <= most, "{} of {most}", seen.len());
@@ -75,7 +75,8 @@ fn a_stream_is_whole_and_waits_for_a_slow_receiver() {
         Ok(())
     };
     let ask = Ask::Stream(count);
-    let answer = call_with_stream::<Echo>(&session, &ask, LONG, &mut |_| (), &mut on_stream);
+    let answer =
+        call_with_stream::<Echo>(&session, &ask, CALL_TIMEOUT, &mut |_| (), &mut on_stream);
     assert_eq!(answer.unwrap(), Answer::Count(count));
     assert_eq!(bytes.len() as u64, count);
     let numbers = (0..count).map(|number| number.to_le_bytes()[0]);
@@ -88,7 +89,7 @@ fn a_receiver_that_has_enough_cancels_its_call_alone() {
     let (session, agent) = session(TABLE);
     let full = &mut |_: &[u8]| Err(SessionError::TooLong { limit: 0 });
     let ask = Ask::Stream(8 * STREAM_WINDOW);
-    let answer = call_with_stream::<Echo>(&session, &ask, LONG, &mut |_| (), full);
+    let answer = call_with_stream::<Echo>(&session, &ask, CALL_TIMEOUT, &mut |_| (), full);
     assert!(matches!(
         answer,
         Err(CallError::Session(SessionError::TooLong { .. }))
@@ -141,7 +142,7 @@ fn a_call_that_nobody_wants_any_more_ends_before_its_deadline() {
     let (session, _agent) = session(TABLE);
     let began = Instant::now();
     let limits = CallLimits {
-        deadline: LONG,
+        deadline: CALL_TIMEOUT,
         is_unwanted: Some(&|| began.elapsed() > Duration::from_millis(300)),
     };
     let ask = Ask::Wait("unwanted".to_owned());
@@ -155,7 +156,7 @@ fn a_call_that_nobody_wants_any_more_ends_before_its_deadline() {
         ),
         "{ended:?}"
     );
-    assert!(began.elapsed() < LONG / 2);
+    assert!(began.elapsed() < CALL_TIMEOUT / 2);
     until("it is told to stop", || {
         STOPPED.lock().unwrap().contains(&"unwanted".to_owned())
     });

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    LONG,
+    CALL_TIMEOUT,
     echo::{Answer, Ask, Echo, TABLE},
     session,
 };
@@ -45,7 +45,7 @@ fn no_answer_is_lost_and_memory_is_bounded() {
         for (index, (session, _)) in sessions.iter().enumerate() {
             scope.spawn(|| {
                 together.wait();
-                let told = call::<Echo>(session, &Ask::Events(EVENTS), LONG, &mut |_| ());
+                let told = call::<Echo>(session, &Ask::Events(EVENTS), CALL_TIMEOUT, &mut |_| ());
                 assert_eq!(told.unwrap(), Answer::Count(EVENTS));
             });
             scope.spawn(|| {
@@ -57,7 +57,7 @@ fn no_answer_is_lost_and_memory_is_bounded() {
                 };
                 let ask = Ask::Stream(STREAMED);
                 let streamed =
-                    call_with_stream::<Echo>(session, &ask, LONG, &mut |_| (), &mut count);
+                    call_with_stream::<Echo>(session, &ask, CALL_TIMEOUT, &mut |_| (), &mut count);
                 assert_eq!(streamed.unwrap(), Answer::Count(STREAMED));
                 assert_eq!(came, STREAMED);
             });
@@ -67,7 +67,7 @@ fn no_answer_is_lost_and_memory_is_bounded() {
                 for round in 0..10 {
                     let text = format!("{index} {round}");
                     let ask = Ask::Say(text.clone());
-                    let said = call::<Echo>(session, &ask, LONG, &mut |_| ());
+                    let said = call::<Echo>(session, &ask, CALL_TIMEOUT, &mut |_| ());
                     assert_eq!(said.unwrap(), Answer::Said(text));
                 }
             });

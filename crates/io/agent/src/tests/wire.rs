@@ -12,10 +12,10 @@ use crosstie_reach::protocol::{
 };
 
 use super::{
-    LONG,
+    CALL_TIMEOUT,
     echo::{self, Ask},
 };
-use crate::{Call, CollectCall, ServeError, ServeOptions, TABLE, serve, table::CallTableRow};
+use crate::{CALL_TABLE, Call, CollectCall, ServeError, ServeOptions, serve, table::CallTableRow};
 
 /// An agent in a thread of this process, at the other end of two pipes.
 struct Served {
@@ -98,7 +98,7 @@ impl Served {
 
 #[test]
 fn calls_are_answered_and_the_end_of_input_is_the_end() {
-    let mut agent = served(LONG, TABLE);
+    let mut agent = served(CALL_TIMEOUT, CALL_TABLE);
     agent.say(&ToAgent::Ping, &[]);
     agent.call(1, 60_000, CollectCall::NAME, b"null");
     agent.say(
@@ -122,7 +122,7 @@ fn calls_are_answered_and_the_end_of_input_is_the_end() {
 fn a_late_or_cancelled_call_is_answered_once() {
     let wait = serde_json::to_vec(&Ask::Wait("wire".to_owned())).unwrap();
     let say = serde_json::to_vec(&Ask::Say("again".to_owned())).unwrap();
-    let mut agent = served(LONG, echo::TABLE);
+    let mut agent = served(CALL_TIMEOUT, echo::TABLE);
     agent.call(1, 0, "echo", &wait);
     assert_eq!(agent.answer(1), Err(CallFailure::Deadline));
     agent.call(2, 60_000, "echo", &wait);
@@ -139,7 +139,7 @@ fn a_late_or_cancelled_call_is_answered_once() {
 
 #[test]
 fn silence_ends_the_agent() {
-    let agent = served(Duration::from_millis(100), TABLE);
+    let agent = served(Duration::from_millis(100), CALL_TABLE);
     let ended = agent.ended.join().unwrap();
     assert!(matches!(ended, Err(ServeError::Silence(_))));
 }
@@ -151,7 +151,7 @@ fn a_controller_of_another_build_is_left() {
         encode(AgentFrameKind::Bytes, b"12345678").unwrap(),
         vec![0xff; 8],
     ] {
-        let mut agent = served(LONG, TABLE);
+        let mut agent = served(CALL_TIMEOUT, CALL_TABLE);
         agent.input.as_mut().unwrap().write_all(&bytes).unwrap();
         assert!(agent.ended.join().unwrap().is_err());
     }

@@ -20,7 +20,7 @@ use crate::program::{run, run_within};
 use crosstie_node::command::{self, CommandLimits};
 
 use crate::{
-    STATE,
+    CHANGES_FOLDER,
     error::{GuardRunError, GuardSetupError, ProgramError},
     journal::StoredTransaction,
     renderer,
@@ -28,9 +28,9 @@ use crate::{
 };
 
 const UNITS: &str = "/etc/systemd/system";
-const WAIT: &str = "crosstie-guard-wait.service";
-const SERVICE: &str = "crosstie-guard.service";
-const BOOT: &str = "crosstie-recover.service";
+const WAIT_UNIT: &str = "crosstie-guard-wait.service";
+const ROLLBACK_UNIT: &str = "crosstie-guard.service";
+const BOOT_UNIT: &str = "crosstie-recover.service";
 
 /// For the guard to undo everything on a slow machine.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(180);
@@ -58,21 +58,21 @@ pub(super) fn arm(
     // The root may be read-only until it is mounted anew.
     let boot = format!(
         "[Unit]\nDescription=Rolls back change {transaction}, which the machine was switched off in\n\
-         DefaultDependencies=no\nRequiresMountsFor={STATE}\nAfter=systemd-remount-fs.service\n\
+         DefaultDependencies=no\nRequiresMountsFor={CHANGES_FOLDER}\nAfter=systemd-remount-fs.service\n\
          Before=network-pre.target {readers} systemd-sysctl.service systemd-modules-load.service sysinit.target \
          shutdown.target\n\
          Conflicts=shutdown.target\n\n[Service]\nType=oneshot\nExecStart={program} guard --boot {transaction}\n\
          TimeoutStartSec=120\nRestart=on-failure\nRestartSec=10s\n"
     );
     // The boot unit comes first: from then on, what is cut off here is cleared away by a boot.
-    write_unit(machine, BOOT, &boot)?;
-    enable(BOOT, "sysinit.target.wants")?;
-    write_unit(machine, SERVICE, &service)?;
-    write_unit(machine, WAIT, &wait)?;
+    write_unit(machine, BOOT_UNIT, &boot)?;
+    enable(BOOT_UNIT, "sysinit.target.wants")?;
+    write_unit(machine, ROLLBACK_UNIT, &service)?;
+    write_unit(machine, WAIT_UNIT, &wait)?;
     machine.edge("the guard's units are written");
     run("systemctl", &["daemon-reload"])?;
     // Back once the program says that it waits.
-    run("systemctl", &["restart", WAIT])?;
+    run("systemctl", &["restart", WAIT_UNIT])?;
     check(until)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn arm(
 fn check(until: Duration) -> Result<(), GuardSetupError> {
     let shown = run(
         "systemctl",
-        &["show", "--property=ActiveState,StatusText", WAIT],
+        &["show", "--property=ActiveState,StatusText", WAIT_UNIT],
     )?;
     let has = |line: String| shown.lines().any(|found| found == line);
     let counts =
@@ -119,20 +119,20 @@ fn wanted(name: &str, wants: &str) -> PathBuf {
 }
 
 pub(super) fn is_waiting() -> bool {
-    run("systemctl", &["is-active", WAIT]).is_ok()
+    run("systemctl", &["is-active", WAIT_UNIT]).is_ok()
 }
 
 /// Nobody waits any more when this returns, whether its unit's file is still there or not. Where that is not certain, as in
 /// a session that is being ended, the units stay, and with them whoever comes to remove them.
 fn stop_waiting_unit() -> Result<(), GuardSetupError> {
-    let Err(error) = run_within("systemctl", &["stop", WAIT], Duration::from_secs(20)) else {
+    let Err(error) = run_within("systemctl", &["stop", WAIT_UNIT], Duration::from_secs(20)) else {
         return Ok(());
     };
     // A program that was killed or could not be run says nothing; systemctl says no with a status of its own. At early boot
     // there is nobody to ask, and nobody who waits.
     let asked = command::run_to_end(
         "systemctl",
-        &["is-active", WAIT],
+        &["is-active", WAIT_UNIT],
         &[],
         CommandLimits::default(),
     );
@@ -145,12 +145,13 @@ fn stop_waiting_unit() -> Result<(), GuardSetupError> {
 
 pub(super) fn disarm(machine: &NodeSystem) -> Result<(), GuardSetupError> {
     // It may be the guard itself that does this: the service that rolls back is not stopped.
-    let there = [WAIT, SERVICE, BOOT].map(|name| Path::new(UNITS).join(name).exists());
+    let there =
+        [WAIT_UNIT, ROLLBACK_UNIT, BOOT_UNIT].map(|name| Path::new(UNITS).join(name).exists());
     stop_waiting_unit()?;
-    let mut paths = vec![wanted(BOOT, "sysinit.target.wants")];
+    let mut paths = vec![wanted(BOOT_UNIT, "sysinit.target.wants")];
     // What a killed run has left.
-    paths.push(durable::temporary_name(&Path::new(UNITS).join(WAIT)));
-    paths.extend([BOOT, WAIT, SERVICE].map(|name| Path::new(UNITS).join(name)));
+    paths.push(durable::temporary_name(&Path::new(UNITS).join(WAIT_UNIT)));
+    paths.extend([BOOT_UNIT, WAIT_UNIT, ROLLBACK_UNIT].map(|name| Path::new(UNITS).join(name)));
     for path in paths {
         durable::remove(&path).map_err(unit(&path))?;
         machine.edge("a unit of the guard is removed");
@@ -162,15 +163,15 @@ pub(super) fn disarm(machine: &NodeSystem) -> Result<(), GuardSetupError> {
         let _ = run_within("systemctl", &["daemon-reload"], Duration::from_secs(30));
     }
     // systemd remembers units that failed, also those whose files are gone. It complains of those that it does not know.
-    let failed = ["reset-failed", WAIT, SERVICE, BOOT];
+    let failed = ["reset-failed", WAIT_UNIT, ROLLBACK_UNIT, BOOT_UNIT];
     let _ = run_within("systemctl", &failed, Duration::from_secs(10));
     Ok(())
 }
 
 /// By systemd, so that it goes on when this process and its connection are gone. What could not be restored comes back.
 pub(super) fn rollback_now(transaction: &str) -> Result<Vec<String>, GuardRunError> {
-    let started = run_within("systemctl", &["start", SERVICE], ROLLBACK_TIMEOUT);
-    let found = StoredTransaction::open(&Path::new(STATE).join(transaction))?;
+    let started = run_within("systemctl", &["start", ROLLBACK_UNIT], ROLLBACK_TIMEOUT);
+    let found = StoredTransaction::open(&Path::new(CHANGES_FOLDER).join(transaction))?;
     match found.progress.state {
         TransactionState::RolledBack => Ok(found.progress.leftovers()),
         state => {
@@ -185,7 +186,7 @@ pub(super) fn rollback_now(transaction: &str) -> Result<Vec<String>, GuardRunErr
 pub(crate) fn start_rollback_unit() -> Result<(), ProgramError> {
     run_within(
         "systemctl",
-        &["start", "--no-block", SERVICE],
+        &["start", "--no-block", ROLLBACK_UNIT],
         Duration::from_secs(10),
     )
     .map(drop)
@@ -193,12 +194,12 @@ pub(crate) fn start_rollback_unit() -> Result<(), ProgramError> {
 
 /// Without waiting for it. Where its file is gone it has been disarmed, and systemd may not have noticed yet.
 pub(crate) fn start_without_waiting() {
-    if !Path::new(UNITS).join(SERVICE).exists() {
+    if !Path::new(UNITS).join(ROLLBACK_UNIT).exists() {
         return;
     }
     let started = run_within(
         "systemctl",
-        &["start", "--no-block", SERVICE],
+        &["start", "--no-block", ROLLBACK_UNIT],
         Duration::from_secs(10),
     );
     // After a confirmation there is no such unit any more.

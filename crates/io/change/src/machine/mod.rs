@@ -28,7 +28,7 @@ use super::{
     journal::RuntimeSnapshot,
     program::run,
     renderer,
-    session::{INTERRUPTED, SessionTransaction},
+    session::{INTERRUPTED_REASON, SessionTransaction},
     step::{self, NodeRuntime},
     system::SystemAccess,
 };
@@ -42,10 +42,10 @@ pub(super) use guard::{start_rollback_unit, start_without_waiting as start_guard
 pub(super) use wait::wait_until;
 
 /// The running program, and where the agents of root are, which nobody writes to once they have their names.
-const OWN: &str = "/proc/self/exe";
-const INSTALLED: &str = "/var/lib/crosstie/bin";
-const LOOKS: u32 = 3;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+const OWN_PROGRAM: &str = "/proc/self/exe";
+const INSTALLED_FOLDER: &str = "/var/lib/crosstie/bin";
+const MAX_RESTORE_CHECKS: u32 = 3;
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Default)]
 pub(super) struct NodeSystem {
@@ -105,7 +105,7 @@ impl SystemAccess for NodeSystem {
 
     fn abandoned(&self) -> Option<&'static str> {
         if self.own.is_interrupted() {
-            return Some(INTERRUPTED);
+            return Some(INTERRUPTED_REASON);
         }
         is_stopped().then_some("its controller stopped waiting for it")
     }
@@ -183,14 +183,14 @@ impl FileOperations for NodeSystem {
 /// failed has failed only if it is still to do.
 fn restore_network(before: &NetworkState) -> Vec<RollbackObstacle> {
     let mut obstacles = network_state::restore(before);
-    for _ in 1..LOOKS {
+    for _ in 1..MAX_RESTORE_CHECKS {
         if obstacles
             .iter()
             .all(network_state::NetworkRestoreObstacle::is_left)
         {
             break;
         }
-        thread::sleep(BETWEEN_LOOKS);
+        thread::sleep(POLL_INTERVAL);
         obstacles = network_state::restore(before);
     }
     obstacles
@@ -201,8 +201,8 @@ fn restore_network(before: &NetworkState) -> Vec<RollbackObstacle> {
 
 /// The running program, also when its file has been replaced since. A later boot has only this.
 fn store_program(path: &Path) -> io::Result<()> {
-    let own = fs::read_link(OWN)?;
-    let linked = own.starts_with(INSTALLED) && fs::hard_link(&own, path).is_ok();
+    let own = fs::read_link(OWN_PROGRAM)?;
+    let linked = own.starts_with(INSTALLED_FOLDER) && fs::hard_link(&own, path).is_ok();
     if !linked {
         copy_program(path)?;
     }
@@ -212,7 +212,7 @@ fn store_program(path: &Path) -> io::Result<()> {
 }
 
 fn copy_program(path: &Path) -> io::Result<()> {
-    let mut own = File::open(OWN)?;
+    let mut own = File::open(OWN_PROGRAM)?;
     let mut options = File::options();
     let mut copy = options
         .write(true)

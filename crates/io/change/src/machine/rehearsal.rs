@@ -18,21 +18,21 @@ use rustix::process::{Signal, getpid, kill_process};
 /// below it the name of every edge.
 ///
 /// The file counts, not the program: a change is made by one agent, confirmed by the next, taken back by a third.
-const ORDER: &str = "/run/crosstie-rehearsal";
-const HOLD: Duration = Duration::from_secs(60);
+const ORDER_FILE: &str = "/run/crosstie-rehearsal";
+const HOLD_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn reach_cut_point(edge: &str) {
-    let Ok(status) = fs::symlink_metadata(ORDER) else {
+    let Ok(status) = fs::symlink_metadata(ORDER_FILE) else {
         return;
     };
     if status.uid() != 0 || status.mode() & 0o022 != 0 || !status.is_file() {
         return;
     }
-    match take(Path::new(ORDER), edge).as_deref() {
+    match take(Path::new(ORDER_FILE), edge).as_deref() {
         Some("kill") => {
             let _ = kill_process(getpid(), Signal::KILL);
         }
-        Some("hold") => thread::sleep(HOLD),
+        Some("hold") => thread::sleep(HOLD_TIMEOUT),
         _ => {}
     }
 }

@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::error::TrialError;
 
 /// The last of what it printed.
-const SHOWN: usize = 16 << 10;
-const LOOK: Duration = Duration::from_millis(50);
+const MAX_OUTPUT_BYTES: usize = 16 << 10;
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// As root, with a usual environment, in a group of its own that ends with it.
 pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandResult, TrialError> {
@@ -47,10 +47,10 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandRe
     let printed: Arc<Mutex<Vec<u8>>> = Arc::default();
     let last = Arc::clone(&printed);
     thread::spawn(move || {
-        let mut part = vec![0; SHOWN];
+        let mut part = vec![0; MAX_OUTPUT_BYTES];
         while let Ok(length @ 1..) = output.read(&mut part) {
             let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-            let extra = (last.len() + length).saturating_sub(SHOWN);
+            let extra = (last.len() + length).saturating_sub(MAX_OUTPUT_BYTES);
             last.drain(..extra);
             last.extend_from_slice(&part[..length]);
         }
@@ -59,7 +59,7 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandRe
     let status = loop {
         match child.try_wait().map_err(TrialError::Wait)? {
             Some(status) => break status.code(),
-            None if Instant::now() < until => thread::sleep(LOOK),
+            None if Instant::now() < until => thread::sleep(POLL_INTERVAL),
             None => {
                 if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
                     let _ = kill_process_group(group, Signal::KILL);
@@ -69,7 +69,7 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandRe
             }
         }
     };
-    thread::sleep(LOOK);
+    thread::sleep(POLL_INTERVAL);
     let output = printed.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(TryCommandResult {
         status,
@@ -100,7 +100,7 @@ mod tests {
         let command = ["sh", "-c", script].map(str::to_owned);
         let ended = run(&command, Duration::from_secs(120)).unwrap();
         assert_eq!(ended.status, Some(0));
-        assert_eq!(ended.output.len(), SHOWN);
+        assert_eq!(ended.output.len(), MAX_OUTPUT_BYTES);
         assert!(ended.output.ends_with("xx\nthe end\n"));
         let peak = peak_kib();
         assert!(peak < LIMIT_KIB, "it took {peak} KiB");

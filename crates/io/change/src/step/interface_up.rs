@@ -9,12 +9,12 @@ use crate::error::StepError;
 
 impl ApplyStep for InterfaceUp {
     fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
-        const WHAT: &str = "the link";
+        const SETTING: &str = "the link";
         let interface = &self.interface;
         check_interface(interface)?;
         let mut links = LinkClient(&mut *node.kernel);
         let link = links.find(interface);
-        let link = link.map_err(kernel_error(WHAT, interface))?;
+        let link = link.map_err(kernel_error(SETTING, interface))?;
         let link = link.ok_or_else(|| StepError::NoInterface {
             interface: interface.clone(),
         })?;
@@ -22,6 +22,6 @@ impl ApplyStep for InterfaceUp {
             return Ok(());
         }
         let set = links.set_up(link.index, self.up.to);
-        set.map_err(kernel_error(WHAT, interface))
+        set.map_err(kernel_error(SETTING, interface))
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::error::StepError;
 
-const WHAT: &str = "priority flow control";
+const SETTING: &str = "priority flow control";
 
 impl ApplyStep for PriorityFlowControl {
     fn apply(&self, node: &mut NodeRuntime) -> Result<(), StepError> {
@@ -15,11 +15,11 @@ impl ApplyStep for PriorityFlowControl {
         check_interface(interface)?;
         let mut mask = 0;
         for priority in &self.priorities.to {
-            check_below(PRIORITIES, *priority, WHAT, interface)?;
+            check_below(PRIORITIES, *priority, SETTING, interface)?;
             mask |= 1_u8 << priority;
         }
         DcbPort::new(&mut *node.kernel, interface)
             .set_flow_control(mask)
-            .map_err(kernel_error(WHAT, interface))
+            .map_err(kernel_error(SETTING, interface))
     }
 }

@@ -144,7 +144,7 @@ impl Model {
     }
 
     pub(super) fn state(&self) -> PathBuf {
-        self.path(super::super::STATE)
+        self.path(super::super::CHANGES_FOLDER)
     }
 
     pub(super) fn order(&self) -> ApplyRequest {

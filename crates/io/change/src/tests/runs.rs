@@ -10,7 +10,7 @@ use super::{
     super::{
         handle_request_with,
         journal::StoredTransaction,
-        session::{INTERRUPTED, is_guard_of},
+        session::{INTERRUPTED_REASON, is_guard_of},
         system::SystemAccess,
     },
     model::Model,
@@ -189,7 +189,7 @@ fn a_guard_that_outlives_an_uninstall_has_its_program() {
     assert_eq!(model.armed(), None, "it went when it found nothing to do");
     assert!((model.tree(), model.kernel()) == before);
     ask(&model, &ChangeRequest::Uninstall { force: false }).unwrap();
-    assert!(!model.path(super::super::HOME).exists());
+    assert!(!model.path(super::super::HOME_FOLDER).exists());
 }
 
 /// What was left and which files were not restored are two lists: no text is searched for paths.
@@ -239,7 +239,7 @@ fn status_tells_a_step_that_failed_from_a_controller_that_was_interrupted() {
         "setting net.ipv4.conf.enP2p1s0f1np1.arp_ignore: '1' cannot be written to /proc/sys/net/ipv4/conf/enP2p1s0f1np1/arp_ignore: Read-only file system (os error 30)"
     );
     assert_eq!(
-        why_it_was_undone(Some(INTERRUPTED)),
+        why_it_was_undone(Some(INTERRUPTED_REASON)),
         "its controller was interrupted before it was done"
     );
 }

@@ -94,7 +94,7 @@ pub fn apply(
     let TargetNodes::Live(fleet) = nodes else {
         return Err(TargetsError::CapturesUnchanged.into());
     };
-    consent.is_possible(CHANGE)?;
+    consent.is_possible(APPLY_PURPOSE)?;
     let nodes = FleetSnapshot::take(&fleet).as_root(no_root)?;
     let plan = plan_with_errors(&spec, &nodes, file.as_deref())?;
     let options = ApplyOptions {
@@ -132,11 +132,11 @@ pub(crate) fn ask_approval(
         plan: Some(plan),
         until: None,
     };
-    consent.ask(&question, CHANGE)
+    consent.ask(&question, APPLY_PURPOSE)
 }
 
 /// What `--yes` does without a question.
-pub(crate) const CHANGE: &str = "change nodes";
+pub(crate) const APPLY_PURPOSE: &str = "change nodes";
 
 /// Every node of the plan, and what became of it. `run` is what the changes of all nodes share.
 pub(crate) fn change_nodes(

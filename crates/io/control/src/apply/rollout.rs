@@ -19,7 +19,7 @@ use super::{
 use crate::FleetRound;
 
 /// Nodes that are changed at once: few, so that a fault of the plan's meets few.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_NODES: usize = 8;
 
 /// For packages to be installed, which is done before the guard is armed.
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -59,7 +59,7 @@ pub(super) fn roll_out(
         let (stop, round) = (Arc::clone(&stop), Arc::clone(round));
         let results = fan_out(
             items,
-            AT_ONCE,
+            MAX_CONCURRENT_NODES,
             last.unwrap_or_default(),
             move |_, (index, job)| {
                 let change =

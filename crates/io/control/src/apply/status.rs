@@ -9,14 +9,14 @@ use super::{ask::ApplyTimeouts, choose::NodeStatusReply};
 use crate::{CommandTargets, Fleet, NodeError, TargetsError};
 
 /// A node is not believed to have much to say.
-const MOST: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 
 pub fn status(targets: &CommandTargets) -> Result<StatusReport, TargetsError> {
     let (_, fleet) = targets.find_live(true)?;
     let nodes = statuses(&fleet).into_iter().map(|(name, mut answer)| {
         if let Ok(status) = &mut answer {
-            status.transactions.truncate(MOST);
-            status.drift.truncate(MOST);
+            status.transactions.truncate(MAX_ENTRIES);
+            status.drift.truncate(MAX_ENTRIES);
         }
         StatusNode::new(&name, answer.map_err(|error| error.line()))
     });

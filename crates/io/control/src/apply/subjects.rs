@@ -16,7 +16,7 @@ use super::{
 use crate::{Connector, Fleet, FleetOptions, NodeFacts, destinations};
 
 /// Whoever greets at this port is an ssh server, unless the cluster file names another.
-const SSH: u16 = 22;
+const SSH_PORT: u16 = 22;
 
 pub(super) struct ChangeTargets<'a> {
     spec: Option<&'a ClusterSpec>,
@@ -72,7 +72,7 @@ impl<'a> ChangeTargets<'a> {
     fn port(&self, facts: &Facts) -> u16 {
         let node = self.spec.and_then(|spec| spec.node(&facts.host.name));
         let ssh: Option<SshDestination> = node.and_then(|node| node.ssh.as_ref()?.parse().ok());
-        ssh.and_then(|ssh| ssh.written().1).unwrap_or(SSH)
+        ssh.and_then(|ssh| ssh.written().1).unwrap_or(SSH_PORT)
     }
 }
 

@@ -66,9 +66,9 @@ pub fn rollback(
     options: &RollbackOptions,
     consent: &Consent,
 ) -> Result<ApplyReport, RollbackError> {
-    const WHAT: &str = "roll back the last run";
+    const PURPOSE: &str = "roll back the last run";
     let (_, fleet) = targets.find_live(false)?;
-    consent.is_possible(WHAT)?;
+    consent.is_possible(PURPOSE)?;
     let named = options.run.as_deref();
     let offer = &fleet.options().offer;
     let plan = choose_run(&statuses(&fleet), named).map_err(|error| match error {
@@ -83,7 +83,7 @@ pub fn rollback(
     let nodes = match undetermined_run(&plan, named) {
         Some(nodes) => nodes,
         None if plan.has_work() => {
-            consent.ask(&rollback_question("Roll this back?"), WHAT)?;
+            consent.ask(&rollback_question("Roll this back?"), PURPOSE)?;
             let told = fleet.options();
             let finish = told.offer.command(CommandVerb::Rollback);
             let finish = finish.option("run", plan.run.as_deref());
@@ -106,9 +106,9 @@ pub fn uninstall(
     options: &RollbackOptions,
     consent: &Consent,
 ) -> Result<ApplyReport, RollbackError> {
-    const WHAT: &str = "undo every change and remove this tool's files";
+    const PURPOSE: &str = "undo every change and remove this tool's files";
     let (_, fleet) = targets.find_live(false)?;
-    consent.is_possible(WHAT)?;
+    consent.is_possible(PURPOSE)?;
     let on = match fleet.names().as_slice() {
         few if few.len() <= 2 => format!("Do this on {}?", few.join(" and ")),
         many => format!("Do this on {} nodes?", many.len()),
@@ -117,7 +117,7 @@ pub fn uninstall(
         text: "Every change is undone, and all files of Crosstie's are removed.",
         ..rollback_question(&on)
     };
-    consent.ask(&question, WHAT)?;
+    consent.ask(&question, PURPOSE)?;
     let limits = ApplyTimeouts::default();
     let question = ChangeRequest::Uninstall {
         force: options.force,

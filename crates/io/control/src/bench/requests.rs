@@ -9,7 +9,7 @@ use crosstie_report::bench::BenchOperation;
 use super::BenchOptions;
 use crate::measure::{
     PairTest, TestEnd,
-    usual::{LATENCY_SIZE, PATH, SILENCE},
+    usual::{DEFAULT_PATH, LATENCY_SIZE, SILENCE_MILLISECONDS},
 };
 
 /// In milliseconds.
@@ -17,7 +17,7 @@ const TIMES: TestTimes = TestTimes {
     warm_up: 500,
     measure: 0,
     cool_down: 200,
-    silence: SILENCE,
+    silence: SILENCE_MILLISECONDS,
 };
 /// Of each size of a sweep, and of each whose bytes are looked at.
 const SHORT_TIMES: TestTimes = TestTimes {
@@ -136,7 +136,7 @@ fn of_end(
         list: options.list,
         signal_every: None,
         relaxed_ordering: false,
-        path: PATH,
+        path: DEFAULT_PATH,
         times: SHORT_TIMES,
         share: NodeShare { index: 0, count: 1 },
     }

@@ -20,7 +20,7 @@ use crate::{
     ControlEvent, Fleet,
     measure::{
         MeasureError, PairTest, PairTestResult, TcpTestEngine, TestEnd, longest, measure,
-        usual::{SILENCE, TCP_LATENCY_SIZE},
+        usual::{SILENCE_MILLISECONDS, TCP_LATENCY_SIZE},
     },
 };
 
@@ -224,7 +224,7 @@ impl TcpBenchRun<'_> {
                     warm_up: WARM_UP,
                     measure: self.options.measure,
                     cool_down: COOL_DOWN,
-                    silence: SILENCE,
+                    silence: SILENCE_MILLISECONDS,
                 },
             },
         };

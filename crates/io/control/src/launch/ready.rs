@@ -21,7 +21,7 @@ use crate::{Fleet, NodeError};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(700);
 /// Ranks write down what they counted so often; a little more.
-const COUNTERS_SETTLE: Duration = Duration::from_millis(2600);
+const COUNTERS_TIMEOUT: Duration = Duration::from_millis(2600);
 /// For one answer of a server.
 const GENERATE_TIMEOUT: Duration = Duration::from_secs(120);
 const PROMPT: &str = "Once upon a time";
@@ -274,7 +274,7 @@ fn generate_twice(
         });
     }
     launched.generated = Some(first);
-    thread::sleep(COUNTERS_SETTLE);
+    thread::sleep(COUNTERS_TIMEOUT);
     let (ranks, _) = status::ranks(ready.fleet);
     let own = ranks.into_iter().filter(|rank| rank.job == ready.job);
     let own: Vec<RankStatus> = own.collect();

@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(20);
+    const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
     #[test]
     fn ends_meet_and_begin_together() {
@@ -186,9 +186,9 @@ mod tests {
                         thread::sleep(Duration::from_millis(100));
                     }
                     place.tell(7);
-                    place.peer(LONG).unwrap();
+                    place.peer(TEST_TIMEOUT).unwrap();
                     let before = Instant::now();
-                    place.joined(LONG).unwrap();
+                    place.joined(TEST_TIMEOUT).unwrap();
                     began.lock().unwrap().push((before, Instant::now()));
                 });
             }
@@ -204,25 +204,25 @@ mod tests {
         let started = Instant::now();
         let place = meeting.enter(0, 0);
         drop(meeting.enter(0, 1));
-        assert_eq!(place.peer(LONG), Err(PeerFailed));
+        assert_eq!(place.peer(TEST_TIMEOUT), Err(PeerFailed));
         assert_eq!(place.joined(Duration::ZERO), Err(PeerFailed));
         drop(place);
         let others = [meeting.enter(1, 0), meeting.enter(1, 1)];
         thread::scope(|scope| {
             for place in &others {
-                scope.spawn(|| place.joined(LONG).unwrap());
+                scope.spawn(|| place.joined(TEST_TIMEOUT).unwrap());
             }
         });
         others[0].done();
-        others[1].wait_for_peer(LONG);
-        assert!(started.elapsed() < LONG);
+        others[1].wait_for_peer(TEST_TIMEOUT);
+        assert!(started.elapsed() < TEST_TIMEOUT);
     }
 
     #[test]
     fn an_end_is_overdue_once_its_peer_has_failed_and_waited() {
         let meeting = TestRendezvous::<()>::new(1);
         let (near, far) = (meeting.enter(0, 0), meeting.enter(0, 1));
-        near.fail(LONG);
+        near.fail(TEST_TIMEOUT);
         assert!(!near.is_overdue() && !far.is_overdue());
         near.fail(Duration::ZERO);
         assert!(!near.is_overdue() && far.is_overdue());

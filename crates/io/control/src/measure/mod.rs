@@ -35,9 +35,9 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(40);
 const JOIN_TIMEOUT: Duration = Duration::from_secs(30);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Beside what the test itself takes.
-const GO_MARGIN: Duration = Duration::from_secs(15);
+const RUN_EXTRA_TIMEOUT: Duration = Duration::from_secs(15);
 /// For an end to say that it heard nothing either, once its peer has said so. Nodes may be emulated.
-const PEER_GRACE: Duration = Duration::from_secs(2);
+const PEER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One end of a test.
 #[derive(Debug, Clone)]
@@ -157,8 +157,8 @@ impl Failed {
     /// How long the other end may still take to say how it ended.
     fn grace(&self, silence: Duration) -> Duration {
         match self {
-            Self::Engine(CallError::Call(TestEngineError::Silent { .. })) => PEER_GRACE,
-            _ => silence + PEER_GRACE,
+            Self::Engine(CallError::Call(TestEngineError::Silent { .. })) => PEER_TIMEOUT,
+            _ => silence + PEER_TIMEOUT,
         }
     }
 
@@ -382,7 +382,7 @@ fn run_end<T: PairEngine>(
 
 /// Until its figures must be there.
 fn duration<T: PairEngine>(request: &T::Request) -> Duration {
-    T::longest(request) + GO_MARGIN
+    T::longest(request) + RUN_EXTRA_TIMEOUT
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ impl PreparedRun {
             header,
             refused,
         } = self;
-        let cluster = header.cluster.as_deref().unwrap_or(UNNAMED);
+        let cluster = header.cluster.as_deref().unwrap_or(UNNAMED_CLUSTER);
         let path = new_run_path(cluster, &header.started)?;
         let file = RunFile::begin(&path, header.clone())?;
         fleet.options().last_words(&format!(
@@ -214,11 +214,11 @@ fn page_of(run: &StoredRun, path: &Path) -> Option<PathBuf> {
 }
 
 /// Nodes that no cluster file names.
-const UNNAMED: &str = "unnamed";
+const UNNAMED_CLUSTER: &str = "unnamed";
 
 /// Whose runs they are; of nodes that no cluster file names, those of all such nodes.
 fn cluster(spec: Option<&ClusterSpec>) -> &str {
-    spec.map_or(UNNAMED, |spec| &spec.name)
+    spec.map_or(UNNAMED_CLUSTER, |spec| &spec.name)
 }
 
 /// Time since the run began, and the person who waits. Ctrl-C ends the program, and gives the file an end.

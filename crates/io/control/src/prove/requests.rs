@@ -12,7 +12,10 @@ use crosstie_tcp as tcp;
 
 use crate::measure::{
     PairTest, TestEnd,
-    usual::{DEPTH, LATENCY_SIZE, PATH, SILENCE, SOFTWARE_PATH, TCP_LATENCY_SIZE},
+    usual::{
+        DEFAULT_DEPTH, DEFAULT_PATH, LATENCY_SIZE, SILENCE_MILLISECONDS, SOFTWARE_PATH,
+        TCP_LATENCY_SIZE,
+    },
 };
 
 /// In milliseconds. Short tests warm up for less.
@@ -55,11 +58,15 @@ pub(super) fn rdma(
                 test: of_test,
                 queue_pairs: queue_pairs.unwrap_or(1),
                 sizes: vec![size.unwrap_or(LATENCY_SIZE)],
-                depth: if is_latency { 1 } else { DEPTH },
+                depth: if is_latency { 1 } else { DEFAULT_DEPTH },
                 list: 1,
                 signal_every: None,
                 relaxed_ordering: false,
-                path: if is_software { SOFTWARE_PATH } else { PATH },
+                path: if is_software {
+                    SOFTWARE_PATH
+                } else {
+                    DEFAULT_PATH
+                },
                 times: times(step),
                 share: NodeShare { index: 0, count: 1 },
             },
@@ -122,7 +129,7 @@ fn times(step: &TestBatch) -> TestTimes {
         warm_up: ramp(WARM_UP),
         measure: step.milliseconds,
         cool_down: ramp(COOL_DOWN),
-        silence: SILENCE,
+        silence: SILENCE_MILLISECONDS,
     }
 }
 

@@ -23,7 +23,7 @@ use crosstie_report::up::UpReport;
 use crate::{
     ClusterFileReadError, CommandTargets, CommandVerdict, Consent, ConsentError, ControlEvent,
     NoRandomNumbers, SnapshotError,
-    apply::{ApplyError, ApplyOptions, CHANGE},
+    apply::{APPLY_PURPOSE, ApplyError, ApplyOptions},
     files::{CreateFolderError, FileWriteError, InvalidFolderName},
     init::{InitError, members},
     plan::PlanError,
@@ -114,7 +114,7 @@ pub fn up(
     let existing = read_existing(&options.file)?;
     let spec = existing.as_ref().map(|existing| &existing.spec);
     let fleet = members(targets, spec)?;
-    consent.is_possible(CHANGE)?;
+    consent.is_possible(APPLY_PURPOSE)?;
     let mut run = UpRunner::new(options, consent, existing, fleet)?;
     let ended = run.all();
     run.up.conclude();

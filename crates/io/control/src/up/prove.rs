@@ -15,10 +15,10 @@ use crosstie_model::{
 use crate::{Fleet, apply::ApplyTimeouts};
 
 /// Links that were just set up may take a moment.
-const RETRY_PAUSE: Duration = Duration::from_secs(3);
+const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 /// A neighbour's old entry is believed for a while (`base_reachable_time`, `delay_first_probe_time`).
-const STALE_NEIGHBOUR_PAUSE: Duration = Duration::from_secs(10);
-const TRIES: usize = 4;
+const STALE_NEIGHBOUR_INTERVAL: Duration = Duration::from_secs(10);
+const MAX_TRIES: usize = 4;
 
 /// The facts are in the fleet's order.
 pub(super) fn prove(
@@ -34,7 +34,7 @@ pub(super) fn prove(
         let named = hosts.iter().map(|host| (*host).to_owned());
         named.zip(answers).collect()
     };
-    let proof = again(TRIES, thread::sleep, || {
+    let proof = again(MAX_TRIES, thread::sleep, || {
         let pairs = reach::pairs(plan, facts);
         let answers = ask(&|host| probes(&pairs, host));
         judge_pairs(pairs, facts, &answers)
@@ -98,9 +98,9 @@ fn again(
         let astray =
             outcomes.any(|outcome| matches!(outcome, ReachabilityOutcome::OtherPort { .. }));
         pause(if astray {
-            STALE_NEIGHBOUR_PAUSE
+            STALE_NEIGHBOUR_INTERVAL
         } else {
-            RETRY_PAUSE
+            RETRY_INTERVAL
         });
         proof = once();
     }
@@ -155,7 +155,7 @@ mod tests {
             || answers.pop().unwrap(),
         );
         assert!(last.holds());
-        assert_eq!(*pauses.borrow(), [RETRY_PAUSE, STALE_NEIGHBOUR_PAUSE]);
+        assert_eq!(*pauses.borrow(), [RETRY_INTERVAL, STALE_NEIGHBOUR_INTERVAL]);
         assert!(!again(2, |_| (), silent).holds());
     }
 }

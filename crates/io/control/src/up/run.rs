@@ -12,7 +12,7 @@ use super::{UpError, UpHalt, UpOptions, record::UpRecord};
 use crate::{Consent, ControlEvent, Fleet, apply::new_run_id, chain_of, state::cluster_folder};
 
 /// What whoever presses Ctrl-C is told, as long as that is so.
-const UNCHANGED: &str = "crosstie: interrupted; no node was changed";
+const UNCHANGED_MESSAGE: &str = "crosstie: interrupted; no node was changed";
 
 pub(super) struct UpRunner<'a> {
     pub(super) options: &'a UpOptions,
@@ -48,7 +48,7 @@ impl<'a> UpRunner<'a> {
         existing: Option<ExistingClusterFile>,
         fleet: Fleet,
     ) -> Result<Self, UpError> {
-        fleet.options().last_words(UNCHANGED);
+        fleet.options().last_words(UNCHANGED_MESSAGE);
         let mut run = Self {
             options,
             consent,

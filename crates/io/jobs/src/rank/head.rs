@@ -15,7 +15,7 @@ use crosstie_launch::{
 };
 
 use super::{
-    ENDING_LIMIT, HEARTBEAT, JOIN_TIMEOUT, Rank, RankError, TICK,
+    HEARTBEAT_INTERVAL, JOIN_TIMEOUT, POLL_INTERVAL, RANK_END_TIMEOUT, Rank, RankError,
     events::RankEvent,
     listening::is_listening,
     name_of,
@@ -82,7 +82,7 @@ fn failure(why: String) -> RankEnd {
 impl Head<'_, '_> {
     /// Some once the job is over.
     fn step(&mut self) -> Option<RankEnd> {
-        if let Ok(event) = self.rank.events.recv_timeout(TICK)
+        if let Ok(event) = self.rank.events.recv_timeout(POLL_INTERVAL)
             && let Some(ended) = self.take(event)
         {
             return Some(ended);
@@ -102,7 +102,7 @@ impl Head<'_, '_> {
             .map(|(rank, peer)| (*rank, peer.heard.elapsed()))
             .collect();
         self.rank.recorder.tick(&self.rank.engines, &silence);
-        if self.said.elapsed() >= HEARTBEAT {
+        if self.said.elapsed() >= HEARTBEAT_INTERVAL {
             self.said = Instant::now();
             self.tell(&RankMessage::Alive);
         }
@@ -241,7 +241,7 @@ impl Head<'_, '_> {
                         why: "all ranks have ended".to_owned(),
                     });
                 }
-                let late = self.first_end?.elapsed() >= ENDING_LIMIT;
+                let late = self.first_end?.elapsed() >= RANK_END_TIMEOUT;
                 let count = u32::try_from(self.rank.file.hosts.len()).unwrap_or(0);
                 let goes_on = (0..count).find(|rank| !self.ended.contains_key(rank));
                 late.then(|| RankEnd {
@@ -249,7 +249,7 @@ impl Head<'_, '_> {
                     why: format!(
                         "{} goes on {} s after another has ended",
                         name_of(self.rank.file, goes_on.unwrap_or(0)),
-                        ENDING_LIMIT.as_secs()
+                        RANK_END_TIMEOUT.as_secs()
                     ),
                 })
             }

@@ -38,14 +38,14 @@ pub const FOLDER_VARIABLE: &str = "CROSSTIE_JOB_FOLDER";
 /// For all ranks to find each other; an emulated node takes half a minute to get there.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two words to a peer.
-const HEARTBEAT: Duration = Duration::from_secs(2);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// A peer that says nothing for so long is gone.
-const SILENCE_LIMIT: Duration = Duration::from_secs(60);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same, and how long a rank may hang, where whoever started the job wants it ended early.
-const HANG_LIMIT: Duration = Duration::from_secs(15);
+const HANG_TIMEOUT: Duration = Duration::from_secs(15);
 /// Of a job whose ranks all end by themselves, between the first and the last.
-const ENDING_LIMIT: Duration = Duration::from_secs(300);
-const TICK: Duration = Duration::from_millis(200);
+const RANK_END_TIMEOUT: Duration = Duration::from_secs(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, thiserror::Error)]
 pub enum RankError {
@@ -129,9 +129,9 @@ impl Rank<'_> {
 
     fn silence_limit(&self) -> Duration {
         if self.file.stop_on_hang {
-            HANG_LIMIT
+            HANG_TIMEOUT
         } else {
-            SILENCE_LIMIT
+            SILENCE_TIMEOUT
         }
     }
 
@@ -153,7 +153,7 @@ impl Rank<'_> {
 
     /// Why it should end, if it hangs and that was asked for.
     fn hang(&self) -> Option<String> {
-        let limit = self.file.stop_on_hang.then_some(HANG_LIMIT)?;
+        let limit = self.file.stop_on_hang.then_some(HANG_TIMEOUT)?;
         self.recorder.hang(limit)
     }
 }

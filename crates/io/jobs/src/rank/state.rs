@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{folder::STATE, now};
 
-const INTERVAL: Duration = Duration::from_secs(2);
+const STATE_INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) struct RankStateFile {
     path: PathBuf,
@@ -68,7 +68,7 @@ impl RankStateFile {
 
     /// Looks again where the last look was long enough ago. `silence` is how long each peer has said nothing.
     pub(super) fn tick(&mut self, engines: &EngineProcesses, silence: &[(u32, Duration)]) {
-        if self.written.is_some_and(|at| at.elapsed() < INTERVAL) {
+        if self.written.is_some_and(|at| at.elapsed() < STATE_INTERVAL) {
             return;
         }
         self.look(engines);

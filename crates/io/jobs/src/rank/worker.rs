@@ -8,7 +8,7 @@ use std::{
 use crosstie_launch::wire::{RankEnd, RankMessage, RankPhase};
 
 use super::{
-    ENDING_LIMIT, HEARTBEAT, Rank, RankError, TICK,
+    HEARTBEAT_INTERVAL, POLL_INTERVAL, RANK_END_TIMEOUT, Rank, RankError,
     events::RankEvent,
     listening::is_listening,
     name_of,
@@ -17,7 +17,7 @@ use super::{
 };
 
 /// For the head to say that the job is over, once it was told of a failure.
-const LAST_WORD: Duration = Duration::from_secs(20);
+const JOB_END_TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Worker<'a, 'b> {
     rank: &'a mut Rank<'b>,
@@ -58,7 +58,7 @@ fn failure(why: String) -> RankEnd {
 
 impl Worker<'_, '_> {
     fn step(&mut self) -> Option<RankEnd> {
-        if let Ok(event) = self.rank.events.recv_timeout(TICK)
+        if let Ok(event) = self.rank.events.recv_timeout(POLL_INTERVAL)
             && let Some(ended) = self.take(event)
         {
             return Some(ended);
@@ -80,7 +80,7 @@ impl Worker<'_, '_> {
         };
         self.rank.recorder.tick(&self.rank.engines, silences);
         self.become_ready();
-        if self.said.elapsed() >= HEARTBEAT {
+        if self.said.elapsed() >= HEARTBEAT_INTERVAL {
             self.said = Instant::now();
             self.tell(&RankMessage::Alive);
         }
@@ -92,7 +92,11 @@ impl Worker<'_, '_> {
             )));
         }
         if let Some((ended, at)) = &self.ended {
-            let limit = if ended.ok { ENDING_LIMIT } else { LAST_WORD };
+            let limit = if ended.ok {
+                RANK_END_TIMEOUT
+            } else {
+                JOB_END_TIMEOUT
+            };
             if at.elapsed() >= limit {
                 return Some(ended.clone());
             }

@@ -12,9 +12,9 @@ use crate::process::ProcessId;
 use crate::profile::{LabNode, LabProfile, SegmentKind};
 use crate::tools::{self, ToolError};
 
-const IP_WITHIN: Duration = Duration::from_secs(20);
-const APART_WITHIN: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(2);
+const IP_TIMEOUT: Duration = Duration::from_secs(20);
+const NAMESPACE_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// More than any port of a node is set to, so that a whole cable loses nothing for its size.
 const MTU: u32 = 9_216;
 const LAN: &str = "lan";
@@ -119,7 +119,7 @@ impl CableNamespace {
         let mut command = self.inside();
         // Another node may be on its way out, and its ends go one by one: the others are set all the same.
         command.args(["ip", "-force", "-batch", "-"]);
-        let Err(error) = tools::output_for(&mut command, &batch, IP_WITHIN) else {
+        let Err(error) = tools::output_for(&mut command, &batch, IP_TIMEOUT) else {
             return Ok(());
         };
         let left = self.links()?;
@@ -132,14 +132,14 @@ impl CableNamespace {
     fn ip(self, batch: &str) -> Result<(), LabError> {
         let mut command = self.inside();
         command.args(["ip", "-batch", "-"]);
-        tools::output_for(&mut command, batch, IP_WITHIN)?;
+        tools::output_for(&mut command, batch, IP_TIMEOUT)?;
         Ok(())
     }
 
     fn links(self) -> Result<Vec<String>, ToolError> {
         let mut command = self.inside();
         command.args(["ip", "-brief", "link"]);
-        let shown = tools::output(&mut command, IP_WITHIN)?;
+        let shown = tools::output(&mut command, IP_TIMEOUT)?;
         let name = |line: &str| line.split([' ', '@']).next().unwrap_or_default().to_owned();
         Ok(shown.lines().map(name).collect())
     }
@@ -166,10 +166,10 @@ fn wait_apart(process: ProcessId) -> Result<(), LabError> {
             (Err(source), _) if !process.alive() => {
                 return Err(LabError::disk("read", Path::new(&path))(source));
             }
-            _ if started.elapsed() > APART_WITHIN => {
+            _ if started.elapsed() > NAMESPACE_TIMEOUT => {
                 return Err(LabError::NoNamespace { path });
             }
-            _ => std::thread::sleep(LOOK),
+            _ => std::thread::sleep(POLL_INTERVAL),
         }
     }
 }

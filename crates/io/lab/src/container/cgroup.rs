@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::digest;
 
-const LOOK: Duration = Duration::from_millis(10);
-const END_WITHIN: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All groups of the lab at a directory.
 #[derive(Debug)]
@@ -80,13 +80,13 @@ fn end(group: &Path) -> Result<()> {
         if is_empty(group) && remove(group).is_ok() {
             return Ok(());
         }
-        if started.elapsed() > END_WITHIN {
+        if started.elapsed() > END_TIMEOUT {
             return Err(Error::new(
                 ErrorKind::TimedOut,
                 format!("{} still has processes", group.display()),
             ));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::error::LabError;
 use crate::tools;
 
-const COPY_WITHIN: Duration = Duration::from_secs(60);
-const UPPER: &str = "upper";
-const WORK: &str = "work";
+const COPY_TIMEOUT: Duration = Duration::from_secs(60);
+const UPPER_FOLDER: &str = "upper";
+const WORK_FOLDER: &str = "work";
 
 #[derive(Debug)]
 pub(crate) struct ContainerDisk {
@@ -38,8 +38,8 @@ impl ContainerDisk {
     pub(crate) fn prepare(&self) -> Result<(), LabError> {
         for directory in [
             self.root.clone(),
-            self.place.join(UPPER),
-            self.place.join(WORK),
+            self.place.join(UPPER_FOLDER),
+            self.place.join(WORK_FOLDER),
         ] {
             fs::create_dir_all(&directory).map_err(LabError::disk("make", &directory))?;
         }
@@ -61,14 +61,14 @@ impl ContainerDisk {
         let to = self.saved.join(snapshot);
         let _ = fs::remove_dir_all(&to);
         fs::create_dir_all(&self.saved).map_err(LabError::disk("make", &self.saved))?;
-        copy(&self.place.join(UPPER), &to)
+        copy(&self.place.join(UPPER_FOLDER), &to)
     }
 
     /// What was kept takes the place of what is written now. The node is off.
     pub(crate) fn load(&self, snapshot: &str) -> Result<(), LabError> {
         self.clear()?;
         fs::create_dir_all(&self.place).map_err(LabError::disk("make", &self.place))?;
-        copy(&self.saved.join(snapshot), &self.place.join(UPPER))
+        copy(&self.saved.join(snapshot), &self.place.join(UPPER_FOLDER))
     }
 }
 
@@ -76,6 +76,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
     let mut command = Command::new("cp");
     command.args(["--archive", "--no-target-directory"]);
     command.arg(from).arg(to);
-    tools::output(&mut command, COPY_WITHIN)?;
+    tools::output(&mut command, COPY_TIMEOUT)?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::address;
 use crate::error::LabError;
 use crate::state::{self, LabRecord};
 
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const SSH: u16 = 22;
 const BLOCK: usize = 64 * 1024;
 
@@ -65,7 +65,7 @@ fn forward(near: &TcpStream, index: usize) {
         return;
     };
     let address = SocketAddr::new(address, SSH);
-    if let Ok(far) = TcpStream::connect_timeout(&address, CONNECT_WITHIN) {
+    if let Ok(far) = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
         let _ = (near.set_nodelay(true), far.set_nodelay(true));
         std::thread::scope(|scope| {
             scope.spawn(|| copy(near, &far));

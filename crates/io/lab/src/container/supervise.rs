@@ -16,7 +16,7 @@ use crate::tools;
 
 const ENTER: &str = include_str!("../../container/enter.sh");
 const INIT: &str = include_str!("../../container/init.sh");
-const MOUNT_WITHIN: Duration = Duration::from_secs(10);
+const MOUNT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The command that runs `serve`: mounts that it makes are seen by it and its children alone, and end with them.
 pub(crate) fn command(mut program: Command, directory: &Path, node: &str) -> Command {
@@ -70,7 +70,7 @@ fn limit(place: &Path, size: u32) -> Result<(), LabError> {
             "tmpfs",
         ])
         .arg(place);
-    tools::output(&mut command, MOUNT_WITHIN)?;
+    tools::output(&mut command, MOUNT_TIMEOUT)?;
     Ok(())
 }
 

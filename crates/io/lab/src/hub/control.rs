@@ -13,7 +13,7 @@ use super::forward::FrameForwarder;
 use super::{AttachmentFaults, CableFault, FaultDirection, HubError, LostFrames};
 use crate::socket;
 
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -163,8 +163,8 @@ impl HubClient {
 
     fn exchange(&self, request: &Request) -> std::io::Result<String> {
         let mut stream: UnixStream = socket::connect(&self.path)?;
-        stream.set_read_timeout(Some(ANSWER_WITHIN))?;
-        stream.set_write_timeout(Some(ANSWER_WITHIN))?;
+        stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
+        stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
         let mut text = serde_json::to_string(request)?;
         text.push('\n');
         stream.write_all(text.as_bytes())?;

@@ -10,9 +10,9 @@ const ETHERNET_HEADER: usize = 14;
 const VLAN_TAG: usize = 4;
 /// A slow link holds this much before it drops: more than senders of RDMA have under way (Soft-RoCE 128 packets a queue
 /// pair), as a lossless fabric would, whose ports pause them.
-const RATE_QUEUE: Duration = Duration::from_millis(500);
+const RATE_QUEUE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a reordered frame is held back, so that later ones overtake it.
-const REORDER_HOLD: Duration = Duration::from_millis(5);
+const REORDER_INTERVAL: Duration = Duration::from_millis(5);
 const REORDER_SHARE: f64 = 0.25;
 
 /// One fault, as a person asks for it.
@@ -220,7 +220,7 @@ impl LinkDirection {
         let mut due = now;
         if let Some(bits) = faults.rate_bits {
             let start = self.free_at.max(now);
-            if start.saturating_sub(now) > RATE_QUEUE {
+            if start.saturating_sub(now) > RATE_QUEUE_TIMEOUT {
                 return None;
             }
             let nanos = (frame.len() as u64 * 8).saturating_mul(1_000_000_000) / bits.max(1);
@@ -229,7 +229,7 @@ impl LinkDirection {
         }
         due += Duration::from_micros(faults.delay_micros);
         if held {
-            due += REORDER_HOLD;
+            due += REORDER_INTERVAL;
         }
         Some(due)
     }

@@ -11,7 +11,7 @@ const INPUT: usize = 256 * 1024;
 /// Above this the senders are held back, as link-level flow control would.
 const HIGH_WATER: usize = 1024 * 1024;
 /// A receiver that took nothing for this long holds nobody back any more: its frames are dropped.
-const STALL: Duration = Duration::from_millis(200);
+const STALL_TIMEOUT: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) struct HubPort {
@@ -122,7 +122,7 @@ impl HubPort {
     }
 
     fn is_stalled(&self, now: Duration) -> bool {
-        now.saturating_sub(self.moved_at) > STALL
+        now.saturating_sub(self.moved_at) > STALL_TIMEOUT
     }
 }
 

@@ -13,7 +13,7 @@ use super::port::HubPort;
 use super::{HubConfig, HubError};
 
 /// A held-back sender is looked at again after this long even if nothing moved.
-const HELD_BACK_LOOK: Duration = Duration::from_millis(50);
+const HELD_BACK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_REQUEST: usize = 64 * 1024;
 
 struct Hub {
@@ -140,7 +140,9 @@ impl Hub {
         }
         let mut timeout = next.map(|due| due.saturating_sub(now));
         if held_back {
-            timeout = Some(timeout.map_or(HELD_BACK_LOOK, |time| time.min(HELD_BACK_LOOK)));
+            timeout = Some(timeout.map_or(HELD_BACK_POLL_INTERVAL, |time| {
+                time.min(HELD_BACK_POLL_INTERVAL)
+            }));
         }
         let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
         match poll(&mut fds, timeout.as_ref()) {

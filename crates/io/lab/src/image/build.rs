@@ -14,10 +14,10 @@ use crate::arch::Arch;
 use crate::tools::{self, ToolError};
 use crate::{ReportProgress, paths, process};
 
-const BUILD_WITHIN: Duration = Duration::from_secs(1500);
+const BUILD_TIMEOUT: Duration = Duration::from_secs(1500);
 /// Every program of every package emulated.
-const FOREIGN_BUILD_WITHIN: Duration = Duration::from_secs(5400);
-const CLEAN_WITHIN: Duration = Duration::from_secs(120);
+const FOREIGN_BUILD_TIMEOUT: Duration = Duration::from_secs(5400);
+const CLEAN_TIMEOUT: Duration = Duration::from_secs(120);
 const WORK_MIB: u64 = 3_500;
 const CACHE_MIB: u64 = 1_600;
 const LOG: &str = "build.log";
@@ -44,7 +44,7 @@ pub(super) fn build(
         recipe.arch,
         recipe.suite,
         recipe.packages().split(',').count(),
-        if recipe.arch == Arch::HERE {
+        if recipe.arch == Arch::HOST {
             "two"
         } else {
             "fifteen"
@@ -98,7 +98,7 @@ fn bootstrap(
 ) -> Result<(), ImageError> {
     let log_path = partial.join(LOG);
     let log = File::create(&log_path).map_err(disk("write", &log_path))?;
-    let local = recipe.arch == Arch::HERE;
+    let local = recipe.arch == Arch::HOST;
     let mode = if getuid().is_root() {
         "root"
     } else {
@@ -126,9 +126,9 @@ fn bootstrap(
         .spawn()
         .map_err(|source| failed(tools::start(&command, source)))?;
     let deadline = if local {
-        BUILD_WITHIN
+        BUILD_TIMEOUT
     } else {
-        FOREIGN_BUILD_WITHIN
+        FOREIGN_BUILD_TIMEOUT
     };
     let status = tools::wait(&mut child, deadline);
     let said = || tools::tail(&std::fs::read_to_string(&log_path).unwrap_or_default());
@@ -247,7 +247,7 @@ fn remove_tree(work: &Path) {
     let mut command = Command::new("mmdebstrap");
     command.args(["--unshare-helper", "rm", "-rf"]);
     command.arg(work.join("tmp"));
-    let _ = tools::output(&mut command, CLEAN_WITHIN);
+    let _ = tools::output(&mut command, CLEAN_TIMEOUT);
     if let Err(error) = std::fs::remove_dir_all(work) {
         tracing::warn!(path = %work.display(), %error, "an unfinished image build could not be removed");
     }

@@ -103,7 +103,7 @@ impl ImageRecipe {
 
     /// What mmdebstrap is told of the image, with the hooks of `work` and the files that they leave in `target`.
     pub(super) fn arguments(&self, work: &Path, target: &Path) -> Vec<String> {
-        let local = self.arch == Arch::HERE;
+        let local = self.arch == Arch::HOST;
         let mut arguments: Vec<String> = [
             "--variant=minbase",
             "--format=null",

@@ -15,7 +15,7 @@ impl Lab {
         }
         for node in &self.record.profile.nodes {
             if self.is_on(node) {
-                let mut monitor = self.monitor(node, super::QUICK)?;
+                let mut monitor = self.monitor(node, super::STATUS_TIMEOUT)?;
                 self.set_carriers(node, &mut monitor, &status)?;
             }
         }

@@ -35,7 +35,7 @@ impl Lab {
 
     /// What every node's file system lies over.
     pub(crate) fn tree(&self) -> Result<PathBuf, LabError> {
-        Ok(self.record.image(Arch::HERE).tree()?)
+        Ok(self.record.image(Arch::HOST).tree()?)
     }
 
     fn groups(&self) -> Result<LabCgroups, LabError> {

@@ -11,8 +11,8 @@ use crate::lock::LabLock;
 use crate::paths::LabPaths;
 use crate::process;
 
-const OTHER_COMMAND: Duration = Duration::from_secs(15);
-const END_WITHIN: Duration = Duration::from_secs(20);
+const LAB_LOCK_TIMEOUT: Duration = Duration::from_secs(15);
+const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Ends the lab and removes its directory. False when there was none.
 pub fn down(paths: &LabPaths, name: &str, say: ReportProgress<'_>) -> Result<bool, LabError> {
@@ -21,7 +21,7 @@ pub fn down(paths: &LabPaths, name: &str, say: ReportProgress<'_>) -> Result<boo
         return Ok(false);
     }
     // An `up` that has just begun holds it, and has no directory yet.
-    let lock = LabLock::take(&paths.lock(name), OTHER_COMMAND)?;
+    let lock = LabLock::take(&paths.lock(name), LAB_LOCK_TIMEOUT)?;
     let exists = paths.lab(name).exists();
     clear(paths, name, say)?;
     lock.remove();
@@ -89,7 +89,7 @@ pub(super) fn clear(paths: &LabPaths, name: &str, say: ReportProgress<'_>) -> Re
         Err(_) => Ok(()),
     };
     end_groups()?;
-    let ended = process::end_all(&directory, END_WITHIN).map_err(|source| LabError::End {
+    let ended = process::end_all(&directory, END_TIMEOUT).map_err(|source| LabError::End {
         lab: name.to_owned(),
         source,
     })?;

@@ -110,7 +110,7 @@ impl Lab {
         if self.record.kind == LabKind::Containers {
             return self.freeze(node, true);
         }
-        self.monitor(node, super::QUICK)?
+        self.monitor(node, super::STATUS_TIMEOUT)?
             .stop()
             .map_err(LabError::monitor(&node.name))
     }
@@ -120,7 +120,7 @@ impl Lab {
         if self.record.kind == LabKind::Containers {
             return self.freeze(node, false);
         }
-        self.monitor(node, super::QUICK)?
+        self.monitor(node, super::STATUS_TIMEOUT)?
             .resume()
             .map_err(LabError::monitor(&node.name))
     }
@@ -136,7 +136,7 @@ impl Lab {
         let name = NodeFilePaths(&node.name).process();
         if let Some(process) = state::process(&self.directory, &name) {
             process.signal(Signal::KILL);
-            process.wait_gone(super::node::KILL_WITHIN);
+            process.wait_gone(super::node::KILL_TIMEOUT);
         }
         if self.record.kind == LabKind::Containers {
             self.end_container(node)?;

@@ -14,11 +14,11 @@ use crate::{process, state, tools};
 /// A boot under TCG on a busy machine.
 const MACHINE_BOOT_TIMEOUT: Duration = Duration::from_secs(900);
 const CONTAINER_BOOT_TIMEOUT: Duration = Duration::from_secs(90);
-pub(super) const KILL_WITHIN: Duration = Duration::from_secs(10);
-const START_WITHIN: Duration = Duration::from_secs(30);
-const ASK_WITHIN: Duration = Duration::from_secs(25);
-const SETTLE_WITHIN: Duration = Duration::from_secs(240);
-const LOOK: Duration = Duration::from_millis(300);
+pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const SCRIPT_TIMEOUT: Duration = Duration::from_secs(25);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(240);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// The youngest processes last, each with the kernel function that it sleeps in; none of the kernel's own.
 const WHAT_RUNS: &str =
     "ps --ppid 2 -p 2 --deselect -o pid,stat,wchan:24,etimes,args --sort=start_time";
@@ -49,10 +49,10 @@ impl Lab {
             .map_err(LabError::disk("write into", &self.directory))?;
         let started = Instant::now();
         let mut monitor = loop {
-            match self.monitor(node, LOOK) {
+            match self.monitor(node, POLL_INTERVAL) {
                 Ok(monitor) => break monitor,
                 Err(_) if !id.alive() => return Err(self.died(&node.name, &files.log())),
-                Err(error) if started.elapsed() > START_WITHIN => return Err(error),
+                Err(error) if started.elapsed() > START_TIMEOUT => return Err(error),
                 Err(_) => {}
             }
         };
@@ -78,7 +78,7 @@ impl Lab {
     ) -> Result<String, LabError> {
         let started = Instant::now();
         loop {
-            if let Ok(outcome) = self.script(node, script, ASK_WITHIN)
+            if let Ok(outcome) = self.script(node, script, SCRIPT_TIMEOUT)
                 && outcome.status.success()
             {
                 return Ok(outcome.stdout);
@@ -94,7 +94,7 @@ impl Lab {
             if started.elapsed() > deadline {
                 return Err(self.not_up(node, deadline));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -122,7 +122,7 @@ impl Lab {
 
     /// For a command that did not end: whether it hangs alone, or the node, or the way in.
     pub fn hang_diagnosis(&self, node: &str) -> String {
-        match self.script(node, WHAT_RUNS, ASK_WITHIN) {
+        match self.script(node, WHAT_RUNS, SCRIPT_TIMEOUT) {
             Ok(outcome) if outcome.status.success() => {
                 format!("the node runs: {}", tools::tail(&outcome.stdout))
             }
@@ -159,15 +159,15 @@ impl Lab {
                 now.subsec_millis()
             );
             let asked = Instant::now();
-            match self.script(node, &script, ASK_WITHIN) {
+            match self.script(node, &script, SCRIPT_TIMEOUT) {
                 // A slow login would set a stale time: once more then, on the warm path.
-                Ok(outcome) if outcome.status.success() && asked.elapsed() < ASK_WITHIN / 5 => {
+                Ok(outcome) if outcome.status.success() && asked.elapsed() < SCRIPT_TIMEOUT / 5 => {
                     return Ok(());
                 }
-                _ if started.elapsed() > SETTLE_WITHIN => {
-                    return Err(self.not_up(node, SETTLE_WITHIN));
+                _ if started.elapsed() > SETTLE_TIMEOUT => {
+                    return Err(self.not_up(node, SETTLE_TIMEOUT));
                 }
-                _ => std::thread::sleep(LOOK),
+                _ => std::thread::sleep(POLL_INTERVAL),
             }
         }
     }
@@ -183,7 +183,7 @@ impl Lab {
         if self.record.kind == LabKind::Containers {
             return self.save_container(machine, snapshot);
         }
-        let mut monitor = self.monitor(machine, START_WITHIN)?;
+        let mut monitor = self.monitor(machine, START_TIMEOUT)?;
         monitor.save(snapshot).map_err(LabError::monitor(node))
     }
 
@@ -199,7 +199,7 @@ impl Lab {
             return self.reset_container(machine, snapshot);
         }
         if self.is_on(machine) {
-            let mut monitor = self.monitor(machine, START_WITHIN)?;
+            let mut monitor = self.monitor(machine, START_TIMEOUT)?;
             monitor.load(snapshot).map_err(LabError::monitor(node))?;
             let status = self.hub().status()?;
             self.set_carriers(machine, &mut monitor, &status)?;
@@ -276,10 +276,10 @@ impl Lab {
             LabNodeState::Paused => self.resume(node)?,
             LabNodeState::Starting | LabNodeState::Running => {}
         }
-        let before = self.wait_until(node, BOOT_ID, SETTLE_WITHIN)?;
+        let before = self.wait_until(node, BOOT_ID, SETTLE_TIMEOUT)?;
         self.hang_up(node);
         // The connection may end before the answer comes.
-        let _ = self.script(node, "systemctl reboot", ASK_WITHIN);
+        let _ = self.script(node, "systemctl reboot", SCRIPT_TIMEOUT);
         let script = format!("[ \"$({BOOT_ID})\" != {} ]", before.trim());
         self.wait_until(node, &script, self.boot_timeout())?;
         self.wait_booted(node)

@@ -22,9 +22,9 @@ use crate::snapshots::{self, PASSWORD};
 use crate::state::{self, LabPhase, LabRecord};
 use crate::{ReportProgress, process, seed, tools};
 
-const OTHER_COMMAND: Duration = Duration::from_secs(15);
-const HUB_WITHIN: Duration = Duration::from_secs(10);
-const DISK_WITHIN: Duration = Duration::from_secs(60);
+const LAB_LOCK_TIMEOUT: Duration = Duration::from_secs(15);
+const HUB_TIMEOUT: Duration = Duration::from_secs(10);
+const DISK_TIMEOUT: Duration = Duration::from_secs(60);
 const HUB_CONFIG: &str = "hub.json";
 const HUB_LOG: &str = "hub.log";
 /// The user-mode network's addresses begin so (libslirp, `special_ethaddr`).
@@ -76,7 +76,7 @@ pub fn up(
 ) -> Result<Lab, LabError> {
     check_name(&request.name)?;
     check_kind(request)?;
-    let lock = LabLock::take(&paths.lock(&request.name), OTHER_COMMAND)?;
+    let lock = LabLock::take(&paths.lock(&request.name), LAB_LOCK_TIMEOUT)?;
     if let Ok(lab) = Lab::open(paths, &request.name) {
         return already_up(lab, request, say);
     }
@@ -116,7 +116,7 @@ fn check_kind(request: &LabRequest) -> Result<(), LabError> {
             let emulators = profile.architectures();
             let emulators = emulators.into_iter().map(Arch::emulator);
             let tools: Vec<&str> = emulators
-                .chain([Arch::HERE.emulator(), "qemu-img", "ssh", "ssh-keygen"])
+                .chain([Arch::HOST.emulator(), "qemu-img", "ssh", "ssh-keygen"])
                 .collect();
             tools::require(&tools)?;
             let set_up = profile.nodes.iter().find(|node| !node.container.is_plain());
@@ -139,7 +139,7 @@ fn check_kind(request: &LabRequest) -> Result<(), LabError> {
             if !rustix::process::geteuid().is_root() {
                 return Err(LabError::NotRoot);
             }
-            let foreign = profile.nodes.iter().find(|node| node.arch != Arch::HERE);
+            let foreign = profile.nodes.iter().find(|node| node.arch != Arch::HOST);
             foreign.map_or(Ok(()), |node| {
                 Err(LabError::MachinesOnly {
                     what: format!("{} nodes", node.arch),
@@ -281,13 +281,13 @@ fn accelerate(
     directory: &Path,
     say: ReportProgress<'_>,
 ) -> QemuAccelerator {
-    for arch in images.keys().filter(|arch| **arch != Arch::HERE) {
+    for arch in images.keys().filter(|arch| **arch != Arch::HOST) {
         say(&format!(
             "{arch} nodes are emulated: this machine is {}",
-            Arch::HERE
+            Arch::HOST
         ));
     }
-    let Some(image) = images.get(&Arch::HERE) else {
+    let Some(image) = images.get(&Arch::HOST) else {
         return QemuAccelerator::Tcg;
     };
     let accel = accel::choose(paths, image, directory, say);
@@ -327,7 +327,7 @@ fn make_disks(lab: &Lab) -> Result<(), LabError> {
             .args(["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"])
             .arg(lab.record.image(node.arch).root())
             .arg(lab.directory.join(NodeFilePaths(&node.name).disk()));
-        tools::output(&mut command, DISK_WITHIN)?;
+        tools::output(&mut command, DISK_TIMEOUT)?;
     }
     Ok(())
 }
@@ -364,7 +364,7 @@ impl Lab {
             if state::process(&self.directory, HUB_PROCESS).is_none() {
                 return Err(self.died("the hub", HUB_LOG));
             }
-            if started.elapsed() > HUB_WITHIN {
+            if started.elapsed() > HUB_TIMEOUT {
                 return Err(error.into());
             }
             std::thread::sleep(Duration::from_millis(20));

@@ -127,7 +127,7 @@ fn an_unknown_name_lists_the_shipped_ones() {
 #[test]
 fn a_node_has_this_machines_architecture_unless_it_says_otherwise() {
     let arch = |text: &str| LabProfile::parse("test", text).unwrap().nodes[1].arch;
-    assert_eq!(arch(shipped("two-sparks").unwrap()), Arch::HERE);
+    assert_eq!(arch(shipped("two-sparks").unwrap()), Arch::HOST);
     for (word, expected) in [("aarch64", Arch::Arm), ("x86_64", Arch::X86)] {
         let node = format!("name = \"spark-b\"\narch = \"{word}\"");
         assert_eq!(

@@ -13,7 +13,7 @@ use crate::image::DiskImage;
 use crate::paths::LabPaths;
 use crate::{process, tools};
 
-const BOOT_WITHIN: Duration = Duration::from_secs(15);
+const BOOT_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -25,7 +25,7 @@ pub enum QemuAccelerator {
 impl QemuAccelerator {
     /// What a node gets where this machine's own architecture gets `self`.
     pub(crate) fn of(self, arch: Arch) -> Self {
-        if arch == Arch::HERE { self } else { Self::Tcg }
+        if arch == Arch::HOST { self } else { Self::Tcg }
     }
 
     pub(super) const fn arguments(self, board: &QemuBoard) -> [&'static str; 4] {
@@ -89,8 +89,8 @@ pub(crate) fn choose(
 
 /// Boots the image's kernel into a program that ends at once; the panic that follows ends QEMU.
 fn boots_with_kvm(image: &DiskImage, lab: &Path) -> Result<(), String> {
-    let board = QemuBoard::of(Arch::HERE);
-    let mut command = Command::new(Arch::HERE.emulator());
+    let board = QemuBoard::of(Arch::HOST);
+    let mut command = Command::new(Arch::HOST.emulator());
     command
         .env(process::VARIABLE, lab)
         .args([
@@ -110,9 +110,9 @@ fn boots_with_kvm(image: &DiskImage, lab: &Path) -> Result<(), String> {
             "-append",
             &format!("console={} panic=-1 rdinit=/bin/busybox", board.console),
         ]);
-    let outcome = tools::run(&mut command, BOOT_WITHIN).map_err(|error| match error {
+    let outcome = tools::run(&mut command, BOOT_TIMEOUT).map_err(|error| match error {
         tools::ToolError::TooSlow { .. } => {
-            format!("the guest hung for {} s", BOOT_WITHIN.as_secs())
+            format!("the guest hung for {} s", BOOT_TIMEOUT.as_secs())
         }
         other => other.to_string(),
     })?;

@@ -201,7 +201,7 @@ pub(crate) fn gateway(socket: &str, ports: &[u16]) -> Command {
         let node = address::management(index);
         let _ = write!(user, ",hostfwd=tcp:127.0.0.1:{port}-{node}:22");
     }
-    let mut command = Command::new(Arch::HERE.emulator());
+    let mut command = Command::new(Arch::HOST.emulator());
     command
         .args(["-name", "crosstie-lab-gateway", "-machine", "none"])
         .args([

@@ -10,10 +10,10 @@ use thiserror::Error;
 
 use crate::socket;
 
-const LOOK: Duration = Duration::from_millis(50);
-const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Writing a node's memory to a slow disk.
-const SNAPSHOT_WITHIN: Duration = Duration::from_secs(180);
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(180);
 
 #[derive(Debug, Error)]
 pub enum QmpError {
@@ -53,15 +53,15 @@ impl QmpClient {
                         source,
                     });
                 }
-                Err(_) => std::thread::sleep(LOOK),
+                Err(_) => std::thread::sleep(POLL_INTERVAL),
             }
         }
     }
 
     fn greet(path: &Path) -> std::io::Result<Self> {
         let stream = socket::connect(path)?;
-        stream.set_read_timeout(Some(ANSWER_WITHIN))?;
-        stream.set_write_timeout(Some(ANSWER_WITHIN))?;
+        stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
+        stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
         let mut qmp = Self {
             path: path.display().to_string(),
             reader: BufReader::new(stream),
@@ -109,7 +109,7 @@ impl QmpClient {
         let _ = self
             .reader
             .get_ref()
-            .set_read_timeout(Some(SNAPSHOT_WITHIN));
+            .set_read_timeout(Some(SNAPSHOT_TIMEOUT));
         let answer = self.execute("human-monitor-command", json!({"command-line": line}))?;
         match answer.as_str().map(str::trim) {
             None | Some("") => Ok(()),

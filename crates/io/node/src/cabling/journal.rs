@@ -17,9 +17,9 @@ use crate::{lock, netlink::links::LinkClient};
 
 const FORMAT: u32 = 1;
 /// A journal of ours has a few kilobytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_JOURNAL_BYTES: u64 = 1 << 20;
 /// For another run to end: one that was cancelled a moment ago is still on its way out.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -210,7 +210,7 @@ pub(super) fn lock(state: &Path) -> Result<File, CablingError> {
     let error = |error: io::Error| journal_error(state, &error);
     make_folder(&RealDisk, state, 0o755).map_err(error)?;
     let path = state.join(format!("{}.lock", namespace()));
-    let taken = lock::take(&path, PATIENCE).map_err(error)?;
+    let taken = lock::take(&path, LOCK_TIMEOUT).map_err(error)?;
     taken.ok_or(CablingError::Busy)
 }
 
@@ -244,7 +244,7 @@ pub(super) fn killed_run_journals(
 }
 
 fn read(path: &Path) -> io::Result<Content> {
-    let content: Content = read_json(path, LONGEST)?;
+    let content: Content = read_json(path, MAX_JOURNAL_BYTES)?;
     if content.format != FORMAT {
         return Err(io::Error::other(format!(
             "its format is {}",

@@ -17,11 +17,11 @@ use super::{ListenControl, guard::CablingInterface, packet::PacketSocket};
 use crate::netlink::links::LinkClient;
 
 /// Each port says its name as often as this. A cable that loses nine frames in ten is still found.
-const BURST: Duration = Duration::from_millis(100);
+const SEND_INTERVAL: Duration = Duration::from_millis(100);
 const BURSTS_A_SECOND: u32 = 10;
 
 /// How long a stop may go unnoticed.
-const PATIENCE: Duration = Duration::from_millis(20);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Senders that one port remembers; only our own agents can add to them.
 const MOST_SENDERS: usize = 16_384;
@@ -75,7 +75,7 @@ pub(super) fn listen(
                 told = now;
             }
             sequence += 1;
-            next = Instant::now() + BURST;
+            next = Instant::now() + SEND_INTERVAL;
         }
         wait(
             &ears,
@@ -146,7 +146,7 @@ fn wait(ears: &[PortListener], longest: Duration) {
         .iter()
         .map(|ear| PollFd::new(ear.socket.descriptor(), PollFlags::IN))
         .collect();
-    let timeout = Timespec::try_from(longest.min(PATIENCE)).ok();
+    let timeout = Timespec::try_from(longest.min(STOP_POLL_INTERVAL)).ok();
     // A signal, or nothing: the loop around it goes on either way.
     let _ = poll(&mut waited, timeout.as_ref());
 }

@@ -25,7 +25,7 @@ use journal::{LinkJournal, LinkJournalEntry, RaisedLinksGuard};
 pub const STATE: &str = "/var/lib/crosstie/cabling";
 
 /// However late it began.
-const SHORTEST: Duration = Duration::from_secs(2);
+const MIN_LISTEN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// More than any machine has; and frames have 16 bits for it.
 const MOST_INTERFACES: usize = 256;
@@ -74,7 +74,8 @@ pub fn run_cabling(
     }
     let mut ports = guard::ports(&facts, &mut links, &probe.interfaces);
     let raised = raise(probe, state, &mut links, &mut ports)?;
-    let until = (called + Duration::from_millis(probe.listen_ms)).max(Instant::now() + SHORTEST);
+    let until =
+        (called + Duration::from_millis(probe.listen_ms)).max(Instant::now() + MIN_LISTEN_TIMEOUT);
     listen::listen(probe, &mut links, &mut ports, until, conduct);
     if let Some(raised) = raised {
         left.extend(raised.put_back(&mut links).failed);

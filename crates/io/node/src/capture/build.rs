@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use crosstie_facts::{
     CaptureEntry, RawCapture, ReadGap,
-    raw::{KEEP, clean},
+    raw::{EMPTY_FOLDER_FILE, clean},
 };
 
 use super::{
@@ -69,9 +69,9 @@ impl<'a> CaptureBuilder<'a> {
     fn add_to_tree(&mut self, path: &str, entry: CaptureEntry) {
         match entry {
             CaptureEntry::Directory => self.directories.push(path.to_owned()),
-            CaptureEntry::File(_) if path == KEEP => {}
+            CaptureEntry::File(_) if path == EMPTY_FOLDER_FILE => {}
             CaptureEntry::File(_) if path.ends_with("/.keep") => {
-                let directory = &path[..path.len() - KEEP.len() - 1];
+                let directory = &path[..path.len() - EMPTY_FOLDER_FILE.len() - 1];
                 self.raw.insert(directory, CaptureEntry::Directory);
             }
             entry => self.raw.insert(path, entry),

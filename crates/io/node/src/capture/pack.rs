@@ -5,7 +5,7 @@ use std::{
     sync::atomic::AtomicU64,
 };
 
-use crosstie_facts::{CaptureEntry, RawCapture, raw::KEEP};
+use crosstie_facts::{CaptureEntry, RawCapture, raw::EMPTY_FOLDER_FILE};
 use flate2::{Compression, write::GzEncoder};
 use tar::{EntryType, Header};
 
@@ -65,7 +65,7 @@ impl<W: Write> Packer<W> {
         match entry {
             CaptureEntry::File(bytes) => self.file(path, bytes),
             CaptureEntry::Link(target) => self.link(path, target),
-            CaptureEntry::Directory => self.file(&format!("{path}/{KEEP}"), &[]),
+            CaptureEntry::Directory => self.file(&format!("{path}/{EMPTY_FOLDER_FILE}"), &[]),
             // Stands in meta.toml.
             CaptureEntry::Gap(_) => Ok(()),
         }

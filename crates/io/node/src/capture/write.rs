@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use crosstie_facts::{CaptureEntry, RawCapture, raw::KEEP};
+use crosstie_facts::{CaptureEntry, RawCapture, raw::EMPTY_FOLDER_FILE};
 use rustix::fs::syncfs;
 
 use super::{
@@ -56,7 +56,7 @@ fn within_limits(raw: &RawCapture, meta: &str) -> Result<(), CaptureWriteError> 
         let content = match entry {
             CaptureEntry::File(bytes) => bytes.len(),
             CaptureEntry::Link(target) => target.len(),
-            CaptureEntry::Directory | CaptureEntry::Gap(_) => KEEP.len(),
+            CaptureEntry::Directory | CaptureEntry::Gap(_) => EMPTY_FOLDER_FILE.len(),
         };
         entries += 1;
         stored += ROOT.len() + 1 + path.len() + content;
@@ -119,7 +119,7 @@ fn write_entry(path: &Path, entry: &CaptureEntry) -> io::Result<()> {
         CaptureEntry::Link(target) => symlink(target, path),
         CaptureEntry::Directory => {
             new_directories(path)?;
-            write_file(&path.join(KEEP), &[])
+            write_file(&path.join(EMPTY_FOLDER_FILE), &[])
         }
         // Stands in meta.toml.
         CaptureEntry::Gap(_) => Ok(()),

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A driver that was idle wakes its GPUs first, a second or two each.
-const DEADLINE: Duration = Duration::from_secs(8);
+const GPU_READ_TIMEOUT: Duration = Duration::from_secs(8);
 
 pub(super) fn ready(machine: &LocalFileTree) -> Ready {
     match (driver_is_loaded(machine), has_gpu(machine)) {
@@ -25,7 +25,7 @@ pub(super) fn ready(machine: &LocalFileTree) -> Ready {
 }
 
 pub(super) fn read() -> Result<Vec<u8>, ReadGap> {
-    match crosstie_gpu::read(DEADLINE) {
+    match crosstie_gpu::read(GPU_READ_TIMEOUT) {
         Ok(gpus) => Ok(gpu_xml(&gpus).into_bytes()),
         // nvidia-smi would hang just the same.
         Err(error @ NvmlError::Silent(_)) => Err(ReadGap::Failed(error.to_string())),
@@ -38,7 +38,7 @@ pub(super) fn read() -> Result<Vec<u8>, ReadGap> {
 
 fn by_command() -> Result<Vec<u8>, ReadGap> {
     let bounds = CommandLimits {
-        deadline: DEADLINE,
+        deadline: GPU_READ_TIMEOUT,
         ..CommandLimits::default()
     };
     run("nvidia-smi", &["-q", "-x"], bounds)

@@ -21,14 +21,14 @@ const RECORD: usize = 8 << 10;
 /// The facility of the kernel's own messages (linux/syslog.h); a priority holds it above the three bits of the level.
 const KERNEL: u32 = 0;
 const MAX_LOG: usize = 16 << 20;
-const DEADLINE: Duration = Duration::from_secs(2);
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) fn read() -> Result<Vec<u8>, ReadGap> {
     match records() {
         // Containers have no such device, and may have the system call that dmesg falls back to.
         Err(ReadGap::Absent) => {
             let bounds = CommandLimits {
-                deadline: DEADLINE,
+                deadline: READ_TIMEOUT,
                 output: MAX_LOG,
             };
             run("dmesg", &["--kernel"], bounds)
@@ -40,7 +40,7 @@ pub(super) fn read() -> Result<Vec<u8>, ReadGap> {
 fn records() -> Result<String, ReadGap> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let device = rustix::fs::open("/dev/kmsg", flags, Mode::empty()).map_err(gap)?;
-    let until = Instant::now() + DEADLINE;
+    let until = Instant::now() + READ_TIMEOUT;
     let mut text = String::new();
     let mut record = [0; RECORD];
     while text.len() < MAX_LOG && Instant::now() < until {

@@ -89,7 +89,7 @@ const NUMBERS: [(u16, &str); 12] = [
 ];
 
 /// The alias is left out: people write what they like there.
-const WORDS: [(u16, &str); 4] = [
+const TEXT_ATTRIBUTES: [(u16, &str); 4] = [
     (6, "qdisc"),
     (38, "phys_port_name"),
     (56, "parentdev"),
@@ -208,7 +208,7 @@ impl LinkTable {
         for (kind, key) in NUMBERS {
             object.put_some(key, attributes.u32(kind));
         }
-        for (kind, key) in WORDS {
+        for (kind, key) in TEXT_ATTRIBUTES {
             object.put_some(key, attributes.text(kind));
         }
         put_hardware(attributes, link, &mut object);

@@ -19,7 +19,7 @@ use rustix::{
 use super::message::{NetlinkMessage, NetlinkMessages, NetlinkRequest, u32_at};
 
 /// The kernel answers in well under a millisecond; a driver that holds the lock may take longer.
-const DEADLINE: Duration = Duration::from_secs(2);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 const ATTEMPTS: usize = 5;
 /// The kernel sizes the parts of a dump by the reader's buffer, up to 32 KiB.
 const BUFFER: usize = 64 << 10;
@@ -135,7 +135,7 @@ enum Progress {
 impl NetlinkSocket {
     /// `None` is `NETLINK_ROUTE`.
     pub fn open(protocol: Option<Protocol>) -> Result<Self, NetlinkError> {
-        Self::open_within(protocol, DEADLINE)
+        Self::open_within(protocol, REPLY_TIMEOUT)
     }
 
     /// With another deadline for each answer.

@@ -9,9 +9,9 @@ use std::{
 use super::problem::ProbeProblem;
 
 /// RFC 4253, section 4.2: the line's greatest length.
-const LONGEST: usize = 255;
+const MAX_BANNER_BYTES: usize = 255;
 /// What a person is shown of something else.
-const SHOWN: usize = 40;
+const MAX_SHOWN_CHARACTERS: usize = 40;
 
 pub(super) fn greeting(address: SocketAddr, deadline: Duration) -> Result<(), ProbeProblem> {
     let until = Instant::now() + deadline;
@@ -23,14 +23,14 @@ pub(super) fn greeting(address: SocketAddr, deadline: Duration) -> Result<(), Pr
     }
     let said = String::from_utf8_lossy(&line);
     Err(ProbeProblem::NotSsh {
-        said: said.trim_end().chars().take(SHOWN).collect(),
+        said: said.trim_end().chars().take(MAX_SHOWN_CHARACTERS).collect(),
     })
 }
 
 fn first_line(mut stream: TcpStream, until: Instant) -> io::Result<Vec<u8>> {
-    let mut line = [0; LONGEST];
+    let mut line = [0; MAX_BANNER_BYTES];
     let mut length = 0;
-    while length < LONGEST && !line[..length].contains(&b'\n') {
+    while length < MAX_BANNER_BYTES && !line[..length].contains(&b'\n') {
         if Instant::now() >= until {
             return Err(ErrorKind::TimedOut.into());
         }
@@ -62,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    const DEADLINE: Duration = Duration::from_millis(300);
+    const TEST_GREETING_TIMEOUT: Duration = Duration::from_millis(300);
 
     /// What comes of a server that says this, part by part, and then hangs up or waits.
     fn outcome(parts: &'static [&'static [u8]], hangs_up: bool) -> Result<(), String> {
@@ -75,10 +75,10 @@ mod tests {
                 thread::sleep(Duration::from_millis(20));
             }
             if !hangs_up {
-                thread::sleep(2 * DEADLINE);
+                thread::sleep(2 * TEST_GREETING_TIMEOUT);
             }
         });
-        greeting(address, DEADLINE).map_err(|problem| problem.to_string())
+        greeting(address, TEST_GREETING_TIMEOUT).map_err(|problem| problem.to_string())
     }
 
     #[test]
@@ -104,7 +104,9 @@ mod tests {
             .unwrap()
             .local_addr()
             .unwrap();
-        let refused = greeting(nobody, DEADLINE).unwrap_err().to_string();
+        let refused = greeting(nobody, TEST_GREETING_TIMEOUT)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("refused"), "{refused}");
         assert!(greeting(nobody, Duration::ZERO).is_err());
     }

@@ -22,17 +22,17 @@ use ping::PingProbe;
 use problem::{NeighbourTableState, ProbeProblem};
 
 /// What one probe takes at most, unless somebody knows better.
-pub const DEADLINE: Duration = Duration::from_secs(2);
+pub const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// However much is asked for.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Probes under way at a time.
-const AT_ONCE: usize = 32;
+const MAX_CONCURRENT_PROBES: usize = 32;
 
 /// Runs all probes, some at a time, each for `deadline` at most. The answers are in the order of the probes.
 pub fn run_probes(probes: &[ReachabilityProbe], deadline: Duration) -> Vec<ProbeResult> {
-    let deadline = deadline.min(LONGEST);
+    let deadline = deadline.min(MAX_PROBE_TIMEOUT);
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::with_capacity(probes.len()));
     let work = || {
@@ -47,7 +47,7 @@ pub fn run_probes(probes: &[ReachabilityProbe], deadline: Duration) -> Vec<Probe
         }
     };
     thread::scope(|scope| {
-        for _ in 1..probes.len().min(AT_ONCE) {
+        for _ in 1..probes.len().min(MAX_CONCURRENT_PROBES) {
             // Where there can be no more threads, those that there are do the work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn nothing_asked_nothing_answered() {
-        assert_eq!(run_probes(&[], DEADLINE), []);
+        assert_eq!(run_probes(&[], PROBE_TIMEOUT), []);
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
             .collect();
         let started = Instant::now();
         let answers = run_probes(&probes, Duration::MAX);
-        assert!(started.elapsed() < LONGEST);
+        assert!(started.elapsed() < MAX_PROBE_TIMEOUT);
         assert_eq!(answers.len(), probes.len());
         for (answer, probe) in answers.iter().zip(&probes) {
             assert_eq!(answer.probe, *probe);

@@ -33,9 +33,9 @@ pub(super) type AliasChecks = BTreeMap<(MachineName, MachineName), AliasCheck>;
 
 /// Connections at a time. sshd drops some of more than ten that have not logged in (`MaxStartups`), and its other peers look
 /// too.
-const AT_ONCE: usize = 6;
+const MAX_CONCURRENT_CHECKS: usize = 6;
 /// For all of it; what was not looked at by then was not seen.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const ALIAS_CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Looks at names and addresses with the user's own ssh.
 struct AliasChecker {
@@ -62,7 +62,7 @@ pub(super) fn check_aliases(
     let checker = AliasChecker::open(home)?;
     let (next, found) = (AtomicUsize::new(0), Mutex::new(AliasChecks::new()));
     thread::scope(|scope| {
-        for _ in 0..AT_ONCE.min(jobs.len()) {
+        for _ in 0..MAX_CONCURRENT_CHECKS.min(jobs.len()) {
             let work = inherited(|| {
                 while let Some((claims, alias)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let check = checker.check(claims, alias);
@@ -98,7 +98,9 @@ impl AliasChecker {
         let mut text = own.map_or(Vec::new(), |own| without_include(&own.text));
         text.extend_from_slice(b"\nHost *\nInclude /etc/ssh/ssh_config\n");
         fs::write(&config, text).map_err(HomeTrustError::Scratch)?;
-        let limit = time_left().map_or(TIMEOUT, |left| left.mul_f64(0.6).min(TIMEOUT));
+        let limit = time_left().map_or(ALIAS_CHECK_TIMEOUT, |left| {
+            left.mul_f64(0.6).min(ALIAS_CHECK_TIMEOUT)
+        });
         Ok(Self {
             scratch,
             config,

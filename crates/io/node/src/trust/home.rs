@@ -22,7 +22,7 @@ use crate::{
 
 /// Others hold it for a moment.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(200);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// In the home directory, or in `.ssh` where the user may not write there. A folder cannot be locked on every file system
 /// that nodes share (NFS); a file can.
@@ -149,7 +149,8 @@ impl HomeFolder {
                 .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
                 .open(&path)
                 .map_err(HomeTrustError::io("lock", &path))?;
-            let given = lock::is_given(&file, LOOK).map_err(HomeTrustError::io("lock", &path))?;
+            let given = lock::is_given(&file, LOCK_POLL_INTERVAL)
+                .map_err(HomeTrustError::io("lock", &path))?;
             if given && is_at(&file, &path).map_err(HomeTrustError::io("lock", &path))? {
                 return Ok(Some(HomeLock { path, file }));
             }

@@ -81,7 +81,7 @@ impl fmt::Display for TrustChange {
 }
 
 /// How long a machine may look for its peers, beyond what the rest of a [`WantedTrust`] takes.
-pub const ALIAS_CHECK_TIMEOUT: Duration = alias_checks::TIMEOUT;
+pub const ALIAS_CHECK_TIMEOUT: Duration = alias_checks::ALIAS_CHECK_TIMEOUT;
 
 type CheckAliases = dyn Fn(&HomeFolder, &[PeerClaims]) -> Result<AliasChecks, HomeTrustError>;
 

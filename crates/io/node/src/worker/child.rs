@@ -21,7 +21,7 @@ use super::{
 use crate::StopFlag;
 
 /// For an engine to let go of its hardware, once nobody waits for it.
-const END_GRACE: Duration = Duration::from_secs(1);
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a worker does.
 pub trait WorkerEngine {
@@ -122,7 +122,7 @@ fn read_all(
     }
     latest.set();
     current.lock().unwrap_or_else(PoisonError::into_inner).set();
-    thread::sleep(END_GRACE);
+    thread::sleep(END_TIMEOUT);
     process::exit(0);
 }
 

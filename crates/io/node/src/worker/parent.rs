@@ -33,9 +33,9 @@ use crate::{StopFlag, groups::ChildRegistration};
 /// A loaded or emulated machine takes seconds to start a program.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// For an engine that was asked to end.
-const END_GRACE: Duration = Duration::from_secs(2);
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// For the rest of its standard error to be read.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const STDERR_TIMEOUT: Duration = Duration::from_millis(500);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Events that nobody took yet; then the worker waits.
 const MOST_EVENTS: usize = 64;
@@ -127,7 +127,7 @@ impl WorkerProcess {
                 // Hardware is let go of in order where the engine still can.
                 let frame = encode(WorkerFrameKind::Stop, &[]).unwrap_or_default();
                 let _ = self.write(&frame, Duration::ZERO);
-                grace = Some(now + END_GRACE);
+                grace = Some(now + END_TIMEOUT);
             }
             if grace.is_some_and(|grace| now >= grace) {
                 return Err(self.late(deadline, stop));
@@ -140,7 +140,7 @@ impl WorkerProcess {
                 Ok(_) if grace.is_some() => return Err(self.late(deadline, stop)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(_) | Err(RecvTimeoutError::Disconnected) => {
-                    let status = self.end(END_GRACE).map_err(WorkerError::Talk)?;
+                    let status = self.end(END_TIMEOUT).map_err(WorkerError::Talk)?;
                     let stderr = self.stderr();
                     return Err(WorkerError::Ended { status, stderr });
                 }
@@ -214,7 +214,7 @@ impl WorkerProcess {
 
     /// Of a worker that has ended, as one line. Something that has left its group may keep standard error open.
     fn stderr(&self) -> String {
-        let until = Instant::now() + LAST_WORDS;
+        let until = Instant::now() + STDERR_TIMEOUT;
         let is_read = || {
             self.stderr_reader
                 .as_ref()
@@ -232,7 +232,7 @@ impl WorkerProcess {
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
         if self.entry.is_some() {
-            let _ = self.end(END_GRACE);
+            let _ = self.end(END_TIMEOUT);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::*;
 use crate::StopFlag;
 
 const LIFETIME: &str = "CROSSTIE_TEST_WORKER_SECONDS";
-const LONG: Duration = Duration::from_secs(20);
+const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Does what it is told to.
 struct Script;
@@ -92,7 +92,7 @@ fn exists(pid: &str) -> bool {
 }
 
 fn is_gone_soon(pid: &str) -> bool {
-    let until = Instant::now() + LONG;
+    let until = Instant::now() + CALL_TIMEOUT;
     while exists(pid) && Instant::now() < until {
         thread::sleep(Duration::from_millis(10));
     }
@@ -103,13 +103,15 @@ fn is_gone_soon(pid: &str) -> bool {
 fn it_answers_and_what_libraries_print_disturbs_nobody() {
     serve_as_worker();
     let mut worker = start();
-    assert_eq!(ask(&mut worker, "one", LONG).unwrap(), "one");
-    assert_eq!(ask(&mut worker, "print", LONG).unwrap(), "printed");
+    assert_eq!(ask(&mut worker, "one", CALL_TIMEOUT).unwrap(), "one");
+    assert_eq!(ask(&mut worker, "print", CALL_TIMEOUT).unwrap(), "printed");
     let large = "x".repeat(1 << 20);
-    assert_eq!(ask(&mut worker, &large, LONG).unwrap(), large);
+    assert_eq!(ask(&mut worker, &large, CALL_TIMEOUT).unwrap(), large);
     let mut events = 0_u32;
     let answer = worker
-        .ask(b"flood", LONG, &StopFlag::default(), &mut |_| events += 1)
+        .ask(b"flood", CALL_TIMEOUT, &StopFlag::default(), &mut |_| {
+            events += 1;
+        })
         .unwrap();
     assert_eq!((&answer[..], events), (&b"flooded"[..], 10_000));
 }
@@ -117,21 +119,23 @@ fn it_answers_and_what_libraries_print_disturbs_nobody() {
 #[test]
 fn a_crash_is_told_with_its_last_words() {
     let mut worker = start();
-    let error = ask(&mut worker, "abort", LONG).unwrap_err().to_string();
+    let error = ask(&mut worker, "abort", CALL_TIMEOUT)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("(SIGABRT)"), "{error}");
     assert!(error.contains("a library gives up"), "{error}");
-    let again = ask(&mut worker, "one", LONG).unwrap_err();
+    let again = ask(&mut worker, "one", CALL_TIMEOUT).unwrap_err();
     assert!(matches!(again, WorkerError::Gone), "{again:?}");
 }
 
 #[test]
 fn one_that_hangs_is_ended_at_its_deadline() {
     let mut worker = start();
-    let pid = ask(&mut worker, "pid", LONG).unwrap();
+    let pid = ask(&mut worker, "pid", CALL_TIMEOUT).unwrap();
     let began = Instant::now();
     let error = ask(&mut worker, "hang", Duration::from_millis(300)).unwrap_err();
     assert!(matches!(error, WorkerError::Deadline { .. }), "{error:?}");
-    assert!(began.elapsed() < LONG);
+    assert!(began.elapsed() < CALL_TIMEOUT);
     assert!(!exists(&pid));
 }
 
@@ -144,9 +148,11 @@ fn stopped_work_ends_early_and_the_worker_stays() {
         thread::sleep(Duration::from_millis(200));
         later.set();
     });
-    let answer = worker.ask(b"wait", LONG, &stop, &mut |_| ()).unwrap();
+    let answer = worker
+        .ask(b"wait", CALL_TIMEOUT, &stop, &mut |_| ())
+        .unwrap();
     assert_eq!(answer, b"stopped");
-    assert_eq!(ask(&mut worker, "one", LONG).unwrap(), "one");
+    assert_eq!(ask(&mut worker, "one", CALL_TIMEOUT).unwrap(), "one");
 }
 
 #[test]
@@ -154,15 +160,17 @@ fn one_that_does_not_listen_is_ended_when_it_is_stopped() {
     let mut worker = start();
     let stop = StopFlag::default();
     stop.set();
-    let error = worker.ask(b"hang", LONG, &stop, &mut |_| ()).unwrap_err();
+    let error = worker
+        .ask(b"hang", CALL_TIMEOUT, &stop, &mut |_| ())
+        .unwrap_err();
     assert!(matches!(error, WorkerError::Stopped), "{error:?}");
 }
 
 #[test]
 fn it_ends_with_its_holder_and_so_does_what_it_started() {
     let mut worker = start();
-    let pid = ask(&mut worker, "pid", LONG).unwrap();
-    let child = ask(&mut worker, "child", LONG).unwrap();
+    let pid = ask(&mut worker, "pid", CALL_TIMEOUT).unwrap();
+    let child = ask(&mut worker, "child", CALL_TIMEOUT).unwrap();
     drop(worker);
     assert!(!exists(&pid));
     assert!(is_gone_soon(&child));
@@ -179,7 +187,7 @@ fn it_ends_when_its_input_ends_even_while_its_engine_hangs() {
     let hang = frames::encode(frames::WorkerFrameKind::Ask, b"hang").unwrap();
     input.write_all(&hang).unwrap();
     drop(input);
-    let until = Instant::now() + LONG;
+    let until = Instant::now() + CALL_TIMEOUT;
     while child.try_wait().unwrap().is_none() {
         assert!(Instant::now() < until);
         thread::sleep(Duration::from_millis(10));
@@ -189,14 +197,16 @@ fn it_ends_when_its_input_ends_even_while_its_engine_hangs() {
 #[test]
 fn it_ends_when_its_lifetime_is_over() {
     let mut worker = WorkerProcess::start(command(1)).unwrap();
-    let error = ask(&mut worker, "hang", LONG).unwrap_err().to_string();
+    let error = ask(&mut worker, "hang", CALL_TIMEOUT)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("its lifetime is over"), "{error}");
 }
 
 #[test]
 fn a_stopped_process_holds_nobody_up() {
     let mut worker = start();
-    let pid = ask(&mut worker, "pid", LONG).unwrap();
+    let pid = ask(&mut worker, "pid", CALL_TIMEOUT).unwrap();
     let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
     let large = "x".repeat(1 << 20);

@@ -19,7 +19,7 @@ use crate::{
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{PrepareError, RdmaJoinError, RdmaRunError},
     figures::{RdmaFigures, VerifiedMessages},
-    notice::{EmptyNotice, LAST, NOTICE_IDENTIFIER, READY},
+    notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER, READY},
     request::RdmaTransfer,
     size_plan::SizePlan,
 };
@@ -98,7 +98,7 @@ pub(crate) fn initiate(
         messages += verified.messages;
         all.push(verified);
     }
-    rounds.say(LAST)?;
+    rounds.say(LAST_NOTICE)?;
     rounds.wait(None, |rounds| rounds.unconfirmed == 0)?;
     Ok(RdmaFigures::Verified(all))
 }
@@ -115,8 +115,8 @@ pub(crate) fn respond(
         if !rounds.wait(Some(stop), |rounds| rounds.heard.is_some())? {
             break;
         }
-        let number = rounds.heard.take().unwrap_or(LAST);
-        if number == LAST {
+        let number = rounds.heard.take().unwrap_or(LAST_NOTICE);
+        if number == LAST_NOTICE {
             break;
         }
         let plan = parts.plans.get(number as usize);

@@ -3,9 +3,9 @@
 
 use crosstie_verbs::{MemoryRegion, OutOfRange};
 
-const WORD: usize = size_of::<u64>();
+const WORD_BYTES: usize = size_of::<u64>();
 /// Bytes that are copied at once.
-const CHUNK: usize = 8 * 1024;
+const COPY_BYTES: usize = 8 * 1024;
 
 /// `SplitMix64`'s mixing, of both numbers.
 fn word(message: u64, index: u64) -> u64 {
@@ -18,7 +18,7 @@ fn word(message: u64, index: u64) -> u64 {
 
 /// What lies from byte `offset`, a multiple of eight, of a message.
 fn expected(message: u64, offset: usize, into: &mut [u8]) {
-    for (index, bytes) in (offset / WORD..).zip(into.chunks_mut(WORD)) {
+    for (index, bytes) in (offset / WORD_BYTES..).zip(into.chunks_mut(WORD_BYTES)) {
         let word = word(message, index as u64).to_le_bytes();
         bytes.copy_from_slice(&word[..bytes.len()]);
     }
@@ -31,7 +31,7 @@ pub(super) fn fill(
     size: u32,
     message: u64,
 ) -> Result<(), OutOfRange> {
-    let mut chunk = [0; CHUNK];
+    let mut chunk = [0; COPY_BYTES];
     for_chunks(place, size, |place, offset, length| {
         expected(message, offset, &mut chunk[..length]);
         memory.write(place, &chunk[..length])
@@ -45,7 +45,7 @@ pub(super) fn count_wrong(
     size: u32,
     message: u64,
 ) -> Result<u64, OutOfRange> {
-    let (mut wanted, mut found) = ([0; CHUNK], [0; CHUNK]);
+    let (mut wanted, mut found) = ([0; COPY_BYTES], [0; COPY_BYTES]);
     let mut wrong = 0;
     for_chunks(place, size, |place, offset, length| {
         expected(message, offset, &mut wanted[..length]);
@@ -72,11 +72,11 @@ fn for_chunks(
     // The region is as long as its layout, and was made in memory.
     let place = usize::try_from(place).unwrap_or(usize::MAX);
     let size = size as usize;
-    for offset in (0..size).step_by(CHUNK) {
+    for offset in (0..size).step_by(COPY_BYTES) {
         work(
             place.saturating_add(offset),
             offset,
-            CHUNK.min(size - offset),
+            COPY_BYTES.min(size - offset),
         )?;
     }
     Ok(())

@@ -26,7 +26,7 @@ use super::wait::readable;
 const EVERYBODY: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
 /// The first greeting may get lost, or come before the other end has its address.
-const AGAIN: Duration = Duration::from_millis(500);
+const PING_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Messages that are read at most: a socket of root's hears those of others, too.
 const MAX_MESSAGES: usize = 16_384;
@@ -56,7 +56,7 @@ pub(super) fn ping_all_nodes(
     while Instant::now() < until && heard.len() < MAX_SIGHTINGS && messages < MAX_MESSAGES {
         if Instant::now() >= next {
             sendto(&socket[0], &request, SendFlags::empty(), &everybody)?;
-            next = Instant::now() + AGAIN;
+            next = Instant::now() + PING_INTERVAL;
         }
         readable(&socket, next.min(until))?;
         let (length, source) = match recvfrom(&socket[0], &mut buffer[..], RecvFlags::empty()) {

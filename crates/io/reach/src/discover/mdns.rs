@@ -26,7 +26,7 @@ const GROUP_V6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0xfb);
 const MAX_ADDRESSES: usize = 4;
 
 /// What is still open is asked again so often, and everything this much rarer: a datagram may get lost.
-const AGAIN: Duration = Duration::from_millis(300);
+const QUERY_INTERVAL: Duration = Duration::from_millis(300);
 const ROUNDS_FOR_ALL: u32 = 3;
 
 /// Messages that are read at most: others may talk without end.
@@ -55,7 +55,7 @@ pub(super) fn query_link(port: &DiscoveryPort, until: Instant) -> io::Result<Vec
         if Instant::now() >= next {
             send_queries(&sockets, &hosts, round)?;
             round += 1;
-            next = Instant::now() + AGAIN;
+            next = Instant::now() + QUERY_INTERVAL;
         }
         readable(&sockets, next.min(until))?;
         for asking in &sockets {

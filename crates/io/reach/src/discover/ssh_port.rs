@@ -18,16 +18,16 @@ const SSH: u16 = 22;
 const BOUND: usize = 64;
 
 /// For one address to say something.
-const PATIENCE: Duration = Duration::from_millis(800);
+const BANNER_TIMEOUT: Duration = Duration::from_millis(800);
 
 /// Addresses of one machine that are tried.
 const MAX_PLACES: usize = 4;
 
 /// For everything that is asked of one machine.
-const DEADLINE: Duration = Duration::from_secs(4);
+const MACHINE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// For a name to be looked up.
-const LOOK_UP: Duration = Duration::from_secs(3);
+const NAME_LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// RFC 4253, section 4.2: longest line of its own, and what may go before it within reason.
 const MAX_BANNER: usize = 255;
@@ -42,7 +42,7 @@ pub(super) fn read_banners(candidates: &[NodeCandidate]) -> SshBanners {
         .iter()
         .map(|candidate| candidate.places.iter().take(MAX_PLACES).cloned().collect())
         .collect();
-    let answers = fan_out(places, BOUND, DEADLINE, |_, places| {
+    let answers = fan_out(places, BOUND, MACHINE_TIMEOUT, |_, places| {
         let mut tried = places.iter();
         tried.find_map(|place| Some((place.clone(), banner(place)?)))
     });
@@ -76,9 +76,12 @@ pub(super) fn name_destinations(found: &mut [DiscoveredHost]) {
         (names.filter(|_| reachable).collect::<Vec<_>>(), addresses)
     };
     let names = found.iter().map(question).collect();
-    let known = fan_out(names, BOUND, LOOK_UP, |_, (names, addresses)| {
-        names.iter().find(|name| leads_to(name, addresses)).cloned()
-    });
+    let known = fan_out(
+        names,
+        BOUND,
+        NAME_LOOKUP_TIMEOUT,
+        |_, (names, addresses)| names.iter().find(|name| leads_to(name, addresses)).cloned(),
+    );
     for (found, known) in found.iter_mut().zip(known) {
         if let Ok(Some(name)) = known {
             found.destination = Some(name.to_string());
@@ -92,8 +95,8 @@ fn leads_to(name: &MdnsHostName, addresses: &BTreeSet<IpAddr>) -> bool {
 }
 
 fn banner(place: &CandidateAddress) -> Option<String> {
-    let until = Instant::now() + PATIENCE;
-    let stream = TcpStream::connect_timeout(&place.socket(SSH), PATIENCE).ok()?;
+    let until = Instant::now() + BANNER_TIMEOUT;
+    let stream = TcpStream::connect_timeout(&place.socket(SSH), BANNER_TIMEOUT).ok()?;
     read_banner(stream, until).ok()?
 }
 

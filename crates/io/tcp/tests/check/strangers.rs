@@ -11,7 +11,7 @@ use crosstie_tcp::{TcpDirection, TcpEndpoint, TcpFigures, TcpJoinError};
 
 use crate::ends::{NEVER, bandwidth, go, joined, opened};
 
-const LONG: Duration = Duration::from_secs(20);
+const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
 fn port(ends: &TcpEndpoint) -> SocketAddr {
     ends.listening.as_ref().unwrap().address
@@ -20,7 +20,7 @@ fn port(ends: &TcpEndpoint) -> SocketAddr {
 /// Connects, says `words`, and keeps the connection.
 fn stranger(at: SocketAddr, words: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(at).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.set_read_timeout(Some(CALL_TIMEOUT)).unwrap();
     stream.write_all(words).unwrap();
     stream
 }

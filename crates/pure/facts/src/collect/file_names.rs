@@ -28,7 +28,7 @@ const ROOTS: [&str; 3] = ["etc", "run", PACKAGES];
 const PACKAGES: &str = "usr/lib";
 
 /// In the name of every file that this tool writes.
-const OWN: &str = "crosstie";
+const OWN_NAME: &str = "crosstie";
 
 /// Behind the name of a file that was set aside, or of the folder of its drop-ins.
 const SUFFIXES: [&str; 2] = [".crosstie~", ".d"];
@@ -43,7 +43,7 @@ pub fn rename_user_files(raw: &RawCapture) -> RawCapture {
             continue;
         };
         let found = inside.split('/').map(|name| stem(name).0);
-        let is_ours = inside.contains(OWN) && is_sealed(entry);
+        let is_ours = inside.contains(OWN_NAME) && is_sealed(entry);
         if folder.starts_with(PACKAGES) || is_ours {
             stay.extend(found);
         } else {

@@ -11,7 +11,7 @@ use crate::raw::{CaptureEntry, ReadGap};
 pub(crate) const WITHHELD: &str = "withheld";
 
 /// Words that go with a secret, in lower case, wherever they stand on a line.
-const WORDS: [&str; 20] = [
+const SECRET_WORDS: [&str; 20] = [
     "password",
     "passwd",
     "passphrase",
@@ -83,7 +83,7 @@ const TOKEN_REST: usize = 8;
 const AWS: [&str; 5] = ["AKIA", "ASIA", "AIDA", "AROA", "AGPA"];
 
 /// Longer than any identifier of hardware: a GUID has 16 digits, and hashes of ours 16, or 32 behind a mark.
-const LONG: usize = 32;
+const MIN_TOKEN_LENGTH: usize = 32;
 /// Base64 has slashes, and so do paths: only the longer ones are taken for it.
 const LONG_WITH_SLASHES: usize = 40;
 
@@ -154,7 +154,7 @@ pub(crate) fn is_secret(line: &str) -> bool {
 
 fn names_secret(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
-    if WORDS.iter().any(|word| lower.contains(word)) {
+    if SECRET_WORDS.iter().any(|word| lower.contains(word)) {
         return true;
     }
     let names = lower.match_indices('=').filter_map(|(at, _)| {
@@ -245,7 +245,7 @@ fn is_service_token(part: &str) -> bool {
 fn looks_random(part: &str) -> bool {
     let digits = part.strip_prefix("0x").unwrap_or(part);
     let plain: String = digits.chars().filter(|letter| *letter != '-').collect();
-    if plain.len() < LONG {
+    if plain.len() < MIN_TOKEN_LENGTH {
         return false;
     }
     let is_hex = plain.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -2,7 +2,7 @@
 
 use crosstie_model::{
     facts::ManagedFiles,
-    managed::{ASIDE, FileOrigin, ManagedBlock, origin},
+    managed::{ASIDE_SUFFIX, FileOrigin, ManagedBlock, origin},
 };
 
 use crate::{RawCapture, raw::CaptureEntry, renderer};
@@ -13,7 +13,7 @@ pub(super) fn managed(raw: &RawCapture) -> ManagedFiles {
     let mut found = ManagedFiles::default();
     for (path, entry) in raw.tree().filter(|(path, _)| path.starts_with("etc/")) {
         let full = format!("/{path}");
-        if let Some(original) = full.strip_suffix(ASIDE)
+        if let Some(original) = full.strip_suffix(ASIDE_SUFFIX)
             && may_be_aside(path)
         {
             found.aside.insert(original.to_owned());

@@ -6,7 +6,7 @@ mod path;
 use std::{collections::BTreeMap, ops::Bound};
 
 pub(crate) use path::resolve;
-pub use path::{KEEP, MAX_DEPTH, MAX_NAME, MAX_PATH, MAX_TARGET, clean};
+pub use path::{EMPTY_FOLDER_FILE, MAX_DEPTH, MAX_NAME, MAX_PATH, MAX_TARGET, clean};
 
 use crate::source::MAX_FILE;
 

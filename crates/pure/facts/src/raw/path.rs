@@ -14,7 +14,7 @@ pub const MAX_TARGET: usize = 4096;
 
 /// The name of the file that stands for an otherwise empty directory in a capture, as git and tar lose such
 /// directories. Nothing in a tree can be called so.
-pub const KEEP: &str = ".keep";
+pub const EMPTY_FOLDER_FILE: &str = ".keep";
 
 /// The path with empty and `.` components removed; `None` if it climbs (`..`), is empty, or holds a NUL.
 pub fn clean(path: &str) -> Option<String> {
@@ -39,7 +39,7 @@ pub(super) fn fits(path: &str) -> bool {
     path.len() <= MAX_PATH
         && names(path).all(|name| {
             depth += 1;
-            depth <= MAX_DEPTH && name.len() <= MAX_NAME && name != KEEP.as_bytes()
+            depth <= MAX_DEPTH && name.len() <= MAX_NAME && name != EMPTY_FOLDER_FILE.as_bytes()
         })
 }
 

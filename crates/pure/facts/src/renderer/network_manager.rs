@@ -5,7 +5,7 @@ use crosstie_model::{
         net::Manager,
         persistence::{Format, InterfaceProfile, PersistentNetworkConfig, ProfileMatch},
     },
-    managed::ASIDE,
+    managed::ASIDE_SUFFIX,
 };
 
 use super::{
@@ -66,7 +66,7 @@ impl RendererFiles for NetworkManager {
 
     fn read(&self, raw: &RawCapture, found: &mut PersistentNetworkConfig) {
         let wanted =
-            |name: &str| !is_made(&Manager::NetworkManager, name) && !name.ends_with(ASIDE);
+            |name: &str| !is_made(&Manager::NetworkManager, name) && !name.ends_with(ASIDE_SUFFIX);
         for place in PLACES {
             let folder = format!("{place}/{CONNECTIONS}");
             found.profiles.extend(each(raw, &folder, wanted, parse));

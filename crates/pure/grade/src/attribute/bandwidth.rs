@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Cells that are named one by one; of more, the number says enough.
-const SHOWN: usize = 4;
+const MAX_NAMED: usize = 4;
 
 pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
     let observed = ObservedBandwidth::new(graded);
@@ -101,12 +101,12 @@ fn of_group(observed: &ObservedBandwidth, group: &LocatedFault) -> MeasuredFault
             )
         })
         .collect();
-    for cell in cells.iter().take(SHOWN) {
+    for cell in cells.iter().take(MAX_NAMED) {
         let (what, value) = figure(cell);
         fault.saw(what, value);
     }
-    if cells.len() > SHOWN {
-        fault.saw("more like these", (cells.len() - SHOWN).to_string());
+    if cells.len() > MAX_NAMED {
+        fault.saw("more like these", (cells.len() - MAX_NAMED).to_string());
     }
     // The worst one speaks for all: it has lost the most to the cause.
     let worst = cells.iter().min_by_key(|cell| cell.percent.unwrap_or(0));
@@ -118,7 +118,7 @@ fn of_group(observed: &ObservedBandwidth, group: &LocatedFault) -> MeasuredFault
     } else {
         format!(
             "Look at these, in this order: {}.",
-            BandwidthLedger::ORDER.join("; ")
+            BandwidthLedger::CHECK_ORDER.join("; ")
         )
     });
     fault

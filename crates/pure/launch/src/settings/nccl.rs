@@ -83,10 +83,12 @@ fn topology(all: &mut Settings, node: &SettingsNode) {
 
 /// Subnet-aware routing compares the first 24 bits of addresses unless it is told otherwise (NCCL's `net_ib/connect.cc`).
 fn subnet_prefix(all: &mut Settings, node: &SettingsNode) {
-    const USUAL: u8 = 24;
+    const DEFAULT_QUEUE_PAIR_TIMEOUT: u8 = 24;
     let ports = node.ports.iter();
     let mut lengths = ports.filter_map(|port| Some(port.address?.prefix_len()));
-    let length = lengths.next().filter(|length| *length != USUAL);
+    let length = lengths
+        .next()
+        .filter(|length| *length != DEFAULT_QUEUE_PAIR_TIMEOUT);
     if let Some(length) = length.filter(|_| node.has_subnet_per_pair) {
         let why = "how much of an address is its subnet; NCCL takes 24 bits unless it is told";
         let length = length.to_string();

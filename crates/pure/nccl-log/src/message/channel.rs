@@ -55,9 +55,12 @@ pub(super) fn parse(text: &[u8]) -> Option<NcclChannel<'_>> {
 
 /// `1[0]`; the bracket holds a device number or, in old forms, a bus id.
 fn rank(text: &[u8]) -> Option<(u32, &[u8])> {
-    const LONGEST: usize = 40;
+    const MAX_NETWORK_NAME_BYTES: usize = 40;
     let rank = leading_number(text)?;
-    let end = text.iter().take(LONGEST).position(|byte| *byte == b']')?;
+    let end = text
+        .iter()
+        .take(MAX_NETWORK_NAME_BYTES)
+        .position(|byte| *byte == b']')?;
     Some((rank, &text[end + 1..]))
 }
 

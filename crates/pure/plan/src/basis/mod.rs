@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub use volatile::{VOLATILE, VolatileFact};
 
 /// Lists whose elements have a name, and an area each: a person is told which one changed.
-const NAMED: [&str; 2] = ["network.interfaces", "rdma"];
+const NAMED_LISTS: [&str; 2] = ["network.interfaces", "rdma"];
 /// One area: they are many, and none says much without the others.
 const WHOLE: [&str; 1] = ["sysctls"];
 
@@ -40,7 +40,7 @@ pub fn basis(facts: &Facts) -> String {
 }
 
 fn add(parts: &mut Vec<String>, path: &str, value: &Value) {
-    match value.as_array().filter(|_| NAMED.contains(&path)) {
+    match value.as_array().filter(|_| NAMED_LISTS.contains(&path)) {
         Some(elements) => parts.extend(elements.iter().map(|element| {
             let name = element.get("name").and_then(Value::as_str);
             part(

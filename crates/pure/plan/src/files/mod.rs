@@ -8,7 +8,7 @@ mod system;
 
 pub(crate) use boot::{boot_file, boot_unit};
 pub(crate) use hosts::hosts;
-pub(crate) use system::{LONGEST, limits, manager_limits, modules, nccl, sysctls};
+pub(crate) use system::{MAX_NCCL_VALUE_BYTES, limits, manager_limits, modules, nccl, sysctls};
 
 pub(crate) use crosstie_model::is_plain;
 

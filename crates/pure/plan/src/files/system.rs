@@ -36,7 +36,7 @@ pub(crate) fn sysctls(values: &BTreeMap<String, String>) -> String {
 }
 
 /// The longest value that NCCL reads from its file.
-pub(crate) const LONGEST: usize = 1023;
+pub(crate) const MAX_NCCL_VALUE_BYTES: usize = 1023;
 
 /// Comments stand on lines of their own: NCCL would take them for a part of the value. Old releases know no comments at
 /// all and take any line with a `=` for a variable.

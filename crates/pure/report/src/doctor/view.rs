@@ -22,7 +22,7 @@ pub enum FindingDetail {
 }
 
 /// Names that are written out; of more, the number.
-const NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// Faults first, then nodes that could not be examined, warnings, what is only worth knowing, and a line that sums up.
 pub fn view(diagnosis: &Diagnosis, detail: FindingDetail, palette: Palette) -> String {
@@ -134,9 +134,9 @@ impl<'a> Screen<'a> {
 
 /// The first few, and how many more.
 fn names(names: &[&str]) -> String {
-    match names.len().saturating_sub(NAMED) {
+    match names.len().saturating_sub(MAX_NAMED) {
         0 | 1 => names.join(", "),
-        more => format!("{} and {more} more nodes", names[..NAMED].join(", ")),
+        more => format!("{} and {more} more nodes", names[..MAX_NAMED].join(", ")),
     }
 }
 
@@ -228,7 +228,7 @@ fn healthy_nodes(diagnosis: &Diagnosis, found: &[HostFindingRef], screen: &mut S
         .collect();
     let who = match well.as_slice() {
         [] => return,
-        few if few.len() <= NAMED => few.join(", "),
+        few if few.len() <= MAX_NAMED => few.join(", "),
         many => format!("{} nodes", many.len()),
     };
     screen.line(&[
@@ -251,12 +251,12 @@ fn notes(diagnosis: &Diagnosis, screen: &mut Screen) {
     }
     let shown = match screen.detail {
         FindingDetail::All => notes.len(),
-        FindingDetail::Roots => NAMED,
+        FindingDetail::Roots => MAX_NAMED,
     };
     for (note, hosts) in notes.iter().take(shown) {
         let who = match hosts.as_slice() {
             _ if diagnosis.nodes.len() == 1 => String::new(),
-            few if few.len() <= NAMED => format!("{}: ", few.join(", ")),
+            few if few.len() <= MAX_NAMED => format!("{}: ", few.join(", ")),
             many => format!("{} nodes: ", many.len()),
         };
         screen.line(&[TextSpan::new(TextTone::Quiet, format!("{who}{note}"))]);

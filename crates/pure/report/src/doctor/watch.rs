@@ -9,9 +9,9 @@ use crate::{
 };
 
 /// How many of the latest changes are kept.
-const KEPT: usize = 50;
+const MAX_HISTORY: usize = 50;
 /// So many of them stay in sight, also where the findings need more room than there is.
-const IN_SIGHT: usize = 4;
+const MIN_SHOWN_CHANGES: usize = 4;
 
 pub struct DoctorWatch {
     pub detail: FindingDetail,
@@ -46,7 +46,7 @@ impl DoctorWatch {
                 }
                 let new = new.into_iter().map(|change| (time.to_owned(), change));
                 self.history.extend(new);
-                let old = self.history.len().saturating_sub(KEPT);
+                let old = self.history.len().saturating_sub(MAX_HISTORY);
                 self.history.drain(..old);
                 text
             }
@@ -81,7 +81,7 @@ impl DoctorWatch {
             findings.pop();
         }
         let room = size.lines.saturating_sub(lines.len());
-        let kept = history.len().min(IN_SIGHT);
+        let kept = history.len().min(MIN_SHOWN_CHANGES);
         let below = if kept > 0 { kept + 1 } else { 0 };
         let most = room.saturating_sub(below + 1);
         if !findings.is_empty() {

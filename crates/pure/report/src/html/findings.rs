@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::run_report::RunReport;
 
 /// Subjects, or consequences, that are named before the rest is counted.
-const NAMED: usize = 12;
+const MAX_NAMED: usize = 12;
 /// Groups on the page.
 const MOST_GROUPS: usize = 60;
 
@@ -137,8 +137,8 @@ fn evidence(finding: &Finding) -> Markup {
 fn subjects(findings: &[&Finding]) -> Markup {
     html! {
         ul {
-            @for one in findings.iter().take(NAMED) { li { (one.subject) " " span.quiet { (one.id) } } }
-            @if findings.len() > NAMED { li.quiet { "and " (findings.len() - NAMED) " more" } }
+            @for one in findings.iter().take(MAX_NAMED) { li { (one.subject) " " span.quiet { (one.id) } } }
+            @if findings.len() > MAX_NAMED { li.quiet { "and " (findings.len() - MAX_NAMED) " more" } }
         }
     }
 }

@@ -6,10 +6,10 @@ use super::number;
 use crate::run_report::{PortReport, RunNodeReport, RunReport};
 
 /// With more, each is folded.
-const OPEN: usize = 2;
+const MAX_UNFOLDED: usize = 2;
 
 pub(super) fn section(report: &RunReport) -> Markup {
-    let open = report.nodes.len() <= OPEN;
+    let open = report.nodes.len() <= MAX_UNFOLDED;
     html! {
         section id="nodes" aria-labelledby="nodes-title" {
             h2 id="nodes-title" { "Nodes" }

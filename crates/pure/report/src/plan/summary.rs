@@ -16,9 +16,9 @@ use crate::{
 /// Where the values begin.
 const LABEL: usize = 14;
 /// Addresses that are shown one by one; the diff has all of them.
-const MOST: usize = 16;
+const MAX_ADDRESSES: usize = 16;
 /// Nodes that are named.
-const NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// What is done, counted; what is refused and what there is to know, at length.
 pub fn summary(plan: &ClusterPlan, palette: Palette) -> String {
@@ -84,7 +84,7 @@ fn steps_by_kind(node: &NodePlan) -> bool {
 fn named(names: &[&str]) -> String {
     match names {
         [a, b] => format!("{a} and {b}"),
-        few if few.len() <= NAMED => few.join(", "),
+        few if few.len() <= MAX_NAMED => few.join(", "),
         many => format!("{} nodes", many.len()),
     }
 }
@@ -222,7 +222,7 @@ fn addresses(nodes: &[&NodePlan], palette: Palette, out: &mut String) {
         })
         .collect();
     let mut before = "";
-    let rows = all.iter().take(MOST).map(|(node, address)| {
+    let rows = all.iter().take(MAX_ADDRESSES).map(|(node, address)| {
         let name = if *node == before { "" } else { node };
         before = node;
         let cells = vec![
@@ -235,7 +235,7 @@ fn addresses(nodes: &[&NodePlan], palette: Palette, out: &mut String) {
     });
     let rows: Vec<TableRow> = rows.collect();
     table(palette, &rows, out);
-    if let Some(more) = plural(all.len().saturating_sub(MOST), "more address") {
+    if let Some(more) = plural(all.len().saturating_sub(MAX_ADDRESSES), "more address") {
         let more = more.replace("addresss", "addresses");
         let text = format!("    and {more}");
         line(palette, &[TextSpan::new(TextTone::Quiet, text)], out);

@@ -6,7 +6,7 @@ use super::{PairRow, ProveReport};
 use crate::text::{Palette, TableRow, TextSpan, TextTone, line, plain, quiet, table};
 
 /// Nodes that fit a screen; of more, only those with something wrong.
-const MOST: usize = 16;
+const MAX_NODES: usize = 16;
 
 pub(super) fn matrix(prove: &ProveReport, palette: Palette, out: &mut String) {
     let mut worst: BTreeMap<(&str, &str), &PairRow> = BTreeMap::new();
@@ -23,8 +23,8 @@ pub(super) fn matrix(prove: &ProveReport, palette: Palette, out: &mut String) {
             .filter(|((from, to), _)| from == *host || to == *host);
         own.any(|(_, pair)| pair.verdict != "healthy")
     };
-    let shown: Vec<&str> = if all.len() > MOST {
-        all.iter().filter(is_odd).copied().take(MOST).collect()
+    let shown: Vec<&str> = if all.len() > MAX_NODES {
+        all.iter().filter(is_odd).copied().take(MAX_NODES).collect()
     } else {
         all.clone()
     };

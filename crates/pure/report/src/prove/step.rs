@@ -7,7 +7,7 @@ use crosstie_grade::{
 use crosstie_model::run::{RdmaOperation, TestConcurrency, TestKind};
 
 /// Directions that are named; of more, the number.
-const NAMED: usize = 2;
+const MAX_NAMED: usize = 2;
 
 /// What is measured now and how much is known to follow.
 pub fn step_line(step: &TestBatch, board: &TestEndTable, steps_left: usize) -> String {
@@ -27,10 +27,10 @@ pub fn step_line(step: &TestBatch, board: &TestEndTable, steps_left: usize) -> S
         TestConcurrency::Incast => ", many to one",
         TestConcurrency::Soak => ", soak",
     };
-    let ways = step.tests.iter().take(NAMED);
+    let ways = step.tests.iter().take(MAX_NAMED);
     let ways = ways.map(|test| direction(&board.ends[test.from], &board.ends[test.to]));
     let ways: Vec<String> = ways.collect();
-    let more = match step.tests.len().saturating_sub(NAMED) {
+    let more = match step.tests.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

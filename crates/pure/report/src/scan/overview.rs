@@ -9,11 +9,11 @@ use crate::{
 };
 
 /// With fewer nodes the whole is an overview.
-const MANY: usize = 3;
+const MIN_NODES: usize = 3;
 
 /// Nothing where the nodes are few.
 pub(super) fn overview(outcomes: &[ScanResult], palette: Palette, out: &mut String) {
-    if outcomes.len() < MANY {
+    if outcomes.len() < MIN_NODES {
         return;
     }
     let rows: Vec<TableRow> = outcomes.iter().map(row).collect();

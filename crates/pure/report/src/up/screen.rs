@@ -17,7 +17,7 @@ use crate::{
 const LABEL: usize = 10;
 
 /// Nodes that are named one by one; of more, those that did not come through.
-const MOST: usize = 12;
+const MAX_NODES: usize = 12;
 
 /// Paths below `home` are shown as `~`.
 pub fn screen(up: &UpReport, home: Option<&str>, palette: Palette) -> String {
@@ -141,7 +141,7 @@ fn changed(up: &UpReport, screen: &mut Screen) {
         screen.row("changed", &[TextSpan::new(TextTone::Good, text)]);
         return;
     }
-    let is_shown = |outcome: NodeChangeOutcome| all <= MOST || !outcome.is_fine();
+    let is_shown = |outcome: NodeChangeOutcome| all <= MAX_NODES || !outcome.is_fine();
     let shown = up.changes.iter().filter(|change| is_shown(change.outcome));
     let width = shown.clone().map(|change| change.node.chars().count());
     let width = width.max().unwrap_or(0);

@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT: &str = "4";
 /// A loaded machine takes its time to start programs.
 const SSH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Before a connection that was dropped is tried again.
-const RETRY_PAUSE: Duration = Duration::from_millis(300);
+const RETRY_INTERVAL: Duration = Duration::from_millis(300);
 const MAX_LOG: usize = 256 << 10;
 
 /// What ssh makes of a name.
@@ -71,7 +71,7 @@ impl AliasChecker {
         if !dropped.iter().any(|words| log.contains(words)) {
             return None;
         }
-        thread::sleep(RETRY_PAUSE);
+        thread::sleep(RETRY_INTERVAL);
         proven(&self.log(alias, port, kind)?)
     }
 

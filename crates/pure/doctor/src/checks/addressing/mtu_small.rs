@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The largest payload of a RoCE packet.
-const LARGEST: Mtu = Mtu(4096);
+const MAX_ROCE_PAYLOAD: Mtu = Mtu(4096);
 
 pub(super) const CHECK: Check = Check {
     id: "mtu-small",
@@ -43,7 +43,7 @@ fn run(node: &ExaminedNode) -> Vec<CheckHit> {
             let carries = path.map_or_else(|| "none".to_owned(), |path| path.to_string());
             let planned = node.planned_mtu(port);
             let below_plan = planned.is_some_and(|planned| mtu < planned);
-            (path < Some(LARGEST) || below_plan).then(|| {
+            (path < Some(MAX_ROCE_PAYLOAD) || below_plan).then(|| {
                 let hit = CheckHit::warning(&netdev.name)
                     .saw("MTU", mtu, netdev_file(&netdev.name, "mtu"))
                     .saw(

@@ -31,7 +31,7 @@ pub(super) const CHECK: Check = Check {
     run: CheckFunctions::node(run),
 };
 
-const ENOUGH: u64 = 1 << 30;
+const MIN_MEMLOCK_BYTES: u64 = 1 << 30;
 const PROCESS: &str = "/proc/self/limits";
 
 /// The limit that a job would meet, and where it comes from.
@@ -55,7 +55,7 @@ fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     // Containers drop the right to lock more than the limit (CAP_IPC_LOCK) unless told otherwise.
     let exempt = system.root.known() == Some(&true) && !contained;
     let severity = match limit {
-        limit if limit < ENOUGH => Severity::Fault,
+        limit if limit < MIN_MEMLOCK_BYTES => Severity::Fault,
         _ if exempt => return Vec::new(),
         _ => Severity::Warning,
     };
@@ -69,7 +69,7 @@ fn everyone(system: &SystemFacts) -> Option<Found<'_>> {
         return None;
     }
     let (soft, _) = given(&system.limit_lines, false);
-    let soft = soft.filter(|soft| soft.limit.is_some_and(|limit| limit < ENOUGH))?;
+    let soft = soft.filter(|soft| soft.limit.is_some_and(|limit| limit < MIN_MEMLOCK_BYTES))?;
     Some(Found {
         limit: soft.limit,
         given: Some(soft),

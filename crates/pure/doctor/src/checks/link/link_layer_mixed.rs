@@ -64,7 +64,7 @@ fn only(these: &[Port], others: &[Port]) -> bool {
 }
 
 /// A cluster may have hundreds of ports; a few of each kind show the matter.
-const SHOWN: usize = 4;
+const MAX_NAMED: usize = 4;
 
 fn hit(few: &[Port], all: &[Port], wanted: u8) -> CheckHit {
     let subject: Vec<String> = few
@@ -72,7 +72,7 @@ fn hit(few: &[Port], all: &[Port], wanted: u8) -> CheckHit {
         .map(|(node, port, _)| format!("{}:{}", node.name, port.label()))
         .collect();
     let others = all.iter().filter(|(_, _, layer)| few[0].2 != *layer);
-    let shown = few.iter().take(SHOWN).chain(others.take(SHOWN));
+    let shown = few.iter().take(MAX_NAMED).chain(others.take(MAX_NAMED));
     let hit = shown.fold(
         CheckHit::fault(subject.join(", ")),
         |hit, (node, port, layer)| {

@@ -4,7 +4,7 @@ use super::{priorities, switched};
 use crate::{Check, CheckFunctions, CheckHit, ExaminedNode, word};
 
 /// What switch makers' guides for RoCE use, where the cluster file does not say.
-const USUAL: u8 = 3;
+const DEFAULT_PRIORITY: u8 = 3;
 
 pub(super) const CHECK: Check = Check {
     id: "pfc-off",
@@ -26,7 +26,7 @@ pub(super) const CHECK: Check = Check {
 
 fn run(node: &ExaminedNode) -> Vec<CheckHit> {
     let priority = node.spec.and_then(|spec| spec.qos.as_ref());
-    let priority = priority.map_or(USUAL, |qos| qos.priority);
+    let priority = priority.map_or(DEFAULT_PRIORITY, |qos| qos.priority);
     switched(node)
         .filter_map(|(_, netdev)| {
             let on = netdev.qos.pfc.known()?;

@@ -87,10 +87,10 @@ impl CommandRule {
 
 /// As the kernel allows (`dev_valid_name` in net/core/dev.c), and no token.
 fn is_interface(name: &str) -> bool {
-    const LONGEST: usize = 15;
+    const MAX_INTERFACE_NAME_BYTES: usize = 15;
     let plain = |letter: char| !letter.is_whitespace() && !letter.is_control() && letter != '/';
     !name.is_empty()
-        && name.len() <= LONGEST
+        && name.len() <= MAX_INTERFACE_NAME_BYTES
         && name.chars().all(plain)
         && !secret::holds_token(name)
 }

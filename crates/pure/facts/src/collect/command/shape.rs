@@ -23,7 +23,7 @@ pub(super) enum ValueShape {
 }
 
 /// Longest word kept, in bytes; an interface's alternative name has 127.
-const LONGEST: usize = 128;
+const MAX_WORD_BYTES: usize = 128;
 
 impl ValueShape {
     pub(super) fn cut(&self, value: &Value) -> Option<Value> {
@@ -68,5 +68,5 @@ impl ValueShape {
 /// The first word of a text, if there is nothing in it that does not belong there.
 pub(super) fn word(text: &str) -> Option<&str> {
     let word = text.split_whitespace().next().unwrap_or("");
-    (word.len() <= LONGEST && is_plain(word) && !holds_token(word)).then_some(word)
+    (word.len() <= MAX_WORD_BYTES && is_plain(word) && !holds_token(word)).then_some(word)
 }

@@ -33,10 +33,10 @@ pub(in crate::collect) fn os_release(text: &str) -> Option<String> {
 
 /// machine-id(5) asks that the id stay on the machine; a keyed hash tells clones apart just as well.
 pub(in crate::collect) fn machine_id(text: &str) -> Option<String> {
-    const MARK: &str = "hashed-";
+    const HASHED_PREFIX: &str = "hashed-";
     let id = text.trim();
     let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if id.strip_prefix(MARK).is_some_and(is_id) {
+    if id.strip_prefix(HASHED_PREFIX).is_some_and(is_id) {
         return Some(format!("{id}\n"));
     }
     // `uninitialized`, nothing but zeros: it was never set.
@@ -46,7 +46,7 @@ pub(in crate::collect) fn machine_id(text: &str) -> Option<String> {
     let digest = Sha256::digest(format!("crosstie machine-id {id}"));
     let half: [u8; 16] = std::array::from_fn(|index| digest[index]);
     let hex = format!("{:032x}", u128::from_be_bytes(half));
-    Some(format!("{MARK}{hex}\n"))
+    Some(format!("{HASHED_PREFIX}{hex}\n"))
 }
 
 /// Parameters that decide how devices are driven. Anything else on the command line may be a secret.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::WantedAndFound;
 use crate::{
     Facts,
-    managed::{ASIDE, BlockPlace},
+    managed::{ASIDE_SUFFIX, BlockPlace},
     plan::ValueChange,
 };
 
@@ -52,7 +52,7 @@ impl FileMode {
 
 /// Where a file goes that is set aside.
 pub fn aside(path: &str) -> String {
-    format!("{path}{ASIDE}")
+    format!("{path}{ASIDE_SUFFIX}")
 }
 
 impl FileChange {

@@ -15,7 +15,7 @@ const BOX_HEIGHT: f64 = 44.0;
 const BAR_HEIGHT: f64 = 34.0;
 const BAR_STEP: f64 = 52.0;
 /// From a row of nodes to the nearest plane.
-const REACH: f64 = 92.0;
+const PLANE_GAP: f64 = 92.0;
 const GAP: f64 = 12.0;
 /// With more cables only those get a label that are not healthy.
 const LABELLED: usize = 8;
@@ -102,7 +102,7 @@ fn label_height(layout: &Layout, x: f64, from: f64, to: f64) -> f64 {
         off > 0.5 && off < layout.box_width / 2.0
     });
     let off = if is_right { 13.0 } else { -13.0 };
-    from + (to - from).signum() * (BOX_HEIGHT / 2.0 + REACH / 2.0 + off)
+    from + (to - from).signum() * (BOX_HEIGHT / 2.0 + PLANE_GAP / 2.0 + off)
 }
 
 #[allow(clippy::cast_precision_loss)] // a few dozen nodes
@@ -120,10 +120,10 @@ fn layout<'a>(nodes: &[&'a str], cables: &[&'a CableReport]) -> Layout<'a> {
     };
     let column = WIDTH / above.max(1) as f64;
     let box_width = (column - GAP).min(150.0);
-    let first_bar = BOX_HEIGHT + 1.0 + REACH;
+    let first_bar = BOX_HEIGHT + 1.0 + PLANE_GAP;
     let last_bar = first_bar + BAR_STEP * planes.len() as f64 - (BAR_STEP - BAR_HEIGHT);
     let has_below = nodes.len() > above;
-    let below = last_bar + REACH + BOX_HEIGHT / 2.0;
+    let below = last_bar + PLANE_GAP + BOX_HEIGHT / 2.0;
     let placed = nodes.iter().enumerate().map(|(index, host)| {
         let is_above = index < above;
         let in_row = if is_above { index } else { index - above };

@@ -15,7 +15,7 @@ use crate::{
 
 const BOX: (f64, f64) = (124.0, 40.0);
 /// Between cables of the same two nodes.
-const APART: f64 = 30.0;
+const CABLE_GAP: f64 = 30.0;
 /// With more cables only those get a label that are not healthy.
 const LABELLED: usize = 12;
 
@@ -90,7 +90,7 @@ fn lines<'a>(places: &HashMap<&str, (f64, f64)>, cables: &[&'a CableReport]) -> 
         let length = x.hypot(y).max(1.0);
         let of_pair = &pairs[&pair];
         for (index, cable) in of_pair.iter().enumerate() {
-            let off = (index as f64 - (of_pair.len() as f64 - 1.0) / 2.0) * APART;
+            let off = (index as f64 - (of_pair.len() as f64 - 1.0) / 2.0) * CABLE_GAP;
             let shift = (-y / length * off, x / length * off);
             lines.push((
                 *cable,

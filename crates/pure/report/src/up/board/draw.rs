@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Nodes that are drawn at most; the others are counted.
-const MOST: usize = 16;
+const MAX_NODES: usize = 16;
 /// Columns of a name.
 const NAME: usize = 24;
 
@@ -47,7 +47,7 @@ pub fn board(
             TextSpan::new(TextTone::Quiet, format!("{clock}  {stage}")),
         ]
     };
-    let most = size.lines.saturating_sub(2).clamp(1, MOST);
+    let most = size.lines.saturating_sub(2).clamp(1, MAX_NODES);
     let mut lines = vec![painted(heading, size.columns, palette)];
     for (name, cells) in shown(&board.rows, most) {
         let name: String = name.chars().take(NAME).collect();
