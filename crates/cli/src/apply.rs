@@ -8,7 +8,7 @@ use crosstie_control::{
 };
 use crosstie_terminal::{ColourChoice, TerminalConsole};
 
-use crate::{args::change::ApplyArgs, changes::report};
+use crate::{apply_report::report, args::change::ApplyArgs};
 
 pub(crate) fn run(arguments: &ApplyArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let console = TerminalConsole::with_diff(colour, arguments.json, arguments.diff);

@@ -1,9 +1,9 @@
 //! `crosstie`: from "the cable is in" to "configured, proven and serving".
 
 mod apply;
+mod apply_report;
 mod args;
 mod bench;
-mod changes;
 mod discover;
 mod doctor;
 mod env;

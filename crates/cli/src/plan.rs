@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use crosstie_control::plan::{plan, write};
 use crosstie_report::{
-    offer::CommandVerb,
     plan::{PlanReport, view},
+    suggested_command::CommandVerb,
 };
 use crosstie_terminal::{ColourChoice, TerminalConsole};
 

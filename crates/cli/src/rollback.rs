@@ -10,8 +10,8 @@ use crosstie_report::change::ApplyReport;
 use crosstie_terminal::{ColourChoice, TerminalConsole};
 
 use crate::{
+    apply_report::report,
     args::change::{RollbackArgs, SharedRollbackArgs, UninstallArgs},
-    changes::report,
 };
 
 type Work = fn(&CommandTargets, &RollbackOptions, &Consent) -> Result<ApplyReport, RollbackError>;

@@ -9,8 +9,8 @@ use crosstie_control::{
 use crosstie_terminal::{ColourChoice, TerminalConsole};
 
 use crate::{
+    apply_report::report,
     args::{NodeArgs, change::TryArgs},
-    changes::report,
 };
 
 pub(crate) fn run(arguments: &TryArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crosstie_report::offer::{CommandContext, CommandVerb};
+use crosstie_report::suggested_command::{CommandContext, CommandVerb};
 
 use super::{ClusterArgs, NodeArgs, RootArgs, value::time_in};
 

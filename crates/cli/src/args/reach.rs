@@ -10,7 +10,7 @@ use std::{
 use crosstie_control::{self as control, CLUSTER_FILE, EventObserver, FleetOptions, LabTargets};
 use crosstie_lab::Lab;
 use crosstie_reach::secret::{PasswordPurpose, PasswordSource, SecretBytes, SharedPassword};
-use crosstie_report::offer::CommandContext;
+use crosstie_report::suggested_command::CommandContext;
 use crosstie_terminal::TerminalConsole;
 
 use crate::lab;

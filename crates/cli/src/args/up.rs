@@ -1,6 +1,6 @@
 //! The command line of `up`.
 
-use crosstie_report::offer::{CommandContext, CommandVerb};
+use crosstie_report::suggested_command::{CommandContext, CommandVerb};
 
 use super::{MemberArgs, RootArgs, change::DEFAULT_GUARD_SECONDS};
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crosstie_facts::{CaptureEntry, facts};
-use crosstie_model::{ClusterSpec, Reading, Step};
+use crosstie_model::{ClusterSpec, PlanStep, Reading};
 use serde_json::Value;
 
 use crate::common::{
@@ -68,7 +68,7 @@ fn a_clock_that_nobody_sets_is_set() {
         let facts = facts(&raw);
         let plan = crosstie_plan::plan(&spec, std::slice::from_ref(&facts)).unwrap();
         let node = plan.nodes.into_iter().next().unwrap();
-        let is_one = |step: &&Step| matches!(step, Step::TimeService(_));
+        let is_one = |step: &&PlanStep| matches!(step, PlanStep::TimeService(_));
         let step = node.steps.iter().find(is_one).cloned();
         (step, crosstie_plan::predict_facts(&node, &facts), facts)
     };

@@ -2,14 +2,14 @@
 
 use crosstie_facts::{CaptureEntry, ReadGap, facts};
 use crosstie_model::{
-    ClusterSpec, Facts, Mtu, NodePlan, Reading, Step,
+    ClusterSpec, Facts, Mtu, NodePlan, PlanStep, Reading,
     facts::{
         net::{IpRoute, Manager},
         persistence::Format,
     },
     plan::{FileChange, PlanRefusal, Renderer},
 };
-use crosstie_plan::{memory::SimulatedNode, plan};
+use crosstie_plan::{plan, simulated_node::SimulatedNode};
 
 use crate::common::samples::{fixtures, raw};
 
@@ -142,7 +142,7 @@ fn netplan_must_be_whole_and_applied() {
 #[test]
 fn someone_elses_file_is_set_aside_only_if_it_is_for_the_fabric_alone() {
     let aside = |plan: &NodePlan| -> Vec<String> {
-        let files = plan.steps.iter().flat_map(Step::files);
+        let files = plan.steps.iter().flat_map(PlanStep::files);
         let files = files.filter_map(|file| match file {
             FileChange::Aside { path, .. } => Some(path.clone()),
             _ => None,
@@ -282,7 +282,7 @@ fn a_twin_of_an_active_cage_is_never_taken_down() {
             .nodes
             .remove(0);
         let down = plan.steps.iter().filter_map(|step| match step {
-            Step::InterfaceUp(step) => Some(step.interface.clone()),
+            PlanStep::InterfaceUp(step) => Some(step.interface.clone()),
             _ => None,
         });
         down.collect()

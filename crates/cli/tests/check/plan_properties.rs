@@ -10,12 +10,12 @@ use crosstie_fabric::cages;
 use crosstie_facts::facts;
 use crosstie_grade::reach;
 use crosstie_model::{
-    Cable, ClusterPlan, ClusterSpec, Facts, PortRef, Reading, Step,
+    Cable, ClusterPlan, ClusterSpec, Facts, PlanStep, PortRef, Reading,
     facts::{net::Manager, persistence::Format},
     plan::FileChange,
     spec::{FabricSpec, NodeSpec, QosSpec, TwinAddresses},
 };
-use crosstie_plan::{memory::SimulatedNode, plan};
+use crosstie_plan::{plan, simulated_node::SimulatedNode};
 use crosstie_report::{
     plan::{files, view},
     text::Palette,
@@ -547,6 +547,6 @@ fn a_plan_for_another_state_is_stale() {
         .map(|step| memory.apply(step))
         .collect();
     assert!(outcome.iter().any(Result::is_err));
-    let mut files = planned.nodes[0].steps.iter().flat_map(Step::files);
+    let mut files = planned.nodes[0].steps.iter().flat_map(PlanStep::files);
     assert!(matches!(files.next(), Some(FileChange::Whole { .. })));
 }

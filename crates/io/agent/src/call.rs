@@ -11,7 +11,7 @@ pub trait Call {
     /// Among all calls.
     const NAME: &'static str;
 
-    type Ask: Serialize + DeserializeOwned;
+    type Request: Serialize + DeserializeOwned;
     /// How far it is. At most five a second arrive, the latest of them, and none may: what counts is in the answer.
     type Event: Serialize + DeserializeOwned;
     type Answer: Serialize + DeserializeOwned;
@@ -20,7 +20,7 @@ pub trait Call {
 
     /// On the node, in a thread of its own.
     fn run(
-        ask: Self::Ask,
+        ask: Self::Request,
         context: &CallContext<'_, Self::Event>,
     ) -> Result<Self::Answer, Self::Error>;
 }

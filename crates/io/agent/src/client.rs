@@ -41,7 +41,7 @@ impl<E> From<SessionError> for CallError<E> {
 
 pub fn call<C: Call>(
     session: &(impl Session + ?Sized),
-    ask: &C::Ask,
+    ask: &C::Request,
     deadline: Duration,
     on_event: &mut dyn FnMut(C::Event),
 ) -> Result<C::Answer, CallError<C::Error>> {
@@ -51,7 +51,7 @@ pub fn call<C: Call>(
 /// As [`call`], for an answer that may turn out not to be wanted before its deadline.
 pub fn call_while_wanted<C: Call>(
     session: &(impl Session + ?Sized),
-    ask: &C::Ask,
+    ask: &C::Request,
     limits: CallLimits<'_>,
     on_event: &mut dyn FnMut(C::Event),
 ) -> Result<C::Answer, CallError<C::Error>> {
@@ -61,7 +61,7 @@ pub fn call_while_wanted<C: Call>(
 
 pub fn call_with_stream<C: Call>(
     session: &(impl Session + ?Sized),
-    ask: &C::Ask,
+    ask: &C::Request,
     deadline: Duration,
     on_event: &mut dyn FnMut(C::Event),
     on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,
@@ -71,7 +71,7 @@ pub fn call_with_stream<C: Call>(
 
 fn call_limited<C: Call>(
     session: &(impl Session + ?Sized),
-    ask: &C::Ask,
+    ask: &C::Request,
     limits: CallLimits<'_>,
     on_event: &mut dyn FnMut(C::Event),
     on_stream: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>,

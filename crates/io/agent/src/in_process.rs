@@ -11,7 +11,7 @@ use std::{
 };
 
 use crosstie_facts::RawCapture;
-use crosstie_node::groups::StoppableWork;
+use crosstie_node::child_processes::StoppableWork;
 use crosstie_reach::{
     AgentPipeError, CallLimits, ConnectError, ConnectOptions, NodeRoute, NodeStage, RemoteSession,
     Session, SessionError, protocol::CallFailure,

@@ -13,7 +13,7 @@ mod node_calls;
 mod output;
 mod process;
 mod resources;
-mod running;
+mod running_calls;
 mod serve;
 mod table;
 #[cfg(test)]
@@ -29,7 +29,7 @@ pub use calls::{
     hello::{AgentIdentity, HelloCall},
     job::{JobCall, JobLogCall},
     peer_tool::{PeerToolCall, PeerToolError},
-    reach::ReachabilityCall,
+    reachability::ReachabilityCall,
     test::{
         TestCallNames, TestCloseCall, TestJoinCall, TestJoinRequest, TestOpenCall, TestOpenReply,
         TestRunCall,

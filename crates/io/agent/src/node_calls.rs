@@ -180,7 +180,7 @@ fn stage(ask: &change::ChangeRequest) -> NodeStage {
         change::ChangeRequest::Apply(_) | change::ChangeRequest::Try(_) => NodeStage::Changing,
         change::ChangeRequest::Confirm { .. } => NodeStage::Confirming,
         change::ChangeRequest::Rollback { .. } | change::ChangeRequest::Uninstall { .. } => {
-            NodeStage::GoingBack
+            NodeStage::RollingBack
         }
         change::ChangeRequest::Status => NodeStage::Reading,
     }

@@ -36,6 +36,6 @@ pub fn serve_process(silence: Option<Duration>, build: Option<String>) -> Result
         table: CALL_TABLE,
     };
     let served = serve(stdio::stdin(), File::from(output), &build, options);
-    crosstie_node::groups::signal_all(Signal::KILL);
+    crosstie_node::child_processes::signal_all(Signal::KILL);
     Ok(served?)
 }

@@ -30,7 +30,7 @@ use crate::{
     },
     output::AgentOutput,
     resources::SessionResources,
-    running::RunningCalls,
+    running_calls::RunningCalls,
     table::CallTableRow,
     writer::write_frames,
 };

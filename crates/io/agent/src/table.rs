@@ -13,7 +13,7 @@ use crate::{
         hello::HelloCall,
         job::{JobCall, JobLogCall},
         peer_tool::PeerToolCall,
-        reach::ReachabilityCall,
+        reachability::ReachabilityCall,
         test::{TestCloseCall, TestJoinCall, TestOpenCall, TestRunCall},
         trust::TrustCall,
         trust_lease::TrustLeaseCall,

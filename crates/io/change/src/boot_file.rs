@@ -9,7 +9,7 @@ use std::{
 };
 
 use crosstie_model::{
-    Step,
+    PlanStep,
     plan::{
         BootFile, BootPortSettings, CongestionNotification, DscpPriority, EcnPoint, InterfaceUp,
         PriorityFlowControl, PriorityTrust, RoceMode, TrafficClass, ValueChange,
@@ -65,7 +65,7 @@ fn read(file: &Path) -> io::Result<BootFile> {
 fn unmanage_down_ports(boot: &BootFile, time: Duration) {
     let until = Instant::now() + time;
     let mut node = NodeRuntime::machine();
-    let mut steps: Vec<Step> = down(boot).collect();
+    let mut steps: Vec<PlanStep> = down(boot).collect();
     while !steps.is_empty() && Instant::now() < until {
         steps.retain(|step| {
             // One that is not there cannot be up, and may come.
@@ -104,21 +104,21 @@ fn set_all(node: &mut NodeRuntime, boot: &BootFile, limit: Duration) -> Vec<Step
 }
 
 /// In the order of a plan.
-fn steps(boot: &BootFile) -> Vec<Result<Step, StepError>> {
+fn steps(boot: &BootFile) -> Vec<Result<PlanStep, StepError>> {
     let ports = boot.ports.iter().flat_map(port_steps);
     ports.chain(down(boot).map(Ok)).collect()
 }
 
-fn down(boot: &BootFile) -> impl Iterator<Item = Step> {
+fn down(boot: &BootFile) -> impl Iterator<Item = PlanStep> {
     boot.down.iter().map(|interface| {
-        Step::from(InterfaceUp {
+        PlanStep::from(InterfaceUp {
             interface: interface.clone(),
             up: to_value(&false),
         })
     })
 }
 
-fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
+fn port_steps(port: &BootPortSettings) -> Vec<Result<PlanStep, StepError>> {
     let BootPortSettings {
         interface,
         device,
@@ -133,13 +133,13 @@ fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
     let (interface, device, port) = (|| interface.clone(), || device.clone(), *port);
     let mut steps = Vec::new();
     if let Some(priorities) = pfc {
-        steps.push(Ok(Step::from(PriorityFlowControl {
+        steps.push(Ok(PlanStep::from(PriorityFlowControl {
             interface: interface(),
             priorities: to_value(priorities),
         })));
     }
     if let Some(trust) = trust {
-        steps.push(Ok(Step::from(PriorityTrust {
+        steps.push(Ok(PlanStep::from(PriorityTrust {
             interface: interface(),
             trust: to_value(trust),
         })));
@@ -151,7 +151,7 @@ fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
             value: dscp.clone(),
         });
         steps.push(dscp.map(|dscp| {
-            Step::from(DscpPriority {
+            PlanStep::from(DscpPriority {
                 interface: interface(),
                 dscp,
                 priority: to_value(&Some(*priority)),
@@ -160,7 +160,7 @@ fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
     }
     for priority in ecn.iter().flatten() {
         for point in [EcnPoint::Notification, EcnPoint::Reaction] {
-            steps.push(Ok(Step::from(CongestionNotification {
+            steps.push(Ok(PlanStep::from(CongestionNotification {
                 interface: interface(),
                 point,
                 priority: *priority,
@@ -169,14 +169,14 @@ fn port_steps(port: &BootPortSettings) -> Vec<Result<Step, StepError>> {
         }
     }
     if let Some(class) = traffic_class {
-        steps.push(Ok(Step::from(TrafficClass {
+        steps.push(Ok(PlanStep::from(TrafficClass {
             device: device(),
             port,
             class: to_value(class),
         })));
     }
     if let Some(mode) = roce_mode {
-        steps.push(Ok(Step::from(RoceMode {
+        steps.push(Ok(PlanStep::from(RoceMode {
             device: device(),
             port,
             mode: to_value(mode),

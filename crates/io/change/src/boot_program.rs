@@ -6,16 +6,18 @@ use std::{
 };
 
 use crosstie_durable as durable;
-use crosstie_model::{Step, plan::FileChange};
+use crosstie_model::{PlanStep, plan::FileChange};
 use crosstie_plan::paths;
 
-use super::{error::PlannedFileError, files, journal::StoredTransaction, system::SystemAccess};
+use super::{
+    error::PlannedFileError, files, journal::StoredTransaction, system_access::SystemAccess,
+};
 
 /// The one that was there before, beside the journal.
 const SAVED_PROGRAM: &str = "boot-program";
 
 /// Whether what the boot unit does is among the steps.
-pub(super) fn changes_boot_program(steps: &[Step]) -> bool {
+pub(super) fn changes_boot_program(steps: &[PlanStep]) -> bool {
     let written = |change: &FileChange| {
         let is_ours = matches!(change.path(), paths::BOOT | paths::BOOT_UNIT);
         is_ours && matches!(change, FileChange::Whole { text, .. } if text.to.is_some())

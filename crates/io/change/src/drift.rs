@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crosstie_model::{Step, change::Drift, plan::WantedAndFound};
+use crosstie_model::{PlanStep, change::Drift, plan::WantedAndFound};
 use serde::{Deserialize, Serialize};
 
-use super::{image::read_current, journal::StoredTransaction, system::SystemAccess};
+use super::{file_image::read_current, journal::StoredTransaction, system_access::SystemAccess};
 
 /// Something that is not as a change left it, as it was at some moment: before a trial, or when that was kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub(super) fn drift(system: &dyn SystemAccess, transactions: &[StoredTransaction
     let mut claims = BTreeMap::new();
     let mut kept: BTreeMap<&str, &DriftRecord> = BTreeMap::new();
     for transaction in transactions.iter().filter(|found| found.is_in_force()) {
-        for part in transaction.journal.steps.iter().flat_map(Step::parts) {
+        for part in transaction.journal.steps.iter().flat_map(PlanStep::parts) {
             let subject = part.subject();
             kept.remove(subject.as_str());
             claims.insert(subject, part);
@@ -108,20 +108,20 @@ mod tests {
         let interface = now.network.interfaces[0].name.clone();
         now.network.interfaces[0].qos.pfc = Reading::Value(vec![0, 4]);
         now.network.interfaces[0].qos.trust = Reading::Value("pcp".to_owned());
-        let pfc = Step::from(PriorityFlowControl {
+        let pfc = PlanStep::from(PriorityFlowControl {
             interface: interface.clone(),
             priorities: ValueChange {
                 from: Vec::new(),
                 to: vec![3],
             },
         });
-        let told_of = |step: &Step| {
+        let told_of = |step: &PlanStep| {
             let WantedAndFound { wanted, found } = step.compare(&now);
             (wanted, found)
         };
         let pair = |wanted: &str, found: &str| (wanted.to_owned(), found.to_owned());
         assert_eq!(told_of(&pfc), pair("on for 3", "on for 0, 4"));
-        let trust = Step::from(PriorityTrust {
+        let trust = PlanStep::from(PriorityTrust {
             interface,
             trust: ValueChange {
                 from: "pcp".to_owned(),
@@ -129,7 +129,7 @@ mod tests {
             },
         });
         assert_eq!(told_of(&trust), pair("dscp", "pcp"));
-        let gone = Step::from(TrafficClass {
+        let gone = PlanStep::from(TrafficClass {
             device: "mlx5_9".to_owned(),
             port: 1,
             class: ValueChange { from: 0, to: 106 },

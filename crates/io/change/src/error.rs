@@ -163,7 +163,7 @@ pub(super) enum TransactionError {
     #[error(transparent)]
     File(#[from] PlannedFileError),
     #[error(transparent)]
-    Step(#[from] StepError),
+    PlanStep(#[from] StepError),
     #[error(transparent)]
     Managers(#[from] ManagerError),
     #[error(transparent)]

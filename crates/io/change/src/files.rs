@@ -4,16 +4,16 @@ use std::{collections::BTreeMap, fs, os::unix::fs::fchown, path::Path};
 
 use crosstie_durable as durable;
 use crosstie_model::{
-    Step,
+    PlanStep,
     managed::{ManagedBlock, with_block},
     plan::{FileChange, aside},
 };
 
 use super::{
     error::PlannedFileError,
-    image::{CurrentFile, FileImage, ImageContents, PlannedContent, read_current, sum},
+    file_image::{CurrentFile, FileImage, ImageContents, PlannedContent, read_current, sum},
     step,
-    system::SystemAccess,
+    system_access::SystemAccess,
 };
 
 /// Images of every file that steps touch, with what will become of each.
@@ -26,7 +26,7 @@ pub(super) struct PreparedFiles {
 /// Fails where the files are not as the plan found them.
 pub(super) fn prepare_files(
     system: &dyn SystemAccess,
-    steps: &[Step],
+    steps: &[PlanStep],
 ) -> Result<PreparedFiles, PlannedFileError> {
     let mut found: BTreeMap<String, Option<CurrentFile>> = BTreeMap::new();
     let mut now: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
@@ -67,8 +67,8 @@ pub(super) fn prepare_files(
     })
 }
 
-pub(super) fn changes(steps: &[Step]) -> impl Iterator<Item = &FileChange> {
-    steps.iter().flat_map(Step::files)
+pub(super) fn changes(steps: &[PlanStep]) -> impl Iterator<Item = &FileChange> {
+    steps.iter().flat_map(PlanStep::files)
 }
 
 fn paths(change: &FileChange) -> Vec<String> {
@@ -210,7 +210,11 @@ pub(super) enum FileWithoutBlock {
 }
 
 /// Takes our block out of a file that somebody else has changed beside it; `None` where the block itself was edited.
-pub(super) fn without_block(steps: &[Step], path: &str, bytes: &[u8]) -> Option<FileWithoutBlock> {
+pub(super) fn without_block(
+    steps: &[PlanStep],
+    path: &str,
+    bytes: &[u8],
+) -> Option<FileWithoutBlock> {
     let change = changes(steps).find(|change| change.path() == path)?;
     let FileChange::Block { place, text, .. } = change else {
         return None;

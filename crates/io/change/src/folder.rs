@@ -9,7 +9,7 @@ use std::{
 use crosstie_durable::parent_folder;
 use serde::{Deserialize, Serialize};
 
-use super::system::SystemAccess;
+use super::system_access::SystemAccess;
 
 /// A folder as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_durable::{self as durable, AtomicWrite, RealDisk};
 use crosstie_model::{
-    Step,
+    PlanStep,
     change::{TransactionKind, TransactionState},
 };
 use ipnet::IpNet;
@@ -20,9 +20,9 @@ use super::{
     boot_program,
     drift::DriftRecord,
     error::{ChangeJournalError, RollbackObstacle},
+    file_image::{FileImage, ImageContents},
     folder::FolderImage,
-    image::{FileImage, ImageContents},
-    system::SystemAccess,
+    system_access::SystemAccess,
 };
 
 pub(super) const FORMAT: u32 = 1;
@@ -51,7 +51,7 @@ pub(super) struct ChangeJournal {
     /// The boot in which it was begun, for whoever looks.
     pub(super) boot: String,
     pub(super) guard_seconds: u32,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<PlanStep>,
     pub(super) images: Vec<FileImage>,
     /// Folders that were not there, outermost first.
     pub(super) folders: Vec<String>,

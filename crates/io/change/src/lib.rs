@@ -9,21 +9,21 @@ mod boot_program;
 mod distribution;
 mod drift;
 mod error;
+mod file_image;
 mod files;
 mod folder;
-mod image;
 mod journal;
 mod lock;
-mod machine;
-mod outcome;
+mod node_system;
 mod program;
 mod renderer;
+mod requests;
+mod rollback;
 mod session;
 pub mod step;
-mod system;
+mod system_access;
 mod transaction;
 mod trial;
-mod undo;
 
 use std::{path::Path, time::Duration};
 
@@ -32,10 +32,10 @@ use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest};
 pub use error::{ChangeJournalError, GuardRunError, GuardSetupError, ProgramError, StepError};
 pub use session::{RollbackOnSessionEnd, SessionTransaction};
 
-use machine::NodeSystem;
-use outcome::RollbackRequest;
-use system::SystemAccess;
-use undo::RollbackMoment;
+use node_system::NodeSystem;
+use requests::RollbackRequest;
+use rollback::RollbackMoment;
+use system_access::SystemAccess;
 
 /// Everything that this tool keeps on a node.
 pub(crate) const HOME_FOLDER: &str = "/var/lib/crosstie";
@@ -64,7 +64,7 @@ fn handle_request_with(
     match ask {
         ChangeRequest::Apply(order) => transaction::apply(system, state, order),
         ChangeRequest::Try(trial) => trial::run(system, state, trial),
-        ChangeRequest::Confirm { transaction } => outcome::confirm(system, state, transaction),
+        ChangeRequest::Confirm { transaction } => requests::confirm(system, state, transaction),
         ChangeRequest::Rollback {
             transaction,
             only,
@@ -77,10 +77,10 @@ fn handle_request_with(
                 force: *force,
                 why: why.as_deref(),
             };
-            outcome::rollback(system, state, named, asked)
+            requests::rollback(system, state, named, asked)
         }
-        ChangeRequest::Uninstall { force } => outcome::uninstall(system, state, *force),
-        ChangeRequest::Status => outcome::status(system, state).map(ChangeReply::Status),
+        ChangeRequest::Uninstall { force } => requests::uninstall(system, state, *force),
+        ChangeRequest::Status => requests::status(system, state).map(ChangeReply::Status),
     }
 }
 
@@ -98,7 +98,7 @@ pub fn run_guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, Gua
         RollbackMoment::Running
     };
     let machine = NodeSystem::default();
-    let outcome = outcome::run_guard(&machine, Path::new(CHANGES_FOLDER), transaction, moment)?;
+    let outcome = requests::run_guard(&machine, Path::new(CHANGES_FOLDER), transaction, moment)?;
     let mut lines = Vec::new();
     if let Some(outcome) = outcome {
         lines.push(format!("{transaction} is rolled back"));
@@ -113,8 +113,8 @@ pub fn wait_and_run_guard(
     transaction: &str,
     until: Duration,
 ) -> Result<Vec<String>, GuardRunError> {
-    machine::wait_until(until).map_err(GuardRunError::Wait)?;
-    match machine::start_rollback_unit() {
+    node_system::wait_until(until).map_err(GuardRunError::Wait)?;
+    match node_system::start_rollback_unit() {
         Ok(()) => Ok(Vec::new()),
         Err(error) => {
             tracing::warn!("systemd does not start the rollback: {error}");

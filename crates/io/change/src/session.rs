@@ -10,7 +10,7 @@ use crosstie_model::change::TransactionState;
 
 use super::{
     CHANGES_FOLDER, journal, lock,
-    machine::{self, NodeSystem},
+    node_system::{self, NodeSystem},
 };
 
 /// For others to be done with the journals.
@@ -75,7 +75,7 @@ impl Drop for RollbackOnSessionEnd {
             if self.own.is_interrupted() && matches!(lock, Ok(Some(_))) {
                 note_interruption(state, &own);
             }
-            machine::start_guard();
+            node_system::start_guard();
         }
         drop(lock);
     }

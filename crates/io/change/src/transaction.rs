@@ -9,7 +9,7 @@ use std::{
 };
 
 use crosstie_model::{
-    Facts, Step,
+    Facts, PlanStep,
     change::{
         ApplyRequest, ArmedChange, ChangeError, ChangeReply, TransactionKind, TransactionState,
     },
@@ -21,9 +21,8 @@ use super::{
     files::{self, PreparedFiles},
     journal::{ChangeJournal, FORMAT, StoredTransaction},
     lock::{self, ChangeLock},
-    new_transaction_id, outcome,
-    system::SystemAccess,
-    undo,
+    new_transaction_id, requests, rollback,
+    system_access::SystemAccess,
 };
 use crosstie_node::names;
 
@@ -69,7 +68,7 @@ pub(super) fn settle_interrupted(
             });
         }
         system.own(&open.journal.id);
-        outcome::rollback_one(system, &mut open, "it was cut off").map_err(|error| {
+        requests::rollback_one(system, &mut open, "it was cut off").map_err(|error| {
             ChangeError::Journal {
                 what: format!("the change {} that was cut off", open.journal.id),
                 why: told(&error),
@@ -118,7 +117,7 @@ pub(super) fn apply(
         });
     }
     // A plan comes from elsewhere, and names become arguments and paths.
-    let mut named = order.plan.steps.iter().flat_map(Step::interfaces);
+    let mut named = order.plan.steps.iter().flat_map(PlanStep::interfaces);
     if let Some(odd) = named.find(|name| !names::is_interface(name)) {
         return Err(ChangeError::Stale {
             what: format!("'{odd}' is no interface"),
@@ -154,7 +153,7 @@ fn prepare(
     order: &ApplyRequest,
     facts: &Facts,
 ) -> Result<StoredTransaction, ChangeError> {
-    undo::remove_finished(state, None)
+    rollback::remove_finished(state, None)
         .map_err(|error| journal_error("an old journal", told(&error)))?;
     let steps = &order.plan.steps;
     let PreparedFiles {
@@ -233,7 +232,7 @@ fn discard_unarmed(transaction: &StoredTransaction, step: &str, why: String) -> 
 }
 
 /// It can take minutes and needs the network that is there now, so it goes before the guard.
-fn install_packages(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), StepError> {
+fn install_packages(system: &dyn SystemAccess, steps: &[PlanStep]) -> Result<(), StepError> {
     let mut packages = steps.iter().filter(|step| step.is_before_guard());
     packages.try_for_each(|step| system.set(step))
 }
@@ -256,7 +255,7 @@ fn install_boot_program(
     })
 }
 
-fn run_steps(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
+fn run_steps(system: &dyn SystemAccess, steps: &[PlanStep]) -> Result<(), Stopped> {
     for step in steps.iter().filter(|step| !step.is_before_guard()) {
         run_step(system, step).map_err(|error| (step.label(), error))?;
         system.edge("a step is done");
@@ -264,7 +263,7 @@ fn run_steps(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
     Ok(())
 }
 
-fn run_step(system: &dyn SystemAccess, step: &Step) -> Result<(), TransactionError> {
+fn run_step(system: &dyn SystemAccess, step: &PlanStep) -> Result<(), TransactionError> {
     for file in step.files() {
         files::apply(system, file)?;
         system.edge("a file is changed");
@@ -276,7 +275,7 @@ fn run_step(system: &dyn SystemAccess, step: &Step) -> Result<(), TransactionErr
 }
 
 /// Everything is read again until every step is seen to be done.
-fn wait_until_done(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stopped> {
+fn wait_until_done(system: &dyn SystemAccess, steps: &[PlanStep]) -> Result<(), Stopped> {
     let until = Instant::now() + SETTLE_TIMEOUT;
     loop {
         let facts = system.facts();
@@ -293,7 +292,7 @@ fn wait_until_done(system: &dyn SystemAccess, steps: &[Step]) -> Result<(), Stop
 }
 
 /// Why a step that was done is not seen to be.
-fn difference(step: &Step, facts: &Facts) -> String {
+fn difference(step: &PlanStep, facts: &Facts) -> String {
     let changes: Vec<String> = step
         .interface_changes()
         .filter_map(|change| change.difference(facts))
@@ -323,9 +322,9 @@ pub(super) fn roll_back(
         None => format!("{step}: {why}"),
     };
     // It is undone also where a full disk does not take the reason.
-    let _ = transaction.save_reason(system, &outcome::shortened_reason(&reason));
+    let _ = transaction.save_reason(system, &requests::shortened_reason(&reason));
     drop(lock);
-    match system.go_back_now(&transaction.journal.id) {
+    match system.rollback_now(&transaction.journal.id) {
         Ok(left) if left.is_empty() => ChangeError::Failed { step, why },
         Ok(left) => ChangeError::FailedWithRest { step, why, left },
         Err(also) => ChangeError::Stuck {
@@ -337,14 +336,14 @@ pub(super) fn roll_back(
 }
 
 /// Those on which traffic stops, for a moment or for good.
-fn disrupted(steps: &[Step]) -> Vec<String> {
+fn disrupted(steps: &[PlanStep]) -> Vec<String> {
     let steps = steps.iter().filter(|step| step.disrupts());
-    let names: BTreeSet<&str> = steps.flat_map(Step::interfaces).collect();
+    let names: BTreeSet<&str> = steps.flat_map(PlanStep::interfaces).collect();
     names.into_iter().map(str::to_owned).collect()
 }
 
 /// Queue pairs of programs. Those of the kernel's own management (GSI, SMI) are always there.
-fn check_not_in_use(facts: &Facts, steps: &[Step]) -> Result<(), ChangeError> {
+fn check_not_in_use(facts: &Facts, steps: &[PlanStep]) -> Result<(), ChangeError> {
     let touched = disrupted(steps);
     for device in &facts.rdma {
         for port in &device.ports {

@@ -9,14 +9,13 @@ use crosstie_model::change::{
 use super::{
     drift::drift_records,
     error::told,
+    file_image::{FileImage, ImageContents, read_current},
     files::missing_folders,
     folder::{self, FolderContents, FolderImage},
-    image::{FileImage, ImageContents, read_current},
     journal::{ChangeJournal, FORMAT, StoredTransaction},
-    new_transaction_id, renderer,
-    system::SystemAccess,
+    new_transaction_id, renderer, rollback,
+    system_access::SystemAccess,
     transaction::{all, journal_error, lock, roll_back, run_armed, settle_interrupted},
-    undo,
 };
 
 /// Where the kernel's settings and those of what lies beside network managers are read from.
@@ -41,7 +40,7 @@ pub(super) fn run(
 ) -> Result<ChangeReply, ChangeError> {
     let lock = lock(state)?;
     settle_interrupted(system, state)?;
-    undo::remove_finished(state, None)
+    rollback::remove_finished(state, None)
         .map_err(|error| journal_error("an old journal", told(&error)))?;
     let (journal, contents) = journal(system, state, trial)?;
     system.own(&journal.id);

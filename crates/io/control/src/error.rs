@@ -5,7 +5,7 @@ use std::{error::Error, fmt, sync::Arc};
 use crosstie_agent::{CallError, CollectError, NoError, TrustCallError};
 use crosstie_facts::MachineTooLarge;
 use crosstie_jobs::JobLogError;
-use crosstie_launch::wire::JobCallError;
+use crosstie_launch::job_protocol::JobCallError;
 use crosstie_model::change::ChangeError;
 use crosstie_node::{cabling::CablingError, capture::CaptureLoadError};
 use crosstie_reach::{ConnectError, SessionError, UnfinishedWork};

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crosstie_grade::{
-    campaign::{TestBatch, TestEndTable},
+    proof::{TestBatch, TestEndTable},
     reach::ReachabilityProof,
 };
 use crosstie_model::{ClusterPlan, change::TryCommandResult};
@@ -37,7 +37,7 @@ pub enum ControlEvent<'a> {
     },
     RoundEnded,
     /// From now on this is what whoever interrupts the command has to know; empty where there is nothing.
-    LastWords(&'a str),
+    InterruptMessage(&'a str),
     /// The cluster file that counts; absent for a lab's own.
     ClusterFile {
         file: Option<&'a Path>,

@@ -11,14 +11,14 @@ use std::{
 };
 
 use crosstie_agent::InProcessSession;
-use crosstie_node::groups::signal_all;
+use crosstie_node::child_processes::signal_all;
 use crosstie_reach::{
     BOUND, NodeStage, Session, UnfinishedWork,
     binary::AgentBinaries,
     fan_out, fan_out_together,
     secret::{PasswordError, SharedPassword},
 };
-use crosstie_report::offer::CommandContext;
+use crosstie_report::suggested_command::CommandContext;
 use rustix::process::Signal;
 
 use crate::{
@@ -91,7 +91,7 @@ type Visit<T> = Box<dyn Fn(usize, &Arc<NodeSlot>) -> Result<T, NodeError> + Send
 impl FleetOptions {
     /// What whoever interrupts the command is told from now on.
     pub(crate) fn last_words(&self, words: &str) {
-        self.observer.observe(ControlEvent::LastWords(words));
+        self.observer.observe(ControlEvent::InterruptMessage(words));
     }
 }
 

@@ -4,6 +4,7 @@ pub mod apply;
 pub mod bench;
 mod cabling;
 mod cluster_file;
+mod command_verdict;
 mod connector;
 mod consent;
 pub mod discover;
@@ -11,12 +12,12 @@ pub mod doctor;
 pub mod env;
 mod error;
 mod event;
+#[cfg(test)]
+mod fake_session;
 pub mod files;
 mod fleet;
 pub mod init;
 pub mod launch;
-#[cfg(test)]
-mod made_up;
 pub mod measure;
 pub mod nccl_log;
 pub mod plan;
@@ -30,10 +31,10 @@ pub mod state;
 mod targets;
 pub mod trust;
 pub mod up;
-mod verdict;
 
 pub use cabling::{CablingListenError, NoPortReasons};
 pub use cluster_file::{CLUSTER_FILE, ClusterFileReadError, read_existing};
+pub use command_verdict::CommandVerdict;
 pub use connector::{Connector, NodeRouteError};
 pub use consent::{Consent, ConsentAnswer, ConsentError, Prompter, Question, is_declined_error};
 pub use error::{NodeError, NodesFailed, chain_of, failure_report};
@@ -44,4 +45,3 @@ pub use snapshot::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot, Snapshot
 pub use targets::{
     CommandTargets, LabTargets, ResolvedTargets, TargetNodes, TargetsError, destinations,
 };
-pub use verdict::CommandVerdict;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crosstie_model::{ClusterSpec, spec};
 use crosstie_node::capture::CaptureLoadError;
-use crosstie_report::offer::CommandVerb;
+use crosstie_report::suggested_command::CommandVerb;
 
 use crate::{
     CLUSTER_FILE, ClusterFileReadError, ControlEvent, Fleet, FleetError, FleetOptions, NodeReading,

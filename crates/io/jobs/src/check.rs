@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{JobCallError, JobCheckReply, JobCheckRequest};
+use crosstie_launch::job_protocol::{JobCallError, JobCheckReply, JobCheckRequest};
 use crosstie_node::{
     LocalFileTree,
     command::{CommandLimits, run_with_environment},

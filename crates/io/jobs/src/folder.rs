@@ -13,7 +13,7 @@ use std::{
 use crosstie_durable::{
     AtomicWrite, FileOperations, RealDisk, make_folder, parent_folder, read_bounded,
 };
-use crosstie_launch::wire::{JobCallError, RankFile, RankState, is_job_name};
+use crosstie_launch::job_protocol::{JobCallError, RankFile, RankState, is_job_name};
 use crosstie_node::trust::HomeFolder;
 use rustix::{fs::OFlags, process::geteuid};
 use serde::de::DeserializeOwned;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{GenerateRequest, JobCallError};
+use crosstie_launch::job_protocol::{GenerateRequest, JobCallError};
 use serde_json::{Value, json};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

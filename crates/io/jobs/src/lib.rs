@@ -15,7 +15,7 @@ mod stop;
 mod unit;
 mod weights;
 
-use crosstie_launch::wire::{JobCallError, JobReply, JobRequest};
+use crosstie_launch::job_protocol::{JobCallError, JobReply, JobRequest};
 
 pub use log::{JobLogError, follow};
 

@@ -4,7 +4,7 @@
 use std::{fs, io, time::Duration};
 
 use crosstie_durable::{RealDisk, remove_synced, rename_synced};
-use crosstie_launch::wire::JobCallError;
+use crosstie_launch::job_protocol::JobCallError;
 use crosstie_node::command::{CommandLimits, run};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Every job's rank on this node.
 
-use crosstie_launch::wire::{JobCallError, RankStatus};
+use crosstie_launch::job_protocol::{JobCallError, RankStatus};
 
 use crate::{
     folder::{JobFolder, SystemdManager},

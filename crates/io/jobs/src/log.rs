@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{JobCallError, JobLogRequest, LogStream, RankPhase};
+use crosstie_launch::job_protocol::{JobCallError, JobLogRequest, LogStream, RankPhase};
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -4,7 +4,7 @@ use std::{fs, io};
 
 use crosstie_launch::{
     format::{is_name, systemd_file},
-    wire::{JobCallError, RankFile},
+    job_protocol::{JobCallError, RankFile},
 };
 
 use crate::{

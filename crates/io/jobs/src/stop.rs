@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crosstie_launch::wire::{JobCallError, StoppedRank};
+use crosstie_launch::job_protocol::{JobCallError, StoppedRank};
 
 use crate::{
     folder::{JobFolder, SystemdManager, is_root},

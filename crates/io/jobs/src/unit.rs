@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crosstie_facts::ReadGap;
-use crosstie_launch::wire::JobCallError;
+use crosstie_launch::job_protocol::JobCallError;
 use crosstie_node::command::{CommandLimits, run_with_environment};
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_launch::{
     gguf,
-    wire::{FileCheckReply, FileCheckRequest},
+    job_protocol::{FileCheckReply, FileCheckRequest},
 };
 use sha2::{Digest, Sha256};
 

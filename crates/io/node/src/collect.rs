@@ -7,7 +7,7 @@ use crosstie_facts::{
     collect::{self, CollectRule, PathAlias},
 };
 
-use crate::{LocalFileTree, commands, gid_tables::GidTableOverlay, groups::inherited};
+use crate::{LocalFileTree, child_processes::inherited, commands, gid_tables::GidTableOverlay};
 
 /// Everything that facts are parsed from, read of the machine that this runs on.
 ///

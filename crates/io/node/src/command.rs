@@ -13,7 +13,7 @@ use std::{
 use crosstie_facts::ReadGap;
 use thiserror::Error;
 
-use crate::groups::{ChildRegistration, is_stopped, time_left};
+use crate::child_processes::{ChildRegistration, is_stopped, time_left};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Access, MemfdFlags, OFlags, memfd_create},
@@ -436,7 +436,7 @@ impl Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::groups::StoppableWork;
+    use crate::child_processes::StoppableWork;
 
     fn bounds(milliseconds: u64, output: usize) -> CommandLimits {
         CommandLimits {

@@ -7,9 +7,9 @@ use crosstie_verbs::{
 };
 
 use crate::{
+    empty_notice::{EmptyNotice, LAST_NOTICE},
     engine::{EngineParts, RdmaConnection},
     error::RdmaRunError,
-    notice::{EmptyNotice, LAST_NOTICE},
 };
 
 /// What failed first is there before what was flushed after it, or a moment later in the other queue.
@@ -87,7 +87,7 @@ fn has_flushed(queue: &CompletionQueue, batch: &mut CompletionBatch) -> bool {
     };
     completions
         .iter()
-        .any(|one| one.identifier() == crate::notice::NOTICE_IDENTIFIER)
+        .any(|one| one.identifier() == crate::empty_notice::NOTICE_IDENTIFIER)
 }
 
 fn discard(queue: &CompletionQueue, batch: &mut CompletionBatch) {

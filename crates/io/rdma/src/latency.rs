@@ -13,10 +13,10 @@ use crosstie_verbs::{CompletionBatch, PostError, ReceiveList};
 
 use crate::{
     clock,
+    empty_notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER},
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{RdmaJoinError, RdmaRunError},
     figures::RdmaFigures,
-    notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER},
     request::LatencyMessage,
     size_plan::SizePlan,
 };

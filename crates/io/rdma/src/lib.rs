@@ -7,15 +7,15 @@
 
 mod bandwidth;
 mod clock;
+mod empty_notice;
 mod engine;
 mod error;
 mod failure;
 mod figures;
 mod latency;
-mod notice;
+mod message_ring;
 mod receiver;
 mod request;
-mod ring;
 mod size_plan;
 mod verify;
 

@@ -8,10 +8,10 @@ use std::{
 use crosstie_verbs::{CompletionBatch, DeviceLimits, ReceiveList};
 
 use crate::{
+    empty_notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER, READY},
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{RdmaJoinError, RdmaRunError},
     figures::RdmaFigures,
-    notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER, READY},
     request::{RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer},
 };
 

@@ -164,7 +164,7 @@ fn ask(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::secret::{PasswordPurpose, PasswordSource, SharedPassword};
-    use crosstie_node::scratch::ScratchFolder;
+    use crosstie_node::scratch_folder::ScratchFolder;
 
     fn expected() -> ExpectedPrompts {
         ExpectedPrompts {

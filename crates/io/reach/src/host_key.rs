@@ -14,8 +14,8 @@ use crosstie_trust::{KeyKind, PublicKey};
 use thiserror::Error;
 
 use crate::{
+    agent_pipe::{AgentPipe, AgentPipeError, ChildProcessGroup, PipeInput},
     connect::{ConnectError, LoginCommands, ssh_failure},
-    link::{AgentPipe, AgentPipeError, ChildProcessGroup, PipeInput},
     ssh::{SshDestination, SshOptions, option, own_connection, quoted, without_prompts},
 };
 

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_node::groups::signal_all;
+use crosstie_node::child_processes::signal_all;
 use rustix::{
     event::{EventfdFlags, eventfd},
     process::Signal,

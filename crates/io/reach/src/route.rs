@@ -3,10 +3,10 @@
 use std::{path::PathBuf, process::Command};
 
 use crate::{
+    agent_pipe::ChildProcessGroup,
     binary::build_of,
     connect::{self, ConnectError, ConnectOptions, LoginCommands},
-    link::ChildProcessGroup,
-    remote::RemoteSession,
+    remote_session::RemoteSession,
     secret::SharedPassword,
     session::Session,
     ssh::{self, SshDestination, SshOptions},

@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::{
-    link::AgentPipeError,
+    agent_pipe::AgentPipeError,
     protocol::{CallFailure, FrameError, MAX_CALLS, ProtocolError},
 };
 

@@ -14,17 +14,17 @@ use crosstie_reach::secret::{
 use crosstie_report::{
     env::exports,
     init::drawing,
-    plan, proof,
+    plan,
     prove::{self, step_line},
-    rollback,
+    reachability, rollback,
     text::{Palette, printable},
     trial,
     up::findings,
 };
 
 use crate::{
-    board::{LiveBoard, line},
-    last_words::{restore_terminal_on_signals, set_interrupt_message},
+    end_on_signal::{restore_terminal_on_signals, set_interrupt_message},
+    live_board::{LiveBoard, line},
     output::{ColourChoice, print, print_node_errors, print_sentence, print_stderr},
     password::ask_password,
     progress::ProgressDisplay,
@@ -169,7 +169,7 @@ impl EventObserver for TerminalConsole {
     fn observe(&self, event: ControlEvent<'_>) {
         let palette = self.palette;
         match event {
-            ControlEvent::LastWords(words) => set_interrupt_message(words),
+            ControlEvent::InterruptMessage(words) => set_interrupt_message(words),
             ControlEvent::ClusterFile { file } => {
                 let text = match file {
                     Some(path) => path.display().to_string(),
@@ -203,7 +203,9 @@ impl EventObserver for TerminalConsole {
                     self.say(&format!("{text}\n"));
                 }
             }
-            ControlEvent::Proven(proof) => self.say(&format!("{}\n", proof::view(proof, palette))),
+            ControlEvent::Proven(proof) => {
+                self.say(&format!("{}\n", reachability::view(proof, palette)));
+            }
             ControlEvent::Measured(measured) => {
                 self.say(&format!("{}\n", prove::view(measured, palette)));
             }

@@ -1,10 +1,10 @@
 //! What whoever sits at the terminal sees while nodes are worked on, and is asked.
 
-mod area;
-mod board;
 mod charset;
 mod console;
-mod last_words;
+mod drawn_area;
+mod end_on_signal;
+mod live_board;
 mod log;
 mod output;
 mod password;

@@ -11,7 +11,7 @@ use crosstie_model::Bytes;
 use crosstie_reach::NodeStage;
 use crosstie_report::{progress, text::printable, up::TerminalSize};
 
-use crate::{area::DrawnArea, charset::for_terminal, size};
+use crate::{charset::for_terminal, drawn_area::DrawnArea, size};
 
 /// What takes less needs no words.
 const SHOW_AFTER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -244,7 +244,7 @@ fn describe(stage: NodeStage) -> String {
         NodeStage::Changing => "changing files".to_owned(),
         NodeStage::Probing => "trying whom it reaches".to_owned(),
         NodeStage::Confirming => "confirming".to_owned(),
-        NodeStage::GoingBack => "rolling back".to_owned(),
+        NodeStage::RollingBack => "rolling back".to_owned(),
         NodeStage::Measuring { megabits: 0 } => "measuring".to_owned(),
         NodeStage::Measuring { megabits } => {
             format!(

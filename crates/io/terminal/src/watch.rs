@@ -19,7 +19,7 @@ use crosstie_report::{
 use crate::{
     ColourChoice, TerminalConsole,
     charset::for_terminal,
-    last_words::{leave_screen, screen_is_used, set_interrupt_message, use_screen},
+    end_on_signal::{leave_screen, screen_is_used, set_interrupt_message, use_screen},
     output::print_to_reader,
     size,
 };

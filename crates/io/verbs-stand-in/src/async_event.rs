@@ -2,7 +2,7 @@
 
 use crosstie_verbs_abi as abi;
 
-use crate::world::{self, next_event};
+use crate::state::{self, next_event};
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_get_async_event(
@@ -32,7 +32,7 @@ unsafe extern "C" fn ibv_get_async_event(
 unsafe extern "C" fn ibv_ack_async_event(event: *mut abi::AsyncEvent) {
     // SAFETY: an event that ibv_get_async_event gave.
     let element = unsafe { (*event).element };
-    if let Some(pair) = world::lock().pairs.get_mut(&element.addr()) {
+    if let Some(pair) = state::lock().pairs.get_mut(&element.addr()) {
         pair.unacknowledged = pair.unacknowledged.saturating_sub(1);
     }
 }

@@ -10,15 +10,15 @@ use crosstie_verbs_abi as abi;
 
 use crate::{
     object::{self, EBUSY, EINVAL, ENOMEM, null},
+    state::{self, StandInChannel, StandInQueue, next_event},
     transfer,
-    world::{self, StandInChannel, StandInQueue, next_event},
 };
 
 const MAX_ENTRIES: i32 = 65536;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_create_comp_channel(context: *mut abi::Context) -> *mut abi::Channel {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_create_comp_channel") {
         return null(error);
     }
@@ -39,7 +39,7 @@ unsafe extern "C" fn ibv_create_comp_channel(context: *mut abi::Context) -> *mut
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_destroy_comp_channel(channel: *mut abi::Channel) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if world
         .queues
         .values()
@@ -61,7 +61,7 @@ unsafe extern "C" fn ibv_create_cq(
     channel: *mut abi::Channel,
     _vector: i32,
 ) -> *mut abi::CompletionQueue {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_create_cq") {
         return null(error);
     }
@@ -85,9 +85,9 @@ unsafe extern "C" fn ibv_create_cq(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_destroy_cq(queue: *mut abi::CompletionQueue) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     let address = queue.addr();
-    let uses = |pair: &world::StandInQueuePair| {
+    let uses = |pair: &state::StandInQueuePair| {
         pair.send_queue == address || pair.receive_queue == address
     };
     if world.pairs.values().any(uses) {
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn req_notify_cq(
     queue: *mut abi::CompletionQueue,
     _solicited: i32,
 ) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("req_notify_cq") {
         return error;
     }
@@ -154,7 +154,7 @@ unsafe extern "C" fn ibv_get_cq_event(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_ack_cq_events(queue: *mut abi::CompletionQueue, count: u32) {
-    if let Some(queue) = world::lock().queues.get_mut(&queue.addr()) {
+    if let Some(queue) = state::lock().queues.get_mut(&queue.addr()) {
         queue.unacknowledged = queue.unacknowledged.saturating_sub(count);
     }
 }
@@ -164,7 +164,7 @@ pub(crate) unsafe extern "C" fn poll_cq(
     room: i32,
     completions: *mut abi::WorkCompletion,
 ) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("poll_cq") {
         return -error;
     }

@@ -14,8 +14,8 @@ use crate::{
     completion, instant,
     model::{GID_TABLE_LENGTH, MODELS},
     object::{self, EBUSY, EINVAL, ENODATA, ENOMEM, null},
+    state::{self, StandInContext},
     transfer,
-    world::{self, StandInContext},
 };
 
 /// What libibverbs says of a provider that was built for another libibverbs.
@@ -24,7 +24,7 @@ const WARNING: &str = "libibverbs: Warning: couldn't load driver 'libmlx5-rdmav3
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_get_device_list(count: *mut i32) -> *mut *mut abi::Device {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_get_device_list") {
         return null(error);
     }
@@ -62,7 +62,7 @@ unsafe extern "C" fn ibv_free_device_list(list: *mut *mut abi::Device) {
             count + 1,
         )));
     }
-    world::lock().lists -= 1;
+    state::lock().lists -= 1;
 }
 
 #[unsafe(no_mangle)]
@@ -81,7 +81,7 @@ unsafe fn model_index(device: *mut abi::Device) -> usize {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_open_device(device: *mut abi::Device) -> *mut abi::Context {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_open_device") {
         return null(error);
     }
@@ -118,7 +118,7 @@ unsafe extern "C" fn ibv_open_device(device: *mut abi::Device) -> *mut abi::Cont
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_close_device(context: *mut abi::Context) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     let address = context.addr();
     let in_use = world.domains.values().any(|&context| context == address)
         || world.queues.values().any(|queue| queue.context == address)
@@ -143,7 +143,7 @@ unsafe extern "C" fn ibv_query_device(
     _context: *mut abi::Context,
     attributes: *mut abi::DeviceAttributes,
 ) -> i32 {
-    if let Some(error) = world::lock().faults.take("ibv_query_device") {
+    if let Some(error) = state::lock().faults.take("ibv_query_device") {
         return error;
     }
     let answer = abi::DeviceAttributes {
@@ -170,7 +170,7 @@ unsafe extern "C" fn ibv_query_port(
     port: u8,
     attributes: *mut c_void,
 ) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_query_port") {
         return error;
     }
@@ -230,7 +230,7 @@ unsafe extern "C" fn _ibv_query_gid_ex(
     _flags: u32,
     size: usize,
 ) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("_ibv_query_gid_ex") {
         return error;
     }

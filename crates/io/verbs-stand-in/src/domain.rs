@@ -6,12 +6,12 @@ use crosstie_verbs_abi as abi;
 
 use crate::{
     object::{self, EBUSY, EINVAL, null},
-    world::{self, StandInRegion},
+    state::{self, StandInRegion},
 };
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_alloc_pd(context: *mut abi::Context) -> *mut abi::ProtectionDomain {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_alloc_pd") {
         return null(error);
     }
@@ -24,7 +24,7 @@ unsafe extern "C" fn ibv_alloc_pd(context: *mut abi::Context) -> *mut abi::Prote
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_dealloc_pd(domain: *mut abi::ProtectionDomain) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     let address = domain.addr();
     let in_use = world
         .regions
@@ -51,7 +51,7 @@ unsafe extern "C" fn ibv_reg_mr_iova2(
     device_address: u64,
     access: u32,
 ) -> *mut abi::Region {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_reg_mr_iova2") {
         return null(error);
     }
@@ -78,7 +78,7 @@ unsafe extern "C" fn ibv_reg_mr_iova2(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_dereg_mr(region: *mut abi::Region) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_dereg_mr") {
         return error;
     }

@@ -26,7 +26,7 @@ mod instant;
 mod model;
 mod object;
 mod queue_pair;
+mod state;
 mod transfer;
-mod world;
 
 pub use harness::VerbsStandIn;

@@ -4,8 +4,8 @@ use crosstie_verbs_abi::{self as abi, ZeroableType};
 
 use crate::{
     object::{self, EBUSY, EINVAL, null},
+    state::{self, StandInCompletion, StandInQueuePair, StandInState},
     transfer,
-    world::{self, StandInCompletion, StandInQueuePair, StandInState},
 };
 
 const MAX_DEPTH: u32 = 4096;
@@ -16,7 +16,7 @@ unsafe extern "C" fn ibv_create_qp(
     domain: *mut abi::ProtectionDomain,
     wanted: *mut abi::QueuePairInit,
 ) -> *mut abi::QueuePair {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_create_qp") {
         return null(error);
     }
@@ -60,7 +60,7 @@ unsafe extern "C" fn ibv_create_qp(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ibv_destroy_qp(pair: *mut abi::QueuePair) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_destroy_qp") {
         return error;
     }
@@ -119,7 +119,7 @@ unsafe extern "C" fn ibv_modify_qp(
     attributes: *mut abi::QueuePairAttributes,
     mask: i32,
 ) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     if let Some(error) = world.faults.take("ibv_modify_qp") {
         return error;
     }
@@ -184,7 +184,7 @@ pub(crate) fn flush_receives(world: &mut StandInState, address: usize) {
     }
 }
 
-fn is_valid(context: &world::StandInContext, given: &abi::QueuePairAttributes) -> bool {
+fn is_valid(context: &state::StandInContext, given: &abi::QueuePairAttributes) -> bool {
     let vector = &given.ah_attr;
     match given.qp_state {
         abi::STATE_INIT => given.port_num == 1,

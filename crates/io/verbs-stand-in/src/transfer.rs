@@ -7,7 +7,7 @@ use crosstie_verbs_abi::{self as abi, ZeroableType};
 use crate::{
     object::{EINVAL, ENOMEM},
     queue_pair::flush_receives,
-    world::{self, StalledSend, StandInCompletion, StandInQueuePair, StandInState},
+    state::{self, StalledSend, StandInCompletion, StandInQueuePair, StandInState},
 };
 
 /// How long a message is tried again that finds no receive: longer than on any device, since tests run on busy machines.
@@ -18,7 +18,7 @@ pub(crate) unsafe extern "C" fn post_send(
     first: *mut abi::SendRequest,
     refused: *mut *mut abi::SendRequest,
 ) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     let mut next = first;
     while !next.is_null() {
         // SAFETY: a list of requests that ends with a null pointer, each with as many elements as it says.
@@ -373,7 +373,7 @@ pub(crate) unsafe extern "C" fn post_recv(
     first: *mut abi::ReceiveRequest,
     refused: *mut *mut abi::ReceiveRequest,
 ) -> i32 {
-    let mut world = world::lock();
+    let mut world = state::lock();
     let mut next = first;
     while !next.is_null() {
         // SAFETY: a list of requests that ends with a null pointer, each with as many elements as it says.

@@ -12,7 +12,7 @@ use crate::{
     Check, CheckHit, ClockOffset, ExaminedCluster, ExaminedNode, FindingSite, RunWithFaults,
     causes::{CableIndex, LocatedFinding, assign_causes},
     checks,
-    site::{SiteNames, between},
+    finding_site::{SiteNames, between},
 };
 
 /// What is known of one node.

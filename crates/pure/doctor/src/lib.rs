@@ -6,31 +6,31 @@
 
 mod causes;
 mod check;
+mod check_hit;
 pub mod checks;
 pub mod clock;
 mod cluster;
 mod diagnose;
 pub mod explain;
+mod fact_index;
+mod finding_site;
 mod firewall;
 pub mod growth;
-mod hit;
-mod index;
 mod kernel_parameter;
 mod measured;
 mod node;
-mod overlaps;
-mod site;
+mod subnet_overlaps;
 mod terms;
 
 pub(crate) use check::explains;
 pub use check::{CauseRule, CauseScope, Check, CheckFunctions, CheckInput};
+pub use check_hit::CheckHit;
 pub use clock::ClockOffset;
 pub use cluster::{CagePair, CagePairEnd, ExaminedCluster, JoinEvidence};
 pub use crosstie_model::word;
 pub use diagnose::{
     CheckSelection, Diagnosis, DoctorInput, NodeFindings, NodeInput, UnreadNode, diagnose,
 };
-pub use hit::CheckHit;
+pub use finding_site::FindingSite;
 pub use measured::RunWithFaults;
 pub use node::{ExaminedNode, ExaminedPort, is_link_local, is_nvidia_nic, port_file};
-pub use site::FindingSite;

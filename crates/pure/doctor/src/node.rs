@@ -13,7 +13,7 @@ use crosstie_model::{
 };
 use ipnet::IpNet;
 
-use crate::{ClockOffset, FindingSite, NodeInput, index::FactIndex};
+use crate::{ClockOffset, FindingSite, NodeInput, fact_index::FactIndex};
 
 /// A node under examination.
 pub struct ExaminedNode<'a> {

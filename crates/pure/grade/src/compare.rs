@@ -10,7 +10,7 @@ use crosstie_model::run::{
 };
 
 use crate::{
-    attribute::words,
+    attribute::part_names,
     graded::{GradedPath, GradedRun},
     statistics::spread,
 };
@@ -254,7 +254,7 @@ fn figures(before: &StoredRun, after: &StoredRun, changes: &mut Vec<RunDifferenc
                     } else {
                         DifferenceKind::Slower
                     };
-                    let [before, after] = [was, is].map(words::gbps);
+                    let [before, after] = [was, is].map(part_names::gbps);
                     changes.push(RunDifference {
                         what,
                         subject,
@@ -265,7 +265,7 @@ fn figures(before: &StoredRun, after: &StoredRun, changes: &mut Vec<RunDifferenc
             }
             (was, is) if was.is_some() != is.is_some() => {
                 let word = |figure: Option<f64>| {
-                    figure.map_or_else(|| "not measured".to_owned(), words::gbps)
+                    figure.map_or_else(|| "not measured".to_owned(), part_names::gbps)
                 };
                 changes.push(RunDifference {
                     what: DifferenceKind::Working,

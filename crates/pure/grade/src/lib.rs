@@ -7,7 +7,6 @@
 //! Nothing here measures. A run is a value, so it can be graded again, later and elsewhere.
 
 pub mod attribute;
-pub mod campaign;
 pub mod ceiling;
 pub mod compare;
 pub mod counters;
@@ -17,19 +16,20 @@ pub mod ledger;
 pub mod limit;
 pub mod locate;
 pub mod loss;
-#[cfg(test)]
-mod made_up;
+pub mod proof;
 pub mod reach;
 pub mod record;
+#[cfg(test)]
+mod sample_runs;
 pub mod schedule;
 pub mod simulated;
 pub mod statistics;
 pub mod verdict;
 
 pub use attribute::{FaultKind, MeasuredFault, faults};
-pub use campaign::ProofStateMachine;
 pub use ceiling::PairCeiling;
 pub use graded::{GradedPath, GradedRun, RailSum};
 pub use ledger::BandwidthLedger;
 pub use limit::LikelyLimit;
+pub use proof::ProofStateMachine;
 pub use verdict::FigureVerdict;

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crosstie_model::{
-    ClusterPlan, Facts, HardwareAddress, NodePlan, Step,
+    ClusterPlan, Facts, HardwareAddress, NodePlan, PlanStep,
     change::{ProbeResult, ReachabilityProbe},
     plan::FabricAddress,
 };
@@ -292,7 +292,7 @@ fn end(node: &NodePlan, own: &FabricAddress) -> AddressEnd {
 
 /// As planned, else as it is: a plan says nothing of what needs no change.
 fn mtu(node: &NodePlan, facts: Option<&Facts>, interface: &str) -> Option<u32> {
-    let mut configured = node.steps.iter().flat_map(Step::interface_changes);
+    let mut configured = node.steps.iter().flat_map(PlanStep::interface_changes);
     let planned = configured.find(|change| change.name == interface);
     let planned = planned.and_then(|change| change.mtu.to);
     let found = || facts?.network.interface(interface)?.mtu.known().copied();

@@ -15,7 +15,7 @@ use crosstie_model::{
     },
 };
 
-use crate::campaign::{PlannedTest, ProofStateMachine, TestBatch, TestEndTable, TestResult};
+use crate::proof::{PlannedTest, ProofStateMachine, TestBatch, TestEndTable, TestResult};
 
 /// Gb/s of a port.
 const RATE: f64 = 100.0;

@@ -4,9 +4,9 @@
 pub mod format;
 pub mod gguf;
 pub mod job;
-pub mod judge;
+pub mod job_problems;
+pub mod job_protocol;
 pub mod preflight;
 pub mod settings;
-pub mod wire;
 
 pub use settings::{EngineTrafficClass, SettingsNode, SettingsPort, settings};

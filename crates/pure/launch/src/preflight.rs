@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     job::Workload,
-    wire::{FileCheckReply, JobCheckReply},
+    job_protocol::{FileCheckReply, JobCheckReply},
 };
 
 /// Why a job would not run.

@@ -13,9 +13,9 @@ use ipnet::IpNet;
 
 use crate::{
     addresses::MAX_TWINS,
-    aside::is_ours,
     files::{MAX_NCCL_VALUE_BYTES, is_plain},
     renderer::{ALL, WantedInterface},
+    set_aside::is_ours,
     wiring::{PlannedWiring, WiredNode, WiredPort},
 };
 

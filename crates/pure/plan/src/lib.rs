@@ -9,17 +9,17 @@
 //! cluster file give the same plan, and a node or a cable that is added at the end changes nobody else's addresses.
 
 mod addresses;
-mod aside;
 mod basis;
 mod engines;
 mod files;
-mod foresee;
 mod guards;
 mod management;
-pub mod memory;
 mod node;
+mod predicted_facts;
 mod qos;
 mod renderer;
+mod set_aside;
+pub mod simulated_node;
 mod topology;
 mod wiring;
 
@@ -35,9 +35,9 @@ use thiserror::Error;
 pub use basis::{VOLATILE, VolatileFact, basis, changed};
 pub use engines::{fabric_node, settings};
 pub use files::paths;
-pub use foresee::predict_facts;
 pub use management::management_probes;
 pub use node::SOCKET_BUFFER_BYTES;
+pub use predicted_facts::predict_facts;
 pub use renderer::keep_commands;
 pub use topology::Topology;
 pub use wiring::{CableTarget, PlannedWiring, WiredNode, WiredPort};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_fabric::carries_management;
 use crosstie_model::{
-    Facts, NodePlan, Step,
+    Facts, NodePlan, PlanStep,
     managed::BlockPlace,
     plan::{
         BootFile, ConfigReload, Configure, EngineSetting, FORMAT, FabricAddress, FileMode,
@@ -77,7 +77,7 @@ pub(crate) fn plan(wiring: &PlannedWiring, node: &WiredNode) -> NodePlan {
     }
     let configure = |group: ReloadGroup, then: Vec<ConfigReload>| {
         let files = desired.changes(facts, group);
-        (!files.is_empty()).then_some(Step::Configure(Configure { files, then }))
+        (!files.is_empty()).then_some(PlanStep::Configure(Configure { files, then }))
     };
     steps.extend(configure(ReloadGroup::Plain, Vec::new()));
     if !node.ports.is_empty() {
@@ -91,7 +91,7 @@ pub(crate) fn plan(wiring: &PlannedWiring, node: &WiredNode) -> NodePlan {
     steps.extend(qos.steps);
     steps.extend(links_down(facts, &down));
     // A unit is started after its file is there, and given up before it goes.
-    let mut units: Vec<Step> = configure(ReloadGroup::Units, vec![ConfigReload::Units])
+    let mut units: Vec<PlanStep> = configure(ReloadGroup::Units, vec![ConfigReload::Units])
         .into_iter()
         .collect();
     match unit(facts, &desired) {
@@ -147,7 +147,7 @@ fn is_loaded_by_others(facts: &Facts, name: &str) -> bool {
     file.is_some_and(|file| *file != paths::modules(&facts.distribution().folders))
 }
 
-fn modules(facts: &Facts) -> Vec<Step> {
+fn modules(facts: &Facts) -> Vec<PlanStep> {
     // Nothing is known to be loaded: then nothing is known.
     if facts.software.modules.is_empty() {
         return Vec::new();
@@ -157,7 +157,7 @@ fn modules(facts: &Facts) -> Vec<Step> {
         .filter(|name| facts.software.module(name).is_none() && has_module(facts, name));
     missing
         .map(|name| {
-            Step::from(KernelModule {
+            PlanStep::from(KernelModule {
                 name: name.to_owned(),
                 loaded: ValueChange {
                     from: false,
@@ -168,12 +168,12 @@ fn modules(facts: &Facts) -> Vec<Step> {
         .collect()
 }
 
-fn packages(facts: &Facts) -> Option<Step> {
+fn packages(facts: &Facts) -> Option<PlanStep> {
     let installed = facts.software.packages.known()?;
     let wanted = facts.distribution().packages.rdma_install.iter();
     let missing = wanted.filter(|name| !installed.contains_key(**name));
     let names: Vec<String> = missing.map(|name| (*name).to_owned()).collect();
-    (!names.is_empty()).then_some(Step::from(Packages {
+    (!names.is_empty()).then_some(PlanStep::from(Packages {
         names,
         installed: ValueChange {
             from: false,
@@ -206,12 +206,12 @@ fn sysctls(node: &WiredNode) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn runtime_sysctls(facts: &Facts, wanted: &BTreeMap<String, String>) -> Vec<Step> {
+fn runtime_sysctls(facts: &Facts, wanted: &BTreeMap<String, String>) -> Vec<PlanStep> {
     wanted
         .iter()
         .filter_map(|(name, value)| {
             let from = facts.sysctls.get(name)?.clone();
-            Some(Step::from(Sysctl {
+            Some(PlanStep::from(Sysctl {
                 name: name.clone(),
                 value: ValueChange::between(from, value.clone())?,
             }))
@@ -240,14 +240,14 @@ fn unused(wiring: &PlannedWiring, node: &WiredNode) -> Vec<String> {
         .collect()
 }
 
-fn links_down(facts: &Facts, names: &[String]) -> Vec<Step> {
+fn links_down(facts: &Facts, names: &[String]) -> Vec<PlanStep> {
     let interfaces = names
         .iter()
         .filter_map(|name| facts.network.interface(name));
     interfaces
         .filter(|interface| interface.up.known() == Some(&true))
         .map(|interface| {
-            Step::from(InterfaceUp {
+            PlanStep::from(InterfaceUp {
                 interface: interface.name.clone(),
                 up: ValueChange {
                     from: true,
@@ -258,13 +258,13 @@ fn links_down(facts: &Facts, names: &[String]) -> Vec<Step> {
         .collect()
 }
 
-fn unit(facts: &Facts, desired: &DesiredFiles) -> Option<Step> {
+fn unit(facts: &Facts, desired: &DesiredFiles) -> Option<PlanStep> {
     let name = paths::BOOT_UNIT_NAME;
     let enabled = ValueChange::between(
         facts.managed.units.contains(name),
         desired.paths().contains(paths::BOOT_UNIT),
     )?;
-    Some(Step::from(SystemdUnit {
+    Some(PlanStep::from(SystemdUnit {
         name: name.to_owned(),
         enabled,
     }))

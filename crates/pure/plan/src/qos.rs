@@ -1,7 +1,7 @@
 //! RoCE quality of service: only where a switch is in the path, and only what differs.
 
 use crosstie_model::{
-    ClusterSpec, Facts, Step,
+    ClusterSpec, Facts, PlanStep,
     facts::{net::Interface, rdma::RdmaPort},
     plan::{
         BootPortSettings, CongestionNotification, DscpPriority, EcnPoint, PlanRefusal,
@@ -19,7 +19,7 @@ pub(crate) fn traffic_class(qos: &QosSpec) -> u8 {
 
 #[derive(Default)]
 pub(crate) struct QosSteps {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<PlanStep>,
     /// What the boot unit puts back.
     pub(crate) boot: Vec<BootPortSettings>,
     pub(crate) notes: Vec<String>,
@@ -85,7 +85,7 @@ fn port_steps(outcome: &mut QosSteps, qos: &QosSpec, facts: &Facts, port: &Wired
     if let Some(found) = found {
         classes(&mut outcome.steps, &mut boot, qos, (&port.device, found));
     }
-    if outcome.steps[before..].iter().any(Step::disrupts) {
+    if outcome.steps[before..].iter().any(PlanStep::disrupts) {
         outcome.notes.push(format!(
             "{}: setting priority flow control takes the link down for a moment",
             interface.name
@@ -103,7 +103,7 @@ fn port_steps(outcome: &mut QosSteps, qos: &QosSpec, facts: &Facts, port: &Wired
 }
 
 fn priorities(
-    steps: &mut Vec<Step>,
+    steps: &mut Vec<PlanStep>,
     boot: &mut BootPortSettings,
     qos: &QosSpec,
     interface: &Interface,
@@ -113,7 +113,7 @@ fn priorities(
         boot.pfc = Some(vec![qos.priority]);
         if let Some(priorities) = ValueChange::between(from.clone(), vec![qos.priority]) {
             let interface = name();
-            steps.push(Step::from(PriorityFlowControl {
+            steps.push(PlanStep::from(PriorityFlowControl {
                 interface,
                 priorities,
             }));
@@ -123,14 +123,14 @@ fn priorities(
         boot.trust = Some("dscp".to_owned());
         if let Some(trust) = ValueChange::between(from.clone(), "dscp".to_owned()) {
             let interface = name();
-            steps.push(Step::from(PriorityTrust { interface, trust }));
+            steps.push(PlanStep::from(PriorityTrust { interface, trust }));
         }
     }
     if let Some(map) = interface.qos.dscp_to_priority.known() {
         boot.dscp = Some([(qos.dscp.to_string(), qos.priority)].into());
         let from = map.get(&qos.dscp).copied();
         if let Some(priority) = ValueChange::between(from, Some(qos.priority)) {
-            steps.push(Step::from(DscpPriority {
+            steps.push(PlanStep::from(DscpPriority {
                 interface: name(),
                 dscp: qos.dscp,
                 priority,
@@ -139,7 +139,12 @@ fn priorities(
     }
 }
 
-fn ecn(steps: &mut Vec<Step>, boot: &mut BootPortSettings, qos: &QosSpec, interface: &Interface) {
+fn ecn(
+    steps: &mut Vec<PlanStep>,
+    boot: &mut BootPortSettings,
+    qos: &QosSpec,
+    interface: &Interface,
+) {
     if !qos.ecn {
         return;
     }
@@ -149,7 +154,7 @@ fn ecn(steps: &mut Vec<Step>, boot: &mut BootPortSettings, qos: &QosSpec, interf
         };
         boot.ecn = Some(vec![qos.priority]);
         if let Some(enabled) = ValueChange::between(from, true) {
-            steps.push(Step::from(CongestionNotification {
+            steps.push(PlanStep::from(CongestionNotification {
                 interface: interface.name.clone(),
                 point,
                 priority: qos.priority,
@@ -160,7 +165,7 @@ fn ecn(steps: &mut Vec<Step>, boot: &mut BootPortSettings, qos: &QosSpec, interf
 }
 
 fn classes(
-    steps: &mut Vec<Step>,
+    steps: &mut Vec<PlanStep>,
     boot: &mut BootPortSettings,
     qos: &QosSpec,
     (device, port): (&str, &RdmaPort),
@@ -170,7 +175,7 @@ fn classes(
         let wanted = traffic_class(qos);
         boot.traffic_class = Some(wanted);
         if let Some(class) = ValueChange::between(*from, wanted) {
-            steps.push(Step::from(TrafficClass {
+            steps.push(PlanStep::from(TrafficClass {
                 device: device.to_owned(),
                 port: port.number,
                 class,
@@ -180,7 +185,7 @@ fn classes(
     if let Some(from) = port.cm_roce_mode.known() {
         boot.roce_mode = Some(ROCE_V2.to_owned());
         if let Some(mode) = ValueChange::between(from.clone(), ROCE_V2.to_owned()) {
-            steps.push(Step::from(RoceMode {
+            steps.push(PlanStep::from(RoceMode {
                 device: device.to_owned(),
                 port: port.number,
                 mode,

@@ -54,8 +54,9 @@ pub enum NodeChangeOutcome {
     Unchanged,
     /// As it was before.
     RolledBack,
-    /// It does not answer, and goes back by itself.
-    GoingBack,
+    /// It does not answer, and rolls back by itself.
+    #[serde(rename = "going-back")] // what programs read already
+    RollingBack,
     /// Nothing was changed.
     Refused,
     /// Nothing was changed, since another node did not come through.
@@ -95,7 +96,7 @@ impl NodeChange {
             NodeChangeOutcome::Confirmed => (TextTone::Good, "confirmed"),
             NodeChangeOutcome::Unchanged => (TextTone::Good, "unchanged"),
             NodeChangeOutcome::RolledBack => (TextTone::Alarm, "rolled back"),
-            NodeChangeOutcome::GoingBack => (TextTone::Alarm, "goes back by itself"),
+            NodeChangeOutcome::RollingBack => (TextTone::Alarm, "goes back by itself"),
             NodeChangeOutcome::Refused => (TextTone::Alarm, "refused"),
             NodeChangeOutcome::NotBegun => (TextTone::Bad, "not begun"),
             NodeChangeOutcome::Failed => (TextTone::Alarm, "failed"),
@@ -232,7 +233,7 @@ mod tests {
         };
         for other in [
             NodeChangeOutcome::RolledBack,
-            NodeChangeOutcome::GoingBack,
+            NodeChangeOutcome::RollingBack,
             NodeChangeOutcome::Refused,
             NodeChangeOutcome::NotBegun,
             NodeChangeOutcome::Failed,

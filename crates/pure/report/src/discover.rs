@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    offer::{CommandContext, CommandVerb},
+    suggested_command::{CommandContext, CommandVerb},
     text::{Palette, TextSpan, TextTone, line, quiet},
 };
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     cabling,
-    offer::{CommandContext, CommandVerb},
+    suggested_command::{CommandContext, CommandVerb},
     text::{Palette, TextSpan, TextTone, line, printable, wrap},
 };
 

@@ -15,7 +15,7 @@ use std::{
 use crosstie_agent::Call;
 use crosstie_lab::Lab;
 use crosstie_model::{
-    NodePlan, Step,
+    NodePlan, PlanStep,
     change::{ApplyRequest, ChangeRequest},
     plan::{InterfaceUp, ValueChange},
 };
@@ -131,7 +131,7 @@ fn a_plan_that_cuts_management(place: &Place<'_>) {
     let before = shape(place.lab, NODE);
     let planned = json(place.lab, place.cluster, 0, &["plan", NODE, "--sudo"]);
     let mut plan: NodePlan = serde_json::from_value(planned["nodes"][0].clone()).unwrap();
-    plan.steps = vec![Step::from(InterfaceUp {
+    plan.steps = vec![PlanStep::from(InterfaceUp {
         interface: "enP7s7".to_owned(),
         up: ValueChange {
             from: true,

@@ -21,7 +21,7 @@ pub struct CablingCall;
 
 impl Call for CablingCall {
     const NAME: &'static str = "cabling";
-    type Ask = CablingRequest;
+    type Request = CablingRequest;
     /// What every port heard so far.
     type Event = Vec<PortReception>;
     type Answer = CablingReply;
@@ -55,7 +55,7 @@ pub struct CablingEndCall;
 
 impl Call for CablingEndCall {
     const NAME: &'static str = "cabling-end";
-    type Ask = ();
+    type Request = ();
     type Event = ();
     type Answer = ();
     type Error = NoError;

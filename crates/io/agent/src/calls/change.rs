@@ -10,7 +10,7 @@ pub struct ChangeCall;
 
 impl Call for ChangeCall {
     const NAME: &'static str = "change";
-    type Ask = ChangeRequest;
+    type Request = ChangeRequest;
     type Event = ();
     type Answer = ChangeReply;
     type Error = ChangeError;

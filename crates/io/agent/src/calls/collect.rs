@@ -32,7 +32,7 @@ pub enum CollectError {
 
 impl Call for CollectCall {
     const NAME: &'static str = "collect";
-    type Ask = ();
+    type Request = ();
     type Event = CollectProgress;
     type Answer = CollectReply;
     type Error = CollectError;

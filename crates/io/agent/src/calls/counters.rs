@@ -11,7 +11,7 @@ pub struct CountersCall;
 
 impl Call for CountersCall {
     const NAME: &'static str = "counters";
-    type Ask = Vec<CounterPort>;
+    type Request = Vec<CounterPort>;
     type Event = ();
     /// One a port, in the order in which they were asked for.
     type Answer = Vec<CounterReading>;

@@ -16,7 +16,7 @@ pub struct AgentIdentity {
 
 impl Call for HelloCall {
     const NAME: &'static str = "hello";
-    type Ask = ();
+    type Request = ();
     type Event = ();
     type Answer = AgentIdentity;
     type Error = NoError;

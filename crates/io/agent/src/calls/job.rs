@@ -1,7 +1,7 @@
 //! Jobs on the node: looked for, started, listed, stopped; and what a rank printed.
 
 use crosstie_jobs::{JobLogError, follow, handle_request};
-use crosstie_launch::wire::{JobCallError, JobLogRequest, JobReply, JobRequest};
+use crosstie_launch::job_protocol::{JobCallError, JobLogRequest, JobReply, JobRequest};
 
 use crate::{Call, CallContext};
 
@@ -9,7 +9,7 @@ pub struct JobCall;
 
 impl Call for JobCall {
     const NAME: &'static str = "job";
-    type Ask = JobRequest;
+    type Request = JobRequest;
     type Event = ();
     type Answer = JobReply;
     type Error = JobCallError;
@@ -24,7 +24,7 @@ pub struct JobLogCall;
 
 impl Call for JobLogCall {
     const NAME: &'static str = "job-log";
-    type Ask = JobLogRequest;
+    type Request = JobLogRequest;
     type Event = ();
     type Answer = ();
     type Error = JobLogError;

@@ -7,7 +7,7 @@ pub(crate) mod counters;
 pub(crate) mod hello;
 pub(crate) mod job;
 pub(crate) mod peer_tool;
-pub(crate) mod reach;
+pub(crate) mod reachability;
 pub(crate) mod test;
 pub(crate) mod trust;
 pub(crate) mod trust_lease;

@@ -34,7 +34,7 @@ impl PeerToolCall {
 
 impl Call for PeerToolCall {
     const NAME: &'static str = "peer-tool";
-    type Ask = PeerToolCommand;
+    type Request = PeerToolCommand;
     type Event = ();
     /// What it printed.
     type Answer = String;

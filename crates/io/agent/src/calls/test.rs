@@ -8,7 +8,7 @@ use std::{
 };
 
 use crosstie_figures::TestProgress;
-use crosstie_node::{StopFlag, groups::time_left, worker::WorkerProcess};
+use crosstie_node::{StopFlag, child_processes::time_left, worker::WorkerProcess};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -60,7 +60,7 @@ pub struct TestOpenReply<E: TestEngine> {
 
 impl<E: TestCallNames> Call for TestOpenCall<E> {
     const NAME: &'static str = E::OPEN;
-    type Ask = E::Request;
+    type Request = E::Request;
     type Event = ();
     type Answer = TestOpenReply<E>;
     type Error = TestEngineError;
@@ -97,7 +97,7 @@ pub struct TestJoinRequest<E: TestEngine> {
 
 impl<E: TestCallNames> Call for TestJoinCall<E> {
     const NAME: &'static str = E::JOIN;
-    type Ask = TestJoinRequest<E>;
+    type Request = TestJoinRequest<E>;
     type Event = ();
     type Answer = ();
     type Error = TestEngineError;
@@ -119,7 +119,7 @@ pub struct TestRunCall<E>(PhantomData<E>);
 
 impl<E: TestCallNames> Call for TestRunCall<E> {
     const NAME: &'static str = E::RUN;
-    type Ask = SessionResourceId;
+    type Request = SessionResourceId;
     type Event = TestProgress;
     type Answer = E::Figures;
     type Error = TestEngineError;
@@ -140,7 +140,7 @@ pub struct TestCloseCall<E>(PhantomData<E>);
 
 impl<E: TestCallNames> Call for TestCloseCall<E> {
     const NAME: &'static str = E::CLOSE;
-    type Ask = SessionResourceId;
+    type Request = SessionResourceId;
     type Event = ();
     /// Whether there was such a test.
     type Answer = bool;

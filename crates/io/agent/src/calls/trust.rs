@@ -17,7 +17,7 @@ pub struct TrustCallError {
 
 impl Call for TrustCall {
     const NAME: &'static str = "trust";
-    type Ask = TrustRequest;
+    type Request = TrustRequest;
     type Event = ();
     type Answer = TrustReply;
     type Error = TrustCallError;

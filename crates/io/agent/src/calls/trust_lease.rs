@@ -24,7 +24,7 @@ struct HeldLease(Option<HomeLock>);
 
 impl Call for TrustLeaseCall {
     const NAME: &'static str = "trust-lease";
-    type Ask = TrustLeaseRequest;
+    type Request = TrustLeaseRequest;
     type Event = ();
     type Answer = ();
     type Error = TrustCallError;

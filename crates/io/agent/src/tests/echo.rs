@@ -60,7 +60,7 @@ impl Drop for Resource {
 
 impl Call for Echo {
     const NAME: &'static str = "echo";
-    type Ask = Ask;
+    type Request = Ask;
     type Event = (u64, String);
     type Answer = Answer;
     type Error = Unwilling;

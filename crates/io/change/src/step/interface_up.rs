@@ -1,5 +1,5 @@
 use crosstie_model::plan::InterfaceUp;
-use crosstie_node::netlink::links::LinkClient;
+use crosstie_node::netlink::link_client::LinkClient;
 
 use super::{
     ApplyStep, NodeRuntime,

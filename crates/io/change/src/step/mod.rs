@@ -7,7 +7,7 @@ pub(crate) mod tests;
 
 use std::path::PathBuf;
 
-use crosstie_model::Step;
+use crosstie_model::PlanStep;
 
 pub use runtime::NodeRuntime;
 
@@ -30,16 +30,16 @@ macro_rules! apply_each {
         $(mod $file;)*
 
         /// See [`ApplyStep::apply`].
-        pub fn apply(step: &Step, node: &mut NodeRuntime) -> Result<(), StepError> {
+        pub fn apply(step: &PlanStep, node: &mut NodeRuntime) -> Result<(), StepError> {
             match step {
-                $(Step::$kind(step) => step.apply(node),)*
+                $(PlanStep::$kind(step) => step.apply(node),)*
             }
         }
 
         /// See [`ApplyStep::links`]; `path` is where a file of the node is.
-        pub(crate) fn links(step: &Step, path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
+        pub(crate) fn links(step: &PlanStep, path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
             match step {
-                $(Step::$kind(step) => step.links(path),)*
+                $(PlanStep::$kind(step) => step.links(path),)*
             }
         }
     };

@@ -3,10 +3,10 @@
 use std::{fmt::Write, fs, path::Path, sync::atomic::Ordering, thread};
 
 use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest, TryRequest};
-use crosstie_plan::memory::SimulatedNode;
+use crosstie_plan::simulated_node::SimulatedNode;
 
 use super::{
-    super::{handle_request_with, journal::StoredTransaction, system::SystemAccess},
+    super::{handle_request_with, journal::StoredTransaction, system_access::SystemAccess},
     model::{Model, Tree},
 };
 

@@ -12,7 +12,7 @@ use crosstie_model::change::{
 };
 
 use super::{
-    super::{handle_request_with, machine::NodeSystem, system::SystemAccess},
+    super::{handle_request_with, node_system::NodeSystem, system_access::SystemAccess},
     model::Model,
 };
 

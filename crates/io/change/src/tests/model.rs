@@ -16,11 +16,11 @@ use std::{
 
 use crosstie_durable::{FileOperations, remove, sync_folder, testing::UnsyncedWrites, write};
 use crosstie_model::{
-    ClusterSpec, Facts, Mtu, NodePlan, Reading, Step,
+    ClusterSpec, Facts, Mtu, NodePlan, PlanStep, Reading,
     change::{ApplyRequest, TryCommandResult},
     plan::ConfigReload,
 };
-use crosstie_plan::memory::SimulatedNode;
+use crosstie_plan::simulated_node::SimulatedNode;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
@@ -30,9 +30,9 @@ use super::super::{
         TrialError,
     },
     journal::{LinkSnapshot, RuntimeSnapshot},
-    outcome,
-    system::SystemAccess,
-    undo::RollbackMoment,
+    requests,
+    rollback::RollbackMoment,
+    system_access::SystemAccess,
 };
 
 pub(super) struct Model {
@@ -217,7 +217,7 @@ impl Model {
         if let Some(id) = self.armed() {
             let program = self.state().join(&id).join("crosstie");
             assert!(program.exists(), "203/EXEC: {}", program.display());
-            outcome::run_guard(self, &self.state(), &id, moment).unwrap();
+            requests::run_guard(self, &self.state(), &id, moment).unwrap();
         }
     }
 
@@ -341,17 +341,17 @@ impl SystemAccess for Model {
         *self.abandoned.lock().unwrap()
     }
 
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
+    fn rollback_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
         let outcome =
-            outcome::run_guard(self, &self.state(), transaction, RollbackMoment::Running)?;
+            requests::run_guard(self, &self.state(), transaction, RollbackMoment::Running)?;
         Ok(outcome.map(|outcome| outcome.left).unwrap_or_default())
     }
 
-    fn set(&self, step: &Step) -> Result<(), StepError> {
+    fn set(&self, step: &PlanStep) -> Result<(), StepError> {
         if step.is_done(&self.facts()) {
             return Ok(());
         }
-        if let Step::Sysctl(sysctl) = step
+        if let PlanStep::Sysctl(sysctl) = step
             && self.refused.lock().unwrap().contains(&sysctl.name)
         {
             return Err(StepError::Write {
@@ -448,7 +448,7 @@ impl SystemAccess for Model {
         self.ask_managers()
     }
 
-    fn put_back(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
+    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
         let mut kernel = self.kernel.lock().unwrap();
         let vanished = self.vanished.lock().unwrap();
         for link in &before.links {

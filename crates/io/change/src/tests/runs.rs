@@ -11,11 +11,11 @@ use super::{
         handle_request_with,
         journal::StoredTransaction,
         session::{INTERRUPTED_REASON, is_guard_of},
-        system::SystemAccess,
+        system_access::SystemAccess,
     },
     model::Model,
 };
-use crosstie_node::groups::StoppableWork;
+use crosstie_node::child_processes::StoppableWork;
 
 fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
     handle_request_with(model, &model.state(), ask)

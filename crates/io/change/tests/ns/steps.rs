@@ -5,7 +5,7 @@ use crosstie_change::{
     step::{NodeRuntime, apply},
 };
 use crosstie_model::{
-    Step,
+    PlanStep,
     plan::{InterfaceUp, PriorityFlowControl, ValueChange},
 };
 
@@ -16,9 +16,9 @@ fn a_link_goes_down_and_the_kernels_refusals_come_through() {
     let namespace = Namespace::new("settings");
     namespace.ip("link add left type veth peer name right");
     namespace.ip("link set left up");
-    let set = |step: &Step| apply(step, &mut NodeRuntime::machine());
+    let set = |step: &PlanStep| apply(step, &mut NodeRuntime::machine());
     let link = |up: bool| {
-        Step::from(InterfaceUp {
+        PlanStep::from(InterfaceUp {
             interface: "left".to_owned(),
             up: ValueChange { from: !up, to: up },
         })
@@ -31,7 +31,7 @@ fn a_link_goes_down_and_the_kernels_refusals_come_through() {
         assert_eq!(is_up().contains("\"UP\""), up);
     }
     let flow_control = |interface: &str| {
-        Step::from(PriorityFlowControl {
+        PlanStep::from(PriorityFlowControl {
             interface: interface.to_owned(),
             priorities: ValueChange {
                 from: Vec::new(),

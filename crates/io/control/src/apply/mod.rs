@@ -5,18 +5,18 @@
 //!                                 each: probe ─▶ change ─▶ new connection ─▶ probe ─▶ confirm, or roll back
 //! ```
 
-mod ask;
-mod choose;
-mod lost;
+mod change_targets;
+mod choose_run;
+mod node_calls;
+mod rollback;
 mod rollout;
 mod run_id;
 mod status;
-mod subjects;
 #[cfg(test)]
 mod tests;
 mod transaction;
 mod trial;
-mod undo;
+mod unreachable;
 
 use crosstie_agent::CallError;
 use crosstie_model::{
@@ -25,7 +25,7 @@ use crosstie_model::{
 };
 use crosstie_report::{
     change::{ApplyReport, NodeChange, NodeChangeOutcome},
-    offer::{CommandContext, CommandVerb},
+    suggested_command::{CommandContext, CommandVerb},
 };
 
 use crate::{
@@ -33,17 +33,17 @@ use crate::{
     NodeError, NodeFacts, Question, ResolvedTargets, SnapshotError, TargetNodes, TargetsError,
     plan::{PlanError, find, plan_with_errors},
 };
+use change_targets::ChangeTargets;
 use rollout::{NodeRollout, roll_out};
-use subjects::ChangeTargets;
 use transaction::ReplanIfStale;
 
-pub use ask::ApplyTimeouts;
-pub use choose::ChooseRunError;
+pub use choose_run::ChooseRunError;
+pub use node_calls::ApplyTimeouts;
+pub use rollback::{RollbackError, RollbackOptions, rollback, uninstall};
 pub use run_id::new_run_id;
 pub use status::status;
 pub(crate) use status::status_of;
 pub use trial::{TrialOptions, TryCommandError, try_command};
-pub use undo::{RollbackError, RollbackOptions, rollback, uninstall};
 
 /// What whoever presses Ctrl-C is told.
 fn interrupt_message(offer: &CommandContext) -> String {

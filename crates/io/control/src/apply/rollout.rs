@@ -6,14 +6,14 @@ use std::{
 };
 
 use crosstie_model::{
-    Step,
+    PlanStep,
     change::{ApplyRequest, ChangeRequest},
 };
 use crosstie_reach::{NodeStage, UnfinishedWork, end_if_interrupted, fan_out};
 use crosstie_report::change::{NodeChange, NodeChangeOutcome};
 
 use super::{
-    ask::ApplyTimeouts,
+    node_calls::ApplyTimeouts,
     transaction::{ChangeTarget, ReplanIfStale, begin},
 };
 use crate::FleetRound;
@@ -107,7 +107,7 @@ fn rollout_timeout(job: &NodeRollout, limits: ApplyTimeouts) -> Duration {
 /// For the change itself, and the rollback where it fails.
 fn deadline(job: &NodeRollout, limits: ApplyTimeouts) -> Duration {
     let steps = &job.order.plan.steps;
-    let installs = steps.iter().any(Step::is_before_guard);
+    let installs = steps.iter().any(PlanStep::is_before_guard);
     let install = if installs {
         INSTALL_TIMEOUT
     } else {

@@ -5,7 +5,7 @@ use crosstie_model::change::{ChangeReply, ChangeRequest, NodeChangeStatus};
 use crosstie_reach::{NodeStage, Session, SessionError};
 use crosstie_report::status::{StatusNode, StatusReport};
 
-use super::{ask::ApplyTimeouts, choose::NodeStatusReply};
+use super::{choose_run::NodeStatusReply, node_calls::ApplyTimeouts};
 use crate::{CommandTargets, Fleet, NodeError, TargetsError};
 
 /// A node is not believed to have much to say.

@@ -9,7 +9,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use crosstie_facts::facts;
 use crosstie_model::{
-    ClusterSpec, Mtu, NodePlan, Reading, Step,
+    ClusterSpec, Mtu, NodePlan, PlanStep, Reading,
     change::{
         ApplyRequest, ChangeError, ChangeRequest, ReachabilityProbe, TransactionKind,
         TransactionState,
@@ -19,21 +19,21 @@ use crosstie_model::{
 use crosstie_node::capture;
 use crosstie_report::{
     change::{NodeChange, NodeChangeOutcome},
-    offer::CommandContext,
     rollback::NodeRollbackPlan,
+    suggested_command::CommandContext,
 };
 
 use super::{
-    ask::{ApplyTimeouts, ChangeCallError},
-    lost,
+    change_targets::PeerProbes,
+    node_calls::{ApplyTimeouts, ChangeCallError},
+    rollback::RollbackRoute,
     rollout::{NodeRollout, roll_out},
-    subjects::PeerProbes,
     transaction::ChangeTarget,
-    undo::RollbackRoute,
+    unreachable,
 };
 use crate::{
     FleetRound, NoObserver, NodeError,
-    made_up::{RUN, transaction},
+    fake_session::{RUN, transaction},
 };
 use fake::{Answer, Fake};
 
@@ -83,7 +83,7 @@ fn job(node: &Arc<Fake>, seen_by: Option<&[&Arc<Fake>]>) -> NodeRollout {
                 node: node.name.clone(),
                 basis: String::new(),
                 refusals: Vec::new(),
-                steps: vec![Step::from(plan::KernelModule {
+                steps: vec![PlanStep::from(plan::KernelModule {
                     name: "rdma_rxe".to_owned(),
                     loaded: plan::ValueChange {
                         from: false,
@@ -285,7 +285,7 @@ fn without_a_new_connection_the_first_rolls_it_back_and_without_any_the_node_doe
     cut.shuts(9);
     cut.answers("rollback", Answer::Lost);
     let change = only(&cut);
-    assert_eq!(change.outcome, NodeChangeOutcome::GoingBack);
+    assert_eq!(change.outcome, NodeChangeOutcome::RollingBack);
     let why = change.why.unwrap();
     assert!(why.contains("goes back by itself within"), "{why}");
 }
@@ -344,7 +344,7 @@ fn a_rollback_that_fell_silent_is_begun_again_if_it_had_begun() {
     ] {
         let node = Fake::new("spark-a");
         node.stands(state);
-        let error = ChangeCallError::Contact(NodeError::Busy);
+        let error = ChangeCallError::Unreachable(NodeError::Busy);
         let part = transaction(TransactionKind::Apply, TransactionState::Confirmed);
         let part = NodeRollbackPlan::undone("spark-a", vec![part]);
         let question = ChangeRequest::Rollback {
@@ -360,7 +360,7 @@ fn a_rollback_that_fell_silent_is_begun_again_if_it_had_begun() {
             limits: LIMITS,
             progress: &|_| (),
         };
-        let change = lost::resume_rollback(&way, &part, &question, &error);
+        let change = unreachable::resume_rollback(&way, &part, &question, &error);
         assert_eq!(change.outcome, outcome, "{state:?}");
         let why = match outcome {
             NodeChangeOutcome::RolledBack => "it has not answered an earlier call yet",

@@ -18,16 +18,16 @@ use crosstie_model::{
 use crosstie_reach::{NodeStage, Session};
 use crosstie_report::{
     change::{NodeChange, NodeChangeOutcome},
-    offer::{CommandContext, CommandVerb},
+    suggested_command::{CommandContext, CommandVerb},
 };
 
 use super::{
-    ask::{
+    change_targets::{PeerProbes, WitnessPeer},
+    node_calls::{
         ApplyTimeouts, ChangeCallError, call_change, call_change_when_free, error_with_suggestion,
         probe_again,
     },
-    lost,
-    subjects::{PeerProbes, WitnessPeer},
+    unreachable,
 };
 use crate::{Connector, FleetSnapshot};
 
@@ -111,7 +111,7 @@ pub(super) fn begin<'a>(
     });
     let began = Instant::now();
     let mut answer = call_change(first.as_mut(), change, deadline, progress);
-    if let Err(ChangeCallError::Said(ChangeError::Stale { .. })) = &answer
+    if let Err(ChangeCallError::Refused(ChangeError::Stale { .. })) = &answer
         && let Ok(facts) = FleetSnapshot::facts_over(first.as_ref(), limits.answer, progress)
         && let Some(change) = again(&facts)
     {
@@ -131,7 +131,7 @@ pub(super) fn begin<'a>(
             confirming: false,
             notes,
         }),
-        Err(ChangeCallError::Said(error)) => Err(refused(subject, &error)),
+        Err(ChangeCallError::Refused(error)) => Err(refused(subject, &error)),
         Ok(ChangeReply::Nothing) => {
             Err(NodeChange::new(&subject.node, NodeChangeOutcome::Unchanged))
         }
@@ -139,7 +139,7 @@ pub(super) fn begin<'a>(
             let error = answer.err().unwrap_or_else(ChangeCallError::wrong_answer);
             drop(first);
             let run = run_of(change);
-            Err(lost::resolve_unreachable_change(
+            Err(unreachable::resolve_unreachable_change(
                 subject, run, &error, limits, progress,
             ))
         }
@@ -232,12 +232,12 @@ impl RemoteTransaction<'_> {
                 change.seconds = Some(self.began.elapsed().as_secs());
                 change
             }
-            Err(ChangeCallError::Said(error @ ChangeError::NotOpen { .. })) => self
+            Err(ChangeCallError::Refused(error @ ChangeError::NotOpen { .. })) => self
                 .end(NodeChangeOutcome::RolledBack)
                 .with_reason(format!("it could not be confirmed: {error}")),
             answer => {
                 let error = answer.err().unwrap_or_else(ChangeCallError::wrong_answer);
-                if matches!(error, ChangeCallError::Said(_)) {
+                if matches!(error, ChangeCallError::Refused(_)) {
                     self.fresh = Some(fresh);
                 }
                 self.roll_back(&format!("confirming it failed: {error}"), progress)
@@ -274,14 +274,14 @@ impl RemoteTransaction<'_> {
                     return self.end(NodeChangeOutcome::RolledBack).with_reason(why);
                 }
                 Ok(ChangeReply::Nothing)
-                | Err(ChangeCallError::Said(ChangeError::NotOpen { .. })) => {
+                | Err(ChangeCallError::Refused(ChangeError::NotOpen { .. })) => {
                     return self.end(NodeChangeOutcome::RolledBack).with_reason(why);
                 }
-                Err(ChangeCallError::Said(error)) => {
+                Err(ChangeCallError::Refused(error)) => {
                     let why = format!("{why}; rolling it back failed: {error}");
                     return self.end(NodeChangeOutcome::Failed).with_reason(why);
                 }
-                Ok(_) | Err(ChangeCallError::Contact(_)) => {}
+                Ok(_) | Err(ChangeCallError::Unreachable(_)) => {}
             }
         }
         let left = self.until.saturating_duration_since(Instant::now());
@@ -295,7 +295,7 @@ impl RemoteTransaction<'_> {
         let why = format!(
             "{why}; no connection to it works, so it goes back by itself within {left} s{unless}"
         );
-        self.end(NodeChangeOutcome::GoingBack).with_reason(why)
+        self.end(NodeChangeOutcome::RollingBack).with_reason(why)
     }
 
     fn take(

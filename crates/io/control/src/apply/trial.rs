@@ -10,10 +10,10 @@ use crosstie_reach::NodeStage;
 use crosstie_report::change::{ApplyReport, NodeChange, NodeChangeOutcome};
 
 use super::{
-    ask::ApplyTimeouts,
+    change_targets::ChangeTargets,
     interrupt_message, no_root,
+    node_calls::ApplyTimeouts,
     run_id::new_run_id,
-    subjects::ChangeTargets,
     transaction::{ChangeTarget, RemoteTransaction, begin},
 };
 use crate::{

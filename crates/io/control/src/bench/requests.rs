@@ -9,7 +9,7 @@ use crosstie_report::bench::BenchOperation;
 use super::BenchOptions;
 use crate::measure::{
     PairTest, TestEnd,
-    usual::{DEFAULT_PATH, LATENCY_SIZE, SILENCE_MILLISECONDS},
+    defaults::{DEFAULT_PATH, LATENCY_SIZE, SILENCE_MILLISECONDS},
 };
 
 /// In milliseconds.

@@ -19,8 +19,9 @@ use super::{
 use crate::{
     ControlEvent, Fleet,
     measure::{
-        MeasureError, PairTest, PairTestResult, TcpTestEngine, TestEnd, longest, measure,
-        usual::{SILENCE_MILLISECONDS, TCP_LATENCY_SIZE},
+        MeasureError, PairTest, PairTestResult, TcpTestEngine, TestEnd,
+        defaults::{SILENCE_MILLISECONDS, TCP_LATENCY_SIZE},
+        longest, measure,
     },
 };
 

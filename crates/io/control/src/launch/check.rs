@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use crosstie_agent::{JobCall, call};
 use crosstie_launch::{
     job::{self, HeadPorts, JobPlan, Workload},
+    job_protocol::{FileCheckRequest, JobCheckReply, JobCheckRequest, JobReply, JobRequest},
     preflight::{LaunchObstacle, obstacles},
-    wire::{FileCheckRequest, JobCheckReply, JobCheckRequest, JobReply, JobRequest},
 };
 use crosstie_reach::SessionError;
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crosstie_agent::{JobLogCall, call_with_stream};
-use crosstie_launch::wire::{JobLogRequest, LogStream};
+use crosstie_launch::job_protocol::{JobLogRequest, LogStream};
 use crosstie_reach::SessionError;
 
 use super::{ASK_TIMEOUT, LaunchError, status};

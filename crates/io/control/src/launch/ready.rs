@@ -9,7 +9,7 @@ use std::{
 use crosstie_agent::{JobCall, call};
 use crosstie_launch::{
     job::Workload,
-    wire::{
+    job_protocol::{
         GenerateRequest, JobLogRequest, JobReply, JobRequest, LogStream, RankPhase, RankStatus,
     },
 };

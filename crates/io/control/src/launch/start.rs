@@ -7,7 +7,7 @@ use std::{
 
 use crosstie_agent::{JobCall, call};
 use crosstie_launch::job::{JobPlan, Workload};
-use crosstie_launch::wire::{JobRequest, RankFile};
+use crosstie_launch::job_protocol::{JobRequest, RankFile};
 use crosstie_report::launch::{LaunchPlan, LaunchReport};
 
 use super::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crosstie_agent::{JobCall, call};
-use crosstie_launch::wire::{JobReply, JobRequest, RankStatus, StoppedRank};
+use crosstie_launch::job_protocol::{JobReply, JobRequest, RankStatus, StoppedRank};
 use crosstie_reach::SessionError;
 use crosstie_report::launch::{JobsReport, StoppedJobs, StoppedNode};
 

@@ -4,11 +4,11 @@
 //! open ─▶ endpoints of both ends ─▶ join ─▶ all ends of all tests ─▶ go ─▶ close
 //! ```
 
+pub(crate) mod defaults;
 mod engine;
-mod meeting;
 mod rdma;
+mod rendezvous;
 mod tcp;
-pub(crate) mod usual;
 
 use std::{
     collections::BTreeMap,
@@ -28,7 +28,7 @@ use crosstie_reach::{CallLimits, NodeStage, Session, SessionError, protocol::Cal
 
 use crate::{Fleet, NodeError, error::session_line};
 pub use engine::{PairEngine, PairSide};
-use meeting::{PeerFailed, TestRendezvous};
+use rendezvous::{PeerFailed, TestRendezvous};
 
 /// An emulated node takes seconds to start a program and to make queue pairs.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(40);

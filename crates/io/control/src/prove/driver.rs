@@ -6,7 +6,7 @@
 //!
 //! What measures is behind [`TestBatchRunner`]. What is known when the run is stopped, or a node goes away, is in the file.
 
-use crosstie_grade::campaign::{ProofStateMachine, TestBatch, TestEndTable, TestResult};
+use crosstie_grade::proof::{ProofStateMachine, TestBatch, TestEndTable, TestResult};
 use crosstie_model::run::{
     LostNode, MeasurementOutcome, RunEnd, RunEndReason, RunHeader, StoredRun,
 };

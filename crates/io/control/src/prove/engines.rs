@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crosstie_agent::{CallError, TestEngine, TestEngineError};
-use crosstie_grade::campaign::TestBatch;
+use crosstie_grade::proof::TestBatch;
 use crosstie_model::{
     Facts,
     run::{

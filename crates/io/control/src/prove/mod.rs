@@ -20,7 +20,7 @@ use std::{
 };
 
 use crosstie_doctor::{CheckSelection, Diagnosis};
-use crosstie_grade::campaign::{TestBatch, TestEndTable, TestResult};
+use crosstie_grade::proof::{TestBatch, TestEndTable, TestResult};
 use crosstie_model::{
     ClusterSpec, Facts,
     run::{CounterGrowth, LostNode, MeasurementOutcome, ProofMode, RunHeader, StoredRun, TestKind},

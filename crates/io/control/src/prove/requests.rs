@@ -2,7 +2,7 @@
 
 use crosstie_fabric::rails::{RailEnd, attached};
 use crosstie_figures::TestTimes;
-use crosstie_grade::campaign::{PlannedTest, TestBatch};
+use crosstie_grade::proof::{PlannedTest, TestBatch};
 use crosstie_model::{
     Facts,
     run::{MeasuredEnd, RdmaOperation, TestConcurrency, TestKind},
@@ -12,7 +12,7 @@ use crosstie_tcp as tcp;
 
 use crate::measure::{
     PairTest, TestEnd,
-    usual::{
+    defaults::{
         DEFAULT_DEPTH, DEFAULT_PATH, LATENCY_SIZE, SILENCE_MILLISECONDS, SOFTWARE_PATH,
         TCP_LATENCY_SIZE,
     },

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crosstie_node::{
-    scratch::ScratchFolder,
+    scratch_folder::ScratchFolder,
     trust::{self, host_key_here},
 };
 use crosstie_reach::{
@@ -15,7 +15,7 @@ use crosstie_reach::{
     host_key::{HostKeyError, ResolvedDestination, ShownHostKey, read_host_key, resolve},
     ssh::PinnedHostKey,
 };
-use crosstie_report::offer::CommandVerb;
+use crosstie_report::suggested_command::CommandVerb;
 use crosstie_trust::{Fingerprint, PublicKey, TrustedNode};
 
 use super::{TrustError, TrustNode, TrustOptions};

@@ -4,11 +4,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crosstie_model::word;
 use crosstie_node::{
-    scratch::ScratchFolder,
+    scratch_folder::ScratchFolder,
     trust::{TrustReply, TrustRequest, WantedTrust},
 };
 use crosstie_report::{
-    offer::CommandVerb,
+    suggested_command::CommandVerb,
     trust::{TrustOutcome, TrustReport},
 };
 use crosstie_trust::{

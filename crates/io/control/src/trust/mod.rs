@@ -11,12 +11,12 @@ mod visits;
 use std::io;
 
 use crosstie_node::{
-    scratch::ScratchFolder,
+    scratch_folder::ScratchFolder,
     trust::{self, HomeFolder, HomeLock, TrustReply, TrustRequest, WantedTrust, handle_request},
 };
 use crosstie_reach::{secret::PasswordSource, ssh::SshDestinationError};
 use crosstie_report::{
-    offer::CommandVerb,
+    suggested_command::CommandVerb,
     trust::{ControllerReport, TrustNodeReport, TrustOutcome, TrustReport},
 };
 use crosstie_trust::{Fingerprint, KeyOwner, MachineName, MachineNameError};

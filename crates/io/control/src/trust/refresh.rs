@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crosstie_node::scratch::ScratchFolder;
+use crosstie_node::scratch_folder::ScratchFolder;
 use crosstie_reach::secret::PasswordSource;
 use crosstie_trust::{MachineName, TrustedNode};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crosstie_agent::NodeCalls;
-use crosstie_node::{scratch::ScratchFolder, trust::TrustRequest};
+use crosstie_node::{scratch_folder::ScratchFolder, trust::TrustRequest};
 use crosstie_reach::{BOUND, Session, fan_out, secret::SharedPassword};
 use crosstie_report::{
-    offer::CommandVerb,
+    suggested_command::CommandVerb,
     trust::{TrustOutcome, TrustReport},
 };
 use crosstie_trust::{MachineName, TrustedNode};

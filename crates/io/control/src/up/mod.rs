@@ -10,7 +10,7 @@ mod measure;
 mod prove;
 mod record;
 mod run;
-mod settle;
+mod settle_open_changes;
 mod stages;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::{fs::File, path::PathBuf, time::Instant};
 
 use crosstie_report::{
     cluster_file::ExistingClusterFile,
-    offer::CommandVerb,
+    suggested_command::CommandVerb,
     up::{FailedStage, StageTime, UpReport, UpStage},
 };
 

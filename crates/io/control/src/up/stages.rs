@@ -5,8 +5,8 @@ use crosstie_model::{ClusterPlan, ClusterSpec};
 use crosstie_report::{
     change::NodeChangeOutcome,
     doctor::FindingCounts,
-    offer::CommandVerb,
-    proof,
+    reachability,
+    suggested_command::CommandVerb,
     up::{NodeEngineSettings, UpStage, stopping},
 };
 
@@ -14,7 +14,7 @@ use super::{
     UpHalt,
     prove::prove,
     run::{InterruptedUp, StageResult, UpRunner},
-    settle::{SettleTimeouts, settle_interrupted},
+    settle_open_changes::{SettleTimeouts, settle_interrupted},
 };
 use crate::{
     CablingListenError, CommandVerdict, ControlEvent, FleetSnapshot, NodeFacts, SnapshotError,
@@ -238,7 +238,7 @@ impl UpRunner<'_> {
         let proof = prove(&self.fleet, plan, spec, &facts);
         self.tell(ControlEvent::Proven(&proof));
         let holds = proof.holds() && !proof.pairs.is_empty();
-        let verdict = proof::verdict(&proof).text().to_owned();
+        let verdict = reachability::verdict(&proof).text().to_owned();
         let summary = format!("{} directions answered", proof.pairs.len());
         self.up.proof = Some(proof);
         let after = self.look()?;

@@ -17,11 +17,11 @@ use crosstie_model::{
 use crosstie_node::capture;
 use crosstie_reach::SessionError;
 
-use super::settle::{SettleTimeouts, settle_interrupted};
+use super::settle_open_changes::{SettleTimeouts, settle_interrupted};
 use crate::{
     NodeFacts,
     doctor::foreseen,
-    made_up::{FakeNode, FakeSession, RUN, transaction},
+    fake_session::{FakeNode, FakeSession, RUN, transaction},
     plan::plan_with_errors,
 };
 

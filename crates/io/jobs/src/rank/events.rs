@@ -2,7 +2,7 @@
 
 use std::{net::TcpStream, os::unix::net::UnixStream};
 
-use crosstie_launch::wire::RankMessage;
+use crosstie_launch::job_protocol::RankMessage;
 
 #[derive(Debug)]
 pub(super) enum RankEvent {

@@ -11,7 +11,7 @@ use std::{
 
 use crosstie_launch::{
     job::JobEndRule,
-    wire::{RankEnd, RankMessage, RankPhase},
+    job_protocol::{RankEnd, RankMessage, RankPhase},
 };
 
 use super::{

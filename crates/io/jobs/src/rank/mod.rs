@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_launch::wire::{RankEnd, RankFile};
+use crosstie_launch::job_protocol::{RankEnd, RankFile};
 use crosstie_node::with_causes;
 use signal_hook::{consts::SIGTERM, flag};
 

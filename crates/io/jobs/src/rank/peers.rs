@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_launch::wire::{RankFile, RankMessage};
+use crosstie_launch::job_protocol::{RankFile, RankMessage};
 use hmac::{Hmac, Mac};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};

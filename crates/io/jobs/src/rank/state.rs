@@ -9,8 +9,8 @@ use std::{
 use crosstie_durable::{AtomicWrite, RealDisk};
 use crosstie_launch::{
     job::JobPort,
-    judge::{self, is_hung},
-    wire::{RankEnd, RankFile, RankPhase, RankState},
+    job_problems::{self, is_hung},
+    job_protocol::{RankEnd, RankFile, RankPhase, RankState},
 };
 use rustix::process::{Resource, getrlimit};
 
@@ -74,7 +74,7 @@ impl RankStateFile {
         self.look(engines);
         let silent = silence
             .iter()
-            .filter(|(_, silence)| silence.as_secs() >= judge::SILENT_SECONDS);
+            .filter(|(_, silence)| silence.as_secs() >= job_problems::SILENT_SECONDS);
         let at = now();
         self.state.silent = silent
             .map(|(rank, silence)| (*rank, at.saturating_sub(silence.as_secs())))

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_launch::wire::{RankEnd, RankMessage, RankPhase};
+use crosstie_launch::job_protocol::{RankEnd, RankMessage, RankPhase};
 
 use super::{
     HEARTBEAT_INTERVAL, POLL_INTERVAL, RANK_END_TIMEOUT, Rank, RankError,

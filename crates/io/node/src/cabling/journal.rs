@@ -12,8 +12,8 @@ use crosstie_fabric::cabling::CablingToken;
 use crosstie_model::{Facts, word};
 use serde::{Deserialize, Serialize};
 
-use super::{CablingError, guard::CablingInterface};
-use crate::{lock, netlink::links::LinkClient};
+use super::{CablingError, interface::CablingInterface};
+use crate::{lock, netlink::link_client::LinkClient};
 
 const FORMAT: u32 = 1;
 /// A journal of ours has a few kilobytes.

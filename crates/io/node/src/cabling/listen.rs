@@ -13,8 +13,8 @@ use rustix::{
     io::Errno,
 };
 
-use super::{ListenControl, guard::CablingInterface, packet::PacketSocket};
-use crate::netlink::links::LinkClient;
+use super::{ListenControl, interface::CablingInterface, packet::PacketSocket};
+use crate::netlink::link_client::LinkClient;
 
 /// Each port says its name as often as this. A cable that loses nine frames in ten is still found.
 const SEND_INTERVAL: Duration = Duration::from_millis(100);

@@ -4,7 +4,7 @@
 //! back in every case: at the end, when the work is stopped; and by the next run, when this process was killed.
 
 mod error;
-mod guard;
+mod interface;
 mod journal;
 mod listen;
 mod packet;
@@ -18,7 +18,7 @@ use crosstie_fabric::cabling::{CablingReply, CablingRequest, PortReception};
 
 pub use error::CablingError;
 
-use crate::{StopFlag, netlink::links::LinkClient};
+use crate::{StopFlag, netlink::link_client::LinkClient};
 use journal::{LinkJournal, LinkJournalEntry, RaisedLinksGuard};
 
 /// Where the journals are.
@@ -72,7 +72,7 @@ pub fn run_cabling(
             Err(why) => left.push(why),
         }
     }
-    let mut ports = guard::ports(&facts, &mut links, &probe.interfaces);
+    let mut ports = interface::ports(&facts, &mut links, &probe.interfaces);
     let raised = raise(probe, state, &mut links, &mut ports)?;
     let until =
         (called + Duration::from_millis(probe.listen_ms)).max(Instant::now() + MIN_LISTEN_TIMEOUT);
@@ -93,7 +93,7 @@ fn raise(
     probe: &CablingRequest,
     state: &Path,
     links: &mut LinkClient,
-    ports: &mut [guard::CablingInterface],
+    ports: &mut [interface::CablingInterface],
 ) -> Result<Option<RaisedLinksGuard>, CablingError> {
     let down = ports.iter().filter(|port| port.must_rise());
     let down: Vec<LinkJournalEntry> = down.map(LinkJournalEntry::of).collect();

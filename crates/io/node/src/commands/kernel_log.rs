@@ -13,7 +13,7 @@ use rustix::{
 
 use crate::{
     command::{CommandLimits, run},
-    local::gap,
+    local_file_tree::gap,
 };
 
 /// One read gives one record; the kernel's own buffer for it is 2 KiB.

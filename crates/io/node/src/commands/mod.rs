@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use crate::{
     LocalFileTree,
+    child_processes::inherited,
     command::{CommandLimits, run},
-    groups::inherited,
     netlink,
 };
 

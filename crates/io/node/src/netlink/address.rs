@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
+    json_object::JsonObject,
     message::{AF_INET, AF_INET6, NetlinkAttributes, NetlinkRequest, u32_at},
     names,
-    object::JsonObject,
     socket::{NetlinkError, NetlinkSocket},
 };
 

@@ -5,8 +5,8 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 
 use super::{
+    json_object::JsonObject,
     message::{NetlinkAttributes, NetlinkRequest, u16_at, u64_at},
-    object::JsonObject,
     socket::{NetlinkError, NetlinkSocket, errno_of},
 };
 

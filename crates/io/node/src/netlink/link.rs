@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
+    json_object::JsonObject,
     link_kind,
     message::{NetlinkAttributes, NetlinkRequest, text, u16_at, u32_at, u64_at},
     names,
-    object::JsonObject,
     socket::{NetlinkError, NetlinkSocket},
 };
 

@@ -1,6 +1,6 @@
 //! What a virtual interface is made of (`IFLA_LINKINFO`), as far as it bears on a fabric.
 
-use super::{link::LinkTable, message::NetlinkAttributes, names, object::JsonObject};
+use super::{json_object::JsonObject, link::LinkTable, message::NetlinkAttributes, names};
 
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;

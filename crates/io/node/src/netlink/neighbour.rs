@@ -6,10 +6,10 @@ use crosstie_model::HardwareAddress;
 use serde_json::Value;
 
 use super::{
+    json_object::JsonObject,
     link::LinkTable,
     message::{NetlinkAttributes, NetlinkRequest, u16_at, u32_at},
     names,
-    object::JsonObject,
     socket::{NetlinkError, NetlinkSocket},
 };
 

@@ -5,8 +5,8 @@ use rustix::net::netlink::RDMA;
 use serde_json::Value;
 
 use super::{
+    json_object::JsonObject,
     message::{NetlinkAttributes, NetlinkRequest},
-    object::JsonObject,
     socket::{NetlinkError, NetlinkSocket},
 };
 use crate::LocalFileTree;

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::{
+    json_object::JsonObject,
     link::LinkTable,
     message::{AF_INET, AF_INET6, NetlinkAttributes, NetlinkRequest, address, u16_at, u32_at},
     names,
-    object::JsonObject,
     socket::{NetlinkError, NetlinkSocket},
 };
 

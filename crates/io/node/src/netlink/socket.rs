@@ -58,7 +58,7 @@ impl From<NetlinkError> for ReadGap {
                 | Errno::OPNOTSUPP
                 | Errno::NODEV
                 | Errno::NOENT => Self::Absent,
-                other => crate::local::gap(other),
+                other => crate::local_file_tree::gap(other),
             },
             NetlinkError::TooLarge => Self::TooLarge,
             NetlinkError::Silent(_) | NetlinkError::Restless => Self::Failed(error.to_string()),

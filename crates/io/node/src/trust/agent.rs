@@ -8,7 +8,7 @@ use std::{
 
 use crosstie_trust::InstalledAgent;
 
-use super::{HomeFolder, hand::HomeWriter, settle::load};
+use super::{HomeFolder, home_writer::HomeWriter, settle::load};
 
 /// Set by the script that starts an agent, if it had to fetch it: the outermost thing that it made.
 const MADE: &str = "CROSSTIE_MADE";

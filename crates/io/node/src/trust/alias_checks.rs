@@ -24,8 +24,8 @@ use crosstie_trust::{
 
 use super::{HomeFolder, HomeTrustError, files};
 use crate::{
-    groups::{inherited, time_left},
-    scratch::ScratchFolder,
+    child_processes::{inherited, time_left},
+    scratch_folder::ScratchFolder,
 };
 
 /// By the peer, and the name or address.

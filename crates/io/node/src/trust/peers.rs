@@ -7,7 +7,7 @@ use crosstie_trust::{
 
 use super::{
     AliasChecks, WantedTrust,
-    hand::HomeWriter,
+    home_writer::HomeWriter,
     settle::{CONFIG, KNOWN_HOSTS},
 };
 

@@ -9,8 +9,8 @@ use crosstie_trust::{
 use super::{
     AliasChecks, HomeFolder, HomeTrustError, TrustReply, WantedTrust, agent,
     files::{self, HomeFile},
-    hand::HomeWriter,
     home::ssh_port,
+    home_writer::HomeWriter,
     key, peers,
 };
 

@@ -10,8 +10,8 @@ use crosstie_trust::{
 
 use super::{
     HomeFolder, HomeTrustError, TrustReply, agent, files,
-    hand::HomeWriter,
     home::ssh_port,
+    home_writer::HomeWriter,
     key,
     settle::{CONFIG, JOURNAL, KNOWN_HOSTS, load, save},
 };

@@ -101,7 +101,7 @@ fn read_all(
     let mut latest = StopFlag::default();
     loop {
         match read(&mut input) {
-            Ok(Some((WorkerFrameKind::Ask, ask))) => {
+            Ok(Some((WorkerFrameKind::Request, ask))) => {
                 latest = StopFlag::default();
                 if asks.try_send((ask, latest.clone())).is_err() {
                     log_error("it was asked before it had answered");

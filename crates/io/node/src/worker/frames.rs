@@ -7,7 +7,7 @@ use crate::frame::{self, FrameKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerFrameKind {
     /// To the worker: a question, and the end of the one that it works on.
-    Ask,
+    Request,
     Stop,
     /// From the worker.
     Event,
@@ -16,7 +16,7 @@ pub(super) enum WorkerFrameKind {
 
 impl FrameKind for WorkerFrameKind {
     fn of(number: u8) -> Option<Self> {
-        let all = [Self::Ask, Self::Stop, Self::Event, Self::Answer];
+        let all = [Self::Request, Self::Stop, Self::Event, Self::Answer];
         all.into_iter().find(|kind| kind.number() == number)
     }
 

@@ -28,7 +28,7 @@ use super::{
     error::WorkerError,
     frames::{WorkerFrameKind, encode, read},
 };
-use crate::{StopFlag, groups::ChildRegistration};
+use crate::{StopFlag, child_processes::ChildRegistration};
 
 /// A loaded or emulated machine takes seconds to start a program.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -106,7 +106,7 @@ impl WorkerProcess {
         if self.entry.is_none() {
             return Err(WorkerError::Gone);
         }
-        let frame = encode(WorkerFrameKind::Ask, ask).map_err(WorkerError::Talk)?;
+        let frame = encode(WorkerFrameKind::Request, ask).map_err(WorkerError::Talk)?;
         if let Err(error) = self.write(&frame, deadline) {
             return Err(self.failed(error, deadline));
         }

@@ -184,7 +184,7 @@ fn it_ends_when_its_input_ends_even_while_its_engine_hangs() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    let hang = frames::encode(frames::WorkerFrameKind::Ask, b"hang").unwrap();
+    let hang = frames::encode(frames::WorkerFrameKind::Request, b"hang").unwrap();
     input.write_all(&hang).unwrap();
     drop(input);
     let until = Instant::now() + CALL_TIMEOUT;

@@ -19,9 +19,9 @@ use crate::{
     failure,
     figures::RdmaFigures,
     latency::{self, LatencyWork},
+    message_ring::MessageRing,
     receiver::ReceiveQueues,
     request::{RdmaOpenRequest, RdmaRole, RdmaTransfer},
-    ring::MessageRing,
     size_plan::{MemoryCap, SizePlan},
     verify::{self, VerifyWork},
 };

@@ -16,10 +16,10 @@ use crosstie_verbs::{CompletionBatch, OutOfRange, ReceiveList};
 
 use crate::{
     clock,
+    empty_notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER, READY},
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{PrepareError, RdmaJoinError, RdmaRunError},
     figures::{RdmaFigures, VerifiedMessages},
-    notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER, READY},
     request::RdmaTransfer,
     size_plan::SizePlan,
 };

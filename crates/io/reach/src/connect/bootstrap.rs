@@ -7,10 +7,10 @@ use super::{
     failure::{self, ConnectPhase},
 };
 use crate::{
+    agent_pipe::{AgentPipe, AgentPipeError, ChildProcessGroup, PipeInput},
     binary::AgentBinary,
-    link::{AgentPipe, AgentPipeError, ChildProcessGroup, PipeInput},
     protocol::{PreambleLine, PreambleReader},
-    remote::RemoteSession,
+    remote_session::RemoteSession,
     secret::SharedPassword,
 };
 

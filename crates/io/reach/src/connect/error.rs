@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{failure::WRONG_PASSWORD, login::LoginCommands};
 use crate::{
-    binary::AgentBinaryError, link::AgentPipeError, protocol::PreambleError,
+    agent_pipe::AgentPipeError, binary::AgentBinaryError, protocol::PreambleError,
     ssh::SshDestinationError,
 };
 

@@ -12,7 +12,8 @@ pub(crate) use failure::ssh_failure;
 pub use login::LoginCommands;
 
 use crate::{
-    binary::AgentBinaries, link::ChildProcessGroup, remote::RemoteSession, secret::SharedPassword,
+    agent_pipe::ChildProcessGroup, binary::AgentBinaries, remote_session::RemoteSession,
+    secret::SharedPassword,
 };
 use bootstrap::Bootstrap;
 
@@ -37,7 +38,7 @@ pub enum NodeStage {
     Probing,
     Confirming,
     /// What was changed is put back.
-    GoingBack,
+    RollingBack,
     /// At so many Mb/s so far.
     Measuring {
         megabits: u64,

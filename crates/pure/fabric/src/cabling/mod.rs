@@ -5,8 +5,8 @@
 
 mod complete;
 mod frame;
-mod hearing;
 mod note;
+mod reply;
 mod survey;
 mod topology;
 
@@ -15,7 +15,7 @@ pub use frame::{
     BROADCAST, CablingKey, CablingToken, DecodedFrame, ETHERTYPE, FRAME, FrameSender, decode,
     encode,
 };
-pub use hearing::{CablingReply, CablingRequest, FramesFrom, PortReception};
 pub use note::CablingNote;
+pub use reply::{CablingReply, CablingRequest, FramesFrom, PortReception};
 pub use survey::{SurveyedNode, SurveyedPort, interfaces_to_probe, survey_node};
 pub use topology::{CageState, DetectedCabling, FoundCage, detect_cabling};

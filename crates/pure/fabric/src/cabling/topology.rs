@@ -1,6 +1,6 @@
 //! Hearings → cages, cables and what is odd about them.
 
-mod oddities;
+mod notes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crosstie_model::{Cable, ClusterSpec, PortRef};
 
 use super::{CablingNote, SurveyedNode};
 use crate::cage::natural;
-use oddities::{notes, notes_on_crossed, notes_on_twins, notes_on_unheard, notes_on_unprobed};
+use notes::{notes, notes_on_crossed, notes_on_twins, notes_on_unheard, notes_on_unprobed};
 
 /// What joins the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,7 +1,7 @@
 //! Names that people gave to files: a site, a provider, a Wi-Fi, themselves. A live node needs them as they are, since a plan sets
 //! such files aside; a capture for others has a number in place of every name that no program gave.
 
-mod given;
+mod known;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use crate::{
     raw::{CaptureEntry, RawCapture, resolve},
     renderer,
 };
-pub(crate) use given::{is_number, split_ending};
-use given::{is_placeholder, is_program_name, placeholder};
+pub(crate) use known::{is_number, split_ending};
+use known::{is_placeholder, is_program_name, placeholder};
 
 /// Where people name files, below `/etc`, `/run` and `/usr/lib`; besides, where those who configure interfaces read theirs.
 const FOLDERS: [&str; 6] = [
@@ -56,7 +56,7 @@ pub fn rename_user_files(raw: &RawCapture) -> RawCapture {
             .filter(|name| is_program_name(name) || is_placeholder(name)),
     );
     names.retain(|name| !stay.contains(name));
-    let taken: BTreeSet<usize> = stay.iter().filter_map(|name| given::number(name)).collect();
+    let taken: BTreeSet<usize> = stay.iter().filter_map(|name| known::number(name)).collect();
     let mut numbers = (1..).filter(|number| !taken.contains(number));
     let new: BTreeMap<&str, String> = names
         .iter()

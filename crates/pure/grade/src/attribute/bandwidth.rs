@@ -10,7 +10,7 @@ use crosstie_model::{
 use super::{
     FaultKind, MeasuredFault,
     observe::{LocatedFaults, ObservedBandwidth, decide},
-    words,
+    part_names,
 };
 use crate::{
     graded::{GradedPath, GradedRun},
@@ -169,8 +169,8 @@ fn subject(observed: &ObservedBandwidth, group: &LocatedFault, first: SuspectPar
         let cells = group.tests.iter().map(|test| observed.cells[*test]);
         let cells: Vec<_> = cells.collect();
         match cells.as_slice() {
-            [cell] => words::direction(observed.ends[cell.from], observed.ends[cell.to]),
-            [cell, ..] => words::both_ways(observed.ends[cell.from], observed.ends[cell.to]),
+            [cell] => part_names::direction(observed.ends[cell.from], observed.ends[cell.to]),
+            [cell, ..] => part_names::both_ways(observed.ends[cell.from], observed.ends[cell.to]),
             [] => "every pair".to_owned(),
         }
     };
@@ -191,10 +191,14 @@ fn subject(observed: &ObservedBandwidth, group: &LocatedFault, first: SuspectPar
         SuspectPart::NodeReceiving(node) | SuspectPart::CableTo(_, node) => {
             format!("{}, receiving", host(node))
         }
-        SuspectPart::Port(port) => format!("{}{}", words::end(observed.ends[port]), rail(port)),
-        SuspectPart::PortSending(port) => format!("{}, sending", words::end(observed.ends[port])),
+        SuspectPart::Port(port) => {
+            format!("{}{}", part_names::end(observed.ends[port]), rail(port))
+        }
+        SuspectPart::PortSending(port) => {
+            format!("{}, sending", part_names::end(observed.ends[port]))
+        }
         SuspectPart::PortReceiving(port) => {
-            format!("{}, receiving", words::end(observed.ends[port]))
+            format!("{}, receiving", part_names::end(observed.ends[port]))
         }
         SuspectPart::Between(a, b) => format!("{} ↔ {}, all rails", host(a), host(b)),
         SuspectPart::BetweenOneWay(a, b) => format!("{} → {}, all rails", host(a), host(b)),
@@ -230,7 +234,7 @@ fn suspects(
         let parts = group.parts.iter().copied();
         let parts = parts.filter(|part| !is_said(observed, &group.parts, *part));
         parts
-            .map(|part| words::suspect(observed.names(), part))
+            .map(|part| part_names::suspect(observed.names(), part))
             .collect()
     };
     let looks_hot_plugged = cells
@@ -256,17 +260,17 @@ fn suspects(
 
 /// `a → b` and `55.2 Gb/s, 98 % of 56.4 Gb/s`.
 fn figure(cell: &GradedPath) -> (String, String) {
-    let what = words::direction(&cell.best.from, &cell.best.to);
+    let what = part_names::direction(&cell.best.from, &cell.best.to);
     let value = match (&cell.best.outcome, cell.gbps, &cell.ceiling, cell.percent) {
         (MeasurementOutcome::Failed { error }, ..) => format!("not measured: {error}"),
         (_, Some(gbps), Some(ceiling), Some(percent)) => {
             format!(
                 "{}, {percent} % of {}",
-                words::gbps(gbps),
-                words::gbps(ceiling.gbps)
+                part_names::gbps(gbps),
+                part_names::gbps(ceiling.gbps)
             )
         }
-        (_, Some(gbps), ..) => words::gbps(gbps),
+        (_, Some(gbps), ..) => part_names::gbps(gbps),
         _ => "not measured".to_owned(),
     };
     (what, value)
@@ -285,7 +289,7 @@ fn account(fault: &mut MeasuredFault, cell: &GradedPath) {
             let most = if share.at_most { "at most " } else { "" };
             causes.push(format!(
                 "{most}{} lost to {}",
-                words::gbps(share.gbps),
+                part_names::gbps(share.gbps),
                 words.join(" or ")
             ));
             for (what, value) in &share.evidence {
@@ -293,7 +297,10 @@ fn account(fault: &mut MeasuredFault, cell: &GradedPath) {
             }
         }
         if ledger.unexplained > 0.05 * ledger.ceiling {
-            causes.push(format!("{} unexplained", words::gbps(ledger.unexplained)));
+            causes.push(format!(
+                "{} unexplained",
+                part_names::gbps(ledger.unexplained)
+            ));
         }
     }
     if !fault.suspects.is_empty() {
@@ -354,8 +361,8 @@ fn incast(graded: &GradedRun) -> Vec<MeasuredFault> {
                 format!("{} senders together", cells.len()),
                 format!(
                     "{}, {share} % of {}",
-                    words::gbps(sum),
-                    words::gbps(ceiling)
+                    part_names::gbps(sum),
+                    part_names::gbps(ceiling)
                 ),
             );
             fault.directions = cells

@@ -5,7 +5,7 @@ use crosstie_model::{
     run::{TestConcurrency, TestKind},
 };
 
-use super::{FaultKind, MeasuredFault, words};
+use super::{FaultKind, MeasuredFault, part_names};
 use crate::graded::GradedRun;
 
 /// Nanoseconds, one way, over at most one switch.
@@ -26,7 +26,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             p50 if p50 > WARNING_ABOVE => Severity::Warning,
             _ => return None,
         };
-        let subject = words::both_ways(&one.from, &one.to);
+        let subject = part_names::both_ways(&one.from, &one.to);
         let mut fault = MeasuredFault::new(FaultKind::LatencyHigh, severity, subject);
         fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
         fault.of(one);

@@ -7,7 +7,7 @@ use crosstie_model::{
     run::{MeasuredEnd, Measurement},
 };
 
-use super::{FaultKind, MeasuredFault, words};
+use super::{FaultKind, MeasuredFault, part_names};
 use crate::{counters, graded::GradedRun};
 
 /// Bit errors a bit that the FEC of 50G and 100G lanes (RS 544,514) is made to mend.
@@ -42,7 +42,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             let mut fault = MeasuredFault::new(
                 FaultKind::LinkErrorsGrowing,
                 Severity::Warning,
-                words::end(end),
+                part_names::end(end),
             );
             fault.hosts = vec![end.host.clone()];
             for (name, by) in counters {
@@ -61,7 +61,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             let mut fault = MeasuredFault::new(
                 FaultKind::OpticsDegraded,
                 Severity::Warning,
-                words::end(end),
+                part_names::end(end),
             );
             fault.hosts = vec![end.host.clone()];
             fault.saw("corrected bit errors a bit", format!("{rate:.1e}"));

@@ -7,7 +7,7 @@ use crosstie_model::{
     run::{MeasuredEnd, TestConcurrency},
 };
 
-use super::{FaultKind, MeasuredFault, words};
+use super::{FaultKind, MeasuredFault, part_names};
 use crate::{
     counters,
     graded::GradedRun,
@@ -150,14 +150,14 @@ fn of_group(
         Severity::Warning
     };
     let subject = match own.as_slice() {
-        [((from, to), _)] => words::direction(ends.ends[*from], ends.ends[*to]),
+        [((from, to), _)] => part_names::direction(ends.ends[*from], ends.ends[*to]),
         [((from, to), _), ..]
             if group
                 .parts
                 .iter()
                 .any(|part| matches!(part, SuspectPart::Path(..))) =>
         {
-            words::both_ways(ends.ends[*from], ends.ends[*to])
+            part_names::both_ways(ends.ends[*from], ends.ends[*to])
         }
         _ => name(
             ends,
@@ -188,7 +188,7 @@ fn of_group(
             (false, true) => "acknowledgements",
             _ => "packets",
         };
-        let names = words::direction(ends.ends[*from], ends.ends[*to]);
+        let names = part_names::direction(ends.ends[*from], ends.ends[*to]);
         fault.saw(
             format!("{what} lost, {names}"),
             format!("{} of {}", direction.lost, direction.sent),
@@ -203,11 +203,11 @@ fn of_group(
 }
 
 fn name(ends: &Places, part: SuspectPart) -> String {
-    let names = words::PartNames {
+    let names = part_names::PartNames {
         hosts: &ends.hosts,
         cables: &ends.cables,
         ends: &ends.ends,
         places: &ends.all,
     };
-    words::suspect(names, part)
+    part_names::suspect(names, part)
 }

@@ -5,6 +5,7 @@ mod latency;
 mod link;
 mod lossy;
 pub mod observe;
+pub mod part_names;
 mod rails;
 mod reachability;
 mod steadiness;
@@ -12,7 +13,6 @@ mod symmetry;
 #[cfg(test)]
 mod tests;
 mod untested;
-pub mod words;
 
 use crosstie_model::{
     Evidence, Severity,

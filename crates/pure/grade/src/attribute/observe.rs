@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crosstie_model::run::{MeasuredEnd, RdmaOperation, TestConcurrency, TestKind};
 
-use super::words::PartNames;
+use super::part_names::PartNames;
 use crate::{
     graded::{GradedPath, GradedRun},
     locate::{DirectionState, DirectionTest, LocatedFault, PortLocation, locate},

@@ -2,7 +2,7 @@
 
 use crosstie_model::{Severity, run::Measurement};
 
-use super::{FaultKind, MeasuredFault, words};
+use super::{FaultKind, MeasuredFault, part_names};
 use crate::{
     graded::{GradedRun, RailSum},
     limit::LikelyLimit,
@@ -56,7 +56,7 @@ fn idle_rail(sum: &RailSum, rail: &Measurement) -> MeasuredFault {
             format!(
                 "bytes on rail {}, {}",
                 one.from.rail,
-                words::direction(&one.from, &one.to)
+                part_names::direction(&one.from, &one.to)
             ),
             bytes(one).to_string(),
         );
@@ -104,15 +104,15 @@ fn below(graded: &GradedRun, sum: &RailSum) -> Option<MeasuredFault> {
         "all rails together",
         format!(
             "{}, {share} % of {}",
-            words::gbps(sum.gbps),
-            words::gbps(ceiling.gbps)
+            part_names::gbps(sum.gbps),
+            part_names::gbps(ceiling.gbps)
         ),
     );
     for rail in &sum.rails {
         let figure = rail
             .bandwidth()
             .and_then(crosstie_model::run::BandwidthFigures::gbps);
-        let figure = figure.map_or_else(|| "not measured".to_owned(), words::gbps);
+        let figure = figure.map_or_else(|| "not measured".to_owned(), part_names::gbps);
         fault.saw(format!("rail {}", rail.from.rail), figure);
     }
     if one_rail {

@@ -5,7 +5,7 @@ use crosstie_model::{
     run::{MeasurementFigures, MeasurementOutcome, ReachabilityFigure},
 };
 
-use super::{FaultKind, MeasuredFault, words};
+use super::{FaultKind, MeasuredFault, part_names};
 use crate::graded::GradedRun;
 
 pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
@@ -18,7 +18,7 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
                 interface,
             },
         )) => {
-            let subject = words::direction(&one.from, &one.to);
+            let subject = part_names::direction(&one.from, &one.to);
             let mut fault = MeasuredFault::new(FaultKind::WrongNeighbour, Severity::Fault, subject);
             fault.hosts = vec![one.to.host.clone()];
             fault.of(one);

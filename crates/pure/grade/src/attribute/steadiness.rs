@@ -5,7 +5,7 @@ use crosstie_model::{
     run::{BandwidthFigures, Measurement, TestConcurrency},
 };
 
-use super::{FaultKind, MeasuredFault, words};
+use super::{FaultKind, MeasuredFault, part_names};
 use crate::{graded::GradedRun, statistics::median};
 
 /// A window below this share of the median is a dip.
@@ -49,7 +49,7 @@ fn broken_off(graded: &GradedRun) -> Vec<MeasuredFault> {
             ),
             None => format!("later than {began:.1} s after the run began"),
         };
-        let subject = words::direction(&one.from, &one.to);
+        let subject = part_names::direction(&one.from, &one.to);
         let mut fault = MeasuredFault::new(FaultKind::BandwidthUnsteady, Severity::Fault, subject);
         fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
         fault.of(one);
@@ -74,12 +74,12 @@ fn of_measurement(one: &Measurement, figures: &BandwidthFigures) -> Option<Measu
     let worst = windows.iter().copied().fold(f64::INFINITY, f64::min);
     let length = figures.window_nanoseconds as f64 / 1e9;
     let began = one.offset_milliseconds as f64 / 1000.0 + first as f64 * length;
-    let subject = words::direction(&one.from, &one.to);
+    let subject = part_names::direction(&one.from, &one.to);
     let mut fault = MeasuredFault::new(FaultKind::BandwidthUnsteady, Severity::Warning, subject);
     fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
     fault.of(one);
-    fault.saw("median", words::gbps(usual));
-    fault.saw("worst 0.1 s", words::gbps(worst));
+    fault.saw("median", part_names::gbps(usual));
+    fault.saw("worst 0.1 s", part_names::gbps(worst));
     fault.saw("first dip", format!("{began:.1} s after the run began"));
     fault.saw(
         "time below half of the median",

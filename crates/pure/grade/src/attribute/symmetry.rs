@@ -7,7 +7,7 @@ use crosstie_model::{
     run::{MeasuredEnd, TestConcurrency, TestKind},
 };
 
-use super::{FaultKind, MeasuredFault, words};
+use super::{FaultKind, MeasuredFault, part_names};
 use crate::graded::{GradedPath, GradedRun};
 
 /// More of a difference than this, of the faster one.
@@ -52,13 +52,19 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
         let alone = one.phase == TestConcurrency::Solo
             || !cells.contains_key(&(one.kind, TestConcurrency::Solo, &one.from, &one.to));
         if alone && figure < other * (1.0 - DIFFERENCE) {
-            let subject = words::direction(&one.from, &one.to);
+            let subject = part_names::direction(&one.from, &one.to);
             let mut fault =
                 MeasuredFault::new(FaultKind::AsymmetricPair, Severity::Warning, subject);
             fault.hosts = vec![one.from.host.clone(), one.to.host.clone()];
             fault.of(one);
-            fault.saw(words::direction(&one.from, &one.to), words::gbps(figure));
-            fault.saw(words::direction(&one.to, &one.from), words::gbps(other));
+            fault.saw(
+                part_names::direction(&one.from, &one.to),
+                part_names::gbps(figure),
+            );
+            fault.saw(
+                part_names::direction(&one.to, &one.from),
+                part_names::gbps(other),
+            );
             found.push(fault);
         }
     }

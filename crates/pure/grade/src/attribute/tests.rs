@@ -16,7 +16,7 @@ use crate::{
     ceiling::CeilingCause,
     graded::GradedPath,
     ledger::LossCause,
-    made_up::{SPARK, SampleCard, back, both_ways, grown, pair, write},
+    sample_runs::{SPARK, SampleCard, back, both_ways, grown, pair, write},
     verdict::NotGraded,
 };
 

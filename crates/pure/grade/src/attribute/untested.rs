@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crosstie_model::run::{MeasuredEnd, StoredRun, TestKind};
 
-use crate::campaign::TestEndTable;
+use crate::proof::TestEndTable;
 
 /// Paths that were planned or possible and have no figure of RDMA bandwidth.
 #[derive(Debug, Clone, PartialEq, Eq)]

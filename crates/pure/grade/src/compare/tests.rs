@@ -1,7 +1,7 @@
 use crosstie_model::Mtu;
 
 use super::*;
-use crate::made_up::{SPARK, back, both_ways, pair, write};
+use crate::sample_runs::{SPARK, back, both_ways, pair, write};
 
 fn said(before: &StoredRun, after: &StoredRun) -> Vec<(DifferenceKind, String, String, String)> {
     let changes = compare(before, after).into_iter();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     ceiling::RunPortIndex,
-    made_up::{SPARK, grown, pair, write},
+    sample_runs::{SPARK, grown, pair, write},
 };
 
 /// What a pair of Sparks on one twin leaves of a figure, with these counters of the sender.

@@ -151,7 +151,7 @@ fn the_size_is_what_is_planned() {
             to: Some(Mtu(4200)),
         },
     };
-    plan.nodes[0].steps = vec![Step::Configure(Configure {
+    plan.nodes[0].steps = vec![PlanStep::Configure(Configure {
         files: Vec::new(),
         then: vec![ConfigReload::Units, ConfigReload::Interface(change)],
     })];

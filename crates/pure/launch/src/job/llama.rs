@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::{
     JobEndRule, JobError, JobNode, JobPlan, LaunchEngine, LlamaWorkload, RankCommand, RankPlan,
-    check_word, environment, meeting::rail_between,
+    addresses::rail_between, check_word, environment,
 };
 
 pub(super) fn plan(

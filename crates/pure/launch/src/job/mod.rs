@@ -1,7 +1,7 @@
 //! A job: one rank a node, each with its program, arguments and environment. Pure: what would run, not running it.
 
+mod addresses;
 mod llama;
-mod meeting;
 mod mpirun;
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use meeting::{JobAddresses, JobNetwork, meeting};
+pub use addresses::{JobAddresses, JobNetwork, meeting};
 pub use workload::{LaunchEngine, LlamaWorkload, MpirunWorkload, TorchrunWorkload, Workload};
 
 /// Ranks of one job at most.
@@ -137,7 +137,7 @@ pub fn plan(workload: &Workload, nodes: &[JobNode], ports: HeadPorts) -> Result<
     if nodes.len() > MAX_RANKS {
         return Err(JobError::TooMany(nodes.len()));
     }
-    let watch = meeting::watch_address(nodes).ok_or_else(|| JobError::NoMeeting {
+    let watch = addresses::watch_address(nodes).ok_or_else(|| JobError::NoMeeting {
         head: head.host.clone(),
     })?;
     let watch = SocketAddr::new(watch, ports.watch);

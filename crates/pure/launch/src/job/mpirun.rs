@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, net::SocketAddr};
 
 use super::{
     JobEndRule, JobError, JobNode, JobPlan, LaunchEngine, MpirunWorkload, RankCommand, RankPlan,
+    addresses::{JobAddresses, socket_settings},
     check_word, environment, meeting,
-    meeting::{JobAddresses, socket_settings},
 };
 
 pub(super) fn plan(

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::{
     HeadPorts, JobEndRule, JobError, JobNode, JobPlan, LaunchEngine, RankCommand, RankPlan,
-    TorchrunWorkload, check_word, environment, meeting, meeting::socket_settings,
+    TorchrunWorkload, addresses::socket_settings, check_word, environment, meeting,
 };
 
 pub(super) fn plan(

@@ -15,9 +15,9 @@ pub use change::ValueChange;
 pub use refusal::PlanRefusal;
 pub use step::{
     ConfigReload, Configure, CongestionNotification, DscpPriority, EcnPoint, FileChange, FileMode,
-    InterfaceChange, InterfaceUp, KernelModule, Packages, PriorityFlowControl, PriorityTrust,
-    RoceMode, RuntimeRollback, StaleStep, Step, StepKind, SummaryGroup, Sysctl, SystemdUnit,
-    TimeService, TrafficClass, WantedAndFound, aside, global_addresses,
+    InterfaceChange, InterfaceUp, KernelModule, Packages, PlanStep, PriorityFlowControl,
+    PriorityTrust, RoceMode, RuntimeRollback, StaleStep, StepKind, SummaryGroup, Sysctl,
+    SystemdUnit, TimeService, TrafficClass, WantedAndFound, aside, global_addresses,
 };
 
 /// Version of the format that this build writes.
@@ -55,7 +55,7 @@ pub struct NodePlan {
     /// Why nothing may be done. The steps are what would be done otherwise.
     pub refusals: Vec<PlanRefusal>,
     /// In the order in which they are done. They are undone in the reverse order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     pub notes: Vec<String>,
     pub addresses: Vec<FabricAddress>,
     /// For NCCL, UCX, Gloo, Open MPI, Ray, vLLM, `SGLang` and llama.cpp on this node.
@@ -85,8 +85,8 @@ impl NodePlan {
     }
 
     /// The steps of a rollback, in order.
-    pub fn undo(&self) -> Vec<Step> {
-        self.steps.iter().rev().map(Step::undo).collect()
+    pub fn undo(&self) -> Vec<PlanStep> {
+        self.steps.iter().rev().map(PlanStep::undo).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::{
-    Facts, Renderer, Step,
+    Facts, PlanStep, Renderer,
     facts::{net::Interface, persistence::InterfaceProfile},
     plan::{
         ConfigReload, Configure, FileChange, InterfaceChange, PlanRefusal, ValueChange,
@@ -14,9 +14,9 @@ use ipnet::IpNet;
 
 use super::desired::{DesiredFiles, ReloadGroup, mode_of};
 use crate::{
-    aside,
     files::is_plain,
     renderer::{ALL, WantedInterface, choose},
+    set_aside,
     wiring::{PlannedWiring, WiredNode},
 };
 
@@ -57,7 +57,7 @@ pub(super) fn files(desired: &mut DesiredFiles, wanted: &[WantedInterface]) {
 }
 
 pub(super) struct NetworkSteps {
-    pub(super) step: Option<Step>,
+    pub(super) step: Option<PlanStep>,
     pub(super) refusals: Vec<PlanRefusal>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn configure(
     desired: &DesiredFiles,
 ) -> NetworkSteps {
     let facts = node.facts;
-    let (set_aside, refusals) = aside::competing_profiles(node, wanted);
+    let (set_aside, refusals) = set_aside::competing_profiles(node, wanted);
     let mut files: Vec<FileChange> = set_aside
         .iter()
         .map(|path| FileChange::Aside {
@@ -87,7 +87,7 @@ pub(super) fn configure(
         .collect();
     let step = !(files.is_empty() && then.is_empty());
     NetworkSteps {
-        step: step.then_some(Step::Configure(Configure { files, then })),
+        step: step.then_some(PlanStep::Configure(Configure { files, then })),
         refusals,
     }
 }
@@ -104,7 +104,7 @@ fn change(
     let is_so = current == own.addresses && (own.mtu.is_none() || own.mtu == mtu);
     let profiles = facts.persistence.profiles.iter();
     let declared = profiles
-        .filter(|profile| aside::is_ours(facts, &profile.file))
+        .filter(|profile| set_aside::is_ours(facts, &profile.file))
         .any(|profile| says(profile, own));
     let freed = facts.persistence.profiles.iter().any(|profile| {
         set_aside.contains(&profile.file) && profile.matches.names.contains(&own.name)

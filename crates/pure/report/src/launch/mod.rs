@@ -7,9 +7,9 @@ mod tests;
 
 use crosstie_launch::{
     job::{JobPlan, LaunchEngine, RankCommand, shown_value},
-    judge::JobProblem,
+    job_problems::JobProblem,
+    job_protocol::{RankEnd, RankPhase, RankStatus, StoppedRank},
     preflight::LaunchObstacle,
-    wire::{RankEnd, RankPhase, RankStatus, StoppedRank},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -278,7 +278,7 @@ fn job(ranks: &[RankStatus], unanswered: &[(String, String)]) -> Option<JobStatu
         created: first.created,
         serves: first.serves.map(|address| address.to_string()),
         ranks: ranks.iter().map(rank).collect(),
-        troubles: crosstie_launch::judge::troubles(ranks, &unanswered),
+        troubles: crosstie_launch::job_problems::troubles(ranks, &unanswered),
     })
 }
 

@@ -4,7 +4,7 @@ use crosstie_launch::format::quoted;
 
 use super::{LaunchOutcome, LaunchPlan, LaunchReport, PlannedRank};
 use crate::{
-    offer::CommandContext,
+    suggested_command::CommandContext,
     text::{Palette, TextSpan, TextTone, item, line, plain, quiet, strong},
 };
 

@@ -1,6 +1,6 @@
 //! How jobs are, and what was stopped.
 
-use crosstie_launch::wire::RankPhase;
+use crosstie_launch::job_protocol::RankPhase;
 
 use super::{JobRankStatus, JobStatus, JobsReport, StoppedJobs};
 use crate::text::{Palette, TableRow, TextSpan, TextTone, item, line, plain, quiet, strong, table};

@@ -1,7 +1,7 @@
-use crosstie_launch::wire::RankState;
+use crosstie_launch::job_protocol::RankState;
 
 use super::*;
-use crate::{offer::CommandContext, text::Palette};
+use crate::{suggested_command::CommandContext, text::Palette};
 
 fn status(job: &str, rank: u32) -> RankStatus {
     RankStatus {

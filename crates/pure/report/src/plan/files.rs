@@ -1,6 +1,6 @@
 //! Files as they would be on a node.
 
-use crosstie_model::{NodePlan, Step, managed::with_block, plan::FileChange};
+use crosstie_model::{NodePlan, PlanStep, managed::with_block, plan::FileChange};
 
 /// One file that a plan writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct PlannedFile {
 
 /// Whole files of ours; of files that others write too, our block alone. Removed and renamed files are not among them.
 pub fn files(plan: &NodePlan) -> Vec<PlannedFile> {
-    let changes = plan.steps.iter().flat_map(Step::files);
+    let changes = plan.steps.iter().flat_map(PlanStep::files);
     changes.filter_map(planned_file).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crosstie_model::{
-    ClusterPlan, NodePlan, Step,
+    ClusterPlan, NodePlan, PlanStep,
     plan::{FabricAddress, FileChange, SummaryGroup},
 };
 
@@ -98,7 +98,7 @@ fn labelled(label: &str, text: &str, palette: Palette, out: &mut String) {
 }
 
 fn changed_files(node: &NodePlan) -> impl Iterator<Item = &FileChange> {
-    node.steps.iter().flat_map(Step::files)
+    node.steps.iter().flat_map(PlanStep::files)
 }
 
 /// What becomes of a file.
@@ -185,13 +185,13 @@ fn each(nodes: &[&NodePlan], count: impl Fn(&NodePlan) -> usize) -> Option<Strin
 }
 
 fn sysctls(nodes: &[&NodePlan]) -> Option<String> {
-    let is_one = |step: &&Step| step.shown_as() == SummaryGroup::Sysctl;
+    let is_one = |step: &&PlanStep| step.shown_as() == SummaryGroup::Sysctl;
     let count = each(nodes, |node| node.steps.iter().filter(is_one).count())?;
     Some(format!("{count} set"))
 }
 
 fn interfaces(nodes: &[&NodePlan]) -> Option<String> {
-    let configured = |step: &Step| step.interface_changes().count();
+    let configured = |step: &PlanStep| step.interface_changes().count();
     let count = each(nodes, |node| node.steps.iter().map(configured).sum())?;
     Some(format!("{count} configured anew"))
 }
@@ -203,7 +203,7 @@ fn others<'a>(nodes: &[&'a NodePlan]) -> Vec<(String, Vec<&'a str>)> {
         let steps = node.steps.iter();
         let steps = steps.filter(|step| step.shown_as() == SummaryGroup::Words);
         let renamed = changed_files(node).filter_map(FileChange::words);
-        for text in renamed.chain(steps.flat_map(Step::words)) {
+        for text in renamed.chain(steps.flat_map(PlanStep::words)) {
             match found.iter_mut().find(|(told, _)| *told == text) {
                 Some((_, nodes)) => nodes.push(&node.node),
                 None => found.push((text, vec![&node.node])),

@@ -1,7 +1,7 @@
 //! The plan on a terminal: refusals first, then files as a difference, then what is done.
 
 use crosstie_model::{
-    ClusterPlan, NodePlan, Step,
+    ClusterPlan, NodePlan, PlanStep,
     plan::{FileChange, SwitchSettings},
 };
 
@@ -100,7 +100,7 @@ pub(super) fn peers(names: &[String]) -> String {
     }
 }
 
-fn steps(steps: &[Step], palette: Palette, out: &mut String) {
+fn steps(steps: &[PlanStep], palette: Palette, out: &mut String) {
     for step in steps {
         for file in step.files() {
             match file {
@@ -116,7 +116,7 @@ fn steps(steps: &[Step], palette: Palette, out: &mut String) {
             }
         }
     }
-    for text in steps.iter().flat_map(Step::words) {
+    for text in steps.iter().flat_map(PlanStep::words) {
         item(palette, (TextTone::Accent, "• "), &text, out);
     }
 }

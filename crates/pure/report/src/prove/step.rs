@@ -1,8 +1,8 @@
 //! One step of a proof, while it is measured.
 
 use crosstie_grade::{
-    attribute::words::direction,
-    campaign::{TestBatch, TestEndTable},
+    attribute::part_names::direction,
+    proof::{TestBatch, TestEndTable},
 };
 use crosstie_model::run::{RdmaOperation, TestConcurrency, TestKind};
 

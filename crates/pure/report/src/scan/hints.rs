@@ -2,7 +2,7 @@
 
 use crosstie_model::word;
 
-use crate::offer::{CommandContext, CommandVerb};
+use crate::suggested_command::{CommandContext, CommandVerb};
 
 #[derive(Debug, Clone, Default)]
 pub struct ScanHints {

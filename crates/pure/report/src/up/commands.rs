@@ -3,7 +3,7 @@
 use super::{UpFinding, UpReport, UpStage, UpVerdict};
 use crate::{
     change::{ApplyReport, NodeChangeOutcome},
-    offer::{CommandContext, CommandVerb},
+    suggested_command::{CommandContext, CommandVerb},
 };
 
 impl UpReport {

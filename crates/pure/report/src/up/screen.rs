@@ -8,8 +8,8 @@ use super::{UpFinding, UpReport, UpStage, UpVerdict, findings::unexplained};
 use crate::{
     change::NodeChangeOutcome,
     doctor::{FindingCounts, plural},
-    proof::verdict,
     prove,
+    reachability::verdict,
     text::{Palette, TextSpan, TextTone, line, line_behind},
 };
 

@@ -151,7 +151,7 @@ fn link(up: bool) -> Vec<u8> {
 #[test]
 fn links_go_up_and_down_when_they_are_not() {
     let step = |up: bool| {
-        Step::from(InterfaceUp {
+        PlanStep::from(InterfaceUp {
             interface: "eth1".to_owned(),
             up: change(!up, up),
         })

@@ -120,7 +120,7 @@ pub(crate) fn node(root: &Path, script: &Script) -> NodeRuntime {
 }
 
 /// On a machine that has no files.
-fn set_over(script: &Script, step: &Step) -> Result<(), StepError> {
+fn set_over(script: &Script, step: &PlanStep) -> Result<(), StepError> {
     let root = tempfile::tempdir().unwrap();
     apply(step, &mut node(root.path(), script))
 }
@@ -147,30 +147,30 @@ fn change<T>(from: T, to: T) -> ValueChange<T> {
     ValueChange { from, to }
 }
 
-fn flow_control(to: &[u8]) -> Step {
-    Step::from(PriorityFlowControl {
+fn flow_control(to: &[u8]) -> PlanStep {
+    PlanStep::from(PriorityFlowControl {
         interface: "eth1".to_owned(),
         priorities: change(Vec::new(), to.to_vec()),
     })
 }
 
-fn trust(to: &str) -> Step {
-    Step::from(PriorityTrust {
+fn trust(to: &str) -> PlanStep {
+    PlanStep::from(PriorityTrust {
         interface: "eth1".to_owned(),
         trust: change(String::new(), to.to_owned()),
     })
 }
 
-fn dscp(dscp: u8, to: Option<u8>) -> Step {
-    Step::from(DscpPriority {
+fn dscp(dscp: u8, to: Option<u8>) -> PlanStep {
+    PlanStep::from(DscpPriority {
         interface: "eth1".to_owned(),
         dscp,
         priority: change(None, to),
     })
 }
 
-fn ecn(point: EcnPoint, to: bool) -> Step {
-    Step::from(CongestionNotification {
+fn ecn(point: EcnPoint, to: bool) -> PlanStep {
+    PlanStep::from(CongestionNotification {
         interface: "eth1".to_owned(),
         point,
         priority: 3,
@@ -178,16 +178,16 @@ fn ecn(point: EcnPoint, to: bool) -> Step {
     })
 }
 
-fn class(to: u8) -> Step {
-    Step::from(TrafficClass {
+fn class(to: u8) -> PlanStep {
+    PlanStep::from(TrafficClass {
         device: "mlx5_0".to_owned(),
         port: 1,
         class: change(0, to),
     })
 }
 
-fn mode(to: &str) -> Step {
-    Step::from(RoceMode {
+fn mode(to: &str) -> PlanStep {
+    PlanStep::from(RoceMode {
         device: "mlx5_0".to_owned(),
         port: 1,
         mode: change(String::new(), to.to_owned()),
@@ -208,18 +208,18 @@ fn a_name_is_checked_before_it_is_a_path() {
             ecn(EcnPoint::Reaction, true),
             class(106),
             mode("RoCE v2"),
-            Step::from(InterfaceUp {
+            PlanStep::from(InterfaceUp {
                 interface: name(),
                 up: change(true, false),
             }),
         ] {
             match &mut step {
-                Step::TrafficClass(step) => step.device = name(),
-                Step::RoceMode(step) => step.device = name(),
-                Step::PriorityFlowControl(step) => step.interface = name(),
-                Step::PriorityTrust(step) => step.interface = name(),
-                Step::DscpPriority(step) => step.interface = name(),
-                Step::CongestionNotification(step) => step.interface = name(),
+                PlanStep::TrafficClass(step) => step.device = name(),
+                PlanStep::RoceMode(step) => step.device = name(),
+                PlanStep::PriorityFlowControl(step) => step.interface = name(),
+                PlanStep::PriorityTrust(step) => step.interface = name(),
+                PlanStep::DscpPriority(step) => step.interface = name(),
+                PlanStep::CongestionNotification(step) => step.interface = name(),
                 _ => {}
             }
             let error = apply(&step, &mut node).unwrap_err();

@@ -15,7 +15,7 @@ use crosstie_reach::{NodeStage, Session, SessionError};
 
 use crate::{
     Connector, NodeError,
-    made_up::{FakeNode, FakeSession, transaction},
+    fake_session::{FakeNode, FakeSession, transaction},
 };
 
 #[derive(Clone)]

@@ -7,14 +7,14 @@ use crosstie_model::change::{
 };
 use crosstie_report::{
     change::{NodeChange, NodeChangeOutcome},
-    offer::CommandContext,
     rollback::{RollbackPlan, RollbackSkipReason},
+    suggested_command::CommandContext,
 };
 
 use super::{
     super::{
-        choose::{NodeStatusReply, choose_run},
-        undo::{RollbackRoute, roll_back_node, undetermined_run},
+        choose_run::{NodeStatusReply, choose_run},
+        rollback::{RollbackRoute, roll_back_node, undetermined_run},
     },
     Answer, Arc, Fake, LIMITS, RUN, only, transaction,
 };

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use crate::{
     Check, CheckFunctions, CheckHit, ExaminedNode, ExaminedPort,
-    overlaps::SubnetOverlaps,
+    subnet_overlaps::SubnetOverlaps,
     terms::{effective, has_ipv4, listed, roce, sysctl},
 };
 

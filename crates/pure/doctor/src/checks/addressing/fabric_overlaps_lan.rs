@@ -4,7 +4,7 @@ use crosstie_model::facts::net::{Interface, InterfaceAddress};
 
 use crate::{
     Check, CheckFunctions, CheckHit, ExaminedNode, is_link_local,
-    overlaps::SubnetOverlaps,
+    subnet_overlaps::SubnetOverlaps,
     terms::{address_source, dedicated, fabric_names, is_single, share_routes},
 };
 

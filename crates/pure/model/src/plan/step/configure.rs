@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConfigReload, FileChange, InterfaceChange, RuntimeRollback, StaleStep, Step, StepKind,
+    ConfigReload, FileChange, InterfaceChange, PlanStep, RuntimeRollback, StaleStep, StepKind,
     SummaryGroup, WantedAndFound,
 };
 use crate::Facts;
@@ -78,7 +78,7 @@ impl StepKind for Configure {
         Ok(())
     }
 
-    fn parts(&self) -> Vec<Step> {
+    fn parts(&self) -> Vec<PlanStep> {
         let files = self.files.iter().map(|file| Self {
             files: vec![file.clone()],
             then: Vec::new(),
@@ -88,7 +88,7 @@ impl StepKind for Configure {
             files: Vec::new(),
             then: vec![then.clone()],
         });
-        files.chain(interfaces).map(Step::from).collect()
+        files.chain(interfaces).map(PlanStep::from).collect()
     }
 
     fn subject(&self) -> String {

@@ -40,7 +40,7 @@ macro_rules! with_every_step {
 }
 
 /// What a kind of step knows of itself.
-pub trait StepKind: Clone + Into<Step> {
+pub trait StepKind: Clone + Into<PlanStep> {
     /// What is being done, for a message: `setting net.core.rmem_max`.
     fn label(&self) -> String;
 
@@ -97,7 +97,7 @@ pub trait StepKind: Clone + Into<Step> {
     fn foresee(&self, facts: &mut Facts) -> Result<(), StaleStep>;
 
     /// As steps about one thing each, since each may drift by itself.
-    fn parts(&self) -> Vec<Step> {
+    fn parts(&self) -> Vec<PlanStep> {
         vec![self.clone().into()]
     }
 
@@ -154,7 +154,7 @@ macro_rules! define_steps {
 
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "step")]
-        pub enum Step {
+        pub enum PlanStep {
             $(
                 #[serde(rename = $tag)]
                 $kind($kind),
@@ -162,7 +162,7 @@ macro_rules! define_steps {
         }
 
         $(
-            impl From<$kind> for Step {
+            impl From<$kind> for PlanStep {
                 fn from(step: $kind) -> Self {
                     Self::$kind(step)
                 }
@@ -173,7 +173,7 @@ macro_rules! define_steps {
         macro_rules! of_each {
             ($step:ident, $inner:ident => $result:expr) => {
                 match $step {
-                    $(Step::$kind($inner) => $result,)*
+                    $(PlanStep::$kind($inner) => $result,)*
                 }
             };
         }
@@ -183,7 +183,7 @@ macro_rules! define_steps {
 with_every_step!(define_steps);
 
 /// As in [`StepKind`].
-impl Step {
+impl PlanStep {
     pub fn label(&self) -> String {
         of_each!(self, step => step.label())
     }

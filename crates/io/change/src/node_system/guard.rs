@@ -24,7 +24,7 @@ use crate::{
     error::{GuardRunError, GuardSetupError, ProgramError},
     journal::StoredTransaction,
     renderer,
-    system::SystemAccess,
+    system_access::SystemAccess,
 };
 
 const UNITS: &str = "/etc/systemd/system";
@@ -182,7 +182,7 @@ pub(super) fn rollback_now(transaction: &str) -> Result<Vec<String>, GuardRunErr
     }
 }
 
-/// At the end of its wait. By systemd, as `go_back_now`; the caller does it itself where systemd does not.
+/// At the end of its wait. By systemd, as `rollback_now`; the caller does it itself where systemd does not.
 pub(crate) fn start_rollback_unit() -> Result<(), ProgramError> {
     run_within(
         "systemctl",

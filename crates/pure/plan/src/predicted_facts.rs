@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, net::IpAddr};
 
 use crosstie_model::{
-    Facts, Gid, NodePlan, Reading, Step,
+    Facts, Gid, NodePlan, PlanStep, Reading,
     facts::{
         net::Interface,
         rdma::{GidKind, GidTableEntry, LinkLayer, PhysicalState, PortState, RdmaPort},
@@ -11,7 +11,7 @@ use crosstie_model::{
     plan::global_addresses,
 };
 
-use crate::memory::SimulatedNode;
+use crate::simulated_node::SimulatedNode;
 
 /// The facts after the plan, as far as they follow from it.
 pub fn predict_facts(plan: &NodePlan, before: &Facts) -> Facts {
@@ -23,7 +23,8 @@ pub fn predict_facts(plan: &NodePlan, before: &Facts) -> Facts {
         }
     }
     let mut after = memory.facts();
-    let starts_service = |step: &Step| matches!(step, Step::TimeService(service) if service.on.to);
+    let starts_service =
+        |step: &PlanStep| matches!(step, PlanStep::TimeService(service) if service.on.to);
     if plan.steps.iter().any(starts_service) {
         // Whether it reaches a server shows only on the real one.
         after.system.clock_synchronised = Reading::Absent;
@@ -54,7 +55,7 @@ pub fn predict_facts(plan: &NodePlan, before: &Facts) -> Facts {
 
 /// The interfaces that get an address.
 fn configured(plan: &NodePlan) -> BTreeSet<&str> {
-    let changes = plan.steps.iter().flat_map(Step::interface_changes);
+    let changes = plan.steps.iter().flat_map(PlanStep::interface_changes);
     changes
         .filter(|change| !change.addresses.to.is_empty())
         .map(|change| change.name.as_str())

@@ -8,11 +8,11 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
+    agent_pipe::{AgentPipe, AgentPipeError, OutgoingFrames, PipeInput},
+    calls_state::SharedCalls,
     interrupt,
-    link::{AgentPipe, AgentPipeError, OutgoingFrames, PipeInput},
     protocol::{AgentFrameReader, ProtocolError, ToAgent, encode_message},
     session::SessionError,
-    waiting::SharedCalls,
 };
 
 /// While a call is under way the agent is told that we are still there.

@@ -20,7 +20,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::system::SystemAccess;
+use super::system_access::SystemAccess;
 
 /// No configuration file comes near.
 const MAX_FILE_BYTES: u64 = 16 << 20;

@@ -7,16 +7,16 @@ use crosstie_model::{
 use crosstie_reach::{NodeStage, Session};
 use crosstie_report::{
     change::{ApplyReport, NodeChange, NodeChangeOutcome},
-    offer::{CommandContext, CommandVerb, SuggestedCommand},
     rollback::{NodeRollbackPlan, RollbackPlan},
+    suggested_command::{CommandContext, CommandVerb, SuggestedCommand},
 };
 
 use super::{
-    ask::{ApplyTimeouts, ChangeCallError, call_change, error_with_suggestion},
-    choose::{ChooseRunError, choose_run},
-    lost,
+    choose_run::{ChooseRunError, choose_run},
+    node_calls::{ApplyTimeouts, ChangeCallError, call_change, error_with_suggestion},
     status::statuses,
     transaction::remarks,
+    unreachable,
 };
 use crate::{
     CommandTargets, Connector, Consent, ConsentError, ControlEvent, Fleet, Question, TargetsError,
@@ -230,8 +230,8 @@ pub(super) fn roll_back_node(
         why: None,
     };
     match call_change(session, &question, way.limits.rollback, way.progress) {
-        Err(lost @ ChangeCallError::Contact(_)) => {
-            lost::resume_rollback(way, part, &question, &lost)
+        Err(lost @ ChangeCallError::Unreachable(_)) => {
+            unreachable::resume_rollback(way, part, &question, &lost)
         }
         answer => outcome(&part.node, answer, way.offer),
     }
@@ -255,13 +255,13 @@ fn outcome(
         }
         Ok(_) => change(NodeChangeOutcome::Failed)
             .with_reason(ChangeCallError::wrong_answer().to_string()),
-        Err(ChangeCallError::Said(
+        Err(ChangeCallError::Refused(
             error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }),
         )) => change(NodeChangeOutcome::Failed).with_reason(error_with_suggestion(&error, offer)),
-        Err(ChangeCallError::Said(error)) => {
+        Err(ChangeCallError::Refused(error)) => {
             change(NodeChangeOutcome::Refused).with_reason(error_with_suggestion(&error, offer))
         }
-        Err(ChangeCallError::Contact(error)) => {
+        Err(ChangeCallError::Unreachable(error)) => {
             change(NodeChangeOutcome::Failed).with_reason(error.line())
         }
     }

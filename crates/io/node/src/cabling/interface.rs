@@ -3,7 +3,7 @@
 use crosstie_fabric::{cabling::PortReception, carries_management};
 use crosstie_model::Facts;
 
-use crate::netlink::links::{LinkClient, LinkInfo};
+use crate::netlink::link_client::{LinkClient, LinkInfo};
 
 pub(super) struct CablingInterface {
     pub(super) name: String,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crosstie_change::RollbackOnSessionEnd;
-use crosstie_node::{StopFlag, groups::StoppableWork};
+use crosstie_node::{StopFlag, child_processes::StoppableWork};
 use crosstie_reach::protocol::{CallFailure, ToAgent};
 
 use crate::{

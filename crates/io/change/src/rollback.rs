@@ -4,7 +4,7 @@ use std::{fs, path::Path, time::Duration};
 
 use crosstie_durable as durable;
 use crosstie_model::{
-    Step,
+    PlanStep,
     change::{RollbackReport, TransactionKind, TransactionState},
     plan::{ConfigReload, RuntimeRollback},
 };
@@ -12,14 +12,14 @@ use crosstie_model::{
 use super::{
     boot_program,
     error::{ChangeJournalError, RollbackObstacle, told},
+    file_image::{self, CurrentFile, FileImage},
     files::{self, FileWithoutBlock},
     folder::FolderContents,
-    image::{self, CurrentFile, FileImage},
     journal::StoredTransaction,
-    system::SystemAccess,
+    system_access::SystemAccess,
     trial,
 };
-use crosstie_node::groups::is_stopped;
+use crosstie_node::child_processes::is_stopped;
 
 /// Of restoring files, where something stands in the way.
 const MAX_TRIES: u32 = 3;
@@ -68,7 +68,7 @@ pub(super) fn roll_back(
     let _ = transaction.save_rollback_state(system, TransactionState::RollingBack, Some(why));
     if moment == RollbackMoment::Running {
         // What fails here is tried again, and told, when the managers have read their files.
-        let _ = system.put_back(&transaction.journal.before);
+        let _ = system.restore_runtime(&transaction.journal.before);
         system.edge("the network is what it was");
     }
     let mut obstacles = Vec::new();
@@ -306,7 +306,7 @@ fn remove_new_file(
     path: &str,
     outcome: &mut RollbackReport,
 ) -> std::io::Result<()> {
-    let Some(found) = image::read_current(&system.path(path))? else {
+    let Some(found) = file_image::read_current(&system.path(path))? else {
         return Ok(());
     };
     let kept = keep_edit(system, transaction, "new", &found)?;
@@ -346,7 +346,7 @@ fn restore_runtime(
         }
         system.edge("a runtime value is put back");
     }
-    let rereads = journal.steps.iter().flat_map(Step::rereads);
+    let rereads = journal.steps.iter().flat_map(PlanStep::rereads);
     let mut rereads: Vec<ConfigReload> = rereads.map(ConfigReload::undo).collect();
     rereads.reverse();
     let read = match journal.kind {
@@ -355,7 +355,7 @@ fn restore_runtime(
     };
     obstacles.extend(read.err().map(RollbackObstacle::Reread));
     system.edge("the managers have read the old files");
-    obstacles.extend(system.put_back(&journal.before));
+    obstacles.extend(system.restore_runtime(&journal.before));
     obstacles
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crosstie_durable::FileOperations;
-use crosstie_model::{Facts, Step, change::TryCommandResult, plan::ConfigReload};
+use crosstie_model::{Facts, PlanStep, change::TryCommandResult, plan::ConfigReload};
 
 use super::{
     error::{
@@ -59,10 +59,10 @@ pub(super) trait SystemAccess: FileOperations {
 
     /// Starts the guard's work now, and waits for it.
     /// What could not be restored comes back.
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError>;
+    fn rollback_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError>;
 
     /// Runtime values, in the direction `to`. Files are not its affair.
-    fn set(&self, step: &Step) -> Result<(), StepError>;
+    fn set(&self, step: &PlanStep) -> Result<(), StepError>;
 
     /// Those who read configuration read it again.
     fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError>;
@@ -87,7 +87,7 @@ pub(super) trait SystemAccess: FileOperations {
     fn reread_all(&self) -> Result<(), ManagerError>;
 
     /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
-    fn put_back(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle>;
+    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle>;
 
     /// Between two tries of something that a moment may mend.
     fn pause(&self, time: Duration) {

@@ -18,7 +18,7 @@ use std::{
 };
 
 use crosstie_durable::{self as durable, FileOperations};
-use crosstie_model::{Facts, Step, change::TryCommandResult, plan::ConfigReload};
+use crosstie_model::{Facts, PlanStep, change::TryCommandResult, plan::ConfigReload};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{
@@ -30,10 +30,10 @@ use super::{
     renderer,
     session::{INTERRUPTED_REASON, SessionTransaction},
     step::{self, NodeRuntime},
-    system::SystemAccess,
+    system_access::SystemAccess,
 };
 use crosstie_node::{
-    groups::is_stopped,
+    child_processes::is_stopped,
     network_state::{self, NetworkState, SnapshotScope},
     with_causes,
 };
@@ -110,11 +110,11 @@ impl SystemAccess for NodeSystem {
         is_stopped().then_some("its controller stopped waiting for it")
     }
 
-    fn go_back_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
+    fn rollback_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
         guard::rollback_now(transaction)
     }
 
-    fn set(&self, step: &Step) -> Result<(), StepError> {
+    fn set(&self, step: &PlanStep) -> Result<(), StepError> {
         step::apply(step, &mut NodeRuntime::machine())
     }
 
@@ -163,7 +163,7 @@ impl SystemAccess for NodeSystem {
         renderer::reread_all()
     }
 
-    fn put_back(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
+    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
         match &before.network {
             Some(network) => restore_network(network),
             None => older_journal::restore(&self.facts(), before),

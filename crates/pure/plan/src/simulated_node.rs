@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crosstie_facts::{CaptureEntry, RawCapture};
 use crosstie_model::{
-    Facts, Mtu, Reading, Step,
+    Facts, Mtu, PlanStep, Reading,
     facts::net::InterfaceAddress,
     managed::{BlockPlace, FileOrigin, ManagedBlock, origin, with_block},
     plan::{FileChange, InterfaceChange, StaleStep, aside, global_addresses},
@@ -61,7 +61,7 @@ impl SimulatedNode {
     }
 
     /// Does one step. Nothing is changed if the node is not as it was when the plan was made.
-    pub fn apply(&mut self, step: &Step) -> Result<(), StaleStep> {
+    pub fn apply(&mut self, step: &PlanStep) -> Result<(), StaleStep> {
         for file in step.files() {
             self.change_file(file)?;
         }

@@ -13,11 +13,11 @@ use super::{
     error::{ChangeJournalError, GuardRunError, GuardSetupError, told},
     journal::StoredTransaction,
     lock,
-    system::SystemAccess,
+    rollback::{self, RollbackMoment},
+    system_access::SystemAccess,
     transaction::{all, journal_error, lock as lock_now, settle_interrupted},
-    undo::{self, RollbackMoment},
 };
-use crosstie_node::groups::is_stopped;
+use crosstie_node::child_processes::is_stopped;
 
 /// A change that runs gets this long to end by itself once its time is up.
 const RUNNING_CHANGE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -155,7 +155,7 @@ fn rollback_all(
 ) -> Result<RollbackReport, ChangeError> {
     let mut outcome = RollbackReport::default();
     for mut transaction in newest_first {
-        let edited = undo::edited_files(system, &transaction);
+        let edited = rollback::edited_files(system, &transaction);
         if transaction.is_in_force() && !edited.is_empty() && !force {
             return Err(ChangeError::Edited {
                 files: edited.join(", "),
@@ -196,7 +196,7 @@ pub(super) fn rollback_one(
             return Err(error);
         }
     }
-    let mut outcome = undo::roll_back(system, transaction, RollbackMoment::Running, why);
+    let mut outcome = rollback::roll_back(system, transaction, RollbackMoment::Running, why);
     // Whoever was cut off leaves the guard to finish, and to remove itself.
     if !is_stopped() {
         disarm(system, &mut outcome);
@@ -240,7 +240,7 @@ pub(super) fn run_guard(
     let outcome = if transaction.progress.state.is_open() {
         let why = transaction.progress.why.clone();
         let why = why.unwrap_or_else(|| reason(system, &transaction, moment));
-        Some(undo::roll_back(system, &mut transaction, moment, &why))
+        Some(rollback::roll_back(system, &mut transaction, moment, &why))
     } else {
         None
     };
@@ -290,14 +290,14 @@ pub(super) fn uninstall(
     let why = rollback_command_reason(system, "uninstall");
     let mut outcome = rollback_all(system, live.collect(), force, &why)?;
     for mut transaction in all(state)?.into_iter().rev() {
-        if let Some(finished) = undo::retry_leftovers(system, &mut transaction) {
+        if let Some(finished) = rollback::retry_leftovers(system, &mut transaction) {
             outcome.kept.extend(finished.kept);
             outcome.left.extend(finished.left);
         }
     }
     let is_unguarded = disarm(system, &mut outcome);
     let holds_a_copy = |found: &StoredTransaction| {
-        !found.progress.unrestored.is_empty() || undo::has_kept_edits(found)
+        !found.progress.unrestored.is_empty() || rollback::has_kept_edits(found)
     };
     let needed: Vec<StoredTransaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
     // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.

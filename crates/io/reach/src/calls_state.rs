@@ -10,7 +10,7 @@ use std::{
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::{
-    link::OutgoingFrames,
+    agent_pipe::OutgoingFrames,
     protocol::{CallExchange, CallFailure, ExchangeEvent, MAX_CALLS, ToAgent, encode_message},
     session::SessionError,
 };

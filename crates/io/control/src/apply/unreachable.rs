@@ -9,14 +9,14 @@ use crosstie_model::change::{
 use crosstie_reach::{NodeStage, Session};
 use crosstie_report::{
     change::{NodeChange, NodeChangeOutcome},
-    offer::CommandVerb,
     rollback::NodeRollbackPlan,
+    suggested_command::CommandVerb,
 };
 
 use super::{
-    ask::{ApplyTimeouts, ChangeCallError, call_change, call_change_when_free},
+    node_calls::{ApplyTimeouts, ChangeCallError, call_change, call_change_when_free},
+    rollback::RollbackRoute,
     transaction::{ChangeTarget, remarks},
-    undo::RollbackRoute,
 };
 use crate::Connector;
 
@@ -30,7 +30,7 @@ pub(super) fn resolve_unreachable_change(
 ) -> NodeChange {
     let change = |outcome| NodeChange::new(&subject.node, outcome);
     let Some((session, status)) = status(subject.connector.as_ref(), limits, progress) else {
-        return change(NodeChangeOutcome::GoingBack).with_reason(format!(
+        return change(NodeChangeOutcome::RollingBack).with_reason(format!(
             "{error}; no connection to it works, so it goes back by itself"
         ));
     };
@@ -146,8 +146,10 @@ fn roll_back(
         Ok(ChangeReply::Nothing) => {
             NodeChange::new(node, NodeChangeOutcome::RolledBack).with_reason(error.to_string())
         }
-        Ok(_) => NodeChange::new(node, NodeChangeOutcome::GoingBack).with_reason(error.to_string()),
-        Err(also) => NodeChange::new(node, NodeChangeOutcome::GoingBack)
+        Ok(_) => {
+            NodeChange::new(node, NodeChangeOutcome::RollingBack).with_reason(error.to_string())
+        }
+        Err(also) => NodeChange::new(node, NodeChangeOutcome::RollingBack)
             .with_reason(format!("{error}; {also}")),
     }
 }

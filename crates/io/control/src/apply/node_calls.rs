@@ -8,7 +8,7 @@ use std::{
 use crosstie_agent::{CallError, NodeCalls};
 use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest, ReachabilityProbe};
 use crosstie_reach::{NodeStage, Session, SessionError};
-use crosstie_report::offer::{CommandContext, CommandVerb};
+use crosstie_report::suggested_command::{CommandContext, CommandVerb};
 
 use crate::NodeError;
 
@@ -45,16 +45,16 @@ impl Default for ApplyTimeouts {
 pub(super) enum ChangeCallError {
     /// The node says so.
     #[error("{0}")]
-    Said(ChangeError),
+    Refused(ChangeError),
     /// Nobody knows what the node did.
     #[error("{}", .0.line())]
-    Contact(NodeError),
+    Unreachable(NodeError),
 }
 
 impl ChangeCallError {
     /// A node that answers another question is not understood.
     pub(super) fn wrong_answer() -> Self {
-        Self::Contact(SessionError::WrongAnswer.into())
+        Self::Unreachable(SessionError::WrongAnswer.into())
     }
 }
 
@@ -76,8 +76,8 @@ pub(super) fn call_change(
 ) -> Result<ChangeReply, ChangeCallError> {
     let answer = session.change(ask, deadline, progress);
     answer.map_err(|error| match error {
-        CallError::Call(error) => ChangeCallError::Said(error),
-        CallError::Session(error) => ChangeCallError::Contact(error.into()),
+        CallError::Call(error) => ChangeCallError::Refused(error),
+        CallError::Session(error) => ChangeCallError::Unreachable(error.into()),
     })
 }
 
@@ -92,7 +92,10 @@ pub(super) fn call_change_when_free(
     let end = Instant::now() + limits.rollback;
     loop {
         let answer = call_change(session, question, deadline, progress);
-        let busy = matches!(answer, Err(ChangeCallError::Said(ChangeError::Busy { .. })));
+        let busy = matches!(
+            answer,
+            Err(ChangeCallError::Refused(ChangeError::Busy { .. }))
+        );
         if !busy || Instant::now() + limits.pause >= end {
             return answer;
         }
@@ -112,7 +115,7 @@ pub(super) fn probe_again(
         return Ok((Vec::new(), Vec::new()));
     }
     let answers = session.reach(probes, limits.answer, progress);
-    let answers = answers.map_err(|error| ChangeCallError::Contact(error.into()))?;
+    let answers = answers.map_err(|error| ChangeCallError::Unreachable(error.into()))?;
     let (mut passed, mut failed) = (Vec::new(), Vec::new());
     for probe in probes {
         let answer = answers.iter().find(|answer| answer.probe == *probe);

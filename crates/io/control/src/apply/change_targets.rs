@@ -7,10 +7,10 @@ use crosstie_fabric::management;
 use crosstie_model::{ClusterSpec, Facts, change::ReachabilityProbe, plan::global_addresses};
 use crosstie_plan::management_probes;
 use crosstie_reach::{NodeStage, Session, ssh::SshDestination};
-use crosstie_report::offer::CommandContext;
+use crosstie_report::suggested_command::CommandContext;
 
 use super::{
-    ask::{ApplyTimeouts, probe_again},
+    node_calls::{ApplyTimeouts, probe_again},
     transaction::ChangeTarget,
 };
 use crate::{Connector, Fleet, FleetOptions, NodeFacts, destinations};

@@ -13,7 +13,7 @@ pub struct ReachabilityCall;
 
 impl Call for ReachabilityCall {
     const NAME: &'static str = "reach";
-    type Ask = Vec<ReachabilityProbe>;
+    type Request = Vec<ReachabilityProbe>;
     type Event = ();
     /// In the order of the probes.
     type Answer = Vec<ProbeResult>;

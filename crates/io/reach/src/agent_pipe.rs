@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_node::groups::ChildRegistration;
+use crosstie_node::child_processes::ChildRegistration;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::OFlags,

@@ -64,7 +64,7 @@ impl<N: FakeNode> Session for FakeSession<N> {
     }
 }
 
-fn decode_request<C: Call>(ask: &[u8]) -> C::Ask {
+fn decode_request<C: Call>(ask: &[u8]) -> C::Request {
     serde_json::from_slice(ask).unwrap()
 }
 

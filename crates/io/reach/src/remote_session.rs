@@ -9,11 +9,11 @@ use std::{
 };
 
 use crate::{
-    carrier::SessionThread,
-    link::AgentPipe,
+    agent_pipe::AgentPipe,
+    calls_state::{SharedCalls, WaitingCall, late},
     protocol::{STREAM_WINDOW, ToAgent},
     session::{CallLimits, Session, SessionError},
-    waiting::{SharedCalls, WaitingCall, late},
+    session_thread::SessionThread,
 };
 
 /// How often an agent that is asked nothing hears of us; it ends after half a minute of silence.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::wire::{RankPhase, RankState, RankStatus};
+use crate::job_protocol::{RankPhase, RankState, RankStatus};
 
 /// Of a rank that says nothing for longer, the head tells.
 pub const SILENT_SECONDS: u64 = 8;
@@ -115,7 +115,7 @@ pub fn is_hung(state: &RankState, now: u64, after: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{job::LaunchEngine, wire::RankEnd};
+    use crate::{job::LaunchEngine, job_protocol::RankEnd};
 
     fn status(rank: u32) -> RankStatus {
         RankStatus {
