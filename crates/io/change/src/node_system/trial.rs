@@ -112,7 +112,7 @@ mod tests {
             print_much();
             return;
         }
-        let name = "machine::trial::tests::much_output_takes_little_memory";
+        let name = "node_system::trial::tests::much_output_takes_little_memory";
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name])
             .env(ALONE, "1")
