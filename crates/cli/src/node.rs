@@ -41,7 +41,7 @@ pub(crate) fn run(command: NodeCommand) -> anyhow::Result<ExitCode> {
     Ok(exit::CLEAN)
 }
 
-/// What the timer and the boot unit of a node start, to go back from a change that nobody confirmed.
+/// What the timer and the boot unit of a node start, to roll back a change that nobody confirmed.
 fn guard(transaction: &str, boot: bool, wait_until: Option<Duration>) -> anyhow::Result<()> {
     let outcome = match wait_until {
         Some(until) => change::wait_and_run_guard(transaction, until),

@@ -6,10 +6,10 @@ use crosstie_report::suggested_command::{CommandContext, CommandVerb};
 
 use super::{ClusterArgs, NodeArgs, RootArgs, value::time_in};
 
-/// Seconds until a node goes back by itself, unless they are given.
+/// Seconds until a node rolls back by itself, unless they are given.
 pub(crate) const DEFAULT_GUARD_SECONDS: u32 = 120;
 
-/// Change the nodes as planned; each goes back by itself unless it is confirmed
+/// Change the nodes as planned; each rolls back by itself unless it is confirmed
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/apply.txt"))]
 pub(crate) struct ApplyArgs {
@@ -28,7 +28,7 @@ pub(crate) struct ApplyArgs {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// A node goes back by itself unless it is confirmed within so many seconds
+    /// A node rolls back by itself unless it is confirmed within so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_GUARD_SECONDS, value_parser = clap::value_parser!(u32).range(30..=3600))]
     pub(crate) guard: u32,
 
@@ -112,11 +112,11 @@ pub(crate) struct TryArgs {
     #[arg(value_name = "CMD", last = true, required = true)]
     pub(crate) command: Vec<String>,
 
-    /// Go back after so long, unless it is kept: 90s, 2m
+    /// Roll back after so long, unless it is kept: 90s, 2m
     #[arg(long = "for", value_name = "TIME", default_value = "2m", value_parser = |text: &str| time_in(text, 30..=3600))]
     pub(crate) time: Duration,
 
-    /// A file or folder on the node to put back, too (may be repeated)
+    /// A file or folder on the node to restore, too (may be repeated)
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<String>,
 

@@ -232,7 +232,7 @@ pub(crate) struct PlanArgs {
 /// Look at the nodes and what is cabled to what, and write the cluster file
 ///
 /// Every RDMA port says its name on the wire and listens for the others, which takes root on the nodes and no addresses.
-/// Links that are down are brought up for it and put back.
+/// Links that are down are brought up for it and restored.
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/init.txt"))]
 pub(crate) struct InitArgs {

@@ -15,7 +15,7 @@ pub(crate) enum NodeCommand {
         build: Option<String>,
     },
 
-    /// Go back from a change that nobody confirmed. The node itself starts this
+    /// Roll back a change that nobody confirmed. The node itself starts this
     #[command(hide = true)]
     Guard {
         transaction: String,

@@ -21,7 +21,7 @@ pub(crate) struct UpArgs {
     #[arg(long)]
     pub(crate) diff: bool,
 
-    /// A node goes back by itself unless it is confirmed within so many seconds
+    /// A node rolls back by itself unless it is confirmed within so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_GUARD_SECONDS, value_parser = clap::value_parser!(u32).range(30..=3600))]
     pub(crate) guard: u32,
 

@@ -62,7 +62,7 @@ const HASH: &str = "$6$crosstie$5w81WCiQxh2yidBvbEQwxgfSyPxLBc8Z9TgzjuP4Uyqbp4s4
 
 /// What makes a node another one than its neighbours.
 #[derive(Default)]
-pub struct Furnish {
+pub struct NodeSetup {
     /// The user's `.bashrc`.
     pub bashrc: &'static str,
     /// Shell commands that run as root in the node's namespaces of mounts and of its host name; `$HOME` is the user's.
@@ -75,8 +75,8 @@ pub struct Furnish {
     pub stock: bool,
 }
 
-/// A place with an ssh configuration and the nodes that it leads to.
-pub struct Place {
+/// An ssh configuration and the nodes that it leads to.
+pub struct SshNodes {
     folder: TempDir,
     pub nodes: Vec<Node>,
 }
@@ -95,7 +95,7 @@ impl Drop for Node {
     }
 }
 
-impl Place {
+impl SshNodes {
     pub fn new() -> Self {
         assert!(
             rustix::process::geteuid().is_root(),
@@ -130,7 +130,7 @@ impl Place {
     }
 
     /// Starts a node, and makes it known by its name.
-    pub fn node(&mut self, name: &str, furnish: &Furnish) -> &Node {
+    pub fn node(&mut self, name: &str, furnish: &NodeSetup) -> &Node {
         let key = self.make_key(&format!("host-{name}"));
         let port = free_port();
         let home = self.path(&format!("home-{name}"));
@@ -169,7 +169,7 @@ impl Place {
         self.nodes.last().unwrap()
     }
 
-    fn furnish(&self, name: &str, port: u16, home: &Path, furnish: &Furnish) -> String {
+    fn furnish(&self, name: &str, port: u16, home: &Path, furnish: &NodeSetup) -> String {
         let append = |file: &str, line: String, mode: u32| {
             let text = fs::read_to_string(format!("/etc/{file}")).unwrap();
             let path = self.path(&format!("{name}-{file}"));

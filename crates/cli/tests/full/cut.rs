@@ -9,7 +9,7 @@ use crate::common::{
     changes,
     cuts::{
         self,
-        place::{places, take_turns},
+        cut_node::{cut_nodes, take_turns},
         table::{KILLED, POWER, Page, Table},
     },
     inits,
@@ -43,14 +43,14 @@ fn cut_off(lab: LabLease, page: &Page) {
     let wanted = wanted.map_or(usize::MAX, |count| count.parse().unwrap());
     let cluster = Cluster::new(lab);
     let file = cluster.file();
-    let places = places(&cluster.lab, &file, &NODES);
-    let edges = &places[0].edges;
+    let cut_nodes = cut_nodes(&cluster.lab, &file, &NODES);
+    let edges = &cut_nodes[0].edges;
     let table = Table::open(page, edges);
     let mut jobs = cuts::jobs(edges, page.cuts);
     jobs.retain(|job| !table.has(job));
     jobs.truncate(wanted);
     let table = Mutex::new(table);
-    take_turns(&places, jobs, |job, outcome| {
+    take_turns(&cut_nodes, jobs, |job, outcome| {
         table.lock().unwrap().add(job, outcome);
     });
     takes_a_change(&cluster.lab, &file);

@@ -2,7 +2,7 @@
 
 use crate::common::{
     changes::json,
-    cuts::{Cut, Job, Operation, place::Place},
+    cuts::{Cut, Job, Operation, cut_node::CutNode},
     lab::sh,
     ups::proven_two_sparks,
 };
@@ -13,7 +13,7 @@ const LOST: &str = "/var/lib/lost";
 fn full_power_cut_off_changes_end_confirmed_or_back() {
     let proven = proven_two_sparks();
     let lab = &proven.lab;
-    let place = |node, index: usize| Place::proven(&proven, node, &proven.before[index]);
+    let cut_node = |node, index: usize| CutNode::proven(&proven, node, &proven.before[index]);
     let power_cut = |operation, edge| Job {
         operation,
         edge,
@@ -21,7 +21,7 @@ fn full_power_cut_off_changes_end_confirmed_or_back() {
     };
     let node = "spark-a";
     // In the middle of the files. What was not synced is lost, or a power cut shows nothing.
-    place(node, 0).cut_at(power_cut(Operation::WayBack, 24), || {
+    cut_node(node, 0).cut_at(power_cut(Operation::Rollback, 24), || {
         sh(lab, node, &format!("echo lost > {LOST}"));
     });
     let script = format!("grep lost {LOST} || true; ls /sys/class/infiniband");
@@ -34,5 +34,5 @@ fn full_power_cut_off_changes_end_confirmed_or_back() {
     let node = "spark-b";
     json(lab, &proven.cluster, 0, &["rollback", node, "--yes"]);
     // In the middle of the kernel's values.
-    place(node, 1).cut(power_cut(Operation::Change, 58));
+    cut_node(node, 1).cut(power_cut(Operation::Change, 58));
 }

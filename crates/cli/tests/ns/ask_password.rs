@@ -15,7 +15,7 @@ use rustix::{
 };
 use serde_json::Value;
 
-use crate::common::sshd::{Furnish, PASSWORD, Place, eventually, prepared};
+use crate::common::sshd::{NodeSetup, PASSWORD, SshNodes, eventually, prepared};
 
 /// A terminal that somebody sits at, and a scan that asks there.
 struct Seat {
@@ -26,7 +26,7 @@ struct Seat {
 }
 
 impl Seat {
-    fn take(place: &Place) -> Self {
+    fn take(place: &SshNodes) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -103,11 +103,11 @@ impl Seat {
     }
 }
 
-fn place() -> Place {
-    let mut place = Place::new();
-    let furnish = Furnish {
+fn place() -> SshNodes {
+    let mut place = SshNodes::new();
+    let furnish = NodeSetup {
         sudo: "alice ALL=(ALL) ALL",
-        ..Furnish::default()
+        ..NodeSetup::default()
     };
     place.node("node", &furnish);
     place

@@ -11,7 +11,7 @@ use crosstie_reach::{binary::build_of, protocol::MAGIC};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::sshd::{
-    Furnish, Place, crosstie, eventually, free_port, parent, prepared, processes,
+    NodeSetup, SshNodes, crosstie, eventually, free_port, parent, prepared, processes,
 };
 
 /// A program that collection waits for takes its time.
@@ -20,16 +20,16 @@ const SLOW: &str = "mkdir -p /run/systemd/system; printf '#!/bin/sh\\nsleep 30' 
 
 #[test]
 fn ns_bad_nodes_hold_up_nobody() {
-    let mut place = Place::new();
-    place.node("good", &Furnish::default());
-    place.node("better", &Furnish::default());
+    let mut place = SshNodes::new();
+    place.node("good", &NodeSetup::default());
+    place.node("better", &NodeSetup::default());
     // Accepts connections, and never says a word.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     place.configure("silent", silent.local_addr().unwrap().port(), "");
     place.configure("dead", free_port(), "");
-    let hangs = Furnish {
+    let hangs = NodeSetup {
         forced: Some("sleep 60".to_owned()),
-        ..Furnish::default()
+        ..NodeSetup::default()
     };
     place.node("hangs", &hangs);
     let started = Instant::now();
@@ -62,7 +62,7 @@ fn ns_bad_nodes_hold_up_nobody() {
 
 #[test]
 fn ns_liars_are_found_out() {
-    let mut place = Place::new();
+    let mut place = SshNodes::new();
     let build = build_of(crosstie()).unwrap();
     let version = env!("CARGO_PKG_VERSION");
     let machine = rustix::system::uname();
@@ -149,9 +149,9 @@ fn ns_liars_are_found_out() {
         ),
     ];
     for (name, forced, _) in &lies {
-        let forced = Furnish {
+        let forced = NodeSetup {
             forced: Some(forced.clone()),
-            ..Furnish::default()
+            ..NodeSetup::default()
         };
         place.node(name, &forced);
     }
@@ -166,10 +166,10 @@ fn ns_liars_are_found_out() {
 }
 
 /// A scan of a node whose agent is in the middle of a call, and the agent.
-fn in_the_middle(place: &mut Place) -> (Child, i32) {
-    let slow = Furnish {
+fn in_the_middle(place: &mut SshNodes) -> (Child, i32) {
+    let slow = NodeSetup {
         mounts: SLOW,
-        ..Furnish::default()
+        ..NodeSetup::default()
     };
     let cache = place.node("slow", &slow).cache();
     let scan = place
@@ -192,7 +192,7 @@ fn in_the_middle(place: &mut Place) -> (Child, i32) {
 
 #[test]
 fn ns_an_agent_that_is_killed_is_missed_at_once() {
-    let mut place = Place::new();
+    let mut place = SshNodes::new();
     let (scan, agent) = in_the_middle(&mut place);
     kill_process(Pid::from_raw(agent).unwrap(), Signal::KILL).unwrap();
     let output = scan.wait_with_output().unwrap();
@@ -206,7 +206,7 @@ fn ns_an_agent_that_is_killed_is_missed_at_once() {
 
 #[test]
 fn ns_an_agent_that_stands_still_is_given_up() {
-    let mut place = Place::new();
+    let mut place = SshNodes::new();
     let (scan, agent) = in_the_middle(&mut place);
     let agent_process = Pid::from_raw(agent).unwrap();
     kill_process(agent_process, Signal::STOP).unwrap();
@@ -222,7 +222,7 @@ fn ns_an_agent_that_stands_still_is_given_up() {
 
 #[test]
 fn ns_interrupting_leaves_nothing_behind() {
-    let mut place = Place::new();
+    let mut place = SshNodes::new();
     let (mut scan, agent) = in_the_middle(&mut place);
     let config = place.path("ssh_config").display().to_string();
     kill_process(Pid::from_child(&scan), Signal::INT).unwrap();

@@ -9,15 +9,15 @@ use crosstie_reach::{
     ssh::{SshLogin, SshOptions},
 };
 
-use crate::common::sshd::{Furnish, Place};
+use crate::common::sshd::{NodeSetup, SshNodes};
 
 #[test]
 fn ns_a_new_connection_is_no_share_of_an_open_one() {
-    let mut place = Place::new();
+    let mut place = SshNodes::new();
     // The way there is what counts: whatever logs in is sent away at once.
-    let furnish = Furnish {
+    let furnish = NodeSetup {
         forced: Some("exit 7".to_owned()),
-        ..Furnish::default()
+        ..NodeSetup::default()
     };
     let port = place.node("spark-a", &furnish).port;
     let socket = place.path("master");

@@ -2,9 +2,9 @@
 
 use std::process::{Command, Output, Stdio};
 
-use crate::common::sshd::{self, Furnish, Place};
+use crate::common::sshd::{self, NodeSetup, SshNodes};
 
-fn init(place: &Place, nodes: &[&str]) -> Output {
+fn init(place: &SshNodes, nodes: &[&str]) -> Output {
     Command::new(sshd::crosstie())
         .arg("init")
         .args(nodes)
@@ -19,7 +19,7 @@ fn init(place: &Place, nodes: &[&str]) -> Output {
         .unwrap()
 }
 
-fn complaint(place: &Place, nodes: &[&str]) -> String {
+fn complaint(place: &SshNodes, nodes: &[&str]) -> String {
     let output = init(place, nodes);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(!place.path("cluster.toml").exists());
@@ -28,14 +28,14 @@ fn complaint(place: &Place, nodes: &[&str]) -> String {
 
 #[test]
 fn ns_init_says_where_root_is_missing_and_which_nodes_are_one() {
-    let mut place = Place::new();
+    let mut place = SshNodes::new();
     for (name, sudo) in [
         ("with", "alice ALL=(ALL) NOPASSWD: ALL"),
         ("without", "alice ALL=(ALL) NOPASSWD: /usr/bin/true"),
     ] {
-        let furnish = Furnish {
+        let furnish = NodeSetup {
             sudo,
-            ..Furnish::default()
+            ..NodeSetup::default()
         };
         place.node(name, &furnish);
     }

@@ -6,18 +6,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::sshd::{Furnish, Place, crosstie, free_port};
+use crate::common::sshd::{NodeSetup, SshNodes, crosstie, free_port};
 
 #[test]
 fn ns_nodes_are_scanned_and_keep_one_file() {
-    let mut place = Place::new();
-    place.node("plain", &Furnish::default());
+    let mut place = SshNodes::new();
+    place.node("plain", &NodeSetup::default());
     let noise = "echo Welcome to the machine; printf 'no end of line'; echo oops >&2";
     place.node(
         "noisy",
-        &Furnish {
+        &NodeSetup {
             bashrc: noise,
-            ..Furnish::default()
+            ..NodeSetup::default()
         },
     );
     let (nodes, output) = place.json(&["plain", ".", "noisy", "--facts"]);
@@ -53,8 +53,8 @@ fn ns_nodes_are_scanned_and_keep_one_file() {
 
 #[test]
 fn ns_another_build_is_replaced() {
-    let mut place = Place::new();
-    let cache = place.node("node", &Furnish::default()).cache();
+    let mut place = SshNodes::new();
+    let cache = place.node("node", &NodeSetup::default()).cache();
     assert!(place.json(&["node"]).1.status.success());
     let file = fs::read_dir(&cache)
         .unwrap()
@@ -71,8 +71,8 @@ fn ns_another_build_is_replaced() {
 
 #[test]
 fn ns_host_keys_are_checked() {
-    let mut place = Place::new();
-    let port = place.node("node", &Furnish::default()).port;
+    let mut place = SshNodes::new();
+    let port = place.node("node", &NodeSetup::default()).port;
     let known = fs::read_to_string(place.path("known_hosts")).unwrap();
     let another = fs::read_to_string(place.path("id.pub")).unwrap();
     fs::write(
@@ -98,9 +98,9 @@ fn ns_host_keys_are_checked() {
 
 #[test]
 fn ns_a_jump_host_is_passed() {
-    let mut place = Place::new();
-    place.node("jump", &Furnish::default());
-    let port = place.node("behind", &Furnish::default()).port;
+    let mut place = SshNodes::new();
+    place.node("jump", &NodeSetup::default());
+    let port = place.node("behind", &NodeSetup::default()).port;
     place.configure("far", port, "ProxyJump jump");
     let (nodes, output) = place.json(&["far"]);
     assert!(output.status.success(), "{nodes:#?}");
@@ -112,8 +112,8 @@ fn ns_a_jump_host_is_passed() {
 /// The first ssh leaves a master behind, which holds on to its standard error.
 #[test]
 fn ns_shared_connections_work() {
-    let mut place = Place::new();
-    let port = place.node("node", &Furnish::default()).port;
+    let mut place = SshNodes::new();
+    let port = place.node("node", &NodeSetup::default()).port;
     let socket = place.path("mux").display().to_string();
     let shared = format!("ControlMaster auto\nControlPersist 3\nControlPath {socket}");
     place.configure("shared", port, &shared);
@@ -128,8 +128,8 @@ fn ns_shared_connections_work() {
 
 #[test]
 fn ns_ssh_says_what_to_do() {
-    let mut place = Place::new();
-    let port = place.node("node", &Furnish::default()).port;
+    let mut place = SshNodes::new();
+    let port = place.node("node", &NodeSetup::default()).port;
     place.configure("stranger", port, "");
     fs::write(place.path("ssh_config"), {
         let text = fs::read_to_string(place.path("ssh_config")).unwrap();
@@ -163,7 +163,7 @@ fn ns_ssh_says_what_to_do() {
 
 #[test]
 fn ns_what_a_disk_may_do_is_told() {
-    let mut place = Place::new();
+    let mut place = SshNodes::new();
     for (name, mounts) in [
         (
             "full",
@@ -178,9 +178,9 @@ fn ns_what_a_disk_may_do_is_told() {
             "mkdir $HOME/.cache; mount -t tmpfs -o noexec,uid=4242 tmpfs $HOME/.cache",
         ),
     ] {
-        let mounts = Furnish {
+        let mounts = NodeSetup {
             mounts,
-            ..Furnish::default()
+            ..NodeSetup::default()
         };
         place.node(name, &mounts);
     }

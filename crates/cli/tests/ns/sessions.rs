@@ -17,7 +17,7 @@ use crosstie_reach::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::sshd::{Furnish, Place, crosstie, eventually, prepared, processes};
+use crate::common::sshd::{NodeSetup, SshNodes, crosstie, eventually, prepared, processes};
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -159,13 +159,13 @@ fn last_words(path: &Path) -> String {
 
 #[test]
 fn ns_an_interrupted_call_is_cancelled() {
-    let mut place = Place::new();
-    let furnish = Furnish {
+    let mut place = SshNodes::new();
+    let furnish = NodeSetup {
         mounts: "mkdir -p /run/systemd/system; printf '#!/bin/sh\\nsleep 32' >/run/slow; chmod 755 /run/slow; \
                  mount --bind /run/slow /usr/bin/timedatectl",
         // Keeps what the controller says.
         forced: Some("tee -a $HOME/said | /bin/sh\n".to_owned()),
-        ..Furnish::default()
+        ..NodeSetup::default()
     };
     let home = place.node("node", &furnish).home.clone();
     let mut scan = place.scan(&["node"]);

@@ -9,16 +9,16 @@ use std::{
 use crosstie_model::{Facts, Reading};
 use serde_json::Value;
 
-use crate::common::sshd::{Furnish, PASSWORD, Place, USER, typed};
+use crate::common::sshd::{NodeSetup, PASSWORD, SshNodes, USER, typed};
 
 const WITH_PASSWORD: &str = "alice ALL=(ALL) ALL";
 const WITHOUT: &str = "alice ALL=(ALL) NOPASSWD: ALL";
 
-fn place(sudo: &'static str) -> Place {
-    let mut place = Place::new();
-    let furnish = Furnish {
+fn place(sudo: &'static str) -> SshNodes {
+    let mut place = SshNodes::new();
+    let furnish = NodeSetup {
         sudo,
-        ..Furnish::default()
+        ..NodeSetup::default()
     };
     place.node("node", &furnish);
     place
@@ -37,7 +37,7 @@ fn scanned(node: &Value) -> (String, String) {
     (user.to_owned(), why.unwrap_or_default().to_owned())
 }
 
-fn with_password(place: &Place, password: &str) -> (String, String) {
+fn with_password(place: &SshNodes, password: &str) -> (String, String) {
     let mut command = place.scan(&["node", "--json", "--sudo", "--become-password-fd", "0"]);
     command.stdin(typed(password));
     let output = command.output().unwrap();
@@ -96,7 +96,7 @@ fn ns_this_machine_is_read_as_root_too() {
     assert!(place.path("var-node/crosstie/bin").exists());
 }
 
-fn takes_the_right_password_alone(place: &Place) {
+fn takes_the_right_password_alone(place: &SshNodes) {
     assert_eq!(
         with_password(place, PASSWORD),
         ("root".into(), String::new())
@@ -145,14 +145,14 @@ esac
 
 #[test]
 fn ns_sudo_rs_gets_its_password_too() {
-    let mut place = Place::new();
+    let mut place = SshNodes::new();
     let program = place.path("home-node-sudo");
     fs::write(&program, SUDO_RS).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let furnish = Furnish {
+    let furnish = NodeSetup {
         sudo: WITHOUT,
         mounts: "cp -p /usr/bin/sudo /run/sudo; mount --bind $HOME-sudo /usr/bin/sudo",
-        ..Furnish::default()
+        ..NodeSetup::default()
     };
     place.node("node", &furnish);
     takes_the_right_password_alone(&place);

@@ -16,7 +16,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::common::sshd::{Furnish, Node, PASSWORD, Place, crosstie, processes, typed};
+use crate::common::sshd::{Node, NodeSetup, PASSWORD, SshNodes, crosstie, processes, typed};
 
 /// Every file and folder of a home directory: its mode, owner and text.
 type Tree = BTreeMap<PathBuf, (u32, u32, Vec<u8>)>;
@@ -43,7 +43,7 @@ fn tree(path: &Path) -> Tree {
 
 /// A desk and its nodes, of which only passwords are known.
 struct Office {
-    place: Place,
+    place: SshNodes,
     nodes: Vec<String>,
 }
 
@@ -57,12 +57,12 @@ impl Office {
 
     /// Each node with what runs before its sshd.
     fn furnished(nodes: &[&str], mounts: impl Fn(&str) -> &'static str) -> Self {
-        let mut place = Place::new();
+        let mut place = SshNodes::new();
         for name in ["desk"].iter().chain(nodes) {
-            let stock = Furnish {
+            let stock = NodeSetup {
                 stock: true,
                 mounts: mounts(name),
-                ..Furnish::default()
+                ..NodeSetup::default()
             };
             place.node(name, &stock);
         }

@@ -1,4 +1,4 @@
-//! The way back. Every part of it looks first, so that it can be cut off anywhere and begun again.
+//! The rollback. Every part of it looks first, so that it can be cut off anywhere and begun again.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -25,7 +25,7 @@ use crosstie_node::child_processes::is_stopped;
 const MAX_TRIES: u32 = 3;
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// When the way back is gone.
+/// When the guard is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RollbackMoment {
     /// Managers run and must be told.
@@ -225,7 +225,7 @@ fn restore_file(
     }
     let bytes = transaction.folder.join(FileImage::file(index));
     image.restore(system, &bytes)?;
-    system.edge("a file is put back");
+    system.edge("a file is restored");
     Ok(())
 }
 
@@ -344,7 +344,7 @@ fn restore_runtime(
                 }
             }
         }
-        system.edge("a runtime value is put back");
+        system.edge("a runtime value is restored");
     }
     let rereads = journal.steps.iter().flat_map(PlanStep::rereads);
     let mut rereads: Vec<ConfigReload> = rereads.map(ConfigReload::undo).collect();

@@ -38,7 +38,7 @@ pub(super) trait SystemAccess: FileOperations {
     /// Puts this program at `path`, for the day when it is the only one that can undo.
     fn store_program(&self, path: &Path) -> io::Result<()>;
 
-    /// From now on the node goes back by itself: after `guard`, and with a boot.
+    /// From now on the node rolls back by itself: after `guard`, and with a boot.
     fn arm(
         &self,
         transaction: &str,
@@ -70,7 +70,7 @@ pub(super) trait SystemAccess: FileOperations {
     /// Whatever renders other files from ours at boot does so again. Nothing else runs yet.
     fn render_at_boot(&self) -> Result<(), ManagerError>;
 
-    /// Runtime state of interfaces, to be put back.
+    /// Runtime state of interfaces, to be restored.
     fn before(&self, now: &Facts, interfaces: &[String]) -> RuntimeSnapshot;
 
     /// Runtime state of the whole network, and what of it could not be restored.

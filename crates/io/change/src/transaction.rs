@@ -52,7 +52,7 @@ pub(super) fn all(state: &Path) -> Result<Vec<StoredTransaction>, ChangeError> {
 }
 
 /// One that is neither kept nor undone stands in the way of the next, as long as its guard waits. What was cut off
-/// before it had one is put back here, and what is left of a guard goes.
+/// before it had one is restored here, and what is left of a guard goes.
 pub(super) fn settle_interrupted(
     system: &dyn SystemAccess,
     state: &Path,

@@ -10,9 +10,9 @@ use crate::{
     apply::{ApplyError, RollbackError},
 };
 
-/// One that is answered with yes or no.
+/// A question that is answered with yes or no.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct ConsentQuestion<'a> {
     /// What there is to know first.
     pub text: &'a str,
     /// A few words.
@@ -41,7 +41,7 @@ pub trait Prompter: AskPassword {
     /// Whether what they were to see before they are asked has reached them, or wherever it was to go.
     fn output_arrived(&self) -> bool;
 
-    fn ask(&self, question: &Question) -> ConsentAnswer;
+    fn ask(&self, question: &ConsentQuestion) -> ConsentAnswer;
 }
 
 impl AskPassword for NoObserver {
@@ -59,7 +59,7 @@ impl Prompter for NoObserver {
         true
     }
 
-    fn ask(&self, _: &Question) -> ConsentAnswer {
+    fn ask(&self, _: &ConsentQuestion) -> ConsentAnswer {
         ConsentAnswer::EndOfInput
     }
 }
@@ -120,7 +120,7 @@ impl Consent<'_> {
     }
 
     /// `what` is done without a question where `--yes` is passed.
-    pub fn ask(&self, question: &Question, what: &'static str) -> Result<(), ConsentError> {
+    pub fn ask(&self, question: &ConsentQuestion, what: &'static str) -> Result<(), ConsentError> {
         if !self.prompter.output_arrived() {
             return Err(ConsentError::Unseen);
         }

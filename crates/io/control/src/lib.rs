@@ -36,7 +36,9 @@ pub use cabling::{CablingListenError, NoPortReasons};
 pub use cluster_file::{CLUSTER_FILE, ClusterFileReadError, read_existing};
 pub use command_verdict::CommandVerdict;
 pub use connector::{Connector, NodeRouteError};
-pub use consent::{Consent, ConsentAnswer, ConsentError, Prompter, Question, is_declined_error};
+pub use consent::{
+    Consent, ConsentAnswer, ConsentError, ConsentQuestion, Prompter, is_declined_error,
+};
 pub use error::{NodeError, NodesFailed, chain_of, failure_report};
 pub use event::{ControlEvent, EventObserver, FleetRound, NoObserver};
 pub use fleet::{COLLECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROMPT_TIMEOUT};

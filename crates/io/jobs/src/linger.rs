@@ -32,7 +32,7 @@ pub(crate) fn enable(folder: &JobFolder) -> Result<(), JobCallError> {
     })
 }
 
-/// Takes back what this job did, unless another one needs it: then it is that one's from now on.
+/// Undoes what this job did, unless another one needs it: then it is that one's from now on.
 pub(crate) fn release(folder: &JobFolder, others: &[JobFolder]) -> Result<(), String> {
     let mark = folder.file(LINGER_MARK_FILE);
     if !mark.exists() {

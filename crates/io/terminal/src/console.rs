@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_control::{ConsentAnswer, ControlEvent, EventObserver, Prompter, Question};
+use crosstie_control::{ConsentAnswer, ConsentQuestion, ControlEvent, EventObserver, Prompter};
 use crosstie_model::ClusterPlan;
 use crosstie_reach::secret::{
     AskPassword, PasswordError, PasswordPurpose, PasswordSource, SecretBytes,
@@ -246,7 +246,7 @@ impl Prompter for TerminalConsole {
         self.state().unprinted.is_none()
     }
 
-    fn ask(&self, question: &Question) -> ConsentAnswer {
+    fn ask(&self, question: &ConsentQuestion) -> ConsentAnswer {
         let show = || {
             let text = question.plan.map(|plan| self.plan(plan));
             let text = text.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What is asked of a node that is to be changed, and what it answers.
 //!
-//! A change is a transaction of the node's own: a journal with the way back is on its disk, and a guard is armed, before
-//! the first file is touched. Unless it is confirmed in time, the node goes back by itself.
+//! A change is a transaction of the node's own: a journal with all that a rollback needs is on its disk, and a guard is armed, before
+//! the first file is touched. Unless it is confirmed in time, the node rolls back by itself.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -46,7 +46,7 @@ pub struct ApplyRequest {
     /// The cluster's name, for whoever looks at the journal.
     pub cluster: String,
     pub plan: NodePlan,
-    /// Seconds from arming to the way back.
+    /// Seconds from arming to the rollback.
     pub guard_seconds: u32,
     /// Also where programs have queue pairs on a port that changes.
     pub force: bool,
@@ -58,7 +58,7 @@ pub struct TryRequest {
     pub run: String,
     /// Program and arguments; no shell comes between.
     pub command: Vec<String>,
-    /// Files and folders that are put back, besides the usual ones of network managers.
+    /// Files and folders that are restored, besides the usual ones of network managers.
     pub files: Vec<String>,
     pub guard_seconds: u32,
     /// The command is ended after so long.
@@ -74,7 +74,7 @@ pub enum ChangeReply {
     Armed(ArmedChange),
     Confirmed,
     RolledBack(RollbackReport),
-    /// There was nothing to go back to.
+    /// There was nothing to roll back to.
     Nothing,
     Status(NodeChangeStatus),
 }
@@ -82,7 +82,7 @@ pub enum ChangeReply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArmedChange {
     pub transaction: String,
-    /// Until the node goes back by itself.
+    /// Until the node rolls back by itself.
     pub seconds_left: u32,
     /// Of a trial: how its command ended and what it printed (the last of it).
     pub ended: Option<TryCommandResult>,
@@ -101,7 +101,7 @@ pub struct RollbackReport {
     pub transactions: Vec<String>,
     /// Other people's edits, and where they are kept now.
     pub kept: Vec<String>,
-    /// What could not be put back and does no harm (a module in use), for a person to know.
+    /// What could not be restored and does no harm (a module in use), for a person to know.
     pub left: Vec<String>,
 }
 
@@ -124,7 +124,7 @@ pub struct TransactionStatus {
     pub state: TransactionState,
     /// When it was begun, by the node's clock: `2026-11-15T10:00:00Z`.
     pub began: String,
-    /// Until the node goes back by itself.
+    /// Until the node rolls back by itself.
     pub seconds_left: Option<u32>,
     /// Why it was rolled back.
     pub why: Option<String>,
@@ -137,7 +137,7 @@ pub enum TransactionKind {
     Try,
 }
 
-/// How far a transaction is. The first three end in the way back, unless they are confirmed.
+/// How far a transaction is. The first three end in a rollback, unless they are confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransactionState {
@@ -148,7 +148,7 @@ pub enum TransactionState {
     /// Every change is made and was seen.
     Applied,
     Confirmed,
-    /// On the way back. It goes on with every boot until it is done.
+    /// Being rolled back. It goes on with every boot until it is done.
     RollingBack,
     RolledBack,
 }
@@ -254,7 +254,7 @@ pub enum ChangeError {
         left: Vec<String>,
     },
     #[error(
-        "{step}: {why}; going back failed too ({also}), and is tried again by the guard and with every boot"
+        "{step}: {why}; rolling back failed too ({also}), and is tried again by the guard and with every boot"
     )]
     Stuck {
         step: String,
@@ -268,7 +268,7 @@ pub enum ChangeError {
     )]
     Newer { transaction: String },
     #[error(
-        "somebody has edited {files} since; pass --force to go back all the same (the edit is kept beside the journal)"
+        "somebody has edited {files} since; pass --force to roll back all the same (the edit is kept beside the journal)"
     )]
     Edited { files: String },
 }

@@ -1,4 +1,4 @@
-//! What would be changed on each node so that it is what the cluster file says: files, steps, and the way back.
+//! What would be changed on each node so that it is what the cluster file says: files, steps, and the rollback.
 //!
 //! ```text
 //! Spec ──check──▶ wiring (who is joined to whom, addresses) ──┐

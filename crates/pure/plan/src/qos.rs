@@ -20,7 +20,7 @@ pub(crate) fn traffic_class(qos: &QosSpec) -> u8 {
 #[derive(Default)]
 pub(crate) struct QosSteps {
     pub(crate) steps: Vec<PlanStep>,
-    /// What the boot unit puts back.
+    /// What the boot unit sets again.
     pub(crate) boot: Vec<BootPortSettings>,
     pub(crate) notes: Vec<String>,
     pub(crate) refusals: Vec<PlanRefusal>,

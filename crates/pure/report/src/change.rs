@@ -96,7 +96,7 @@ impl NodeChange {
             NodeChangeOutcome::Confirmed => (TextTone::Good, "confirmed"),
             NodeChangeOutcome::Unchanged => (TextTone::Good, "unchanged"),
             NodeChangeOutcome::RolledBack => (TextTone::Alarm, "rolled back"),
-            NodeChangeOutcome::RollingBack => (TextTone::Alarm, "goes back by itself"),
+            NodeChangeOutcome::RollingBack => (TextTone::Alarm, "rolls back by itself"),
             NodeChangeOutcome::Refused => (TextTone::Alarm, "refused"),
             NodeChangeOutcome::NotBegun => (TextTone::Bad, "not begun"),
             NodeChangeOutcome::Failed => (TextTone::Alarm, "failed"),
@@ -164,7 +164,7 @@ pub fn schema() -> schemars::Schema {
     crate::document::document_schema::<ApplyReport>()
 }
 
-/// Nodes and what became of them; `undone` where going back is what was asked for.
+/// Nodes and what became of them; `undone` where a rollback is what was asked for.
 pub fn view(changes: &ApplyReport, undone: bool, palette: Palette) -> String {
     let row = |change: &NodeChange| {
         let (mut tone, words) = change.words();

@@ -119,7 +119,7 @@ fn transaction(node: TextSpan, one: &TransactionStatus) -> Vec<TextSpan> {
         TransactionKind::Try => "try",
     };
     let (tone, state) = match one.state {
-        TransactionState::RollingBack => (TextTone::Bad, "on the way back"),
+        TransactionState::RollingBack => (TextTone::Bad, "rolling back"),
         state if state.is_open() => (TextTone::Bad, "not confirmed yet"),
         _ => (TextTone::Plain, "confirmed"),
     };

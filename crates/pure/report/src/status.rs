@@ -123,10 +123,10 @@ fn transaction(one: &TransactionStatus) -> TableRow {
             let why = one.why.as_deref().unwrap_or("it was asked for");
             (TextTone::Bad, format!("rolled back: {why}"))
         }
-        TransactionState::RollingBack => (TextTone::Bad, "on the way back".to_owned()),
+        TransactionState::RollingBack => (TextTone::Bad, "rolling back".to_owned()),
         TransactionState::Prepared | TransactionState::Armed | TransactionState::Applied => {
             let left = one.seconds_left.unwrap_or(0);
-            let text = format!("not confirmed yet: goes back by itself in {left} s");
+            let text = format!("not confirmed yet: rolls back by itself in {left} s");
             (TextTone::Bad, text)
         }
     };

@@ -9,7 +9,7 @@ use crate::{AuthorizedKey, MachineName, PublicKey, TrustedPeer};
 
 pub const FORMAT: u32 = 1;
 
-/// Written before the first change, so that each can be taken back.
+/// Written before the first change, so that each can be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustJournal {

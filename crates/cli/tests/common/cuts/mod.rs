@@ -1,6 +1,6 @@
-//! Changes of real nodes, and the way back from them, cut off: the agent is killed, the controller is killed, the power goes.
+//! Changes of real nodes, and their rollbacks, cut off: the agent is killed, the controller is killed, the power goes.
 
-pub mod place;
+pub mod cut_node;
 pub mod table;
 
 use std::{collections::BTreeMap, fmt};
@@ -12,14 +12,14 @@ const SEED: u64 = 20_261_115;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     Change,
-    WayBack,
+    Rollback,
 }
 
 impl Operation {
     fn command(self, node: &str) -> Vec<&str> {
         match self {
             Self::Change => vec!["apply", node, "--yes", "--guard", GUARD],
-            Self::WayBack => vec!["rollback", node, "--yes"],
+            Self::Rollback => vec!["rollback", node, "--yes"],
         }
     }
 }
@@ -28,7 +28,7 @@ impl fmt::Display for Operation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Change => "A change and its confirmation",
-            Self::WayBack => "The way back",
+            Self::Rollback => "A rollback",
         })
     }
 }

@@ -125,8 +125,8 @@ fn read(text: &str, cuts: &[Cut]) -> BTreeMap<Job, String> {
     let mut outcomes = BTreeMap::new();
     let mut operation = Operation::Change;
     for line in text.lines() {
-        if line.strip_prefix("## ") == Some(&Operation::WayBack.to_string()) {
-            operation = Operation::WayBack;
+        if line.strip_prefix("## ") == Some(&Operation::Rollback.to_string()) {
+            operation = Operation::Rollback;
         }
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, edge, _, told @ .., _] = &cells[..] else {

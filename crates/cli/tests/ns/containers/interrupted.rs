@@ -1,4 +1,4 @@
-//! Ctrl-C in the middle of a change: the node goes back at once, and says why.
+//! Ctrl-C in the middle of a change: the node rolls back at once, and says why.
 
 use rustix::process::{Pid, Signal, kill_process};
 

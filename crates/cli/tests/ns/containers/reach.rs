@@ -24,15 +24,15 @@ const NODES: [&str; 2] = ["spark-a", "spark-b"];
 const GIVEN_UP_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// One after another on the same two nodes: a reset would cost the agent's way there again.
-type Scenario = fn(&Place<'_>);
+type Scenario = fn(&ReachLab<'_>);
 
 /// A lab, and a folder for what the person at the controller has.
-struct Place<'a> {
+struct ReachLab<'a> {
     lab: &'a Lab,
     folder: TempDir,
 }
 
-impl Place<'_> {
+impl ReachLab<'_> {
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -88,7 +88,7 @@ fn nodes_are_reached_whatever_they_are_like() {
     fs::create_dir(folder.path().join("crosstie")).unwrap();
     let labs = lab.directory().parent().unwrap();
     std::os::unix::fs::symlink(labs, folder.path().join("crosstie/labs")).unwrap();
-    let place = Place { lab: &lab, folder };
+    let place = ReachLab { lab: &lab, folder };
     let scenarios: [(&str, Scenario); 8] = [
         ("noise at login", noise_at_login),
         ("full disk, other builds", a_full_disk_and_other_builds),
@@ -107,7 +107,7 @@ fn nodes_are_reached_whatever_they_are_like() {
 }
 
 /// It stays for all that follows. Bash reads `.bashrc` for a command over ssh, too.
-fn noise_at_login(place: &Place<'_>) {
+fn noise_at_login(place: &ReachLab<'_>) {
     let noise = "echo Welcome; seq 2000; echo oops >&2; printf \"no end of line\"";
     for node in NODES {
         let script = format!(
@@ -127,7 +127,7 @@ fn noise_at_login(place: &Place<'_>) {
 
 /// The first node's disk is full. In the second one's cache lie an old build, a new one, and a damaged file in place of ours;
 /// and it has no gzip.
-fn a_full_disk_and_other_builds(place: &Place<'_>) {
+fn a_full_disk_and_other_builds(place: &ReachLab<'_>) {
     place.sh(
         "spark-a",
         "mount -t tmpfs -o size=1m,uid=1000,mode=700 tmpfs ~lab/.cache",
@@ -159,7 +159,7 @@ fn a_full_disk_and_other_builds(place: &Place<'_>) {
     assert!(sum.starts_with(&build), "{sum}");
 }
 
-fn sudo_with_a_password(place: &Place<'_>) {
+fn sudo_with_a_password(place: &ReachLab<'_>) {
     place.sh(
         "spark-a",
         "umask 337; printf 'lab ALL=(ALL:ALL) ALL\\n' > /etc/sudoers.d/lab",
@@ -241,7 +241,7 @@ fn why_not_root(node: &Value) -> &str {
 }
 
 /// The second Spark over the cable, by way of the first: as where one of them alone has a network beside it.
-fn through_a_jump_host(place: &Place<'_>) {
+fn through_a_jump_host(place: &ReachLab<'_>) {
     for (node, address) in NODES.iter().zip(["192.168.101.1/24", "192.168.101.2/24"]) {
         // NetworkManager would take it away again when nobody answers its DHCP.
         let script = format!(
@@ -278,7 +278,7 @@ fn through_a_jump_host(place: &Place<'_>) {
 }
 
 /// A scan of both whose second node is in the middle of its work.
-fn in_the_middle(place: &Place<'_>) -> Child {
+fn in_the_middle(place: &ReachLab<'_>) -> Child {
     place.sh(
         "spark-b",
         "printf '#!/bin/sh\\n: > /tmp/asked\\nexec sleep 60\\n' > /usr/local/bin/slow; chmod 755 /usr/local/bin/slow; \
@@ -318,7 +318,7 @@ fn given_up(scan: Child) {
 }
 
 /// It costs one error and holds up nobody.
-fn paused_before_it_is_asked(place: &Place<'_>) {
+fn paused_before_it_is_asked(place: &ReachLab<'_>) {
     place.lab.pause("spark-b").unwrap();
     let started = Instant::now();
     let [a, b] = place.both(&["--timeout", "10"]);
@@ -333,7 +333,7 @@ fn paused_before_it_is_asked(place: &Place<'_>) {
     place.lab.resume("spark-b").unwrap();
 }
 
-fn paused_in_the_middle(place: &Place<'_>) {
+fn paused_in_the_middle(place: &ReachLab<'_>) {
     let scan = in_the_middle(place);
     place.lab.pause("spark-b").unwrap();
     given_up(scan);
@@ -344,14 +344,14 @@ fn paused_in_the_middle(place: &Place<'_>) {
     );
 }
 
-fn killed_in_the_middle(place: &Place<'_>) {
+fn killed_in_the_middle(place: &ReachLab<'_>) {
     let scan = in_the_middle(place);
     place.lab.kill("spark-b").unwrap();
     given_up(scan);
 }
 
 /// Of a node that is there again, as `up` left it.
-fn a_changed_host_key(place: &Place<'_>) {
+fn a_changed_host_key(place: &ReachLab<'_>) {
     place.lab.reset("spark-b").unwrap();
     let known = fs::read_to_string(known_hosts(place.lab)).unwrap();
     place.sh(

@@ -20,13 +20,13 @@ const NODE: &str = "spark-a";
 const FILL: &str = "dd if=/dev/zero of=/var/tmp/filler bs=64k 2>/dev/null; \
      dd if=/dev/zero of=/var/tmp/filler-too bs=1k 2>/dev/null; [ $(stat -fc %f /) = 0 ]";
 
-struct Place {
+struct ChangedNode {
     lab: LabLease,
     directory: TempDir,
     before: String,
 }
 
-impl Place {
+impl ChangedNode {
     fn new() -> Self {
         let lab = containers_with(NODE, "disk_mib = 400");
         let directory = tempfile::tempdir().unwrap();
@@ -67,7 +67,7 @@ fn open_changes(lab: &Lab, cluster: &Path, code: i32) -> Vec<String> {
 
 #[test]
 fn rollback_on_a_full_disk() {
-    let place = Place::new();
+    let place = ChangedNode::new();
     let (lab, cluster) = (&place.lab, &place.cluster());
     json(lab, cluster, 0, &["apply", NODE, "--yes"]);
     sh(lab, NODE, FILL);
@@ -80,7 +80,7 @@ fn rollback_on_a_full_disk() {
 /// The guard, too: what a command did before it filled the disk is undone.
 #[test]
 fn guard_on_a_full_disk_restores_the_default_route() {
-    let place = Place::new();
+    let place = ChangedNode::new();
     let (lab, cluster) = (&place.lab, &place.cluster());
     let route = sh(lab, NODE, "ip route show default");
     assert!(route.contains("default via"), "{route}");
@@ -99,7 +99,7 @@ fn guard_on_a_full_disk_restores_the_default_route() {
 
 #[test]
 fn rollback_without_the_interface() {
-    let place = Place::new();
+    let place = ChangedNode::new();
     let (lab, cluster) = (&place.lab, &place.cluster());
     json(lab, cluster, 0, &["apply", NODE, "--yes"]);
     sh(lab, NODE, "ip link delete enP2p1s0f0np0");
@@ -121,7 +121,7 @@ const OURS: &str = "/etc/netplan/90-crosstie.yaml";
 /// The network is what it was, and the rest is told, and done once somebody has made room for it.
 #[test]
 fn rollback_on_a_disk_that_takes_nothing() {
-    let place = Place::new();
+    let place = ChangedNode::new();
     let (lab, cluster) = (&place.lab, &place.cluster());
     json(lab, cluster, 0, &["apply", NODE, "--yes"]);
     let read_only = "mount --bind /etc /etc && mount -o remount,ro,bind /etc";
@@ -141,7 +141,7 @@ fn rollback_on_a_disk_that_takes_nothing() {
 /// What could not be restored, and what a person wrote, is in the journal alone: it stays until it is not needed.
 #[test]
 fn uninstall_keeps_the_only_copy_and_tries_again() {
-    let place = Place::new();
+    let place = ChangedNode::new();
     let (lab, cluster) = (&place.lab, &place.cluster());
     let uninstalled = || json(lab, cluster, 0, &["uninstall", NODE, "--yes"]).to_string();
     json(lab, cluster, 0, &["apply", NODE, "--yes"]);

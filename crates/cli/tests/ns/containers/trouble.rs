@@ -29,17 +29,17 @@ use crate::common::{
 
 const NODE: &str = "spark-a";
 const GUARD_TIMEOUT: Duration = Duration::from_secs(20);
-/// For a node to go back, and for ssh to be there again.
+/// For a node to roll back, and for ssh to be there again.
 const SLACK_TIMEOUT: Duration = Duration::from_secs(60);
 
-type Scenario = fn(&Place<'_>);
+type Scenario = fn(&TroubleLab<'_>);
 
-struct Place<'a> {
+struct TroubleLab<'a> {
     lab: &'a Lab,
     cluster: &'a Path,
 }
 
-impl Place<'_> {
+impl TroubleLab<'_> {
     fn sh(&self, script: &str) -> String {
         sh(self.lab, NODE, script)
     }
@@ -65,7 +65,7 @@ fn trouble_is_told_and_nothing_is_lost() {
     let cluster = directory.path().join("cluster.toml");
     let lab = containers_with("spark-a", "disk_mib = 400");
     inits::json(&lab, &["spark-a", "spark-b"], &cluster);
-    let place = Place {
+    let place = TroubleLab {
         lab: &lab,
         cluster: &cluster,
     };
@@ -88,7 +88,7 @@ fn trouble_is_told_and_nothing_is_lost() {
     assert_eq!(logged.trim(), "0");
 }
 
-fn a_foreign_netplan_file(place: &Place<'_>) {
+fn a_foreign_netplan_file(place: &TroubleLab<'_>) {
     let file = "/etc/netplan/60-mine.yaml";
     let write = |ports: &str| {
         let begin = "network:\\n  version: 2\\n  renderer: NetworkManager\\n  ethernets:\\n";
@@ -111,13 +111,13 @@ fn a_foreign_netplan_file(place: &Place<'_>) {
     ));
 }
 
-fn nothing_writable(place: &Place<'_>) {
+fn nothing_writable(place: &TroubleLab<'_>) {
     place.sh("mount --bind /etc /etc && mount -o remount,bind,ro /etc");
     place.refuses(&["apply", NODE, "--yes"], &[NODE, "/etc", "ead-only"]);
     place.sh("umount /etc");
 }
 
-fn no_room(place: &Place<'_>) {
+fn no_room(place: &TroubleLab<'_>) {
     // What an agent needs is there already; the journal does not fit any more.
     place.sh("dd if=/dev/zero of=/var/tmp/filler bs=64k 2>/dev/null; [ $(stat -fc %f /) = 0 ]");
     place.refuses(&["apply", NODE, "--yes"], &[NODE, "No space left"]);
@@ -127,7 +127,7 @@ fn no_room(place: &Place<'_>) {
 }
 
 /// The plan takes the port that ssh comes in by for one that nothing is plugged into.
-fn a_plan_that_cuts_management(place: &Place<'_>) {
+fn a_plan_that_cuts_management(place: &TroubleLab<'_>) {
     let before = shape(place.lab, NODE);
     let planned = json(place.lab, place.cluster, 0, &["plan", NODE, "--sudo"]);
     let mut plan: NodePlan = serde_json::from_value(planned["nodes"][0].clone()).unwrap();
@@ -212,7 +212,7 @@ fn agent(lab: &Lab, answers: &Path) -> Child {
         .unwrap()
 }
 
-fn an_edit_of_a_managed_file(place: &Place<'_>) {
+fn an_edit_of_a_managed_file(place: &TroubleLab<'_>) {
     let file = "/etc/sysctl.d/90-crosstie.conf";
     json(place.lab, place.cluster, 0, &["apply", "--yes"]);
     let modes = place.sh("find /var/lib/crosstie -maxdepth 1 -printf '%f %m %u\\n'");

@@ -284,7 +284,7 @@ fn refusals(output: &Output) -> Vec<String> {
     errors.map(str::to_owned).collect()
 }
 
-/// Two people at two desks, one of whom takes back what the other is about to set up: either it is done, or undone, or
+/// Two people at two desks, one of whom undoes what the other is about to set up: either it is done, or undone, or
 /// somebody is told that it is neither.
 #[test]
 fn trust_and_its_undo_at_the_same_time_do_not_both_claim_success() {

@@ -17,13 +17,13 @@ const ADD: &str = "ip address add 198.51.100.7/32 dev enp1s0f0np0";
 /// NetworkManager begins DHCP anew on a port of its own, and flushes addresses that others added when it does.
 const LEAVE_ALONE: &str = "nmcli device set enp1s0f0np0 managed no; ip link set enp1s0f0np0 up";
 
-struct Place<'a> {
+struct TryLab<'a> {
     lab: &'a Lab,
     cluster: &'a Path,
     before: String,
 }
 
-impl Place<'_> {
+impl TryLab<'_> {
     /// What it said, and whether all is well.
     fn tries(&self, options: &[&str], script: &str) -> (String, bool) {
         let command = [&["try"], options, &[NODE, "--", "sh", "-c", script]].concat();
@@ -51,7 +51,7 @@ fn try_keeps_what_works_and_was_wanted() {
     inits::json(&lab, &[NODE, "spark-b"], &cluster);
     sh(&lab, NODE, LEAVE_ALONE);
     wait_until_settled(&lab, NODE);
-    let place = Place {
+    let place = TryLab {
         lab: &lab,
         cluster: &cluster,
         before: shape(&lab, NODE),

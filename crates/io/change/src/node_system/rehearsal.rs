@@ -17,7 +17,7 @@ use rustix::process::{Signal, getpid, kill_process};
 /// controller can be killed or the machine lose its power. Once: the file goes, and what comes after goes on. Or `list`, and
 /// below it the name of every edge.
 ///
-/// The file counts, not the program: a change is made by one agent, confirmed by the next, taken back by a third.
+/// The file counts, not the program: a change is made by one agent, confirmed by the next, rolled back by a third.
 const ORDER_FILE: &str = "/run/crosstie-rehearsal";
 const HOLD_TIMEOUT: Duration = Duration::from_secs(60);
 

@@ -29,7 +29,7 @@ An edge is a moment at which something has just reached the disk or the kernel. 
 its edges, in each of three ways, on a copy of a Spark's files in a temporary root; then the node is left to itself.
 **back**: files, modes, owners and kernel values are what they were. **kept**: they are what was planned, as confirmed.
 **next**: nothing was changed yet and no guard was armed, and the next command clears away what is left. Afterwards the
-node takes a change and goes back from it. There is no fourth outcome.
+node takes a change and rolls it back. There is no fourth outcome.
 
 **killed**: the agent dies, by itself or with its controller, and the guard's time comes. **power cut**: the machine starts anew with
 what was synced to its disk and whatever else reached it. **torn write**: likewise, and every file that was written and not
@@ -189,7 +189,7 @@ fn whatever_is_cut_off_is_kept_or_undone() {
             scope.spawn(|| {
                 at_every_edge("A change and its confirmation", |_| (), apply_and_confirm)
             }),
-            scope.spawn(|| at_every_edge("The way back", apply_and_confirm, rollback)),
+            scope.spawn(|| at_every_edge("A rollback", apply_and_confirm, rollback)),
             scope.spawn(|| {
                 at_every_edge(
                     "The guard, once its time has come",

@@ -29,8 +29,9 @@ use crosstie_report::{
 };
 
 use crate::{
-    CommandTargets, Consent, ConsentError, ControlEvent, Fleet, FleetSnapshot, NoRandomNumbers,
-    NodeError, NodeFacts, Question, ResolvedTargets, SnapshotError, TargetNodes, TargetsError,
+    CommandTargets, Consent, ConsentError, ConsentQuestion, ControlEvent, Fleet, FleetSnapshot,
+    NoRandomNumbers, NodeError, NodeFacts, ResolvedTargets, SnapshotError, TargetNodes,
+    TargetsError,
     plan::{PlanError, find, plan_with_errors},
 };
 use change_targets::ChangeTargets;
@@ -48,7 +49,7 @@ pub use trial::{TrialOptions, TryCommandError, try_command};
 /// What whoever presses Ctrl-C is told.
 fn interrupt_message(offer: &CommandContext) -> String {
     format!(
-        "crosstie: interrupted; nodes that were not confirmed yet go back by themselves, and those that were are changed.\n  \
+        "crosstie: interrupted; nodes that were not confirmed yet roll back by themselves, and those that were are changed.\n  \
          {}    tells which\n  {}    undoes it",
         offer.command(CommandVerb::Status),
         offer.command(CommandVerb::Rollback),
@@ -76,7 +77,7 @@ pub enum ApplyError {
 /// How a plan is carried out.
 #[derive(Debug, Clone)]
 pub struct ApplyOptions {
-    /// Seconds until a node goes back by itself.
+    /// Seconds until a node rolls back by itself.
     pub guard: u32,
     /// Also where programs use RDMA on a port that changes.
     pub force: bool,
@@ -125,8 +126,8 @@ pub(crate) fn ask_approval(
         [a, b] => ("Each", format!("Change {a} and {b}?")),
         many => ("Each", format!("Change {} nodes?", many.len())),
     };
-    let text = format!("{each} goes back by itself unless it is reached again within {guard} s.");
-    let question = Question {
+    let text = format!("{each} rolls back by itself unless it is reached again within {guard} s.");
+    let question = ConsentQuestion {
         text: &text,
         ask: &ask,
         plan: Some(plan),

@@ -19,7 +19,8 @@ use super::{
     unreachable,
 };
 use crate::{
-    CommandTargets, Connector, Consent, ConsentError, ControlEvent, Fleet, Question, TargetsError,
+    CommandTargets, Connector, Consent, ConsentError, ConsentQuestion, ControlEvent, Fleet,
+    TargetsError,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +52,8 @@ fn interrupt_message(offer: &CommandContext, finish: &SuggestedCommand<'_>) -> S
     )
 }
 
-fn rollback_question(ask: &str) -> Question<'_> {
-    Question {
+fn rollback_question(ask: &str) -> ConsentQuestion<'_> {
+    ConsentQuestion {
         text: "",
         ask,
         plan: None,
@@ -113,7 +114,7 @@ pub fn uninstall(
         few if few.len() <= 2 => format!("Do this on {}?", few.join(" and ")),
         many => format!("Do this on {} nodes?", many.len()),
     };
-    let question = Question {
+    let question = ConsentQuestion {
         text: "Every change is undone, and all files of Crosstie's are removed.",
         ..rollback_question(&on)
     };

@@ -287,7 +287,7 @@ fn without_a_new_connection_the_first_rolls_it_back_and_without_any_the_node_doe
     let change = only(&cut);
     assert_eq!(change.outcome, NodeChangeOutcome::RollingBack);
     let why = change.why.unwrap();
-    assert!(why.contains("goes back by itself within"), "{why}");
+    assert!(why.contains("rolls back by itself within"), "{why}");
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn a_nodes_own_no_is_told_and_stops_the_others() {
     assert_eq!(changes[0].why, Some(busy.to_string()));
 }
 
-/// It may be as planned at this moment, and on its way back.
+/// It may be as planned at this moment, and being rolled back.
 #[test]
 fn a_node_with_nothing_to_do_is_asked_first_and_may_say_no() {
     let nodes = [Fake::new("spark-a"), Fake::new("spark-b")];

@@ -1,6 +1,6 @@
 //! A change of one node, from before it to its end: confirmed, or back.
 //!
-//! The session that began it stays open until then, since the node goes back at once when it ends.
+//! The session that began it stays open until then, since the node rolls back at once when it ends.
 
 use std::{
     sync::Arc,
@@ -59,7 +59,7 @@ pub(super) struct RemoteTransaction<'a> {
     subject: &'a ChangeTarget,
     limits: ApplyTimeouts,
     armed: ArmedChange,
-    /// When the node goes back by itself.
+    /// When the node rolls back by itself.
     until: Instant,
     began: Instant,
     first: Option<Box<dyn Session>>,
@@ -174,7 +174,7 @@ impl RemoteTransaction<'_> {
         self.armed.ended.as_ref()
     }
 
-    /// When the node goes back by itself.
+    /// When the node rolls back by itself.
     pub(super) fn until(&self) -> Instant {
         self.until
     }
@@ -293,7 +293,7 @@ impl RemoteTransaction<'_> {
             String::new()
         };
         let why = format!(
-            "{why}; no connection to it works, so it goes back by itself within {left} s{unless}"
+            "{why}; no connection to it works, so it rolls back by itself within {left} s{unless}"
         );
         self.end(NodeChangeOutcome::RollingBack).with_reason(why)
     }

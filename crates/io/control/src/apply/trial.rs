@@ -17,8 +17,8 @@ use super::{
     transaction::{ChangeTarget, RemoteTransaction, begin},
 };
 use crate::{
-    CommandTargets, Consent, ConsentAnswer, ControlEvent, EventObserver, FleetRound, FleetSnapshot,
-    NoRandomNumbers, Question, SnapshotError, TargetsError,
+    CommandTargets, Consent, ConsentAnswer, ConsentQuestion, ControlEvent, EventObserver,
+    FleetRound, FleetSnapshot, NoRandomNumbers, SnapshotError, TargetsError,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -172,7 +172,7 @@ fn keep_or_reason(
     ended: Option<&TryCommandResult>,
     until: Instant,
 ) -> Result<(), &'static str> {
-    let question = Question {
+    let question = ConsentQuestion {
         text: "The node answers over a new connection.",
         ask: "Keep the change?",
         plan: None,

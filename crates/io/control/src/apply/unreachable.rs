@@ -31,7 +31,7 @@ pub(super) fn resolve_unreachable_change(
     let change = |outcome| NodeChange::new(&subject.node, outcome);
     let Some((session, status)) = status(subject.connector.as_ref(), limits, progress) else {
         return change(NodeChangeOutcome::RollingBack).with_reason(format!(
-            "{error}; no connection to it works, so it goes back by itself"
+            "{error}; no connection to it works, so it rolls back by itself"
         ));
     };
     let mut newest_first = status.transactions.iter().rev();
@@ -48,9 +48,9 @@ pub(super) fn resolve_unreachable_change(
             let why = own.why.as_deref().unwrap_or("it was not confirmed");
             change(NodeChangeOutcome::RolledBack).with_reason(match own.kind {
                 TransactionKind::Try => format!(
-                    "the command cut the connection; the node went back by itself ({error}; {why})"
+                    "the command cut the connection; the node rolled back by itself ({error}; {why})"
                 ),
-                TransactionKind::Apply => format!("{error}; the node went back by itself: {why}"),
+                TransactionKind::Apply => format!("{error}; the node rolled back by itself: {why}"),
             })
         }
         _ => {

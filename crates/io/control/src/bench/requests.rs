@@ -142,7 +142,7 @@ fn of_end(
     }
 }
 
-/// The first node's end sends, unless it is the way back.
+/// The first node's end sends, unless it is the return direction.
 fn pair(
     rail: &Rail,
     way: SendDirection,

@@ -19,7 +19,7 @@ use crosstie_report::suggested_command::CommandVerb;
 use crosstie_trust::{Fingerprint, PublicKey, TrustedNode};
 
 use super::{TrustError, TrustNode, TrustOptions};
-use crate::{ConsentAnswer, Prompter, Question, chain_of};
+use crate::{ConsentAnswer, ConsentQuestion, Prompter, chain_of};
 
 /// A node whose key is the right one.
 #[derive(Debug, Clone)]
@@ -199,7 +199,7 @@ fn judge(
         "{} shows a host key that your ssh does not know: {kind} {fingerprint}. Its console shows the right one: {compare}",
         node.label
     );
-    let question = Question {
+    let question = ConsentQuestion {
         text: &text,
         ask: "Is it the same?",
         plan: None,

@@ -74,7 +74,7 @@ pub enum TrustError {
         second: String,
         name: MachineName,
     },
-    #[error("this machine (.) is taken back with the last node: {undo} takes back all")]
+    #[error("this machine (.) is undone with the last node: {undo} undoes all")]
     HereFirst { undo: String },
 }
 

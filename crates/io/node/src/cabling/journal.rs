@@ -1,4 +1,4 @@
-//! What was changed, on disk before it is changed, so that it can be put back whatever happens.
+//! What was changed, on disk before it is changed, so that it can be restored whatever happens.
 
 use std::{
     fs::{self, File},
@@ -214,7 +214,7 @@ pub(super) fn lock(state: &Path) -> Result<File, CablingError> {
     taken.ok_or(CablingError::Busy)
 }
 
-/// Journals of runs in this namespace that were killed. Those of another boot have nothing left to put back.
+/// Journals of runs in this namespace that were killed. Those of another boot have nothing left to restore.
 pub(super) fn killed_run_journals(
     state: &Path,
 ) -> Result<Vec<Result<LinkJournal, String>>, CablingError> {

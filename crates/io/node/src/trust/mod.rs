@@ -32,7 +32,7 @@ pub use home::{HomeFolder, HomeLock, host_key_here};
 pub enum TrustRequest {
     Settle(WantedTrust),
     Undo {
-        /// These alone are forgotten; absent, everything is taken back.
+        /// These alone are forgotten; absent, everything is undone.
         only: Option<Vec<MachineName>>,
         dry_run: bool,
     },

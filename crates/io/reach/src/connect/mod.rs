@@ -37,7 +37,7 @@ pub enum NodeStage {
     /// It tries whom it can reach.
     Probing,
     Confirming,
-    /// What was changed is put back.
+    /// What was changed is restored.
     RollingBack,
     /// At so many Mb/s so far.
     Measuring {

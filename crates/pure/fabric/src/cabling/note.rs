@@ -58,7 +58,7 @@ pub enum CablingNote {
         ports: Vec<PortRef>,
         what: String,
     },
-    /// Something that was changed for listening could not be put back.
+    /// Something that was changed for listening could not be restored.
     Left {
         node: String,
         what: String,

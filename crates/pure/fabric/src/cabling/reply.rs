@@ -22,9 +22,9 @@ pub struct CablingRequest {
 pub struct CablingReply {
     /// As many as there were interfaces, in their order.
     pub ports: Vec<PortReception>,
-    /// What an earlier run that was killed had left, and this one has put back.
+    /// What an earlier run that was killed had left, and this one has restored.
     pub put_back: Vec<String>,
-    /// What could not be put back as it was, and why.
+    /// What could not be restored as it was, and why.
     pub left: Vec<String>,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn firewall(raw: &RawCapture) -> Reading<FirewallFacts> {
 
 fn input_chains(items: &[Value]) -> Vec<InputChain> {
     let rules = items.iter().filter_map(|item| item.get("rule"));
-    let mut by_chain: HashMap<Place, Vec<&Value>> = HashMap::new();
+    let mut by_chain: HashMap<ChainKey, Vec<&Value>> = HashMap::new();
     for rule in rules {
         let text = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or("");
         let place = (text("family"), text("table"), text("chain"));
@@ -75,7 +75,7 @@ fn input_chains(items: &[Value]) -> Vec<InputChain> {
 /// Collects the rules of a chain and, after each that jumps, those of the chain it jumps to. A rule that is reached
 /// by a jump carries the conditions of the jump before its own, so that each can be judged by itself.
 struct Flattened<'a> {
-    by_chain: &'a HashMap<Place<'a>, Vec<&'a Value>>,
+    by_chain: &'a HashMap<ChainKey<'a>, Vec<&'a Value>>,
     family: &'a str,
     table: &'a str,
     rules: Vec<String>,
@@ -84,7 +84,7 @@ struct Flattened<'a> {
 }
 
 /// Family, table and chain.
-type Place<'a> = (&'a str, &'a str, &'a str);
+type ChainKey<'a> = (&'a str, &'a str, &'a str);
 
 impl Flattened<'_> {
     fn chain(&mut self, chain: &str, conditions: &[Value], depth: usize) {

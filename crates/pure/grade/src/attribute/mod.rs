@@ -136,7 +136,7 @@ fn explain(all: &mut [MeasuredFault]) {
             let explained = fault.directions.iter().filter(|direction| {
                 let (from, to) = direction;
                 root.directions.contains(direction)
-                    // What is lost on the way back, or answered by another port, slows the way there.
+                    // What is lost on the return path, or answered by another port, slows the way there.
                     || (root.kind < FaultKind::NodeSlow && root.directions.iter().any(|one| one.0 == *to && one.1 == *from))
             });
             let count = explained.count();

@@ -1,4 +1,4 @@
-//! What would be changed on each node, with the way back.
+//! What would be changed on each node, with its rollback.
 
 mod boot;
 mod change;

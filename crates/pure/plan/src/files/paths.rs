@@ -4,7 +4,7 @@ use crosstie_model::distribution::Folders;
 
 pub const HOSTS: &str = "/etc/hosts";
 pub const NCCL: &str = "/etc/nccl.conf";
-/// What the boot unit puts back.
+/// What the boot unit sets again.
 pub const BOOT: &str = "/etc/crosstie/fabric.toml";
 pub const BOOT_UNIT: &str = "/etc/systemd/system/crosstie-fabric.service";
 pub const BOOT_UNIT_NAME: &str = "crosstie-fabric.service";

@@ -108,7 +108,7 @@ pub struct UpReport {
     pub environments: Vec<NodeEngineSettings>,
     /// What a person should know besides.
     pub notes: Vec<String>,
-    /// The command that goes back.
+    /// The command that rolls back.
     pub undo: Option<String>,
     /// The command that comes next.
     pub next: Option<String>,

@@ -236,7 +236,7 @@ fn a_change_that_came_after_what_was_shown_is_not_undone() {
 fn a_lost_node_keeps_what_another_controller_began_since() {
     let node = Fake::new("spark-a");
     node.answers("apply", Answer::Lost);
-    // Ours went back by itself, and another's is open now.
+    // Ours rolled back by itself, and another's is open now.
     let ours = one("7", Some(RUN), TransactionState::RolledBack);
     let theirs = one("8", Some(OTHER), TransactionState::Applied);
     node.holds(&[ours, theirs.clone()]);

@@ -18,7 +18,7 @@ pub(super) const CHECK: Check = Check {
     cause: "a poor cable or transceiver, a switch that drops for want of flow control, or a receiver that cannot keep up",
     meaning: "RDMA has no patience with loss: a sender repeats everything after a lost packet, or waits for a timeout. Gaps at \
         the receiver mean that data was lost on the way there. A sender that sends again while the receiver saw no gap \
-        has missed acknowledgements: the way back loses them.\n\n\
+        has missed acknowledgements: the return path loses them.\n\n\
         The finding names the direction, and what may be at fault: what all lossy paths have in common, and no \
         path without loss.",
     fix: "Look at error and discard counters of both ports and of the switch ports between them. Seat the cable again, \

@@ -22,14 +22,14 @@ const LABELLED: usize = 8;
 const ONE_ROW: usize = 8;
 
 struct Layout<'a> {
-    places: HashMap<&'a str, Place>,
+    places: HashMap<&'a str, NodePosition>,
     planes: Vec<(&'a str, f64)>,
     box_width: f64,
     height: f64,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct NodePosition {
     /// Of the box's middle.
     x: f64,
     y: f64,
@@ -87,7 +87,7 @@ pub(super) fn draw(nodes: &[&str], cables: &[&CableReport], label: &str) -> Mark
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss
 )] // a few dozen nodes
-fn node(host: &str, place: Place, width: f64) -> Markup {
+fn node(host: &str, place: NodePosition, width: f64) -> Markup {
     let letters = (width / 8.4) as usize;
     html! {
         rect.box x=(at(place.x - width / 2.0)) y=(at(place.y - BOX_HEIGHT / 2.0)) width=(at(width)) height=(at(BOX_HEIGHT)) rx="8" {}
@@ -127,7 +127,7 @@ fn layout<'a>(nodes: &[&'a str], cables: &[&'a CableReport]) -> Layout<'a> {
     let placed = nodes.iter().enumerate().map(|(index, host)| {
         let is_above = index < above;
         let in_row = if is_above { index } else { index - above };
-        let place = Place {
+        let place = NodePosition {
             x: column * (in_row as f64 + 0.5),
             y: if is_above {
                 BOX_HEIGHT / 2.0 + 1.0

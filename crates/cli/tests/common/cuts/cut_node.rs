@@ -1,4 +1,4 @@
-//! A node that changes are cut off on.
+//! A node on which changes are cut off.
 
 use std::{
     path::Path,
@@ -21,22 +21,22 @@ const CONFIRMED: &str = "confirmed";
 const STATES: &str = "cat /var/lib/crosstie/changes/*/state.json 2>&-; true";
 
 /// One node, and what it is to be after everything.
-pub struct Place<'a> {
+pub struct CutNode<'a> {
     lab: &'a Lab,
     cluster: &'a Path,
     node: &'a str,
     before: String,
-    /// The name of its snapshot with the change confirmed, where every way back begins.
+    /// The name of its snapshot with the change confirmed, where every rollback begins.
     confirmed: &'static str,
     pub edges: Edges,
 }
 
-/// All of these nodes, each changed once and put back.
-pub fn places<'a>(lab: &'a Lab, cluster: &'a Path, nodes: &[&'a str]) -> Vec<Place<'a>> {
+/// All of these nodes, each changed once and rolled back.
+pub fn cut_nodes<'a>(lab: &'a Lab, cluster: &'a Path, nodes: &[&'a str]) -> Vec<CutNode<'a>> {
     thread::scope(|scope| {
         let threads: Vec<_> = nodes
             .iter()
-            .map(|node| scope.spawn(|| Place::new(lab, cluster, node)))
+            .map(|node| scope.spawn(|| CutNode::new(lab, cluster, node)))
             .collect();
         threads
             .into_iter()
@@ -47,16 +47,16 @@ pub fn places<'a>(lab: &'a Lab, cluster: &'a Path, nodes: &[&'a str]) -> Vec<Pla
 
 /// Shares the jobs among the nodes, and tells how each ended.
 #[allow(clippy::print_stdout)] // it takes hours; and a job that is begun and never ended is the one that failed
-pub fn take_turns(places: &[Place<'_>], jobs: Vec<Job>, ended: impl Fn(Job, &str) + Sync) {
+pub fn take_turns(cut_nodes: &[CutNode<'_>], jobs: Vec<Job>, ended: impl Fn(Job, &str) + Sync) {
     let jobs = Mutex::new(jobs.into_iter());
     let next = || jobs.lock().unwrap().next();
     thread::scope(|scope| {
-        for place in places {
+        for cut_node in cut_nodes {
             scope.spawn(|| {
                 while let Some(job) = next() {
-                    println!("{}: {job}", place.node);
+                    println!("{}: {job}", cut_node.node);
                     let started = Instant::now();
-                    let outcome = place.cut(job);
+                    let outcome = cut_node.cut(job);
                     println!("{job}: {outcome} after {} s", started.elapsed().as_secs());
                     ended(job, outcome);
                 }
@@ -65,7 +65,7 @@ pub fn take_turns(places: &[Place<'_>], jobs: Vec<Job>, ended: impl Fn(Job, &str
     });
 }
 
-impl<'a> Place<'a> {
+impl<'a> CutNode<'a> {
     /// A node that is up, without the list of its edges.
     pub fn proven(proven: &'a Proven, node: &'a str, before: &str) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl<'a> Place<'a> {
     }
 
     fn new(lab: &'a Lab, cluster: &'a Path, node: &'a str) -> Self {
-        let mut place = Self {
+        let mut cut_node = Self {
             lab,
             cluster,
             node,
@@ -87,11 +87,11 @@ impl<'a> Place<'a> {
             confirmed: CONFIRMED,
             edges: Edges::new(),
         };
-        place.list(Operation::Change);
+        cut_node.list(Operation::Change);
         lab.save_as(node, CONFIRMED).unwrap();
-        place.list(Operation::WayBack);
-        same(node, &place.before, &shape(lab, node));
-        place
+        cut_node.list(Operation::Rollback);
+        same(node, &cut_node.before, &shape(lab, node));
+        cut_node
     }
 
     /// Lets it happen, and notes what it passed.
@@ -112,7 +112,7 @@ impl<'a> Place<'a> {
     /// The same; `meanwhile` is done while everything waits for the cut.
     pub fn cut_at(&self, job: Job, meanwhile: impl FnOnce()) -> &'static str {
         let (lab, cluster, node) = (self.lab, self.cluster, self.node);
-        if job.operation == Operation::WayBack {
+        if job.operation == Operation::Rollback {
             lab.reset_to(node, self.confirmed).unwrap();
         }
         let what = if job.cut == Cut::Agent {
@@ -145,7 +145,7 @@ impl<'a> Place<'a> {
         let (lab, cluster, node) = (self.lab, self.cluster, self.node);
         let found = shape(lab, node);
         if sh(lab, node, STATES).contains("confirmed") {
-            json(lab, cluster, 0, &Operation::WayBack.command(node));
+            json(lab, cluster, 0, &Operation::Rollback.command(node));
             same(what, &self.before, &shape(lab, node));
             return "kept";
         }
