@@ -188,7 +188,7 @@ pub fn schema() -> schemars::Schema {
     let named = schema
         .as_object_mut()
         .and_then(|root| root.get_mut("$defs"));
-    let node = named.and_then(|named| named.get_mut("Node"));
+    let node = named.and_then(|named| named.get_mut(&*ScannedNode::schema_name()));
     if let Some(node) = node.and_then(Value::as_object_mut) {
         let facts = json!({
             "type": "object",
