@@ -3,7 +3,7 @@
 use crate::common::{
     cuts::{
         self,
-        place::{places, take_turns},
+        cut_node::{cut_nodes, take_turns},
         table::KILLED,
     },
     inits,
@@ -19,8 +19,8 @@ fn cut_off_changes_end_confirmed_or_rolled_back() {
     let cluster = directory.path().join("cluster.toml");
     let lab = containers("two-sparks");
     inits::json(&lab, &NODES, &cluster);
-    let places = places(&lab, &cluster, &NODES);
-    let mut jobs = cuts::jobs(&places[0].edges, KILLED.cuts);
+    let cut_nodes = cut_nodes(&lab, &cluster, &NODES);
+    let mut jobs = cuts::jobs(&cut_nodes[0].edges, KILLED.cuts);
     jobs.truncate(SAMPLE);
-    take_turns(&places, jobs, |_, _| {});
+    take_turns(&cut_nodes, jobs, |_, _| {});
 }
