@@ -27,6 +27,7 @@ pub use calls::{
     collect::{CollectCall, CollectError, CollectReply},
     counters::CountersCall,
     hello::{AgentIdentity, HelloCall},
+    home_lease::{HomeLeaseCall, HomeLeaseRequest},
     job::{JobCall, JobLogCall},
     peer_tool::{PeerToolCall, PeerToolError},
     reachability::ReachabilityCall,
@@ -35,7 +36,6 @@ pub use calls::{
         TestRunCall,
     },
     trust::{TrustCall, TrustCallError},
-    trust_lease::{TrustLeaseCall, TrustLeaseRequest},
 };
 pub use client::{CallError, call, call_while_wanted, call_with_stream};
 pub use context::{CallContext, CallStopped};

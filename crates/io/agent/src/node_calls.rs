@@ -14,7 +14,7 @@ use crosstie_reach::{NodeStage, Session, SessionError};
 
 use crate::{
     AgentIdentity, CablingCall, CallError, ChangeCall, CollectCall, CollectError, HelloCall,
-    NoError, ReachabilityCall, TrustCall, TrustCallError, TrustLeaseCall, TrustLeaseRequest, call,
+    HomeLeaseCall, HomeLeaseRequest, NoError, ReachabilityCall, TrustCall, TrustCallError, call,
     call::with_causes, call_with_stream, calls::collect::CollectProgress,
 };
 
@@ -44,9 +44,9 @@ pub trait NodeCalls {
     ) -> Result<TrustReply, CallError<TrustCallError>>;
 
     /// Nobody else changes who may log in there meanwhile.
-    fn trust_lease(
+    fn home_lease(
         &self,
-        ask: &TrustLeaseRequest,
+        ask: &HomeLeaseRequest,
         deadline: Duration,
         progress: &dyn Fn(NodeStage),
     ) -> Result<(), CallError<TrustCallError>>;
@@ -119,14 +119,14 @@ impl<S: Session + ?Sized> NodeCalls for S {
         call::<TrustCall>(self, ask, deadline, &mut |()| ())
     }
 
-    fn trust_lease(
+    fn home_lease(
         &self,
-        ask: &TrustLeaseRequest,
+        ask: &HomeLeaseRequest,
         deadline: Duration,
         progress: &dyn Fn(NodeStage),
     ) -> Result<(), CallError<TrustCallError>> {
         progress(NodeStage::Waiting);
-        call::<TrustLeaseCall>(self, ask, deadline, &mut |()| ())
+        call::<HomeLeaseCall>(self, ask, deadline, &mut |()| ())
     }
 
     fn cabling(

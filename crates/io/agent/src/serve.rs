@@ -25,8 +25,8 @@ use crate::{
     call::Call,
     calls::{
         hello::HelloCall,
+        home_lease::HomeLeaseCall,
         trust::{PushedAgent, TrustCall},
-        trust_lease::TrustLeaseCall,
     },
     output::AgentOutput,
     resources::SessionResources,
@@ -167,7 +167,7 @@ impl AgentSession {
                 return Err(ServeError::TooManyCalls);
             }
             // Of these the first two change nothing, and the third writes down that the agent stays.
-            if ![HelloCall::NAME, TrustLeaseCall::NAME, TrustCall::NAME].contains(&name.as_str()) {
+            if ![HelloCall::NAME, HomeLeaseCall::NAME, TrustCall::NAME].contains(&name.as_str()) {
                 self.resources.with_only(PushedAgent::stay);
             }
         }

@@ -104,7 +104,7 @@ pub(super) struct TransactionProgress {
     /// The boot in which the guard was armed, and its uptime then.
     pub(super) boot: String,
     pub(super) armed_ms: u64,
-    /// Why it goes, or went, back.
+    /// Why it is, or was, rolled back.
     pub(super) why: Option<String>,
     /// What a rollback could not restore, besides files.
     #[serde(default)]
@@ -256,17 +256,20 @@ impl StoredTransaction {
         self.folder.join(STATE)
     }
 
+    fn progress_in(&self, state: TransactionState, why: Option<&str>) -> TransactionProgress {
+        let mut progress = self.progress.clone();
+        progress.state = state;
+        progress.why = why.map(str::to_owned).or(progress.why);
+        progress
+    }
+
     fn note(
         &mut self,
         system: &dyn SystemAccess,
         state: TransactionState,
         why: Option<&str>,
     ) -> io::Result<()> {
-        let mut progress = self.progress.clone();
-        progress.state = state;
-        if let Some(why) = why {
-            progress.why = Some(why.to_owned());
-        }
+        let mut progress = self.progress_in(state, why);
         if state == TransactionState::Armed {
             progress.boot = system.boot();
             progress.armed_ms = u64::try_from(system.uptime().as_millis()).unwrap_or(u64::MAX);
@@ -320,10 +323,8 @@ impl StoredTransaction {
         state: TransactionState,
         why: Option<&str>,
     ) -> io::Result<()> {
-        let mut progress = self.progress.clone();
-        progress.state = state;
+        let progress = self.progress_in(state, why);
         // As short as can be: it has to fit into the room of the old one.
-        progress.why = why.map(str::to_owned).or(progress.why);
         let bytes = serde_json::to_vec(&progress)?;
         durable::overwrite(system, &self.state_file(), &bytes)?;
         self.progress = progress;

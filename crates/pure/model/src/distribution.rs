@@ -13,7 +13,7 @@ pub struct Distribution {
     pub id: &'static str,
     pub package_manager: PackageManager,
     pub package_database: PackageDatabase,
-    pub packages: Packages,
+    pub packages: PackageNames,
     pub folders: Folders,
     pub time_services: TimeServices,
     /// The commands that add a kernel parameter for every later start.
@@ -45,7 +45,7 @@ pub enum PackageDatabase {
 
 /// Names of packages.
 #[derive(Debug)]
-pub struct Packages {
+pub struct PackageNames {
     /// What is compared between nodes.
     pub rdma_core: &'static str,
     /// All that programs need to use RDMA.
@@ -158,7 +158,7 @@ pub const DEBIAN: Distribution = Distribution {
 pub const UBUNTU: Distribution = Distribution {
     name: "Ubuntu",
     id: "ubuntu",
-    packages: Packages {
+    packages: PackageNames {
         rdma_modules: Some(r#""linux-modules-extra-$(uname -r)""#),
         ..DEBIAN_PACKAGES
     },
@@ -178,7 +178,7 @@ const DPKG: PackageDatabase = PackageDatabase::Dpkg {
     path: "/var/lib/dpkg/status",
 };
 
-const DEBIAN_PACKAGES: Packages = Packages {
+const DEBIAN_PACKAGES: PackageNames = PackageNames {
     rdma_core: "rdma-core",
     rdma: &["rdma-core", "libibverbs1", "ibverbs-providers"],
     rdma_install: &["rdma-core", "ibverbs-providers"],

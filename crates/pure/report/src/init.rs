@@ -1,6 +1,6 @@
 //! What `init` found and wrote, for programs and for people.
 
-use crosstie_fabric::cabling::{CablingNote, CageState, DetectedCabling, SurveyedNode};
+use crosstie_fabric::cabling::{CablingNote, CageConnection, DetectedCabling, SurveyedNode};
 use crosstie_model::{Cable, ClusterSpec};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -89,7 +89,7 @@ pub fn nodes(
                         id: cage.id.clone(),
                         devices: jacks().map(|jack| jack.device.clone()).collect(),
                         interfaces: jacks().map(|jack| jack.interface.clone()).collect(),
-                        state: state(cage.state),
+                        state: state(cage.connection),
                         by_hearing: cage.by_hearing,
                     }
                 })
@@ -98,14 +98,14 @@ pub fn nodes(
         .collect()
 }
 
-fn state(state: CageState) -> &'static str {
+fn state(state: CageConnection) -> &'static str {
     match state {
-        CageState::Cabled => "cabled",
-        CageState::Loop => "loop",
-        CageState::Stranger => "stranger",
-        CageState::Nobody => "nobody",
-        CageState::NoCarrier => "no-carrier",
-        CageState::Unknown => "unknown",
+        CageConnection::Cabled => "cabled",
+        CageConnection::Loop => "loop",
+        CageConnection::Stranger => "stranger",
+        CageConnection::Nobody => "nobody",
+        CageConnection::NoCarrier => "no-carrier",
+        CageConnection::Unknown => "unknown",
     }
 }
 
@@ -138,7 +138,7 @@ pub fn drawing(
     palette: Palette,
 ) -> String {
     let nodes = stations.iter().zip(&wiring.cages).map(|(station, cages)| {
-        let cages = cages.iter().map(|cage| (cage.id.clone(), cage.state));
+        let cages = cages.iter().map(|cage| (cage.id.clone(), cage.connection));
         cabling::DrawnNode {
             name: station.name.clone(),
             cages: cages.collect(),

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_agent::{InProcessSession, NodeCalls, TrustLeaseRequest, open};
+use crosstie_agent::{HomeLeaseRequest, InProcessSession, NodeCalls, open};
 use crosstie_reach::{
     ConnectError, ConnectOptions, NodeRoute, NodeStage, Session,
     askpass::{AskpassServer, ExpectedPrompts},
@@ -101,7 +101,7 @@ impl LoginOptions {
     pub(super) fn lease(&self, index: usize, session: &dyn Session) -> Result<(), TrustVisitError> {
         let progress = |stage| self.round.stage(index, stage);
         let run = self.run.clone();
-        Ok(session.trust_lease(&TrustLeaseRequest::Take { run }, self.answer, &progress)?)
+        Ok(session.home_lease(&HomeLeaseRequest::Take { run }, self.answer, &progress)?)
     }
 
     pub(super) fn keep(&self, session: Box<dyn Session>) {
@@ -223,7 +223,7 @@ impl LoginOptions {
     /// Where it is not heard, the end of the session says the same.
     pub(super) fn end_lease(&self, session: &dyn Session) {
         let timeout = self.answer.min(LEASE_END_TIMEOUT);
-        let _ = session.trust_lease(&TrustLeaseRequest::GiveBack, timeout, &|_| ());
+        let _ = session.home_lease(&HomeLeaseRequest::Release, timeout, &|_| ());
     }
 
     fn connect(

@@ -15,7 +15,7 @@ pub enum CablingError {
     Busy,
     #[error("{found} interfaces are more than this tool listens on")]
     TooMany { found: usize },
-    #[error("{path}: {why}; no link was touched, since nothing would have put it back")]
+    #[error("{path}: {why}; no link was touched, since nothing would have restored it")]
     Journal { path: String, why: String },
     #[error("the kernel does not tell its links: {why}")]
     Links { why: String },

@@ -40,7 +40,7 @@ pub struct ListenControl<'a> {
     pub on_hearing: &'a dyn Fn(&[PortReception]),
 }
 
-/// Speaks and listens on the interfaces, and puts everything back.
+/// Speaks and listens on the interfaces, and restores the links.
 pub fn run_cabling(
     probe: &CablingRequest,
     conduct: &ListenControl,

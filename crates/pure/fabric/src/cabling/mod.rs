@@ -18,4 +18,4 @@ pub use frame::{
 pub use note::CablingNote;
 pub use reply::{CablingReply, CablingRequest, FramesFrom, PortReception};
 pub use survey::{SurveyedNode, SurveyedPort, interfaces_to_probe, survey_node};
-pub use topology::{CageState, DetectedCabling, FoundCage, detect_cabling};
+pub use topology::{CageConnection, DetectedCabling, FoundCage, detect_cabling};

@@ -27,11 +27,11 @@ pub struct FoundCage {
     pub jacks: Vec<usize>,
     /// Nothing but the hearing says that these are twins.
     pub by_hearing: bool,
-    pub state: CageState,
+    pub connection: CageConnection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CageState {
+pub enum CageConnection {
     Cabled,
     Loop,
     Stranger,
@@ -79,7 +79,7 @@ pub fn detect_cabling(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> 
         units,
     };
     let mut wiring = DetectedCabling::default();
-    let mut states = vec![CageState::Cabled; named.units.len()];
+    let mut states = vec![CageConnection::Cabled; named.units.len()];
     let mut planes = free_planes(spec);
     for segment in &segments {
         let ports: Vec<PortRef> = segment.iter().map(|unit| named.port(*unit)).collect();
@@ -88,7 +88,7 @@ pub fn detect_cabling(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> 
             states[*unit] = state;
         }
         wiring.notes.extend(notes(&named, segment, state));
-        if state == CageState::Cabled {
+        if state == CageConnection::Cabled {
             let is_plane = segment.len() > 2;
             let plane =
                 known_plane(spec, &ports).or_else(|| if is_plane { planes.next() } else { None });
@@ -107,7 +107,7 @@ pub fn detect_cabling(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> 
             id: named.ids[index].clone(),
             jacks: unit.jacks.clone(),
             by_hearing,
-            state,
+            connection: state,
         });
     }
     for cages in &mut wiring.cages {
@@ -117,15 +117,15 @@ pub fn detect_cabling(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> 
     wiring
 }
 
-fn state(named: &Named, segment: &[usize]) -> CageState {
+fn state(named: &Named, segment: &[usize]) -> CageConnection {
     let nodes: BTreeSet<usize> = segment
         .iter()
         .map(|unit| named.units[*unit].station)
         .collect();
     match segment {
         [unit] => notes_on_unheard(named, *unit),
-        _ if nodes.len() == 1 => CageState::Loop,
-        _ => CageState::Cabled,
+        _ if nodes.len() == 1 => CageConnection::Loop,
+        _ => CageConnection::Cabled,
     }
 }
 

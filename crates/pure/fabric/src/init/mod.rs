@@ -9,7 +9,7 @@ use crosstie_model::{
 };
 use ipnet::Ipv4Net;
 
-use crate::cabling::{CageState, DetectedCabling, SurveyedNode};
+use crate::cabling::{CageConnection, DetectedCabling, SurveyedNode};
 
 pub use pool::free_pool;
 pub use ports::{CagePort, cage_ports};
@@ -77,7 +77,7 @@ fn node(member: &InitCandidate, cages: &[crate::cabling::FoundCage]) -> Proposed
     let name = member.facts.host.name.clone();
     // Software devices that heard nobody may be anybody's twins.
     let is_known = |cage: &crate::cabling::FoundCage| {
-        cage.state == CageState::Cabled
+        cage.connection == CageConnection::Cabled
             || cage.jacks.len() > 1
             || cage
                 .jacks
@@ -111,7 +111,10 @@ fn node(member: &InitCandidate, cages: &[crate::cabling::FoundCage]) -> Proposed
 fn mtu(members: &[InitCandidate], wiring: &DetectedCabling) -> Option<Mtu> {
     let mut least = None;
     for (member, cages) in members.iter().zip(&wiring.cages) {
-        for cage in cages.iter().filter(|cage| cage.state == CageState::Cabled) {
+        for cage in cages
+            .iter()
+            .filter(|cage| cage.connection == CageConnection::Cabled)
+        {
             for jack in &cage.jacks {
                 let name = &member.station.jacks[*jack].interface;
                 let interface = member.facts.network.interface(name);

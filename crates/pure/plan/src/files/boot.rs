@@ -1,4 +1,4 @@
-//! What does not survive a boot, and the unit that puts it back.
+//! What does not survive a boot, and the unit that sets it again.
 
 use crosstie_model::{plan::BootFile, renderer::services};
 

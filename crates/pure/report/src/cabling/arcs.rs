@@ -1,6 +1,6 @@
 //! Nodes and their cages in a list, cables as lines beside it.
 
-use crosstie_fabric::cabling::CageState;
+use crosstie_fabric::cabling::CageConnection;
 use crosstie_model::{Cable, PortRef};
 
 use super::{DrawnNode, canvas::Canvas, mark, width};
@@ -75,9 +75,9 @@ pub(super) fn draw(nodes: &[DrawnNode], cables: &[&Cable]) -> Canvas {
 fn shown<'a>(
     node: &'a DrawnNode,
     cables: &[&Cable],
-) -> impl Iterator<Item = &'a (String, CageState)> {
+) -> impl Iterator<Item = &'a (String, CageConnection)> {
     node.cages.iter().filter(move |(cage, state)| {
-        *state != CageState::Cabled || super::other_end(cables, &node.name, cage).is_some()
+        *state != CageConnection::Cabled || super::other_end(cables, &node.name, cage).is_some()
     })
 }
 

@@ -10,7 +10,7 @@ mod planes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crosstie_fabric::cabling::CageState;
+use crosstie_fabric::cabling::CageConnection;
 use crosstie_model::{Cable, PortRef};
 
 use crate::text::{Palette, TextSpan, TextTone, line, printable};
@@ -19,7 +19,7 @@ use canvas::Canvas;
 /// A node with its cages, in the order in which they are drawn.
 pub struct DrawnNode {
     pub name: String,
-    pub cages: Vec<(String, CageState)>,
+    pub cages: Vec<(String, CageConnection)>,
 }
 
 pub fn draw(nodes: &[DrawnNode], cables: &[Cable], palette: Palette) -> String {
@@ -139,12 +139,12 @@ fn other_end<'a>(
 }
 
 /// Why nothing is drawn at a cage, where a person should ask.
-fn mark(state: CageState) -> &'static str {
+fn mark(state: CageConnection) -> &'static str {
     match state {
-        CageState::Cabled | CageState::NoCarrier => "",
-        CageState::Stranger | CageState::Nobody => "?",
-        CageState::Loop => "↺",
-        CageState::Unknown => "·",
+        CageConnection::Cabled | CageConnection::NoCarrier => "",
+        CageConnection::Stranger | CageConnection::Nobody => "?",
+        CageConnection::Loop => "↺",
+        CageConnection::Unknown => "·",
     }
 }
 

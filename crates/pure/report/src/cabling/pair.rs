@@ -1,6 +1,6 @@
 //! Two nodes side by side, a line for each cable.
 
-use crosstie_fabric::cabling::CageState;
+use crosstie_fabric::cabling::CageConnection;
 use crosstie_model::Cable;
 
 use super::{DrawnNode, canvas::Canvas, mark, other_end, width};
@@ -9,7 +9,7 @@ use crate::text::TextTone;
 const LEFT: usize = 2;
 const GAP: usize = 15;
 
-type Cage = (String, CageState);
+type Cage = (String, CageConnection);
 
 pub(super) fn draw(left: &DrawnNode, right: &DrawnNode, cables: &[&Cable]) -> Canvas {
     let mut canvas = Canvas::default();

@@ -3,7 +3,7 @@ use super::*;
 fn nodes(names: &[&str], cages: usize) -> Vec<DrawnNode> {
     let cages = |_: &&str| {
         (0..cages)
-            .map(|cage| (format!("p{cage}"), CageState::Cabled))
+            .map(|cage| (format!("p{cage}"), CageConnection::Cabled))
             .collect()
     };
     let node = |name: &&str| DrawnNode {
@@ -35,8 +35,8 @@ fn drawn(nodes: &[DrawnNode], cables: &[Cable]) -> String {
 #[test]
 fn two_nodes_with_one_cable() {
     let mut nodes = nodes(&["spark-a", "spark-b"], 2);
-    nodes[0].cages[1].1 = CageState::NoCarrier;
-    nodes[1].cages[1].1 = CageState::Stranger;
+    nodes[0].cages[1].1 = CageConnection::NoCarrier;
+    nodes[1].cages[1].1 = CageConnection::Stranger;
     insta::assert_snapshot!(drawn(&nodes, &[direct(1, "spark-a:p0", "spark-b:p0")]));
 }
 

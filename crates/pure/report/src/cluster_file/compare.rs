@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crosstie_fabric::{
-    cabling::{CablingNote, CageState, DetectedCabling},
+    cabling::{CablingNote, CageConnection, DetectedCabling},
     init::ClusterProposal,
 };
 use crosstie_model::{Cable, ClusterSpec, PortRef};
@@ -80,7 +80,7 @@ pub(super) fn gone(
             .get(node)?
             .iter()
             .find(|cage| cage.id == port.cage);
-        Some(cage.map(|cage| cage.state))
+        Some(cage.map(|cage| cage.connection))
     };
     let mut notes = Vec::new();
     for node in &spec.nodes {
@@ -107,7 +107,7 @@ pub(super) fn gone(
         }
         let dead = states
             .iter()
-            .all(|state| *state == Some(Some(CageState::NoCarrier)));
+            .all(|state| *state == Some(Some(CageConnection::NoCarrier)));
         let why = if dead && ports.len() > 1 {
             "it is dead or unplugged: no carrier at either end"
         } else if dead {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crosstie_model::Cable;
 
-use super::{CageState, Named, is_port_name};
+use super::{CageConnection, Named, is_port_name};
 use crate::cabling::{CablingNote, SurveyedNode, SurveyedPort};
 
 fn jacks<'a>(named: &'a Named, unit: usize) -> impl Iterator<Item = &'a SurveyedPort> {
@@ -19,35 +19,35 @@ fn strangers(named: &Named, unit: usize) -> u32 {
 }
 
 /// Of a cage that no other is heard by.
-pub(super) fn notes_on_unheard(named: &Named, unit: usize) -> CageState {
+pub(super) fn notes_on_unheard(named: &Named, unit: usize) -> CageConnection {
     let has_carrier = |wanted: bool| {
         jacks(named, unit)
             .any(|jack| jack.heard.carrier == Some(wanted) && jack.heard.problem.is_none())
     };
     if strangers(named, unit) > 0 {
-        CageState::Stranger
+        CageConnection::Stranger
     } else if has_carrier(true) {
-        CageState::Nobody
+        CageConnection::Nobody
     } else if has_carrier(false) {
-        CageState::NoCarrier
+        CageConnection::NoCarrier
     } else {
-        CageState::Unknown
+        CageConnection::Unknown
     }
 }
 
 /// Of the cages on one wire.
-pub(super) fn notes(named: &Named, segment: &[usize], state: CageState) -> Vec<CablingNote> {
+pub(super) fn notes(named: &Named, segment: &[usize], state: CageConnection) -> Vec<CablingNote> {
     let ports = || segment.iter().map(|unit| named.port(*unit));
     let mut notes: Vec<CablingNote> = match state {
-        CageState::Cabled => silences(named, segment),
-        CageState::Loop => vec![CablingNote::Loop {
+        CageConnection::Cabled => silences(named, segment),
+        CageConnection::Loop => vec![CablingNote::Loop {
             ports: ports().collect(),
         }],
-        CageState::Nobody => ports().map(|port| CablingNote::Nobody { port }).collect(),
-        CageState::NoCarrier => ports()
+        CageConnection::Nobody => ports().map(|port| CablingNote::Nobody { port }).collect(),
+        CageConnection::NoCarrier => ports()
             .map(|port| CablingNote::NoCarrier { port })
             .collect(),
-        CageState::Stranger | CageState::Unknown => Vec::new(),
+        CageConnection::Stranger | CageConnection::Unknown => Vec::new(),
     };
     for unit in segment {
         let frames = strangers(named, *unit);

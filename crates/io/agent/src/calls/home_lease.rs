@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 use super::trust::TrustCallError;
 use crate::{Call, CallContext, call::with_causes};
 
-pub struct TrustLeaseCall;
+pub struct HomeLeaseCall;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TrustLeaseRequest {
+pub enum HomeLeaseRequest {
     /// For the run of this name; refused while another has it. It ends with the session at the latest.
     Take {
         run: String,
     },
-    GiveBack,
+    Release,
 }
 
 /// Held by a session.
 #[derive(Default)]
 struct HeldLease(Option<HomeLock>);
 
-impl Call for TrustLeaseCall {
-    const NAME: &'static str = "trust-lease";
-    type Request = TrustLeaseRequest;
+impl Call for HomeLeaseCall {
+    const NAME: &'static str = "home-lease";
+    type Request = HomeLeaseRequest;
     type Event = ();
     type Answer = ();
     type Error = TrustCallError;
 
-    fn run(ask: TrustLeaseRequest, context: &CallContext<'_, ()>) -> Result<(), TrustCallError> {
+    fn run(ask: HomeLeaseRequest, context: &CallContext<'_, ()>) -> Result<(), TrustCallError> {
         let lease = match ask {
-            TrustLeaseRequest::GiveBack => None,
-            TrustLeaseRequest::Take { run } => {
+            HomeLeaseRequest::Release => None,
+            HomeLeaseRequest::Take { run } => {
                 let leased = HomeFolder::find().and_then(|home| home.lease(&run));
                 let leased = leased.map_err(|error| TrustCallError {
                     why: with_causes(&error),
